@@ -1,0 +1,284 @@
+//! A set of HTTP statuses and gRPC codes, made at compile time.
+
+use crate::GrpcCode;
+use core::fmt;
+
+const FIRST: u16 = 400;
+const LAST: u16 = 599;
+
+/// Which HTTP statuses and gRPC codes a policy retries: a constant set of 40 bytes.
+///
+/// Write it with [`codes!`](crate::codes). A status brings the gRPC codes along that stand for it
+/// in Google's replies, so that `codes![503]` also holds `UNAVAILABLE`, in a body or from a gRPC
+/// client. Two codes never come along, because no repetition cures them: `ALREADY_EXISTS` with
+/// 409 and `DATA_LOSS` with 500. A gRPC code may be named alone: `codes![Codes::ABORTED]` retries
+/// a conflict that says `ABORTED`, but no other 409.
+///
+/// ```
+/// use backoff_core::{codes, Codes, GrpcCode};
+///
+/// const BUSY: Codes = codes![429, 500..=504];
+/// assert!(BUSY.contains_status(502) && !BUSY.contains_status(404));
+/// assert!(BUSY.contains_grpc(GrpcCode::Unavailable));
+///
+/// const BUSY_OR_CONFLICT: Codes = codes![BUSY, Codes::ABORTED];
+/// assert!(BUSY_OR_CONFLICT.contains_grpc(GrpcCode::Aborted));
+/// assert!(!BUSY_OR_CONFLICT.contains_status(409));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Codes {
+    /// Bit `status - 400`.
+    http: [u64; 4],
+    /// Bit `number`.
+    grpc: u32,
+}
+
+macro_rules! grpc_sets {
+    ($($name:ident = $code:ident),+ $(,)?) => {
+        /// One set for each gRPC code, to be named in [`codes!`](crate::codes).
+        impl Codes {
+            $(
+                #[doc = concat!("The gRPC code `", stringify!($name), "` alone, without its HTTP status.")]
+                pub const $name: Codes = Codes::NONE.with_grpc(GrpcCode::$code);
+            )+
+        }
+    };
+}
+
+grpc_sets! {
+    CANCELLED = Cancelled,
+    UNKNOWN = Unknown,
+    INVALID_ARGUMENT = InvalidArgument,
+    DEADLINE_EXCEEDED = DeadlineExceeded,
+    NOT_FOUND = NotFound,
+    ALREADY_EXISTS = AlreadyExists,
+    PERMISSION_DENIED = PermissionDenied,
+    RESOURCE_EXHAUSTED = ResourceExhausted,
+    FAILED_PRECONDITION = FailedPrecondition,
+    ABORTED = Aborted,
+    OUT_OF_RANGE = OutOfRange,
+    UNIMPLEMENTED = Unimplemented,
+    INTERNAL = Internal,
+    UNAVAILABLE = Unavailable,
+    DATA_LOSS = DataLoss,
+    UNAUTHENTICATED = Unauthenticated,
+}
+
+impl Codes {
+    /// The empty set.
+    pub const NONE: Codes = Codes {
+        http: [0; 4],
+        grpc: 0,
+    };
+
+    /// This set and one HTTP status, with the gRPC codes that stand for it.
+    ///
+    /// # Panics
+    /// When `status` is no failure that HTTP knows: below 400 or above 599. In a constant that is
+    /// a compile error.
+    #[must_use]
+    #[track_caller]
+    pub const fn with_status(mut self, status: u16) -> Self {
+        assert!(
+            status >= 100 && status <= LAST,
+            "an HTTP status lies within 100 to 599"
+        );
+        assert!(
+            status >= FIRST,
+            "a status below 400 is no failure: name 400 to 599"
+        );
+        let bit = (status - FIRST) as usize;
+        self.http[bit / 64] |= 1 << (bit % 64);
+        let mut i = 0;
+        while i < GrpcCode::ALL.len() {
+            let code = GrpcCode::ALL[i];
+            if code.http_status() == status
+                && !matches!(code, GrpcCode::AlreadyExists | GrpcCode::DataLoss)
+            {
+                self = self.with_grpc(code);
+            }
+            i += 1;
+        }
+        self
+    }
+
+    /// This set and every HTTP status from `first` to `last`, both included.
+    ///
+    /// # Panics
+    /// When the range is turned round, or an end lies outside 400 to 599. In a constant that is a
+    /// compile error.
+    #[must_use]
+    #[track_caller]
+    pub const fn with_statuses(mut self, first: u16, last: u16) -> Self {
+        assert!(
+            first <= last,
+            "the range is turned round: write the smaller status first"
+        );
+        let mut status = first;
+        while status <= last {
+            self = self.with_status(status);
+            status += 1;
+        }
+        self
+    }
+
+    /// This set and one gRPC code, without its HTTP status.
+    #[must_use]
+    pub const fn with_grpc(mut self, code: GrpcCode) -> Self {
+        self.grpc |= 1 << code as u32;
+        self
+    }
+
+    /// What is in either set.
+    #[must_use]
+    pub const fn union(mut self, other: Codes) -> Self {
+        let mut i = 0;
+        while i < self.http.len() {
+            self.http[i] |= other.http[i];
+            i += 1;
+        }
+        self.grpc |= other.grpc;
+        self
+    }
+
+    /// Whether this HTTP status is in the set.
+    pub const fn contains_status(&self, status: u16) -> bool {
+        if status < FIRST || status > LAST {
+            return false;
+        }
+        let bit = (status - FIRST) as usize;
+        self.http[bit / 64] >> (bit % 64) & 1 == 1
+    }
+
+    /// Whether this gRPC code is in the set.
+    pub const fn contains_grpc(&self, code: GrpcCode) -> bool {
+        self.grpc >> code as u32 & 1 == 1
+    }
+}
+
+/// The statuses as ranges, then the gRPC names: `{429, 500..=504, ABORTED}`.
+impl fmt::Debug for Codes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut set = f.debug_set();
+        let mut status = FIRST;
+        while status <= LAST {
+            if self.contains_status(status) {
+                let first = status;
+                while self.contains_status(status + 1) {
+                    status += 1;
+                }
+                if first == status {
+                    set.entry(&first);
+                } else {
+                    set.entry(&format_args!("{first}..={status}"));
+                }
+            }
+            status += 1;
+        }
+        for code in GrpcCode::ALL
+            .into_iter()
+            .filter(|code| self.contains_grpc(*code))
+        {
+            set.entry(&format_args!("{code}"));
+        }
+        set.finish()
+    }
+}
+
+/// A constant set of [`Codes`]: statuses, inclusive ranges of them, and other constant sets.
+///
+/// ```
+/// use backoff_core::{codes, Codes};
+///
+/// const RETRIED: Codes = codes![408, 429, 500..=504, Codes::ABORTED];
+/// assert_eq!(
+///     format!("{:?}", codes![429, 502..=503]),
+///     "{429, 502..=503, RESOURCE_EXHAUSTED, UNAVAILABLE}",
+/// );
+/// ```
+///
+/// What makes no sense does not compile:
+///
+/// ```compile_fail
+/// backoff_core::codes![504..=500];
+/// ```
+///
+/// ```compile_fail
+/// backoff_core::codes![700];
+/// ```
+#[macro_export]
+macro_rules! codes {
+    (@ $set:expr;) => { $set };
+    (@ $set:expr; $first:literal ..= $last:literal $(, $($rest:tt)*)?) => {
+        $crate::codes!(@ $set.with_statuses($first, $last); $($($rest)*)?)
+    };
+    (@ $set:expr; $first:literal .. $last:literal $($rest:tt)*) => {
+        ::core::compile_error!("write an inclusive range of statuses, such as 500..=504")
+    };
+    (@ $set:expr; $status:literal $(, $($rest:tt)*)?) => {
+        $crate::codes!(@ $set.with_status($status); $($($rest)*)?)
+    };
+    (@ $set:expr; $other:expr $(, $($rest:tt)*)?) => {
+        $crate::codes!(@ $set.union($other); $($($rest)*)?)
+    };
+    ($($item:tt)*) => { const { $crate::codes!(@ $crate::Codes::NONE; $($item)*) } };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holds_what_was_named_and_nothing_else() {
+        const SET: Codes = codes![400, 429, 500..=504, 599];
+        for status in 0..=u16::MAX {
+            let named = matches!(status, 400 | 429 | 500..=504 | 599);
+            assert_eq!(SET.contains_status(status), named, "{status}");
+        }
+    }
+
+    #[test]
+    fn a_status_brings_the_grpc_codes_that_a_repetition_can_cure() {
+        const SET: Codes = codes![409, 500];
+        let held: Vec<_> = GrpcCode::ALL
+            .into_iter()
+            .filter(|code| SET.contains_grpc(*code))
+            .collect();
+        assert_eq!(
+            held,
+            [GrpcCode::Unknown, GrpcCode::Aborted, GrpcCode::Internal]
+        );
+    }
+
+    #[test]
+    fn a_grpc_code_alone_brings_no_status() {
+        const SET: Codes = codes![Codes::ABORTED];
+        assert!(SET.contains_grpc(GrpcCode::Aborted));
+        assert!((0..=u16::MAX).all(|status| !SET.contains_status(status)));
+    }
+
+    #[test]
+    fn sets_join_and_trailing_commas_pass() {
+        const SERVER: Codes = codes![500..=599,];
+        assert_eq!(codes![SERVER, 429], codes![429, 500..=599]);
+        assert_eq!(codes![], Codes::NONE);
+    }
+
+    #[test]
+    fn refuses_what_is_no_failure() {
+        for status in [0, 99, 100, 200, 304, 399, 600, u16::MAX] {
+            let made = std::panic::catch_unwind(|| Codes::NONE.with_status(status));
+            assert!(made.is_err(), "{status}");
+        }
+        assert!(std::panic::catch_unwind(|| Codes::NONE.with_statuses(504, 500)).is_err());
+    }
+
+    #[test]
+    fn shows_itself_as_it_is_written() {
+        assert_eq!(
+            format!("{:?}", codes![429, 500..=504]),
+            "{429, 500..=504, UNKNOWN, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNIMPLEMENTED, \
+             INTERNAL, UNAVAILABLE}"
+        );
+    }
+}

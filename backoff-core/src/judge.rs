@@ -1,0 +1,348 @@
+//! Who decides whether a failure is retried: the policy's codes, or the caller's function.
+
+use crate::{Class, Fault, GrpcCode, Policy, Transport};
+use core::{fmt, time::Duration};
+
+/// What a judge says of one failure. Limits are not its affair: they hold whatever it says.
+///
+/// A function handed to `when` may answer with a `bool` or with this, which can carry a hint.
+///
+/// ```
+/// use backoff_core::{Class, Verdict};
+/// use std::time::Duration;
+///
+/// assert_eq!(Verdict::from(false), Verdict::Permanent);
+/// let verdict = Verdict::from(true).after(Some(Duration::from_secs(3)));
+/// assert_eq!(
+///     verdict,
+///     Verdict::Retry { class: Class::Transient, retry_after: Some(Duration::from_secs(3)) },
+/// );
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Worth another attempt.
+    Retry {
+        /// What kind of failure it was.
+        class: Class,
+        /// How long the server asks to be left alone.
+        retry_after: Option<Duration>,
+    },
+    /// No repetition will cure it.
+    Permanent,
+    /// The server asked not to be called again.
+    Refused,
+}
+
+impl Verdict {
+    /// The same verdict with a server's hint; one that stops stays as it is.
+    #[must_use]
+    pub const fn after(self, hint: Option<Duration>) -> Self {
+        match self {
+            Verdict::Retry { class, .. } => Verdict::Retry {
+                class,
+                retry_after: hint,
+            },
+            stop => stop,
+        }
+    }
+}
+
+/// `true` retries.
+impl From<bool> for Verdict {
+    #[inline]
+    fn from(retry: bool) -> Self {
+        if retry {
+            Verdict::Retry {
+                class: Class::Transient,
+                retry_after: None,
+            }
+        } else {
+            Verdict::Permanent
+        }
+    }
+}
+
+impl Policy {
+    /// Who is retried. The first rule that applies decides:
+    ///
+    /// 1. The server asked to stop ([`Fault::must_stop`]): refused.
+    /// 2. The error knows its [class](Fault::class): permanent is permanent, a conflict is retried
+    ///    only [where the policy says so](Policy::retry_conflicts), the others are retried.
+    /// 3. It has a [gRPC code](Fault::grpc_code): by the policy's gRPC codes, whatever the HTTP
+    ///    status is.
+    /// 4. It has an [HTTP status](Fault::status): by the policy's statuses.
+    /// 5. It is a [failure of the transport](Fault::transport): retried, unless the operation is
+    ///    not [idempotent](Policy::idempotent) and the request may have arrived.
+    /// 6. Otherwise it is permanent.
+    pub fn judge<F: Fault + ?Sized>(&self, fault: &F) -> Verdict {
+        if fault.must_stop() {
+            return Verdict::Refused;
+        }
+        match self.class_if_retried(fault) {
+            Some(class) => Verdict::Retry {
+                class,
+                retry_after: fault.retry_after(),
+            },
+            None => Verdict::Permanent,
+        }
+    }
+
+    fn class_if_retried<F: Fault + ?Sized>(&self, fault: &F) -> Option<Class> {
+        if let Some(class) = fault.class() {
+            return match class {
+                Class::Permanent => None,
+                Class::Conflict => self.conflicts.then_some(class),
+                Class::Transient | Class::Throttled => Some(class),
+            };
+        }
+        if let Some(code) = fault.grpc_code() {
+            return self.codes.contains_grpc(code).then_some(match code {
+                GrpcCode::ResourceExhausted => Class::Throttled,
+                GrpcCode::Aborted => Class::Conflict,
+                _ => Class::Transient,
+            });
+        }
+        if let Some(status) = fault.status() {
+            return self.codes.contains_status(status).then_some(match status {
+                429 => Class::Throttled,
+                409 | 412 => Class::Conflict,
+                _ => Class::Transient,
+            });
+        }
+        let transport = fault.transport()?;
+        (self.idempotent || transport == Transport::NotSent).then_some(Class::Transient)
+    }
+}
+
+/// Says whether a failure is retried. Implemented for [`ByPolicy`], [`EveryError`] and [`When`].
+pub trait Judge<E: ?Sized> {
+    /// What to do about this error under this policy.
+    fn judge(&self, policy: &Policy, error: &E) -> Verdict;
+
+    /// The error's text for logs, where the judge can read it.
+    fn message<'e>(&self, error: &'e E) -> Option<&'e dyn fmt::Display> {
+        let _ = error;
+        None
+    }
+}
+
+/// The policy's own codes decide; the error is a [`Fault`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ByPolicy;
+
+impl<E: Fault + ?Sized> Judge<E> for ByPolicy {
+    #[inline]
+    fn judge(&self, policy: &Policy, error: &E) -> Verdict {
+        policy.judge(error)
+    }
+
+    fn message<'e>(&self, error: &'e E) -> Option<&'e dyn fmt::Display> {
+        error.message()
+    }
+}
+
+/// Every error is retried, of whatever type.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EveryError;
+
+impl<E: ?Sized> Judge<E> for EveryError {
+    #[inline]
+    fn judge(&self, _policy: &Policy, _error: &E) -> Verdict {
+        Verdict::from(true)
+    }
+}
+
+/// The caller's function decides.
+#[derive(Clone, Copy)]
+pub struct When<F>(pub(crate) F);
+
+impl<F> fmt::Debug for When<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("When(..)")
+    }
+}
+
+impl<E, F, V> Judge<E> for When<F>
+where
+    F: Fn(&E) -> V,
+    V: Into<Verdict>,
+{
+    #[inline]
+    fn judge(&self, _policy: &Policy, error: &E) -> Verdict {
+        (self.0)(error).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codes;
+
+    #[derive(Default)]
+    struct Facts {
+        status: Option<u16>,
+        grpc: Option<GrpcCode>,
+        class: Option<Class>,
+        transport: Option<Transport>,
+        stop: bool,
+        hint: Option<Duration>,
+    }
+
+    impl Fault for Facts {
+        fn status(&self) -> Option<u16> {
+            self.status
+        }
+        fn grpc_code(&self) -> Option<GrpcCode> {
+            self.grpc
+        }
+        fn class(&self) -> Option<Class> {
+            self.class
+        }
+        fn transport(&self) -> Option<Transport> {
+            self.transport
+        }
+        fn must_stop(&self) -> bool {
+            self.stop
+        }
+        fn retry_after(&self) -> Option<Duration> {
+            self.hint
+        }
+    }
+
+    const POLICY: Policy = Policy::exponential().on(codes![429, 500, 503, crate::Codes::ABORTED]);
+
+    fn retried(class: Class) -> Verdict {
+        Verdict::Retry {
+            class,
+            retry_after: None,
+        }
+    }
+
+    #[test]
+    fn rule_1_a_server_that_asks_to_stop_is_obeyed_before_anything_else() {
+        let fault = Facts {
+            stop: true,
+            class: Some(Class::Transient),
+            status: Some(503),
+            ..Facts::default()
+        };
+        assert_eq!(POLICY.judge(&fault), Verdict::Refused);
+    }
+
+    #[test]
+    fn rule_2_the_class_outranks_every_code() {
+        let with = |class, grpc, status| Facts {
+            class: Some(class),
+            grpc,
+            status,
+            ..Facts::default()
+        };
+        let permanent = with(Class::Permanent, Some(GrpcCode::Unavailable), Some(503));
+        assert_eq!(POLICY.judge(&permanent), Verdict::Permanent);
+        for class in [Class::Transient, Class::Throttled] {
+            let fault = with(class, Some(GrpcCode::NotFound), Some(404));
+            assert_eq!(POLICY.judge(&fault), retried(class));
+        }
+    }
+
+    #[test]
+    fn rule_2_a_conflict_is_retried_only_where_the_policy_says_so() {
+        let conflict = Facts {
+            class: Some(Class::Conflict),
+            status: Some(503),
+            ..Facts::default()
+        };
+        assert_eq!(POLICY.judge(&conflict), Verdict::Permanent);
+        assert_eq!(
+            POLICY.retry_conflicts(true).judge(&conflict),
+            retried(Class::Conflict)
+        );
+    }
+
+    #[test]
+    fn rule_3_the_grpc_code_tells_the_two_kinds_of_409_apart() {
+        let of = |code| Facts {
+            grpc: Some(code),
+            status: Some(409),
+            ..Facts::default()
+        };
+        assert_eq!(
+            POLICY.judge(&of(GrpcCode::Aborted)),
+            retried(Class::Conflict)
+        );
+        let both = POLICY.also_on(codes![409]);
+        assert_eq!(both.judge(&of(GrpcCode::AlreadyExists)), Verdict::Permanent);
+    }
+
+    #[test]
+    fn rule_3_the_grpc_code_outranks_the_status() {
+        let fault = Facts {
+            grpc: Some(GrpcCode::InvalidArgument),
+            status: Some(503),
+            ..Facts::default()
+        };
+        assert_eq!(POLICY.judge(&fault), Verdict::Permanent);
+        let fault = Facts {
+            grpc: Some(GrpcCode::Unavailable),
+            status: Some(404),
+            ..Facts::default()
+        };
+        assert_eq!(POLICY.judge(&fault), retried(Class::Transient));
+    }
+
+    #[test]
+    fn rule_4_the_status_decides_where_there_is_no_grpc_code() {
+        let of = |status| {
+            let transport = Some(Transport::NotSent);
+            Facts {
+                status: Some(status),
+                transport,
+                ..Facts::default()
+            }
+        };
+        assert_eq!(POLICY.judge(&of(429)), retried(Class::Throttled));
+        assert_eq!(POLICY.judge(&of(503)), retried(Class::Transient));
+        assert_eq!(POLICY.judge(&of(501)), Verdict::Permanent);
+        assert_eq!(POLICY.judge(&of(409)), Verdict::Permanent);
+    }
+
+    #[test]
+    fn rule_5_a_transport_failure_is_retried_where_that_is_safe() {
+        let of = |transport| Facts {
+            transport: Some(transport),
+            ..Facts::default()
+        };
+        let careful = POLICY.idempotent(false);
+        assert_eq!(
+            POLICY.judge(&of(Transport::MaybeSent)),
+            retried(Class::Transient)
+        );
+        assert_eq!(careful.judge(&of(Transport::MaybeSent)), Verdict::Permanent);
+        assert_eq!(
+            careful.judge(&of(Transport::NotSent)),
+            retried(Class::Transient)
+        );
+    }
+
+    #[test]
+    fn rule_6_an_error_that_says_nothing_is_permanent() {
+        assert_eq!(POLICY.judge(&Facts::default()), Verdict::Permanent);
+    }
+
+    #[test]
+    fn the_hint_goes_along_with_what_is_retried() {
+        let hint = Some(Duration::from_secs(3));
+        let fault = Facts {
+            status: Some(429),
+            hint,
+            ..Facts::default()
+        };
+        assert_eq!(POLICY.judge(&fault), retried(Class::Throttled).after(hint));
+        let fault = Facts {
+            status: Some(404),
+            hint,
+            ..Facts::default()
+        };
+        assert_eq!(POLICY.judge(&fault), Verdict::Permanent);
+    }
+}

@@ -1,0 +1,171 @@
+//! What can be watched from outside: a hook for the caller, `tracing` events behind its feature.
+
+use crate::{StopReason, Wait};
+use core::{fmt, time::Duration};
+
+/// What happens between attempts, as a hook sees it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Event<'a, E> {
+    /// An attempt failed; the next one follows after the wait.
+    #[non_exhaustive]
+    Waiting {
+        /// The number of the attempt that failed, from 1.
+        attempt: u32,
+        /// Its error.
+        error: &'a E,
+        /// The wait, and who asked for it.
+        wait: Wait,
+    },
+    /// An attempt failed; it was the last.
+    #[non_exhaustive]
+    GaveUp {
+        /// How many attempts were made.
+        attempts: u32,
+        /// The error that is handed back.
+        error: &'a E,
+        /// Why no further attempt is made.
+        reason: StopReason,
+    },
+}
+
+/// "attempt 2 failed, next in 1.5s: …", or "gave up after 3 attempts (deadline): …".
+impl<E: fmt::Display> fmt::Display for Event<'_, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Event::Waiting {
+                attempt,
+                error,
+                wait,
+            } => {
+                write!(
+                    f,
+                    "attempt {attempt} failed, next in {:.1?}: {error}",
+                    wait.delay
+                )
+            }
+            Event::GaveUp {
+                attempts,
+                error,
+                reason,
+            } => {
+                let s = if *attempts == 1 { "" } else { "s" };
+                write!(
+                    f,
+                    "gave up after {attempts} attempt{s} ({}): {error}",
+                    reason.name()
+                )
+            }
+        }
+    }
+}
+
+/// Something that is told of every [`Event`]: a closure, or [`Silent`].
+pub trait Notify<E> {
+    /// Called before each wait and when an operation is given up.
+    fn notify(&mut self, event: &Event<'_, E>);
+}
+
+/// Tells nobody.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl<E> Notify<E> for Silent {
+    #[inline]
+    fn notify(&mut self, _event: &Event<'_, E>) {}
+}
+
+impl<E, F: FnMut(&Event<'_, E>)> Notify<E> for F {
+    #[inline]
+    fn notify(&mut self, event: &Event<'_, E>) {
+        self(event);
+    }
+}
+
+/// An operation as the log names it.
+#[cfg_attr(
+    not(feature = "tracing"),
+    allow(dead_code, reason = "only logs read it")
+)]
+#[derive(Clone, Copy)]
+pub(crate) struct Failure<'a> {
+    pub(crate) operation: &'a str,
+    pub(crate) attempt: u32,
+    pub(crate) error: Option<&'a dyn fmt::Display>,
+}
+
+#[cfg(feature = "tracing")]
+#[cold]
+pub(crate) fn waiting(failure: Failure<'_>, wait: Wait) {
+    let Failure {
+        operation,
+        attempt,
+        error,
+    } = failure;
+    tracing::debug!(
+        operation,
+        attempt,
+        delay = wait.delay.as_secs_f64(),
+        source = match wait.source {
+            crate::WaitSource::Backoff => "backoff",
+            crate::WaitSource::RetryAfter => "retry_after",
+        },
+        error = error.map(tracing::field::display),
+        "attempt failed, waiting before the next",
+    );
+}
+
+#[cfg(feature = "tracing")]
+#[cold]
+pub(crate) fn gave_up(failure: Failure<'_>, reason: StopReason, elapsed: Duration) {
+    let Failure {
+        operation,
+        attempt,
+        error,
+    } = failure;
+    tracing::warn!(
+        operation,
+        attempts = attempt,
+        reason = reason.name(),
+        elapsed = elapsed.as_secs_f64(),
+        error = error.map(tracing::field::display),
+        "gave up",
+    );
+}
+
+#[cfg(not(feature = "tracing"))]
+#[inline(always)]
+pub(crate) fn waiting(_failure: Failure<'_>, _wait: Wait) {}
+
+#[cfg(not(feature = "tracing"))]
+#[inline(always)]
+pub(crate) fn gave_up(_failure: Failure<'_>, _reason: StopReason, _elapsed: Duration) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::WaitSource;
+
+    #[test]
+    fn an_event_reads_as_a_sentence() {
+        let wait = Wait {
+            delay: Duration::from_millis(1_500),
+            source: WaitSource::Backoff,
+        };
+        let event = Event::Waiting {
+            attempt: 2,
+            error: &"busy",
+            wait,
+        };
+        assert_eq!(event.to_string(), "attempt 2 failed, next in 1.5s: busy");
+        let event = Event::GaveUp {
+            attempts: 1,
+            error: &"gone",
+            reason: StopReason::Permanent,
+        };
+        assert_eq!(
+            event.to_string(),
+            "gave up after 1 attempt (permanent): gone"
+        );
+    }
+}

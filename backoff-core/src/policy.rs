@@ -1,0 +1,443 @@
+//! The rules of one retry: a constant, copied freely.
+
+use crate::{
+    Codes, Jitter, codes,
+    delay::{exponential, jitter::Spread},
+    time::{duration, nanos},
+};
+use core::{fmt, time::Duration};
+
+/// Stands for "no limit" where a limit is kept in nanoseconds.
+pub(crate) const NEVER: u64 = u64::MAX;
+
+/// What is retried, how long to wait, and when to give up: every rule in one constant.
+///
+/// A policy always means something. A setter refuses a value that makes no sense; in a constant
+/// that does not compile. Where two rules disagree, the stricter one holds: `max_backoff` wins
+/// over `base`, and a deadline before the first wait means no retry.
+///
+/// | rule | setter | default |
+/// |---|---|---|
+/// | first wait | [`base`](Self::base) | 1 s |
+/// | growth | [`factor`](Self::factor) | 2 |
+/// | longest wait | [`max_backoff`](Self::max_backoff) | 64 s |
+/// | chance | [`jitter`](Self::jitter) | [`Jitter::Full`] |
+/// | attempts | [`max_attempts`](Self::max_attempts) | 5; no limit once a deadline is set |
+/// | time for everything | [`deadline`](Self::deadline) | none |
+/// | codes | [`on`](Self::on) | 429, 500, 502, 503, 504 |
+/// | conflicts | [`retry_conflicts`](Self::retry_conflicts) | not retried |
+/// | longest hint | [`max_retry_after`](Self::max_retry_after) | the deadline, else 1 h |
+/// | may be repeated | [`idempotent`](Self::idempotent) | yes |
+///
+/// ```
+/// use backoff_core::{codes, Jitter, Policy};
+/// use std::time::Duration;
+///
+/// const POLICY: Policy = Policy::exponential()
+///     .base(Duration::from_secs(1))
+///     .max_backoff(Duration::from_secs(64))
+///     .jitter(Jitter::Full)
+///     .max_attempts(8)
+///     .deadline(Duration::from_secs(300))
+///     .on(codes![429, 500..=504]);
+///
+/// // The third retry waits up to 4 s; the greatest random number draws the longest wait.
+/// assert_eq!(POLICY.backoff(2, Duration::ZERO, u64::MAX), Duration::from_secs(4));
+/// ```
+///
+/// Nonsense does not compile:
+///
+/// ```compile_fail
+/// const NEVER_CALLED: backoff_core::Policy = backoff_core::Policy::exponential().max_attempts(0);
+/// ```
+#[derive(Clone, Copy, PartialEq)]
+#[must_use = "a policy does nothing until it is given an operation"]
+pub struct Policy {
+    pub(crate) base: u64,
+    pub(crate) factor: f64,
+    pub(crate) max_backoff: u64,
+    pub(crate) deadline: u64,
+    pub(crate) max_retry_after: u64,
+    pub(crate) jitter: Spread,
+    pub(crate) codes: Codes,
+    /// 0 where nobody has set it.
+    pub(crate) max_attempts: u32,
+    pub(crate) conflicts: bool,
+    pub(crate) idempotent: bool,
+}
+
+/// The limit of a policy that names neither attempts nor a deadline.
+const DEFAULT_ATTEMPTS: u32 = 5;
+
+/// The longest hint for a policy that names neither it nor a deadline.
+const DEFAULT_MAX_RETRY_AFTER: u64 = 3_600_000_000_000;
+
+impl Policy {
+    /// Exponential backoff with the defaults of the table above.
+    pub const fn exponential() -> Self {
+        Policy {
+            base: 1_000_000_000,
+            factor: 2.0,
+            max_backoff: 64_000_000_000,
+            deadline: NEVER,
+            max_retry_after: NEVER,
+            jitter: Spread::Full,
+            codes: codes![429, 500, 502..=504],
+            max_attempts: 0,
+            conflicts: false,
+            idempotent: true,
+        }
+    }
+
+    /// The first wait, before jitter. A base of zero retries without waiting, unless the jitter
+    /// adds something.
+    pub const fn base(mut self, base: Duration) -> Self {
+        self.base = nanos(base);
+        self
+    }
+
+    /// How much longer each wait is than the one before, at least 1. Computed without rounding
+    /// errors for 2, and to the nanosecond for any other factor below waits of 104 days.
+    ///
+    /// # Panics
+    /// When `factor` is below 1, infinite or NaN. In a constant that is a compile error.
+    #[track_caller]
+    pub const fn factor(mut self, factor: f64) -> Self {
+        assert!(
+            factor >= 1.0 && factor.is_finite(),
+            "`factor` is a finite number of at least 1: write 2.0 to double each wait, 1.0 to keep it"
+        );
+        self.factor = factor;
+        self
+    }
+
+    /// The longest wait that the backoff may ask for, jitter included. Only a server's hint can
+    /// make a wait longer.
+    pub const fn max_backoff(mut self, max_backoff: Duration) -> Self {
+        self.max_backoff = nanos(max_backoff);
+        self
+    }
+
+    /// How chance enters a wait.
+    pub const fn jitter(mut self, jitter: Jitter) -> Self {
+        self.jitter = Spread::new(jitter);
+        self
+    }
+
+    /// How often the operation is called at most, the first call included: 1 means no retry.
+    ///
+    /// Left unsaid, 5 attempts are made, or, where there is a deadline, as many as fit.
+    ///
+    /// # Panics
+    /// When `max_attempts` is 0. In a constant that is a compile error.
+    #[track_caller]
+    pub const fn max_attempts(mut self, max_attempts: u32) -> Self {
+        assert!(
+            max_attempts > 0,
+            "`max_attempts` counts the first call too: write 1 to never retry"
+        );
+        self.max_attempts = max_attempts;
+        self
+    }
+
+    /// The time for everything together, from before the first attempt.
+    ///
+    /// A wait that would end later is not begun: the last error is handed back at once. An attempt
+    /// that is running is not cut; for that, set an attempt timeout.
+    pub const fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = limited(nanos(deadline));
+        self
+    }
+
+    /// The HTTP statuses and gRPC codes that are retried, instead of those named so far.
+    pub const fn on(mut self, codes: Codes) -> Self {
+        self.codes = codes;
+        self
+    }
+
+    /// HTTP statuses and gRPC codes that are retried too.
+    pub const fn also_on(mut self, codes: Codes) -> Self {
+        self.codes = self.codes.union(codes);
+        self
+    }
+
+    /// Whether an error that calls itself a [`Class::Conflict`](crate::Class::Conflict) is retried.
+    ///
+    /// Say yes only where the operation reads anew before it writes: the same write would fail for
+    /// ever.
+    pub const fn retry_conflicts(mut self, retry: bool) -> Self {
+        self.conflicts = retry;
+        self
+    }
+
+    /// Whether the operation may be applied twice without harm, or carries a precondition.
+    ///
+    /// If not, a failure of the transport is retried only when the request surely did not arrive.
+    pub const fn idempotent(mut self, idempotent: bool) -> Self {
+        self.idempotent = idempotent;
+        self
+    }
+
+    /// The longest `Retry-After` (or similar hint) that is waited for. A longer one ends the
+    /// retries at once, with [`StopReason::RetryAfter`](crate::StopReason::RetryAfter).
+    ///
+    /// Left unsaid, the deadline is the limit, or, where there is none, one hour: no server's word
+    /// makes a client wait for ever.
+    pub const fn max_retry_after(mut self, longest: Duration) -> Self {
+        self.max_retry_after = limited(nanos(longest));
+        self
+    }
+
+    /// The same policy with all its times multiplied: `scaled(0.01)` makes a test a hundred times
+    /// as fast, `scaled(2.0)` a client twice as patient. Limits that were not set stay so.
+    ///
+    /// # Panics
+    /// When `by` is not a finite number above 0. In a constant that is a compile error.
+    #[track_caller]
+    pub const fn scaled(mut self, by: f64) -> Self {
+        assert!(
+            by > 0.0 && by.is_finite(),
+            "`scaled` takes a finite number above 0: write 0.01 for a hundredth of every time"
+        );
+        self.base = scaled(self.base, by);
+        self.max_backoff = scaled(self.max_backoff, by);
+        self.deadline = scaled(self.deadline, by);
+        self.max_retry_after = scaled(self.max_retry_after, by);
+        if let Spread::Additive(most) = self.jitter {
+            self.jitter = Spread::Additive(scaled(most, by));
+        }
+        self
+    }
+
+    /// The wait before a retry, a pure function: `retry` counts from 0, `previous` is the wait
+    /// before this one (zero at first; only decorrelated jitter asks), `random` is a number drawn
+    /// uniformly from all of `u64`. It lies within zero and `max_backoff`.
+    pub fn backoff(&self, retry: u32, previous: Duration, random: u64) -> Duration {
+        duration(self.backoff_nanos(retry, nanos(previous), || random))
+    }
+
+    #[inline]
+    pub(crate) fn backoff_nanos(
+        &self,
+        retry: u32,
+        previous: u64,
+        random: impl FnOnce() -> u64,
+    ) -> u64 {
+        let plain = || exponential::delay(self.base, self.factor, self.max_backoff, retry);
+        self.jitter
+            .apply(plain, self.base, self.max_backoff, previous, random)
+    }
+
+    /// The number of attempts at most; `u32::MAX` where only the deadline limits.
+    #[inline]
+    pub(crate) const fn attempts(&self) -> u32 {
+        match self.max_attempts {
+            0 if self.deadline == NEVER => DEFAULT_ATTEMPTS,
+            0 => u32::MAX,
+            set => set,
+        }
+    }
+
+    /// The longest hint that is waited for.
+    #[inline]
+    pub(crate) const fn longest_hint(&self) -> u64 {
+        match self.max_retry_after {
+            NEVER if self.deadline == NEVER => DEFAULT_MAX_RETRY_AFTER,
+            set => set,
+        }
+    }
+}
+
+const fn scaled(nanos: u64, by: f64) -> u64 {
+    if nanos == NEVER {
+        return NEVER;
+    }
+    // Rounded to the nearest; a cast from beyond the end stops at the end.
+    let scaled = (nanos as f64 * by + 0.5) as u64;
+    limited(scaled)
+}
+
+/// What was limited stays so, if only to 584 years.
+const fn limited(nanos: u64) -> u64 {
+    if nanos == NEVER { NEVER - 1 } else { nanos }
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self::exponential()
+    }
+}
+
+impl fmt::Debug for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let limit = |nanos: u64| (nanos != NEVER).then(|| duration(nanos));
+        let attempts = Some(self.attempts()).filter(|attempts| *attempts != u32::MAX);
+        f.debug_struct("Policy")
+            .field("base", &duration(self.base))
+            .field("factor", &self.factor)
+            .field("max_backoff", &duration(self.max_backoff))
+            .field("jitter", &self.jitter.jitter())
+            .field("max_attempts", &attempts)
+            .field("deadline", &limit(self.deadline))
+            .field("codes", &self.codes)
+            .field("retry_conflicts", &self.conflicts)
+            .field("idempotent", &self.idempotent)
+            .field("max_retry_after", &limit(self.max_retry_after))
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn any_duration() -> impl Strategy<Value = Duration> {
+        prop_oneof![
+            Just(Duration::ZERO),
+            Just(Duration::MAX),
+            (any::<u64>(), 0u32..1_000_000_000).prop_map(|(s, n)| Duration::new(s, n)),
+            any::<u64>().prop_map(Duration::from_nanos),
+            (0u64..100_000).prop_map(Duration::from_millis),
+        ]
+    }
+
+    fn any_jitter() -> impl Strategy<Value = Jitter> {
+        prop_oneof![
+            Just(Jitter::None),
+            Just(Jitter::Full),
+            Just(Jitter::Equal),
+            Just(Jitter::Decorrelated),
+            any_duration().prop_map(Jitter::Additive),
+        ]
+    }
+
+    prop_compose! {
+        fn any_policy()(
+            base in any_duration(),
+            factor in prop_oneof![Just(2.0), Just(1.0), Just(f64::MAX), 1.0..100.0f64],
+            max_backoff in any_duration(),
+            jitter in any_jitter(),
+            by in prop_oneof![Just(1.0), Just(f64::MIN_POSITIVE), Just(f64::MAX), 0.001..1e3f64],
+        ) -> Policy {
+            Policy::exponential()
+                .base(base)
+                .factor(factor)
+                .max_backoff(max_backoff)
+                .jitter(jitter)
+                .scaled(by)
+        }
+    }
+
+    /// Where the wait without jitter, and the drawn part around it, must lie.
+    fn bounds(policy: &Policy, retry: u32, previous: Duration) -> (Duration, Duration) {
+        let at = |jitter| policy.jitter(jitter).backoff(retry, previous, 0);
+        let plain = at(Jitter::None);
+        let cap = duration(policy.max_backoff);
+        let base = duration(policy.base).min(cap);
+        match policy.jitter.jitter() {
+            Jitter::None => (plain, plain),
+            Jitter::Full => (Duration::ZERO, plain),
+            Jitter::Equal => (plain / 2, plain),
+            Jitter::Decorrelated => (base, previous.max(base).saturating_mul(3).min(cap)),
+            Jitter::Additive(most) => (plain, plain.saturating_add(most).min(cap)),
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        #[test]
+        fn waits_never_leave_their_bounds(
+            policy in any_policy(),
+            retry in prop_oneof![0u32..200, any::<u32>(), Just(u32::MAX)],
+            previous in any_duration(),
+            random in prop_oneof![Just(0), Just(u64::MAX), any::<u64>()],
+        ) {
+            let wait = policy.backoff(retry, previous, random);
+            let (least, most) = bounds(&policy, retry, previous);
+            prop_assert!(wait <= duration(policy.max_backoff), "{wait:?} {policy:?}");
+            prop_assert!(least <= wait && wait <= most, "{least:?} {wait:?} {most:?} {policy:?}");
+        }
+
+        #[test]
+        fn one_is_no_scale_at_all(policy in any_policy()) {
+            prop_assert_eq!(policy.scaled(1.0).attempts(), policy.attempts());
+            prop_assert_eq!(Policy::exponential().scaled(1.0), Policy::exponential());
+        }
+    }
+
+    #[test]
+    fn a_deadline_replaces_the_default_number_of_attempts() {
+        assert_eq!(Policy::exponential().attempts(), 5);
+        assert_eq!(Policy::exponential().deadline(SECOND).attempts(), u32::MAX);
+        assert_eq!(
+            Policy::exponential()
+                .deadline(SECOND)
+                .max_attempts(3)
+                .attempts(),
+            3
+        );
+        assert_eq!(
+            Policy::exponential()
+                .max_attempts(3)
+                .deadline(SECOND)
+                .attempts(),
+            3
+        );
+    }
+
+    #[test]
+    fn scaling_reaches_every_time_and_no_number() {
+        let policy = Policy::exponential()
+            .jitter(Jitter::Additive(SECOND))
+            .deadline(300 * SECOND)
+            .max_retry_after(30 * SECOND)
+            .max_attempts(7)
+            .scaled(0.01);
+        let expected = Policy::exponential()
+            .base(Duration::from_millis(10))
+            .max_backoff(Duration::from_millis(640))
+            .jitter(Jitter::Additive(Duration::from_millis(10)))
+            .deadline(3 * SECOND)
+            .max_retry_after(Duration::from_millis(300))
+            .max_attempts(7);
+        assert_eq!(policy, expected);
+        assert_eq!(Policy::exponential().scaled(1e-9).deadline, NEVER);
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_what_to_write_instead() {
+        fn refusal<T>(make: impl FnOnce() -> T + std::panic::UnwindSafe) -> String {
+            let panic = std::panic::catch_unwind(make).err().expect("refused");
+            panic.downcast_ref::<&str>().expect("a message").to_string()
+        }
+        assert!(refusal(|| Policy::exponential().max_attempts(0)).contains("write 1"));
+        for factor in [f64::NAN, 0.0, 0.999, -2.0, f64::INFINITY, f64::NEG_INFINITY] {
+            let said = refusal(move || Policy::exponential().factor(factor));
+            assert!(said.contains("at least 1"), "{factor}: {said}");
+        }
+        for by in [f64::NAN, 0.0, -1.0, f64::INFINITY] {
+            assert!(
+                refusal(move || Policy::exponential().scaled(by)).contains("above 0"),
+                "{by}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_policy_shows_its_rules() {
+        let shown = format!("{:?}", Policy::exponential().deadline(SECOND));
+        for part in [
+            "base: 1s",
+            "max_backoff: 64s",
+            "Full",
+            "deadline: Some(1s)",
+            "429",
+        ] {
+            assert!(shown.contains(part), "{part} in {shown}");
+        }
+    }
+}

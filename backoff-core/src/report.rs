@@ -1,0 +1,162 @@
+//! How it ended.
+
+use crate::{Class, Fault};
+use core::{error::Error, fmt, time::Duration};
+
+/// Why no further attempt was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum StopReason {
+    /// The failure is none that a repetition cures.
+    Permanent,
+    /// The server asked not to be called again.
+    Refused,
+    /// All attempts are used up.
+    Attempts,
+    /// The next wait would have ended after the deadline.
+    Deadline,
+    /// The server asked for a longer pause than the deadline or `max_retry_after` allows.
+    RetryAfter,
+}
+
+impl StopReason {
+    /// A short name for logs and labels: `"permanent"`, `"deadline"`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            StopReason::Permanent => "permanent",
+            StopReason::Refused => "refused",
+            StopReason::Attempts => "attempts",
+            StopReason::Deadline => "deadline",
+            StopReason::RetryAfter => "retry_after",
+        }
+    }
+}
+
+impl fmt::Display for StopReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            StopReason::Permanent => "no repetition would cure it",
+            StopReason::Refused => "the server asked not to be called again",
+            StopReason::Attempts => "all attempts are used up",
+            StopReason::Deadline => "the next wait would end after the deadline",
+            StopReason::RetryAfter => "the server asks for a longer pause than is allowed",
+        })
+    }
+}
+
+/// What it took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Report {
+    /// How often the operation was called.
+    pub attempts: u32,
+    /// From before the first attempt to after the last.
+    pub elapsed: Duration,
+    /// How much of that was waiting between attempts.
+    pub slept: Duration,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Report {
+            attempts,
+            elapsed,
+            slept,
+        } = self;
+        let s = if *attempts == 1 { "" } else { "s" };
+        write!(
+            f,
+            "{attempts} attempt{s} in {elapsed:.1?}, of which {slept:.1?} waiting"
+        )
+    }
+}
+
+/// The last error of an operation that was given up, with what was tried.
+///
+/// It is itself a [`Fault`], and a permanent one: a retry around a retry does not multiply the
+/// attempts. Its source is the operation's error.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RetryError<E> {
+    /// The operation's last error.
+    pub error: E,
+    /// Why no further attempt was made.
+    pub reason: StopReason,
+    /// What was tried.
+    pub report: Report,
+}
+
+impl<E> RetryError<E> {
+    pub(crate) const fn new(error: E, reason: StopReason, report: Report) -> Self {
+        RetryError {
+            error,
+            reason,
+            report,
+        }
+    }
+
+    /// The operation's last error.
+    pub fn into_error(self) -> E {
+        self.error
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for RetryError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "gave up after {}: {}: {}",
+            self.report, self.reason, self.error
+        )
+    }
+}
+
+impl<E: Error + 'static> Error for RetryError<E> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+impl<E> Fault for RetryError<E> {
+    fn class(&self) -> Option<Class> {
+        Some(Class::Permanent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Policy, TimedOut, Verdict};
+
+    fn error() -> RetryError<TimedOut> {
+        let report = Report {
+            attempts: 3,
+            elapsed: Duration::from_millis(4_250),
+            slept: Duration::from_secs(3),
+        };
+        RetryError::new(
+            TimedOut::new(Duration::from_secs(1)),
+            StopReason::Attempts,
+            report,
+        )
+    }
+
+    #[test]
+    fn says_what_was_tried_and_why_it_stopped() {
+        assert_eq!(
+            error().to_string(),
+            "gave up after 3 attempts in 4.2s, of which 3.0s waiting: all attempts are used up: \
+             the attempt was cut after 1s"
+        );
+        assert!(
+            error()
+                .source()
+                .is_some_and(|source| source.is::<TimedOut>())
+        );
+    }
+
+    #[test]
+    fn is_permanent_for_a_retry_around_it() {
+        assert_eq!(Policy::exponential().judge(&error()), Verdict::Permanent);
+    }
+}

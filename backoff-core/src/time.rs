@@ -1,0 +1,209 @@
+//! Clocks, timers and the random source: tokio's or the standard library's, or your own.
+
+use core::{future::Future, time::Duration};
+
+/// A monotonic clock.
+///
+/// The drivers read it only where a deadline, a report or [`Attempt`](crate::Attempt) asks.
+#[diagnostic::on_unimplemented(
+    message = "there is no clock to retry with",
+    label = "`{Self}` is no clock",
+    note = "turn on the feature `tokio` of backoff-core, or hand over a runtime of your own with \
+            `.runtime(..)`"
+)]
+pub trait Clock {
+    /// The time since an origin that never changes and that is the clock's own affair.
+    fn now(&self) -> Duration;
+}
+
+/// A timer for async functions.
+pub trait Sleep {
+    /// What waits.
+    type Sleep: Future<Output = ()>;
+
+    /// A future that is ready once `wait` has passed.
+    fn sleep(&self, wait: Duration) -> Self::Sleep;
+}
+
+/// A timer for blocking functions.
+pub trait Pause {
+    /// Returns once `wait` has passed.
+    fn pause(&self, wait: Duration);
+}
+
+/// A source of random numbers for the jitter.
+pub trait Random {
+    /// A number drawn uniformly from all of `u64`.
+    fn random(&self) -> u64;
+}
+
+/// `wait` in nanoseconds. Above 584 years it stays there.
+#[inline]
+pub(crate) const fn nanos(wait: Duration) -> u64 {
+    let nanos = wait.as_nanos();
+    if nanos > u64::MAX as u128 {
+        u64::MAX
+    } else {
+        nanos as u64
+    }
+}
+
+/// Nanoseconds as a `Duration`; the greatest number stands for "for ever", as in [`nanos`].
+#[inline]
+pub(crate) const fn duration(nanos: u64) -> Duration {
+    if nanos == u64::MAX {
+        Duration::MAX
+    } else {
+        Duration::from_nanos(nanos)
+    }
+}
+
+#[cfg(feature = "std")]
+mod with_std {
+    use super::{Clock, Duration, Pause, Random};
+    use std::{sync::OnceLock, time::Instant};
+
+    /// The clock and the timer of the standard library: the runtime of the blocking driver.
+    ///
+    /// Random numbers come from a generator of the thread, seeded by the operating system.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub struct Std;
+
+    impl Clock for Std {
+        #[inline]
+        fn now(&self) -> Duration {
+            since_origin(Instant::now())
+        }
+    }
+
+    impl Pause for Std {
+        fn pause(&self, wait: Duration) {
+            std::thread::sleep(wait);
+        }
+    }
+
+    impl Random for Std {
+        #[inline]
+        fn random(&self) -> u64 {
+            fastrand::u64(..)
+        }
+    }
+
+    /// An instant as the time since the process' own origin, which lies 100 years before the first
+    /// instant asked for, so that the paused clock of an older runtime does not fall before it.
+    #[inline]
+    pub(super) fn since_origin(instant: Instant) -> Duration {
+        const LEAD: Duration = Duration::from_secs(100 * 365 * 86_400);
+        static FIRST: OnceLock<Instant> = OnceLock::new();
+        let first = *FIRST.get_or_init(|| instant);
+        match instant.checked_duration_since(first) {
+            Some(later) => LEAD.saturating_add(later),
+            None => LEAD.saturating_sub(first.duration_since(instant)),
+        }
+    }
+}
+
+#[cfg(feature = "std")]
+pub use with_std::Std;
+
+#[cfg(feature = "tokio")]
+mod with_tokio {
+    use super::{Clock, Duration, Random, Sleep, Std, with_std::since_origin};
+
+    /// Tokio's clock and timer: the runtime of the async driver. Paused time works.
+    ///
+    /// The timer has a resolution of one millisecond and rounds up.
+    ///
+    /// # Panics
+    /// As `tokio::time::sleep`: outside a tokio runtime, or in one whose time is not enabled.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub struct Tokio;
+
+    impl Clock for Tokio {
+        #[inline]
+        fn now(&self) -> Duration {
+            since_origin(tokio::time::Instant::now().into_std())
+        }
+    }
+
+    impl Sleep for Tokio {
+        type Sleep = tokio::time::Sleep;
+
+        #[inline]
+        fn sleep(&self, wait: Duration) -> Self::Sleep {
+            tokio::time::sleep(wait)
+        }
+    }
+
+    impl Random for Tokio {
+        #[inline]
+        fn random(&self) -> u64 {
+            Std.random()
+        }
+    }
+}
+
+#[cfg(feature = "tokio")]
+pub use with_tokio::Tokio;
+
+/// Stands where a runtime is still to be named, when no feature brings one.
+///
+/// It has no clock, so what holds it neither is a future nor can be called.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoRuntime;
+
+impl Sleep for NoRuntime {
+    type Sleep = core::future::Pending<()>;
+
+    fn sleep(&self, _wait: Duration) -> Self::Sleep {
+        core::future::pending()
+    }
+}
+
+/// The runtime of the async driver where none is named.
+#[cfg(feature = "tokio")]
+pub type AsyncRuntime = Tokio;
+/// The runtime of the async driver where none is named.
+#[cfg(not(feature = "tokio"))]
+pub type AsyncRuntime = NoRuntime;
+
+/// The runtime of the blocking driver where none is named.
+#[cfg(feature = "std")]
+pub type BlockingRuntime = Std;
+/// The runtime of the blocking driver where none is named.
+#[cfg(not(feature = "std"))]
+pub type BlockingRuntime = NoRuntime;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nanoseconds_stop_at_their_end() {
+        assert_eq!(nanos(Duration::MAX), u64::MAX);
+        assert_eq!(nanos(Duration::from_nanos(u64::MAX)), u64::MAX);
+        assert_eq!(nanos(Duration::from_nanos(u64::MAX - 1)), u64::MAX - 1);
+        assert_eq!(duration(nanos(Duration::MAX)), Duration::MAX);
+    }
+
+    #[cfg(feature = "std")]
+    #[test]
+    fn an_instant_before_the_origin_is_told_apart() {
+        use super::with_std::since_origin;
+        let now = std::time::Instant::now();
+        let at = since_origin(now);
+        let day = Duration::from_secs(86_400);
+        assert_eq!(since_origin(now + day) - at, day);
+        if let Some(earlier) = now.checked_sub(Duration::from_secs(60)) {
+            assert_eq!(at - since_origin(earlier), Duration::from_secs(60));
+        }
+    }
+
+    #[cfg(feature = "tokio")]
+    #[tokio::test(start_paused = true)]
+    async fn paused_time_moves_the_clock() {
+        let before = Tokio.now();
+        tokio::time::advance(Duration::from_secs(7)).await;
+        assert_eq!(Tokio.now() - before, Duration::from_secs(7));
+    }
+}
