@@ -1,0 +1,278 @@
+//! A `reqwest::Response` as a value, or as an error that keeps what the server said.
+//!
+//! `Response::error_for_status` drops the headers and the body, and with them `Retry-After` and
+//! Google's `error.status`. [`json`] keeps them:
+//!
+//! ```no_run
+//! use backoff_cloud::{http, memorystore};
+//!
+//! # async fn f() -> Result<(), http::ApiError> {
+//! let client = reqwest::Client::new();
+//! let instance: serde_json::Value = memorystore::REQUEST
+//!     .retry(async || http::json(client.get("http://127.0.0.1:8080/v1/x").send().await?).await)
+//!     .await?;
+//! # Ok(()) }
+//! ```
+
+use backoff_core::{Class, Fault, GrpcCode, TimedOut, Transport, hint};
+use reqwest::{Response, header::HeaderMap};
+use serde::{Deserialize, de::DeserializeOwned};
+use std::{
+    error::Error,
+    fmt,
+    time::{Duration, SystemTime},
+};
+
+/// How much of a body that is no `google.rpc.Status` an error keeps.
+const EXCERPT: usize = 200;
+
+/// The reply's JSON body as a value, if its status is a success; otherwise what the server said.
+///
+/// # Errors
+/// [`ApiError`]: an HTTP status of 300 or above, a reply that was cut or did not arrive, or a body
+/// that is not the JSON asked for. The last is permanent: the server did answer.
+pub async fn json<T: DeserializeOwned>(response: Response) -> Result<T, ApiError> {
+    let body = success(response).await?;
+    serde_json::from_slice(&body).map_err(|error| {
+        ApiError(Box::new(Kind::Json {
+            error,
+            excerpt: excerpt(&body),
+        }))
+    })
+}
+
+/// The reply's body, if its status is a success; otherwise what the server said.
+///
+/// # Errors
+/// [`ApiError`]: an HTTP status of 300 or above, or a reply that was cut or did not arrive.
+pub async fn success(response: Response) -> Result<Vec<u8>, ApiError> {
+    let status = response.status();
+    if status.is_success() {
+        return Ok(response.bytes().await?.into());
+    }
+    let headers = response.headers().clone();
+    // A body that is cut says nothing; the status and the headers stand.
+    let body = response.bytes().await.unwrap_or_default();
+    Err(ApiError::new(
+        status.as_u16(),
+        &headers,
+        &body,
+        SystemTime::now(),
+    ))
+}
+
+/// What a request to an HTTP/JSON service failed of, with all that the server said about it.
+///
+/// As a [`Fault`] it tells the HTTP status, the code of a Google error body, and the longest of the
+/// hints `Retry-After`, `retry-after-ms`, `x-ms-retry-after-ms` and `google.rpc.RetryInfo`.
+#[derive(Debug)]
+pub struct ApiError(Box<Kind>);
+
+#[derive(Debug)]
+enum Kind {
+    Reply(Reply),
+    Json {
+        error: serde_json::Error,
+        excerpt: String,
+    },
+    Transport(reqwest::Error),
+    TimedOut(TimedOut),
+}
+
+#[derive(Debug)]
+struct Reply {
+    status: u16,
+    retry_after: Option<Duration>,
+    code: Option<GrpcCode>,
+    message: String,
+    details: Vec<serde_json::Value>,
+}
+
+impl ApiError {
+    /// What a reply with these parts says. `now` is the wall clock that an HTTP date in
+    /// `Retry-After` is compared with. A body that is no `google.rpc.Status` is kept as an excerpt.
+    pub fn new(status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Self {
+        let status_body = serde_json::from_slice::<Body>(body)
+            .ok()
+            .map(|body| body.error);
+        let (code, message, details) = match status_body {
+            Some(body) => (
+                body.status.and_then(|name| GrpcCode::from_name(&name)),
+                body.message,
+                body.details,
+            ),
+            None => (None, excerpt(body), Vec::new()),
+        };
+        let header = |name: &str| headers.get(name)?.to_str().ok();
+        let hints = [
+            header("retry-after").and_then(|value| hint::retry_after(value, now)),
+            header("retry-after-ms").and_then(hint::retry_after_ms),
+            header("x-ms-retry-after-ms").and_then(hint::retry_after_ms),
+            details.iter().find_map(retry_info),
+        ];
+        let retry_after = hints.into_iter().flatten().max();
+        ApiError(Box::new(Kind::Reply(Reply {
+            status,
+            retry_after,
+            code,
+            message,
+            details,
+        })))
+    }
+
+    /// The HTTP status, if there was a reply that said so.
+    pub fn status(&self) -> Option<u16> {
+        match &*self.0 {
+            Kind::Reply(reply) => Some(reply.status),
+            Kind::Transport(error) => error.status().map(|status| status.as_u16()),
+            Kind::Json { .. } | Kind::TimedOut(_) => None,
+        }
+    }
+
+    /// The code that Google's error body names.
+    pub fn grpc_code(&self) -> Option<GrpcCode> {
+        self.reply()?.code
+    }
+
+    /// The details of Google's error body, each an object with an `@type`; empty without one.
+    pub fn details(&self) -> &[serde_json::Value] {
+        self.reply().map_or(&[], |reply| &reply.details)
+    }
+
+    fn reply(&self) -> Option<&Reply> {
+        match &*self.0 {
+            Kind::Reply(reply) => Some(reply),
+            _ => None,
+        }
+    }
+}
+
+impl Fault for ApiError {
+    fn status(&self) -> Option<u16> {
+        self.status()
+    }
+
+    fn grpc_code(&self) -> Option<GrpcCode> {
+        self.grpc_code()
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        self.reply()?.retry_after
+    }
+
+    fn transport(&self) -> Option<Transport> {
+        match &*self.0 {
+            Kind::Transport(error) => error.transport(),
+            Kind::TimedOut(error) => error.transport(),
+            Kind::Reply(_) | Kind::Json { .. } => None,
+        }
+    }
+
+    fn class(&self) -> Option<Class> {
+        match &*self.0 {
+            Kind::Transport(error) => error.class(),
+            Kind::Json { .. } => Some(Class::Permanent),
+            Kind::Reply(_) | Kind::TimedOut(_) => None,
+        }
+    }
+
+    fn message(&self) -> Option<&dyn fmt::Display> {
+        Some(self)
+    }
+}
+
+impl From<reqwest::Error> for ApiError {
+    fn from(error: reqwest::Error) -> Self {
+        ApiError(Box::new(Kind::Transport(error)))
+    }
+}
+
+impl From<TimedOut> for ApiError {
+    fn from(error: TimedOut) -> Self {
+        ApiError(Box::new(Kind::TimedOut(error)))
+    }
+}
+
+impl fmt::Display for ApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Kind::Reply(Reply {
+                status,
+                code,
+                message,
+                ..
+            }) => {
+                write!(f, "HTTP {status}")?;
+                if let Some(code) = code {
+                    write!(f, " {code}")?;
+                }
+                if !message.is_empty() {
+                    write!(f, ": {message}")?;
+                }
+                Ok(())
+            }
+            Kind::Json { error, excerpt } => {
+                write!(
+                    f,
+                    "the reply is not the JSON that was asked for: {error}: {excerpt}"
+                )
+            }
+            Kind::Transport(error) => {
+                write!(f, "{error}")?;
+                // reqwest leaves the cause to the source, and the cause is what helps.
+                let mut source = error.source();
+                while let Some(cause) = source {
+                    write!(f, ": {cause}")?;
+                    source = cause.source();
+                }
+                Ok(())
+            }
+            Kind::TimedOut(error) => error.fmt(f),
+        }
+    }
+}
+
+impl Error for ApiError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &*self.0 {
+            Kind::Reply(_) => None,
+            Kind::Json { error, .. } => Some(error),
+            Kind::Transport(error) => Some(error),
+            Kind::TimedOut(error) => Some(error),
+        }
+    }
+}
+
+/// `google.rpc.Status` as the HTTP/JSON services wrap it.
+#[derive(Deserialize)]
+struct Body {
+    error: StatusBody,
+}
+
+#[derive(Deserialize)]
+struct StatusBody {
+    status: Option<String>,
+    #[serde(default)]
+    message: String,
+    #[serde(default)]
+    details: Vec<serde_json::Value>,
+}
+
+/// The delay of a `google.rpc.RetryInfo` among the details.
+fn retry_info(detail: &serde_json::Value) -> Option<Duration> {
+    let kind = detail.get("@type")?.as_str()?;
+    if !kind.ends_with("/google.rpc.RetryInfo") {
+        return None;
+    }
+    hint::retry_delay(detail.get("retryDelay")?.as_str()?)
+}
+
+/// The beginning of a body for people to read, on one line.
+fn excerpt(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&body[..body.len().min(4 * EXCERPT)]);
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(EXCERPT) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
