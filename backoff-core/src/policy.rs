@@ -3,7 +3,8 @@
 use crate::{
     Codes, Jitter, codes,
     delay::{exponential, jitter::Spread},
-    time::{duration, nanos},
+    retry::MOST_ATTEMPTS,
+    time::nanos,
 };
 use core::{fmt, time::Duration};
 
@@ -126,7 +127,8 @@ impl Policy {
 
     /// How often the operation is called at most, the first call included: 1 means no retry.
     ///
-    /// Left unsaid, 5 attempts are made, or, where there is a deadline, as many as fit.
+    /// Left unsaid, 5 attempts are made, or, where there is a deadline, as many as fit. More than
+    /// 16,777,215 count as that many.
     ///
     /// # Panics
     /// When `max_attempts` is 0. In a constant that is a compile error.
@@ -136,7 +138,11 @@ impl Policy {
             max_attempts > 0,
             "`max_attempts` counts the first call too: write 1 to never retry"
         );
-        self.max_attempts = max_attempts;
+        self.max_attempts = if max_attempts > MOST_ATTEMPTS {
+            MOST_ATTEMPTS
+        } else {
+            max_attempts
+        };
         self
     }
 
@@ -213,7 +219,7 @@ impl Policy {
     /// before this one (zero at first; only decorrelated jitter asks), `random` is a number drawn
     /// uniformly from all of `u64`. It lies within zero and `max_backoff`.
     pub fn backoff(&self, retry: u32, previous: Duration, random: u64) -> Duration {
-        duration(self.backoff_nanos(retry, nanos(previous), || random))
+        Duration::from_nanos(self.backoff_nanos(retry, nanos(previous), || random))
     }
 
     #[inline]
@@ -270,12 +276,12 @@ impl Default for Policy {
 
 impl fmt::Debug for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let limit = |nanos: u64| (nanos != NEVER).then(|| duration(nanos));
+        let limit = |nanos: u64| (nanos != NEVER).then(|| Duration::from_nanos(nanos));
         let attempts = Some(self.attempts()).filter(|attempts| *attempts != u32::MAX);
         f.debug_struct("Policy")
-            .field("base", &duration(self.base))
+            .field("base", &Duration::from_nanos(self.base))
             .field("factor", &self.factor)
-            .field("max_backoff", &duration(self.max_backoff))
+            .field("max_backoff", &Duration::from_nanos(self.max_backoff))
             .field("jitter", &self.jitter.jitter())
             .field("max_attempts", &attempts)
             .field("deadline", &limit(self.deadline))
@@ -335,8 +341,8 @@ mod tests {
     fn bounds(policy: &Policy, retry: u32, previous: Duration) -> (Duration, Duration) {
         let at = |jitter| policy.jitter(jitter).backoff(retry, previous, 0);
         let plain = at(Jitter::None);
-        let cap = duration(policy.max_backoff);
-        let base = duration(policy.base).min(cap);
+        let cap = Duration::from_nanos(policy.max_backoff);
+        let base = Duration::from_nanos(policy.base).min(cap);
         match policy.jitter.jitter() {
             Jitter::None => (plain, plain),
             Jitter::Full => (Duration::ZERO, plain),
@@ -358,7 +364,7 @@ mod tests {
         ) {
             let wait = policy.backoff(retry, previous, random);
             let (least, most) = bounds(&policy, retry, previous);
-            prop_assert!(wait <= duration(policy.max_backoff), "{wait:?} {policy:?}");
+            prop_assert!(wait <= Duration::from_nanos(policy.max_backoff), "{wait:?} {policy:?}");
             prop_assert!(least <= wait && wait <= most, "{least:?} {wait:?} {most:?} {policy:?}");
         }
 

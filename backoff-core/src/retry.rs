@@ -1,13 +1,9 @@
 //! The state machine: no I/O, no clock, no random source of its own. The only place that decides.
 
-use crate::{
-    Policy, StopReason, Verdict,
-    policy::NEVER,
-    time::{duration, nanos},
-};
-use core::time::Duration;
+use crate::{Policy, StopReason, Verdict, policy::NEVER, time::nanos};
+use core::{fmt, time::Duration};
 
-/// Where one retried operation stands: 20 bytes, driven by any loop.
+/// Where one retried operation stands: 15 bytes, driven by any loop.
 ///
 /// What it needs, the time and a random number, is passed in, and asked for only when needed.
 /// Hand the same policy to every call.
@@ -35,15 +31,44 @@ use core::time::Duration;
 ///     Decision::Stop(_)
 /// ));
 /// ```
-// It stands in every annotated future: packed, it spares the padding behind `failed`.
-#[repr(packed(4))]
-#[derive(Clone, Copy, Debug)]
+// It stands in every annotated future: its fields take only the bytes they need, so that tokio
+// gives the task of a small annotated function 256 bytes and not 384.
+#[derive(Clone, Copy)]
 pub struct Retry {
-    /// When the first attempt began, in nanoseconds of the caller's clock; `NEVER` if not asked.
-    started: u64,
-    /// The backoff drawn last, for decorrelated jitter.
-    previous: u64,
-    failed: u32,
+    /// When the first attempt began, in nanoseconds of the caller's clock, less the highest byte:
+    /// 2.3 years pass before it repeats. `UNTIMED` if nobody asked.
+    started: [u8; 7],
+    /// How many attempts have failed.
+    failed: [u8; 3],
+    /// The backoff drawn last, in units of [`unit`], for decorrelated jitter.
+    previous: [u8; 5],
+}
+
+/// More failures than this are counted as this many, and no limit is above it.
+pub(crate) const MOST_ATTEMPTS: u32 = (1 << 24) - 1;
+
+const UNTIMED: [u8; 7] = [0xff; 7];
+
+/// The lowest bytes of a number.
+#[inline]
+fn lowest<const N: usize>(number: u64) -> [u8; N] {
+    let bytes = number.to_le_bytes();
+    core::array::from_fn(|i| bytes[i])
+}
+
+/// The number that [`lowest`] was given, if it was small enough.
+#[inline]
+fn number<const N: usize>(lowest: [u8; N]) -> u64 {
+    let mut bytes = [0; 8];
+    bytes[..N].copy_from_slice(&lowest);
+    u64::from_le_bytes(bytes)
+}
+
+/// The unit in which the last backoff is kept, as a power of two, so that the longest fits: one
+/// nanosecond for a `max_backoff` of up to 18 minutes.
+#[inline]
+fn unit(policy: &Policy) -> u32 {
+    24u32.saturating_sub(policy.max_backoff.leading_zeros())
 }
 
 /// What to do after a failed attempt.
@@ -90,12 +115,15 @@ impl Attempt {
 
     /// Since before the first attempt.
     pub const fn elapsed(&self) -> Duration {
-        duration(self.elapsed)
+        Duration::from_nanos(self.elapsed)
     }
 
     /// What remains of the deadline; [`Duration::MAX`] where there is none.
     pub const fn remaining(&self) -> Duration {
-        duration(self.remaining)
+        match self.remaining {
+            NEVER => Duration::MAX,
+            nanos => Duration::from_nanos(nanos),
+        }
     }
 }
 
@@ -103,46 +131,54 @@ impl Retry {
     /// Begins, just before the first attempt. The clock is read only if the policy has a deadline.
     #[inline]
     pub fn start(policy: &Policy, now: impl FnOnce() -> Duration) -> Self {
-        let started = if policy.deadline == NEVER {
-            NEVER
+        if policy.deadline == NEVER {
+            Self::from_start(UNTIMED)
         } else {
-            nanos(now())
-        };
-        Retry {
-            started,
-            previous: 0,
-            failed: 0,
+            Self::start_at(now())
         }
     }
 
     /// Begins at this time, so that attempts and reports can say what time has passed, with or
     /// without a deadline.
     #[inline]
-    pub const fn start_at(now: Duration) -> Self {
+    pub fn start_at(now: Duration) -> Self {
+        let started = lowest(nanos(now));
+        Self::from_start(if started == UNTIMED {
+            lowest(nanos(now) - 1)
+        } else {
+            started
+        })
+    }
+
+    #[inline]
+    fn from_start(started: [u8; 7]) -> Self {
         Retry {
-            started: nanos(now),
-            previous: 0,
-            failed: 0,
+            started,
+            failed: [0; 3],
+            previous: [0; 5],
         }
     }
 
-    /// How many attempts have failed so far.
-    pub const fn failures(&self) -> u32 {
-        self.failed
+    /// How many attempts have failed so far; counting ends at 16,777,215.
+    #[inline]
+    pub fn failures(&self) -> u32 {
+        number(self.failed) as u32
     }
 
     /// The time since the start; zero if the start was not timed.
     pub fn elapsed(&self, now: impl FnOnce() -> Duration) -> Duration {
-        duration(self.elapsed_nanos(now))
+        Duration::from_nanos(self.elapsed_nanos(now))
     }
 
     #[inline]
     fn elapsed_nanos(&self, now: impl FnOnce() -> Duration) -> u64 {
-        if self.started == NEVER {
-            0
-        } else {
-            nanos(now()).saturating_sub(self.started)
+        if self.started == UNTIMED {
+            return 0;
         }
+        // The difference of the lowest 7 bytes, moved up to see its sign: a clock that goes back
+        // has not moved.
+        let elapsed = nanos(now()).wrapping_sub(number(self.started)) << 8;
+        (elapsed as i64).max(0) as u64 >> 8
     }
 
     /// The attempt that is about to begin.
@@ -154,7 +190,7 @@ impl Retry {
             deadline => deadline.saturating_sub(elapsed),
         };
         Attempt {
-            number: self.failed.saturating_add(1),
+            number: self.failures() + 1,
             elapsed,
             remaining,
         }
@@ -172,18 +208,20 @@ impl Retry {
         now: impl FnOnce() -> Duration,
         random: impl FnOnce() -> u64,
     ) -> Decision {
-        let retry = self.failed;
-        self.failed = retry.saturating_add(1);
+        let retry = self.failures();
+        let failures = (retry + 1).min(MOST_ATTEMPTS);
+        self.failed = lowest(failures.into());
         let hint = match verdict.into() {
             Verdict::Permanent => return Decision::Stop(StopReason::Permanent),
             Verdict::Refused => return Decision::Stop(StopReason::Refused),
             Verdict::Retry { retry_after, .. } => retry_after.map_or(0, nanos),
         };
-        if self.failed >= policy.attempts() {
+        if failures >= policy.attempts() {
             return Decision::Stop(StopReason::Attempts);
         }
-        let backoff = policy.backoff_nanos(retry, self.previous, random);
-        self.previous = backoff;
+        let unit = unit(policy);
+        let backoff = policy.backoff_nanos(retry, number(self.previous) << unit, random);
+        self.previous = lowest(backoff >> unit);
         let (delay, source, too_late) = if hint > backoff {
             (hint, WaitSource::RetryAfter, StopReason::RetryAfter)
         } else {
@@ -198,8 +236,288 @@ impl Retry {
             return Decision::Stop(too_late);
         }
         Decision::Wait(Wait {
-            delay: duration(delay),
+            delay: Duration::from_nanos(delay),
             source,
         })
+    }
+}
+
+impl fmt::Debug for Retry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Retry")
+            .field("failures", &self.failures())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Class, Jitter};
+    use core::cell::Cell;
+    use proptest::prelude::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+    const PLAIN: Policy = Policy::exponential().jitter(Jitter::None);
+
+    fn hinted(hint: Duration) -> Verdict {
+        Verdict::Retry {
+            class: Class::Throttled,
+            retry_after: Some(hint),
+        }
+    }
+
+    /// Runs to the end in virtual time with attempts that take `attempt`; gives when each attempt
+    /// began and why there was no further one.
+    fn run(policy: Policy, attempt: Duration, random: u64) -> (Vec<Duration>, StopReason) {
+        // A clock far from zero, to see that only differences count.
+        let now = Cell::new(Duration::from_nanos(u64::MAX / 3));
+        let begin = now.get();
+        let mut retry = Retry::start(&policy, || now.get());
+        let mut begun = Vec::new();
+        loop {
+            begun.push(now.get() - begin);
+            now.set(now.get() + attempt);
+            match retry.failed(&policy, true, || now.get(), || random) {
+                Decision::Wait(wait) => now.set(now.get() + wait.delay),
+                Decision::Stop(reason) => return (begun, reason),
+            }
+        }
+    }
+
+    fn seconds(begun: &[Duration]) -> Vec<f64> {
+        begun.iter().map(Duration::as_secs_f64).collect()
+    }
+
+    #[test]
+    fn waits_double_between_attempts_that_take_no_time() {
+        let (begun, reason) = run(PLAIN.max_attempts(4), Duration::ZERO, 0);
+        assert_eq!(seconds(&begun), [0.0, 1.0, 3.0, 7.0]);
+        assert_eq!(reason, StopReason::Attempts);
+    }
+
+    #[test]
+    fn a_deadline_ends_it_before_the_wait_that_would_pass_it() {
+        // 1 + 2 + 4 end exactly at the deadline; a wait may end there.
+        let (begun, reason) = run(PLAIN.deadline(7 * SECOND), Duration::ZERO, 0);
+        assert_eq!(seconds(&begun), [0.0, 1.0, 3.0, 7.0]);
+        assert_eq!(reason, StopReason::Deadline);
+        let almost = 7 * SECOND - Duration::from_nanos(1);
+        let (begun, _) = run(PLAIN.deadline(almost), Duration::ZERO, 0);
+        assert_eq!(seconds(&begun), [0.0, 1.0, 3.0]);
+    }
+
+    #[test]
+    fn a_deadline_counts_the_attempts_time_too() {
+        // 4 + 1 + 4 + 2 + 4 = 15; the next wait of 4 s would end at 19.
+        let (begun, reason) = run(PLAIN.deadline(18 * SECOND), 4 * SECOND, 0);
+        assert_eq!(seconds(&begun), [0.0, 5.0, 11.0]);
+        assert_eq!(reason, StopReason::Deadline);
+    }
+
+    #[test]
+    fn an_attempt_longer_than_the_deadline_is_the_last() {
+        let (begun, reason) = run(PLAIN.deadline(300 * SECOND), 3_600 * SECOND, 0);
+        assert_eq!(begun.len(), 1);
+        assert_eq!(reason, StopReason::Deadline);
+    }
+
+    #[test]
+    fn a_deadline_shorter_than_the_first_wait_means_no_retry() {
+        for deadline in [Duration::ZERO, SECOND / 2] {
+            let (begun, reason) = run(PLAIN.deadline(deadline), Duration::ZERO, 0);
+            assert_eq!((begun.len(), reason), (1, StopReason::Deadline));
+        }
+    }
+
+    #[test]
+    fn one_attempt_means_no_retry_and_asks_for_nothing() {
+        let policy = PLAIN.max_attempts(1);
+        let mut retry = Retry::start(&policy, || unreachable!("no clock without a deadline"));
+        let decision = retry.failed(&policy, true, || unreachable!(), || unreachable!());
+        assert_eq!(decision, Decision::Stop(StopReason::Attempts));
+    }
+
+    #[test]
+    fn the_longer_one_of_hint_and_backoff_is_waited() {
+        let decide = |hint| {
+            let mut retry = Retry::start(&PLAIN, || Duration::ZERO);
+            retry.failed(&PLAIN, hinted(hint), || Duration::ZERO, || 0)
+        };
+        let wait = |delay, source| Decision::Wait(Wait { delay, source });
+        assert_eq!(decide(3 * SECOND), wait(3 * SECOND, WaitSource::RetryAfter));
+        assert_eq!(decide(SECOND / 2), wait(SECOND, WaitSource::Backoff));
+        assert_eq!(decide(SECOND), wait(SECOND, WaitSource::Backoff));
+        assert_eq!(decide(Duration::ZERO), wait(SECOND, WaitSource::Backoff));
+    }
+
+    #[test]
+    fn a_hint_does_not_pass_a_limit() {
+        let decide = |policy: Policy, hint| {
+            let mut retry = Retry::start(&policy, || Duration::ZERO);
+            retry.failed(&policy, hinted(hint), || Duration::ZERO, || 0)
+        };
+        let too_long = Decision::Stop(StopReason::RetryAfter);
+        let timed = PLAIN.deadline(10 * SECOND);
+        assert_eq!(decide(timed, 11 * SECOND), too_long);
+        assert_eq!(decide(timed, Duration::MAX), too_long);
+        assert!(matches!(decide(timed, 10 * SECOND), Decision::Wait(_)));
+        let patient = PLAIN.max_retry_after(5 * SECOND);
+        assert_eq!(decide(patient, 6 * SECOND), too_long);
+        assert!(matches!(decide(patient, 5 * SECOND), Decision::Wait(_)));
+        assert_eq!(
+            decide(PLAIN.max_attempts(1), SECOND),
+            Decision::Stop(StopReason::Attempts)
+        );
+    }
+
+    #[test]
+    fn without_a_deadline_a_hint_of_a_thousand_years_is_not_believed() {
+        let mut retry = Retry::start(&PLAIN, || unreachable!());
+        let thousand_years = Duration::from_secs(1_000 * 365 * 86_400);
+        let decision = retry.failed(&PLAIN, hinted(thousand_years), || unreachable!(), || 0);
+        assert_eq!(decision, Decision::Stop(StopReason::RetryAfter));
+    }
+
+    #[test]
+    fn what_is_permanent_or_refused_stops_at_once() {
+        for (verdict, reason) in [
+            (Verdict::Permanent, StopReason::Permanent),
+            (Verdict::Refused, StopReason::Refused),
+        ] {
+            let mut retry = Retry::start(&PLAIN, || unreachable!());
+            let decision = retry.failed(&PLAIN, verdict, || unreachable!(), || unreachable!());
+            assert_eq!(decision, Decision::Stop(reason));
+            assert_eq!(retry.failures(), 1);
+        }
+    }
+
+    #[test]
+    fn decorrelated_waits_grow_from_the_last_one() {
+        let policy = Policy::exponential()
+            .jitter(Jitter::Decorrelated)
+            .max_attempts(6);
+        let (begun, _) = run(policy, Duration::ZERO, u64::MAX);
+        // 3, 9, 27, then the cap of 64 twice.
+        assert_eq!(seconds(&begun), [0.0, 3.0, 12.0, 39.0, 103.0, 167.0]);
+    }
+
+    #[test]
+    fn decorrelated_waits_are_kept_to_the_nanosecond_for_18_minutes() {
+        let cap = Duration::from_nanos((1 << 40) - 1);
+        let policy = Policy::exponential()
+            .jitter(Jitter::Decorrelated)
+            .max_backoff(cap);
+        for random in [1, 1 << 20, 1 << 40, 1 << 63, u64::MAX] {
+            let mut retry = Retry::start(&policy, || unreachable!());
+            let mut previous = Duration::ZERO;
+            for n in 0..4 {
+                let expected = policy.backoff(n, previous, random);
+                let decision = retry.failed(&policy, true, || unreachable!(), || random);
+                let wait = Wait {
+                    delay: expected,
+                    source: WaitSource::Backoff,
+                };
+                assert_eq!(decision, Decision::Wait(wait));
+                previous = expected;
+            }
+        }
+    }
+
+    #[test]
+    fn a_million_retries_without_a_wait_end() {
+        let policy = PLAIN.base(Duration::ZERO).max_attempts(1_000_000);
+        let (begun, reason) = run(policy, Duration::ZERO, 0);
+        assert_eq!((begun.len(), reason), (1_000_000, StopReason::Attempts));
+    }
+
+    #[test]
+    fn counting_ends_but_a_limit_above_the_end_still_holds() {
+        let policy = PLAIN.max_attempts(u32::MAX);
+        let mut retry = Retry::start(&policy, || unreachable!());
+        retry.failed = lowest(u64::from(MOST_ATTEMPTS) - 1);
+        let decision = retry.failed(&policy, true, || unreachable!(), || 0);
+        assert_eq!(decision, Decision::Stop(StopReason::Attempts));
+        assert_eq!(retry.failures(), MOST_ATTEMPTS);
+
+        let by_time = PLAIN.deadline(SECOND * 1_000);
+        let mut retry = Retry::start_at(Duration::ZERO);
+        retry.failed = lowest(MOST_ATTEMPTS.into());
+        let decision = retry.failed(&by_time, true, || Duration::ZERO, || 0);
+        assert!(matches!(decision, Decision::Wait(_)));
+        assert_eq!(retry.failures(), MOST_ATTEMPTS);
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_has_not_moved() {
+        let retry = Retry::start_at(10 * SECOND);
+        assert_eq!(retry.elapsed(|| 9 * SECOND), Duration::ZERO);
+        assert_eq!(retry.elapsed(|| 12 * SECOND), 2 * SECOND);
+    }
+
+    #[test]
+    fn an_attempt_knows_what_remains() {
+        let policy = PLAIN.deadline(10 * SECOND);
+        let mut retry = Retry::start(&policy, || SECOND);
+        let first = retry.attempt(&policy, || SECOND);
+        assert_eq!(
+            (first.number(), first.elapsed(), first.remaining()),
+            (1, Duration::ZERO, 10 * SECOND)
+        );
+        let _ = retry.failed(&policy, true, || 3 * SECOND, || 0);
+        let second = retry.attempt(&policy, || 4 * SECOND);
+        assert_eq!(
+            (second.number(), second.elapsed(), second.remaining()),
+            (2, 3 * SECOND, 7 * SECOND)
+        );
+        assert_eq!(
+            retry.attempt(&policy, || 20 * SECOND).remaining(),
+            Duration::ZERO
+        );
+        let endless = Retry::start(&PLAIN, || unreachable!());
+        assert_eq!(
+            endless.attempt(&PLAIN, || unreachable!()).remaining(),
+            Duration::MAX
+        );
+    }
+
+    #[test]
+    fn the_state_is_small() {
+        assert_eq!(size_of::<Retry>(), 15);
+    }
+
+    proptest! {
+        #[test]
+        fn no_attempt_begins_after_the_deadline(
+            deadline in 0u64..100_000_000_000,
+            base in 1u64..10_000_000_000,
+            attempt in 0u64..10_000_000_000,
+            jitter in prop_oneof![
+                Just(Jitter::None), Just(Jitter::Full), Just(Jitter::Equal),
+                Just(Jitter::Decorrelated), Just(Jitter::Additive(SECOND)),
+            ],
+            random: u64,
+            hint in prop_oneof![Just(0), any::<u64>()],
+            started in 0u64..1 << 60,
+        ) {
+            let deadline = Duration::from_nanos(deadline);
+            let policy = Policy::exponential()
+                .base(Duration::from_nanos(base))
+                .jitter(jitter)
+                .deadline(deadline)
+                .max_attempts(50);
+            let now = Cell::new(Duration::from_nanos(started));
+            let mut retry = Retry::start(&policy, || now.get());
+            for made in 1.. {
+                now.set(now.get() + Duration::from_nanos(attempt));
+                let hint = hinted(Duration::from_nanos(hint));
+                match retry.failed(&policy, hint, || now.get(), || random) {
+                    Decision::Wait(wait) => now.set(now.get() + wait.delay),
+                    Decision::Stop(_) => break,
+                }
+                prop_assert!(now.get() - Duration::from_nanos(started) <= deadline);
+                prop_assert!(made < 50);
+            }
+        }
     }
 }

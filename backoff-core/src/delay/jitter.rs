@@ -1,6 +1,6 @@
 //! The random part of a wait.
 
-use crate::time::{duration, nanos};
+use crate::time::nanos;
 use core::time::Duration;
 
 /// How chance enters a wait, so that clients who failed together do not come back together.
@@ -55,7 +55,7 @@ impl Spread {
             Spread::Full => Jitter::Full,
             Spread::Equal => Jitter::Equal,
             Spread::Decorrelated => Jitter::Decorrelated,
-            Spread::Additive(most) => Jitter::Additive(duration(most)),
+            Spread::Additive(most) => Jitter::Additive(Duration::from_nanos(most)),
         }
     }
 
@@ -141,7 +141,7 @@ mod tests {
 
         #[test]
         fn a_jitter_survives_the_round_through_nanoseconds(most in 0u64..) {
-            let jitter = Jitter::Additive(duration(most));
+            let jitter = Jitter::Additive(Duration::from_nanos(most));
             prop_assert_eq!(Spread::new(jitter).jitter(), jitter);
         }
     }

@@ -4,8 +4,10 @@ use super::{Plain, WithAttempt, conclude};
 use crate::{
     Attempt, Clock, Decision, Event, Judge, Notify, Pause, Policy, Random, Report, Retry,
     RetryError, Silent, StopReason,
-    time::{BlockingRuntime, duration, nanos},
+    time::{BlockingRuntime, nanos},
 };
+
+use core::time::Duration;
 
 /// A blocking operation that can be called again and again.
 ///
@@ -166,7 +168,7 @@ where
         let report = |attempts| Report {
             attempts,
             elapsed,
-            slept: duration(slept),
+            slept: Duration::from_nanos(slept),
         };
         match outcome {
             Ok(value) => Ok((value, report(retry.failures().saturating_add(1)))),

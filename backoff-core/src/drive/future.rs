@@ -5,7 +5,7 @@ use super::{Plain, WithAttempt, conclude};
 use crate::{
     Attempt, Clock, Decision, Judge, Notify, Policy, Random, Report, Retry, RetryError, Silent,
     Sleep, StopReason, TimedOut,
-    time::{AsyncRuntime, duration, nanos},
+    time::{AsyncRuntime, nanos},
 };
 use core::{
     future::Future,
@@ -476,7 +476,7 @@ where
         let report = |attempts| Report {
             attempts,
             elapsed,
-            slept: duration(*slept),
+            slept: Duration::from_nanos(*slept),
         };
         Poll::Ready(match outcome {
             Ok(value) => Ok((value, report(retry.failures().saturating_add(1)))),

@@ -1,0 +1,322 @@
+//! Which calls get which fault: scripts first, then the rate limit, then seeded rates.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+
+use super::reply::{Fault, Reply};
+
+/// The emulator's methods, to say which of them a script is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Call {
+    /// `getIamPolicy`, by GET or POST.
+    GetIamPolicy,
+    /// `setIamPolicy`.
+    SetIamPolicy,
+}
+
+/// Faults and the share of calls that each is to hit.
+///
+/// Rates are shares of all calls, from 0 to 1. One call gets one fault at the most, so they add
+/// up to 1 at the most.
+///
+/// ```
+/// use std::time::Duration;
+/// use backoff_cloud::emulator::{Faults, Reply};
+///
+/// let faults = Faults::none()
+///     .status(503, 0.10)
+///     .applied_then(503, 0.05)
+///     .with(Reply::reset(), 0.02)
+///     .with(Reply::delay(Duration::from_millis(200)), 0.10);
+/// # let _ = faults;
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Faults(Vec<(Reply, f64)>);
+
+impl Faults {
+    /// No fault at all.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// This HTTP status, for this share of calls: short for `with(Reply::status(code), rate)`.
+    ///
+    /// # Panics
+    ///
+    /// As [`Reply::status`] and [`with`](Self::with).
+    #[must_use]
+    #[track_caller]
+    pub fn status(self, code: u16, rate: f64) -> Self {
+        self.with(Reply::status(code), rate)
+    }
+
+    /// This HTTP status after the call was carried out, for this share of calls: short for
+    /// `with(Reply::status(code).applied(), rate)`.
+    ///
+    /// # Panics
+    ///
+    /// As [`Reply::status`] and [`with`](Self::with).
+    #[must_use]
+    #[track_caller]
+    pub fn applied_then(self, code: u16, rate: f64) -> Self {
+        self.with(Reply::status(code).applied(), rate)
+    }
+
+    /// Any fault, for this share of calls.
+    ///
+    /// # Panics
+    ///
+    /// If `rate` is not from 0 to 1, or the rates now add up to more than 1.
+    #[must_use]
+    #[track_caller]
+    pub fn with(mut self, reply: Reply, rate: f64) -> Self {
+        assert!(
+            (0.0..=1.0).contains(&rate),
+            "a fault rate of {rate} is no share of calls: write one from 0.0 to 1.0, such as 0.05 \
+             for one call in twenty"
+        );
+        self.0.push((reply, rate));
+        let sum: f64 = self.0.iter().map(|(_, rate)| rate).sum();
+        // Room for the rounding in sums such as ten times 0.1.
+        assert!(
+            sum <= 1.0 + 1e-9,
+            "the fault rates add up to {sum}, which is more than every call: lower some so that \
+             they add up to 1.0 or less"
+        );
+        self
+    }
+
+    /// The fault at `draw`, a number from 0 to 1.
+    fn pick(&self, mut draw: f64) -> Reply {
+        for (reply, rate) in &self.0 {
+            if draw < *rate {
+                return reply.clone();
+            }
+            draw -= rate;
+        }
+        Reply::pass()
+    }
+}
+
+/// What the emulator decided about a call.
+#[derive(Debug, PartialEq)]
+pub(super) enum Verdict {
+    Throttle(Reply),
+    Answer(Reply),
+}
+
+/// Decides about every call.
+#[derive(Debug)]
+pub(super) struct Director {
+    pub(super) faults: Faults,
+    gets: VecDeque<Reply>,
+    sets: VecDeque<Reply>,
+    limit: Option<Bucket>,
+    throttle: Reply,
+    rng: SmallRng,
+}
+
+impl Director {
+    pub(super) fn new(seed: u64, faults: Faults, limit: Option<Bucket>, throttle: Reply) -> Self {
+        Self {
+            faults,
+            gets: VecDeque::new(),
+            sets: VecDeque::new(),
+            limit,
+            throttle,
+            rng: SmallRng::seed_from_u64(seed),
+        }
+    }
+
+    pub(super) fn script(&mut self, call: Call) -> &mut VecDeque<Reply> {
+        match call {
+            Call::GetIamPolicy => &mut self.gets,
+            Call::SetIamPolicy => &mut self.sets,
+        }
+    }
+
+    pub(super) fn decide(&mut self, call: Call, now: Instant) -> Verdict {
+        if let Some(reply) = self.script(call).pop_front() {
+            return Verdict::Answer(reply);
+        }
+        if self.limit.as_mut().is_some_and(|limit| !limit.take(now)) {
+            return Verdict::Throttle(self.throttle.clone());
+        }
+        let draw = self.rng.random();
+        Verdict::Answer(self.faults.pick(draw))
+    }
+}
+
+/// A token bucket: full at first, one token a call, so many tokens back a second.
+#[derive(Debug)]
+pub(super) struct Bucket {
+    per_second: f64,
+    burst: f64,
+    tokens: f64,
+    filled: Option<Instant>,
+}
+
+impl Bucket {
+    #[track_caller]
+    pub(super) fn new(per_second: u32, burst: u32) -> Self {
+        assert!(
+            per_second > 0 && burst > 0,
+            "a rate limit of {per_second} a second with a burst of {burst} lets nothing through: \
+             write 1 or more for both, or refuse every call with Faults::none().status(429, 1.0)"
+        );
+        let burst = f64::from(burst);
+        Self {
+            per_second: f64::from(per_second),
+            burst,
+            tokens: burst,
+            filled: None,
+        }
+    }
+
+    fn take(&mut self, now: Instant) -> bool {
+        if let Some(filled) = self.filled {
+            let gained = now.saturating_duration_since(filled).as_secs_f64() * self.per_second;
+            self.tokens = (self.tokens + gained).min(self.burst);
+        }
+        self.filled = self.filled.max(Some(now));
+        let enough = self.tokens >= 1.0;
+        if enough {
+            self.tokens -= 1.0;
+        }
+        enough
+    }
+}
+
+/// Refuses a reply that makes no sense as the rate limit's.
+#[track_caller]
+pub(super) fn check_throttle(reply: &Reply) {
+    assert!(
+        matches!(reply.fault, Fault::Status(_)) && !reply.applied,
+        "a rate limit refuses a call with a status before it is carried out: write a reply such \
+         as Reply::status(429).retry_after(\"1\")"
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn draws(seed: u64, faults: &Faults, calls: usize) -> Vec<Verdict> {
+        let now = Instant::now();
+        let mut director = Director::new(seed, faults.clone(), None, Reply::status(429));
+        (0..calls)
+            .map(|_| director.decide(Call::SetIamPolicy, now))
+            .collect()
+    }
+
+    #[test]
+    fn a_seed_fixes_the_faults() {
+        let faults = Faults::none().status(503, 0.3).with(Reply::reset(), 0.3);
+        assert_eq!(draws(7, &faults, 200), draws(7, &faults, 200));
+        assert_ne!(draws(7, &faults, 200), draws(8, &faults, 200));
+    }
+
+    #[test]
+    fn rates_are_kept_to_on_average() {
+        let faults = Faults::none().status(503, 0.2).with(Reply::cut(), 0.3);
+        let drawn = draws(1, &faults, 10_000);
+        let share = |reply: Reply| {
+            let verdict = Verdict::Answer(reply);
+            drawn.iter().filter(|drawn| **drawn == verdict).count() as f64 / 10_000.0
+        };
+        assert!((share(Reply::status(503)) - 0.2).abs() < 0.02);
+        assert!((share(Reply::cut()) - 0.3).abs() < 0.02);
+        assert!((share(Reply::pass()) - 0.5).abs() < 0.02);
+    }
+
+    #[test]
+    fn the_ends_of_the_range_mean_never_and_always() {
+        let never = draws(3, &Faults::none().status(503, 0.0), 1_000);
+        assert!(
+            never
+                .iter()
+                .all(|drawn| *drawn == Verdict::Answer(Reply::pass()))
+        );
+        let always = draws(3, &Faults::none().status(503, 1.0), 1_000);
+        assert!(
+            always
+                .iter()
+                .all(|drawn| *drawn == Verdict::Answer(Reply::status(503)))
+        );
+    }
+
+    #[test]
+    fn ten_tenths_are_not_too_many() {
+        let faults = (0..10).fold(Faults::none(), |faults, _| faults.status(503, 0.1));
+        assert_eq!(faults.0.len(), 10);
+    }
+
+    #[test]
+    fn a_script_goes_before_the_limit_and_the_rates_and_is_for_its_call_only() {
+        let now = Instant::now();
+        let faults = Faults::none().status(500, 1.0);
+        let mut director = Director::new(
+            0,
+            faults,
+            Some(Bucket::new(1, 1)),
+            Reply::status(429).retry_after("1"),
+        );
+        director
+            .script(Call::SetIamPolicy)
+            .extend([Reply::pass(), Reply::reset()]);
+        let mut next = |call| director.decide(call, now);
+        assert_eq!(
+            next(Call::GetIamPolicy),
+            Verdict::Answer(Reply::status(500))
+        );
+        assert_eq!(next(Call::SetIamPolicy), Verdict::Answer(Reply::pass()));
+        assert_eq!(next(Call::SetIamPolicy), Verdict::Answer(Reply::reset()));
+        let throttled = Verdict::Throttle(Reply::status(429).retry_after("1"));
+        assert_eq!(next(Call::SetIamPolicy), throttled);
+    }
+
+    #[test]
+    fn a_bucket_gives_its_burst_and_then_its_rate() {
+        let mut bucket = Bucket::new(2, 3);
+        let start = Instant::now();
+        let taken = |bucket: &mut Bucket, now| (0..10).filter(|_| bucket.take(now)).count();
+        assert_eq!(taken(&mut bucket, start), 3);
+        assert_eq!(taken(&mut bucket, start + Duration::from_millis(499)), 0);
+        assert_eq!(taken(&mut bucket, start + Duration::from_secs(1)), 2);
+        assert_eq!(taken(&mut bucket, start + Duration::from_secs(3600)), 3);
+        assert_eq!(taken(&mut bucket, start), 0);
+    }
+
+    #[test]
+    fn rates_that_are_no_share_are_refused() {
+        for rate in [-0.1, 1.1, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let refused = std::panic::catch_unwind(|| Faults::none().status(503, rate));
+            assert!(refused.is_err(), "{rate}");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "add up to 1.0 or less")]
+    fn rates_beyond_every_call_are_refused() {
+        let _ = Faults::none().status(503, 0.6).status(429, 0.5);
+    }
+
+    #[test]
+    #[should_panic(expected = "Reply::status(429).retry_after")]
+    fn a_limit_cannot_answer_with_a_reset() {
+        check_throttle(&Reply::reset());
+    }
+
+    #[test]
+    #[should_panic(expected = "write 1 or more for both")]
+    fn a_limit_of_nothing_is_refused() {
+        let _ = Bucket::new(0, 10);
+    }
+}

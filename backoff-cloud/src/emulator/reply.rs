@@ -1,0 +1,305 @@
+//! What to answer a call with, when not with the truth.
+
+use std::time::Duration;
+
+use axum::http::HeaderValue;
+use serde_json::{Value, json};
+
+/// What happens to one call: nothing unusual, or one fault.
+///
+/// Used in scripts ([`Emulator::script`](super::Emulator::script)) and, with a rate, in
+/// [`Faults`](super::Faults).
+///
+/// Most faults strike before the call reaches the policy, so a write they hit is not applied.
+/// [`applied`](Self::applied) turns that round: the write is done, and then the fault strikes.
+///
+/// ```
+/// use std::time::Duration;
+/// use backoff_cloud::emulator::Reply;
+///
+/// let busy = Reply::status(429).retry_after("2").retry_info("1.5s");
+/// let proxy = Reply::status(502).html();
+/// let done_but_not_told = Reply::reset().applied();
+/// let never = Reply::stall(Duration::MAX);
+/// # let _ = (busy, proxy, done_but_not_told, never);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    pub(super) fault: Fault,
+    pub(super) applied: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Fault {
+    None,
+    Status(StatusReply),
+    Delay(Duration),
+    Stall(Duration),
+    StallBody(Duration),
+    Reset,
+    Cut,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct StatusReply {
+    pub(super) code: u16,
+    pub(super) retry_after: Option<HeaderValue>,
+    retry_info: Option<String>,
+    pub(super) html: bool,
+}
+
+impl Reply {
+    fn new(fault: Fault) -> Self {
+        Self {
+            fault,
+            applied: false,
+        }
+    }
+
+    /// The real reply. In a script, a call that is let through whatever the rates and the rate
+    /// limit say.
+    #[must_use]
+    pub fn pass() -> Self {
+        Self::new(Fault::None)
+    }
+
+    /// Answers with this HTTP status and Google's JSON error body for it, in place of the real
+    /// reply.
+    ///
+    /// # Panics
+    ///
+    /// If `code` is not within `200..=599`: no other status ends an HTTP exchange.
+    #[must_use]
+    #[track_caller]
+    pub fn status(code: u16) -> Self {
+        assert!(
+            (200..=599).contains(&code),
+            "{code} is not a status a server can answer with: write one from 200 to 599, \
+             such as Reply::status(503)"
+        );
+        Self::new(Fault::Status(StatusReply {
+            code,
+            retry_after: None,
+            retry_info: None,
+            html: false,
+        }))
+    }
+
+    /// Gives the real reply, but only after `time`.
+    ///
+    /// The policy is read or written when the time is over, and not at all if the caller hangs up
+    /// first. With [`applied`](Self::applied) it is read or written at once.
+    #[must_use]
+    pub fn delay(time: Duration) -> Self {
+        Self::new(Fault::Delay(time))
+    }
+
+    /// Sends nothing for `time`, then closes the connection. [`Duration::MAX`] never closes it.
+    #[must_use]
+    pub fn stall(time: Duration) -> Self {
+        Self::new(Fault::Stall(time))
+    }
+
+    /// Sends the head and half of the body of the real reply, then nothing for `time`, then
+    /// closes the connection. A write is applied. [`Duration::MAX`] never closes the connection.
+    #[must_use]
+    pub fn stall_body(time: Duration) -> Self {
+        Self::new(Fault::StallBody(time))
+    }
+
+    /// Resets the TCP connection (an RST, not an orderly close) before any byte of a reply.
+    #[must_use]
+    pub fn reset() -> Self {
+        Self::new(Fault::Reset)
+    }
+
+    /// Sends the head and half of the body of the real reply, then closes the connection, so that
+    /// the caller has fewer bytes than `Content-Length` promised. A write is applied.
+    #[must_use]
+    pub fn cut() -> Self {
+        Self::new(Fault::Cut)
+    }
+
+    /// Reads or writes the policy first and lets the fault strike after, so that a write is done
+    /// although its caller is not told.
+    ///
+    /// Changes nothing about [`pass`](Self::pass), [`cut`](Self::cut) and
+    /// [`stall_body`](Self::stall_body), which reach the policy in any case. What the policy
+    /// answered, be it a conflict, stays hidden behind a status, a stall or a reset.
+    #[must_use]
+    pub fn applied(mut self) -> Self {
+        self.applied = true;
+        self
+    }
+
+    /// Adds a `Retry-After` header with this text, which is sent as it is: seconds, an HTTP date,
+    /// or rubbish.
+    ///
+    /// # Panics
+    ///
+    /// If this is not a [`status`](Self::status) reply, or `value` holds control characters,
+    /// which no header can carry.
+    #[must_use]
+    #[track_caller]
+    pub fn retry_after(mut self, value: impl AsRef<str>) -> Self {
+        let value = value.as_ref();
+        let Ok(header) = HeaderValue::from_bytes(value.as_bytes()) else {
+            panic!("Retry-After {value:?} cannot be sent: leave out the control characters");
+        };
+        self.status_mut("retry_after").retry_after = Some(header);
+        self
+    }
+
+    /// Adds a `google.rpc.RetryInfo` detail with this `retryDelay` to the error body. The text is
+    /// sent as it is; Google's own form is seconds with an `s`, such as `"3.5s"`.
+    ///
+    /// An [`html`](Self::html) body has no room for it.
+    ///
+    /// # Panics
+    ///
+    /// If this is not a [`status`](Self::status) reply.
+    #[must_use]
+    #[track_caller]
+    pub fn retry_info(mut self, delay: impl Into<String>) -> Self {
+        self.status_mut("retry_info").retry_info = Some(delay.into());
+        self
+    }
+
+    /// Sends an HTML page for a body, as a proxy in between would, instead of Google's JSON.
+    ///
+    /// # Panics
+    ///
+    /// If this is not a [`status`](Self::status) reply.
+    #[must_use]
+    #[track_caller]
+    pub fn html(mut self) -> Self {
+        self.status_mut("html").html = true;
+        self
+    }
+
+    #[track_caller]
+    fn status_mut(&mut self, method: &str) -> &mut StatusReply {
+        match &mut self.fault {
+            Fault::Status(status) => status,
+            other => panic!(
+                "{other:?} has no head and body of its own: \
+                 write Reply::status(503).{method}(..) instead"
+            ),
+        }
+    }
+
+    /// Whether a caller of a write that was applied is left without its result.
+    pub(super) fn hides_result(&self) -> bool {
+        !matches!(self.fault, Fault::None | Fault::Delay(_))
+    }
+}
+
+impl StatusReply {
+    pub(super) fn body(&self) -> String {
+        let Self { code, .. } = self;
+        if self.html {
+            return format!(
+                "<!DOCTYPE html>\n<html><head><title>Error {code}</title></head>\
+                 <body><h1>Error {code}</h1><p>The proxy could not serve this request.</p>\
+                 </body></html>\n"
+            );
+        }
+        let message = format!("The emulator was told to answer this call with {code}.");
+        error_body(*code, &message, self.retry_info.as_deref())
+    }
+}
+
+/// Google's JSON for an error.
+pub(super) fn error_body(code: u16, message: &str, retry_delay: Option<&str>) -> String {
+    let mut error = json!({"code": code, "message": message, "status": status_name(code)});
+    if let Some(delay) = retry_delay {
+        error["details"] = json!([{
+            "@type": "type.googleapis.com/google.rpc.RetryInfo",
+            "retryDelay": delay,
+        }]);
+    }
+    Value::from_iter([("error", error)]).to_string()
+}
+
+/// The `google.rpc.Code` that an HTTP status stands for.
+fn status_name(code: u16) -> &'static str {
+    match code {
+        200..=299 => "OK",
+        400 | 413 => "INVALID_ARGUMENT",
+        401 => "UNAUTHENTICATED",
+        403 => "PERMISSION_DENIED",
+        404 => "NOT_FOUND",
+        408 | 504 => "DEADLINE_EXCEEDED",
+        409 => "ABORTED",
+        412 => "FAILED_PRECONDITION",
+        416 => "OUT_OF_RANGE",
+        429 => "RESOURCE_EXHAUSTED",
+        499 => "CANCELLED",
+        500 => "INTERNAL",
+        405 | 501 => "UNIMPLEMENTED",
+        502 | 503 => "UNAVAILABLE",
+        _ => "UNKNOWN",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body(reply: Reply) -> String {
+        match reply.fault {
+            Fault::Status(status) => status.body(),
+            other => panic!("{other:?} is no status"),
+        }
+    }
+
+    #[test]
+    fn an_error_body_has_googles_shape() {
+        let body: Value =
+            serde_json::from_str(&body(Reply::status(503).retry_info("3.5s"))).unwrap();
+        assert_eq!(body["error"]["code"], 503);
+        assert_eq!(body["error"]["status"], "UNAVAILABLE");
+        let detail = &body["error"]["details"][0];
+        assert_eq!(detail["@type"], "type.googleapis.com/google.rpc.RetryInfo");
+        assert_eq!(detail["retryDelay"], "3.5s");
+    }
+
+    #[test]
+    fn html_is_no_json() {
+        let body = body(Reply::status(502).html());
+        assert!(body.contains("502"));
+        assert!(serde_json::from_str::<Value>(&body).is_err());
+    }
+
+    #[test]
+    fn rubbish_may_stand_in_retry_after() {
+        for text in [
+            "soon",
+            "-1",
+            "",
+            "1e9",
+            "\u{661}\u{662}",
+            "99999999999999999999999",
+        ] {
+            let _ = Reply::status(429).retry_after(text);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "leave out the control characters")]
+    fn a_header_cannot_carry_a_line_break() {
+        let _ = Reply::status(429).retry_after("1\r\nx: y");
+    }
+
+    #[test]
+    #[should_panic(expected = "write one from 200 to 599")]
+    fn a_status_out_of_range_is_refused() {
+        let _ = Reply::status(600);
+    }
+
+    #[test]
+    #[should_panic(expected = "Reply::status(503).html(..)")]
+    fn a_reset_has_no_body_to_dress_up() {
+        let _ = Reply::reset().html();
+    }
+}
