@@ -1,0 +1,176 @@
+//! What a reply, or the lack of one, becomes: every kind of failure made on a real socket.
+
+use backoff_cloud::emulator::{Call, Emulator, Reply};
+use backoff_cloud::{
+    Class, Fault, GrpcCode, Policy, Transport, Verdict, http, http::ApiError, iam,
+};
+use reqwest::Client;
+use std::time::Duration;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn client() -> Client {
+    Client::builder()
+        .retry(reqwest::retry::never())
+        .timeout(Duration::from_millis(300))
+        .build()
+        .expect("a client")
+}
+
+async fn read(url: &str) -> Result<serde_json::Value, ApiError> {
+    let url = format!("{url}/v1/projects/p/secrets/s:getIamPolicy");
+    http::json(client().get(url).send().await?).await
+}
+
+/// What one read fails of when the service answers so.
+async fn failure(reply: Reply) -> ApiError {
+    let emulator = Emulator::start().expect("a port on loopback");
+    emulator.script(Call::GetIamPolicy, [reply]);
+    read(emulator.url())
+        .await
+        .expect_err("the scripted failure")
+}
+
+fn is_retried(policy: Policy, error: &ApiError) -> bool {
+    matches!(policy.judge(error), Verdict::Retry { .. })
+}
+
+#[tokio::test]
+async fn a_success_is_a_value() {
+    let emulator = Emulator::start().expect("a port on loopback");
+    let policy = read(emulator.url()).await.expect("a policy");
+    assert!(policy["etag"].is_string());
+}
+
+#[tokio::test]
+async fn an_error_keeps_status_code_and_hint() {
+    let error = failure(Reply::status(429).retry_after("7")).await;
+    assert_eq!(error.status(), Some(429));
+    assert_eq!(error.grpc_code(), Some(GrpcCode::ResourceExhausted));
+    assert_eq!(error.retry_after(), Some(7 * SECOND));
+    assert!(
+        error
+            .to_string()
+            .starts_with("HTTP 429 RESOURCE_EXHAUSTED: "),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn retry_info_is_a_hint_and_the_longer_hint_counts() {
+    let error = failure(Reply::status(503).retry_info("3.5s")).await;
+    assert_eq!(error.retry_after(), Some(Duration::from_millis(3_500)));
+    assert_eq!(error.details().len(), 1);
+    let error = failure(Reply::status(503).retry_info("3.5s").retry_after("2")).await;
+    assert_eq!(error.retry_after(), Some(Duration::from_millis(3_500)));
+}
+
+#[tokio::test]
+async fn a_retry_after_of_rubbish_is_ignored() {
+    for rubbish in [
+        "soon",
+        "-1",
+        "1.5",
+        "",
+        "99999999999999999999",
+        "Thu, 99 Foo 2026",
+    ] {
+        let error = failure(Reply::status(503).retry_after(rubbish)).await;
+        assert_eq!(
+            (error.status(), error.retry_after()),
+            (Some(503), None),
+            "{rubbish:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_retry_info_of_rubbish_is_ignored() {
+    for rubbish in ["soon", "-3s", "3.5", "1e9s"] {
+        let error = failure(Reply::status(503).retry_info(rubbish)).await;
+        assert_eq!(
+            (error.status(), error.retry_after()),
+            (Some(503), None),
+            "{rubbish:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_proxys_html_is_judged_by_its_status() {
+    let error = failure(Reply::status(502).html()).await;
+    assert_eq!((error.status(), error.grpc_code()), (Some(502), None));
+    assert!(is_retried(iam::REQUEST, &error));
+    assert!(error.to_string().starts_with("HTTP 502: <"), "{error}");
+}
+
+#[tokio::test]
+async fn a_success_that_is_not_json_is_permanent() {
+    let error = failure(Reply::status(200).html()).await;
+    assert_eq!(error.class(), Some(Class::Permanent));
+    assert!(error.to_string().contains("not the JSON"), "{error}");
+}
+
+#[tokio::test]
+async fn a_refused_connection_was_surely_not_sent() {
+    let emulator = Emulator::start().expect("a port on loopback");
+    let url = emulator.url().to_owned();
+    drop(emulator);
+    let error = read(&url).await.expect_err("nobody listens");
+    assert_eq!(
+        (error.class(), error.transport()),
+        (None, Some(Transport::NotSent))
+    );
+    assert!(is_retried(iam::REQUEST.idempotent(false), &error));
+    assert!(error.to_string().contains("refused"), "{error}");
+}
+
+#[tokio::test]
+async fn a_reset_a_cut_and_a_stall_may_have_been_applied() {
+    for reply in [
+        Reply::reset(),
+        Reply::cut(),
+        Reply::stall(Duration::MAX),
+        Reply::stall_body(Duration::MAX),
+    ] {
+        let shown = format!("{reply:?}");
+        let error = failure(reply).await;
+        let said = (error.status(), error.class(), error.transport());
+        assert_eq!(
+            said,
+            (None, None, Some(Transport::MaybeSent)),
+            "{shown}: {error}"
+        );
+        assert!(is_retried(iam::REQUEST, &error), "{shown}");
+        assert!(
+            !is_retried(iam::REQUEST.idempotent(false), &error),
+            "{shown}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_reqwest_says_by_itself_is_told_apart_too() {
+    let get = async |reply| {
+        let emulator = Emulator::start().expect("a port on loopback");
+        emulator.script(Call::GetIamPolicy, [reply]);
+        let url = format!("{}/v1/p:getIamPolicy", emulator.url());
+        let response = client().get(url).send().await?;
+        response.error_for_status()?.text().await
+    };
+    let status = get(Reply::status(503)).await.expect_err("a status");
+    assert_eq!(Fault::status(&status), Some(503));
+    // What is cut looks to reqwest like what cannot be decoded.
+    let cut = get(Reply::cut()).await.expect_err("half a body");
+    assert!(cut.is_decode());
+    assert_eq!(cut.transport(), Some(Transport::MaybeSent));
+    let builder = client().get("no url").send().await.expect_err("no url");
+    assert_eq!(builder.class(), Some(Class::Permanent));
+}
+
+#[tokio::test]
+async fn a_conflict_says_aborted() {
+    let error = failure(Reply::status(409)).await;
+    assert_eq!(error.grpc_code(), Some(GrpcCode::Aborted));
+    assert!(is_retried(iam::READ_MODIFY_WRITE, &error) && !is_retried(iam::REQUEST, &error));
+}
