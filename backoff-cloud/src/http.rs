@@ -75,6 +75,13 @@ enum Kind {
         error: serde_json::Error,
         excerpt: String,
     },
+    /// An error whose body did not arrive whole: what it would have said is not known, so the
+    /// status alone must not decide. Half a 409 may be a conflict or not.
+    Cut {
+        status: u16,
+        retry_after: Option<Duration>,
+        error: reqwest::Error,
+    },
     Transport(reqwest::Error),
     TimedOut(TimedOut),
 }
@@ -103,14 +110,7 @@ impl ApiError {
             ),
             None => (None, excerpt(body), Vec::new()),
         };
-        let header = |name: &str| headers.get(name)?.to_str().ok();
-        let hints = [
-            header("retry-after").and_then(|value| hint::retry_after(value, now)),
-            header("retry-after-ms").and_then(hint::retry_after_ms),
-            header("x-ms-retry-after-ms").and_then(hint::retry_after_ms),
-            details.iter().find_map(retry_info),
-        ];
-        let retry_after = hints.into_iter().flatten().max();
+        let retry_after = header_hint(headers, now).max(details.iter().find_map(retry_info));
         ApiError(Box::new(Kind::Reply(Reply {
             status,
             retry_after,
@@ -120,12 +120,12 @@ impl ApiError {
         })))
     }
 
-    /// The HTTP status, if there was a reply that said so.
+    /// The HTTP status, if there was a whole reply that said so.
     pub fn status(&self) -> Option<u16> {
         match &*self.0 {
             Kind::Reply(reply) => Some(reply.status),
             Kind::Transport(error) => error.status().map(|status| status.as_u16()),
-            Kind::Json { .. } | Kind::TimedOut(_) => None,
+            Kind::Json { .. } | Kind::Cut { .. } | Kind::TimedOut(_) => None,
         }
     }
 
@@ -157,12 +157,16 @@ impl Fault for ApiError {
     }
 
     fn retry_after(&self) -> Option<Duration> {
-        self.reply()?.retry_after
+        match &*self.0 {
+            Kind::Reply(Reply { retry_after, .. }) | Kind::Cut { retry_after, .. } => *retry_after,
+            Kind::Json { .. } | Kind::Transport(_) | Kind::TimedOut(_) => None,
+        }
     }
 
     fn transport(&self) -> Option<Transport> {
         match &*self.0 {
             Kind::Transport(error) => error.transport(),
+            Kind::Cut { .. } => Some(Transport::MaybeSent),
             Kind::TimedOut(error) => error.transport(),
             Kind::Reply(_) | Kind::Json { .. } => None,
         }
@@ -172,7 +176,7 @@ impl Fault for ApiError {
         match &*self.0 {
             Kind::Transport(error) => error.class(),
             Kind::Json { .. } => Some(Class::Permanent),
-            Kind::Reply(_) | Kind::TimedOut(_) => None,
+            Kind::Reply(_) | Kind::Cut { .. } | Kind::TimedOut(_) => None,
         }
     }
 
@@ -217,16 +221,11 @@ impl fmt::Display for ApiError {
                     "the reply is not the JSON that was asked for: {error}: {excerpt}"
                 )
             }
-            Kind::Transport(error) => {
-                write!(f, "{error}")?;
-                // reqwest leaves the cause to the source, and the cause is what helps.
-                let mut source = error.source();
-                while let Some(cause) = source {
-                    write!(f, ": {cause}")?;
-                    source = cause.source();
-                }
-                Ok(())
+            Kind::Cut { status, error, .. } => {
+                write!(f, "HTTP {status}, but its body was cut: ")?;
+                with_causes(f, error)
             }
+            Kind::Transport(error) => with_causes(f, error),
             Kind::TimedOut(error) => error.fmt(f),
         }
     }
@@ -237,10 +236,21 @@ impl Error for ApiError {
         match &*self.0 {
             Kind::Reply(_) => None,
             Kind::Json { error, .. } => Some(error),
-            Kind::Transport(error) => Some(error),
+            Kind::Cut { error, .. } | Kind::Transport(error) => Some(error),
             Kind::TimedOut(error) => Some(error),
         }
     }
+}
+
+/// reqwest leaves the cause to the source, and the cause is what helps.
+fn with_causes(f: &mut fmt::Formatter<'_>, error: &reqwest::Error) -> fmt::Result {
+    write!(f, "{error}")?;
+    let mut source = error.source();
+    while let Some(cause) = source {
+        write!(f, ": {cause}")?;
+        source = cause.source();
+    }
+    Ok(())
 }
 
 /// `google.rpc.Status` as the HTTP/JSON services wrap it.
@@ -256,6 +266,17 @@ struct StatusBody {
     message: String,
     #[serde(default)]
     details: Vec<serde_json::Value>,
+}
+
+/// The longest hint among the headers.
+fn header_hint(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let header = |name: &str| headers.get(name)?.to_str().ok();
+    let hints = [
+        header("retry-after").and_then(|value| hint::retry_after(value, now)),
+        header("retry-after-ms").and_then(hint::retry_after_ms),
+        header("x-ms-retry-after-ms").and_then(hint::retry_after_ms),
+    ];
+    hints.into_iter().flatten().max()
 }
 
 /// The delay of a `google.rpc.RetryInfo` among the details.

@@ -149,6 +149,35 @@ async fn a_reset_a_cut_and_a_stall_may_have_been_applied() {
     }
 }
 
+/// The status alone would say "permanent", but the half that is missing may say `ABORTED`.
+#[tokio::test]
+async fn half_a_conflict_is_a_failure_of_the_transport() {
+    let emulator = Emulator::start().expect("a port on loopback");
+    let url = format!("{}/v1/projects/p/secrets/s:setIamPolicy", emulator.url());
+    let write = async || {
+        let body = r#"{"policy": {"etag": "c3RhbGU="}}"#;
+        http::json::<serde_json::Value>(client().post(&url).body(body).send().await?).await
+    };
+    emulator.script(Call::SetIamPolicy, [Reply::cut()]);
+    let error = write().await.expect_err("half a 409");
+    assert_eq!(
+        (error.status(), error.transport()),
+        (None, Some(Transport::MaybeSent))
+    );
+    assert!(
+        error
+            .to_string()
+            .starts_with("HTTP 409, but its body was cut: "),
+        "{error}"
+    );
+    assert!(is_retried(iam::READ_MODIFY_WRITE, &error));
+    let error = write().await.expect_err("a whole 409");
+    assert_eq!(
+        (error.status(), error.grpc_code()),
+        (Some(409), Some(GrpcCode::Aborted))
+    );
+}
+
 #[tokio::test]
 async fn what_reqwest_says_by_itself_is_told_apart_too() {
     let get = async |reply| {

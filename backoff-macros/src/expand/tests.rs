@@ -1,0 +1,303 @@
+//! What is written, as a reader would see it.
+
+use super::*;
+use expect_test::{Expect, expect};
+
+fn expansion(args: TokenStream, item: TokenStream) -> TokenStream {
+    crate::retry_in("backoff_core", args, item)
+}
+
+fn snapshot(args: TokenStream, item: TokenStream, expected: Expect) {
+    snapshot_of(expansion(args, item), expected);
+}
+
+fn snapshot_of(tokens: TokenStream, expected: Expect) {
+    let file = syn::parse2(tokens).unwrap();
+    expected.assert_eq(&prettyplease::unparse(&file));
+}
+
+#[test]
+fn bare_attribute() {
+    snapshot(
+        quote!(),
+        quote! {
+            /// Reads one.
+            pub async fn read(id: u64) -> Result<Item, Error> {
+                #![allow(dead_code)]
+                let raw = fetch(id).await?;
+                raw.parse()
+            }
+        },
+        expect![[r#"
+            /// Reads one.
+            pub async fn read(id: u64) -> Result<Item, Error> {
+                #![allow(dead_code)]
+                const __BACKOFF_POLICY: ::backoff_core::Policy = ::backoff_core::Policy::exponential();
+                let mut __retry = ::backoff_core::__private::start(
+                    &__BACKOFF_POLICY,
+                    &::backoff_core::__private::ASYNC,
+                );
+                loop {
+                    let __outcome: Result<Item, Error> = async {
+                        if let ::core::option::Option::Some(__returns) = ::core::option::Option::<
+                            Result<Item, Error>,
+                        >::None {
+                            return __returns;
+                        }
+                        let raw = fetch(id).await?;
+                        raw.parse()
+                    }
+                        .await;
+                    let __wait = match ::backoff_core::__private::step_any(
+                        &__BACKOFF_POLICY,
+                        &mut __retry,
+                        ::core::concat!(::core::module_path!(), "::read"),
+                        &::backoff_core::__private::ASYNC,
+                        __outcome,
+                    ) {
+                        ::backoff_core::__private::Step::Done(__done) => break __done,
+                        ::backoff_core::__private::Step::Wait(__wait) => __wait,
+                    };
+                    ::backoff_core::__private::sleep(&::backoff_core::__private::ASYNC, __wait)
+                        .await;
+                }
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn every_key_of_a_policy() {
+    snapshot(
+        quote! {
+            policy = iam::REQUEST, base = 1.5s, factor = 2, max_backoff = "1m 4s", jitter = full,
+            max_attempts = 8, deadline = LIMIT, attempt_timeout = "10s",
+            on = [429, 500..=504, Codes::ABORTED]
+        },
+        quote! { async fn f(&self) -> Result<(), Error> { self.g().await } },
+        expect![[r#"
+            async fn f(&self) -> Result<(), Error> {
+                const __BACKOFF_POLICY: ::backoff_core::Policy = ::backoff_core::Policy::on(
+                    ::backoff_core::Policy::deadline(
+                        ::backoff_core::Policy::max_attempts(
+                            ::backoff_core::Policy::jitter(
+                                ::backoff_core::Policy::max_backoff(
+                                    ::backoff_core::Policy::factor(
+                                        ::backoff_core::Policy::base(
+                                            iam::REQUEST,
+                                            ::backoff_core::__private::Duration::new(1u64, 500000000u32),
+                                        ),
+                                        2f64,
+                                    ),
+                                    ::backoff_core::__private::Duration::new(64u64, 0u32),
+                                ),
+                                ::backoff_core::Jitter::Full,
+                            ),
+                            8,
+                        ),
+                        LIMIT,
+                    ),
+                    ::backoff_core::codes![429, 500..= 504, Codes::ABORTED],
+                );
+                let mut __retry = ::backoff_core::__private::start(
+                    &__BACKOFF_POLICY,
+                    &::backoff_core::__private::ASYNC,
+                );
+                loop {
+                    let __outcome: Result<(), Error> = ::backoff_core::__private::timed(
+                            &__BACKOFF_POLICY,
+                            &__retry,
+                            &::backoff_core::__private::ASYNC,
+                            ::backoff_core::__private::Duration::new(10u64, 0u32),
+                            async {
+                                if let ::core::option::Option::Some(__returns) = ::core::option::Option::<
+                                    Result<(), Error>,
+                                >::None {
+                                    return __returns;
+                                }
+                                self.g().await
+                            },
+                        )
+                        .await;
+                    let __wait = match ::backoff_core::__private::step(
+                        &__BACKOFF_POLICY,
+                        &mut __retry,
+                        ::core::concat!(::core::module_path!(), "::f"),
+                        &::backoff_core::__private::ASYNC,
+                        __outcome,
+                    ) {
+                        ::backoff_core::__private::Step::Done(__done) => break __done,
+                        ::backoff_core::__private::Step::Wait(__wait) => __wait,
+                    };
+                    ::backoff_core::__private::sleep(&::backoff_core::__private::ASYNC, __wait)
+                        .await;
+                }
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
+    snapshot(
+        quote!(
+            max_attempts = limit,
+            jitter = "1s",
+            when = |e| e.is_busy(),
+            crate = my::renamed
+        ),
+        quote! { fn r#type<T>(limit: u32) -> Result<impl Iterator<Item = T>, E> { g() } },
+        expect![[r#"
+            fn r#type<T>(limit: u32) -> Result<impl Iterator<Item = T>, E> {
+                let __policy: my::renamed::Policy = my::renamed::Policy::max_attempts(
+                    my::renamed::Policy::jitter(
+                        my::renamed::Policy::exponential(),
+                        my::renamed::Jitter::Additive(
+                            my::renamed::__private::Duration::new(1u64, 0u32),
+                        ),
+                    ),
+                    limit,
+                );
+                let mut __retry = my::renamed::__private::start(
+                    &__policy,
+                    &my::renamed::__private::SYNC,
+                );
+                loop {
+                    let __outcome: Result<_, E> = (|| -> Result<_, E> { g() })();
+                    let __wait = match my::renamed::__private::step_when(
+                        &__policy,
+                        &mut __retry,
+                        ::core::concat!(::core::module_path!(), "::type"),
+                        &my::renamed::__private::SYNC,
+                        __outcome,
+                        |e| e.is_busy(),
+                    ) {
+                        my::renamed::__private::Step::Done(__done) => break __done,
+                        my::renamed::__private::Step::Wait(__wait) => __wait,
+                    };
+                    my::renamed::__private::pause(&my::renamed::__private::SYNC, __wait);
+                }
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn a_mistake_keeps_the_function() {
+    snapshot(
+        quote!(max_attempts = 0, colour = 3),
+        quote! { async fn f() -> Result<(), Error> { g().await } },
+        expect![[r#"
+            async fn f() -> Result<(), Error> {
+                g().await
+            }
+            ::core::compile_error! {
+                "unknown key `colour`: the keys are `policy`, `base`, `factor`, `max_backoff`, `jitter`, `max_attempts`, `deadline`, `attempt_timeout`, `on`, `when`, `crate`"
+            }
+            ::core::compile_error! {
+                "`max_attempts = 0` never calls the function: write 1 for one call without a retry"
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn a_block_in_a_loop() {
+    let written = crate::retry_block_in(quote! {
+        (backoff_core) policy = iam::READ_MODIFY_WRITE, async move { read().await?; Ok::<_, E>(1) }
+    });
+    snapshot_of(
+        quote!(fn f() { #written }),
+        expect![[r#"
+        fn f() {
+            async move {
+                const __BACKOFF_POLICY: backoff_core::Policy = iam::READ_MODIFY_WRITE;
+                let mut __retry = backoff_core::__private::start(
+                    &__BACKOFF_POLICY,
+                    &backoff_core::__private::ASYNC,
+                );
+                loop {
+                    let __outcome: _ = async {
+                        read().await?;
+                        Ok::<_, E>(1)
+                    }
+                        .await;
+                    let __wait = match backoff_core::__private::step(
+                        &__BACKOFF_POLICY,
+                        &mut __retry,
+                        ::core::concat!(::core::module_path!(), ":", ::core::line!()),
+                        &backoff_core::__private::ASYNC,
+                        __outcome,
+                    ) {
+                        backoff_core::__private::Step::Done(__done) => break __done,
+                        backoff_core::__private::Step::Wait(__wait) => __wait,
+                    };
+                    backoff_core::__private::sleep(&backoff_core::__private::ASYNC, __wait)
+                        .await;
+                }
+            }
+        }
+    "#]],
+    );
+}
+
+#[test]
+fn a_mistake_keeps_the_block() {
+    let written = crate::retry_block_in(quote!((backoff_core) polcy = P, async { a() },));
+    snapshot_of(
+        quote!(fn f() { #written }),
+        expect![[r#"
+        fn f() {
+            {
+                ::core::compile_error! {
+                    "unknown key `polcy`: write `policy`; the keys are `policy`, `base`, `factor`, `max_backoff`, `jitter`, `max_attempts`, `deadline`, `attempt_timeout`, `on`, `when`, `crate`"
+                }
+                async { a() }
+            }
+        }
+    "#]],
+    );
+}
+
+#[test]
+fn impl_trait_becomes_a_hole() {
+    let cases = [
+        (
+            "Result<impl Iterator<Item = Vec<u8>> + 'a, E>",
+            "Result<_, E>",
+        ),
+        (
+            "Result<(u8, impl Fn(u8) -> Vec<u8>), E>",
+            "Result<(u8, _), E>",
+        ),
+        (
+            "Result<Vec<impl Into<A> + Send>, impl Error>",
+            "Result<Vec<_>, _>",
+        ),
+        ("impl Outcome", "_"),
+        (
+            "Result<Box<dyn Fn(u8) -> u8>, E>",
+            "Result<Box<dyn Fn(u8) -> u8>, E>",
+        ),
+    ];
+    for (ty, expected) in cases {
+        let written = without_impl(ty.parse().unwrap()).to_string();
+        let expected: TokenStream = expected.parse().unwrap();
+        assert_eq!(
+            written.replace(' ', ""),
+            expected.to_string().replace(' ', "")
+        );
+    }
+}
+
+#[test]
+fn the_door_decides_the_path() {
+    let item = quote!(
+        fn f() -> Result<(), E> {
+            g()
+        }
+    );
+    let cloud = crate::retry_in("backoff_cloud", quote!(), item).to_string();
+    assert!(cloud.contains(":: backoff_cloud :: __private"), "{cloud}");
+    assert!(!cloud.contains("backoff_core"), "{cloud}");
+}

@@ -1,0 +1,220 @@
+//! Where the policy can be made, seen from the names in it.
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::{FnArg, GenericParam, Signature};
+
+use crate::args::{Args, Jitter, Time};
+
+/// Where the policy is made.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Place {
+    /// A `const` item: nonsense is found by `cargo check`, and nothing is kept over an await.
+    Item,
+    /// An inline `const`, because an item cannot see `Self` and generic parameters.
+    Inline,
+    /// At each call, because it depends on an argument.
+    Call,
+}
+
+impl Place {
+    pub(crate) fn of(args: &Args, sig: &Signature) -> Self {
+        let mut variables = Vec::new();
+        for input in &sig.inputs {
+            match input {
+                FnArg::Receiver(_) => variables.push("self".to_owned()),
+                FnArg::Typed(typed) => {
+                    let names = named(typed.pat.to_token_stream());
+                    variables.extend(names.into_iter().map(|named| named.name));
+                }
+            }
+        }
+        let mut generics = vec!["Self".to_owned()];
+        for parameter in &sig.generics.params {
+            match parameter {
+                GenericParam::Type(parameter) => generics.push(parameter.ident.to_string()),
+                GenericParam::Const(parameter) => generics.push(parameter.ident.to_string()),
+                GenericParam::Lifetime(_) => {}
+            }
+        }
+        Self::among(
+            args,
+            |named| !named.before_path && variables.contains(&named.name),
+            |named| generics.contains(&named.name) || is_letter(named),
+        )
+    }
+
+    /// A block does not show what is around it, so names are taken for what they look like.
+    pub(crate) fn of_block(args: &Args) -> Self {
+        Self::among(
+            args,
+            |named| {
+                let is_lower = named.name.starts_with(|c: char| c.is_lowercase());
+                is_lower && !named.before_path && !named.before_call
+            },
+            |named| named.name == "Self" || is_letter(named),
+        )
+    }
+
+    fn among(
+        args: &Args,
+        is_variable: impl Fn(&Named) -> bool,
+        is_generic: impl Fn(&Named) -> bool,
+    ) -> Self {
+        let named: Vec<Named> = policy_tokens(args).into_iter().flat_map(named).collect();
+        if named.iter().any(is_variable) {
+            Self::Call
+        } else if named.iter().any(is_generic) {
+            Self::Inline
+        } else {
+            Self::Item
+        }
+    }
+}
+
+/// The user's tokens that the policy is made of.
+fn policy_tokens(args: &Args) -> Vec<TokenStream> {
+    let mut tokens = Vec::new();
+    for given in [&args.policy, &args.factor, &args.max_attempts]
+        .into_iter()
+        .flatten()
+    {
+        tokens.push(given.value.to_token_stream());
+    }
+    for given in [&args.base, &args.max_backoff, &args.deadline]
+        .into_iter()
+        .flatten()
+    {
+        tokens.push(given.value.expr.to_token_stream());
+    }
+    match args.jitter.as_ref().map(|given| &given.value) {
+        Some(Jitter::Additive(Time { expr, .. }) | Jitter::Expr(expr)) => {
+            tokens.push(expr.to_token_stream());
+        }
+        Some(Jitter::Named(..)) | None => {}
+    }
+    if let Some(on) = &args.on {
+        tokens.extend(on.value.iter().map(ToTokens::to_token_stream));
+    }
+    tokens
+}
+
+/// An identifier that may name a variable or a type.
+struct Named {
+    name: String,
+    /// It is the first segment of a path: `name::`.
+    before_path: bool,
+    /// It is called: `name(`.
+    before_call: bool,
+}
+
+/// A single capital is taken for a parameter of the `impl` around, which a method does not show.
+fn is_letter(named: &Named) -> bool {
+    matches!(named.name.as_bytes(), [b'A'..=b'Z'])
+}
+
+/// What the tokens name; fields, methods, later segments of a path and macros are left out.
+fn named(tokens: TokenStream) -> Vec<Named> {
+    let mut found = Vec::new();
+    let mut before = ' ';
+    let mut tokens = tokens.into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        let mut now = ' ';
+        match token {
+            TokenTree::Ident(ident) => {
+                let next = match tokens.peek() {
+                    Some(TokenTree::Punct(punct)) => punct.as_char(),
+                    Some(TokenTree::Group(g)) if g.delimiter() == Delimiter::Parenthesis => '(',
+                    _ => ' ',
+                };
+                if !matches!(before, '.' | ':') && next != '!' {
+                    found.push(Named {
+                        name: ident.to_string(),
+                        before_path: next == ':',
+                        before_call: next == '(',
+                    });
+                }
+            }
+            // Two dots make a range, and what follows a range is a name of its own.
+            TokenTree::Punct(punct) if (before, punct.as_char()) != ('.', '.') => {
+                now = punct.as_char();
+            }
+            TokenTree::Group(group) => found.extend(named(group.stream())),
+            TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+        }
+        before = now;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quote::quote;
+    use syn::ItemFn;
+
+    fn place(args: TokenStream, function: TokenStream) -> Place {
+        let mut errors = crate::errors::Errors::default();
+        let args = crate::args::parse(args, &mut errors);
+        assert_eq!(errors.messages(), [""; 0]);
+        let function: ItemFn = syn::parse2(function).unwrap();
+        Place::of(&args, &function.sig)
+    }
+
+    #[test]
+    fn the_policy_is_made_where_it_can_see_what_it_names() {
+        let function = quote!(
+            fn f<'a, T, const N: u32>(&self, limit: u32, (from_secs, iam): P) {}
+        );
+        let cases = [
+            (
+                quote!(policy = other::P, base = Duration::from_secs(1)),
+                Place::Item,
+            ),
+            (quote!(policy = iam), Place::Call),
+            (quote!(policy = iam::REQUEST), Place::Item),
+            (quote!(policy = P.max_attempts(limit)), Place::Call),
+            (quote!(max_attempts = self.limit), Place::Call),
+            (quote!(policy = mine.limit, jitter = equal), Place::Item),
+            (quote!(max_attempts = N), Place::Inline),
+            (quote!(policy = T::POLICY), Place::Inline),
+            (quote!(policy = OfTheImpl::POLICY), Place::Item),
+            (quote!(policy = S::POLICY), Place::Inline),
+            (quote!(on = [429, Self::CODES]), Place::Inline),
+            (quote!(max_attempts = const_max(N, limit)), Place::Call),
+            (quote!(max_attempts = (0..limit).len()), Place::Call),
+            (
+                quote!(when = |e| e.x == limit, attempt_timeout = self.t),
+                Place::Item,
+            ),
+        ];
+        for (args, expected) in cases {
+            let shown = args.to_string();
+            assert_eq!(place(args, function.clone()), expected, "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_block_guesses_where_its_policy_is_made() {
+        let cases = [
+            (
+                quote!(policy = iam::REQUEST, base = Duration::from_secs(1)),
+                Place::Item,
+            ),
+            (
+                quote!(base = seconds(1), jitter = full, on = [500..=504]),
+                Place::Item,
+            ),
+            (quote!(policy = policy), Place::Call),
+            (quote!(max_attempts = self.limit), Place::Call),
+            (quote!(policy = Self::POLICY), Place::Inline),
+            (quote!(policy = T::POLICY), Place::Inline),
+        ];
+        for (args, expected) in cases {
+            let shown = args.to_string();
+            let mut errors = crate::errors::Errors::default();
+            let args = crate::args::parse(args, &mut errors);
+            assert_eq!(Place::of_block(&args), expected, "{shown}");
+        }
+    }
+}

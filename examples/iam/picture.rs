@@ -1,0 +1,459 @@
+//! The four ways as a picture: a panel for each way, a row for each writer, time to the right.
+
+use std::time::Duration;
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use crate::record::{Call, Ending, Kind, Outcome, Story};
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type Drawn = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+
+// The colours of Okabe and Ito, which differ for colour-blind eyes as well. Shapes repeat what
+// the colours say.
+const INK: RGBColor = RGBColor(34, 34, 34);
+const FAINT: RGBColor = RGBColor(110, 110, 110);
+const GRID: RGBColor = RGBColor(222, 222, 222);
+const BAND: RGBColor = RGBColor(246, 246, 246);
+const WAIT: RGBColor = RGBColor(170, 170, 170);
+const SKY: RGBColor = RGBColor(86, 180, 233);
+const GREEN: RGBColor = RGBColor(0, 158, 115);
+const VERMILLION: RGBColor = RGBColor(213, 94, 0);
+const ORANGE: RGBColor = RGBColor(230, 159, 0);
+const PURPLE: RGBColor = RGBColor(160, 70, 140);
+
+const WIDTH: i32 = 1400;
+const LEFT: i32 = 96;
+const RIGHT: i32 = WIDTH - 180;
+const HEAD: i32 = 128;
+const HEADLINE: i32 = 34;
+const AXIS: i32 = 30;
+const GAP: i32 = 22;
+/// Rows lower than this have no names.
+const NAMED_ROW: i32 = 9;
+/// No tick closer to the next than this.
+const TICK_ROOM: i32 = 52;
+/// A call is never drawn narrower than this.
+const THINNEST: i32 = 3;
+
+const SCALE: &str = "Time runs to the right, by its square root: the beginning has the most room.";
+
+/// Draws all ways under one title; gives the text of the SVG.
+pub(crate) fn draw(
+    stories: &[Story],
+    title: &str,
+    subtitle: &str,
+) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
+    let writers = stories.iter().map(Story::writers).max().unwrap_or(0) as i32;
+    let row = row_height(writers);
+    let panel = HEADLINE + row * writers + AXIS + GAP;
+    let height = HEAD + panel * stories.len() as i32;
+    let scale = Scale::up_to(last_moment(stories));
+
+    let mut svg = String::new();
+    {
+        let page =
+            SVGBackend::with_string(&mut svg, (WIDTH as u32, height as u32)).into_drawing_area();
+        page.fill(&WHITE)?;
+        text(&page, title, (24, 28), 24, INK, HPos::Left)?;
+        let subtitle = format!("{subtitle} {SCALE}");
+        text(&page, &subtitle, (24, 56), 14, FAINT, HPos::Left)?;
+        legend(&page)?;
+        for (way, story) in stories.iter().enumerate() {
+            let top = HEAD + panel * way as i32;
+            let area = page.clone().shrink((0, top), (WIDTH as u32, panel as u32));
+            Panel {
+                area,
+                row,
+                scale: &scale,
+            }
+            .draw(way + 1, story)?;
+        }
+        page.present()?;
+    }
+    Ok(svg)
+}
+
+/// Few writers get high rows; many share about the height of a screen, down to two pixels each.
+fn row_height(writers: i32) -> i32 {
+    (420 / writers.max(1)).clamp(2, 16)
+}
+
+fn last_moment(stories: &[Story]) -> Duration {
+    stories
+        .iter()
+        .map(|story| story.took)
+        .max()
+        .unwrap_or_default()
+}
+
+/// From time to place. Backoff doubles its waits, so the first attempts would all be one blot on
+/// an even axis; by the square root they stand apart, and the last still have room.
+struct Scale {
+    end: f64,
+}
+
+impl Scale {
+    fn up_to(end: Duration) -> Self {
+        Self {
+            end: end.as_secs_f64().max(1e-3),
+        }
+    }
+
+    fn x(&self, time: Duration) -> i32 {
+        let share = (time.as_secs_f64() / self.end).min(1.0).sqrt();
+        LEFT + (f64::from(RIGHT - LEFT) * share).round() as i32
+    }
+
+    /// Round times that leave room for one another: 1, 2 and 5 of each decade first, then the
+    /// other digits where space is left.
+    fn ticks(&self) -> Vec<Duration> {
+        let mut ticks = vec![Duration::ZERO];
+        for digits in [&[1, 2, 5][..], &[3, 4, 6, 7, 8, 9]] {
+            for unit in (0..7).map(|decade| 10_u64.pow(decade)) {
+                for digit in digits {
+                    let tick = Duration::from_millis(digit * unit);
+                    let free = ticks
+                        .iter()
+                        .all(|&other| (self.x(other) - self.x(tick)).abs() >= TICK_ROOM);
+                    if tick.as_secs_f64() <= self.end && free {
+                        ticks.push(tick);
+                    }
+                }
+            }
+        }
+        ticks
+    }
+}
+
+struct Panel<'a> {
+    area: Area<'a>,
+    row: i32,
+    scale: &'a Scale,
+}
+
+impl Panel<'_> {
+    fn draw(&self, number: usize, story: &Story) -> Drawn {
+        let headline = format!(
+            "{number} · {}: {} of {} arrived, {}, {}, {:.2} s",
+            story.title,
+            story.arrived(),
+            story.writers(),
+            count(story.answered(Outcome::Conflict), "conflict"),
+            count(story.calls.len(), "call"),
+            story.took.as_secs_f64(),
+        );
+        text(
+            &self.area,
+            &headline,
+            (24, HEADLINE / 2 - 2),
+            17,
+            INK,
+            HPos::Left,
+        )?;
+        self.bands(story.writers())?;
+        self.axis(story.writers())?;
+        for (writer, &ending) in story.endings.iter().enumerate() {
+            self.writer(writer, &story.calls_of(writer), ending)?;
+        }
+        Ok(())
+    }
+
+    fn top(&self, writer: usize) -> i32 {
+        HEADLINE + self.row * writer as i32
+    }
+
+    fn middle(&self, writer: usize) -> i32 {
+        self.top(writer) + self.row / 2
+    }
+
+    fn bands(&self, writers: usize) -> Drawn {
+        for writer in (0..writers).step_by(2) {
+            let top = self.top(writer);
+            fill(&self.area, (LEFT, top), (RIGHT, top + self.row), BAND)?;
+        }
+        Ok(())
+    }
+
+    fn axis(&self, writers: usize) -> Drawn {
+        let bottom = self.top(writers);
+        for tick in self.scale.ticks() {
+            let x = self.scale.x(tick);
+            line(&self.area, (x, HEADLINE), (x, bottom + 4), GRID, 1)?;
+            text(
+                &self.area,
+                &label(tick),
+                (x, bottom + 14),
+                12,
+                FAINT,
+                HPos::Center,
+            )?;
+        }
+        line(&self.area, (LEFT, bottom), (RIGHT, bottom), FAINT, 1)
+    }
+
+    fn writer(&self, writer: usize, calls: &[Call], ending: Ending) -> Drawn {
+        let y = self.middle(writer);
+        if self.row >= NAMED_ROW {
+            let size = self.row.min(12);
+            let name = format!("writer {:02}", writer + 1);
+            text(&self.area, &name, (LEFT - 10, y), size, FAINT, HPos::Right)?;
+            text(
+                &self.area,
+                words(ending),
+                (RIGHT + 34, y),
+                size,
+                INK,
+                HPos::Left,
+            )?;
+        }
+        for (from, to) in Story::waits_of(calls) {
+            line(
+                &self.area,
+                (self.scale.x(from), y),
+                (self.scale.x(to), y),
+                WAIT,
+                1,
+            )?;
+        }
+        for call in calls {
+            let left = self.scale.x(call.start);
+            let right = self.scale.x(call.end).max(left + THINNEST);
+            bar(
+                &self.area,
+                (left, right),
+                y,
+                self.row,
+                call.kind,
+                call.outcome,
+            )?;
+        }
+        // All shapes above all bars: a shape must not vanish under the next call.
+        for call in calls {
+            let right = self
+                .scale
+                .x(call.end)
+                .max(self.scale.x(call.start) + THINNEST);
+            shape(&self.area, (right, y), self.row, call.outcome)?;
+        }
+        end_mark(&self.area, (RIGHT + 22, y), self.row, ending)
+    }
+}
+
+fn words(ending: Ending) -> &'static str {
+    match ending {
+        Ending::Arrived => "arrived",
+        Ending::Lost => "told Ok, but lost",
+        Ending::GaveUp => "gave up",
+        Ending::Misled => "arrived, told failed",
+    }
+}
+
+fn count(number: usize, of: &str) -> String {
+    format!("{number} {of}{}", if number == 1 { "" } else { "s" })
+}
+
+fn label(tick: Duration) -> String {
+    match tick.as_millis() {
+        0 => "0".to_owned(),
+        ms if ms < 1000 => format!("{ms} ms"),
+        ms => format!("{} s", ms / 1000),
+    }
+}
+
+fn colour(kind: Kind, outcome: Outcome) -> RGBColor {
+    match (outcome, kind) {
+        (Outcome::Done, Kind::Read) => SKY,
+        (Outcome::Done, Kind::Write) => GREEN,
+        (Outcome::Conflict, _) => VERMILLION,
+        (Outcome::Throttled, _) => ORANGE,
+        (Outcome::Failed, _) => PURPLE,
+    }
+}
+
+/// A read is a low bar, a write a high one.
+fn bar(area: &Area, x: (i32, i32), y: i32, row: i32, kind: Kind, outcome: Outcome) -> Drawn {
+    let half = match kind {
+        Kind::Read => (row / 5).max(1),
+        Kind::Write => (row * 2 / 5).max(1),
+    };
+    fill(
+        area,
+        (x.0, y - half),
+        (x.1, y + half),
+        colour(kind, outcome),
+    )
+}
+
+/// The shape of a call that failed, to the right of its bar.
+fn shape(area: &Area, (bar, y): (i32, i32), row: i32, outcome: Outcome) -> Drawn {
+    let size = shape_size(row);
+    let x = bar + size + 1;
+    match outcome {
+        Outcome::Done => {}
+        Outcome::Conflict => {
+            area.draw(&Cross::new((x, y), size, VERMILLION.stroke_width(2)))?;
+        }
+        Outcome::Throttled => {
+            area.draw(&TriangleMarker::new((x, y), size + 1, ORANGE.filled()))?;
+        }
+        Outcome::Failed => {
+            let reach = size + 1;
+            let points = [
+                (x, y - reach),
+                (x + reach, y),
+                (x, y + reach),
+                (x - reach, y),
+            ];
+            area.draw(&Polygon::new(points, PURPLE.filled()))?;
+        }
+    }
+    Ok(())
+}
+
+fn shape_size(row: i32) -> i32 {
+    (row * 3 / 10).clamp(1, 4)
+}
+
+fn end_mark(area: &Area, (x, y): (i32, i32), row: i32, ending: Ending) -> Drawn {
+    let size = shape_size(row);
+    match ending {
+        Ending::Arrived => area.draw(&Circle::new((x, y), size, GREEN.filled()))?,
+        Ending::Misled => area.draw(&Circle::new((x, y), size, GREEN.stroke_width(2)))?,
+        Ending::GaveUp => fill(area, (x - size, y - size), (x + size, y + size), INK)?,
+        Ending::Lost => area.draw(&TriangleMarker::new((x, y), size + 1, VERMILLION.filled()))?,
+    }
+    Ok(())
+}
+
+fn legend(area: &Area) -> Drawn {
+    const ROW: i32 = 14;
+    const Y: i32 = 92;
+    let calls = [
+        ("read", Kind::Read, Outcome::Done),
+        ("write", Kind::Write, Outcome::Done),
+        ("conflict (409)", Kind::Write, Outcome::Conflict),
+        ("throttled (429)", Kind::Write, Outcome::Throttled),
+        ("failed (5xx, reset)", Kind::Write, Outcome::Failed),
+    ];
+    let mut x = 24;
+    for (name, kind, outcome) in calls {
+        bar(area, (x, x + 12), Y, ROW, kind, outcome)?;
+        shape(area, (x + 12, Y), ROW, outcome)?;
+        text(area, name, (x + 28, Y), 13, INK, HPos::Left)?;
+        x += entry(name);
+    }
+    line(area, (x - 4, Y), (x + 16, Y), WAIT, 2)?;
+    text(area, "waiting", (x + 24, Y), 13, INK, HPos::Left)?;
+    x += entry("waiting");
+    for ending in [
+        Ending::Arrived,
+        Ending::Misled,
+        Ending::GaveUp,
+        Ending::Lost,
+    ] {
+        end_mark(area, (x + 8, Y), ROW, ending)?;
+        text(area, words(ending), (x + 24, Y), 13, INK, HPos::Left)?;
+        x += entry(words(ending));
+    }
+    Ok(())
+}
+
+/// The width of an entry of the legend, guessed from its letters: an SVG brings no fonts to
+/// measure with.
+fn entry(name: &str) -> i32 {
+    48 + 7 * name.chars().count() as i32
+}
+
+fn fill(area: &Area, from: (i32, i32), to: (i32, i32), colour: RGBColor) -> Drawn {
+    Ok(area.draw(&Rectangle::new([from, to], colour.filled()))?)
+}
+
+fn line(area: &Area, from: (i32, i32), to: (i32, i32), colour: RGBColor, width: u32) -> Drawn {
+    Ok(area.draw(&PathElement::new([from, to], colour.stroke_width(width)))?)
+}
+
+fn text(
+    area: &Area,
+    words: &str,
+    at: (i32, i32),
+    size: i32,
+    colour: RGBColor,
+    side: HPos,
+) -> Drawn {
+    let style = ("sans-serif", size)
+        .into_font()
+        .color(&colour)
+        .pos(Pos::new(side, VPos::Center));
+    Ok(area.draw(&Text::new(words, at, style))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn call(kind: Kind, outcome: Outcome, start: u32) -> Call {
+        Call {
+            writer: 0,
+            kind,
+            outcome,
+            start: MS * start,
+            end: MS * (start + 5),
+        }
+    }
+
+    fn story(writers: usize) -> Story {
+        Story {
+            title: "a way",
+            calls: vec![
+                call(Kind::Read, Outcome::Done, 0),
+                call(Kind::Write, Outcome::Conflict, 6),
+                call(Kind::Read, Outcome::Throttled, 40),
+                call(Kind::Read, Outcome::Failed, 90),
+            ],
+            endings: vec![Ending::GaveUp; writers],
+            took: MS * 3000,
+        }
+    }
+
+    #[test]
+    fn says_what_happened() {
+        let svg = draw(&[story(16)], "The title", "The circumstances").unwrap();
+        for words in [
+            "The title",
+            "The circumstances",
+            "waiting",
+            "writer 16",
+            "gave up",
+            "2 s",
+        ] {
+            assert!(svg.contains(words), "{words} is missing");
+        }
+        assert!(svg.contains("1 · a way: 0 of 16 arrived, 1 conflict, 4 calls, 3.00 s"));
+    }
+
+    #[test]
+    fn draws_any_crowd() {
+        for writers in [1, 8, 32, 1000] {
+            draw(&[story(writers), story(writers)], "", "").unwrap();
+        }
+    }
+
+    #[test]
+    fn ticks_leave_room() {
+        for end in [MS / 2, MS * 17, MS * 3000, MS * 300_000] {
+            let scale = Scale::up_to(end);
+            let mut places: Vec<_> = scale.ticks().iter().map(|&tick| scale.x(tick)).collect();
+            places.sort_unstable();
+            assert!(places.len() < 30);
+            assert!(
+                places.windows(2).all(|pair| pair[1] - pair[0] >= TICK_ROOM),
+                "{places:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! What happened: every call of every writer, and how each writer ended.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What a call was for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Read,
+    Write,
+}
+
+/// What the service answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Done,
+    /// 409 ABORTED: someone else wrote since this writer read.
+    Conflict,
+    /// 429: too many calls a second.
+    Throttled,
+    /// Any other error, or no answer at all.
+    Failed,
+}
+
+/// One call, its times counted from the start of its way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Call {
+    pub(crate) writer: usize,
+    pub(crate) kind: Kind,
+    pub(crate) outcome: Outcome,
+    pub(crate) start: Duration,
+    pub(crate) end: Duration,
+}
+
+/// What became of one writer's change, and what the writer was told about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// Told Ok, and the change is there.
+    Arrived,
+    /// Told Ok, and the change is not there.
+    Lost,
+    /// Told an error, and the change is not there.
+    GaveUp,
+    /// Told an error, and yet the change is there.
+    Misled,
+}
+
+impl Ending {
+    pub(crate) fn new(told_ok: bool, is_there: bool) -> Self {
+        match (told_ok, is_there) {
+            (true, true) => Self::Arrived,
+            (true, false) => Self::Lost,
+            (false, false) => Self::GaveUp,
+            (false, true) => Self::Misled,
+        }
+    }
+}
+
+/// The calls so far, shared by all writers of one way.
+#[derive(Debug)]
+pub(crate) struct Log {
+    began: Instant,
+    calls: Mutex<Vec<Call>>,
+}
+
+impl Log {
+    pub(crate) fn start() -> Self {
+        Self {
+            began: Instant::now(),
+            calls: Mutex::default(),
+        }
+    }
+
+    /// The time since the start.
+    pub(crate) fn now(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    pub(crate) fn add(&self, call: Call) {
+        self.calls
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(call);
+    }
+
+    pub(crate) fn calls(&self) -> Vec<Call> {
+        self.calls
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+/// One way, told to the end.
+#[derive(Debug)]
+pub(crate) struct Story {
+    pub(crate) title: &'static str,
+    pub(crate) calls: Vec<Call>,
+    /// By writer's number.
+    pub(crate) endings: Vec<Ending>,
+    pub(crate) took: Duration,
+}
+
+impl Story {
+    pub(crate) fn writers(&self) -> usize {
+        self.endings.len()
+    }
+
+    /// How many changes are in the policy at the end, whatever their writers were told.
+    pub(crate) fn arrived(&self) -> usize {
+        self.ended(Ending::Arrived) + self.ended(Ending::Misled)
+    }
+
+    pub(crate) fn ended(&self, ending: Ending) -> usize {
+        self.endings.iter().filter(|&&one| one == ending).count()
+    }
+
+    /// How many writers were told an error in the end.
+    pub(crate) fn gave_up(&self) -> usize {
+        self.ended(Ending::GaveUp) + self.ended(Ending::Misled)
+    }
+
+    pub(crate) fn answered(&self, outcome: Outcome) -> usize {
+        self.calls
+            .iter()
+            .filter(|call| call.outcome == outcome)
+            .count()
+    }
+
+    /// A writer's calls in the order of time.
+    pub(crate) fn calls_of(&self, writer: usize) -> Vec<Call> {
+        let mut calls: Vec<_> = self
+            .calls
+            .iter()
+            .copied()
+            .filter(|call| call.writer == writer)
+            .collect();
+        calls.sort_by_key(|call| call.start);
+        calls
+    }
+
+    /// From when to when one writer waited: what lies between a failed call and the next one.
+    pub(crate) fn waits_of(calls: &[Call]) -> Vec<(Duration, Duration)> {
+        calls
+            .windows(2)
+            .filter(|pair| pair[0].outcome != Outcome::Done)
+            .map(|pair| (pair[0].end, pair[1].start))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_after_a_failure_is_a_wait() {
+        let at = Duration::from_millis;
+        let call = |kind, outcome, start, end| Call {
+            writer: 0,
+            kind,
+            outcome,
+            start: at(start),
+            end: at(end),
+        };
+        let calls = [
+            call(Kind::Read, Outcome::Done, 0, 5),
+            call(Kind::Write, Outcome::Conflict, 6, 11),
+            call(Kind::Read, Outcome::Done, 30, 35),
+            call(Kind::Write, Outcome::Done, 36, 41),
+        ];
+        assert_eq!(Story::waits_of(&calls), [(at(11), at(30))]);
+    }
+}

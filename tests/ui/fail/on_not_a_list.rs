@@ -1,0 +1,11 @@
+//! Codes without brackets.
+
+use backoff_core::retry;
+use ui::ApiError;
+
+#[retry(on = 429)]
+async fn f() -> Result<(), ApiError> {
+    Ok(())
+}
+
+fn main() {}
