@@ -51,14 +51,18 @@ pub async fn success(response: Response) -> Result<Vec<u8>, ApiError> {
         return Ok(response.bytes().await?.into());
     }
     let headers = response.headers().clone();
-    // A body that is cut says nothing; the status and the headers stand.
-    let body = response.bytes().await.unwrap_or_default();
-    Err(ApiError::new(
-        status.as_u16(),
-        &headers,
-        &body,
-        SystemTime::now(),
-    ))
+    let (status, now) = (status.as_u16(), SystemTime::now());
+    Err(match response.bytes().await {
+        Ok(body) => ApiError::new(status, &headers, &body, now),
+        Err(error) => {
+            let retry_after = header_hint(&headers, now);
+            ApiError(Box::new(Kind::Cut {
+                status,
+                retry_after,
+                error,
+            }))
+        }
+    })
 }
 
 /// What a request to an HTTP/JSON service failed of, with all that the server said about it.
