@@ -1,5 +1,85 @@
 //! Retry with backoff and jitter for programs that call cloud services.
+//!
+//! ```
+//! use backoff_core::{Fault, retry};
+//!
+//! #[derive(Debug)]
+//! struct ApiError {
+//!     code: u16,
+//! }
+//!
+//! impl Fault for ApiError {
+//!     fn status(&self) -> Option<u16> { Some(self.code) }
+//! }
+//! # struct Client { calls: std::cell::Cell<u32> }
+//! # impl Client {
+//! #     async fn get(&self, _name: &str) -> Result<&'static str, ApiError> {
+//! #         self.calls.set(self.calls.get() + 1);
+//! #         if self.calls.get() < 3 { Err(ApiError { code: 503 }) } else { Ok("an instance") }
+//! #     }
+//! # }
+//!
+//! #[retry(max_backoff = "64s", deadline = "300s", on = [429, 500..=504])]
+//! async fn instance(client: &Client, name: &str) -> Result<&'static str, ApiError> {
+//!     client.get(name).await
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() {
+//! # let client = Client { calls: Default::default() };
+//! assert_eq!(instance(&client, "a").await.unwrap(), "an instance");
+//! # assert_eq!(client.calls.get(), 3);
+//! # }
+//! ```
+//!
+//! # Three ways to say it
+//!
+//! - **An attribute** on an async or blocking function: [`macro@retry`]. The function keeps its
+//!   signature.
+//! - **A block**, borrowing what is around it: [`retry_block!`].
+//! - **A policy in hand**: [`Policy::retry`], [`Policy::retry_with`], [`Policy::retry_blocking`],
+//!   where attempts can be [cut](Retrying::attempt_timeout), [watched](Retrying::notify) and
+//!   [reported](Retrying::reported).
+//!
+//! For the rules that Google Cloud's services document, see the crate `backoff-cloud`.
+//!
+//! # How it works
+//!
+//! ```text
+//! operation ── outcome ──▶ Fault: what the error says ──▶ Policy: the rules ──▶ Retry: the decision ──▶ driver: sleep, call again
+//! ```
+//!
+//! An error states facts ([`Fault`]); a [`Policy`], a constant, holds the rules; [`Retry`], a state
+//! machine without I/O, clock or random source of its own, is the only place that decides; the
+//! loops around it sleep and call again. A loop of your own can do the same.
+//!
+//! # What holds
+//!
+//! - A wait never exceeds `max_backoff`, jitter included, unless the server asks for more.
+//! - The deadline bounds everything: a wait that would end after it is not begun, and neither a
+//!   server's hint nor a judge gets past it.
+//! - Nothing is allocated. A success reads no clock unless a deadline, a report or
+//!   [`Attempt`] asks for the time, and draws no random number.
+//! - Every form gives back the operation's own `Result`.
+//!
+//! A timer that wakes late cannot be undone: tokio's has a resolution of a millisecond and rounds
+//! up, so an attempt may begin that much after the deadline.
+//!
+//! # Features
+//!
+//! | feature | brings | on by default |
+//! |---|---|---|
+//! | `std` | the blocking driver, the random source | yes |
+//! | `tokio` | tokio's clock and timer for async functions | yes |
+//! | `macros` | `#[retry]`, `retry_block!` | yes |
+//! | `tracing` | one WARN when an operation is given up, a DEBUG event before each wait | no |
+//! | `hint` | parsers for `Retry-After` and its relatives | no |
+//! | `reqwest-013` | [`Fault`] for `reqwest::Error` 0.13 | no |
+//!
+//! Without any feature the crate is `no_std`; the drivers then take a runtime of your own, made of
+//! [`Clock`], [`Sleep`] or [`Pause`], and [`Random`].
 #![cfg_attr(not(feature = "std"), no_std)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod codes;
 mod delay;
@@ -43,3 +123,34 @@ pub use time::{Clock, NoRuntime, Pause, Random, Sleep};
 
 #[cfg(feature = "macros")]
 pub use backoff_macros::retry;
+
+/// Retries a block that borrows and changes what is around it. The keys are those of
+/// [`#[retry]`](macro@retry), before the block.
+///
+/// `retry_block!(.., async { .. })` is a future; without `async` the block is run at once, and the
+/// thread sleeps between attempts. The block gives a `Result`, which is what the macro gives back;
+/// `?` and `return` leave the attempt, not the function around it.
+///
+/// ```
+/// use backoff_core::{TimedOut, retry_block};
+///
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), TimedOut> {
+/// let mut calls = 0;
+/// let answer = retry_block!(deadline = "30s", on = [409, 412], async {
+///     calls += 1;
+///     if calls < 3 {
+///         return Err(TimedOut::new(Default::default()));
+///     }
+///     Ok(42)
+/// })
+/// .await?;
+/// assert_eq!((answer, calls), (42, 3));
+/// # Ok(())
+/// # }
+/// ```
+#[cfg(feature = "macros")]
+#[macro_export]
+macro_rules! retry_block {
+    ($($tokens:tt)*) => { $crate::__private::__retry_block! { ($crate) $($tokens)* } };
+}

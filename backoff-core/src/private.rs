@@ -6,6 +6,9 @@ pub use crate::{
 };
 pub use core::{option::Option, result::Result, time::Duration};
 
+#[cfg(feature = "macros")]
+pub use backoff_macros::__retry_block;
+
 use crate::{
     ByPolicy, Clock, Decision, EveryError, Fault, Judge, Pause, Random, Silent, Sleep, TimedOut,
     Verdict, When, drive,

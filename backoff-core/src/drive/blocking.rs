@@ -1,9 +1,9 @@
 //! The blocking loop.
 
-use super::{Plain, WithAttempt, conclude};
+use super::{Outcome, Plain, WithAttempt, conclude};
 use crate::{
     Attempt, Clock, Decision, Event, Judge, Notify, Pause, Policy, Random, Report, Retry,
-    RetryError, Silent, StopReason,
+    RetryError, Silent,
     time::{BlockingRuntime, nanos},
 };
 
@@ -177,11 +177,7 @@ where
     }
 
     #[inline]
-    fn run(
-        &mut self,
-        retry: &mut Retry,
-        slept: &mut u64,
-    ) -> Result<O::Value, (O::Error, StopReason)> {
+    fn run(&mut self, retry: &mut Retry, slept: &mut u64) -> Outcome<O::Value, O::Error> {
         let Blocking {
             policy,
             judge,

@@ -1,10 +1,10 @@
 //! The async loop: a future written by hand, so that it is `Send` when its parts are, has a name,
 //! and allocates nothing.
 
-use super::{Plain, WithAttempt, conclude};
+use super::{Outcome, Plain, WithAttempt, conclude};
 use crate::{
     Attempt, Clock, Decision, Judge, Notify, Policy, Random, Report, Retry, RetryError, Silent,
-    Sleep, StopReason, TimedOut,
+    Sleep, TimedOut,
     time::{AsyncRuntime, nanos},
 };
 use core::{
@@ -365,10 +365,7 @@ where
 {
     /// Runs until the operation has succeeded or is given up.
     #[inline]
-    fn run(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Result<O::Value, (O::Error, StopReason)>> {
+    fn run(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome<O::Value, O::Error>> {
         let mut this = self.project();
         loop {
             match this.phase.as_mut().project() {

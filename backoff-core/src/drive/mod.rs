@@ -8,11 +8,14 @@ pub use future::{Bounded, Operation, Reported, Retrying, Timed};
 
 use crate::{
     Attempt, ByPolicy, Clock, Decision, Event, Fault, Judge, Notify, Policy, Random, Retry,
-    Verdict, When,
+    StopReason, Verdict, When,
     observe::{self, Failure},
     time::{AsyncRuntime, BlockingRuntime},
 };
 use core::future::Future;
+
+/// How an operation ended, and why no further attempt was made if it failed.
+type Outcome<T, E> = Result<T, (E, StopReason)>;
 
 /// An operation that asks nothing: `|| client.get(url)`.
 #[derive(Clone, Copy, Debug)]
