@@ -1,0 +1,147 @@
+//! What a subscriber of `tracing` sees.
+
+use backoff_core::{Fault, Policy, retry};
+use std::{
+    fmt,
+    future::ready,
+    sync::{Arc, Mutex},
+};
+use tracing::{
+    Event, Level, Metadata,
+    field::{Field, Visit},
+    span::{Attributes, Id, Record},
+    subscriber::{Subscriber, with_default},
+};
+
+#[derive(Debug, Clone)]
+struct Busy;
+
+impl fmt::Display for Busy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the server is busy")
+    }
+}
+
+impl Fault for Busy {
+    fn status(&self) -> Option<u16> {
+        Some(503)
+    }
+    fn message(&self) -> Option<&dyn fmt::Display> {
+        Some(self)
+    }
+}
+
+/// Keeps each event as its level and its fields, in text.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<(Level, String)>>>);
+
+struct Line(String);
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.0 += &format!(" {field}={value:?}");
+    }
+}
+
+impl Subscriber for Kept {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn event(&self, event: &Event<'_>) {
+        let mut line = Line(String::new());
+        event.record(&mut line);
+        self.0
+            .lock()
+            .unwrap()
+            .push((*event.metadata().level(), line.0));
+    }
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+}
+
+impl Kept {
+    /// What `work` says.
+    fn during(work: impl Future) -> Vec<(Level, String)> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .unwrap();
+        let kept = Kept::default();
+        with_default(kept.clone(), || {
+            runtime.block_on(work);
+        });
+        Arc::try_unwrap(kept.0).unwrap().into_inner().unwrap()
+    }
+}
+
+const POLICY: Policy = Policy::exponential()
+    .jitter(backoff_core::Jitter::None)
+    .max_attempts(3);
+
+#[test]
+fn one_warning_when_given_up_and_a_debug_event_before_each_wait() {
+    #[retry(policy = POLICY, deadline = "60s")]
+    async fn busy() -> Result<(), Busy> {
+        Err(Busy)
+    }
+    let events = Kept::during(busy());
+    let levels: Vec<_> = events.iter().map(|(level, _)| *level).collect();
+    assert_eq!(levels, [Level::DEBUG, Level::DEBUG, Level::WARN]);
+    for part in [
+        "::busy\"",
+        "attempt=2",
+        "delay=2.0",
+        "backoff",
+        "the server is busy",
+    ] {
+        assert!(events[1].1.contains(part), "{part} in {}", events[1].1);
+    }
+    for part in [
+        "attempts=3",
+        "reason=\"attempts\"",
+        "elapsed=3.0",
+        "the server is busy",
+    ] {
+        assert!(events[2].1.contains(part), "{part} in {}", events[2].1);
+    }
+}
+
+#[test]
+fn the_function_form_says_the_same() {
+    let events = Kept::during(POLICY.retry(|| ready(Err::<(), _>(Busy))));
+    assert_eq!(
+        events
+            .iter()
+            .filter(|(level, _)| *level == Level::WARN)
+            .count(),
+        1
+    );
+    assert!(
+        events[2].1.contains("the_function_form_says_the_same"),
+        "{}",
+        events[2].1
+    );
+}
+
+#[test]
+fn a_success_says_nothing() {
+    let events = Kept::during(POLICY.retry(|| ready(Ok::<_, Busy>(1))));
+    assert!(events.is_empty(), "{events:?}");
+}
+
+#[test]
+fn a_hook_and_a_log_do_not_exclude_each_other() {
+    let mut told = 0;
+    let events = Kept::during(POLICY.retry(|| ready(Err::<(), _>(Busy))).notify(
+        |_: &backoff_core::Event<'_, _>| {
+            told += 1;
+        },
+    ));
+    assert_eq!((told, events.len()), (3, 3));
+}
