@@ -1,6 +1,7 @@
 //! Retry with backoff and jitter for programs that call cloud services.
 //!
-//! ```
+#![cfg_attr(all(feature = "macros", feature = "tokio"), doc = "```")]
+#![cfg_attr(not(all(feature = "macros", feature = "tokio")), doc = "```ignore")]
 //! use backoff_core::{Fault, retry};
 //!
 //! #[derive(Debug)]
