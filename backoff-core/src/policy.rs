@@ -234,6 +234,12 @@ impl Policy {
             .apply(plain, self.base, self.max_backoff, previous, random)
     }
 
+    /// Whether a wait depends on the one before.
+    #[inline]
+    pub(crate) const fn remembers(&self) -> bool {
+        matches!(self.jitter, Spread::Decorrelated)
+    }
+
     /// The number of attempts at most; `u32::MAX` where only the deadline limits.
     #[inline]
     pub(crate) const fn attempts(&self) -> u32 {

@@ -219,9 +219,14 @@ impl Retry {
         if failures >= policy.attempts() {
             return Decision::Stop(StopReason::Attempts);
         }
-        let unit = unit(policy);
-        let backoff = policy.backoff_nanos(retry, number(self.previous) << unit, random);
-        self.previous = lowest(backoff >> unit);
+        let backoff = if policy.remembers() {
+            let unit = unit(policy);
+            let backoff = policy.backoff_nanos(retry, number(self.previous) << unit, random);
+            self.previous = lowest(backoff >> unit);
+            backoff
+        } else {
+            policy.backoff_nanos(retry, 0, random)
+        };
         let (delay, source, too_late) = if hint > backoff {
             (hint, WaitSource::RetryAfter, StopReason::RetryAfter)
         } else {

@@ -403,7 +403,9 @@ where
                     );
                     match decision {
                         Decision::Wait(wait) => {
-                            *this.slept = this.slept.saturating_add(nanos(wait.delay));
+                            if *this.timed {
+                                *this.slept = this.slept.saturating_add(nanos(wait.delay));
+                            }
                             let sleep = this.runtime.sleep(wait.delay);
                             this.phase.set(Phase::Waiting { sleep });
                         }
