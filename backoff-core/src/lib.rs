@@ -82,8 +82,9 @@
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod budget;
 mod codes;
-mod delay;
+pub mod delay;
 mod drive;
 mod fault;
 mod grpc;
@@ -104,6 +105,7 @@ mod clients;
 #[path = "private.rs"]
 pub mod __private;
 
+pub use budget::Budget;
 pub use codes::Codes;
 pub use delay::jitter::Jitter;
 pub use drive::{

@@ -1,8 +1,8 @@
 //! The rules of one retry: a constant, copied freely.
 
 use crate::{
-    Codes, Jitter, codes,
-    delay::{exponential, jitter::Spread},
+    Budget, Class, Codes, Jitter, codes,
+    delay::{Delay, Growth, connect_retry, exponential, jitter::Spread, slots},
     retry::MOST_ATTEMPTS,
     time::nanos,
 };
@@ -20,6 +20,7 @@ pub(crate) const NEVER: u64 = u64::MAX;
 /// | rule | setter | default |
 /// |---|---|---|
 /// | first wait | [`base`](Self::base) | 1 s |
+/// | first wait after throttling | [`throttled_base`](Self::throttled_base) | as `base` |
 /// | growth | [`factor`](Self::factor) | 2 |
 /// | longest wait | [`max_backoff`](Self::max_backoff) | 64 s |
 /// | chance | [`jitter`](Self::jitter) | [`Jitter::Full`] |
@@ -28,6 +29,8 @@ pub(crate) const NEVER: u64 = u64::MAX;
 /// | codes | [`on`](Self::on) | 429, 500, 502, 503, 504 |
 /// | conflicts | [`retry_conflicts`](Self::retry_conflicts) | not retried |
 /// | longest hint | [`max_retry_after`](Self::max_retry_after) | the deadline, else 1 h |
+/// | what a hint may add | [`retry_after_slack`](Self::retry_after_slack) | no limit |
+/// | tokens for all retries | [`budget`](Self::budget) | none |
 /// | may be repeated | [`idempotent`](Self::idempotent) | yes |
 ///
 /// ```
@@ -51,14 +54,18 @@ pub(crate) const NEVER: u64 = u64::MAX;
 /// ```compile_fail
 /// const NEVER_CALLED: backoff_core::Policy = backoff_core::Policy::exponential().max_attempts(0);
 /// ```
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 #[must_use = "a policy does nothing until it is given an operation"]
 pub struct Policy {
     pub(crate) base: u64,
-    pub(crate) factor: f64,
+    /// `NEVER` where it is as `base`.
+    pub(crate) throttled_base: u64,
+    pub(crate) growth: Growth,
     pub(crate) max_backoff: u64,
     pub(crate) deadline: u64,
     pub(crate) max_retry_after: u64,
+    pub(crate) retry_after_slack: u64,
+    pub(crate) budget: Option<&'static Budget>,
     pub(crate) jitter: Spread,
     pub(crate) codes: Codes,
     /// 0 where nobody has set it.
@@ -78,16 +85,88 @@ impl Policy {
     pub const fn exponential() -> Self {
         Policy {
             base: 1_000_000_000,
-            factor: 2.0,
+            throttled_base: NEVER,
+            growth: Growth::Exponential(2.0),
             max_backoff: 64_000_000_000,
             deadline: NEVER,
             max_retry_after: NEVER,
+            retry_after_slack: NEVER,
+            budget: None,
             jitter: Spread::Full,
             codes: codes![429, 500, 502..=504],
             max_attempts: 0,
             conflicts: false,
             idempotent: true,
         }
+    }
+
+    const fn growing(growth: Growth, base: Duration) -> Self {
+        let mut policy = Self::exponential().base(base);
+        policy.growth = growth;
+        policy
+    }
+
+    /// The same wait before each retry, up to `max_backoff`, with full jitter and the other
+    /// defaults of the table above. [`delay::Constant`](crate::delay::Constant) in a policy.
+    pub const fn constant(wait: Duration) -> Self {
+        Self::growing(Growth::Constant, wait)
+    }
+
+    /// Waits that grow by `step` each time. [`delay::Linear`](crate::delay::Linear) in a policy.
+    pub const fn linear(first: Duration, step: Duration) -> Self {
+        Self::growing(Growth::Linear(nanos(step)), first)
+    }
+
+    /// Waits that grow as Fibonacci's numbers. [`delay::Fibonacci`](crate::delay::Fibonacci) in a
+    /// policy.
+    pub const fn fibonacci(first: Duration) -> Self {
+        Self::growing(Growth::Fibonacci, first)
+    }
+
+    /// Slots as on Ethernet, and 16 attempts. [`delay::Slots`](crate::delay::Slots) in a policy.
+    pub const fn slots(slot: Duration) -> Self {
+        Self::growing(Growth::Slots, slot)
+            .jitter(Jitter::Slots)
+            .max_attempts(slots::ATTEMPTS)
+    }
+
+    /// Celery's backoff with its own defaults: a maximum of 600 s, full jitter in whole seconds, 3
+    /// retries. [`delay::Celery`](crate::delay::Celery) in a policy.
+    pub const fn celery(factor: u32) -> Self {
+        Self::growing(Growth::Exponential(2.0), Duration::from_secs(factor as u64))
+            .max_backoff(Duration::from_secs(600))
+            .jitter(Jitter::WholeSeconds)
+            .max_attempts(4)
+    }
+
+    /// The waits between attempts to connect a socket: 1, 2, 4, …, 32 s, seven attempts, no jitter.
+    /// [`delay::ConnectRetry`](crate::delay::ConnectRetry) in a policy.
+    pub const fn connect_retry() -> Self {
+        Self::exponential()
+            .jitter(Jitter::None)
+            .max_attempts(connect_retry::ATTEMPTS)
+    }
+
+    /// An algorithm of your own: a function of the number of the retry, counted from 0. What it
+    /// says is held to `max_backoff` and given the policy's jitter. `base` has no part in it,
+    /// unless the jitter asks for it.
+    ///
+    /// An algorithm that is more than a function goes with one operation:
+    /// [`Retrying::delays`](crate::Retrying::delays).
+    ///
+    /// ```
+    /// use backoff_core::{Jitter, Policy};
+    /// use std::time::Duration;
+    ///
+    /// fn squares(n: u32) -> Duration {
+    ///     Duration::from_millis(100) * (n + 1).saturating_pow(2)
+    /// }
+    ///
+    /// const POLICY: Policy = Policy::custom(squares).jitter(Jitter::None);
+    /// assert_eq!(POLICY.backoff(2, Duration::ZERO, 0), Duration::from_millis(900));
+    /// ```
+    pub const fn custom(delay: fn(u32) -> Duration) -> Self {
+        Self::growing(Growth::Custom(delay), Duration::from_secs(1))
     }
 
     /// The first wait, before jitter. A base of zero retries without waiting, unless the jitter
@@ -101,14 +180,22 @@ impl Policy {
     /// errors for 2, and to the nanosecond for any other factor below waits of 104 days.
     ///
     /// # Panics
-    /// When `factor` is below 1, infinite or NaN. In a constant that is a compile error.
+    /// When `factor` is below 1, infinite or NaN, or the policy is not exponential. In a constant
+    /// that is a compile error.
     #[track_caller]
     pub const fn factor(mut self, factor: f64) -> Self {
         assert!(
-            factor >= 1.0 && factor.is_finite(),
-            "`factor` is a finite number of at least 1: write 2.0 to double each wait, 1.0 to keep it"
+            matches!(self.growth, Growth::Exponential(_)),
+            "`factor` belongs to exponential backoff: begin with `Policy::exponential()`"
         );
-        self.factor = factor;
+        self.growth = Growth::Exponential(exponential::checked(factor));
+        self
+    }
+
+    /// The first wait after throttling, where it differs: the AWS SDKs wait longer after a 429
+    /// than after a 500.
+    pub const fn throttled_base(mut self, base: Duration) -> Self {
+        self.throttled_base = limited(nanos(base));
         self
     }
 
@@ -120,6 +207,11 @@ impl Policy {
     }
 
     /// How chance enters a wait.
+    ///
+    /// # Panics
+    /// When a proportional jitter's share is not within 0 to 1. In a constant that is a compile
+    /// error.
+    #[track_caller]
     pub const fn jitter(mut self, jitter: Jitter) -> Self {
         self.jitter = Spread::new(jitter);
         self
@@ -194,8 +286,30 @@ impl Policy {
         self
     }
 
+    /// How much longer a hint may make a wait than the backoff is. What it asks beyond that is not
+    /// waited for; unlike [`max_retry_after`](Self::max_retry_after) that ends nothing. The AWS
+    /// SDKs allow 5 s.
+    pub const fn retry_after_slack(mut self, slack: Duration) -> Self {
+        self.retry_after_slack = limited(nanos(slack));
+        self
+    }
+
+    /// The tokens that all retries of one service are paid from; without any left there is no
+    /// retry, which is [`StopReason::Budget`](crate::StopReason::Budget). See [`Budget`].
+    pub const fn budget(mut self, budget: &'static Budget) -> Self {
+        self.budget = Some(budget);
+        self
+    }
+
+    /// Retries as long as the other limits allow, whatever others spend.
+    pub const fn without_budget(mut self) -> Self {
+        self.budget = None;
+        self
+    }
+
     /// The same policy with all its times multiplied: `scaled(0.01)` makes a test a hundred times
-    /// as fast, `scaled(2.0)` a client twice as patient. Limits that were not set stay so.
+    /// as fast, `scaled(2.0)` a client twice as patient. Limits that were not set stay so, and so do
+    /// the waits of a function of your own and the whole seconds of Celery's jitter.
     ///
     /// # Panics
     /// When `by` is not a finite number above 0. In a constant that is a compile error.
@@ -209,8 +323,15 @@ impl Policy {
         self.max_backoff = scaled(self.max_backoff, by);
         self.deadline = scaled(self.deadline, by);
         self.max_retry_after = scaled(self.max_retry_after, by);
-        if let Spread::Additive(most) = self.jitter {
-            self.jitter = Spread::Additive(scaled(most, by));
+        self.retry_after_slack = scaled(self.retry_after_slack, by);
+        self.throttled_base = scaled(self.throttled_base, by);
+        if let Growth::Linear(step) = self.growth {
+            self.growth = Growth::Linear(scaled(step, by));
+        }
+        match self.jitter {
+            Spread::Additive(most) => self.jitter = Spread::Additive(scaled(most, by)),
+            Spread::AdditiveWithin(most) => self.jitter = Spread::AdditiveWithin(scaled(most, by)),
+            _ => {}
         }
         self
     }
@@ -219,19 +340,25 @@ impl Policy {
     /// before this one (zero at first; only decorrelated jitter asks), `random` is a number drawn
     /// uniformly from all of `u64`. It lies within zero and `max_backoff`.
     pub fn backoff(&self, retry: u32, previous: Duration, random: u64) -> Duration {
-        Duration::from_nanos(self.backoff_nanos(retry, nanos(previous), || random))
+        let wait = self.backoff_nanos(Class::Transient, retry, nanos(previous), || random);
+        Duration::from_nanos(wait)
     }
 
     #[inline]
     pub(crate) fn backoff_nanos(
         &self,
+        class: Class,
         retry: u32,
         previous: u64,
         random: impl FnOnce() -> u64,
     ) -> u64 {
-        let plain = || exponential::delay(self.base, self.factor, self.max_backoff, retry);
+        let base = match class {
+            Class::Throttled if self.throttled_base != NEVER => self.throttled_base,
+            _ => self.base,
+        };
+        let plain = |cap| self.growth.delay(base, cap, retry);
         self.jitter
-            .apply(plain, self.base, self.max_backoff, previous, random)
+            .apply(plain, base, self.max_backoff, previous, random)
     }
 
     /// Whether a wait depends on the one before.
@@ -274,6 +401,35 @@ const fn limited(nanos: u64) -> u64 {
     if nanos == NEVER { NEVER - 1 } else { nanos }
 }
 
+/// The policy's waits, as long as its attempts last.
+impl Delay for Policy {
+    fn delay(&self, retry: u32, previous: Duration, random: u64) -> Option<Duration> {
+        (retry < self.attempts() - 1).then(|| self.backoff(retry, previous, random))
+    }
+}
+
+/// Equal rules, and the same budget and function.
+impl PartialEq for Policy {
+    fn eq(&self, other: &Self) -> bool {
+        let budget = |policy: &Policy| policy.budget.map(core::ptr::from_ref);
+        let times = |p: &Policy| {
+            [
+                p.base,
+                p.throttled_base,
+                p.max_backoff,
+                p.deadline,
+                p.max_retry_after,
+                p.retry_after_slack,
+            ]
+        };
+        let rules = |p: &Policy| (p.growth, p.jitter, p.codes, p.conflicts, p.idempotent);
+        times(self) == times(other)
+            && rules(self) == rules(other)
+            && self.max_attempts == other.max_attempts
+            && budget(self) == budget(other)
+    }
+}
+
 impl Default for Policy {
     fn default() -> Self {
         Self::exponential()
@@ -286,7 +442,8 @@ impl fmt::Debug for Policy {
         let attempts = Some(self.attempts()).filter(|attempts| *attempts != u32::MAX);
         f.debug_struct("Policy")
             .field("base", &Duration::from_nanos(self.base))
-            .field("factor", &self.factor)
+            .field("throttled_base", &limit(self.throttled_base))
+            .field("growth", &self.growth)
             .field("max_backoff", &Duration::from_nanos(self.max_backoff))
             .field("jitter", &self.jitter.jitter())
             .field("max_attempts", &attempts)
@@ -295,6 +452,8 @@ impl fmt::Debug for Policy {
             .field("retry_conflicts", &self.conflicts)
             .field("idempotent", &self.idempotent)
             .field("max_retry_after", &limit(self.max_retry_after))
+            .field("retry_after_slack", &limit(self.retry_after_slack))
+            .field("budget", &self.budget)
             .finish()
     }
 }
@@ -322,24 +481,41 @@ mod tests {
             Just(Jitter::Full),
             Just(Jitter::Equal),
             Just(Jitter::Decorrelated),
+            Just(Jitter::Slots),
+            Just(Jitter::WholeSeconds),
             any_duration().prop_map(Jitter::Additive),
+            any_duration().prop_map(Jitter::AdditiveWithin),
+            prop_oneof![Just(0.0), Just(1.0), 0.0..=1.0f64].prop_map(Jitter::Proportional),
+        ]
+    }
+
+    fn squares(n: u32) -> Duration {
+        Duration::from_millis(u64::from(n).pow(2))
+    }
+
+    fn any_growth() -> impl Strategy<Value = Policy> {
+        prop_oneof![
+            prop_oneof![Just(2.0), Just(1.0), Just(f64::MAX), 1.0..100.0f64]
+                .prop_map(|factor| Policy::exponential().factor(factor)),
+            any_duration().prop_map(Policy::constant),
+            (any_duration(), any_duration()).prop_map(|(a, b)| Policy::linear(a, b)),
+            any_duration().prop_map(Policy::fibonacci),
+            any_duration().prop_map(Policy::slots),
+            any::<u32>().prop_map(Policy::celery),
+            Just(Policy::connect_retry()),
+            Just(Policy::custom(squares)),
         ]
     }
 
     prop_compose! {
         fn any_policy()(
+            policy in any_growth(),
             base in any_duration(),
-            factor in prop_oneof![Just(2.0), Just(1.0), Just(f64::MAX), 1.0..100.0f64],
             max_backoff in any_duration(),
             jitter in any_jitter(),
             by in prop_oneof![Just(1.0), Just(f64::MIN_POSITIVE), Just(f64::MAX), 0.001..1e3f64],
         ) -> Policy {
-            Policy::exponential()
-                .base(base)
-                .factor(factor)
-                .max_backoff(max_backoff)
-                .jitter(jitter)
-                .scaled(by)
+            policy.base(base).max_backoff(max_backoff).jitter(jitter).scaled(by)
         }
     }
 
@@ -351,10 +527,18 @@ mod tests {
         let base = Duration::from_nanos(policy.base).min(cap);
         match policy.jitter.jitter() {
             Jitter::None => (plain, plain),
-            Jitter::Full => (Duration::ZERO, plain),
+            Jitter::Full | Jitter::Slots => (Duration::ZERO, plain),
             Jitter::Equal => (plain / 2, plain),
             Jitter::Decorrelated => (base, previous.max(base).saturating_mul(3).min(cap)),
             Jitter::Additive(most) => (plain, plain.saturating_add(most).min(cap)),
+            Jitter::AdditiveWithin(most) => (
+                plain.min(cap.saturating_sub(most)),
+                plain.saturating_add(most).min(cap),
+            ),
+            // The cap makes room for what is added, so it lowers the least wait too.
+            Jitter::Proportional(share) if share > 0.0 => (Duration::ZERO, cap),
+            Jitter::Proportional(_) => (plain, plain),
+            Jitter::WholeSeconds => (Duration::ZERO, cap),
         }
     }
 

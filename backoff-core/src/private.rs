@@ -133,6 +133,7 @@ where
     J: Judge<R::Error>,
 {
     let Some(error) = outcome.error() else {
+        retry.succeeded(policy);
         return Step::Done(outcome);
     };
     match drive::conclude(policy, retry, &judge, &mut Silent, runtime, name, error) {

@@ -17,6 +17,8 @@ pub enum StopReason {
     Deadline,
     /// The server asked for a longer pause than the deadline or `max_retry_after` allows.
     RetryAfter,
+    /// The budget that the policy names has no tokens left.
+    Budget,
 }
 
 impl StopReason {
@@ -28,6 +30,7 @@ impl StopReason {
             StopReason::Attempts => "attempts",
             StopReason::Deadline => "deadline",
             StopReason::RetryAfter => "retry_after",
+            StopReason::Budget => "budget",
         }
     }
 }
@@ -40,6 +43,7 @@ impl fmt::Display for StopReason {
             StopReason::Attempts => "all attempts are used up",
             StopReason::Deadline => "the next wait would end after the deadline",
             StopReason::RetryAfter => "the server asks for a longer pause than is allowed",
+            StopReason::Budget => "the budget for retries is spent",
         })
     }
 }

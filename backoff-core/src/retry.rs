@@ -1,6 +1,6 @@
 //! The state machine: no I/O, no clock, no random source of its own. The only place that decides.
 
-use crate::{Policy, StopReason, Verdict, policy::NEVER, time::nanos};
+use crate::{Class, Policy, StopReason, Verdict, delay::Delay, policy::NEVER, time::nanos};
 use core::{fmt, time::Duration};
 
 /// Where one retried operation stands: 15 bytes, driven by any loop.
@@ -35,8 +35,9 @@ use core::{fmt, time::Duration};
 // gives the task of a small annotated function 256 bytes and not 384.
 #[derive(Clone, Copy)]
 pub struct Retry {
-    /// When the first attempt began, in nanoseconds of the caller's clock, less the highest byte:
-    /// 2.3 years pass before it repeats. `UNTIMED` if nobody asked.
+    /// When the first attempt began, in nanoseconds of the caller's clock: the lowest 55 bits,
+    /// which repeat after 417 days, or `UNTIMED` if nobody asked. Above them, whether the last
+    /// failure was throttling, because a budget gives back what that cost.
     started: [u8; 7],
     /// How many attempts have failed.
     failed: [u8; 3],
@@ -47,7 +48,11 @@ pub struct Retry {
 /// More failures than this are counted as this many, and no limit is above it.
 pub(crate) const MOST_ATTEMPTS: u32 = (1 << 24) - 1;
 
-const UNTIMED: [u8; 7] = [0xff; 7];
+/// The longest backoff that `previous` holds, in its unit.
+const MOST_PREVIOUS: u64 = (1 << 40) - 1;
+
+const UNTIMED: u64 = (1 << 55) - 1;
+const THROTTLED: u64 = 1 << 55;
 
 /// The lowest bytes of a number.
 #[inline]
@@ -142,18 +147,18 @@ impl Retry {
     /// without a deadline.
     #[inline]
     pub fn start_at(now: Duration) -> Self {
-        let started = lowest(nanos(now));
+        let started = nanos(now) & UNTIMED;
         Self::from_start(if started == UNTIMED {
-            lowest(nanos(now) - 1)
+            started - 1
         } else {
             started
         })
     }
 
     #[inline]
-    fn from_start(started: [u8; 7]) -> Self {
+    fn from_start(started: u64) -> Self {
         Retry {
-            started,
+            started: lowest(started),
             failed: [0; 3],
             previous: [0; 5],
         }
@@ -172,13 +177,14 @@ impl Retry {
 
     #[inline]
     fn elapsed_nanos(&self, now: impl FnOnce() -> Duration) -> u64 {
-        if self.started == UNTIMED {
+        let started = number(self.started) & UNTIMED;
+        if started == UNTIMED {
             return 0;
         }
-        // The difference of the lowest 7 bytes, moved up to see its sign: a clock that goes back
+        // The difference of the lowest 55 bits, moved up to see its sign: a clock that goes back
         // has not moved.
-        let elapsed = nanos(now()).wrapping_sub(number(self.started)) << 8;
-        (elapsed as i64).max(0) as u64 >> 8
+        let elapsed = nanos(now()).wrapping_sub(started) << 9;
+        (elapsed as i64).max(0) as u64 >> 9
     }
 
     /// The attempt that is about to begin.
@@ -208,37 +214,103 @@ impl Retry {
         now: impl FnOnce() -> Duration,
         random: impl FnOnce() -> u64,
     ) -> Decision {
+        self.decide(
+            policy,
+            verdict.into(),
+            now,
+            policy.remembers(),
+            |class, retry, previous| Some(policy.backoff_nanos(class, retry, previous, random)),
+        )
+    }
+
+    /// As [`failed`](Self::failed), with the waits of another algorithm in place of the policy's:
+    /// no cap, no jitter but its own. Where it ends, the attempts end.
+    pub fn failed_with(
+        &mut self,
+        policy: &Policy,
+        verdict: impl Into<Verdict>,
+        now: impl FnOnce() -> Duration,
+        random: impl FnOnce() -> u64,
+        delays: &impl Delay,
+    ) -> Decision {
+        self.decide(policy, verdict.into(), now, true, |_, retry, previous| {
+            delays
+                .delay(retry, Duration::from_nanos(previous), random())
+                .map(nanos)
+        })
+    }
+
+    /// An attempt succeeded: the policy's budget gets its tokens back. Without a budget there is
+    /// nothing to do.
+    #[inline]
+    pub fn succeeded(&self, policy: &Policy) {
+        if let Some(budget) = policy.budget {
+            let class = match number(self.started) & THROTTLED {
+                0 => Class::Transient,
+                _ => Class::Throttled,
+            };
+            budget.succeeded((self.failures() > 0).then_some(class));
+        }
+    }
+
+    #[inline]
+    fn decide(
+        &mut self,
+        policy: &Policy,
+        verdict: Verdict,
+        now: impl FnOnce() -> Duration,
+        remember: bool,
+        backoff: impl FnOnce(Class, u32, u64) -> Option<u64>,
+    ) -> Decision {
         let retry = self.failures();
         let failures = (retry + 1).min(MOST_ATTEMPTS);
         self.failed = lowest(failures.into());
-        let hint = match verdict.into() {
+        let budget = policy.budget;
+        let (class, hint) = match verdict {
             Verdict::Permanent => return Decision::Stop(StopReason::Permanent),
-            Verdict::Refused => return Decision::Stop(StopReason::Refused),
-            Verdict::Retry { retry_after, .. } => retry_after.map_or(0, nanos),
+            Verdict::Refused => {
+                budget.inspect(|budget| budget.failed());
+                return Decision::Stop(StopReason::Refused);
+            }
+            Verdict::Retry { class, retry_after } => (class, retry_after.map_or(0, nanos)),
         };
+        // A conflict says that the service works.
+        let budget = budget.filter(|_| class != Class::Conflict);
+        budget.inspect(|budget| budget.failed());
         if failures >= policy.attempts() {
             return Decision::Stop(StopReason::Attempts);
         }
-        let backoff = if policy.remembers() {
-            let unit = unit(policy);
-            let backoff = policy.backoff_nanos(retry, number(self.previous) << unit, random);
-            self.previous = lowest(backoff >> unit);
-            backoff
-        } else {
-            policy.backoff_nanos(retry, 0, random)
+        if hint > policy.longest_hint() {
+            return Decision::Stop(StopReason::RetryAfter);
+        }
+        let unit = unit(policy);
+        let Some(backoff) = backoff(class, retry, number(self.previous) << unit) else {
+            return Decision::Stop(StopReason::Attempts);
         };
+        if remember {
+            self.previous = lowest((backoff >> unit).min(MOST_PREVIOUS));
+        }
+        let hint = hint.min(backoff.saturating_add(policy.retry_after_slack));
         let (delay, source, too_late) = if hint > backoff {
             (hint, WaitSource::RetryAfter, StopReason::RetryAfter)
         } else {
             (backoff, WaitSource::Backoff, StopReason::Deadline)
         };
-        if hint > policy.longest_hint() {
-            return Decision::Stop(StopReason::RetryAfter);
-        }
         if policy.deadline != NEVER
             && self.elapsed_nanos(now).saturating_add(delay) > policy.deadline
         {
             return Decision::Stop(too_late);
+        }
+        if let Some(budget) = budget {
+            if !budget.pay(class) {
+                return Decision::Stop(StopReason::Budget);
+            }
+            let flag = if class == Class::Throttled {
+                THROTTLED
+            } else {
+                0
+            };
+            self.started = lowest(number(self.started) & UNTIMED | flag);
         }
         Decision::Wait(Wait {
             delay: Duration::from_nanos(delay),

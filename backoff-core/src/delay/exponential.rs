@@ -1,5 +1,83 @@
 //! `min(cap, base · factorⁿ)`.
 
+use super::Delay;
+use crate::time::nanos;
+use core::time::Duration;
+
+/// Each wait is longer by a factor than the one before: `base · factorⁿ`, at most the cap.
+///
+/// A factor of 2 is exact at every `n`; any other to the nanosecond below waits of 104 days.
+///
+/// ```
+/// use backoff_core::delay::{Delay, Exponential};
+/// use std::time::Duration;
+///
+/// let ms = Duration::from_millis;
+/// let waits = Exponential::new(ms(100)).factor(1.5).max(ms(300)).waits();
+/// let waits: Vec<_> = waits.take(5).collect();
+/// assert_eq!(waits, [ms(100), ms(150), ms(225), ms(300), ms(300)]);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Exponential {
+    base: u64,
+    factor: f64,
+    cap: u64,
+}
+
+impl Exponential {
+    /// Begins with `base` and doubles, without a cap.
+    pub const fn new(base: Duration) -> Self {
+        Exponential {
+            base: nanos(base),
+            factor: 2.0,
+            cap: u64::MAX,
+        }
+    }
+
+    /// Grows by this factor, at least 1.
+    ///
+    /// # Panics
+    /// When `factor` is below 1, infinite or NaN. In a constant that is a compile error.
+    #[must_use]
+    #[track_caller]
+    pub const fn factor(self, factor: f64) -> Self {
+        Exponential {
+            factor: checked(factor),
+            ..self
+        }
+    }
+
+    /// Waits no longer than this. The cap wins over the base.
+    #[must_use]
+    pub const fn max(self, cap: Duration) -> Self {
+        Exponential {
+            cap: nanos(cap),
+            ..self
+        }
+    }
+}
+
+impl Delay for Exponential {
+    fn delay(&self, retry: u32, _previous: Duration, _random: u64) -> Option<Duration> {
+        Some(Duration::from_nanos(delay(
+            self.base,
+            self.factor,
+            self.cap,
+            retry,
+        )))
+    }
+}
+
+/// A factor that means something.
+#[track_caller]
+pub(crate) const fn checked(factor: f64) -> f64 {
+    assert!(
+        factor >= 1.0 && factor.is_finite(),
+        "`factor` is a finite number of at least 1: write 2.0 to double each wait, 1.0 to keep it"
+    );
+    factor
+}
+
 /// The wait before retry `n` (from 0) without jitter, in nanoseconds: `min(cap, base · factorⁿ)`.
 ///
 /// A factor of 2 is exact at every `n`. Any other is computed in `f64` with multiplications only,

@@ -1,16 +1,19 @@
 //! The random part of a wait.
 
+use super::decorrelated;
 use crate::time::nanos;
 use core::time::Duration;
 
 /// How chance enters a wait, so that clients who failed together do not come back together.
 ///
-/// `x` stands for the wait without jitter, `min(max_backoff, base · factorⁿ)`, and `U(a, b)` for a
-/// number drawn uniformly from `a..=b`. No jitter ever leaves `0..=max_backoff`.
+/// `x` stands for the wait without jitter, `min(max_backoff, base · factorⁿ)` or what another
+/// algorithm says, `cap` for `max_backoff`, and `U(a, b)` for a number drawn uniformly from
+/// `a..=b`. No jitter ever leaves `0..=cap`.
 ///
 /// Sources: AWS Architecture Blog, "Exponential Backoff And Jitter" (full, equal, decorrelated);
-/// Google Cloud IAM and Memorystore for Redis, "Exponential backoff" (additive).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Google Cloud IAM and Memorystore for Redis, "Exponential backoff" (additive); gRPC, proposal A6
+/// as revised in 2024 (proportional, with 0.2); IEEE 802.3 (slots); Celery (whole seconds).
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Jitter {
     /// `x`. Clients that fail together come back together: for tests, or a client that is alone.
@@ -19,26 +22,45 @@ pub enum Jitter {
     Full,
     /// `x/2 + U(0, x/2)`. Never returns at once; slower than full jitter under contention.
     Equal,
-    /// `min(max_backoff, U(base, 3 · previous wait))`, where the first "previous" is `base`.
-    /// `factor` has no part in it. Finishes soonest under moderate contention, with more calls.
+    /// `min(cap, U(base, 3 · previous wait))`, where the first "previous" is `base`. `factor` has
+    /// no part in it. Finishes sooner than full jitter under moderate contention, with more calls.
     Decorrelated,
-    /// `min(max_backoff, base · factorⁿ + U(0, most))`: Google's documented formula, with a
-    /// `most` of one second. The sum is capped, so at the cap there is no jitter left and all
-    /// clients wait alike; under contention prefer [`Jitter::Full`].
+    /// `min(cap, base · factorⁿ + U(0, most))`: Google's documented formula, with a `most` of one
+    /// second. The sum is capped, so at the cap there is no jitter left and all clients wait
+    /// alike; prefer [`Jitter::Full`] under contention, or [`Jitter::AdditiveWithin`].
     Additive(Duration),
+    /// `min(x, cap − most) + U(0, most)`: as `Additive`, but drawn after the cap, which leaves room
+    /// for it, so that there is jitter at the cap too. A `most` above the cap counts as the cap.
+    AdditiveWithin(Duration),
+    /// `min(x, cap/(1 + share)) · U(1 − share, 1 + share)`, with a share from 0 to 1: a wait of
+    /// 10 s and a share of 0.2 give 8 to 12 s. The cap leaves room for it.
+    Proportional(f64),
+    /// `base · U{0, 1, …, ⌊x/base⌋}`: a whole number of slots of the length of `base`, as on
+    /// Ethernet.
+    Slots,
+    /// `min(cap, U{0, 1, …, ⌊base · factorⁿ⌋} s)`: a whole number of seconds, drawn before the cap
+    /// is applied, as Celery does.
+    WholeSeconds,
 }
 
-/// [`Jitter`] with its time in nanoseconds, as the policy keeps it.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// [`Jitter`] with its times in nanoseconds, as the policy keeps it.
+#[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Spread {
     None,
     Full,
     Equal,
     Decorrelated,
     Additive(u64),
+    AdditiveWithin(u64),
+    Proportional(f64),
+    Slots,
+    WholeSeconds,
 }
 
+const SECOND: u64 = 1_000_000_000;
+
 impl Spread {
+    #[track_caller]
     pub(crate) const fn new(jitter: Jitter) -> Self {
         match jitter {
             Jitter::None => Spread::None,
@@ -46,6 +68,16 @@ impl Spread {
             Jitter::Equal => Spread::Equal,
             Jitter::Decorrelated => Spread::Decorrelated,
             Jitter::Additive(most) => Spread::Additive(nanos(most)),
+            Jitter::AdditiveWithin(most) => Spread::AdditiveWithin(nanos(most)),
+            Jitter::Proportional(share) => {
+                assert!(
+                    share >= 0.0 && share <= 1.0,
+                    "a proportional jitter takes a share from 0 to 1: write 0.2 for 80 to 120 %"
+                );
+                Spread::Proportional(share)
+            }
+            Jitter::Slots => Spread::Slots,
+            Jitter::WholeSeconds => Spread::WholeSeconds,
         }
     }
 
@@ -56,33 +88,50 @@ impl Spread {
             Spread::Equal => Jitter::Equal,
             Spread::Decorrelated => Jitter::Decorrelated,
             Spread::Additive(most) => Jitter::Additive(Duration::from_nanos(most)),
+            Spread::AdditiveWithin(most) => Jitter::AdditiveWithin(Duration::from_nanos(most)),
+            Spread::Proportional(share) => Jitter::Proportional(share),
+            Spread::Slots => Jitter::Slots,
+            Spread::WholeSeconds => Jitter::WholeSeconds,
         }
     }
 
-    /// The wait with jitter. `plain` is the capped wait without; `random` is drawn at most once,
-    /// and not at all where chance has no part.
+    /// The wait with jitter. `plain` gives the wait without, at most the cap it is handed;
+    /// `random` is drawn at most once, and not at all where chance has no part.
     #[inline]
     pub(crate) fn apply(
         self,
-        plain: impl FnOnce() -> u64,
+        plain: impl FnOnce(u64) -> u64,
         base: u64,
         cap: u64,
         previous: u64,
         random: impl FnOnce() -> u64,
     ) -> u64 {
         match self {
-            Spread::None => plain(),
-            Spread::Full => uniform(plain(), random()),
+            Spread::None => plain(cap),
+            Spread::Full => uniform(plain(cap), random()),
             Spread::Equal => {
-                let plain = plain();
+                let plain = plain(cap);
                 plain - plain / 2 + uniform(plain / 2, random())
             }
-            Spread::Decorrelated => {
-                let least = base.min(cap);
-                let most = previous.max(least).saturating_mul(3);
-                (least + uniform(most - least, random())).min(cap)
+            Spread::Decorrelated => decorrelated(base, cap, previous, random()),
+            Spread::Additive(most) => plain(cap).saturating_add(uniform(most, random())).min(cap),
+            Spread::AdditiveWithin(most) => {
+                let most = most.min(cap);
+                plain(cap - most) + uniform(most, random())
             }
-            Spread::Additive(most) => plain().saturating_add(uniform(most, random())).min(cap),
+            Spread::Proportional(share) => {
+                // Rounded down, so that `plain + part` is not above the cap.
+                let room = (cap as f64 / (1.0 + share)) as u64;
+                let plain = plain(room.min(cap));
+                let part = ((plain as f64 * share) as u64).min(plain).min(cap - plain);
+                plain - part + uniform(part.saturating_mul(2), random())
+            }
+            Spread::Slots if base == 0 => 0,
+            Spread::Slots => base * uniform(plain(cap) / base, random()),
+            Spread::WholeSeconds => {
+                let seconds = uniform(plain(u64::MAX) / SECOND, random());
+                seconds.saturating_mul(SECOND).min(cap)
+            }
         }
     }
 }
@@ -90,7 +139,7 @@ impl Spread {
 /// A whole number in `0..=most`, uniform as `random` is over all of `u64`: 0 gives 0, `u64::MAX`
 /// gives `most`. Lemire's multiplication without its rejection: the bias is below 2⁻⁶⁴ · `most`.
 #[inline]
-fn uniform(most: u64, random: u64) -> u64 {
+pub(crate) fn uniform(most: u64, random: u64) -> u64 {
     (((most as u128 + 1) * random as u128) >> 64) as u64
 }
 
@@ -99,38 +148,62 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn ends(spread: Spread, plain: u64, previous: u64) -> (u64, u64) {
-        let at = |random| spread.apply(|| plain, 100, 6_400, previous, || random);
+    const CAP: u64 = 6_400;
+
+    fn ends(spread: Spread, plain: u64) -> (u64, u64) {
+        let at = |random| spread.apply(|cap| plain.min(cap), 100, CAP, 0, || random);
         (at(0), at(u64::MAX))
     }
 
     #[test]
     fn each_reaches_exactly_its_ends() {
-        assert_eq!(ends(Spread::None, 400, 0), (400, 400));
-        assert_eq!(ends(Spread::Full, 400, 0), (0, 400));
-        assert_eq!(ends(Spread::Equal, 400, 0), (200, 400));
-        assert_eq!(ends(Spread::Equal, 401, 0), (201, 401));
-        assert_eq!(ends(Spread::Additive(1_000), 400, 0), (400, 1_400));
+        assert_eq!(ends(Spread::None, 400), (400, 400));
+        assert_eq!(ends(Spread::Full, 400), (0, 400));
+        assert_eq!(ends(Spread::Equal, 400), (200, 400));
+        assert_eq!(ends(Spread::Equal, 401), (201, 401));
+        assert_eq!(ends(Spread::Additive(1_000), 400), (400, 1_400));
+        assert_eq!(ends(Spread::AdditiveWithin(1_000), 400), (400, 1_400));
+        assert_eq!(ends(Spread::Proportional(0.25), 400), (300, 500));
+        assert_eq!(ends(Spread::Proportional(1.0), 400), (0, 800));
+        assert_eq!(ends(Spread::Slots, 450), (0, 400));
     }
 
     #[test]
-    fn decorrelated_starts_from_the_base_and_never_draws_below_it() {
-        assert_eq!(ends(Spread::Decorrelated, 0, 0), (100, 300));
-        assert_eq!(ends(Spread::Decorrelated, 0, 100), (100, 300));
-        assert_eq!(ends(Spread::Decorrelated, 0, 1_000), (100, 3_000));
-        assert_eq!(ends(Spread::Decorrelated, 0, 6_000), (100, 6_400));
+    fn at_the_cap_some_have_no_jitter_left_and_some_make_room() {
+        assert_eq!(ends(Spread::Additive(1_000), 6_000), (6_000, 6_400));
+        assert_eq!(ends(Spread::Additive(1_000), CAP), (6_400, 6_400));
+        assert_eq!(
+            ends(Spread::AdditiveWithin(1_000), u64::MAX),
+            (5_400, 6_400)
+        );
+        assert_eq!(ends(Spread::AdditiveWithin(u64::MAX), 400), (0, 6_400));
+        assert_eq!(ends(Spread::Proportional(0.25), u64::MAX), (3_840, 6_400));
+        assert_eq!(ends(Spread::Proportional(0.0), u64::MAX), (6_400, 6_400));
     }
 
     #[test]
-    fn additive_is_drawn_before_the_cap() {
-        assert_eq!(ends(Spread::Additive(1_000), 6_000, 0), (6_000, 6_400));
-        assert_eq!(ends(Spread::Additive(1_000), 6_400, 0), (6_400, 6_400));
+    fn whole_seconds_are_drawn_before_the_cap() {
+        let at = |plain: u64, random| {
+            let plain = |cap: u64| (plain * SECOND).min(cap);
+            Spread::WholeSeconds.apply(plain, SECOND, 10 * SECOND, 0, || random)
+        };
+        assert_eq!((at(4, 0), at(4, u64::MAX)), (0, 4 * SECOND));
+        assert_eq!(at(64, u64::MAX / 2), 10 * SECOND);
+        assert_eq!(at(4, u64::MAX / 5 * 3), 2 * SECOND);
     }
 
     #[test]
     fn no_jitter_asks_no_random_number() {
-        let wait = Spread::None.apply(|| 7, 1, 9, 0, || unreachable!("nothing to draw"));
+        let wait = Spread::None.apply(|_| 7, 1, 9, 0, || unreachable!("nothing to draw"));
         assert_eq!(wait, 7);
+    }
+
+    #[test]
+    fn a_share_that_is_none_is_refused() {
+        for share in [f64::NAN, -0.1, 1.1, f64::INFINITY] {
+            let refused = std::panic::catch_unwind(|| Spread::new(Jitter::Proportional(share)));
+            assert!(refused.is_err(), "{share}");
+        }
     }
 
     proptest! {
@@ -140,9 +213,13 @@ mod tests {
         }
 
         #[test]
-        fn a_jitter_survives_the_round_through_nanoseconds(most in 0u64..) {
-            let jitter = Jitter::Additive(Duration::from_nanos(most));
-            prop_assert_eq!(Spread::new(jitter).jitter(), jitter);
+        fn a_jitter_survives_the_round_through_nanoseconds(most: u64, share in 0.0..=1.0f64) {
+            let most = Duration::from_nanos(most);
+            for jitter in [
+                Jitter::Additive(most), Jitter::AdditiveWithin(most), Jitter::Proportional(share),
+            ] {
+                prop_assert_eq!(Spread::new(jitter).jitter(), jitter);
+            }
         }
     }
 }

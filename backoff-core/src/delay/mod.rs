@@ -1,4 +1,180 @@
-//! The delays, pure: integer nanoseconds in, integer nanoseconds out. One file an algorithm.
+//! The delays, pure: how long to wait before each retry. One file an algorithm.
+//!
+//! Each can be used alone, as an iterator or through [`Delay::delay`], and inside a
+//! [`Policy`](crate::Policy), which adds the cap, the jitter and the limits. They compute in whole
+//! nanoseconds, so nothing drifts, and what would pass 584 years stays there, so nothing overflows.
+//!
+//! | algorithm | wait before retry n = 0, 1, 2, … | in a policy |
+//! |---|---|---|
+//! | [`Constant`] | `wait` | [`Policy::constant`](crate::Policy::constant) |
+//! | [`Linear`] | `first + n · step` | [`Policy::linear`](crate::Policy::linear) |
+//! | [`Exponential`] | `base · factorⁿ` | [`Policy::exponential`](crate::Policy::exponential) |
+//! | [`Fibonacci`] | `first · 1, 1, 2, 3, 5, …` | [`Policy::fibonacci`](crate::Policy::fibonacci) |
+//! | [`Decorrelated`] | `U(base, 3 · previous)` | [`Jitter::Decorrelated`](crate::Jitter::Decorrelated) |
+//! | [`Slots`] | `slot · U{0, …, 2ⁿ⁺¹ − 1}` | [`Policy::slots`](crate::Policy::slots) |
+//! | [`Celery`] | `max(0, min(maximum, factor · 2ⁿ s))` | [`Policy::celery`](crate::Policy::celery) |
+//! | [`ConnectRetry`] | 1 s, 2 s, 4 s, …, 32 s | [`Policy::connect_retry`](crate::Policy::connect_retry) |
+//! | a closure, a list, a type of yours | whatever it says | [`Policy::custom`](crate::Policy::custom), `.delays(..)` |
 
+mod celery;
+pub(crate) mod connect_retry;
+mod constant;
+mod decorrelated;
 pub(crate) mod exponential;
+mod fibonacci;
 pub(crate) mod jitter;
+mod linear;
+pub(crate) mod slots;
+
+pub use celery::Celery;
+pub use connect_retry::ConnectRetry;
+pub use constant::Constant;
+pub use decorrelated::Decorrelated;
+pub use exponential::Exponential;
+pub use fibonacci::Fibonacci;
+pub use linear::Linear;
+pub use slots::Slots;
+
+pub(crate) use decorrelated::decorrelated;
+
+use crate::{Random, time::nanos};
+use core::{fmt, time::Duration};
+
+/// How long to wait before each retry.
+///
+/// Implemented by the algorithms of this module, by closures `Fn(u32) -> Duration` of the number of
+/// the retry, by lists of waits, which end the retries where they end, and by
+/// [`Policy`](crate::Policy).
+///
+/// ```
+/// use backoff_core::delay::{Delay, Linear};
+/// use std::time::Duration;
+///
+/// let second = Duration::from_secs(1);
+/// let three: Vec<_> = Linear::new(second, 2 * second).waits().take(3).collect();
+/// assert_eq!(three, [second, 3 * second, 5 * second]);
+///
+/// // A list ends where it ends; a closure never does.
+/// assert_eq!([second, second].waits().count(), 2);
+/// assert_eq!((|n: u32| n * second).waits().nth(9), Some(9 * second));
+/// ```
+pub trait Delay {
+    /// The wait before a retry, or `None` if there shall be no further one.
+    ///
+    /// `retry` counts from 0, `previous` is the wait before this one (zero at first), and `random`
+    /// a number drawn uniformly from all of `u64`.
+    fn delay(&self, retry: u32, previous: Duration, random: u64) -> Option<Duration>;
+
+    /// The waits one after the other, drawn with the thread's random numbers.
+    #[cfg(feature = "std")]
+    fn waits(self) -> Waits<Self>
+    where
+        Self: Sized,
+    {
+        self.waits_with(crate::Std)
+    }
+
+    /// The waits one after the other, drawn with these random numbers.
+    fn waits_with<R: Random>(self, random: R) -> Waits<Self, R>
+    where
+        Self: Sized,
+    {
+        Waits {
+            delay: self,
+            random,
+            retry: 0,
+            previous: Duration::ZERO,
+        }
+    }
+}
+
+impl<F: Fn(u32) -> Duration> Delay for F {
+    fn delay(&self, retry: u32, _previous: Duration, _random: u64) -> Option<Duration> {
+        Some(self(retry))
+    }
+}
+
+impl Delay for &[Duration] {
+    fn delay(&self, retry: u32, _previous: Duration, _random: u64) -> Option<Duration> {
+        self.get(usize::try_from(retry).ok()?).copied()
+    }
+}
+
+impl<const N: usize> Delay for [Duration; N] {
+    fn delay(&self, retry: u32, previous: Duration, random: u64) -> Option<Duration> {
+        self.as_slice().delay(retry, previous, random)
+    }
+}
+
+/// The waits of a [`Delay`], one after the other. Made by [`Delay::waits`].
+#[derive(Clone, Debug)]
+pub struct Waits<D, R = crate::time::BlockingRuntime> {
+    delay: D,
+    random: R,
+    retry: u32,
+    previous: Duration,
+}
+
+impl<D: Delay, R: Random> Iterator for Waits<D, R> {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        let wait = self
+            .delay
+            .delay(self.retry, self.previous, self.random.random())?;
+        self.retry = self.retry.saturating_add(1);
+        self.previous = wait;
+        Some(wait)
+    }
+}
+
+/// How the wait without jitter grows, as a policy keeps it.
+#[derive(Clone, Copy)]
+pub(crate) enum Growth {
+    Constant,
+    Linear(u64),
+    Exponential(f64),
+    Fibonacci,
+    /// The most slots that may be drawn.
+    Slots,
+    Custom(fn(u32) -> Duration),
+}
+
+impl Growth {
+    /// The wait before retry `n` without jitter, at most `cap`.
+    #[inline]
+    pub(crate) fn delay(self, base: u64, cap: u64, n: u32) -> u64 {
+        match self {
+            Growth::Exponential(factor) => exponential::delay(base, factor, cap, n),
+            Growth::Constant => base.min(cap),
+            Growth::Linear(step) => linear::delay(base, step, n).min(cap),
+            Growth::Fibonacci => fibonacci::delay(base, cap, n),
+            Growth::Slots => slots::most(base, n).min(cap),
+            Growth::Custom(delay) => nanos(delay(n)).min(cap),
+        }
+    }
+}
+
+impl PartialEq for Growth {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Growth::Linear(a), Growth::Linear(b)) => a == b,
+            (Growth::Exponential(a), Growth::Exponential(b)) => a == b,
+            (Growth::Custom(a), Growth::Custom(b)) => core::ptr::fn_addr_eq(*a, *b),
+            (a, b) => core::mem::discriminant(a) == core::mem::discriminant(b),
+        }
+    }
+}
+
+impl fmt::Debug for Growth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Growth::Constant => f.write_str("Constant"),
+            Growth::Linear(step) => write!(f, "Linear({:?})", Duration::from_nanos(*step)),
+            Growth::Exponential(factor) => write!(f, "Exponential({factor})"),
+            Growth::Fibonacci => f.write_str("Fibonacci"),
+            Growth::Slots => f.write_str("Slots"),
+            Growth::Custom(_) => f.write_str("Custom(..)"),
+        }
+    }
+}

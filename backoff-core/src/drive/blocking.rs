@@ -187,7 +187,10 @@ where
         } = self;
         loop {
             let error = match operation.call(|| retry.attempt(policy, || runtime.now())) {
-                Ok(value) => return Ok(value),
+                Ok(value) => {
+                    retry.succeeded(policy);
+                    return Ok(value);
+                }
                 Err(error) => error,
             };
             match conclude(policy, retry, judge, notify, runtime, O::name(), &error) {

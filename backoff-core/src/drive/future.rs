@@ -387,6 +387,7 @@ where
                 PhaseProjection::Running { attempt } => {
                     let error = match ready!(attempt.poll(cx)) {
                         Ok(value) => {
+                            this.retry.succeeded(this.policy);
                             this.phase.set(Phase::Done);
                             return Poll::Ready(Ok(value));
                         }

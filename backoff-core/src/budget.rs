@@ -1,0 +1,306 @@
+//! A budget for retries, shared by all who call the same service.
+//!
+//! Attempts limit one operation. They do not limit a service's clients together: when it is down,
+//! five attempts each are five times the load, at the worst moment, and a service that just came
+//! back is pushed over again. A [`Budget`] is a bucket of tokens that all operations on one service
+//! share. A retry takes tokens out, successes put some back. While most calls succeed it is full
+//! and nobody notices it; in an outage it runs dry, and each operation is tried once.
+//!
+//! What a retry may cost, with a service of 1000/s at a load of 700/s, down for 30 s, five
+//! attempts: see the example `simulation outage`.
+
+use crate::Class;
+use core::{
+    fmt,
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
+};
+
+/// Tokens are kept in thousandths.
+const TOKEN: u32 = 1_000;
+
+/// A lock-free bucket of tokens that retries are paid from. One `static` for each service (and
+/// region), named in a policy with [`Policy::budget`](crate::Policy::budget).
+///
+/// Conflicts between writers do not spend it: they say that the service works.
+///
+/// ```
+/// use backoff_core::{Budget, Policy};
+///
+/// static STORAGE: Budget = Budget::aws();
+/// const POLICY: Policy = Policy::exponential().budget(&STORAGE);
+///
+/// assert_eq!(STORAGE.tokens(), 500.0);
+/// ```
+pub struct Budget {
+    tokens: AtomicU32,
+    capacity: u32,
+    rules: Rules,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Rules {
+    /// A retry costs by its class; a success gives back what the last retry cost, and one without
+    /// a retry a token.
+    Costs { transient: u32, throttled: u32 },
+    /// Every failure costs a token, retried or not; a success gives this much; retries are allowed
+    /// above half of the capacity.
+    Throttle { success: u32 },
+    /// A retry costs a token; a success gives this much.
+    Share { success: u32 },
+}
+
+impl Budget {
+    /// The bucket of the AWS SDKs' "standard" mode, revision 2.1: 500 tokens; a retry costs 14, or
+    /// 5 after throttling; a success gives back what its last retry cost, or 1 if it needed none.
+    pub const fn aws() -> Self {
+        Self::costs(500, 14, 5)
+    }
+
+    /// A bucket as [`aws`](Self::aws) with other numbers. Revision 2.0 is `costs(500, 5, 5)`, but
+    /// for its higher cost of time-outs.
+    ///
+    /// # Panics
+    /// When a cost is 0 or a number is above 4,000,000. In a constant that is a compile error.
+    #[track_caller]
+    pub const fn costs(capacity: u32, transient: u32, throttled: u32) -> Self {
+        assert!(
+            transient > 0 && throttled > 0,
+            "a retry costs at least 1 token"
+        );
+        let transient = thousandths(transient);
+        let throttled = thousandths(throttled);
+        Self::full(
+            thousandths(capacity),
+            Rules::Costs {
+                transient,
+                throttled,
+            },
+        )
+    }
+
+    /// gRPC's retry throttling: every failure that is to be retried costs 1 token, whether it is
+    /// retried or not; a success gives `token_ratio`; retries are allowed only while more than half
+    /// of `max_tokens` is left.
+    ///
+    /// Source: gRPC proposal A6, "Throttling Retry Attempts and Hedged RPCs". As there, the ratio
+    /// counts to three decimals.
+    ///
+    /// # Panics
+    /// When `max_tokens` is not in 1 to 1000 or `token_ratio` is not a number of at least 0.001. In
+    /// a constant that is a compile error.
+    #[track_caller]
+    pub const fn grpc(max_tokens: u32, token_ratio: f64) -> Self {
+        assert!(
+            max_tokens >= 1 && max_tokens <= 1_000,
+            "`max_tokens` of a gRPC budget is a number from 1 to 1000"
+        );
+        Self::full(
+            thousandths(max_tokens),
+            Rules::Throttle {
+                success: share(token_ratio),
+            },
+        )
+    }
+
+    /// A share of the successes may be retried: each success gives `share` tokens, a retry costs 1,
+    /// and `reserve` tokens at most are saved up. `Budget::ratio(0.2, 100)` allows one retry for
+    /// five successes, and a hundred at once after quiet times.
+    ///
+    /// # Panics
+    /// When `share` is not a number of at least 0.001, or `reserve` is 0 or above 4,000,000. In a
+    /// constant that is a compile error.
+    #[track_caller]
+    pub const fn ratio(share_of_successes: f64, reserve: u32) -> Self {
+        assert!(
+            reserve > 0,
+            "a budget without a reserve never allows the first retry: write 10"
+        );
+        Self::full(
+            thousandths(reserve),
+            Rules::Share {
+                success: share(share_of_successes),
+            },
+        )
+    }
+
+    const fn full(capacity: u32, rules: Rules) -> Self {
+        Budget {
+            tokens: AtomicU32::new(capacity),
+            capacity,
+            rules,
+        }
+    }
+
+    /// The same budget with this many tokens to begin with, at most its capacity.
+    #[must_use]
+    pub const fn starting_with(self, tokens: u32) -> Self {
+        let tokens = tokens.saturating_mul(TOKEN);
+        let tokens = if tokens < self.capacity {
+            tokens
+        } else {
+            self.capacity
+        };
+        Budget {
+            tokens: AtomicU32::new(tokens),
+            capacity: self.capacity,
+            rules: self.rules,
+        }
+    }
+
+    /// How many tokens are left.
+    pub fn tokens(&self) -> f64 {
+        f64::from(self.tokens.load(Relaxed)) / f64::from(TOKEN)
+    }
+
+    /// How many tokens there are at most.
+    pub fn capacity(&self) -> f64 {
+        f64::from(self.capacity) / f64::from(TOKEN)
+    }
+
+    /// Fills the bucket again, as for a new test.
+    pub fn refill(&self) {
+        self.tokens.store(self.capacity, Relaxed);
+    }
+
+    /// An attempt failed in a way that is to be retried, or the server asked not to be called.
+    #[inline]
+    pub(crate) fn failed(&self) {
+        if let Rules::Throttle { .. } = self.rules {
+            self.change(|tokens| Some(tokens.saturating_sub(TOKEN)));
+        }
+    }
+
+    /// Pays for a retry, if there are tokens for it.
+    #[inline]
+    pub(crate) fn pay(&self, class: Class) -> bool {
+        match self.rules {
+            Rules::Costs {
+                transient,
+                throttled,
+            } => {
+                let cost = if class == Class::Throttled {
+                    throttled
+                } else {
+                    transient
+                };
+                self.change(|tokens| tokens.checked_sub(cost))
+            }
+            Rules::Throttle { .. } => self.tokens.load(Relaxed) > self.capacity / 2,
+            Rules::Share { .. } => self.change(|tokens| tokens.checked_sub(TOKEN)),
+        }
+    }
+
+    /// An operation succeeded; `last` is the class of the last failure that was paid for.
+    #[inline]
+    pub(crate) fn succeeded(&self, last: Option<Class>) {
+        let back = match self.rules {
+            Rules::Costs {
+                transient,
+                throttled,
+            } => match last {
+                Some(Class::Throttled) => throttled,
+                Some(_) => transient,
+                None => TOKEN,
+            },
+            Rules::Throttle { success } | Rules::Share { success } => success,
+        };
+        // The common case writes nothing, so that threads do not wait for each other.
+        if self.tokens.load(Relaxed) < self.capacity {
+            self.change(|tokens| Some(tokens.saturating_add(back).min(self.capacity)));
+        }
+    }
+
+    fn change(&self, to: impl FnMut(u32) -> Option<u32>) -> bool {
+        self.tokens.fetch_update(Relaxed, Relaxed, to).is_ok()
+    }
+}
+
+impl fmt::Debug for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Budget")
+            .field("tokens", &self.tokens())
+            .field("capacity", &self.capacity())
+            .field("rules", &self.rules)
+            .finish()
+    }
+}
+
+#[track_caller]
+const fn thousandths(tokens: u32) -> u32 {
+    assert!(
+        tokens <= 4_000_000,
+        "a budget holds at most 4,000,000 tokens"
+    );
+    tokens * TOKEN
+}
+
+#[track_caller]
+const fn share(ratio: f64) -> u32 {
+    assert!(
+        ratio >= 0.001 && ratio <= 1_000.0,
+        "what a success gives back is a number from 0.001 to 1000: write 0.1 for one retry in ten"
+    );
+    // Rounded, so that 0.29 is 290 thousandths although `f64` holds it a little smaller.
+    (ratio * TOKEN as f64 + 0.5) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_not_cut_to_whole_percents() {
+        for (ratio, thousandths) in [(0.75, 750), (0.29, 290), (0.001, 1), (1.5, 1_500)] {
+            assert_eq!(share(ratio), thousandths, "{ratio}");
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        fn refused<T>(make: impl FnOnce() -> T + std::panic::UnwindSafe) -> bool {
+            std::panic::catch_unwind(make).is_err()
+        }
+        for ratio in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(refused(move || Budget::grpc(10, ratio)), "{ratio}");
+            assert!(refused(move || Budget::ratio(ratio, 10)), "{ratio}");
+        }
+        assert!(refused(|| Budget::grpc(0, 0.1)) && refused(|| Budget::grpc(1_001, 0.1)));
+        assert!(refused(|| Budget::ratio(0.1, 0)) && refused(|| Budget::costs(500, 0, 5)));
+        assert!(refused(|| Budget::costs(u32::MAX, 1, 1)));
+    }
+
+    #[test]
+    fn a_share_of_the_successes_may_be_retried() {
+        let budget = Budget::ratio(0.2, 2);
+        let pay = || budget.pay(Class::Transient);
+        assert_eq!([pay(), pay(), pay()], [true, true, false]);
+        for _ in 0..5 {
+            assert!(!pay());
+            budget.succeeded(None);
+        }
+        assert!(pay());
+        (0..1_000).for_each(|_| budget.succeeded(None));
+        assert_eq!(budget.tokens(), 2.0);
+    }
+
+    #[test]
+    fn no_token_is_lost_or_made_between_threads() {
+        let budget = Budget::ratio(1.0, 1_000);
+        let paid: u32 = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..8)
+                .map(|_| scope.spawn(|| (0..500).filter(|_| budget.pay(Class::Transient)).count()))
+                .collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap() as u32)
+                .sum()
+        });
+        assert_eq!((paid, budget.tokens()), (1_000, 0.0));
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| (0..100).for_each(|_| budget.succeeded(None)));
+            }
+        });
+        assert_eq!(budget.tokens(), 800.0);
+    }
+}

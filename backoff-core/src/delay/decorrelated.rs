@@ -1,0 +1,67 @@
+//! `U(base, 3 · previous)`.
+
+use super::{Delay, jitter::uniform};
+use crate::time::nanos;
+use core::time::Duration;
+
+/// A wait drawn between the base and three times the last one, at most the cap:
+/// `min(cap, U(base, 3 · previous))`, where the first "previous" is the base.
+///
+/// Source: AWS Architecture Blog, "Exponential Backoff And Jitter". (Some scripts start "previous"
+/// at zero and so draw waits below the base; that is a slip.)
+///
+/// ```
+/// use backoff_core::delay::{Decorrelated, Delay};
+/// use std::time::Duration;
+///
+/// let ms = Duration::from_millis;
+/// let delay = Decorrelated::new(ms(10), ms(100));
+/// // The greatest number drawn each time: 30, 90, then the cap.
+/// assert_eq!(delay.delay(0, Duration::ZERO, u64::MAX), Some(ms(30)));
+/// assert_eq!(delay.delay(1, ms(30), u64::MAX), Some(ms(90)));
+/// assert_eq!(delay.delay(2, ms(90), u64::MAX), Some(ms(100)));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decorrelated {
+    base: u64,
+    cap: u64,
+}
+
+impl Decorrelated {
+    /// Draws from `base` up, and waits at most `cap`. The cap wins over the base.
+    pub const fn new(base: Duration, cap: Duration) -> Self {
+        Decorrelated {
+            base: nanos(base),
+            cap: nanos(cap),
+        }
+    }
+}
+
+impl Delay for Decorrelated {
+    fn delay(&self, _retry: u32, previous: Duration, random: u64) -> Option<Duration> {
+        let wait = decorrelated(self.base, self.cap, nanos(previous), random);
+        Some(Duration::from_nanos(wait))
+    }
+}
+
+#[inline]
+pub(crate) fn decorrelated(base: u64, cap: u64, previous: u64, random: u64) -> u64 {
+    let least = base.min(cap);
+    let most = previous.max(least).saturating_mul(3);
+    (least + uniform(most - least, random)).min(cap)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starts_from_the_base_and_never_draws_below_it() {
+        let ends =
+            |previous| [0, u64::MAX].map(|random| decorrelated(100, 6_400, previous, random));
+        assert_eq!(ends(0), [100, 300]);
+        assert_eq!(ends(100), [100, 300]);
+        assert_eq!(ends(1_000), [100, 3_000]);
+        assert_eq!(ends(6_000), [100, 6_400]);
+    }
+}
