@@ -109,7 +109,8 @@ pub use budget::Budget;
 pub use codes::Codes;
 pub use delay::jitter::Jitter;
 pub use drive::{
-    Blocking, Bounded, Call, Judged, Operation, Plain, Reported, Retrying, Timed, WithAttempt,
+    Blocking, Bounded, Call, Judged, OfPolicy, Operation, Own, Pace, Plain, Reported, Retrying,
+    Timed, WithAttempt,
 };
 pub use fault::{Class, Fault, TimedOut, Transport};
 pub use grpc::GrpcCode;

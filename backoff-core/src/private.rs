@@ -136,7 +136,16 @@ where
         retry.succeeded(policy);
         return Step::Done(outcome);
     };
-    match drive::conclude(policy, retry, &judge, &mut Silent, runtime, name, error) {
+    match drive::conclude(
+        policy,
+        retry,
+        &judge,
+        &drive::OfPolicy,
+        &mut Silent,
+        runtime,
+        name,
+        error,
+    ) {
         Decision::Wait(wait) => Step::Wait(wait.delay),
         Decision::Stop(_) => Step::Done(outcome),
     }

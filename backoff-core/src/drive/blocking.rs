@@ -1,9 +1,10 @@
 //! The blocking loop.
 
-use super::{Outcome, Plain, WithAttempt, conclude};
+use super::{OfPolicy, Outcome, Own, Pace, Plain, WithAttempt, conclude};
 use crate::{
     Attempt, Clock, Decision, Event, Judge, Notify, Pause, Policy, Random, Report, Retry,
     RetryError, Silent,
+    delay::Delay,
     time::{BlockingRuntime, nanos},
 };
 
@@ -64,12 +65,13 @@ impl<F: FnMut(Attempt) -> Result<T, E>, T, E> Call for WithAttempt<F> {
 /// [`reported`](Self::reported).
 #[derive(Clone, Copy, Debug)]
 #[must_use = "nothing happens before `.call()`"]
-pub struct Blocking<O, J, N = Silent, R = BlockingRuntime> {
+pub struct Blocking<O, J, N = Silent, R = BlockingRuntime, P = OfPolicy> {
     policy: Policy,
     judge: J,
     operation: O,
     notify: N,
     runtime: R,
+    pace: P,
 }
 
 impl<O: Call, J, R> Blocking<O, J, Silent, R> {
@@ -80,13 +82,14 @@ impl<O: Call, J, R> Blocking<O, J, Silent, R> {
             operation,
             notify: Silent,
             runtime,
+            pace: OfPolicy,
         }
     }
 }
 
-impl<O: Call, J, N, R> Blocking<O, J, N, R> {
+impl<O: Call, J, N, R, P> Blocking<O, J, N, R, P> {
     /// Calls a hook before each wait, and when the operation is given up.
-    pub fn notify<H>(self, hook: H) -> Blocking<O, J, H, R>
+    pub fn notify<H>(self, hook: H) -> Blocking<O, J, H, R, P>
     where
         H: FnMut(&Event<'_, O::Error>),
     {
@@ -95,6 +98,7 @@ impl<O: Call, J, N, R> Blocking<O, J, N, R> {
             judge,
             operation,
             runtime,
+            pace,
             ..
         } = self;
         Blocking {
@@ -103,16 +107,19 @@ impl<O: Call, J, N, R> Blocking<O, J, N, R> {
             operation,
             notify: hook,
             runtime,
+            pace,
         }
     }
 
-    /// Takes clock, timer and random numbers from here instead of from the standard library.
-    pub fn runtime<Q: Clock + Pause + Random>(self, runtime: Q) -> Blocking<O, J, N, Q> {
+    /// Takes the waits from here instead of from the policy, as
+    /// [`Retrying::delays`](crate::Retrying::delays) does.
+    pub fn delays<D: Delay>(self, delays: D) -> Blocking<O, J, N, R, Own<D>> {
         let Blocking {
             policy,
             judge,
             operation,
             notify,
+            runtime,
             ..
         } = self;
         Blocking {
@@ -121,16 +128,38 @@ impl<O: Call, J, N, R> Blocking<O, J, N, R> {
             operation,
             notify,
             runtime,
+            pace: Own(delays),
+        }
+    }
+
+    /// Takes clock, timer and random numbers from here instead of from the standard library.
+    pub fn runtime<Q: Clock + Pause + Random>(self, runtime: Q) -> Blocking<O, J, N, Q, P> {
+        let Blocking {
+            policy,
+            judge,
+            operation,
+            notify,
+            pace,
+            ..
+        } = self;
+        Blocking {
+            policy,
+            judge,
+            operation,
+            notify,
+            runtime,
+            pace,
         }
     }
 }
 
-impl<O, J, N, R> Blocking<O, J, N, R>
+impl<O, J, N, R, P> Blocking<O, J, N, R, P>
 where
     O: Call,
     J: Judge<O::Error>,
     N: Notify<O::Error>,
     R: Clock + Pause + Random,
+    P: Pace,
 {
     /// Calls the operation until it succeeds or is given up, waiting on this thread.
     ///
@@ -184,6 +213,7 @@ where
             operation,
             notify,
             runtime,
+            pace,
         } = self;
         loop {
             let error = match operation.call(|| retry.attempt(policy, || runtime.now())) {
@@ -193,7 +223,16 @@ where
                 }
                 Err(error) => error,
             };
-            match conclude(policy, retry, judge, notify, runtime, O::name(), &error) {
+            match conclude(
+                policy,
+                retry,
+                judge,
+                pace,
+                notify,
+                runtime,
+                O::name(),
+                &error,
+            ) {
                 Decision::Wait(wait) => {
                     *slept = slept.saturating_add(nanos(wait.delay));
                     runtime.pause(wait.delay);

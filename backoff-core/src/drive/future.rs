@@ -1,10 +1,11 @@
 //! The async loop: a future written by hand, so that it is `Send` when its parts are, has a name,
 //! and allocates nothing.
 
-use super::{Outcome, Plain, WithAttempt, conclude};
+use super::{OfPolicy, Outcome, Own, Pace, Plain, WithAttempt, conclude};
 use crate::{
     Attempt, Clock, Decision, Judge, Notify, Policy, Random, Report, Retry, RetryError, Silent,
     Sleep, TimedOut,
+    delay::Delay,
     time::{AsyncRuntime, nanos},
 };
 use core::{
@@ -159,7 +160,7 @@ pin_project! {
     /// its parts are, and allocates nothing. Dropping it ends everything: the attempt that is
     /// running, and the retries.
     #[must_use = "futures do nothing unless awaited"]
-    pub struct Retrying<O, J, N = Silent, R = AsyncRuntime>
+    pub struct Retrying<O, J, N = Silent, R = AsyncRuntime, P = OfPolicy>
     where
         O: Operation<R>,
         R: Sleep,
@@ -169,6 +170,7 @@ pin_project! {
         operation: O,
         notify: N,
         runtime: R,
+        pace: P,
         timed: bool,
         retry: Retry,
         slept: u64,
@@ -196,6 +198,7 @@ impl<O: Operation<R>, J, R: Sleep> Retrying<O, J, Silent, R> {
             operation,
             notify: Silent,
             runtime,
+            pace: OfPolicy,
             timed: O::TIMED,
             retry: Retry::start_at(Duration::ZERO),
             slept: 0,
@@ -204,7 +207,7 @@ impl<O: Operation<R>, J, R: Sleep> Retrying<O, J, Silent, R> {
     }
 }
 
-impl<O: Operation<R>, J, N, R: Sleep> Retrying<O, J, N, R> {
+impl<O: Operation<R>, J, N, R: Sleep, P> Retrying<O, J, N, R, P> {
     /// Cuts each attempt after `limit`, or when the deadline is over, whichever comes first.
     ///
     /// An attempt that is cut has no error of its own; one is made from [`TimedOut`].
@@ -224,7 +227,7 @@ impl<O: Operation<R>, J, N, R: Sleep> Retrying<O, J, N, R> {
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn attempt_timeout(self, limit: Duration) -> Retrying<Bounded<O>, J, N, R>
+    pub fn attempt_timeout(self, limit: Duration) -> Retrying<Bounded<O>, J, N, R, P>
     where
         O::Error: From<TimedOut>,
     {
@@ -234,6 +237,7 @@ impl<O: Operation<R>, J, N, R: Sleep> Retrying<O, J, N, R> {
             operation,
             notify,
             runtime,
+            pace,
             timed,
             retry,
             slept,
@@ -247,6 +251,7 @@ impl<O: Operation<R>, J, N, R: Sleep> Retrying<O, J, N, R> {
             operation,
             notify,
             runtime,
+            pace,
             timed,
             retry,
             slept,
@@ -276,7 +281,7 @@ impl<O: Operation<R>, J, N, R: Sleep> Retrying<O, J, N, R> {
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn notify<H>(self, hook: H) -> Retrying<O, J, H, R>
+    pub fn notify<H>(self, hook: H) -> Retrying<O, J, H, R, P>
     where
         H: FnMut(&crate::Event<'_, O::Error>),
     {
@@ -285,6 +290,7 @@ impl<O: Operation<R>, J, N, R: Sleep> Retrying<O, J, N, R> {
             judge,
             operation,
             runtime,
+            pace,
             timed,
             retry,
             slept,
@@ -297,6 +303,7 @@ impl<O: Operation<R>, J, N, R: Sleep> Retrying<O, J, N, R> {
             operation,
             notify: hook,
             runtime,
+            pace,
             timed,
             retry,
             slept,
@@ -305,7 +312,7 @@ impl<O: Operation<R>, J, N, R: Sleep> Retrying<O, J, N, R> {
     }
 
     /// Takes clock, timer and random numbers from here instead of from tokio.
-    pub fn runtime<Q>(self, runtime: Q) -> Retrying<O, J, N, Q>
+    pub fn runtime<Q>(self, runtime: Q) -> Retrying<O, J, N, Q, P>
     where
         O: Operation<Q>,
         Q: Clock + Sleep + Random,
@@ -315,6 +322,7 @@ impl<O: Operation<R>, J, N, R: Sleep> Retrying<O, J, N, R> {
             judge,
             operation,
             notify,
+            pace,
             timed,
             retry,
             slept,
@@ -327,6 +335,53 @@ impl<O: Operation<R>, J, N, R: Sleep> Retrying<O, J, N, R> {
             operation,
             notify,
             runtime,
+            pace,
+            timed,
+            retry,
+            slept,
+            phase,
+        }
+    }
+
+    /// Takes the waits from here instead of from the policy: an algorithm of your own, a closure of
+    /// the retry's number, a list of waits. The policy's limits hold; its cap and its jitter do
+    /// not, for what you say is what is waited.
+    ///
+    /// ```
+    /// use backoff_core::{Policy, TimedOut};
+    /// use std::time::Duration;
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let busy = || std::future::ready(Err::<(), _>(TimedOut::new(Duration::ZERO)));
+    /// let second = Duration::from_secs(1);
+    /// let gave_up =
+    ///     Policy::exponential().retry(busy).delays([second, 5 * second]).reported().await.unwrap_err();
+    /// assert_eq!((gave_up.report.attempts, gave_up.report.slept), (3, 6 * second));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn delays<D: Delay>(self, delays: D) -> Retrying<O, J, N, R, Own<D>> {
+        let Retrying {
+            policy,
+            judge,
+            operation,
+            notify,
+            runtime,
+            timed,
+            retry,
+            slept,
+            ..
+        } = self;
+        let (pace, phase) = (Own(delays), Phase::New);
+        Retrying {
+            policy,
+            judge,
+            operation,
+            notify,
+            runtime,
+            pace,
             timed,
             retry,
             slept,
@@ -350,18 +405,19 @@ impl<O: Operation<R>, J, N, R: Sleep> Retrying<O, J, N, R> {
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn reported(mut self) -> Reported<O, J, N, R> {
+    pub fn reported(mut self) -> Reported<O, J, N, R, P> {
         self.timed = true;
         Reported { retrying: self }
     }
 }
 
-impl<O, J, N, R> Retrying<O, J, N, R>
+impl<O, J, N, R, P> Retrying<O, J, N, R, P>
 where
     O: Operation<R>,
     J: Judge<O::Error>,
     N: Notify<O::Error>,
     R: Clock + Sleep + Random,
+    P: Pace,
 {
     /// Runs until the operation has succeeded or is given up.
     #[inline]
@@ -397,6 +453,7 @@ where
                         this.policy,
                         this.retry,
                         this.judge,
+                        this.pace,
                         this.notify,
                         this.runtime,
                         O::name(),
@@ -426,12 +483,13 @@ where
     }
 }
 
-impl<O, J, N, R> Future for Retrying<O, J, N, R>
+impl<O, J, N, R, P> Future for Retrying<O, J, N, R, P>
 where
     O: Operation<R>,
     J: Judge<O::Error>,
     N: Notify<O::Error>,
     R: Clock + Sleep + Random,
+    P: Pace,
 {
     type Output = Result<O::Value, O::Error>;
 
@@ -444,22 +502,23 @@ where
 pin_project! {
     /// A retried operation that also says what it took. Made by [`Retrying::reported`].
     #[must_use = "futures do nothing unless awaited"]
-    pub struct Reported<O, J, N = Silent, R = AsyncRuntime>
+    pub struct Reported<O, J, N = Silent, R = AsyncRuntime, P = OfPolicy>
     where
         O: Operation<R>,
         R: Sleep,
     {
         #[pin]
-        retrying: Retrying<O, J, N, R>,
+        retrying: Retrying<O, J, N, R, P>,
     }
 }
 
-impl<O, J, N, R> Future for Reported<O, J, N, R>
+impl<O, J, N, R, P> Future for Reported<O, J, N, R, P>
 where
     O: Operation<R>,
     J: Judge<O::Error>,
     N: Notify<O::Error>,
     R: Clock + Sleep + Random,
+    P: Pace,
 {
     type Output = Result<(O::Value, Report), RetryError<O::Error>>;
 

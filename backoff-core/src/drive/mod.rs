@@ -9,10 +9,11 @@ pub use future::{Bounded, Operation, Reported, Retrying, Timed};
 use crate::{
     Attempt, ByPolicy, Clock, Decision, Event, Fault, Judge, Notify, Policy, Random, Retry,
     StopReason, Verdict, When,
+    delay::Delay,
     observe::{self, Failure},
     time::{AsyncRuntime, BlockingRuntime},
 };
-use core::future::Future;
+use core::{future::Future, time::Duration};
 
 /// How an operation ended, and why no further attempt was made if it failed.
 type Outcome<T, E> = Result<T, (E, StopReason)>;
@@ -24,6 +25,54 @@ pub struct Plain<F>(F);
 /// An operation that is told which attempt it is: `|attempt| client.get(url)`.
 #[derive(Clone, Copy, Debug)]
 pub struct WithAttempt<F>(F);
+
+/// The waits of the policy itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OfPolicy;
+
+/// The waits of an algorithm that one operation brings along.
+#[derive(Clone, Copy, Debug)]
+pub struct Own<D>(D);
+
+/// Where the waits come from: [`OfPolicy`], or [`Own`] ones.
+pub trait Pace {
+    /// As [`Retry::failed`].
+    fn failed(
+        &self,
+        retry: &mut Retry,
+        policy: &Policy,
+        verdict: Verdict,
+        now: impl FnOnce() -> Duration,
+        random: impl FnOnce() -> u64,
+    ) -> Decision;
+}
+
+impl Pace for OfPolicy {
+    #[inline]
+    fn failed(
+        &self,
+        retry: &mut Retry,
+        policy: &Policy,
+        verdict: Verdict,
+        now: impl FnOnce() -> Duration,
+        random: impl FnOnce() -> u64,
+    ) -> Decision {
+        retry.failed(policy, verdict, now, random)
+    }
+}
+
+impl<D: Delay> Pace for Own<D> {
+    fn failed(
+        &self,
+        retry: &mut Retry,
+        policy: &Policy,
+        verdict: Verdict,
+        now: impl FnOnce() -> Duration,
+        random: impl FnOnce() -> u64,
+    ) -> Decision {
+        retry.failed_with(policy, verdict, now, random, &self.0)
+    }
+}
 
 /// A policy with the function that judges errors in place of the policy's codes.
 ///
@@ -241,10 +290,15 @@ impl<J> Judged<J> {
 /// What every loop does after a failed attempt: asks the judge, asks the state machine, tells
 /// whoever listens. The loop then waits or stops.
 #[inline]
-pub(crate) fn conclude<E, J, N, R>(
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the parts of three loops, none of which owns all"
+)]
+pub(crate) fn conclude<E, J, N, R, P>(
     policy: &Policy,
     retry: &mut Retry,
     judge: &J,
+    pace: &P,
     notify: &mut N,
     runtime: &R,
     operation: &str,
@@ -254,9 +308,11 @@ where
     J: Judge<E>,
     N: Notify<E>,
     R: Clock + Random,
+    P: Pace,
 {
     let verdict = judge.judge(policy, error);
-    let decision = retry.failed(policy, verdict, || runtime.now(), || runtime.random());
+    let (now, random) = (|| runtime.now(), || runtime.random());
+    let decision = pace.failed(retry, policy, verdict, now, random);
     let attempt = retry.failures();
     let failure = || Failure {
         operation,
