@@ -16,7 +16,8 @@
 
 use backoff_core::{Class, Fault, GrpcCode, TimedOut, Transport, hint};
 use reqwest::{Response, header::HeaderMap};
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::{
     error::Error,
     fmt,
@@ -30,7 +31,8 @@ const EXCERPT: usize = 200;
 ///
 /// # Errors
 /// [`ApiError`]: an HTTP status of 300 or above, a reply that was cut or did not arrive, or a body
-/// that is not the JSON asked for. The last is permanent: the server did answer.
+/// that is not the JSON asked for. The last is permanent, for the server did answer, unless the
+/// body just ends too early.
 pub async fn json<T: DeserializeOwned>(response: Response) -> Result<T, ApiError> {
     let body = success(response).await?;
     serde_json::from_slice(&body).map_err(|error| {
@@ -96,21 +98,21 @@ struct Reply {
     retry_after: Option<Duration>,
     code: Option<GrpcCode>,
     message: String,
-    details: Vec<serde_json::Value>,
+    details: Vec<Value>,
 }
 
 impl ApiError {
     /// What a reply with these parts says. `now` is the wall clock that an HTTP date in
     /// `Retry-After` is compared with. A body that is no `google.rpc.Status` is kept as an excerpt.
     pub fn new(status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Self {
-        let status_body = serde_json::from_slice::<Body>(body)
-            .ok()
-            .map(|body| body.error);
-        let (code, message, details) = match status_body {
-            Some(body) => (
-                body.status.and_then(|name| GrpcCode::from_name(&name)),
-                body.message,
-                body.details,
+        let (code, message, details) = match google_status(body) {
+            Some(mut status) => (
+                status["status"].as_str().and_then(GrpcCode::from_name),
+                status["message"].as_str().unwrap_or_default().to_owned(),
+                match status["details"].take() {
+                    Value::Array(details) => details,
+                    _ => Vec::new(),
+                },
             ),
             None => (None, excerpt(body), Vec::new()),
         };
@@ -139,7 +141,7 @@ impl ApiError {
     }
 
     /// The details of Google's error body, each an object with an `@type`; empty without one.
-    pub fn details(&self) -> &[serde_json::Value] {
+    pub fn details(&self) -> &[Value] {
         self.reply().map_or(&[], |reply| &reply.details)
     }
 
@@ -172,14 +174,16 @@ impl Fault for ApiError {
             Kind::Transport(error) => error.transport(),
             Kind::Cut { .. } => Some(Transport::MaybeSent),
             Kind::TimedOut(error) => error.transport(),
-            Kind::Reply(_) | Kind::Json { .. } => None,
+            // A body without a length that ends in the middle looks whole to HTTP.
+            Kind::Json { error, .. } => error.is_eof().then_some(Transport::MaybeSent),
+            Kind::Reply(_) => None,
         }
     }
 
     fn class(&self) -> Option<Class> {
         match &*self.0 {
             Kind::Transport(error) => error.class(),
-            Kind::Json { .. } => Some(Class::Permanent),
+            Kind::Json { error, .. } => (!error.is_eof()).then_some(Class::Permanent),
             Kind::Reply(_) | Kind::Cut { .. } | Kind::TimedOut(_) => None,
         }
     }
@@ -257,19 +261,19 @@ fn with_causes(f: &mut fmt::Formatter<'_>, error: &reqwest::Error) -> fmt::Resul
     Ok(())
 }
 
-/// `google.rpc.Status` as the HTTP/JSON services wrap it.
-#[derive(Deserialize)]
-struct Body {
-    error: StatusBody,
-}
-
-#[derive(Deserialize)]
-struct StatusBody {
-    status: Option<String>,
-    #[serde(default)]
-    message: String,
-    #[serde(default)]
-    details: Vec<serde_json::Value>,
+/// The `google.rpc.Status` that the HTTP/JSON services wrap in `error`; streaming ones send a list
+/// of such. Field by field, so that an odd one does not hide the others.
+fn google_status(body: &[u8]) -> Option<Value> {
+    let mut body = serde_json::from_slice::<Value>(body).ok()?;
+    let wrapped = if body.is_array() {
+        body.get_mut(0)?
+    } else {
+        &mut body
+    };
+    wrapped
+        .get_mut("error")
+        .filter(|error| error.is_object())
+        .map(Value::take)
 }
 
 /// The longest hint among the headers.
@@ -284,7 +288,7 @@ fn header_hint(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
 }
 
 /// The delay of a `google.rpc.RetryInfo` among the details.
-fn retry_info(detail: &serde_json::Value) -> Option<Duration> {
+fn retry_info(detail: &Value) -> Option<Duration> {
     let kind = detail.get("@type")?.as_str()?;
     if !kind.ends_with("/google.rpc.RetryInfo") {
         return None;
@@ -299,5 +303,86 @@ fn excerpt(body: &[u8]) -> String {
     match line.char_indices().nth(EXCERPT) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Policy, Verdict, iam};
+
+    fn error(status: u16, body: &str) -> ApiError {
+        ApiError::new(
+            status,
+            &HeaderMap::new(),
+            body.as_bytes(),
+            SystemTime::UNIX_EPOCH,
+        )
+    }
+
+    fn is_retried(policy: Policy, error: &ApiError) -> bool {
+        matches!(policy.judge(error), Verdict::Retry { .. })
+    }
+
+    #[test]
+    fn the_two_kinds_of_409() {
+        let of = |code| {
+            error(
+                409,
+                &format!(r#"{{"error": {{"code": 409, "status": "{code}"}}}}"#),
+            )
+        };
+        assert!(is_retried(iam::READ_MODIFY_WRITE, &of("ABORTED")));
+        let exists = of("ALREADY_EXISTS");
+        assert_eq!(exists.grpc_code(), Some(GrpcCode::AlreadyExists));
+        assert!(!is_retried(iam::READ_MODIFY_WRITE, &exists));
+    }
+
+    #[test]
+    fn an_odd_field_does_not_hide_the_code() {
+        for body in [
+            r#"{"error": {"status": "ABORTED", "details": null, "message": null}}"#,
+            r#"{"error": {"status": "ABORTED", "details": {}, "message": 3, "code": "x"}}"#,
+            r#"[{"error": {"status": "ABORTED"}}]"#,
+        ] {
+            assert_eq!(
+                error(409, body).grpc_code(),
+                Some(GrpcCode::Aborted),
+                "{body}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_google_status_is_kept_as_an_excerpt() {
+        for body in [
+            "",
+            "null",
+            "[]",
+            "{}",
+            r#"{"error": "no"}"#,
+            r#"{"error": null}"#,
+            "\u{0}",
+        ] {
+            assert_eq!(error(503, body).grpc_code(), None, "{body}");
+        }
+        let long = "<p>busy</p>\n".repeat(1_000);
+        let shown = error(502, &long).to_string();
+        assert!(
+            shown.starts_with("HTTP 502: <p>busy</p> <p>busy</p>"),
+            "{shown}"
+        );
+        assert!(shown.len() < 250 && shown.ends_with('…'), "{shown}");
+    }
+
+    #[test]
+    fn the_longest_hint_counts() {
+        let mut headers = HeaderMap::new();
+        headers.insert("retry-after", "2".parse().unwrap());
+        headers.insert("retry-after-ms", "2500".parse().unwrap());
+        let info = r#"{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "1s"}"#;
+        let body = format!(r#"{{"error": {{"details": [{{}}, {info}]}}}}"#);
+        let error = ApiError::new(429, &headers, body.as_bytes(), SystemTime::UNIX_EPOCH);
+        assert_eq!(error.retry_after(), Some(Duration::from_millis(2_500)));
     }
 }

@@ -10,7 +10,7 @@ const LAST: u16 = 599;
 ///
 /// Write it with [`codes!`](crate::codes). A status brings the gRPC codes along that stand for it
 /// in Google's replies, so that `codes![503]` also holds `UNAVAILABLE`, in a body or from a gRPC
-/// client. Two codes never come along, because no repetition cures them: `ALREADY_EXISTS` with
+/// client; 502 brings `UNAVAILABLE` too, and 412 `FAILED_PRECONDITION`. Two codes never come along, because no repetition cures them: `ALREADY_EXISTS` with
 /// 409 and `DATA_LOSS` with 500. A gRPC code may be named alone: `codes![Codes::ABORTED]` retries
 /// a conflict that says `ABORTED`, but no other 409.
 ///
@@ -92,9 +92,10 @@ impl Codes {
         let mut i = 0;
         while i < GrpcCode::ALL.len() {
             let code = GrpcCode::ALL[i];
-            if code.http_status() == status
-                && !matches!(code, GrpcCode::AlreadyExists | GrpcCode::DataLoss)
-            {
+            let stands_for_it = code.http_status() == status
+                || matches!((code, status), (GrpcCode::Unavailable, 502))
+                || matches!((code, status), (GrpcCode::FailedPrecondition, 412));
+            if stands_for_it && !matches!(code, GrpcCode::AlreadyExists | GrpcCode::DataLoss) {
                 self = self.with_grpc(code);
             }
             i += 1;

@@ -24,16 +24,41 @@ use core::{fmt, time::Duration};
 /// ```
 ///
 /// [`Policy::judge`]: crate::Policy::judge
+/// An error that wraps another one hands it on, and all that it knows with it:
+///
+/// ```
+/// # use backoff_core::{Fault, TimedOut};
+/// enum MyError {
+///     Api(TimedOut), // or the error of your client
+///     Config(String),
+/// }
+///
+/// impl Fault for MyError {
+///     fn inner(&self) -> Option<&dyn Fault> {
+///         match self {
+///             MyError::Api(error) => Some(error),
+///             MyError::Config(_) => None, // says nothing, so it is permanent
+///         }
+///     }
+/// }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "a policy needs to read a status code from `{Self}`: implement `Fault` for it",
     label = "this error says nothing about itself yet",
-    note = "`impl Fault for {Self} {{ fn status(&self) -> Option<u16> {{ Some(self.code) }} }}`, \
-            or decide yourself with `when`"
+    note = "`impl Fault for {Self} {{ fn status(&self) -> Option<u16> {{ Some(self.code) }} }}`; \
+            an error that wraps another one implements `inner` instead",
+    note = "or decide yourself: `when = |error: &{Self}| ..` in the attribute, \
+            `.when(|error: &{Self}| ..)` on a policy"
 )]
 pub trait Fault {
+    /// The error inside, for a wrapper: whatever the wrapper does not say itself is asked of it.
+    fn inner(&self) -> Option<&dyn Fault> {
+        None
+    }
+
     /// The HTTP status of the reply, if there was a reply.
     fn status(&self) -> Option<u16> {
-        None
+        self.inner()?.status()
     }
 
     /// The gRPC code, from a gRPC reply or from `error.status` of a Google JSON body.
@@ -41,59 +66,73 @@ pub trait Fault {
     /// Where there is one, the HTTP status is not asked: 409 means two things, `ABORTED` and
     /// `ALREADY_EXISTS` only one each.
     fn grpc_code(&self) -> Option<GrpcCode> {
-        None
+        self.inner()?.grpc_code()
     }
 
     /// How long the server asks to be left alone: `Retry-After`, `google.rpc.RetryInfo`.
     fn retry_after(&self) -> Option<Duration> {
-        None
+        self.inner()?.retry_after()
     }
 
     /// Whether the server asked not to be called again, as a negative gRPC pushback does.
     fn must_stop(&self) -> bool {
-        false
+        self.inner().is_some_and(|inner| inner.must_stop())
     }
 
     /// For a failure of the transport (refused, reset, timed out): whether the request may have
     /// arrived. `None` for every other failure.
     fn transport(&self) -> Option<Transport> {
-        None
+        self.inner()?.transport()
     }
 
     /// The class, where the error itself knows it. It outranks the codes.
     fn class(&self) -> Option<Class> {
-        None
+        self.inner()?.class()
     }
 
     /// The text for logs, where the error has one. It is never used as a metric's label.
     fn message(&self) -> Option<&dyn fmt::Display> {
-        None
+        self.inner()?.message()
     }
 }
 
-impl<F: Fault + ?Sized> Fault for &F {
-    fn status(&self) -> Option<u16> {
-        (**self).status()
-    }
-    fn grpc_code(&self) -> Option<GrpcCode> {
-        (**self).grpc_code()
-    }
-    fn retry_after(&self) -> Option<Duration> {
-        (**self).retry_after()
-    }
-    fn must_stop(&self) -> bool {
-        (**self).must_stop()
-    }
-    fn transport(&self) -> Option<Transport> {
-        (**self).transport()
-    }
-    fn class(&self) -> Option<Class> {
-        (**self).class()
-    }
-    fn message(&self) -> Option<&dyn fmt::Display> {
-        (**self).message()
-    }
+macro_rules! forward {
+    ($($pointer:ty),+) => {
+        $(
+            /// What is pointed to says everything.
+            impl<F: Fault + ?Sized> Fault for $pointer {
+                fn inner(&self) -> Option<&dyn Fault> {
+                    (**self).inner()
+                }
+                fn status(&self) -> Option<u16> {
+                    (**self).status()
+                }
+                fn grpc_code(&self) -> Option<GrpcCode> {
+                    (**self).grpc_code()
+                }
+                fn retry_after(&self) -> Option<Duration> {
+                    (**self).retry_after()
+                }
+                fn must_stop(&self) -> bool {
+                    (**self).must_stop()
+                }
+                fn transport(&self) -> Option<Transport> {
+                    (**self).transport()
+                }
+                fn class(&self) -> Option<Class> {
+                    (**self).class()
+                }
+                fn message(&self) -> Option<&dyn fmt::Display> {
+                    (**self).message()
+                }
+            }
+        )+
+    };
 }
+
+forward!(&F);
+#[cfg(feature = "std")]
+forward!(Box<F>, std::sync::Arc<F>, std::rc::Rc<F>);
 
 /// Whether a request that failed on its way may have arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -120,7 +159,26 @@ pub enum Class {
 
 /// An attempt that ran longer than its `attempt_timeout`, or than what remained of the deadline.
 ///
-/// The error of an operation with an attempt timeout is made from it: `E: From<TimedOut>`.
+/// The error of an operation with an attempt timeout is made from it: `E: From<TimedOut>`. Keep it,
+/// and name it as [`Fault::inner`], or a policy cannot see that the attempt may be repeated:
+///
+/// ```
+/// use backoff_core::{Fault, TimedOut};
+///
+/// enum MyError {
+///     TimedOut(TimedOut),
+/// }
+///
+/// impl From<TimedOut> for MyError {
+///     fn from(error: TimedOut) -> Self { MyError::TimedOut(error) }
+/// }
+///
+/// impl Fault for MyError {
+///     fn inner(&self) -> Option<&dyn Fault> {
+///         match self { MyError::TimedOut(error) => Some(error) }
+///     }
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TimedOut {
@@ -151,5 +209,50 @@ impl Fault for TimedOut {
 
     fn message(&self) -> Option<&dyn fmt::Display> {
         Some(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Policy, Verdict};
+
+    struct Api;
+
+    impl Fault for Api {
+        fn status(&self) -> Option<u16> {
+            Some(409)
+        }
+        fn grpc_code(&self) -> Option<GrpcCode> {
+            Some(GrpcCode::Aborted)
+        }
+        fn retry_after(&self) -> Option<Duration> {
+            Some(Duration::from_secs(3))
+        }
+    }
+
+    struct Wrapper(Option<Api>);
+
+    impl Fault for Wrapper {
+        fn inner(&self) -> Option<&dyn Fault> {
+            self.0.as_ref().map(|api| api as _)
+        }
+    }
+
+    #[test]
+    fn a_wrapper_says_what_is_inside() {
+        let policy = Policy::exponential().on(crate::Codes::ABORTED);
+        assert_ne!(policy.judge(&Api), Verdict::Permanent);
+        assert_eq!(policy.judge(&Wrapper(Some(Api))), policy.judge(&Api));
+        assert_eq!(policy.judge(&Wrapper(None)), Verdict::Permanent);
+    }
+
+    #[cfg(feature = "std")]
+    #[test]
+    fn a_pointer_says_what_it_points_to() {
+        let policy = Policy::exponential().on(crate::Codes::ABORTED);
+        let boxed: Box<dyn Fault> = Box::new(Wrapper(Some(Api)));
+        assert_eq!(policy.judge(&boxed), policy.judge(&Api));
+        assert_eq!(policy.judge(&std::sync::Arc::new(Api)), policy.judge(&Api));
     }
 }

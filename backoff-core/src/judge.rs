@@ -88,33 +88,94 @@ impl Policy {
     }
 
     fn class_if_retried<F: Fault + ?Sized>(&self, fault: &F) -> Option<Class> {
-        if let Some(class) = fault.class() {
-            return match class {
-                Class::Permanent => None,
-                Class::Conflict => self.conflicts.then_some(class),
-                Class::Transient | Class::Throttled => Some(class),
-            };
-        }
-        if let Some(code) = fault.grpc_code() {
-            return self.codes.contains_grpc(code).then_some(match code {
-                GrpcCode::ResourceExhausted => Class::Throttled,
-                GrpcCode::Aborted => Class::Conflict,
-                _ => Class::Transient,
-            });
-        }
-        if let Some(status) = fault.status() {
-            return self.codes.contains_status(status).then_some(match status {
-                429 => Class::Throttled,
-                409 | 412 => Class::Conflict,
-                _ => Class::Transient,
-            });
-        }
-        let transport = fault.transport()?;
-        (self.idempotent || transport == Transport::NotSent).then_some(Class::Transient)
+        let class = kind(fault);
+        let retried = if fault.class().is_some() {
+            match class {
+                Class::Permanent => false,
+                Class::Conflict => self.conflicts,
+                Class::Transient | Class::Throttled => true,
+            }
+        } else if let Some(code) = fault.grpc_code() {
+            self.codes.contains_grpc(code)
+        } else if let Some(status) = fault.status() {
+            self.codes.contains_status(status)
+        } else {
+            let transport = fault.transport()?;
+            self.idempotent || transport == Transport::NotSent
+        };
+        retried.then_some(class)
     }
 }
 
-/// Says whether a failure is retried. Implemented for [`ByPolicy`], [`EveryError`] and [`When`].
+/// What kind of failure it is, by what the error says of itself or by what its code says.
+fn kind<F: Fault + ?Sized>(fault: &F) -> Class {
+    if let Some(class) = fault.class() {
+        return class;
+    }
+    match (fault.grpc_code(), fault.status()) {
+        (Some(GrpcCode::ResourceExhausted), _) | (None, Some(429)) => Class::Throttled,
+        (Some(GrpcCode::Aborted), _) | (None, Some(409 | 412)) => Class::Conflict,
+        _ => Class::Transient,
+    }
+}
+
+/// What is known of an error apart from whether it is to be retried: everything of a [`Fault`],
+/// nothing of any other type.
+#[derive(Default)]
+pub struct Known<'e> {
+    class: Option<Class>,
+    retry_after: Option<Duration>,
+    must_stop: bool,
+    message: Option<&'e dyn fmt::Display>,
+}
+
+impl<'e> Known<'e> {
+    pub(crate) fn of<F: Fault + ?Sized>(fault: &'e F) -> Self {
+        Known {
+            class: Some(kind(fault)).filter(|class| *class != Class::Permanent),
+            retry_after: fault.retry_after(),
+            must_stop: fault.must_stop(),
+            message: fault.message(),
+        }
+    }
+
+    /// A verdict that did not see this, seeing it.
+    fn inform(self, verdict: Verdict) -> Verdict {
+        match verdict {
+            Verdict::Retry { .. } if self.must_stop => Verdict::Refused,
+            Verdict::Retry { class, retry_after } => Verdict::Retry {
+                class: if class == Class::Transient {
+                    self.class.unwrap_or(class)
+                } else {
+                    class
+                },
+                retry_after: retry_after.or(self.retry_after),
+            },
+            stop => stop,
+        }
+    }
+}
+
+/// A judge that sees no facts, and a function that knows them.
+pub(crate) struct Informed<J, K>(pub(crate) J, pub(crate) K);
+
+impl<E, J, K> Judge<E> for Informed<J, K>
+where
+    J: Judge<E>,
+    K: Fn(&E) -> Known<'_>,
+{
+    #[inline]
+    fn judge(&self, policy: &Policy, error: &E) -> Verdict {
+        (self.1)(error).inform(self.0.judge(policy, error))
+    }
+
+    fn message<'e>(&self, error: &'e E) -> Option<&'e dyn fmt::Display> {
+        (self.1)(error).message
+    }
+}
+
+/// Says whether a failure is retried. Implemented for [`ByPolicy`], [`EveryError`], [`When`] and
+/// [`WhenFault`].
 pub trait Judge<E: ?Sized> {
     /// What to do about this error under this policy.
     fn judge(&self, policy: &Policy, error: &E) -> Verdict;
@@ -149,6 +210,31 @@ impl<E: ?Sized> Judge<E> for EveryError {
     #[inline]
     fn judge(&self, _policy: &Policy, _error: &E) -> Verdict {
         Verdict::from(true)
+    }
+}
+
+/// The caller's function decides, about a [`Fault`] whose hints are kept.
+#[derive(Clone, Copy)]
+pub struct WhenFault<F>(pub(crate) F);
+
+impl<F> fmt::Debug for WhenFault<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WhenFault(..)")
+    }
+}
+
+impl<E, F, V> Judge<E> for WhenFault<F>
+where
+    E: Fault,
+    F: Fn(&E) -> V,
+    V: Into<Verdict>,
+{
+    fn judge(&self, _policy: &Policy, error: &E) -> Verdict {
+        Known::of(error).inform((self.0)(error).into())
+    }
+
+    fn message<'e>(&self, error: &'e E) -> Option<&'e dyn fmt::Display> {
+        error.message()
     }
 }
 
@@ -327,6 +413,25 @@ mod tests {
     #[test]
     fn rule_6_an_error_that_says_nothing_is_permanent() {
         assert_eq!(POLICY.judge(&Facts::default()), Verdict::Permanent);
+    }
+
+    #[test]
+    fn a_function_that_judges_faults_replaces_no_hint_and_no_request_to_stop() {
+        let hint = Some(Duration::from_secs(3));
+        let judge = WhenFault(|fault: &Facts| fault.status == Some(404));
+        let said = |facts| judge.judge(&POLICY, &facts);
+        let of = |status, stop| Facts {
+            status: Some(status),
+            hint,
+            stop,
+            ..Facts::default()
+        };
+        assert_eq!(said(of(404, false)), retried(Class::Transient).after(hint));
+        assert_eq!(said(of(404, true)), Verdict::Refused);
+        assert_eq!(said(of(503, false)), Verdict::Permanent);
+        let hinted = WhenFault(|_: &Facts| Verdict::from(true).after(Some(Duration::ZERO)));
+        let own = retried(Class::Throttled).after(Some(Duration::ZERO));
+        assert_eq!(hinted.judge(&POLICY, &of(429, false)), own);
     }
 
     #[test]

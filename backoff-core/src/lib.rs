@@ -61,10 +61,14 @@
 //!   server's hint nor a judge gets past it.
 //! - Nothing is allocated. A success reads no clock unless a deadline, a report or
 //!   [`Attempt`] asks for the time, and draws no random number.
-//! - Every form gives back the operation's own `Result`.
+//! - Every form gives back the operation's own `Result`, but [`reported`](Retrying::reported),
+//!   whose error also says what was tried.
 //!
-//! A timer that wakes late cannot be undone: tokio's has a resolution of a millisecond and rounds
-//! up, so an attempt may begin that much after the deadline.
+//! Whether another attempt fits is decided before the wait. An async timer that wakes late starts
+//! its attempt late by as much, and so perhaps after the deadline: the error to give up with does
+//! not live over the wait, or the future would have to be as large, and could not be `Send` where
+//! the error is not. Tokio's timer rounds up to a millisecond. A blocking retry asks the clock
+//! again.
 //!
 //! # Features
 //!
@@ -79,7 +83,7 @@
 //!
 //! Without any feature the crate is `no_std`; the drivers then take a runtime of your own, made of
 //! [`Clock`], [`Sleep`] or [`Pause`], and [`Random`].
-#![cfg_attr(not(feature = "std"), no_std)]
+#![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod budget;
@@ -92,7 +96,9 @@ mod judge;
 mod observe;
 mod policy;
 mod report;
-mod retry;
+// Not `retry`, which is what one looks for when the feature `macros` is off.
+#[path = "retry.rs"]
+mod state;
 mod time;
 
 #[cfg(feature = "hint")]
@@ -114,11 +120,11 @@ pub use drive::{
 };
 pub use fault::{Class, Fault, TimedOut, Transport};
 pub use grpc::GrpcCode;
-pub use judge::{ByPolicy, EveryError, Judge, Verdict, When};
+pub use judge::{ByPolicy, EveryError, Judge, Verdict, When, WhenFault};
 pub use observe::{Event, Notify, Silent};
 pub use policy::Policy;
 pub use report::{Report, RetryError, StopReason};
-pub use retry::{Attempt, Decision, Retry, Wait, WaitSource};
+pub use state::{Attempt, Decision, Retry, Wait, WaitSource};
 #[cfg(feature = "std")]
 pub use time::Std;
 #[cfg(feature = "tokio")]
@@ -131,9 +137,8 @@ pub use backoff_macros::retry;
 /// Retries a block that borrows and changes what is around it. The keys are those of
 /// [`#[retry]`](macro@retry), before the block.
 ///
-/// `retry_block!(.., async { .. })` is a future; without `async` the block is run at once, and the
-/// thread sleeps between attempts. The block gives a `Result`, which is what the macro gives back;
-/// `?` and `return` leave the attempt, not the function around it.
+/// `retry_block!(.., async { .. })` is a future of the `Result` that the block gives; `?` and
+/// `return` leave the attempt, not the function around it.
 ///
 /// ```
 /// use backoff_core::{TimedOut, retry_block};

@@ -1,7 +1,7 @@
 //! What can be watched from outside: a hook for the caller, `tracing` events behind its feature.
 
 use crate::{StopReason, Wait};
-use core::{fmt, time::Duration};
+use core::fmt;
 
 /// What happens between attempts, as a hook sees it.
 #[derive(Debug)]
@@ -96,12 +96,12 @@ pub(crate) struct Failure<'a> {
 
 #[cfg(feature = "tracing")]
 #[cold]
-pub(crate) fn waiting(failure: Failure<'_>, wait: Wait) {
+pub(crate) fn waiting<'a>(failure: impl FnOnce() -> Failure<'a>, wait: Wait) {
     let Failure {
         operation,
         attempt,
         error,
-    } = failure;
+    } = failure();
     tracing::debug!(
         operation,
         attempt,
@@ -117,17 +117,16 @@ pub(crate) fn waiting(failure: Failure<'_>, wait: Wait) {
 
 #[cfg(feature = "tracing")]
 #[cold]
-pub(crate) fn gave_up(failure: Failure<'_>, reason: StopReason, elapsed: Duration) {
+pub(crate) fn gave_up<'a>(failure: impl FnOnce() -> Failure<'a>, reason: StopReason) {
     let Failure {
         operation,
         attempt,
         error,
-    } = failure;
+    } = failure();
     tracing::warn!(
         operation,
         attempts = attempt,
         reason = reason.name(),
-        elapsed = elapsed.as_secs_f64(),
         error = error.map(tracing::field::display),
         "gave up",
     );
@@ -135,16 +134,17 @@ pub(crate) fn gave_up(failure: Failure<'_>, reason: StopReason, elapsed: Duratio
 
 #[cfg(not(feature = "tracing"))]
 #[inline(always)]
-pub(crate) fn waiting(_failure: Failure<'_>, _wait: Wait) {}
+pub(crate) fn waiting<'a>(_failure: impl FnOnce() -> Failure<'a>, _wait: Wait) {}
 
 #[cfg(not(feature = "tracing"))]
 #[inline(always)]
-pub(crate) fn gave_up(_failure: Failure<'_>, _reason: StopReason, _elapsed: Duration) {}
+pub(crate) fn gave_up<'a>(_failure: impl FnOnce() -> Failure<'a>, _reason: StopReason) {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::WaitSource;
+    use core::time::Duration;
 
     #[test]
     fn an_event_reads_as_a_sentence() {

@@ -12,6 +12,7 @@ pub use backoff_macros::__retry_block;
 use crate::{
     ByPolicy, Clock, Decision, EveryError, Fault, Judge, Pause, Random, Silent, Sleep, TimedOut,
     Verdict, When, drive,
+    judge::{Informed, Known},
 };
 
 /// The runtime of annotated async functions.
@@ -56,8 +57,43 @@ impl<T, E> Outcome for Result<T, E> {
 pub enum Step<R> {
     /// Return this.
     Done(R),
-    /// Wait this long, then call again.
-    Wait(Duration),
+    /// Wait this long, then call again; this was the last outcome.
+    Wait(Duration, R),
+}
+
+/// An error whose facts are looked for: see [`via`].
+#[derive(Debug)]
+pub struct Facts<'e, E>(pub &'e E);
+
+/// `(&Facts(error)).known()` finds the facts of a `Fault`, and none of any other type: a method for
+/// `Facts` itself is tried before one for a reference to it.
+pub mod via {
+    use super::Facts;
+    use crate::{Fault, judge::Known};
+
+    /// For an error that is a `Fault`.
+    pub trait ViaFault<'e> {
+        /// All it tells.
+        fn known(&self) -> Known<'e>;
+    }
+
+    impl<'e, E: Fault> ViaFault<'e> for Facts<'e, E> {
+        fn known(&self) -> Known<'e> {
+            Known::of(self.0)
+        }
+    }
+
+    /// For any other error.
+    pub trait ViaNothing<'e> {
+        /// Nothing.
+        fn known(&self) -> Known<'e>;
+    }
+
+    impl<'e, E> ViaNothing<'e> for &Facts<'e, E> {
+        fn known(&self) -> Known<'e> {
+            Known::default()
+        }
+    }
 }
 
 /// Before the first attempt.
@@ -85,37 +121,55 @@ where
 
 /// After an attempt; every error is retried.
 #[inline]
-pub fn step_any<R, C>(
+pub fn step_any<R, C, K>(
     policy: &Policy,
     retry: &mut Retry,
     name: &'static str,
     runtime: &C,
     outcome: R,
+    known: K,
 ) -> Step<R>
 where
     R: Outcome,
     C: Clock + Random,
+    K: Fn(&R::Error) -> Known<'_>,
 {
-    judged(policy, retry, name, runtime, outcome, EveryError)
+    judged(
+        policy,
+        retry,
+        name,
+        runtime,
+        outcome,
+        Informed(EveryError, known),
+    )
 }
 
 /// After an attempt, judged by the user's function.
 #[inline]
-pub fn step_when<R, C, F, V>(
+pub fn step_when<R, C, F, V, K>(
     policy: &Policy,
     retry: &mut Retry,
     name: &'static str,
     runtime: &C,
     outcome: R,
     judge: F,
+    known: K,
 ) -> Step<R>
 where
     R: Outcome,
     C: Clock + Random,
     F: Fn(&R::Error) -> V,
     V: Into<Verdict>,
+    K: Fn(&R::Error) -> Known<'_>,
 {
-    judged(policy, retry, name, runtime, outcome, When(judge))
+    judged(
+        policy,
+        retry,
+        name,
+        runtime,
+        outcome,
+        Informed(When(judge), known),
+    )
 }
 
 #[inline]
@@ -136,19 +190,19 @@ where
         retry.succeeded(policy);
         return Step::Done(outcome);
     };
-    match drive::conclude(
-        policy,
-        retry,
-        &judge,
-        &drive::OfPolicy,
-        &mut Silent,
-        runtime,
-        name,
-        error,
-    ) {
-        Decision::Wait(wait) => Step::Wait(wait.delay),
+    let decide = |policy: &Policy, retry: &mut Retry, verdict| {
+        retry.failed(policy, verdict, || runtime.now(), || runtime.random())
+    };
+    match drive::conclude(policy, retry, &judge, decide, &mut Silent, name, error) {
+        Decision::Wait(wait) => Step::Wait(wait.delay, outcome),
         Decision::Stop(_) => Step::Done(outcome),
     }
+}
+
+/// Whether the timer of a sync function woke after the deadline.
+#[inline]
+pub fn is_too_late<C: Clock>(policy: &Policy, retry: &Retry, runtime: &C) -> bool {
+    retry.is_too_late(policy, || runtime.now())
 }
 
 /// The wait of an async function.
@@ -177,6 +231,6 @@ where
     A: Future<Output = Result<T, E>>,
     E: From<TimedOut>,
 {
-    let remaining = retry.attempt(policy, || runtime.now()).remaining();
-    drive::Timed::new(attempt, limit.min(remaining), runtime)
+    let limit = retry.attempt(policy, || runtime.now()).bounded(limit);
+    drive::Timed::new(Some(attempt).filter(|_| !limit.is_zero()), limit, runtime)
 }

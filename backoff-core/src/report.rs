@@ -1,6 +1,6 @@
 //! How it ended.
 
-use crate::{Class, Fault};
+use crate::{Class, Fault, Retry};
 use core::{error::Error, fmt, time::Duration};
 
 /// Why no further attempt was made.
@@ -56,8 +56,23 @@ pub struct Report {
     pub attempts: u32,
     /// From before the first attempt to after the last.
     pub elapsed: Duration,
-    /// How much of that was waiting between attempts.
+    /// How long the waits between attempts were meant to be, in all.
     pub slept: Duration,
+}
+
+impl Report {
+    pub(crate) fn new(
+        retry: &Retry,
+        succeeded: bool,
+        slept: u64,
+        now: impl FnOnce() -> Duration,
+    ) -> Self {
+        Report {
+            attempts: retry.failures().saturating_add(succeeded.into()),
+            elapsed: retry.elapsed(now),
+            slept: Duration::from_nanos(slept),
+        }
+    }
 }
 
 impl fmt::Display for Report {

@@ -36,7 +36,7 @@ use core::{fmt, time::Duration};
 #[derive(Clone, Copy)]
 pub struct Retry {
     /// When the first attempt began, in nanoseconds of the caller's clock: the lowest 55 bits,
-    /// which repeat after 417 days, or `UNTIMED` if nobody asked. Above them, whether the last
+    /// which repeat after 390 days, or `UNTIMED` if nobody asked. Above them, whether the last
     /// failure was throttling, because a budget gives back what that cost.
     started: [u8; 7],
     /// How many attempts have failed.
@@ -53,6 +53,12 @@ const MOST_PREVIOUS: u64 = (1 << 40) - 1;
 
 const UNTIMED: u64 = (1 << 55) - 1;
 const THROTTLED: u64 = 1 << 55;
+
+/// A clock's reading in nanoseconds; differences of readings survive that it starts anew.
+#[inline]
+fn reading(now: Duration) -> u64 {
+    now.as_nanos() as u64
+}
 
 /// The lowest bytes of a number.
 #[inline]
@@ -97,6 +103,7 @@ pub struct Wait {
 
 /// Who asked for a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum WaitSource {
     /// The policy's backoff.
     Backoff,
@@ -123,6 +130,12 @@ impl Attempt {
         Duration::from_nanos(self.elapsed)
     }
 
+    /// `limit`, or what remains of the deadline if that is less.
+    #[inline]
+    pub(crate) fn bounded(&self, limit: Duration) -> Duration {
+        limit.min(self.remaining())
+    }
+
     /// What remains of the deadline; [`Duration::MAX`] where there is none.
     pub const fn remaining(&self) -> Duration {
         match self.remaining {
@@ -147,7 +160,7 @@ impl Retry {
     /// without a deadline.
     #[inline]
     pub fn start_at(now: Duration) -> Self {
-        let started = nanos(now) & UNTIMED;
+        let started = reading(now) & UNTIMED;
         Self::from_start(if started == UNTIMED {
             started - 1
         } else {
@@ -181,10 +194,19 @@ impl Retry {
         if started == UNTIMED {
             return 0;
         }
-        // The difference of the lowest 55 bits, moved up to see its sign: a clock that goes back
-        // has not moved.
-        let elapsed = nanos(now()).wrapping_sub(started) << 9;
-        (elapsed as i64).max(0) as u64 >> 9
+        let elapsed = reading(now()).wrapping_sub(started) & UNTIMED;
+        // A clock that went back, by less than 26 days, has not moved.
+        if elapsed > UNTIMED - (1 << 51) {
+            0
+        } else {
+            elapsed
+        }
+    }
+
+    /// Whether an attempt that was waited for would begin too late, because the timer woke late.
+    #[inline]
+    pub fn is_too_late(&self, policy: &Policy, now: impl FnOnce() -> Duration) -> bool {
+        policy.deadline != NEVER && self.elapsed_nanos(now) > policy.deadline
     }
 
     /// The attempt that is about to begin.
@@ -280,9 +302,6 @@ impl Retry {
         if failures >= policy.attempts() {
             return Decision::Stop(StopReason::Attempts);
         }
-        if hint > policy.longest_hint() {
-            return Decision::Stop(StopReason::RetryAfter);
-        }
         let unit = unit(policy);
         let Some(backoff) = backoff(class, retry, number(self.previous) << unit) else {
             return Decision::Stop(StopReason::Attempts);
@@ -290,16 +309,21 @@ impl Retry {
         if remember {
             self.previous = lowest((backoff >> unit).min(MOST_PREVIOUS));
         }
+        if hint > backoff && hint > policy.longest_hint() {
+            return Decision::Stop(StopReason::RetryAfter);
+        }
         let hint = hint.min(backoff.saturating_add(policy.retry_after_slack));
         let (delay, source, too_late) = if hint > backoff {
             (hint, WaitSource::RetryAfter, StopReason::RetryAfter)
         } else {
             (backoff, WaitSource::Backoff, StopReason::Deadline)
         };
-        if policy.deadline != NEVER
-            && self.elapsed_nanos(now).saturating_add(delay) > policy.deadline
-        {
-            return Decision::Stop(too_late);
+        if policy.deadline != NEVER {
+            let end = self.elapsed_nanos(now).saturating_add(delay);
+            // An attempt that is cut at the deadline needs some time before it.
+            if end > policy.deadline || policy.bounded && end == policy.deadline {
+                return Decision::Stop(too_late);
+            }
         }
         if let Some(budget) = budget {
             if !budget.pay(class) {
@@ -530,6 +554,35 @@ mod tests {
         let retry = Retry::start_at(10 * SECOND);
         assert_eq!(retry.elapsed(|| 9 * SECOND), Duration::ZERO);
         assert_eq!(retry.elapsed(|| 12 * SECOND), 2 * SECOND);
+    }
+
+    #[test]
+    fn any_origin_of_the_clock_will_do() {
+        let policy = PLAIN.deadline(10 * SECOND);
+        for origin in [
+            Duration::ZERO,
+            Duration::from_nanos(u64::MAX - 7),
+            Duration::MAX / 3,
+        ] {
+            let mut retry = Retry::start(&policy, || origin);
+            assert_eq!(retry.elapsed(|| origin + 3 * SECOND), 3 * SECOND);
+            let late = retry.failed(&policy, true, || origin + 1_000 * SECOND, || 0);
+            assert_eq!(late, Decision::Stop(StopReason::Deadline));
+        }
+        let year = Duration::from_secs(365 * 86_400);
+        assert_eq!(Retry::start_at(SECOND).elapsed(|| SECOND + year), year);
+    }
+
+    #[test]
+    fn a_hint_shorter_than_the_own_wait_ends_nothing() {
+        let policy = PLAIN.base(60 * SECOND).max_retry_after(5 * SECOND);
+        let mut retry = Retry::start(&policy, || unreachable!());
+        let decision = retry.failed(&policy, hinted(6 * SECOND), || unreachable!(), || 0);
+        let wait = Wait {
+            delay: 60 * SECOND,
+            source: WaitSource::Backoff,
+        };
+        assert_eq!(decision, Decision::Wait(wait));
     }
 
     #[test]

@@ -8,8 +8,8 @@ use core::{future::Future, time::Duration};
 #[diagnostic::on_unimplemented(
     message = "there is no clock to retry with",
     label = "`{Self}` is no clock",
-    note = "turn on the feature `tokio` of backoff-core, or hand over a runtime of your own with \
-            `.runtime(..)`"
+    note = "turn on the feature `tokio` (for blocking functions: `std`) of backoff-core",
+    note = "with `Policy::retry` you can also hand over a runtime of your own: `.runtime(..)`"
 )]
 pub trait Clock {
     /// The time since an origin that never changes and that is the clock's own affair.
@@ -141,6 +141,12 @@ pub use with_tokio::Tokio;
 /// It has no clock, so what holds it neither is a future nor can be called.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoRuntime;
+
+impl Random for NoRuntime {
+    fn random(&self) -> u64 {
+        0
+    }
+}
 
 impl Sleep for NoRuntime {
     type Sleep = core::future::Pending<()>;

@@ -126,6 +126,75 @@ async fn an_attempt_timeout_leaves_a_fast_attempt_alone() {
     assert_eq!(outcome, Ok(1));
 }
 
+/// An attempt that never yields by itself uses up what tokio lets a task do at a time, and with it
+/// the timer's turn.
+#[tokio::test]
+async fn an_attempt_timeout_cuts_an_attempt_that_is_always_busy() {
+    let began = std::time::Instant::now();
+    let busy = || async {
+        while began.elapsed() < 5 * SECOND {
+            tokio::task::consume_budget().await;
+        }
+        Ok(())
+    };
+    let policy = PLAIN.max_attempts(1);
+    let form: Result<(), ApiError> = policy
+        .retry(busy)
+        .attempt_timeout(Duration::from_millis(50))
+        .await;
+    assert_eq!(form, Err(ApiError::Transport(Transport::MaybeSent)));
+
+    #[cfg(feature = "macros")]
+    {
+        #[backoff_core::retry(policy = PLAIN, max_attempts = 1, attempt_timeout = "50ms")]
+        async fn annotated<F: Future<Output = Result<(), ApiError>>>(
+            busy: impl Fn() -> F,
+        ) -> Result<(), ApiError> {
+            busy().await
+        }
+        assert!(annotated(busy).await.is_err());
+    }
+    assert!(began.elapsed() < 4 * SECOND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_that_leaves_no_time_for_an_attempt_that_is_cut_is_not_begun() {
+    let mut calls = 0;
+    // 1 + 2 + 4 end at the deadline: without a timeout a fourth attempt may begin there.
+    let policy = PLAIN.deadline(7 * SECOND);
+    let error = policy
+        .retry(|| {
+            calls += 1;
+            ready(Err::<(), _>(BUSY))
+        })
+        .attempt_timeout(SECOND)
+        .reported()
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.reason, error.report.attempts, error.report.slept),
+        (StopReason::Deadline, 3, 3 * SECOND)
+    );
+    assert_eq!((error.into_error(), calls), (BUSY, 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_no_time_remains_the_operation_is_not_called() {
+    let mut calls = 0;
+    let outcome: Result<(), ApiError> = PLAIN
+        .deadline(Duration::ZERO)
+        .retry(|| {
+            calls += 1;
+            ready(Ok(()))
+        })
+        .attempt_timeout(SECOND)
+        .await;
+    assert_eq!(
+        (outcome, calls),
+        (Err(ApiError::Transport(Transport::MaybeSent)), 0)
+    );
+}
+
 #[tokio::test(start_paused = true)]
 async fn where_no_time_remains_no_attempt_is_begun() {
     let polled = Cell::new(false);
@@ -268,6 +337,44 @@ async fn the_callers_function_may_pass_a_hint_on() {
         .retry(|| ready(Err::<(), _>(9)))
         .await;
     assert_eq!(start.elapsed(), 9 * SECOND);
+}
+
+#[cfg(feature = "macros")]
+#[tokio::test(start_paused = true)]
+async fn the_attribute_obeys_hints_whoever_judges() {
+    use backoff_core::retry;
+
+    #[retry(jitter = none, max_attempts = 2)]
+    async fn every() -> Result<(), ApiError> {
+        Err(ApiError::Status(404, Some(30 * SECOND)))
+    }
+    #[retry(jitter = none, max_attempts = 2, when = |error: &ApiError| *error != BUSY)]
+    async fn chosen() -> Result<(), ApiError> {
+        Err(ApiError::Status(404, Some(40 * SECOND)))
+    }
+    #[retry(jitter = none, max_attempts = 2)]
+    async fn any_type() -> Result<(), &'static str> {
+        Err("of no `Fault`")
+    }
+    #[retry(jitter = none, max_attempts = 2)]
+    async fn generic<E>(error: fn() -> E) -> Result<(), E> {
+        Err(error())
+    }
+    for (waited, seconds) in [
+        (waited(every()).await, 30),
+        (waited(chosen()).await, 40),
+        (waited(any_type()).await, 1),
+        (waited(generic(|| BUSY)).await, 1),
+    ] {
+        assert_eq!(waited.as_secs(), seconds);
+    }
+}
+
+#[cfg(feature = "macros")]
+async fn waited(work: impl Future) -> Duration {
+    let start = Instant::now();
+    work.await;
+    start.elapsed()
 }
 
 #[tokio::test(start_paused = true)]
@@ -423,6 +530,46 @@ fn the_blocking_loop_counts_attempts_and_tells_of_them() {
         .call();
     assert_eq!(outcome, Ok(3 * SECOND));
     assert_eq!(log, [(1, SECOND), (2, 2 * SECOND)]);
+}
+
+/// A timer that wakes an hour late.
+struct Late(Scripted);
+
+impl Clock for Late {
+    fn now(&self) -> Duration {
+        self.0.now()
+    }
+}
+
+impl Pause for Late {
+    fn pause(&self, wait: Duration) {
+        self.0.pause(wait + 3_600 * SECOND);
+    }
+}
+
+impl Random for Late {
+    fn random(&self) -> u64 {
+        self.0.random()
+    }
+}
+
+#[test]
+fn a_blocking_attempt_does_not_begin_after_the_deadline_even_if_the_timer_wakes_late() {
+    let mut calls = 0;
+    let policy = PLAIN.deadline(10 * SECOND);
+    let error = policy
+        .blocking(|| {
+            calls += 1;
+            Err::<(), _>(BUSY)
+        })
+        .runtime(Late(Scripted::default()))
+        .reported()
+        .unwrap_err();
+    assert_eq!(
+        (error.reason, error.report.attempts),
+        (StopReason::Deadline, 1)
+    );
+    assert_eq!((error.into_error(), calls), (BUSY, 1));
 }
 
 #[test]

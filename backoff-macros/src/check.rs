@@ -2,10 +2,14 @@
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{Expr, ExprAsync, Item, ItemFn, Lit, RangeLimits, TraitItemFn, UnOp};
+use syn::{
+    Expr, ExprAsync, FnArg, Item, ItemFn, Lit, Pat, PatIdent, PatType, RangeLimits, TraitItemFn,
+    UnOp,
+};
 
 use crate::args::{Args, Given, Time, bare};
 use crate::errors::Errors;
+use std::time::Duration;
 
 /// The function to repeat, or a sentence about what the attribute was put on instead.
 pub(crate) fn function(item: TokenStream) -> syn::Result<ItemFn> {
@@ -57,6 +61,24 @@ pub(crate) fn signature(function: &ItemFn, args: &Args, errors: &mut Errors) {
             constness,
             "a `const fn` cannot wait between attempts: remove `const` or `#[retry]`",
         );
+    }
+    for input in &function.sig.inputs {
+        if let FnArg::Typed(PatType { pat, .. }) = input
+            && let Pat::Ident(PatIdent {
+                mutability: Some(mutable),
+                ident,
+                by_ref: None,
+                ..
+            }) = &**pat
+        {
+            errors.at(
+                mutable,
+                format!(
+                    "what one attempt changes in `{ident}` the next one would see: remove `mut`, \
+                     and begin the body with `let mut {ident} = {ident}.clone();`"
+                ),
+            );
+        }
     }
     if function.sig.asyncness.is_none()
         && let Some(timeout) = &args.attempt_timeout
@@ -119,6 +141,9 @@ pub(crate) fn arguments(args: &Args, errors: &mut Errors) {
     }
 }
 
+/// That of `Policy::exponential()`.
+const DEFAULT_MAX_BACKOFF: Duration = Duration::from_secs(64);
+
 fn times(args: &Args, errors: &mut Errors) {
     if let (Some((base, shown)), Some((cap, cap_shown))) =
         (literal(&args.base), literal(&args.max_backoff))
@@ -144,6 +169,31 @@ fn times(args: &Args, errors: &mut Errors) {
             ),
         );
     }
+    if let Some((base, shown)) = literal(&args.base)
+        && args.policy.is_none()
+        && args.max_backoff.is_none()
+        && base.1 > DEFAULT_MAX_BACKOFF
+    {
+        errors.at(
+            base.0,
+            format_args!(
+                "`base` ({shown}) is longer than the default `max_backoff` of 64s: write a \
+                 `max_backoff` too"
+            ),
+        );
+    }
+    if let (Some((timeout, shown)), Some((deadline, deadline_shown))) =
+        (literal(&args.attempt_timeout), literal(&args.deadline))
+        && timeout.1 > deadline.1
+    {
+        errors.at(
+            timeout.0,
+            format_args!(
+                "`attempt_timeout` ({shown}) is longer than `deadline` ({deadline_shown}), which \
+                 cuts attempts too: write a shorter `attempt_timeout`, or a longer `deadline`"
+            ),
+        );
+    }
     if let Some((timeout, _)) = literal(&args.attempt_timeout)
         && timeout.1.is_zero()
     {
@@ -155,7 +205,7 @@ fn times(args: &Args, errors: &mut Errors) {
     }
 }
 
-type LiteralTime<'a> = (&'a Expr, std::time::Duration);
+type LiteralTime<'a> = (&'a Expr, Duration);
 
 /// A time that stands in the attribute as a literal, and how it reads.
 fn literal(given: &Option<Given<Time>>) -> Option<(LiteralTime<'_>, String)> {

@@ -127,23 +127,34 @@ impl Loop<'_> {
         let returns = &self.returns;
         let outcome = self.outcome(&policy);
         let step = self.step(&policy);
-        let sleep = if self.is_async {
-            quote_spanned!(here=> #k::__private::sleep(#runtime, __wait).await;)
+        let wait = if self.is_async {
+            // The outcome is taken apart before the sleep: held over it, it would make the future
+            // larger and could make it lose `Send`.
+            quote_spanned! {here=>
+                let __wait = match #step {
+                    #k::__private::Step::Done(__done) => break __done,
+                    #k::__private::Step::Wait(__wait, _) => __wait,
+                };
+                #k::__private::sleep(#runtime, __wait).await;
+            }
         } else {
-            quote_spanned!(here=> #k::__private::pause(#runtime, __wait);)
+            quote_spanned! {here=>
+                let (__wait, __last) = match #step {
+                    #k::__private::Step::Done(__done) => break __done,
+                    #k::__private::Step::Wait(__wait, __last) => (__wait, __last),
+                };
+                #k::__private::pause(#runtime, __wait);
+                if #k::__private::is_too_late(#policy, &__retry, #runtime) {
+                    break __last;
+                }
+            }
         };
-        // The outcome is taken apart before the sleep: held over it, it would make the future
-        // larger and could make it lose `Send`.
         quote_spanned! {here=>
             #bind_policy
             let mut __retry = #k::__private::start(#policy, #runtime);
             loop {
                 let __outcome: #returns = #outcome;
-                let __wait = match #step {
-                    #k::__private::Step::Done(__done) => break __done,
-                    #k::__private::Step::Wait(__wait) => __wait,
-                };
-                #sleep
+                #wait
             }
         }
     }
@@ -152,7 +163,7 @@ impl Loop<'_> {
     fn policy(&self) -> (TokenStream, TokenStream) {
         let here = Span::mixed_site();
         let k = self.library.at(here);
-        let made = policy(&self.library, self.args);
+        let made = policy(&self.library, self.args, &self.place);
         match self.place {
             // Items are not hygienic: the name must be one that nobody else uses.
             Place::Item => (
@@ -200,19 +211,26 @@ impl Loop<'_> {
         let k = self.library.at(judged_at);
         let (name, runtime) = (&self.name, self.runtime());
         let common = quote_spanned!(judged_at=> #policy, &mut __retry, #name, #runtime, __outcome);
+        // Whatever the error's type is: if it is a `Fault`, its hints are obeyed.
+        let known = quote_spanned! {judged_at=>
+            |__error| {
+                use #k::__private::via::*;
+                (&#k::__private::Facts(__error)).known()
+            }
+        };
         match self.args {
             Args {
                 when: Some(when), ..
             } => {
                 let judge = &when.value;
-                quote_spanned!(judged_at=> #k::__private::step_when(#common, #judge))
+                quote_spanned!(judged_at=> #k::__private::step_when(#common, #judge, #known))
             }
             Args {
                 policy: None,
                 on: None,
                 ..
             } => {
-                quote_spanned!(judged_at=> #k::__private::step_any(#common))
+                quote_spanned!(judged_at=> #k::__private::step_any(#common, #known))
             }
             _ => quote_spanned!(judged_at=> #k::__private::step(#common)),
         }
@@ -220,7 +238,7 @@ impl Loop<'_> {
 }
 
 /// The policy as an expression: the user's or the default one, with a setter called for each key.
-fn policy(library: &Library, args: &Args) -> TokenStream {
+fn policy(library: &Library, args: &Args, place: &Place) -> TokenStream {
     let here = Span::mixed_site();
     let k = library.at(here);
     let mut made = match &args.policy {
@@ -256,7 +274,18 @@ fn policy(library: &Library, args: &Args) -> TokenStream {
     if let Some(Given { key, value }) = &args.on {
         let key_at = at(key.span());
         let k = library.at(key_at);
-        set(key, quote_spanned!(key_at=> #k::codes![#(#value),*]));
+        // What is made at each call may hold codes that are no constants.
+        let at_each_call =
+            (*place == Place::Call).then(|| quote_spanned!(key_at=> @ #k::Codes::NONE;));
+        set(
+            key,
+            quote_spanned!(key_at=> #k::codes![#at_each_call #(#value),*]),
+        );
+    }
+    if let Some(Given { key, .. }) = &args.attempt_timeout {
+        let key_at = at(key.span());
+        let k = library.at(key_at);
+        made = quote_spanned!(key_at=> #k::Policy::__bounded(#made));
     }
     made
 }

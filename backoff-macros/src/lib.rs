@@ -49,13 +49,13 @@ use quote::{quote, quote_spanned};
 /// | `policy` | a `Policy` | `Policy::exponential()` | the rules to start from; the other keys change single ones |
 /// | `base` | a duration | 1 s | the wait after the first failure, before jitter |
 /// | `factor` | a number from 1 | 2 | what each wait is multiplied by to give the next |
-/// | `max_backoff` | a duration | 64 s | the longest wait, before jitter |
+/// | `max_backoff` | a duration | 64 s | the longest wait, jitter included |
 /// | `jitter` | `full`, `equal`, `decorrelated`, `none`, a duration, or a `Jitter` | `full` | how waits are spread; a duration is the most that is added to each |
 /// | `max_attempts` | a number from 1 | 5, and no limit if there is a deadline | how often the function is called at most, the first call counted |
 /// | `deadline` | a duration | none | the time after which no further attempt begins |
 /// | `attempt_timeout` | a duration | none | what one attempt may take; only in an `async fn`, whose error must be `From<TimedOut>` |
-/// | `on` | `[429, 500..=504, Codes::ABORTED]` | the policy's codes | the codes that are retried: HTTP statuses, ranges of them, and constants of type `Codes` |
-/// | `when` | a function or closure of `&E` | the policy's codes | decides which errors are retried, instead of the codes |
+/// | `on` | `[429, 500..=504, Codes::ABORTED]` | the policy's codes; without a policy every error | the codes that are retried: HTTP statuses, ranges of them, and constants of type `Codes` |
+/// | `when` | a function or closure of `&E` | as `on` | decides which errors are retried, instead of the codes; a `Fault`'s `Retry-After` is obeyed all the same |
 /// | `crate` | a path | the crate that the attribute comes from | where the library is, if it is renamed or re-exported |
 ///
 /// `Without it` is for an attribute without `policy`; a policy brings its own values.

@@ -6,7 +6,7 @@ use core::time::Duration;
 
 /// Each wait is longer by a factor than the one before: `base · factorⁿ`, at most the cap.
 ///
-/// A factor of 2 is exact at every `n`; any other to the nanosecond below waits of 104 days.
+/// A factor of 2 is exact at every `n`; any other to the nanosecond below waits of 52 days.
 ///
 /// ```
 /// use backoff_core::delay::{Delay, Exponential};
@@ -81,7 +81,7 @@ pub(crate) const fn checked(factor: f64) -> f64 {
 /// The wait before retry `n` (from 0) without jitter, in nanoseconds: `min(cap, base · factorⁿ)`.
 ///
 /// A factor of 2 is exact at every `n`. Any other is computed in `f64` with multiplications only,
-/// so it is the same on every machine, and exact to the nanosecond below 2⁵³ ns (104 days) for
+/// so it is the same on every machine, and exact to the nanosecond below 2⁵² ns (52 days) for
 /// factors that `f64` holds exactly. `factor` is finite and at least 1; `Policy` sees to that.
 #[inline]
 pub(crate) fn delay(base: u64, factor: f64, cap: u64, n: u32) -> u64 {
@@ -92,6 +92,9 @@ pub(crate) fn delay(base: u64, factor: f64, cap: u64, n: u32) -> u64 {
         } else {
             capped(base, cap)
         };
+    }
+    if factor == 1.0 {
+        return base.min(cap);
     }
     let exact = base as f64 * power(factor, n);
     // Not `>=`: 0 · ∞ is NaN, and zero stays zero.

@@ -120,9 +120,9 @@ impl Spread {
                 plain(cap - most) + uniform(most, random())
             }
             Spread::Proportional(share) => {
-                // Rounded down, so that `plain + part` is not above the cap.
-                let room = (cap as f64 / (1.0 + share)) as u64;
-                let plain = plain(room.min(cap));
+                // Rounded up, so that `plain + part` is not above the cap.
+                let room = (cap as f64 * (share / (1.0 + share)) + 0.999) as u64;
+                let plain = plain(cap - room.min(cap));
                 let part = ((plain as f64 * share) as u64).min(plain).min(cap - plain);
                 plain - part + uniform(part.saturating_mul(2), random())
             }

@@ -1,14 +1,12 @@
 //! The blocking loop.
 
-use super::{OfPolicy, Outcome, Own, Pace, Plain, WithAttempt, conclude};
+use super::{OfPolicy, Outcome, Own, Pace, Plain, WithAttempt, setup::Setup};
 use crate::{
-    Attempt, Clock, Decision, Event, Judge, Notify, Pause, Policy, Random, Report, Retry,
-    RetryError, Silent,
+    Attempt, Clock, Decision, Event, Judge, Notify, Pause, Random, Report, Retry, RetryError,
+    Silent, StopReason,
     delay::Delay,
     time::{BlockingRuntime, nanos},
 };
-
-use core::time::Duration;
 
 /// A blocking operation that can be called again and again.
 ///
@@ -63,29 +61,27 @@ impl<F: FnMut(Attempt) -> Result<T, E>, T, E> Call for WithAttempt<F> {
 
 /// A blocking operation that is to be retried. It does nothing until [`call`](Self::call) or
 /// [`reported`](Self::reported).
+///
+/// ```
+/// use backoff_core::{Policy, TimedOut};
+/// use std::time::Duration;
+///
+/// # #[cfg(feature = "std")] {
+/// let mut log = Vec::new();
+/// let policy = Policy::exponential().base(Duration::from_millis(1)).max_attempts(2);
+/// let outcome = policy
+///     .blocking_with(|attempt| Err::<(), _>(TimedOut::new(attempt.elapsed())))
+///     .notify(|event| log.push(event.to_string()))
+///     .call();
+/// assert!(outcome.is_err());
+/// assert_eq!(log.len(), 2);
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[must_use = "nothing happens before `.call()`"]
-pub struct Blocking<O, J, N = Silent, R = BlockingRuntime, P = OfPolicy> {
-    policy: Policy,
-    judge: J,
-    operation: O,
-    notify: N,
-    runtime: R,
-    pace: P,
-}
-
-impl<O: Call, J, R> Blocking<O, J, Silent, R> {
-    pub(super) const fn new(policy: Policy, judge: J, operation: O, runtime: R) -> Self {
-        Blocking {
-            policy,
-            judge,
-            operation,
-            notify: Silent,
-            runtime,
-            pace: OfPolicy,
-        }
-    }
-}
+pub struct Blocking<O, J, N = Silent, R = BlockingRuntime, P = OfPolicy>(
+    pub(super) Setup<O, J, N, R, P>,
+);
 
 impl<O: Call, J, N, R, P> Blocking<O, J, N, R, P> {
     /// Calls a hook before each wait, and when the operation is given up.
@@ -93,63 +89,19 @@ impl<O: Call, J, N, R, P> Blocking<O, J, N, R, P> {
     where
         H: FnMut(&Event<'_, O::Error>),
     {
-        let Blocking {
-            policy,
-            judge,
-            operation,
-            runtime,
-            pace,
-            ..
-        } = self;
-        Blocking {
-            policy,
-            judge,
-            operation,
-            notify: hook,
-            runtime,
-            pace,
-        }
+        Blocking(self.0.notify(hook))
     }
 
     /// Takes the waits from here instead of from the policy, as
     /// [`Retrying::delays`](crate::Retrying::delays) does.
     pub fn delays<D: Delay>(self, delays: D) -> Blocking<O, J, N, R, Own<D>> {
-        let Blocking {
-            policy,
-            judge,
-            operation,
-            notify,
-            runtime,
-            ..
-        } = self;
-        Blocking {
-            policy,
-            judge,
-            operation,
-            notify,
-            runtime,
-            pace: Own(delays),
-        }
+        Blocking(self.0.delays(delays))
     }
 
-    /// Takes clock, timer and random numbers from here instead of from the standard library.
+    /// Takes clock, timer and random numbers from here instead of from the standard library, as
+    /// [`Retrying::runtime`](crate::Retrying::runtime) does.
     pub fn runtime<Q: Clock + Pause + Random>(self, runtime: Q) -> Blocking<O, J, N, Q, P> {
-        let Blocking {
-            policy,
-            judge,
-            operation,
-            notify,
-            pace,
-            ..
-        } = self;
-        Blocking {
-            policy,
-            judge,
-            operation,
-            notify,
-            runtime,
-            pace,
-        }
+        Blocking(self.0.runtime(runtime))
     }
 }
 
@@ -167,11 +119,7 @@ where
     /// The operation's last error.
     #[inline]
     pub fn call(mut self) -> Result<O::Value, O::Error> {
-        let mut retry = if O::TIMED {
-            Retry::start_at(self.runtime.now())
-        } else {
-            Retry::start(&self.policy, || self.runtime.now())
-        };
+        let mut retry = self.0.start(O::TIMED);
         self.run(&mut retry, &mut 0).map_err(|(error, _)| error)
     }
 
@@ -190,32 +138,26 @@ where
     /// # }
     /// ```
     pub fn reported(mut self) -> Result<(O::Value, Report), RetryError<O::Error>> {
-        let mut retry = Retry::start_at(self.runtime.now());
+        let mut retry = self.0.start(true);
         let mut slept = 0;
         let outcome = self.run(&mut retry, &mut slept);
-        let elapsed = retry.elapsed(|| self.runtime.now());
-        let report = |attempts| Report {
-            attempts,
-            elapsed,
-            slept: Duration::from_nanos(slept),
-        };
+        let report = Report::new(&retry, outcome.is_ok(), slept, || self.0.runtime.now());
         match outcome {
-            Ok(value) => Ok((value, report(retry.failures().saturating_add(1)))),
-            Err((error, reason)) => Err(RetryError::new(error, reason, report(retry.failures()))),
+            Ok(value) => Ok((value, report)),
+            Err((error, reason)) => Err(RetryError::new(error, reason, report)),
         }
     }
 
     #[inline]
     fn run(&mut self, retry: &mut Retry, slept: &mut u64) -> Outcome<O::Value, O::Error> {
-        let Blocking {
-            policy,
-            judge,
-            operation,
-            notify,
-            runtime,
-            pace,
-        } = self;
+        let setup = &mut self.0;
         loop {
+            let Setup {
+                policy,
+                operation,
+                runtime,
+                ..
+            } = &mut *setup;
             let error = match operation.call(|| retry.attempt(policy, || runtime.now())) {
                 Ok(value) => {
                     retry.succeeded(policy);
@@ -223,19 +165,13 @@ where
                 }
                 Err(error) => error,
             };
-            match conclude(
-                policy,
-                retry,
-                judge,
-                pace,
-                notify,
-                runtime,
-                O::name(),
-                &error,
-            ) {
+            match setup.conclude(retry, O::name(), &error) {
                 Decision::Wait(wait) => {
                     *slept = slept.saturating_add(nanos(wait.delay));
-                    runtime.pause(wait.delay);
+                    setup.runtime.pause(wait.delay);
+                    if retry.is_too_late(&setup.policy, || setup.runtime.now()) {
+                        return Err((error, StopReason::Deadline));
+                    }
                 }
                 Decision::Stop(reason) => return Err((error, reason)),
             }

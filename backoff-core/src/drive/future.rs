@@ -1,9 +1,9 @@
 //! The async loop: a future written by hand, so that it is `Send` when its parts are, has a name,
 //! and allocates nothing.
 
-use super::{OfPolicy, Outcome, Own, Pace, Plain, WithAttempt, conclude};
+use super::{OfPolicy, Outcome, Own, Pace, Plain, WithAttempt, setup::Setup};
 use crate::{
-    Attempt, Clock, Decision, Judge, Notify, Policy, Random, Report, Retry, RetryError, Silent,
+    Attempt, Clock, Decision, Event, Judge, Notify, Random, Report, Retry, RetryError, Silent,
     Sleep, TimedOut,
     delay::Delay,
     time::{AsyncRuntime, nanos},
@@ -97,8 +97,10 @@ where
     #[inline]
     fn begin(&mut self, runtime: &R, attempt: impl FnOnce() -> Attempt) -> Self::Attempt {
         let attempt = attempt();
-        let limit = self.limit.min(attempt.remaining());
-        Timed::new(self.operation.begin(runtime, || attempt), limit, runtime)
+        let limit = attempt.bounded(self.limit);
+        // Where no time remains, the operation is not even called.
+        let begun = (!limit.is_zero()).then(|| self.operation.begin(runtime, || attempt));
+        Timed::new(begun, limit, runtime)
     }
 
     fn name() -> &'static str {
@@ -112,19 +114,24 @@ pin_project! {
     #[must_use = "futures do nothing unless awaited"]
     pub struct Timed<A, S> {
         #[pin]
-        attempt: A,
+        attempt: Option<A>,
         #[pin]
         sleep: S,
         limit: Duration,
+        polled: bool,
     }
 }
 
 impl<A, S> Timed<A, S> {
-    pub(crate) fn new<R: Sleep<Sleep = S>>(attempt: A, limit: Duration, runtime: &R) -> Self {
+    pub(crate) fn new<R>(attempt: Option<A>, limit: Duration, runtime: &R) -> Self
+    where
+        R: Sleep<Sleep = S>,
+    {
         Timed {
             attempt,
             sleep: runtime.sleep(limit),
             limit,
+            polled: false,
         }
     }
 }
@@ -138,15 +145,22 @@ where
     type Output = Result<T, E>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.project();
-        // Where no time remains, the attempt is not even begun.
-        if !this.limit.is_zero()
-            && let Poll::Ready(outcome) = this.attempt.poll(cx)
-        {
+        let mut this = self.project();
+        let Some(attempt) = this.attempt.as_pin_mut() else {
+            return Poll::Ready(Err(TimedOut::new(*this.limit).into()));
+        };
+        // An attempt that is always busy uses up what tokio lets a task do at a time, and then no
+        // timer is ever ready: from the second time on the timer goes first. The first time it
+        // would be set up in vain for an attempt that is ready at once.
+        let is_over = *this.polled && this.sleep.as_mut().poll(cx).is_ready();
+        if let Poll::Ready(outcome) = attempt.poll(cx) {
             return Poll::Ready(outcome);
         }
-        if !this.limit.is_zero() {
+        if !*this.polled {
+            *this.polled = true;
             ready!(this.sleep.poll(cx));
+        } else if !is_over {
+            return Poll::Pending;
         }
         Poll::Ready(Err(TimedOut::new(*this.limit).into()))
     }
@@ -159,18 +173,16 @@ pin_project! {
     /// [`Policy::when`]. Before it is awaited, more can be said by its methods. It is `Send` when
     /// its parts are, and allocates nothing. Dropping it ends everything: the attempt that is
     /// running, and the retries.
+    ///
+    /// # Panics
+    /// When it is polled again after it has finished, as futures may.
     #[must_use = "futures do nothing unless awaited"]
     pub struct Retrying<O, J, N = Silent, R = AsyncRuntime, P = OfPolicy>
     where
         O: Operation<R>,
         R: Sleep,
     {
-        policy: Policy,
-        judge: J,
-        operation: O,
-        notify: N,
-        runtime: R,
-        pace: P,
+        setup: Setup<O, J, N, R, P>,
         timed: bool,
         retry: Retry,
         slept: u64,
@@ -190,24 +202,18 @@ pin_project! {
     }
 }
 
-impl<O: Operation<R>, J, R: Sleep> Retrying<O, J, Silent, R> {
-    pub(super) fn new(policy: Policy, judge: J, operation: O, runtime: R) -> Self {
+impl<O: Operation<R>, J, N, R: Sleep, P> Retrying<O, J, N, R, P> {
+    pub(super) fn new(setup: Setup<O, J, N, R, P>) -> Self {
+        let (timed, retry) = (O::TIMED, Retry::start_at(Duration::ZERO));
         Retrying {
-            policy,
-            judge,
-            operation,
-            notify: Silent,
-            runtime,
-            pace: OfPolicy,
-            timed: O::TIMED,
-            retry: Retry::start_at(Duration::ZERO),
+            setup,
+            timed,
+            retry,
             slept: 0,
             phase: Phase::New,
         }
     }
-}
 
-impl<O: Operation<R>, J, N, R: Sleep, P> Retrying<O, J, N, R, P> {
     /// Cuts each attempt after `limit`, or when the deadline is over, whichever comes first.
     ///
     /// An attempt that is cut has no error of its own; one is made from [`TimedOut`].
@@ -231,32 +237,11 @@ impl<O: Operation<R>, J, N, R: Sleep, P> Retrying<O, J, N, R, P> {
     where
         O::Error: From<TimedOut>,
     {
-        let Retrying {
-            policy,
-            judge,
-            operation,
-            notify,
-            runtime,
-            pace,
-            timed,
-            retry,
-            slept,
-            ..
-        } = self;
-        let operation = Bounded { operation, limit };
-        let phase = Phase::New;
-        Retrying {
-            policy,
-            judge,
-            operation,
-            notify,
-            runtime,
-            pace,
-            timed,
-            retry,
-            slept,
-            phase,
-        }
+        let mut setup = self
+            .setup
+            .operation(|operation| Bounded { operation, limit });
+        setup.policy = setup.policy.__bounded();
+        Retrying::new(setup)
     }
 
     /// Calls a hook before each wait, and when the operation is given up.
@@ -283,64 +268,52 @@ impl<O: Operation<R>, J, N, R: Sleep, P> Retrying<O, J, N, R, P> {
     /// ```
     pub fn notify<H>(self, hook: H) -> Retrying<O, J, H, R, P>
     where
-        H: FnMut(&crate::Event<'_, O::Error>),
+        H: FnMut(&Event<'_, O::Error>),
     {
-        let Retrying {
-            policy,
-            judge,
-            operation,
-            runtime,
-            pace,
-            timed,
-            retry,
-            slept,
-            ..
-        } = self;
-        let phase = Phase::New;
-        Retrying {
-            policy,
-            judge,
-            operation,
-            notify: hook,
-            runtime,
-            pace,
-            timed,
-            retry,
-            slept,
-            phase,
-        }
+        Retrying::new(self.setup.notify(hook))
     }
 
-    /// Takes clock, timer and random numbers from here instead of from tokio.
+    /// Takes clock, timer and random numbers from here instead of from tokio: for another executor,
+    /// or for a test that states an exact schedule.
+    ///
+    /// ```
+    /// use backoff_core::{Clock, Policy, Random, Sleep, TimedOut};
+    /// use std::{cell::Cell, future::Ready, rc::Rc, time::Duration};
+    ///
+    /// /// Time is what the waits sum up to; chance always draws the longest.
+    /// #[derive(Clone, Default)]
+    /// struct Simulated(Rc<Cell<Duration>>);
+    ///
+    /// impl Clock for Simulated {
+    ///     fn now(&self) -> Duration { self.0.get() }
+    /// }
+    /// impl Sleep for Simulated {
+    ///     type Sleep = Ready<()>;
+    ///     fn sleep(&self, wait: Duration) -> Ready<()> {
+    ///         self.0.set(self.0.get() + wait);
+    ///         std::future::ready(())
+    ///     }
+    /// }
+    /// impl Random for Simulated {
+    ///     fn random(&self) -> u64 { u64::MAX }
+    /// }
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let time = Simulated::default();
+    /// let busy = || std::future::ready(Err::<(), _>(TimedOut::new(Duration::ZERO)));
+    /// let _ = Policy::exponential().max_attempts(4).retry(busy).runtime(time.clone()).await;
+    /// assert_eq!(time.now(), Duration::from_secs(1 + 2 + 4));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
     pub fn runtime<Q>(self, runtime: Q) -> Retrying<O, J, N, Q, P>
     where
         O: Operation<Q>,
         Q: Clock + Sleep + Random,
     {
-        let Retrying {
-            policy,
-            judge,
-            operation,
-            notify,
-            pace,
-            timed,
-            retry,
-            slept,
-            ..
-        } = self;
-        let phase = Phase::New;
-        Retrying {
-            policy,
-            judge,
-            operation,
-            notify,
-            runtime,
-            pace,
-            timed,
-            retry,
-            slept,
-            phase,
-        }
+        Retrying::new(self.setup.runtime(runtime))
     }
 
     /// Takes the waits from here instead of from the policy: an algorithm of your own, a closure of
@@ -363,30 +336,7 @@ impl<O: Operation<R>, J, N, R: Sleep, P> Retrying<O, J, N, R, P> {
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
     pub fn delays<D: Delay>(self, delays: D) -> Retrying<O, J, N, R, Own<D>> {
-        let Retrying {
-            policy,
-            judge,
-            operation,
-            notify,
-            runtime,
-            timed,
-            retry,
-            slept,
-            ..
-        } = self;
-        let (pace, phase) = (Own(delays), Phase::New);
-        Retrying {
-            policy,
-            judge,
-            operation,
-            notify,
-            runtime,
-            pace,
-            timed,
-            retry,
-            slept,
-            phase,
-        }
+        Retrying::new(self.setup.delays(delays))
     }
 
     /// Also says what it took: a success comes with a [`Report`], a failure as a [`RetryError`].
@@ -423,48 +373,40 @@ where
     #[inline]
     fn run(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome<O::Value, O::Error>> {
         let mut this = self.project();
+        let setup = this.setup;
         loop {
             match this.phase.as_mut().project() {
                 PhaseProjection::New => {
-                    let now = || this.runtime.now();
-                    *this.retry = if *this.timed {
-                        Retry::start_at(now())
-                    } else {
-                        Retry::start(this.policy, now)
-                    };
+                    *this.retry = setup.start(*this.timed);
                     this.phase.set(Phase::Ready);
                 }
                 PhaseProjection::Ready => {
-                    let (policy, retry, runtime) = (&*this.policy, &*this.retry, &*this.runtime);
-                    let now = || runtime.now();
-                    let attempt = this.operation.begin(runtime, || retry.attempt(policy, now));
+                    let Setup {
+                        policy,
+                        operation,
+                        runtime,
+                        ..
+                    } = &mut *setup;
+                    let (runtime, retry) = (&*runtime, &*this.retry);
+                    let attempt =
+                        operation.begin(runtime, || retry.attempt(policy, || runtime.now()));
                     this.phase.set(Phase::Running { attempt });
                 }
                 PhaseProjection::Running { attempt } => {
                     let error = match ready!(attempt.poll(cx)) {
                         Ok(value) => {
-                            this.retry.succeeded(this.policy);
+                            this.retry.succeeded(&setup.policy);
                             this.phase.set(Phase::Done);
                             return Poll::Ready(Ok(value));
                         }
                         Err(error) => error,
                     };
-                    let decision = conclude(
-                        this.policy,
-                        this.retry,
-                        this.judge,
-                        this.pace,
-                        this.notify,
-                        this.runtime,
-                        O::name(),
-                        &error,
-                    );
-                    match decision {
+                    match setup.conclude(this.retry, O::name(), &error) {
                         Decision::Wait(wait) => {
                             if *this.timed {
                                 *this.slept = this.slept.saturating_add(nanos(wait.delay));
                             }
-                            let sleep = this.runtime.sleep(wait.delay);
+                            let sleep = setup.runtime.sleep(wait.delay);
                             this.phase.set(Phase::Waiting { sleep });
                         }
                         Decision::Stop(reason) => {
@@ -527,19 +469,14 @@ where
         let outcome = ready!(retrying.as_mut().run(cx));
         let Retrying {
             retry,
-            runtime,
+            setup,
             slept,
             ..
         } = &*retrying;
-        let elapsed = retry.elapsed(|| runtime.now());
-        let report = |attempts| Report {
-            attempts,
-            elapsed,
-            slept: Duration::from_nanos(*slept),
-        };
+        let report = Report::new(retry, outcome.is_ok(), *slept, || setup.runtime.now());
         Poll::Ready(match outcome {
-            Ok(value) => Ok((value, report(retry.failures().saturating_add(1)))),
-            Err((error, reason)) => Err(RetryError::new(error, reason, report(retry.failures()))),
+            Ok(value) => Ok((value, report)),
+            Err((error, reason)) => Err(RetryError::new(error, reason, report)),
         })
     }
 }

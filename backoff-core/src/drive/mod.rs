@@ -2,18 +2,21 @@
 
 mod blocking;
 mod future;
+mod pace;
+mod setup;
 
 pub use blocking::{Blocking, Call};
 pub use future::{Bounded, Operation, Reported, Retrying, Timed};
+pub use pace::{OfPolicy, Own, Pace};
+
+pub(crate) use setup::conclude;
 
 use crate::{
-    Attempt, ByPolicy, Clock, Decision, Event, Fault, Judge, Notify, Policy, Random, Retry,
-    StopReason, Verdict, When,
-    delay::Delay,
-    observe::{self, Failure},
+    Attempt, ByPolicy, Fault, Judge, Policy, StopReason, Verdict, When, WhenFault,
     time::{AsyncRuntime, BlockingRuntime},
 };
-use core::{future::Future, time::Duration};
+use core::future::Future;
+use setup::Setup;
 
 /// How an operation ended, and why no further attempt was made if it failed.
 type Outcome<T, E> = Result<T, (E, StopReason)>;
@@ -26,57 +29,9 @@ pub struct Plain<F>(F);
 #[derive(Clone, Copy, Debug)]
 pub struct WithAttempt<F>(F);
 
-/// The waits of the policy itself.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct OfPolicy;
-
-/// The waits of an algorithm that one operation brings along.
-#[derive(Clone, Copy, Debug)]
-pub struct Own<D>(D);
-
-/// Where the waits come from: [`OfPolicy`], or [`Own`] ones.
-pub trait Pace {
-    /// As [`Retry::failed`].
-    fn failed(
-        &self,
-        retry: &mut Retry,
-        policy: &Policy,
-        verdict: Verdict,
-        now: impl FnOnce() -> Duration,
-        random: impl FnOnce() -> u64,
-    ) -> Decision;
-}
-
-impl Pace for OfPolicy {
-    #[inline]
-    fn failed(
-        &self,
-        retry: &mut Retry,
-        policy: &Policy,
-        verdict: Verdict,
-        now: impl FnOnce() -> Duration,
-        random: impl FnOnce() -> u64,
-    ) -> Decision {
-        retry.failed(policy, verdict, now, random)
-    }
-}
-
-impl<D: Delay> Pace for Own<D> {
-    fn failed(
-        &self,
-        retry: &mut Retry,
-        policy: &Policy,
-        verdict: Verdict,
-        now: impl FnOnce() -> Duration,
-        random: impl FnOnce() -> u64,
-    ) -> Decision {
-        retry.failed_with(policy, verdict, now, random, &self.0)
-    }
-}
-
 /// A policy with the function that judges errors in place of the policy's codes.
 ///
-/// Made by [`Policy::when`].
+/// Made by [`Policy::when`] and [`Policy::when_fault`].
 #[derive(Clone, Copy, Debug)]
 #[must_use = "a policy does nothing until it is given an operation"]
 pub struct Judged<J> {
@@ -116,6 +71,25 @@ impl Policy {
     }
 
     /// Retries an async operation that is told which attempt it is, and what time remains for it.
+    ///
+    /// ```
+    /// use backoff_core::{Policy, TimedOut};
+    /// use std::time::Duration;
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// const POLICY: Policy = Policy::exponential().deadline(Duration::from_secs(30));
+    /// let answer: Result<u32, TimedOut> = POLICY
+    ///     .retry_with(|attempt| async move {
+    ///         assert!(attempt.remaining() <= Duration::from_secs(30));
+    ///         if attempt.number() < 3 { Err(TimedOut::new(Duration::ZERO)) } else { Ok(42) }
+    ///     })
+    ///     .await;
+    /// assert_eq!(answer, Ok(42));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
     pub fn retry_with<F, Fut, T, E>(self, operation: F) -> Retrying<WithAttempt<F>, ByPolicy>
     where
         F: FnMut(Attempt) -> Fut,
@@ -173,9 +147,10 @@ impl Policy {
     }
 
     /// Lets a function decide which errors are retried, in place of the policy's codes. The error
-    /// may be of any type. The limits hold as before.
+    /// may be of any type, so no server's hint can be read from it: where the error is a [`Fault`],
+    /// [`when_fault`](Self::when_fault) keeps its `Retry-After`. The limits hold as before.
     ///
-    /// The function answers with a `bool`, or with a [`Verdict`], which can carry a server's hint.
+    /// The function answers with a `bool`, or with a [`Verdict`], which can carry a hint.
     ///
     /// ```
     /// use backoff_core::Policy;
@@ -200,10 +175,39 @@ impl Policy {
         F: Fn(&E) -> V,
         V: Into<Verdict>,
     {
-        Judged {
-            policy: self,
-            judge: When(judge),
-        }
+        self.judged(When(judge))
+    }
+
+    /// As [`when`](Self::when), for an error that is a [`Fault`]: a server that asks to be left
+    /// alone, for a while or for good, is still obeyed, and its text is still logged.
+    ///
+    /// ```
+    /// use backoff_core::{Fault, Policy};
+    /// use std::time::Duration;
+    ///
+    /// # #[derive(Debug)]
+    /// struct Busy;
+    /// impl Fault for Busy {
+    ///     fn retry_after(&self) -> Option<Duration> { Some(Duration::from_secs(30)) }
+    /// }
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let busy = || std::future::ready(Err::<(), _>(Busy));
+    /// let policy = Policy::exponential().max_attempts(2).when_fault(|_: &Busy| true);
+    /// let gave_up = policy.retry(busy).reported().await.unwrap_err();
+    /// assert_eq!(gave_up.report.slept, Duration::from_secs(30));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub const fn when_fault<E, F, V>(self, judge: F) -> Judged<WhenFault<F>>
+    where
+        E: Fault,
+        F: Fn(&E) -> V,
+        V: Into<Verdict>,
+    {
+        self.judged(WhenFault(judge))
     }
 
     const fn judged<J>(self, judge: J) -> Judged<J> {
@@ -222,12 +226,7 @@ impl<J> Judged<J> {
         Fut: Future<Output = Result<T, E>>,
         J: Judge<E>,
     {
-        Retrying::new(
-            self.policy,
-            self.judge,
-            Plain(operation),
-            AsyncRuntime::default(),
-        )
+        Retrying::new(self.setup(Plain(operation), AsyncRuntime::default()))
     }
 
     /// As [`Policy::retry_with`].
@@ -237,12 +236,7 @@ impl<J> Judged<J> {
         Fut: Future<Output = Result<T, E>>,
         J: Judge<E>,
     {
-        Retrying::new(
-            self.policy,
-            self.judge,
-            WithAttempt(operation),
-            AsyncRuntime::default(),
-        )
+        Retrying::new(self.setup(WithAttempt(operation), AsyncRuntime::default()))
     }
 
     /// As [`Policy::retry_blocking`].
@@ -264,12 +258,7 @@ impl<J> Judged<J> {
         F: FnMut() -> Result<T, E>,
         J: Judge<E>,
     {
-        Blocking::new(
-            self.policy,
-            self.judge,
-            Plain(operation),
-            BlockingRuntime::default(),
-        )
+        Blocking(self.setup(Plain(operation), BlockingRuntime::default()))
     }
 
     /// As [`Policy::blocking_with`].
@@ -278,66 +267,10 @@ impl<J> Judged<J> {
         F: FnMut(Attempt) -> Result<T, E>,
         J: Judge<E>,
     {
-        Blocking::new(
-            self.policy,
-            self.judge,
-            WithAttempt(operation),
-            BlockingRuntime::default(),
-        )
+        Blocking(self.setup(WithAttempt(operation), BlockingRuntime::default()))
     }
-}
 
-/// What every loop does after a failed attempt: asks the judge, asks the state machine, tells
-/// whoever listens. The loop then waits or stops.
-#[inline]
-#[allow(
-    clippy::too_many_arguments,
-    reason = "the parts of three loops, none of which owns all"
-)]
-pub(crate) fn conclude<E, J, N, R, P>(
-    policy: &Policy,
-    retry: &mut Retry,
-    judge: &J,
-    pace: &P,
-    notify: &mut N,
-    runtime: &R,
-    operation: &str,
-    error: &E,
-) -> Decision
-where
-    J: Judge<E>,
-    N: Notify<E>,
-    R: Clock + Random,
-    P: Pace,
-{
-    let verdict = judge.judge(policy, error);
-    let (now, random) = (|| runtime.now(), || runtime.random());
-    let decision = pace.failed(retry, policy, verdict, now, random);
-    let attempt = retry.failures();
-    let failure = || Failure {
-        operation,
-        attempt,
-        error: judge.message(error),
-    };
-    match decision {
-        Decision::Wait(wait) => {
-            observe::waiting(failure(), wait);
-            notify.notify(&Event::Waiting {
-                attempt,
-                error,
-                wait,
-            });
-        }
-        Decision::Stop(reason) => {
-            if cfg!(feature = "tracing") {
-                observe::gave_up(failure(), reason, retry.elapsed(|| runtime.now()));
-            }
-            notify.notify(&Event::GaveUp {
-                attempts: attempt,
-                error,
-                reason,
-            });
-        }
+    fn setup<O, R>(self, operation: O, runtime: R) -> Setup<O, J, crate::Silent, R, OfPolicy> {
+        Setup::new(self.policy, self.judge, operation, runtime)
     }
-    decision
 }

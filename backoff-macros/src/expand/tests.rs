@@ -54,9 +54,13 @@ fn bare_attribute() {
                         ::core::concat!(::core::module_path!(), "::read"),
                         &::backoff_core::__private::ASYNC,
                         __outcome,
+                        |__error| {
+                            use ::backoff_core::__private::via::*;
+                            (&::backoff_core::__private::Facts(__error)).known()
+                        },
                     ) {
                         ::backoff_core::__private::Step::Done(__done) => break __done,
-                        ::backoff_core::__private::Step::Wait(__wait) => __wait,
+                        ::backoff_core::__private::Step::Wait(__wait, _) => __wait,
                     };
                     ::backoff_core::__private::sleep(&::backoff_core::__private::ASYNC, __wait)
                         .await;
@@ -77,27 +81,29 @@ fn every_key_of_a_policy() {
         quote! { async fn f(&self) -> Result<(), Error> { self.g().await } },
         expect![[r#"
             async fn f(&self) -> Result<(), Error> {
-                const __BACKOFF_POLICY: ::backoff_core::Policy = ::backoff_core::Policy::on(
-                    ::backoff_core::Policy::deadline(
-                        ::backoff_core::Policy::max_attempts(
-                            ::backoff_core::Policy::jitter(
-                                ::backoff_core::Policy::max_backoff(
-                                    ::backoff_core::Policy::factor(
-                                        ::backoff_core::Policy::base(
-                                            iam::REQUEST,
-                                            ::backoff_core::__private::Duration::new(1u64, 500000000u32),
+                const __BACKOFF_POLICY: ::backoff_core::Policy = ::backoff_core::Policy::__bounded(
+                    ::backoff_core::Policy::on(
+                        ::backoff_core::Policy::deadline(
+                            ::backoff_core::Policy::max_attempts(
+                                ::backoff_core::Policy::jitter(
+                                    ::backoff_core::Policy::max_backoff(
+                                        ::backoff_core::Policy::factor(
+                                            ::backoff_core::Policy::base(
+                                                iam::REQUEST,
+                                                ::backoff_core::__private::Duration::new(1u64, 500000000u32),
+                                            ),
+                                            2f64,
                                         ),
-                                        2f64,
+                                        ::backoff_core::__private::Duration::new(64u64, 0u32),
                                     ),
-                                    ::backoff_core::__private::Duration::new(64u64, 0u32),
+                                    ::backoff_core::Jitter::Full,
                                 ),
-                                ::backoff_core::Jitter::Full,
+                                8,
                             ),
-                            8,
+                            LIMIT,
                         ),
-                        LIMIT,
+                        ::backoff_core::codes![429, 500..= 504, Codes::ABORTED],
                     ),
-                    ::backoff_core::codes![429, 500..= 504, Codes::ABORTED],
                 );
                 let mut __retry = ::backoff_core::__private::start(
                     &__BACKOFF_POLICY,
@@ -127,7 +133,7 @@ fn every_key_of_a_policy() {
                         __outcome,
                     ) {
                         ::backoff_core::__private::Step::Done(__done) => break __done,
-                        ::backoff_core::__private::Step::Wait(__wait) => __wait,
+                        ::backoff_core::__private::Step::Wait(__wait, _) => __wait,
                     };
                     ::backoff_core::__private::sleep(&::backoff_core::__private::ASYNC, __wait)
                         .await;
@@ -164,18 +170,29 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                 );
                 loop {
                     let __outcome: Result<_, E> = (|| -> Result<_, E> { g() })();
-                    let __wait = match my::renamed::__private::step_when(
+                    let (__wait, __last) = match my::renamed::__private::step_when(
                         &__policy,
                         &mut __retry,
                         ::core::concat!(::core::module_path!(), "::type"),
                         &my::renamed::__private::SYNC,
                         __outcome,
                         |e| e.is_busy(),
+                        |__error| {
+                            use my::renamed::__private::via::*;
+                            (&my::renamed::__private::Facts(__error)).known()
+                        },
                     ) {
                         my::renamed::__private::Step::Done(__done) => break __done,
-                        my::renamed::__private::Step::Wait(__wait) => __wait,
+                        my::renamed::__private::Step::Wait(__wait, __last) => (__wait, __last),
                     };
                     my::renamed::__private::pause(&my::renamed::__private::SYNC, __wait);
+                    if my::renamed::__private::is_too_late(
+                        &__policy,
+                        &__retry,
+                        &my::renamed::__private::SYNC,
+                    ) {
+                        break __last;
+                    }
                 }
             }
         "#]],
@@ -209,35 +226,35 @@ fn a_block_in_a_loop() {
     snapshot_of(
         quote!(fn f() { #written }),
         expect![[r#"
-        fn f() {
-            async move {
-                const __BACKOFF_POLICY: backoff_core::Policy = iam::READ_MODIFY_WRITE;
-                let mut __retry = backoff_core::__private::start(
-                    &__BACKOFF_POLICY,
-                    &backoff_core::__private::ASYNC,
-                );
-                loop {
-                    let __outcome: _ = async {
-                        read().await?;
-                        Ok::<_, E>(1)
-                    }
-                        .await;
-                    let __wait = match backoff_core::__private::step(
+            fn f() {
+                async move {
+                    const __BACKOFF_POLICY: backoff_core::Policy = iam::READ_MODIFY_WRITE;
+                    let mut __retry = backoff_core::__private::start(
                         &__BACKOFF_POLICY,
-                        &mut __retry,
-                        ::core::concat!(::core::module_path!(), ":", ::core::line!()),
                         &backoff_core::__private::ASYNC,
-                        __outcome,
-                    ) {
-                        backoff_core::__private::Step::Done(__done) => break __done,
-                        backoff_core::__private::Step::Wait(__wait) => __wait,
-                    };
-                    backoff_core::__private::sleep(&backoff_core::__private::ASYNC, __wait)
-                        .await;
+                    );
+                    loop {
+                        let __outcome: _ = async {
+                            read().await?;
+                            Ok::<_, E>(1)
+                        }
+                            .await;
+                        let __wait = match backoff_core::__private::step(
+                            &__BACKOFF_POLICY,
+                            &mut __retry,
+                            ::core::concat!(::core::module_path!(), ":", ::core::line!()),
+                            &backoff_core::__private::ASYNC,
+                            __outcome,
+                        ) {
+                            backoff_core::__private::Step::Done(__done) => break __done,
+                            backoff_core::__private::Step::Wait(__wait, _) => __wait,
+                        };
+                        backoff_core::__private::sleep(&backoff_core::__private::ASYNC, __wait)
+                            .await;
+                    }
                 }
             }
-        }
-    "#]],
+        "#]],
     );
 }
 
