@@ -190,13 +190,31 @@ where
         retry.succeeded(policy);
         return Step::Done(outcome);
     };
-    let decide = |policy: &Policy, retry: &mut Retry, verdict| {
-        retry.failed(policy, verdict, || runtime.now(), || runtime.random())
-    };
-    match drive::conclude(policy, retry, &judge, decide, &mut Silent, name, error) {
+    match decide(policy, retry, name, runtime, error, &judge) {
         Decision::Wait(wait) => Step::Wait(wait.delay, outcome),
         Decision::Stop(_) => Step::Done(outcome),
     }
+}
+
+/// Apart, so that what a success needs is small enough to be inlined.
+#[cold]
+#[inline(never)]
+fn decide<E, C, J>(
+    policy: &Policy,
+    retry: &mut Retry,
+    name: &'static str,
+    runtime: &C,
+    error: &E,
+    judge: &J,
+) -> Decision
+where
+    C: Clock + Random,
+    J: Judge<E>,
+{
+    let decide = |policy: &Policy, retry: &mut Retry, verdict| {
+        retry.failed(policy, verdict, || runtime.now(), || runtime.random())
+    };
+    drive::conclude(policy, retry, judge, decide, &mut Silent, name, error)
 }
 
 /// Whether the timer of a sync function woke after the deadline.

@@ -12,7 +12,7 @@ mod ways;
 
 use std::error::Error as StdError;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -21,6 +21,7 @@ use std::time::Duration;
 use backoff_cloud::emulator::{Emulator, Faults, Reply};
 use backoff_cloud::http::ApiError;
 use clap::{Parser, ValueEnum};
+use examples::terminal::say;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use tokio::task::JoinSet;
 
@@ -184,16 +185,6 @@ fn prepare(out: &Path) -> Result<(), Error> {
 
 fn cannot_write(out: &Path, error: &io::Error) -> Error {
     format!("cannot write the picture {}: {error}", out.display()).into()
-}
-
-/// Prints. Where nobody listens any more, as after `| head -1`, the picture is still drawn;
-/// `print!` would panic.
-fn say(text: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        said => said,
-    }
 }
 
 /// What the table does not explain by itself.

@@ -2,27 +2,16 @@
 
 use std::time::Duration;
 
-use plotters::coord::Shift;
+use examples::drawing::{
+    Area, Drawn, FAINT, GREEN, GRID, INK, ORANGE, PURPLE, SKY, VERMILLION, fill, line, text,
+};
 use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::text_anchor::HPos;
 
 use crate::record::{Call, Ending, Kind, Outcome, Story};
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Drawn = Result<(), Box<dyn std::error::Error + Send + Sync>>;
-
-// The colours of Okabe and Ito, which differ for colour-blind eyes as well. Shapes repeat what
-// the colours say.
-const INK: RGBColor = RGBColor(34, 34, 34);
-const FAINT: RGBColor = RGBColor(110, 110, 110);
-const GRID: RGBColor = RGBColor(222, 222, 222);
 const BAND: RGBColor = RGBColor(246, 246, 246);
 const WAIT: RGBColor = RGBColor(170, 170, 170);
-const SKY: RGBColor = RGBColor(86, 180, 233);
-const GREEN: RGBColor = RGBColor(0, 158, 115);
-const VERMILLION: RGBColor = RGBColor(213, 94, 0);
-const ORANGE: RGBColor = RGBColor(230, 159, 0);
-const PURPLE: RGBColor = RGBColor(160, 70, 140);
 
 const WIDTH: i32 = 1400;
 const LEFT: i32 = 96;
@@ -365,29 +354,6 @@ fn legend(area: &Area) -> Drawn {
 /// measure with.
 fn entry(name: &str) -> i32 {
     48 + 7 * name.chars().count() as i32
-}
-
-fn fill(area: &Area, from: (i32, i32), to: (i32, i32), colour: RGBColor) -> Drawn {
-    Ok(area.draw(&Rectangle::new([from, to], colour.filled()))?)
-}
-
-fn line(area: &Area, from: (i32, i32), to: (i32, i32), colour: RGBColor, width: u32) -> Drawn {
-    Ok(area.draw(&PathElement::new([from, to], colour.stroke_width(width)))?)
-}
-
-fn text(
-    area: &Area,
-    words: &str,
-    at: (i32, i32),
-    size: i32,
-    colour: RGBColor,
-    side: HPos,
-) -> Drawn {
-    let style = ("sans-serif", size)
-        .into_font()
-        .color(&colour)
-        .pos(Pos::new(side, VPos::Center));
-    Ok(area.draw(&Text::new(words, at, style))?)
 }
 
 #[cfg(test)]

@@ -119,7 +119,9 @@ impl<O, J, N, R: Clock + Random, P> Setup<O, J, N, R, P> {
         }
     }
 
-    #[inline]
+    /// Apart, so that what a success needs is small enough to be inlined.
+    #[cold]
+    #[inline(never)]
     pub(super) fn conclude<E>(&mut self, retry: &mut Retry, name: &str, error: &E) -> Decision
     where
         J: Judge<E>,
