@@ -90,12 +90,14 @@ mod budget;
 mod codes;
 pub mod delay;
 mod drive;
+mod explain;
 mod fault;
 mod grpc;
 mod judge;
 mod observe;
 mod policy;
 mod report;
+mod schedule;
 // Not `retry`, which is what one looks for when the feature `macros` is off.
 #[path = "retry.rs"]
 mod state;
@@ -124,6 +126,7 @@ pub use judge::{ByPolicy, EveryError, Judge, Verdict, When, WhenFault};
 pub use observe::{Event, Notify, Silent};
 pub use policy::Policy;
 pub use report::{Report, RetryError, StopReason};
+pub use schedule::{Fits, Planned, Schedule};
 pub use state::{Attempt, Decision, Retry, Wait, WaitSource};
 #[cfg(feature = "std")]
 pub use time::Std;

@@ -255,11 +255,18 @@ impl Retry {
         random: impl FnOnce() -> u64,
         delays: &impl Delay,
     ) -> Decision {
-        self.decide(policy, verdict.into(), now, true, |_, retry, previous| {
-            delays
-                .delay(retry, Duration::from_nanos(previous), random())
-                .map(nanos)
-        })
+        self.decide(
+            policy,
+            verdict.into(),
+            now,
+            true,
+            |class, retry, previous| {
+                let previous = Duration::from_nanos(previous);
+                delays
+                    .delay_after(class, retry, previous, random())
+                    .map(nanos)
+            },
+        )
     }
 
     /// An attempt succeeded: the policy's budget gets its tokens back. Without a budget there is

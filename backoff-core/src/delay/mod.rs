@@ -14,6 +14,7 @@
 //! | [`Slots`] | `slot · U{0, …, 2ⁿ⁺¹ − 1}` | [`Policy::slots`](crate::Policy::slots) |
 //! | [`Celery`] | `max(0, min(maximum, factor · 2ⁿ s))` | [`Policy::celery`](crate::Policy::celery) |
 //! | [`ConnectRetry`] | 1 s, 2 s, 4 s, …, 32 s | [`Policy::connect_retry`](crate::Policy::connect_retry) |
+//! | `Versions` | full jitter, by how busy the row is | `.delays(..)` |
 //! | a closure, a list, a type of yours | whatever it says | [`Policy::custom`](crate::Policy::custom), `.delays(..)` |
 
 mod celery;
@@ -24,7 +25,10 @@ pub(crate) mod exponential;
 mod fibonacci;
 pub(crate) mod jitter;
 mod linear;
+mod mean;
 pub(crate) mod slots;
+#[cfg(feature = "std")]
+mod versions;
 
 pub use celery::Celery;
 pub use connect_retry::ConnectRetry;
@@ -34,10 +38,13 @@ pub use exponential::Exponential;
 pub use fibonacci::Fibonacci;
 pub use linear::Linear;
 pub use slots::Slots;
+#[cfg(feature = "std")]
+pub use versions::Versions;
 
 pub(crate) use decorrelated::decorrelated;
+pub(crate) use mean::Mean;
 
-use crate::{Random, time::nanos};
+use crate::{Class, Random, time::nanos};
 use core::{fmt, time::Duration};
 
 /// How long to wait before each retry.
@@ -64,6 +71,18 @@ pub trait Delay {
     /// `retry` counts from 0, `previous` is the wait before this one (zero at first), and `random`
     /// a number drawn uniformly from all of `u64`.
     fn delay(&self, retry: u32, previous: Duration, random: u64) -> Option<Duration>;
+
+    /// As [`delay`](Self::delay), for an algorithm to which it matters what kind of failure it was.
+    fn delay_after(
+        &self,
+        class: Class,
+        retry: u32,
+        previous: Duration,
+        random: u64,
+    ) -> Option<Duration> {
+        let _ = class;
+        self.delay(retry, previous, random)
+    }
 
     /// The waits one after the other, drawn with the thread's random numbers.
     #[cfg(feature = "std")]

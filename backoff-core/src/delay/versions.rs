@@ -1,0 +1,273 @@
+//! Waits for writers of one row, told by how often it changes.
+
+use super::{Delay, jitter::uniform};
+use crate::{Class, Clock, Std, time::nanos};
+use core::{
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    time::Duration,
+};
+
+/// Stands for "not known yet".
+const UNKNOWN: u64 = u64::MAX;
+
+/// Full jitter whose range grows with how busy the row is: for optimistic concurrency where a read
+/// tells a version that counts up, so that a client sees how many others got through meanwhile.
+///
+/// The first wait is drawn from `0..=attempt + 8 · base`, where `attempt` is what an attempt takes.
+/// After each further conflict the range is multiplied by `2 · busy²`, where `busy` is the share of
+/// the time in which the row was taken: `(versions + 1) · attempt / (2 · wait + 3 · attempt)`, at
+/// most 1. A row that is always taken doubles the range, as exponential backoff does; one that is
+/// taken 71 % of the time leaves it; below that it shrinks. Any failure but a conflict doubles it,
+/// and so does an attempt that read no version.
+///
+/// In the simulation of AWS' blog it needs fewer calls and less time than both full and
+/// decorrelated jitter, from 10 writers to 200: 11 to 17 % fewer calls and 14 to 32 % less time
+/// than the better of the two (`cargo run --release -p examples --example simulation --
+/// contention`). It does not for two writers, nor where the version is opaque, as IAM's etag is.
+///
+/// One value belongs to one operation. It is told each version that is read, and hands out the
+/// waits through [`Retrying::delays`](crate::Retrying::delays):
+///
+/// ```
+/// use backoff_core::{Class, Fault, Policy, delay::Versions};
+/// use std::time::Duration;
+///
+/// # #[derive(Debug)]
+/// struct Stale;
+/// impl Fault for Stale {
+///     fn class(&self) -> Option<Class> { Some(Class::Conflict) }
+/// }
+///
+/// # #[cfg(feature = "tokio")]
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// # let row = std::cell::Cell::new(7);
+/// # let read = async || row.get();
+/// # let write = async |version: u64| {
+/// #     let current = version == row.get() && version > 9;
+/// #     row.set(row.get() + 1);
+/// #     if current { Ok(()) } else { Err(Stale) }
+/// # };
+/// let pace = Versions::new(Duration::from_millis(5), Duration::from_secs(2));
+/// let policy = Policy::exponential().retry_conflicts(true).max_attempts(20);
+/// let written = policy
+///     .retry(|| async {
+///         let version = read().await;
+///         pace.read(version);
+///         write(version).await
+///     })
+///     .delays(&pace)
+///     .await;
+/// # drop(written);
+/// # }
+/// # #[cfg(not(feature = "tokio"))] fn main() {}
+/// ```
+#[derive(Debug)]
+pub struct Versions<C = Std> {
+    clock: C,
+    base: u64,
+    cap: u64,
+    /// When the attempt that runs began.
+    began: AtomicU64,
+    /// What the shortest attempt took.
+    attempt: AtomicU64,
+    /// The range that the last wait was drawn from.
+    window: AtomicU64,
+    /// The version read last, and how many passed before.
+    version: AtomicU64,
+    passed: AtomicU64,
+}
+
+impl Versions {
+    /// Just before the first attempt; waits of `cap` at most.
+    pub fn new(base: Duration, cap: Duration) -> Self {
+        Self::with_clock(base, cap, Std)
+    }
+}
+
+impl<C: Clock> Versions<C> {
+    /// As [`new`](Versions::new), with another clock.
+    pub fn with_clock(base: Duration, cap: Duration, clock: C) -> Self {
+        Versions {
+            base: nanos(base),
+            cap: nanos(cap),
+            began: AtomicU64::new(nanos(clock.now())),
+            clock,
+            attempt: AtomicU64::new(UNKNOWN),
+            window: AtomicU64::new(UNKNOWN),
+            version: AtomicU64::new(UNKNOWN),
+            passed: AtomicU64::new(UNKNOWN),
+        }
+    }
+
+    /// An attempt has read this version.
+    pub fn read(&self, version: u64) {
+        let last = self.version.swap(version, Relaxed);
+        let passed = if last == UNKNOWN {
+            0
+        } else {
+            version.saturating_sub(last)
+        };
+        self.passed.store(passed, Relaxed);
+    }
+
+    fn next(&self, class: Class, previous: u64, random: u64) -> u64 {
+        let now = nanos(self.clock.now());
+        let took = now.saturating_sub(self.began.load(Relaxed)).max(1);
+        let attempt = self.attempt.fetch_min(took, Relaxed).min(took);
+        let passed = self.passed.swap(UNKNOWN, Relaxed);
+        let window = match self.window.load(Relaxed) {
+            UNKNOWN => attempt.saturating_add(self.base.saturating_mul(8)),
+            last if class != Class::Conflict || passed == UNKNOWN => last.saturating_mul(2),
+            last => scaled(last, attempt, previous, passed),
+        };
+        let window = window.max(self.base).min(self.cap);
+        self.window.store(window, Relaxed);
+        let wait = uniform(window, random);
+        self.began.store(now.saturating_add(wait), Relaxed);
+        wait
+    }
+}
+
+/// `2 · busy² · window`.
+fn scaled(window: u64, attempt: u64, wait: u64, passed: u64) -> u64 {
+    let attempt = u128::from(attempt);
+    let span = 2 * u128::from(wait) + 3 * attempt;
+    let busy = ((u128::from(passed) + 1) * attempt).min(span);
+    // In 2⁻³² of the whole.
+    let share = busy_share(busy, span);
+    let scaled = (u128::from(window) * ((share * share) >> 32)) >> 31;
+    u64::try_from(scaled).unwrap_or(u64::MAX)
+}
+
+/// `busy / span` in 2⁻³²; both lie below 2¹²⁹, so the shift must not come first.
+fn busy_share(busy: u128, span: u128) -> u128 {
+    let spare = span.leading_zeros();
+    if spare >= 32 {
+        (busy << 32) / span
+    } else {
+        busy / (span >> 32)
+    }
+}
+
+macro_rules! delay {
+    ($($this:ty),+) => {
+        $(
+            /// [`delay_after`](Delay::delay_after) a conflict, and after anything else.
+            impl<C: Clock> Delay for $this {
+                fn delay(&self, retry: u32, previous: Duration, random: u64) -> Option<Duration> {
+                    self.delay_after(Class::Conflict, retry, previous, random)
+                }
+
+                fn delay_after(
+                    &self,
+                    class: Class,
+                    _retry: u32,
+                    previous: Duration,
+                    random: u64,
+                ) -> Option<Duration> {
+                    Some(Duration::from_nanos(self.next(class, nanos(previous), random)))
+                }
+            }
+        )+
+    };
+}
+
+delay!(Versions<C>, &Versions<C>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::{cell::Cell, rc::Rc};
+
+    #[derive(Clone, Default)]
+    struct Hand(Rc<Cell<Duration>>);
+
+    impl Clock for Hand {
+        fn now(&self) -> Duration {
+            self.0.get()
+        }
+    }
+
+    const MS: Duration = Duration::from_millis(1);
+
+    /// One attempt of 40 ms that reads `version` and fails as `class`; the longest wait, in ms.
+    fn attempt(
+        pace: &Versions<Hand>,
+        time: &Hand,
+        version: u64,
+        class: Class,
+        previous: u64,
+    ) -> u64 {
+        time.0.set(time.0.get() + 40 * MS);
+        pace.read(version);
+        let wait = pace
+            .delay_after(class, 0, previous as u32 * MS, u64::MAX)
+            .expect("it never ends");
+        time.0.set(time.0.get() + wait);
+        wait.as_millis() as u64
+    }
+
+    fn begin() -> (Versions<Hand>, Hand) {
+        let time = Hand::default();
+        (Versions::with_clock(5 * MS, 2_000 * MS, time.clone()), time)
+    }
+
+    #[test]
+    fn a_row_that_is_always_taken_doubles_the_range() {
+        let (pace, time) = begin();
+        // 40 + 8 · 5, then as fast as it may grow, up to the cap.
+        let mut version = 0;
+        let mut previous = 0;
+        let mut waits = Vec::new();
+        for _ in 0..7 {
+            version += 1_000;
+            previous = attempt(&pace, &time, version, Class::Conflict, previous);
+            waits.push(previous);
+        }
+        assert_eq!(waits, [80, 160, 320, 640, 1_280, 2_000, 2_000]);
+    }
+
+    #[test]
+    fn a_row_that_is_rarely_taken_shrinks_it_down_to_the_base() {
+        let (pace, time) = begin();
+        let mut waits = vec![attempt(&pace, &time, 1, Class::Conflict, 0)];
+        for _ in 0..4 {
+            let previous = *waits.last().expect("one at least");
+            waits.push(attempt(&pace, &time, 1, Class::Conflict, previous));
+        }
+        // busy = 40 / (2 · 80 + 3 · 40) = 1/7 at first, so 80 · 2/49 = 3.3, which is below the base.
+        assert_eq!(waits, [80, 5, 5, 5, 5]);
+    }
+
+    #[test]
+    fn what_is_no_conflict_doubles_it_whatever_was_read() {
+        let (pace, time) = begin();
+        let waits = [0; 4].map(|_| attempt(&pace, &time, 1, Class::Transient, 0));
+        assert_eq!(waits, [80, 160, 320, 640]);
+    }
+
+    #[test]
+    fn an_attempt_that_read_nothing_doubles_it() {
+        let (pace, time) = begin();
+        attempt(&pace, &time, 1, Class::Conflict, 0);
+        time.0.set(time.0.get() + 40 * MS);
+        let wait = pace.delay_after(Class::Conflict, 1, Duration::ZERO, u64::MAX);
+        assert_eq!(wait, Some(160 * MS));
+    }
+
+    #[test]
+    fn it_may_be_shared_with_the_operation() {
+        fn is_send<T: Send>(_: T) {}
+        is_send(&Versions::new(MS, MS));
+    }
+
+    proptest! {
+        #[test]
+        fn it_never_more_than_doubles(window: u64, attempt in 1u64.., wait: u64, passed: u64) {
+            let next = scaled(window, attempt, wait, passed);
+            prop_assert!(next <= window.saturating_mul(2));
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! A policy that tells beforehand how long it will wait.
+
+use crate::{Class, Policy, delay::Mean, policy::NEVER};
+use core::time::Duration;
+
+/// One retry of a [`Schedule`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Planned {
+    /// The number of the retry, from 1.
+    pub retry: u32,
+    /// The shortest wait before it that can be drawn.
+    pub least: Duration,
+    /// The wait before it on average.
+    pub mean: Duration,
+    /// The longest wait before it that can be drawn.
+    pub greatest: Duration,
+    /// All waits up to this one, on average: when it begins, if attempts take no time.
+    pub begins: Duration,
+    /// Whether it begins before the deadline, if attempts take no time.
+    pub fits: Fits,
+}
+
+/// Whether a retry begins before the deadline, if attempts take no time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fits {
+    /// However long the waits are that are drawn.
+    Always,
+    /// If the waits that are drawn are short.
+    Perhaps,
+    /// However short the waits are that are drawn.
+    Never,
+}
+
+impl Policy {
+    /// The waits of this policy for transient failures: the least, the mean and the greatest before
+    /// each retry, as long as its attempts last and the deadline allows any.
+    ///
+    /// With full jitter and no limit of attempts the deadline always allows one more, so that the
+    /// schedule does not end: take as many as you want to see. The mean is exact but for
+    /// decorrelated jitter, where it is computed from 64 quantiles of the wait before, and within
+    /// about a percent.
+    ///
+    /// ```
+    /// use backoff_core::{Fits, Policy};
+    /// use std::time::Duration;
+    ///
+    /// let policy = Policy::exponential().deadline(Duration::from_secs(10));
+    /// let third = policy.schedule().nth(2).unwrap();
+    /// assert_eq!((third.least, third.mean, third.greatest), (
+    ///     Duration::ZERO,
+    ///     Duration::from_secs(2),
+    ///     Duration::from_secs(4),
+    /// ));
+    /// assert_eq!(third.fits, Fits::Always); // 1 + 2 + 4 at the most
+    /// assert_eq!(policy.schedule().nth(3).unwrap().fits, Fits::Perhaps);
+    /// ```
+    pub fn schedule(&self) -> Schedule {
+        Schedule {
+            policy: *self,
+            retry: 0,
+            mean: Mean::default(),
+            greatest: 0,
+            sums: [0.0; 3],
+        }
+    }
+}
+
+/// The waits of a policy before they are drawn. Made by [`Policy::schedule`].
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    policy: Policy,
+    retry: u32,
+    mean: Mean,
+    /// The greatest wait so far, which decorrelated jitter grows from.
+    greatest: u64,
+    /// The least, mean and greatest of all waits so far, in nanoseconds.
+    sums: [f64; 3],
+}
+
+impl Iterator for Schedule {
+    type Item = Planned;
+
+    fn next(&mut self) -> Option<Planned> {
+        let Schedule {
+            policy,
+            retry,
+            mean,
+            greatest,
+            sums,
+        } = self;
+        if *retry >= policy.attempts() - 1 {
+            return None;
+        }
+        let at =
+            |previous, random| policy.backoff_nanos(Class::Transient, *retry, previous, || random);
+        let least = at(0, 0);
+        *greatest = at(*greatest, u64::MAX);
+        let average = mean.of(
+            policy.growth,
+            policy.jitter,
+            policy.base,
+            policy.max_backoff,
+            *retry,
+        );
+        for (sum, wait) in sums
+            .iter_mut()
+            .zip([least as f64, average, *greatest as f64])
+        {
+            *sum += wait;
+        }
+        let within = |sum: f64| policy.deadline == NEVER || sum <= policy.deadline as f64;
+        let fits = match (within(sums[0]), within(sums[2])) {
+            (_, true) => Fits::Always,
+            (true, false) => Fits::Perhaps,
+            (false, false) => Fits::Never,
+        };
+        let number = *retry + 1;
+        // That one never fits need be said only once.
+        *retry = if fits == Fits::Never {
+            u32::MAX
+        } else {
+            number
+        };
+        Some(Planned {
+            retry: number,
+            least: Duration::from_nanos(least),
+            mean: Duration::from_nanos(average as u64),
+            greatest: Duration::from_nanos(*greatest),
+            begins: Duration::from_nanos(sums[1] as u64),
+            fits,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Jitter;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn the_documented_formula_of_google() {
+        let policy = Policy::exponential()
+            .jitter(Jitter::Additive(SECOND))
+            .deadline(300 * SECOND);
+        let planned: Vec<_> = policy.schedule().collect();
+        let least: Vec<_> = planned
+            .iter()
+            .map(|planned| planned.least.as_secs())
+            .collect();
+        assert_eq!(least, [1, 2, 4, 8, 16, 32, 64, 64, 64, 64]);
+        let mean: Vec<_> = planned
+            .iter()
+            .map(|planned| planned.mean.as_secs_f64())
+            .collect();
+        assert_eq!(mean[..7], [1.5, 2.5, 4.5, 8.5, 16.5, 32.5, 64.0]);
+        let greatest: Vec<_> = planned
+            .iter()
+            .map(|planned| planned.greatest.as_secs())
+            .collect();
+        assert_eq!(greatest[..7], [2, 3, 5, 9, 17, 33, 64]);
+        // 63 s of growing waits and 3 of 64 s fit into 300 s, with or without six seconds of chance;
+        // a fourth does not.
+        let fits: Vec<_> = planned.iter().map(|planned| planned.fits).collect();
+        assert_eq!(fits[..9], [Fits::Always; 9]);
+        assert_eq!(fits[9..], [Fits::Never]);
+        assert_eq!(planned[6].begins, Duration::from_millis(66_000 + 64_000));
+    }
+
+    #[test]
+    fn the_schedule_ends_with_the_attempts() {
+        assert_eq!(Policy::exponential().schedule().count(), 4);
+        assert_eq!(Policy::exponential().max_attempts(1).schedule().count(), 0);
+        assert_eq!(Policy::slots(SECOND).schedule().count(), 15);
+    }
+
+    #[test]
+    fn chance_may_let_one_more_fit() {
+        let policy = Policy::exponential()
+            .jitter(Jitter::Equal)
+            .deadline(5 * SECOND);
+        let fits: Vec<_> = policy.schedule().map(|planned| planned.fits).collect();
+        // 1 + 2 always; up to 4 more, at least 2, perhaps; at least 4 more never.
+        assert_eq!(
+            fits,
+            [Fits::Always, Fits::Always, Fits::Perhaps, Fits::Never]
+        );
+    }
+
+    #[test]
+    fn decorrelated_waits_grow_from_their_greatest() {
+        let policy = Policy::exponential()
+            .jitter(Jitter::Decorrelated)
+            .max_attempts(6);
+        let greatest: Vec<_> = policy
+            .schedule()
+            .map(|planned| planned.greatest.as_secs())
+            .collect();
+        assert_eq!(greatest, [3, 9, 27, 64, 64]);
+    }
+}
