@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `cargo run -p examples --example iam` | Sixteen writers change one IAM policy at the same time, over real HTTP, while the service throttles, fails and conflicts: without retries, with the wrong retries, and with one attribute. Prints a table and draws a picture. |
 //! | `cargo run --release -p examples --example simulation -- contention` | How the ways to wait compare, in virtual time and over many seeds: clients who write the same row (`contention`, and at IAM's scale `iam`), a batch of calls against a rate limit (`batch`), a service that is down for a while (`outage`). Prints a table, draws charts with error bars, writes CSV. |
+//! | `cargo run -p examples --example policy -- iam::REQUEST` | What a preset does, in words, as a table of its waits, and drawn. |
+//! | `cargo run -p examples --example connect` | A real TCP socket, connected as `connect_retry` of "Advanced Programming in the UNIX Environment" does, to a server that is not up yet. |
 //!
 //! What the examples share: [`table`], [`drawing`] and [`terminal`].
 

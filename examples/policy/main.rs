@@ -1,0 +1,103 @@
+//! What a policy does, before it does it: in words, as a table of its waits, and drawn.
+
+mod picture;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use backoff_cloud::{Fits, Planned, Policy, iam, memorystore};
+use clap::Parser;
+use clap::builder::PossibleValuesParser;
+use examples::drawing::Drawn;
+use examples::table::table;
+use examples::terminal::say;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Every preset, by its name.
+const PRESETS: &[(&str, Policy)] = &[
+    ("iam::REQUEST", iam::REQUEST),
+    ("iam::READ_MODIFY_WRITE", iam::READ_MODIFY_WRITE),
+    ("memorystore::REQUEST", memorystore::REQUEST),
+    ("Policy::exponential", Policy::exponential()),
+    ("Policy::fibonacci", Policy::fibonacci(SECOND)),
+    ("Policy::linear", Policy::linear(SECOND, SECOND)),
+    ("Policy::slots", Policy::slots(Duration::from_nanos(51_200))),
+    ("Policy::celery", Policy::celery(1)),
+    ("Policy::connect_retry", Policy::connect_retry()),
+];
+
+/// Shows what a policy will do: in words, as a table of its waits, and drawn.
+#[derive(Parser)]
+struct Options {
+    /// Which policy.
+    #[arg(
+        default_value = "iam::READ_MODIFY_WRITE",
+        value_parser = PossibleValuesParser::new(PRESETS.iter().map(|preset| preset.0))
+    )]
+    policy: String,
+    /// How many retries to show at most.
+    #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=60))]
+    retries: u32,
+    /// Where to draw it.
+    #[arg(long, default_value = "out/policy.svg")]
+    out: PathBuf,
+}
+
+fn main() -> ExitCode {
+    match run(&Options::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> Drawn {
+    let (name, policy) = PRESETS
+        .iter()
+        .find(|preset| preset.0 == options.policy)
+        .ok_or_else(|| format!("there is no policy `{}`", options.policy))?;
+    let planned: Vec<_> = policy.schedule().take(options.retries as usize).collect();
+    let rows: Vec<_> = planned.iter().map(row).collect();
+    let header = [
+        "retry",
+        "least",
+        "mean",
+        "greatest",
+        "begins on average after",
+        "fits",
+    ];
+    say(&format!(
+        "{name} {policy}.\n\n{}\n",
+        table(&header, 0, &rows)
+    ))?;
+    picture::draw(&options.out, name, policy, &planned)?;
+    say(&format!("Picture: {}\n", options.out.display()))?;
+    Ok(())
+}
+
+fn row(planned: &Planned) -> Vec<String> {
+    let wait = |wait: Duration| {
+        if wait.is_zero() {
+            "0s".to_owned()
+        } else {
+            format!("{wait:.1?}")
+        }
+    };
+    let fits = match planned.fits {
+        Fits::Always => "always",
+        Fits::Perhaps => "perhaps",
+        Fits::Never => "never",
+    };
+    vec![
+        planned.retry.to_string(),
+        wait(planned.least),
+        wait(planned.mean),
+        wait(planned.greatest),
+        wait(planned.begins),
+        fits.to_owned(),
+    ]
+}

@@ -1,0 +1,349 @@
+//! Charts of means over seeds: lines with error bars, each named where it ends.
+
+use examples::drawing::{
+    Area, BLUE, Drawn, FAINT, GREEN, GRID, INK, ORANGE, PURPLE, SKY, VERMILLION, fill, line, text,
+};
+use plotters::element::DashedPathElement;
+use plotters::prelude::*;
+use plotters::style::text_anchor::HPos;
+
+use crate::Error;
+use crate::axis::{Axis, Range};
+use crate::stats::Mean;
+
+/// A page.
+pub(crate) struct Chart {
+    /// What is to be seen.
+    pub(crate) title: String,
+    /// Under which circumstances; as many lines as it has.
+    pub(crate) subtitle: String,
+    /// One beneath the other.
+    pub(crate) panels: Vec<Panel>,
+}
+
+/// Lines over a pair of axes.
+pub(crate) struct Panel {
+    /// What tells this panel from the others; may be empty.
+    pub(crate) title: String,
+    pub(crate) x: Axis,
+    pub(crate) y: Axis,
+    pub(crate) lines: Vec<Line>,
+    /// A part of the x axis that stands out, and its name.
+    pub(crate) band: Option<(f64, f64, &'static str)>,
+}
+
+/// What was measured along the x axis, or a bound that was computed.
+pub(crate) struct Line {
+    name: String,
+    /// `None` for a bound.
+    number: Option<usize>,
+    pub(crate) points: Vec<(f64, Mean)>,
+}
+
+impl Line {
+    /// A line without points yet. The number gives colour and mark.
+    pub(crate) fn measured(name: &str, number: usize) -> Self {
+        Self {
+            name: name.to_owned(),
+            number: Some(number),
+            points: Vec::new(),
+        }
+    }
+
+    /// A line of exact values.
+    pub(crate) fn bound(name: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        let exact = |(x, mean)| (x, Mean { mean, error: 0.0 });
+        Self {
+            name: name.to_owned(),
+            number: None,
+            points: points.into_iter().map(exact).collect(),
+        }
+    }
+
+    fn colour(&self) -> RGBColor {
+        const COLOURS: [RGBColor; 7] = [VERMILLION, ORANGE, BLUE, GREEN, PURPLE, SKY, INK];
+        self.number
+            .map_or(FAINT, |number| COLOURS[number % COLOURS.len()])
+    }
+}
+
+const WIDTH: i32 = 1200;
+const LEFT: i32 = 96;
+const RIGHT: i32 = WIDTH - 224;
+const SUBTITLE: i32 = 20;
+/// Above a panel's axes: its title, if it has one, and the name of its y axis.
+const PANEL_TITLE: i32 = 30;
+const AXIS_NAME: i32 = 30;
+const AXIS: i32 = 56;
+/// A line has a mark at every point, or, if it has many, about so many marks.
+const MARKS: usize = 12;
+/// A line that ends so near to the names is led to its own.
+const LEADER: i32 = 60;
+/// Names of lines stand at least so far apart.
+const NAME_ROOM: i32 = 18;
+
+/// Gives the text of the SVG.
+pub(crate) fn draw(chart: &Chart) -> Result<String, Error> {
+    let subtitles: Vec<_> = chart.subtitle.lines().collect();
+    let head = 64 + SUBTITLE * subtitles.len() as i32;
+    // One panel may be high; many are not to fill a wall.
+    let panel = match chart.panels.len() {
+        1 => 600,
+        2 | 3 => 400,
+        _ => 300,
+    };
+    let height = head + panel * chart.panels.len() as i32;
+    let mut svg = String::new();
+    {
+        let page =
+            SVGBackend::with_string(&mut svg, (WIDTH as u32, height as u32)).into_drawing_area();
+        page.fill(&WHITE)?;
+        text(&page, &chart.title, (24, 30), 21, INK, HPos::Left)?;
+        for (row, subtitle) in subtitles.into_iter().enumerate() {
+            let y = 58 + SUBTITLE * row as i32;
+            text(&page, subtitle, (24, y), 14, FAINT, HPos::Left)?;
+        }
+        for (index, shown) in chart.panels.iter().enumerate() {
+            let top = head + panel * index as i32;
+            let area = page.clone().shrink((0, top), (WIDTH as u32, panel as u32));
+            Frame::new(area, shown, panel).draw()?;
+        }
+        page.present()?;
+    }
+    Ok(svg)
+}
+
+/// A panel and where its values lie.
+struct Frame<'a> {
+    area: Area<'a>,
+    panel: &'a Panel,
+    x: Range,
+    y: Range,
+}
+
+impl<'a> Frame<'a> {
+    fn new(area: Area<'a>, panel: &'a Panel, height: i32) -> Self {
+        let titled = !panel.title.is_empty();
+        let head = AXIS_NAME + if titled { PANEL_TITLE } else { 0 };
+        let points = || panel.lines.iter().flat_map(|line| &line.points);
+        let x = Range::new(panel.x, points().map(|point| point.0), (LEFT, RIGHT));
+        let y = Range::new(
+            panel.y,
+            points().flat_map(|(_, y)| [y.mean - y.error, y.mean + y.error]),
+            (height - AXIS, head),
+        );
+        Self { area, panel, x, y }
+    }
+
+    fn draw(&self) -> Drawn {
+        let title = &self.panel.title;
+        text(&self.area, title, (24, 10), 16, INK, HPos::Left)?;
+        self.band()?;
+        self.axes()?;
+        for line in &self.panel.lines {
+            self.line(line)?;
+        }
+        self.names()
+    }
+
+    fn band(&self) -> Drawn {
+        let Some((from, to, name)) = self.panel.band else {
+            return Ok(());
+        };
+        const BAND: RGBColor = RGBColor(240, 240, 240);
+        let (from, to) = (self.x.at(from), self.x.at(to));
+        let (bottom, top) = self.y.pixels();
+        fill(&self.area, (from, top), (to, bottom), BAND)?;
+        let middle = ((from + to) / 2, (top + bottom) / 2);
+        text(&self.area, name, middle, 13, FAINT, HPos::Center)
+    }
+
+    fn axes(&self) -> Drawn {
+        let (bottom, top) = self.y.pixels();
+        for (tick, label) in self.x.ticks(70) {
+            let x = self.x.at(tick);
+            line(&self.area, (x, top), (x, bottom + 5), GRID, 1)?;
+            text(
+                &self.area,
+                &label,
+                (x, bottom + 16),
+                13,
+                FAINT,
+                HPos::Center,
+            )?;
+        }
+        for (tick, label) in self.y.ticks(26) {
+            let y = self.y.at(tick);
+            line(&self.area, (LEFT - 5, y), (RIGHT, y), GRID, 1)?;
+            text(&self.area, &label, (LEFT - 10, y), 13, FAINT, HPos::Right)?;
+        }
+        line(&self.area, (LEFT, bottom), (RIGHT, bottom), FAINT, 1)?;
+        let under = ((LEFT + RIGHT) / 2, bottom + 38);
+        text(&self.area, self.panel.x.name, under, 14, INK, HPos::Center)?;
+        let above = (LEFT, top - 14);
+        text(&self.area, self.panel.y.name, above, 14, INK, HPos::Left)
+    }
+
+    fn line(&self, line: &Line) -> Drawn {
+        let colour = line.colour();
+        let at = |&(x, y): &(f64, Mean)| (self.x.at(x), self.y.at(y.mean));
+        let points: Vec<_> = line.points.iter().map(at).collect();
+        let Some(number) = line.number else {
+            let dashes = DashedPathElement::new(points.into_iter(), 6, 4, colour.stroke_width(2));
+            return Ok(self.area.draw(&dashes)?);
+        };
+        self.area
+            .draw(&PathElement::new(points, colour.stroke_width(2)))?;
+        let every = line.points.len().div_ceil(MARKS).max(1);
+        for (index, point) in line.points.iter().enumerate() {
+            self.error_bar(point, colour)?;
+            if index % every == 0 {
+                mark(&self.area, at(point), number, colour)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn error_bar(&self, &(x, y): &(f64, Mean), colour: RGBColor) -> Drawn {
+        let x = self.x.at(x);
+        let ends = [self.y.at(y.mean - y.error), self.y.at(y.mean + y.error)];
+        if ends[0] == ends[1] {
+            return Ok(());
+        }
+        line(&self.area, (x, ends[0]), (x, ends[1]), colour, 1)?;
+        for end in ends {
+            line(&self.area, (x - 4, end), (x + 4, end), colour, 1)?;
+        }
+        Ok(())
+    }
+
+    /// Each line's name to the right of its end, moved apart where they would touch.
+    fn names(&self) -> Drawn {
+        let mut ends: Vec<_> = self
+            .panel
+            .lines
+            .iter()
+            .filter_map(|line| {
+                let &(x, y) = line.points.last()?;
+                Some((line, (self.x.at(x), self.y.at(y.mean))))
+            })
+            .collect();
+        ends.sort_by_key(|(_, (_, y))| *y);
+        let wanted: Vec<_> = ends.iter().map(|(_, (_, y))| *y).collect();
+        let (bottom, top) = self.y.pixels();
+        for ((ended, end), y) in ends.into_iter().zip(apart(&wanted, (top, bottom))) {
+            let colour = ended.colour();
+            let name = (RIGHT + 32, y);
+            if end.0 >= RIGHT - LEADER {
+                line(&self.area, (end.0 + 8, end.1), (name.0 - 14, y), GRID, 1)?;
+            }
+            if let Some(number) = ended.number {
+                mark(&self.area, (name.0 - 8, y), number, colour)?;
+            }
+            text(&self.area, &ended.name, (name.0, y), 14, colour, HPos::Left)?;
+        }
+        Ok(())
+    }
+}
+
+/// Places near those wanted, which are sorted, each with room to the next.
+fn apart(wanted: &[i32], (first, last): (i32, i32)) -> Vec<i32> {
+    let mut places = wanted.to_vec();
+    let mut free = first;
+    for place in &mut places {
+        *place = (*place).max(free);
+        free = *place + NAME_ROOM;
+    }
+    let mut free = last;
+    for place in places.iter_mut().rev() {
+        *place = (*place).min(free);
+        free = *place - NAME_ROOM;
+    }
+    places
+}
+
+/// A shape of its own for each number, so that the colour is not needed.
+fn mark(area: &Area, (x, y): (i32, i32), number: usize, colour: RGBColor) -> Drawn {
+    let filled = colour.filled();
+    match number % 7 {
+        0 => area.draw(&Cross::new((x, y), 4, colour.stroke_width(2)))?,
+        1 => area.draw(&TriangleMarker::new((x, y), 5, filled))?,
+        2 => area.draw(&Circle::new((x, y), 4, filled))?,
+        3 => fill(area, (x - 4, y - 4), (x + 4, y + 4), colour)?,
+        4 => {
+            let diamond = [(x, y - 5), (x + 5, y), (x, y + 5), (x - 5, y)];
+            area.draw(&Polygon::new(diamond, filled))?;
+        }
+        5 => area.draw(&Circle::new((x, y), 4, colour.stroke_width(2)))?,
+        _ => {
+            line(area, (x - 5, y), (x + 5, y), colour, 2)?;
+            line(area, (x, y - 5), (x, y + 5), colour, 2)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::axis::Scale;
+
+    fn chart(points: &[f64]) -> Chart {
+        let mut measured = Line::measured("full", 2);
+        measured.points = points
+            .iter()
+            .enumerate()
+            .map(|(index, &mean)| {
+                let error = mean / 10.0;
+                (index as f64 * 10.0 + 10.0, Mean { mean, error })
+            })
+            .collect();
+        Chart {
+            title: "The finding".to_owned(),
+            subtitle: "One line\nand another".to_owned(),
+            panels: vec![Panel {
+                title: "A panel".to_owned(),
+                x: Axis::new("clients", Scale::Logarithmic),
+                y: Axis::new("calls", Scale::Linear),
+                lines: vec![
+                    measured,
+                    Line::bound("least", [(10.0, 1.0), (50.0, 5_000.0)]),
+                ],
+                band: Some((10.0, 20.0, "down")),
+            }],
+        }
+    }
+
+    #[test]
+    fn says_everything() {
+        let svg = draw(&chart(&[100.0, 2_000.0, 3_000.0])).unwrap();
+        for words in [
+            "The finding",
+            "One line",
+            "and another",
+            "A panel",
+            "clients",
+            "calls",
+            "full",
+            "least",
+            "down",
+            "2,000",
+        ] {
+            assert!(svg.contains(words), "{words} is missing");
+        }
+    }
+
+    #[test]
+    fn draws_whatever_was_measured() {
+        for points in [&[][..], &[0.0], &[5.0; 100], &[1e-9, 1e9]] {
+            draw(&chart(points)).unwrap();
+        }
+    }
+
+    #[test]
+    fn names_do_not_touch() {
+        assert_eq!(apart(&[10, 100], (0, 200)), [10, 100]);
+        assert_eq!(apart(&[10, 12, 14], (0, 200)), [10, 28, 46]);
+        assert_eq!(apart(&[190, 195, 200], (0, 200)), [164, 182, 200]);
+    }
+}

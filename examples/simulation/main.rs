@@ -1,0 +1,213 @@
+//! How the ways to wait compare, in virtual time and over many seeds.
+//!
+//! ```text
+//! cargo run --release -p examples --example simulation -- contention
+//! ```
+//!
+//! | scenario | what happens |
+//! |---|---|
+//! | `contention` | clients write one row with optimistic concurrency, as in the AWS Architecture Blog's "Exponential Backoff And Jitter" |
+//! | `iam` | the same at the scale of Google Cloud IAM, where clients give up after a deadline |
+//! | `batch` | many calls at once meet a limit of so many a second |
+//! | `outage` | a service is down for a while: who makes it worse, and does it come back? |
+//!
+//! Every strategy is a `Policy`, driven by the `Retry` that the library's own loops use, with the
+//! simulation's clock and random source. The simulation itself knows no formula: it knows clients,
+//! services and the time. All strategies stand in `strategies.rs`.
+
+mod axis;
+mod batch;
+mod chart;
+mod contention;
+mod iam;
+mod outage;
+mod published;
+mod quota;
+mod results;
+mod runs;
+mod service;
+mod stats;
+mod strategies;
+
+use std::error::Error as StdError;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::builder::RangedU64ValueParser;
+use clap::{Parser, Subcommand};
+use examples::terminal::say;
+
+use crate::results::Findings;
+
+type Error = Box<dyn StdError + Send + Sync>;
+
+/// Compares the ways to wait before a retry, in virtual time and over many seeds. Prints a table
+/// of means with their standard errors, draws charts, and writes all numbers as CSV.
+#[derive(Debug, Parser)]
+#[command(name = "simulation")]
+struct Options {
+    #[command(subcommand)]
+    scenario: Scenario,
+
+    /// The folder for charts and CSV
+    #[arg(
+        long,
+        global = true,
+        value_name = "FOLDER",
+        default_value = "out/simulation"
+    )]
+    out: PathBuf,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+enum Scenario {
+    /// Clients write one row with optimistic concurrency, as in the AWS Architecture Blog
+    Contention {
+        /// How many clients there are, one experiment for each number
+        #[arg(long, value_name = "N,..", value_delimiter = ',',
+              default_values_t = [10, 20, 50, 100, 200],
+              value_parser = clap::value_parser!(u32).range(1..=2_000))]
+        clients: Vec<u32>,
+        /// How often each experiment is run, each time with other random numbers
+        #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = seeds())]
+        seeds: u64,
+    },
+    /// The same at the scale of Google Cloud IAM, where clients give up after a deadline
+    Iam {
+        /// How many clients there are, one experiment for each number
+        #[arg(long, value_name = "N,..", value_delimiter = ',',
+              default_values_t = [10, 20, 50, 100],
+              value_parser = clap::value_parser!(u32).range(1..=2_000))]
+        clients: Vec<u32>,
+        /// How often each experiment is run, each time with other random numbers
+        #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = seeds())]
+        seeds: u64,
+    },
+    /// Many calls at once meet a limit of 50 a second
+    Batch {
+        /// How many calls are made at once
+        #[arg(long, value_name = "N", default_value_t = 500,
+              value_parser = clap::value_parser!(u32).range(1..=10_000))]
+        clients: u32,
+        /// How often each experiment is run, each time with other random numbers
+        #[arg(long, value_name = "N", default_value_t = 200, value_parser = seeds())]
+        seeds: u64,
+    },
+    /// A service is down for 30 s, while each of its clients has a budget for retries, or none
+    Outage {
+        /// How many processes share the load, each with a budget of its own
+        #[arg(long, value_name = "N", default_value_t = 20,
+              value_parser = clap::value_parser!(u32).range(1..=1_000))]
+        clients: u32,
+        /// How often each experiment is run, each time with other random numbers
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = seeds())]
+        seeds: u64,
+    },
+}
+
+/// A standard error needs two runs.
+fn seeds() -> RangedU64ValueParser {
+    RangedU64ValueParser::new().range(2..=1_000_000)
+}
+
+impl Scenario {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Contention { .. } => "contention",
+            Self::Iam { .. } => "iam",
+            Self::Batch { .. } => "batch",
+            Self::Outage { .. } => "outage",
+        }
+    }
+
+    fn findings(&self) -> Result<Findings, Error> {
+        match self {
+            Self::Contention { clients, seeds } => {
+                contention::findings(&ascending(clients), *seeds)
+            }
+            Self::Iam { clients, seeds } => iam::findings(&ascending(clients), *seeds),
+            Self::Batch { clients, seeds } => batch::findings(*clients, *seeds),
+            Self::Outage { clients, seeds } => outage::findings(*clients, *seeds),
+        }
+    }
+}
+
+/// Each number once.
+fn ascending(numbers: &[u32]) -> Vec<u32> {
+    let mut numbers = numbers.to_vec();
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+}
+
+fn main() -> ExitCode {
+    match run(&Options::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<(), Error> {
+    // Before the run, not after it.
+    fs::create_dir_all(&options.out)
+        .map_err(|error| format!("cannot make the folder {}: {error}", options.out.display()))?;
+    let findings = options.scenario.findings()?;
+    say(&format!(
+        "{}\n\n{}\n{}\n",
+        findings.title, findings.table, findings.remarks
+    ))?;
+
+    let mut written = Vec::new();
+    for (name, chart) in &findings.charts {
+        let svg = chart::draw(chart)?;
+        written.push(write(&options.out, &format!("{name}.svg"), &svg)?);
+    }
+    let csv = format!("{}.csv", options.scenario.name());
+    written.push(write(&options.out, &csv, &findings.csv)?);
+    let written: Vec<_> = written
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    say(&format!("Written: {}\n", written.join(", ")))?;
+    Ok(())
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> Result<PathBuf, Error> {
+    let path = folder.join(name);
+    fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn options_are_sound() {
+        Options::command().debug_assert();
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for wrong in [
+            &["contention", "--clients=0"][..],
+            &["contention", "--clients=10,x"],
+            &["contention", "--seeds=1"],
+            &["hope"],
+            &[],
+        ] {
+            let options = ["simulation"].iter().chain(wrong);
+            assert!(Options::try_parse_from(options).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_sorted_and_told_once() {
+        assert_eq!(ascending(&[50, 10, 50]), [10, 50]);
+    }
+}

@@ -1,0 +1,307 @@
+//! A service is down for half a minute: who makes it worse, and does it come back?
+//!
+//! 20 client processes, or as many as are asked for, share a load of 700 requests a second. Each
+//! request makes up to five attempts (base 100 ms, full jitter); each process has a budget of its
+//! own, as a `static` in a program is the process' own. The service is that of
+//! [`service`](crate::service). It answers for 10 s, then it is down for 30 s, refusing or hanging,
+//! then it is up for a minute. In other runs it is up, and answers a share of all attempts with an
+//! error for three minutes, the last of which is looked at, once the budgets have settled.
+//!
+//! It has recovered at the end of the last second in which more than 1 % of the requests that came
+//! were not answered at their first attempt.
+
+use crate::Error;
+use crate::axis::{Axis, Scale};
+use crate::chart::{Chart, Line, Panel};
+use crate::results::{Cell, Findings, Results};
+use crate::runs::Crew;
+use crate::service::{CAPACITY, Course, LOAD, Tally, Trouble, run};
+use crate::stats::Mean;
+use crate::strategies::{Contender, OUTAGE};
+
+/// A trouble, its name in the table, and from which second on it is looked at.
+struct Experiment {
+    name: &'static str,
+    course: Course,
+    looked_at_from: u64,
+}
+
+const EXPERIMENTS: [Experiment; 4] = [
+    outage("down, refusing", Trouble::Refusing),
+    outage("down, hanging", Trouble::Hanging),
+    errors("5 % errors", 0.05),
+    errors("20 % errors", 0.2),
+];
+
+const fn outage(name: &'static str, trouble: Trouble) -> Experiment {
+    let (from, until, end) = (10, 40, 100);
+    Experiment {
+        name,
+        course: Course {
+            trouble,
+            from,
+            until,
+            end,
+        },
+        looked_at_from: from,
+    }
+}
+
+const fn errors(name: &'static str, share: f64) -> Experiment {
+    let end = 180;
+    Experiment {
+        name,
+        course: Course {
+            trouble: Trouble::Errors(share),
+            from: 0,
+            until: end,
+            end,
+        },
+        looked_at_from: 120,
+    }
+}
+
+impl Experiment {
+    fn is_outage(&self) -> bool {
+        !matches!(self.course.trouble, Trouble::Errors(_))
+    }
+
+    /// One run for each seed.
+    fn run(&self, crew: &Crew, clients: u32, contender: &Contender) -> Vec<Vec<Tally>> {
+        let title = format!("{}, {}", self.name, contender.name);
+        crew.run(&title, |rng| {
+            let policies: Vec<_> = (0..clients).map(|_| contender.policy()).collect();
+            run(&self.course, &policies, rng)
+        })
+    }
+
+    /// The seconds of the trouble that are looked at.
+    fn trouble<'a>(&self, tallies: &'a [Tally]) -> &'a [Tally] {
+        &tallies[self.looked_at_from as usize..self.course.until as usize]
+    }
+
+    fn attempts_per_request(&self, tallies: &[Tally]) -> f64 {
+        let trouble = self.trouble(tallies);
+        total(trouble, |tally| tally.attempts) / total(trouble, |tally| tally.requests)
+    }
+
+    /// Of the requests that came during the trouble, in percent.
+    fn answered(&self, tallies: &[Tally]) -> f64 {
+        percent_answered(self.trouble(tallies))
+    }
+
+    /// From the beginning of the trouble to the end of the run.
+    fn lost(&self, tallies: &[Tally]) -> f64 {
+        let tallies = &tallies[self.looked_at_from as usize..];
+        total(tallies, |tally| tally.requests - tally.answered)
+    }
+
+    /// Seconds after the end of an outage; `None` if not within the run.
+    fn recovery(&self, tallies: &[Tally]) -> Option<f64> {
+        let after = &tallies[self.course.until as usize..];
+        let troubled = |tally: &Tally| 100 * tally.at_once < 99 * tally.requests;
+        let seconds = after.iter().rposition(troubled).map_or(0, |last| last + 1);
+        (seconds < after.len()).then_some(seconds as f64)
+    }
+
+    fn cell(&self, contender: &Contender, runs: &[Vec<Tally>]) -> Cell {
+        let mean = |of: &dyn Fn(&[Tally]) -> Option<f64>| {
+            Mean::of(runs.iter().filter_map(|tallies| of(tallies)))
+        };
+        let outage = self.is_outage();
+        let if_outage = |mean: Option<Mean>| mean.filter(|_| outage);
+        Cell {
+            labels: vec![self.name.to_owned(), contender.name.to_owned()],
+            means: vec![
+                mean(&|tallies| Some(self.attempts_per_request(tallies))),
+                mean(&|tallies| Some(self.answered(tallies))),
+                mean(&|tallies| Some(self.lost(tallies))),
+                if_outage(mean(&|tallies| self.recovery(tallies))),
+                if_outage(mean(&|tallies| {
+                    let never = self.recovery(tallies).is_none();
+                    Some(if never { 100.0 } else { 0.0 })
+                })),
+            ],
+        }
+    }
+}
+
+fn total(tallies: &[Tally], of: impl Fn(&Tally) -> u32) -> f64 {
+    tallies.iter().map(|tally| f64::from(of(tally))).sum()
+}
+
+fn percent_answered(tallies: &[Tally]) -> f64 {
+    100.0 * total(tallies, |tally| tally.answered) / total(tallies, |tally| tally.requests)
+}
+
+/// Every budget in every trouble.
+pub(crate) fn findings(clients: u32, seeds: u64) -> Result<Findings, Error> {
+    let crew = Crew::new(seeds, EXPERIMENTS.len() * OUTAGE.len());
+    let mut results = Results {
+        labels: &["trouble", "budget"],
+        measures: &[
+            "attempts per request",
+            "answered, %",
+            "requests lost",
+            "recovered after, s",
+            "never recovered, %",
+        ],
+        cells: Vec::new(),
+    };
+    let mut charts = Vec::new();
+    for experiment in &EXPERIMENTS {
+        let mut attempts = Vec::new();
+        let mut answered = Vec::new();
+        for (index, contender) in OUTAGE.iter().enumerate() {
+            let runs = experiment.run(&crew, clients, contender);
+            results.cells.push(experiment.cell(contender, &runs));
+            let line = |of: &dyn Fn(&[Tally]) -> f64| {
+                let mut line = Line::measured(contender.name, index);
+                line.points = over_time(&runs, of);
+                line
+            };
+            attempts.push(line(&|bin| {
+                total(bin, |tally| tally.attempts) / bin.len() as f64
+            }));
+            answered.push(line(&percent_answered));
+        }
+        if experiment.is_outage() {
+            let title = headline(&results, experiment.name);
+            charts.push(chart(experiment, title, attempts, answered, clients, seeds));
+        }
+    }
+    drop(crew);
+    Ok(Findings {
+        title: format!(
+            "A service of {CAPACITY}/s at a load of {LOAD}/s from {clients} processes, {seeds} \
+             seeds."
+        ),
+        table: results.table(),
+        remarks: "attempts, answered: during the trouble. recovered: of the runs that did within \
+                  a minute.\n"
+            .to_owned(),
+        csv: results.csv(),
+        charts,
+    })
+}
+
+/// The seconds of a point on a chart.
+const BIN: usize = 2;
+
+fn over_time(runs: &[Vec<Tally>], of: &dyn Fn(&[Tally]) -> f64) -> Vec<(f64, Mean)> {
+    let seconds = runs.first().map_or(0, Vec::len);
+    (0..seconds / BIN)
+        .filter_map(|bin| {
+            let from = bin * BIN;
+            let mean = Mean::of(runs.iter().map(|tallies| of(&tallies[from..from + BIN])))?;
+            Some((from as f64 + BIN as f64 / 2.0, mean))
+        })
+        .collect()
+}
+
+/// What becomes of those who pay nothing for a retry.
+fn headline(results: &Results, trouble: &str) -> String {
+    let of = |measure| results.mean(&[trouble, "no budget"], measure);
+    match (of("attempts per request"), of("never recovered, %")) {
+        (Some(_), Some(never)) if never > 50.0 => {
+            "Without a budget the retries keep the service down after it is up again".to_owned()
+        }
+        (Some(attempts), _) => format!(
+            "Without a budget each request is tried {attempts:.1} times in an outage, with any \
+             budget hardly more than once"
+        ),
+        _ => trouble.to_owned(),
+    }
+}
+
+fn chart(
+    experiment: &Experiment,
+    title: String,
+    mut attempts: Vec<Line>,
+    answered: Vec<Line>,
+    clients: u32,
+    seeds: u64,
+) -> (&'static str, Chart) {
+    let Course {
+        trouble,
+        from,
+        until,
+        end,
+    } = experiment.course;
+    let half = BIN as f64 / 2.0;
+    attempts.push(Line::bound(
+        "what the service can do",
+        [half, end as f64 - half].map(|time| (time, CAPACITY as f64)),
+    ));
+    let (name, down) = match trouble {
+        Trouble::Refusing => ("outage-refusing", "refuses connections"),
+        _ => ("outage-hanging", "does not answer"),
+    };
+    let panel = |y, scale, lines| Panel {
+        title: String::new(),
+        x: Axis::new("time, s", Scale::Linear),
+        y: Axis::new(y, scale),
+        lines,
+        band: Some((from as f64, until as f64, "down")),
+    };
+    let chart = Chart {
+        title,
+        subtitle: format!(
+            "For 30 s a service of {CAPACITY}/s {down}; {clients} processes call it {LOAD} times a \
+             second, with up to five attempts.\nMeans of {seeds} seeds in steps of {BIN} s; bars \
+             show ± 1 standard error."
+        ),
+        panels: vec![
+            panel("attempts a second", Scale::Logarithmic, attempts),
+            panel(
+                "of the requests that come, % answered",
+                Scale::Linear,
+                answered,
+            ),
+        ],
+    };
+    (name, chart)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Attempts per request, percent answered, and seconds to recovery, of one run.
+    fn one(trouble: Trouble, name: &str) -> (f64, f64, Option<f64>) {
+        let contender = OUTAGE.iter().find(|one| one.name == name).unwrap();
+        let mut experiment = outage("", trouble);
+        experiment.course.end = 60;
+        let runs = experiment.run(&Crew::silent(1), 20, contender);
+        (
+            experiment.attempts_per_request(&runs[0]),
+            experiment.answered(&runs[0]),
+            experiment.recovery(&runs[0]),
+        )
+    }
+
+    #[test]
+    fn without_a_budget_a_naive_service_does_not_come_back() {
+        let (refused, _, recovery) = one(Trouble::Refusing, "no budget");
+        assert!((refused - 4.95).abs() < 0.05, "{refused}");
+        assert_eq!(recovery, None);
+        let (hanging, _, recovery) = one(Trouble::Hanging, "no budget");
+        assert!((hanging - 4.62).abs() < 0.05, "{hanging}");
+        assert_eq!(recovery, None);
+    }
+
+    #[test]
+    fn with_a_budget_it_does() {
+        for (name, most) in [("gRPC (10, 0.1)", 1.01), ("AWS, retry costs 5", 1.1)] {
+            let (attempts, _, recovery) = one(Trouble::Refusing, name);
+            assert!(attempts < most, "{name}: {attempts}");
+            assert!(recovery.is_some_and(|seconds| seconds <= 2.0), "{name}");
+        }
+    }
+
+    #[test]
+    fn without_retries_there_is_an_attempt_for_each_request() {
+        let (attempts, answered, recovery) = one(Trouble::Hanging, "no retry");
+        assert_eq!((attempts, answered, recovery), (1.0, 0.0, Some(0.0)));
+    }
+}

@@ -1,0 +1,211 @@
+//! A service that can be down, and the clients that call it.
+//!
+//! Requests come by chance (a Poisson process), each from one of the client processes. The service
+//! answers 1,000 a second, in the order in which they came, and does not know that a client has
+//! stopped waiting: an attempt is cut after a second, and what stands longer in the queue is
+//! answered for nothing. That is a naive service, and it is common.
+//!
+//! The way to and from the service takes no time; a refusal takes a millisecond.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::Duration;
+
+use backoff_cloud::{Decision, Fault, Policy, Retry, TimedOut, Transport};
+use rand::rngs::SmallRng;
+use rand::{Rng as _, RngExt as _};
+use rand_distr::Exp1;
+
+pub(crate) const SECOND: u64 = 1_000_000_000;
+/// Requests a second that come, and that the service can answer.
+pub(crate) const LOAD: u64 = 700;
+pub(crate) const CAPACITY: u64 = 1_000;
+/// After this time an attempt is cut.
+const TIMEOUT: u64 = SECOND;
+const REFUSAL: u64 = SECOND / 1_000;
+
+/// What ails the service.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Trouble {
+    /// No connection is accepted.
+    Refusing,
+    /// Connections are accepted, and no request is answered.
+    Hanging,
+    /// This share of the attempts is answered with 503.
+    Errors(f64),
+}
+
+/// When the trouble begins and ends, and when the last request comes, in seconds.
+#[derive(Clone, Copy)]
+pub(crate) struct Course {
+    pub(crate) trouble: Trouble,
+    pub(crate) from: u64,
+    pub(crate) until: u64,
+    pub(crate) end: u64,
+}
+
+impl Course {
+    fn now_ails(&self, now: u64) -> Option<Trouble> {
+        let ails = (self.from * SECOND..self.until * SECOND).contains(&now);
+        ails.then_some(self.trouble)
+    }
+}
+
+/// Why an attempt failed.
+enum Failure {
+    Refused,
+    TimedOut(TimedOut),
+    Unavailable,
+}
+
+impl Fault for Failure {
+    fn status(&self) -> Option<u16> {
+        matches!(self, Self::Unavailable).then_some(503)
+    }
+    fn transport(&self) -> Option<Transport> {
+        match self {
+            Self::Refused => Some(Transport::NotSent),
+            Self::TimedOut(cut) => cut.transport(),
+            Self::Unavailable => None,
+        }
+    }
+}
+
+/// What happened to the requests that came in one second, and the attempts that were made in it.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Tally {
+    pub(crate) requests: u32,
+    /// Answered at their first attempt.
+    pub(crate) at_once: u32,
+    /// Answered at all.
+    pub(crate) answered: u32,
+    pub(crate) attempts: u32,
+}
+
+struct Service<'a> {
+    course: &'a Course,
+    /// When the last of the queue will be answered.
+    free: u64,
+}
+
+impl Service<'_> {
+    /// When the client knows, and what.
+    fn call(&mut self, now: u64, rng: &mut SmallRng) -> (u64, Result<(), Failure>) {
+        let cut = Failure::TimedOut(TimedOut::new(Duration::from_nanos(TIMEOUT)));
+        let errors = match self.course.now_ails(now) {
+            Some(Trouble::Refusing) => return (now + REFUSAL, Err(Failure::Refused)),
+            Some(Trouble::Hanging) => return (now + TIMEOUT, Err(cut)),
+            Some(Trouble::Errors(share)) => share,
+            None => 0.0,
+        };
+        self.free = self.free.max(now) + SECOND / CAPACITY;
+        if self.free > now + TIMEOUT {
+            (now + TIMEOUT, Err(cut))
+        } else if rng.random_bool(errors) {
+            (self.free, Err(Failure::Unavailable))
+        } else {
+            (self.free, Ok(()))
+        }
+    }
+}
+
+struct Request {
+    came: u64,
+    client: usize,
+    retry: Retry,
+}
+
+enum Event {
+    Comes,
+    Attempt,
+    Reply(Result<(), Failure>),
+}
+
+/// Runs until every request has its answer or is given up; gives a tally for each second.
+pub(crate) fn run(course: &Course, policies: &[Policy], rng: &mut SmallRng) -> Vec<Tally> {
+    let mut service = Service { course, free: 0 };
+    let mut tallies = vec![Tally::default(); course.end as usize];
+    let mut requests: Vec<Request> = Vec::new();
+    let mut events = Events::default();
+    events.add(pause(rng), 0, Event::Comes);
+    while let Some((now, number, event)) = events.next() {
+        match event {
+            Event::Comes if now >= course.end * SECOND => {}
+            Event::Comes => {
+                let client = rng.random_range(0..policies.len());
+                let retry = Retry::start(&policies[client], || Duration::from_nanos(now));
+                tallies[second(now)].requests += 1;
+                events.add(now, requests.len(), Event::Attempt);
+                requests.push(Request {
+                    came: now,
+                    client,
+                    retry,
+                });
+                events.add(now + pause(rng), 0, Event::Comes);
+            }
+            Event::Attempt => {
+                // What is still retried after the last second is not counted.
+                if let Some(tally) = tallies.get_mut(second(now)) {
+                    tally.attempts += 1;
+                }
+                let (replied, reply) = service.call(now, rng);
+                events.add(replied, number, Event::Reply(reply));
+            }
+            Event::Reply(reply) => {
+                let request = &mut requests[number];
+                let policy = &policies[request.client];
+                match reply {
+                    Ok(()) => {
+                        request.retry.succeeded(policy);
+                        let tally = &mut tallies[second(request.came)];
+                        tally.answered += 1;
+                        tally.at_once += u32::from(request.retry.failures() == 0);
+                    }
+                    Err(failure) => {
+                        let verdict = policy.judge(&failure);
+                        let clock = || Duration::from_nanos(now);
+                        let decision = request
+                            .retry
+                            .failed(policy, verdict, clock, || rng.next_u64());
+                        if let Decision::Wait(wait) = decision {
+                            let then = now + wait.delay.as_nanos() as u64;
+                            events.add(then, number, Event::Attempt);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    tallies
+}
+
+/// Until the next request.
+fn pause(rng: &mut SmallRng) -> u64 {
+    let share: f64 = rng.sample(Exp1);
+    (share * (SECOND / LOAD) as f64) as u64
+}
+
+fn second(nanos: u64) -> usize {
+    (nanos / SECOND) as usize
+}
+
+/// What is to come, by time, and at the same time in the order in which it was planned.
+#[derive(Default)]
+struct Events {
+    order: BinaryHeap<Reverse<(u64, usize)>>,
+    /// The request's number, and what happens to it.
+    planned: Vec<Option<(usize, Event)>>,
+}
+
+impl Events {
+    fn add(&mut self, time: u64, request: usize, event: Event) {
+        self.order.push(Reverse((time, self.planned.len())));
+        self.planned.push(Some((request, event)));
+    }
+
+    fn next(&mut self) -> Option<(u64, usize, Event)> {
+        let Reverse((time, index)) = self.order.pop()?;
+        let (request, event) = self.planned[index].take()?;
+        Some((time, request, event))
+    }
+}

@@ -1,0 +1,131 @@
+//! Every strategy that is compared, as the `Policy` that a program would write. A new one is a
+//! line here.
+
+use std::time::Duration;
+
+use backoff_cloud::{Budget, Codes, Jitter, Policy, codes, iam};
+
+/// A way to wait, and its name in tables and charts.
+#[derive(Clone, Copy)]
+pub(crate) struct Strategy {
+    pub(crate) name: &'static str,
+    pub(crate) policy: Policy,
+}
+
+const fn strategy(name: &'static str, policy: Policy) -> Strategy {
+    Strategy { name, policy }
+}
+
+/// Base 5 ms and cap 2 s, and nobody gives up. The first wait is 5 ms · 2¹: the exponent of AWS'
+/// simulation counts from 1.
+const ROW: Policy = Policy::exponential()
+    .base(Duration::from_millis(10))
+    .max_backoff(Duration::from_secs(2))
+    .max_attempts(u32::MAX)
+    .on(codes![Codes::ABORTED]);
+
+/// Those of the AWS Architecture Blog's "Exponential Backoff And Jitter", under its names.
+pub(crate) const CONTENTION: &[Strategy] = &[
+    strategy("none", ROW.base(Duration::ZERO).jitter(Jitter::None)),
+    strategy("exponential", ROW.jitter(Jitter::None)),
+    strategy("full", ROW.jitter(Jitter::Full)),
+    strategy("equal", ROW.jitter(Jitter::Equal)),
+    strategy(
+        "decorrelated",
+        ROW.base(Duration::from_millis(5))
+            .jitter(Jitter::Decorrelated),
+    ),
+];
+
+/// Base 1 s, cap 64 s, deadline 300 s.
+const ALLOW_POLICY: Policy = iam::READ_MODIFY_WRITE;
+
+/// What a client of IAM may do about a conflict.
+pub(crate) const IAM: &[Strategy] = &[
+    strategy(
+        "none",
+        ALLOW_POLICY.base(Duration::ZERO).jitter(Jitter::None),
+    ),
+    strategy("exponential", ALLOW_POLICY.jitter(Jitter::None)),
+    strategy("full", ALLOW_POLICY.jitter(Jitter::Full)),
+    strategy("equal", ALLOW_POLICY.jitter(Jitter::Equal)),
+    strategy("decorrelated", ALLOW_POLICY.jitter(Jitter::Decorrelated)),
+    strategy(
+        "Google's formula",
+        ALLOW_POLICY.jitter(iam::DOCUMENTED_JITTER),
+    ),
+    strategy(
+        "Google's, drawn within cap",
+        ALLOW_POLICY.jitter(Jitter::AdditiveWithin(Duration::from_secs(1))),
+    ),
+];
+
+/// Base 1 s, cap 64 s, and nobody gives up.
+const THROTTLED: Policy = Policy::exponential().max_attempts(u32::MAX).on(codes![429]);
+
+/// What the callers of a batch may do once they are throttled.
+pub(crate) const BATCH: &[Strategy] = &[
+    strategy("fixed 1 s", fixed(Duration::from_secs(1))),
+    strategy("fixed 5 s", fixed(Duration::from_secs(5))),
+    strategy("exponential", THROTTLED.jitter(Jitter::None)),
+    strategy("exponential + jitter", THROTTLED.jitter(Jitter::Full)),
+];
+
+const fn fixed(wait: Duration) -> Policy {
+    Policy::constant(wait)
+        .jitter(Jitter::None)
+        .max_attempts(u32::MAX)
+        .on(codes![429])
+}
+
+/// Up to five attempts, first wait up to 100 ms: what a request does when the service is down.
+const REQUEST: Policy = Policy::exponential()
+    .base(Duration::from_millis(100))
+    .max_attempts(5);
+
+/// What each process that calls a service does about an outage.
+#[derive(Clone, Copy)]
+pub(crate) struct Contender {
+    pub(crate) name: &'static str,
+    retries: bool,
+    budget: Option<fn() -> Budget>,
+}
+
+impl Contender {
+    const fn paying(name: &'static str, budget: fn() -> Budget) -> Self {
+        Self {
+            name,
+            retries: true,
+            budget: Some(budget),
+        }
+    }
+
+    /// The policy of one process. Its budget is its own and full.
+    ///
+    /// A policy holds its budget for ever, as a program's `static`; so the few bytes of each are
+    /// never given back.
+    pub(crate) fn policy(&self) -> Policy {
+        match self.budget {
+            _ if !self.retries => REQUEST.max_attempts(1),
+            None => REQUEST,
+            Some(budget) => REQUEST.budget(Box::leak(Box::new(budget()))),
+        }
+    }
+}
+
+pub(crate) const OUTAGE: &[Contender] = &[
+    Contender {
+        name: "no budget",
+        retries: true,
+        budget: None,
+    },
+    Contender::paying("20 % of successes", || Budget::ratio(0.2, 100)),
+    Contender::paying("AWS, retry costs 5", || Budget::costs(500, 5, 5)),
+    Contender::paying("AWS, retry costs 14", Budget::aws),
+    Contender::paying("gRPC (10, 0.1)", || Budget::grpc(10, 0.1)),
+    Contender {
+        name: "no retry",
+        retries: false,
+        budget: None,
+    },
+];
