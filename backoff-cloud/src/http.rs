@@ -71,6 +71,19 @@ pub async fn success(response: Response) -> Result<Vec<u8>, ApiError> {
 ///
 /// As a [`Fault`] it tells the HTTP status, the code of a Google error body, and the longest of the
 /// hints `Retry-After`, `retry-after-ms`, `x-ms-retry-after-ms` and `google.rpc.RetryInfo`.
+///
+/// ```
+/// use backoff_cloud::{Fault, GrpcCode, http::ApiError};
+/// use std::time::{Duration, SystemTime};
+///
+/// let mut headers = reqwest::header::HeaderMap::new();
+/// headers.insert("retry-after", "3".parse().unwrap());
+/// let body = br#"{"error": {"code": 409, "status": "ABORTED", "message": "try again"}}"#;
+/// let error = ApiError::new(409, &headers, body, SystemTime::now());
+/// assert_eq!((error.status(), error.grpc_code()), (Some(409), Some(GrpcCode::Aborted)));
+/// assert_eq!(error.retry_after(), Some(Duration::from_secs(3)));
+/// assert_eq!(error.to_string(), "HTTP 409 ABORTED: try again");
+/// ```
 #[derive(Debug)]
 pub struct ApiError(Box<Kind>);
 

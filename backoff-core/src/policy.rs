@@ -257,6 +257,13 @@ impl Policy {
     }
 
     /// HTTP statuses and gRPC codes that are retried too.
+    ///
+    /// ```
+    /// use backoff_core::{Codes, Policy, codes};
+    ///
+    /// const POLICY: Policy = Policy::exponential().on(codes![503]).also_on(codes![Codes::ABORTED]);
+    /// assert_eq!(POLICY, Policy::exponential().on(codes![503, Codes::ABORTED]));
+    /// ```
     pub const fn also_on(mut self, codes: Codes) -> Self {
         self.codes = self.codes.union(codes);
         self
@@ -274,6 +281,19 @@ impl Policy {
     /// Whether the operation may be applied twice without harm, or carries a precondition.
     ///
     /// If not, a failure of the transport is retried only when the request surely did not arrive.
+    ///
+    /// ```
+    /// use backoff_core::{Fault, Policy, Transport, Verdict};
+    ///
+    /// struct Reset;
+    /// impl Fault for Reset {
+    ///     fn transport(&self) -> Option<Transport> { Some(Transport::MaybeSent) }
+    /// }
+    ///
+    /// const PAYMENT: Policy = Policy::exponential().idempotent(false);
+    /// assert_eq!(PAYMENT.judge(&Reset), Verdict::Permanent);
+    /// assert_ne!(Policy::exponential().judge(&Reset), Verdict::Permanent);
+    /// ```
     pub const fn idempotent(mut self, idempotent: bool) -> Self {
         self.idempotent = idempotent;
         self
@@ -313,6 +333,18 @@ impl Policy {
     /// The same policy with all its times multiplied: `scaled(0.01)` makes a test a hundred times
     /// as fast, `scaled(2.0)` a client twice as patient. Limits that were not set stay so, and so do
     /// the waits of a function of your own and the whole seconds of Celery's jitter.
+    ///
+    /// ```
+    /// use backoff_core::Policy;
+    /// use std::time::Duration;
+    ///
+    /// const FAST: Policy = Policy::exponential().deadline(Duration::from_secs(300)).scaled(0.01);
+    /// let by_hand = Policy::exponential()
+    ///     .base(Duration::from_millis(10))
+    ///     .max_backoff(Duration::from_millis(640))
+    ///     .deadline(Duration::from_secs(3));
+    /// assert_eq!(FAST, by_hand);
+    /// ```
     ///
     /// # Panics
     /// When `by` is not a finite number above 0. In a constant that is a compile error.

@@ -94,6 +94,19 @@ impl fmt::Display for Report {
 ///
 /// It is itself a [`Fault`], and a permanent one: a retry around a retry does not multiply the
 /// attempts. Its source is the operation's error.
+///
+/// ```
+/// use backoff_core::{Policy, StopReason, TimedOut};
+/// use std::time::Duration;
+///
+/// # #[cfg(feature = "std")] {
+/// let cut = || Err::<(), _>(TimedOut::new(Duration::from_secs(1)));
+/// let gave_up = Policy::exponential().max_attempts(1).blocking(cut).reported().unwrap_err();
+/// assert_eq!((gave_up.reason, gave_up.report.attempts), (StopReason::Attempts, 1));
+/// assert!(gave_up.to_string().starts_with("gave up after 1 attempt in "));
+/// assert_eq!(gave_up.into_error(), TimedOut::new(Duration::from_secs(1)));
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RetryError<E> {

@@ -291,8 +291,28 @@ fn without_key(input: ParseStream<'_>) -> syn::Error {
     syn::Error::new_spanned(tokens, message)
 }
 
+/// What a policy can be told, but not the attribute.
+const SETTERS: [&str; 9] = [
+    "also_on",
+    "budget",
+    "idempotent",
+    "max_retry_after",
+    "retry_after_slack",
+    "retry_conflicts",
+    "scaled",
+    "throttled_base",
+    "without_budget",
+];
+
 fn unknown(key: &Ident) -> syn::Error {
     let word = key.to_string();
+    if SETTERS.contains(&word.as_str()) {
+        let message = format!(
+            "`{word}` is a rule of a policy and no key: write `policy = POLICY.{word}(..)` with \
+             the policy that you use"
+        );
+        return syn::Error::new(key.span(), message);
+    }
     let meant = ELSEWHERE
         .into_iter()
         .find_map(|(other, ours)| (other == word).then_some(ours))
