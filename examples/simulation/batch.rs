@@ -6,9 +6,9 @@ use std::time::Duration;
 use crate::Error;
 use crate::axis::{Axis, Scale};
 use crate::chart::{Chart, Line, Panel};
-use crate::contention::Hop;
 use crate::quota::{Hint, LIMIT, Outcome, SECOND, herd, run};
 use crate::results::{Cell, Findings, Results};
+use crate::row::Hop;
 use crate::runs::Crew;
 use crate::stats::{Mean, percentile};
 use crate::strategies::{BATCH, Strategy};
@@ -59,7 +59,9 @@ pub(crate) fn findings(callers: u32, seeds: u64) -> Result<Findings, Error> {
         format!("{callers} calls at once against a limit of {LIMIT} a second, {seeds} seeds.");
     let chart = |title, panels| Chart {
         title,
-        subtitle: format!("{circumstances} Bars show ± 1 standard error."),
+        subtitle: format!(
+            "{circumstances} Bars show ± 1 standard error where it is larger than the line."
+        ),
         panels,
     };
     Ok(Findings {
@@ -68,7 +70,9 @@ pub(crate) fn findings(callers: u32, seeds: u64) -> Result<Findings, Error> {
             ("batch-calls", chart(headline(&results, HERD), arriving)),
         ],
         table: results.table(),
-        remarks: "herd: the most calls in a tenth of a second, after the first.\n".to_owned(),
+        remarks: "herd: the most calls in a tenth of a second, after the first.\n\
+                  in turn: each is sent to a second in which there is room for it.\n"
+            .to_owned(),
         csv: results.csv(),
         title: circumstances,
     })

@@ -17,7 +17,7 @@ pub(crate) struct Chart {
     pub(crate) title: String,
     /// Under which circumstances; as many lines as it has.
     pub(crate) subtitle: String,
-    /// One beneath the other.
+    /// One beneath the other, all with the same x axis.
     pub(crate) panels: Vec<Panel>,
 }
 
@@ -30,6 +30,15 @@ pub(crate) struct Panel {
     pub(crate) lines: Vec<Line>,
     /// A part of the x axis that stands out, and its name.
     pub(crate) band: Option<(f64, f64, &'static str)>,
+}
+
+impl Panel {
+    /// All values along the x axis.
+    fn across(&self) -> impl Iterator<Item = f64> {
+        self.lines
+            .iter()
+            .flat_map(|line| line.points.iter().map(|point| point.0))
+    }
 }
 
 /// What was measured along the x axis, or a bound that was computed.
@@ -103,10 +112,11 @@ pub(crate) fn draw(chart: &Chart) -> Result<String, Error> {
             let y = 58 + SUBTITLE * row as i32;
             text(&page, subtitle, (24, y), 14, FAINT, HPos::Left)?;
         }
+        let across: Vec<_> = chart.panels.iter().flat_map(Panel::across).collect();
         for (index, shown) in chart.panels.iter().enumerate() {
             let top = head + panel * index as i32;
             let area = page.clone().shrink((0, top), (WIDTH as u32, panel as u32));
-            Frame::new(area, shown, panel).draw()?;
+            Frame::new(area, shown, &across, panel).draw()?;
         }
         page.present()?;
     }
@@ -122,14 +132,15 @@ struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    fn new(area: Area<'a>, panel: &'a Panel, height: i32) -> Self {
+    /// `across` are the values along the x axis in all panels, which have that axis in common.
+    fn new(area: Area<'a>, panel: &'a Panel, across: &[f64], height: i32) -> Self {
         let titled = !panel.title.is_empty();
         let head = AXIS_NAME + if titled { PANEL_TITLE } else { 0 };
-        let points = || panel.lines.iter().flat_map(|line| &line.points);
-        let x = Range::new(panel.x, points().map(|point| point.0), (LEFT, RIGHT));
+        let points = panel.lines.iter().flat_map(|line| &line.points);
+        let x = Range::new(panel.x, across.iter().copied(), (LEFT, RIGHT));
         let y = Range::new(
             panel.y,
-            points().flat_map(|(_, y)| [y.mean - y.error, y.mean + y.error]),
+            points.flat_map(|(_, y)| [y.mean - y.error, y.mean + y.error]),
             (height - AXIS, head),
         );
         Self { area, panel, x, y }
@@ -189,11 +200,17 @@ impl<'a> Frame<'a> {
         let at = |&(x, y): &(f64, Mean)| (self.x.at(x), self.y.at(y.mean));
         let points: Vec<_> = line.points.iter().map(at).collect();
         let Some(number) = line.number else {
-            let dashes = DashedPathElement::new(points.into_iter(), 6, 4, colour.stroke_width(2));
+            let dashes = DashedPathElement::new(points, 6, 4, colour.stroke_width(2));
             return Ok(self.area.draw(&dashes)?);
         };
+        // Where many points lie on each other, the lines below are still to be seen.
+        let width = if points.len() > MARKS {
+            6 - 2 * number.min(2)
+        } else {
+            2
+        };
         self.area
-            .draw(&PathElement::new(points, colour.stroke_width(2)))?;
+            .draw(&PathElement::new(points, colour.stroke_width(width as u32)))?;
         let every = line.points.len().div_ceil(MARKS).max(1);
         for (index, point) in line.points.iter().enumerate() {
             self.error_bar(point, colour)?;

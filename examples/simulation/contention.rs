@@ -1,32 +1,18 @@
-//! Clients that write the same row, with optimistic concurrency: the model of the AWS Architecture
-//! Blog's "Exponential Backoff And Jitter".
-//!
-//! Every client reads the row, then writes it with the version it has read. The service answers
-//! the moment a call arrives; a write with a version that is no longer the row's fails. On the
-//! failure's reply the client asks its [`Retry`] what to do, waits, and starts again with a read.
-//! All clients send their first read at time zero. A hop, from a client to the service or back,
-//! takes |Normal(mean, deviation)|.
-//!
-//! Two things are measured: how many writes were sent in all, and the completion, which is the
-//! moment at which the last client has the reply to its last write, so the hop back counts.
+//! The five strategies of the AWS Architecture Blog's "Exponential Backoff And Jitter", and one of
+//! ours, on one [`row`](crate::row): hops of |N(10, 2)| ms, and nobody gives up. The means are held
+//! against [`published`] ones.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::time::Duration;
-
-use backoff_cloud::{Decision, Fault, GrpcCode, Policy, Retry};
-use rand::rngs::SmallRng;
-use rand::{Rng as _, RngExt as _};
-use rand_distr::{Normal, NormalError};
 
 use crate::Error;
 use crate::axis::{Axis, Scale};
 use crate::chart::{Chart, Line, Panel};
 use crate::published;
 use crate::results::{Cell, Findings, Results};
+use crate::row::{Hop, run};
 use crate::runs::Crew;
 use crate::stats::Mean;
-use crate::strategies::CONTENTION;
+use crate::strategies::{CONTENTION, Strategy};
 
 /// A mean hop of the published simulation, and its standard deviation.
 const HOP: Duration = Duration::from_millis(10);
@@ -34,95 +20,6 @@ const HOP_DEVIATION: Duration = Duration::from_millis(2);
 
 const CALLS: &str = "calls";
 const COMPLETION: &str = "completion, ms";
-
-/// How long a call, or its reply, is on the way.
-#[derive(Clone, Copy)]
-pub(crate) struct Hop(Normal<f64>);
-
-impl Hop {
-    pub(crate) fn new(mean: Duration, deviation: Duration) -> Result<Self, NormalError> {
-        let nanos = |time: Duration| time.as_nanos() as f64;
-        Normal::new(nanos(mean), nanos(deviation)).map(Self)
-    }
-
-    /// In nanoseconds.
-    pub(crate) fn draw(&self, rng: &mut SmallRng) -> u64 {
-        rng.sample(self.0).abs() as u64
-    }
-}
-
-/// The reply to a stale write, as Google's APIs word it.
-struct Stale;
-
-impl Fault for Stale {
-    fn status(&self) -> Option<u16> {
-        Some(409)
-    }
-    fn grpc_code(&self) -> Option<GrpcCode> {
-        Some(GrpcCode::Aborted)
-    }
-}
-
-/// What happened. Times are in nanoseconds.
-pub(crate) struct Outcome {
-    pub(crate) writes: u64,
-    /// When each client that succeeded was told so.
-    pub(crate) succeeded: Vec<u64>,
-    pub(crate) gave_up: u32,
-    /// When the last client had its last reply.
-    pub(crate) completion: u64,
-}
-
-/// A call on its way to the service.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Call {
-    Read,
-    Write { version: u32 },
-}
-
-/// One run to the end.
-pub(crate) fn run(clients: u32, hop: Hop, policy: &Policy, rng: &mut SmallRng) -> Outcome {
-    let mut retries: Vec<_> = (0..clients)
-        .map(|_| Retry::start(policy, || Duration::ZERO))
-        .collect();
-    // By time of arrival. All other times follow from these: nothing else is shared.
-    let mut calls: BinaryHeap<_> = (0..clients)
-        .map(|client| Reverse((hop.draw(rng), client, Call::Read)))
-        .collect();
-    let mut current = 0;
-    let mut outcome = Outcome {
-        writes: 0,
-        succeeded: Vec::new(),
-        gave_up: 0,
-        completion: 0,
-    };
-    while let Some(Reverse((arrived, client, call))) = calls.pop() {
-        let replied = arrived + hop.draw(rng);
-        let (sent, call) = match call {
-            Call::Read => (replied, Call::Write { version: current }),
-            Call::Write { version } => {
-                outcome.writes += 1;
-                outcome.completion = outcome.completion.max(replied);
-                if version == current {
-                    current += 1;
-                    outcome.succeeded.push(replied);
-                    continue;
-                }
-                let now = || Duration::from_nanos(replied);
-                let random = || rng.next_u64();
-                match retries[client as usize].failed(policy, policy.judge(&Stale), now, random) {
-                    Decision::Wait(wait) => (replied + wait.delay.as_nanos() as u64, Call::Read),
-                    Decision::Stop(_) => {
-                        outcome.gave_up += 1;
-                        continue;
-                    }
-                }
-            }
-        };
-        calls.push(Reverse((sent + hop.draw(rng), client, call)));
-    }
-    outcome
-}
 
 /// Seconds until all are done if each reads the row the moment it was written, one after the other,
 /// and every hop takes the mean: there is one hop before all that and one after. Not quite the
@@ -132,16 +29,10 @@ pub(crate) fn in_turn(clients: u32, hop: Duration) -> f64 {
 }
 
 /// Writes and milliseconds to completion.
-fn measure(
-    crew: &Crew,
-    clients: u32,
-    name: &str,
-    policy: &Policy,
-    hop: Hop,
-) -> Option<(Mean, Mean)> {
-    let experiment = format!("{clients} clients, {name}");
+fn measure(crew: &Crew, clients: u32, strategy: &Strategy, hop: Hop) -> Option<(Mean, Mean)> {
+    let experiment = format!("{clients} clients, {}", strategy.name);
     let runs = crew.run(&experiment, |rng| {
-        let outcome = run(clients, hop, policy, rng);
+        let outcome = run(clients, hop, strategy, rng);
         (outcome.writes as f64, outcome.completion as f64 / 1e6)
     });
     let writes = Mean::of(runs.iter().map(|run| run.0))?;
@@ -166,7 +57,7 @@ pub(crate) fn findings(clients: &[u32], seeds: u64) -> Result<Findings, Error> {
     );
     for &number in clients {
         for (index, strategy) in CONTENTION.iter().enumerate() {
-            let (writes, completion) = measure(&crew, number, strategy.name, &strategy.policy, hop)
+            let (writes, completion) = measure(&crew, number, strategy, hop)
                 .ok_or("there is nothing to take a mean of without seeds")?;
             distances.push(published::find(number, strategy.name).map(|published| {
                 [
@@ -297,7 +188,6 @@ fn remarks(distances: &[Option<[f64; 2]>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::SeedableRng as _;
 
     fn hop() -> Hop {
         Hop::new(HOP, HOP_DEVIATION).unwrap()
@@ -312,8 +202,7 @@ mod tests {
                 let Some(published) = published::find(clients, strategy.name) else {
                     continue;
                 };
-                let (writes, completion) =
-                    measure(&crew, clients, strategy.name, &strategy.policy, hop()).unwrap();
+                let (writes, completion) = measure(&crew, clients, strategy, hop()).unwrap();
                 for (measured, published) in [
                     (writes, published.calls),
                     (completion, published.completion),
@@ -330,6 +219,28 @@ mod tests {
     }
 
     #[test]
+    fn who_counts_versions_needs_fewer_calls_and_less_time() {
+        for clients in [10, 50] {
+            let of = |name| {
+                let strategy = CONTENTION.iter().find(|one| one.name == name).unwrap();
+                measure(&Crew::silent(100), clients, strategy, hop()).unwrap()
+            };
+            let (writes, completion) = of("by versions");
+            for other in ["full", "decorrelated"] {
+                let (more, later) = of(other);
+                assert!(
+                    writes.distance(more) < -3.0,
+                    "{writes} and {more} of {other}"
+                );
+                assert!(
+                    completion.distance(later) < -3.0,
+                    "{completion} and {later} of {other}"
+                );
+            }
+        }
+    }
+
+    #[test]
     fn every_published_strategy_is_among_ours() {
         for (_, cells) in published::PUBLISHED {
             assert_eq!(cells.len(), published::STRATEGIES.len());
@@ -337,33 +248,5 @@ mod tests {
         for name in published::STRATEGIES {
             assert!(CONTENTION.iter().any(|strategy| strategy.name == name));
         }
-    }
-
-    #[test]
-    fn one_client_needs_one_write_and_four_hops() {
-        let exact = Hop::new(HOP, Duration::ZERO).unwrap();
-        let mut rng = SmallRng::seed_from_u64(0);
-        let outcome = run(1, exact, &CONTENTION[0].policy, &mut rng);
-        assert_eq!((outcome.writes, outcome.gave_up), (1, 0));
-        assert_eq!(outcome.completion as f64 / 1e9, in_turn(1, HOP));
-        assert_eq!(outcome.succeeded, [40_000_000]);
-    }
-
-    #[test]
-    fn of_two_clients_in_step_one_must_write_twice() {
-        let exact = Hop::new(HOP, Duration::ZERO).unwrap();
-        let mut rng = SmallRng::seed_from_u64(0);
-        let outcome = run(2, exact, &CONTENTION[1].policy, &mut rng);
-        // The second fails at 40 ms, waits 10, and reads and writes once more.
-        assert_eq!((outcome.writes, outcome.completion), (3, 90_000_000));
-    }
-
-    #[test]
-    fn a_client_without_attempts_left_gives_up() {
-        let mut rng = SmallRng::seed_from_u64(0);
-        let outcome = run(9, hop(), &CONTENTION[0].policy.max_attempts(1), &mut rng);
-        assert_eq!(outcome.writes, 9);
-        assert_eq!(outcome.succeeded.len() + outcome.gave_up as usize, 9);
-        assert!(outcome.gave_up > 0);
     }
 }

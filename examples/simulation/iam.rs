@@ -1,4 +1,4 @@
-//! Clients that change one IAM policy: the model of [`contention`](crate::contention) at the scale
+//! Clients that change one IAM policy: the model of [`row`](crate::row) at the scale
 //! of IAM, where a client gives up after a deadline.
 //!
 //! A hop takes |N(250, 50)| ms; the waits begin at 1 s and end at 64 s, and the deadline is 300 s,
@@ -7,13 +7,11 @@
 
 use std::time::Duration;
 
-use backoff_cloud::Policy;
-
 use crate::Error;
 use crate::axis::{Axis, Scale};
 use crate::chart::{Chart, Line, Panel};
-use crate::contention::{Hop, Outcome, run};
 use crate::results::{Cell, Findings, Results};
+use crate::row::{Hop, Outcome, run};
 use crate::runs::Crew;
 use crate::stats::{Mean, percentile};
 use crate::strategies::{IAM, Strategy};
@@ -32,9 +30,9 @@ struct Measured {
     slowest: Option<Mean>,
 }
 
-fn measure(crew: &Crew, clients: u32, name: &str, policy: &Policy, hop: Hop) -> Measured {
-    let experiment = format!("{clients} clients, {name}");
-    let outcomes = crew.run(&experiment, |rng| run(clients, hop, policy, rng));
+fn measure(crew: &Crew, clients: u32, strategy: &Strategy, hop: Hop) -> Measured {
+    let experiment = format!("{clients} clients, {}", strategy.name);
+    let outcomes = crew.run(&experiment, |rng| run(clients, hop, strategy, rng));
     let number = f64::from(clients);
     let mean = |of: &dyn Fn(&Outcome) -> Option<f64>| Mean::of(outcomes.iter().filter_map(of));
     let told = |share| {
@@ -66,8 +64,8 @@ pub(crate) fn findings(clients: &[u32], seeds: u64) -> Result<Findings, Error> {
     };
     let [mut gave_up, mut calls, mut slowest] = [lines(), lines(), lines()];
     for &number in clients {
-        for (index, Strategy { name, policy }) in IAM.iter().enumerate() {
-            let measured = measure(&crew, number, name, policy, hop);
+        for (index, strategy) in IAM.iter().enumerate() {
+            let measured = measure(&crew, number, strategy, hop);
             for (lines, mean) in [
                 (&mut gave_up, measured.gave_up),
                 (&mut calls, measured.calls),
@@ -77,7 +75,7 @@ pub(crate) fn findings(clients: &[u32], seeds: u64) -> Result<Findings, Error> {
                 lines[index].points.extend(point);
             }
             results.cells.push(Cell {
-                labels: vec![number.to_string(), (*name).to_owned()],
+                labels: vec![number.to_string(), strategy.name.to_owned()],
                 means: vec![
                     measured.gave_up,
                     measured.calls,
@@ -113,7 +111,9 @@ pub(crate) fn findings(clients: &[u32], seeds: u64) -> Result<Findings, Error> {
     Ok(Findings {
         title: format!("Clients that change one IAM policy at the same time, {seeds} seeds."),
         table: results.table(),
-        remarks: "Times to success are those of the clients that did not give up.\n".to_owned(),
+        remarks: "Times to success are those of the clients that did not give up.\n\
+                  There is no quota here: \"none\" pays for its time with calls.\n"
+            .to_owned(),
         csv: results.csv(),
         charts: vec![("iam", chart)],
     })
@@ -149,7 +149,7 @@ mod tests {
     fn gave_up(clients: u32, name: &str) -> Mean {
         let hop = Hop::new(HOP, HOP_DEVIATION).unwrap();
         let strategy = IAM.iter().find(|strategy| strategy.name == name).unwrap();
-        measure(&Crew::silent(20), clients, name, &strategy.policy, hop)
+        measure(&Crew::silent(20), clients, strategy, hop)
             .gave_up
             .unwrap()
     }

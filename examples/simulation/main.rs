@@ -24,6 +24,7 @@ mod outage;
 mod published;
 mod quota;
 mod results;
+mod row;
 mod runs;
 mod service;
 mod stats;

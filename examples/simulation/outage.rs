@@ -249,7 +249,7 @@ fn chart(
         subtitle: format!(
             "For 30 s a service of {CAPACITY}/s {down}; {clients} processes call it {LOAD} times a \
              second, with up to five attempts.\nMeans of {seeds} seeds in steps of {BIN} s; bars \
-             show ± 1 standard error."
+             show ± 1 standard error where it is larger than the line."
         ),
         panels: vec![
             panel("attempts a second", Scale::Logarithmic, attempts),
@@ -281,10 +281,10 @@ mod tests {
     }
 
     #[test]
-    fn without_a_budget_a_naive_service_does_not_come_back() {
+    fn without_a_budget_a_service_that_hung_does_not_come_back() {
         let (refused, _, recovery) = one(Trouble::Refusing, "no budget");
         assert!((refused - 4.95).abs() < 0.05, "{refused}");
-        assert_eq!(recovery, None);
+        assert!(recovery.is_some());
         let (hanging, _, recovery) = one(Trouble::Hanging, "no budget");
         assert!((hanging - 4.62).abs() < 0.05, "{hanging}");
         assert_eq!(recovery, None);

@@ -12,7 +12,7 @@ use backoff_cloud::{Decision, Fault, Policy, Retry};
 use rand::Rng as _;
 use rand::rngs::SmallRng;
 
-use crate::contention::Hop;
+use crate::row::Hop;
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
 /// Calls a second.

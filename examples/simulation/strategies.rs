@@ -10,31 +10,40 @@ use backoff_cloud::{Budget, Codes, Jitter, Policy, codes, iam};
 pub(crate) struct Strategy {
     pub(crate) name: &'static str,
     pub(crate) policy: Policy,
+    /// The base and the cap, if the waits are not the policy's but those of `delay::Versions`.
+    pub(crate) versions: Option<(Duration, Duration)>,
 }
 
 const fn strategy(name: &'static str, policy: Policy) -> Strategy {
-    Strategy { name, policy }
+    Strategy {
+        name,
+        policy,
+        versions: None,
+    }
 }
 
-/// Base 5 ms and cap 2 s, and nobody gives up. The first wait is 5 ms · 2¹: the exponent of AWS'
-/// simulation counts from 1.
+const BASE: Duration = Duration::from_millis(5);
+const CAP: Duration = Duration::from_secs(2);
+
+/// Nobody gives up. The first wait is `BASE` · 2¹: the exponent of AWS' simulation counts from 1.
 const ROW: Policy = Policy::exponential()
-    .base(Duration::from_millis(10))
-    .max_backoff(Duration::from_secs(2))
+    .base(BASE.saturating_mul(2))
+    .max_backoff(CAP)
     .max_attempts(u32::MAX)
     .on(codes![Codes::ABORTED]);
 
-/// Those of the AWS Architecture Blog's "Exponential Backoff And Jitter", under its names.
+/// Those of the AWS Architecture Blog's "Exponential Backoff And Jitter", under its names, and one
+/// that is told how many others got through.
 pub(crate) const CONTENTION: &[Strategy] = &[
     strategy("none", ROW.base(Duration::ZERO).jitter(Jitter::None)),
     strategy("exponential", ROW.jitter(Jitter::None)),
     strategy("full", ROW.jitter(Jitter::Full)),
     strategy("equal", ROW.jitter(Jitter::Equal)),
-    strategy(
-        "decorrelated",
-        ROW.base(Duration::from_millis(5))
-            .jitter(Jitter::Decorrelated),
-    ),
+    strategy("decorrelated", ROW.base(BASE).jitter(Jitter::Decorrelated)),
+    Strategy {
+        versions: Some((BASE, CAP)),
+        ..strategy("by versions", ROW)
+    },
 ];
 
 /// Base 1 s, cap 64 s, deadline 300 s.

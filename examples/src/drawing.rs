@@ -33,7 +33,7 @@ pub const PURPLE: RGBColor = RGBColor(160, 70, 140);
 /// A filled rectangle.
 ///
 /// # Errors
-/// When the picture cannot be written; the same holds for [`line`] and [`text`].
+/// When the picture cannot be written; the same holds for [`line()`] and [`text()`].
 pub fn fill(area: &Area, from: (i32, i32), to: (i32, i32), colour: RGBColor) -> Drawn {
     Ok(area.draw(&Rectangle::new([from, to], colour.filled()))?)
 }

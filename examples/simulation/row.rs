@@ -1,0 +1,207 @@
+//! Clients that write the same row, with optimistic concurrency: the model of the AWS Architecture
+//! Blog's "Exponential Backoff And Jitter".
+//!
+//! Every client reads the row, then writes it with the version it has read. The service answers
+//! the moment a call arrives; a write with a version that is no longer the row's fails. On the
+//! failure's reply the client asks its [`Retry`] what to do, waits, and starts again with a read.
+//! All clients send their first read at time zero. A hop, from a client to the service or back,
+//! takes |Normal(mean, deviation)|.
+//!
+//! Two things are measured: how many writes were sent in all, and the completion, which is the
+//! moment at which the last client has the reply to its last write, so the hop back counts.
+
+use std::cell::Cell;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::Duration;
+
+use backoff_cloud::delay::Versions;
+use backoff_cloud::{Clock, Decision, Fault, GrpcCode, Policy, Retry};
+use rand::rngs::SmallRng;
+use rand::{Rng as _, RngExt as _};
+use rand_distr::{Normal, NormalError};
+
+use crate::strategies::Strategy;
+
+/// How long a call, or its reply, is on the way.
+#[derive(Clone, Copy)]
+pub(crate) struct Hop(Normal<f64>);
+
+impl Hop {
+    pub(crate) fn new(mean: Duration, deviation: Duration) -> Result<Self, NormalError> {
+        let nanos = |time: Duration| time.as_nanos() as f64;
+        Normal::new(nanos(mean), nanos(deviation)).map(Self)
+    }
+
+    /// In nanoseconds.
+    pub(crate) fn draw(&self, rng: &mut SmallRng) -> u64 {
+        rng.sample(self.0).abs() as u64
+    }
+}
+
+/// The reply to a stale write, as Google's APIs word it.
+struct Stale;
+
+impl Fault for Stale {
+    fn status(&self) -> Option<u16> {
+        Some(409)
+    }
+    fn grpc_code(&self) -> Option<GrpcCode> {
+        Some(GrpcCode::Aborted)
+    }
+}
+
+/// What happened. Times are in nanoseconds.
+pub(crate) struct Outcome {
+    pub(crate) writes: u64,
+    /// When each client that succeeded was told so.
+    pub(crate) succeeded: Vec<u64>,
+    pub(crate) gave_up: u32,
+    /// When the last client had its last reply.
+    pub(crate) completion: u64,
+}
+
+/// A call on its way to the service.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Call {
+    Read,
+    Write { version: u32 },
+}
+
+/// A clock that the run sets.
+#[derive(Clone, Copy)]
+struct Now<'a>(&'a Cell<Duration>);
+
+impl Clock for Now<'_> {
+    fn now(&self) -> Duration {
+        self.0.get()
+    }
+}
+
+/// A client that has not succeeded yet.
+struct Client<'a> {
+    retry: Retry,
+    versions: Option<Versions<Now<'a>>>,
+}
+
+impl<'a> Client<'a> {
+    fn start(strategy: &Strategy, now: Now<'a>) -> Self {
+        Self {
+            retry: Retry::start(&strategy.policy, || now.now()),
+            versions: strategy
+                .versions
+                .map(|(base, cap)| Versions::with_clock(base, cap, now)),
+        }
+    }
+
+    fn has_read(&self, version: u32) {
+        if let Some(versions) = &self.versions {
+            versions.read(version.into());
+        }
+    }
+
+    /// What to do about a write that was stale.
+    fn failed(&mut self, policy: &Policy, now: Now, rng: &mut SmallRng) -> Decision {
+        let verdict = policy.judge(&Stale);
+        let (now, random) = (|| now.now(), || rng.next_u64());
+        match &self.versions {
+            Some(versions) => self
+                .retry
+                .failed_with(policy, verdict, now, random, versions),
+            None => self.retry.failed(policy, verdict, now, random),
+        }
+    }
+}
+
+/// One run to the end.
+pub(crate) fn run(clients: u32, hop: Hop, strategy: &Strategy, rng: &mut SmallRng) -> Outcome {
+    let time = Cell::new(Duration::ZERO);
+    let now = Now(&time);
+    let numbers = 0..clients;
+    let mut clients: Vec<_> = numbers
+        .clone()
+        .map(|_| Client::start(strategy, now))
+        .collect();
+    // By time of arrival. All other times follow from these: nothing else is shared.
+    let mut calls: BinaryHeap<_> = numbers
+        .map(|client| Reverse((hop.draw(rng), client, Call::Read)))
+        .collect();
+    let mut current = 0;
+    let mut outcome = Outcome {
+        writes: 0,
+        succeeded: Vec::new(),
+        gave_up: 0,
+        completion: 0,
+    };
+    while let Some(Reverse((arrived, client, call))) = calls.pop() {
+        let replied = arrived + hop.draw(rng);
+        // What a client does, it does when it has the reply.
+        time.set(Duration::from_nanos(replied));
+        let one = &mut clients[client as usize];
+        let (sent, call) = match call {
+            Call::Read => {
+                one.has_read(current);
+                (replied, Call::Write { version: current })
+            }
+            Call::Write { version } => {
+                outcome.writes += 1;
+                outcome.completion = outcome.completion.max(replied);
+                if version == current {
+                    current += 1;
+                    outcome.succeeded.push(replied);
+                    continue;
+                }
+                match one.failed(&strategy.policy, now, rng) {
+                    Decision::Wait(wait) => (replied + wait.delay.as_nanos() as u64, Call::Read),
+                    Decision::Stop(_) => {
+                        outcome.gave_up += 1;
+                        continue;
+                    }
+                }
+            }
+        };
+        calls.push(Reverse((sent + hop.draw(rng), client, call)));
+    }
+    outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::strategies::CONTENTION;
+    use rand::SeedableRng as _;
+
+    const HOP: Duration = Duration::from_millis(10);
+
+    fn exact() -> Hop {
+        Hop::new(HOP, Duration::ZERO).unwrap()
+    }
+
+    #[test]
+    fn one_client_needs_one_write_and_four_hops() {
+        let mut rng = SmallRng::seed_from_u64(0);
+        let outcome = run(1, exact(), &CONTENTION[0], &mut rng);
+        assert_eq!((outcome.writes, outcome.gave_up), (1, 0));
+        assert_eq!(outcome.completion, 40_000_000);
+        assert_eq!(outcome.succeeded, [40_000_000]);
+    }
+
+    #[test]
+    fn of_two_clients_in_step_one_must_write_twice() {
+        let mut rng = SmallRng::seed_from_u64(0);
+        let outcome = run(2, exact(), &CONTENTION[1], &mut rng);
+        // The second fails at 40 ms, waits 10, and reads and writes once more.
+        assert_eq!((outcome.writes, outcome.completion), (3, 90_000_000));
+    }
+
+    #[test]
+    fn a_client_without_attempts_left_gives_up() {
+        let mut rng = SmallRng::seed_from_u64(0);
+        let mut once = CONTENTION[0];
+        once.policy = once.policy.max_attempts(1);
+        let outcome = run(9, exact(), &once, &mut rng);
+        assert_eq!(outcome.writes, 9);
+        assert_eq!(outcome.succeeded.len() + outcome.gave_up as usize, 9);
+        assert!(outcome.gave_up > 0);
+    }
+}
