@@ -105,6 +105,9 @@ fn waits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str(", each drawn in whole seconds from zero up to that")?
         }
     }
+    if policy.spread_retry_after {
+        f.write_str(", on top of what the server asks for")?;
+    }
     if policy.throttled_base != NEVER {
         write!(
             f,

@@ -320,6 +320,11 @@ impl Retry {
             return Decision::Stop(StopReason::RetryAfter);
         }
         let hint = hint.min(backoff.saturating_add(policy.retry_after_slack));
+        let hint = if policy.spread_retry_after && hint > backoff {
+            hint.saturating_add(backoff)
+        } else {
+            hint
+        };
         let (delay, source, too_late) = if hint > backoff {
             (hint, WaitSource::RetryAfter, StopReason::RetryAfter)
         } else {

@@ -10,7 +10,7 @@ use crate::{
 
 /// A blocking operation that can be called again and again.
 ///
-/// Implemented for what [`Policy::blocking`] and [`Policy::blocking_with`] are given.
+/// Implemented for what [`Policy::blocking`](crate::Policy::blocking) and [`Policy::blocking_with`](crate::Policy::blocking_with) are given.
 pub trait Call {
     /// What a success gives.
     type Value;

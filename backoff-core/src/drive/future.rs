@@ -18,7 +18,7 @@ use pin_project_lite::pin_project;
 
 /// An async operation that can be begun again and again, under a runtime `R`.
 ///
-/// Implemented for what [`Policy::retry`] and [`Policy::retry_with`] are given.
+/// Implemented for what [`Policy::retry`](crate::Policy::retry) and [`Policy::retry_with`](crate::Policy::retry_with) are given.
 pub trait Operation<R> {
     /// What a success gives.
     type Value;
@@ -169,8 +169,8 @@ where
 pin_project! {
     /// An operation that is being retried: a future of the operation's own `Result`.
     ///
-    /// Made by [`Policy::retry`], [`Policy::retry_with`], and their namesakes behind
-    /// [`Policy::when`]. Before it is awaited, more can be said by its methods. It is `Send` when
+    /// Made by [`Policy::retry`](crate::Policy::retry), [`Policy::retry_with`](crate::Policy::retry_with), and their namesakes behind
+    /// [`Policy::when`](crate::Policy::when). Before it is awaited, more can be said by its methods. It is `Send` when
     /// its parts are, and allocates nothing. Dropping it ends everything: the attempt that is
     /// running, and the retries.
     ///
