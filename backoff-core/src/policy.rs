@@ -81,6 +81,9 @@ pub struct Policy {
 /// The limit of a policy that names neither attempts nor a deadline.
 const DEFAULT_ATTEMPTS: u32 = 5;
 
+/// The longest deadline: a year. A retry's clock repeats after 390 days.
+const MOST_DEADLINE: u64 = 365 * 86_400 * 1_000_000_000;
+
 /// The longest hint for a policy that names neither it nor a deadline.
 const DEFAULT_MAX_RETRY_AFTER: u64 = 3_600_000_000_000;
 
@@ -247,9 +250,15 @@ impl Policy {
     /// The time for everything together, from before the first attempt.
     ///
     /// A wait that would end later is not begun: the last error is handed back at once. An attempt
-    /// that is running is not cut; for that, set an attempt timeout.
+    /// that is running is not cut; for that, set an attempt timeout. More than a year counts as a
+    /// year.
     pub const fn deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = limited(nanos(deadline));
+        let deadline = nanos(deadline);
+        self.deadline = if deadline > MOST_DEADLINE {
+            MOST_DEADLINE
+        } else {
+            deadline
+        };
         self
     }
 
@@ -387,7 +396,11 @@ impl Policy {
         }
         self.base = scaled(self.base, by);
         self.max_backoff = scaled(self.max_backoff, by);
-        self.deadline = scaled(self.deadline, by);
+        self.deadline = match self.deadline {
+            NEVER => NEVER,
+            set if scaled(set, by) > MOST_DEADLINE => MOST_DEADLINE,
+            set => scaled(set, by),
+        };
         self.max_retry_after = scaled(self.max_retry_after, by);
         self.retry_after_slack = scaled(self.retry_after_slack, by);
         self.throttled_base = scaled(self.throttled_base, by);

@@ -569,6 +569,24 @@ mod tests {
     }
 
     #[test]
+    fn a_deadline_of_more_than_a_year_counts_as_a_year() {
+        let day = 86_400 * SECOND;
+        let ten_days = PLAIN.base(10 * day).factor(1.0).max_backoff(10 * day);
+        for policy in [
+            ten_days.deadline(500 * day),
+            ten_days.deadline(Duration::MAX),
+            Policy::constant(day)
+                .jitter(Jitter::None)
+                .deadline(50 * day)
+                .scaled(10.0)
+                .max_backoff(10 * day),
+        ] {
+            let (begun, reason) = run(policy.max_attempts(1_000), Duration::ZERO, 0);
+            assert_eq!((begun.len(), reason), (37, StopReason::Deadline));
+        }
+    }
+
+    #[test]
     fn any_origin_of_the_clock_will_do() {
         let policy = PLAIN.deadline(10 * SECOND);
         for origin in [

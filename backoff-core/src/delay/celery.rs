@@ -9,7 +9,8 @@ use core::time::Duration;
 /// As there, a factor or a maximum of zero or below gives waits of zero. Celery itself sets a
 /// maximum of 600 s, full jitter, and 3 retries.
 ///
-/// Source: Celery, `celery/utils/time.py`, `get_exponential_backoff_interval`.
+/// Source: Celery, `celery/utils/time.py`, `get_exponential_backoff_interval`, as it was before it
+/// applied the maximum first; then a draw from `0..=maximum` is [`Jitter::Full`](crate::Jitter::Full).
 ///
 /// ```
 /// use backoff_core::delay::{Celery, Delay};

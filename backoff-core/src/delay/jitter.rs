@@ -39,7 +39,7 @@ pub enum Jitter {
     /// Ethernet.
     Slots,
     /// `min(cap, U{0, 1, …, ⌊base · factorⁿ⌋} s)`: a whole number of seconds, drawn before the cap
-    /// is applied, as Celery does.
+    /// is applied, as Celery did before it turned the two round.
     WholeSeconds,
 }
 

@@ -71,7 +71,7 @@ impl Mean {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "std"))]
 mod tests {
     use crate::{Class, Jitter, Policy};
     use core::time::Duration;

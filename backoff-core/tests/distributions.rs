@@ -1,0 +1,468 @@
+//! Whether chance is what the documentation says: each jitter's distribution, with numbers from a
+//! fixed seed, and the independence of what the library draws by itself.
+//!
+//! A test of a distribution also shows its power: the same statistic has to reject samples whose
+//! range is 1 % off.
+#![cfg(feature = "std")]
+
+use backoff_core::{
+    Class, Decision, Jitter, Policy, Random, Retry, Std, Verdict,
+    delay::{Celery, Delay, Slots},
+};
+use std::{collections::HashSet, process::Command, time::Duration};
+
+const SECOND: Duration = Duration::from_secs(1);
+const SAMPLES: usize = 200_000;
+
+/// SplitMix64: a number for each step of a Weyl sequence.
+struct Seeded(u64);
+
+impl Seeded {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}
+
+/// Waits in seconds, sorted, each drawn from another number.
+fn drawn(seed: u64, mut wait: impl FnMut(u64) -> Duration) -> Vec<f64> {
+    let mut random = Seeded(seed);
+    let mut sample: Vec<_> = (0..SAMPLES)
+        .map(|_| wait(random.next()).as_secs_f64())
+        .collect();
+    sample.sort_unstable_by(f64::total_cmp);
+    sample
+}
+
+// Kolmogorov and Smirnov: the greatest distance between two distribution functions, times the root
+// of the sample's size. Above 1.63 in one sample of a hundred, above 2.5 in one of 130,000.
+const FITS: f64 = 1.63;
+const REJECTED: f64 = 2.5;
+
+/// The distance of a sorted sample from `U(least, most)`.
+fn distance(sample: &[f64], least: f64, most: f64) -> f64 {
+    let n = sample.len() as f64;
+    let furthest = sample.iter().enumerate().map(|(i, x)| {
+        let expected = ((x - least) / (most - least)).clamp(0.0, 1.0);
+        let (below, above) = (i as f64 / n, (i + 1) as f64 / n);
+        (expected - below).abs().max((above - expected).abs())
+    });
+    furthest.fold(0.0, f64::max) * n.sqrt()
+}
+
+/// A sorted sample is uniform over the range; samples whose range is 1 % off, at either end and in
+/// either direction, are not.
+fn assert_uniform(what: &str, sample: &[f64], least: f64, most: f64) {
+    let found = distance(sample, least, most);
+    assert!(found < FITS, "{what}: {found} from U({least}, {most})");
+    for by in [0.99, 1.01] {
+        let from_below: Vec<_> = sample.iter().map(|x| least + (x - least) * by).collect();
+        let from_above: Vec<_> = sample.iter().map(|x| most - (most - x) * by).collect();
+        for off in [from_below, from_above] {
+            let found = distance(&off, least, most);
+            assert!(found > REJECTED, "{what}: {by} goes unnoticed: {found}");
+        }
+    }
+}
+
+/// How far a chi-squared statistic lies above what is expected, in standard deviations (Wilson and
+/// Hilferty). Infinite where something was drawn that cannot be.
+fn excess(sample: &[f64], shares: &[f64]) -> f64 {
+    let mut counts = vec![0u32; shares.len()];
+    for x in sample {
+        match counts.get_mut(x.round() as usize) {
+            Some(count) if (x - x.round()).abs() < 1e-6 => *count += 1,
+            _ => return f64::INFINITY,
+        }
+    }
+    let squares = counts.iter().zip(shares).map(|(count, share)| {
+        let expected = share * sample.len() as f64;
+        (f64::from(*count) - expected).powi(2) / expected
+    });
+    let chi: f64 = squares.sum();
+    let freedom = (shares.len() - 1) as f64;
+    let spread = 2.0 / (9.0 * freedom);
+    ((chi / freedom).cbrt() - (1.0 - spread)) / spread.sqrt()
+}
+
+/// Each whole number below `cells` is drawn equally often; a range that is 1 % off, or one number,
+/// does not fit.
+fn assert_even(what: &str, sample: &[f64], cells: usize) {
+    let even = |cells| vec![1.0 / cells as f64; cells];
+    let found = excess(sample, &even(cells));
+    assert!(found < 3.0, "{what}: {found}");
+    let off = (cells / 100).max(1);
+    for wrong in [cells - off, cells + off] {
+        let found = excess(sample, &even(wrong));
+        assert!(found > 5.0, "{what}: {wrong} goes unnoticed: {found}");
+    }
+}
+
+/// The correlation of two series, times the root of their length: a standard normal number where
+/// they have nothing to do with each other.
+fn correlation(pairs: &[(f64, f64)]) -> f64 {
+    let n = pairs.len() as f64;
+    let mean = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / n;
+    let (a, b) = (mean(|pair| pair.0), mean(|pair| pair.1));
+    let (mut both, mut first, mut second) = (0.0, 0.0, 0.0);
+    for (x, y) in pairs {
+        both += (x - a) * (y - b);
+        first += (x - a).powi(2);
+        second += (y - b).powi(2);
+    }
+    both / (first * second).sqrt() * n.sqrt()
+}
+
+/// Beyond this lies one number in 500 million: these tests draw anew each time they run.
+const RELATED: f64 = 6.0;
+
+#[test]
+fn full_jitter_is_uniform_from_zero() {
+    let policy = Policy::exponential();
+    for (retry, most) in [(0, 1.0), (3, 8.0), (6, 64.0), (60, 64.0)] {
+        let sample = drawn(11, |random| policy.backoff(retry, Duration::ZERO, random));
+        assert_uniform("full", &sample, 0.0, most);
+    }
+}
+
+#[test]
+fn equal_jitter_is_uniform_over_the_upper_half() {
+    let policy = Policy::exponential().jitter(Jitter::Equal);
+    for (retry, most) in [(1, 2.0), (9, 64.0)] {
+        let sample = drawn(12, |random| policy.backoff(retry, Duration::ZERO, random));
+        assert_uniform("equal", &sample, most / 2.0, most);
+    }
+}
+
+#[test]
+fn decorrelated_jitter_is_uniform_up_to_three_times_the_wait_before() {
+    let policy = Policy::exponential().jitter(Jitter::Decorrelated);
+    for (previous, most) in [
+        (Duration::ZERO, 3.0),
+        (SECOND, 3.0),
+        (5 * SECOND, 15.0),
+        (21 * SECOND, 63.0),
+    ] {
+        let sample = drawn(13, |random| policy.backoff(7, previous, random));
+        assert_uniform("decorrelated", &sample, 1.0, most);
+    }
+}
+
+/// The wait before as the state machine keeps it, not as a test hands it over.
+#[test]
+fn decorrelated_jitter_follows_what_the_retry_remembers() {
+    let policy = Policy::exponential()
+        .max_backoff(Duration::from_secs(1_000))
+        .jitter(Jitter::Decorrelated);
+    let mut random = Seeded(14);
+    let mut shares = [Vec::new(), Vec::new()];
+    for _ in 0..SAMPLES {
+        let mut retry = Retry::start(&policy, || Duration::ZERO);
+        let mut wait = || match retry.failed(&policy, true, || SECOND, || random.next()) {
+            Decision::Wait(wait) => wait.delay.as_secs_f64(),
+            Decision::Stop(reason) => panic!("{reason}"),
+        };
+        let mut previous = wait();
+        for shares in &mut shares {
+            let next = wait();
+            shares.push((next - 1.0) / (3.0 * previous - 1.0));
+            previous = next;
+        }
+    }
+    for mut shares in shares {
+        shares.sort_unstable_by(f64::total_cmp);
+        assert_uniform("decorrelated, remembered", &shares, 0.0, 1.0);
+    }
+}
+
+#[test]
+fn what_is_drawn_beyond_the_cap_waits_for_the_cap() {
+    let decorrelated = Policy::exponential().jitter(Jitter::Decorrelated);
+    let additive = Policy::exponential()
+        .max_backoff(SECOND * 65 / 2)
+        .jitter(Jitter::Additive(SECOND));
+    for (what, policy, least, cap, most) in [
+        ("decorrelated", decorrelated, 1.0, 64.0, 120.0),
+        ("additive", additive, 32.0, 32.5, 33.0),
+    ] {
+        let sample = drawn(15, |random| policy.backoff(5, 40 * SECOND, random));
+        let free: Vec<_> = sample.iter().copied().filter(|x| *x < cap).collect();
+        assert_uniform(what, &free, least, cap);
+        let capped = (sample.len() - free.len()) as f64;
+        let share = (most - cap) / (most - least);
+        let expected = share * SAMPLES as f64;
+        let deviation = (expected * (1.0 - share)).sqrt();
+        assert!((capped - expected).abs() < 2.0 * deviation, "{what}");
+        // Had the range been 1 % longer, it would show.
+        let longer = (most - least) * 1.01;
+        let off = (1.0 - (cap - least) / longer) * SAMPLES as f64;
+        assert!((capped - off).abs() > 2.5 * deviation, "{what}");
+    }
+}
+
+#[test]
+fn additive_jitter_is_uniform_over_what_is_added() {
+    let most = Duration::from_millis(1_500);
+    let policy = Policy::exponential().jitter(Jitter::Additive(most));
+    for (retry, least) in [(0, 1.0), (4, 16.0)] {
+        let sample = drawn(16, |random| policy.backoff(retry, Duration::ZERO, random));
+        assert_uniform("additive", &sample, least, least + 1.5);
+    }
+    // At the cap there is none left, as the documents of Google have it.
+    let sample = drawn(16, |random| policy.backoff(6, Duration::ZERO, random));
+    assert!(sample.iter().all(|wait| *wait == 64.0));
+}
+
+#[test]
+fn additive_jitter_within_the_cap_is_uniform_at_the_cap_too() {
+    let policy = Policy::exponential().jitter(Jitter::AdditiveWithin(3 * SECOND));
+    for (retry, least) in [(0, 1.0), (4, 16.0), (6, 61.0), (40, 61.0)] {
+        let sample = drawn(17, |random| policy.backoff(retry, Duration::ZERO, random));
+        assert_uniform("additive within", &sample, least, least + 3.0);
+    }
+}
+
+#[test]
+fn proportional_jitter_is_uniform_around_the_wait() {
+    let policy = Policy::exponential().jitter(Jitter::Proportional(0.25));
+    // At the cap of 64 s the wait is 51.2 s, so that a quarter more is the cap.
+    for (retry, wait) in [(0, 1.0), (3, 8.0), (30, 51.2)] {
+        let sample = drawn(18, |random| policy.backoff(retry, Duration::ZERO, random));
+        assert_uniform("proportional", &sample, wait * 0.75, wait * 1.25);
+    }
+}
+
+#[test]
+fn slots_are_drawn_equally_often() {
+    let slot = Duration::from_micros(512);
+    let (alone, policy) = (Slots::new(slot), Policy::slots(slot));
+    // 128 slots after the 7th collision: one more or less is 1 % of the range.
+    for (collision, cells) in [(1, 2), (3, 8), (7, 128), (10, 1_024), (15, 1_024)] {
+        let retry = collision - 1;
+        let in_slots = |sample: Vec<f64>| -> Vec<f64> {
+            sample.iter().map(|x| x / slot.as_secs_f64()).collect()
+        };
+        let from_alone = in_slots(drawn(19, |random| {
+            let wait = alone.delay(retry, Duration::ZERO, random);
+            wait.expect("a wait before each of 16 attempts")
+        }));
+        let from_policy = in_slots(drawn(20, |random| {
+            policy.backoff(retry, Duration::ZERO, random)
+        }));
+        for sample in [from_alone, from_policy] {
+            if collision >= 3 {
+                assert_even("slots", &sample, cells);
+            }
+            // And on average as many as documented.
+            let mean = sample.iter().sum::<f64>() / SAMPLES as f64;
+            let deviation = (((cells * cells) as f64 - 1.0) / 12.0 / SAMPLES as f64).sqrt();
+            let expected = Slots::expected(collision);
+            assert!(
+                (mean - expected).abs() < 3.0 * deviation,
+                "E({collision}): {mean}"
+            );
+        }
+    }
+}
+
+#[test]
+fn celerys_whole_seconds_are_drawn_equally_often() {
+    let alone = Celery::new(1, 600).full_jitter(true);
+    let policy = Policy::celery(1);
+    // 0..=64 and 0..=128.
+    for (retry, cells) in [(6, 65), (7, 129)] {
+        let from_alone = drawn(21, |random| {
+            alone
+                .delay(retry, Duration::ZERO, random)
+                .expect("it never ends")
+        });
+        let from_policy = drawn(22, |random| policy.backoff(retry, Duration::ZERO, random));
+        assert_even("Celery", &from_alone, cells);
+        assert_even("Celery's policy", &from_policy, cells);
+    }
+}
+
+#[test]
+fn celerys_seconds_beyond_the_maximum_wait_for_the_maximum() {
+    // Drawn from 0..=128 and held to 100: 29 of 129 numbers wait for the maximum.
+    let alone = Celery::new(2, 100).full_jitter(true);
+    let policy = Policy::celery(2).max_backoff(100 * SECOND);
+    let shares = |beyond: f64| {
+        let mut shares = vec![1.0 / (100.0 + beyond); 101];
+        shares[100] = beyond / (100.0 + beyond);
+        shares
+    };
+    let from_alone = drawn(23, |random| {
+        alone
+            .delay(6, Duration::ZERO, random)
+            .expect("it never ends")
+    });
+    let from_policy = drawn(24, |random| policy.backoff(6, Duration::ZERO, random));
+    for sample in [from_alone, from_policy] {
+        let found = excess(&sample, &shares(29.0));
+        assert!(found < 3.0, "{found}");
+        // A range of 126 or 132 numbers would show.
+        for off in [26.0, 32.0] {
+            let found = excess(&sample, &shares(off));
+            assert!(found > 5.0, "{off} goes unnoticed: {found}");
+        }
+    }
+}
+
+#[test]
+fn no_jitter_is_no_chance() {
+    let policy = Policy::exponential().jitter(Jitter::None);
+    let sample = drawn(25, |random| policy.backoff(3, Duration::ZERO, random));
+    assert!(sample.iter().all(|wait| *wait == 8.0));
+}
+
+/// A number as a share of all.
+fn share(random: u64) -> f64 {
+    random as f64 / 2f64.powi(64)
+}
+
+#[test]
+fn the_librarys_own_numbers_are_uniform_and_independent() {
+    let draws: Vec<_> = (0..SAMPLES).map(|_| share(Std.random())).collect();
+    let mut sorted = draws.clone();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let found = distance(&sorted, 0.0, 1.0);
+    // Not `FITS`: these numbers are others each time.
+    assert!(found < 4.0, "{found}");
+    let lagging = |lag: usize| -> Vec<_> {
+        let late = draws.iter().skip(lag);
+        draws.iter().copied().zip(late.copied()).collect()
+    };
+    for lag in [1, 2, 3, 7] {
+        let found = correlation(&lagging(lag)).abs();
+        assert!(found < RELATED, "{lag}: {found}");
+    }
+    // One number in a hundred drawn twice would show.
+    let twice = lagging(1)
+        .into_iter()
+        .enumerate()
+        .map(|(i, (a, b))| if i % 25 == 0 { (a, a) } else { (a, b) })
+        .collect::<Vec<_>>();
+    assert!(correlation(&twice) > RELATED);
+}
+
+const CONSTANT: Policy = Policy::constant(SECOND).max_attempts(1 << 20);
+
+/// Draws the waits of one retry by the library's own numbers.
+fn series(length: usize) -> Vec<f64> {
+    let mut retry = Retry::start(&CONSTANT, || SECOND);
+    let verdict = Verdict::Retry {
+        class: Class::Transient,
+        retry_after: None,
+    };
+    let mut wait = || match retry.failed(&CONSTANT, verdict, || SECOND, || Std.random()) {
+        Decision::Wait(wait) => wait.delay.as_secs_f64(),
+        Decision::Stop(reason) => panic!("{reason}"),
+    };
+    (0..length).map(|_| wait()).collect()
+}
+
+fn pairs(a: &[f64], b: &[f64]) -> Vec<(f64, f64)> {
+    a.iter().copied().zip(b.iter().copied()).collect()
+}
+
+#[test]
+fn the_waits_of_one_retry_and_of_two_are_independent() {
+    let [a, b] = [series(SAMPLES), series(SAMPLES)];
+    assert_ne!(a, b);
+    for (what, found) in [
+        ("one retry", correlation(&pairs(&a, &a[1..]))),
+        ("two retries", correlation(&pairs(&a, &b))),
+        ("two retries, one late", correlation(&pairs(&a, &b[1..]))),
+    ] {
+        assert!(found.abs() < RELATED, "{what}: {found}");
+    }
+    assert!(correlation(&pairs(&a, &a)) > RELATED);
+}
+
+#[test]
+fn clones_of_waits_are_independent() {
+    let original = CONSTANT.waits();
+    let clone = original.clone();
+    let [a, b] = [original, clone].map(|waits| -> Vec<f64> {
+        let waits = waits.take(SAMPLES);
+        waits.map(|wait| wait.as_secs_f64()).collect()
+    });
+    assert_eq!((a.len(), b.len()), (SAMPLES, SAMPLES));
+    assert_ne!(a[..8], b[..8]);
+    let found = correlation(&pairs(&a, &b));
+    assert!(found.abs() < RELATED, "{found}");
+
+    // The first wait of each clone of one and the same series, and the next clone's.
+    let waits = CONSTANT.waits();
+    let firsts: Vec<_> = (0..SAMPLES)
+        .filter_map(|_| waits.clone().next())
+        .map(|wait| wait.as_secs_f64())
+        .collect();
+    let found = correlation(&pairs(&firsts, &firsts[1..]));
+    assert!(found.abs() < RELATED, "{found}");
+}
+
+#[test]
+fn threads_do_not_draw_the_same_numbers() {
+    const EACH: usize = 2_000;
+    let threads: Vec<_> = (0..8)
+        .map(|_| std::thread::spawn(|| (0..EACH).map(|_| Std.random()).collect::<Vec<_>>()))
+        .collect();
+    let draws: Vec<Vec<u64>> = threads
+        .into_iter()
+        .map(|thread| thread.join().unwrap())
+        .collect();
+    let different: HashSet<_> = draws.iter().flatten().collect();
+    assert_eq!(different.len(), 8 * EACH);
+    for two in draws.windows(2) {
+        let pairs: Vec<_> = two[0]
+            .iter()
+            .zip(&two[1])
+            .map(|(a, b)| (share(*a), share(*b)))
+            .collect();
+        let found = correlation(&pairs);
+        assert!(found.abs() < RELATED, "{found}");
+    }
+}
+
+/// The test runs itself, four times at once, with this variable set; then it only draws.
+const DRAW: &str = "BACKOFF_TEST_DRAWS_ONLY";
+
+#[test]
+fn processes_started_at_once_do_not_draw_the_same_numbers() {
+    const EACH: usize = 64;
+    const MARK: &str = "drawn: ";
+    if std::env::var_os(DRAW).is_some() {
+        println!();
+        (0..EACH).for_each(|_| println!("{MARK}{}", Std.random()));
+        return;
+    }
+    let own = std::env::current_exe().unwrap();
+    let name = "processes_started_at_once_do_not_draw_the_same_numbers";
+    let processes: Vec<_> = (0..4)
+        .map(|_| {
+            Command::new(&own)
+                .args(["--exact", name, "--nocapture"])
+                .env(DRAW, "1")
+                .stdout(std::process::Stdio::piped())
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    let mut different: HashSet<u64> = (0..EACH).map(|_| Std.random()).collect();
+    for process in processes {
+        let output = process.wait_with_output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let draws: Vec<u64> = text
+            .lines()
+            .filter_map(|line| line.strip_prefix(MARK)?.parse().ok())
+            .collect();
+        assert_eq!(draws.len(), EACH, "{text}");
+        different.extend(draws);
+    }
+    assert_eq!(different.len(), 5 * EACH);
+}
