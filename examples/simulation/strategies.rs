@@ -78,6 +78,10 @@ pub(crate) const BATCH: &[Strategy] = &[
     strategy("fixed 5 s", fixed(Duration::from_secs(5))),
     strategy("exponential", THROTTLED.jitter(Jitter::None)),
     strategy("exponential + jitter", THROTTLED.jitter(Jitter::Full)),
+    strategy(
+        "the same, on top of hints",
+        THROTTLED.jitter(Jitter::Full).spread_retry_after(true),
+    ),
 ];
 
 const fn fixed(wait: Duration) -> Policy {
