@@ -423,7 +423,7 @@ impl Policy {
         Duration::from_nanos(wait)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn backoff_nanos(
         &self,
         class: Class,

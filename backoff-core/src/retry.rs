@@ -282,7 +282,7 @@ impl Retry {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn decide(
         &mut self,
         policy: &Policy,

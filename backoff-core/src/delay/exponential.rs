@@ -83,7 +83,7 @@ pub(crate) const fn checked(factor: f64) -> f64 {
 /// A factor of 2 is exact at every `n`. Any other is computed in `f64` with multiplications only,
 /// so it is the same on every machine, and exact to the nanosecond below 2⁵² ns (52 days) for
 /// factors that `f64` holds exactly. `factor` is finite and at least 1; `Policy` sees to that.
-#[inline]
+#[inline(always)]
 pub(crate) fn delay(base: u64, factor: f64, cap: u64, n: u32) -> u64 {
     if factor == 2.0 {
         // `base << n` passes the cap, or 64 bits, exactly when `base > cap >> n`.
@@ -93,6 +93,12 @@ pub(crate) fn delay(base: u64, factor: f64, cap: u64, n: u32) -> u64 {
             capped(base, cap)
         };
     }
+    uneven(base, factor, cap, n)
+}
+
+/// Apart, so that doubling is inlined.
+#[inline(never)]
+fn uneven(base: u64, factor: f64, cap: u64, n: u32) -> u64 {
     if factor == 1.0 {
         return base.min(cap);
     }

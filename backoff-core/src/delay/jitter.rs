@@ -97,7 +97,9 @@ impl Spread {
 
     /// The wait with jitter. `plain` gives the wait without, at most the cap it is handed;
     /// `random` is drawn at most once, and not at all where chance has no part.
-    #[inline]
+    ///
+    /// The common cases stand first and alone, so that they are inlined.
+    #[inline(always)]
     pub(crate) fn apply(
         self,
         plain: impl FnOnce(u64) -> u64,
@@ -106,32 +108,50 @@ impl Spread {
         previous: u64,
         random: impl FnOnce() -> u64,
     ) -> u64 {
+        let limit = match self {
+            Spread::None | Spread::Full => cap,
+            _ => self.limit(cap),
+        };
+        let plain = plain(limit);
         match self {
-            Spread::None => plain(cap),
-            Spread::Full => uniform(plain(cap), random()),
-            Spread::Equal => {
-                let plain = plain(cap);
-                plain - plain / 2 + uniform(plain / 2, random())
-            }
-            Spread::Decorrelated => decorrelated(base, cap, previous, random()),
-            Spread::Additive(most) => plain(cap).saturating_add(uniform(most, random())).min(cap),
-            Spread::AdditiveWithin(most) => {
-                let most = most.min(cap);
-                plain(cap - most) + uniform(most, random())
-            }
+            Spread::None => plain,
+            Spread::Full => uniform(plain, random()),
+            _ => self.spread(plain, base, cap, previous, random()),
+        }
+    }
+
+    /// The cap for the wait without jitter, which may have to leave room for what is added.
+    fn limit(self, cap: u64) -> u64 {
+        match self {
+            Spread::AdditiveWithin(most) => cap.saturating_sub(most),
+            // Rounded up, so that the sum is not above the cap.
             Spread::Proportional(share) => {
-                // Rounded up, so that `plain + part` is not above the cap.
-                let room = (cap as f64 * (share / (1.0 + share)) + 0.999) as u64;
-                let plain = plain(cap - room.min(cap));
+                cap.saturating_sub((cap as f64 * (share / (1.0 + share)) + 0.999) as u64)
+            }
+            Spread::WholeSeconds => u64::MAX,
+            _ => cap,
+        }
+    }
+
+    #[inline(never)]
+    fn spread(self, plain: u64, base: u64, cap: u64, previous: u64, random: u64) -> u64 {
+        match self {
+            Spread::None | Spread::Full => plain,
+            Spread::Equal => plain - plain / 2 + uniform(plain / 2, random),
+            Spread::Decorrelated => decorrelated(base, cap, previous, random),
+            Spread::Additive(most) => plain.saturating_add(uniform(most, random)).min(cap),
+            Spread::AdditiveWithin(most) => plain + uniform(most.min(cap), random),
+            Spread::Proportional(share) => {
                 let part = ((plain as f64 * share) as u64).min(plain).min(cap - plain);
-                plain - part + uniform(part.saturating_mul(2), random())
+                plain - part + uniform(part.saturating_mul(2), random)
             }
-            Spread::Slots if base == 0 => 0,
-            Spread::Slots => base * uniform(plain(cap) / base, random()),
-            Spread::WholeSeconds => {
-                let seconds = uniform(plain(u64::MAX) / SECOND, random());
-                seconds.saturating_mul(SECOND).min(cap)
-            }
+            Spread::Slots => match plain.checked_div(base) {
+                Some(slots) => base * uniform(slots, random),
+                None => 0,
+            },
+            Spread::WholeSeconds => uniform(plain / SECOND, random)
+                .saturating_mul(SECOND)
+                .min(cap),
         }
     }
 }

@@ -161,11 +161,19 @@ pub(crate) enum Growth {
 
 impl Growth {
     /// The wait before retry `n` without jitter, at most `cap`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn delay(self, base: u64, cap: u64, n: u32) -> u64 {
         match self {
             Growth::Exponential(factor) => exponential::delay(base, factor, cap, n),
-            Growth::Constant => base.min(cap),
+            other => other.uncommon(base, cap, n),
+        }
+    }
+
+    /// Apart, so that the common case is inlined.
+    #[inline(never)]
+    fn uncommon(self, base: u64, cap: u64, n: u32) -> u64 {
+        match self {
+            Growth::Exponential(_) | Growth::Constant => base.min(cap),
             Growth::Linear(step) => linear::delay(base, step, n).min(cap),
             Growth::Fibonacci => fibonacci::delay(base, cap, n),
             Growth::Slots => slots::most(base, n).min(cap),
