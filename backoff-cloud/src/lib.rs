@@ -46,4 +46,4 @@ pub use backoff_core::*;
 pub use backoff_core::__private;
 
 #[cfg(feature = "macros")]
-pub use backoff_macros::retry_cloud as retry;
+pub use backoff_macros::{FaultCloud as Fault, retry_cloud as retry};

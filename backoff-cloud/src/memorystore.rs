@@ -5,7 +5,8 @@ use std::time::Duration;
 
 /// One request to the Memorystore API, as its documentation asks: 429 and every 5xx retried; the
 /// wait before retry *n*, counted from 0, is `min(2ⁿ s + up to 1000 ms, maximum backoff)`, with a
-/// maximum backoff of 64 s, and the number of retries is limited.
+/// maximum backoff of 64 s, and the number of retries is limited. (A 500 whose body says
+/// `DATA_LOSS` is not retried: no repetition brings it back.)
 ///
 /// The documentation leaves that number to the client. Here it is 9, so 10 attempts: the waits
 /// then sum up to 255 to 262 seconds. When they are used up the failure is to be reported: with

@@ -93,10 +93,10 @@ impl Budget {
     /// of `max_tokens` is left.
     ///
     /// Source: gRPC proposal A6, "Throttling Retry Attempts and Hedged RPCs". As there, the ratio
-    /// counts to three decimals.
+    /// counts to three decimals, and further ones are ignored.
     ///
     /// # Panics
-    /// When `max_tokens` is not in 1 to 1000 or `token_ratio` is not a number of at least 0.001. In
+    /// When `max_tokens` is not in 1 to 1000 or `token_ratio` is not within 0.001 to 1000. In
     /// a constant that is a compile error.
     #[track_caller]
     pub const fn grpc(max_tokens: u32, token_ratio: f64) -> Self {
@@ -112,13 +112,13 @@ impl Budget {
         )
     }
 
-    /// A share of the successes may be retried: each success gives `share` tokens, a retry costs 1,
+    /// A share of the successes may be retried: each success gives `share_of_successes` tokens, a retry costs 1,
     /// and `reserve` tokens at most are saved up. `Budget::ratio(0.2, 100)` allows one retry for
     /// five successes, and a hundred at once after quiet times. A failure gives nothing, so where
     /// more than a sixth of all calls fail for long, some are not retried.
     ///
     /// # Panics
-    /// When `share` is not a number of at least 0.001, or `reserve` is 0 or above 4,000,000. In a
+    /// When `share_of_successes` is not within 0.001 to 1000, or `reserve` is 0 or above 4,000,000. In a
     /// constant that is a compile error.
     #[track_caller]
     pub const fn ratio(share_of_successes: f64, reserve: u32) -> Self {
@@ -251,8 +251,8 @@ const fn share(ratio: f64) -> u32 {
         ratio >= 0.001 && ratio <= 1_000.0,
         "what a success gives back is a number from 0.001 to 1000: write 0.1 for one retry in ten"
     );
-    // Rounded, so that 0.29 is 290 thousandths although `f64` holds it a little smaller.
-    (ratio * TOKEN as f64 + 0.5) as u32
+    // Cut, but 0.29 is 290 thousandths although `f64` holds it a little smaller.
+    (ratio * TOKEN as f64 + 1e-6) as u32
 }
 
 #[cfg(test)]
@@ -261,7 +261,13 @@ mod tests {
 
     #[test]
     fn shares_are_not_cut_to_whole_percents() {
-        for (ratio, thousandths) in [(0.75, 750), (0.29, 290), (0.001, 1), (1.5, 1_500)] {
+        for (ratio, thousandths) in [
+            (0.75, 750),
+            (0.29, 290),
+            (0.001, 1),
+            (1.5, 1_500),
+            (0.5466, 546),
+        ] {
             assert_eq!(share(ratio), thousandths, "{ratio}");
         }
     }

@@ -51,17 +51,17 @@ fn shown(nanos: u64) -> Duration {
 }
 
 fn waits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let (base, cap) = (shown(policy.base), shown(policy.max_backoff));
+    let cap = shown(policy.max_backoff);
+    let base = shown(policy.base).min(cap);
     if policy.jitter == Spread::Decorrelated {
         write!(
             f,
-            "waits up to {:?} at first, each wait drawn between {base:?} and three times the \
-                   one before, up to {cap:?}",
-            3 * base
+            "waits between {base:?} and three times the wait before, {base:?} at first, "
         )?;
+        write!(f, "up to {cap:?}")?;
     } else {
         match policy.growth {
-            Growth::Constant => write!(f, "waits {:?}", base.min(cap))?,
+            Growth::Constant => write!(f, "waits {base:?}")?,
             Growth::Linear(step) => {
                 write!(
                     f,
@@ -85,7 +85,7 @@ fn waits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             Growth::Slots => {
                 write!(
                     f,
-                    "waits a number of slots of {base:?} that doubles 10 times, up to {cap:?}"
+                    "waits 1, 3, 7, … up to 1023 slots of {base:?}, up to {cap:?}"
                 )?;
             }
             Growth::Custom(_) => write!(f, "waits what a function says, up to {cap:?}")?,
@@ -97,22 +97,43 @@ fn waits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Spread::Equal => f.write_str(", each drawn from its upper half")?,
         Spread::Additive(most) => write!(f, ", and up to {:?} more below that", shown(most))?,
         Spread::AdditiveWithin(most) => {
-            write!(f, ", of which up to {:?} is drawn", shown(most))?;
+            write!(
+                f,
+                ", and up to {:?} more, for which there is room below that",
+                shown(most)
+            )?;
         }
-        Spread::Proportional(share) => write!(f, ", each {} % shorter or longer", share * 100.0)?,
-        Spread::Slots => f.write_str(", each drawn from zero up to that")?,
-        Spread::WholeSeconds => {
-            f.write_str(", each drawn in whole seconds from zero up to that")?
+        Spread::Proportional(share) => {
+            // To a thousandth of a percent, without the digits that `f64` adds.
+            let percent = (share * 1e5 + 0.5) as u64 as f64 / 1e3;
+            write!(f, ", each up to {percent} % shorter or longer")?;
         }
+        Spread::Slots => {
+            write!(
+                f,
+                ", each drawn from zero up to that in whole slots of {base:?}"
+            )?;
+        }
+        Spread::WholeSeconds(unit) => {
+            let unit = shown(unit);
+            write!(
+                f,
+                ", each drawn from zero up to that in whole units of {unit:?}"
+            )?;
+        }
+    }
+    if policy.throttled_base != NEVER && !matches!(policy.growth, Growth::Custom(_)) {
+        let base = shown(policy.throttled_base).min(cap);
+        write!(f, ", beginning with {base:?} after throttling")?;
     }
     if policy.spread_retry_after {
         f.write_str(", on top of what the server asks for")?;
     }
-    if policy.throttled_base != NEVER {
+    if policy.retry_after_slack != NEVER {
+        let slack = shown(policy.retry_after_slack);
         write!(
             f,
-            ", beginning with {:?} after throttling",
-            shown(policy.throttled_base)
+            ", and at most {slack:?} longer if the server asks for it"
         )?;
     }
     Ok(())
@@ -149,7 +170,7 @@ fn limits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if let Some(budget) = policy.budget {
         write!(
             f,
-            ", or when a budget of {} tokens is spent",
+            ", or when its budget of {} tokens allows no more",
             budget.capacity()
         )?;
     }
@@ -170,6 +191,8 @@ mod tests {
             .factor(1.5)
             .jitter(Jitter::Additive(SECOND))
             .throttled_base(2 * SECOND)
+            .spread_retry_after(true)
+            .retry_after_slack(5 * SECOND)
             .on(codes![409])
             .retry_conflicts(true)
             .idempotent(false)
@@ -180,10 +203,11 @@ mod tests {
         assert_eq!(
             policy.to_string(),
             "waits 1s, growing by a factor of 1.5 up to 64s, and up to 1s more below that, \
-             beginning with 2s after throttling; retries {409, ABORTED}, conflicts and requests \
+             beginning with 2s after throttling, on top of what the server asks for, and at most 5s \
+             longer if the server asks for it; retries {409, ABORTED}, conflicts and requests \
              that were surely not sent; gives up after 8 attempts, or when the next wait would end \
-             after 300s, or when the server asks for more than 30s, or when a budget of 500 tokens \
-             is spent"
+             after 300s, or when the server asks for more than 30s, or when its budget of 500 \
+             tokens allows no more"
         );
     }
 
@@ -202,17 +226,33 @@ mod tests {
             "waits 1s, then 500ms longer each time up to 64s, each drawn from its upper half"
         );
         assert_eq!(
-            words(Policy::fibonacci(SECOND).jitter(Jitter::Proportional(0.2))),
-            "waits 1s, growing as Fibonacci's numbers up to 64s, each 20 % shorter or longer"
+            words(Policy::fibonacci(SECOND).jitter(Jitter::Proportional(0.07))),
+            "waits 1s, growing as Fibonacci's numbers up to 64s, each up to 7 % shorter or longer"
         );
         assert_eq!(
             words(Policy::exponential().jitter(Jitter::Decorrelated)),
-            "waits up to 3s at first, each wait drawn between 1s and three times the one before, \
-             up to 64s"
+            "waits between 1s and three times the wait before, 1s at first, up to 64s"
+        );
+        assert_eq!(
+            words(
+                Policy::exponential()
+                    .base(100 * SECOND)
+                    .jitter(Jitter::None)
+            ),
+            "waits 64s, doubling up to 64s"
+        );
+        assert_eq!(
+            words(Policy::slots(SECOND / 1_000)),
+            "waits 1, 3, 7, … up to 1023 slots of 1ms, up to 64s, each drawn from zero up to that in \
+             whole slots of 1ms"
+        );
+        assert_eq!(
+            words(Policy::exponential().jitter(Jitter::AdditiveWithin(SECOND))),
+            "waits 1s, doubling up to 64s, and up to 1s more, for which there is room below that"
         );
         assert_eq!(
             words(Policy::celery(3)),
-            "waits 3s, doubling up to 600s, each drawn in whole seconds from zero up to that"
+            "waits 3s, doubling up to 600s, each drawn from zero up to that in whole units of 1s"
         );
     }
 }

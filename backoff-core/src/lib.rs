@@ -79,7 +79,8 @@
 //! | `macros` | `#[retry]`, `retry_block!` | yes |
 //! | `tracing` | one WARN when an operation is given up, a DEBUG event before each wait | no |
 //! | `hint` | parsers for `Retry-After` and its relatives | no |
-//! | `reqwest-013` | [`Fault`] for `reqwest::Error` 0.13 | no |
+//! | `reqwest-013` | [`Fault`](trait@Fault) for `reqwest::Error` 0.13 | no |
+//! | `anyhow-1` | [`Fault`](trait@Fault) for `anyhow::Error` 1, by looking along its sources | no |
 //!
 //! Without any feature the crate is `no_std`; the drivers then take a runtime of your own, made of
 //! [`Clock`], [`Sleep`] or [`Pause`], and [`Random`].
@@ -106,7 +107,7 @@ mod time;
 #[cfg(feature = "hint")]
 pub mod hint;
 
-#[cfg(feature = "reqwest-013")]
+#[cfg(feature = "std")]
 mod clients;
 
 #[doc(hidden)]
@@ -120,6 +121,7 @@ pub use drive::{
     Blocking, Bounded, Call, Judged, OfPolicy, Operation, Own, Pace, Plain, Reported, Retrying,
     Timed, WithAttempt,
 };
+pub use explain::Explanation;
 pub use fault::{Class, Fault, TimedOut, Transport};
 pub use grpc::GrpcCode;
 pub use judge::{ByPolicy, EveryError, Judge, Verdict, When, WhenFault};
@@ -135,17 +137,19 @@ pub use time::Tokio;
 pub use time::{Clock, NoRuntime, Pause, Random, Sleep};
 
 #[cfg(feature = "macros")]
-pub use backoff_macros::retry;
+pub use backoff_macros::{Fault, retry};
 
 /// Retries a block that borrows and changes what is around it. The keys are those of
-/// [`#[retry]`](macro@retry), before the block.
+/// [`#[retry]`](macro@retry), before the block; `clone(..)` names variables.
 ///
-/// `retry_block!(.., async { .. })` is a future of the `Result` that the block gives; `?` and
-/// `return` leave the attempt, not the function around it.
+/// `retry_block!(.., async { .. })` is a future of the `Result` that the block gives;
+/// `retry_block!(.., { .. })` runs at once and blocks this thread. `?` and `return` leave the
+/// attempt, not the function around it.
 ///
 /// ```
 /// use backoff_core::{TimedOut, retry_block};
 ///
+/// # #[cfg(feature = "tokio")]
 /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
 /// # async fn main() -> Result<(), TimedOut> {
 /// let mut calls = 0;
@@ -158,8 +162,14 @@ pub use backoff_macros::retry;
 /// })
 /// .await?;
 /// assert_eq!((answer, calls), (42, 3));
+///
+/// let blocking = retry_block!(base = "1ms", attempt = n, {
+///     if n.number() < 3 { Err("busy") } else { Ok(n.number()) }
+/// });
+/// assert_eq!(blocking, Ok(3));
 /// # Ok(())
 /// # }
+/// # #[cfg(not(feature = "tokio"))] fn main() {}
 /// ```
 #[cfg(feature = "macros")]
 #[macro_export]

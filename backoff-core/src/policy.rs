@@ -81,7 +81,7 @@ pub struct Policy {
 /// The limit of a policy that names neither attempts nor a deadline.
 const DEFAULT_ATTEMPTS: u32 = 5;
 
-/// The longest deadline: a year. A retry's clock repeats after 390 days.
+/// The longest deadline: a year. A retry's clock repeats after 2.3.
 const MOST_DEADLINE: u64 = 365 * 86_400 * 1_000_000_000;
 
 /// The longest hint for a policy that names neither it nor a deadline.
@@ -121,18 +121,19 @@ impl Policy {
         Self::growing(Growth::Constant, wait)
     }
 
-    /// Waits that grow by `step` each time. [`delay::Linear`](crate::delay::Linear) in a policy.
+    /// Waits that grow by `step` each time, up to a `max_backoff` of 64 s. [`delay::Linear`](crate::delay::Linear) in a policy.
     pub const fn linear(first: Duration, step: Duration) -> Self {
         Self::growing(Growth::Linear(nanos(step)), first)
     }
 
-    /// Waits that grow as Fibonacci's numbers. [`delay::Fibonacci`](crate::delay::Fibonacci) in a
-    /// policy.
+    /// Waits that grow as Fibonacci's numbers, up to a `max_backoff` of 64 s.
+    /// [`delay::Fibonacci`](crate::delay::Fibonacci) in a policy.
     pub const fn fibonacci(first: Duration) -> Self {
         Self::growing(Growth::Fibonacci, first)
     }
 
-    /// Slots as on Ethernet, and 16 attempts. [`delay::Slots`](crate::delay::Slots) in a policy.
+    /// Slots as on Ethernet, and 16 attempts; no wait above a `max_backoff` of 64 s, which cuts slots
+    /// of more than 62 ms. [`delay::Slots`](crate::delay::Slots) in a policy.
     pub const fn slots(slot: Duration) -> Self {
         Self::growing(Growth::Slots, slot)
             .jitter(Jitter::Slots)
@@ -185,8 +186,8 @@ impl Policy {
         self
     }
 
-    /// How much longer each wait is than the one before, at least 1. Computed without rounding
-    /// errors for 2, and to the nanosecond for any other factor below waits of 52 days.
+    /// How much longer each wait is than the one before, at least 1. Exact for 1 and 2; any other
+    /// factor is rounded, by a nanosecond or by one part in 10¹³, whichever is more.
     ///
     /// # Panics
     /// When `factor` is below 1, infinite or NaN, or the policy is not exponential. In a constant
@@ -229,7 +230,7 @@ impl Policy {
     /// How often the operation is called at most, the first call included: 1 means no retry.
     ///
     /// Left unsaid, 5 attempts are made, or, where there is a deadline, as many as fit. More than
-    /// 16,777,215 count as that many.
+    /// 4,194,303 count as that many.
     ///
     /// # Panics
     /// When `max_attempts` is 0. In a constant that is a compile error.
@@ -250,8 +251,9 @@ impl Policy {
     /// The time for everything together, from before the first attempt.
     ///
     /// A wait that would end later is not begun: the last error is handed back at once. An attempt
-    /// that is running is not cut; for that, set an attempt timeout. More than a year counts as a
-    /// year.
+    /// that is running is not cut; for that, set an attempt timeout. An async timer that wakes late
+    /// begins its attempt late, and so perhaps after the deadline; a blocking retry then stops. More
+    /// than a year counts as a year.
     pub const fn deadline(mut self, deadline: Duration) -> Self {
         let deadline = nanos(deadline);
         self.deadline = if deadline > MOST_DEADLINE {
@@ -369,7 +371,7 @@ impl Policy {
 
     /// The same policy with all its times multiplied: `scaled(0.01)` makes a test a hundred times
     /// as fast, `scaled(2.0)` a client twice as patient. Limits that were not set stay so, and so do
-    /// the waits of a function of your own and the whole seconds of Celery's jitter.
+    /// the waits of a function of your own.
     ///
     /// ```
     /// use backoff_core::Policy;
@@ -410,6 +412,11 @@ impl Policy {
         match self.jitter {
             Spread::Additive(most) => self.jitter = Spread::Additive(scaled(most, by)),
             Spread::AdditiveWithin(most) => self.jitter = Spread::AdditiveWithin(scaled(most, by)),
+            // A unit of zero would be no unit.
+            Spread::WholeSeconds(unit) => {
+                let unit = scaled(unit, by);
+                self.jitter = Spread::WholeSeconds(if unit == 0 { 1 } else { unit });
+            }
             _ => {}
         }
         self
@@ -490,7 +497,20 @@ const fn limited(nanos: u64) -> u64 {
 /// The policy's waits, as long as its attempts last.
 impl Delay for Policy {
     fn delay(&self, retry: u32, previous: Duration, random: u64) -> Option<Duration> {
-        (retry < self.attempts() - 1).then(|| self.backoff(retry, previous, random))
+        self.delay_after(Class::Transient, retry, previous, random)
+    }
+
+    fn delay_after(
+        &self,
+        class: Class,
+        retry: u32,
+        previous: Duration,
+        random: u64,
+    ) -> Option<Duration> {
+        (retry < self.attempts() - 1).then(|| {
+            let wait = self.backoff_nanos(class, retry, nanos(previous), || random);
+            Duration::from_nanos(wait)
+        })
     }
 }
 

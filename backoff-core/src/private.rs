@@ -9,11 +9,18 @@ pub use core::{option::Option, result::Result, time::Duration};
 #[cfg(feature = "macros")]
 pub use backoff_macros::__retry_block;
 
+pub use crate::Silent;
+pub use facts::*;
+
 use crate::{
-    ByPolicy, Clock, Decision, EveryError, Fault, Judge, Pause, Random, Silent, Sleep, TimedOut,
-    Verdict, When, drive,
+    Attempt, ByPolicy, Clock, Decision, Event, EveryError, Fault, Judge, Notify, Pause, Random,
+    Sleep, TimedOut, Verdict, drive,
     judge::{Informed, Known},
 };
+use core::{fmt, future::Future};
+
+#[path = "private/facts.rs"]
+mod facts;
 
 /// The runtime of annotated async functions.
 #[cfg(feature = "tokio")]
@@ -28,6 +35,66 @@ pub const SYNC: BlockingRuntime = crate::Std;
 /// The runtime of annotated sync functions.
 #[cfg(not(feature = "std"))]
 pub const SYNC: BlockingRuntime = crate::NoRuntime;
+
+/// What runs a function that brings its own timer.
+#[cfg(feature = "tokio")]
+pub type OwnClock = AsyncRuntime;
+/// What runs a function that brings its own timer.
+#[cfg(not(feature = "tokio"))]
+pub type OwnClock = BlockingRuntime;
+
+/// A runtime whose timer is the user's, by the key `sleep`.
+#[derive(Debug)]
+pub struct OwnTimer<F, C>(F, C);
+
+/// The timer of an async function.
+#[inline]
+pub fn sleep_by<F, Fut>(sleep: F) -> OwnTimer<F, OwnClock>
+where
+    F: Fn(Duration) -> Fut,
+    Fut: Future<Output = ()>,
+{
+    OwnTimer(sleep, OwnClock::default())
+}
+
+/// The timer of a sync function.
+#[inline]
+pub fn pause_by<F: Fn(Duration)>(pause: F) -> OwnTimer<F, OwnClock> {
+    OwnTimer(pause, OwnClock::default())
+}
+
+impl<F, C: Clock> Clock for OwnTimer<F, C> {
+    #[inline]
+    fn now(&self) -> Duration {
+        self.1.now()
+    }
+}
+
+impl<F, C: Random> Random for OwnTimer<F, C> {
+    #[inline]
+    fn random(&self) -> u64 {
+        self.1.random()
+    }
+}
+
+impl<F, C, Fut> Sleep for OwnTimer<F, C>
+where
+    F: Fn(Duration) -> Fut,
+    Fut: Future<Output = ()>,
+{
+    type Sleep = Fut;
+
+    #[inline]
+    fn sleep(&self, wait: Duration) -> Fut {
+        (self.0)(wait)
+    }
+}
+
+impl<F: Fn(Duration), C> Pause for OwnTimer<F, C> {
+    fn pause(&self, wait: Duration) {
+        (self.0)(wait);
+    }
+}
 
 /// What an annotated function returns.
 #[diagnostic::on_unimplemented(
@@ -61,39 +128,14 @@ pub enum Step<R> {
     Wait(Duration, R),
 }
 
-/// An error whose facts are looked for: see [`via`].
-#[derive(Debug)]
-pub struct Facts<'e, E>(pub &'e E);
-
-/// `(&Facts(error)).known()` finds the facts of a `Fault`, and none of any other type: a method for
-/// `Facts` itself is tried before one for a reference to it.
-pub mod via {
-    use super::Facts;
-    use crate::{Fault, judge::Known};
-
-    /// For an error that is a `Fault`.
-    pub trait ViaFault<'e> {
-        /// All it tells.
-        fn known(&self) -> Known<'e>;
-    }
-
-    impl<'e, E: Fault> ViaFault<'e> for Facts<'e, E> {
-        fn known(&self) -> Known<'e> {
-            Known::of(self.0)
-        }
-    }
-
-    /// For any other error.
-    pub trait ViaNothing<'e> {
-        /// Nothing.
-        fn known(&self) -> Known<'e>;
-    }
-
-    impl<'e, E> ViaNothing<'e> for &Facts<'e, E> {
-        fn known(&self) -> Known<'e> {
-            Known::default()
-        }
-    }
+/// Types the user's hook by the outcome it will be told of.
+#[inline]
+pub fn hook<R, N>(_outcome: &R, hook: N) -> N
+where
+    R: Outcome,
+    N: FnMut(&Event<'_, R::Error>),
+{
+    hook
 }
 
 /// Before the first attempt.
@@ -102,95 +144,207 @@ pub fn start<C: Clock>(policy: &Policy, runtime: &C) -> Retry {
     Retry::start(policy, || runtime.now())
 }
 
+/// Before the first attempt of a function that asks which attempt it is, and so what time has passed.
+#[inline]
+pub fn start_timed<C: Clock>(_policy: &Policy, runtime: &C) -> Retry {
+    Retry::start_at(runtime.now())
+}
+
+/// The attempt that is about to begin.
+#[inline]
+pub fn attempt<C: Clock>(policy: &Policy, retry: &Retry, runtime: &C) -> Attempt {
+    retry.attempt(policy, || runtime.now())
+}
+
 /// After an attempt, judged by the policy's codes.
 #[inline]
-pub fn step<R, C>(
+pub fn step<R, C, N>(
     policy: &Policy,
     retry: &mut Retry,
     name: &'static str,
     runtime: &C,
+    notify: N,
     outcome: R,
 ) -> Step<R>
 where
     R: Outcome,
     R::Error: Fault,
     C: Clock + Random,
+    N: Notify<R::Error>,
 {
-    judged(policy, retry, name, runtime, outcome, ByPolicy)
+    judged(policy, retry, name, runtime, notify, outcome, ByPolicy)
 }
 
-/// After an attempt; every error is retried.
+/// After an attempt; every error is retried. What is known comes by a function pointer, so that
+/// this is not compiled anew for each annotated function.
 #[inline]
-pub fn step_any<R, C, K>(
+pub fn step_any<R, C, N>(
     policy: &Policy,
     retry: &mut Retry,
     name: &'static str,
     runtime: &C,
+    notify: N,
     outcome: R,
-    known: K,
+    known: fn(&R::Error) -> Known<'_>,
 ) -> Step<R>
 where
     R: Outcome,
     C: Clock + Random,
-    K: Fn(&R::Error) -> Known<'_>,
+    N: Notify<R::Error>,
 {
     judged(
         policy,
         retry,
         name,
         runtime,
+        notify,
         outcome,
         Informed(EveryError, known),
     )
 }
 
 /// After an attempt, judged by the user's function.
+#[expect(clippy::too_many_arguments, reason = "only the macro writes the call")]
 #[inline]
-pub fn step_when<R, C, F, V, K>(
+pub fn step_when<R, C, N, F, V>(
     policy: &Policy,
     retry: &mut Retry,
     name: &'static str,
     runtime: &C,
+    notify: N,
     outcome: R,
     judge: F,
-    known: K,
+    known: fn(&R::Error) -> Known<'_>,
 ) -> Step<R>
 where
     R: Outcome,
-    C: Clock + Random,
     F: Fn(&R::Error) -> V,
     V: Into<Verdict>,
-    K: Fn(&R::Error) -> Known<'_>,
+    C: Clock + Random,
+    N: Notify<R::Error>,
 {
+    // Asked here, so that what follows is not compiled anew for each closure.
+    let said = outcome.error().map(|error| judge(error).into());
+    let said = Said(said.unwrap_or(Verdict::Permanent));
     judged(
         policy,
         retry,
         name,
         runtime,
+        notify,
         outcome,
-        Informed(When(judge), known),
+        Informed(said, known),
     )
 }
 
+/// After an attempt, judged by the user's patterns, then by the policy's codes.
 #[inline]
-fn judged<R, C, J>(
+pub fn step_or<R, C, N, F>(
     policy: &Policy,
     retry: &mut Retry,
     name: &'static str,
     runtime: &C,
+    notify: N,
+    outcome: R,
+    matches: F,
+) -> Step<R>
+where
+    R: Outcome,
+    R::Error: Fault,
+    F: Fn(&R::Error) -> bool,
+    C: Clock + Random,
+    N: Notify<R::Error>,
+{
+    let matched = Or(outcome.error().is_some_and(matches));
+    judged(policy, retry, name, runtime, notify, outcome, matched)
+}
+
+/// After an attempt, judged by the policy's codes, which it reads from what is found.
+#[inline]
+pub fn step_found<R, C, N>(
+    policy: &Policy,
+    retry: &mut Retry,
+    name: &'static str,
+    runtime: &C,
+    notify: N,
+    outcome: R,
+    find: fn(&R::Error) -> Option<&dyn Fault>,
+) -> Step<R>
+where
+    R: Outcome,
+    C: Clock + Random,
+    N: Notify<R::Error>,
+{
+    judged(policy, retry, name, runtime, notify, outcome, Found(find))
+}
+
+fn known_fault<E: Fault>(error: &E) -> Known<'_> {
+    Known::of(error)
+}
+
+/// What the user's function has said.
+struct Said(Verdict);
+
+impl<E> Judge<E> for Said {
+    fn judge(&self, _policy: &Policy, _error: &E) -> Verdict {
+        self.0
+    }
+}
+
+/// Whether one of the user's patterns matches; if not, the policy judges.
+struct Or(bool);
+
+impl<E: Fault> Judge<E> for Or {
+    fn judge(&self, policy: &Policy, error: &E) -> Verdict {
+        if self.0 {
+            Informed(EveryError, known_fault).judge(policy, error)
+        } else {
+            policy.judge(error)
+        }
+    }
+
+    fn message<'e>(&self, error: &'e E) -> Option<&'e dyn fmt::Display> {
+        error.message()
+    }
+}
+
+/// The policy judges what the function finds; where it finds nothing the error is permanent.
+struct Found<F>(F);
+
+impl<E, F> Judge<E> for Found<F>
+where
+    F: Fn(&E) -> Option<&dyn Fault>,
+{
+    fn judge(&self, policy: &Policy, error: &E) -> Verdict {
+        (self.0)(error).map_or(Verdict::Permanent, |fault| policy.judge(fault))
+    }
+
+    fn message<'e>(&self, error: &'e E) -> Option<&'e dyn fmt::Display> {
+        (self.0)(error)?.message()
+    }
+}
+
+#[inline]
+fn judged<R, C, N, J>(
+    policy: &Policy,
+    retry: &mut Retry,
+    name: &'static str,
+    runtime: &C,
+    notify: N,
     outcome: R,
     judge: J,
 ) -> Step<R>
 where
     R: Outcome,
     C: Clock + Random,
+    N: Notify<R::Error>,
     J: Judge<R::Error>,
 {
     let Some(error) = outcome.error() else {
         retry.succeeded(policy);
         return Step::Done(outcome);
     };
-    match decide(policy, retry, name, runtime, error, &judge) {
+    match decide(policy, retry, name, runtime, notify, error, &judge) {
         Decision::Wait(wait) => Step::Wait(wait.delay, outcome),
         Decision::Stop(_) => Step::Done(outcome),
     }
@@ -199,22 +353,24 @@ where
 /// Apart, so that what a success needs is small enough to be inlined.
 #[cold]
 #[inline(never)]
-fn decide<E, C, J>(
+fn decide<E, C, N, J>(
     policy: &Policy,
     retry: &mut Retry,
     name: &'static str,
     runtime: &C,
+    mut notify: N,
     error: &E,
     judge: &J,
 ) -> Decision
 where
     C: Clock + Random,
+    N: Notify<E>,
     J: Judge<E>,
 {
     let decide = |policy: &Policy, retry: &mut Retry, verdict| {
         retry.failed(policy, verdict, || runtime.now(), || runtime.random())
     };
-    drive::conclude(policy, retry, judge, decide, &mut Silent, name, error)
+    drive::conclude(policy, retry, judge, decide, &mut notify, name, error)
 }
 
 /// Whether the timer of a sync function woke after the deadline.
@@ -250,5 +406,5 @@ where
     E: From<TimedOut>,
 {
     let limit = retry.attempt(policy, || runtime.now()).bounded(limit);
-    drive::Timed::new(Some(attempt).filter(|_| !limit.is_zero()), limit, runtime)
+    drive::Timed::new(attempt, limit, runtime)
 }

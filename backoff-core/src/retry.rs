@@ -35,24 +35,58 @@ use core::{fmt, time::Duration};
 // gives the task of a small annotated function 256 bytes and not 384.
 #[derive(Clone, Copy)]
 pub struct Retry {
-    /// When the first attempt began, in nanoseconds of the caller's clock: the lowest 55 bits,
-    /// which repeat after 390 days, or `UNTIMED` if nobody asked. Above them, whether the last
-    /// failure was throttling, because a budget gives back what that cost.
+    /// When the first attempt began, in nanoseconds of the caller's clock: the lowest 56 bits, which
+    /// repeat after 2.3 years, or `UNTIMED` if nobody asked.
     started: [u8; 7],
-    /// How many attempts have failed.
+    /// How many attempts have failed, and above that whether a budget paid for the last retry.
     failed: [u8; 3],
-    /// The backoff drawn last, in units of [`unit`], for decorrelated jitter.
+    /// The backoff drawn last, as [`pack`] keeps it, for what grows from it.
     previous: [u8; 5],
 }
 
 /// More failures than this are counted as this many, and no limit is above it.
-pub(crate) const MOST_ATTEMPTS: u32 = (1 << 24) - 1;
+pub(crate) const MOST_ATTEMPTS: u32 = (1 << 22) - 1;
 
-/// The longest backoff that `previous` holds, in its unit.
-const MOST_PREVIOUS: u64 = (1 << 40) - 1;
+/// A budget paid for a retry after a transient failure.
+const PAID: u64 = 1 << 22;
+/// A budget paid for a retry after throttling.
+const PAID_THROTTLED: u64 = 2 << 22;
 
-const UNTIMED: u64 = (1 << 55) - 1;
-const THROTTLED: u64 = 1 << 55;
+const UNTIMED: u64 = (1 << 56) - 1;
+
+/// How far a clock may go back without being taken for one that went on: 26 days.
+const BACK: u64 = 1 << 51;
+
+/// The shortest time that an attempt may have.
+const SHORTEST: Duration = Duration::from_nanos(1);
+
+/// Whether the last backoff fits into 40 bits as it is, so that it is kept to the nanosecond: for a
+/// `max_backoff` of up to 18 minutes.
+#[inline]
+fn is_narrow(policy: &Policy) -> bool {
+    policy.max_backoff < 1 << 40
+}
+
+/// A backoff in 40 bits: as it is, or as 34 bits and how far they are to be shifted.
+#[inline]
+fn pack(backoff: u64, narrow: bool) -> [u8; 5] {
+    if narrow {
+        return lowest(backoff);
+    }
+    let shift = 30u32.saturating_sub(backoff.leading_zeros());
+    lowest(backoff >> shift | u64::from(shift) << 34)
+}
+
+/// What [`pack`] was given, within one part in 2³³.
+#[inline]
+fn unpack(packed: [u8; 5], narrow: bool) -> u64 {
+    let packed = number(packed);
+    if narrow {
+        packed
+    } else {
+        (packed & ((1 << 34) - 1)) << (packed >> 34)
+    }
+}
 
 /// A clock's reading in nanoseconds; differences of readings survive that it starts anew.
 #[inline]
@@ -73,13 +107,6 @@ fn number<const N: usize>(lowest: [u8; N]) -> u64 {
     let mut bytes = [0; 8];
     bytes[..N].copy_from_slice(&lowest);
     u64::from_le_bytes(bytes)
-}
-
-/// The unit in which the last backoff is kept, as a power of two, so that the longest fits: one
-/// nanosecond for a `max_backoff` of up to 18 minutes.
-#[inline]
-fn unit(policy: &Policy) -> u32 {
-    24u32.saturating_sub(policy.max_backoff.leading_zeros())
 }
 
 /// What to do after a failed attempt.
@@ -130,10 +157,16 @@ impl Attempt {
         Duration::from_nanos(self.elapsed)
     }
 
-    /// `limit`, or what remains of the deadline if that is less.
+    /// `limit`, or what remains of the deadline if that is less. The first attempt is always
+    /// begun.
     #[inline]
     pub(crate) fn bounded(&self, limit: Duration) -> Duration {
-        limit.min(self.remaining())
+        let limit = limit.max(SHORTEST).min(self.remaining());
+        if self.number == 1 {
+            limit.max(SHORTEST)
+        } else {
+            limit
+        }
     }
 
     /// What remains of the deadline; [`Duration::MAX`] where there is none.
@@ -177,10 +210,10 @@ impl Retry {
         }
     }
 
-    /// How many attempts have failed so far; counting ends at 16,777,215.
+    /// How many attempts have failed so far; counting ends at 4,194,303.
     #[inline]
     pub fn failures(&self) -> u32 {
-        number(self.failed) as u32
+        number(self.failed) as u32 & MOST_ATTEMPTS
     }
 
     /// The time since the start; zero if the start was not timed.
@@ -190,17 +223,12 @@ impl Retry {
 
     #[inline]
     fn elapsed_nanos(&self, now: impl FnOnce() -> Duration) -> u64 {
-        let started = number(self.started) & UNTIMED;
+        let started = number(self.started);
         if started == UNTIMED {
             return 0;
         }
         let elapsed = reading(now()).wrapping_sub(started) & UNTIMED;
-        // A clock that went back, by less than 26 days, has not moved.
-        if elapsed > UNTIMED - (1 << 51) {
-            0
-        } else {
-            elapsed
-        }
+        if elapsed > UNTIMED - BACK { 0 } else { elapsed }
     }
 
     /// Whether an attempt that was waited for would begin too late, because the timer woke late.
@@ -240,7 +268,7 @@ impl Retry {
             policy,
             verdict.into(),
             now,
-            policy.remembers(),
+            true,
             |class, retry, previous| Some(policy.backoff_nanos(class, retry, previous, random)),
         )
     }
@@ -259,7 +287,7 @@ impl Retry {
             policy,
             verdict.into(),
             now,
-            true,
+            false,
             |class, retry, previous| {
                 let previous = Duration::from_nanos(previous);
                 delays
@@ -274,11 +302,11 @@ impl Retry {
     #[inline]
     pub fn succeeded(&self, policy: &Policy) {
         if let Some(budget) = policy.budget {
-            let class = match number(self.started) & THROTTLED {
-                0 => Class::Transient,
-                _ => Class::Throttled,
-            };
-            budget.succeeded((self.failures() > 0).then_some(class));
+            budget.succeeded(match number(self.failed) & (PAID | PAID_THROTTLED) {
+                PAID => Some(Class::Transient),
+                PAID_THROTTLED => Some(Class::Throttled),
+                _ => None,
+            });
         }
     }
 
@@ -288,12 +316,13 @@ impl Retry {
         policy: &Policy,
         verdict: Verdict,
         now: impl FnOnce() -> Duration,
-        remember: bool,
+        of_policy: bool,
         backoff: impl FnOnce(Class, u32, u64) -> Option<u64>,
     ) -> Decision {
         let retry = self.failures();
         let failures = (retry + 1).min(MOST_ATTEMPTS);
-        self.failed = lowest(failures.into());
+        let paid = number(self.failed) & (PAID | PAID_THROTTLED);
+        self.failed = lowest(paid | u64::from(failures));
         let budget = policy.budget;
         let (class, hint) = match verdict {
             Verdict::Permanent => return Decision::Stop(StopReason::Permanent),
@@ -309,44 +338,50 @@ impl Retry {
         if failures >= policy.attempts() {
             return Decision::Stop(StopReason::Attempts);
         }
-        let unit = unit(policy);
-        let Some(backoff) = backoff(class, retry, number(self.previous) << unit) else {
+        let narrow = of_policy && is_narrow(policy);
+        let Some(backoff) = backoff(class, retry, unpack(self.previous, narrow)) else {
             return Decision::Stop(StopReason::Attempts);
         };
-        if remember {
-            self.previous = lowest((backoff >> unit).min(MOST_PREVIOUS));
+        if !of_policy || policy.remembers() {
+            self.previous = pack(backoff, narrow);
         }
+        let most = backoff.saturating_add(policy.retry_after_slack);
+        let hint = hint.min(most);
         if hint > backoff && hint > policy.longest_hint() {
             return Decision::Stop(StopReason::RetryAfter);
         }
-        let hint = hint.min(backoff.saturating_add(policy.retry_after_slack));
-        let hint = if policy.spread_retry_after && hint > backoff {
-            hint.saturating_add(backoff)
-        } else {
-            hint
-        };
-        let (delay, source, too_late) = if hint > backoff {
-            (hint, WaitSource::RetryAfter, StopReason::RetryAfter)
-        } else {
-            (backoff, WaitSource::Backoff, StopReason::Deadline)
+        let (delay, source) = match hint {
+            hint if hint <= backoff => (backoff, WaitSource::Backoff),
+            hint if policy.spread_retry_after => (
+                hint.saturating_add(backoff).min(most),
+                WaitSource::RetryAfter,
+            ),
+            hint => (hint, WaitSource::RetryAfter),
         };
         if policy.deadline != NEVER {
-            let end = self.elapsed_nanos(now).saturating_add(delay);
-            // An attempt that is cut at the deadline needs some time before it.
-            if end > policy.deadline || policy.bounded && end == policy.deadline {
-                return Decision::Stop(too_late);
+            let elapsed = self.elapsed_nanos(now);
+            let passes = |wait: u64| {
+                let end = elapsed.saturating_add(wait);
+                // An attempt that is cut at the deadline needs some time before it.
+                end > policy.deadline || policy.bounded && end == policy.deadline
+            };
+            if passes(delay) {
+                return Decision::Stop(match source {
+                    WaitSource::RetryAfter if passes(hint) => StopReason::RetryAfter,
+                    _ => StopReason::Deadline,
+                });
             }
         }
         if let Some(budget) = budget {
             if !budget.pay(class) {
                 return Decision::Stop(StopReason::Budget);
             }
-            let flag = if class == Class::Throttled {
-                THROTTLED
+            let paid = if class == Class::Throttled {
+                PAID_THROTTLED
             } else {
-                0
+                PAID
             };
-            self.started = lowest(number(self.started) & UNTIMED | flag);
+            self.failed = lowest(paid | u64::from(failures));
         }
         Decision::Wait(Wait {
             delay: Duration::from_nanos(delay),
@@ -538,6 +573,98 @@ mod tests {
     }
 
     #[test]
+    fn without_a_cap_decorrelated_waits_grow_as_the_schedule_says() {
+        let policy = Policy::exponential()
+            .base(Duration::from_millis(1))
+            .max_backoff(Duration::MAX)
+            .jitter(Jitter::Decorrelated)
+            .max_attempts(20);
+        let (begun, _) = run(policy, Duration::ZERO, u64::MAX);
+        for (pair, planned) in begun.windows(2).zip(policy.schedule()) {
+            let (waited, planned) = (pair[1] - pair[0], planned.greatest);
+            assert!(
+                waited.abs_diff(planned) <= planned / 1_000_000_000,
+                "{waited:?} {planned:?}"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_packed_is_kept_within_one_part_in_two_to_the_33(backoff: u64) {
+            let kept = unpack(pack(backoff, false), false);
+            prop_assert!(kept <= backoff && backoff - kept <= backoff >> 33);
+            let narrow = backoff >> 24;
+            prop_assert_eq!(unpack(pack(narrow, true), true), narrow);
+        }
+    }
+
+    #[test]
+    fn an_algorithm_of_ones_own_sees_the_wait_before() {
+        let day = Duration::from_secs(86_400);
+        let delays = crate::delay::Decorrelated::new(600 * SECOND, day);
+        let mut retry = Retry::start(&PLAIN, || unreachable!());
+        for seconds in [1_800, 5_400, 16_200] {
+            let decision = retry.failed_with(&PLAIN, true, || unreachable!(), || u64::MAX, &delays);
+            let Decision::Wait(wait) = decision else {
+                panic!("{decision:?}")
+            };
+            assert_eq!(wait.delay.as_secs_f64().round() as u64, seconds);
+        }
+    }
+
+    #[test]
+    fn a_conflict_is_not_paid_for_and_gives_nothing_back() {
+        static BUDGET: crate::Budget = crate::Budget::aws().starting_with(100);
+        let policy = PLAIN.budget(&BUDGET);
+        let conflict = Verdict::Retry {
+            class: Class::Conflict,
+            retry_after: None,
+        };
+        let mut retry = Retry::start(&policy, || unreachable!());
+        let _ = retry.failed(&policy, conflict, || unreachable!(), || 0);
+        retry.succeeded(&policy);
+        assert_eq!(BUDGET.tokens(), 101.0);
+        let mut retry = Retry::start(&policy, || unreachable!());
+        let _ = retry.failed(&policy, hinted(Duration::ZERO), || unreachable!(), || 0);
+        assert_eq!(BUDGET.tokens(), 96.0);
+        let _ = retry.failed(&policy, conflict, || unreachable!(), || 0);
+        retry.succeeded(&policy);
+        assert_eq!(BUDGET.tokens(), 101.0);
+    }
+
+    #[test]
+    fn slack_limits_a_hint_before_the_longest_hint_does() {
+        let policy = PLAIN.retry_after_slack(5 * SECOND);
+        let decide = |policy: Policy| {
+            let mut retry = Retry::start(&policy, || Duration::ZERO);
+            retry.failed(&policy, hinted(7_200 * SECOND), || Duration::ZERO, || 0)
+        };
+        let six = Decision::Wait(Wait {
+            delay: 6 * SECOND,
+            source: WaitSource::RetryAfter,
+        });
+        assert_eq!(decide(policy), six);
+        assert_eq!(decide(policy.spread_retry_after(true)), six);
+        let short = policy.max_retry_after(5 * SECOND);
+        assert_eq!(decide(short), Decision::Stop(StopReason::RetryAfter));
+    }
+
+    #[test]
+    fn who_made_the_wait_too_long_is_told_apart() {
+        let policy = PLAIN
+            .base(6 * SECOND)
+            .spread_retry_after(true)
+            .deadline(10 * SECOND);
+        let stop = |hint| {
+            let mut retry = Retry::start(&policy, || Duration::ZERO);
+            retry.failed(&policy, hinted(hint), || Duration::ZERO, || 0)
+        };
+        assert_eq!(stop(7 * SECOND), Decision::Stop(StopReason::Deadline));
+        assert_eq!(stop(11 * SECOND), Decision::Stop(StopReason::RetryAfter));
+    }
+
+    #[test]
     fn a_million_retries_without_a_wait_end() {
         let policy = PLAIN.base(Duration::ZERO).max_attempts(1_000_000);
         let (begun, reason) = run(policy, Duration::ZERO, 0);
@@ -548,7 +675,7 @@ mod tests {
     fn counting_ends_but_a_limit_above_the_end_still_holds() {
         let policy = PLAIN.max_attempts(u32::MAX);
         let mut retry = Retry::start(&policy, || unreachable!());
-        retry.failed = lowest(u64::from(MOST_ATTEMPTS) - 1);
+        retry.failed = lowest(u64::from(MOST_ATTEMPTS - 1));
         let decision = retry.failed(&policy, true, || unreachable!(), || 0);
         assert_eq!(decision, Decision::Stop(StopReason::Attempts));
         assert_eq!(retry.failures(), MOST_ATTEMPTS);

@@ -38,8 +38,9 @@ impl Policy {
     ///
     /// With full jitter and no limit of attempts the deadline always allows one more, so that the
     /// schedule does not end: take as many as you want to see. The mean is exact but for
-    /// decorrelated jitter, where it is computed from 64 quantiles of the wait before, and within
-    /// about a percent.
+    /// decorrelated jitter, where it is computed from 64 quantiles of the wait before: within a
+    /// percent for caps of up to a thousand times the base, and low beyond, by a quarter for a
+    /// million times.
     ///
     /// ```
     /// use backoff_core::{Fits, Policy};

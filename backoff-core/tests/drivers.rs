@@ -179,37 +179,39 @@ async fn a_wait_that_leaves_no_time_for_an_attempt_that_is_cut_is_not_begun() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_no_time_remains_the_operation_is_not_called() {
-    let mut calls = 0;
-    let outcome: Result<(), ApiError> = PLAIN
-        .deadline(Duration::ZERO)
-        .retry(|| {
-            calls += 1;
-            ready(Ok(()))
-        })
+async fn the_first_attempt_is_always_begun() {
+    let policy = PLAIN.deadline(Duration::ZERO);
+    let ready_at_once: Result<u32, ApiError> =
+        policy.retry(|| ready(Ok(1))).attempt_timeout(SECOND).await;
+    assert_eq!(ready_at_once, Ok(1));
+    let never: Result<(), ApiError> = policy
+        .retry(std::future::pending)
         .attempt_timeout(SECOND)
         .await;
-    assert_eq!(
-        (outcome, calls),
-        (Err(ApiError::Transport(Transport::MaybeSent)), 0)
-    );
+    assert_eq!(never, Err(ApiError::Transport(Transport::MaybeSent)));
 }
 
-#[tokio::test(start_paused = true)]
-async fn where_no_time_remains_no_attempt_is_begun() {
-    let polled = Cell::new(false);
-    let policy = PLAIN.deadline(Duration::ZERO);
-    let outcome: Result<(), ApiError> = policy
+/// Where the timer wakes after the deadline, no attempt is made, none is counted, and it is told.
+#[tokio::test]
+async fn an_attempt_for_which_no_time_remains_is_neither_made_nor_counted() {
+    let (mut calls, mut log) = (0, Vec::new());
+    let error = PLAIN
+        .deadline(10 * SECOND)
         .retry(|| {
-            std::future::poll_fn(|_| {
-                polled.set(true);
-                std::task::Poll::Ready(Err(BUSY))
-            })
+            calls += 1;
+            ready(Err::<(), _>(BUSY))
         })
         .attempt_timeout(SECOND)
-        .await;
-    assert_eq!(outcome, Err(ApiError::Transport(Transport::MaybeSent)));
-    assert!(!polled.get());
+        .notify(|event: &Event<'_, ApiError>| log.push(matches!(event, Event::GaveUp { .. })))
+        .runtime(Late(Scripted::default()))
+        .reported()
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.reason, error.report.attempts, calls),
+        (StopReason::Deadline, 1, 1)
+    );
+    assert_eq!(log, [false, true]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -541,6 +543,15 @@ impl Clock for Late {
     }
 }
 
+impl Sleep for Late {
+    type Sleep = std::pin::Pin<Box<dyn Future<Output = ()>>>;
+    fn sleep(&self, wait: Duration) -> Self::Sleep {
+        let time = Late(self.0.clone());
+        // Time passes when it is waited for, not when the timer is made.
+        Box::pin(async move { time.pause(wait) })
+    }
+}
+
 impl Pause for Late {
     fn pause(&self, wait: Duration) {
         self.0.pause(wait + 3_600 * SECOND);
@@ -555,13 +566,14 @@ impl Random for Late {
 
 #[test]
 fn a_blocking_attempt_does_not_begin_after_the_deadline_even_if_the_timer_wakes_late() {
-    let mut calls = 0;
+    let (mut calls, mut log) = (0, Vec::new());
     let policy = PLAIN.deadline(10 * SECOND);
     let error = policy
         .blocking(|| {
             calls += 1;
             Err::<(), _>(BUSY)
         })
+        .notify(|event: &Event<'_, ApiError>| log.push(matches!(event, Event::GaveUp { .. })))
         .runtime(Late(Scripted::default()))
         .reported()
         .unwrap_err();
@@ -570,6 +582,7 @@ fn a_blocking_attempt_does_not_begin_after_the_deadline_even_if_the_timer_wakes_
         (StopReason::Deadline, 1)
     );
     assert_eq!((error.into_error(), calls), (BUSY, 1));
+    assert_eq!(log, [false, true]);
 }
 
 #[test]

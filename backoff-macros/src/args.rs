@@ -1,62 +1,49 @@
 //! What stands in the parentheses of the attribute, read into one value a key.
 
+mod keys;
+mod on;
+mod value;
+
 use std::time::Duration;
 
-use proc_macro2::{Spacing, TokenStream, TokenTree};
-use quote::ToTokens;
-use syn::ext::IdentExt;
-use syn::parse::{ParseStream, Parser};
-use syn::{Expr, Ident, Lit, Path, Token, UnOp};
+use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
+use syn::parse::Parser;
+use syn::{Expr, Ident, Path, Type};
 
-use crate::duration;
-use crate::errors::{Errors, did_you_mean};
+pub(crate) use on::{On, Pattern};
+pub(crate) use value::bare;
 
-/// Every key with a value that shows its shape.
-const KEYS: [(&str, &str); 11] = [
-    ("policy", "iam::REQUEST"),
-    ("base", "\"1s\""),
-    ("factor", "2.0"),
-    ("max_backoff", "\"64s\""),
-    ("jitter", "full"),
-    ("max_attempts", "5"),
-    ("deadline", "\"300s\""),
-    ("attempt_timeout", "\"10s\""),
-    ("on", "[429, 500..=504]"),
-    ("when", "|error| error.is_busy()"),
-    ("crate", "backoff_core"),
-];
-
-/// What the keys are called elsewhere.
-const ELSEWHERE: [(&str, &str); 14] = [
-    ("retries", "max_attempts"),
-    ("max_retries", "max_attempts"),
-    ("attempts", "max_attempts"),
-    ("times", "max_attempts"),
-    ("timeout", "attempt_timeout"),
-    ("max_delay", "max_backoff"),
-    ("max_interval", "max_backoff"),
-    ("cap", "max_backoff"),
-    ("delay", "base"),
-    ("min_delay", "base"),
-    ("initial_interval", "base"),
-    ("multiplier", "factor"),
-    ("codes", "on"),
-    ("retry_if", "when"),
-];
+use crate::errors::Errors;
+use value::{Value, key_and_value};
 
 /// The arguments, each with the key as the user wrote it.
 #[derive(Default)]
 pub(crate) struct Args {
     pub(crate) policy: Option<Given<Expr>>,
     pub(crate) base: Option<Given<Time>>,
+    pub(crate) throttled_base: Option<Given<Time>>,
     pub(crate) factor: Option<Given<Expr>>,
     pub(crate) max_backoff: Option<Given<Time>>,
     pub(crate) jitter: Option<Given<Jitter>>,
     pub(crate) max_attempts: Option<Given<Expr>>,
     pub(crate) deadline: Option<Given<Time>>,
+    pub(crate) max_retry_after: Option<Given<Time>>,
     pub(crate) attempt_timeout: Option<Given<Time>>,
-    pub(crate) on: Option<Given<Vec<Expr>>>,
+    pub(crate) on: Option<Given<On>>,
+    pub(crate) also_on: Option<Given<On>>,
     pub(crate) when: Option<Given<Expr>>,
+    pub(crate) faults: Option<Given<Vec<Type>>>,
+    /// Without a value it is `true`.
+    pub(crate) idempotent: Option<Given<Option<Expr>>>,
+    /// Without a value it is `true`.
+    pub(crate) retry_conflicts: Option<Given<Option<Expr>>>,
+    pub(crate) budget: Option<Given<Expr>>,
+    pub(crate) clone: Option<Given<Vec<Ident>>>,
+    pub(crate) keep: Option<Given<Vec<Ident>>>,
+    pub(crate) attempt: Option<Given<Ident>>,
+    pub(crate) notify: Option<Given<Expr>>,
+    pub(crate) sleep: Option<Given<Expr>>,
+    pub(crate) name: Option<Given<Expr>>,
     pub(crate) krate: Option<Path>,
 }
 
@@ -105,30 +92,61 @@ pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Args {
     args
 }
 
-/// Takes the input of the block macro apart: the path of the library, which comes first in
-/// parentheses, the arguments, and the block, which is what begins with the last `async`.
-pub(crate) fn around_block(input: TokenStream) -> (TokenStream, TokenStream, TokenStream) {
-    let mut input = input.into_iter();
-    let library = match input.next() {
-        Some(TokenTree::Group(group)) => group.stream(),
-        other => other.into_iter().collect(),
-    };
-    let mut args: Vec<TokenTree> = input.collect();
-    let is_async = |token: &TokenTree| matches!(token, TokenTree::Ident(i) if i == "async");
-    let start = args.iter().rposition(is_async).unwrap_or(args.len());
-    let mut block = args.split_off(start);
-    if matches!(block.last(), Some(TokenTree::Punct(punct)) if punct.as_char() == ',') {
-        block.pop();
+/// What the block macro is given: the path of the library, which comes first in parentheses, the
+/// arguments, and the block, which is the last thing.
+pub(crate) struct AroundBlock {
+    pub(crate) library: TokenStream,
+    pub(crate) args: TokenStream,
+    pub(crate) block: TokenStream,
+}
+
+impl AroundBlock {
+    pub(crate) fn of(input: TokenStream) -> Self {
+        let mut input = input.into_iter();
+        let library = match input.next() {
+            Some(TokenTree::Group(group)) => group.stream(),
+            other => other.into_iter().collect(),
+        };
+        let mut args: Vec<TokenTree> = input.collect();
+        if is_comma(args.last()) {
+            args.pop();
+        }
+        let is_async = |token: &TokenTree| matches!(token, TokenTree::Ident(i) if i == "async");
+        let is_braced = matches!(args.last(),
+            Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace);
+        let last = args.len().saturating_sub(1);
+        // A closure's braces, or those of a `match`, do not follow a comma.
+        let stands_alone = is_braced && (last == 0 || is_comma(args.get(last - 1)));
+        let start = match args.iter().rposition(is_async) {
+            _ if stands_alone => last,
+            Some(start) => start,
+            None => args.len(),
+        };
+        let block = args.split_off(start);
+        AroundBlock {
+            library,
+            args: args.into_iter().collect(),
+            block: block.into_iter().collect(),
+        }
     }
-    (
-        library,
-        args.into_iter().collect(),
-        block.into_iter().collect(),
-    )
+}
+
+fn is_comma(token: Option<&TokenTree>) -> bool {
+    matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == ',')
 }
 
 impl Args {
-    fn set(&mut self, key: Ident, value: Expr, errors: &mut Errors) {
+    /// Whether the policy's codes are asked which errors are retried.
+    pub(crate) fn asks_codes(&self) -> bool {
+        let on = self
+            .on
+            .as_ref()
+            .is_some_and(|on| !on.value.codes.is_empty());
+        let by_policy = self.policy.is_some() && self.on.is_none();
+        self.when.is_none() && (on || by_policy || self.also_on.is_some())
+    }
+
+    fn set(&mut self, key: Ident, value: Value, errors: &mut Errors) {
         fn put<T>(
             slot: &mut Option<Given<T>>,
             key: Ident,
@@ -137,19 +155,44 @@ impl Args {
             *slot = Some(Given { key, value: value? });
             Ok(())
         }
-        let done = match key.to_string().as_str() {
-            "policy" => put(&mut self.policy, key, Ok(value)),
-            "base" => put(&mut self.base, key, time(value)),
-            "factor" => put(&mut self.factor, key, Ok(value)),
-            "max_backoff" => put(&mut self.max_backoff, key, time(value)),
-            "jitter" => put(&mut self.jitter, key, jitter(value)),
-            "max_attempts" => put(&mut self.max_attempts, key, Ok(value)),
-            "deadline" => put(&mut self.deadline, key, time(value)),
-            "attempt_timeout" => put(&mut self.attempt_timeout, key, time(value)),
-            "on" => put(&mut self.on, key, list(value)),
-            "when" => put(&mut self.when, key, Ok(value)),
-            "crate" => path(value).map(|path| self.krate = Some(path)),
-            _ => Err(unknown(&key)),
+        let done = match (key.to_string().as_str(), value) {
+            ("policy", Value::Expr(value)) => put(&mut self.policy, key, Ok(value)),
+            ("base", Value::Expr(value)) => put(&mut self.base, key, value::time(value)),
+            ("throttled_base", Value::Expr(value)) => {
+                put(&mut self.throttled_base, key, value::time(value))
+            }
+            ("factor", Value::Expr(value)) => put(&mut self.factor, key, Ok(value)),
+            ("max_backoff", Value::Expr(value)) => {
+                put(&mut self.max_backoff, key, value::time(value))
+            }
+            ("jitter", Value::Expr(value)) => put(&mut self.jitter, key, value::jitter(value)),
+            ("max_attempts", Value::Expr(value)) => put(&mut self.max_attempts, key, Ok(value)),
+            ("deadline", Value::Expr(value)) => put(&mut self.deadline, key, value::time(value)),
+            ("max_retry_after", Value::Expr(value)) => {
+                put(&mut self.max_retry_after, key, value::time(value))
+            }
+            ("attempt_timeout", Value::Expr(value)) => {
+                put(&mut self.attempt_timeout, key, value::time(value))
+            }
+            ("on", Value::On(on)) => put(&mut self.on, key, Ok(on)),
+            ("also_on", Value::On(on)) => put(&mut self.also_on, key, Ok(on)),
+            ("when", Value::Expr(value)) => put(&mut self.when, key, Ok(value)),
+            ("faults", Value::Types(types)) => put(&mut self.faults, key, Ok(types)),
+            ("idempotent", Value::None) => put(&mut self.idempotent, key, Ok(None)),
+            ("idempotent", Value::Expr(value)) => put(&mut self.idempotent, key, Ok(Some(value))),
+            ("retry_conflicts", Value::None) => put(&mut self.retry_conflicts, key, Ok(None)),
+            ("retry_conflicts", Value::Expr(value)) => {
+                put(&mut self.retry_conflicts, key, Ok(Some(value)))
+            }
+            ("budget", Value::Expr(value)) => put(&mut self.budget, key, Ok(value)),
+            ("clone", Value::Names(names)) => put(&mut self.clone, key, Ok(names)),
+            ("keep", Value::Names(names)) => put(&mut self.keep, key, Ok(names)),
+            ("attempt", Value::Expr(value)) => put(&mut self.attempt, key, value::name(value)),
+            ("notify", Value::Expr(value)) => put(&mut self.notify, key, Ok(value)),
+            ("sleep", Value::Expr(value)) => put(&mut self.sleep, key, Ok(value)),
+            ("name", Value::Expr(value)) => put(&mut self.name, key, Ok(value)),
+            ("crate", Value::Expr(value)) => value::path(value).map(|path| self.krate = Some(path)),
+            _ => Err(keys::unknown(&key)),
         };
         if let Err(error) = done {
             errors.push(error);
@@ -177,9 +220,9 @@ fn arguments(tokens: TokenStream, errors: &mut Errors) -> Vec<TokenStream> {
 }
 
 /// What stands between commas, each piece with the comma after it.
-type Piece = (TokenStream, Option<TokenTree>);
+pub(crate) type Piece = (TokenStream, Option<TokenTree>);
 
-fn pieces(tokens: TokenStream) -> Vec<Piece> {
+pub(crate) fn pieces(tokens: TokenStream) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut piece = TokenStream::new();
     for token in tokens {
@@ -224,214 +267,6 @@ fn begins_with_key(tokens: &TokenStream) -> bool {
     let compound = equals.spacing() == Spacing::Joint
         && matches!(tokens.next(), Some(TokenTree::Punct(next)) if matches!(next.as_char(), '=' | '>'));
     equals.as_char() == '=' && !compound
-}
-
-/// Reads `key = value`, or says how the argument becomes one.
-fn key_and_value(input: ParseStream<'_>) -> syn::Result<(Ident, Expr)> {
-    let fork = input.fork();
-    let key = match fork.call(Ident::parse_any) {
-        Ok(key) if !fork.peek(Token![::]) => key,
-        _ => return Err(without_key(input)),
-    };
-    input.call(Ident::parse_any)?;
-    let Some((_, sample)) = KEYS.into_iter().find(|(name, _)| key == name) else {
-        input.parse::<TokenStream>()?;
-        return Err(unknown(&key));
-    };
-    let write = |at: TokenStream| {
-        syn::Error::new_spanned(
-            at,
-            format!("`{key}` takes a value: write `{key} = {sample}`"),
-        )
-    };
-    if !input.peek(Token![=]) || input.peek(Token![==]) || input.peek(Token![=>]) {
-        let rest: TokenStream = input.parse()?;
-        return Err(write(if rest.is_empty() {
-            key.to_token_stream()
-        } else {
-            rest
-        }));
-    }
-    input.parse::<Token![=]>()?;
-    if input.is_empty() {
-        return Err(write(key.to_token_stream()));
-    }
-    let tokens: TokenStream = input.parse()?;
-    let value = syn::parse2::<Expr>(tokens).map_err(|error| {
-        let message = format!("`{key}` cannot be read ({error}): write it like `{key} = {sample}`");
-        syn::Error::new(error.span(), message)
-    })?;
-    Ok((key, value))
-}
-
-/// An argument that does not begin with a key: guesses the key that was left out.
-fn without_key(input: ParseStream<'_>) -> syn::Error {
-    let tokens: TokenStream = match input.parse() {
-        Ok(tokens) => tokens,
-        Err(error) => return error,
-    };
-    let shown = tokens.to_string().replace(" :: ", "::");
-    let guess = match syn::parse2::<Expr>(tokens.clone()).map(bare) {
-        Ok(Expr::Path(_)) => Some("policy"),
-        Ok(Expr::Closure(_)) => Some("when"),
-        Ok(Expr::Array(_)) => Some("on"),
-        Ok(Expr::Lit(literal)) => match literal.lit {
-            Lit::Int(number) if number.suffix().is_empty() => Some("max_attempts"),
-            _ => None,
-        },
-        _ => None,
-    };
-    let message = match guess {
-        Some(key) => format!("an argument is `key = value`: write `{key} = {shown}`"),
-        None => format!(
-            "an argument is `key = value`: put a key before `{shown}`; {}",
-            keys()
-        ),
-    };
-    syn::Error::new_spanned(tokens, message)
-}
-
-/// What a policy can be told, but not the attribute.
-const SETTERS: [&str; 9] = [
-    "also_on",
-    "budget",
-    "idempotent",
-    "max_retry_after",
-    "retry_after_slack",
-    "retry_conflicts",
-    "scaled",
-    "throttled_base",
-    "without_budget",
-];
-
-fn unknown(key: &Ident) -> syn::Error {
-    let word = key.to_string();
-    if SETTERS.contains(&word.as_str()) {
-        let message = format!(
-            "`{word}` is a rule of a policy and no key: write `policy = POLICY.{word}(..)` with \
-             the policy that you use"
-        );
-        return syn::Error::new(key.span(), message);
-    }
-    let meant = ELSEWHERE
-        .into_iter()
-        .find_map(|(other, ours)| (other == word).then_some(ours))
-        .or_else(|| did_you_mean(&word, KEYS.into_iter().map(|(name, _)| name)));
-    let hint = meant
-        .map(|name| format!(" write `{name}`;"))
-        .unwrap_or_default();
-    syn::Error::new(
-        key.span(),
-        format!("unknown key `{word}`:{hint} {}", keys()),
-    )
-}
-
-fn keys() -> String {
-    let names: Vec<String> = KEYS.iter().map(|(name, _)| format!("`{name}`")).collect();
-    format!("the keys are {}", names.join(", "))
-}
-
-/// The expression without the invisible groups that `macro_rules!` puts around what it matched.
-pub(crate) fn bare(mut expr: Expr) -> Expr {
-    while let Expr::Group(group) = expr {
-        expr = *group.expr;
-    }
-    expr
-}
-
-fn time(value: Expr) -> syn::Result<Time> {
-    let value = bare(value);
-    let read = |text: &str| {
-        duration::parse(text).map_err(|message| syn::Error::new_spanned(&value, message))
-    };
-    let literal = match &value {
-        Expr::Lit(literal) => Some(match &literal.lit {
-            Lit::Str(text) => read(&text.value())?,
-            Lit::Int(number) => read(&format!("{}{}", number.base10_digits(), number.suffix()))?,
-            Lit::Float(number) => read(&format!("{}{}", number.base10_digits(), number.suffix()))?,
-            _ => {
-                let message = "this is no duration: write a number and a unit, such as `30s`";
-                return Err(syn::Error::new_spanned(&value, message));
-            }
-        }),
-        Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => {
-            let positive = unary.expr.to_token_stream();
-            let message = format!("a duration cannot be negative: write `{positive}`");
-            return Err(syn::Error::new_spanned(&value, message));
-        }
-        _ => None,
-    };
-    Ok(Time {
-        expr: value,
-        literal,
-    })
-}
-
-fn jitter(value: Expr) -> syn::Result<Jitter> {
-    const NAMES: [(&str, &str); 4] = [
-        ("full", "Full"),
-        ("equal", "Equal"),
-        ("decorrelated", "Decorrelated"),
-        ("none", "None"),
-    ];
-    let value = bare(value);
-    if let Expr::Path(path) = &value
-        && let Some(name) = path.path.get_ident()
-    {
-        let word = name.to_string();
-        if let Some((_, variant)) = NAMES.into_iter().find(|(own, _)| *own == word) {
-            return Ok(Jitter::Named(name.clone(), variant));
-        }
-        let close = did_you_mean(&word.to_lowercase(), NAMES.into_iter().map(|(own, _)| own));
-        // A word in capitals is a constant of the user's.
-        if let Some(own) = close.filter(|_| word.to_uppercase() != word) {
-            let message = format!("unknown jitter `{word}`: write `jitter = {own}`");
-            return Err(syn::Error::new_spanned(name, message));
-        }
-    }
-    if let Expr::Lit(literal) = &value
-        && let Lit::Str(text) = &literal.lit
-        && NAMES.into_iter().any(|(own, _)| own == text.value())
-    {
-        let message = format!(
-            "a named jitter has no quotes: write `jitter = {}`",
-            text.value()
-        );
-        return Err(syn::Error::new_spanned(&value, message));
-    }
-    match &value {
-        Expr::Lit(_) | Expr::Unary(_) => time(value).map(Jitter::Additive),
-        _ => Ok(Jitter::Expr(value)),
-    }
-}
-
-fn list(value: Expr) -> syn::Result<Vec<Expr>> {
-    match bare(value) {
-        Expr::Array(array) => Ok(array.elems.into_iter().map(bare).collect()),
-        other => {
-            let shown = other.to_token_stream().to_string();
-            let shown = shown.replace(" ..= ", "..=").replace(" :: ", "::");
-            let message = format!("`on` takes a list: write `on = [{shown}]`");
-            Err(syn::Error::new_spanned(other, message))
-        }
-    }
-}
-
-fn path(value: Expr) -> syn::Result<Path> {
-    match bare(value) {
-        Expr::Path(path) if path.qself.is_none() => Ok(path.path),
-        Expr::Lit(syn::ExprLit {
-            lit: Lit::Str(text),
-            ..
-        }) => {
-            let message = format!("a path has no quotes: write `crate = {}`", text.value());
-            Err(syn::Error::new_spanned(text, message))
-        }
-        other => {
-            let message = "`crate` takes the path of this library: write `crate = backoff_core`";
-            Err(syn::Error::new_spanned(other, message))
-        }
-    }
 }
 
 #[cfg(test)]

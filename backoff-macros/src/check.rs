@@ -1,15 +1,17 @@
 //! What contradicts itself, refused where it is written.
 
+mod codes;
+mod signature;
+
+use std::time::Duration;
+
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{
-    Expr, ExprAsync, FnArg, Item, ItemFn, Lit, Pat, PatIdent, PatType, RangeLimits, TraitItemFn,
-    UnOp,
-};
+use syn::{Block, Expr, ExprAsync, Item, ItemFn, Lit, TraitItemFn, UnOp};
 
-use crate::args::{Args, Given, Time, bare};
+use crate::args::{Args, Given, On, Time};
 use crate::errors::Errors;
-use std::time::Duration;
+pub(crate) use signature::signature;
 
 /// The function to repeat, or a sentence about what the attribute was put on instead.
 pub(crate) fn function(item: TokenStream) -> syn::Result<ItemFn> {
@@ -44,51 +46,31 @@ pub(crate) fn function(item: TokenStream) -> syn::Result<ItemFn> {
     ))
 }
 
-/// The block to repeat, or a sentence about what is missing.
-pub(crate) fn block(block: TokenStream) -> syn::Result<ExprAsync> {
-    if block.is_empty() {
-        let message = "there is no block to repeat: write \
-                       `retry_block!(max_attempts = 5, async { .. }).await`";
-        return Err(syn::Error::new(Span::call_site(), message));
-    }
-    syn::parse2(block)
+/// What `retry_block!` repeats.
+pub(crate) enum Repeated {
+    /// `async { .. }`
+    Async(ExprAsync),
+    /// `{ .. }`, run at once.
+    Blocking(Block),
 }
 
-/// What cannot be repeated, or not with these arguments.
-pub(crate) fn signature(function: &ItemFn, args: &Args, errors: &mut Errors) {
-    if let Some(constness) = &function.sig.constness {
-        errors.at(
-            constness,
-            "a `const fn` cannot wait between attempts: remove `const` or `#[retry]`",
-        );
-    }
-    for input in &function.sig.inputs {
-        if let FnArg::Typed(PatType { pat, .. }) = input
-            && let Pat::Ident(PatIdent {
-                mutability: Some(mutable),
-                ident,
-                by_ref: None,
-                ..
-            }) = &**pat
-        {
-            errors.at(
-                mutable,
-                format!(
-                    "what one attempt changes in `{ident}` the next one would see: remove `mut`, \
-                     and begin the body with `let mut {ident} = {ident}.clone();`"
-                ),
-            );
+/// The block to repeat, or a sentence about what is missing.
+pub(crate) fn block(block: TokenStream, args: &Args) -> syn::Result<Repeated> {
+    let Some(first) = block.clone().into_iter().next() else {
+        let message = "there is no block to repeat: write \
+                       `retry_block!(max_attempts = 5, async { .. }).await`, or \
+                       `retry_block!(max_attempts = 5, { .. })` to block this thread";
+        return Err(syn::Error::new(Span::call_site(), message));
+    };
+    if matches!(&first, TokenTree::Group(_)) {
+        if let Some(timeout) = &args.attempt_timeout {
+            let message = "`attempt_timeout` cannot cut short a blocking attempt: write `async` \
+                           before the block, or remove the key and give the client a timeout";
+            return Err(syn::Error::new_spanned(&timeout.key, message));
         }
+        return syn::parse2(block).map(Repeated::Blocking);
     }
-    if function.sig.asyncness.is_none()
-        && let Some(timeout) = &args.attempt_timeout
-    {
-        errors.at(
-            &timeout.key,
-            "`attempt_timeout` cannot cut short a blocking attempt: make the function `async`, \
-             or remove the key and give the client a timeout",
-        );
-    }
+    syn::parse2(block).map(Repeated::Async)
 }
 
 /// What the arguments say, each by itself and together.
@@ -110,34 +92,128 @@ pub(crate) fn arguments(args: &Args, errors: &mut Errors) {
         factor(&given.value, errors);
     }
     times(args, errors);
-    if let Some(on) = &args.on {
-        if on.value.is_empty() {
+    for (on, sample) in [(&args.on, "[429, 500..=504]"), (&args.also_on, "[408]")] {
+        let Some(Given { key, value }) = on else {
+            continue;
+        };
+        if value.is_empty() {
             errors.at(
-                &on.key,
-                "an empty `on` retries nothing: name codes, such as `on = [429, 500..=504]`, or \
-                 remove it",
+                key,
+                format_args!(
+                    "an empty `{key}` retries nothing: name codes, such as `{key} = {sample}`, or \
+                     remove it"
+                ),
             );
         }
-        codes(&on.value, errors);
+        codes::check(&value.codes, errors);
     }
-    match (&args.when, &args.on) {
+    judges(args, errors);
+    literals(args, errors);
+}
+
+/// Who decides, and what is said to nobody.
+fn judges(args: &Args, errors: &mut Errors) {
+    if args.when.is_some() {
+        for on in [&args.on, &args.also_on].into_iter().flatten() {
+            let key = &on.key;
+            errors.at(
+                key,
+                format_args!(
+                    "`when` decides instead of the codes: remove `{key}`, or remove `when`"
+                ),
+            );
+        }
+    }
+    if let Some(Given {
+        value: On { patterns, .. },
+        ..
+    }) = &args.also_on
+        && let Some(pattern) = patterns.first()
+    {
+        errors.at(
+            &pattern.pat,
+            "`also_on` adds codes to those of the policy: write patterns of the error in `on`",
+        );
+    }
+    for flag in [&args.idempotent, &args.retry_conflicts]
+        .into_iter()
+        .flatten()
+    {
+        if !args.asks_codes() {
+            let (key, instead) = (
+                &flag.key,
+                if args.when.is_some() {
+                    "`when` decides instead of the policy"
+                } else {
+                    "without `policy` and without codes in `on` the policy is not asked"
+                },
+            );
+            errors.at(
+                key,
+                format_args!("{instead}, so `{key}` changes nothing: name codes, or remove it"),
+            );
+        }
+    }
+    if let (Some(faults), Some(on)) = (&args.faults, &args.on)
+        && !on.value.patterns.is_empty()
+    {
+        errors.at(
+            &faults.key,
+            "`faults` is for an error that hides its type, and patterns are for one that does \
+             not: keep one of them",
+        );
+    }
+}
+
+/// Literals of a type that no value of the key has.
+fn literals(args: &Args, errors: &mut Errors) {
+    let number_or_text = |value: &Expr| matches!(value, Expr::Lit(_));
+    for (given, what) in [
         (
-            Some(Given {
-                value: Expr::Lit(literal),
-                ..
-            }),
-            _,
-        ) => {
+            &args.when,
+            "`when` takes a function or a closure: write `when = |error| error.is_busy()`",
+        ),
+        (
+            &args.notify,
+            "`notify` takes a function or a closure: write `notify = |event| log(event)`",
+        ),
+        (
+            &args.sleep,
+            "`sleep` takes a function of a `Duration`: write `sleep = my_timer`",
+        ),
+        (
+            &args.budget,
+            "`budget` takes the path of a `static`: write `budget = BUDGET`",
+        ),
+    ] {
+        if let Some(Given { value, .. }) = given
+            && number_or_text(value)
+        {
+            errors.at(value, what);
+        }
+    }
+    if let Some(Given { value, .. }) = &args.name
+        && let Expr::Lit(literal) = value
+        && !matches!(literal.lit, Lit::Str(_))
+    {
+        errors.at(
+            value,
+            "`name` takes a text: write `name = \"billing.charge\"`",
+        );
+    }
+    for flag in [&args.idempotent, &args.retry_conflicts]
+        .into_iter()
+        .flatten()
+    {
+        if let Some(Expr::Lit(literal)) = &flag.value
+            && !matches!(literal.lit, Lit::Bool(_))
+        {
+            let key = &flag.key;
             errors.at(
                 literal,
-                "`when` takes a function or a closure: write `when = |error| error.is_busy()`",
+                format_args!("`{key}` is `true` or `false`: write `{key} = true`"),
             );
         }
-        (Some(_), Some(on)) => errors.at(
-            &on.key,
-            "`when` decides instead of the codes: remove `on`, or remove `when`",
-        ),
-        _ => {}
     }
 }
 
@@ -290,258 +366,5 @@ fn factor(value: &Expr, errors: &mut Errors) {
     }
 }
 
-/// Codes that stand in the list as literals: first and last of a range.
-struct Seen<'a> {
-    first: u64,
-    last: u64,
-    item: &'a Expr,
-}
-
-fn codes(items: &[Expr], errors: &mut Errors) {
-    let mut seen: Vec<Seen<'_>> = Vec::new();
-    for item in items {
-        let (first, last) = match range(item) {
-            Ok(Some(range)) => range,
-            Ok(None) => continue,
-            Err(message) => {
-                errors.at(item, message);
-                continue;
-            }
-        };
-        match seen
-            .iter()
-            .find(|earlier| earlier.first <= last && first <= earlier.last)
-        {
-            Some(earlier) => {
-                let (this, that) = (show(item), show(earlier.item));
-                errors.at(
-                    item,
-                    if this == that {
-                        format!("`{this}` stands here twice: remove one of them")
-                    } else if earlier.first <= first && last <= earlier.last {
-                        format!("`{this}` is in `{that}` already: remove it")
-                    } else {
-                        let (first, last) = (first.min(earlier.first), last.max(earlier.last));
-                        format!("`{this}` overlaps `{that}`: write `{first}..={last}` for both")
-                    },
-                );
-            }
-            None => seen.push(Seen { first, last, item }),
-        }
-    }
-}
-
-/// The codes an item names, `None` if it is an expression, or a sentence about what is wrong.
-fn range(item: &Expr) -> Result<Option<(u64, u64)>, String> {
-    match item {
-        Expr::Infer(_) => Err(
-            "`_` names no code: write codes, or leave out `on` and `policy` to retry every error"
-                .into(),
-        ),
-        Expr::Range(range) => {
-            let (Some(start), Some(end)) = (&range.start, &range.end) else {
-                return Err("a range needs both its ends: write it like `500..=504`".into());
-            };
-            let (Some(first), Some(last)) = (code(start)?, code(end)?) else {
-                return Err("the ends of a range are numbers: write it like `500..=504`".into());
-            };
-            if matches!(range.limits, RangeLimits::HalfOpen(_)) {
-                let last = if last > first { last - 1 } else { last };
-                return Err(format!(
-                    "`{}` leaves out its last code: write `{first}..={last}`",
-                    show(item)
-                ));
-            }
-            if first > last {
-                return Err(format!(
-                    "`{}` is empty: write `{last}..={first}`",
-                    show(item)
-                ));
-            }
-            Ok(Some((first, last)))
-        }
-        _ => Ok(code(item)?.map(|code| (code, code))),
-    }
-}
-
-/// The status that a literal names.
-fn code(expr: &Expr) -> Result<Option<u64>, String> {
-    let expr = bare(expr.clone());
-    let Some((negative, literal)) = signed(&expr) else {
-        return Ok(None);
-    };
-    let code = match literal {
-        Lit::Int(number) if !negative && ["", "u16"].contains(&number.suffix()) => {
-            number.base10_parse::<u64>().ok()
-        }
-        _ => None,
-    };
-    match code {
-        Some(400..=599) => Ok(code),
-        Some(code @ 100..=399) => Err(format!(
-            "{code} is not the status of a failure: write codes from 400 to 599"
-        )),
-        _ => Err(format!(
-            "`{}` is no HTTP status: write codes from 400 to 599, or name a gRPC code, such as \
-             `Codes::ABORTED`",
-            show(&expr)
-        )),
-    }
-}
-
-fn show(tokens: impl ToTokens) -> String {
-    tokens
-        .to_token_stream()
-        .to_string()
-        .replace(" ..= ", "..=")
-        .replace(" .. ", "..")
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use quote::quote;
-
-    fn messages(args: TokenStream, function: TokenStream) -> Vec<String> {
-        let mut errors = Errors::default();
-        let args = crate::args::parse(args, &mut errors);
-        arguments(&args, &mut errors);
-        signature(&syn::parse2(function).unwrap(), &args, &mut errors);
-        errors.messages()
-    }
-
-    fn on_async(args: TokenStream) -> Vec<String> {
-        messages(
-            args,
-            quote!(
-                async fn f() {}
-            ),
-        )
-    }
-
-    #[test]
-    fn sensible_arguments_pass() {
-        let good = [
-            quote!(),
-            quote!(base = "1s", max_backoff = "1s", deadline = "1s"),
-            quote!(base = "2s", policy = P, max_attempts = 1, factor = 1),
-            quote!(factor = 1.5, max_attempts = LIMIT),
-            quote!(factor = FACTOR, attempt_timeout = TIMEOUT),
-            quote!(on = [408, 429, 500..=504, Codes::ABORTED, MINE]),
-            quote!(when = Error::is_busy, policy = P),
-            quote!(jitter = equal),
-        ];
-        for args in good {
-            let shown = args.to_string();
-            assert_eq!(on_async(args), [""; 0], "{shown}");
-        }
-    }
-
-    #[test]
-    fn contradictions_are_refused_with_what_to_write() {
-        let cases = [
-            (quote!(max_attempts = 0), "write 1 for one call"),
-            (quote!(max_attempts = -1), "a whole number"),
-            (quote!(max_attempts = 5s), "a whole number"),
-            (quote!(max_attempts = "5"), "a whole number"),
-            (quote!(max_attempts = 4294967296), "a whole number"),
-            (quote!(factor = 0.5), "write 1 or more"),
-            (quote!(factor = -2), "write 1 or more"),
-            (quote!(factor = f64::NAN), "a number of 1 or more"),
-            (quote!(factor = "2"), "a number of 1 or more"),
-            (quote!(factor = 2s), "a number of 1 or more"),
-            (
-                quote!(base = 2m, max_backoff = "64s"),
-                "a `base` of at most 64s",
-            ),
-            (quote!(base = 2s, deadline = "1s"), "a `deadline` above 2s"),
-            (quote!(attempt_timeout = 0s), "such as `10s`"),
-            (quote!(policy = "iam"), "write `policy = iam::REQUEST`"),
-            (quote!(when = "is_busy"), "write `when = |error|"),
-            (
-                quote!(when = f, on = [429]),
-                "remove `on`, or remove `when`",
-            ),
-            (quote!(on = []), "an empty `on`"),
-            (quote!(on = [504..=500]), "write `500..=504`"),
-            (quote!(on = [500..505]), "write `500..=504`"),
-            (quote!(on = [500..]), "both its ends"),
-            (quote!(on = [A..=B]), "the ends of a range are numbers"),
-            (quote!(on = [_]), "leave out `on`"),
-            (quote!(on = [200]), "200 is not the status of a failure"),
-            (
-                quote!(on = [302..=599]),
-                "302 is not the status of a failure",
-            ),
-            (quote!(on = [14]), "`Codes::ABORTED`"),
-            (quote!(on = [600]), "codes from 400 to 599"),
-            (quote!(on = ["429"]), "codes from 400 to 599"),
-            (quote!(on = [-429]), "codes from 400 to 599"),
-            (quote!(on = [429, 429]), "`429` stands here twice"),
-            (
-                quote!(on = [500..=504, 503]),
-                "`503` is in `500..=504` already",
-            ),
-            (
-                quote!(on = [500..=504, 502..=509]),
-                "write `500..=509` for both",
-            ),
-        ];
-        for (args, part) in cases {
-            let shown = args.to_string();
-            let messages = on_async(args);
-            assert_eq!(messages.len(), 1, "{shown}: {messages:?}");
-            assert!(messages[0].contains(part), "{shown}: {messages:?}");
-        }
-    }
-
-    #[test]
-    fn what_the_function_cannot_do_is_refused() {
-        let sync = messages(
-            quote!(attempt_timeout = "1s"),
-            quote!(
-                fn f() {}
-            ),
-        );
-        assert!(sync[0].contains("make the function `async`"), "{sync:?}");
-        let constant = messages(
-            quote!(),
-            quote!(
-                const fn f() {}
-            ),
-        );
-        assert!(constant[0].contains("remove `const`"), "{constant:?}");
-    }
-
-    #[test]
-    fn what_is_no_function_is_told_where_to_go() {
-        let cases = [
-            (
-                quote!(
-                    struct A {
-                        a: u8,
-                    }
-                ),
-                "put it on a `fn`",
-            ),
-            (quote!(impl A { fn f() {} }), "each function inside"),
-            (
-                quote!(
-                    async fn f(&self) -> Result<(), E>;
-                ),
-                "no body to repeat",
-            ),
-            (quote!(fn f), "expected"),
-        ];
-        for (item, part) in cases {
-            let message = function(item).err().unwrap().to_string();
-            assert!(message.contains(part), "{message}");
-        }
-        assert!(
-            function(quote!(
-                pub(crate) async fn f() {}
-            ))
-            .is_ok()
-        );
-    }
-}
+mod tests;

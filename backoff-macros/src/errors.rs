@@ -26,6 +26,11 @@ impl Errors {
         self.0.map(syn::Error::into_compile_error)
     }
 
+    /// All of them as one error, or `None` if there was none.
+    pub(crate) fn into_error(self) -> Option<syn::Error> {
+        self.0
+    }
+
     /// The messages, in the order they were found.
     #[cfg(test)]
     pub(crate) fn messages(self) -> Vec<String> {
@@ -35,6 +40,22 @@ impl Errors {
             .map(|error| error.to_string())
             .collect()
     }
+}
+
+/// Tokens as a user would write them.
+pub(crate) fn show(tokens: impl ToTokens) -> String {
+    let mut shown = tokens.to_token_stream().to_string();
+    for (from, to) in [
+        (" ..= ", "..="),
+        (" .. ", ".."),
+        (" :: ", "::"),
+        (" . ", "."),
+        (" ,", ","),
+        ("& ", "&"),
+    ] {
+        shown = shown.replace(from, to);
+    }
+    shown
 }
 
 /// The candidate that `word` most likely was meant to be: at most one mistake in three letters.

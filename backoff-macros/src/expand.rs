@@ -1,76 +1,183 @@
 //! The code that is written: a loop around the body, and the library's `step` in it.
 
-use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
+mod looped;
+mod policy;
+
+use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Expr, ExprAsync, ItemFn, ReturnType, Stmt};
+use syn::{Expr, ItemFn, ReturnType, Stmt};
 
-use crate::args::{Args, Given, Jitter, Time};
-use crate::check;
+use crate::args::Args;
+use crate::bindings;
+use crate::check::Repeated;
 use crate::place::Place;
+use crate::shape::{self, Part, Shape};
+use looped::{Loop, copy_of};
 
 /// The function with its body in a loop; everything else about it stays as it was.
 pub(crate) fn function(library: TokenStream, args: &Args, mut function: ItemFn) -> TokenStream {
-    let body = std::mem::take(&mut function.block.stmts);
-    let body_at = at(function.block.brace_token.span.join());
-    let (returns, returns_at) = match &function.sig.output {
-        ReturnType::Default => (quote!(()), at(function.sig.ident.span())),
-        ReturnType::Type(_, ty) => (without_impl(ty.to_token_stream()), at(ty.span())),
+    let shape = Shape::of(&function.sig);
+    let returns_at = match &function.sig.output {
+        ReturnType::Default => at(function.sig.ident.span()),
+        ReturnType::Type(_, ty) => at(ty.span()),
     };
-    let is_async = function.sig.asyncness.is_some();
-    let attempt = if is_async {
-        // The return that never happens gives the block its type, so that `?` and the tail convert
-        // as they do in the function; an `Option` makes it one that no lint calls unreachable. The
-        // body is not moved: each attempt borrows what it reads.
-        quote_spanned! {body_at=>
-            async {
-                if let ::core::option::Option::Some(__returns) =
-                    ::core::option::Option::<#returns>::None
-                {
-                    return __returns;
-                }
-                #(#body)*
-            }
+    let returns = match (&function.sig.output, shape) {
+        (_, Shape::Future) => {
+            shape::output(&function.sig).unwrap_or_else(|| quote_spanned!(returns_at=> _))
         }
-    } else {
-        quote_spanned! {body_at=> (|| -> #returns { #(#body)* })() }
+        (ReturnType::Default, _) => quote!(()),
+        (ReturnType::Type(_, ty), _) => ty.to_token_stream(),
     };
     let name = function.sig.ident.to_string();
     let name = format!("::{}", name.trim_start_matches("r#"));
-    let here = Span::mixed_site();
-    let written = Loop {
+    let place = Place::of(args, &function.sig);
+    let written = Written {
         library: Library::new(library, args),
         args,
-        place: Place::of(args, &function.sig),
-        is_async,
-        attempt,
-        returns,
+        place,
+        is_async: shape != Shape::Blocking,
         judged_at: returns_at,
-        name: quote_spanned!(here=> ::core::concat!(::core::module_path!(), #name)),
+        name: quote_spanned!(Span::mixed_site()=> ::core::concat!(::core::module_path!(), #name)),
+        copies: copies(&function, args),
     };
-    function.block.stmts = vec![Stmt::Expr(Expr::Verbatim(written.statements()), None)];
+    if let Some(clone) = &args.clone {
+        bindings::without_mut(&mut function.sig, &clone.value);
+    }
+    let mut write = |part: Part| {
+        let returns = without_impl(part.returns.unwrap_or_else(|| returns.clone()));
+        written.statements(part.body, returns, at(part.at))
+    };
+    let (stmts, body_at) = match shape {
+        Shape::Future => match shape::last_async(&mut function) {
+            Some(block) => {
+                let span = block.block.brace_token.span.join();
+                (&mut block.block.stmts, span)
+            }
+            None => return function.into_token_stream(),
+        },
+        Shape::Async | Shape::Blocking => {
+            let span = function.block.brace_token.span.join();
+            (&mut function.block.stmts, span)
+        }
+    };
+    let body = std::mem::take(stmts);
+    let mut body = quote!(#(#body)*);
+    if let (Shape::Future, Some(clone)) = (shape, &args.clone) {
+        body = shape::without_moved_mut(body, &clone.value);
+    }
+    let body = shape::around_body(body, body_at, &mut write);
+    *stmts = vec![Stmt::Expr(Expr::Verbatim(body), None)];
     function.into_token_stream()
 }
 
-/// A future that runs the block in a loop. Like the function's, the body is borrowed by each attempt;
-/// `move` says what the whole future owns.
-pub(crate) fn block(library: TokenStream, args: &Args, block: ExprAsync) -> TokenStream {
+/// The statements that take the copies into an attempt, with the `mut` of the argument.
+fn copies(function: &ItemFn, args: &Args) -> TokenStream {
+    let Some(clone) = &args.clone else {
+        return TokenStream::new();
+    };
+    let bound = bindings::of(function);
+    let taken = clone.value.iter().map(|name| {
+        let mutable = bound
+            .iter()
+            .find(|binding| binding.name == *name)
+            .and_then(|binding| binding.mutable.as_ref());
+        let copy = copy_of(name);
+        quote_spanned!(Span::mixed_site()=> let #mutable #name = #copy;)
+    });
+    quote!(#(#taken)*)
+}
+
+/// A block in a loop: a future, or, where the block is not async, the outcome itself. Like the
+/// function's, the body is borrowed by each attempt; `move` says what the whole future owns.
+pub(crate) fn block(library: TokenStream, args: &Args, block: Repeated) -> TokenStream {
     let here = Span::mixed_site();
-    let block_at = at(block.async_token.span);
-    let body_at = at(block.block.brace_token.span.join());
-    let (attrs, capture, body) = (&block.attrs, &block.capture, &block.block.stmts);
-    let written = Loop {
+    let taken = args
+        .clone
+        .iter()
+        .flat_map(|clone| &clone.value)
+        .map(|name| {
+            let copy = copy_of(name);
+            quote_spanned!(here=> let #name = #copy;)
+        });
+    let copies = quote!(#(#taken)*);
+    let written = |is_async, judged_at| Written {
         library: Library::new(library, args),
         args,
         place: Place::of_block(args),
-        is_async: true,
-        attempt: quote_spanned!(body_at=> async { #(#body)* }),
-        returns: quote_spanned!(here=> _),
-        judged_at: block_at,
+        is_async,
+        judged_at,
         name: quote_spanned!(here=> ::core::concat!(::core::module_path!(), ":", ::core::line!())),
+        copies,
     };
-    let statements = written.statements();
-    quote_spanned!(block_at=> #(#attrs)* async #capture { #statements })
+    let returns = quote_spanned!(here=> _);
+    match block {
+        Repeated::Async(block) => {
+            let block_at = at(block.async_token.span);
+            let body_at = at(block.block.brace_token.span.join());
+            let (attrs, capture, body) = (&block.attrs, &block.capture, &block.block.stmts);
+            let written = written(true, block_at);
+            let statements = written.statements(quote!(#(#body)*), returns, body_at);
+            quote_spanned!(block_at=> #(#attrs)* async #capture { #statements })
+        }
+        Repeated::Blocking(block) => {
+            let block_at = at(block.brace_token.span.join());
+            let body = &block.stmts;
+            let written = written(false, block_at);
+            let statements = written.statements(quote!(#(#body)*), returns, block_at);
+            quote_spanned!(block_at=> { #statements })
+        }
+    }
+}
+
+/// All that is known before the body is.
+struct Written<'a> {
+    library: Library,
+    args: &'a Args,
+    place: Place,
+    is_async: bool,
+    judged_at: Span,
+    name: TokenStream,
+    copies: TokenStream,
+}
+
+impl Written<'_> {
+    fn statements(&self, body: TokenStream, returns: TokenStream, body_at: Span) -> TokenStream {
+        let copies = &self.copies;
+        let is_known = returns.to_string() != "_";
+        let attempt = if !self.is_async {
+            let ty = is_known.then(|| quote_spanned!(body_at=> -> #returns));
+            quote_spanned! {body_at=> (|| #ty { #copies #body })() }
+        } else if is_known {
+            // The return that never happens gives the block its type, so that `?` and the tail
+            // convert as they do in the function; an `Option` makes it one that no lint calls
+            // unreachable. The body is not moved: each attempt borrows what it reads.
+            quote_spanned! {body_at=>
+                async {
+                    if let ::core::option::Option::Some(__returns) =
+                        ::core::option::Option::<#returns>::None
+                    {
+                        return __returns;
+                    }
+                    #copies
+                    #body
+                }
+            }
+        } else {
+            quote_spanned!(body_at=> async { #copies #body })
+        };
+        let looped = Loop {
+            library: &self.library,
+            args: self.args,
+            place: &self.place,
+            is_async: self.is_async,
+            attempt,
+            returns,
+            judged_at: self.judged_at,
+            name: self.name.clone(),
+        };
+        looped.statements()
+    }
 }
 
 /// A span where the macro's own names stay the macro's, and errors point at the user's code.
@@ -103,235 +210,8 @@ impl Library {
     }
 }
 
-/// One retry loop.
-struct Loop<'a> {
-    library: Library,
-    args: &'a Args,
-    place: Place,
-    is_async: bool,
-    /// The body as a future, or as the outcome itself where nothing is awaited.
-    attempt: TokenStream,
-    /// The type of the outcome.
-    returns: TokenStream,
-    /// Where to say that the outcome cannot be judged.
-    judged_at: Span,
-    name: TokenStream,
-}
-
-impl Loop<'_> {
-    fn statements(&self) -> TokenStream {
-        let here = Span::mixed_site();
-        let k = self.library.at(here);
-        let (bind_policy, policy) = self.policy();
-        let runtime = self.runtime();
-        let returns = &self.returns;
-        let outcome = self.outcome(&policy);
-        let step = self.step(&policy);
-        let wait = if self.is_async {
-            // The outcome is taken apart before the sleep: held over it, it would make the future
-            // larger and could make it lose `Send`.
-            quote_spanned! {here=>
-                let __wait = match #step {
-                    #k::__private::Step::Done(__done) => break __done,
-                    #k::__private::Step::Wait(__wait, _) => __wait,
-                };
-                #k::__private::sleep(#runtime, __wait).await;
-            }
-        } else {
-            quote_spanned! {here=>
-                let (__wait, __last) = match #step {
-                    #k::__private::Step::Done(__done) => break __done,
-                    #k::__private::Step::Wait(__wait, __last) => (__wait, __last),
-                };
-                #k::__private::pause(#runtime, __wait);
-                if #k::__private::is_too_late(#policy, &__retry, #runtime) {
-                    break __last;
-                }
-            }
-        };
-        quote_spanned! {here=>
-            #bind_policy
-            let mut __retry = #k::__private::start(#policy, #runtime);
-            loop {
-                let __outcome: #returns = #outcome;
-                #wait
-            }
-        }
-    }
-
-    /// The statement that makes the policy, and the expression that refers to it.
-    fn policy(&self) -> (TokenStream, TokenStream) {
-        let here = Span::mixed_site();
-        let k = self.library.at(here);
-        let made = policy(&self.library, self.args, &self.place);
-        match self.place {
-            // Items are not hygienic: the name must be one that nobody else uses.
-            Place::Item => (
-                quote_spanned!(here=> const __BACKOFF_POLICY: #k::Policy = #made;),
-                quote_spanned!(here=> &__BACKOFF_POLICY),
-            ),
-            Place::Inline => (
-                quote_spanned!(here=> let __policy: &'static #k::Policy = const { &#made };),
-                quote_spanned!(here=> __policy),
-            ),
-            Place::Call => (
-                quote_spanned!(here=> let __policy: #k::Policy = #made;),
-                quote_spanned!(here=> &__policy),
-            ),
-        }
-    }
-
-    fn runtime(&self) -> TokenStream {
-        let here = Span::mixed_site();
-        let k = self.library.at(here);
-        let name = Ident::new(if self.is_async { "ASYNC" } else { "SYNC" }, here);
-        quote_spanned!(here=> &#k::__private::#name)
-    }
-
-    fn outcome(&self, policy: &TokenStream) -> TokenStream {
-        let attempt = &self.attempt;
-        if !self.is_async {
-            return attempt.clone();
-        }
-        let Some(limit) = &self.args.attempt_timeout else {
-            return quote_spanned!(Span::mixed_site()=> #attempt.await);
-        };
-        // `E: From<TimedOut>` is asked for by the key.
-        let key_at = at(limit.key.span());
-        let k = self.library.at(key_at);
-        let runtime = self.runtime();
-        let limit = time(&self.library, &limit.value);
-        quote_spanned! {key_at=>
-            #k::__private::timed(#policy, &__retry, #runtime, #limit, #attempt).await
-        }
-    }
-
-    fn step(&self, policy: &TokenStream) -> TokenStream {
-        let judged_at = self.judged_at;
-        let k = self.library.at(judged_at);
-        let (name, runtime) = (&self.name, self.runtime());
-        let common = quote_spanned!(judged_at=> #policy, &mut __retry, #name, #runtime, __outcome);
-        // Whatever the error's type is: if it is a `Fault`, its hints are obeyed.
-        let known = quote_spanned! {judged_at=>
-            |__error| {
-                use #k::__private::via::*;
-                (&#k::__private::Facts(__error)).known()
-            }
-        };
-        match self.args {
-            Args {
-                when: Some(when), ..
-            } => {
-                let judge = &when.value;
-                quote_spanned!(judged_at=> #k::__private::step_when(#common, #judge, #known))
-            }
-            Args {
-                policy: None,
-                on: None,
-                ..
-            } => {
-                quote_spanned!(judged_at=> #k::__private::step_any(#common, #known))
-            }
-            _ => quote_spanned!(judged_at=> #k::__private::step(#common)),
-        }
-    }
-}
-
-/// The policy as an expression: the user's or the default one, with a setter called for each key.
-fn policy(library: &Library, args: &Args, place: &Place) -> TokenStream {
-    let here = Span::mixed_site();
-    let k = library.at(here);
-    let mut made = match &args.policy {
-        Some(Given { value, .. }) => value.to_token_stream(),
-        None => quote_spanned!(here=> #k::Policy::exponential()),
-    };
-    let mut set = |key: &Ident, value: TokenStream| {
-        let key_at = at(key.span());
-        let k = library.at(key_at);
-        let setter = Ident::new(&key.to_string(), key_at);
-        // A path and not a method call, whose span would begin with the policy: what the setter
-        // refuses is shown at the key.
-        made = quote_spanned!(key_at=> #k::Policy::#setter(#made, #value));
-    };
-    if let Some(Given { key, value }) = &args.base {
-        set(key, time(library, value));
-    }
-    if let Some(Given { key, value }) = &args.factor {
-        set(key, factor(value));
-    }
-    if let Some(Given { key, value }) = &args.max_backoff {
-        set(key, time(library, value));
-    }
-    if let Some(Given { key, value }) = &args.jitter {
-        set(key, jitter(library, value));
-    }
-    if let Some(Given { key, value }) = &args.max_attempts {
-        set(key, value.to_token_stream());
-    }
-    if let Some(Given { key, value }) = &args.deadline {
-        set(key, time(library, value));
-    }
-    if let Some(Given { key, value }) = &args.on {
-        let key_at = at(key.span());
-        let k = library.at(key_at);
-        // What is made at each call may hold codes that are no constants.
-        let at_each_call =
-            (*place == Place::Call).then(|| quote_spanned!(key_at=> @ #k::Codes::NONE;));
-        set(
-            key,
-            quote_spanned!(key_at=> #k::codes![#at_each_call #(#value),*]),
-        );
-    }
-    if let Some(Given { key, .. }) = &args.attempt_timeout {
-        let key_at = at(key.span());
-        let k = library.at(key_at);
-        made = quote_spanned!(key_at=> #k::Policy::__bounded(#made));
-    }
-    made
-}
-
-fn time(library: &Library, time: &Time) -> TokenStream {
-    let Some(duration) = time.literal else {
-        return time.expr.to_token_stream();
-    };
-    let literal_at = at(time.expr.span());
-    let k = library.at(literal_at);
-    let (seconds, nanos) = (duration.as_secs(), duration.subsec_nanos());
-    quote_spanned!(literal_at=> #k::__private::Duration::new(#seconds, #nanos))
-}
-
-/// A literal is written with a decimal point, since the setter takes an `f64`.
-fn factor(value: &Expr) -> TokenStream {
-    match check::number(value) {
-        Some(number) => {
-            let mut literal = proc_macro2::Literal::f64_suffixed(number);
-            literal.set_span(at(value.span()));
-            literal.into_token_stream()
-        }
-        None => value.to_token_stream(),
-    }
-}
-
-fn jitter(library: &Library, jitter: &Jitter) -> TokenStream {
-    match jitter {
-        Jitter::Named(name, variant) => {
-            let name_at = at(name.span());
-            let k = library.at(name_at);
-            let variant = Ident::new(variant, name_at);
-            quote_spanned!(name_at=> #k::Jitter::#variant)
-        }
-        Jitter::Additive(up_to) => {
-            let up_to_at = at(up_to.expr.span());
-            let k = library.at(up_to_at);
-            let up_to = time(library, up_to);
-            quote_spanned!(up_to_at=> #k::Jitter::Additive(#up_to))
-        }
-        Jitter::Expr(expr) => expr.to_token_stream(),
-    }
-}
-
 /// The type with `_` for each `impl Trait`, which no binding can be annotated with.
-fn without_impl(ty: TokenStream) -> TokenStream {
+pub(crate) fn without_impl(ty: TokenStream) -> TokenStream {
     let mut written = TokenStream::new();
     let mut tokens = ty.into_iter().peekable();
     while let Some(token) = tokens.next() {

@@ -75,15 +75,21 @@ impl Place {
 /// The user's tokens that the policy is made of.
 fn policy_tokens(args: &Args) -> Vec<TokenStream> {
     let mut tokens = Vec::new();
-    for given in [&args.policy, &args.factor, &args.max_attempts]
+    for given in [&args.policy, &args.factor, &args.max_attempts, &args.budget]
         .into_iter()
         .flatten()
     {
         tokens.push(given.value.to_token_stream());
     }
-    for given in [&args.base, &args.max_backoff, &args.deadline]
-        .into_iter()
-        .flatten()
+    for given in [
+        &args.base,
+        &args.throttled_base,
+        &args.max_backoff,
+        &args.deadline,
+        &args.max_retry_after,
+    ]
+    .into_iter()
+    .flatten()
     {
         tokens.push(given.value.expr.to_token_stream());
     }
@@ -93,8 +99,14 @@ fn policy_tokens(args: &Args) -> Vec<TokenStream> {
         }
         Some(Jitter::Named(..)) | None => {}
     }
-    if let Some(on) = &args.on {
-        tokens.extend(on.value.iter().map(ToTokens::to_token_stream));
+    for on in [&args.on, &args.also_on].into_iter().flatten() {
+        tokens.extend(on.value.codes.iter().map(ToTokens::to_token_stream));
+    }
+    for flag in [&args.idempotent, &args.retry_conflicts]
+        .into_iter()
+        .flatten()
+    {
+        tokens.extend(flag.value.as_ref().map(ToTokens::to_token_stream));
     }
     tokens
 }

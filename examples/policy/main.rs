@@ -15,12 +15,13 @@ use examples::terminal::say;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Every preset, by its name.
+/// The presets, and a policy of each algorithm.
 const PRESETS: &[(&str, Policy)] = &[
     ("iam::REQUEST", iam::REQUEST),
     ("iam::READ_MODIFY_WRITE", iam::READ_MODIFY_WRITE),
     ("memorystore::REQUEST", memorystore::REQUEST),
     ("Policy::exponential", Policy::exponential()),
+    ("Policy::constant", Policy::constant(SECOND)),
     ("Policy::fibonacci", Policy::fibonacci(SECOND)),
     ("Policy::linear", Policy::linear(SECOND, SECOND)),
     ("Policy::slots", Policy::slots(Duration::from_nanos(51_200))),

@@ -107,7 +107,7 @@ impl<'a> Client<'a> {
         match &self.versions {
             Some(versions) => self
                 .retry
-                .failed_with(policy, verdict, now, random, versions),
+                .failed_with(policy, verdict, now, random, &versions),
             None => self.retry.failed(policy, verdict, now, random),
         }
     }

@@ -6,7 +6,8 @@ use core::time::Duration;
 
 /// Each wait is longer by a factor than the one before: `base · factorⁿ`, at most the cap.
 ///
-/// A factor of 2 is exact at every `n`; any other to the nanosecond below waits of 52 days.
+/// A factor of 1 or 2 is exact at every `n`; any other is rounded, by a nanosecond or by one part in
+/// 10¹³, whichever is more.
 ///
 /// ```
 /// use backoff_core::delay::{Delay, Exponential};
@@ -80,9 +81,8 @@ pub(crate) const fn checked(factor: f64) -> f64 {
 
 /// The wait before retry `n` (from 0) without jitter, in nanoseconds: `min(cap, base · factorⁿ)`.
 ///
-/// A factor of 2 is exact at every `n`. Any other is computed in `f64` with multiplications only,
-/// so it is the same on every machine, and exact to the nanosecond below 2⁵² ns (52 days) for
-/// factors that `f64` holds exactly. `factor` is finite and at least 1; `Policy` sees to that.
+/// A factor of 1 or 2 is exact at every `n`. Any other is computed in `f64` with multiplications only,
+/// so it is the same on every machine. `factor` is finite and at least 1; `Policy` sees to that.
 #[inline(always)]
 pub(crate) fn delay(base: u64, factor: f64, cap: u64, n: u32) -> u64 {
     if factor == 2.0 {

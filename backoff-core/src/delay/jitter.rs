@@ -18,7 +18,7 @@ use core::time::Duration;
 pub enum Jitter {
     /// `x`. Clients that fail together come back together: for tests, or a client that is alone.
     None,
-    /// `U(0, x)`. The fewest calls under contention, and the default.
+    /// `U(0, x)`. Few calls under contention, whatever the crowd, and the default.
     Full,
     /// `x/2 + U(0, x/2)`. Never returns at once; slower than full jitter under contention.
     Equal,
@@ -54,7 +54,8 @@ pub(crate) enum Spread {
     AdditiveWithin(u64),
     Proportional(f64),
     Slots,
-    WholeSeconds,
+    /// The length of a second, which `scaled` changes.
+    WholeSeconds(u64),
 }
 
 const SECOND: u64 = 1_000_000_000;
@@ -77,7 +78,7 @@ impl Spread {
                 Spread::Proportional(share)
             }
             Jitter::Slots => Spread::Slots,
-            Jitter::WholeSeconds => Spread::WholeSeconds,
+            Jitter::WholeSeconds => Spread::WholeSeconds(SECOND),
         }
     }
 
@@ -91,7 +92,7 @@ impl Spread {
             Spread::AdditiveWithin(most) => Jitter::AdditiveWithin(Duration::from_nanos(most)),
             Spread::Proportional(share) => Jitter::Proportional(share),
             Spread::Slots => Jitter::Slots,
-            Spread::WholeSeconds => Jitter::WholeSeconds,
+            Spread::WholeSeconds(_) => Jitter::WholeSeconds,
         }
     }
 
@@ -128,7 +129,7 @@ impl Spread {
             Spread::Proportional(share) => {
                 cap.saturating_sub((cap as f64 * (share / (1.0 + share)) + 0.999) as u64)
             }
-            Spread::WholeSeconds => u64::MAX,
+            Spread::WholeSeconds(_) => u64::MAX,
             _ => cap,
         }
     }
@@ -149,9 +150,9 @@ impl Spread {
                 Some(slots) => base * uniform(slots, random),
                 None => 0,
             },
-            Spread::WholeSeconds => uniform(plain / SECOND, random)
-                .saturating_mul(SECOND)
-                .min(cap),
+            Spread::WholeSeconds(unit) => {
+                uniform(plain / unit, random).saturating_mul(unit).min(cap)
+            }
         }
     }
 }
@@ -205,7 +206,7 @@ mod tests {
     fn whole_seconds_are_drawn_before_the_cap() {
         let at = |plain: u64, random| {
             let plain = |cap: u64| (plain * SECOND).min(cap);
-            Spread::WholeSeconds.apply(plain, SECOND, 10 * SECOND, 0, || random)
+            Spread::WholeSeconds(SECOND).apply(plain, SECOND, 10 * SECOND, 0, || random)
         };
         assert_eq!((at(4, 0), at(4, u64::MAX)), (0, 4 * SECOND));
         assert_eq!(at(64, u64::MAX / 2), 10 * SECOND);

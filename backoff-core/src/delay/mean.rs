@@ -5,8 +5,6 @@ use super::{Growth, jitter::Spread};
 /// How finely the distribution of a wait is kept that the next one depends on.
 const QUANTILES: usize = 64;
 
-const SECOND: f64 = 1e9;
-
 /// The wait before the retry that was asked for last, as far as the next mean depends on it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mean {
@@ -44,10 +42,10 @@ impl Mean {
             Spread::Proportional(share) => plain((most / (1.0 + share)) as u64),
             Spread::Slots if base == 0 => 0.0,
             Spread::Slots => (growth.delay(base, cap, n) / base) as f64 * base as f64 / 2.0,
-            Spread::WholeSeconds => {
-                let seconds = growth.delay(base, u64::MAX, n) / SECOND as u64;
-                let whole = (cap / SECOND as u64).min(seconds);
-                let below = whole as f64 * (whole as f64 + 1.0) / 2.0 * SECOND;
+            Spread::WholeSeconds(unit) => {
+                let seconds = growth.delay(base, u64::MAX, n) / unit;
+                let whole = (cap / unit).min(seconds);
+                let below = whole as f64 * (whole as f64 + 1.0) / 2.0 * unit as f64;
                 (below + (seconds - whole) as f64 * most) / (seconds as f64 + 1.0)
             }
         }

@@ -170,6 +170,7 @@ where
                     *slept = slept.saturating_add(nanos(wait.delay));
                     setup.runtime.pause(wait.delay);
                     if retry.is_too_late(&setup.policy, || setup.runtime.now()) {
+                        setup.woke_late(retry, O::name(), &error);
                         return Err((error, StopReason::Deadline));
                     }
                 }

@@ -4,7 +4,7 @@
 use super::{OfPolicy, Outcome, Own, Pace, Plain, WithAttempt, setup::Setup};
 use crate::{
     Attempt, Clock, Decision, Event, Judge, Notify, Random, Report, Retry, RetryError, Silent,
-    Sleep, TimedOut,
+    Sleep, StopReason, TimedOut,
     delay::Delay,
     time::{AsyncRuntime, nanos},
 };
@@ -28,6 +28,12 @@ pub trait Operation<R> {
     type Attempt: Future<Output = Result<Self::Value, Self::Error>>;
     /// Whether it asks how much time has passed.
     const TIMED: bool;
+
+    /// The error to give up with where no time remains for an attempt that would be cut.
+    fn expired(&self, attempt: &Attempt) -> Option<Self::Error> {
+        let _ = attempt;
+        None
+    }
 
     /// Begins an attempt.
     fn begin(&mut self, runtime: &R, attempt: impl FnOnce() -> Attempt) -> Self::Attempt;
@@ -98,9 +104,12 @@ where
     fn begin(&mut self, runtime: &R, attempt: impl FnOnce() -> Attempt) -> Self::Attempt {
         let attempt = attempt();
         let limit = attempt.bounded(self.limit);
-        // Where no time remains, the operation is not even called.
-        let begun = (!limit.is_zero()).then(|| self.operation.begin(runtime, || attempt));
-        Timed::new(begun, limit, runtime)
+        Timed::new(self.operation.begin(runtime, || attempt), limit, runtime)
+    }
+
+    fn expired(&self, attempt: &Attempt) -> Option<Self::Error> {
+        let limit = attempt.bounded(self.limit);
+        limit.is_zero().then(|| TimedOut::new(limit).into())
     }
 
     fn name() -> &'static str {
@@ -114,7 +123,7 @@ pin_project! {
     #[must_use = "futures do nothing unless awaited"]
     pub struct Timed<A, S> {
         #[pin]
-        attempt: Option<A>,
+        attempt: A,
         #[pin]
         sleep: S,
         limit: Duration,
@@ -123,10 +132,7 @@ pin_project! {
 }
 
 impl<A, S> Timed<A, S> {
-    pub(crate) fn new<R>(attempt: Option<A>, limit: Duration, runtime: &R) -> Self
-    where
-        R: Sleep<Sleep = S>,
-    {
+    pub(crate) fn new<R: Sleep<Sleep = S>>(attempt: A, limit: Duration, runtime: &R) -> Self {
         Timed {
             attempt,
             sleep: runtime.sleep(limit),
@@ -146,14 +152,15 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        let Some(attempt) = this.attempt.as_pin_mut() else {
+        // Woken too late: no time remains, and the attempt is not even begun.
+        if this.limit.is_zero() {
             return Poll::Ready(Err(TimedOut::new(*this.limit).into()));
-        };
+        }
         // An attempt that is always busy uses up what tokio lets a task do at a time, and then no
         // timer is ever ready: from the second time on the timer goes first. The first time it
         // would be set up in vain for an attempt that is ready at once.
         let is_over = *this.polled && this.sleep.as_mut().poll(cx).is_ready();
-        if let Poll::Ready(outcome) = attempt.poll(cx) {
+        if let Poll::Ready(outcome) = this.attempt.poll(cx) {
             return Poll::Ready(outcome);
         }
         if !*this.polled {
@@ -216,7 +223,8 @@ impl<O: Operation<R>, J, N, R: Sleep, P> Retrying<O, J, N, R, P> {
 
     /// Cuts each attempt after `limit`, or when the deadline is over, whichever comes first.
     ///
-    /// An attempt that is cut has no error of its own; one is made from [`TimedOut`].
+    /// An attempt that is cut has no error of its own; one is made from [`TimedOut`]. A limit of zero
+    /// counts as a nanosecond: each attempt is begun, and cut if it is not done at once.
     ///
     /// ```
     /// use backoff_core::{Policy, TimedOut};
@@ -388,8 +396,16 @@ where
                         ..
                     } = &mut *setup;
                     let (runtime, retry) = (&*runtime, &*this.retry);
-                    let attempt =
-                        operation.begin(runtime, || retry.attempt(policy, || runtime.now()));
+                    let next = || retry.attempt(policy, || runtime.now());
+                    if policy.bounded
+                        && retry.failures() > 0
+                        && let Some(error) = operation.expired(&next())
+                    {
+                        setup.woke_late(retry, O::name(), &error);
+                        this.phase.set(Phase::Done);
+                        return Poll::Ready(Err((error, StopReason::Deadline)));
+                    }
+                    let attempt = operation.begin(runtime, next);
                     this.phase.set(Phase::Running { attempt });
                 }
                 PhaseProjection::Running { attempt } => {

@@ -2,7 +2,7 @@
 
 use super::{OfPolicy, Own, Pace};
 use crate::{
-    Clock, Decision, Event, Judge, Notify, Policy, Random, Retry, Silent,
+    Clock, Decision, Event, Judge, Notify, Policy, Random, Retry, Silent, StopReason,
     observe::{self, Failure},
 };
 
@@ -144,6 +144,25 @@ impl<O, J, N, R: Clock + Random, P> Setup<O, J, N, R, P> {
     }
 }
 
+impl<O, J, N, R, P> Setup<O, J, N, R, P> {
+    /// Tells whoever listens that the timer woke after the deadline.
+    pub(super) fn woke_late<E>(&mut self, retry: &Retry, name: &str, error: &E)
+    where
+        J: Judge<E>,
+        N: Notify<E>,
+    {
+        let decision = Decision::Stop(StopReason::Deadline);
+        tell(
+            decision,
+            retry.failures(),
+            &self.judge,
+            &mut self.notify,
+            name,
+            error,
+        );
+    }
+}
+
 /// What every loop does after a failed attempt: asks the judge, asks the state machine, tells
 /// whoever listens. The loop then waits or stops.
 #[inline]
@@ -161,7 +180,22 @@ where
     N: Notify<E>,
 {
     let decision = decide(policy, retry, judge.judge(policy, error));
-    let attempt = retry.failures();
+    tell(decision, retry.failures(), judge, notify, operation, error);
+    decision
+}
+
+/// Tells whoever listens what comes after a failed attempt.
+pub(crate) fn tell<E, J, N>(
+    decision: Decision,
+    attempt: u32,
+    judge: &J,
+    notify: &mut N,
+    operation: &str,
+    error: &E,
+) where
+    J: Judge<E>,
+    N: Notify<E>,
+{
     let failure = || Failure {
         operation,
         attempt,
@@ -185,5 +219,4 @@ where
             });
         }
     }
-    decision
 }

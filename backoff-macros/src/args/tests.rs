@@ -1,9 +1,8 @@
 //! Arguments as users write them, rightly and wrongly.
 
 use super::*;
-use proc_macro2::{Delimiter, Group, Literal, Punct, Span};
-use proptest::prelude::*;
-use quote::quote;
+use proc_macro2::Group;
+use quote::{ToTokens, quote};
 
 fn read(tokens: TokenStream) -> (Args, Vec<String>) {
     let mut errors = Errors::default();
@@ -35,7 +34,7 @@ fn reads_every_key_in_any_order() {
         Some(Duration::from_secs(64))
     );
     assert_eq!(args.deadline.unwrap().value.literal, None);
-    assert_eq!(args.on.unwrap().value.len(), 2);
+    assert_eq!(args.on.unwrap().value.codes.len(), 2);
     assert!(matches!(
         args.jitter.unwrap().value,
         Jitter::Named(_, "Full")
@@ -116,6 +115,21 @@ fn each_message_says_what_to_write() {
         (quote!(on = 500..=504), "write `on = [500..=504]`"),
         (quote!(crate = "renamed"), "write `crate = renamed`"),
         (quote!(crate = 1), "write `crate = backoff_core`"),
+        (quote!(base = "1s" factor = 2), "write `, factor`"),
+        (quote!(on = [429] idempotent), "write `, idempotent`"),
+        (quote!(policy = P clone(a)), "write `, clone`"),
+        (quote!(idempotent base = 1s), "write `, base`"),
+        (quote!(base = "1s"; factor = 2), "`,` instead of `;`"),
+        (quote!(clone), "write `clone(body)`"),
+        (quote!(keep = a), "write `keep(seen)`"),
+        (quote!(clone(a.b)), "write it like `clone(body)`"),
+        (quote!(faults()), "write `faults(ApiError)`"),
+        (quote!(attempt = 3), "write `attempt = n`"),
+        (quote!(on = [_ if x]), "write `when = |error| x`"),
+        (quote!(on = [e if e.busy()]), "write `when = |e| e"),
+        (quote!(on = [503 if x]), "a code has no condition"),
+        (quote!(on = [=> 3]), "neither a code nor a pattern"),
+        (quote!(on = [A::B { .. } C]), "put a comma before it"),
         (quote!(base = "1s",,), "this comma"),
         (quote!(,), "this comma"),
     ];
@@ -137,54 +151,64 @@ fn literals_from_macro_rules_are_seen_through_their_group() {
     );
 }
 
-fn token() -> impl Strategy<Value = TokenStream> {
-    let keys = proptest::sample::select(KEYS.map(|(name, _)| name).to_vec());
-    let puncts = proptest::sample::select("=,,|<>.:-&+!?@#".chars().collect::<Vec<_>>());
-    let leaf = prop_oneof![
-        keys.prop_map(|key| Ident::new(key, Span::call_site()).into_token_stream()),
-        "[a-z_]{1,8}"
-            .prop_filter("`_` alone is no identifier", |word| word != "_")
-            .prop_map(
-                |word| Ident::new(&format!("{word}x"), Span::call_site()).into_token_stream()
-            ),
-        (puncts, any::<bool>()).prop_map(|(char, joint)| {
-            let spacing = if joint {
-                Spacing::Joint
-            } else {
-                Spacing::Alone
-            };
-            Punct::new(char, spacing).into_token_stream()
-        }),
-        any::<u64>().prop_map(|number| Literal::u64_unsuffixed(number).into_token_stream()),
-        "[0-9a-z .-]{0,12}".prop_map(|text| Literal::string(&text).into_token_stream()),
-        proptest::sample::select(vec![
-            "64s",
-            "1.5s",
-            "0x1fs",
-            "1e3",
-            "500..=504",
-            "'a",
-            "'c'"
-        ])
-        .prop_map(|text| text.parse().unwrap()),
-    ];
-    leaf.prop_recursive(3, 24, 6, |inner| {
-        let delimiter = proptest::sample::select(vec![
-            Delimiter::Parenthesis,
-            Delimiter::Brace,
-            Delimiter::Bracket,
-            Delimiter::None,
-        ]);
-        (delimiter, proptest::collection::vec(inner, 0..6)).prop_map(|(delimiter, inner)| {
-            Group::new(delimiter, inner.into_iter().collect()).into_token_stream()
-        })
-    })
+#[test]
+fn on_tells_codes_from_patterns() {
+    let on = |tokens| read(tokens).0.on.unwrap().value;
+    let codes = on(quote!(
+        on = [
+            429,
+            500..=504,
+            Codes::ABORTED,
+            MINE,
+            mine::CODES,
+            codes![408]
+        ]
+    ));
+    assert_eq!((codes.codes.len(), codes.patterns.len()), (6, 0));
+    let patterns = on(quote!(
+        on = [
+            Error::Busy,
+            Error::Io(_),
+            Busy { .. },
+            Error::A | Error::B,
+            (1, _),
+            &Error::A,
+            e @ Error::A,
+            Error::Api { code, .. } if *code == 3 && other(code, 4),
+            503
+        ]
+    ));
+    assert_eq!((patterns.codes.len(), patterns.patterns.len()), (1, 8));
+    assert!(patterns.patterns[7].guard.is_some());
 }
 
-proptest! {
-    #[test]
-    fn any_tokens_are_read_without_panic(tokens in proptest::collection::vec(token(), 0..24)) {
-        let (args, _) = read(tokens.into_iter().collect());
-        crate::check::arguments(&args, &mut Errors::default());
-    }
+#[test]
+fn flags_names_and_types() {
+    let (args, messages) = read(quote! {
+        idempotent, retry_conflicts = false, clone(a, r#type), keep(self,), faults(A<B, C>, D),
+        also_on = [408], throttled_base = 2s, max_retry_after = "1m", budget = B, attempt = n,
+        notify = |event| log(event), sleep = timer, name = "a.b"
+    });
+    assert_eq!(messages, [""; 0]);
+    assert!(args.idempotent.unwrap().value.is_none());
+    assert!(args.retry_conflicts.unwrap().value.is_some());
+    assert_eq!(args.clone.unwrap().value.len(), 2);
+    assert_eq!(args.keep.unwrap().value.len(), 1);
+    assert_eq!(args.faults.unwrap().value.len(), 2);
+    assert!(args.sleep.is_some() && args.notify.is_some() && args.name.is_some());
+}
+
+#[test]
+fn the_block_is_what_comes_last() {
+    let block = |tokens| AroundBlock::of(tokens).block.to_string();
+    assert_eq!(
+        block(quote!((k) base = 1s, async move { a },)),
+        "async move { a }"
+    );
+    assert_eq!(
+        block(quote!((k) base = 1s, { async { a } })),
+        "{ async { a } }"
+    );
+    assert_eq!(block(quote!((k) { a })), "{ a }");
+    assert_eq!(block(quote!((k) when = |e| { a })), "");
 }

@@ -53,6 +53,7 @@ fn bare_attribute() {
                         &mut __retry,
                         ::core::concat!(::core::module_path!(), "::read"),
                         &::backoff_core::__private::ASYNC,
+                        ::backoff_core::__private::Silent,
                         __outcome,
                         |__error| {
                             use ::backoff_core::__private::via::*;
@@ -130,6 +131,7 @@ fn every_key_of_a_policy() {
                         &mut __retry,
                         ::core::concat!(::core::module_path!(), "::f"),
                         &::backoff_core::__private::ASYNC,
+                        ::backoff_core::__private::Silent,
                         __outcome,
                     ) {
                         ::backoff_core::__private::Step::Done(__done) => break __done,
@@ -175,6 +177,7 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                         &mut __retry,
                         ::core::concat!(::core::module_path!(), "::type"),
                         &my::renamed::__private::SYNC,
+                        my::renamed::__private::Silent,
                         __outcome,
                         |e| e.is_busy(),
                         |__error| {
@@ -200,6 +203,203 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
 }
 
 #[test]
+fn copies_the_attempt_a_hook_and_a_timer() {
+    snapshot(
+        quote!(clone(body), attempt = n, notify = hear, sleep = timer, name = "put", on = [503, E::Busy, E::Io(k) if k.passes()]),
+        quote! { async fn put(mut body: Vec<u8>) -> Result<(), E> { body.push(n.number()); send(body).await } },
+        expect![[r#"
+            async fn put(body: Vec<u8>) -> Result<(), E> {
+                const __BACKOFF_POLICY: ::backoff_core::Policy = ::backoff_core::Policy::on(
+                    ::backoff_core::Policy::exponential(),
+                    ::backoff_core::codes![503],
+                );
+                let __timer = ::backoff_core::__private::sleep_by(timer);
+                let mut __retry = ::backoff_core::__private::start_timed(
+                    &__BACKOFF_POLICY,
+                    &__timer,
+                );
+                loop {
+                    let n = ::backoff_core::__private::attempt(
+                        &__BACKOFF_POLICY,
+                        &__retry,
+                        &__timer,
+                    );
+                    let __outcome: Result<(), E> = {
+                        let __copy_of_body = ::core::clone::Clone::clone(&body);
+                        let __attempted = async {
+                            if let ::core::option::Option::Some(__returns) = ::core::option::Option::<
+                                Result<(), E>,
+                            >::None {
+                                return __returns;
+                            }
+                            let mut body = __copy_of_body;
+                            body.push(n.number());
+                            send(body).await
+                        }
+                            .await;
+                        __attempted
+                    };
+                    let __wait = match ::backoff_core::__private::step_or(
+                        &__BACKOFF_POLICY,
+                        &mut __retry,
+                        "put",
+                        &__timer,
+                        ::backoff_core::__private::hook(&__outcome, hear),
+                        __outcome,
+                        |__error| match __error {
+                            E::Busy => true,
+                            E::Io(k) if k.passes() => true,
+                            _ => false,
+                        },
+                    ) {
+                        ::backoff_core::__private::Step::Done(__done) => break __done,
+                        ::backoff_core::__private::Step::Wait(__wait, _) => __wait,
+                    };
+                    ::backoff_core::__private::sleep(&__timer, __wait).await;
+                }
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn a_method_that_async_trait_has_rewritten() {
+    snapshot(
+        quote!(policy = P, faults(ApiError)),
+        quote! {
+            fn get<'a>(&'a self) -> Pin<Box<dyn Future<Output = Result<u8, E>> + Send + 'a>> {
+                Box::pin(async move {
+                    if let ::core::option::Option::Some(__ret) = ::core::option::Option::None::<Result<u8, E>> {
+                        return __ret;
+                    }
+                    let __self = self;
+                    let __ret: Result<u8, E> = { __self.ask().await };
+                    __ret
+                })
+            }
+        },
+        expect![[r#"
+            fn get<'a>(&'a self) -> Pin<Box<dyn Future<Output = Result<u8, E>> + Send + 'a>> {
+                Box::pin(async move {
+                    if let ::core::option::Option::Some(__ret) = ::core::option::Option::None::<
+                        Result<u8, E>,
+                    > {
+                        return __ret;
+                    }
+                    let __self = self;
+                    let __ret: Result<u8, E> = {
+                        let __policy: &'static ::backoff_core::Policy = const { &P };
+                        let mut __retry = ::backoff_core::__private::start(
+                            __policy,
+                            &::backoff_core::__private::ASYNC,
+                        );
+                        loop {
+                            let __outcome: Result<u8, E> = async {
+                                if let ::core::option::Option::Some(__returns) = ::core::option::Option::<
+                                    Result<u8, E>,
+                                >::None {
+                                    return __returns;
+                                }
+                                __self.ask().await
+                            }
+                                .await;
+                            let __wait = match ::backoff_core::__private::step_found(
+                                __policy,
+                                &mut __retry,
+                                ::core::concat!(::core::module_path!(), "::get"),
+                                &::backoff_core::__private::ASYNC,
+                                ::backoff_core::__private::Silent,
+                                __outcome,
+                                |__error| {
+                                    use ::backoff_core::__private::via::*;
+                                    let __facts = ::backoff_core::__private::Facts(__error);
+                                    ::backoff_core::__private::among(
+                                            (&__facts).first(),
+                                            |__cause| {
+                                                ::backoff_core::__private::Option::None
+                                                    .or_else(|| ::backoff_core::__private::as_fault::<
+                                                        ApiError,
+                                                    >(__cause))
+                                            },
+                                        )
+                                        .or_else(|| (&__facts).itself())
+                                },
+                            ) {
+                                ::backoff_core::__private::Step::Done(__done) => break __done,
+                                ::backoff_core::__private::Step::Wait(__wait, _) => __wait,
+                            };
+                            ::backoff_core::__private::sleep(
+                                    &::backoff_core::__private::ASYNC,
+                                    __wait,
+                                )
+                                .await;
+                        }
+                    };
+                    __ret
+                })
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn a_block_that_is_not_async() {
+    let written = crate::retry_block_in(quote! { (backoff_core) max_attempts = 3, { read() } });
+    snapshot_of(
+        quote!(fn f() { #written }),
+        expect![[r#"
+        fn f() {
+            {
+                const __BACKOFF_POLICY: backoff_core::Policy = backoff_core::Policy::max_attempts(
+                    backoff_core::Policy::exponential(),
+                    3,
+                );
+                let mut __retry = backoff_core::__private::start(
+                    &__BACKOFF_POLICY,
+                    &backoff_core::__private::SYNC,
+                );
+                loop {
+                    let __outcome: _ = (|| { read() })();
+                    let (__wait, __last) = match backoff_core::__private::step_any(
+                        &__BACKOFF_POLICY,
+                        &mut __retry,
+                        ::core::concat!(::core::module_path!(), ":", ::core::line!()),
+                        &backoff_core::__private::SYNC,
+                        backoff_core::__private::Silent,
+                        __outcome,
+                        |__error| {
+                            use backoff_core::__private::via::*;
+                            (&backoff_core::__private::Facts(__error)).known()
+                        },
+                    ) {
+                        backoff_core::__private::Step::Done(__done) => break __done,
+                        backoff_core::__private::Step::Wait(__wait, __last) => (__wait, __last),
+                    };
+                    backoff_core::__private::pause(&backoff_core::__private::SYNC, __wait);
+                    if backoff_core::__private::is_too_late(
+                        &__BACKOFF_POLICY,
+                        &__retry,
+                        &backoff_core::__private::SYNC,
+                    ) {
+                        break __last;
+                    }
+                }
+            }
+        }
+    "#]],
+    );
+}
+
+#[test]
+fn a_broken_body_survives() {
+    let written = expansion(
+        quote!(),
+        quote! { async fn f() -> Result<(), E> { let a = ; a. } },
+    );
+    assert!(written.to_string().starts_with("async fn f"), "{written}");
+}
+
+#[test]
 fn a_mistake_keeps_the_function() {
     snapshot(
         quote!(max_attempts = 0, colour = 3),
@@ -209,7 +409,7 @@ fn a_mistake_keeps_the_function() {
                 g().await
             }
             ::core::compile_error! {
-                "unknown key `colour`: the keys are `policy`, `base`, `factor`, `max_backoff`, `jitter`, `max_attempts`, `deadline`, `attempt_timeout`, `on`, `when`, `crate`"
+                "unknown key `colour`: the keys are `policy`, `base`, `throttled_base`, `factor`, `max_backoff`, `jitter`, `max_attempts`, `deadline`, `max_retry_after`, `attempt_timeout`, `on`, `also_on`, `when`, `faults`, `idempotent`, `retry_conflicts`, `budget`, `clone`, `keep`, `attempt`, `notify`, `sleep`, `name`, `crate`"
             }
             ::core::compile_error! {
                 "`max_attempts = 0` never calls the function: write 1 for one call without a retry"
@@ -244,6 +444,7 @@ fn a_block_in_a_loop() {
                             &mut __retry,
                             ::core::concat!(::core::module_path!(), ":", ::core::line!()),
                             &backoff_core::__private::ASYNC,
+                            backoff_core::__private::Silent,
                             __outcome,
                         ) {
                             backoff_core::__private::Step::Done(__done) => break __done,
@@ -264,15 +465,15 @@ fn a_mistake_keeps_the_block() {
     snapshot_of(
         quote!(fn f() { #written }),
         expect![[r#"
-        fn f() {
-            {
-                ::core::compile_error! {
-                    "unknown key `polcy`: write `policy`; the keys are `policy`, `base`, `factor`, `max_backoff`, `jitter`, `max_attempts`, `deadline`, `attempt_timeout`, `on`, `when`, `crate`"
+            fn f() {
+                {
+                    ::core::compile_error! {
+                        "unknown key `polcy`: write `policy`; the keys are `policy`, `base`, `throttled_base`, `factor`, `max_backoff`, `jitter`, `max_attempts`, `deadline`, `max_retry_after`, `attempt_timeout`, `on`, `also_on`, `when`, `faults`, `idempotent`, `retry_conflicts`, `budget`, `clone`, `keep`, `attempt`, `notify`, `sleep`, `name`, `crate`"
+                    }
+                    async { a() }
                 }
-                async { a() }
             }
-        }
-    "#]],
+        "#]],
     );
 }
 

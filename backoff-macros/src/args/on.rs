@@ -1,0 +1,161 @@
+//! The list of `on`: codes, and patterns of the error's type.
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::parse::{ParseStream, Parser};
+use syn::{Expr, Pat, Token};
+
+use super::value::bare;
+
+/// What is retried.
+#[derive(Default)]
+pub(crate) struct On {
+    /// Statuses, ranges of them, and constant sets of codes.
+    pub(crate) codes: Vec<Expr>,
+    /// Patterns of the error's type.
+    pub(crate) patterns: Vec<Pattern>,
+}
+
+/// `Error::Api { code, .. } if *code == 3`
+pub(crate) struct Pattern {
+    pub(crate) pat: TokenStream,
+    pub(crate) guard: Option<Expr>,
+}
+
+impl On {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.codes.is_empty() && self.patterns.is_empty()
+    }
+}
+
+/// Reads `[429, 500..=504, Error::Busy { .. }]`.
+pub(super) fn list(key: &str, value: TokenStream) -> syn::Result<On> {
+    let mut tokens = value.clone().into_iter();
+    if let (Some(TokenTree::Group(group)), None) = (tokens.next(), tokens.next()) {
+        match group.delimiter() {
+            Delimiter::Bracket => return items.parse2(group.stream()),
+            Delimiter::None => return list(key, group.stream()),
+            _ => {}
+        }
+    }
+    let shown = crate::errors::show(&value);
+    let message = format!("`{key}` takes a list: write `{key} = [{shown}]`");
+    Err(syn::Error::new_spanned(value, message))
+}
+
+fn items(input: ParseStream<'_>) -> syn::Result<On> {
+    let mut on = On::default();
+    let mut errors = crate::errors::Errors::default();
+    while !input.is_empty() {
+        if let Err(error) = item(input, &mut on) {
+            errors.push(error);
+            while !input.is_empty() && !input.peek(Token![,]) {
+                input.parse::<TokenTree>()?;
+            }
+        }
+        if !input.is_empty() {
+            input.parse::<Token![,]>()?;
+        }
+    }
+    errors.into_error().map_or(Ok(on), Err)
+}
+
+fn item(input: ParseStream<'_>, on: &mut On) -> syn::Result<()> {
+    let ends = |input: ParseStream<'_>| input.is_empty() || input.peek(Token![,]);
+    let fork = input.fork();
+    if let Ok(expr) = fork.parse::<Expr>()
+        && ends(&fork)
+        && !is_pattern(&expr)
+    {
+        on.codes.push(bare(input.parse()?));
+        return Ok(());
+    }
+    let start = input.fork();
+    let Ok(pat) = input.call(Pat::parse_multi_with_leading_vert) else {
+        let rest = start.parse::<TokenStream>()?;
+        let message = "this is neither a code nor a pattern: write codes such as `429` or \
+                       `500..=504`, or a pattern of the error such as `Error::Busy { .. }`";
+        return Err(syn::Error::new_spanned(first(rest), message));
+    };
+    let guard = if input.peek(Token![if]) {
+        input.parse::<Token![if]>()?;
+        Some(input.parse::<Expr>()?)
+    } else {
+        None
+    };
+    if !ends(input) {
+        let rest: TokenStream = input.fork().parse()?;
+        let message = "this does not belong to the item before it: put a comma before it";
+        return Err(syn::Error::new_spanned(first(rest), message));
+    }
+    let pat = pat.to_token_stream();
+    if let Some(word) = lone(&pat) {
+        let message = match (&guard, word.as_str()) {
+            (None, "_") => "`_` names no code: write codes, or leave out `on` and `policy` to \
+                            retry every error"
+                .to_owned(),
+            (Some(guard), _) => format!(
+                "`{word}` matches every error: write `when = |{0}| {1}`",
+                if word == "_" { "error" } else { &word },
+                crate::errors::show(guard),
+            ),
+            (None, _) => format!(
+                "`{word}` matches every error: write a pattern such as `Error::Busy {{ .. }}`"
+            ),
+        };
+        return Err(syn::Error::new_spanned(pat, message));
+    }
+    let is_code = pat.to_string().starts_with(|c: char| c.is_ascii_digit());
+    if is_code {
+        let message =
+            "a code has no condition: remove the `if`, or decide with `when = |error| ..`";
+        return Err(syn::Error::new_spanned(pat, message));
+    }
+    on.patterns.push(Pattern { pat, guard });
+    Ok(())
+}
+
+fn first(tokens: TokenStream) -> Option<TokenTree> {
+    tokens.into_iter().next()
+}
+
+/// The name, if the pattern is nothing else, and so binds whatever comes.
+fn lone(pat: &TokenStream) -> Option<String> {
+    let mut tokens = pat.clone().into_iter();
+    match (tokens.next(), tokens.next()) {
+        (Some(TokenTree::Ident(ident)), None) => Some(ident.to_string()),
+        (Some(TokenTree::Punct(punct)), None) if punct.as_char() == '_' => Some("_".to_owned()),
+        _ => None,
+    }
+}
+
+/// Whether what reads as an expression is meant as a pattern. A path whose last name is in capitals
+/// is a constant set of codes, and so is a name alone; other paths are variants.
+fn is_pattern(expr: &Expr) -> bool {
+    let is_variant = |path: &syn::Path| {
+        path.segments.len() > 1
+            && path
+                .segments
+                .last()
+                .is_some_and(|last| is_camel(&last.ident.to_string()))
+    };
+    match expr {
+        Expr::Struct(_) | Expr::Tuple(_) | Expr::Reference(_) => true,
+        Expr::Path(path) => is_variant(&path.path),
+        Expr::Call(call) => match &*call.func {
+            Expr::Path(path) => path
+                .path
+                .segments
+                .last()
+                .is_some_and(|last| last.ident.to_string().starts_with(char::is_uppercase)),
+            _ => false,
+        },
+        Expr::Binary(binary) => matches!(binary.op, syn::BinOp::BitOr(_)),
+        Expr::Group(group) => is_pattern(&group.expr),
+        _ => false,
+    }
+}
+
+fn is_camel(name: &str) -> bool {
+    name.starts_with(char::is_uppercase) && name.contains(char::is_lowercase)
+}

@@ -1,0 +1,122 @@
+//! The names that a pattern binds.
+
+use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::parse::Parser;
+use syn::{FnArg, ItemFn, Pat, Signature};
+
+use crate::shape;
+
+/// A name among the arguments.
+pub(crate) struct Binding {
+    pub(crate) name: Ident,
+    /// The `mut` of a name that holds a value of its own.
+    pub(crate) mutable: Option<Ident>,
+    /// Whether the argument as a whole is of a type that begins with `&`.
+    pub(crate) is_reference: bool,
+}
+
+/// All names among the arguments, `self` apart; `#[async_trait]` has moved their `mut` into the body.
+pub(crate) fn of(function: &ItemFn) -> Vec<Binding> {
+    let mut bound = of_signature(&function.sig);
+    for (name, mutable) in shape::moved_mut(function) {
+        if let Some(binding) = bound.iter_mut().find(|binding| binding.name == name) {
+            binding.mutable = Some(mutable);
+        }
+    }
+    bound
+}
+
+fn of_signature(sig: &Signature) -> Vec<Binding> {
+    let mut found = Vec::new();
+    for input in &sig.inputs {
+        let FnArg::Typed(typed) = input else { continue };
+        let ty = typed.ty.to_token_stream().into_iter().next();
+        let is_plain = matches!(&*typed.pat, Pat::Ident(_));
+        let is_reference =
+            is_plain && matches!(ty, Some(TokenTree::Punct(punct)) if punct.as_char() == '&');
+        among(typed.pat.to_token_stream(), is_reference, &mut found);
+    }
+    found
+}
+
+/// A name is an identifier in small letters that is no part of a path and no name of a field.
+fn among(pattern: TokenStream, is_reference: bool, found: &mut Vec<Binding>) {
+    let mut before = String::new();
+    let mut mutable = None;
+    let mut tokens = pattern.into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        let shown = match &token {
+            TokenTree::Group(group) => {
+                among(group.stream(), is_reference, found);
+                String::new()
+            }
+            other => other.to_string(),
+        };
+        if let TokenTree::Ident(name) = token {
+            let is_path = match tokens.peek() {
+                Some(TokenTree::Punct(next)) => matches!(next.as_char(), ':' | '!'),
+                Some(TokenTree::Group(group)) => group.delimiter() != Delimiter::Bracket,
+                _ => false,
+            };
+            match shown.as_str() {
+                "mut" if before != "&" => mutable = Some(name),
+                "mut" | "ref" | "_" => {}
+                _ if is_path
+                    || before == "::"
+                    || !shown.starts_with(|c: char| {
+                        c == '_' || c.is_lowercase() || shown.starts_with("r#")
+                    }) => {}
+                _ => {
+                    let mutable = mutable.take().filter(|_| before == "mut");
+                    found.push(Binding {
+                        name,
+                        mutable,
+                        is_reference,
+                    });
+                }
+            }
+        }
+        before = if before == ":" && shown == ":" {
+            "::".to_owned()
+        } else {
+            shown
+        };
+    }
+}
+
+/// The arguments without the `mut` before these names.
+pub(crate) fn without_mut(sig: &mut Signature, names: &[Ident]) {
+    for input in &mut sig.inputs {
+        let FnArg::Typed(typed) = input else { continue };
+        let pattern = stripped(typed.pat.to_token_stream(), names);
+        if let Ok(pattern) = Pat::parse_single.parse2(pattern) {
+            *typed.pat = pattern;
+        }
+    }
+}
+
+/// The tokens without each `mut` that stands before one of these names.
+pub(crate) fn stripped(tokens: TokenStream, names: &[Ident]) -> TokenStream {
+    let mut kept = TokenStream::new();
+    let mut tokens = tokens.into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        match token {
+            TokenTree::Ident(word) if word == "mut" => {
+                let is_named =
+                    matches!(tokens.peek(), Some(TokenTree::Ident(name)) if names.contains(name));
+                if !is_named {
+                    kept.extend([TokenTree::Ident(word)]);
+                }
+            }
+            TokenTree::Group(group) => {
+                let mut inside =
+                    proc_macro2::Group::new(group.delimiter(), stripped(group.stream(), names));
+                inside.set_span(group.span());
+                kept.extend([TokenTree::Group(inside)]);
+            }
+            other => kept.extend([other]),
+        }
+    }
+    kept
+}

@@ -1,0 +1,106 @@
+//! What a list of codes says, item by item.
+
+use syn::{Expr, Lit, RangeLimits};
+
+use super::signed;
+use crate::args::bare;
+use crate::errors::{Errors, show};
+
+/// Codes that stand in the list as literals: first and last of a range.
+struct Seen<'a> {
+    first: u64,
+    last: u64,
+    item: &'a Expr,
+}
+
+pub(super) fn check(items: &[Expr], errors: &mut Errors) {
+    let mut seen: Vec<Seen<'_>> = Vec::new();
+    for item in items {
+        let (first, last) = match range(item) {
+            Ok(Some(range)) => range,
+            Ok(None) => continue,
+            Err(message) => {
+                errors.at(item, message);
+                continue;
+            }
+        };
+        match seen
+            .iter()
+            .find(|earlier| earlier.first <= last && first <= earlier.last)
+        {
+            Some(earlier) => {
+                let (this, that) = (show(item), show(earlier.item));
+                errors.at(
+                    item,
+                    if this == that {
+                        format!("`{this}` stands here twice: remove one of them")
+                    } else if earlier.first <= first && last <= earlier.last {
+                        format!("`{this}` is in `{that}` already: remove it")
+                    } else {
+                        let (first, last) = (first.min(earlier.first), last.max(earlier.last));
+                        format!("`{this}` overlaps `{that}`: write `{first}..={last}` for both")
+                    },
+                );
+            }
+            None => seen.push(Seen { first, last, item }),
+        }
+    }
+}
+
+/// The codes an item names, `None` if it is an expression, or a sentence about what is wrong.
+fn range(item: &Expr) -> Result<Option<(u64, u64)>, String> {
+    match item {
+        Expr::Infer(_) => Err(
+            "`_` names no code: write codes, or leave out `on` and `policy` to retry every error"
+                .into(),
+        ),
+        Expr::Range(range) => {
+            let (Some(start), Some(end)) = (&range.start, &range.end) else {
+                return Err("a range needs both its ends: write it like `500..=504`".into());
+            };
+            let (Some(first), Some(last)) = (code(start)?, code(end)?) else {
+                return Err("the ends of a range are numbers: write it like `500..=504`".into());
+            };
+            if matches!(range.limits, RangeLimits::HalfOpen(_)) {
+                let last = if last > first { last - 1 } else { last };
+                return Err(format!(
+                    "`{}` leaves out its last code: write `{first}..={last}`",
+                    show(item)
+                ));
+            }
+            if first > last {
+                return Err(format!(
+                    "`{}` is empty: write `{last}..={first}`",
+                    show(item)
+                ));
+            }
+            Ok(Some((first, last)))
+        }
+        _ => Ok(code(item)?.map(|code| (code, code))),
+    }
+}
+
+/// The status that a literal names.
+fn code(expr: &Expr) -> Result<Option<u64>, String> {
+    let expr = bare(expr.clone());
+    let Some((negative, literal)) = signed(&expr) else {
+        return Ok(None);
+    };
+    let code = match literal {
+        Lit::Int(number) if !negative && ["", "u16"].contains(&number.suffix()) => {
+            number.base10_parse::<u64>().ok()
+        }
+        _ => None,
+    };
+    match code {
+        Some(400..=599) => Ok(code),
+        Some(code @ 100..=399) => Err(format!(
+            "{code} is not the status of a failure: write codes from 400 to 599"
+        )),
+        _ => Err(format!(
+            "`{}` is no HTTP status: write codes from 400 to 599, or name a gRPC code, such as \
+             `Codes::ABORTED`",
+            show(&expr)
+        )),
+    }
+}

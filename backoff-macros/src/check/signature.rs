@@ -1,0 +1,235 @@
+//! What cannot be repeated, or not with these arguments.
+
+use proc_macro2::{TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::{FnArg, Ident, ItemFn, ReturnType, Signature};
+
+use crate::args::{Args, Given};
+use crate::bindings::{self, Binding};
+use crate::errors::{Errors, did_you_mean};
+use crate::shape::{self, Shape};
+
+pub(crate) fn signature(function: &ItemFn, args: &Args, errors: &mut Errors) {
+    let sig = &function.sig;
+    if let Some(constness) = &sig.constness {
+        errors.at(
+            constness,
+            "a `const fn` cannot wait between attempts: remove `const` or `#[retry]`",
+        );
+    }
+    let shape = Shape::of(sig);
+    if shape == Shape::Blocking && shape::runs_a_runtime(&function.block.to_token_stream()) {
+        errors.at(
+            &sig.ident,
+            "an attribute above `#[retry]` makes this function start a runtime, which each attempt \
+             would do again: put `#[retry]` above `#[tokio::test]` or `#[tokio::main]`",
+        );
+    }
+    if shape == Shape::Future && shape::last_async(&mut function.clone()).is_none() {
+        errors.at(
+            &sig.output,
+            "this function makes a future that cannot be made twice: end it with an `async` block, \
+             such as `async move { request.await }`, or make it an `async fn`",
+        );
+    }
+    if shape == Shape::Blocking
+        && let Some(timeout) = &args.attempt_timeout
+    {
+        errors.at(
+            &timeout.key,
+            "`attempt_timeout` cannot cut short a blocking attempt: make the function `async`, \
+             or remove the key and give the client a timeout",
+        );
+    }
+    let bound = bindings::of(function);
+    names(sig, &bound, args, errors);
+    undecided(sig, &bound, args, errors);
+    borrowed_return(sig, errors);
+}
+
+fn is_named(given: &Option<Given<Vec<Ident>>>, name: &Ident) -> bool {
+    given
+        .as_ref()
+        .is_some_and(|given| given.value.contains(name))
+}
+
+/// `clone(..)` and `keep(..)` name arguments that hold values.
+fn names(sig: &Signature, bound: &[Binding], args: &Args, errors: &mut Errors) {
+    for given in [&args.clone, &args.keep].into_iter().flatten() {
+        for (at, name) in given.value.iter().enumerate() {
+            let key = &given.key;
+            if given.value[..at].contains(name) {
+                errors.at(
+                    name,
+                    format_args!("`{name}` is named twice: remove one of them"),
+                );
+                continue;
+            }
+            if name == "self" {
+                if key == "clone" || mutable_self(sig).is_none() {
+                    errors.at(
+                        name,
+                        "each attempt borrows `self`: leave it out, and where an attempt consumes \
+                         it begin the body with `let this = self.clone();`",
+                    );
+                }
+                continue;
+            }
+            let Some(binding) = bound.iter().find(|binding| binding.name == *name) else {
+                let names: Vec<String> = bound.iter().map(|b| b.name.to_string()).collect();
+                let word = name.to_string();
+                let hint = match did_you_mean(&word, names.iter().map(String::as_str)) {
+                    Some(meant) => format!("write `{meant}`"),
+                    None => "name an argument of the function".to_owned(),
+                };
+                errors.at(name, format_args!("there is no argument `{word}`: {hint}"));
+                continue;
+            };
+            if key == "clone" && binding.is_reference {
+                errors.at(
+                    name,
+                    format_args!(
+                        "`{name}` is a reference, which every attempt can read: remove it from \
+                         `clone(..)`"
+                    ),
+                );
+            }
+            if key == "keep" && binding.mutable.is_none() {
+                errors.at(
+                    name,
+                    format_args!(
+                        "`keep` is for an argument that attempts change: write `mut {name}` in the \
+                         arguments, or remove it from `keep(..)`"
+                    ),
+                );
+            }
+        }
+    }
+    if let (Some(clone), Some(keep)) = (&args.clone, &args.keep) {
+        for name in keep.value.iter().filter(|name| clone.value.contains(name)) {
+            errors.at(
+                name,
+                format_args!(
+                    "`clone({name})` begins each attempt anew and `keep({name})` does not: remove \
+                     one of them"
+                ),
+            );
+        }
+    }
+}
+
+/// The `mut` of `mut self`.
+fn mutable_self(sig: &Signature) -> Option<TokenTree> {
+    let FnArg::Receiver(receiver) = sig.inputs.first()? else {
+        return None;
+    };
+    let mut tokens = receiver.to_token_stream().into_iter();
+    let first = tokens.next()?;
+    let is_mut = matches!(&first, TokenTree::Ident(word) if word == "mut");
+    is_mut.then_some(first)
+}
+
+/// What one attempt changes in an argument of its own, the next one sees: asks whether it should.
+fn undecided(sig: &Signature, bound: &[Binding], args: &Args, errors: &mut Errors) {
+    for binding in bound {
+        let name = &binding.name;
+        let Some(mutable) = &binding.mutable else {
+            continue;
+        };
+        if binding.is_reference || is_named(&args.clone, name) || is_named(&args.keep, name) {
+            continue;
+        }
+        errors.at(
+            mutable,
+            format_args!(
+                "what one attempt changes in `{name}` the next one would see: write \
+                 `clone({name})` in the attribute for a fresh copy at each attempt, or \
+                 `keep({name})` if that is what you want"
+            ),
+        );
+    }
+    let keeps_self = |given: &Given<Vec<Ident>>| given.value.iter().any(|name| name == "self");
+    if let Some(mutable) = mutable_self(sig)
+        && !args.keep.as_ref().is_some_and(keeps_self)
+    {
+        errors.at(
+            mutable,
+            "what one attempt changes in `self` the next one would see: write `keep(self)` in the \
+             attribute if that is what you want, or begin the body with `let mut this = \
+             self.clone();`",
+        );
+    }
+}
+
+/// A reference, with its lifetime if that is written.
+struct Borrow {
+    lifetime: Option<String>,
+    is_mut: bool,
+}
+
+fn borrows(tokens: TokenStream) -> Vec<Borrow> {
+    let mut found = Vec::new();
+    let mut tokens = tokens.into_iter().peekable();
+    let mut after_word = false;
+    while let Some(token) = tokens.next() {
+        let is_word = matches!(token, TokenTree::Ident(_));
+        match token {
+            // What `Fn(&T)` takes is borrowed by its caller.
+            TokenTree::Group(_) if after_word => {}
+            TokenTree::Group(group) => found.extend(borrows(group.stream())),
+            TokenTree::Punct(punct) if punct.as_char() == '&' => {
+                let mut lifetime = None;
+                if matches!(tokens.peek(), Some(TokenTree::Punct(tick)) if tick.as_char() == '\'') {
+                    tokens.next();
+                    lifetime = tokens.next().map(|name| name.to_string());
+                }
+                let is_mut = matches!(tokens.peek(), Some(TokenTree::Ident(word)) if word == "mut");
+                found.push(Borrow {
+                    lifetime: lifetime.filter(|name| name != "_"),
+                    is_mut,
+                });
+            }
+            _ => {}
+        }
+        after_word = is_word;
+    }
+    found
+}
+
+/// A borrow of what is borrowed mutably would have to be given back before the next attempt.
+fn borrowed_return(sig: &Signature, errors: &mut Errors) {
+    let ReturnType::Type(_, returns) = &sig.output else {
+        return;
+    };
+    let receiver = match sig.inputs.first() {
+        Some(FnArg::Receiver(receiver)) => borrows(receiver.to_token_stream()),
+        _ => Vec::new(),
+    };
+    let given: Vec<Borrow> = if receiver.is_empty() {
+        let types = sig.inputs.iter().filter_map(|input| match input {
+            FnArg::Typed(typed) => Some(typed.ty.to_token_stream()),
+            FnArg::Receiver(_) => None,
+        });
+        types.flat_map(borrows).collect()
+    } else {
+        receiver
+    };
+    let is_from_mut = |back: &Borrow| match &back.lifetime {
+        None => matches!(given.as_slice(), [only] if only.is_mut && only.lifetime.is_none()),
+        Some(name) => {
+            let mut named = given
+                .iter()
+                .filter(|borrow| borrow.lifetime.as_ref() == Some(name));
+            named.next().is_some_and(|borrow| borrow.is_mut) && named.next().is_none()
+        }
+    };
+    let mut back = borrows(returns.to_token_stream()).into_iter();
+    if back.any(|back| back.is_mut && is_from_mut(&back)) {
+        errors.at(
+            returns,
+            "what is borrowed from a `&mut` argument cannot be given back, because the next attempt \
+             would need that argument: return an owned value, or repeat a part of the body with \
+             `retry_block!`",
+        );
+    }
+}

@@ -1,0 +1,254 @@
+//! The loop around the body.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote_spanned};
+
+use super::policy::{policy, time};
+use super::{Library, at};
+use crate::args::{Args, Pattern};
+use crate::place::Place;
+
+/// One retry loop.
+pub(super) struct Loop<'a> {
+    pub(super) library: &'a Library,
+    pub(super) args: &'a Args,
+    pub(super) place: &'a Place,
+    pub(super) is_async: bool,
+    /// The body as a future, or as the outcome itself where nothing is awaited.
+    pub(super) attempt: TokenStream,
+    /// The type of the outcome.
+    pub(super) returns: TokenStream,
+    /// Where to say that the outcome cannot be judged.
+    pub(super) judged_at: Span,
+    pub(super) name: TokenStream,
+}
+
+impl Loop<'_> {
+    pub(super) fn statements(&self) -> TokenStream {
+        let here = Span::mixed_site();
+        let k = self.library.at(here);
+        let (bind_policy, policy) = self.policy();
+        let (bind_runtime, runtime) = self.runtime();
+        let returns = &self.returns;
+        let start = Ident::new(
+            if self.args.attempt.is_some() {
+                "start_timed"
+            } else {
+                "start"
+            },
+            here,
+        );
+        let bind_attempt = self.args.attempt.as_ref().map(|attempt| {
+            let name = &attempt.value;
+            quote_spanned! {here=>
+                let #name = #k::__private::attempt(#policy, &__retry, #runtime);
+            }
+        });
+        let outcome = self.cloned(self.outcome(&policy, &runtime));
+        let step = self.step(&policy, &runtime);
+        let wait = if self.is_async {
+            // The outcome is taken apart before the sleep: held over it, it would make the future
+            // larger and could make it lose `Send`.
+            quote_spanned! {here=>
+                let __wait = match #step {
+                    #k::__private::Step::Done(__done) => break __done,
+                    #k::__private::Step::Wait(__wait, _) => __wait,
+                };
+                #k::__private::sleep(#runtime, __wait).await;
+            }
+        } else {
+            quote_spanned! {here=>
+                let (__wait, __last) = match #step {
+                    #k::__private::Step::Done(__done) => break __done,
+                    #k::__private::Step::Wait(__wait, __last) => (__wait, __last),
+                };
+                #k::__private::pause(#runtime, __wait);
+                if #k::__private::is_too_late(#policy, &__retry, #runtime) {
+                    break __last;
+                }
+            }
+        };
+        quote_spanned! {here=>
+            #bind_policy
+            #bind_runtime
+            let mut __retry = #k::__private::#start(#policy, #runtime);
+            loop {
+                #bind_attempt
+                let __outcome: #returns = #outcome;
+                #wait
+            }
+        }
+    }
+
+    /// The statement that makes the policy, and the expression that refers to it.
+    fn policy(&self) -> (TokenStream, TokenStream) {
+        let here = Span::mixed_site();
+        let k = self.library.at(here);
+        let made = policy(self.library, self.args, self.place);
+        match self.place {
+            // Items are not hygienic: the name must be one that nobody else uses.
+            Place::Item => (
+                quote_spanned!(here=> const __BACKOFF_POLICY: #k::Policy = #made;),
+                quote_spanned!(here=> &__BACKOFF_POLICY),
+            ),
+            Place::Inline => (
+                quote_spanned!(here=> let __policy: &'static #k::Policy = const { &#made };),
+                quote_spanned!(here=> __policy),
+            ),
+            Place::Call => (
+                quote_spanned!(here=> let __policy: #k::Policy = #made;),
+                quote_spanned!(here=> &__policy),
+            ),
+        }
+    }
+
+    /// The same for clock and timer; only a timer of the user's is a value.
+    fn runtime(&self) -> (Option<TokenStream>, TokenStream) {
+        let here = Span::mixed_site();
+        let k = self.library.at(here);
+        if let Some(sleep) = &self.args.sleep {
+            let key_at = at(sleep.key.span());
+            let k = self.library.at(key_at);
+            let own = Ident::new(
+                if self.is_async {
+                    "sleep_by"
+                } else {
+                    "pause_by"
+                },
+                key_at,
+            );
+            let timer = &sleep.value;
+            return (
+                Some(quote_spanned!(here=> let __timer = #k::__private::#own(#timer);)),
+                quote_spanned!(here=> &__timer),
+            );
+        }
+        let name = Ident::new(if self.is_async { "ASYNC" } else { "SYNC" }, here);
+        (None, quote_spanned!(here=> &#k::__private::#name))
+    }
+
+    fn outcome(&self, policy: &TokenStream, runtime: &TokenStream) -> TokenStream {
+        let attempt = &self.attempt;
+        if !self.is_async {
+            return attempt.clone();
+        }
+        let Some(limit) = &self.args.attempt_timeout else {
+            return quote_spanned!(Span::mixed_site()=> #attempt.await);
+        };
+        // `E: From<TimedOut>` is asked for by the key.
+        let key_at = at(limit.key.span());
+        let k = self.library.at(key_at);
+        let limit = time(self.library, &limit.value);
+        quote_spanned! {key_at=>
+            #k::__private::timed(#policy, &__retry, #runtime, #limit, #attempt).await
+        }
+    }
+
+    /// The copies are made before the attempt, which takes them with it: it then asks no more of
+    /// their types than the plain function does.
+    fn cloned(&self, outcome: TokenStream) -> TokenStream {
+        let Some(clone) = &self.args.clone else {
+            return outcome;
+        };
+        let here = Span::mixed_site();
+        let copies = clone.value.iter().map(|name| {
+            let copy = copy_of(name);
+            quote_spanned!(at(name.span())=> let #copy = ::core::clone::Clone::clone(&#name);)
+        });
+        quote_spanned!(here=> { #(#copies)* let __attempted = #outcome; __attempted })
+    }
+
+    fn step(&self, policy: &TokenStream, runtime: &TokenStream) -> TokenStream {
+        let judged_at = self.judged_at;
+        let k = self.library.at(judged_at);
+        let name = match &self.args.name {
+            Some(name) => name.value.to_token_stream(),
+            None => self.name.clone(),
+        };
+        let notify = match &self.args.notify {
+            Some(notify) => {
+                let key_at = at(notify.key.span());
+                let (k, hook) = (self.library.at(key_at), &notify.value);
+                quote_spanned!(key_at=> #k::__private::hook(&__outcome, #hook))
+            }
+            None => quote_spanned!(judged_at=> #k::__private::Silent),
+        };
+        let common =
+            quote_spanned!(judged_at=> #policy, &mut __retry, #name, #runtime, #notify, __outcome);
+        let found = self.found();
+        // Whatever the error's type is: if it is a `Fault`, its hints are obeyed.
+        let known = match &found {
+            Some(found) => quote_spanned! {judged_at=>
+                |__error| #k::__private::known_of(#found)
+            },
+            None => quote_spanned! {judged_at=>
+                |__error| {
+                    use #k::__private::via::*;
+                    (&#k::__private::Facts(__error)).known()
+                }
+            },
+        };
+        let patterns = self.args.on.as_ref().map(|on| on.value.patterns.as_slice());
+        let asks_codes = self.args.asks_codes();
+        if let Some(when) = &self.args.when {
+            let judge = &when.value;
+            return quote_spanned!(judged_at=> #k::__private::step_when(#common, #judge, #known));
+        }
+        match (patterns, found) {
+            (Some(patterns @ [_, ..]), _) if asks_codes => {
+                let matches = matches(patterns);
+                quote_spanned!(judged_at=> #k::__private::step_or(#common, #matches))
+            }
+            (Some(patterns @ [_, ..]), _) => {
+                let matches = matches(patterns);
+                quote_spanned!(judged_at=> #k::__private::step_when(#common, #matches, #known))
+            }
+            (_, Some(found)) if asks_codes => {
+                quote_spanned!(judged_at=> #k::__private::step_found(#common, |__error| #found))
+            }
+            _ if asks_codes => quote_spanned!(judged_at=> #k::__private::step(#common)),
+            _ => quote_spanned!(judged_at=> #k::__private::step_any(#common, #known)),
+        }
+    }
+
+    /// The block that looks along the sources of `__error` for the types of `faults(..)`.
+    fn found(&self) -> Option<TokenStream> {
+        let faults = self.args.faults.as_ref()?;
+        let key_at = at(faults.key.span());
+        let k = self.library.at(key_at);
+        let types = faults.value.iter().map(|ty| {
+            let ty_at = at(syn::spanned::Spanned::span(ty));
+            let k = self.library.at(ty_at);
+            quote_spanned!(ty_at=> .or_else(|| #k::__private::as_fault::<#ty>(__cause)))
+        });
+        Some(quote_spanned! {key_at=>
+            {
+                use #k::__private::via::*;
+                let __facts = #k::__private::Facts(__error);
+                #k::__private::among((&__facts).first(), |__cause| {
+                    #k::__private::Option::None #(#types)*
+                })
+                .or_else(|| (&__facts).itself())
+            }
+        })
+    }
+}
+
+/// The name under which the copy of an argument travels into the attempt.
+pub(super) fn copy_of(name: &Ident) -> Ident {
+    let plain = name.to_string();
+    Ident::new(
+        &format!("__copy_of_{}", plain.trim_start_matches("r#")),
+        Span::mixed_site(),
+    )
+}
+
+/// Whether one of the user's patterns matches; later ones are tried where a guard says no.
+fn matches(patterns: &[Pattern]) -> TokenStream {
+    let here = Span::mixed_site();
+    let arms = patterns.iter().map(|Pattern { pat, guard }| {
+        let guard = guard.as_ref().map(|guard| quote_spanned!(here=> if #guard));
+        quote_spanned!(here=> #pat #guard => true,)
+    });
+    quote_spanned!(here=> |__error| match __error { #(#arms)* _ => false })
+}

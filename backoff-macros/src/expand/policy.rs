@@ -1,0 +1,125 @@
+//! The policy as an expression.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote_spanned};
+use syn::Expr;
+use syn::spanned::Spanned;
+
+use super::{Library, at};
+use crate::args::{Args, Given, Jitter, Time};
+use crate::check;
+use crate::place::Place;
+
+/// The policy as an expression: the user's or the default one, with a setter called for each key.
+pub(super) fn policy(library: &Library, args: &Args, place: &Place) -> TokenStream {
+    let here = Span::mixed_site();
+    let k = library.at(here);
+    let mut made = match &args.policy {
+        Some(Given { value, .. }) => value.to_token_stream(),
+        None => quote_spanned!(here=> #k::Policy::exponential()),
+    };
+    let mut set = |key: &Ident, value: TokenStream| {
+        let key_at = at(key.span());
+        let k = library.at(key_at);
+        let setter = Ident::new(&key.to_string(), key_at);
+        // A path and not a method call, whose span would begin with the policy: what the setter
+        // refuses is shown at the key.
+        made = quote_spanned!(key_at=> #k::Policy::#setter(#made, #value));
+    };
+    if let Some(Given { key, value }) = &args.base {
+        set(key, time(library, value));
+    }
+    if let Some(Given { key, value }) = &args.throttled_base {
+        set(key, time(library, value));
+    }
+    if let Some(Given { key, value }) = &args.factor {
+        set(key, factor(value));
+    }
+    if let Some(Given { key, value }) = &args.max_backoff {
+        set(key, time(library, value));
+    }
+    if let Some(Given { key, value }) = &args.jitter {
+        set(key, jitter(library, value));
+    }
+    if let Some(Given { key, value }) = &args.max_attempts {
+        set(key, value.to_token_stream());
+    }
+    if let Some(Given { key, value }) = &args.deadline {
+        set(key, time(library, value));
+    }
+    if let Some(Given { key, value }) = &args.max_retry_after {
+        set(key, time(library, value));
+    }
+    for Given { key, value } in [&args.on, &args.also_on].into_iter().flatten() {
+        let key_at = at(key.span());
+        let k = library.at(key_at);
+        let codes = &value.codes;
+        // What is made at each call may hold codes that are no constants.
+        let at_each_call =
+            (*place == Place::Call).then(|| quote_spanned!(key_at=> @ #k::Codes::NONE;));
+        set(
+            key,
+            quote_spanned!(key_at=> #k::codes![#at_each_call #(#codes),*]),
+        );
+    }
+    for Given { key, value } in [&args.idempotent, &args.retry_conflicts]
+        .into_iter()
+        .flatten()
+    {
+        let yes = quote_spanned!(at(key.span())=> true);
+        set(key, value.as_ref().map_or(yes, ToTokens::to_token_stream));
+    }
+    if let Some(Given { key, value }) = &args.budget {
+        let reference = match value {
+            Expr::Reference(_) => value.to_token_stream(),
+            path => quote_spanned!(at(key.span())=> &#path),
+        };
+        set(key, reference);
+    }
+    if let Some(Given { key, .. }) = &args.attempt_timeout {
+        let key_at = at(key.span());
+        let k = library.at(key_at);
+        made = quote_spanned!(key_at=> #k::Policy::__bounded(#made));
+    }
+    made
+}
+
+pub(super) fn time(library: &Library, time: &Time) -> TokenStream {
+    let Some(duration) = time.literal else {
+        return time.expr.to_token_stream();
+    };
+    let literal_at = at(time.expr.span());
+    let k = library.at(literal_at);
+    let (seconds, nanos) = (duration.as_secs(), duration.subsec_nanos());
+    quote_spanned!(literal_at=> #k::__private::Duration::new(#seconds, #nanos))
+}
+
+/// A literal is written with a decimal point, since the setter takes an `f64`.
+fn factor(value: &Expr) -> TokenStream {
+    match check::number(value) {
+        Some(number) => {
+            let mut literal = proc_macro2::Literal::f64_suffixed(number);
+            literal.set_span(at(value.span()));
+            literal.into_token_stream()
+        }
+        None => value.to_token_stream(),
+    }
+}
+
+fn jitter(library: &Library, jitter: &Jitter) -> TokenStream {
+    match jitter {
+        Jitter::Named(name, variant) => {
+            let name_at = at(name.span());
+            let k = library.at(name_at);
+            let variant = Ident::new(variant, name_at);
+            quote_spanned!(name_at=> #k::Jitter::#variant)
+        }
+        Jitter::Additive(up_to) => {
+            let up_to_at = at(up_to.expr.span());
+            let k = library.at(up_to_at);
+            let up_to = time(library, up_to);
+            quote_spanned!(up_to_at=> #k::Jitter::Additive(#up_to))
+        }
+        Jitter::Expr(expr) => expr.to_token_stream(),
+    }
+}

@@ -1,0 +1,305 @@
+//! What the attributes of one variant say.
+
+use proc_macro2::{TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::ext::IdentExt;
+use syn::parse::{ParseStream, Parser};
+use syn::{Attribute, Expr, Ident, Lit, Meta, Path, Token};
+
+use crate::args::{bare, pieces};
+use crate::errors::{Errors, did_you_mean, show};
+
+/// Every key as it is written.
+const KEYS: [(&str, &str); 10] = [
+    ("status", "status = 503"),
+    ("grpc_code", "grpc_code = GrpcCode::Aborted"),
+    ("retry_after", "retry_after = wait"),
+    ("transient", "transient"),
+    ("throttled", "throttled"),
+    ("conflict", "conflict"),
+    ("permanent", "permanent"),
+    ("not_sent", "not_sent"),
+    ("maybe_sent", "maybe_sent"),
+    ("forward", "forward"),
+];
+const VALUES: [&str; 3] = ["status", "grpc_code", "retry_after"];
+const CLASSES: [&str; 4] = ["transient", "throttled", "conflict", "permanent"];
+const TRANSPORTS: [&str; 2] = ["not_sent", "maybe_sent"];
+
+/// What one variant says.
+#[derive(Clone, Default)]
+pub(super) struct Says {
+    pub(super) status: Option<(Ident, TokenStream)>,
+    pub(super) grpc_code: Option<(Ident, TokenStream)>,
+    pub(super) retry_after: Option<(Ident, TokenStream)>,
+    pub(super) class: Option<Ident>,
+    pub(super) transport: Option<Ident>,
+    forward: Option<Ident>,
+    /// The place of the field that is asked for the rest.
+    pub(super) inner: Option<usize>,
+}
+
+/// A field with what its attributes say.
+pub(super) struct Field {
+    /// Its name, or its number.
+    pub(super) member: TokenStream,
+    pub(super) ty: syn::Type,
+    /// `#[fault(status)]` and the like.
+    marks: Vec<Ident>,
+    /// thiserror's `#[from]` and `#[source]`, or the name `source`.
+    is_source: bool,
+}
+
+impl Field {
+    pub(super) fn new(at: usize, field: &syn::Field, errors: &mut Errors) -> Self {
+        let member = match &field.ident {
+            Some(name) => name.to_token_stream(),
+            None => syn::Index::from(at).to_token_stream(),
+        };
+        let mut marks = Vec::new();
+        for argument in arguments(&field.attrs, errors) {
+            let mark: syn::Result<Ident> = Parser::parse2(Ident::parse_any, argument.clone());
+            match mark {
+                Ok(mark) if VALUES.iter().any(|key| mark == key) || mark == "forward" => {
+                    marks.push(mark);
+                }
+                _ => errors.at(
+                    &argument,
+                    "a field is marked `#[fault(status)]`, `#[fault(grpc_code)]`, \
+                     `#[fault(retry_after)]` or `#[fault(forward)]`: write the rest at the variant \
+                     or the struct",
+                ),
+            }
+        }
+        let is_source = field.ident.as_ref().is_some_and(|name| name == "source")
+            || field
+                .attrs
+                .iter()
+                .any(|attr| attr.path().is_ident("from") || attr.path().is_ident("source"));
+        Field {
+            member,
+            ty: field.ty.clone(),
+            marks,
+            is_source,
+        }
+    }
+}
+
+impl Says {
+    /// What stands at the type, and the path of the library if that is said there.
+    pub(super) fn of_type(attrs: &[Attribute], errors: &mut Errors) -> (Self, Option<Path>) {
+        let mut krate = None;
+        let mut rest = Vec::new();
+        for argument in arguments(attrs, errors) {
+            match krate_of.parse2(argument.clone()) {
+                Ok(path) => krate = Some(path),
+                Err(_) => rest.push(argument),
+            }
+        }
+        (Self::of(rest, errors), krate)
+    }
+
+    pub(super) fn of_variant(attrs: &[Attribute], errors: &mut Errors) -> Self {
+        let arguments = arguments(attrs, errors);
+        Self::of(arguments, errors)
+    }
+
+    fn of(arguments: Vec<TokenStream>, errors: &mut Errors) -> Self {
+        let mut says = Self::default();
+        for argument in arguments {
+            let said = key_and_value
+                .parse2(argument)
+                .and_then(|(key, value)| says.set(key, value));
+            if let Err(error) = said {
+                errors.push(error);
+            }
+        }
+        says
+    }
+
+    fn set(&mut self, key: Ident, value: TokenStream) -> syn::Result<()> {
+        let twice = |earlier: &Ident, key: &Ident| {
+            let message = if earlier == key {
+                format!("`{key}` is given twice: keep one of them")
+            } else {
+                format!("`{earlier}` and `{key}` cannot both be true: keep one of them")
+            };
+            Err(syn::Error::new(key.span(), message))
+        };
+        let word = key.to_string();
+        if CLASSES.contains(&word.as_str()) {
+            if let Some(earlier) = &self.class {
+                return twice(earlier, &key);
+            }
+            self.class = Some(key);
+        } else if TRANSPORTS.contains(&word.as_str()) {
+            if let Some(earlier) = &self.transport {
+                return twice(earlier, &key);
+            }
+            self.transport = Some(key);
+        } else if word == "forward" {
+            if let Some(earlier) = &self.forward {
+                return twice(earlier, &key);
+            }
+            self.forward = Some(key);
+        } else {
+            let slot = match word.as_str() {
+                "status" => &mut self.status,
+                "grpc_code" => &mut self.grpc_code,
+                _ => &mut self.retry_after,
+            };
+            if let Some((earlier, _)) = slot {
+                return twice(earlier, &key);
+            }
+            *slot = Some((key, value));
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        let values = [&self.status, &self.grpc_code, &self.retry_after];
+        let flags = [&self.class, &self.transport, &self.forward];
+        values.iter().all(|value| value.is_none()) && flags.iter().all(|flag| flag.is_none())
+    }
+
+    /// What stands at the fields.
+    pub(super) fn add_fields(&mut self, fields: &[Field], errors: &mut Errors) {
+        for (at, field) in fields.iter().enumerate() {
+            for mark in &field.marks {
+                if mark == "forward" {
+                    self.inner = Some(at);
+                }
+                let member = &field.member;
+                if let Err(error) = self.set(mark.clone(), quote::quote!(self.#member)) {
+                    errors.push(error);
+                }
+            }
+        }
+    }
+
+    /// Finds the field that `forward` means. A default for other variants concerns only those
+    /// that have one.
+    pub(super) fn settle(&mut self, fields: &[Field], is_own: bool, errors: &mut Errors) {
+        let Some(forward) = &self.forward else {
+            return;
+        };
+        if self.inner.is_some() {
+            return;
+        }
+        let source = fields.iter().position(|field| field.is_source);
+        self.inner = source.or_else(|| (fields.len() == 1).then_some(0));
+        if self.inner.is_none() && is_own {
+            errors.at(
+                forward,
+                if fields.is_empty() {
+                    "there is no error inside to ask: remove `forward`, or give this one a field"
+                } else {
+                    "`forward` does not say to which field: write `#[fault(forward)]` at the one \
+                     that holds the error"
+                },
+            );
+        }
+    }
+}
+
+/// The arguments of all `#[fault(..)]`.
+fn arguments(attrs: &[Attribute], errors: &mut Errors) -> Vec<TokenStream> {
+    let mut found = Vec::new();
+    for attr in attrs.iter().filter(|attr| attr.path().is_ident("fault")) {
+        match &attr.meta {
+            Meta::List(list) if !list.tokens.is_empty() => {
+                for (argument, comma) in pieces(list.tokens.clone()) {
+                    if argument.is_empty() {
+                        errors.at(comma, "this comma has no argument before it: remove it");
+                    } else {
+                        found.push(argument);
+                    }
+                }
+            }
+            other => errors.at(
+                other,
+                "`#[fault]` says nothing yet: write what the error says, such as \
+                 `#[fault(status = 503)]`",
+            ),
+        }
+    }
+    found
+}
+
+fn krate_of(input: ParseStream<'_>) -> syn::Result<Path> {
+    input.parse::<Token![crate]>()?;
+    input.parse::<Token![=]>()?;
+    input.call(Path::parse_mod_style)
+}
+
+/// Reads `key` or `key = value`.
+fn key_and_value(input: ParseStream<'_>) -> syn::Result<(Ident, TokenStream)> {
+    let Ok(key) = input.call(Ident::parse_any) else {
+        let tokens: TokenStream = input.parse()?;
+        let shown = show(&tokens);
+        let message = match syn::parse2::<Lit>(tokens.clone()) {
+            Ok(Lit::Int(_)) => format!("a number alone says nothing: write `status = {shown}`"),
+            _ => format!("`{shown}` says nothing of an error: {}", keys()),
+        };
+        return Err(syn::Error::new_spanned(tokens, message));
+    };
+    let rest: TokenStream = input.parse()?;
+    let Some((_, usage)) = KEYS.into_iter().find(|(name, _)| key == name) else {
+        let word = key.to_string();
+        let meant = did_you_mean(&word, KEYS.into_iter().map(|(name, _)| name));
+        let hint = meant
+            .map(|name| format!(" write `{name}`;"))
+            .unwrap_or_default();
+        let message = format!("unknown key `{word}`:{hint} {}", keys());
+        return Err(syn::Error::new(key.span(), message));
+    };
+    let mut after = rest.clone().into_iter();
+    let has_equals =
+        matches!(after.next(), Some(TokenTree::Punct(punct)) if punct.as_char() == '=');
+    let value: TokenStream = after.collect();
+    if !VALUES.iter().any(|name| key == name) {
+        if rest.is_empty() {
+            return Ok((key, value));
+        }
+        let message =
+            format!("`{key}` takes no value: write `{usage}`, and a comma before the rest");
+        return Err(syn::Error::new_spanned(rest, message));
+    }
+    if !has_equals || value.is_empty() {
+        let message = format!("`{key}` takes a value: write `{usage}`");
+        return Err(syn::Error::new(key.span(), message));
+    }
+    let expr = syn::parse2::<Expr>(value.clone()).map_err(|error| {
+        let message = format!("`{key}` cannot be read ({error}): write it like `{usage}`");
+        syn::Error::new(error.span(), message)
+    })?;
+    if key == "status" {
+        literal_status(bare(expr))?;
+    }
+    Ok((key, value))
+}
+
+fn literal_status(expr: Expr) -> syn::Result<()> {
+    let Expr::Lit(literal) = &expr else {
+        return Ok(());
+    };
+    let status = match &literal.lit {
+        Lit::Int(number) => number.base10_parse::<u64>().ok(),
+        _ => None,
+    };
+    match status {
+        Some(400..=599) => Ok(()),
+        _ => {
+            let message = format!(
+                "`{}` is not the status of a failure: write a number from 400 to 599, or a field",
+                show(&expr)
+            );
+            Err(syn::Error::new_spanned(expr, message))
+        }
+    }
+}
+
+fn keys() -> String {
+    let names: Vec<String> = KEYS.iter().map(|(name, _)| format!("`{name}`")).collect();
+    format!("the keys are {}", names.join(", "))
+}

@@ -1,0 +1,267 @@
+//! The implementation that is written.
+
+use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::{DeriveInput, GenericParam};
+
+use super::Case;
+use super::says::{Field, Says};
+
+/// The implementation of the trait; with no cases one that says nothing.
+pub(super) fn implementation(
+    library: &TokenStream,
+    input: &DeriveInput,
+    cases: &[Case],
+) -> TokenStream {
+    let here = Span::mixed_site();
+    let this = this();
+    let k = library;
+    let name = &input.ident;
+    let (generics, arguments, bounds) = input.generics.split_for_impl();
+    let asked = asked_of_parameters(k, input, cases);
+    let bounds = match (bounds, asked.is_empty()) {
+        (bounds, true) => bounds.to_token_stream(),
+        (Some(bounds), false) => {
+            let given = bounds.predicates.iter();
+            quote!(where #(#given,)* #(#asked),*)
+        }
+        (None, false) => quote!(where #(#asked),*),
+    };
+    let inner = method(cases, &inner_arm, None).map(|body| {
+        quote_spanned! {here=>
+            fn inner(&#this) -> #k::__private::Option<&dyn #k::Fault> { #body }
+        }
+    });
+    let has_inner = inner.is_some();
+    let fact = |name: &str, ty: TokenStream, arm: &Arm<'_>| {
+        let name = Ident::new(name, here);
+        let rest = has_inner.then(|| {
+            quote_spanned! {here=>
+                #k::Fault::inner(#this).and_then(|__inner| #k::Fault::#name(__inner))
+            }
+        });
+        method(cases, arm, rest).map(
+            |body| quote_spanned!(here=> fn #name(&#this) -> #k::__private::Option<#ty> { #body }),
+        )
+    };
+    let u16 = quote_spanned!(here=> ::core::primitive::u16);
+    let status = fact(
+        "status",
+        u16.clone(),
+        &value_arm(k, &u16, |says| &says.status),
+    );
+    let code = quote_spanned!(here=> #k::GrpcCode);
+    let grpc_code = fact(
+        "grpc_code",
+        code.clone(),
+        &value_arm(k, &code, |says| &says.grpc_code),
+    );
+    let time = quote_spanned!(here=> #k::__private::Duration);
+    let retry_after = fact(
+        "retry_after",
+        time.clone(),
+        &value_arm(k, &time, |says| &says.retry_after),
+    );
+    let class = fact(
+        "class",
+        quote_spanned!(here=> #k::Class),
+        &flag_arm(k, "Class", |says| says.class.as_ref()),
+    );
+    let transport = fact(
+        "transport",
+        quote_spanned!(here=> #k::Transport),
+        &flag_arm(k, "Transport", |says| says.transport.as_ref()),
+    );
+    quote_spanned! {here=>
+        #[automatically_derived]
+        impl #generics #k::Fault for #name #arguments #bounds {
+            #inner
+            #status
+            #grpc_code
+            #retry_after
+            #class
+            #transport
+
+            fn message(&#this) -> #k::__private::Option<&dyn ::core::fmt::Display> {
+                use #k::__private::via::*;
+                (&#k::__private::Facts(#this)).text()
+            }
+        }
+    }
+}
+
+/// `self` as expressions in attributes see it.
+fn this() -> Ident {
+    Ident::new("self", Span::call_site())
+}
+
+/// What one case answers, `None` if it says nothing itself.
+type Arm<'a> = dyn Fn(&Case) -> Option<TokenStream> + 'a;
+
+/// A `match` over the cases that say something, `None` if there is none.
+fn method(cases: &[Case], arm: &Arm<'_>, rest: Option<TokenStream>) -> Option<TokenStream> {
+    let here = Span::mixed_site();
+    let this = this();
+    let arms: Vec<TokenStream> = cases.iter().filter_map(arm).collect();
+    let none = rest.unwrap_or_else(|| quote_spanned!(here=> ::core::option::Option::None));
+    let remaining = (arms.len() < cases.len()).then(|| quote_spanned!(here=> _ => #none,));
+    (!arms.is_empty()).then(|| quote_spanned!(here=> match #this { #(#arms)* #remaining }))
+}
+
+fn inner_arm(case: &Case) -> Option<TokenStream> {
+    let here = Span::mixed_site();
+    let field = &case.fields[case.says.inner?];
+    let (path, member, bound) = (&case.path, &field.member, bound(field));
+    Some(quote_spanned! {here=>
+        #path { #member: #bound, .. } => ::core::option::Option::Some(#bound),
+    })
+}
+
+fn value_arm<'a>(
+    k: &'a TokenStream,
+    ty: &'a TokenStream,
+    of: impl Fn(&Says) -> &Option<(Ident, TokenStream)> + 'a,
+) -> impl Fn(&Case) -> Option<TokenStream> + 'a {
+    move |case| {
+        let (key, value) = of(&case.says).as_ref()?;
+        let key_at = Span::mixed_site().located_at(key.span());
+        let mut used = Vec::new();
+        let value = match lone_field(value, &case.fields) {
+            Some(at) => {
+                used.push(at);
+                let mut bound = bound(&case.fields[at]);
+                let value_at = value
+                    .clone()
+                    .into_iter()
+                    .last()
+                    .map_or(key_at, |t| t.span());
+                bound.set_span(Span::mixed_site().located_at(value_at));
+                quote_spanned!(key_at=> #bound)
+            }
+            None => {
+                let value = with_fields(value.clone(), &case.fields, &mut used);
+                quote_spanned!(key_at=> &(#value))
+            }
+        };
+        used.sort_unstable();
+        used.dedup();
+        let path = &case.path;
+        let fields = used.iter().map(|at| {
+            let (member, bound) = (&case.fields[*at].member, bound(&case.fields[*at]));
+            quote_spanned!(key_at=> #member: #bound,)
+        });
+        Some(quote_spanned! {key_at=>
+            #path { #(#fields)* .. } => #k::__private::Fact::<#ty>::fact(#value),
+        })
+    }
+}
+
+fn flag_arm<'a>(
+    k: &'a TokenStream,
+    ty: &'a str,
+    of: impl Fn(&Says) -> Option<&Ident> + 'a,
+) -> impl Fn(&Case) -> Option<TokenStream> + 'a {
+    move |case| {
+        let flag = of(&case.says)?;
+        let flag_at = Span::mixed_site().located_at(flag.span());
+        let ty = Ident::new(ty, flag_at);
+        // `maybe_sent` is `MaybeSent`.
+        let variant: String = flag
+            .to_string()
+            .split('_')
+            .map(|word| word[..1].to_uppercase() + &word[1..])
+            .collect();
+        let variant = Ident::new(&variant, flag_at);
+        let path = &case.path;
+        Some(quote_spanned! {flag_at=>
+            #path { .. } => ::core::option::Option::Some(#k::#ty::#variant),
+        })
+    }
+}
+
+/// The name by which a field is bound.
+fn bound(field: &Field) -> Ident {
+    let member = field.member.to_string();
+    let member = member.trim_start_matches("r#");
+    format_ident!("__field_{member}", span = Span::mixed_site())
+}
+
+fn position(fields: &[Field], member: &str) -> Option<usize> {
+    fields
+        .iter()
+        .position(|field| field.member.to_string() == member)
+}
+
+/// The field that the value is, written as `code` or as `self.code`.
+fn lone_field(value: &TokenStream, fields: &[Field]) -> Option<usize> {
+    let tokens: Vec<String> = value.clone().into_iter().map(|t| t.to_string()).collect();
+    match tokens.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [name] if !name.starts_with(|c: char| c.is_ascii_digit()) => position(fields, name),
+        ["self", ".", name] => position(fields, name),
+        _ => None,
+    }
+}
+
+/// The expression with each `self.field` as the bound field; methods of `self` stay what they are.
+fn with_fields(value: TokenStream, fields: &[Field], used: &mut Vec<usize>) -> TokenStream {
+    let tokens: Vec<TokenTree> = value.into_iter().collect();
+    let mut written = TokenStream::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        let is_self = matches!(&tokens[at], TokenTree::Ident(word) if word == "self")
+            && matches!(tokens.get(at + 1), Some(TokenTree::Punct(dot)) if dot.as_char() == '.');
+        let is_call = matches!(tokens.get(at + 3), Some(TokenTree::Group(group))
+            if group.delimiter() == proc_macro2::Delimiter::Parenthesis);
+        if is_self
+            && !is_call
+            && let Some(member) = tokens.get(at + 2)
+            && let Some(field) = position(fields, &member.to_string())
+        {
+            used.push(field);
+            let bound = bound(&fields[field]);
+            let here = Span::mixed_site().located_at(member.span());
+            written.extend(quote_spanned!(here=> (*#bound)));
+            at += 3;
+            continue;
+        }
+        match &tokens[at] {
+            TokenTree::Group(group) => {
+                let inside = with_fields(group.stream(), fields, used);
+                let mut group = Group::new(group.delimiter(), inside);
+                group.set_span(tokens[at].span());
+                written.extend([TokenTree::Group(group)]);
+            }
+            other => written.extend([other.clone()]),
+        }
+        at += 1;
+    }
+    written
+}
+
+/// An error inside whose type names a parameter must be a fault.
+fn asked_of_parameters(k: &TokenStream, input: &DeriveInput, cases: &[Case]) -> Vec<TokenStream> {
+    let parameters: Vec<&Ident> = input
+        .generics
+        .params
+        .iter()
+        .filter_map(|parameter| match parameter {
+            GenericParam::Type(parameter) => Some(&parameter.ident),
+            _ => None,
+        })
+        .collect();
+    let inner = cases
+        .iter()
+        .filter_map(|case| Some(&case.fields[case.says.inner?].ty));
+    inner
+        .filter(|ty| names_one_of(ty.to_token_stream(), &parameters))
+        .map(|ty| quote_spanned!(Span::mixed_site()=> #ty: #k::Fault))
+        .collect()
+}
+
+fn names_one_of(tokens: TokenStream, names: &[&Ident]) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(name) => names.contains(&&name),
+        TokenTree::Group(group) => names_one_of(group.stream(), names),
+        _ => false,
+    })
+}

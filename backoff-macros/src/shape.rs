@@ -1,0 +1,327 @@
+//! What kind of function it is, and which part of its body is repeated.
+
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::{Expr, ExprAsync, ItemFn, Signature, Stmt};
+
+/// How the function runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Shape {
+    /// `async fn`
+    Async,
+    /// Any other function.
+    Blocking,
+    /// A function that returns a future, its own or a boxed one.
+    Future,
+}
+
+impl Shape {
+    pub(crate) fn of(sig: &Signature) -> Self {
+        if sig.asyncness.is_some() {
+            Shape::Async
+        } else if is_future(sig.output.to_token_stream()) {
+            Shape::Future
+        } else {
+            Shape::Blocking
+        }
+    }
+}
+
+const BOXED: [&str; 2] = ["BoxFuture", "LocalBoxFuture"];
+
+/// Whether `-> Type` is a future: `impl Future`, one that is pinned in a box, or an alias of that.
+fn is_future(output: TokenStream) -> bool {
+    let mut tokens = output.into_iter().skip_while(|token| {
+        matches!(token, TokenTree::Punct(punct) if matches!(punct.as_char(), '-' | '>' | ':'))
+    });
+    let mut outer = String::new();
+    let mut rest = TokenStream::new();
+    for token in tokens.by_ref() {
+        match &token {
+            TokenTree::Ident(word) => {
+                outer = word.to_string();
+                if matches!(outer.as_str(), "impl" | "dyn") {
+                    break;
+                }
+            }
+            TokenTree::Punct(punct) if punct.as_char() == ':' => {}
+            _ => {
+                rest.extend([token]);
+                break;
+            }
+        }
+    }
+    rest.extend(tokens);
+    match outer.as_str() {
+        "impl" => bounds_name_future(rest),
+        "Pin" | "Box" => {
+            let mut rest = rest.into_iter();
+            let is_dyn = rest.any(|token| matches!(&token, TokenTree::Ident(i) if i == "dyn"));
+            is_dyn && bounds_name_future(rest.collect())
+        }
+        name => BOXED.contains(&name),
+    }
+}
+
+/// Whether `Future<..>` is one of the bounds that come first.
+fn bounds_name_future(bounds: TokenStream) -> bool {
+    let mut depth = 0_usize;
+    for token in bounds {
+        match &token {
+            TokenTree::Punct(punct) => match punct.as_char() {
+                '<' => depth += 1,
+                '>' if depth == 0 => return false,
+                '>' => depth -= 1,
+                _ => {}
+            },
+            TokenTree::Ident(word) if depth == 0 && word == "Future" => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// What the future gives, `None` if the type does not say.
+pub(crate) fn output(sig: &Signature) -> Option<TokenStream> {
+    let tokens: Vec<TokenTree> = sig.output.to_token_stream().into_iter().collect();
+    let is = |at: usize, word: &str| {
+        tokens
+            .get(at)
+            .is_some_and(|token| token.to_string() == word)
+    };
+    let begin = (0..tokens.len()).find_map(|at| {
+        if is(at, "Output") && is(at + 1, "=") {
+            return Some(at + 2);
+        }
+        let is_alias = BOXED.iter().any(|alias| is(at, alias)) && is(at + 1, "<");
+        // A lifetime is two tokens, and a comma follows it.
+        is_alias.then(|| if is(at + 2, "'") { at + 5 } else { at + 2 })
+    })?;
+    let mut depth = 0_usize;
+    let mut arrow = false;
+    let mut ty = TokenStream::new();
+    for token in &tokens[begin..] {
+        if let TokenTree::Punct(punct) = token {
+            match punct.as_char() {
+                '<' => depth += 1,
+                '>' if arrow => {}
+                '>' | ',' if depth == 0 => break,
+                '>' => depth -= 1,
+                _ => {}
+            }
+            arrow = punct.as_char() == '-';
+        } else {
+            arrow = false;
+        }
+        ty.extend([token.clone()]);
+    }
+    (!ty.is_empty()).then_some(ty)
+}
+
+/// The `async` block that the function ends with, if it does: by itself, in `Box::pin(..)` or before
+/// `.boxed()`.
+pub(crate) fn last_async(function: &mut ItemFn) -> Option<&mut ExprAsync> {
+    match function.block.stmts.last_mut()? {
+        Stmt::Expr(expr, None) => inside(expr),
+        _ => None,
+    }
+}
+
+fn inside(expr: &mut Expr) -> Option<&mut ExprAsync> {
+    match expr {
+        Expr::Async(block) => Some(block),
+        Expr::Paren(paren) => inside(&mut paren.expr),
+        Expr::Group(group) => inside(&mut group.expr),
+        Expr::Call(call) if call.args.len() == 1 => {
+            let pins = matches!(&*call.func, Expr::Path(path)
+                if path.path.segments.last().is_some_and(|last| last.ident == "pin"));
+            if pins {
+                inside(call.args.first_mut()?)
+            } else {
+                None
+            }
+        }
+        Expr::MethodCall(call) => {
+            let boxes = call.method == "boxed" || call.method == "boxed_local";
+            if boxes {
+                inside(&mut call.receiver)
+            } else {
+                None
+            }
+        }
+        _ => None,
+    }
+}
+
+/// A part of a body that another attribute has put deeper: its statements, and the type they give
+/// where that is written beside them.
+pub(crate) struct Part {
+    pub(crate) body: TokenStream,
+    pub(crate) returns: Option<TokenStream>,
+    pub(crate) at: Span,
+}
+
+/// Writes the loop where the body is: in the place where `#[async_trait]` or `#[instrument]` have put
+/// it, or around everything.
+pub(crate) fn around_body(
+    tokens: TokenStream,
+    at: Span,
+    write: &mut dyn FnMut(Part) -> TokenStream,
+) -> TokenStream {
+    for place in [async_trait, instrument] {
+        let (written, found) = replace(tokens.clone(), place, write);
+        if found {
+            return written;
+        }
+    }
+    write(Part {
+        body: tokens,
+        returns: None,
+        at,
+    })
+}
+
+/// Says whether a group after these tokens is the body, and of what type it then is.
+type Place = fn(&[TokenTree], &Group) -> Option<Option<TokenStream>>;
+
+fn replace(
+    tokens: TokenStream,
+    place: Place,
+    write: &mut dyn FnMut(Part) -> TokenStream,
+) -> (TokenStream, bool) {
+    let mut written: Vec<TokenTree> = Vec::new();
+    let mut found = false;
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) if !found => {
+                let inside = if let Some(returns) = place(&written, &group) {
+                    found = true;
+                    write(Part {
+                        body: group.stream(),
+                        returns,
+                        at: group.span(),
+                    })
+                } else {
+                    let (inside, in_it) = replace(group.stream(), place, write);
+                    found = in_it;
+                    inside
+                };
+                let mut kept = Group::new(group.delimiter(), inside);
+                kept.set_span(group.span());
+                written.push(TokenTree::Group(kept));
+            }
+            other => written.push(other),
+        }
+    }
+    (written.into_iter().collect(), found)
+}
+
+/// `let __ret: T = { body };`
+fn async_trait(before: &[TokenTree], group: &Group) -> Option<Option<TokenStream>> {
+    let ends_with_equals =
+        matches!(before.last(), Some(TokenTree::Punct(punct)) if punct.as_char() == '=');
+    if group.delimiter() != Delimiter::Brace || !ends_with_equals {
+        return None;
+    }
+    let name = before
+        .iter()
+        .rposition(|token| matches!(token, TokenTree::Ident(word) if word == "__ret"))?;
+    let is = |at: usize, text: &str| {
+        before
+            .get(at)
+            .is_some_and(|token| token.to_string() == text)
+    };
+    if name == 0 || !is(name - 1, "let") || !is(name + 1, ":") {
+        return None;
+    }
+    let ty = &before[name + 2..before.len() - 1];
+    let ends_before = ty
+        .iter()
+        .any(|token| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ';'));
+    (!ends_before).then(|| Some(ty.iter().cloned().collect()))
+}
+
+/// The `let mut name = name;` that `#[async_trait]` writes for an argument `mut name`: the name, its
+/// `mut`, and the place of that among the tokens.
+fn moved(tokens: &[TokenTree]) -> Vec<(Ident, Ident, usize)> {
+    let mut found = Vec::new();
+    for (at, window) in tokens.windows(6).enumerate() {
+        if let [
+            TokenTree::Ident(word),
+            TokenTree::Ident(mutable),
+            TokenTree::Ident(name),
+            TokenTree::Punct(equals),
+            TokenTree::Ident(same),
+            TokenTree::Punct(end),
+        ] = window
+            && word == "let"
+            && mutable == "mut"
+            && name == same
+            && (equals.as_char(), end.as_char()) == ('=', ';')
+        {
+            found.push((name.clone(), mutable.clone(), at + 1));
+        }
+    }
+    found
+}
+
+/// The arguments whose `mut` stands in the body, because `#[async_trait]` has put it there.
+pub(crate) fn moved_mut(function: &ItemFn) -> Vec<(Ident, Ident)> {
+    let mut function = function.clone();
+    if Shape::of(&function.sig) != Shape::Future {
+        return Vec::new();
+    }
+    let Some(block) = last_async(&mut function) else {
+        return Vec::new();
+    };
+    let tokens: Vec<TokenTree> = statements(block).into_iter().collect();
+    let moved = moved(&tokens).into_iter();
+    moved.map(|(name, mutable, _)| (name, mutable)).collect()
+}
+
+fn statements(block: &ExprAsync) -> TokenStream {
+    let stmts = block.block.stmts.iter();
+    stmts.map(ToTokens::to_token_stream).collect()
+}
+
+/// The body without the `mut` of these arguments, whose copies have it instead.
+pub(crate) fn without_moved_mut(body: TokenStream, names: &[Ident]) -> TokenStream {
+    let tokens: Vec<TokenTree> = body.into_iter().collect();
+    let dropped: Vec<usize> = moved(&tokens)
+        .into_iter()
+        .filter_map(|(name, _, at)| names.contains(&name).then_some(at))
+        .collect();
+    let kept = tokens.into_iter().enumerate();
+    kept.filter(|(at, _)| !dropped.contains(at))
+        .map(|(_, token)| token)
+        .collect()
+}
+
+/// `{ if false { let __tracing_attr_fake_return: T = ..; .. } { body } }`
+fn instrument(_before: &[TokenTree], group: &Group) -> Option<Option<TokenStream>> {
+    let names_it = |token: TokenTree| matches!(token, TokenTree::Ident(word) if word == "__tracing_attr_fake_return");
+    let is_marked = group.stream().into_iter().any(|token| {
+        matches!(token, TokenTree::Group(inner) if inner.stream().into_iter().any(names_it))
+    });
+    (group.delimiter() == Delimiter::Brace && is_marked).then_some(None)
+}
+
+/// Whether `#[tokio::test]` or `#[tokio::main]` has made this the body of a function that runs a
+/// runtime of its own.
+pub(crate) fn runs_a_runtime(body: &TokenStream) -> bool {
+    let (mut says_so, mut blocks) = (false, false);
+    fn look(tokens: TokenStream, says_so: &mut bool, blocks: &mut bool) {
+        for token in tokens {
+            match token {
+                TokenTree::Group(group) => look(group.stream(), says_so, blocks),
+                TokenTree::Ident(word) => *blocks |= word == "block_on",
+                TokenTree::Literal(literal) => {
+                    *says_so |= literal.to_string() == "\"Failed building the Runtime\"";
+                }
+                TokenTree::Punct(_) => {}
+            }
+        }
+    }
+    look(body.clone(), &mut says_so, &mut blocks);
+    says_so && blocks
+}

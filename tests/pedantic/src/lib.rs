@@ -1,0 +1,197 @@
+//! Annotated functions of every kind. Clippy's strictest sets are on, so that a lint which what the
+//! macros write would set off fails the build's `cargo clippy -- -D warnings`.
+
+#![warn(
+    clippy::all,
+    clippy::pedantic,
+    clippy::nursery,
+    clippy::allow_attributes,
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions,
+    clippy::clone_on_ref_ptr,
+    clippy::default_numeric_fallback,
+    clippy::else_if_without_else,
+    clippy::exhaustive_enums,
+    clippy::float_arithmetic,
+    clippy::indexing_slicing,
+    clippy::infinite_loop,
+    clippy::min_ident_chars,
+    clippy::mixed_read_write_in_expression,
+    clippy::multiple_unsafe_ops_per_block,
+    clippy::panic,
+    clippy::question_mark_used,
+    clippy::ref_patterns,
+    clippy::same_name_method,
+    clippy::semicolon_inside_block,
+    clippy::shadow_reuse,
+    clippy::shadow_same,
+    clippy::single_call_fn,
+    clippy::std_instead_of_core,
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    missing_debug_implementations,
+    missing_docs,
+    rust_2018_idioms,
+    rust_2024_compatibility,
+    single_use_lifetimes,
+    trivial_casts,
+    trivial_numeric_casts,
+    unreachable_pub,
+    unused,
+    unused_import_braces,
+    unused_lifetimes,
+    unused_qualifications,
+    unused_results,
+    variant_size_differences
+)]
+#![expect(
+    clippy::question_mark_used,
+    clippy::single_call_fn,
+    clippy::exhaustive_enums,
+    clippy::manual_async_fn,
+    reason = "the functions below are users' own and do so"
+)]
+
+use backoff_core::{
+    Attempt, Budget, Codes, Event, Fault, Policy, TimedOut, codes, retry, retry_block,
+};
+use core::future::Future;
+use core::time::Duration;
+
+/// What all functions here fail with.
+#[derive(Debug, thiserror::Error, Fault)]
+pub enum Error {
+    /// The service said so.
+    #[error("status {code}")]
+    #[fault(status = code, retry_after = wait)]
+    Api {
+        /// The status.
+        code: u16,
+        /// How long to wait.
+        wait: Option<Duration>,
+    },
+    /// Too slow.
+    #[error(transparent)]
+    #[fault(forward)]
+    Late(#[from] TimedOut),
+    /// Changed meanwhile.
+    #[error("changed")]
+    #[fault(conflict)]
+    Changed,
+}
+
+const POLICY: Policy = Policy::exponential().on(codes![503, Codes::ABORTED]);
+static BUDGET: Budget = Budget::ratio(0.1, 10);
+
+async fn work(name: &str) -> Result<usize, Error> {
+    core::future::ready(()).await;
+    Ok(name.len())
+}
+
+fn hear(event: &Event<'_, Error>) {
+    drop(event.to_string());
+}
+
+/// Bare.
+///
+/// # Errors
+/// Any.
+#[retry]
+pub async fn bare(name: &str) -> Result<usize, Error> {
+    work(name).await
+}
+
+/// With everything.
+///
+/// # Errors
+/// Any.
+#[retry(
+    policy = POLICY, base = "1s", factor = 2, max_backoff = "64s", jitter = full, max_attempts = 3,
+    deadline = "5m", attempt_timeout = "10s", throttled_base = "2s", max_retry_after = "1m",
+    on = [429, 500..=504, Error::Changed, Error::Api { code: 404, wait } if wait.is_some()],
+    also_on = [408], idempotent, retry_conflicts, budget = BUDGET, clone(body), keep(seen),
+    attempt = attempt, notify = hear, name = "everything"
+)]
+pub async fn everything(name: &str, mut body: Vec<u8>, mut seen: usize) -> Result<usize, Error> {
+    body.push(1);
+    seen = seen.saturating_add(number(attempt));
+    let length = work(name).await?;
+    Ok(length.saturating_add(body.len()).saturating_add(seen))
+}
+
+fn number(attempt: Attempt) -> usize {
+    usize::try_from(attempt.number()).unwrap_or(usize::MAX)
+}
+
+/// Not async.
+///
+/// # Errors
+/// Any.
+#[retry(when = |error: &Error| matches!(error, Error::Changed), max_attempts = limit)]
+pub fn blocking(limit: u32) -> Result<u32, Error> {
+    Ok(limit)
+}
+
+/// An inner error in a chain.
+///
+/// # Errors
+/// Any.
+#[retry(on = [503], faults(Error))]
+pub async fn hidden(name: &str) -> Result<usize, Box<dyn core::error::Error + Send + Sync>> {
+    Ok(work(name).await?)
+}
+
+/// A future of its own.
+///
+/// # Errors
+/// Any.
+#[retry(on = [503])]
+pub fn future(name: &str) -> impl Future<Output = Result<usize, Error>> + Send {
+    async move { work(name).await }
+}
+
+/// A service.
+#[async_trait::async_trait]
+pub trait Service {
+    /// Gets.
+    async fn get(&self, name: &str) -> Result<usize, Error>;
+}
+
+/// One.
+#[derive(Debug)]
+pub struct Client;
+
+#[async_trait::async_trait]
+impl Service for Client {
+    #[retry(policy = POLICY)]
+    async fn get(&self, name: &str) -> Result<usize, Error> {
+        work(name).await
+    }
+}
+
+impl Client {
+    /// In a span.
+    ///
+    /// # Errors
+    /// Any.
+    #[retry(policy = POLICY)]
+    #[tracing::instrument]
+    pub async fn spanned(&self, name: String) -> Result<usize, Error> {
+        work(&name).await
+    }
+}
+
+/// Blocks.
+///
+/// # Errors
+/// Any.
+pub async fn blocks(name: &str) -> Result<usize, Error> {
+    let mut seen = 0_usize;
+    let first = retry_block!(policy = POLICY, async {
+        seen = seen.saturating_add(1);
+        work(name).await
+    })
+    .await?;
+    let second = retry_block!(max_attempts = 2, { Ok::<_, Error>(first) })?;
+    Ok(second.saturating_add(seen))
+}
