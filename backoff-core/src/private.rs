@@ -14,8 +14,9 @@ pub use facts::*;
 
 use crate::{
     Attempt, ByPolicy, Clock, Decision, Event, EveryError, Fault, Judge, Notify, Pause, Random,
-    Sleep, TimedOut, Verdict, drive,
+    Sleep, StopReason, TimedOut, Verdict, drive,
     judge::{Informed, Known},
+    observe::{self, Failure},
 };
 use core::{fmt, future::Future};
 
@@ -373,10 +374,19 @@ where
     drive::conclude(policy, retry, judge, decide, &mut notify, name, error)
 }
 
-/// Whether the timer of a sync function woke after the deadline.
+/// Whether the timer of a sync function woke after the deadline; if so, that is logged.
 #[inline]
-pub fn is_too_late<C: Clock>(policy: &Policy, retry: &Retry, runtime: &C) -> bool {
-    retry.is_too_late(policy, || runtime.now())
+pub fn is_too_late<C: Clock>(policy: &Policy, retry: &Retry, name: &str, runtime: &C) -> bool {
+    let is_too_late = retry.is_too_late(policy, || runtime.now());
+    if is_too_late {
+        let failure = || Failure {
+            operation: name,
+            attempt: retry.failures(),
+            error: None,
+        };
+        observe::gave_up(failure, StopReason::Deadline);
+    }
+    is_too_late
 }
 
 /// The wait of an async function.

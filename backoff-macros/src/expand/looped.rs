@@ -46,6 +46,7 @@ impl Loop<'_> {
         });
         let outcome = self.cloned(self.outcome(&policy, &runtime));
         let step = self.step(&policy, &runtime);
+        let name = &self.name;
         let wait = if self.is_async {
             // The outcome is taken apart before the sleep: held over it, it would make the future
             // larger and could make it lose `Send`.
@@ -63,7 +64,7 @@ impl Loop<'_> {
                     #k::__private::Step::Wait(__wait, __last) => (__wait, __last),
                 };
                 #k::__private::pause(#runtime, __wait);
-                if #k::__private::is_too_late(#policy, &__retry, #runtime) {
+                if #k::__private::is_too_late(#policy, &__retry, #name, #runtime) {
                     break __last;
                 }
             }

@@ -192,6 +192,7 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                     if my::renamed::__private::is_too_late(
                         &__policy,
                         &__retry,
+                        ::core::concat!(::core::module_path!(), "::type"),
                         &my::renamed::__private::SYNC,
                     ) {
                         break __last;
@@ -348,45 +349,46 @@ fn a_block_that_is_not_async() {
     snapshot_of(
         quote!(fn f() { #written }),
         expect![[r#"
-        fn f() {
-            {
-                const __BACKOFF_POLICY: backoff_core::Policy = backoff_core::Policy::max_attempts(
-                    backoff_core::Policy::exponential(),
-                    3,
-                );
-                let mut __retry = backoff_core::__private::start(
-                    &__BACKOFF_POLICY,
-                    &backoff_core::__private::SYNC,
-                );
-                loop {
-                    let __outcome: _ = (|| { read() })();
-                    let (__wait, __last) = match backoff_core::__private::step_any(
+            fn f() {
+                {
+                    const __BACKOFF_POLICY: backoff_core::Policy = backoff_core::Policy::max_attempts(
+                        backoff_core::Policy::exponential(),
+                        3,
+                    );
+                    let mut __retry = backoff_core::__private::start(
                         &__BACKOFF_POLICY,
-                        &mut __retry,
-                        ::core::concat!(::core::module_path!(), ":", ::core::line!()),
                         &backoff_core::__private::SYNC,
-                        backoff_core::__private::Silent,
-                        __outcome,
-                        |__error| {
-                            use backoff_core::__private::via::*;
-                            (&backoff_core::__private::Facts(__error)).known()
-                        },
-                    ) {
-                        backoff_core::__private::Step::Done(__done) => break __done,
-                        backoff_core::__private::Step::Wait(__wait, __last) => (__wait, __last),
-                    };
-                    backoff_core::__private::pause(&backoff_core::__private::SYNC, __wait);
-                    if backoff_core::__private::is_too_late(
-                        &__BACKOFF_POLICY,
-                        &__retry,
-                        &backoff_core::__private::SYNC,
-                    ) {
-                        break __last;
+                    );
+                    loop {
+                        let __outcome: _ = (|| { read() })();
+                        let (__wait, __last) = match backoff_core::__private::step_any(
+                            &__BACKOFF_POLICY,
+                            &mut __retry,
+                            ::core::concat!(::core::module_path!(), ":", ::core::line!()),
+                            &backoff_core::__private::SYNC,
+                            backoff_core::__private::Silent,
+                            __outcome,
+                            |__error| {
+                                use backoff_core::__private::via::*;
+                                (&backoff_core::__private::Facts(__error)).known()
+                            },
+                        ) {
+                            backoff_core::__private::Step::Done(__done) => break __done,
+                            backoff_core::__private::Step::Wait(__wait, __last) => (__wait, __last),
+                        };
+                        backoff_core::__private::pause(&backoff_core::__private::SYNC, __wait);
+                        if backoff_core::__private::is_too_late(
+                            &__BACKOFF_POLICY,
+                            &__retry,
+                            ::core::concat!(::core::module_path!(), ":", ::core::line!()),
+                            &backoff_core::__private::SYNC,
+                        ) {
+                            break __last;
+                        }
                     }
                 }
             }
-        }
-    "#]],
+        "#]],
     );
 }
 

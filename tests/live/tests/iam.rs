@@ -109,6 +109,8 @@ async fn thirty_two_writers_under_faults() {
         .faults(Faults::none().status(503, 0.10).applied_then(503, 0.05))
         .start()
         .expect("a port on loopback");
+    // One lost reply for certain; the rates bring more.
+    emulator.script(Call::SetIamPolicy, [Reply::status(503).applied()]);
     all_arrive(&emulator).await;
     assert!(emulator.stats().lost_replies > 0 && emulator.stats().conflicts > 0);
 }
