@@ -14,7 +14,7 @@ pub use facts::*;
 
 use crate::{
     Attempt, ByPolicy, Clock, Decision, Event, EveryError, Fault, Judge, Notify, Pause, Random,
-    Sleep, StopReason, TimedOut, Verdict, drive,
+    Sleep, StopReason, TimedOut, Transport, Verdict, drive,
     judge::{Informed, Known},
     observe::{self, Failure},
 };
@@ -297,7 +297,9 @@ struct Or(bool);
 
 impl<E: Fault> Judge<E> for Or {
     fn judge(&self, policy: &Policy, error: &E) -> Verdict {
-        if self.0 {
+        // A pattern says that it is worth another attempt, not that one may be made twice.
+        let may_be_repeated = policy.idempotent || error.transport() != Some(Transport::MaybeSent);
+        if self.0 && may_be_repeated {
             Informed(EveryError, known_fault).judge(policy, error)
         } else {
             policy.judge(error)

@@ -39,6 +39,21 @@ fn plain(flaky: &Flaky, error: fn() -> Plain) -> Result<u32, Plain> {
     flaky.call().map_err(|_| error())
 }
 
+/// A pattern does not repeat what may have arrived and must not be made twice.
+#[derive(Debug)]
+struct Reset;
+
+impl Fault for Reset {
+    fn transport(&self) -> Option<backoff_core::Transport> {
+        Some(backoff_core::Transport::MaybeSent)
+    }
+}
+
+#[retry(base = "1ms", on = [503, Reset { .. }], idempotent = false)]
+fn pay(flaky: &Flaky) -> Result<u32, Reset> {
+    flaky.call().map_err(|_| Reset)
+}
+
 async fn calls(error: fn(u32) -> Error) -> u32 {
     let flaky = Flaky::failing(2);
     let _ = get(&flaky, error).await;
@@ -54,6 +69,9 @@ async fn main() {
     assert_eq!(calls(|detail| Error::Api { code: 503, detail }).await, 3);
     assert_eq!(calls(|_| Error::Api { code: 404, detail: 3 }).await, 3);
     assert_eq!(calls(|_| Error::Api { code: 404, detail: 4 }).await, 1);
+    let flaky = Flaky::failing(2);
+    assert!(pay(&flaky).is_err());
+    assert_eq!(flaky.calls(), 1);
     assert_eq!(plain(&Flaky::failing(2), || Plain::Busy), Ok(3));
     assert_eq!(plain(&Flaky::failing(2), || Plain::Gone), Err(Plain::Gone));
 }
