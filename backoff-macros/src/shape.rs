@@ -242,8 +242,15 @@ fn async_trait(before: &[TokenTree], group: &Group) -> Option<Option<TokenStream
 }
 
 /// The `let mut name = name;` that `#[async_trait]` writes for an argument `mut name`: the name, its
-/// `mut`, and the place of that among the tokens.
+/// `mut`, and the place of that among the tokens. They stand before its `let __ret`; in a block
+/// without that the same statement is the user's own.
 fn moved(tokens: &[TokenTree]) -> Vec<(Ident, Ident, usize)> {
+    let is_word = |token: &TokenTree, text| matches!(token, TokenTree::Ident(word) if word == text);
+    let its_own = |pair: &[TokenTree]| is_word(&pair[0], "let") && is_word(&pair[1], "__ret");
+    let Some(end) = tokens.windows(2).position(its_own) else {
+        return Vec::new();
+    };
+    let tokens = &tokens[..end];
     let mut found = Vec::new();
     for (at, window) in tokens.windows(6).enumerate() {
         if let [
@@ -277,6 +284,36 @@ pub(crate) fn moved_mut(function: &ItemFn) -> Vec<(Ident, Ident)> {
     let tokens: Vec<TokenTree> = statements(block).into_iter().collect();
     let moved = moved(&tokens).into_iter();
     moved.map(|(name, mutable, _)| (name, mutable)).collect()
+}
+
+/// A `return` among the statements before the last: it would give back a future that is not
+/// repeated.
+pub(crate) fn early_return(function: &ItemFn) -> Option<Ident> {
+    let (_, before) = function.block.stmts.split_last()?;
+    let before = before.iter().filter(|stmt| !matches!(stmt, Stmt::Item(_)));
+    before.map(ToTokens::to_token_stream).find_map(returned)
+}
+
+fn returned(tokens: TokenStream) -> Option<Ident> {
+    let mut leaves_another = false;
+    for token in tokens {
+        match &token {
+            TokenTree::Ident(word) if word == "return" => return Some(word.clone()),
+            // Out of a closure or an async block it leaves only that.
+            TokenTree::Group(group) if !leaves_another => {
+                if let Some(found) = returned(group.stream()) {
+                    return Some(found);
+                }
+            }
+            _ => {}
+        }
+        leaves_another = match &token {
+            TokenTree::Ident(word) => word == "async" || word == "move",
+            TokenTree::Punct(punct) => punct.as_char() == '|',
+            _ => false,
+        };
+    }
+    None
 }
 
 fn statements(block: &ExprAsync) -> TokenStream {

@@ -32,6 +32,15 @@ pub(crate) fn signature(function: &ItemFn, args: &Args, errors: &mut Errors) {
              such as `async move { request.await }`, or make it an `async fn`",
         );
     }
+    if shape == Shape::Future
+        && let Some(early) = shape::early_return(function)
+    {
+        errors.at(
+            early,
+            "the future that this gives back would not be repeated: move the condition into the \
+             last `async` block",
+        );
+    }
     if shape == Shape::Blocking
         && let Some(timeout) = &args.attempt_timeout
     {

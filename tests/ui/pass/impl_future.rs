@@ -15,6 +15,25 @@ fn get(flaky: &Flaky) -> impl Future<Output = Result<u32, ApiError>> + Send + '_
     }
 }
 
+/// The block's own copies, made anew by each attempt.
+#[retry(base = "1ms", max_attempts = 3)]
+fn own(n: u32) -> impl Future<Output = Result<u32, u32>> {
+    async move {
+        let mut n = n;
+        n += 1;
+        Err(n)
+    }
+}
+
+#[retry(base = "1ms", max_attempts = 3, clone(seen))]
+fn cloned(seen: Vec<u32>) -> impl Future<Output = Result<u32, usize>> {
+    async move {
+        let mut seen = seen;
+        seen.push(1);
+        Err(seen.len())
+    }
+}
+
 trait Source {
     fn read(&self, name: String) -> impl Future<Output = Result<usize, Box<dyn std::error::Error>>>;
 }
@@ -37,5 +56,7 @@ fn is_send<T: Send>(value: T) -> T {
 async fn main() {
     let flaky = Flaky::failing(2);
     assert_eq!(is_send(get(&flaky)).await, Ok(3));
+    assert_eq!(own(7).await, Err(8));
+    assert_eq!(cloned(vec![0]).await, Err(2));
     assert_eq!(Flaky::failing(2).read("four".to_owned()).await.unwrap(), 4);
 }
