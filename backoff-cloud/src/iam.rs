@@ -90,18 +90,8 @@ pub const READ_MODIFY_WRITE: Policy = REQUEST
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backoff_core::{Class, Fault, GrpcCode, Verdict};
-
-    struct Reply(u16, Option<GrpcCode>);
-
-    impl Fault for Reply {
-        fn status(&self) -> Option<u16> {
-            Some(self.0)
-        }
-        fn grpc_code(&self) -> Option<GrpcCode> {
-            self.1
-        }
-    }
+    use crate::reply::Reply;
+    use backoff_core::{Class, GrpcCode, Verdict};
 
     fn retried(policy: &Policy, reply: Reply) -> bool {
         policy.judge(&reply) != Verdict::Permanent

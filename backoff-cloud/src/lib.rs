@@ -33,6 +33,8 @@
 
 pub mod iam;
 pub mod memorystore;
+#[cfg(test)]
+mod reply;
 
 #[cfg(feature = "emulator")]
 pub mod emulator;

@@ -37,18 +37,8 @@ pub const REQUEST: Policy = Policy::exponential()
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backoff_core::{Decision, Fault, GrpcCode, Retry, StopReason, Verdict};
-
-    struct Reply(u16, Option<GrpcCode>);
-
-    impl Fault for Reply {
-        fn status(&self) -> Option<u16> {
-            Some(self.0)
-        }
-        fn grpc_code(&self) -> Option<GrpcCode> {
-            self.1
-        }
-    }
+    use crate::reply::Reply;
+    use backoff_core::{Decision, GrpcCode, Retry, StopReason, Verdict};
 
     #[test]
     fn too_many_requests_and_every_server_error_are_retried() {

@@ -397,15 +397,16 @@ where
                     } = &mut *setup;
                     let (runtime, retry) = (&*runtime, &*this.retry);
                     let next = || retry.attempt(policy, || runtime.now());
-                    if policy.bounded
-                        && retry.failures() > 0
-                        && let Some(error) = operation.expired(&next())
+                    // Read once, so that what is decided here still holds when it is begun.
+                    let bounded = policy.bounded.then(next);
+                    if retry.failures() > 0
+                        && let Some(error) = bounded.and_then(|next| operation.expired(&next))
                     {
                         setup.woke_late(retry, O::name(), &error);
                         this.phase.set(Phase::Done);
                         return Poll::Ready(Err((error, StopReason::Deadline)));
                     }
-                    let attempt = operation.begin(runtime, next);
+                    let attempt = operation.begin(runtime, || bounded.unwrap_or_else(next));
                     this.phase.set(Phase::Running { attempt });
                 }
                 PhaseProjection::Running { attempt } => {

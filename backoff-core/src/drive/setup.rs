@@ -32,77 +32,45 @@ impl<O, J, R> Setup<O, J, Silent, R, OfPolicy> {
 
 impl<O, J, N, R, P> Setup<O, J, N, R, P> {
     pub(super) fn operation<Q>(self, change: impl FnOnce(O) -> Q) -> Setup<Q, J, N, R, P> {
-        let Setup {
-            policy,
-            judge,
-            operation,
-            notify,
-            runtime,
-            pace,
-        } = self;
         Setup {
-            policy,
-            judge,
-            operation: change(operation),
-            notify,
-            runtime,
-            pace,
+            policy: self.policy,
+            judge: self.judge,
+            operation: change(self.operation),
+            notify: self.notify,
+            runtime: self.runtime,
+            pace: self.pace,
         }
     }
 
     pub(super) fn notify<H>(self, notify: H) -> Setup<O, J, H, R, P> {
-        let Setup {
-            policy,
-            judge,
-            operation,
-            runtime,
-            pace,
-            ..
-        } = self;
         Setup {
-            policy,
-            judge,
-            operation,
+            policy: self.policy,
+            judge: self.judge,
+            operation: self.operation,
             notify,
-            runtime,
-            pace,
+            runtime: self.runtime,
+            pace: self.pace,
         }
     }
 
     pub(super) fn runtime<Q>(self, runtime: Q) -> Setup<O, J, N, Q, P> {
-        let Setup {
-            policy,
-            judge,
-            operation,
-            notify,
-            pace,
-            ..
-        } = self;
         Setup {
-            policy,
-            judge,
-            operation,
-            notify,
+            policy: self.policy,
+            judge: self.judge,
+            operation: self.operation,
+            notify: self.notify,
             runtime,
-            pace,
+            pace: self.pace,
         }
     }
 
     pub(super) fn delays<D>(self, delays: D) -> Setup<O, J, N, R, Own<D>> {
-        let Setup {
-            policy,
-            judge,
-            operation,
-            notify,
-            runtime,
-            ..
-        } = self;
         Setup {
-            policy,
-            judge,
-            operation,
-            notify,
-            runtime,
+            policy: self.policy,
+            judge: self.judge,
+            operation: self.operation,
+            notify: self.notify,
+            runtime: self.runtime,
             pace: Own(delays),
         }
     }
