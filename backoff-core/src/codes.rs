@@ -1,6 +1,6 @@
 //! A set of HTTP statuses and gRPC codes, made at compile time.
 
-use crate::GrpcCode;
+use crate::{GrpcCode, codes};
 use core::fmt;
 
 const FIRST: u16 = 400;
@@ -63,6 +63,19 @@ grpc_sets! {
     DATA_LOSS = DataLoss,
     UNAUTHENTICATED = Unauthenticated,
 }
+
+/// The replies that say that somebody else was faster, of themselves alone: `ABORTED`, and 412
+/// where no gRPC code says what it means.
+pub(crate) const CONFLICTS: Codes = Codes {
+    http: [1 << (412 - FIRST), 0, 0, 0],
+    grpc: 1 << GrpcCode::Aborted as u32,
+};
+
+/// The replies by which a server says that it did nothing: 408 (the request was not complete), 409
+/// and 412 (its state is another), 425 (too early) and 429 (too many); `RESOURCE_EXHAUSTED`,
+/// `ABORTED`, `FAILED_PRECONDITION`. A 503, `UNAVAILABLE` or any other 5xx may come from a proxy
+/// whose server went on working.
+pub(crate) const NOTHING_DONE: Codes = codes![408, 409, 412, 425, 429];
 
 impl Codes {
     /// The empty set.

@@ -147,7 +147,7 @@ fn retries(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str(if policy.idempotent {
         " and failures of the connection"
     } else {
-        " and requests that were surely not sent"
+        " and failures of the connection, but only what was surely not applied"
     })
 }
 
@@ -204,8 +204,8 @@ mod tests {
             policy.to_string(),
             "waits 1s, growing by a factor of 1.5 up to 64s, and up to 1s more below that, \
              beginning with 2s after throttling, on top of what the server asks for, and at most 5s \
-             longer if the server asks for it; retries {409, ABORTED}, conflicts and requests \
-             that were surely not sent; gives up after 8 attempts, or when the next wait would end \
+             longer if the server asks for it; retries {409, ABORTED}, conflicts and failures \
+             of the connection, but only what was surely not applied; gives up after 8 attempts, or when the next wait would end \
              after 300s, or when the server asks for more than 30s, or when its budget of 500 \
              tokens allows no more"
         );

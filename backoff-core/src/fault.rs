@@ -85,6 +85,13 @@ pub trait Fault {
         self.inner()?.transport()
     }
 
+    /// Whether the connection that the attempt used is of no more use, so that the next attempt
+    /// should open another. True for every failure of the transport; a server's reply can say so
+    /// as well, as a Redis that has become a replica does. `Reconnect` asks.
+    fn must_reconnect(&self) -> bool {
+        self.transport().is_some() || self.inner().is_some_and(|inner| inner.must_reconnect())
+    }
+
     /// The class, where the error itself knows it. It outranks the codes.
     fn class(&self) -> Option<Class> {
         self.inner()?.class()
@@ -118,6 +125,9 @@ macro_rules! forward {
                 }
                 fn transport(&self) -> Option<Transport> {
                     (**self).transport()
+                }
+                fn must_reconnect(&self) -> bool {
+                    (**self).must_reconnect()
                 }
                 fn class(&self) -> Option<Class> {
                     (**self).class()
@@ -153,6 +163,9 @@ pub enum Class {
     /// Somebody else changed the same thing meanwhile. Only a new read helps, so it is retried
     /// only where the policy says so ([`Policy::retry_conflicts`](crate::Policy::retry_conflicts)).
     Conflict,
+    /// Nothing failed, but what was read is not yet what is awaited: a long-running operation that
+    /// is not done. Asking again is no retry, so it costs no budget.
+    Pending,
     /// No repetition will cure it.
     Permanent,
 }

@@ -1,6 +1,6 @@
 //! Who decides whether a failure is retried: the policy's codes, or the caller's function.
 
-use crate::{Class, Fault, GrpcCode, Policy, Transport};
+use crate::{Class, Fault, GrpcCode, Policy, Transport, codes};
 use core::{fmt, time::Duration};
 
 /// What a judge says of one failure. Limits are not its affair: they hold whatever it says.
@@ -29,11 +29,33 @@ pub enum Verdict {
     },
     /// No repetition will cure it.
     Permanent,
+    /// It may have been applied, and must not be twice.
+    PerhapsApplied,
     /// The server asked not to be called again.
     Refused,
 }
 
 impl Verdict {
+    /// Somebody else was faster.
+    pub(crate) const CONFLICT: Verdict = Verdict::Retry {
+        class: Class::Conflict,
+        retry_after: None,
+    };
+
+    /// It is not yet what is awaited.
+    pub(crate) const PENDING: Verdict = Verdict::Retry {
+        class: Class::Pending,
+        retry_after: None,
+    };
+
+    /// What kind of failure it was, if it is worth another attempt.
+    pub(crate) const fn class(self) -> Option<Class> {
+        match self {
+            Verdict::Retry { class, .. } => Some(class),
+            _ => None,
+        }
+    }
+
     /// The same verdict with a server's hint; one that stops stays as it is.
     #[must_use]
     pub const fn after(self, hint: Option<Duration>) -> Self {
@@ -71,14 +93,17 @@ impl Policy {
     /// 3. It has a [gRPC code](Fault::grpc_code): by the policy's gRPC codes, whatever the HTTP
     ///    status is.
     /// 4. It has an [HTTP status](Fault::status): by the policy's statuses.
-    /// 5. It is a [failure of the transport](Fault::transport): retried, unless the operation is
-    ///    not [idempotent](Policy::idempotent) and the request may have arrived.
+    /// 5. It is a [failure of the transport](Fault::transport): retried.
     /// 6. Otherwise it is permanent.
+    ///
+    /// What would be retried but may have been applied is not, if the operation is not
+    /// [idempotent](Policy::idempotent).
     pub fn judge<F: Fault + ?Sized>(&self, fault: &F) -> Verdict {
         if fault.must_stop() {
             return Verdict::Refused;
         }
         match self.class_if_retried(fault) {
+            Some(_) if !self.may_repeat(fault) => Verdict::PerhapsApplied,
             Some(class) => Verdict::Retry {
                 class,
                 retry_after: fault.retry_after(),
@@ -87,21 +112,26 @@ impl Policy {
         }
     }
 
+    /// Whether a second attempt does no harm: the operation is idempotent, or was surely not
+    /// applied.
+    pub(crate) fn may_repeat<F: Fault + ?Sized>(&self, fault: &F) -> bool {
+        self.idempotent || !is_perhaps_applied(fault)
+    }
+
     fn class_if_retried<F: Fault + ?Sized>(&self, fault: &F) -> Option<Class> {
         let class = kind(fault);
         let retried = if fault.class().is_some() {
             match class {
                 Class::Permanent => false,
                 Class::Conflict => self.conflicts,
-                Class::Transient | Class::Throttled => true,
+                Class::Transient | Class::Throttled | Class::Pending => true,
             }
         } else if let Some(code) = fault.grpc_code() {
             self.codes.contains_grpc(code)
         } else if let Some(status) = fault.status() {
             self.codes.contains_status(status)
         } else {
-            let transport = fault.transport()?;
-            self.idempotent || transport == Transport::NotSent
+            fault.transport().is_some()
         };
         retried.then_some(class)
     }
@@ -114,9 +144,25 @@ fn kind<F: Fault + ?Sized>(fault: &F) -> Class {
     }
     match (fault.grpc_code(), fault.status()) {
         (Some(GrpcCode::ResourceExhausted), _) | (None, Some(429)) => Class::Throttled,
-        (Some(GrpcCode::Aborted), _) | (None, Some(409 | 412)) => Class::Conflict,
+        (Some(GrpcCode::Aborted | GrpcCode::FailedPrecondition), _) | (None, Some(409 | 412)) => {
+            Class::Conflict
+        }
         _ => Class::Transient,
     }
+}
+
+/// Whether the attempt may have been applied although it failed.
+fn is_perhaps_applied<F: Fault + ?Sized>(fault: &F) -> bool {
+    if let Some(transport) = fault.transport() {
+        return transport == Transport::MaybeSent;
+    }
+    let says_it_did_nothing = match (fault.class(), fault.grpc_code(), fault.status()) {
+        (Some(class), _, _) => class != Class::Transient,
+        (None, Some(code), _) => codes::NOTHING_DONE.contains_grpc(code),
+        (None, None, Some(status)) => codes::NOTHING_DONE.contains_status(status),
+        (None, None, None) => false,
+    };
+    !says_it_did_nothing
 }
 
 /// What is known of an error apart from whether it is to be retried: everything of a [`Fault`],
@@ -264,7 +310,7 @@ mod tests {
     use super::*;
     use crate::codes;
 
-    #[derive(Default)]
+    #[derive(Debug, Default)]
     struct Facts {
         status: Option<u16>,
         grpc: Option<GrpcCode>,
@@ -403,11 +449,69 @@ mod tests {
             POLICY.judge(&of(Transport::MaybeSent)),
             retried(Class::Transient)
         );
-        assert_eq!(careful.judge(&of(Transport::MaybeSent)), Verdict::Permanent);
+        assert_eq!(
+            careful.judge(&of(Transport::MaybeSent)),
+            Verdict::PerhapsApplied
+        );
         assert_eq!(
             careful.judge(&of(Transport::NotSent)),
             retried(Class::Transient)
         );
+    }
+
+    #[test]
+    fn what_must_not_be_made_twice_is_repeated_only_where_nothing_was_done() {
+        let policy = POLICY
+            .also_on(crate::codes![408, 409, 425])
+            .retry_conflicts(true);
+        let careful = policy.idempotent(false);
+        let status = |status| Facts {
+            status: Some(status),
+            ..Facts::default()
+        };
+        let code = |code| Facts {
+            grpc: Some(code),
+            status: Some(503),
+            ..Facts::default()
+        };
+        let class = |class| Facts {
+            class: Some(class),
+            status: Some(503),
+            ..Facts::default()
+        };
+        let nothing_done = [
+            status(408),
+            status(409),
+            status(425),
+            status(429),
+            code(GrpcCode::ResourceExhausted),
+            class(Class::Conflict),
+            class(Class::Throttled),
+            Facts {
+                transport: Some(Transport::NotSent),
+                ..code(GrpcCode::Unavailable)
+            },
+        ];
+        for facts in nothing_done {
+            let verdict = careful.judge(&facts);
+            assert!(verdict.class().is_some(), "{facts:?}");
+            assert_eq!(verdict, policy.judge(&facts), "{facts:?}");
+        }
+        let perhaps_applied = [
+            status(500),
+            status(503),
+            code(GrpcCode::Unavailable),
+            class(Class::Transient),
+            Facts {
+                transport: Some(Transport::MaybeSent),
+                ..status(429)
+            },
+        ];
+        for facts in perhaps_applied {
+            assert!(policy.judge(&facts).class().is_some(), "{facts:?}");
+            assert_eq!(careful.judge(&facts), Verdict::PerhapsApplied, "{facts:?}");
+        }
+        assert_eq!(careful.judge(&status(404)), Verdict::Permanent);
     }
 
     #[test]

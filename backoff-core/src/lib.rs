@@ -97,6 +97,8 @@ mod grpc;
 mod judge;
 mod observe;
 mod policy;
+#[cfg(feature = "tokio")]
+mod reconnect;
 mod report;
 mod schedule;
 // Not `retry`, which is what one looks for when the feature `macros` is off.
@@ -118,8 +120,9 @@ pub use budget::Budget;
 pub use codes::Codes;
 pub use delay::jitter::Jitter;
 pub use drive::{
-    Blocking, Bounded, Call, Judged, OfPolicy, Operation, Own, Pace, Plain, Reported, Retrying,
-    Timed, WithAttempt,
+    Blocking, Bounded, Call, Changed, Conflict, ConflictIf, Judged, NotYet, OfPolicy, Operation,
+    Own, Pace, Plain, Reported, ReportedUpdate, Retrying, Series, Steps, Timed, Until, Updating,
+    WithAttempt,
 };
 pub use explain::Explanation;
 pub use fault::{Class, Fault, TimedOut, Transport};
@@ -127,7 +130,9 @@ pub use grpc::GrpcCode;
 pub use judge::{ByPolicy, EveryError, Judge, Verdict, When, WhenFault};
 pub use observe::{Event, Notify, Silent};
 pub use policy::Policy;
-pub use report::{Report, RetryError, StopReason};
+#[cfg(feature = "tokio")]
+pub use reconnect::Reconnect;
+pub use report::{Report, RetryError, StopReason, UpdateReport, Updated};
 pub use schedule::{Fits, Planned, Schedule};
 pub use state::{Attempt, Decision, Retry, Wait, WaitSource};
 #[cfg(feature = "std")]

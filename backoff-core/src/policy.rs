@@ -292,9 +292,24 @@ impl Policy {
         self
     }
 
-    /// Whether the operation may be applied twice without harm, or carries a precondition.
+    /// Whether the operation may be applied twice without harm, or carries a precondition (an
+    /// etag, a generation, a request id).
     ///
-    /// If not, a failure of the transport is retried only when the request surely did not arrive.
+    /// If not, only what was surely not applied is retried, and what the server says it did not
+    /// do. Anything else that would be retried ends with
+    /// [`StopReason::PerhapsApplied`](crate::StopReason::PerhapsApplied):
+    ///
+    /// | failure | applied? | retried where not idempotent |
+    /// |---|---|---|
+    /// | no such name, refused, connect timeout, stream refused ([`Transport::NotSent`](crate::Transport)) | no | yes |
+    /// | 429, `RESOURCE_EXHAUSTED`, [`Class::Throttled`] | no: the server says so | yes |
+    /// | 409, 412, `ABORTED`, `FAILED_PRECONDITION`, [`Class::Conflict`] | no: the server says so | where the policy retries them |
+    /// | 408, 425 | no: the server says so | where the policy names them |
+    /// | reset, reply lost or cut, attempt timed out ([`Transport::MaybeSent`](crate::Transport)) | perhaps | no |
+    /// | 500, 502, 503, 504, `UNAVAILABLE`, `INTERNAL`, [`Class::Transient`] | perhaps: a proxy may have sent it | no |
+    ///
+    /// An error that says several of these is taken by its transport, then by its class, its gRPC
+    /// code, its status. A function given to [`when`](Self::when) decides by itself.
     ///
     /// ```
     /// use backoff_core::{Fault, Policy, Transport, Verdict};
@@ -305,8 +320,8 @@ impl Policy {
     /// }
     ///
     /// const PAYMENT: Policy = Policy::exponential().idempotent(false);
-    /// assert_eq!(PAYMENT.judge(&Reset), Verdict::Permanent);
-    /// assert_ne!(Policy::exponential().judge(&Reset), Verdict::Permanent);
+    /// assert_eq!(PAYMENT.judge(&Reset), Verdict::PerhapsApplied);
+    /// assert!(matches!(Policy::exponential().judge(&Reset), Verdict::Retry { .. }));
     /// ```
     pub const fn idempotent(mut self, idempotent: bool) -> Self {
         self.idempotent = idempotent;

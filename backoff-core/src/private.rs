@@ -11,10 +11,11 @@ pub use backoff_macros::__retry_block;
 
 pub use crate::Silent;
 pub use facts::*;
+pub use keys::Keys;
 
 use crate::{
     Attempt, ByPolicy, Clock, Decision, Event, EveryError, Fault, Judge, Notify, Pause, Random,
-    Sleep, StopReason, TimedOut, Transport, Verdict, drive,
+    Sleep, StopReason, TimedOut, Verdict, drive,
     judge::{Informed, Known},
     observe::{self, Failure},
 };
@@ -22,6 +23,8 @@ use core::{fmt, future::Future};
 
 #[path = "private/facts.rs"]
 mod facts;
+#[path = "private/keys.rs"]
+mod keys;
 
 /// The runtime of annotated async functions.
 #[cfg(feature = "tokio")]
@@ -101,7 +104,8 @@ impl<F: Fn(Duration), C> Pause for OwnTimer<F, C> {
 #[diagnostic::on_unimplemented(
     message = "`#[retry]` needs a function that returns `Result`",
     label = "`{Self}` does not say whether the attempt failed",
-    note = "write `-> Result<T, E>`"
+    note = "write `-> Result<T, E>`",
+    note = "a function whose return type is another name for a boxed future ends with `Box::pin(async move {{ .. }})`"
 )]
 pub trait Outcome {
     /// What a failure gives.
@@ -161,7 +165,7 @@ pub fn attempt<C: Clock>(policy: &Policy, retry: &Retry, runtime: &C) -> Attempt
 #[inline]
 pub fn step<R, C, N>(
     policy: &Policy,
-    retry: &mut Retry,
+    retry: impl Counted,
     name: &'static str,
     runtime: &C,
     notify: N,
@@ -181,7 +185,7 @@ where
 #[inline]
 pub fn step_any<R, C, N>(
     policy: &Policy,
-    retry: &mut Retry,
+    retry: impl Counted,
     name: &'static str,
     runtime: &C,
     notify: N,
@@ -209,7 +213,7 @@ where
 #[inline]
 pub fn step_when<R, C, N, F, V>(
     policy: &Policy,
-    retry: &mut Retry,
+    retry: impl Counted,
     name: &'static str,
     runtime: &C,
     notify: N,
@@ -225,7 +229,8 @@ where
     N: Notify<R::Error>,
 {
     // Asked here, so that what follows is not compiled anew for each closure.
-    let said = outcome.error().map(|error| judge(error).into());
+    let asked = outcome.error().filter(|_| !retry.is_late());
+    let said = asked.map(|error| judge(error).into());
     let said = Said(said.unwrap_or(Verdict::Permanent));
     judged(
         policy,
@@ -242,7 +247,7 @@ where
 #[inline]
 pub fn step_or<R, C, N, F>(
     policy: &Policy,
-    retry: &mut Retry,
+    retry: impl Counted,
     name: &'static str,
     runtime: &C,
     notify: N,
@@ -256,7 +261,8 @@ where
     C: Clock + Random,
     N: Notify<R::Error>,
 {
-    let matched = Or(outcome.error().is_some_and(matches));
+    let asked = outcome.error().filter(|_| !retry.is_late());
+    let matched = Or(asked.is_some_and(matches));
     judged(policy, retry, name, runtime, notify, outcome, matched)
 }
 
@@ -264,7 +270,7 @@ where
 #[inline]
 pub fn step_found<R, C, N>(
     policy: &Policy,
-    retry: &mut Retry,
+    retry: impl Counted,
     name: &'static str,
     runtime: &C,
     notify: N,
@@ -298,11 +304,12 @@ struct Or(bool);
 impl<E: Fault> Judge<E> for Or {
     fn judge(&self, policy: &Policy, error: &E) -> Verdict {
         // A pattern says that it is worth another attempt, not that one may be made twice.
-        let may_be_repeated = policy.idempotent || error.transport() != Some(Transport::MaybeSent);
-        if self.0 && may_be_repeated {
+        if !self.0 {
+            policy.judge(error)
+        } else if policy.may_repeat(error) {
             Informed(EveryError, known_fault).judge(policy, error)
         } else {
-            policy.judge(error)
+            Verdict::PerhapsApplied
         }
     }
 
@@ -330,7 +337,7 @@ where
 #[inline]
 fn judged<R, C, N, J>(
     policy: &Policy,
-    retry: &mut Retry,
+    mut retry: impl Counted,
     name: &'static str,
     runtime: &C,
     notify: N,
@@ -344,7 +351,7 @@ where
     J: Judge<R::Error>,
 {
     let Some(error) = outcome.error() else {
-        retry.succeeded(policy);
+        retry.count().succeeded(policy);
         return Step::Done(outcome);
     };
     match decide(policy, retry, name, runtime, notify, error, &judge) {
@@ -358,7 +365,7 @@ where
 #[inline(never)]
 fn decide<E, C, N, J>(
     policy: &Policy,
-    retry: &mut Retry,
+    mut retry: impl Counted,
     name: &'static str,
     runtime: &C,
     mut notify: N,
@@ -370,10 +377,15 @@ where
     N: Notify<E>,
     J: Judge<E>,
 {
+    let is_late = retry.is_late();
     let decide = |policy: &Policy, retry: &mut Retry, verdict| {
+        if is_late {
+            return Decision::Stop(StopReason::Deadline);
+        }
         retry.failed(policy, verdict, || runtime.now(), || runtime.random())
     };
-    drive::conclude(policy, retry, judge, decide, &mut notify, name, error)
+    let count = retry.count();
+    drive::conclude(policy, count, judge, decide, &mut notify, name, error)
 }
 
 /// Whether the timer of a sync function woke after the deadline; if so, that is logged.
@@ -406,8 +418,7 @@ pub fn pause<C: Pause>(runtime: &C, wait: Duration) {
 /// One attempt, cut after `limit` or when the deadline is over.
 #[inline]
 pub fn timed<C, A, T, E>(
-    policy: &Policy,
-    retry: &Retry,
+    next: Attempt,
     runtime: &C,
     limit: Duration,
     attempt: A,
@@ -417,6 +428,53 @@ where
     A: Future<Output = Result<T, E>>,
     E: From<TimedOut>,
 {
-    let limit = retry.attempt(policy, || runtime.now()).bounded(limit);
-    drive::Timed::new(attempt, limit, runtime)
+    drive::Timed::new(attempt, next.bounded(limit), runtime)
+}
+
+/// Whether the timer woke so late that no time remains for an attempt that would be cut. The first
+/// one is always begun.
+#[inline]
+pub fn is_over(next: Attempt) -> bool {
+    next.number() > 1 && next.remaining().is_zero()
+}
+
+/// What is given back then.
+#[cold]
+pub fn expired<T, E: From<TimedOut>>() -> Result<T, E> {
+    Err(TimedOut::new(Duration::ZERO).into())
+}
+
+/// The count of attempts, as a step finds it.
+pub trait Counted {
+    /// The count.
+    fn count(&mut self) -> &mut Retry;
+
+    /// Whether the outcome is that of an attempt that was not begun, which is not counted.
+    #[inline]
+    fn is_late(&self) -> bool {
+        false
+    }
+}
+
+impl Counted for &mut Retry {
+    #[inline]
+    fn count(&mut self) -> &mut Retry {
+        self
+    }
+}
+
+/// The count of a function whose attempts are cut, and whether this one was not begun.
+#[derive(Debug)]
+pub struct Bounded<'r>(pub &'r mut Retry, pub bool);
+
+impl Counted for Bounded<'_> {
+    #[inline]
+    fn count(&mut self) -> &mut Retry {
+        self.0
+    }
+
+    #[inline]
+    fn is_late(&self) -> bool {
+        self.1
+    }
 }

@@ -11,6 +11,9 @@ pub enum StopReason {
     Permanent,
     /// The server asked not to be called again.
     Refused,
+    /// The attempt may have been applied, and the operation is not
+    /// [idempotent](crate::Policy::idempotent).
+    PerhapsApplied,
     /// All attempts are used up.
     Attempts,
     /// The next wait would have ended after the deadline.
@@ -27,6 +30,7 @@ impl StopReason {
         match self {
             StopReason::Permanent => "permanent",
             StopReason::Refused => "refused",
+            StopReason::PerhapsApplied => "perhaps_applied",
             StopReason::Attempts => "attempts",
             StopReason::Deadline => "deadline",
             StopReason::RetryAfter => "retry_after",
@@ -40,6 +44,7 @@ impl fmt::Display for StopReason {
         f.write_str(match self {
             StopReason::Permanent => "no repetition would cure it",
             StopReason::Refused => "the server asked not to be called again",
+            StopReason::PerhapsApplied => "it may have been applied, and must not be twice",
             StopReason::Attempts => "all attempts are used up",
             StopReason::Deadline => "the next wait would end after the deadline",
             StopReason::RetryAfter => "the server asks for a longer pause than is allowed",
@@ -90,6 +95,113 @@ impl fmt::Display for Report {
     }
 }
 
+/// What came of a read-modify-write ([`Policy::update`](crate::Policy::update)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Updated<V, W> {
+    /// The change found nothing to change in what was read, so nothing was written now. After a
+    /// write whose reply was lost, that is how one finds out that it arrived.
+    Unchanged(V),
+    /// It was written; this is the write's reply.
+    Written(W),
+}
+
+impl<V, W> Updated<V, W> {
+    /// Whether it was written by the last attempt.
+    pub const fn is_written(&self) -> bool {
+        matches!(self, Updated::Written(_))
+    }
+}
+
+impl<V> Updated<V, V> {
+    /// What is there now, where a write answers with the same type that a read gives.
+    pub fn into_inner(self) -> V {
+        match self {
+            Updated::Unchanged(value) | Updated::Written(value) => value,
+        }
+    }
+}
+
+/// How often each step of a read-modify-write was made.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Steps {
+    pub(crate) reads: u32,
+    pub(crate) writes: u32,
+    pub(crate) conflicts: u32,
+}
+
+/// What a read-modify-write took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UpdateReport {
+    /// How often the series was begun: one more than failures were repeated.
+    pub attempts: u32,
+    /// How often it was read.
+    pub reads: u32,
+    /// How often it was written.
+    pub writes: u32,
+    /// How many attempts failed because somebody else was faster.
+    pub conflicts: u32,
+    /// From before the first read to after the last step.
+    pub elapsed: Duration,
+    /// How long the waits were meant to be, in all.
+    pub slept: Duration,
+}
+
+impl UpdateReport {
+    pub(crate) fn new(
+        retry: &Retry,
+        succeeded: bool,
+        slept: u64,
+        steps: Steps,
+        now: impl FnOnce() -> Duration,
+    ) -> Self {
+        let Report {
+            attempts,
+            elapsed,
+            slept,
+        } = Report::new(retry, succeeded, slept, now);
+        let Steps {
+            reads,
+            writes,
+            conflicts,
+        } = steps;
+        UpdateReport {
+            attempts,
+            reads,
+            writes,
+            conflicts,
+            elapsed,
+            slept,
+        }
+    }
+}
+
+/// "3 attempts (3 reads, 2 writes, 1 conflict) in 4.2s, of which 3.0s waiting".
+impl fmt::Display for UpdateReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plural = |n: u32| if n == 1 { "" } else { "s" };
+        let UpdateReport {
+            attempts,
+            reads,
+            writes,
+            conflicts,
+            elapsed,
+            slept,
+        } = *self;
+        let (a, r, w, c) = (
+            plural(attempts),
+            plural(reads),
+            plural(writes),
+            plural(conflicts),
+        );
+        write!(
+            f,
+            "{attempts} attempt{a} ({reads} read{r}, {writes} write{w}, {conflicts} conflict{c}) \
+             in {elapsed:.1?}, of which {slept:.1?} waiting"
+        )
+    }
+}
+
 /// The last error of an operation that was given up, with what was tried.
 ///
 /// It is itself a [`Fault`], and a permanent one: a retry around a retry does not multiply the
@@ -109,17 +221,17 @@ impl fmt::Display for Report {
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct RetryError<E> {
+pub struct RetryError<E, R = Report> {
     /// The operation's last error.
     pub error: E,
     /// Why no further attempt was made.
     pub reason: StopReason,
     /// What was tried.
-    pub report: Report,
+    pub report: R,
 }
 
-impl<E> RetryError<E> {
-    pub(crate) const fn new(error: E, reason: StopReason, report: Report) -> Self {
+impl<E, R> RetryError<E, R> {
+    pub(crate) const fn new(error: E, reason: StopReason, report: R) -> Self {
         RetryError {
             error,
             reason,
@@ -133,7 +245,7 @@ impl<E> RetryError<E> {
     }
 }
 
-impl<E: fmt::Display> fmt::Display for RetryError<E> {
+impl<E: fmt::Display, R: fmt::Display> fmt::Display for RetryError<E, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -143,13 +255,17 @@ impl<E: fmt::Display> fmt::Display for RetryError<E> {
     }
 }
 
-impl<E: Error + 'static> Error for RetryError<E> {
+impl<E, R> Error for RetryError<E, R>
+where
+    E: Error + 'static,
+    R: fmt::Debug + fmt::Display,
+{
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         Some(&self.error)
     }
 }
 
-impl<E> Fault for RetryError<E> {
+impl<E, R> Fault for RetryError<E, R> {
     fn class(&self) -> Option<Class> {
         Some(Class::Permanent)
     }

@@ -326,14 +326,18 @@ impl Retry {
         let budget = policy.budget;
         let (class, hint) = match verdict {
             Verdict::Permanent => return Decision::Stop(StopReason::Permanent),
+            Verdict::PerhapsApplied => {
+                budget.inspect(|budget| budget.failed());
+                return Decision::Stop(StopReason::PerhapsApplied);
+            }
             Verdict::Refused => {
                 budget.inspect(|budget| budget.failed());
                 return Decision::Stop(StopReason::Refused);
             }
             Verdict::Retry { class, retry_after } => (class, retry_after.map_or(0, nanos)),
         };
-        // A conflict says that the service works.
-        let budget = budget.filter(|_| class != Class::Conflict);
+        // These two say that the service works.
+        let budget = budget.filter(|_| !matches!(class, Class::Conflict | Class::Pending));
         budget.inspect(|budget| budget.failed());
         if failures >= policy.attempts() {
             return Decision::Stop(StopReason::Attempts);

@@ -1,6 +1,6 @@
 //! The blocking loop.
 
-use super::{OfPolicy, Outcome, Own, Pace, Plain, WithAttempt, setup::Setup};
+use super::{NotYet, OfPolicy, Outcome, Own, Pace, Plain, Until, WithAttempt, setup::Setup};
 use crate::{
     Attempt, Clock, Decision, Event, Judge, Notify, Pause, Random, Report, Retry, RetryError,
     Silent, StopReason,
@@ -24,6 +24,12 @@ pub trait Call {
     /// # Errors
     /// The operation's own.
     fn call(&mut self, attempt: impl FnOnce() -> Attempt) -> Result<Self::Value, Self::Error>;
+
+    /// The error for a value that is not yet what is awaited.
+    fn not_yet(&mut self, value: &Self::Value) -> Option<Self::Error> {
+        let _ = value;
+        None
+    }
 
     /// How logs name it.
     fn name() -> &'static str;
@@ -84,6 +90,16 @@ pub struct Blocking<O, J, N = Silent, R = BlockingRuntime, P = OfPolicy>(
 );
 
 impl<O: Call, J, N, R, P> Blocking<O, J, N, R, P> {
+    /// Asks again until the value is what is awaited, as [`Retrying::until`](crate::Retrying::until)
+    /// does.
+    pub fn until<F>(self, is_done: F) -> Blocking<Until<O, F>, J, N, R, P>
+    where
+        F: FnMut(&O::Value) -> bool,
+        O::Error: From<NotYet>,
+    {
+        Blocking(self.0.operation(|operation| Until { operation, is_done }))
+    }
+
     /// Calls a hook before each wait, and when the operation is given up.
     pub fn notify<H>(self, hook: H) -> Blocking<O, J, H, R, P>
     where
@@ -158,14 +174,21 @@ where
                 runtime,
                 ..
             } = &mut *setup;
-            let error = match operation.call(|| retry.attempt(policy, || runtime.now())) {
-                Ok(value) => {
-                    retry.succeeded(policy);
-                    return Ok(value);
+            let (error, decision) = match operation.call(|| retry.attempt(policy, || runtime.now()))
+            {
+                Ok(value) => match operation.not_yet(&value) {
+                    None => {
+                        retry.succeeded(policy);
+                        return Ok(value);
+                    }
+                    Some(error) => setup.not_yet(retry, O::name(), error),
+                },
+                Err(error) => {
+                    let decision = setup.conclude(retry, O::name(), &error);
+                    (error, decision)
                 }
-                Err(error) => error,
             };
-            match setup.conclude(retry, O::name(), &error) {
+            match decision {
                 Decision::Wait(wait) => {
                     *slept = slept.saturating_add(nanos(wait.delay));
                     setup.runtime.pause(wait.delay);

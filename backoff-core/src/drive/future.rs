@@ -1,7 +1,7 @@
 //! The async loop: a future written by hand, so that it is `Send` when its parts are, has a name,
 //! and allocates nothing.
 
-use super::{OfPolicy, Outcome, Own, Pace, Plain, WithAttempt, setup::Setup};
+use super::{NotYet, OfPolicy, Outcome, Own, Pace, Plain, Until, WithAttempt, setup::Setup};
 use crate::{
     Attempt, Clock, Decision, Event, Judge, Notify, Random, Report, Retry, RetryError, Silent,
     Sleep, StopReason, TimedOut,
@@ -32,6 +32,12 @@ pub trait Operation<R> {
     /// The error to give up with where no time remains for an attempt that would be cut.
     fn expired(&self, attempt: &Attempt) -> Option<Self::Error> {
         let _ = attempt;
+        None
+    }
+
+    /// The error for a value that is not yet what is awaited.
+    fn not_yet(&mut self, value: &Self::Value) -> Option<Self::Error> {
+        let _ = value;
         None
     }
 
@@ -85,8 +91,8 @@ where
 /// An operation whose attempts are cut. Made by [`Retrying::attempt_timeout`].
 #[derive(Clone, Copy, Debug)]
 pub struct Bounded<O> {
-    operation: O,
-    limit: Duration,
+    pub(super) operation: O,
+    pub(super) limit: Duration,
 }
 
 impl<R, O> Operation<R> for Bounded<O>
@@ -105,6 +111,10 @@ where
         let attempt = attempt();
         let limit = attempt.bounded(self.limit);
         Timed::new(self.operation.begin(runtime, || attempt), limit, runtime)
+    }
+
+    fn not_yet(&mut self, value: &O::Value) -> Option<O::Error> {
+        self.operation.not_yet(value)
     }
 
     fn expired(&self, attempt: &Attempt) -> Option<Self::Error> {
@@ -250,6 +260,45 @@ impl<O: Operation<R>, J, N, R: Sleep, P> Retrying<O, J, N, R, P> {
             .operation(|operation| Bounded { operation, limit });
         setup.policy = setup.policy.__bounded();
         Retrying::new(setup)
+    }
+
+    /// Asks again until the value is what is awaited: a long-running operation that is done, a new
+    /// resource that is ready.
+    ///
+    /// A value that is not yet what is awaited counts as an attempt, is waited after as a failure
+    /// is, and costs no budget. Errors are retried as ever. So say how long it may take, by
+    /// [`deadline`](crate::Policy::deadline): without one, five attempts are made. When attempts or time are used up, the
+    /// error is made from [`NotYet`](crate::NotYet).
+    ///
+    /// ```
+    /// use backoff_core::{NotYet, Policy};
+    /// use std::time::Duration;
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// const POLL: Policy = Policy::exponential().deadline(Duration::from_secs(600));
+    /// let mut progress = 0;
+    /// let done: Result<u32, NotYet> = POLL
+    ///     .retry(|| {
+    ///         progress += 10;
+    ///         std::future::ready(Ok(progress))
+    ///     })
+    ///     .until(|percent| *percent >= 100)
+    ///     .await;
+    /// assert_eq!(done, Ok(100));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn until<F>(self, is_done: F) -> Retrying<Until<O, F>, J, N, R, P>
+    where
+        F: FnMut(&O::Value) -> bool,
+        O::Error: From<NotYet>,
+    {
+        Retrying::new(
+            self.setup
+                .operation(|operation| Until { operation, is_done }),
+        )
     }
 
     /// Calls a hook before each wait, and when the operation is given up.
@@ -410,15 +459,21 @@ where
                     this.phase.set(Phase::Running { attempt });
                 }
                 PhaseProjection::Running { attempt } => {
-                    let error = match ready!(attempt.poll(cx)) {
-                        Ok(value) => {
-                            this.retry.succeeded(&setup.policy);
-                            this.phase.set(Phase::Done);
-                            return Poll::Ready(Ok(value));
+                    let (error, decision) = match ready!(attempt.poll(cx)) {
+                        Ok(value) => match setup.operation.not_yet(&value) {
+                            None => {
+                                this.retry.succeeded(&setup.policy);
+                                this.phase.set(Phase::Done);
+                                return Poll::Ready(Ok(value));
+                            }
+                            Some(error) => setup.not_yet(this.retry, O::name(), error),
+                        },
+                        Err(error) => {
+                            let decision = setup.conclude(this.retry, O::name(), &error);
+                            (error, decision)
                         }
-                        Err(error) => error,
                     };
-                    match setup.conclude(this.retry, O::name(), &error) {
+                    match decision {
                         Decision::Wait(wait) => {
                             if *this.timed {
                                 *this.slept = this.slept.saturating_add(nanos(wait.delay));

@@ -4,10 +4,15 @@ mod blocking;
 mod future;
 mod pace;
 mod setup;
+mod until;
+mod update;
 
 pub use blocking::{Blocking, Call};
 pub use future::{Bounded, Operation, Reported, Retrying, Timed};
 pub use pace::{OfPolicy, Own, Pace};
+
+pub use until::{NotYet, Until};
+pub use update::{Changed, Conflict, ConflictIf, ReportedUpdate, Series, Steps, Updating};
 
 pub(crate) use setup::conclude;
 

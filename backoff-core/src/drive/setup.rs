@@ -2,7 +2,7 @@
 
 use super::{OfPolicy, Own, Pace};
 use crate::{
-    Clock, Decision, Event, Judge, Notify, Policy, Random, Retry, Silent, StopReason,
+    Clock, Decision, Event, Judge, Notify, Policy, Random, Retry, Silent, StopReason, Verdict,
     observe::{self, Failure},
 };
 
@@ -96,7 +96,24 @@ impl<O, J, N, R: Clock + Random, P> Setup<O, J, N, R, P> {
         N: Notify<E>,
         P: Pace,
     {
-        let decide = |policy: &Policy, retry: &mut Retry, verdict| {
+        self.conclude_as(retry, name, error, |verdict| verdict)
+    }
+
+    /// As [`conclude`](Self::conclude), where the loop has a word in what the judge says.
+    pub(super) fn conclude_as<E>(
+        &mut self,
+        retry: &mut Retry,
+        name: &str,
+        error: &E,
+        verdict: impl FnOnce(Verdict) -> Verdict,
+    ) -> Decision
+    where
+        J: Judge<E>,
+        N: Notify<E>,
+        P: Pace,
+    {
+        let decide = |policy: &Policy, retry: &mut Retry, judged| {
+            let verdict = verdict(judged);
             let (now, random) = (|| self.runtime.now(), || self.runtime.random());
             self.pace.failed(retry, policy, verdict, now, random)
         };

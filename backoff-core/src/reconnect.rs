@@ -1,0 +1,307 @@
+//! A connection that is opened anew when the class of a failure asks for it.
+
+use crate::Fault;
+use core::{fmt, future::Future};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::Mutex as Gate;
+
+/// A connection shared by all who use it, and opened anew after a failure that says that it is of
+/// no more use ([`Fault::must_reconnect`]).
+///
+/// Calling an operation again is not enough where the connection itself is at fault: a Redis
+/// primary that was killed, or that has become a replica and refuses every write on a connection
+/// that stays open. So an attempt takes its connection from here:
+///
+/// ```
+/// use backoff_core::{Policy, Reconnect, TimedOut};
+/// use std::{cell::Cell, time::Duration};
+///
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() {
+/// let opened = Cell::new(0);
+/// let redis = Reconnect::new(|| {
+///     opened.set(opened.get() + 1);
+///     std::future::ready(Ok::<_, TimedOut>(opened.get())) // or your client's connection
+/// });
+///
+/// let answer = Policy::exponential()
+///     .retry(|| {
+///         redis.with(|connection| async move {
+///             // The first connection hangs, the second one works.
+///             if connection == 1 { Err(TimedOut::new(Duration::from_secs(1))) } else { Ok("pong") }
+///         })
+///     })
+///     .await;
+/// assert_eq!((answer, opened.get()), (Ok("pong"), 2));
+/// # }
+/// ```
+///
+/// The connection is opened when it is first needed. Everybody gets a clone of it, as a
+/// multiplexed connection or a channel is meant to be used. When many attempts fail on the same
+/// connection, it is opened anew once: a failure drops only the connection that it happened on, and
+/// while somebody opens the next one the others wait for it. An attempt that is dropped before it is
+/// done, because its time was over, drops the connection too: it may hang for ever.
+///
+/// What is retried, and after what wait, is the policy's affair; opening is part of an attempt, and
+/// its failure a failure of the attempt.
+pub struct Reconnect<C, O> {
+    open: O,
+    current: Mutex<Current<C>>,
+    // Held by the one who opens.
+    gate: Gate<()>,
+}
+
+struct Current<C> {
+    connection: Option<C>,
+    /// How many connections were opened, and so the number of this one.
+    opened: u64,
+}
+
+impl<C, O> Reconnect<C, O> {
+    /// Opens connections by this function, the first one when it is needed.
+    pub const fn new(open: O) -> Self {
+        Reconnect {
+            open,
+            current: Mutex::new(Current {
+                connection: None,
+                opened: 0,
+            }),
+            gate: Gate::const_new(()),
+        }
+    }
+
+    /// How many connections were opened so far.
+    pub fn opened(&self) -> u64 {
+        self.current().opened
+    }
+
+    /// Drops the connection: the next attempt opens another.
+    pub fn reset(&self) {
+        self.current().connection = None;
+    }
+
+    fn current(&self) -> MutexGuard<'_, Current<C>> {
+        // Nothing that panics runs while it is held.
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Drops the connection of this number, if it has not been replaced yet.
+    fn lost(&self, number: u64) {
+        let mut current = self.current();
+        if current.opened == number {
+            current.connection = None;
+        }
+    }
+}
+
+impl<C: Clone, O> Reconnect<C, O> {
+    /// Runs one attempt on the connection, which is opened before if there is none.
+    ///
+    /// # Errors
+    /// Those of the operation, and those of opening.
+    pub async fn with<T, E, F, Fut, Opening, OpenError>(&self, operation: F) -> Result<T, E>
+    where
+        O: Fn() -> Opening,
+        Opening: Future<Output = Result<C, OpenError>>,
+        F: FnOnce(C) -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+        E: Fault + From<OpenError>,
+    {
+        let (connection, number) = self.get().await?;
+        let in_use = InUse(self, number);
+        let outcome = operation(connection).await;
+        let is_lost = matches!(&outcome, Err(error) if error.must_reconnect());
+        if !is_lost {
+            in_use.keep();
+        }
+        outcome
+    }
+
+    async fn get<Opening, OpenError>(&self) -> Result<(C, u64), OpenError>
+    where
+        O: Fn() -> Opening,
+        Opening: Future<Output = Result<C, OpenError>>,
+    {
+        if let Some(found) = self.found() {
+            return Ok(found);
+        }
+        let _gate = self.gate.lock().await;
+        // Somebody may have opened it meanwhile.
+        if let Some(found) = self.found() {
+            return Ok(found);
+        }
+        let connection = (self.open)().await?;
+        let mut current = self.current();
+        current.opened += 1;
+        current.connection = Some(connection.clone());
+        Ok((connection, current.opened))
+    }
+
+    fn found(&self) -> Option<(C, u64)> {
+        let current = self.current();
+        Some((current.connection.clone()?, current.opened))
+    }
+}
+
+/// Drops the connection of this number when it is dropped itself: after a failure, or with an
+/// attempt that was cut.
+struct InUse<'a, C, O>(&'a Reconnect<C, O>, u64);
+
+impl<C, O> InUse<'_, C, O> {
+    fn keep(self) {
+        core::mem::forget(self);
+    }
+}
+
+impl<C, O> Drop for InUse<'_, C, O> {
+    fn drop(&mut self) {
+        self.0.lost(self.1);
+    }
+}
+
+impl<C, O> fmt::Debug for Reconnect<C, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reconnect")
+            .field("opened", &self.opened())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Class, Policy, TimedOut, Transport};
+    use core::{
+        sync::atomic::{AtomicU32, Ordering::Relaxed},
+        time::Duration,
+    };
+
+    #[derive(Debug, PartialEq)]
+    enum Failure {
+        Reset,
+        ReadOnly,
+        Busy,
+        TimedOut,
+    }
+
+    impl From<TimedOut> for Failure {
+        fn from(_: TimedOut) -> Self {
+            Failure::TimedOut
+        }
+    }
+
+    impl Fault for Failure {
+        fn transport(&self) -> Option<Transport> {
+            (*self == Failure::Reset).then_some(Transport::MaybeSent)
+        }
+        fn class(&self) -> Option<Class> {
+            Some(Class::Transient)
+        }
+        fn must_reconnect(&self) -> bool {
+            matches!(self, Failure::Reset | Failure::ReadOnly)
+        }
+    }
+
+    const POLICY: Policy = Policy::exponential().max_attempts(5);
+
+    #[tokio::test(start_paused = true)]
+    async fn a_new_connection_after_what_asks_for_it_and_only_then() {
+        for (failure, opened) in [
+            (Failure::Reset, 2),
+            (Failure::ReadOnly, 2),
+            (Failure::Busy, 1),
+        ] {
+            let connections = AtomicU32::new(0);
+            let open = || async { Ok::<_, Failure>(connections.fetch_add(1, Relaxed)) };
+            let source = Reconnect::new(open);
+            let mut failures = Some(failure);
+            let answer = POLICY
+                .retry(|| {
+                    let failure = failures.take();
+                    source.with(|_| async { failure.map_or(Ok(42), Err) })
+                })
+                .await;
+            assert_eq!((answer, source.opened()), (Ok(42), opened));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn many_who_fail_on_one_connection_open_the_next_one_once() {
+        let source = Reconnect::new(|| async {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            Ok::<_, Failure>(())
+        });
+        let source = &source;
+        let task = |n: u64| async move {
+            let mut first = true;
+            POLICY
+                .retry(|| {
+                    let fails = core::mem::take(&mut first);
+                    source.with(move |()| async move {
+                        tokio::time::sleep(Duration::from_millis(n)).await;
+                        if fails { Err(Failure::Reset) } else { Ok(n) }
+                    })
+                })
+                .await
+        };
+        // All begin on the first connection. The last one to find it broken must not drop the
+        // second one, which the others may use already.
+        let outcome = tokio::join!(task(1), task(2), task(2), task(3_000));
+        assert_eq!(outcome, (Ok(1), Ok(2), Ok(2), Ok(3_000)));
+        assert_eq!(source.opened(), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_attempt_that_is_cut_drops_its_connection() {
+        let connections = AtomicU32::new(0);
+        let source =
+            Reconnect::new(|| async { Ok::<_, Failure>(connections.fetch_add(1, Relaxed)) });
+        let answer = POLICY
+            .retry(|| {
+                source.with(|connection| async move {
+                    if connection == 0 {
+                        core::future::pending::<()>().await;
+                    }
+                    Ok::<_, Failure>(connection)
+                })
+            })
+            .attempt_timeout(Duration::from_secs(1))
+            .await;
+        assert_eq!((answer, source.opened()), (Ok(1), 2));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_failure_to_open_is_a_failure_of_the_attempt() {
+        let tried = AtomicU32::new(0);
+        let source = Reconnect::new(|| async {
+            match tried.fetch_add(1, Relaxed) {
+                0 | 1 => Err(Failure::Reset),
+                _ => Ok(()),
+            }
+        });
+        let answer = POLICY
+            .retry(|| source.with(|()| async { Ok::<_, Failure>(42) }))
+            .await;
+        assert_eq!((answer, source.opened()), (Ok(42), 1));
+        assert_eq!(tried.load(Relaxed), 3);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_one_asks_to_be_dropped_is() {
+        let source = Reconnect::new(|| async { Ok::<_, Failure>(()) });
+        let use_it = || source.with(|()| async { Ok::<_, Failure>(()) });
+        use_it().await.unwrap();
+        use_it().await.unwrap();
+        assert_eq!(source.opened(), 1);
+        source.reset();
+        use_it().await.unwrap();
+        assert_eq!(source.opened(), 2);
+    }
+
+    #[test]
+    fn a_future_on_it_can_be_spawned() {
+        fn is_send<T: Send>(_: T) {}
+        let source = Reconnect::new(|| async { Ok::<_, Failure>(7_u32) });
+        is_send(POLICY.retry(|| source.with(|n| async move { Ok::<_, Failure>(n) })));
+    }
+}

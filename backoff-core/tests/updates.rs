@@ -1,0 +1,502 @@
+//! Read-modify-write, in virtual time, against a store that conflicts and fails on command.
+#![cfg(feature = "tokio")]
+
+use backoff_core::{
+    Budget, Class, Conflict, Event, Fault, Jitter, Policy, StopReason, TimedOut, Transport,
+    Updated, codes,
+};
+use std::{
+    cell::{Cell, RefCell},
+    collections::VecDeque,
+    time::Duration,
+};
+use tokio::time::Instant;
+
+const SECOND: Duration = Duration::from_secs(1);
+const POLICY: Policy = Policy::exponential().jitter(Jitter::None).max_attempts(8);
+
+#[derive(Debug, Clone, PartialEq)]
+enum Failure {
+    Status(u16),
+    Aborted,
+    Reset,
+    Refused,
+    Invalid,
+    TimedOut,
+    Conflict,
+}
+
+impl Fault for Failure {
+    fn status(&self) -> Option<u16> {
+        match self {
+            Failure::Status(status) => Some(*status),
+            Failure::Aborted => Some(409),
+            _ => None,
+        }
+    }
+    fn grpc_code(&self) -> Option<backoff_core::GrpcCode> {
+        (*self == Failure::Aborted).then_some(backoff_core::GrpcCode::Aborted)
+    }
+    fn transport(&self) -> Option<Transport> {
+        match self {
+            Failure::Reset | Failure::TimedOut => Some(Transport::MaybeSent),
+            Failure::Refused => Some(Transport::NotSent),
+            _ => None,
+        }
+    }
+}
+
+impl From<TimedOut> for Failure {
+    fn from(_: TimedOut) -> Self {
+        Failure::TimedOut
+    }
+}
+
+impl From<Conflict> for Failure {
+    fn from(_: Conflict) -> Self {
+        Failure::Conflict
+    }
+}
+
+/// What befalls the next call.
+#[derive(Clone, Debug)]
+enum Fate {
+    Well,
+    Fails(Failure),
+    /// Applied, but the reply is lost.
+    Lost(Failure),
+    /// Somebody else writes just before.
+    Overtaken,
+    Hangs,
+}
+use Fate::{Fails, Hangs, Lost, Overtaken, Well};
+
+/// A list of members with a version, as an allow policy has its etag.
+#[derive(Default)]
+struct Store {
+    members: RefCell<Vec<&'static str>>,
+    version: Cell<u64>,
+    reads: RefCell<VecDeque<Fate>>,
+    writes: RefCell<VecDeque<Fate>>,
+    calls: RefCell<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Members(Vec<&'static str>, u64);
+
+impl Store {
+    fn with(reads: &[Fate], writes: &[Fate]) -> Self {
+        Store {
+            reads: RefCell::new(reads.to_vec().into()),
+            writes: RefCell::new(writes.to_vec().into()),
+            ..Store::default()
+        }
+    }
+
+    async fn get(&self) -> Result<Members, Failure> {
+        self.calls.borrow_mut().push('r');
+        let fate = self.reads.borrow_mut().pop_front();
+        match fate.unwrap_or(Well) {
+            Fails(failure) | Lost(failure) => Err(failure),
+            Hangs => std::future::pending().await,
+            Well | Overtaken => Ok(Members(self.members.borrow().clone(), self.version.get())),
+        }
+    }
+
+    async fn set(&self, Members(members, version): Members) -> Result<u64, Failure> {
+        self.calls.borrow_mut().push('w');
+        let fate = self.writes.borrow_mut().pop_front().unwrap_or(Well);
+        match &fate {
+            Fails(failure) => return Err(failure.clone()),
+            Hangs => return std::future::pending().await,
+            Overtaken => {
+                self.members.borrow_mut().push("somebody");
+                self.version.set(self.version.get() + 1);
+            }
+            Well | Lost(_) => {}
+        }
+        if version != self.version.get() {
+            return Err(Failure::Aborted);
+        }
+        *self.members.borrow_mut() = members;
+        self.version.set(version + 1);
+        match fate {
+            Lost(failure) => Err(failure),
+            _ => Ok(version + 1),
+        }
+    }
+
+    fn has(&self, member: &str) -> usize {
+        let members = self.members.borrow();
+        members.iter().filter(|other| **other == member).count()
+    }
+
+    fn calls(&self) -> String {
+        self.calls.borrow().clone()
+    }
+}
+
+/// Adds `ann` if she is not there yet.
+fn add(Members(members, _): &mut Members) -> bool {
+    let is_new = !members.contains(&"ann");
+    if is_new {
+        members.push("ann");
+    }
+    is_new
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_failure_leads_where_it_should() {
+    let cases: [(&[Fate], &[Fate], &str, bool, [u32; 4]); 8] = [
+        (&[], &[], "rw", true, [1, 1, 1, 0]),
+        // A failed read: the read again.
+        (
+            &[Fails(Failure::Status(503)), Fails(Failure::Reset)],
+            &[],
+            "rrrw",
+            true,
+            [3, 3, 1, 0],
+        ),
+        // A conflict: back to the read.
+        (&[], &[Overtaken], "rwrw", true, [2, 2, 2, 1]),
+        (
+            &[],
+            &[Fails(Failure::Status(412))],
+            "rwrw",
+            true,
+            [2, 2, 2, 1],
+        ),
+        // Any other failure of the write: back to the read as well.
+        (
+            &[],
+            &[Fails(Failure::Status(503))],
+            "rwrw",
+            true,
+            [2, 2, 2, 0],
+        ),
+        (&[], &[Fails(Failure::Refused)], "rwrw", true, [2, 2, 2, 0]),
+        // Applied, the reply lost: the change sees its own effect, and writes nothing twice.
+        (&[], &[Lost(Failure::Reset)], "rwr", false, [2, 2, 1, 0]),
+        // The same, and the next read fails too.
+        (
+            &[Well, Fails(Failure::Status(500))],
+            &[Lost(Failure::Status(503))],
+            "rwrr",
+            false,
+            [3, 3, 1, 0],
+        ),
+    ];
+    for (reads, writes, calls, is_written, [attempts, read, written, conflicts]) in cases {
+        let store = Store::with(reads, writes);
+        let (updated, report) = POLICY
+            .update(|| store.get(), add, |members| store.set(members))
+            .reported()
+            .await
+            .unwrap();
+        assert_eq!(store.calls(), calls, "{reads:?} {writes:?}");
+        assert_eq!(updated.is_written(), is_written, "{calls}");
+        assert_eq!(
+            [
+                report.attempts,
+                report.reads,
+                report.writes,
+                report.conflicts
+            ],
+            [attempts, read, written, conflicts],
+            "{reads:?} {writes:?}"
+        );
+        assert_eq!(store.has("ann"), 1, "{calls}");
+        assert_eq!(
+            store.has("somebody"),
+            conflicts.min(1) as usize * usize::from(matches!(writes, [Overtaken]))
+        );
+        // Without jitter: 1, 2, 4, … seconds.
+        assert_eq!(report.slept, SECOND * ((1 << (attempts - 1)) - 1));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_as_it_should_be_is_not_written() {
+    let store = Store::default();
+    store.members.borrow_mut().push("ann");
+    let updated = POLICY.update(|| store.get(), add, |m| store.set(m)).await;
+    assert_eq!(updated, Ok(Updated::Unchanged(Members(vec!["ann"], 0))));
+    assert_eq!(store.calls(), "r");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_may_have_been_applied_is_not_made_twice() {
+    let count = |Members(members, _): &mut Members| members.push("one more");
+    for (lost, calls, reason) in [
+        (Lost(Failure::Reset), "rw", Some(StopReason::PerhapsApplied)),
+        (
+            Lost(Failure::Status(503)),
+            "rw",
+            Some(StopReason::PerhapsApplied),
+        ),
+        (Fails(Failure::Refused), "rwrw", None),
+        (Fails(Failure::Status(429)), "rwrw", None),
+        (Overtaken, "rwrw", None),
+    ] {
+        // The failed reads before say nothing about the write.
+        let store = Store::with(&[Fails(Failure::Reset)], std::slice::from_ref(&lost));
+        let outcome = POLICY
+            .idempotent(false)
+            .update(|| store.get(), count, |members| store.set(members))
+            .reported()
+            .await;
+        assert_eq!(store.calls(), format!("r{calls}"), "{lost:?}");
+        assert_eq!(outcome.err().map(|error| error.reason), reason, "{lost:?}");
+        assert_eq!(store.has("one more"), 1, "{lost:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conflict_for_ever_ends_with_the_attempts_or_the_deadline() {
+    let store = Store::with(&[], &vec![Overtaken; 100]);
+    let policy = POLICY.max_attempts(5);
+    let gave_up = policy
+        .update(|| store.get(), add, |members| store.set(members))
+        .reported()
+        .await
+        .unwrap_err();
+    assert_eq!(gave_up.error, Failure::Aborted);
+    assert_eq!(
+        (gave_up.reason, gave_up.report.conflicts),
+        (StopReason::Attempts, 5)
+    );
+    assert_eq!(store.calls(), "rwrwrwrwrw");
+    let report = gave_up.report.to_string();
+    assert!(
+        report.starts_with("5 attempts (5 reads, 5 writes, 5 conflicts) in "),
+        "{report}"
+    );
+
+    let store = Store::with(&[], &vec![Overtaken; 100]);
+    let start = Instant::now();
+    let gave_up = Policy::exponential()
+        .jitter(Jitter::None)
+        .deadline(20 * SECOND)
+        .update(|| store.get(), add, |members| store.set(members))
+        .reported()
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (gave_up.reason, start.elapsed()),
+        (StopReason::Deadline, 15 * SECOND)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conflict_is_retried_though_the_policy_does_not_name_it() {
+    let store = Store::with(&[], &[Overtaken]);
+    let policy = POLICY.on(codes![503]).retry_conflicts(false);
+    assert!(
+        policy
+            .update(|| store.get(), add, |m| store.set(m))
+            .await
+            .is_ok()
+    );
+    // A bare 409 may also mean that something exists.
+    let store = Store::with(&[], &[Fails(Failure::Status(409))]);
+    let outcome = policy.update(|| store.get(), add, |m| store.set(m)).await;
+    assert_eq!(outcome, Err(Failure::Status(409)));
+    let store = Store::with(&[], &[Fails(Failure::Status(409))]);
+    let outcome = policy
+        .also_on(codes![409])
+        .update(|| store.get(), add, |m| store.set(m))
+        .await;
+    assert_eq!(outcome, Ok(Updated::Written(1)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn conflicts_cost_no_budget_and_other_failures_do() {
+    static BUDGET: Budget = Budget::ratio(0.5, 2);
+    let policy = POLICY.budget(&BUDGET);
+    let store = Store::with(&[], &[Overtaken, Overtaken, Overtaken]);
+    policy
+        .update(|| store.get(), add, |m| store.set(m))
+        .await
+        .unwrap();
+    assert_eq!(BUDGET.tokens(), 2.0);
+    let store = Store::with(&[], &vec![Fails(Failure::Status(503)); 9]);
+    let gave_up = policy
+        .update(|| store.get(), add, |m| store.set(m))
+        .reported()
+        .await
+        .unwrap_err();
+    assert_eq!(gave_up.reason, StopReason::Budget);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_change_refuses_is_final() {
+    let store = Store::default();
+    let gave_up = POLICY
+        .update(
+            || store.get(),
+            |_| Err::<bool, _>(Failure::Invalid),
+            |m| store.set(m),
+        )
+        .reported()
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (gave_up.error, gave_up.reason),
+        (Failure::Invalid, StopReason::Permanent)
+    );
+    assert_eq!((store.calls().as_str(), gave_up.report.attempts), ("r", 1));
+    // Even an error that a policy would retry: no repetition changes what a change computes.
+    let outcome = POLICY
+        .update(
+            || store.get(),
+            |_| Err::<(), _>(Failure::Reset),
+            |m| store.set(m),
+        )
+        .await;
+    assert_eq!(
+        (outcome, store.calls().as_str()),
+        (Err(Failure::Reset), "rr")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reply_can_be_a_conflict() {
+    let replies = RefCell::new(VecDeque::from([false, false, true]));
+    let update = |attempts| {
+        let replies = &replies;
+        POLICY
+            .max_attempts(attempts)
+            .update(
+                || async { Ok::<_, Failure>(()) },
+                |_| {},
+                move |()| async move { Ok(replies.borrow_mut().pop_front().unwrap()) },
+            )
+            .conflict_if(|succeeded| !succeeded)
+            .reported()
+    };
+    let (updated, report) = update(3).await.unwrap();
+    assert_eq!((updated, report.conflicts), (Updated::Written(true), 2));
+    replies.borrow_mut().extend([false, false]);
+    let gave_up = update(2).await.unwrap_err();
+    assert_eq!(
+        (gave_up.error, gave_up.reason),
+        (Failure::Conflict, StopReason::Attempts)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_step_is_cut_and_a_cut_write_may_have_been_applied() {
+    let store = Store::with(&[Hangs], &[Hangs]);
+    let start = Instant::now();
+    let update = |policy: Policy| {
+        policy
+            .update(|| store.get(), add, |members| store.set(members))
+            .attempt_timeout(10 * SECOND)
+            .reported()
+    };
+    let (_, report) = update(POLICY).await.unwrap();
+    assert_eq!(
+        (store.calls().as_str(), start.elapsed()),
+        ("rrwrw", 23 * SECOND)
+    );
+    assert_eq!((report.reads, report.writes), (3, 2));
+
+    let store = Store::with(&[], &[Hangs]);
+    let gave_up = POLICY
+        .idempotent(false)
+        .update(|| store.get(), add, |members| store.set(members))
+        .attempt_timeout(10 * SECOND)
+        .reported()
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (gave_up.error, gave_up.reason),
+        (Failure::TimedOut, StopReason::PerhapsApplied)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_write_is_begun_when_no_time_is_left_for_it() {
+    let store = Store::default();
+    let outcome = POLICY
+        .deadline(5 * SECOND)
+        .update(
+            || async {
+                // Blocks the thread, as it were: the timer of the read fires too late.
+                tokio::time::advance(6 * SECOND).await;
+                store.get().await
+            },
+            add,
+            |members| store.set(members),
+        )
+        .attempt_timeout(10 * SECOND)
+        .reported()
+        .await;
+    let gave_up = outcome.unwrap_err();
+    assert_eq!(
+        (gave_up.error, gave_up.reason),
+        (Failure::TimedOut, StopReason::Deadline)
+    );
+    assert_eq!(store.has("ann"), 0);
+    assert!(!store.calls().contains('w'));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hook_hears_of_every_failure() {
+    let store = Store::with(
+        &[Fails(Failure::Status(503))],
+        &[Overtaken, Fails(Failure::Status(404))],
+    );
+    let mut log = Vec::new();
+    let outcome = POLICY
+        .update(|| store.get(), add, |members| store.set(members))
+        .notify(|event: &Event<'_, Failure>| match event {
+            Event::Waiting { attempt, error, .. } => log.push(format!("{attempt} {error:?}")),
+            Event::GaveUp {
+                attempts,
+                error,
+                reason,
+                ..
+            } => {
+                log.push(format!("{attempts} {error:?} {}", reason.name()));
+            }
+            _ => unreachable!(),
+        })
+        .await;
+    assert_eq!(outcome, Err(Failure::Status(404)));
+    assert_eq!(
+        log,
+        ["1 Status(503)", "2 Aborted", "3 Status(404) permanent"]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_function_may_judge_in_place_of_the_codes() {
+    let store = Store::with(&[Fails(Failure::Invalid)], &[Fails(Failure::Invalid)]);
+    let updated = POLICY
+        .when(|failure: &Failure| *failure == Failure::Invalid)
+        .update(|| store.get(), add, |members| store.set(members))
+        .await;
+    assert_eq!(
+        (updated, store.calls().as_str()),
+        (Ok(Updated::Written(1)), "rrwrw")
+    );
+}
+
+#[test]
+fn a_future_of_it_can_be_spawned() {
+    fn is_send<T: Send>(_: T) {}
+    struct Ok_(u8);
+    #[derive(Debug)]
+    struct Stale;
+    impl Fault for Stale {
+        fn class(&self) -> Option<Class> {
+            Some(Class::Conflict)
+        }
+    }
+    is_send(POLICY.update(
+        || async { Ok::<_, Stale>(Ok_(1)) },
+        |value| value.0 += 1,
+        |_| async { Ok(()) },
+    ));
+}
