@@ -16,7 +16,7 @@
 
 use backoff_core::{Class, Fault, GrpcCode, TimedOut, Transport, hint};
 use reqwest::{Response, header::HeaderMap};
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 use std::{
     error::Error,
@@ -29,12 +29,26 @@ const EXCERPT: usize = 200;
 
 /// The reply's JSON body as a value, if its status is a success; otherwise what the server said.
 ///
+/// Some servers, and proxies before them, answer 200 and put the error into the body. A body that
+/// is nothing but a `google.rpc.Status` in `error` is that error, with the status that its `code`
+/// names. (A finished long-running operation has an `error` too, but other fields beside it: it is
+/// a value.)
+///
 /// # Errors
 /// [`ApiError`]: an HTTP status of 300 or above, a reply that was cut or did not arrive, or a body
-/// that is not the JSON asked for. The last is permanent, for the server did answer, unless the
-/// body just ends too early.
+/// that is an error or not the JSON asked for. The last is permanent, for the server did answer,
+/// unless the body just ends too early.
 pub async fn json<T: DeserializeOwned>(response: Response) -> Result<T, ApiError> {
+    let status = response.status().as_u16();
+    let retry_after = hint::in_headers(response.headers(), SystemTime::now());
     let body = success(response).await?;
+    if let Some(code) = error_of_success(&body) {
+        let status = u16::try_from(code)
+            .ok()
+            .filter(|code| (400..600).contains(code))
+            .unwrap_or(status);
+        return Err(ApiError::reply(status, retry_after, &body));
+    }
     serde_json::from_slice(&body).map_err(|error| {
         ApiError(Box::new(Kind::Json {
             error,
@@ -57,7 +71,7 @@ pub async fn success(response: Response) -> Result<Vec<u8>, ApiError> {
     Err(match response.bytes().await {
         Ok(body) => ApiError::new(status, &headers, &body, now),
         Err(error) => {
-            let retry_after = header_hint(&headers, now);
+            let retry_after = hint::in_headers(&headers, now);
             ApiError(Box::new(Kind::Cut {
                 status,
                 retry_after,
@@ -70,7 +84,7 @@ pub async fn success(response: Response) -> Result<Vec<u8>, ApiError> {
 /// What a request to an HTTP/JSON service failed of, with all that the server said about it.
 ///
 /// As a [`Fault`] it tells the HTTP status, the code of a Google error body, and the longest of the
-/// hints `Retry-After`, `retry-after-ms`, `x-ms-retry-after-ms` and `google.rpc.RetryInfo`.
+/// hints in its [headers](hint::in_headers) and `google.rpc.RetryInfo`.
 ///
 /// ```
 /// use backoff_cloud::{Fault, GrpcCode, http::ApiError};
@@ -118,9 +132,13 @@ impl ApiError {
     /// What a reply with these parts says. `now` is the wall clock that an HTTP date in
     /// `Retry-After` is compared with. A body that is no `google.rpc.Status` is kept as an excerpt.
     pub fn new(status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Self {
+        Self::reply(status, hint::in_headers(headers, now), body)
+    }
+
+    fn reply(status: u16, retry_after: Option<Duration>, body: &[u8]) -> Self {
         let (code, message, details) = match google_status(body) {
             Some(mut status) => (
-                status["status"].as_str().and_then(GrpcCode::from_name),
+                named_code(&status),
                 status["message"].as_str().unwrap_or_default().to_owned(),
                 match status["details"].take() {
                     Value::Array(details) => details,
@@ -129,7 +147,7 @@ impl ApiError {
             ),
             None => (None, excerpt(body), Vec::new()),
         };
-        let retry_after = header_hint(headers, now).max(details.iter().find_map(retry_info));
+        let retry_after = retry_after.max(details.iter().find_map(retry_info));
         ApiError(Box::new(Kind::Reply(Reply {
             status,
             retry_after,
@@ -150,15 +168,15 @@ impl ApiError {
 
     /// The code that Google's error body names.
     pub fn grpc_code(&self) -> Option<GrpcCode> {
-        self.reply()?.code
+        self.as_reply()?.code
     }
 
     /// The details of Google's error body, each an object with an `@type`; empty without one.
     pub fn details(&self) -> &[Value] {
-        self.reply().map_or(&[], |reply| &reply.details)
+        self.as_reply().map_or(&[], |reply| &reply.details)
     }
 
-    fn reply(&self) -> Option<&Reply> {
+    fn as_reply(&self) -> Option<&Reply> {
         match &*self.0 {
             Kind::Reply(reply) => Some(reply),
             _ => None,
@@ -289,15 +307,32 @@ fn google_status(body: &[u8]) -> Option<Value> {
         .map(Value::take)
 }
 
-/// The longest hint among the headers.
-fn header_hint(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
-    let header = |name: &str| headers.get(name)?.to_str().ok();
-    let hints = [
-        header("retry-after").and_then(|value| hint::retry_after(value, now)),
-        header("retry-after-ms").and_then(hint::retry_after_ms),
-        header("x-ms-retry-after-ms").and_then(hint::retry_after_ms),
-    ];
-    hints.into_iter().flatten().max()
+/// The code of a `google.rpc.Status`: by its name, or by its number, which HTTP's statuses are
+/// far above.
+fn named_code(status: &Value) -> Option<GrpcCode> {
+    let name = status["status"].as_str().and_then(GrpcCode::from_name);
+    let number = || i32::try_from(status["code"].as_i64()?).ok();
+    name.or_else(|| GrpcCode::from_number(number()?))
+}
+
+/// The `code` of a body that has an error and nothing else, though its status is a success; 0 if
+/// it has none. Any other body is left at its first field.
+fn error_of_success(body: &[u8]) -> Option<i64> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct OnlyError {
+        error: serde_json::Map<String, Value>,
+    }
+    // A struct would take a list for its fields in their order.
+    let OnlyError { error } = match body.trim_ascii_start().first()? {
+        b'{' => serde_json::from_slice(body).ok()?,
+        _ => serde_json::from_slice(body)
+            .map(|[only]: [_; 1]| only)
+            .ok()?,
+    };
+    let code = error.get("code").and_then(Value::as_i64);
+    let is_named = error.get("status").is_some_and(Value::is_string);
+    code.or(is_named.then_some(0))
 }
 
 /// The delay of a `google.rpc.RetryInfo` among the details.
@@ -386,6 +421,44 @@ mod tests {
             "{shown}"
         );
         assert!(shown.len() < 250 && shown.ends_with('…'), "{shown}");
+    }
+
+    #[test]
+    fn a_code_without_a_name_is_known_by_its_number() {
+        let numbered = error(200, r#"{"error": {"code": 14}}"#);
+        assert_eq!(numbered.grpc_code(), Some(GrpcCode::Unavailable));
+        for code in ["0", "17", "503", "-1", "1e99", "\"14\""] {
+            let other = error(503, &format!(r#"{{"error": {{"code": {code}}}}}"#));
+            assert_eq!(other.grpc_code(), None, "{code}");
+        }
+    }
+
+    #[test]
+    fn only_a_body_that_is_nothing_but_an_error_is_one() {
+        for body in [
+            r#"{"error": {"code": 503, "message": "busy"}}"#,
+            r#"{"error": {"status": "ABORTED", "code": 503, "details": [{}]}}"#,
+            r#"[{"error": {"code": 503}}]"#,
+        ] {
+            assert_eq!(error_of_success(body.as_bytes()), Some(503), "{body}");
+        }
+        let unnumbered = br#"{"error": {"status": "ABORTED"}}"#;
+        assert_eq!(error_of_success(unnumbered), Some(0));
+        for body in [
+            "",
+            "{}",
+            "[]",
+            r#"{"error": {}}"#,
+            r#"{"error": null}"#,
+            r#"{"error": "no"}"#,
+            r#"{"error": [503, "ABORTED"]}"#,
+            r#"[{"code": 503}]"#,
+            r#"{"name": "operations/1", "done": true, "error": {"code": 5}}"#,
+            r#"{"error": {"code": 5}, "done": true}"#,
+            r#"[{"error": {"code": 503}}, {"name": "the second"}]"#,
+        ] {
+            assert_eq!(error_of_success(body.as_bytes()), None, "{body}");
+        }
     }
 
     #[test]

@@ -5,6 +5,23 @@
 //! | [`iam::REQUEST`] | one request to Google Cloud IAM | `min(2ⁿ s + U(0, 1 s), 64 s)` | 500, 502, 503, 504 | after 300 s |
 //! | [`iam::READ_MODIFY_WRITE`] | a whole read-modify-write of an allow policy | `U(0, min(2ⁿ s, 64 s))` | 500, 502, 503, 504, `ABORTED` | after 300 s |
 //! | [`memorystore::REQUEST`] | one request to Memorystore for Redis | `min(2ⁿ s + U(0, 1 s), 64 s)` | 429, every 5xx | after 10 attempts |
+//! | [`storage::REQUEST`] | a read of Cloud Storage, or a write with a precondition | `min(2ⁿ s + U(0, 1 s), 64 s)` | 408, 429, every 5xx | after 300 s |
+//! | [`storage::READ_MODIFY_WRITE`] | a whole read-modify-write of an object | `U(0, min(2ⁿ s, 64 s))` | as above, and 412 | after 300 s |
+//! | [`pubsub::PUBLISH`], [`READ`](pubsub::READ), [`WRITE`](pubsub::WRITE), [`STREAMING_PULL`](pubsub::STREAMING_PULL) | the calls of Pub/Sub | `U(0, min(1.3ⁿ · 100 ms, 60 s))` | each call's codes | after 600 s |
+//! | [`firestore::TRANSACTION`] | a whole transaction | `U(0, min(2ⁿ s, 30 s))` | `ABORTED` | after 5 attempts |
+//! | [`spanner::TRANSACTION`] | a whole transaction | `U(0, min(1.3ⁿ · 250 ms, 32 s))` | `ABORTED` | after 300 s |
+//! | [`aip194::REQUEST`] | an idempotent request to any Google API | `U(0, min(2ⁿ s, 60 s))` | `UNAVAILABLE` | after 10 attempts or 60 s |
+//! | [`aws::STANDARD`] | a request to an AWS service; a budget | `U(0, min(2ⁿ · 50 ms, 20 s))`, throttled `2ⁿ s` | [codes](aws::class), 429, 500, 502, 503, 504 | after 3 attempts |
+//! | [`dynamodb::REQUEST`] | a request to DynamoDB; a budget | `U(0, min(2ⁿ · 25 ms, 20 s))`, throttled `2ⁿ s` | [codes](dynamodb::class), 429, 500, 502, 503, 504 | after 4 attempts |
+//! | [`dynamodb::READ_MODIFY_WRITE`] | a whole read-modify-write with a condition; a budget | as above | as above, and conflicts | after 10 attempts |
+//! | [`azure::REQUEST`] | a request to Azure | `min(2ⁿ · 0.8 s, 60 s)` ± 20 % | 408, 429, 500, 502, 503, 504 | after 4 attempts |
+//! | [`azure::STORAGE`] | a request to Azure Storage | `U(0, min(2ⁿ · 4 s, 120 s))` | as above | after 4 attempts |
+//! | [`azure::READ_MODIFY_WRITE`] | a whole read-modify-write with `If-Match` | `U(0, min(2ⁿ · 0.8 s, 60 s))` | as above, and 412 | after 10 attempts |
+//! | [`plain_http::IDEMPOTENT`] | a `GET`, `PUT` or `DELETE` anywhere | `U(0, min(2ⁿ s, 64 s))` | 408, 425, 429, 500, 502, 503, 504 | after 5 attempts |
+//!
+//! Failures of the connection are retried by all but those for transactions. What must not be made
+//! twice has [`storage::NOT_IDEMPOTENT`], [`aip194::NOT_IDEMPOTENT`] and
+//! [`plain_http::NOT_IDEMPOTENT`], or [`Policy::idempotent`].
 //!
 //! Everything of [`backoff_core`] is re-exported, and `#[retry]` here refers to this crate, so that
 //! depending on one of the two is enough.
@@ -28,13 +45,23 @@
 //! |---|---|---|
 //! | `tokio`, `macros`, `tracing` | as in `backoff-core` | the first two |
 //! | `http` | `http`: a `reqwest::Response` as a value, or as an error that keeps its hints | no |
+//! | `serde` | a policy from configuration: [`Settings`](https://docs.rs/backoff-core/latest/backoff_core/struct.Settings.html), as in `backoff-core` | no |
 //! | `emulator` | `emulator`: a loopback IAM that conflicts, throttles and fails on command | no |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+pub mod aip194;
+pub mod aws;
+pub mod azure;
+pub mod dynamodb;
+pub mod firestore;
 pub mod iam;
 pub mod memorystore;
+pub mod plain_http;
+pub mod pubsub;
 #[cfg(test)]
 mod reply;
+pub mod spanner;
+pub mod storage;
 
 #[cfg(feature = "emulator")]
 pub mod emulator;

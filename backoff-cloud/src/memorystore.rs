@@ -34,11 +34,79 @@ pub const REQUEST: Policy = Policy::exponential()
     .max_attempts(10)
     .on(codes![429, 500..=599]);
 
+/// One command to the Redis behind a Memorystore instance.
+///
+/// What Google documents: a failover drops the connections to the primary, the instance is
+/// unavailable for a few seconds, and the same address then leads to the new primary; so do scaling,
+/// upgrades and maintenance, and a client shall have "retry logic with exponential backoff" in place
+/// for them. No numbers are given for commands, those of [`REQUEST`] are for the API. So these are
+/// this crate's own: a first wait of up to 20 ms, since a command takes a millisecond and many
+/// failures pass as fast; full jitter, since a failover strikes all clients in the same moment; no
+/// wait above 1 s, so that nobody notices the end of a failover much later than it ends; and a
+/// deadline of 60 s, ten times a few seconds and more.
+///
+/// Calling again is not enough: a connection that was dropped stays dropped, and one to a primary that
+/// has become a replica answers `READONLY` for ever. So commands take their connection from a
+/// [`Reconnect`](backoff_core::Reconnect). The feature `redis-1` of `backoff-core` says of
+/// `redis::RedisError` which failures ask for a new one.
+///
+/// As every policy, it takes the command for idempotent: `GET`, `SET`, `DEL`, `HSET`, `SADD`. After a
+/// connection that broke, it may then be made twice, which changes nothing. `INCR`, `APPEND`,
+/// `LPUSH`, `SPOP` are not: with `DATA.idempotent(false)` they are repeated only after a refusal
+/// (`READONLY`, `LOADING`, `BUSY`, …) or where no connection was made, and otherwise end with
+/// [`StopReason::PerhapsApplied`](backoff_core::StopReason::PerhapsApplied). A transaction under
+/// `WATCH` goes with [`Policy::update`].
+///
+/// ```
+/// use backoff_cloud::{Policy, memorystore};
+///
+/// const COUNTER: Policy = memorystore::DATA.idempotent(false);
+/// ```
+///
+#[cfg_attr(feature = "tokio", doc = "```")]
+#[cfg_attr(not(feature = "tokio"), doc = "```ignore")]
+/// use backoff_cloud::{NotOpened, Reconnect, memorystore};
+/// # use backoff_cloud::TimedOut as RedisError;
+/// # #[derive(Clone)] struct Connection;
+/// # impl Connection {
+/// #     async fn get(&mut self, _: &str) -> Result<String, RedisError> { Ok("blue".to_owned()) }
+/// # }
+/// # #[derive(Debug)] struct Error;
+/// # impl From<RedisError> for Error { fn from(_: RedisError) -> Self { Error } }
+/// # impl From<NotOpened<RedisError>> for Error { fn from(_: NotOpened<RedisError>) -> Self { Error } }
+/// # impl backoff_cloud::Fault for Error {}
+/// # struct Client;
+/// # impl Client {
+/// #     async fn get_multiplexed_async_connection(&self) -> Result<Connection, RedisError> { Ok(Connection) }
+/// # }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Error> {
+/// # let client = Client;
+/// let redis = Reconnect::new(|| async {
+///     client.get_multiplexed_async_connection().await.map_err(NotOpened)
+/// });
+/// let colour = memorystore::DATA
+///     .retry(|| redis.with(|mut connection| async move { Ok::<_, Error>(connection.get("colour").await?) }))
+///     .await?;
+/// # assert_eq!(colour, "blue");
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Sources: <https://cloud.google.com/memorystore/docs/redis/high-availability-for-memorystore-for-redis>,
+/// <https://cloud.google.com/memorystore/docs/redis/general-best-practices>.
+pub const DATA: Policy = Policy::exponential()
+    .base(Duration::from_millis(20))
+    .max_backoff(Duration::from_secs(1))
+    .jitter(Jitter::Full)
+    .deadline(Duration::from_secs(60));
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::reply::Reply;
-    use backoff_core::{Decision, GrpcCode, Retry, StopReason, Verdict};
+    use backoff_core::{Decision, GrpcCode, Retry, StopReason, TimedOut, Verdict};
 
     #[test]
     fn too_many_requests_and_every_server_error_are_retried() {
@@ -54,6 +122,36 @@ mod tests {
             let reply = Reply(code.http_status(), Some(code));
             assert_ne!(REQUEST.judge(&reply), Verdict::Permanent, "{code}");
         }
+    }
+
+    #[test]
+    fn a_command_waits_up_to_a_second_for_a_minute() {
+        let waits = |random| {
+            let at = |n| DATA.backoff(n, Duration::ZERO, random).as_millis();
+            [0, 1, 2, 3, 4, 5, 6, 7].map(at)
+        };
+        assert_eq!(waits(u64::MAX), [20, 40, 80, 160, 320, 640, 1_000, 1_000]);
+        assert_eq!(waits(0), [0; 8]);
+
+        let mut retry = Retry::start(&DATA, || Duration::ZERO);
+        let lost = TimedOut::new(Duration::ZERO);
+        let mut now = Duration::ZERO;
+        let reason = loop {
+            match retry.failed(&DATA, DATA.judge(&lost), || now, || u64::MAX) {
+                Decision::Wait(wait) => now += wait.delay,
+                Decision::Stop(reason) => break reason,
+            }
+        };
+        assert_eq!(reason, StopReason::Deadline);
+        assert!((59..=60).contains(&now.as_secs()), "{now:?}");
+    }
+
+    #[test]
+    fn what_may_have_been_counted_is_not_counted_twice() {
+        let lost = TimedOut::new(Duration::ZERO);
+        assert_eq!(DATA.judge(&lost), Verdict::from(true));
+        let counter = DATA.idempotent(false);
+        assert_eq!(counter.judge(&lost), Verdict::PerhapsApplied);
     }
 
     /// The whole life of a request that never succeeds, least and greatest waits.

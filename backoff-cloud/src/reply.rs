@@ -1,7 +1,11 @@
-//! What the presets' tests judge: a status, and the gRPC code that its body names.
+//! What the presets' tests judge and play: a reply, a broken connection, the life of a request.
 
-use backoff_core::{Fault, GrpcCode};
+use backoff_core::{
+    Class, Decision, Fault, GrpcCode, Policy, Retry, StopReason, Transport, Verdict,
+};
+use std::time::Duration;
 
+/// A status, and the gRPC code that its body names.
 pub(crate) struct Reply(pub(crate) u16, pub(crate) Option<GrpcCode>);
 
 impl Fault for Reply {
@@ -12,4 +16,71 @@ impl Fault for Reply {
     fn grpc_code(&self) -> Option<GrpcCode> {
         self.1
     }
+}
+
+/// An error that says one thing, and perhaps what the server asks.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Says {
+    pub(crate) status: Option<u16>,
+    pub(crate) transport: Option<Transport>,
+    pub(crate) class: Option<Class>,
+    pub(crate) retry_after: Option<Duration>,
+}
+
+impl Fault for Says {
+    fn status(&self) -> Option<u16> {
+        self.status
+    }
+
+    fn transport(&self) -> Option<Transport> {
+        self.transport
+    }
+
+    fn class(&self) -> Option<Class> {
+        self.class
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        self.retry_after
+    }
+}
+
+pub(crate) fn retries<F: Fault>(policy: &Policy, fault: &F) -> bool {
+    matches!(policy.judge(fault), Verdict::Retry { .. })
+}
+
+/// The statuses from 400 to 599 that are retried where no gRPC code is named, and of all gRPC
+/// codes those that are retried whatever the status.
+pub(crate) fn table(policy: &Policy) -> (Vec<u16>, Vec<GrpcCode>) {
+    let statuses = (400..600)
+        .filter(|status| retries(policy, &Reply(*status, None)))
+        .collect();
+    let codes = GrpcCode::ALL
+        .into_iter()
+        .filter(|code| retries(policy, &Reply(code.http_status(), Some(*code))))
+        .collect();
+    (statuses, codes)
+}
+
+/// The first waits of a request that fails in the same way again and again, and why it ends if it
+/// does so before.
+pub(crate) fn life<F: Fault>(
+    policy: &Policy,
+    fault: &F,
+    random: u64,
+    first: usize,
+) -> (Vec<Duration>, Option<StopReason>) {
+    let mut now = Duration::ZERO;
+    let mut retry = Retry::start(policy, || now);
+    let mut waits = Vec::new();
+    while waits.len() < first {
+        match retry.failed(policy, policy.judge(fault), || now, || random) {
+            Decision::Wait(wait) => {
+                now += wait.delay;
+                waits.push(wait.delay);
+            }
+            Decision::Stop(reason) => return (waits, Some(reason)),
+        }
+    }
+    (waits, None)
 }

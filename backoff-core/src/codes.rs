@@ -77,6 +77,18 @@ pub(crate) const CONFLICTS: Codes = Codes {
 /// whose server went on working.
 pub(crate) const NOTHING_DONE: Codes = codes![408, 409, 412, 425, 429];
 
+/// What is said of a range that is none.
+pub(crate) const TURNED_ROUND: &str = "the range is turned round: write the smaller status first";
+
+/// What is said of a number that is no failure's status.
+pub(crate) const fn not_a_failure(status: u16) -> Option<&'static str> {
+    match status {
+        FIRST..=LAST => None,
+        100..FIRST => Some("a status below 400 is no failure: name 400 to 599"),
+        _ => Some("an HTTP status lies within 100 to 599"),
+    }
+}
+
 impl Codes {
     /// The empty set.
     pub const NONE: Codes = Codes {
@@ -92,14 +104,9 @@ impl Codes {
     #[must_use]
     #[track_caller]
     pub const fn with_status(mut self, status: u16) -> Self {
-        assert!(
-            status >= 100 && status <= LAST,
-            "an HTTP status lies within 100 to 599"
-        );
-        assert!(
-            status >= FIRST,
-            "a status below 400 is no failure: name 400 to 599"
-        );
+        if let Some(instead) = not_a_failure(status) {
+            panic!("{}", instead);
+        }
         let bit = (status - FIRST) as usize;
         self.http[bit / 64] |= 1 << (bit % 64);
         let mut i = 0;
@@ -124,10 +131,7 @@ impl Codes {
     #[must_use]
     #[track_caller]
     pub const fn with_statuses(mut self, first: u16, last: u16) -> Self {
-        assert!(
-            first <= last,
-            "the range is turned round: write the smaller status first"
-        );
+        assert!(first <= last, "{}", TURNED_ROUND);
         let mut status = first;
         while status <= last {
             self = self.with_status(status);

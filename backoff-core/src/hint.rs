@@ -63,6 +63,88 @@ pub fn retry_delay(value: &str) -> Option<Duration> {
     Some(Duration::new(digits(whole)?, nanos as u32))
 }
 
+/// The longest hint among these headers: `Retry-After`, and in milliseconds `retry-after-ms`,
+/// `x-ms-retry-after-ms` and `x-amz-retry-after`. What is not understood is passed over.
+///
+/// `now` is as in [`retry_after`].
+///
+/// Sources: [RFC 9110](https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3), section 10.2.3;
+/// Azure's [constants](https://docs.rs/azure_core/latest/azure_core/http/headers/index.html); the
+/// [retries](https://docs.aws.amazon.com/sdk-for-python/v1/guide/config-retries.html) of AWS' SDKs.
+///
+/// ```
+/// use backoff_core::hint;
+/// use std::time::{Duration, SystemTime};
+/// # use http_1 as http;
+///
+/// let mut headers = http::HeaderMap::new();
+/// headers.insert("retry-after", "2".parse().unwrap());
+/// headers.insert("retry-after-ms", "2500".parse().unwrap());
+/// let longest = hint::in_headers(&headers, SystemTime::UNIX_EPOCH);
+/// assert_eq!(longest, Some(Duration::from_millis(2_500)));
+/// ```
+#[cfg(feature = "http-1")]
+pub fn in_headers(headers: &http_1::HeaderMap, now: SystemTime) -> Option<Duration> {
+    let longest = |name, parse: &dyn Fn(&str) -> Option<Duration>| {
+        let values = headers.get_all(name).iter();
+        values.filter_map(|value| parse(value.to_str().ok()?)).max()
+    };
+    let milliseconds = ["retry-after-ms", "x-ms-retry-after-ms", "x-amz-retry-after"]
+        .map(|name| longest(name, &retry_after_ms));
+    let seconds = longest("retry-after", &|value| retry_after(value, now));
+    milliseconds.into_iter().max().flatten().max(seconds)
+}
+
+/// The header, or trailer, of [`Pushback`]: `grpc-retry-pushback-ms`.
+pub const PUSHBACK: &str = "grpc-retry-pushback-ms";
+
+/// What a gRPC server says about a further attempt, in [`PUSHBACK`].
+///
+/// Source: gRPC proposal
+/// [A6](https://github.com/grpc/proposal/blob/master/A6-client-retries.md#pushback), "Pushback".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pushback {
+    /// Not before this time is over. A policy waits its own backoff, if that is longer.
+    After(Duration),
+    /// Not at all.
+    Stop,
+}
+
+impl Pushback {
+    /// Parses all values of the header: `None` without one. Milliseconds that fit an `i32` are a
+    /// wait; a negative number, anything else, and more than one value mean stop.
+    ///
+    /// ```
+    /// use backoff_core::hint::Pushback;
+    /// use std::time::Duration;
+    ///
+    /// let wait = Pushback::After(Duration::from_millis(1_500));
+    /// assert_eq!(Pushback::parse([&b"1500"[..]]), Some(wait));
+    /// assert_eq!(Pushback::parse([&b"-1"[..]]), Some(Pushback::Stop));
+    /// assert_eq!(Pushback::parse([]), None);
+    /// ```
+    pub fn parse<'v>(values: impl IntoIterator<Item = &'v [u8]>) -> Option<Self> {
+        let mut values = values.into_iter();
+        let only = values.next()?;
+        let text = str::from_utf8(only)
+            .ok()
+            .filter(|_| values.next().is_none());
+        let milliseconds = text.and_then(digits).filter(|&it| it <= i32::MAX as u64);
+        Some(match milliseconds {
+            Some(wait) => Pushback::After(Duration::from_millis(wait)),
+            None => Pushback::Stop,
+        })
+    }
+
+    /// How long to wait, unless it says stop.
+    pub const fn wait(self) -> Option<Duration> {
+        match self {
+            Pushback::After(wait) => Some(wait),
+            Pushback::Stop => None,
+        }
+    }
+}
+
 /// One digit or more and nothing else; `str::parse` would take a sign.
 fn digits(value: &str) -> Option<u64> {
     value
@@ -153,6 +235,51 @@ mod tests {
         ] {
             assert_eq!(retry_delay(value), None, "{value:?}");
         }
+    }
+
+    #[test]
+    fn a_pushback_that_is_not_one_number_means_stop() {
+        let ms = |ms| Some(Pushback::After(Duration::from_millis(ms)));
+        assert_eq!(Pushback::parse([&b"0"[..]]), ms(0));
+        assert_eq!(Pushback::parse([&b"2147483647"[..]]), ms(i32::MAX as u64));
+        for odd in [
+            "",
+            "-1",
+            "+1",
+            "1.5",
+            " 1",
+            "2147483648",
+            "soon",
+            "99999999999999999999",
+        ] {
+            assert_eq!(
+                Pushback::parse([odd.as_bytes()]),
+                Some(Pushback::Stop),
+                "{odd:?}"
+            );
+        }
+        assert_eq!(Pushback::parse([&b"\xff"[..]]), Some(Pushback::Stop));
+        let twice = [&b"1"[..], b"1"];
+        assert_eq!(Pushback::parse(twice), Some(Pushback::Stop));
+    }
+
+    #[cfg(feature = "http-1")]
+    #[test]
+    fn the_longest_of_all_headers_counts() {
+        let mut headers = http_1::HeaderMap::new();
+        let mut append = |name: &'static str, value: &[u8]| {
+            let value = http_1::HeaderValue::from_bytes(value).unwrap();
+            headers.append(name, value);
+            in_headers(&headers, at(0))
+        };
+        let ms = |ms| Some(Duration::from_millis(ms));
+        assert_eq!(append("retry-after", b"-1"), None);
+        assert_eq!(append("retry-after", b"\xff"), None);
+        assert_eq!(append("x-amz-retry-after", b"500"), ms(500));
+        assert_eq!(append("retry-after", b"1"), ms(1_000));
+        assert_eq!(append("x-ms-retry-after-ms", b"1001"), ms(1_001));
+        assert_eq!(append("retry-after-ms", b"1.5"), ms(1_001));
+        assert_eq!(append("retry-after", b"7"), ms(7_000));
     }
 
     proptest! {

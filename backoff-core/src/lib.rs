@@ -39,8 +39,12 @@
 //!   signature.
 //! - **A block**, borrowing what is around it: [`retry_block!`].
 //! - **A policy in hand**: [`Policy::retry`], [`Policy::retry_with`], [`Policy::retry_blocking`],
-//!   where attempts can be [cut](Retrying::attempt_timeout), [watched](Retrying::notify) and
-//!   [reported](Retrying::reported).
+//!   where attempts can be [cut](Retrying::attempt_timeout), [watched](Retrying::notify),
+//!   [reported](Retrying::reported), and repeated [until](Retrying::until) a value is what is
+//!   awaited.
+//!
+//! What others change too is read, changed and written back by [`Policy::update`], which loses no
+//! update. A connection that is at fault itself is opened anew by `Reconnect`.
 //!
 //! For the rules that Google Cloud's services document, see the crate `backoff-cloud`.
 //!
@@ -79,6 +83,7 @@
 //! | `macros` | `#[retry]`, `retry_block!` | yes |
 //! | `tracing` | one WARN when an operation is given up, a DEBUG event before each wait | no |
 //! | `hint` | parsers for `Retry-After` and its relatives | no |
+//! | `serde` | a policy from configuration, with `Settings` over a preset or by itself | no |
 //! | `reqwest-013` | [`Fault`](trait@Fault) for `reqwest::Error` 0.13 | no |
 //! | `anyhow-1` | [`Fault`](trait@Fault) for `anyhow::Error` 1, by looking along its sources | no |
 //!
@@ -89,6 +94,8 @@
 
 mod budget;
 mod codes;
+#[cfg(feature = "serde")]
+mod config;
 pub mod delay;
 mod drive;
 mod explain;
@@ -118,6 +125,8 @@ pub mod __private;
 
 pub use budget::Budget;
 pub use codes::Codes;
+#[cfg(feature = "serde")]
+pub use config::{Settings, SettingsError};
 pub use delay::jitter::Jitter;
 pub use drive::{
     Blocking, Bounded, Call, Changed, Conflict, ConflictIf, Judged, NotYet, OfPolicy, Operation,
@@ -131,7 +140,7 @@ pub use judge::{ByPolicy, EveryError, Judge, Verdict, When, WhenFault};
 pub use observe::{Event, Notify, Silent};
 pub use policy::Policy;
 #[cfg(feature = "tokio")]
-pub use reconnect::Reconnect;
+pub use reconnect::{NotOpened, Reconnect};
 pub use report::{Report, RetryError, StopReason, UpdateReport, Updated};
 pub use schedule::{Fits, Planned, Schedule};
 pub use state::{Attempt, Decision, Retry, Wait, WaitSource};

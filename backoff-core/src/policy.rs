@@ -78,6 +78,10 @@ pub struct Policy {
     pub(crate) bounded: bool,
 }
 
+/// What is said of a policy that would never call.
+pub(crate) const NO_ATTEMPTS: &str =
+    "`max_attempts` counts the first call too: write 1 to never retry";
+
 /// The limit of a policy that names neither attempts nor a deadline.
 const DEFAULT_ATTEMPTS: u32 = 5;
 
@@ -236,10 +240,7 @@ impl Policy {
     /// When `max_attempts` is 0. In a constant that is a compile error.
     #[track_caller]
     pub const fn max_attempts(mut self, max_attempts: u32) -> Self {
-        assert!(
-            max_attempts > 0,
-            "`max_attempts` counts the first call too: write 1 to never retry"
-        );
+        assert!(max_attempts > 0, "{}", NO_ATTEMPTS);
         self.max_attempts = if max_attempts > MOST_ATTEMPTS {
             MOST_ATTEMPTS
         } else {
@@ -738,7 +739,7 @@ mod tests {
     fn nonsense_is_refused_with_what_to_write_instead() {
         fn refusal<T>(make: impl FnOnce() -> T + std::panic::UnwindSafe) -> String {
             let panic = std::panic::catch_unwind(make).err().expect("refused");
-            panic.downcast_ref::<&str>().expect("a message").to_string()
+            panic.downcast_ref::<String>().expect("a message").clone()
         }
         assert!(refusal(|| Policy::exponential().max_attempts(0)).contains("write 1"));
         for factor in [f64::NAN, 0.0, 0.999, -2.0, f64::INFINITY, f64::NEG_INFINITY] {

@@ -10,17 +10,20 @@ pub use core::{option::Option, result::Result, time::Duration};
 pub use backoff_macros::__retry_block;
 
 pub use crate::Silent;
+pub use cut::*;
 pub use facts::*;
 pub use keys::Keys;
 
 use crate::{
     Attempt, ByPolicy, Clock, Decision, Event, EveryError, Fault, Judge, Notify, Pause, Random,
-    Sleep, StopReason, TimedOut, Verdict, drive,
+    Sleep, StopReason, Verdict, drive,
     judge::{Informed, Known},
     observe::{self, Failure},
 };
 use core::{fmt, future::Future};
 
+#[path = "private/cut.rs"]
+mod cut;
 #[path = "private/facts.rs"]
 mod facts;
 #[path = "private/keys.rs"]
@@ -413,68 +416,4 @@ pub fn sleep<C: Sleep>(runtime: &C, wait: Duration) -> C::Sleep {
 #[inline]
 pub fn pause<C: Pause>(runtime: &C, wait: Duration) {
     runtime.pause(wait);
-}
-
-/// One attempt, cut after `limit` or when the deadline is over.
-#[inline]
-pub fn timed<C, A, T, E>(
-    next: Attempt,
-    runtime: &C,
-    limit: Duration,
-    attempt: A,
-) -> drive::Timed<A, C::Sleep>
-where
-    C: Clock + Sleep,
-    A: Future<Output = Result<T, E>>,
-    E: From<TimedOut>,
-{
-    drive::Timed::new(attempt, next.bounded(limit), runtime)
-}
-
-/// Whether the timer woke so late that no time remains for an attempt that would be cut. The first
-/// one is always begun.
-#[inline]
-pub fn is_over(next: Attempt) -> bool {
-    next.number() > 1 && next.remaining().is_zero()
-}
-
-/// What is given back then.
-#[cold]
-pub fn expired<T, E: From<TimedOut>>() -> Result<T, E> {
-    Err(TimedOut::new(Duration::ZERO).into())
-}
-
-/// The count of attempts, as a step finds it.
-pub trait Counted {
-    /// The count.
-    fn count(&mut self) -> &mut Retry;
-
-    /// Whether the outcome is that of an attempt that was not begun, which is not counted.
-    #[inline]
-    fn is_late(&self) -> bool {
-        false
-    }
-}
-
-impl Counted for &mut Retry {
-    #[inline]
-    fn count(&mut self) -> &mut Retry {
-        self
-    }
-}
-
-/// The count of a function whose attempts are cut, and whether this one was not begun.
-#[derive(Debug)]
-pub struct Bounded<'r>(pub &'r mut Retry, pub bool);
-
-impl Counted for Bounded<'_> {
-    #[inline]
-    fn count(&mut self) -> &mut Retry {
-        self.0
-    }
-
-    #[inline]
-    fn is_late(&self) -> bool {
-        self.1
-    }
 }

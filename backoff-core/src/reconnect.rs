@@ -1,7 +1,7 @@
 //! A connection that is opened anew when the class of a failure asks for it.
 
-use crate::Fault;
-use core::{fmt, future::Future};
+use crate::{Fault, Transport};
+use core::{error::Error, fmt, future::Future};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Mutex as Gate;
 
@@ -38,26 +38,33 @@ use tokio::sync::Mutex as Gate;
 ///
 /// The connection is opened when it is first needed. Everybody gets a clone of it, as a
 /// multiplexed connection or a channel is meant to be used. When many attempts fail on the same
-/// connection, it is opened anew once: a failure drops only the connection that it happened on, and
-/// while somebody opens the next one the others wait for it. An attempt that is dropped before it is
-/// done, because its time was over, drops the connection too: it may hang for ever.
+/// connection, it is opened anew once: a failure drops only the connection that it happened on. While
+/// somebody opens the next one the others wait for it, and if that fails, it fails for all of them:
+/// where a server hangs, nobody queues behind the timeouts of the others. An attempt that is dropped
+/// before it is done, because its time was over, drops the connection too: it may hang for ever.
 ///
 /// What is retried, and after what wait, is the policy's affair; opening is part of an attempt, and
-/// its failure a failure of the attempt.
-pub struct Reconnect<C, O> {
+/// its failure a failure of the attempt. For what must not be made twice, let the opening say that
+/// nothing was sent: [`NotOpened`].
+///
+/// `E` is the error of opening. Each of those who wait gets a clone of it; one that cannot be
+/// cloned goes into an `Arc`.
+pub struct Reconnect<C, O, E> {
     open: O,
     current: Mutex<Current<C>>,
-    // Held by the one who opens.
-    gate: Gate<()>,
+    // Held by the one who opens; how the last opening failed, if it did.
+    gate: Gate<Option<E>>,
 }
 
 struct Current<C> {
     connection: Option<C>,
     /// How many connections were opened, and so the number of this one.
     opened: u64,
+    /// How many could not be opened.
+    failed: u64,
 }
 
-impl<C, O> Reconnect<C, O> {
+impl<C, O, E> Reconnect<C, O, E> {
     /// Opens connections by this function, the first one when it is needed.
     pub const fn new(open: O) -> Self {
         Reconnect {
@@ -65,8 +72,9 @@ impl<C, O> Reconnect<C, O> {
             current: Mutex::new(Current {
                 connection: None,
                 opened: 0,
+                failed: 0,
             }),
-            gate: Gate::const_new(()),
+            gate: Gate::const_new(None),
         }
     }
 
@@ -94,12 +102,12 @@ impl<C, O> Reconnect<C, O> {
     }
 }
 
-impl<C: Clone, O> Reconnect<C, O> {
+impl<C: Clone, O, OpenError: Clone> Reconnect<C, O, OpenError> {
     /// Runs one attempt on the connection, which is opened before if there is none.
     ///
     /// # Errors
     /// Those of the operation, and those of opening.
-    pub async fn with<T, E, F, Fut, Opening, OpenError>(&self, operation: F) -> Result<T, E>
+    pub async fn with<T, E, F, Fut, Opening>(&self, operation: F) -> Result<T, E>
     where
         O: Fn() -> Opening,
         Opening: Future<Output = Result<C, OpenError>>,
@@ -117,49 +125,70 @@ impl<C: Clone, O> Reconnect<C, O> {
         outcome
     }
 
-    async fn get<Opening, OpenError>(&self) -> Result<(C, u64), OpenError>
+    async fn get<Opening>(&self) -> Result<(C, u64), OpenError>
     where
         O: Fn() -> Opening,
         Opening: Future<Output = Result<C, OpenError>>,
     {
-        if let Some(found) = self.found() {
-            return Ok(found);
+        let failed_before = match self.found() {
+            Ok(found) => return Ok(found),
+            Err(failed) => failed,
+        };
+        let mut last_failure = self.gate.lock().await;
+        // Somebody may have opened it meanwhile, or failed to.
+        match self.found() {
+            Ok(found) => return Ok(found),
+            Err(failed) if failed != failed_before => {
+                if let Some(error) = &*last_failure {
+                    return Err(error.clone());
+                }
+            }
+            Err(_) => {}
         }
-        let _gate = self.gate.lock().await;
-        // Somebody may have opened it meanwhile.
-        if let Some(found) = self.found() {
-            return Ok(found);
-        }
-        let connection = (self.open)().await?;
+        let opened = (self.open)().await;
         let mut current = self.current();
-        current.opened += 1;
-        current.connection = Some(connection.clone());
-        Ok((connection, current.opened))
+        match opened {
+            Ok(connection) => {
+                *last_failure = None;
+                current.opened += 1;
+                current.connection = Some(connection.clone());
+                Ok((connection, current.opened))
+            }
+            Err(error) => {
+                *last_failure = Some(error.clone());
+                current.failed += 1;
+                Err(error)
+            }
+        }
     }
 
-    fn found(&self) -> Option<(C, u64)> {
+    /// The connection and its number; if there is none, how many could not be opened so far.
+    fn found(&self) -> Result<(C, u64), u64> {
         let current = self.current();
-        Some((current.connection.clone()?, current.opened))
+        match &current.connection {
+            Some(connection) => Ok((connection.clone(), current.opened)),
+            None => Err(current.failed),
+        }
     }
 }
 
 /// Drops the connection of this number when it is dropped itself: after a failure, or with an
 /// attempt that was cut.
-struct InUse<'a, C, O>(&'a Reconnect<C, O>, u64);
+struct InUse<'a, C, O, E>(&'a Reconnect<C, O, E>, u64);
 
-impl<C, O> InUse<'_, C, O> {
+impl<C, O, E> InUse<'_, C, O, E> {
     fn keep(self) {
         core::mem::forget(self);
     }
 }
 
-impl<C, O> Drop for InUse<'_, C, O> {
+impl<C, O, E> Drop for InUse<'_, C, O, E> {
     fn drop(&mut self) {
         self.0.lost(self.1);
     }
 }
 
-impl<C, O> fmt::Debug for Reconnect<C, O> {
+impl<C, O, E> fmt::Debug for Reconnect<C, O, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reconnect")
             .field("opened", &self.opened())
@@ -167,16 +196,67 @@ impl<C, O> fmt::Debug for Reconnect<C, O> {
     }
 }
 
+/// No connection was opened, so nothing of the operation was sent on it.
+///
+/// A client's error does not say that: a handshake that timed out looks like a command that timed
+/// out, which may have been applied. Where the policy is not
+/// [idempotent](crate::Policy::idempotent) that would end the operation, although nothing has been
+/// done yet. So let the function that opens say what it knows; whatever the error inside says, it is
+/// then safe to repeat, if it is to be retried at all:
+///
+/// ```
+/// use backoff_core::{Fault, NotOpened, Policy, TimedOut, Verdict};
+/// use std::time::Duration;
+///
+/// let handshake = TimedOut::new(Duration::from_secs(1));
+/// let careful = Policy::exponential().idempotent(false);
+/// assert_eq!(careful.judge(&handshake), Verdict::PerhapsApplied);
+/// assert_eq!(careful.judge(&NotOpened(handshake)), Verdict::from(true));
+/// ```
+///
+/// With `Reconnect` it is a `.map_err(NotOpened)` in the function that opens, and a
+/// `From<NotOpened<..>>` for the error of the operation. The feature `redis-1` has that for
+/// `redis::RedisError`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotOpened<E>(pub E);
+
+impl<E: fmt::Display> fmt::Display for NotOpened<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no connection was opened: {}", self.0)
+    }
+}
+
+impl<E: Error + 'static> Error for NotOpened<E> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+impl<E: Fault> Fault for NotOpened<E> {
+    fn inner(&self) -> Option<&dyn Fault> {
+        Some(&self.0)
+    }
+
+    // Said only of an error that says something: another one is permanent, and stays so.
+    fn transport(&self) -> Option<Transport> {
+        let says_something = self.0.transport().is_some()
+            || self.0.class().is_some()
+            || self.0.grpc_code().is_some()
+            || self.0.status().is_some();
+        says_something.then_some(Transport::NotSent)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Class, Policy, TimedOut, Transport};
+    use crate::{Class, GrpcCode, Policy, TimedOut, Verdict};
     use core::{
         sync::atomic::{AtomicU32, Ordering::Relaxed},
         time::Duration,
     };
 
-    #[derive(Debug, PartialEq)]
+    #[derive(Clone, Debug, PartialEq)]
     enum Failure {
         Reset,
         ReadOnly,
@@ -284,6 +364,65 @@ mod tests {
             .await;
         assert_eq!((answer, source.opened()), (Ok(42), 1));
         assert_eq!(tried.load(Relaxed), 3);
+    }
+
+    /// A server that hangs: each opening takes a second to fail.
+    #[tokio::test(start_paused = true)]
+    async fn those_who_wait_for_an_opening_fail_with_it() {
+        let tried = AtomicU32::new(0);
+        let source = Reconnect::new(|| async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            match tried.fetch_add(1, Relaxed) {
+                0 => Err(Failure::Reset),
+                _ => Ok(()),
+            }
+        });
+        let source = &source;
+        let began = tokio::time::Instant::now();
+        let call = async |after| {
+            tokio::time::sleep(Duration::from_millis(after)).await;
+            let outcome = source.with(|()| async { Ok::<_, Failure>(42) }).await;
+            (outcome, began.elapsed().as_millis())
+        };
+        let outcomes = tokio::join!(call(0), call(1), call(500), call(1_500));
+        let failed = (Err(Failure::Reset), 1_000);
+        // The last one comes later, and opens by itself.
+        let opened = (Ok(42), 2_500);
+        assert_eq!(outcomes, (failed.clone(), failed.clone(), failed, opened));
+        assert_eq!((source.opened(), tried.load(Relaxed)), (1, 2));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_opening_that_is_cut_is_taken_over_by_the_next() {
+        let source = Reconnect::new(|| async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            Ok::<_, Failure>(())
+        });
+        let use_it = || source.with(|()| async { Ok::<_, Failure>(42) });
+        let cut = tokio::time::timeout(Duration::from_millis(500), use_it());
+        let (cut, next) = tokio::join!(cut, use_it());
+        assert!(cut.is_err());
+        assert_eq!((next, source.opened()), (Ok(42), 1));
+    }
+
+    #[test]
+    fn what_was_not_opened_is_safe_to_repeat_and_no_more_than_that() {
+        struct Says(Option<GrpcCode>);
+        impl Fault for Says {
+            fn grpc_code(&self) -> Option<GrpcCode> {
+                self.0
+            }
+        }
+        let careful = Policy::exponential().idempotent(false);
+        let unavailable = Some(GrpcCode::Unavailable);
+        assert_eq!(careful.judge(&Says(unavailable)), Verdict::PerhapsApplied);
+        for (said, verdict) in [
+            (unavailable, Verdict::from(true)),
+            (Some(GrpcCode::PermissionDenied), Verdict::Permanent),
+            (None, Verdict::Permanent),
+        ] {
+            assert_eq!(careful.judge(&NotOpened(Says(said))), verdict, "{said:?}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

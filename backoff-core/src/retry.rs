@@ -201,6 +201,29 @@ impl Retry {
         })
     }
 
+    /// Takes up a loop that is somebody else's and tells only when it began and how many of its
+    /// attempts have failed. What it waited before is not known, so decorrelated jitter grows from
+    /// the base again; nor is what a budget paid.
+    ///
+    /// ```
+    /// use backoff_core::{Decision, Jitter, Policy, Retry};
+    /// use std::time::Duration;
+    ///
+    /// const POLICY: Policy = Policy::exponential().jitter(Jitter::None);
+    /// let now = || Duration::from_secs(10);
+    /// let mut retry = Retry::resumed(Duration::ZERO, 2);
+    /// assert_eq!(retry.elapsed(now), Duration::from_secs(10));
+    /// let Decision::Wait(third) = retry.failed(&POLICY, true, now, || 0) else { unreachable!() };
+    /// assert_eq!(third.delay, Duration::from_secs(4));
+    /// ```
+    pub fn resumed(started: Duration, failures: u32) -> Self {
+        let failed = lowest(u64::from(failures.min(MOST_ATTEMPTS)));
+        Retry {
+            failed,
+            ..Self::start_at(started)
+        }
+    }
+
     #[inline]
     fn from_start(started: u64) -> Self {
         Retry {

@@ -500,3 +500,93 @@ fn a_future_of_it_can_be_spawned() {
         |_| async { Ok(()) },
     ));
 }
+
+mod whatever_happens {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn failure() -> impl Strategy<Value = Failure> {
+        prop_oneof![
+            Just(Failure::Status(503)),
+            Just(Failure::Status(429)),
+            Just(Failure::Status(404)),
+            Just(Failure::Reset),
+            Just(Failure::Refused),
+        ]
+    }
+
+    fn fate() -> impl Strategy<Value = Fate> {
+        prop_oneof![
+            Just(Well),
+            Just(Overtaken),
+            Just(Hangs),
+            failure().prop_map(Fails),
+            // Only what leaves it open can be said of a write that was made.
+            prop_oneof![Just(Failure::Reset), Just(Failure::Status(503))].prop_map(Lost),
+        ]
+    }
+
+    fn run<T>(future: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .unwrap()
+            .block_on(future)
+    }
+
+    proptest! {
+        #[test]
+        fn no_update_is_lost_and_none_made_twice(
+            reads in prop::collection::vec(fate(), 0..12),
+            writes in prop::collection::vec(fate(), 0..12),
+        ) {
+            let store = Store::with(&reads, &writes);
+            let outcome = run(POLICY
+                .update(|| store.get(), add, |members| store.set(members))
+                .attempt_timeout(SECOND)
+                .reported());
+            // Each write comes right after a read, and nobody else's write is gone.
+            prop_assert!(!store.calls().contains("ww") && !store.calls().starts_with('w'));
+            let consumed = writes.len() - store.writes.borrow().len();
+            let overtaken = writes[..consumed].iter().filter(|fate| matches!(fate, Overtaken)).count();
+            prop_assert_eq!(store.has("somebody"), overtaken);
+            prop_assert!(store.has("ann") <= 1);
+            let (report, is_done) = match &outcome {
+                Ok((_, report)) => (*report, true),
+                Err(gave_up) => (gave_up.report, false),
+            };
+            if is_done {
+                prop_assert_eq!(store.has("ann"), 1);
+            }
+            prop_assert!(report.attempts <= 8 && report.writes <= report.reads);
+            let calls = (report.reads + report.writes) as usize;
+            prop_assert_eq!(store.calls().len(), calls);
+        }
+
+        #[test]
+        fn what_must_not_be_made_twice_is_made_once_where_it_succeeds(
+            reads in prop::collection::vec(fate(), 0..12),
+            writes in prop::collection::vec(fate(), 0..12),
+        ) {
+            let store = Store::with(&reads, &writes);
+            let outcome = run(POLICY
+                .idempotent(false)
+                .update(
+                    || store.get(),
+                    |Members(members, _)| members.push("one more"),
+                    |members| store.set(members),
+                )
+                .attempt_timeout(SECOND)
+                .reported());
+            prop_assert!(store.has("one more") <= 1);
+            match outcome {
+                Ok(_) => prop_assert_eq!(store.has("one more"), 1),
+                Err(gave_up) if store.has("one more") == 1 => {
+                    prop_assert_eq!(gave_up.reason, StopReason::PerhapsApplied);
+                }
+                Err(_) => {}
+            }
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 mod keys;
 mod on;
+mod this;
 mod value;
 
 use std::time::Duration;
@@ -11,6 +12,7 @@ use syn::parse::Parser;
 use syn::{Expr, Ident, Path, Type};
 
 pub(crate) use on::{On, Pattern};
+pub(crate) use this::with_self;
 pub(crate) use value::bare;
 
 use crate::errors::Errors;
@@ -39,12 +41,20 @@ pub(crate) struct Args {
     pub(crate) retry_conflicts: Option<Given<Option<Expr>>>,
     pub(crate) budget: Option<Given<Expr>>,
     pub(crate) clone: Option<Given<Vec<Ident>>>,
+    /// The `mut` and the name of each in `clone(mut name)`.
+    pub(crate) clone_mut: Vec<(Ident, Ident)>,
     pub(crate) keep: Option<Given<Vec<Ident>>>,
     pub(crate) attempt: Option<Given<Ident>>,
     pub(crate) notify: Option<Given<Expr>>,
     pub(crate) sleep: Option<Given<Expr>>,
     pub(crate) name: Option<Given<Expr>>,
     pub(crate) krate: Option<Path>,
+}
+
+/// The names of all keys.
+#[cfg(test)]
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    keys::KEYS.into_iter().map(|(name, _)| name)
 }
 
 /// A key and its value.
@@ -185,8 +195,13 @@ impl Args {
                 put(&mut self.retry_conflicts, key, Ok(Some(value)))
             }
             ("budget", Value::Expr(value)) => put(&mut self.budget, key, Ok(value)),
-            ("clone", Value::Names(names)) => put(&mut self.clone, key, Ok(names)),
-            ("keep", Value::Names(names)) => put(&mut self.keep, key, Ok(names)),
+            ("clone", Value::Names(names, muts)) => {
+                self.clone_mut = muts;
+                put(&mut self.clone, key, Ok(names))
+            }
+            ("keep", Value::Names(names, muts)) => {
+                put(&mut self.keep, key, value::without_mut(names, &muts))
+            }
             ("attempt", Value::Expr(value)) => put(&mut self.attempt, key, value::name(value)),
             ("notify", Value::Expr(value)) => put(&mut self.notify, key, Ok(value)),
             ("sleep", Value::Expr(value)) => put(&mut self.sleep, key, Ok(value)),

@@ -3,7 +3,7 @@
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::parse::Parser;
-use syn::{FnArg, ItemFn, Pat, Signature};
+use syn::{Attribute, FnArg, ItemFn, Pat, Signature};
 
 use crate::shape;
 
@@ -14,6 +14,8 @@ pub(crate) struct Binding {
     pub(crate) mutable: Option<Ident>,
     /// Whether the argument as a whole is of a type that begins with `&`.
     pub(crate) is_reference: bool,
+    /// Its `#[cfg(..)]`: where that does not hold, there is no such name.
+    pub(crate) cfgs: Vec<Attribute>,
 }
 
 /// All names among the arguments, `self` apart; `#[async_trait]` has moved their `mut` into the body.
@@ -35,7 +37,16 @@ fn of_signature(sig: &Signature) -> Vec<Binding> {
         let is_plain = matches!(&*typed.pat, Pat::Ident(_));
         let is_reference =
             is_plain && matches!(ty, Some(TokenTree::Punct(punct)) if punct.as_char() == '&');
+        let before = found.len();
         among(typed.pat.to_token_stream(), is_reference, &mut found);
+        let cfgs = typed
+            .attrs
+            .iter()
+            .filter(|attr| attr.path().is_ident("cfg"));
+        let cfgs: Vec<Attribute> = cfgs.cloned().collect();
+        for binding in &mut found[before..] {
+            binding.cfgs.clone_from(&cfgs);
+        }
     }
     found
 }
@@ -73,6 +84,7 @@ fn among(pattern: TokenStream, is_reference: bool, found: &mut Vec<Binding>) {
                         name,
                         mutable,
                         is_reference,
+                        cfgs: Vec::new(),
                     });
                 }
             }

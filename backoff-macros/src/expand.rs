@@ -1,30 +1,38 @@
 //! The code that is written: a loop around the body, and the library's `step` in it.
 
+mod copies;
 mod looped;
 mod policy;
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Expr, ItemFn, ReturnType, Stmt};
+use syn::{Expr, ItemFn, ReturnType, Stmt, Type};
 
 use crate::args::Args;
 use crate::bindings;
 use crate::check::Repeated;
 use crate::place::Place;
 use crate::shape::{self, Part, Shape};
-use looped::{Loop, copy_of};
+use copies::Copies;
+use looped::Loop;
 
 /// The function with its body in a loop; everything else about it stays as it was.
 pub(crate) fn function(library: TokenStream, args: &Args, mut function: ItemFn) -> TokenStream {
-    let shape = Shape::of(&function.sig);
+    let shape = Shape::of(&function);
     let returns_at = match &function.sig.output {
         ReturnType::Default => at(function.sig.ident.span()),
         ReturnType::Type(_, ty) => at(ty.span()),
     };
     let returns = match (&function.sig.output, shape) {
-        (_, Shape::Future) => {
-            shape::output(&function.sig).unwrap_or_else(|| quote_spanned!(returns_at=> _))
+        (ReturnType::Type(_, ty), Shape::Future) => {
+            shape::output(&function.sig).unwrap_or_else(|| match **ty {
+                // A name for a boxed future says what it gives when it is asked.
+                Type::Path(_) => quote_spanned! {returns_at=>
+                    <#ty as ::core::future::Future>::Output
+                },
+                _ => quote_spanned!(returns_at=> _),
+            })
         }
         (ReturnType::Default, _) => quote!(()),
         (ReturnType::Type(_, ty), _) => ty.to_token_stream(),
@@ -39,7 +47,7 @@ pub(crate) fn function(library: TokenStream, args: &Args, mut function: ItemFn) 
         is_async: shape != Shape::Blocking,
         judged_at: returns_at,
         name: quote_spanned!(Span::mixed_site()=> ::core::concat!(::core::module_path!(), #name)),
-        copies: copies(&function, args),
+        copies: Copies::of(&function, args),
     };
     if let Some(clone) = &args.clone {
         bindings::without_mut(&mut function.sig, &clone.value);
@@ -71,36 +79,10 @@ pub(crate) fn function(library: TokenStream, args: &Args, mut function: ItemFn) 
     function.into_token_stream()
 }
 
-/// The statements that take the copies into an attempt, with the `mut` of the argument.
-fn copies(function: &ItemFn, args: &Args) -> TokenStream {
-    let Some(clone) = &args.clone else {
-        return TokenStream::new();
-    };
-    let bound = bindings::of(function);
-    let taken = clone.value.iter().map(|name| {
-        let mutable = bound
-            .iter()
-            .find(|binding| binding.name == *name)
-            .and_then(|binding| binding.mutable.as_ref());
-        let copy = copy_of(name);
-        quote_spanned!(Span::mixed_site()=> let #mutable #name = #copy;)
-    });
-    quote!(#(#taken)*)
-}
-
 /// A block in a loop: a future, or, where the block is not async, the outcome itself. Like the
 /// function's, the body is borrowed by each attempt; `move` says what the whole future owns.
 pub(crate) fn block(library: TokenStream, args: &Args, block: Repeated) -> TokenStream {
     let here = Span::mixed_site();
-    let taken = args
-        .clone
-        .iter()
-        .flat_map(|clone| &clone.value)
-        .map(|name| {
-            let copy = copy_of(name);
-            quote_spanned!(here=> let #name = #copy;)
-        });
-    let copies = quote!(#(#taken)*);
     let written = |is_async, judged_at| Written {
         library: Library::new(library, args),
         args,
@@ -108,7 +90,7 @@ pub(crate) fn block(library: TokenStream, args: &Args, block: Repeated) -> Token
         is_async,
         judged_at,
         name: quote_spanned!(here=> ::core::concat!(::core::module_path!(), ":", ::core::line!())),
-        copies,
+        copies: Copies::of_block(args),
     };
     let returns = quote_spanned!(here=> _);
     match block {
@@ -138,12 +120,12 @@ struct Written<'a> {
     is_async: bool,
     judged_at: Span,
     name: TokenStream,
-    copies: TokenStream,
+    copies: Copies,
 }
 
 impl Written<'_> {
     fn statements(&self, body: TokenStream, returns: TokenStream, body_at: Span) -> TokenStream {
-        let copies = &self.copies;
+        let copies = self.copies.taken();
         let is_known = returns.to_string() != "_";
         let attempt = if !self.is_async {
             let ty = is_known.then(|| quote_spanned!(body_at=> -> #returns));
@@ -169,6 +151,7 @@ impl Written<'_> {
         let looped = Loop {
             library: &self.library,
             args: self.args,
+            copies: &self.copies,
             place: &self.place,
             is_async: self.is_async,
             attempt,

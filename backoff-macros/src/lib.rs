@@ -15,13 +15,14 @@ mod duration;
 mod errors;
 mod expand;
 mod fault;
+mod hints;
 mod place;
 mod shape;
 #[cfg(test)]
 mod tokens;
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 
 #[doc = include_str!("retry.md")]
 #[proc_macro_attribute]
@@ -74,12 +75,12 @@ pub fn __retry_block(input: proc_macro::TokenStream) -> proc_macro::TokenStream 
 ///
 /// | Key | Takes | Meaning |
 /// |---|---|---|
-/// | `status = ..` | a number, a field, or an expression with `self.field`, of type `u16` or `Option<u16>` | the HTTP status |
-/// | `grpc_code = ..` | the same, of type `GrpcCode` | the gRPC code |
-/// | `retry_after = ..` | the same, of type `Duration` | how long the server asks to be left alone |
+/// | `status = ..` | a number, a field, or an expression with `self.field`: an integer, or an `Option` of one. What is no `u16` is no status | the HTTP status |
+/// | `grpc_code = ..` | the same, of type `GrpcCode` or an `Option` of it | the gRPC code |
+/// | `retry_after = ..` | the same, of type `Duration` or an `Option` of it | how long the server asks to be left alone |
 /// | `transient`, `throttled`, `conflict`, `permanent` | | the class, which outranks the codes |
 /// | `not_sent`, `maybe_sent` | | a failure of the transport |
-/// | `forward` | | what is not said here is asked of the error inside: the only field, or the one with `#[from]`, `#[source]` or `#[fault(forward)]` |
+/// | `forward` | | what is not said here is asked of the error inside: the only field, or the one with `#[from]`, `#[source]` or `#[fault(forward)]`. It may be an `Option` |
 /// | `crate = path` | a path | where the library is, if it is renamed; at the type |
 ///
 /// At a field stand `#[fault(status)]`, `#[fault(grpc_code)]`, `#[fault(retry_after)]` and
@@ -99,21 +100,28 @@ pub fn fault_cloud(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
 /// as well.
 fn retry_in(default_crate: &str, args: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = errors::Errors::default();
-    let args = args::parse(args, &mut errors);
+    let function = check::function(item.clone());
+    let this = function.as_ref().ok().and_then(shape::renamed_self);
+    let given = match this {
+        Some(this) => args::with_self(args, &this),
+        None => args,
+    };
+    let args = args::parse(given.clone(), &mut errors);
     check::arguments(&args, &mut errors);
-    let function = check::function(item.clone())
-        .map_err(|error| errors.push(error))
-        .ok();
+    let function = function.map_err(|error| errors.push(error)).ok();
     if let Some(function) = &function {
         check::signature(function, &args, &mut errors);
     }
-    match (errors.into_compile_errors(), function) {
-        (None, Some(function)) => {
-            let name = Ident::new(default_crate, Span::mixed_site());
-            expand::function(quote_spanned!(name.span()=> ::#name), &args, function)
-        }
-        (errors, _) => quote!(#item #errors),
-    }
+    let name = Ident::new(default_crate, Span::mixed_site());
+    let library = quote_spanned!(name.span()=> ::#name);
+    let errors = errors.into_compile_errors();
+    let written = match (&errors, function) {
+        (None, Some(function)) => expand::function(library.clone(), &args, function),
+        _ => item,
+    };
+    let library = args.krate.map_or(library, ToTokens::into_token_stream);
+    let written = hints::in_body(&library, given, written);
+    quote!(#written #errors)
 }
 
 /// The same for a block: it is written even if its arguments are wrong.
@@ -124,13 +132,17 @@ fn retry_block_in(input: TokenStream) -> TokenStream {
         args,
         block,
     } = args::AroundBlock::of(input);
-    let args = args::parse(args, &mut errors);
+    let given = args;
+    let args = args::parse(given.clone(), &mut errors);
     check::arguments(&args, &mut errors);
     let parsed = check::block(block.clone(), &args)
         .map_err(|error| errors.push(error))
         .ok();
     match (errors.into_compile_errors(), parsed) {
         (None, Some(parsed)) => expand::block(library, &args, parsed),
-        (errors, _) => quote!({ #errors #block }),
+        (errors, _) => {
+            let hints = hints::of(&library, given);
+            quote!({ #hints #errors #block })
+        }
     }
 }

@@ -22,7 +22,7 @@ impl Place {
         let mut variables = Vec::new();
         for input in &sig.inputs {
             match input {
-                FnArg::Receiver(_) => variables.push("self".to_owned()),
+                FnArg::Receiver(_) => variables.extend(["self", "__self"].map(str::to_owned)),
                 FnArg::Typed(typed) => {
                     let names = named(typed.pat.to_token_stream());
                     variables.extend(names.into_iter().map(|named| named.name));
@@ -49,7 +49,8 @@ impl Place {
         Self::among(
             args,
             |named| {
-                let is_lower = named.name.starts_with(|c: char| c.is_lowercase());
+                let word = named.name.trim_start_matches('_');
+                let is_lower = word.starts_with(char::is_lowercase);
                 is_lower && !named.before_path && !named.before_call
             },
             |named| named.name == "Self" || is_letter(named),
@@ -219,6 +220,8 @@ mod tests {
             ),
             (quote!(policy = policy), Place::Call),
             (quote!(max_attempts = self.limit), Place::Call),
+            (quote!(max_attempts = __self.limit), Place::Call),
+            (quote!(policy = _P), Place::Item),
             (quote!(policy = Self::POLICY), Place::Inline),
             (quote!(policy = T::POLICY), Place::Inline),
         ];

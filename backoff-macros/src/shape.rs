@@ -1,8 +1,12 @@
 //! What kind of function it is, and which part of its body is repeated.
 
+mod async_trait;
+
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{Expr, ExprAsync, ItemFn, Signature, Stmt};
+use syn::{Block, Expr, ExprAsync, ItemFn, ReturnType, Signature, Stmt, Type};
+
+pub(crate) use async_trait::{moved_mut, renamed_self, without_moved_mut};
 
 /// How the function runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,10 +20,13 @@ pub(crate) enum Shape {
 }
 
 impl Shape {
-    pub(crate) fn of(sig: &Signature) -> Self {
+    pub(crate) fn of(function: &ItemFn) -> Self {
+        let sig = &function.sig;
         if sig.asyncness.is_some() {
             Shape::Async
-        } else if is_future(sig.output.to_token_stream()) {
+        } else if is_future(sig.output.to_token_stream())
+            || returns_a_name(sig) && function.block.stmts.last().is_some_and(ends_boxed)
+        {
             Shape::Future
         } else {
             Shape::Blocking
@@ -79,6 +86,38 @@ fn bounds_name_future(bounds: TokenStream) -> bool {
         }
     }
     false
+}
+
+fn returns_a_name(sig: &Signature) -> bool {
+    matches!(&sig.output, ReturnType::Type(_, ty) if matches!(**ty, Type::Path(_)))
+}
+
+/// Whether it gives back an `async` block in a box: then the type, whatever its name, is a boxed
+/// future.
+fn ends_boxed(last: &Stmt) -> bool {
+    let block = |block: &Block| block.stmts.last().is_some_and(ends_boxed);
+    match last {
+        Stmt::Expr(Expr::If(either), None) => block(&either.then_branch),
+        Stmt::Expr(Expr::Match(one_of), None) => one_of.arms.iter().any(|arm| {
+            let body = Stmt::Expr((*arm.body).clone(), None);
+            ends_boxed(&body)
+        }),
+        Stmt::Expr(Expr::Block(inner), None) => block(&inner.block),
+        Stmt::Expr(expr @ (Expr::Call(_) | Expr::MethodCall(_)), None) => {
+            inside(&mut expr.clone()).is_some()
+        }
+        _ => false,
+    }
+}
+
+/// The `if` or the `match` that chooses among futures at the end of the function.
+pub(crate) fn last_choice(function: &ItemFn) -> Option<Ident> {
+    let (word, span) = match function.block.stmts.last()? {
+        Stmt::Expr(Expr::If(either), None) => ("if", either.if_token.span),
+        Stmt::Expr(Expr::Match(one_of), None) => ("match", one_of.match_token.span),
+        _ => return None,
+    };
+    Some(Ident::new(word, span))
 }
 
 /// What the future gives, `None` if the type does not say.
@@ -168,7 +207,7 @@ pub(crate) fn around_body(
     at: Span,
     write: &mut dyn FnMut(Part) -> TokenStream,
 ) -> TokenStream {
-    for place in [async_trait, instrument] {
+    for place in [async_trait::body, instrument] {
         let (written, found) = replace(tokens.clone(), place, write);
         if found {
             return written;
@@ -216,76 +255,6 @@ fn replace(
     (written.into_iter().collect(), found)
 }
 
-/// `let __ret: T = { body };`
-fn async_trait(before: &[TokenTree], group: &Group) -> Option<Option<TokenStream>> {
-    let ends_with_equals =
-        matches!(before.last(), Some(TokenTree::Punct(punct)) if punct.as_char() == '=');
-    if group.delimiter() != Delimiter::Brace || !ends_with_equals {
-        return None;
-    }
-    let name = before
-        .iter()
-        .rposition(|token| matches!(token, TokenTree::Ident(word) if word == "__ret"))?;
-    let is = |at: usize, text: &str| {
-        before
-            .get(at)
-            .is_some_and(|token| token.to_string() == text)
-    };
-    if name == 0 || !is(name - 1, "let") || !is(name + 1, ":") {
-        return None;
-    }
-    let ty = &before[name + 2..before.len() - 1];
-    let ends_before = ty
-        .iter()
-        .any(|token| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ';'));
-    (!ends_before).then(|| Some(ty.iter().cloned().collect()))
-}
-
-/// The `let mut name = name;` that `#[async_trait]` writes for an argument `mut name`: the name, its
-/// `mut`, and the place of that among the tokens. They stand before its `let __ret`; in a block
-/// without that the same statement is the user's own.
-fn moved(tokens: &[TokenTree]) -> Vec<(Ident, Ident, usize)> {
-    let is_word = |token: &TokenTree, text| matches!(token, TokenTree::Ident(word) if word == text);
-    let its_own = |pair: &[TokenTree]| is_word(&pair[0], "let") && is_word(&pair[1], "__ret");
-    let Some(end) = tokens.windows(2).position(its_own) else {
-        return Vec::new();
-    };
-    let tokens = &tokens[..end];
-    let mut found = Vec::new();
-    for (at, window) in tokens.windows(6).enumerate() {
-        if let [
-            TokenTree::Ident(word),
-            TokenTree::Ident(mutable),
-            TokenTree::Ident(name),
-            TokenTree::Punct(equals),
-            TokenTree::Ident(same),
-            TokenTree::Punct(end),
-        ] = window
-            && word == "let"
-            && mutable == "mut"
-            && name == same
-            && (equals.as_char(), end.as_char()) == ('=', ';')
-        {
-            found.push((name.clone(), mutable.clone(), at + 1));
-        }
-    }
-    found
-}
-
-/// The arguments whose `mut` stands in the body, because `#[async_trait]` has put it there.
-pub(crate) fn moved_mut(function: &ItemFn) -> Vec<(Ident, Ident)> {
-    let mut function = function.clone();
-    if Shape::of(&function.sig) != Shape::Future {
-        return Vec::new();
-    }
-    let Some(block) = last_async(&mut function) else {
-        return Vec::new();
-    };
-    let tokens: Vec<TokenTree> = statements(block).into_iter().collect();
-    let moved = moved(&tokens).into_iter();
-    moved.map(|(name, mutable, _)| (name, mutable)).collect()
-}
-
 /// A `return` among the statements before the last: it would give back a future that is not
 /// repeated.
 pub(crate) fn early_return(function: &ItemFn) -> Option<Ident> {
@@ -314,24 +283,6 @@ fn returned(tokens: TokenStream) -> Option<Ident> {
         };
     }
     None
-}
-
-fn statements(block: &ExprAsync) -> TokenStream {
-    let stmts = block.block.stmts.iter();
-    stmts.map(ToTokens::to_token_stream).collect()
-}
-
-/// The body without the `mut` of these arguments, whose copies have it instead.
-pub(crate) fn without_moved_mut(body: TokenStream, names: &[Ident]) -> TokenStream {
-    let tokens: Vec<TokenTree> = body.into_iter().collect();
-    let dropped: Vec<usize> = moved(&tokens)
-        .into_iter()
-        .filter_map(|(name, _, at)| names.contains(&name).then_some(at))
-        .collect();
-    let kept = tokens.into_iter().enumerate();
-    kept.filter(|(at, _)| !dropped.contains(at))
-        .map(|(_, token)| token)
-        .collect()
 }
 
 /// `{ if false { let __tracing_attr_fake_return: T = ..; .. } { body } }`

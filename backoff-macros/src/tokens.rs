@@ -4,7 +4,7 @@ use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenS
 use proptest::prelude::*;
 use quote::{ToTokens, quote};
 
-const WORDS: [&str; 34] = [
+const WORDS: [&str; 35] = [
     "policy",
     "base",
     "factor",
@@ -38,6 +38,7 @@ const WORDS: [&str; 34] = [
     "Future",
     "Output",
     "__ret",
+    "__self",
     "let",
 ];
 
@@ -102,6 +103,7 @@ proptest! {
         for function in functions {
             crate::retry_in("backoff_core", args.clone(), function);
         }
+        crate::hints::written(&quote!(lib), args);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Which calls get which fault: scripts first, then the rate limit, then seeded rates.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
 
 use rand::rngs::SmallRng;
@@ -16,6 +16,8 @@ pub enum Call {
     GetIamPolicy,
     /// `setIamPolicy`.
     SetIamPolicy,
+    /// `testIamPermissions`.
+    TestIamPermissions,
 }
 
 /// Faults and the share of calls that each is to hit.
@@ -114,8 +116,7 @@ pub(super) enum Verdict {
 #[derive(Debug)]
 pub(super) struct Director {
     pub(super) faults: Faults,
-    gets: VecDeque<Reply>,
-    sets: VecDeque<Reply>,
+    scripts: HashMap<Call, VecDeque<Reply>>,
     limit: Option<Bucket>,
     throttle: Reply,
     rng: SmallRng,
@@ -125,8 +126,7 @@ impl Director {
     pub(super) fn new(seed: u64, faults: Faults, limit: Option<Bucket>, throttle: Reply) -> Self {
         Self {
             faults,
-            gets: VecDeque::new(),
-            sets: VecDeque::new(),
+            scripts: HashMap::new(),
             limit,
             throttle,
             rng: SmallRng::seed_from_u64(seed),
@@ -134,10 +134,7 @@ impl Director {
     }
 
     pub(super) fn script(&mut self, call: Call) -> &mut VecDeque<Reply> {
-        match call {
-            Call::GetIamPolicy => &mut self.gets,
-            Call::SetIamPolicy => &mut self.sets,
-        }
+        self.scripts.entry(call).or_default()
     }
 
     pub(super) fn decide(&mut self, call: Call, now: Instant) -> Verdict {

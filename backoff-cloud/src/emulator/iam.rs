@@ -6,123 +6,11 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Map, Value, json};
 
-use super::request::{Refusal, is_policy_version};
+use super::policy::{Update, Version, seen_with};
+use super::refusal::Refusal;
 
 /// The etag of a policy that nobody has written yet, as the real service has it.
 const UNWRITTEN: &str = "ACAB";
-
-/// A policy to write, checked for form.
-///
-/// The policy stays JSON, so that fields this module knows nothing about survive.
-#[derive(Debug, PartialEq)]
-pub(super) struct Update {
-    policy: Map<String, Value>,
-    /// Top-level fields to replace; all of them if there is no mask.
-    mask: Option<Vec<String>>,
-}
-
-impl Update {
-    /// Reads the body of a setIamPolicy.
-    pub(super) fn parse(mut body: Map<String, Value>) -> Result<Self, Refusal> {
-        let mask = match body.remove("updateMask") {
-            None | Some(Value::Null) => None,
-            Some(Value::String(mask)) if mask.is_empty() => None,
-            Some(Value::String(mask)) => {
-                let mut mask: Vec<_> = mask
-                    .split(',')
-                    .map(|field| field.trim().to_owned())
-                    .collect();
-                if mask.iter().any(|field| field == "bindings") {
-                    // The version says how to read the bindings, so it goes with them.
-                    mask.push("version".to_owned());
-                }
-                Some(mask)
-            }
-            Some(_) => {
-                return Err(Refusal::invalid(
-                    "updateMask must be a string of field names.",
-                ));
-            }
-        };
-        match body.remove("policy") {
-            Some(policy) => Ok(Self {
-                policy: check_policy(policy)?,
-                mask,
-            }),
-            None => Err(Refusal::invalid("policy is required.")),
-        }
-    }
-
-    /// A policy to write whole.
-    pub(super) fn whole(policy: Value) -> Result<Self, Refusal> {
-        Ok(Self {
-            policy: check_policy(policy)?,
-            mask: None,
-        })
-    }
-
-    fn etag(&self) -> Option<&str> {
-        self.policy
-            .get("etag")
-            .and_then(Value::as_str)
-            .filter(|etag| !etag.is_empty())
-    }
-}
-
-fn check_policy(policy: Value) -> Result<Map<String, Value>, Refusal> {
-    let Value::Object(mut policy) = policy else {
-        return Err(Refusal::invalid("policy must be a JSON object."));
-    };
-    // As in every Google API, null is the same as absent.
-    policy.retain(|_, value| !value.is_null());
-    if policy.get("etag").is_some_and(|etag| !etag.is_string()) {
-        return Err(Refusal::invalid("policy.etag must be a string."));
-    }
-    if policy
-        .get("version")
-        .is_some_and(|version| !is_policy_version(version))
-    {
-        return Err(Refusal::invalid("policy.version must be 0, 1 or 3."));
-    }
-    let conditional = match policy.get("bindings") {
-        None => false,
-        Some(Value::Array(bindings)) => {
-            let mut conditional = false;
-            for (at, binding) in bindings.iter().enumerate() {
-                conditional |= check_binding(binding)
-                    .map_err(|what| Refusal::invalid(format!("policy.bindings[{at}]{what}.")))?;
-            }
-            conditional
-        }
-        Some(_) => return Err(Refusal::invalid("policy.bindings must be an array.")),
-    };
-    if conditional && policy.get("version") != Some(&json!(3)) {
-        return Err(Refusal::invalid(
-            "A policy with conditional bindings must say \"version\": 3.",
-        ));
-    }
-    Ok(policy)
-}
-
-/// Says whether the binding is conditional, or what is wrong with it.
-fn check_binding(binding: &Value) -> Result<bool, &'static str> {
-    let Value::Object(binding) = binding else {
-        return Err(" must be a JSON object");
-    };
-    if !binding.get("role").is_some_and(Value::is_string) {
-        return Err(".role must be a string");
-    }
-    match binding.get("members") {
-        None | Some(Value::Null) => {}
-        Some(Value::Array(members)) if members.iter().all(Value::is_string) => {}
-        Some(_) => return Err(".members must be an array of strings"),
-    }
-    match binding.get("condition") {
-        None | Some(Value::Null) => Ok(false),
-        Some(Value::Object(_)) => Ok(true),
-        Some(_) => Err(".condition must be a JSON object"),
-    }
-}
 
 /// A write that was done.
 #[derive(Debug)]
@@ -147,14 +35,16 @@ impl Policies {
         }
     }
 
-    pub(super) fn get(&self, resource: &str) -> Value {
+    /// The policy as a reader of this version sees it.
+    pub(super) fn get(&self, resource: &str, version: Version) -> Value {
         match self.by_resource.get(resource) {
-            Some(policy) => Value::Object(policy.clone()),
+            Some(policy) => seen_with(version, policy),
             None => json!({"etag": UNWRITTEN}),
         }
     }
 
-    /// Writes, unless the update carries another etag than the policy has.
+    /// Writes, unless the update carries another etag than the policy has, or would lose
+    /// conditions that its writer never saw.
     pub(super) fn set(&mut self, resource: &str, update: &Update) -> Result<Written, Refusal> {
         let stored = self.by_resource.get(resource);
         let current = stored
@@ -162,35 +52,26 @@ impl Policies {
             .and_then(Value::as_str);
         let claimed = update.etag();
         if claimed.is_some_and(|etag| etag != current.unwrap_or(UNWRITTEN)) {
-            return Err(Refusal::new(
-                409,
+            return Err(Refusal::aborted(
                 "The policy was changed by someone else since it was read. Read it again, make \
                  the change to what was read, and write that, waiting longer after each attempt.",
             ));
         }
-        let mut policy = match &update.mask {
-            None => update.policy.clone(),
-            Some(mask) => {
-                let mut policy = stored.cloned().unwrap_or_default();
-                for field in mask {
-                    match update.policy.get(field) {
-                        Some(value) => policy.insert(field.clone(), value.clone()),
-                        None => policy.remove(field),
-                    };
-                }
-                policy
-            }
-        };
-        if policy
-            .get("version")
-            .is_none_or(|version| *version == json!(0))
-        {
-            policy.insert("version".to_owned(), json!(1));
+        let needed = stored.map_or(Version::One, Version::needed_by);
+        // Without an etag such a write is let through, and the conditions are lost: see
+        // <https://cloud.google.com/iam/docs/reference/rest/v1/Policy>.
+        if claimed.is_some() && update.touches_bindings() && update.version() < needed {
+            return Err(Refusal::invalid(
+                "The policy has conditional bindings, so a write of its bindings must say \
+                 \"version\": 3. Read it with options.requestedPolicyVersion 3, and write that.",
+            ));
         }
+        let mut policy = update.applied_to(stored);
         policy.insert("etag".to_owned(), Value::String(etag(self.rng.random())));
-        self.by_resource.insert(resource.to_owned(), policy.clone());
+        let written = seen_with(update.version(), &policy);
+        self.by_resource.insert(resource.to_owned(), policy);
         Ok(Written {
-            policy: Value::Object(policy),
+            policy: written,
             blind: claimed.is_none(),
         })
     }
@@ -216,17 +97,24 @@ mod tests {
 
     const SECRET: &str = "projects/p/secrets/s";
 
-    fn update(body: Value) -> Result<Update, Refusal> {
-        match body {
-            Value::Object(body) => Update::parse(body),
-            other => panic!("{other} is no object"),
-        }
+    fn set(policies: &mut Policies, body: Value) -> Result<Written, u16> {
+        let Value::Object(body) = body else {
+            panic!("{body} is no object");
+        };
+        policies
+            .set(SECRET, &Update::parse(body).unwrap())
+            .map_err(|refusal| refusal.code)
     }
 
-    fn set(policies: &mut Policies, body: Value) -> Result<Written, u16> {
+    /// Writes a policy with all its fields, as nobody over HTTP can without naming them.
+    fn put(policies: &mut Policies, policy: Value) {
         policies
-            .set(SECRET, &update(body).unwrap())
-            .map_err(|refusal| refusal.code)
+            .set(SECRET, &Update::whole(policy).unwrap())
+            .unwrap();
+    }
+
+    fn get(policies: &Policies) -> Value {
+        policies.get(SECRET, Version::Three)
     }
 
     #[test]
@@ -236,7 +124,10 @@ mod tests {
 
     #[test]
     fn a_new_resource_has_an_empty_policy_with_an_etag() {
-        assert_eq!(Policies::new(0).get(SECRET), json!({"etag": "ACAB"}));
+        for version in [Version::One, Version::Three] {
+            let fresh = Policies::new(0).get(SECRET, version);
+            assert_eq!(fresh, json!({"etag": "ACAB"}));
+        }
     }
 
     #[test]
@@ -244,28 +135,24 @@ mod tests {
         let mut policies = Policies::new(0);
         let first = set(&mut policies, json!({"policy": {"etag": "ACAB"}})).unwrap();
         assert!(!first.blind);
-        assert_eq!(policies.get(SECRET), first.policy);
+        assert_eq!(get(&policies), first.policy);
         let second = set(&mut policies, json!({"policy": first.policy})).unwrap();
         assert_ne!(first.policy["etag"], second.policy["etag"]);
-        assert_eq!(
-            set(&mut policies, json!({"policy": first.policy})).unwrap_err(),
-            409
-        );
-        assert_eq!(
-            set(&mut policies, json!({"policy": {"etag": "ACAB"}})).unwrap_err(),
-            409
-        );
-        assert_eq!(policies.get(SECRET), second.policy);
+        for stale in [first.policy, json!({"etag": "ACAB"})] {
+            let refused = set(&mut policies, json!({"policy": stale}));
+            assert_eq!(refused.unwrap_err(), 409);
+        }
+        assert_eq!(get(&policies), second.policy);
     }
 
     #[test]
     fn without_an_etag_a_write_is_blind() {
         let mut policies = Policies::new(0);
-        set(&mut policies, json!({"policy": {"auditConfigs": []}})).unwrap();
         for policy in [json!({}), json!({"etag": ""}), json!({"etag": null})] {
+            put(&mut policies, json!({"bindings": [{"role": "r"}]}));
             let written = set(&mut policies, json!({"policy": policy})).unwrap();
             assert!(written.blind);
-            assert_eq!(written.policy.get("auditConfigs"), None);
+            assert_eq!(written.policy.get("bindings"), None);
         }
     }
 
@@ -279,8 +166,10 @@ mod tests {
             "y": {"z": null},
         });
         let mut policies = Policies::new(0);
-        set(&mut policies, json!({"policy": policy})).unwrap();
-        let mut read = policies.get(SECRET);
+        put(&mut policies, policy.clone());
+        let read = get(&policies);
+        set(&mut policies, json!({"policy": read})).unwrap();
+        let mut read = get(&policies);
         read.as_object_mut().unwrap().remove("etag");
         assert_eq!(read, policy);
     }
@@ -289,61 +178,77 @@ mod tests {
     fn a_mask_limits_what_is_replaced() {
         let mut policies = Policies::new(0);
         let first = json!({"bindings": [{"role": "r"}], "auditConfigs": [1], "other": 1});
-        set(&mut policies, json!({"policy": first})).unwrap();
-        let second = json!({"bindings": [{"role": "s"}], "auditConfigs": [2]});
-        let body = json!({"policy": second, "updateMask": "bindings, other,etag"});
-        let written = set(&mut policies, body).unwrap().policy;
+        put(&mut policies, first);
+        let second = json!({"bindings": [{"role": "s"}], "auditConfigs": [2], "other": 2});
+        let mut write = |mask: &str| {
+            let body = json!({"policy": second, "updateMask": mask});
+            set(&mut policies, body).unwrap().policy
+        };
+        // No mask means the bindings, and nothing else.
+        let written = write("");
         assert_eq!(written["bindings"], second["bindings"]);
-        assert_eq!(written["auditConfigs"], json!([1]));
-        assert_eq!(written.get("other"), None);
+        assert_eq!(
+            (&written["auditConfigs"], &written["other"]),
+            (&json!([1]), &json!(1))
+        );
+        let written = write("bindings, other,etag");
+        assert_eq!(
+            (&written["auditConfigs"], &written["other"]),
+            (&json!([1]), &json!(2))
+        );
+        assert_eq!(write("auditConfigs")["auditConfigs"], json!([2]));
+
+        let body = json!({"policy": {}, "updateMask": "auditConfigs"});
+        let written = set(&mut policies, body).unwrap().policy;
+        assert_eq!(written.get("auditConfigs"), None);
+        assert_eq!(written["bindings"], second["bindings"]);
+    }
+
+    #[test]
+    fn conditions_are_not_lost_to_a_writer_who_did_not_see_them() {
+        let mut policies = Policies::new(0);
+        let conditional = json!([{"role": "r", "condition": {"expression": "true"}}]);
+        put(
+            &mut policies,
+            json!({"version": 3, "bindings": conditional}),
+        );
+        let seen = policies.get(SECRET, Version::One);
+        let mut policy = json!({"etag": seen["etag"], "version": 1, "bindings": []});
+        assert_eq!(
+            set(&mut policies, json!({"policy": policy})).unwrap_err(),
+            400
+        );
+        assert_eq!(get(&policies)["bindings"], conditional);
+
+        // What leaves the bindings alone may be of any version, and shows what that sees.
+        let body = json!({"policy": policy, "updateMask": "auditConfigs"});
+        let written = set(&mut policies, body).unwrap().policy;
         assert_eq!(written["version"], 1);
+        assert_eq!(written["bindings"][0].get("condition"), None);
+        assert_eq!(get(&policies)["bindings"], conditional);
 
-        let third = json!({"version": 3, "bindings": [{"role": "s", "condition": {}}]});
-        let body = json!({"policy": third, "updateMask": "bindings"});
-        assert_eq!(set(&mut policies, body).unwrap().policy["version"], 3);
+        // With version 3 they may be taken away, and the policy is of version 1 again.
+        policy["version"] = json!(3);
+        policy["etag"] = written["etag"].clone();
+        let written = set(&mut policies, json!({"policy": policy}))
+            .unwrap()
+            .policy;
+        assert_eq!(
+            (&written["version"], &written["bindings"]),
+            (&json!(1), &json!([]))
+        );
     }
 
     #[test]
-    fn what_is_no_policy_is_refused_by_name() {
-        for (body, what) in [
-            (json!({}), "policy is required"),
-            (json!({"policy": 1}), "policy must be"),
-            (json!({"policy": null}), "policy must be"),
-            (json!({"policy": {}, "updateMask": 1}), "updateMask"),
-            (json!({"policy": {"etag": 1}}), "policy.etag"),
-            (json!({"policy": {"version": 2}}), "policy.version"),
-            (json!({"policy": {"version": "1"}}), "policy.version"),
-            (json!({"policy": {"bindings": {}}}), "policy.bindings must"),
-            (
-                json!({"policy": {"bindings": [{"role": "r"}, 1]}}),
-                "policy.bindings[1] must",
-            ),
-            (
-                json!({"policy": {"bindings": [{}]}}),
-                "policy.bindings[0].role",
-            ),
-            (
-                json!({"policy": {"bindings": [{"role": "r", "members": [1]}]}}),
-                "policy.bindings[0].members",
-            ),
-            (
-                json!({"policy": {"bindings": [{"role": "r", "condition": 1}]}}),
-                "policy.bindings[0].condition",
-            ),
-            (
-                json!({"policy": {"bindings": [{"role": "r", "condition": {}}]}}),
-                "\"version\": 3",
-            ),
-        ] {
-            let refusal = update(body).unwrap_err();
-            assert_eq!(refusal.code, 400);
-            assert!(refusal.message.contains(what), "{}", refusal.message);
-        }
-    }
-
-    #[test]
-    fn a_policy_set_by_hand_is_checked_too() {
-        assert!(Update::whole(json!({"bindings": []})).is_ok());
-        assert!(Update::whole(json!([])).is_err());
+    fn a_blind_write_loses_conditions_as_documented() {
+        let mut policies = Policies::new(0);
+        let conditional = json!([{"role": "r", "condition": {"expression": "true"}}]);
+        put(
+            &mut policies,
+            json!({"version": 3, "bindings": conditional}),
+        );
+        let written = set(&mut policies, json!({"policy": {"bindings": []}})).unwrap();
+        assert!(written.blind);
+        assert_eq!(get(&policies)["bindings"], json!([]));
     }
 }

@@ -37,14 +37,22 @@
 //!
 //! # What it serves
 //!
-//! - `GET` and `POST /v1/{resource}:getIamPolicy`, and `POST /v1/{resource}:setIamPolicy`; `v2`
-//!   and `v3` are the same. Query strings are ignored, and paths are not percent-decoded.
+//! - `GET` and `POST /v1/{resource}:getIamPolicy`, `POST /v1/{resource}:setIamPolicy` and
+//!   `POST /v1/{resource}:testIamPermissions`, which grants everything; `v2` and `v3` are the
+//!   same. Paths are not percent-decoded.
 //! - Every resource exists from the start, with a policy that has nothing but an etag.
 //! - A write with a stale etag gets 409 `ABORTED`. A write with none replaces whatever is there,
 //!   as in the real service, and is counted as blind.
-//! - An `updateMask` limits a write to the top-level fields it names. Without one the whole
-//!   policy is replaced. Fields this module does not know are kept.
-//! - Conditional bindings need `"version": 3`.
+//! - An `updateMask` limits a write to the top-level fields it names. Without one it is the
+//!   [documented default](https://cloud.google.com/iam/docs/reference/rest/v1/projects.serviceAccounts/setIamPolicy), the
+//!   bindings. Fields this module does not know are kept.
+//! - [Versions](https://cloud.google.com/iam/docs/allow-policies#versions): a read shows
+//!   conditions only if it asks for version 3. To any other reader a conditional binding has no
+//!   condition, and a role that ends in `_withcond_` and a hash; a write of such a role gets 400.
+//!   So does one with conditions that does not say `"version": 3`, and one of another version
+//!   that would replace bindings with conditions, unless it carries no etag: then they are lost,
+//!   as in the real service. A policy without conditions is of version 1, whatever it was written
+//!   with.
 //! - Anything else gets 400 `INVALID_ARGUMENT` or 404 `NOT_FOUND` in Google's JSON, at once: a
 //!   malformed request uses up no scripted reply and no token of the rate limit.
 //!
@@ -58,6 +66,8 @@
 
 mod fault;
 mod iam;
+mod policy;
+mod refusal;
 mod reply;
 mod request;
 mod server;
@@ -78,7 +88,8 @@ pub use self::reply::Reply;
 pub use self::stats::{FaultCounts, Stats};
 
 use self::fault::{Bucket, Director, check_throttle};
-use self::iam::{Policies, Update};
+use self::iam::Policies;
+use self::policy::{Update, Version};
 use self::server::World;
 
 /// A running emulator, on a port of its own on 127.0.0.1.
@@ -144,14 +155,14 @@ impl Emulator {
         self.addr
     }
 
-    /// The policy of a resource such as `projects/p/secrets/s`, as a read over HTTP would give
-    /// it. Not counted, and never faulty.
+    /// The policy of a resource such as `projects/p/secrets/s`, as a read of version 3 over HTTP
+    /// would give it. Not counted, and never faulty.
     #[must_use]
     pub fn policy(&self, resource: &str) -> Value {
-        self.world.lock().policies.get(resource)
+        self.world.lock().policies.get(resource, Version::Three)
     }
 
-    /// Replaces the policy of a resource and changes its etag, whatever etag `policy` has: a
+    /// Replaces the policy of a resource, all its fields, and changes its etag, whatever etag `policy` has: a
     /// starting point for a test, or someone else's write in the middle of one. Not counted, and
     /// never faulty.
     ///

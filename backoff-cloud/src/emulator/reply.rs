@@ -205,13 +205,23 @@ impl StatusReply {
             );
         }
         let message = format!("The emulator was told to answer this call with {code}.");
-        error_body(*code, &message, self.retry_info.as_deref())
+        error_body(
+            *code,
+            status_name(*code),
+            &message,
+            self.retry_info.as_deref(),
+        )
     }
 }
 
 /// Google's JSON for an error.
-pub(super) fn error_body(code: u16, message: &str, retry_delay: Option<&str>) -> String {
-    let mut error = json!({"code": code, "message": message, "status": status_name(code)});
+pub(super) fn error_body(
+    code: u16,
+    name: &str,
+    message: &str,
+    retry_delay: Option<&str>,
+) -> String {
+    let mut error = json!({"code": code, "message": message, "status": name});
     if let Some(delay) = retry_delay {
         error["details"] = json!([{
             "@type": "type.googleapis.com/google.rpc.RetryInfo",

@@ -1,11 +1,11 @@
-//! From a method, a path and a body to what is asked of a policy.
+//! From a method, a path, a query and a body to what is asked for.
 
 use axum::http::Method;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::fault::Call;
-use super::iam::Update;
-use super::reply::error_body;
+use super::policy::{Update, Version};
+use super::refusal::Refusal;
 
 /// A well-formed request.
 #[derive(Debug, PartialEq)]
@@ -16,46 +16,52 @@ pub(super) struct Operation {
 
 #[derive(Debug, PartialEq)]
 pub(super) enum Action {
-    Get,
+    Get(Version),
     Set(Update),
+    /// The permissions that are asked about.
+    Test(Vec<String>),
 }
 
 impl Operation {
     pub(super) fn call(&self) -> Call {
         match self.action {
-            Action::Get => Call::GetIamPolicy,
+            Action::Get(_) => Call::GetIamPolicy,
             Action::Set(_) => Call::SetIamPolicy,
+            Action::Test(_) => Call::TestIamPermissions,
         }
     }
 }
 
-/// Why a request is not carried out.
-#[derive(Debug, PartialEq)]
-pub(super) struct Refusal {
-    pub(super) code: u16,
-    pub(super) message: String,
+/// The parameters of a query string, decoded.
+#[derive(Debug, Default)]
+pub(super) struct Query(Vec<(String, String)>);
+
+impl Query {
+    /// The value of a parameter, the last one if it is there twice; empty is absent.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        self.0
+            .iter()
+            .rev()
+            .find(|(found, _)| found == name)
+            .map(|(_, value)| value.as_str())
+            .filter(|value| !value.is_empty())
+    }
 }
 
-impl Refusal {
-    pub(super) fn new(code: u16, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-        }
-    }
-
-    pub(super) fn invalid(message: impl Into<String>) -> Self {
-        Self::new(400, message)
-    }
-
-    pub(super) fn body(&self) -> String {
-        error_body(self.code, &self.message, None)
+impl FromIterator<(String, String)> for Query {
+    fn from_iter<I: IntoIterator<Item = (String, String)>>(parameters: I) -> Self {
+        Self(parameters.into_iter().collect())
     }
 }
 
 /// Reads a request.
-pub(super) fn parse(method: &Method, path: &str, body: &[u8]) -> Result<Operation, Refusal> {
-    let unknown = || Refusal::new(404, format!("Nothing is served for {method} {path}."));
+pub(super) fn parse(
+    method: &Method,
+    path: &str,
+    query: &Query,
+    body: &[u8],
+) -> Result<Operation, Refusal> {
+    let unknown = || Refusal::not_found(format!("Nothing is served for {method} {path}."));
     let (resource, verb) = path
         .strip_prefix('/')
         .and_then(|path| path.split_once('/'))
@@ -65,12 +71,10 @@ pub(super) fn parse(method: &Method, path: &str, body: &[u8]) -> Result<Operatio
         .ok_or_else(unknown)?;
     let action = match (method, verb) {
         // A GET has its options in the query, and no body.
-        (&Method::GET, "getIamPolicy") => Action::Get,
-        (&Method::POST, "getIamPolicy") => {
-            check_options(body)?;
-            Action::Get
-        }
+        (&Method::GET, "getIamPolicy") => Action::Get(version_in_query(query)?),
+        (&Method::POST, "getIamPolicy") => Action::Get(version_in_body(body)?),
         (&Method::POST, "setIamPolicy") => Action::Set(Update::parse(object(body)?)?),
+        (&Method::POST, "testIamPermissions") => Action::Test(permissions(body)?),
         _ => return Err(unknown()),
     };
     Ok(Operation {
@@ -79,7 +83,7 @@ pub(super) fn parse(method: &Method, path: &str, body: &[u8]) -> Result<Operatio
     })
 }
 
-fn object(body: &[u8]) -> Result<serde_json::Map<String, Value>, Refusal> {
+fn object(body: &[u8]) -> Result<Map<String, Value>, Refusal> {
     match serde_json::from_slice(body) {
         Ok(Value::Object(object)) => Ok(object),
         Ok(_) => Err(Refusal::invalid("The request body must be a JSON object.")),
@@ -89,26 +93,53 @@ fn object(body: &[u8]) -> Result<serde_json::Map<String, Value>, Refusal> {
     }
 }
 
-/// Checks the body of a getIamPolicy, which may be left out.
-fn check_options(body: &[u8]) -> Result<(), Refusal> {
+fn version_in_query(query: &Query) -> Result<Version, Refusal> {
+    match query.get("options.requestedPolicyVersion") {
+        None => Ok(Version::One),
+        Some(text) => match serde_json::from_str(text) {
+            Ok(version) => requested(&version),
+            Err(_) => requested(&Value::from(text)),
+        },
+    }
+}
+
+/// Reads the body of a getIamPolicy, which may be left out.
+fn version_in_body(body: &[u8]) -> Result<Version, Refusal> {
     if body.trim_ascii().is_empty() {
-        return Ok(());
+        return Ok(Version::One);
     }
     match object(body)?.get("options") {
-        None | Some(Value::Null) => Ok(()),
+        None | Some(Value::Null) => Ok(Version::One),
         Some(Value::Object(options)) => match options.get("requestedPolicyVersion") {
-            None | Some(Value::Null) => Ok(()),
-            Some(version) if is_policy_version(version) => Ok(()),
-            Some(version) => Err(Refusal::invalid(format!(
-                "options.requestedPolicyVersion must be 0, 1 or 3, not {version}."
-            ))),
+            None | Some(Value::Null) => Ok(Version::One),
+            Some(version) => requested(version),
         },
         Some(_) => Err(Refusal::invalid("options must be a JSON object.")),
     }
 }
 
-pub(super) fn is_policy_version(value: &Value) -> bool {
-    matches!(value.as_u64(), Some(0 | 1 | 3))
+fn requested(version: &Value) -> Result<Version, Refusal> {
+    Version::of(version).ok_or_else(|| {
+        Refusal::invalid(format!(
+            "options.requestedPolicyVersion must be 0, 1 or 3, not {version}."
+        ))
+    })
+}
+
+/// Reads the body of a testIamPermissions.
+fn permissions(body: &[u8]) -> Result<Vec<String>, Refusal> {
+    let refuse = || Refusal::invalid("permissions must be an array of names without wildcards.");
+    match object(body)?.remove("permissions") {
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(Value::Array(names)) => names
+            .into_iter()
+            .map(|name| match name {
+                Value::String(name) if !name.contains('*') => Ok(name),
+                _ => Err(refuse()),
+            })
+            .collect(),
+        Some(_) => Err(refuse()),
+    }
 }
 
 #[cfg(test)]
@@ -116,34 +147,69 @@ mod tests {
     use super::*;
 
     fn parsed(method: Method, path: &str, body: &str) -> Result<Operation, u16> {
-        parse(&method, path, body.as_bytes()).map_err(|refusal| refusal.code)
+        parse(&method, path, &Query::default(), body.as_bytes()).map_err(|refusal| refusal.code)
+    }
+
+    fn read(resource: &str, version: Version) -> Result<Operation, u16> {
+        Ok(Operation {
+            resource: resource.to_owned(),
+            action: Action::Get(version),
+        })
     }
 
     #[test]
     fn reads_come_by_get_and_by_post_in_every_version() {
-        let read = |resource: &str| {
-            Ok(Operation {
-                resource: resource.to_owned(),
-                action: Action::Get,
-            })
-        };
+        let secret = "projects/p/secrets/s";
         for version in ["v1", "v2", "v3"] {
-            let path = format!("/{version}/projects/p/secrets/s:getIamPolicy");
-            assert_eq!(parsed(Method::GET, &path, ""), read("projects/p/secrets/s"));
-            for body in [
-                "",
-                "\n",
-                "{}",
-                r#"{"options":{"requestedPolicyVersion":3}}"#,
+            let path = format!("/{version}/{secret}:getIamPolicy");
+            assert_eq!(parsed(Method::GET, &path, ""), read(secret, Version::One));
+            for (body, version) in [
+                ("", Version::One),
+                ("\n", Version::One),
+                ("{}", Version::One),
+                (r#"{"options":{"requestedPolicyVersion":0}}"#, Version::One),
+                (
+                    r#"{"options":{"requestedPolicyVersion":3}}"#,
+                    Version::Three,
+                ),
             ] {
-                assert_eq!(
-                    parsed(Method::POST, &path, body),
-                    read("projects/p/secrets/s")
-                );
+                assert_eq!(parsed(Method::POST, &path, body), read(secret, version));
             }
         }
         let scoped = parsed(Method::GET, "/v1/projects/example.com:p:getIamPolicy", "");
-        assert_eq!(scoped, read("projects/example.com:p"));
+        assert_eq!(scoped, read("projects/example.com:p", Version::One));
+    }
+
+    #[test]
+    fn a_get_has_its_version_in_the_query() {
+        let get = |value: &str| {
+            let parameters = [("$alt", "json"), ("options.requestedPolicyVersion", value)];
+            let query = parameters.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            let query = query.into_iter().collect();
+            parse(&Method::GET, "/v1/a:getIamPolicy", &query, b"").map_err(|refusal| refusal.code)
+        };
+        assert_eq!(get("3"), read("a", Version::Three));
+        assert_eq!(get("1"), read("a", Version::One));
+        assert_eq!(get(""), read("a", Version::One));
+        for nonsense in ["2", "-1", "three", "\"3\"", "3 3"] {
+            assert_eq!(get(nonsense), Err(400), "{nonsense}");
+        }
+    }
+
+    #[test]
+    fn permissions_are_names() {
+        let test = |body| parsed(Method::POST, "/v1/a:testIamPermissions", body);
+        let asked = test(r#"{"permissions": ["a.b.get", "a.b.list"]}"#).unwrap();
+        assert_eq!(asked.call(), Call::TestIamPermissions);
+        assert_eq!(
+            asked.action,
+            Action::Test(vec!["a.b.get".to_owned(), "a.b.list".to_owned()])
+        );
+        assert_eq!(test("{}").unwrap().action, Action::Test(vec![]));
+        for body in ["", "[]", r#"{"permissions": 1}"#, r#"{"permissions": [1]}"#] {
+            assert_eq!(test(body), Err(400), "{body}");
+        }
+        assert_eq!(test(r#"{"permissions": ["a.*"]}"#), Err(400));
     }
 
     #[test]
@@ -162,12 +228,14 @@ mod tests {
             "/v1/a",
             "/v1/a:",
             "/v1/a:getiampolicy",
-            "/v1/a:testIamPermissions",
+            "/v1/a:testIamPermission",
         ] {
             assert_eq!(parsed(Method::POST, path, "{}"), Err(404), "{path}");
         }
         assert_eq!(parsed(Method::GET, "/v1/a:setIamPolicy", ""), Err(404));
         assert_eq!(parsed(Method::DELETE, "/v1/a:getIamPolicy", ""), Err(404));
+        let test = parsed(Method::GET, "/v1/a:testIamPermissions", "");
+        assert_eq!(test, Err(404));
     }
 
     #[test]

@@ -8,17 +8,19 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::extract::{ConnectInfo, Request, State};
+use axum::extract::{self, ConnectInfo, Request, State};
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
+use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
 use super::fault::{Director, Verdict};
 use super::iam::Policies;
+use super::refusal::Refusal;
 use super::reply::{Fault, Reply, StatusReply};
-use super::request::{Action, Operation, Refusal, parse};
+use super::request::{Action, Operation, Query, parse};
 use super::stats::{Ledger, Stats};
 use super::wire::{Line, Loopback};
 
@@ -80,9 +82,13 @@ impl Inner {
     fn carry_out(&mut self, operation: &Operation, hidden: bool) -> Answer {
         let Operation { resource, action } = operation;
         match action {
-            Action::Get => {
+            Action::Get(version) => {
                 self.ledger.count(resource, |stats| stats.reads += 1);
-                Answer::json(200, self.policies.get(resource).to_string())
+                Answer::json(200, self.policies.get(resource, *version).to_string())
+            }
+            // It knows nobody who could lack one.
+            Action::Test(permissions) => {
+                Answer::json(200, json!({"permissions": permissions}).to_string())
             }
             Action::Set(update) => match self.policies.set(resource, update) {
                 Ok(written) => {
@@ -94,7 +100,13 @@ impl Inner {
                     Answer::json(200, written.policy.to_string())
                 }
                 Err(refusal) => {
-                    self.ledger.count(resource, |stats| stats.conflicts += 1);
+                    self.ledger.count(resource, |stats| {
+                        if refusal.is_aborted() {
+                            stats.conflicts += 1;
+                        } else {
+                            stats.rejected += 1;
+                        }
+                    });
                     Answer::from(refusal)
                 }
             },
@@ -199,7 +211,10 @@ async fn read(request: Request) -> Result<Operation, Refusal> {
     let body = to_bytes(body, MAX_BODY).await.map_err(|error| {
         Refusal::invalid(format!("The request body could not be read: {error}."))
     })?;
-    parse(&head.method, head.uri.path(), &body)
+    let query = extract::Query::<Vec<(String, String)>>::try_from_uri(&head.uri)
+        .map_err(|error| Refusal::invalid(format!("The query string cannot be read: {error}.")))?;
+    let query: Query = query.0.into_iter().collect();
+    parse(&head.method, head.uri.path(), &query, &body)
 }
 
 /// A reply before it is HTTP.

@@ -23,7 +23,8 @@ pub struct Stats {
     pub lost_replies: u64,
     /// Calls refused by the rate limit.
     pub throttled: u64,
-    /// Requests refused as malformed: an unknown path, a wrong method, a body that is no policy.
+    /// Requests refused as malformed: an unknown path, a wrong method, a body that is no policy,
+    /// a write of bindings with conditions that does not say version 3.
     pub rejected: u64,
     /// Injected faults, by kind.
     pub faults: FaultCounts,

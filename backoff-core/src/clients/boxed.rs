@@ -4,37 +4,111 @@ use crate::{Fault, RetryError, TimedOut};
 use core::fmt;
 use std::{error::Error, io};
 
+/// One error of a chain, as it is asked for its type.
+#[derive(Clone, Copy, Debug)]
+pub struct Cause<'e> {
+    link: &'e (dyn Error + 'static),
+    #[cfg(feature = "anyhow-1")]
+    whole: Option<&'e anyhow_1::Error>,
+}
+
+impl<'e> Cause<'e> {
+    pub(crate) fn new(link: &'e (dyn Error + 'static)) -> Self {
+        Cause {
+            link,
+            #[cfg(feature = "anyhow-1")]
+            whole: None,
+        }
+    }
+
+    #[cfg(feature = "anyhow-1")]
+    fn of_anyhow(whole: &'e anyhow_1::Error) -> Self {
+        Cause {
+            link: &**whole,
+            whole: Some(whole),
+        }
+    }
+
+    /// This error, if it is a `T`, or the `T` in it that only the whole can be asked for.
+    fn find<T: Error + Send + Sync + 'static>(&self) -> Option<&'e T> {
+        let itself = self.link.downcast_ref();
+        #[cfg(feature = "anyhow-1")]
+        let itself = itself.or_else(|| self.added());
+        itself
+    }
+
+    /// What `.context(..)` added, or `anyhow!(..)` took in, at this link. The link is of a type of
+    /// anyhow's own, which only anyhow looks into, from its outermost layer to its innermost. So
+    /// that the order of the chain is kept, what it finds counts where it lies.
+    #[cfg(feature = "anyhow-1")]
+    fn added<T>(&self) -> Option<&'e T>
+    where
+        T: fmt::Display + fmt::Debug + Send + Sync + 'static,
+    {
+        let found: &T = self.whole?.downcast_ref()?;
+        let is_in = |link: &(dyn Error + 'static)| {
+            let begin = core::ptr::from_ref(link).addr();
+            let end = begin + size_of_val(link);
+            (begin..=end).contains(&core::ptr::from_ref(found).addr())
+        };
+        let is_deeper = self.link.source().is_some_and(is_in);
+        (is_in(self.link) && !is_deeper).then_some(found)
+    }
+
+    /// An error in it that its `source` leaves out.
+    fn hidden(&self) -> Option<Self> {
+        // One made with `io::Error::new`.
+        let hidden = self
+            .find::<io::Error>()
+            .and_then(io::Error::get_ref)
+            .map(|inner| inner as &(dyn Error + 'static));
+        // One in a box: the sources of that link are those of what is in the box.
+        #[cfg(feature = "anyhow-1")]
+        let hidden = hidden.or_else(|| {
+            self.added::<Box<dyn Error + Send + Sync>>()
+                .map(|boxed| &**boxed as &(dyn Error + 'static))
+        });
+        hidden.map(Cause::new)
+    }
+
+    /// What is behind it.
+    fn next(self) -> Option<Self> {
+        let link = self.link.source()?;
+        Some(Cause { link, ..self })
+    }
+}
+
 /// The first error, from the outside in, that says something about itself: one that `named` knows,
 /// or one of the types that this crate knows.
 pub(crate) fn first_known<'e>(
-    first: &'e (dyn Error + 'static),
-    named: &impl Fn(&'e (dyn Error + 'static)) -> Option<&'e dyn Fault>,
+    first: Cause<'e>,
+    named: &impl Fn(Cause<'e>) -> Option<&'e dyn Fault>,
 ) -> Option<&'e dyn Fault> {
     let mut next = Some(first);
-    while let Some(error) = next {
-        if let Some(fault) = named(error) {
+    while let Some(cause) = next {
+        if let Some(fault) = named(cause) {
             return Some(fault);
         }
-        if let Some(io) = error.downcast_ref::<io::Error>() {
-            // An error made with `io::Error::new` hides another one, which its `source` leaves out.
-            let hidden = io.get_ref().map(|inner| inner as &(dyn Error + 'static));
-            let inner = hidden.and_then(|inner| first_known(inner, named));
-            return Some(inner.unwrap_or(io));
-        }
-        if let Some(fault) = of_a_client(error) {
+        if let Some(fault) = cause.hidden().and_then(|it| first_known(it, named)) {
             return Some(fault);
         }
-        next = error.source();
+        if let Some(io) = cause.find::<io::Error>() {
+            return Some(io);
+        }
+        if let Some(fault) = of_a_client(cause) {
+            return Some(fault);
+        }
+        next = cause.next();
     }
     None
 }
 
-fn of_a_client<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e dyn Fault> {
+fn of_a_client(cause: Cause<'_>) -> Option<&dyn Fault> {
     macro_rules! first_of {
         ($($(#[$when:meta])* $known:ty),+ $(,)?) => {
             $(
                 $(#[$when])*
-                if let Some(fault) = as_fault::<$known>(error) {
+                if let Some(fault) = as_fault::<$known>(cause) {
                     return Some(fault);
                 }
             )+
@@ -43,42 +117,68 @@ fn of_a_client<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e dyn Fault> {
     first_of![
         TimedOut,
         RetryError<io::Error>,
+        #[cfg(feature = "gax-1")]
+        google_cloud_gax_1::error::Error,
         #[cfg(feature = "reqwest-013")]
         reqwest_013::Error,
+        #[cfg(feature = "tonic-014")]
+        tonic_014::Status,
+        #[cfg(feature = "tonic-014")]
+        tonic_014::transport::Error,
+        #[cfg(feature = "tonic-014")]
+        tonic_014::ConnectError,
+        #[cfg(feature = "tonic-014")]
+        tonic_014::TimeoutExpired,
+        #[cfg(feature = "hyper-1")]
+        hyper_1::Error,
+        #[cfg(feature = "h2-04")]
+        h2_04::Error,
     ];
     None
 }
 
 /// The error as one of this type, or as what a retry of it that was given up hands back.
-pub fn as_fault<'e, T: Fault + Error + 'static>(
-    error: &'e (dyn Error + 'static),
-) -> Option<&'e dyn Fault> {
-    let itself = error.downcast_ref::<T>().map(|fault| fault as &dyn Fault);
+pub(crate) fn as_fault<T>(cause: Cause<'_>) -> Option<&dyn Fault>
+where
+    T: Fault + Error + Send + Sync + 'static,
+{
+    let itself = cause.find::<T>().map(|fault| fault as &dyn Fault);
     itself.or_else(|| {
-        let given_up = error.downcast_ref::<RetryError<T>>();
+        let given_up = cause.find::<RetryError<T>>();
         given_up.map(|fault| fault as &dyn Fault)
     })
 }
 
-/// An error that hides its type, or one that has sources.
+/// The same for a type that stays on its thread, which anyhow does not take.
+pub(crate) fn as_own_fault<T: Fault + Error + 'static>(cause: Cause<'_>) -> Option<&dyn Fault> {
+    let itself = cause.link.downcast_ref::<T>();
+    itself.map(|fault| fault as &dyn Fault).or_else(|| {
+        let given_up = cause.link.downcast_ref::<RetryError<T>>();
+        given_up.map(|fault| fault as &dyn Fault)
+    })
+}
+
+/// An error that hides its type.
 pub trait Chain {
     /// Where the chain begins.
-    fn first(&self) -> &(dyn Error + 'static);
+    fn first(&self) -> Cause<'_>;
 }
 
 macro_rules! hidden {
-    ($($hidden:ty),+) => {
+    ($($hidden:ty: $first:expr),+ $(,)?) => {
         $(
             impl Chain for $hidden {
-                fn first(&self) -> &(dyn Error + 'static) {
-                    &**self
+                fn first(&self) -> Cause<'_> {
+                    let first: fn(&$hidden) -> Cause<'_> = $first;
+                    first(self)
                 }
             }
 
             /// What is known of it is looked for along its chain of sources: [`TimedOut`],
             /// `io::Error`, the errors of the clients whose features are on, and the
-            /// [`RetryError`] of each. If nothing is found it says nothing, and is permanent to a
-            /// policy; the key `faults(..)` of `#[retry]` names types of your own.
+            /// [`RetryError`] of each. In an `anyhow::Error` it may also be an error that
+            /// `.context(..)` added, or one in a box. If nothing is found it says nothing, and is
+            /// permanent to a policy; the key `faults(..)` of `#[retry]` names types of your own.
             impl Fault for $hidden {
                 fn inner(&self) -> Option<&dyn Fault> {
                     first_known(self.first(), &|_| None)
@@ -93,13 +193,13 @@ macro_rules! hidden {
 }
 
 hidden!(
-    Box<dyn Error>,
-    Box<dyn Error + Send>,
-    Box<dyn Error + Send + Sync>
+    Box<dyn Error>: |error| Cause::new(&**error),
+    Box<dyn Error + Send>: |error| Cause::new(&**error),
+    Box<dyn Error + Send + Sync>: |error| Cause::new(&**error),
 );
 
 #[cfg(feature = "anyhow-1")]
-hidden!(anyhow_1::Error);
+hidden!(anyhow_1::Error: |error| Cause::of_anyhow(error));
 
 #[cfg(test)]
 mod tests {
@@ -198,5 +298,111 @@ mod tests {
         let error = hide(given_up(Api(503)));
         let fault = first_known(error.first(), &as_fault::<Api>).unwrap();
         assert_eq!(POLICY.judge(fault), Verdict::Permanent);
+    }
+
+    #[test]
+    fn a_type_that_stays_on_its_thread_is_found_too() {
+        #[derive(Debug)]
+        struct Local(std::rc::Rc<Api>);
+        impl fmt::Display for Local {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+        impl Error for Local {}
+        impl Fault for Local {
+            fn status(&self) -> Option<u16> {
+                self.0.status()
+            }
+        }
+        let error: Box<dyn Error> = Box::new(Around(Local(Api(503).into())));
+        let found = first_known(error.first(), &as_own_fault::<Local>).unwrap();
+        assert_eq!(found.status(), Some(503));
+    }
+
+    #[cfg(feature = "anyhow-1")]
+    mod behind_anyhow {
+        use super::*;
+        use anyhow_1::anyhow;
+
+        #[derive(Debug)]
+        struct Busy;
+
+        impl fmt::Display for Busy {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("busy")
+            }
+        }
+
+        impl Error for Busy {}
+
+        impl Fault for Busy {
+            fn status(&self) -> Option<u16> {
+                Some(429)
+            }
+        }
+
+        /// What the first fault among `Busy` and `Api` says.
+        fn status(error: anyhow_1::Error) -> Option<u16> {
+            let named = |cause| as_fault::<Busy>(cause).or_else(|| as_fault::<Api>(cause));
+            first_known(error.first(), &named)?.status()
+        }
+
+        #[test]
+        fn what_was_added_as_a_context_is_found() {
+            assert_eq!(status(anyhow!("plain").context(Api(503))), Some(503));
+            assert_eq!(status(anyhow!("plain").context(Busy)), Some(429));
+            let deeper = anyhow!("plain").context(Api(503)).context("around");
+            assert_eq!(status(deeper), Some(503));
+            let given_up = anyhow!("plain").context(given_up(Api(503)));
+            let fault = first_known(given_up.first(), &as_fault::<Api>).unwrap();
+            assert_eq!(fault.class(), Some(crate::Class::Permanent));
+            let late = anyhow!("plain").context(TimedOut::new(Default::default()));
+            assert_eq!(late.transport(), Some(Transport::MaybeSent));
+            let refused = io::Error::from(ErrorKind::ConnectionRefused);
+            let refused = anyhow!("plain").context(refused);
+            assert_eq!(refused.transport(), Some(Transport::NotSent));
+        }
+
+        #[test]
+        fn the_outermost_counts() {
+            assert_eq!(status(anyhow!(Api(503)).context(Busy)), Some(429));
+            assert_eq!(status(anyhow!(Busy).context(Api(503))), Some(503));
+            let between = anyhow!(Busy).context(Api(503)).context("around");
+            assert_eq!(status(between), Some(503));
+            let sources = anyhow!(Around(Busy)).context(Around(Api(503)));
+            assert_eq!(
+                status(sources),
+                Some(429),
+                "a context has no sources of its own"
+            );
+        }
+
+        #[test]
+        fn what_anyhow_was_given_in_a_box_is_found() {
+            for error in [hide(Api(503)), hide(Around(Api(503)))] {
+                assert_eq!(status(anyhow!(error)), Some(503));
+            }
+            let error = anyhow!(hide(Api(503)))
+                .context("around")
+                .context(Around(Busy));
+            assert_eq!(status(error), Some(503));
+            let error = anyhow!(hide(Api(503))).context(Busy);
+            assert_eq!(status(error), Some(429));
+            let error = anyhow!(Busy).context(hide(Api(503)));
+            assert_eq!(status(error), Some(503));
+            let error = anyhow!(Busy).context(hide(Around(io::Error::other("plain"))));
+            assert_eq!(status(error), None, "an `io::Error` is known");
+        }
+
+        #[test]
+        fn an_anyhow_error_in_a_box_shows_its_sources_only() {
+            let boxed: Box<dyn Error + Send + Sync> = anyhow!(Around(Api(503))).into();
+            assert!(first_known(boxed.first(), &as_fault::<Api>).is_some());
+            let boxed: Box<dyn Error + Send + Sync> = anyhow!(Api(503)).into();
+            assert!(first_known(boxed.first(), &as_fault::<Api>).is_none());
+            let boxed: Box<dyn Error + Send + Sync> = anyhow!("plain").context(Api(503)).into();
+            assert!(first_known(boxed.first(), &as_fault::<Api>).is_none());
+        }
     }
 }

@@ -1,32 +1,50 @@
 //! `Fault` for `std::io::Error`.
 
+use super::{
+    boxed::{Cause, first_known},
+    sources::begins_with,
+};
 use crate::{Class, Fault, Transport};
 use core::fmt;
 use std::io::{Error, ErrorKind};
 
-/// No connection was made: not sent. It broke off, or nothing came in time: perhaps applied.
-/// Interrupted or not ready yet: transient. Everything else says nothing, and is permanent to a
-/// policy: no repetition makes a file that is missing.
+/// Refused, not connected, or no such name: not sent. It broke off, nobody could be reached (a
+/// connection that was open may end like that too), or nothing came in time (which Unix reports as
+/// `WouldBlock`): perhaps applied. Interrupted: transient. Everything else says nothing, and is
+/// permanent to a policy: no repetition makes a file that is missing.
+///
+/// One that was made of another error ([`io::Error::other`](Error::other)) says what that one says,
+/// if it or what is behind it is known: another `io::Error`, or an error of the clients whose
+/// features are on.
 impl Fault for Error {
+    fn inner(&self) -> Option<&dyn Fault> {
+        first_known(Cause::new(self.get_ref()?), &|_| None)
+    }
+
     fn transport(&self) -> Option<Transport> {
+        if let Some(inner) = self.inner() {
+            return inner.transport();
+        }
         match self.kind() {
-            ErrorKind::ConnectionRefused
-            | ErrorKind::NotConnected
-            | ErrorKind::HostUnreachable
+            ErrorKind::ConnectionRefused | ErrorKind::NotConnected => Some(Transport::NotSent),
+            ErrorKind::HostUnreachable
             | ErrorKind::NetworkUnreachable
-            | ErrorKind::NetworkDown => Some(Transport::NotSent),
-            ErrorKind::ConnectionReset
+            | ErrorKind::NetworkDown
+            | ErrorKind::ConnectionReset
             | ErrorKind::ConnectionAborted
             | ErrorKind::BrokenPipe
             | ErrorKind::TimedOut
+            | ErrorKind::WouldBlock
             | ErrorKind::UnexpectedEof => Some(Transport::MaybeSent),
-            _ => None,
+            _ => is_unknown_name(self).then_some(Transport::NotSent),
         }
     }
 
     fn class(&self) -> Option<Class> {
-        let passes = matches!(self.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock);
-        passes.then_some(Class::Transient)
+        match self.inner() {
+            Some(inner) => inner.class(),
+            None => (self.kind() == ErrorKind::Interrupted).then_some(Class::Transient),
+        }
     }
 
     fn message(&self) -> Option<&dyn fmt::Display> {
@@ -34,17 +52,26 @@ impl Fault for Error {
     }
 }
 
+/// A host name that was not found has no kind of its own; the standard library says it in words.
+fn is_unknown_name(error: &Error) -> bool {
+    let words = error.get_ref();
+    words.is_some_and(|it| begins_with(it, "failed to lookup address information"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Policy, Verdict};
+    use crate::{Policy, TimedOut, Verdict};
 
     #[test]
     fn a_connection_that_was_never_made_is_retried_by_everybody() {
         let careful = Policy::exponential().idempotent(false);
         let kinds = [ErrorKind::ConnectionRefused, ErrorKind::NotConnected];
         for kind in kinds {
-            assert_ne!(careful.judge(&Error::from(kind)), Verdict::Permanent);
+            assert!(matches!(
+                careful.judge(&Error::from(kind)),
+                Verdict::Retry { .. }
+            ));
         }
     }
 
@@ -52,14 +79,18 @@ mod tests {
     fn one_that_broke_off_is_retried_where_that_is_safe() {
         let policy = Policy::exponential();
         let kinds = [
+            ErrorKind::HostUnreachable,
+            ErrorKind::NetworkUnreachable,
             ErrorKind::ConnectionReset,
             ErrorKind::ConnectionAborted,
             ErrorKind::BrokenPipe,
             ErrorKind::TimedOut,
+            ErrorKind::WouldBlock,
             ErrorKind::UnexpectedEof,
         ];
         for kind in kinds {
             let error = Error::from(kind);
+            assert!(error.must_reconnect(), "{kind}");
             assert_ne!(policy.judge(&error), Verdict::Permanent, "{kind}");
             let careful = policy.idempotent(false);
             assert_eq!(careful.judge(&error), Verdict::PerhapsApplied, "{kind}");
@@ -67,15 +98,27 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_ready_yet_is_transient_and_the_rest_permanent() {
+    fn what_was_interrupted_is_transient_and_the_rest_permanent() {
         let policy = Policy::exponential();
-        for kind in [ErrorKind::Interrupted, ErrorKind::WouldBlock] {
-            assert_ne!(policy.judge(&Error::from(kind)), Verdict::Permanent);
-        }
+        let interrupted = Error::from(ErrorKind::Interrupted);
+        assert_ne!(policy.judge(&interrupted), Verdict::Permanent);
+        assert!(!interrupted.must_reconnect());
         for kind in [ErrorKind::NotFound, ErrorKind::PermissionDenied] {
             assert_eq!(policy.judge(&Error::from(kind)), Verdict::Permanent);
         }
         let other = Error::other("no kind of its own");
         assert_eq!(policy.judge(&other), Verdict::Permanent);
+    }
+
+    #[test]
+    fn one_that_wraps_another_says_what_that_one_says() {
+        let refused = || Error::from(ErrorKind::ConnectionRefused);
+        let wrapped = Error::other(Error::new(ErrorKind::InvalidData, refused()));
+        assert_eq!(wrapped.transport(), Some(Transport::NotSent));
+        let late = Error::other(TimedOut::new(Default::default()));
+        assert_eq!(late.transport(), Some(Transport::MaybeSent));
+        // What is unknown leaves the word to the kind.
+        let reset = Error::new(ErrorKind::ConnectionReset, "by the test");
+        assert_eq!(reset.transport(), Some(Transport::MaybeSent));
     }
 }

@@ -2,6 +2,19 @@
 
 pub(crate) mod boxed;
 mod io;
+mod sources;
 
+#[cfg(feature = "gax-1")]
+mod gax;
+#[cfg(feature = "h2-04")]
+mod h2;
+#[cfg(feature = "http-1")]
+mod http;
+#[cfg(feature = "hyper-1")]
+mod hyper;
+#[cfg(feature = "redis-1")]
+mod redis;
 #[cfg(feature = "reqwest-013")]
 mod reqwest;
+#[cfg(feature = "tonic-014")]
+mod tonic;

@@ -1,13 +1,18 @@
 //! `Fault` for `reqwest::Error`, version 0.13.
 
+use super::sources::{chain, is_untrusted_certificate};
 use crate::{Class, Fault, Transport};
 use core::fmt;
 use reqwest_013 as reqwest;
-use std::error::Error as _;
+use std::{error::Error as _, io};
 
-/// Refused, or no such name: not sent. Reset, timed out, reply cut: perhaps applied. A request
-/// that could not be built, a redirect that leads nowhere, a reply that is whole but not JSON:
-/// permanent.
+/// Refused, no such name, a TLS handshake that failed, a request that was never begun: not sent.
+/// Reset, timed out, reply cut: perhaps applied. A request that could not be built, a redirect that
+/// leads nowhere, a certificate that is not trusted, a reply that is whole but not JSON: permanent.
+///
+/// With the feature `h2-04` a stream that an HTTP/2 server refused is told from one that it reset.
+/// A certificate is told by what rustls says of it; with `native-tls` it counts as a handshake that
+/// failed.
 ///
 /// `error_for_status()` drops the headers, and with them `Retry-After`: read that before.
 impl Fault for reqwest::Error {
@@ -19,12 +24,17 @@ impl Fault for reqwest::Error {
         if self.is_connect() {
             return Some(Transport::NotSent);
         }
-        let on_its_way = self.is_timeout() || self.is_request() || self.is_body();
-        (on_its_way || is_cut(self)).then_some(Transport::MaybeSent)
+        if self.is_request() {
+            return Some(below(self).unwrap_or(Transport::MaybeSent));
+        }
+        let on_its_way = self.is_timeout() || self.is_body() || is_cut(self);
+        on_its_way.then_some(Transport::MaybeSent)
     }
 
     fn class(&self) -> Option<Class> {
-        (self.is_builder() || self.is_redirect()).then_some(Class::Permanent)
+        let is_wrong = self.is_builder() || self.is_redirect();
+        let is_untrusted = self.is_connect() && is_untrusted_certificate(self);
+        (is_wrong || is_untrusted).then_some(Class::Permanent)
     }
 
     fn message(&self) -> Option<&dyn fmt::Display> {
@@ -32,15 +42,15 @@ impl Fault for reqwest::Error {
     }
 }
 
+/// What hyper says of a request that it failed to make.
+fn below(error: &reqwest::Error) -> Option<Transport> {
+    let hyper = chain(error).find_map(|link| link.downcast_ref::<hyper_1::Error>());
+    hyper?.transport()
+}
+
 /// A reply that ends too early is reported as one that cannot be decoded, as bad JSON is. Only
 /// its source tells: the transport's error, and not the parser's.
 fn is_cut(error: &reqwest::Error) -> bool {
-    let mut source = error.source();
-    while let Some(cause) = source {
-        if cause.is::<std::io::Error>() {
-            return true;
-        }
-        source = cause.source();
-    }
-    false
+    let mut behind = error.source().into_iter().flat_map(chain);
+    behind.any(|link| link.is::<io::Error>() || link.is::<hyper_1::Error>())
 }

@@ -69,13 +69,18 @@ impl Delay for Exponential {
     }
 }
 
+/// What is said of a factor that means nothing.
+pub(crate) const FACTOR: &str =
+    "`factor` is a finite number of at least 1: write 2.0 to double each wait, 1.0 to keep it";
+
+pub(crate) const fn is_factor(factor: f64) -> bool {
+    factor >= 1.0 && factor.is_finite()
+}
+
 /// A factor that means something.
 #[track_caller]
 pub(crate) const fn checked(factor: f64) -> f64 {
-    assert!(
-        factor >= 1.0 && factor.is_finite(),
-        "`factor` is a finite number of at least 1: write 2.0 to double each wait, 1.0 to keep it"
-    );
+    assert!(is_factor(factor), "{}", FACTOR);
     factor
 }
 

@@ -60,6 +60,14 @@ pub(crate) enum Spread {
 
 const SECOND: u64 = 1_000_000_000;
 
+/// What is said of a share that is none.
+pub(crate) const SHARE: &str =
+    "a proportional jitter takes a share from 0 to 1: write 0.2 for 80 to 120 %";
+
+pub(crate) const fn is_share(share: f64) -> bool {
+    share >= 0.0 && share <= 1.0
+}
+
 impl Spread {
     #[track_caller]
     pub(crate) const fn new(jitter: Jitter) -> Self {
@@ -71,10 +79,7 @@ impl Spread {
             Jitter::Additive(most) => Spread::Additive(nanos(most)),
             Jitter::AdditiveWithin(most) => Spread::AdditiveWithin(nanos(most)),
             Jitter::Proportional(share) => {
-                assert!(
-                    share >= 0.0 && share <= 1.0,
-                    "a proportional jitter takes a share from 0 to 1: write 0.2 for 80 to 120 %"
-                );
+                assert!(is_share(share), "{}", SHARE);
                 Spread::Proportional(share)
             }
             Jitter::Slots => Spread::Slots,

@@ -1,21 +1,61 @@
 //! What is known of an error whose type only the user's code knows, and what a derived `Fault` reads.
 
 use crate::{Class, Fault, GrpcCode, judge::Known};
-use core::time::Duration;
+use core::{marker::PhantomData, time::Duration};
 #[cfg(feature = "std")]
 use std::error::Error;
 
 #[cfg(feature = "std")]
-pub use crate::clients::boxed::{Chain, as_fault};
+pub use crate::clients::boxed::{Cause, Chain};
 
 /// An error whose facts are looked for: see [`via`].
 #[derive(Debug)]
 pub struct Facts<'e, E>(pub &'e E);
 
+impl<E> Clone for Facts<'_, E> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<E> Copy for Facts<'_, E> {}
+
+/// A type that the key `faults` names.
+#[derive(Debug)]
+pub struct Named<T>(PhantomData<T>);
+
+impl<T> Named<T> {
+    /// That type.
+    #[must_use]
+    pub fn new() -> Self {
+        Named(PhantomData)
+    }
+}
+
+impl<T> Default for Named<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// An error that the key `faults` can look into.
+#[diagnostic::on_unimplemented(
+    message = "`faults(..)` looks along the sources of an error, and `{Self}` has none",
+    label = "`{Self}` is not a `std::error::Error`",
+    note = "return an error that implements `std::error::Error`, or `anyhow::Error`, or `Box<dyn Error + Send + Sync>`; or decide with `when = |error| ..`"
+)]
+pub trait HasSources {}
+
+#[cfg(feature = "std")]
+impl<E: Error + 'static> HasSources for E {}
+
 /// `(&Facts(error)).known()` finds the facts of a `Fault`, and none of any other type: a method for
-/// `Facts` itself is tried before one for a reference to it.
+/// `Facts` itself is tried before one for a reference to it, and that before one that takes `Facts`
+/// by value.
 pub mod via {
     use super::Facts;
+    #[cfg(feature = "std")]
+    use super::{Cause, HasSources, Named};
     use crate::{Fault, judge::Known};
     use core::fmt;
     #[cfg(feature = "std")]
@@ -73,12 +113,12 @@ pub mod via {
     #[cfg(feature = "std")]
     pub trait ViaHidden<'e> {
         /// Where its chain of sources begins.
-        fn first(&self) -> &'e (dyn Error + 'static);
+        fn first(&self) -> Cause<'e>;
     }
 
     #[cfg(feature = "std")]
     impl<'e, E: super::Chain> ViaHidden<'e> for &Facts<'e, E> {
-        fn first(&self) -> &'e (dyn Error + 'static) {
+        fn first(&self) -> Cause<'e> {
             self.0.first()
         }
     }
@@ -87,13 +127,70 @@ pub mod via {
     #[cfg(feature = "std")]
     pub trait ViaError<'e> {
         /// Where its chain of sources begins.
-        fn first(&self) -> &'e (dyn Error + 'static);
+        fn first(&self) -> Cause<'e>;
     }
 
     #[cfg(feature = "std")]
     impl<'e, E: Error + 'static> ViaError<'e> for Facts<'e, E> {
-        fn first(&self) -> &'e (dyn Error + 'static) {
-            self.0
+        fn first(&self) -> Cause<'e> {
+            Cause::new(self.0)
+        }
+    }
+
+    /// For any other: it is asked for sources, so that the compiler can say that it has none.
+    #[cfg(feature = "std")]
+    pub trait ViaNoError<'e, E> {
+        /// Never called.
+        fn first(self) -> Cause<'e>
+        where
+            E: HasSources;
+    }
+
+    #[cfg(feature = "std")]
+    impl<'e, E> ViaNoError<'e, E> for Facts<'e, E> {
+        fn first(self) -> Cause<'e>
+        where
+            E: HasSources,
+        {
+            Cause::new(&core::fmt::Error)
+        }
+    }
+
+    /// For a type that `anyhow::Error` can hold.
+    #[cfg(feature = "std")]
+    pub trait ViaShared<T> {
+        /// The error as one of this type.
+        fn as_fault<'e>(&self, cause: Cause<'e>) -> Option<&'e dyn Fault>
+        where
+            T: Fault + Error;
+    }
+
+    #[cfg(feature = "std")]
+    impl<T: Send + Sync + 'static> ViaShared<T> for Named<T> {
+        fn as_fault<'e>(&self, cause: Cause<'e>) -> Option<&'e dyn Fault>
+        where
+            T: Fault + Error,
+        {
+            crate::clients::boxed::as_fault::<T>(cause)
+        }
+    }
+
+    /// For a type that stays on its thread.
+    #[cfg(feature = "std")]
+    pub trait ViaOwn<T> {
+        /// The error as one of this type.
+        fn as_fault<'e>(&self, cause: Cause<'e>) -> Option<&'e dyn Fault>
+        where
+            T: Fault + Error;
+    }
+
+    #[cfg(feature = "std")]
+    impl<T: 'static> ViaOwn<T> for &Named<T> {
+        fn as_fault<'e>(&self, cause: Cause<'e>) -> Option<&'e dyn Fault>
+        where
+            T: Fault + Error,
+        {
+            crate::clients::boxed::as_own_fault::<T>(cause)
         }
     }
 
@@ -125,8 +222,8 @@ pub mod via {
 /// What is found along the sources of an error, by the key `faults`; `None` if it is nothing.
 #[cfg(feature = "std")]
 pub fn among<'e>(
-    first: &'e (dyn Error + 'static),
-    named: impl Fn(&'e (dyn Error + 'static)) -> Option<&'e dyn Fault>,
+    first: Cause<'e>,
+    named: impl Fn(Cause<'e>) -> Option<&'e dyn Fault>,
 ) -> Option<&'e dyn Fault> {
     crate::clients::boxed::first_known(first, &named)
 }
@@ -140,7 +237,7 @@ pub fn known_of(fault: Option<&dyn Fault>) -> Known<'_> {
 #[diagnostic::on_unimplemented(
     message = "a fault reads `{T}` here, or `Option<{T}>`, and not `{Self}`",
     label = "this is `{Self}`",
-    note = "write an expression: `status = u16::from(self.code)`, `retry_after = Duration::from_secs(self.seconds)`"
+    note = "write an expression of that type: `status = self.code.as_u16()`, `retry_after = Duration::from_secs(self.seconds)`"
 )]
 pub trait Fact<T> {
     /// The value, if there is one.
@@ -168,3 +265,72 @@ macro_rules! facts {
 }
 
 facts!(u16, GrpcCode, Duration, Class);
+
+macro_rules! statuses {
+    ($($number:ty),+) => {
+        $(
+            /// A number beyond `u16` is no status.
+            impl Fact<u16> for $number {
+                #[inline]
+                fn fact(&self) -> Option<u16> {
+                    u16::try_from(*self).ok()
+                }
+            }
+
+            impl Fact<u16> for Option<$number> {
+                #[inline]
+                fn fact(&self) -> Option<u16> {
+                    (*self)?.fact()
+                }
+            }
+        )+
+    };
+}
+
+statuses!(i16, i32, i64, isize, u32, u64, usize);
+
+/// A field that a derived `Fault` asks for what is not said at the type.
+#[diagnostic::on_unimplemented(
+    message = "`forward` asks the error inside, and `{Self}` is no `Fault`",
+    label = "this is neither a `Fault` nor an `Option` of one",
+    note = "derive `Fault` for it, or leave `forward` away and say the facts here: `#[fault(status = 503)]`"
+)]
+pub trait Forward {
+    /// The error inside, if there is one.
+    fn forward(&self) -> Option<&dyn Fault>;
+}
+
+impl<E: Fault> Forward for E {
+    #[inline]
+    fn forward(&self) -> Option<&dyn Fault> {
+        Some(self)
+    }
+}
+
+impl<E: Fault> Forward for Option<E> {
+    #[inline]
+    fn forward(&self) -> Option<&dyn Fault> {
+        self.as_ref().map(|error| error as &dyn Fault)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_may_be_any_integer() {
+        assert_eq!(Fact::<u16>::fact(&503_i32), Some(503));
+        assert_eq!(Fact::<u16>::fact(&Some(503_u64)), Some(503));
+        assert_eq!(Fact::<u16>::fact(&-1_i16), None);
+        assert_eq!(Fact::<u16>::fact(&70_000_usize), None);
+        assert_eq!(Fact::<u16>::fact(&None::<u32>), None);
+    }
+
+    #[test]
+    fn an_option_is_asked_for_what_it_holds() {
+        let late = crate::TimedOut::new(Duration::ZERO);
+        assert!(late.forward().is_some() && Some(late).forward().is_some());
+        assert!(None::<crate::TimedOut>.forward().is_none());
+    }
+}

@@ -130,7 +130,8 @@ fn lone(pat: &TokenStream) -> Option<String> {
 }
 
 /// Whether what reads as an expression is meant as a pattern. A path whose last name is in capitals
-/// is a constant set of codes, and so is a name alone; other paths are variants.
+/// is a constant set of codes, and so is a name alone; other paths, also to a single letter, are
+/// variants.
 fn is_pattern(expr: &Expr) -> bool {
     let is_variant = |path: &syn::Path| {
         path.segments.len() > 1
@@ -157,5 +158,5 @@ fn is_pattern(expr: &Expr) -> bool {
 }
 
 fn is_camel(name: &str) -> bool {
-    name.starts_with(char::is_uppercase) && name.contains(char::is_lowercase)
+    name.starts_with(char::is_uppercase) && (name.len() == 1 || name.contains(char::is_lowercase))
 }

@@ -19,7 +19,8 @@ pub(super) enum Value {
     None,
     Expr(Expr),
     On(on::On),
-    Names(Vec<Ident>),
+    /// Names, and of those with `mut` both words.
+    Names(Vec<Ident>, Vec<(Ident, Ident)>),
     Types(Vec<Type>),
 }
 
@@ -63,10 +64,14 @@ pub(super) fn key_and_value(input: ParseStream<'_>) -> syn::Result<(Ident, Value
             let types = Punctuated::<Type, Token![,]>::parse_terminated.parse2(group.stream());
             types.map(|types| Value::Types(types.into_iter().collect()))
         } else {
-            let names = Punctuated::<Ident, Token![,]>::parse_terminated_with;
-            let names = |input: ParseStream<'_>| names(input, Ident::parse_any);
-            let names = names.parse2(group.stream());
-            names.map(|names| Value::Names(names.into_iter().collect()))
+            let names = Punctuated::<_, Token![,]>::parse_terminated_with;
+            let names = |input: ParseStream<'_>| names(input, name_and_mut);
+            names.parse2(group.stream()).map(|names| {
+                let (muts, names): (Vec<_>, Vec<_>) = names.into_iter().unzip();
+                let pairs = muts.into_iter().zip(names.iter().cloned());
+                let muts = pairs.filter_map(|(word, name)| Some((word?, name)));
+                Value::Names(names.clone(), muts.collect())
+            })
         };
         return value.map(|value| (key.clone(), value)).map_err(|error| {
             let message = format!("`{key}` cannot be read ({error}): write it like `{usage}`");
@@ -92,6 +97,26 @@ pub(super) fn key_and_value(input: ParseStream<'_>) -> syn::Result<(Ident, Value
         })
     })?;
     Ok((key, Value::Expr(expr)))
+}
+
+/// `name` or `mut name`
+fn name_and_mut(input: ParseStream<'_>) -> syn::Result<(Option<Ident>, Ident)> {
+    let first = input.call(Ident::parse_any)?;
+    if first == "mut" && input.peek(Ident::peek_any) {
+        return Ok((Some(first), input.call(Ident::parse_any)?));
+    }
+    Ok((None, first))
+}
+
+/// The names, if none has a `mut`.
+pub(super) fn without_mut(names: Vec<Ident>, muts: &[(Ident, Ident)]) -> syn::Result<Vec<Ident>> {
+    match muts.first() {
+        None => Ok(names),
+        Some((word, name)) => {
+            let message = format!("the `mut` stands in the arguments: write `keep({name})`");
+            Err(syn::Error::new_spanned(word, message))
+        }
+    }
 }
 
 /// What stands behind a single `=`.

@@ -17,7 +17,7 @@ pub(crate) fn signature(function: &ItemFn, args: &Args, errors: &mut Errors) {
             "a `const fn` cannot wait between attempts: remove `const` or `#[retry]`",
         );
     }
-    let shape = Shape::of(sig);
+    let shape = Shape::of(function);
     if shape == Shape::Blocking && shape::runs_a_runtime(&function.block.to_token_stream()) {
         errors.at(
             &sig.ident,
@@ -26,11 +26,21 @@ pub(crate) fn signature(function: &ItemFn, args: &Args, errors: &mut Errors) {
         );
     }
     if shape == Shape::Future && shape::last_async(&mut function.clone()).is_none() {
-        errors.at(
-            &sig.output,
-            "this function makes a future that cannot be made twice: end it with an `async` block, \
-             such as `async move { request.await }`, or make it an `async fn`",
-        );
+        match shape::last_choice(function) {
+            Some(choice) => errors.at(
+                &choice,
+                format_args!(
+                    "each branch of this `{choice}` makes a future that cannot be made twice: write \
+                     the `{choice}` inside of one `async` block, such as `Box::pin(async move {{ \
+                     {choice} .. }})`, or make it an `async fn`"
+                ),
+            ),
+            None => errors.at(
+                &sig.output,
+                "this function makes a future that cannot be made twice: end it with an `async` \
+                 block, such as `async move { request.await }`, or make it an `async fn`",
+            ),
+        }
     }
     if shape == Shape::Future
         && let Some(early) = shape::early_return(function)
@@ -53,6 +63,7 @@ pub(crate) fn signature(function: &ItemFn, args: &Args, errors: &mut Errors) {
     let bound = bindings::of(function);
     names(sig, &bound, args, errors);
     undecided(sig, &bound, args, errors);
+    hidden(&bound, args, errors);
     borrowed_return(sig, errors);
 }
 
@@ -124,6 +135,26 @@ fn names(sig: &Signature, bound: &[Binding], args: &Args, errors: &mut Errors) {
                 ),
             );
         }
+    }
+}
+
+/// The attempt must not hide an argument from the body.
+fn hidden(bound: &[Binding], args: &Args, errors: &mut Errors) {
+    let Some(Given { value, .. }) = &args.attempt else {
+        return;
+    };
+    let is_bound = |name: &str| bound.iter().any(|binding| binding.name == name);
+    if is_bound(&value.to_string()) {
+        let free = ["attempt", "n", "this_attempt"];
+        let free = free.into_iter().find(|name| !is_bound(name));
+        errors.at(
+            value,
+            format_args!(
+                "`{value}` is an argument, which the attempt would hide from the body: give the \
+                 attempt another name, such as `attempt = {}`",
+                free.unwrap_or("current_attempt")
+            ),
+        );
     }
 }
 

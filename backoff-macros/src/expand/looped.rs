@@ -3,15 +3,17 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 
+use super::copies::Copies;
 use super::policy::{policy, time};
 use super::{Library, at};
-use crate::args::{Args, Pattern};
+use crate::args::{Args, Given, Pattern, Time};
 use crate::place::Place;
 
 /// One retry loop.
 pub(super) struct Loop<'a> {
     pub(super) library: &'a Library,
     pub(super) args: &'a Args,
+    pub(super) copies: &'a Copies,
     pub(super) place: &'a Place,
     pub(super) is_async: bool,
     /// The body as a future, or as the outcome itself where nothing is awaited.
@@ -29,7 +31,6 @@ impl Loop<'_> {
         let k = self.library.at(here);
         let (bind_policy, policy) = self.policy();
         let (bind_runtime, runtime) = self.runtime();
-        let returns = &self.returns;
         let start = Ident::new(
             if self.args.attempt.is_some() {
                 "start_timed"
@@ -38,14 +39,22 @@ impl Loop<'_> {
             },
             here,
         );
+        let next = quote_spanned!(here=> #k::__private::attempt(#policy, &__retry, #runtime));
+        let cut = self.args.attempt_timeout.as_ref().filter(|_| self.is_async);
+        // Read once, so that what is decided by it still holds when the attempt is begun.
+        let (bind_next, next) = match cut {
+            Some(_) => {
+                let once = quote_spanned!(here=> __next);
+                (Some(quote_spanned!(here=> let __next = #next;)), once)
+            }
+            None => (None, next),
+        };
         let bind_attempt = self.args.attempt.as_ref().map(|attempt| {
             let name = &attempt.value;
-            quote_spanned! {here=>
-                let #name = #k::__private::attempt(#policy, &__retry, #runtime);
-            }
+            quote_spanned!(here=> let #name = #next;)
         });
-        let outcome = self.cloned(self.outcome(&policy, &runtime));
-        let step = self.step(&policy, &runtime);
+        let (bind_outcome, count) = self.bind_outcome(cut, &runtime);
+        let step = self.step(&policy, &count, &runtime);
         let name = &self.name;
         let wait = if self.is_async {
             // The outcome is taken apart before the sleep: held over it, it would make the future
@@ -74,8 +83,9 @@ impl Loop<'_> {
             #bind_runtime
             let mut __retry = #k::__private::#start(#policy, #runtime);
             loop {
+                #bind_next
                 #bind_attempt
-                let __outcome: #returns = #outcome;
+                #bind_outcome
                 #wait
             }
         }
@@ -128,7 +138,37 @@ impl Loop<'_> {
         (None, quote_spanned!(here=> &#k::__private::#name))
     }
 
-    fn outcome(&self, policy: &TokenStream, runtime: &TokenStream) -> TokenStream {
+    /// The statement that runs an attempt, and how the step is told of the count.
+    fn bind_outcome(
+        &self,
+        cut: Option<&Given<Time>>,
+        runtime: &TokenStream,
+    ) -> (TokenStream, TokenStream) {
+        let here = Span::mixed_site();
+        let k = self.library.at(here);
+        let returns = &self.returns;
+        let outcome = self.cloned(self.outcome(runtime));
+        let Some(limit) = cut else {
+            let bind = quote_spanned!(here=> let __outcome: #returns = #outcome;);
+            return (bind, quote_spanned!(here=> &mut __retry));
+        };
+        // The error is made in one place, so that one message says where it cannot be made.
+        let key_at = at(limit.key.span());
+        let k_at_key = self.library.at(key_at);
+        let settled = quote_spanned!(key_at=> #k_at_key::__private::settle(__done));
+        let bind = quote_spanned! {here=>
+            let (__done, __is_over) = if #k::__private::is_over(__next) {
+                (#k::__private::expired(), true)
+            } else {
+                (#outcome, false)
+            };
+            let __outcome: #returns = #settled;
+        };
+        let count = quote_spanned!(here=> #k::__private::Bounded(&mut __retry, __is_over));
+        (bind, count)
+    }
+
+    fn outcome(&self, runtime: &TokenStream) -> TokenStream {
         let attempt = &self.attempt;
         if !self.is_async {
             return attempt.clone();
@@ -136,30 +176,32 @@ impl Loop<'_> {
         let Some(limit) = &self.args.attempt_timeout else {
             return quote_spanned!(Span::mixed_site()=> #attempt.await);
         };
-        // `E: From<TimedOut>` is asked for by the key.
         let key_at = at(limit.key.span());
         let k = self.library.at(key_at);
         let limit = time(self.library, &limit.value);
         quote_spanned! {key_at=>
-            #k::__private::timed(#policy, &__retry, #runtime, #limit, #attempt).await
+            #k::__private::timed(__next, #runtime, #limit, #attempt).await
         }
     }
 
     /// The copies are made before the attempt, which takes them with it: it then asks no more of
     /// their types than the plain function does.
     fn cloned(&self, outcome: TokenStream) -> TokenStream {
-        let Some(clone) = &self.args.clone else {
+        let copies = self.copies.made();
+        if copies.is_empty() {
             return outcome;
-        };
-        let here = Span::mixed_site();
-        let copies = clone.value.iter().map(|name| {
-            let copy = copy_of(name);
-            quote_spanned!(at(name.span())=> let #copy = ::core::clone::Clone::clone(&#name);)
-        });
-        quote_spanned!(here=> { #(#copies)* let __attempted = #outcome; __attempted })
+        }
+        quote_spanned! {Span::mixed_site()=>
+            { #copies let __attempted = #outcome; __attempted }
+        }
     }
 
-    fn step(&self, policy: &TokenStream, runtime: &TokenStream) -> TokenStream {
+    fn step(
+        &self,
+        policy: &TokenStream,
+        count: &TokenStream,
+        runtime: &TokenStream,
+    ) -> TokenStream {
         let judged_at = self.judged_at;
         let k = self.library.at(judged_at);
         let name = match &self.args.name {
@@ -175,7 +217,7 @@ impl Loop<'_> {
             None => quote_spanned!(judged_at=> #k::__private::Silent),
         };
         let common =
-            quote_spanned!(judged_at=> #policy, &mut __retry, #name, #runtime, #notify, __outcome);
+            quote_spanned!(judged_at=> #policy, #count, #name, #runtime, #notify, __outcome);
         let found = self.found();
         // Whatever the error's type is: if it is a `Fault`, its hints are obeyed.
         let known = match &found {
@@ -220,7 +262,9 @@ impl Loop<'_> {
         let types = faults.value.iter().map(|ty| {
             let ty_at = at(syn::spanned::Spanned::span(ty));
             let k = self.library.at(ty_at);
-            quote_spanned!(ty_at=> .or_else(|| #k::__private::as_fault::<#ty>(__cause)))
+            quote_spanned! {ty_at=>
+                .or_else(|| (&#k::__private::Named::<#ty>::new()).as_fault(__cause))
+            }
         });
         Some(quote_spanned! {key_at=>
             {
@@ -233,15 +277,6 @@ impl Loop<'_> {
             }
         })
     }
-}
-
-/// The name under which the copy of an argument travels into the attempt.
-pub(super) fn copy_of(name: &Ident) -> Ident {
-    let plain = name.to_string();
-    Ident::new(
-        &format!("__copy_of_{}", plain.trim_start_matches("r#")),
-        Span::mixed_site(),
-    )
 }
 
 /// Whether one of the user's patterns matches; later ones are tried where a guard says no.

@@ -111,24 +111,36 @@ fn every_key_of_a_policy() {
                     &::backoff_core::__private::ASYNC,
                 );
                 loop {
-                    let __outcome: Result<(), Error> = ::backoff_core::__private::timed(
-                            &__BACKOFF_POLICY,
-                            &__retry,
-                            &::backoff_core::__private::ASYNC,
-                            ::backoff_core::__private::Duration::new(10u64, 0u32),
-                            async {
-                                if let ::core::option::Option::Some(__returns) = ::core::option::Option::<
-                                    Result<(), Error>,
-                                >::None {
-                                    return __returns;
-                                }
-                                self.g().await
-                            },
+                    let __next = ::backoff_core::__private::attempt(
+                        &__BACKOFF_POLICY,
+                        &__retry,
+                        &::backoff_core::__private::ASYNC,
+                    );
+                    let (__done, __is_over) = if ::backoff_core::__private::is_over(__next) {
+                        (::backoff_core::__private::expired(), true)
+                    } else {
+                        (
+                            ::backoff_core::__private::timed(
+                                    __next,
+                                    &::backoff_core::__private::ASYNC,
+                                    ::backoff_core::__private::Duration::new(10u64, 0u32),
+                                    async {
+                                        if let ::core::option::Option::Some(__returns) = ::core::option::Option::<
+                                            Result<(), Error>,
+                                        >::None {
+                                            return __returns;
+                                        }
+                                        self.g().await
+                                    },
+                                )
+                                .await,
+                            false,
                         )
-                        .await;
+                    };
+                    let __outcome: Result<(), Error> = ::backoff_core::__private::settle(__done);
                     let __wait = match ::backoff_core::__private::step(
                         &__BACKOFF_POLICY,
-                        &mut __retry,
+                        ::backoff_core::__private::Bounded(&mut __retry, __is_over),
                         ::core::concat!(::core::module_path!(), "::f"),
                         &::backoff_core::__private::ASYNC,
                         ::backoff_core::__private::Silent,
@@ -318,9 +330,10 @@ fn a_method_that_async_trait_has_rewritten() {
                                             (&__facts).first(),
                                             |__cause| {
                                                 ::backoff_core::__private::Option::None
-                                                    .or_else(|| ::backoff_core::__private::as_fault::<
-                                                        ApiError,
-                                                    >(__cause))
+                                                    .or_else(|| {
+                                                        (&::backoff_core::__private::Named::<ApiError>::new())
+                                                            .as_fault(__cause)
+                                                    })
                                             },
                                         )
                                         .or_else(|| (&__facts).itself())

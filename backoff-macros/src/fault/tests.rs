@@ -36,7 +36,9 @@ fn an_enum_beside_thiserror() {
         {
             fn inner(&self) -> ::backoff_core::__private::Option<&dyn ::backoff_core::Fault> {
                 match self {
-                    Self::Inner { 0: __field_0, .. } => ::core::option::Option::Some(__field_0),
+                    Self::Inner { 0: __field_0, .. } => {
+                        ::backoff_core::__private::Forward::forward(__field_0)
+                    }
                     _ => ::core::option::Option::None,
                 }
             }

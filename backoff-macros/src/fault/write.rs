@@ -1,8 +1,8 @@
 //! The implementation that is written.
 
-use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Group, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::{DeriveInput, GenericParam};
+use syn::{DeriveInput, GenericParam, LitInt, Type};
 
 use super::Case;
 use super::says::{Field, Says};
@@ -27,7 +27,7 @@ pub(super) fn implementation(
         }
         (None, false) => quote!(where #(#asked),*),
     };
-    let inner = method(cases, &inner_arm, None).map(|body| {
+    let inner = method(cases, &inner_arm(k), None).map(|body| {
         quote_spanned! {here=>
             fn inner(&#this) -> #k::__private::Option<&dyn #k::Fault> { #body }
         }
@@ -108,13 +108,18 @@ fn method(cases: &[Case], arm: &Arm<'_>, rest: Option<TokenStream>) -> Option<To
     (!arms.is_empty()).then(|| quote_spanned!(here=> match #this { #(#arms)* #remaining }))
 }
 
-fn inner_arm(case: &Case) -> Option<TokenStream> {
-    let here = Span::mixed_site();
-    let field = &case.fields[case.says.inner?];
-    let (path, member, bound) = (&case.path, &field.member, bound(field));
-    Some(quote_spanned! {here=>
-        #path { #member: #bound, .. } => ::core::option::Option::Some(#bound),
-    })
+fn inner_arm(k: &TokenStream) -> impl Fn(&Case) -> Option<TokenStream> + '_ {
+    move |case| {
+        let field = &case.fields[case.says.inner?];
+        let (path, member, bound) = (&case.path, &field.member, bound(field));
+        // What cannot be asked is shown at its type.
+        let type_at = Span::mixed_site().located_at(syn::spanned::Spanned::span(&field.ty));
+        let mut asked = bound.clone();
+        asked.set_span(type_at);
+        Some(quote_spanned! {type_at=>
+            #path { #member: #bound, .. } => #k::__private::Forward::forward(#asked),
+        })
+    }
 }
 
 fn value_arm<'a>(
@@ -126,8 +131,9 @@ fn value_arm<'a>(
         let (key, value) = of(&case.says).as_ref()?;
         let key_at = Span::mixed_site().located_at(key.span());
         let mut used = Vec::new();
-        let value = match lone_field(value, &case.fields) {
-            Some(at) => {
+        let value = match (lone_field(value, &case.fields), literal_status(value)) {
+            (_, Some(literal)) => quote_spanned!(key_at=> &#literal),
+            (Some(at), None) => {
                 used.push(at);
                 let mut bound = bound(&case.fields[at]);
                 let value_at = value
@@ -138,7 +144,7 @@ fn value_arm<'a>(
                 bound.set_span(Span::mixed_site().located_at(value_at));
                 quote_spanned!(key_at=> #bound)
             }
-            None => {
+            (None, None) => {
                 let value = with_fields(value.clone(), &case.fields, &mut used);
                 quote_spanned!(key_at=> &(#value))
             }
@@ -154,6 +160,14 @@ fn value_arm<'a>(
             #path { #(#fields)* .. } => #k::__private::Fact::<#ty>::fact(#value),
         })
     }
+}
+
+/// A status as a literal of its type: several types of integers can be one.
+fn literal_status(value: &TokenStream) -> Option<Literal> {
+    let number: LitInt = syn::parse2(value.clone()).ok()?;
+    let mut literal = Literal::u16_suffixed(number.base10_parse().ok()?);
+    literal.set_span(number.span());
+    Some(literal)
 }
 
 fn flag_arm<'a>(
@@ -238,7 +252,7 @@ fn with_fields(value: TokenStream, fields: &[Field], used: &mut Vec<usize>) -> T
     written
 }
 
-/// An error inside whose type names a parameter must be a fault.
+/// An error inside whose type names a parameter must be a fault, or an `Option` of one.
 fn asked_of_parameters(k: &TokenStream, input: &DeriveInput, cases: &[Case]) -> Vec<TokenStream> {
     let parameters: Vec<&Ident> = input
         .generics
@@ -254,8 +268,20 @@ fn asked_of_parameters(k: &TokenStream, input: &DeriveInput, cases: &[Case]) -> 
         .filter_map(|case| Some(&case.fields[case.says.inner?].ty));
     inner
         .filter(|ty| names_one_of(ty.to_token_stream(), &parameters))
-        .map(|ty| quote_spanned!(Span::mixed_site()=> #ty: #k::Fault))
+        .map(|ty| {
+            let here = Span::mixed_site();
+            if is_option(ty) {
+                quote_spanned!(here=> #ty: #k::__private::Forward)
+            } else {
+                quote_spanned!(here=> #ty: #k::Fault)
+            }
+        })
         .collect()
+}
+
+fn is_option(ty: &Type) -> bool {
+    matches!(ty, Type::Path(path)
+        if path.path.segments.last().is_some_and(|last| last.ident == "Option"))
 }
 
 fn names_one_of(tokens: TokenStream, names: &[&Ident]) -> bool {

@@ -80,6 +80,18 @@ fn neither_a_success_nor_five_failures_allocate() {
                 .reported()
         });
         assert_eq!(form, 0, "function form, {failures} failures");
+        let update = allocations(|| {
+            LEFT.set(failures);
+            backoff_core::Policy::exponential()
+                .max_attempts(6)
+                .update(
+                    || std::future::ready(Ok(1)),
+                    |number| *number += 1,
+                    |number| std::future::ready(countdown(number)),
+                )
+                .reported()
+        });
+        assert_eq!(update, 0, "read-modify-write, {failures} failures");
     }
 }
 

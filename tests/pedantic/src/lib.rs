@@ -195,3 +195,79 @@ pub async fn blocks(name: &str) -> Result<usize, Error> {
     let second = retry_block!(max_attempts = 2, { Ok::<_, Error>(first) })?;
     Ok(second.saturating_add(seen))
 }
+
+/// Cut, with a copy that changes.
+///
+/// # Errors
+/// Any.
+#[retry(policy = POLICY, attempt_timeout = "10s", clone(mut body), attempt = nth, notify = hear)]
+pub async fn cut(name: &str, body: Vec<u8>) -> Result<usize, Error> {
+    body.push(u8::try_from(nth.number()).unwrap_or(u8::MAX));
+    Ok(work(name).await?.saturating_add(body.len()))
+}
+
+/// A boxed future under another name.
+pub type Answer<'a> = core::pin::Pin<Box<dyn Future<Output = Result<usize, Error>> + Send + 'a>>;
+
+/// An alias.
+///
+/// # Errors
+/// Any.
+#[must_use]
+#[retry(on = [503])]
+pub fn alias(name: &str) -> Answer<'_> {
+    Box::pin(async move { work(name).await })
+}
+
+/// What a chain of sources is searched for.
+///
+/// # Errors
+/// Any.
+#[retry(on = [503], faults(Error, Wide))]
+pub fn chained(name: &str) -> Result<usize, Box<dyn core::error::Error + Send + Sync>> {
+    Ok(name.len())
+}
+
+/// A status of another type, and an error that may be missing.
+#[derive(Debug, thiserror::Error, Fault)]
+pub enum Wide {
+    /// The service said so.
+    #[error("status {code}")]
+    #[fault(status = code)]
+    Code {
+        /// The status.
+        code: i32,
+    },
+    /// Another.
+    #[error("other")]
+    #[fault(status = 503)]
+    Other {
+        /// What it was.
+        #[fault(forward)]
+        inner: Option<Error>,
+    },
+}
+
+/// A service whose limits are its own.
+#[async_trait::async_trait]
+pub trait Limited {
+    /// Gets.
+    async fn get(&mut self, name: &str) -> Result<usize, Error>;
+}
+
+#[async_trait::async_trait]
+impl Limited for Client {
+    #[retry(policy = POLICY, max_attempts = self.limit())]
+    async fn get(&mut self, name: &str) -> Result<usize, Error> {
+        Ok(work(name)
+            .await?
+            .saturating_add(usize::try_from(self.limit()).unwrap_or(0)))
+    }
+}
+
+impl Client {
+    const fn limit(&self) -> u32 {
+        let Self = self;
+        3
+    }
+}

@@ -1,0 +1,304 @@
+//! Amazon Web Services: the SDKs' "standard" mode, revision 2.1.
+//!
+//! The page "Retry behavior" of the SDKs' reference guide
+//! (<https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html>) describes it, and
+//! the announcement of 2026
+//! (<https://aws.amazon.com/blogs/developer/announcing-updated-retry-behavior-for-aws-sdks-and-tools/>)
+//! what is new: three attempts; each wait drawn from zero up to `min(base · 2ⁿ, 20 s)`, with a base
+//! of 50 ms, and of 1 s after throttling; a quota of 500 tokens, of which a retry takes 14, or 5
+//! after throttling; and the header `x-amz-retry-after`.
+//!
+//! - **Throttling has names**, and seldom the status 429: a `ThrottlingException` is a 400. So an
+//!   error has to read the code of the reply, and hand it to [`class`].
+//! - **The quota is one for each service and region.** The SDKs keep it in their client.
+//!   [`BUDGET`] is shared by all that use [`STANDARD`] as it is; bring your own for each service:
+//!
+//! ```
+//! use backoff_cloud::{Budget, Policy, aws};
+//!
+//! static QUEUES_IN_IRELAND: Budget = Budget::aws();
+//! const QUEUES: Policy = aws::STANDARD.budget(&QUEUES_IN_IRELAND);
+//! ```
+//!
+//! - **`x-amz-retry-after`** is in milliseconds. What it asks is waited up to 5 s beyond the backoff.
+//!   `http::ApiError` (feature `http`) has read it; for another error `hint::retry_after_ms` does
+//!   (feature `hint` of `backoff-core`).
+//!
+//! ```
+//! use backoff_cloud::{Class, Fault, aws};
+//! use std::time::Duration;
+//!
+//! struct ApiError { status: u16, code: String, retry_after: Option<Duration> }
+//!
+//! impl Fault for ApiError {
+//!     fn status(&self) -> Option<u16> { Some(self.status) }
+//!     fn class(&self) -> Option<Class> { aws::class(&self.code) }
+//!     fn retry_after(&self) -> Option<Duration> { self.retry_after }
+//! }
+//! ```
+//!
+//! Adaptive mode, which slows the first attempts too, is not offered: the page does not recommend it.
+
+use backoff_core::{Budget, Class, Jitter, Policy, codes};
+use std::time::Duration;
+
+/// The quota that [`STANDARD`] draws from: 500 tokens; 14 for a retry, 5 after throttling.
+///
+/// Source: <https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html>.
+pub static BUDGET: Budget = Budget::aws();
+
+/// One request in standard mode: 500, 502, 503, 504 retried, and failures of the connection; by
+/// their codes what [`class`] knows.
+///
+/// 429 is retried too, as throttling. It is not among the statuses of the SDKs, which always know the
+/// code; an error that has only the status should not be given up for that.
+///
+/// The SDKs repeat every operation like this, and have those that create something send a token by
+/// which the service knows it again. Where there is none, write `STANDARD.idempotent(false)`.
+///
+/// ```
+/// use backoff_cloud::{aws, retry};
+/// # use backoff_cloud::TimedOut as ApiError;
+/// # struct Client;
+/// # impl Client { async fn get_object(&self, _: &str) -> Result<Vec<u8>, ApiError> { Ok(vec![]) } }
+///
+/// #[retry(policy = aws::STANDARD, attempt_timeout = "10s")]
+/// async fn object(client: &Client, key: &str) -> Result<Vec<u8>, ApiError> {
+///     client.get_object(key).await
+/// }
+/// ```
+///
+/// Sources: see [the module](self).
+pub const STANDARD: Policy = Policy::exponential()
+    .base(Duration::from_millis(50))
+    .throttled_base(Duration::from_secs(1))
+    .factor(2.0)
+    .max_backoff(Duration::from_secs(20))
+    .jitter(Jitter::Full)
+    .max_attempts(3)
+    .retry_after_slack(Duration::from_secs(5))
+    .budget(&BUDGET)
+    .on(codes![429, 500, 502..=504]);
+
+/// What the code of an AWS error says: throttled, transient, or nothing known (`None`), so that the
+/// status decides. For [`Fault::class`](crate::Fault::class).
+///
+/// A code may come with the namespace before it or a URL behind it, as services send them in
+/// `__type` and in the header `x-amzn-errortype`: `"com.amazonaws.dynamodb.v20120810#ThrottlingException"`.
+///
+/// ```
+/// use backoff_cloud::{Class, aws};
+///
+/// assert_eq!(aws::class("SlowDown"), Some(Class::Throttled));
+/// assert_eq!(aws::class("RequestTimeout"), Some(Class::Transient));
+/// assert_eq!(aws::class("AccessDenied"), None);
+/// ```
+///
+/// The lists are those of the SDKs for Python and Rust:
+/// <https://github.com/boto/botocore/blob/develop/botocore/retries/standard.py>,
+/// <https://docs.rs/aws-runtime/latest/aws_runtime/retries/classifiers/>. Both have
+/// `PriorRequestNotComplete` among the throttled, the former among the transient as well, where it
+/// has no effect.
+pub fn class(code: &str) -> Option<Class> {
+    match plain(code) {
+        "Throttling"
+        | "ThrottlingException"
+        | "ThrottledException"
+        | "RequestThrottledException"
+        | "TooManyRequestsException"
+        | "ProvisionedThroughputExceededException"
+        | "TransactionInProgressException"
+        | "RequestLimitExceeded"
+        | "BandwidthLimitExceeded"
+        | "LimitExceededException"
+        | "RequestThrottled"
+        | "SlowDown"
+        | "PriorRequestNotComplete"
+        | "EC2ThrottledException" => Some(Class::Throttled),
+        "RequestTimeout" | "RequestTimeoutException" => Some(Class::Transient),
+        _ => None,
+    }
+}
+
+/// The code without what services put around it.
+///
+/// Source: <https://smithy.io/2.0/aws/protocols/aws-json-1_0-protocol.html>, "Operation error
+/// serialization".
+pub(crate) fn plain(code: &str) -> &str {
+    let code = code.split(':').next().unwrap_or(code);
+    code.rsplit('#').next().unwrap_or(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reply::{Says, life, table};
+    use backoff_core::{Decision, Fault, GrpcCode, Retry, StopReason, Transport};
+
+    const MOST: u64 = u64::MAX;
+
+    /// A failed attempt, or one that succeeded.
+    type Outcome = Option<Says>;
+
+    const SUCCESS: Outcome = None;
+
+    fn status(status: u16) -> Outcome {
+        Some(Says {
+            status: Some(status),
+            ..Says::default()
+        })
+    }
+
+    fn code(name: &str) -> Outcome {
+        Some(Says {
+            status: Some(400),
+            class: class(name),
+            ..Says::default()
+        })
+    }
+
+    /// Plays an operation with the greatest random numbers on a quota of its own: the wait in
+    /// milliseconds and the tokens left after each attempt, and why it stopped.
+    fn play(
+        policy: &Policy,
+        budget: Budget,
+        outcomes: &[Outcome],
+    ) -> (Vec<(u128, f64)>, Option<StopReason>) {
+        let budget: &'static Budget = Box::leak(Box::new(budget));
+        let policy = policy.budget(budget);
+        let clock = || unreachable!("there is no deadline");
+        let mut retry = Retry::start(&policy, clock);
+        let mut steps = Vec::new();
+        for outcome in outcomes {
+            let Some(fault) = outcome else {
+                retry.succeeded(&policy);
+                steps.push((0, budget.tokens()));
+                continue;
+            };
+            match retry.failed(&policy, policy.judge(fault), clock, || MOST) {
+                Decision::Wait(wait) => steps.push((wait.delay.as_millis(), budget.tokens())),
+                Decision::Stop(reason) => {
+                    steps.push((0, budget.tokens()));
+                    return (steps, Some(reason));
+                }
+            }
+        }
+        (steps, None)
+    }
+
+    #[test]
+    fn the_published_statuses_and_429() {
+        let codes = [
+            GrpcCode::Unknown,
+            GrpcCode::DeadlineExceeded,
+            GrpcCode::ResourceExhausted,
+            GrpcCode::Internal,
+            GrpcCode::Unavailable,
+        ];
+        let statuses = vec![429, 500, 502, 503, 504];
+        assert_eq!(table(&STANDARD), (statuses, codes.to_vec()));
+    }
+
+    #[test]
+    fn the_first_waits_to_the_nanosecond() {
+        let policy = STANDARD.without_budget().max_attempts(12);
+        let transient = status(503).unwrap();
+        let doubled = [50, 100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 20_000];
+        let (waits, _) = life(&policy, &transient, MOST, 10);
+        assert_eq!(waits, doubled.map(Duration::from_millis));
+        let throttled = code("SlowDown").unwrap();
+        let (waits, _) = life(&policy, &throttled, MOST, 7);
+        assert_eq!(waits, [1, 2, 4, 8, 16, 20, 20].map(Duration::from_secs));
+        assert_eq!(life(&policy, &throttled, 0, 3).0, [Duration::ZERO; 3]);
+    }
+
+    #[test]
+    fn the_vectors_of_revision_2_1() {
+        let full = Budget::aws;
+        let retried = play(&STANDARD, full(), &[status(500), status(500), SUCCESS]);
+        assert_eq!(retried, (vec![(50, 486.0), (100, 472.0), (0, 486.0)], None));
+
+        let few = Budget::aws().starting_with(20);
+        let spent = play(&STANDARD, few, &[status(500), status(500)]);
+        let steps = vec![(50, 6.0), (0, 6.0)];
+        assert_eq!(spent, (steps, Some(StopReason::Budget)));
+
+        let throttled = play(&STANDARD, full(), &[code("ThrottlingException"), SUCCESS]);
+        assert_eq!(throttled, (vec![(1_000, 495.0), (0, 500.0)], None));
+
+        let failed = play(&STANDARD, full(), &[status(502), status(502), status(502)]);
+        let steps = vec![(50, 486.0), (100, 472.0), (0, 472.0)];
+        assert_eq!(failed, (steps, Some(StopReason::Attempts)));
+
+        let short = STANDARD
+            .max_backoff(Duration::from_millis(200))
+            .max_attempts(5);
+        let (steps, _) = play(&short, full(), &[status(500); 4]);
+        let waits: Vec<_> = steps.iter().map(|(wait, _)| *wait).collect();
+        assert_eq!(waits, [50, 100, 200, 200]);
+
+        let first_try = play(&STANDARD, Budget::aws().starting_with(498), &[SUCCESS]);
+        assert_eq!(first_try, (vec![(0, 499.0)], None));
+
+        let cut = Some(Says {
+            transport: Some(Transport::MaybeSent),
+            ..Says::default()
+        });
+        let timed_out = play(&STANDARD, full(), &[cut, SUCCESS]);
+        assert_eq!(timed_out, (vec![(50, 486.0), (0, 500.0)], None));
+    }
+
+    /// The header's value in milliseconds, or nothing where it is invalid; then the wait.
+    #[test]
+    fn the_header_is_obeyed_within_5_s() {
+        let vectors = [
+            (Some(1_500), 1_500),
+            (Some(0), 50),
+            (Some(10_000), 5_050),
+            (None, 50),
+        ];
+        for (header, wait) in vectors {
+            let hinted = Some(Says {
+                status: Some(500),
+                retry_after: header.map(Duration::from_millis),
+                ..Says::default()
+            });
+            let (steps, _) = play(&STANDARD, Budget::aws(), &[hinted]);
+            assert_eq!(steps, [(wait, 486.0)], "{header:?}");
+        }
+        #[cfg(feature = "http")]
+        for invalid in ["invalid", "-100"] {
+            assert_eq!(backoff_core::hint::retry_after_ms(invalid), None);
+        }
+    }
+
+    #[test]
+    fn the_codes_are_known_with_what_is_put_around_them() {
+        for code in [
+            "ThrottlingException",
+            "aws.protocoltests.restjson#ThrottlingException",
+            "ThrottlingException:http://internal.amazon.com/coral/com.amazon.coral.service/",
+            "aws.protocoltests#ThrottlingException:http://internal.amazon.com/",
+        ] {
+            assert_eq!(class(code), Some(Class::Throttled), "{code}");
+        }
+        for unknown in ["", "#", ":", "throttling", "Throttling ", "AccessDenied"] {
+            assert_eq!(class(unknown), None, "{unknown:?}");
+        }
+    }
+
+    #[test]
+    fn a_400_is_retried_for_its_code_alone() {
+        let judged = |fault: Outcome| crate::reply::retries(&STANDARD, &fault.unwrap());
+        assert!(!judged(status(400)) && !judged(code("ValidationException")));
+        assert!(judged(code("RequestTimeout")) && judged(code("RequestLimitExceeded")));
+        assert_eq!(code("SlowDown").unwrap().status(), Some(400));
+    }
+
+    #[test]
+    fn the_quota_is_the_presets_own() {
+        assert_eq!((BUDGET.capacity(), BUDGET.tokens()), (500.0, 500.0));
+        assert_eq!(STANDARD.budget(&BUDGET), STANDARD);
+        assert_ne!(STANDARD.without_budget(), STANDARD);
+    }
+}

@@ -1,0 +1,130 @@
+//! Microsoft Azure.
+//!
+//! The general guidance ("Transient fault handling",
+//! <https://learn.microsoft.com/azure/architecture/best-practices/transient-faults>) asks for
+//! exponential backoff with some randomness, a limit, and respect for `Retry-After`, and leaves the
+//! numbers to the SDKs. They differ by language. Here are two sets:
+//!
+//! | policy | whose defaults | first wait | cap | retries |
+//! |---|---|---|---|---|
+//! | [`REQUEST`] | `Azure.Core` for .NET, which its clients for all services share | 0.8 s | 60 s | 3 |
+//! | [`STORAGE`] | the storage clients for JavaScript | 4 s | 120 s | 3 |
+//!
+//! `x-ms-retry-after-ms` and `Retry-After` are hints: with the feature `http` they are read from the
+//! reply, and the longer one of hint and backoff is waited. Azure's clients wait for a hint exactly,
+//! shorter or longer.
+
+use backoff_core::{Jitter, Policy, codes};
+use std::time::Duration;
+
+/// One request to any service: 0.8 s, doubling up to 60 s, each wait 20 % shorter or longer, 4
+/// attempts; 408, 429, 500, 502, 503, 504 retried, and failures of the connection.
+///
+/// A fifth to either side keeps clients apart that failed a while after each other, not those of a
+/// crowd that failed together; there write `azure::REQUEST.jitter(Jitter::Full)`.
+///
+/// Azure's clients repeat writes as well. Where a second one does harm and carries no `If-Match`,
+/// write `REQUEST.idempotent(false)`.
+///
+/// ```
+/// use backoff_cloud::{azure, retry};
+/// # use backoff_cloud::TimedOut as ApiError;
+/// # struct Client;
+/// # impl Client { async fn secret(&self, _: &str) -> Result<String, ApiError> { Ok("s".into()) } }
+///
+/// #[retry(policy = azure::REQUEST, attempt_timeout = "100s")]
+/// async fn secret(client: &Client, name: &str) -> Result<String, ApiError> {
+///     client.secret(name).await
+/// }
+/// ```
+///
+/// Sources: <https://learn.microsoft.com/dotnet/api/azure.core.retryoptions> and
+/// <https://github.com/Azure/azure-sdk-for-net/blob/main/sdk/core/Azure.Core/src/RetryOptions.cs>
+/// for the numbers. The statuses are those of the SDKs' common classifier
+/// (<https://azure.github.io/azure-sdk/general_azurecore.html>, "Retry policy"); that document and
+/// the share of a fifth were not at hand to be checked when this was written.
+pub const REQUEST: Policy = Policy::exponential()
+    .base(Duration::from_millis(800))
+    .factor(2.0)
+    .max_backoff(Duration::from_secs(60))
+    .jitter(Jitter::Proportional(0.2))
+    .max_attempts(4)
+    .on(codes![408, 429, 500, 502..=504]);
+
+/// One request to Azure Storage, with its clients' longer waits: 4 s, doubling up to 120 s, 4
+/// attempts. The statuses are those of [`REQUEST`].
+///
+/// The documentation names neither statuses nor a jitter for it. Each wait is drawn from zero up to
+/// the documented one, because a storage account throttles all of its clients at once.
+///
+/// Source: <https://learn.microsoft.com/javascript/api/@azure/storage-blob/storageretryoptions>
+/// (`retryDelayInMs`, `maxRetryDelayInMs`, `maxTries`).
+pub const STORAGE: Policy = REQUEST
+    .base(Duration::from_secs(4))
+    .max_backoff(Duration::from_secs(120))
+    .jitter(Jitter::Full);
+
+/// A whole read-modify-write with `If-Match` on the etag that was read: as [`REQUEST`], and 412
+/// starts the series anew. The jitter is full, because such retries compete with each other, and
+/// the attempts are 10: the documentation is silent on both.
+///
+/// Source: <https://learn.microsoft.com/azure/storage/blobs/concurrency-manage> (412 and `If-Match`).
+pub const READ_MODIFY_WRITE: Policy = REQUEST
+    .jitter(Jitter::Full)
+    .max_attempts(10)
+    .also_on(codes![412])
+    .retry_conflicts(true);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reply::{Reply, Says, life, table};
+    use backoff_core::{GrpcCode, StopReason};
+
+    #[test]
+    fn the_common_statuses_are_retried_and_no_other() {
+        let statuses = vec![408, 429, 500, 502, 503, 504];
+        let codes = vec![
+            GrpcCode::Unknown,
+            GrpcCode::DeadlineExceeded,
+            GrpcCode::ResourceExhausted,
+            GrpcCode::Internal,
+            GrpcCode::Unavailable,
+        ];
+        let expected = (statuses, codes);
+        assert_eq!(table(&REQUEST), expected);
+        assert_eq!(table(&STORAGE), expected);
+        let (mut statuses, mut codes) = expected;
+        statuses.insert(1, 412);
+        codes.insert(3, GrpcCode::FailedPrecondition);
+        assert_eq!(table(&READ_MODIFY_WRITE), (statuses, codes));
+    }
+
+    #[test]
+    fn the_documented_schedules_to_the_nanosecond() {
+        let busy = Reply(503, None);
+        let ended = Some(StopReason::Attempts);
+        let millis = |waits: [u64; 3]| waits.map(Duration::from_millis).to_vec();
+        let shortest = (millis([640, 1_280, 2_560]), ended);
+        assert_eq!(life(&REQUEST, &busy, 0, 99), shortest);
+        let longest = (millis([960, 1_920, 3_840]), ended);
+        assert_eq!(life(&REQUEST, &busy, u64::MAX, 99), longest);
+        let storage = (millis([4_000, 8_000, 16_000]), ended);
+        assert_eq!(life(&STORAGE, &busy, u64::MAX, 99), storage);
+        assert_eq!(life(&STORAGE, &busy, 0, 99).0, [Duration::ZERO; 3]);
+        let many = STORAGE.max_attempts(9);
+        let (waits, _) = life(&many, &busy, u64::MAX, 99);
+        assert_eq!(waits[4..], [64, 120, 120, 120].map(Duration::from_secs));
+    }
+
+    #[test]
+    fn the_servers_hint_is_waited() {
+        let hinted = Says {
+            status: Some(429),
+            retry_after: Some(Duration::from_millis(7_500)),
+            ..Says::default()
+        };
+        let (waits, _) = life(&REQUEST, &hinted, u64::MAX, 3);
+        assert_eq!(waits, [Duration::from_millis(7_500); 3]);
+    }
+}

@@ -1,0 +1,349 @@
+//! An allow policy as a write brings it and as a read sees it.
+//!
+//! Versions: <https://cloud.google.com/iam/docs/allow-policies#versions>, and what a reader of
+//! version 1 sees: <https://cloud.google.com/iam/docs/troubleshooting-withcond>.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde_json::{Map, Value, json};
+
+use super::refusal::Refusal;
+
+/// What stands between a role and the hash of a condition that the reader is not shown.
+const HIDDEN: &str = "_withcond_";
+
+/// How much of a policy a caller understands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
+pub(super) enum Version {
+    /// No conditions: versions 0 and 1, and none at all.
+    One,
+    /// Conditions.
+    Three,
+}
+
+impl Version {
+    /// Reads `0`, `1` or `3`; nothing else is a version.
+    pub(super) fn of(value: &Value) -> Option<Self> {
+        match value.as_u64()? {
+            0 | 1 => Some(Self::One),
+            3 => Some(Self::Three),
+            _ => None,
+        }
+    }
+
+    /// What the bindings need.
+    pub(super) fn needed_by(policy: &Map<String, Value>) -> Self {
+        if bindings(policy).iter().any(is_conditional) {
+            Self::Three
+        } else {
+            Self::One
+        }
+    }
+
+    pub(super) fn number(self) -> u8 {
+        match self {
+            Self::One => 1,
+            Self::Three => 3,
+        }
+    }
+}
+
+fn bindings(policy: &Map<String, Value>) -> &[Value] {
+    match policy.get("bindings") {
+        Some(Value::Array(bindings)) => bindings,
+        _ => &[],
+    }
+}
+
+fn is_conditional(binding: &Value) -> bool {
+    binding.get("condition").is_some_and(|it| !it.is_null())
+}
+
+/// What a reader of this version is shown: without version 3, a conditional binding has no
+/// condition, and a hash of it in its role.
+pub(super) fn seen_with(version: Version, policy: &Map<String, Value>) -> Value {
+    let mut seen = policy.clone();
+    if version == Version::One && Version::needed_by(policy) == Version::Three {
+        seen.insert("version".to_owned(), json!(1));
+        if let Some(Value::Array(bindings)) = seen.get_mut("bindings") {
+            bindings.iter_mut().for_each(hide_condition);
+        }
+    }
+    Value::Object(seen)
+}
+
+fn hide_condition(binding: &mut Value) {
+    if !is_conditional(binding) {
+        return;
+    }
+    if let Value::Object(binding) = binding {
+        let condition = binding.remove("condition");
+        let mut hasher = DefaultHasher::new();
+        condition.map(|it| it.to_string()).hash(&mut hasher);
+        let hash = hasher.finish();
+        if let Some(Value::String(role)) = binding.get_mut("role") {
+            *role = format!("{role}{HIDDEN}{hash:016x}");
+        }
+    }
+}
+
+/// A policy to write, checked for form.
+///
+/// The policy stays JSON, so that fields this module knows nothing about survive.
+#[derive(Debug, PartialEq)]
+pub(super) struct Update {
+    policy: Map<String, Value>,
+    /// Top-level fields to replace; all of them if there is no mask.
+    mask: Option<Vec<String>>,
+}
+
+impl Update {
+    /// Reads the body of a setIamPolicy.
+    pub(super) fn parse(mut body: Map<String, Value>) -> Result<Self, Refusal> {
+        let mask = match body.remove("updateMask") {
+            // The documented default mask. The etag is compared in any case.
+            None | Some(Value::Null) => vec!["bindings".to_owned()],
+            Some(Value::String(mask)) if mask.is_empty() => vec!["bindings".to_owned()],
+            Some(Value::String(mask)) => mask
+                .split(',')
+                .map(|field| field.trim().to_owned())
+                .collect(),
+            Some(_) => {
+                return Err(Refusal::invalid(
+                    "updateMask must be a string of field names.",
+                ));
+            }
+        };
+        match body.remove("policy") {
+            Some(policy) => Ok(Self {
+                policy: check_policy(policy)?,
+                mask: Some(mask),
+            }),
+            None => Err(Refusal::invalid("policy is required.")),
+        }
+    }
+
+    /// A policy to write whole.
+    pub(super) fn whole(policy: Value) -> Result<Self, Refusal> {
+        Ok(Self {
+            policy: check_policy(policy)?,
+            mask: None,
+        })
+    }
+
+    pub(super) fn etag(&self) -> Option<&str> {
+        self.policy
+            .get("etag")
+            .and_then(Value::as_str)
+            .filter(|etag| !etag.is_empty())
+    }
+
+    /// The version that the writer says it understands.
+    pub(super) fn version(&self) -> Version {
+        self.policy
+            .get("version")
+            .and_then(Version::of)
+            .unwrap_or(Version::One)
+    }
+
+    /// Whether it replaces the bindings.
+    pub(super) fn touches_bindings(&self) -> bool {
+        self.mask
+            .as_ref()
+            .is_none_or(|mask| mask.iter().any(|field| field == "bindings"))
+    }
+
+    /// What the policy is after this write, but for its etag.
+    pub(super) fn applied_to(&self, stored: Option<&Map<String, Value>>) -> Map<String, Value> {
+        let mut policy = match &self.mask {
+            None => self.policy.clone(),
+            Some(mask) => {
+                let mut policy = stored.cloned().unwrap_or_default();
+                for field in mask {
+                    match self.policy.get(field) {
+                        Some(value) => policy.insert(field.clone(), value.clone()),
+                        None => policy.remove(field),
+                    };
+                }
+                policy
+            }
+        };
+        let version = Version::needed_by(&policy).number();
+        policy.insert("version".to_owned(), json!(version));
+        policy
+    }
+}
+
+fn check_policy(policy: Value) -> Result<Map<String, Value>, Refusal> {
+    let Value::Object(mut policy) = policy else {
+        return Err(Refusal::invalid("policy must be a JSON object."));
+    };
+    // As in every Google API, null is the same as absent.
+    policy.retain(|_, value| !value.is_null());
+    if policy.get("etag").is_some_and(|etag| !etag.is_string()) {
+        return Err(Refusal::invalid("policy.etag must be a string."));
+    }
+    let version = match policy.get("version") {
+        None => Version::One,
+        Some(version) => Version::of(version)
+            .ok_or_else(|| Refusal::invalid("policy.version must be 0, 1 or 3."))?,
+    };
+    match policy.get("bindings") {
+        None => {}
+        Some(Value::Array(bindings)) => {
+            for (at, binding) in bindings.iter().enumerate() {
+                check_binding(binding)
+                    .map_err(|what| Refusal::invalid(format!("policy.bindings[{at}]{what}.")))?;
+            }
+        }
+        Some(_) => return Err(Refusal::invalid("policy.bindings must be an array.")),
+    }
+    if version < Version::needed_by(&policy) {
+        return Err(Refusal::invalid(
+            "A policy with conditional bindings must say \"version\": 3.",
+        ));
+    }
+    Ok(policy)
+}
+
+/// Says what is wrong with a binding.
+fn check_binding(binding: &Value) -> Result<(), &'static str> {
+    let Value::Object(binding) = binding else {
+        return Err(" must be a JSON object");
+    };
+    match binding.get("role") {
+        Some(Value::String(role)) if role.contains(HIDDEN) => {
+            return Err(
+                ".role stands for a condition that was not shown: read the policy with \
+                 options.requestedPolicyVersion 3, and write that",
+            );
+        }
+        Some(Value::String(_)) => {}
+        _ => return Err(".role must be a string"),
+    }
+    match binding.get("members") {
+        None | Some(Value::Null) => {}
+        Some(Value::Array(members)) if members.iter().all(Value::is_string) => {}
+        Some(_) => return Err(".members must be an array of strings"),
+    }
+    match binding.get("condition") {
+        None | Some(Value::Null | Value::Object(_)) => Ok(()),
+        Some(_) => Err(".condition must be a JSON object"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(value: Value) -> Map<String, Value> {
+        match value {
+            Value::Object(object) => object,
+            other => panic!("{other} is no object"),
+        }
+    }
+
+    fn refused(body: Value) -> String {
+        let refusal = Update::parse(object(body)).unwrap_err();
+        assert_eq!(refusal.code, 400);
+        refusal.message
+    }
+
+    #[test]
+    fn what_is_no_policy_is_refused_by_name() {
+        for (body, what) in [
+            (json!({}), "policy is required"),
+            (json!({"policy": 1}), "policy must be"),
+            (json!({"policy": null}), "policy must be"),
+            (json!({"policy": {}, "updateMask": 1}), "updateMask"),
+            (json!({"policy": {"etag": 1}}), "policy.etag"),
+            (json!({"policy": {"version": 2}}), "policy.version"),
+            (json!({"policy": {"version": "1"}}), "policy.version"),
+            (json!({"policy": {"bindings": {}}}), "policy.bindings must"),
+            (
+                json!({"policy": {"bindings": [{"role": "r"}, 1]}}),
+                "policy.bindings[1] must",
+            ),
+            (
+                json!({"policy": {"bindings": [{}]}}),
+                "policy.bindings[0].role",
+            ),
+            (
+                json!({"policy": {"bindings": [{"role": "r", "members": [1]}]}}),
+                "policy.bindings[0].members",
+            ),
+            (
+                json!({"policy": {"bindings": [{"role": "r", "condition": 1}]}}),
+                "policy.bindings[0].condition",
+            ),
+        ] {
+            let message = refused(body);
+            assert!(message.contains(what), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_condition_needs_version_three() {
+        let policy =
+            |version| json!({"version": version, "bindings": [{"role": "r", "condition": {}}]});
+        for version in [json!(null), json!(0), json!(1)] {
+            assert!(refused(json!({"policy": policy(version)})).contains("\"version\": 3"));
+        }
+        assert!(Update::parse(object(json!({"policy": policy(json!(3))}))).is_ok());
+    }
+
+    #[test]
+    fn a_role_that_hides_a_condition_cannot_be_written() {
+        for version in [1, 3] {
+            let policy = json!({"version": version, "bindings": [{"role": "r_withcond_1"}]});
+            assert!(refused(json!({"policy": policy})).contains("requestedPolicyVersion 3"));
+        }
+    }
+
+    #[test]
+    fn a_policy_set_by_hand_is_checked_too() {
+        assert!(Update::whole(json!({"bindings": []})).is_ok());
+        assert!(Update::whole(json!([])).is_err());
+    }
+
+    #[test]
+    fn a_reader_of_version_one_sees_a_hash_for_a_condition() {
+        let member = json!(["user:a"]);
+        let noon = json!({"role": "r", "members": member, "condition": {"expression": "noon"}});
+        let night = json!({"role": "r", "members": member, "condition": {"expression": "night"}});
+        let plain = json!({"role": "r", "members": member, "condition": null});
+        let policy =
+            object(json!({"version": 3, "etag": "ACAB", "bindings": [noon, night, plain]}));
+        assert_eq!(
+            seen_with(Version::Three, &policy),
+            Value::Object(policy.clone())
+        );
+        let seen = seen_with(Version::One, &policy);
+        assert_eq!(
+            (&seen["version"], &seen["etag"]),
+            (&json!(1), &json!("ACAB"))
+        );
+        let roles: Vec<_> = (0..3)
+            .map(|at| seen["bindings"][at]["role"].as_str().unwrap())
+            .collect();
+        for role in &roles[..2] {
+            let hash = role.strip_prefix("r_withcond_").unwrap();
+            assert!(hash.len() == 16 && u64::from_str_radix(hash, 16).is_ok());
+        }
+        assert_ne!(roles[0], roles[1]);
+        assert_eq!(roles[2], "r");
+        for at in 0..2 {
+            assert_eq!(seen["bindings"][at].get("condition"), None);
+            assert_eq!(seen["bindings"][at]["members"], member);
+        }
+    }
+
+    #[test]
+    fn the_version_of_a_policy_is_what_its_bindings_need() {
+        let whole = |policy| Update::whole(policy).unwrap().applied_to(None);
+        assert_eq!(whole(json!({"version": 3}))["version"], 1);
+        assert_eq!(whole(json!({}))["version"], 1);
+        let conditional = json!({"version": 3, "bindings": [{"role": "r", "condition": {}}]});
+        assert_eq!(whole(conditional)["version"], 3);
+    }
+}

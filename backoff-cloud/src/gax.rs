@@ -1,0 +1,441 @@
+//! A [`Policy`] inside Google's own clients.
+//!
+//! Their errors are [`Fault`](trait@crate::Fault)s, so that any retry around a call works. Here
+//! the retry is inside the call: the client's own loop asks the policy, on a whole client or for
+//! one request.
+//!
+//! ```no_run
+//! use backoff_cloud::{Policy, gax::WithPolicy, memorystore};
+//! # #[cfg(feature = "google-cloud-secretmanager-v1")]
+//! # mod secrets {
+//! # use super::*;
+//! use google_cloud_secretmanager_v1::client::SecretManagerService;
+//!
+//! // Reads, and what may be made twice; see below.
+//! const POLICY: Policy = memorystore::REQUEST.idempotent(false);
+//!
+//! # pub async fn f() -> Result<(), Box<dyn std::error::Error>> {
+//! let client = SecretManagerService::builder().with_policy(POLICY).build().await?;
+//! let get = client.get_secret().set_name("projects/p/secrets/s");
+//! let secret = get.with_policy(POLICY.max_attempts(3)).send().await?;
+//! # drop(secret); Ok(()) }
+//! # }
+//! # fn main() {}
+//! ```
+//!
+//! # What it does that the client's own rules do not
+//!
+//! - The policy's codes decide. Google's default repeats 503 alone, and of the requests made by
+//!   POST nothing at all: no `setIamPolicy`, not even the reads that IAM makes by POST.
+//! - `Retry-After` and `google.rpc.RetryInfo` are waited for; gax reads neither.
+//! - The error that comes back is the service's, not one that says "exhausted" around it.
+//! - It never goes silent. The client's throttler, when it is drained, skips attempts and lets time
+//!   pass until the policy gives up; here the policy's [`Budget`](crate::Budget) decides, before
+//!   the wait, and the last error is handed back at once.
+//!
+//! The loop is gax's, but all is decided by the state machine that decides everywhere else,
+//! [`Retry`]. The deadline also bounds each attempt, as gax has it. The one thing the loop does not
+//! tell is which of its calls succeeded: a [`Budget`](crate::Budget) gets back what a success at
+//! the first attempt gives.
+//!
+//! # What may be made twice
+//!
+//! gax knows of each request whether it is idempotent: GET, PUT and DELETE are, POST and PATCH are
+//! not, and `with_idempotency` says otherwise. A policy that is [idempotent](Policy::idempotent),
+//! as they are unless they say `.idempotent(false)`, outranks that: everything is repeated, because
+//! you said so. With `.idempotent(false)` each request is asked: one that is idempotent is
+//! repeated, any other only if it surely was not applied. So put a policy with
+//! `.idempotent(false)` on a client that creates things.
+//!
+//! A conflict (`ABORTED`) is not for this loop. The same write would conflict for ever; what is to
+//! be repeated is the read before it: [`Policy::update`], [`iam::add`](crate::iam::add).
+
+use backoff_core::{Decision, Policy, Random, Retry, StopReason, Tokio};
+use google_cloud_gax_1::{
+    backoff_policy::BackoffPolicy,
+    client_builder::ClientBuilder,
+    error::Error,
+    options::RequestOptionsBuilder,
+    retry_policy::RetryPolicy,
+    retry_result::RetryResult,
+    retry_state::RetryState,
+    retry_throttler::{RetryThrottler, SharedRetryThrottler},
+    throttle_result::ThrottleResult,
+};
+use std::{
+    cell::Cell,
+    hash::{BuildHasher, RandomState},
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+/// Puts a policy into a client's builder, for all its requests, or into one request.
+///
+/// `Kind` is never named: it tells the two apart for the compiler.
+pub trait WithPolicy<Kind>: Sized {
+    /// Retries by this policy, and by nothing else: takes the place of the retry policy, of the
+    /// backoff policy and of the throttler.
+    #[must_use]
+    fn with_policy(self, policy: Policy) -> Self;
+}
+
+/// The [`WithPolicy`] of a client's builder.
+#[derive(Debug)]
+pub enum OfClient {}
+
+/// The [`WithPolicy`] of a request.
+#[derive(Debug)]
+pub enum OfRequest {}
+
+impl<F, C> WithPolicy<OfClient> for ClientBuilder<F, C> {
+    fn with_policy(self, policy: Policy) -> Self {
+        let adapted = adapt(policy);
+        self.with_retry_policy(adapted.clone())
+            .with_backoff_policy(adapted.clone())
+            .with_retry_throttler(adapted)
+    }
+}
+
+impl<B: RequestOptionsBuilder> WithPolicy<OfRequest> for B {
+    fn with_policy(self, policy: Policy) -> Self {
+        let adapted = adapt(policy);
+        self.with_retry_policy(adapted.clone())
+            .with_backoff_policy(adapted.clone())
+            .with_retry_throttler(adapted)
+    }
+}
+
+/// A policy in the three roles that gax knows, for whatever takes them one by one.
+///
+/// Give it all three: without the first, hints are not seen; without the third, a throttler of
+/// gax's own may still refuse a retry, and then the call ends at once with the last error.
+///
+/// ```
+/// use backoff_cloud::{gax, memorystore};
+/// # use google_cloud_gax_1 as google_cloud_gax;
+/// use google_cloud_gax::options::RequestOptions;
+///
+/// let adapted = gax::adapt(memorystore::REQUEST);
+/// let mut options = RequestOptions::default();
+/// options.set_retry_policy(adapted.clone());
+/// options.set_backoff_policy(adapted.clone());
+/// options.set_retry_throttler(adapted);
+/// ```
+pub fn adapt(policy: Policy) -> Adapted {
+    Adapted {
+        policy,
+        loops: Arc::default(),
+    }
+}
+
+/// A policy as `RetryPolicy`, `BackoffPolicy` and `RetryThrottler` of gax. Made by [`adapt`].
+#[derive(Clone, Debug)]
+pub struct Adapted {
+    policy: Policy,
+    loops: Arc<Loops>,
+}
+
+/// What `on_error` has decided, for the `on_failure` that follows: a backoff policy is not shown
+/// the error, and so not its hint.
+///
+/// gax calls the two one after the other, in one task and without an await between them, so nothing
+/// else runs on this thread meanwhile and the word arrives. The loop that it is meant for is named
+/// all the same, so that a backoff policy beside another retry policy never takes a stranger's.
+#[derive(Clone, Copy)]
+struct Handed {
+    start: Instant,
+    attempt: u32,
+    delay: Duration,
+}
+
+thread_local! {
+    static HANDED: Cell<Option<Handed>> = const { Cell::new(None) };
+}
+
+impl Adapted {
+    /// The policy for one request, which may know of itself that it can be repeated. What gax runs
+    /// is cut when the deadline is over.
+    fn policy(&self, state: &RetryState) -> Policy {
+        let policy = self.policy.__bounded();
+        if state.idempotent {
+            policy.idempotent(true)
+        } else {
+            policy
+        }
+    }
+}
+
+/// A clock that begins with the loop. Tokio's, as the loop's is, so that paused time works.
+fn elapsed(state: &RetryState) -> Duration {
+    let now = tokio::time::Instant::now().into_std();
+    now.saturating_duration_since(state.start)
+}
+
+impl RetryPolicy for Adapted {
+    fn on_error(&self, state: &RetryState, error: Error) -> RetryResult {
+        let policy = self.policy(state);
+        let mut retry = self.loops.take_up(state);
+        let (now, random) = (|| elapsed(state), || Tokio.random());
+        let decision = retry.failed(&policy, policy.judge(&error), now, random);
+        HANDED.set(match decision {
+            Decision::Wait(wait) => {
+                self.loops.keep(state, retry);
+                Some(Handed {
+                    start: state.start,
+                    attempt: state.attempt_count,
+                    delay: wait.delay,
+                })
+            }
+            Decision::Stop(_) => None,
+        });
+        match decision {
+            Decision::Wait(_) => RetryResult::Continue(error),
+            Decision::Stop(
+                StopReason::Permanent | StopReason::Refused | StopReason::PerhapsApplied,
+            ) => RetryResult::Permanent(error),
+            Decision::Stop(_) => RetryResult::Exhausted(error),
+        }
+    }
+
+    /// A throttler that is not ours refused. To go on would mean to wait without calling, as long
+    /// as there is time.
+    fn on_throttle(&self, _state: &RetryState, error: Error) -> ThrottleResult {
+        ThrottleResult::Exhausted(error)
+    }
+
+    fn remaining_time(&self, state: &RetryState) -> Option<Duration> {
+        let attempt = Retry::start_at(Duration::ZERO).attempt(&self.policy, || elapsed(state));
+        Some(attempt.remaining()).filter(|&remaining| remaining != Duration::MAX)
+    }
+}
+
+impl BackoffPolicy for Adapted {
+    fn on_failure(&self, state: &RetryState) -> Duration {
+        let of_this_loop =
+            |handed: &Handed| (handed.start, handed.attempt) == (state.start, state.attempt_count);
+        match HANDED.take().filter(of_this_loop) {
+            Some(handed) => handed.delay,
+            // It stops, or another retry policy decides and only the waits are ours.
+            None => {
+                let retry = state.attempt_count.saturating_sub(1);
+                let random = Tokio.random();
+                self.policy.backoff(retry, Duration::ZERO, random)
+            }
+        }
+    }
+}
+
+/// Throttles nothing: what a retry costs, the budget was asked before the wait.
+impl RetryThrottler for Adapted {
+    fn throttle_retry_attempt(&self) -> bool {
+        false
+    }
+
+    fn on_retry_failure(&mut self, _flow: &RetryResult) {}
+
+    fn on_success(&mut self) {
+        Retry::resumed(Duration::ZERO, 0).succeeded(&self.policy);
+    }
+}
+
+impl From<Adapted> for SharedRetryThrottler {
+    fn from(adapted: Adapted) -> Self {
+        Arc::new(Mutex::new(adapted))
+    }
+}
+
+/// The state machines of the loops that are waiting, for what grows from the wait before.
+///
+/// gax names a loop by nothing but the time it began, and does not say when one is over. So there
+/// are so many places and no more, found by that time; a loop whose place was taken by another, or
+/// whose count shows that what is there is another's, is taken up where its count says it stands.
+#[derive(Debug)]
+struct Loops {
+    places: Mutex<Vec<Option<(Instant, Retry)>>>,
+    hasher: RandomState,
+}
+
+/// 12 KiB, for as many loops that wait at a time; more than that lose only what they have waited.
+const PLACES: usize = 256;
+
+impl Default for Loops {
+    fn default() -> Self {
+        Loops {
+            places: Mutex::new(vec![None; PLACES]),
+            hasher: RandomState::new(),
+        }
+    }
+}
+
+impl Loops {
+    fn take_up(&self, state: &RetryState) -> Retry {
+        let failures = state.attempt_count.saturating_sub(1);
+        let kept = self.at(state, |place| place.take());
+        kept.filter(|(start, retry)| *start == state.start && retry.failures() == failures)
+            .map_or_else(
+                || Retry::resumed(Duration::ZERO, failures),
+                |(_, retry)| retry,
+            )
+    }
+
+    fn keep(&self, state: &RetryState, retry: Retry) {
+        self.at(state, |place| *place = Some((state.start, retry)));
+    }
+
+    fn at<T>(
+        &self,
+        state: &RetryState,
+        visit: impl FnOnce(&mut Option<(Instant, Retry)>) -> T,
+    ) -> T {
+        let place = self.hasher.hash_one(state.start) as usize % PLACES;
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        visit(&mut places[place])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backoff_core::{Budget, Jitter, codes};
+    use google_cloud_gax_1::error::rpc::{Code, Status};
+
+    const SECOND: Duration = Duration::from_secs(1);
+    const PLAIN: Policy = Policy::exponential().jitter(Jitter::None);
+
+    fn unavailable() -> Error {
+        Error::service(Status::default().set_code(Code::Unavailable))
+    }
+
+    fn failed(start: tokio::time::Instant, attempt: u32) -> RetryState {
+        RetryState::new(true)
+            .set_start(start.into_std())
+            .set_attempt_count(attempt)
+    }
+
+    /// As gax's loop asks.
+    fn wait(adapted: &Adapted, state: &RetryState, error: Error) -> Option<Duration> {
+        let flow = adapted.on_error(state, error);
+        let delay = adapted.on_failure(state);
+        flow.is_continue().then_some(delay)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_waits_are_the_policys_and_end_with_its_attempts() {
+        let adapted = adapt(PLAIN.max_attempts(4));
+        let start = tokio::time::Instant::now();
+        let waits = (1..=4).map(|n| wait(&adapted, &failed(start, n), unavailable()));
+        let seconds: Vec<_> = waits.map(|wait| wait.map(|it| it.as_secs())).collect();
+        assert_eq!(seconds, [Some(1), Some(2), Some(4), None]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_deadline_ends_it_before_the_wait_and_bounds_the_attempts() {
+        let adapted = adapt(PLAIN.deadline(10 * SECOND));
+        let start = tokio::time::Instant::now();
+        assert_eq!(
+            adapted.remaining_time(&failed(start, 0)),
+            Some(10 * SECOND)
+        );
+        tokio::time::advance(8 * SECOND).await;
+        assert_eq!(adapted.remaining_time(&failed(start, 0)), Some(2 * SECOND));
+        assert_eq!(
+            wait(&adapted, &failed(start, 1), unavailable()),
+            Some(SECOND)
+        );
+        let flow = adapted.on_error(&failed(start, 2), unavailable());
+        assert!(flow.is_exhausted(), "{flow:?}");
+        assert_eq!(adapt(PLAIN).remaining_time(&failed(start, 0)), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn decorrelated_waits_grow_from_the_one_before() {
+        // Drawn at random, so bounds must do: after n waits none is above 3ⁿ bases, and among a
+        // hundred loops some third wait is above what a loop that forgets could draw.
+        let policy = PLAIN.jitter(Jitter::Decorrelated);
+        let adapted = adapt(policy);
+        let mut longest = Duration::ZERO;
+        for _ in 0..100 {
+            let start = tokio::time::Instant::now();
+            for n in 1..=3 {
+                let wait = wait(&adapted, &failed(start, n), unavailable()).unwrap();
+                assert!((SECOND..=3u32.pow(n) * SECOND).contains(&wait), "{wait:?}");
+                longest = longest.max(wait);
+            }
+            tokio::time::advance(SECOND).await;
+        }
+        assert!(longest > 4 * SECOND, "{longest:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn loops_that_began_together_keep_their_own_count() {
+        let adapted = adapt(PLAIN);
+        let start = tokio::time::Instant::now();
+        for n in 1..=4 {
+            for _ in 0..3 {
+                let waited = wait(&adapted, &failed(start, n), unavailable());
+                assert_eq!(waited, Some(2u32.pow(n - 1) * SECOND));
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_word_for_one_loop_is_not_taken_by_another() {
+        let mut headers = http::HeaderMap::new();
+        headers.insert("retry-after", http::HeaderValue::from_static("30"));
+        let status = Status::default().set_code(Code::Unavailable);
+        let hinted = Error::service_with_http_metadata(status, Some(503), Some(headers));
+        let adapted = adapt(PLAIN);
+        let start = tokio::time::Instant::now();
+        assert!(adapted.on_error(&failed(start, 1), hinted).is_continue());
+        let other = failed(start + SECOND, 1);
+        assert_eq!(adapted.on_failure(&other), SECOND);
+        // And it is gone, not kept for later.
+        assert_eq!(adapted.on_failure(&failed(start, 1)), SECOND);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_is_idempotent_may_be_repeated_whatever_the_policy_says() {
+        let careful = adapt(PLAIN.idempotent(false));
+        let start = tokio::time::Instant::now();
+        let state = failed(start, 1);
+        assert!(careful.on_error(&state, unavailable()).is_continue());
+        let state = state.set_idempotent(false);
+        assert!(careful.on_error(&state, unavailable()).is_permanent());
+        let refused = Error::connect("refused");
+        assert!(careful.on_error(&state, refused).is_continue());
+        let brave = adapt(PLAIN);
+        assert!(brave.on_error(&state, unavailable()).is_continue());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_budget_pays_and_is_paid_back() {
+        static BUDGET: Budget = Budget::costs(20, 10, 5);
+        let mut adapted = adapt(PLAIN.budget(&BUDGET));
+        let start = tokio::time::Instant::now();
+        let state = |n| failed(start, n);
+        assert!(wait(&adapted, &state(1), unavailable()).is_some());
+        assert!(wait(&adapted, &state(2), unavailable()).is_some());
+        let flow = adapted.on_error(&state(3), unavailable());
+        assert!(flow.is_exhausted(), "{flow:?}");
+        assert_eq!(BUDGET.tokens(), 0.0);
+        adapted.on_success();
+        assert_eq!(BUDGET.tokens(), 1.0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_throttler_of_somebody_elses_ends_it() {
+        let adapted = adapt(PLAIN);
+        assert!(!adapted.throttle_retry_attempt());
+        let state = failed(tokio::time::Instant::now(), 1);
+        let flow = adapted.on_throttle(&state, unavailable());
+        assert!(matches!(flow, ThrottleResult::Exhausted(e) if e.status().is_some()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_the_policy_does_not_name_is_permanent() {
+        let adapted = adapt(PLAIN.on(codes![429]));
+        let state = failed(tokio::time::Instant::now(), 1);
+        let flow = adapted.on_error(&state, unavailable());
+        assert!(flow.is_permanent(), "{flow:?}");
+    }
+}

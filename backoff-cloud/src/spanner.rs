@@ -1,0 +1,95 @@
+//! Google Cloud Spanner: transactions.
+//!
+//! Spanner may abort any read-write transaction, over a lock or for reasons of its own, and the
+//! whole of it is to be made again: <https://cloud.google.com/spanner/docs/transactions>. The reply
+//! carries `google.rpc.RetryInfo`, how long to wait before; where it does not, Google's clients wait
+//! as they would after a failed call: 250 ms, factor 1.3, up to 32 s
+//! (<https://github.com/googleapis/googleapis/blob/master/google/spanner/v1/spanner_grpc_service_config.json>).
+//! The numbers there come without jitter; here each wait is drawn from zero up to that, because
+//! transactions that were aborted together would meet again.
+//!
+//! A transaction can be aborted many times within a short while, and the reference advises to limit
+//! the time and not the attempts ("Retrying aborted transactions",
+//! <https://cloud.google.com/spanner/docs/reference/rpc/google.spanner.v1#transactionoptions>). It
+//! names no time. Here it is 300 s; a failed retry under a short limit, such as the 30 s that the
+//! Java client had, is a complaint to be found in that client's issues
+//! (<https://github.com/googleapis/java-spanner/issues/1008>).
+
+use backoff_core::{Codes, Jitter, Policy, codes};
+use std::time::Duration;
+
+/// A whole read-write transaction. `ABORTED` starts it anew, after the delay that the server names
+/// if that is longer than the backoff.
+///
+/// Begin the new one in the same session, so that its locks grow older and it is let through at
+/// last. What may have been committed is not repeated: see
+/// [`firestore::TRANSACTION`](crate::firestore::TRANSACTION), which is alike in this.
+///
+/// ```
+/// use backoff_cloud::{retry, spanner};
+/// # use backoff_cloud::TimedOut as ApiError;
+/// # struct Transaction;
+/// # struct Session;
+/// # impl Session {
+/// #     async fn begin(&self) -> Result<Transaction, ApiError> { Ok(Transaction) }
+/// #     async fn execute(&self, _: &Transaction, _: &str) -> Result<(), ApiError> { Ok(()) }
+/// #     async fn commit(&self, _: Transaction) -> Result<(), ApiError> { Ok(()) }
+/// # }
+///
+/// #[retry(policy = spanner::TRANSACTION, deadline = "60s")]
+/// async fn pay(session: &Session) -> Result<(), ApiError> {
+///     let transaction = session.begin().await?;
+///     session.execute(&transaction, "UPDATE accounts SET balance = balance - 1").await?;
+///     session.commit(transaction).await
+/// }
+/// ```
+///
+/// Sources: see [the module](self).
+pub const TRANSACTION: Policy = Policy::exponential()
+    .base(Duration::from_millis(250))
+    .factor(1.3)
+    .max_backoff(Duration::from_secs(32))
+    .jitter(Jitter::Full)
+    .deadline(Duration::from_secs(300))
+    .on(codes![502, 503, Codes::ABORTED])
+    .retry_conflicts(true)
+    .idempotent(false);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reply::{Reply, Says, life, table};
+    use backoff_core::{Class, GrpcCode::*, StopReason, Verdict};
+
+    #[test]
+    fn aborted_alone_starts_the_transaction_anew() {
+        assert_eq!(table(&TRANSACTION), (vec![], vec![Aborted]));
+        let lost = Reply(503, Some(Unavailable));
+        assert_eq!(TRANSACTION.judge(&lost), Verdict::PerhapsApplied);
+    }
+
+    #[test]
+    fn the_schedule_to_the_nanosecond() {
+        let aborted = Reply(409, Some(Aborted));
+        let micros = [250_000, 325_000, 422_500, 549_250];
+        let (waits, _) = life(&TRANSACTION, &aborted, u64::MAX, 4);
+        assert_eq!(waits, micros.map(Duration::from_micros));
+        let (waits, ended) = life(&TRANSACTION, &aborted, u64::MAX, 999);
+        assert_eq!(waits.iter().max(), Some(&Duration::from_secs(32)));
+        assert_eq!(ended, Some(StopReason::Deadline));
+    }
+
+    #[test]
+    fn the_servers_delay_is_waited_but_not_past_the_deadline() {
+        let hinted = |seconds| Says {
+            class: Some(Class::Conflict),
+            retry_after: Some(Duration::from_secs(seconds)),
+            ..Says::default()
+        };
+        let (waits, _) = life(&TRANSACTION, &hinted(7), u64::MAX, 2);
+        assert_eq!(waits, [Duration::from_secs(7); 2]);
+        let thousand_years = hinted(31_557_600_000);
+        let (waits, ended) = life(&TRANSACTION, &thousand_years, 0, 9);
+        assert_eq!((waits.len(), ended), (0, Some(StopReason::RetryAfter)));
+    }
+}

@@ -1,0 +1,205 @@
+//! `Fault` for the error of Google's own clients, version 1 of `google-cloud-gax`.
+
+use super::{
+    boxed::{Cause, first_known},
+    http::pushback,
+    sources::{chain, is_untrusted_certificate},
+};
+use crate::{
+    Class, Fault, GrpcCode, Transport,
+    hint::{self, Pushback},
+};
+use core::{fmt, time::Duration};
+use google_cloud_gax_1::error::{Error, rpc::StatusDetails};
+use std::{error::Error as _, time::SystemTime};
+
+/// The gRPC code where the service names one, the HTTP status where there is one: the page of a
+/// proxy has only a status, a reply by gRPC only a code. The hint is the longest of the headers'
+/// ([`hint::in_headers`]), of `google.rpc.RetryInfo` and of `grpc-retry-pushback-ms`.
+///
+/// No connection, or credentials that are not to be had for the moment: not sent. Reset, timed out,
+/// reply cut: perhaps applied. A certificate that is not trusted is permanent, and so is whatever
+/// says nothing of this: a request that no path fits, a reply that is not what was asked for. With
+/// the feature `reqwest-013`, so is a redirect that leads nowhere.
+///
+/// An error that says only that a retry policy is exhausted tells what the error behind it tells.
+impl Fault for Error {
+    fn status(&self) -> Option<u16> {
+        cause(self).http_status_code()
+    }
+
+    fn grpc_code(&self) -> Option<GrpcCode> {
+        let error = cause(self);
+        let code = GrpcCode::from_name(error.status()?.code.name())?;
+        // gax reads `UNKNOWN` where the body names no code that it knows; then the status is all.
+        let by_name = code.http_status();
+        let is_named = code != GrpcCode::Unknown
+            || error
+                .http_status_code()
+                .is_none_or(|status| status == by_name);
+        is_named.then_some(code)
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        let error = cause(self);
+        let headers = error.http_headers();
+        let header = headers.and_then(|headers| hint::in_headers(headers, SystemTime::now()));
+        let pushback = headers.and_then(pushback).and_then(Pushback::wait);
+        header.max(pushback).max(retry_info(error))
+    }
+
+    fn must_stop(&self) -> bool {
+        let headers = cause(self).http_headers();
+        headers.and_then(pushback) == Some(Pushback::Stop)
+    }
+
+    fn transport(&self) -> Option<Transport> {
+        let error = cause(self);
+        if error.is_transient_and_before_rpc() {
+            return Some(Transport::NotSent);
+        }
+        if error.is_timeout() {
+            return Some(Transport::MaybeSent);
+        }
+        let no_reply = error.is_transport() && error.http_status_code().is_none();
+        no_reply.then(|| {
+            behind(error)
+                .and_then(Fault::transport)
+                .unwrap_or(Transport::MaybeSent)
+        })
+    }
+
+    fn class(&self) -> Option<Class> {
+        let error = cause(self);
+        if error.is_connect() && is_untrusted_certificate(error) {
+            return Some(Class::Permanent);
+        }
+        behind(error)
+            .and_then(Fault::class)
+            .filter(|_| error.is_io())
+    }
+
+    fn message(&self) -> Option<&dyn fmt::Display> {
+        Some(self)
+    }
+}
+
+/// The error that made a retry policy give up, or the error itself.
+fn cause(error: &Error) -> &Error {
+    let mut last = error;
+    while last.is_exhausted()
+        && let Some(cause) = chain(last).skip(1).find_map(|link| link.downcast_ref())
+    {
+        last = cause;
+    }
+    last
+}
+
+/// What the transport says below it.
+fn behind(error: &Error) -> Option<&dyn Fault> {
+    first_known(Cause::new(error.source()?), &|_| None)
+}
+
+/// The delay of a `google.rpc.RetryInfo`; a negative one asks nothing.
+fn retry_info(error: &Error) -> Option<Duration> {
+    let details = error.status()?.details.iter();
+    let delays = details.filter_map(|detail| match detail {
+        StatusDetails::RetryInfo(info) => Duration::try_from(info.retry_delay?).ok(),
+        _ => None,
+    });
+    delays.max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Policy, Verdict};
+    use google_cloud_gax_1::{
+        error::rpc::{Code, Status},
+        retry_policy::{AlwaysRetry, RetryPolicy as _, RetryPolicyExt as _},
+        retry_state::RetryState,
+        throttle_result::ThrottleResult,
+    };
+    use http_1::HeaderMap;
+    use std::io;
+
+    const POLICY: Policy = Policy::exponential().on(crate::codes![429, 500..=504]);
+
+    fn service(code: Code, status: Option<u16>, headers: HeaderMap) -> Error {
+        let said = Status::default().set_code(code);
+        Error::service_with_http_metadata(said, status, Some(headers))
+    }
+
+    #[test]
+    fn the_codes_have_the_same_names() {
+        for code in GrpcCode::ALL {
+            let named = Code::try_from(code.name()).unwrap();
+            let error = Error::service(Status::default().set_code(named));
+            assert_eq!(error.grpc_code(), Some(code));
+        }
+        let ok = Error::service(Status::default().set_code(Code::Ok));
+        assert_eq!(ok.grpc_code(), None);
+    }
+
+    #[test]
+    fn unknown_is_a_code_only_where_the_service_can_have_said_it() {
+        let of = |status| service(Code::Unknown, status, HeaderMap::new()).grpc_code();
+        assert_eq!(of(None), Some(GrpcCode::Unknown));
+        assert_eq!(of(Some(500)), Some(GrpcCode::Unknown));
+        for status in [400, 409, 429, 503] {
+            assert_eq!(of(Some(status)), None, "{status}");
+        }
+    }
+
+    #[test]
+    fn what_made_a_policy_give_up_is_found_however_deep() {
+        let busy = || Error::service(Status::default().set_code(Code::Unavailable));
+        let twice = Error::exhausted(Error::exhausted(busy()));
+        assert_eq!(twice.grpc_code(), Some(GrpcCode::Unavailable));
+        // What a time limit of gax makes of an error when the throttler refuses.
+        let limited = AlwaysRetry.with_time_limit(Duration::ZERO);
+        let ThrottleResult::Exhausted(error) = limited.on_throttle(&RetryState::new(true), busy())
+        else {
+            panic!("the limit is over")
+        };
+        assert_eq!(error.grpc_code(), Some(GrpcCode::Unavailable));
+        assert_ne!(POLICY.judge(&error), Verdict::Permanent);
+        assert_eq!(
+            POLICY.judge(&Error::exhausted("no error")),
+            Verdict::Permanent
+        );
+    }
+
+    #[test]
+    fn credentials_that_are_not_to_be_had_now_were_needed_before_the_request() {
+        use google_cloud_gax_1::error::CredentialsError;
+        let of = |transient| {
+            let error = CredentialsError::from_msg(transient, "no token");
+            Error::authentication(error).transport()
+        };
+        assert_eq!(of(true), Some(Transport::NotSent));
+        assert_eq!(of(false), None);
+    }
+
+    #[test]
+    fn a_pushback_is_a_hint_or_the_end() {
+        let of = |value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("grpc-retry-pushback-ms", value.parse().unwrap());
+            service(Code::Unavailable, None, headers)
+        };
+        assert_eq!(of("1500").retry_after(), Some(Duration::from_millis(1_500)));
+        assert_eq!(POLICY.judge(&of("-1")), Verdict::Refused);
+    }
+
+    #[test]
+    fn a_certificate_that_is_not_trusted_is_permanent() {
+        let untrusted = || io::Error::other("invalid peer certificate: UnknownIssuer");
+        let refused = Error::connect(untrusted());
+        assert_eq!(refused.transport(), Some(Transport::NotSent));
+        assert_eq!(POLICY.judge(&refused), Verdict::Permanent);
+        // Any other text is a connection that failed.
+        let other = Error::connect(io::Error::other("connection refused"));
+        assert_ne!(POLICY.judge(&other), Verdict::Permanent);
+    }
+}

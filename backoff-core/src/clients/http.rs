@@ -1,0 +1,115 @@
+//! `Fault` for the responses and statuses of the crate `http`, version 1: for hyper, axum, tower,
+//! and whatever else speaks in its types.
+
+use crate::{
+    Fault, GrpcCode,
+    hint::{self, Pushback},
+};
+use core::{fmt, time::Duration};
+use http_1 as http;
+use std::time::SystemTime;
+
+/// The status alone; the hints are in the headers of the [response](http::Response).
+///
+/// ```
+/// use backoff_core::{Policy, Verdict};
+/// # use http_1 as http;
+///
+/// let policy = Policy::exponential();
+/// assert_ne!(policy.judge(&http::StatusCode::SERVICE_UNAVAILABLE), Verdict::Permanent);
+/// assert_eq!(policy.judge(&http::StatusCode::NOT_FOUND), Verdict::Permanent);
+/// ```
+impl Fault for http::StatusCode {
+    fn status(&self) -> Option<u16> {
+        Some(self.as_u16())
+    }
+
+    fn message(&self) -> Option<&dyn fmt::Display> {
+        Some(self)
+    }
+}
+
+/// The status, the longest hint of the headers ([`hint::in_headers`]), and what a gRPC reply without
+/// a body says in them. So a response that is no success can be the error of an operation, as it
+/// is; its body is not looked at.
+///
+/// ```
+/// use backoff_core::{Fault, Policy, Verdict};
+/// use std::time::Duration;
+/// # use http_1 as http;
+///
+/// fn check(response: http::Response<String>) -> Result<String, http::Response<String>> {
+///     if response.status().is_success() { Ok(response.into_body()) } else { Err(response) }
+/// }
+///
+/// let busy = http::Response::builder().status(429).header("retry-after", "7");
+/// let error = check(busy.body("not now".to_owned()).unwrap()).unwrap_err();
+/// assert_eq!(error.retry_after(), Some(Duration::from_secs(7)));
+/// assert!(matches!(Policy::exponential().judge(&error), Verdict::Retry { .. }));
+/// ```
+impl<B> Fault for http::Response<B> {
+    fn status(&self) -> Option<u16> {
+        Some(self.status().as_u16())
+    }
+
+    fn grpc_code(&self) -> Option<GrpcCode> {
+        let number = self.headers().get("grpc-status")?.to_str().ok()?;
+        GrpcCode::from_number(number.parse().ok()?)
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        let header = hint::in_headers(self.headers(), SystemTime::now());
+        header.max(pushback(self.headers()).and_then(Pushback::wait))
+    }
+
+    fn must_stop(&self) -> bool {
+        pushback(self.headers()) == Some(Pushback::Stop)
+    }
+}
+
+pub(super) fn pushback(headers: &http::HeaderMap) -> Option<Pushback> {
+    let values = headers.get_all(hint::PUSHBACK);
+    Pushback::parse(values.iter().map(http::HeaderValue::as_bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Codes, Policy, Verdict};
+
+    fn response(status: u16, headers: &[(&'static str, &str)]) -> http::Response<()> {
+        let mut response = http::Response::new(());
+        *response.status_mut() = http::StatusCode::from_u16(status).unwrap();
+        for (name, value) in headers {
+            response.headers_mut().append(*name, value.parse().unwrap());
+        }
+        response
+    }
+
+    #[test]
+    fn a_reply_without_a_body_says_its_grpc_code_in_its_headers() {
+        let aborted = response(200, &[("grpc-status", "10")]);
+        assert_eq!(aborted.grpc_code(), Some(GrpcCode::Aborted));
+        let policy = Policy::exponential().on(Codes::ABORTED);
+        assert!(matches!(policy.judge(&aborted), Verdict::Retry { .. }));
+        for odd in ["0", "17", "-1", "", "ten"] {
+            let odd = response(200, &[("grpc-status", odd)]);
+            assert_eq!(odd.grpc_code(), None);
+            assert_eq!(policy.judge(&odd), Verdict::Permanent);
+        }
+    }
+
+    #[test]
+    fn a_pushback_is_a_hint_or_the_end() {
+        let wait = response(503, &[("grpc-retry-pushback-ms", "1500")]);
+        assert_eq!(wait.retry_after(), Some(Duration::from_millis(1_500)));
+        let stop = response(503, &[("grpc-retry-pushback-ms", "-1")]);
+        assert_eq!(Policy::exponential().judge(&stop), Verdict::Refused);
+        let unclear = [
+            ("grpc-retry-pushback-ms", "1"),
+            ("grpc-retry-pushback-ms", "1"),
+        ];
+        let unclear = response(503, &unclear);
+        assert_eq!(Policy::exponential().judge(&unclear), Verdict::Refused);
+    }
+}

@@ -1,0 +1,284 @@
+//! `Fault` for `redis::RedisError`, version 1.
+
+#[cfg(feature = "tokio")]
+use crate::NotOpened;
+use crate::{Class, Conflict, Fault, TimedOut, Transport};
+use core::fmt;
+use redis::{ErrorKind, RedisError, ServerError, ServerErrorKind};
+use redis_1 as redis;
+use std::{error::Error, io, sync::Arc};
+
+/// What a server that is up says when it cannot serve a command now: the command was not begun.
+///
+/// | reply | meaning | another connection |
+/// |---|---|---|
+/// | `LOADING` | reads its data from disk or from its primary | |
+/// | `BUSY` | runs a script | |
+/// | `NOREPLICAS` | too few replicas to accept a write | |
+/// | `CLUSTERDOWN` | the cluster has no owner for the key | |
+/// | `TRYAGAIN` | the keys are being moved | |
+/// | `READONLY` | it is a replica now | yes |
+/// | `MASTERDOWN` | it is a replica without its primary | yes |
+/// | `UNBLOCKED`, by force | it has become a replica | yes |
+/// | `ERR max number of clients reached` | closes the connection | yes |
+///
+/// A replica answers on a connection that stays open, so behind an address that stays the same only
+/// a new connection finds the new primary: `Reconnect` opens one where
+/// [`must_reconnect`](Fault::must_reconnect) says so.
+///
+/// A failure of the connection: not sent where it was refused, else perhaps applied. A server that
+/// hangs is reported as a timeout; its connection is opened anew too, since it may have been
+/// replaced meanwhile.
+///
+/// A transaction that the server discarded (`EXECABORT`) is what its commands were answered with. In
+/// a pipeline that is no transaction some commands were applied, so a reply as above is perhaps
+/// applied there.
+///
+/// Everything else is permanent: `NOAUTH`, `WRONGTYPE`, `OOM` (waiting frees no memory), a reply that
+/// is not of the type asked for, and the redirections of a cluster, which its client follows by
+/// itself. `EXEC` of a watched transaction answers a conflict with nothing, which is a value: see
+/// [`Updating::conflict_if`](crate::Updating::conflict_if).
+///
+/// The replies are those of <https://redis.io/docs/latest/develop/reference/protocol-spec/> and of
+/// the server's source, measured with redis 7.0.
+impl Fault for RedisError {
+    /// [`Transport::NotSent`] for what the server says it did not begin, too.
+    fn transport(&self) -> Option<Transport> {
+        match self.kind() {
+            ErrorKind::Io => broken(self),
+            // None of the servers asked was the one to send it to.
+            ErrorKind::ClusterConnectionNotFound
+            | ErrorKind::MasterNameNotFoundBySentinel
+            | ErrorKind::NoValidReplicasFoundBySentinel => Some(Transport::NotSent),
+            _ => {
+                let refusal = refusal(self)?;
+                refusal.nothing_done.then_some(Transport::NotSent)
+            }
+        }
+    }
+
+    fn must_reconnect(&self) -> bool {
+        match refusal(self) {
+            Some(refusal) => refusal.elsewhere,
+            None => self.transport().is_some(),
+        }
+    }
+
+    fn class(&self) -> Option<Class> {
+        refusal(self).map(|_| Class::Transient)
+    }
+
+    fn message(&self) -> Option<&dyn fmt::Display> {
+        Some(self)
+    }
+}
+
+/// For attempts that are [cut](crate::Retrying::attempt_timeout): as the client's own timeout.
+impl From<TimedOut> for RedisError {
+    fn from(error: TimedOut) -> Self {
+        io::Error::new(io::ErrorKind::TimedOut, error).into()
+    }
+}
+
+/// For transactions under `WATCH`: [`Updating::conflict_if`](crate::Updating::conflict_if).
+impl From<Conflict> for RedisError {
+    fn from(_: Conflict) -> Self {
+        (ErrorKind::Client, "the watched keys have changed meanwhile").into()
+    }
+}
+
+/// Keeps that nothing was sent, where the error alone does not say so.
+#[cfg(feature = "tokio")]
+impl From<NotOpened<RedisError>> for RedisError {
+    fn from(NotOpened(error): NotOpened<RedisError>) -> Self {
+        match error.transport() {
+            Some(Transport::MaybeSent) => io::Error::new(io::ErrorKind::NotConnected, error).into(),
+            _ => error,
+        }
+    }
+}
+
+/// A connection that was not made, or broke.
+fn broken(error: &RedisError) -> Option<Transport> {
+    let Some(io) = io_error(error) else {
+        return error
+            .is_connection_dropped()
+            .then_some(Transport::MaybeSent);
+    };
+    match io.kind() {
+        // No repetition changes it.
+        io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported => None,
+        // The socket's file is not there yet.
+        io::ErrorKind::NotFound => Some(Transport::NotSent),
+        // Timeouts of blocking connections are `WouldBlock`; a name that was not found has no kind.
+        _ => io.transport().or(Some(Transport::MaybeSent)),
+    }
+}
+
+fn io_error(error: &RedisError) -> Option<&io::Error> {
+    let source = error.source()?;
+    match source.downcast_ref::<Arc<dyn Error + Send + Sync>>() {
+        Some(shared) => shared.downcast_ref(),
+        None => source.downcast_ref(),
+    }
+}
+
+/// A reply that says that the command cannot be served now.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Refusal {
+    /// Whether another connection may lead to a server that can.
+    elsewhere: bool,
+    nothing_done: bool,
+}
+
+fn refusal(error: &RedisError) -> Option<Refusal> {
+    if let Some(reply) = error.source().and_then(|source| source.downcast_ref()) {
+        return refusal_of(reply);
+    }
+    let is_reply = matches!(error.kind(), ErrorKind::Server(_) | ErrorKind::Extension);
+    if !is_reply {
+        return None;
+    }
+    // What several commands were answered with can only be taken out of a copy, which is shared.
+    let replies = error.clone().into_server_errors()?;
+    let discarded = error.kind() == ErrorKind::Server(ServerErrorKind::ExecAbort);
+    let mut all = None;
+    for (_, reply) in replies.iter() {
+        let one = refusal_of(reply)?;
+        let elsewhere = one.elsewhere || all.is_some_and(|all: Refusal| all.elsewhere);
+        all = Some(Refusal {
+            elsewhere,
+            nothing_done: discarded,
+        });
+    }
+    all
+}
+
+fn refusal_of(reply: &ServerError) -> Option<Refusal> {
+    let says = |start| {
+        reply
+            .details()
+            .is_some_and(|detail| detail.starts_with(start))
+    };
+    let elsewhere = match reply.code() {
+        "LOADING" | "BUSY" | "NOREPLICAS" | "CLUSTERDOWN" | "TRYAGAIN" => false,
+        "READONLY" | "MASTERDOWN" => true,
+        // `CLIENT UNBLOCK` of somebody else is not meant to be undone.
+        "UNBLOCKED" if says("force unblock") => true,
+        "ERR" if says("max number of clients reached") => true,
+        _ => return None,
+    };
+    Some(Refusal {
+        elsewhere,
+        nothing_done: true,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Policy, Verdict};
+
+    const CAREFUL: Policy = Policy::exponential().idempotent(false);
+
+    /// The error that a client makes of this reply.
+    fn reply(line: &str) -> RedisError {
+        redis::parse_redis_value(format!("-{line}\r\n").as_bytes())
+            .and_then(redis::Value::extract_error)
+            .expect_err("an error")
+    }
+
+    fn of(kind: io::ErrorKind) -> RedisError {
+        io::Error::from(kind).into()
+    }
+
+    #[test]
+    fn what_a_server_did_not_begin_is_repeated_by_everybody() {
+        for (line, elsewhere) in [
+            ("LOADING Redis is loading the dataset in memory", false),
+            ("BUSY Redis is busy running a script.", false),
+            ("NOREPLICAS Not enough good replicas to write.", false),
+            ("CLUSTERDOWN Hash slot not served", false),
+            ("TRYAGAIN Multiple keys request during rehashing", false),
+            (
+                "READONLY You can't write against a read only replica.",
+                true,
+            ),
+            ("MASTERDOWN Link with MASTER is down", true),
+            ("UNBLOCKED force unblock from blocking operation", true),
+            ("ERR max number of clients reached", true),
+        ] {
+            let error = reply(line);
+            assert_eq!(CAREFUL.judge(&error), Verdict::from(true), "{line}");
+            assert_eq!(error.must_reconnect(), elsewhere, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_no_repetition_cures_is_permanent() {
+        for line in [
+            "NOAUTH Authentication required.",
+            "WRONGTYPE Operation against a key holding the wrong kind of value",
+            "OOM command not allowed when used memory > 'maxmemory'.",
+            "EXECABORT Transaction discarded because of previous errors.",
+            "UNBLOCKED client unblocked via CLIENT UNBLOCK",
+            "MOVED 3999 127.0.0.1:6381",
+            "ASK 3999 127.0.0.1:6381",
+            "NOSCRIPT No matching script.",
+            "ERR unknown command",
+        ] {
+            let error = reply(line);
+            assert_eq!(
+                Policy::exponential().judge(&error),
+                Verdict::Permanent,
+                "{line}"
+            );
+            assert!(!error.must_reconnect(), "{line}");
+        }
+        let not_a_number = redis::from_redis_value::<u32>(redis::Value::SimpleString("a".into()))
+            .map_err(RedisError::from);
+        let error = not_a_number.expect_err("no number");
+        assert_eq!(Policy::exponential().judge(&error), Verdict::Permanent);
+        for kind in [io::ErrorKind::PermissionDenied, io::ErrorKind::Unsupported] {
+            assert_eq!(CAREFUL.judge(&of(kind)), Verdict::Permanent, "{kind}");
+        }
+    }
+
+    #[test]
+    fn a_connection_that_failed_is_opened_anew() {
+        for (kind, transport) in [
+            (io::ErrorKind::ConnectionRefused, Transport::NotSent),
+            (io::ErrorKind::NotFound, Transport::NotSent),
+            (io::ErrorKind::BrokenPipe, Transport::MaybeSent),
+            (io::ErrorKind::ConnectionReset, Transport::MaybeSent),
+            (io::ErrorKind::UnexpectedEof, Transport::MaybeSent),
+            (io::ErrorKind::TimedOut, Transport::MaybeSent),
+            (io::ErrorKind::WouldBlock, Transport::MaybeSent),
+            (io::ErrorKind::Other, Transport::MaybeSent),
+        ] {
+            let error = of(kind);
+            assert_eq!(error.transport(), Some(transport), "{kind}");
+            assert!(error.must_reconnect(), "{kind}");
+        }
+    }
+
+    #[cfg(feature = "tokio")]
+    #[test]
+    fn what_was_not_opened_stays_so_and_keeps_its_text() {
+        let timed_out = of(io::ErrorKind::TimedOut);
+        assert_eq!(CAREFUL.judge(&timed_out), Verdict::PerhapsApplied);
+        let kept = RedisError::from(NotOpened(timed_out.clone()));
+        assert_eq!(CAREFUL.judge(&kept), Verdict::from(true));
+        assert_eq!(kept.to_string(), timed_out.to_string());
+        assert!(kept.must_reconnect());
+        let refused = RedisError::from(NotOpened(reply("NOAUTH Authentication required.")));
+        assert_eq!(CAREFUL.judge(&refused), Verdict::Permanent);
+    }
+
+    #[test]
+    fn an_attempt_that_was_cut_timed_out() {
+        let error = RedisError::from(TimedOut::new(core::time::Duration::from_secs(1)));
+        assert!(error.is_timeout());
+        assert_eq!(error.transport(), Some(Transport::MaybeSent));
+    }
+}

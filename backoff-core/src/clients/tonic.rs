@@ -1,0 +1,209 @@
+//! `Fault` for the errors of tonic, version 0.14.
+
+use super::{
+    boxed::{Cause, first_known},
+    sources::is_untrusted_certificate,
+};
+use crate::{
+    Class, Fault, GrpcCode, Transport,
+    hint::{self, Pushback},
+};
+use core::{fmt, time::Duration};
+use std::error::Error;
+use tonic_014 as tonic;
+use tonic_types_014::StatusExt as _;
+
+/// The code, but not where the call failed on its way: tonic gives those failures a code too
+/// (`Unknown`, `Unavailable`, `Cancelled`), which is no word of the server's. Only their source
+/// tells them from a reply, and whether the request was sent.
+///
+/// The hint is the longer one of `google.rpc.RetryInfo` and `grpc-retry-pushback-ms`; a pushback
+/// that says stop [stops](Fault::must_stop).
+///
+/// A server built with tonic whose own timeout is over answers `CANCELLED`, "Timeout expired", and
+/// the client's timeout has the same name: which of them is faster is chance. That reply counts as
+/// `DEADLINE_EXCEEDED`.
+impl Fault for tonic::Status {
+    fn inner(&self) -> Option<&dyn Fault> {
+        let source = first_known(Cause::new(self.source()?), &|_| None)?;
+        let is_answer = source.grpc_code().is_some();
+        let failed_on_its_way = source.transport().is_some() || source.class().is_some();
+        (is_answer || failed_on_its_way).then_some(source)
+    }
+
+    fn grpc_code(&self) -> Option<GrpcCode> {
+        if let Some(inner) = self.inner() {
+            return inner.grpc_code();
+        }
+        if self.code() == tonic::Code::Cancelled && self.message() == LATE {
+            return Some(GrpcCode::DeadlineExceeded);
+        }
+        GrpcCode::from_number(self.code() as i32)
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        retry_info(self).max(pushback(self).and_then(Pushback::wait))
+    }
+
+    fn must_stop(&self) -> bool {
+        let inner = self.inner().is_some_and(|inner| inner.must_stop());
+        inner || pushback(self) == Some(Pushback::Stop)
+    }
+
+    fn message(&self) -> Option<&dyn fmt::Display> {
+        Some(self)
+    }
+}
+
+/// The text of [`tonic::TimeoutExpired`], which is all of it that crosses the wire.
+const LATE: &str = "Timeout expired";
+
+/// The delay of a `google.rpc.RetryInfo`. tonic reads a negative one as zero, which asks nothing.
+fn retry_info(status: &tonic::Status) -> Option<Duration> {
+    let info = status.get_details_retry_info()?;
+    info.retry_delay.filter(|delay| !delay.is_zero())
+}
+
+fn pushback(status: &tonic::Status) -> Option<Pushback> {
+    let values = status.metadata().get_all(hint::PUSHBACK);
+    Pushback::parse(values.iter().map(|value| value.as_bytes()))
+}
+
+/// What is behind it says whether the request was sent; if nothing there is known, it may have
+/// been. An address or a user agent that makes no sense is permanent, and so is a certificate that
+/// is not trusted.
+impl Fault for tonic::transport::Error {
+    fn inner(&self) -> Option<&dyn Fault> {
+        first_known(Cause::new(self.source()?), &|_| None)
+    }
+
+    fn transport(&self) -> Option<Transport> {
+        match self.inner() {
+            Some(inner) => inner.transport(),
+            None => (!is_nonsense(self)).then_some(Transport::MaybeSent),
+        }
+    }
+
+    fn class(&self) -> Option<Class> {
+        match self.inner() {
+            Some(inner) => inner.class(),
+            None => is_nonsense(self).then_some(Class::Permanent),
+        }
+    }
+
+    fn message(&self) -> Option<&dyn fmt::Display> {
+        Some(self)
+    }
+}
+
+/// Whether tonic did not even try. What it tried and failed at has a source.
+fn is_nonsense(error: &tonic::transport::Error) -> bool {
+    let source = error.source();
+    source.is_none_or(|source| source.is::<hyper_1::http::uri::InvalidUri>())
+}
+
+/// No connection was made: not sent. Permanent where the server's certificate is not trusted.
+impl Fault for tonic::ConnectError {
+    fn transport(&self) -> Option<Transport> {
+        Some(Transport::NotSent)
+    }
+
+    fn class(&self) -> Option<Class> {
+        is_untrusted_certificate(self).then_some(Class::Permanent)
+    }
+
+    fn message(&self) -> Option<&dyn fmt::Display> {
+        Some(self)
+    }
+}
+
+/// The client's timeout was over: perhaps applied.
+impl Fault for tonic::TimeoutExpired {
+    fn transport(&self) -> Option<Transport> {
+        Some(Transport::MaybeSent)
+    }
+
+    fn message(&self) -> Option<&dyn fmt::Display> {
+        Some(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Codes, Policy, Verdict};
+    use std::{io, sync::Arc};
+    use tonic::{Code, ConnectError, Status, TimeoutExpired};
+
+    fn with_source(code: Code, source: impl Error + Send + Sync + 'static) -> Status {
+        let mut status = Status::new(code, "transport error");
+        status.set_source(Arc::new(source));
+        status
+    }
+
+    #[test]
+    fn a_code_of_the_server_is_the_code() {
+        for code in GrpcCode::ALL {
+            let status = Status::new(Code::from_i32(code.number()), "said by the server");
+            assert_eq!(status.grpc_code(), Some(code));
+            assert_eq!((status.transport(), status.class()), (None, None));
+        }
+        assert_eq!(Status::ok("no failure").grpc_code(), None);
+    }
+
+    #[test]
+    fn the_source_is_asked_before_the_code() {
+        let refused = || io::Error::from(io::ErrorKind::ConnectionRefused);
+        let no_connection = with_source(Code::Unavailable, ConnectError(refused().into()));
+        assert_eq!(no_connection.transport(), Some(Transport::NotSent));
+        assert_eq!(no_connection.grpc_code(), None);
+        let late = with_source(Code::Cancelled, TimeoutExpired(()));
+        assert_eq!(late.transport(), Some(Transport::MaybeSent));
+        assert_eq!(late.grpc_code(), None);
+    }
+
+    #[test]
+    fn a_status_behind_another_error_is_found() {
+        let status = with_source(Code::Unknown, io::Error::other(Status::aborted("stale")));
+        assert_eq!(status.grpc_code(), Some(GrpcCode::Aborted));
+        assert_eq!(status.transport(), None);
+    }
+
+    #[test]
+    fn a_source_that_says_nothing_leaves_the_word_to_the_code() {
+        let no_file = io::Error::from(io::ErrorKind::NotFound);
+        let status = with_source(Code::Unauthenticated, no_file);
+        assert_eq!(status.grpc_code(), Some(GrpcCode::Unauthenticated));
+        assert_eq!(status.transport(), None);
+    }
+
+    #[test]
+    fn a_timeout_of_the_server_is_what_other_servers_call_it() {
+        let late = Status::cancelled("Timeout expired");
+        assert_eq!(late.grpc_code(), Some(GrpcCode::DeadlineExceeded));
+        let cancelled = Status::cancelled("by the caller");
+        assert_eq!(cancelled.grpc_code(), Some(GrpcCode::Cancelled));
+    }
+
+    #[test]
+    fn a_certificate_that_is_not_trusted_is_permanent() {
+        let refused = io::Error::other("invalid peer certificate: UnknownIssuer");
+        let status = with_source(Code::Unavailable, ConnectError(refused.into()));
+        assert_eq!(status.class(), Some(Class::Permanent));
+        let policy = Policy::exponential().on(Codes::UNAVAILABLE);
+        assert_eq!(policy.judge(&status), Verdict::Permanent);
+    }
+
+    #[test]
+    fn an_address_that_makes_no_sense_is_permanent() {
+        let error = tonic::transport::Endpoint::from_shared("no address").unwrap_err();
+        assert_eq!(Policy::exponential().judge(&error), Verdict::Permanent);
+    }
+
+    #[test]
+    fn details_that_are_no_details_are_ignored() {
+        let rubbish = Status::with_details(Code::Unavailable, "", vec![0xff; 40].into());
+        assert_eq!(rubbish.retry_after(), None);
+        assert_eq!(rubbish.grpc_code(), Some(GrpcCode::Unavailable));
+    }
+}

@@ -1,0 +1,377 @@
+//! A policy read from configuration: every rule, in several formats, and every kind of nonsense.
+#![cfg(feature = "serde")]
+
+use backoff_core::{Budget, Codes, Jitter, Policy, Settings, codes};
+use proptest::prelude::*;
+use serde::Deserialize;
+use std::time::Duration;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// All rules that there are.
+const NAMES: [&str; 15] = [
+    "base",
+    "throttled_base",
+    "growth",
+    "factor",
+    "max_backoff",
+    "jitter",
+    "max_attempts",
+    "deadline",
+    "on",
+    "also_on",
+    "retry_conflicts",
+    "idempotent",
+    "max_retry_after",
+    "retry_after_slack",
+    "spread_retry_after",
+];
+
+fn toml(text: &str) -> Result<Policy, String> {
+    toml::from_str(text).map_err(|error| error.message().to_owned())
+}
+
+fn json(text: &str) -> Result<Policy, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
+#[test]
+fn every_rule_is_its_setter() {
+    let text = r#"
+        base = "250ms"
+        throttled_base = "2s"
+        growth = "exponential"
+        factor = 1.5
+        max_backoff = "1m 30s"
+        jitter = "proportional(0.2)"
+        max_attempts = 7
+        deadline = "5m"
+        on = [408, "429", "500..=504"]
+        also_on = ["ABORTED", " UNKNOWN "]
+        retry_conflicts = true
+        idempotent = false
+        max_retry_after = "1h"
+        retry_after_slack = "5s"
+        spread_retry_after = true
+    "#;
+    let by_hand = Policy::exponential()
+        .base(Duration::from_millis(250))
+        .throttled_base(2 * SECOND)
+        .factor(1.5)
+        .max_backoff(90 * SECOND)
+        .jitter(Jitter::Proportional(0.2))
+        .max_attempts(7)
+        .deadline(300 * SECOND)
+        .on(codes![408, 429, 500..=504, Codes::ABORTED, Codes::UNKNOWN])
+        .retry_conflicts(true)
+        .idempotent(false)
+        .max_retry_after(3_600 * SECOND)
+        .retry_after_slack(5 * SECOND)
+        .spread_retry_after(true);
+    assert_eq!(toml(text), Ok(by_hand));
+    for name in NAMES {
+        assert!(text.contains(&format!(" {name} = ")), "{name}");
+    }
+}
+
+/// As an environment has it: text and nothing else.
+#[test]
+fn every_value_may_be_text() {
+    let text = r#"{
+        "base": "250ms", "factor": "1.5", "max_attempts": "7", "idempotent": "false",
+        "retry_conflicts": "true", "on": "408, 500..=504, ABORTED", "jitter": "equal"
+    }"#;
+    let by_hand = Policy::exponential()
+        .base(Duration::from_millis(250))
+        .factor(1.5)
+        .max_attempts(7)
+        .idempotent(false)
+        .retry_conflicts(true)
+        .on(codes![408, 500..=504, Codes::ABORTED])
+        .jitter(Jitter::Equal);
+    assert_eq!(json(text), Ok(by_hand));
+}
+
+#[test]
+fn every_jitter_and_every_growth_has_its_name() {
+    let jitters = [
+        ("none", Jitter::None),
+        ("full", Jitter::Full),
+        ("equal", Jitter::Equal),
+        ("decorrelated", Jitter::Decorrelated),
+        ("slots", Jitter::Slots),
+        ("whole_seconds", Jitter::WholeSeconds),
+        ("additive(1s)", Jitter::Additive(SECOND)),
+        ("additive_within( 1s )", Jitter::AdditiveWithin(SECOND)),
+        ("proportional(1)", Jitter::Proportional(1.0)),
+    ];
+    for (name, jitter) in jitters {
+        let read = toml(&format!("jitter = {name:?}"));
+        assert_eq!(read, Ok(Policy::exponential().jitter(jitter)), "{name}");
+    }
+    let growths = [
+        ("exponential", Policy::exponential()),
+        ("constant", Policy::constant(SECOND)),
+        ("linear(500ms)", Policy::linear(SECOND, SECOND / 2)),
+        ("fibonacci", Policy::fibonacci(SECOND)),
+    ];
+    for (name, policy) in growths {
+        let read = toml(&format!("growth = {name:?}"));
+        assert_eq!(read, Ok(policy), "{name}");
+    }
+    let slots = "growth = 'slots'\njitter = 'slots'\nmax_attempts = 16";
+    assert_eq!(toml(slots), Ok(Policy::slots(SECOND)));
+}
+
+#[test]
+fn what_is_not_named_stays_as_the_preset_has_it() {
+    static BUDGET: Budget = Budget::aws();
+    fn squares(n: u32) -> Duration {
+        SECOND * n.saturating_pow(2)
+    }
+    const PRESET: Policy = Policy::exponential()
+        .factor(3.0)
+        .jitter(Jitter::Equal)
+        .max_attempts(4)
+        .on(codes![503])
+        .idempotent(false)
+        .budget(&BUDGET);
+    let over = |text: &str, preset| {
+        let settings: Settings = toml::from_str(text).unwrap();
+        settings.over(preset)
+    };
+    assert_eq!(over("", PRESET), Ok(PRESET));
+    let changed = PRESET.deadline(SECOND).also_on(codes![429]);
+    assert_eq!(over("deadline = '1s'\nalso_on = 429", PRESET), Ok(changed));
+    assert_eq!(over("growth = 'exponential'", PRESET), Ok(PRESET));
+    assert_eq!(
+        over("idempotent = true", PRESET),
+        Ok(PRESET.idempotent(true))
+    );
+    let custom = Policy::custom(squares);
+    assert_eq!(over("base = '2s'", custom), Ok(custom.base(2 * SECOND)));
+    assert_eq!(
+        over("growth = 'exponential'\nfactor = 3", custom.base(SECOND)),
+        Ok(Policy::exponential().factor(3.0))
+    );
+    let error = over("factor = 3", Policy::constant(SECOND)).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("`factor` belongs to exponential")
+    );
+}
+
+#[test]
+fn a_policy_is_a_field_of_a_programs_configuration() {
+    #[derive(Deserialize)]
+    struct Config {
+        #[serde(default)]
+        retry: Policy,
+        storage: Option<Settings>,
+    }
+    let config: Config = toml::from_str("[storage]\nmax_attempts = 2").unwrap();
+    assert_eq!(config.retry, Policy::exponential());
+    let storage = config.storage.unwrap().over(Policy::constant(SECOND));
+    assert_eq!(storage, Ok(Policy::constant(SECOND).max_attempts(2)));
+    let error = toml::from_str::<Config>("[retry]\ngrowth = 'constant'\nfactor = 2").err();
+    assert!(error.unwrap().message().contains("`factor`"));
+}
+
+/// A null says nothing, so that a template may leave a value open.
+#[test]
+fn a_null_says_nothing() {
+    let read = json(r#"{ "deadline": null, "max_attempts": 2 }"#);
+    assert_eq!(read, Ok(Policy::exponential().max_attempts(2)));
+}
+
+#[test]
+fn an_empty_list_of_codes_leaves_the_connection() {
+    assert_eq!(toml("on = []"), Ok(Policy::exponential().on(Codes::NONE)));
+}
+
+/// Each with the beginning of what is said, or the part that says what to write instead.
+#[test]
+fn nonsense_is_refused_with_the_rules_name_and_what_to_write() {
+    let cases = [
+        (
+            "max_attempts = 0",
+            "`max_attempts` counts the first call too: write 1 to never retry",
+        ),
+        ("max_attempts = -3", "write 1 to never retry"),
+        (
+            "max_attempts = 2.5",
+            "2.5 is no number of attempts: write a whole number",
+        ),
+        ("max_attempts = 'many'", "write a whole number from 1"),
+        (
+            "base = 64",
+            "`base`: 64 is no time: write text with the unit, as \"64s\"",
+        ),
+        ("base = '64'", "write \"64s\""),
+        ("deadline = '-1s'", "\"-1s\" is no time"),
+        ("deadline = 'soon'", "write \"64s\""),
+        ("deadline = ''", "\"\" is no time"),
+        ("max_backoff = '99999999999999999999999s'", "is no time"),
+        (
+            "max_backoff = { secs = 1, nanos = 0 }",
+            "a table is no time",
+        ),
+        ("max_backoff = 1979-05-27", "is no time"),
+        (
+            "factor = 0.5",
+            "`factor` is a finite number of at least 1: write 2.0",
+        ),
+        ("factor = nan", "write 2.0"),
+        ("factor = inf", "write 2.0"),
+        ("factor = 'two'", "write 2.0"),
+        (
+            "growth = 'constant'\nfactor = 2",
+            "`factor` belongs to exponential backoff: leave it out",
+        ),
+        (
+            "growth = 'quadratic'",
+            "write \"exponential\", \"constant\"",
+        ),
+        ("growth = 'linear'", "\"linear(1s)\" with the step"),
+        ("growth = 'linear(x)'", "\"x\" is no time"),
+        ("growth = 'constant(1s)'", "is no growth"),
+        ("jitter = 'Full'", "write \"full\""),
+        ("jitter = 'full)'", "write \"full\""),
+        ("jitter = 'additive'", "\"additive(1s)\""),
+        ("jitter = true", "true is no jitter"),
+        (
+            "jitter = 'proportional(1.5)'",
+            "takes a share from 0 to 1: write 0.2",
+        ),
+        ("jitter = 'proportional(nan)'", "takes a share from 0 to 1"),
+        (
+            "on = 200",
+            "a status below 400 is no failure: name 400 to 599",
+        ),
+        ("on = [600]", "an HTTP status lies within 100 to 599"),
+        ("on = [-1]", "-1 is no status of a failure"),
+        ("on = ['504..=500']", "write the smaller status first"),
+        ("on = ['500..504']", "a range as \"500..=504\""),
+        ("on = ['500..=']", "a range as \"500..=504\""),
+        ("on = ['5xx']", "\"5xx\" is no code: write a status as 429"),
+        ("on = ['aborted']", "a gRPC code as \"ABORTED\""),
+        ("on = ['OK']", "is no code"),
+        ("on = [[429]]", "a list is no code"),
+        ("on = true", "true is no code"),
+        ("also_on = ''", "is no code"),
+        ("idempotent = 'maybe'", "write true or false"),
+        ("idempotent = 1", "write true or false"),
+    ];
+    for (text, said) in cases {
+        let error = toml(text).expect_err(text);
+        assert!(error.contains(said), "{text}: {error}");
+        let name = text.rsplit('\n').next().unwrap().split(' ').next().unwrap();
+        assert!(error.starts_with(&format!("`{name}`")), "{text}: {error}");
+    }
+}
+
+#[test]
+fn a_rule_that_there_is_not_is_refused_with_those_that_there_are() {
+    let error = toml("max_retries = 3").unwrap_err();
+    assert!(error.starts_with("`max_retries` is no rule of a policy: write one of `base`,"));
+    for name in NAMES {
+        assert!(error.contains(&format!(" `{name}`")), "{name}: {error}");
+    }
+    let error = json(r#"{ "base": "1s", "base": "2s" }"#).unwrap_err();
+    assert!(error.starts_with("`base`: it is named twice"), "{error}");
+    let error = json("3").unwrap_err();
+    assert!(error.contains("expected the rules of a policy"), "{error}");
+}
+
+/// What parses elsewhere and means something else here, and almost everything that does not.
+fn any_text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "\\PC{0,20}",
+        "[0-9a-z .=,()-]{0,24}",
+        "-?[0-9]{1,25}(ns|us|ms|s|m|h|days|years)?",
+        "[0-9]{1,4}(\\.\\.=?[0-9]{0,4})?",
+        "(linear|additive|additive_within|proportional)\\([-0-9.a-z]{0,8}\\)",
+    ]
+}
+
+fn any_value() -> impl Strategy<Value = serde_json::Value> {
+    use serde_json::Value;
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        (-10i64..1_000).prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        any_text().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 12, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::hash_map("[a-z]{1,4}", inner, 0..3)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(5_000))]
+
+    /// Nothing panics; an error names the rule; a policy that is read works.
+    #[test]
+    fn any_value_makes_a_policy_or_an_error_that_names_the_rule(
+        name in prop::sample::select(NAMES.to_vec()),
+        value in any_value(),
+        random: u64,
+    ) {
+        let text = serde_json::json!({ name: value }).to_string();
+        match json(&text) {
+            Ok(policy) => {
+                for retry in [0, 1, 7, u32::MAX] {
+                    let _ = policy.backoff(retry, SECOND, random);
+                }
+                let _ = policy.explain().to_string();
+            }
+            Err(error) => prop_assert!(error.starts_with(&format!("`{name}`")), "{text}: {error}"),
+        }
+    }
+
+    #[test]
+    fn any_name_is_a_rule_or_refused(name in "\\PC{0,12}") {
+        let text = serde_json::json!({ &name: null }).to_string();
+        prop_assert_eq!(json(&text).is_ok(), NAMES.contains(&name.as_str()));
+    }
+
+    #[test]
+    fn any_document_is_read_or_refused(text in "\\PC{0,60}") {
+        let _ = (toml(&text), json(&text));
+    }
+
+    #[test]
+    fn what_the_setters_take_is_read_as_they_take_it(
+        base in 0u64..10_000_000,
+        factor in 1.0..1e6f64,
+        attempts in 1u32..,
+        first in 400u16..600,
+        more in 0u16..200,
+        idempotent: bool,
+    ) {
+        let last = (first + more).min(599);
+        let text = serde_json::json!({
+            "base": format!("{base}ms"),
+            // As text: serde_json reads the last digit of a number but nearly.
+            "factor": factor.to_string(),
+            "max_attempts": attempts,
+            "on": [format!("{first}..={last}")],
+            "idempotent": idempotent,
+        });
+        let by_hand = Policy::exponential()
+            .base(Duration::from_millis(base))
+            .factor(factor)
+            .max_attempts(attempts)
+            .on(Codes::NONE.with_statuses(first, last))
+            .idempotent(idempotent);
+        prop_assert_eq!(json(&text.to_string()), Ok(by_hand));
+    }
+}

@@ -1,0 +1,195 @@
+//! Asking again until a value is what is awaited, in virtual time.
+#![cfg(feature = "tokio")]
+
+use backoff_core::{
+    Budget, Event, Fault, Jitter, NotYet, Pause, Policy, Random, StopReason, TimedOut, Transport,
+};
+use std::{cell::Cell, collections::VecDeque, future::ready, rc::Rc, time::Duration};
+use tokio::time::Instant;
+
+const SECOND: Duration = Duration::from_secs(1);
+const POLL: Policy = Policy::exponential().jitter(Jitter::None);
+
+#[derive(Debug, Clone, PartialEq)]
+enum Failure {
+    NotYet,
+    TimedOut,
+    Status(u16),
+}
+
+// Says nothing of what it was made from: polling must not depend on it.
+impl Fault for Failure {
+    fn status(&self) -> Option<u16> {
+        match self {
+            Failure::Status(status) => Some(*status),
+            _ => None,
+        }
+    }
+    fn transport(&self) -> Option<Transport> {
+        (*self == Failure::TimedOut).then_some(Transport::MaybeSent)
+    }
+}
+
+impl From<NotYet> for Failure {
+    fn from(_: NotYet) -> Self {
+        Failure::NotYet
+    }
+}
+
+impl From<TimedOut> for Failure {
+    fn from(_: TimedOut) -> Self {
+        Failure::TimedOut
+    }
+}
+
+/// A long-running operation that tells how far it is, or fails.
+fn operation(steps: &[Result<u8, u16>]) -> impl FnMut() -> Result<u8, Failure> + use<> {
+    let mut steps: VecDeque<_> = steps.to_vec().into();
+    move || steps.pop_front().unwrap_or(Ok(0)).map_err(Failure::Status)
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_is_asked_again_until_it_is_done() {
+    let mut step = operation(&[Ok(10), Err(503), Ok(60), Ok(100)]);
+    let start = Instant::now();
+    let (done, report) = POLL
+        .retry(|| ready(step()))
+        .until(|percent| *percent == 100)
+        .reported()
+        .await
+        .unwrap();
+    assert_eq!((done, report.attempts), (100, 4));
+    assert_eq!((report.slept, start.elapsed()), (7 * SECOND, 7 * SECOND));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_value_may_be_the_one() {
+    let start = Instant::now();
+    let done = POLL.retry(|| ready(Ok::<_, Failure>(1))).until(|_| true);
+    assert_eq!((done.await, start.elapsed()), (Ok(1), Duration::ZERO));
+}
+
+#[tokio::test(start_paused = true)]
+async fn attempts_and_deadline_end_it_with_an_error_of_its_own() {
+    let ended = |policy: Policy| {
+        let mut step = operation(&[]);
+        policy
+            .retry(move || ready(step()))
+            .until(|percent| *percent == 100)
+            .reported()
+    };
+    let gave_up = ended(POLL.max_attempts(3)).await.unwrap_err();
+    assert_eq!(
+        (gave_up.error, gave_up.reason),
+        (Failure::NotYet, StopReason::Attempts)
+    );
+    assert_eq!(gave_up.report.slept, 3 * SECOND);
+    let gave_up = ended(POLL.deadline(20 * SECOND)).await.unwrap_err();
+    assert_eq!(
+        (gave_up.error, gave_up.reason),
+        (Failure::NotYet, StopReason::Deadline)
+    );
+    assert_eq!(
+        (gave_up.report.attempts, gave_up.report.slept),
+        (5, 15 * SECOND)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_that_no_repetition_cures_ends_it() {
+    let mut step = operation(&[Ok(10), Err(404)]);
+    let gave_up = POLL
+        .retry(|| ready(step()))
+        .until(|_| false)
+        .reported()
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (gave_up.error, gave_up.reason),
+        (Failure::Status(404), StopReason::Permanent)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn asking_again_costs_no_budget_and_errors_do() {
+    static BUDGET: Budget = Budget::ratio(0.5, 2);
+    let policy = POLL.budget(&BUDGET).max_attempts(20);
+    let mut step = operation(&[Ok(1); 10]);
+    let _ = policy.retry(|| ready(step())).until(|_| false).await;
+    assert_eq!(BUDGET.tokens(), 2.0);
+    let mut step = operation(&[Err(503); 10]);
+    let gave_up = policy
+        .retry(|| ready(step()))
+        .until(|_| false)
+        .reported()
+        .await
+        .unwrap_err();
+    assert_eq!(gave_up.reason, StopReason::Budget);
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_goes_with_an_attempt_timeout_and_a_hook() {
+    let mut replies = VecDeque::from([None, Some(10), Some(100)]);
+    let mut log = Vec::new();
+    let done = POLL
+        .retry(|| {
+            let reply = replies.pop_front().flatten();
+            async move {
+                match reply {
+                    Some(percent) => Ok::<_, Failure>(percent),
+                    None => std::future::pending().await,
+                }
+            }
+        })
+        .attempt_timeout(10 * SECOND)
+        .until(|percent| *percent == 100)
+        .notify(|event: &Event<'_, Failure>| {
+            if let Event::Waiting { error, .. } = event {
+                log.push((*error).clone());
+            }
+        })
+        .await;
+    assert_eq!(
+        (done, log),
+        (Ok(100), vec![Failure::TimedOut, Failure::NotYet])
+    );
+}
+
+#[test]
+fn a_blocking_operation_is_asked_again_too() {
+    #[derive(Clone, Default)]
+    struct Still(Rc<Cell<Duration>>);
+    impl backoff_core::Clock for Still {
+        fn now(&self) -> Duration {
+            self.0.get()
+        }
+    }
+    impl Pause for Still {
+        fn pause(&self, wait: Duration) {
+            self.0.set(self.0.get() + wait);
+        }
+    }
+    impl Random for Still {
+        fn random(&self) -> u64 {
+            0
+        }
+    }
+    let time = Still::default();
+    let done = POLL
+        .blocking(operation(&[Ok(1), Err(500), Ok(2)]))
+        .until(|percent| *percent == 2)
+        .runtime(time.clone())
+        .call();
+    assert_eq!((done, time.0.get()), (Ok(2), 3 * SECOND));
+    let gave_up = POLL
+        .max_attempts(2)
+        .blocking(operation(&[]))
+        .until(|_| false)
+        .runtime(time)
+        .reported()
+        .unwrap_err();
+    assert_eq!(
+        (gave_up.error, gave_up.reason),
+        (Failure::NotYet, StopReason::Attempts)
+    );
+}

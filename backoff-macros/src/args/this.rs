@@ -1,0 +1,35 @@
+//! `self` in the values of keys, where another attribute has given it another name.
+
+use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
+
+use super::{keys, pieces};
+
+/// The arguments with `this` for `self`; what `clone(..)` and its like name stays as it is.
+pub(crate) fn with_self(tokens: TokenStream, this: &Ident) -> TokenStream {
+    let mut written = TokenStream::new();
+    for (piece, comma) in pieces(tokens) {
+        let names = matches!(piece.clone().into_iter().next(),
+            Some(TokenTree::Ident(key)) if keys::takes_parentheses(&key));
+        written.extend(if names { piece } else { renamed(piece, this) });
+        written.extend(comma);
+    }
+    written
+}
+
+fn renamed(tokens: TokenStream, this: &Ident) -> TokenStream {
+    let renamed = tokens.into_iter().map(|token| match token {
+        TokenTree::Ident(word) if word == "self" => {
+            let mut this = this.clone();
+            this.set_span(this.span().located_at(word.span()));
+            TokenTree::Ident(this)
+        }
+        TokenTree::Group(group) => {
+            let delimiter: Delimiter = group.delimiter();
+            let mut inside = Group::new(delimiter, renamed(group.stream(), this));
+            inside.set_span(group.span());
+            TokenTree::Group(inside)
+        }
+        other => other,
+    });
+    renamed.collect()
+}

@@ -1,0 +1,92 @@
+//! The copies that `clone(..)` asks for: made before an attempt, and taken along by it.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::quote_spanned;
+use syn::{Attribute, ItemFn};
+
+use super::at;
+use crate::args::Args;
+use crate::bindings;
+
+/// All copies of one loop.
+pub(super) struct Copies(Vec<Copied>);
+
+struct Copied {
+    name: Ident,
+    /// The name under which it travels into the attempt.
+    copy: Ident,
+    mutable: Option<Ident>,
+    cfgs: Vec<Attribute>,
+}
+
+impl Copies {
+    /// Those of arguments, each with the `mut` and the `#[cfg]` of its argument.
+    pub(super) fn of(function: &ItemFn, args: &Args) -> Self {
+        let bound = bindings::of(function);
+        Self::with(args, |copied| {
+            let mut all = bound.iter().filter(|binding| binding.name == copied.name);
+            let cfgs = all.clone().flat_map(|binding| binding.cfgs.clone());
+            // One name with several conditions is several arguments, of which one is there.
+            if all.clone().count() == 1 {
+                copied.cfgs = cfgs.collect();
+            }
+            let mutable = all.find_map(|binding| binding.mutable.clone());
+            copied.mutable = mutable.or(copied.mutable.take());
+        })
+    }
+
+    /// Those of variables around a block.
+    pub(super) fn of_block(args: &Args) -> Self {
+        Self::with(args, |_| {})
+    }
+
+    fn with(args: &Args, complete: impl Fn(&mut Copied)) -> Self {
+        let names = args.clone.iter().flat_map(|clone| &clone.value);
+        let copied = names.map(|name| {
+            let muts = args.clone_mut.iter();
+            let plain = name.to_string();
+            let plain = plain.trim_start_matches("r#");
+            let mut copied = Copied {
+                name: name.clone(),
+                copy: Ident::new(&format!("__copy_of_{plain}"), Span::mixed_site()),
+                mutable: muts
+                    .filter(|(_, it)| it == name)
+                    .map(|(word, _)| word.clone())
+                    .next(),
+                cfgs: Vec::new(),
+            };
+            complete(&mut copied);
+            copied
+        });
+        Self(copied.collect())
+    }
+
+    /// The statements that make them.
+    pub(super) fn made(&self) -> TokenStream {
+        let made = self.0.iter().map(
+            |Copied {
+                 name, copy, cfgs, ..
+             }| {
+                quote_spanned! {at(name.span())=>
+                    #(#cfgs)* let #copy = ::core::clone::Clone::clone(&#name);
+                }
+            },
+        );
+        made.collect()
+    }
+
+    /// The statements that take them into an attempt, under the names that the body knows.
+    pub(super) fn taken(&self) -> TokenStream {
+        let taken = self.0.iter().map(
+            |Copied {
+                 name,
+                 copy,
+                 mutable,
+                 cfgs,
+             }| {
+                quote_spanned!(Span::mixed_site()=> #(#cfgs)* let #mutable #name = #copy;)
+            },
+        );
+        taken.collect()
+    }
+}

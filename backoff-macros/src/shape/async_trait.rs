@@ -1,0 +1,144 @@
+//! A method that `#[async_trait]` has rewritten, before this attribute saw it:
+//!
+//! ```text
+//! fn get<'a>(&'a self, name: String) -> Pin<Box<dyn Future<Output = T> + Send + 'a>> {
+//!     Box::pin(async move {
+//!         let __self = self;
+//!         let mut name = name;
+//!         let __ret: T = { the body, with __self };
+//!         __ret
+//!     })
+//! }
+//! ```
+
+use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::{ExprAsync, ItemFn};
+
+use super::{Shape, last_async};
+
+/// `let __ret: T = { body };`
+pub(super) fn body(before: &[TokenTree], group: &Group) -> Option<Option<TokenStream>> {
+    let ends_with_equals =
+        matches!(before.last(), Some(TokenTree::Punct(punct)) if punct.as_char() == '=');
+    if group.delimiter() != Delimiter::Brace || !ends_with_equals {
+        return None;
+    }
+    let name = before
+        .iter()
+        .rposition(|token| matches!(token, TokenTree::Ident(word) if word == "__ret"))?;
+    let is = |at: usize, text: &str| {
+        before
+            .get(at)
+            .is_some_and(|token| token.to_string() == text)
+    };
+    if name == 0 || !is(name - 1, "let") || !is(name + 1, ":") {
+        return None;
+    }
+    let ty = &before[name + 2..before.len() - 1];
+    let ends_before = ty
+        .iter()
+        .any(|token| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ';'));
+    (!ends_before).then(|| Some(ty.iter().cloned().collect()))
+}
+
+/// The `let mut name = name;` that `#[async_trait]` writes for an argument `mut name`: the name, its
+/// `mut`, and the place of that among the tokens. They stand before its `let __ret`; in a block
+/// without that the same statement is the user's own.
+fn moved(tokens: &[TokenTree]) -> Vec<(Ident, Ident, usize)> {
+    let Some(tokens) = before_ret(tokens) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for (at, window) in tokens.windows(6).enumerate() {
+        if let [
+            TokenTree::Ident(word),
+            TokenTree::Ident(mutable),
+            TokenTree::Ident(name),
+            TokenTree::Punct(equals),
+            TokenTree::Ident(same),
+            TokenTree::Punct(end),
+        ] = window
+            && word == "let"
+            && mutable == "mut"
+            && name == same
+            && (equals.as_char(), end.as_char()) == ('=', ';')
+        {
+            found.push((name.clone(), mutable.clone(), at + 1));
+        }
+    }
+    found
+}
+
+fn is_word(token: &TokenTree, text: &str) -> bool {
+    matches!(token, TokenTree::Ident(word) if word == text)
+}
+
+/// What stands before its `let __ret`, if these are its statements.
+fn before_ret(tokens: &[TokenTree]) -> Option<&[TokenTree]> {
+    let its_own = |pair: &[TokenTree]| is_word(&pair[0], "let") && is_word(&pair[1], "__ret");
+    let end = tokens.windows(2).position(its_own)?;
+    Some(&tokens[..end])
+}
+
+/// The arguments whose `mut` stands in the body, because `#[async_trait]` has put it there.
+pub(crate) fn moved_mut(function: &ItemFn) -> Vec<(Ident, Ident)> {
+    let mut function = function.clone();
+    if Shape::of(&function) != Shape::Future {
+        return Vec::new();
+    }
+    let Some(block) = last_async(&mut function) else {
+        return Vec::new();
+    };
+    let tokens: Vec<TokenTree> = statements(block).into_iter().collect();
+    let moved = moved(&tokens).into_iter();
+    moved.map(|(name, mutable, _)| (name, mutable)).collect()
+}
+
+/// The name that it has given to `self`, if the function was rewritten.
+pub(crate) fn renamed_self(function: &ItemFn) -> Option<Ident> {
+    let mut function = function.clone();
+    if Shape::of(&function) != Shape::Future {
+        return None;
+    }
+    renamed(statements(last_async(&mut function)?))
+}
+
+/// `let __self = self;`, at any depth: `#[instrument]` puts it deeper.
+fn renamed(tokens: TokenStream) -> Option<Ident> {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut statements = before_ret(&tokens).unwrap_or_default().windows(2);
+    let here = statements.find_map(|pair| match pair {
+        [before, TokenTree::Ident(name)]
+            if name == "__self" && (is_word(before, "let") || is_word(before, "mut")) =>
+        {
+            Some(name.clone())
+        }
+        _ => None,
+    });
+    here.or_else(|| {
+        let groups = tokens.into_iter().filter_map(|token| match token {
+            TokenTree::Group(group) => Some(group.stream()),
+            _ => None,
+        });
+        groups.into_iter().find_map(renamed)
+    })
+}
+
+fn statements(block: &ExprAsync) -> TokenStream {
+    let stmts = block.block.stmts.iter();
+    stmts.map(ToTokens::to_token_stream).collect()
+}
+
+/// The body without the `mut` of these arguments, whose copies have it instead.
+pub(crate) fn without_moved_mut(body: TokenStream, names: &[Ident]) -> TokenStream {
+    let tokens: Vec<TokenTree> = body.into_iter().collect();
+    let dropped: Vec<usize> = moved(&tokens)
+        .into_iter()
+        .filter_map(|(name, _, at)| names.contains(&name).then_some(at))
+        .collect();
+    let kept = tokens.into_iter().enumerate();
+    kept.filter(|(at, _)| !dropped.contains(at))
+        .map(|(_, token)| token)
+        .collect()
+}

@@ -1,0 +1,78 @@
+//! What befalls two servers behind addresses that stay the same.
+
+use std::time::Duration;
+
+use redis_1 as redis;
+
+use crate::address::Address;
+use crate::server::Server;
+
+/// From the event until the addresses lead to the new primary.
+pub(crate) const NOTICED_AFTER: Duration = Duration::from_millis(300);
+
+/// In each of them the replica becomes the primary. Nothing that was acknowledged is lost, so that
+/// what is missing in the end was lost by the client: writes pause until the replica has them all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Happening {
+    /// The primary crashes, and its connections with it.
+    Killed,
+    /// The primary hangs; its connections stay open, and nothing comes from them.
+    Hung,
+    /// The primary hands over by `FAILOVER`; its connections stay open.
+    HandedOver,
+    /// The primary is made a replica by command; its connections stay open.
+    Demoted,
+}
+
+impl Happening {
+    pub(crate) const ALL: [Self; 4] = [Self::Killed, Self::Hung, Self::HandedOver, Self::Demoted];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Killed => "primary killed",
+            Self::Hung => "primary hangs",
+            Self::HandedOver => "FAILOVER, connections kept",
+            Self::Demoted => "primary demoted, connections kept",
+        }
+    }
+
+    pub(crate) async fn befall(
+        self,
+        primary: &mut Server,
+        replica: &Server,
+        addresses: &[Address],
+    ) -> redis::RedisResult<()> {
+        match self {
+            Self::Killed => {
+                primary.pause_writes_until_copied_to(replica).await?;
+                primary.kill();
+                tokio::time::sleep(NOTICED_AFTER).await;
+                replica.say("REPLICAOF NO ONE").await?;
+            }
+            Self::Hung => {
+                primary.pause_writes_until_copied_to(replica).await?;
+                primary.freeze()?;
+                tokio::time::sleep(NOTICED_AFTER).await;
+                replica.say("REPLICAOF NO ONE").await?;
+            }
+            Self::HandedOver => {
+                primary.say("FAILOVER").await?;
+                replica.says("INFO replication", "role:master").await?;
+                primary.says("INFO replication", "role:slave").await?;
+                tokio::time::sleep(NOTICED_AFTER).await;
+            }
+            Self::Demoted => {
+                primary.pause_writes_until_copied_to(replica).await?;
+                replica.say("REPLICAOF NO ONE").await?;
+                let new = format!("REPLICAOF 127.0.0.1 {}", replica.port());
+                primary.say(&new).await?;
+                primary.say("CLIENT UNPAUSE").await?;
+                tokio::time::sleep(NOTICED_AFTER).await;
+            }
+        }
+        for address in addresses {
+            address.lead_to(replica.port());
+        }
+        Ok(())
+    }
+}

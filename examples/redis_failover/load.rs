@@ -1,0 +1,160 @@
+//! Calls at a steady pace, and what became of each.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use backoff_core::{Event, NotOpened, Policy, Reconnect};
+use redis::RedisError;
+use redis::aio::ConnectionLike;
+use redis_1 as redis;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+/// A call begins this long after the one before, whatever becomes of that.
+pub(crate) const PACE: Duration = Duration::from_millis(20);
+
+/// What became of one call.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    /// When the caller was told, since the load began.
+    pub(crate) ended: Duration,
+    pub(crate) outcome: Result<(), RedisError>,
+}
+
+/// What became of all, in the order in which they began.
+#[derive(Clone, Debug)]
+pub(crate) struct Load {
+    pub(crate) calls: Vec<Call>,
+}
+
+impl Load {
+    /// Makes so many calls, each of which is told its number.
+    pub(crate) async fn of<Calling>(calls: usize, call: impl Fn(usize) -> Calling) -> Self
+    where
+        Calling: Future<Output = Result<(), RedisError>> + Send + 'static,
+    {
+        let began = Instant::now();
+        let mut running = JoinSet::new();
+        for number in 0..calls {
+            tokio::time::sleep_until(began + PACE * number as u32).await;
+            let call = call(number);
+            running.spawn(async move {
+                let outcome = call.await;
+                let ended = began.elapsed();
+                (number, Call { ended, outcome })
+            });
+        }
+        let mut done = running.join_all().await;
+        done.sort_by_key(|(number, _)| *number);
+        let calls = done.into_iter().map(|(_, call)| call).collect();
+        Load { calls }
+    }
+
+    pub(crate) fn served(&self) -> usize {
+        self.calls
+            .iter()
+            .filter(|call| call.outcome.is_ok())
+            .count()
+    }
+
+    /// The longest time in which nobody was served, up to the last call's end.
+    pub(crate) fn worst_gap(&self) -> Duration {
+        let mut served: Vec<_> = self
+            .calls
+            .iter()
+            .filter(|call| call.outcome.is_ok())
+            .collect();
+        served.sort_by_key(|call| call.ended);
+        let ends = served.iter().map(|call| call.ended);
+        let last = self.calls.iter().map(|call| call.ended).max();
+        let ends: Vec<_> = std::iter::once(Duration::ZERO)
+            .chain(ends)
+            .chain(last)
+            .collect();
+        let gaps = ends.windows(2).map(|pair| pair[1] - pair[0]);
+        gaps.max().unwrap_or_default()
+    }
+}
+
+/// What the attempts failed with before their caller was told, by code or kind.
+#[derive(Clone, Default)]
+pub(crate) struct Seen(Arc<Mutex<Vec<String>>>);
+
+impl Seen {
+    fn add(&self, error: &RedisError) {
+        let name = match (error.code(), error.is_timeout()) {
+            (Some(code), _) => code.to_owned(),
+            (None, true) => "timeout".to_owned(),
+            (None, false) if error.is_connection_refusal() => "refused".to_owned(),
+            (None, false) if error.is_connection_dropped() => "dropped".to_owned(),
+            (None, false) => error.to_string(),
+        };
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(name);
+    }
+
+    pub(crate) fn of(&self, name: &str) -> usize {
+        let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.iter().filter(|seen| *seen == name).count()
+    }
+}
+
+/// Adds one to a key.
+pub(crate) async fn increment(
+    mut connection: impl ConnectionLike,
+    key: String,
+) -> Result<(), RedisError> {
+    redis::cmd("INCR")
+        .arg(key)
+        .query_async(&mut connection)
+        .await
+}
+
+type Boxed<T> = std::pin::Pin<Box<dyn Future<Output = T> + Send>>;
+type Connection = redis::aio::MultiplexedConnection;
+type Open = Box<dyn Fn() -> Boxed<Result<Connection, NotOpened<RedisError>>> + Send + Sync>;
+
+/// Commands under a policy, on a connection that is opened anew when a failure asks for it.
+#[derive(Clone)]
+pub(crate) struct Retried {
+    pub(crate) policy: Policy,
+    pub(crate) source: Arc<Reconnect<Connection, Open, NotOpened<RedisError>>>,
+    pub(crate) seen: Seen,
+}
+
+impl Retried {
+    pub(crate) fn new(policy: Policy, client: redis::Client) -> Self {
+        let open: Open = Box::new(move || {
+            let client = client.clone();
+            Box::pin(async move {
+                let connection = client.get_multiplexed_async_connection();
+                connection.await.map_err(NotOpened)
+            })
+        });
+        Retried {
+            policy,
+            source: Arc::new(Reconnect::new(open)),
+            seen: Seen::default(),
+        }
+    }
+
+    /// Makes one call.
+    pub(crate) async fn call<T, Calling>(
+        self,
+        command: impl Fn(Connection) -> Calling,
+    ) -> Result<T, RedisError>
+    where
+        Calling: Future<Output = Result<T, RedisError>>,
+    {
+        self.policy
+            .retry(|| self.source.with(&command))
+            .notify(|event: &Event<'_, RedisError>| {
+                if let Event::Waiting { error, .. } | Event::GaveUp { error, .. } = event {
+                    self.seen.add(error);
+                }
+            })
+            .await
+    }
+}

@@ -1,0 +1,94 @@
+//! What an error says, and what becomes of it.
+
+use backoff_core::{Codes, Fault, GrpcCode, Policy, Transport, Verdict, codes};
+use std::time::Duration;
+
+/// All that an error says to a policy, but for its class, which [`Repeated`] shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Facts {
+    pub(crate) status: Option<u16>,
+    pub(crate) grpc_code: Option<GrpcCode>,
+    pub(crate) transport: Option<Transport>,
+    pub(crate) must_reconnect: bool,
+    pub(crate) must_stop: bool,
+    pub(crate) retry_after: Option<Duration>,
+}
+
+/// An error that says nothing.
+pub(crate) const NOTHING: Facts = Facts {
+    status: None,
+    grpc_code: None,
+    transport: None,
+    must_reconnect: false,
+    must_stop: false,
+    retry_after: None,
+};
+
+/// The request was surely not sent.
+pub(crate) const NOT_SENT: Facts = Facts {
+    transport: Some(Transport::NotSent),
+    must_reconnect: true,
+    ..NOTHING
+};
+
+/// The request may have been applied.
+pub(crate) const MAYBE_SENT: Facts = Facts {
+    transport: Some(Transport::MaybeSent),
+    must_reconnect: true,
+    ..NOTHING
+};
+
+impl Facts {
+    pub(crate) fn of(fault: &impl Fault) -> Self {
+        Facts {
+            status: fault.status(),
+            grpc_code: fault.grpc_code(),
+            transport: fault.transport(),
+            must_reconnect: fault.must_reconnect(),
+            must_stop: fault.must_stop(),
+            retry_after: fault.retry_after(),
+        }
+    }
+}
+
+/// Who repeats it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Repeated {
+    /// Everybody: it was surely not applied.
+    Always,
+    /// Those who may apply it twice.
+    IfIdempotent,
+    Never,
+    /// Nobody, for the server asks so.
+    Refused,
+}
+
+/// Waits that a test can afford; 429, 5xx and conflicts are repeated.
+pub(crate) const POLICY: Policy = Policy::exponential()
+    .base(Duration::from_millis(1))
+    .deadline(Duration::from_secs(60))
+    .on(codes![429, 500, 502..=504, Codes::ABORTED]);
+
+impl Repeated {
+    pub(crate) fn of(fault: &impl Fault) -> Self {
+        let careful = POLICY.idempotent(false);
+        match (POLICY.judge(fault), careful.judge(fault)) {
+            (Verdict::Retry { .. }, Verdict::Retry { .. }) => Repeated::Always,
+            (Verdict::Retry { .. }, Verdict::PerhapsApplied) => Repeated::IfIdempotent,
+            (Verdict::Permanent, Verdict::Permanent) => Repeated::Never,
+            (Verdict::Refused, Verdict::Refused) => Repeated::Refused,
+            odd => panic!("no policy may say {odd:?}"),
+        }
+    }
+}
+
+/// One row of the table: the failure was made, and this is what it must say.
+#[track_caller]
+pub(crate) fn assert_row(
+    error: &(impl Fault + std::fmt::Debug),
+    facts: Facts,
+    repeated: Repeated,
+) {
+    assert_eq!(Facts::of(error), facts, "{error:?}");
+    assert_eq!(Repeated::of(error), repeated, "{error:?}");
+}

@@ -1,0 +1,65 @@
+//! Plain sockets of the standard library.
+
+use crate::{
+    facts::{MAYBE_SENT, NOT_SENT, NOTHING, Repeated, assert_row},
+    server::{End, nobody, serve},
+};
+use std::{
+    io::{Error, ErrorKind, Read as _, Write as _},
+    net::{SocketAddr, TcpStream, ToSocketAddrs},
+    time::Duration,
+};
+
+/// Asks for four bytes, without blocking the runtime that the server runs on.
+async fn ask(server: SocketAddr) -> Error {
+    let ask = move || {
+        let mut stream = TcpStream::connect(server)?;
+        stream.set_read_timeout(Some(Duration::from_millis(100)))?;
+        stream.write_all(b"\r\n\r\n")?;
+        stream.read_exact(&mut [0; 4])
+    };
+    let asked = tokio::task::spawn_blocking(ask).await.expect("no panic");
+    asked.expect_err("the failure")
+}
+
+#[tokio::test]
+async fn refused() {
+    let error = ask(nobody().await).await;
+    assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+    assert_row(&error, NOT_SENT, Repeated::Always);
+}
+
+#[test]
+fn dns() {
+    let error = "no-such-host.invalid:80".to_socket_addrs().expect_err("no name");
+    assert_row(&error, NOT_SENT, Repeated::Always);
+}
+
+#[tokio::test]
+async fn reset() {
+    let error = ask(serve("", End::Reset).await).await;
+    assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+    assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
+}
+
+#[tokio::test]
+async fn eof() {
+    let error = ask(serve("1", End::Close).await).await;
+    assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
+    assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
+}
+
+#[tokio::test]
+async fn timeout() {
+    let error = ask(serve("1", End::Stall).await).await;
+    // Unix calls it the one, Windows the other.
+    let kinds = [ErrorKind::WouldBlock, ErrorKind::TimedOut];
+    assert!(kinds.contains(&error.kind()), "{error:?}");
+    assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
+}
+
+#[test]
+fn a_file_that_is_missing() {
+    let error = std::fs::File::open("/no/such/file").expect_err("no file");
+    assert_row(&error, NOTHING, Repeated::Never);
+}

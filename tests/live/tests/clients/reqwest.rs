@@ -1,0 +1,227 @@
+//! reqwest, and `backoff_cloud::http` on top of it.
+
+use crate::{
+    facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, Repeated, assert_row},
+    server::{End, half, nobody, reply, serve},
+};
+use backoff_cloud::http::{self, ApiError};
+use backoff_core::{Class, Fault, GrpcCode};
+use reqwest::{Client, ClientBuilder, Error};
+use serde_json::Value;
+use std::{fmt::Display, time::Duration};
+
+/// Far above what a reply takes, far below what a test may.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// Without the retries that reqwest makes by itself.
+pub(crate) fn builder() -> ClientBuilder {
+    Client::builder().retry(reqwest::retry::never())
+}
+
+async fn get(host: impl Display, client: ClientBuilder) -> Result<Vec<u8>, Error> {
+    let client = client.build().expect("a client");
+    let response = client.get(format!("http://{host}/")).send().await?;
+    Ok(response.error_for_status()?.bytes().await?.to_vec())
+}
+
+/// What reqwest says when the server does this.
+async fn failure(bytes: impl Into<String>, end: End) -> Error {
+    let server = serve(bytes, end).await;
+    let got = get(server, builder().timeout(PATIENCE)).await;
+    got.expect_err("the failure")
+}
+
+/// What `backoff_cloud::http::json` says of a reply.
+pub(crate) async fn said(reply: String) -> ApiError {
+    let server = serve(reply, End::Close).await;
+    let client = builder().build().expect("a client");
+    let get = client.get(format!("http://{server}/")).send().await;
+    let answer = http::json::<Value>(get.expect("a reply")).await;
+    answer.expect_err("an error")
+}
+
+#[tokio::test]
+async fn refused() {
+    let error = get(nobody().await, builder()).await.expect_err("refused");
+    assert!(error.is_request() && error.is_connect());
+    assert_row(&error, NOT_SENT, Repeated::Always);
+}
+
+#[tokio::test]
+async fn dns() {
+    // No resolver may know a name below it: RFC 6761, section 6.4.
+    let error = get("no-such-host.invalid", builder()).await.expect_err("no name");
+    assert!(error.is_connect());
+    assert_row(&error, NOT_SENT, Repeated::Always);
+}
+
+#[tokio::test]
+async fn connect_timeout() {
+    // A queue of one that is full: the kernel answers no further connection.
+    let full = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+    let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
+    socket.bind(full).expect("a port");
+    let listener = socket.listen(0).expect("a queue");
+    let address = listener.local_addr().expect("its address");
+    let mut waiting = Vec::new();
+    let error = loop {
+        assert!(waiting.len() < 16, "the queue is never full");
+        waiting.push(tokio::net::TcpStream::connect(address));
+        let client = builder().connect_timeout(PATIENCE).timeout(2 * PATIENCE);
+        let filled = waiting.iter_mut().map(|it| tokio::time::timeout(PATIENCE, it));
+        for connection in filled {
+            drop(connection);
+        }
+        let error = get(address, client).await.expect_err("nobody accepts");
+        if error.is_connect() {
+            break error;
+        }
+    };
+    assert_row(&error, NOT_SENT, Repeated::Always);
+}
+
+#[tokio::test]
+async fn reset() {
+    let error = failure("", End::Reset).await;
+    assert!(error.is_request() && !error.is_connect());
+    assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
+}
+
+#[tokio::test]
+async fn closed_before_the_reply() {
+    let error = failure("", End::Close).await;
+    assert!(error.is_request() && !error.is_connect());
+    assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
+}
+
+#[tokio::test]
+async fn closed_in_the_middle_of_the_head() {
+    let error = failure("HTTP/1.1 200 OK\r\ncontent-le", End::Close).await;
+    assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
+}
+
+#[tokio::test]
+async fn truncated_body() {
+    let error = failure(half("{\"name\":"), End::Close).await;
+    assert!(error.is_decode() && !error.is_body());
+    assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
+}
+
+#[tokio::test]
+async fn truncated_chunk() {
+    let chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n8\r\n{\"na";
+    let error = failure(chunked, End::Close).await;
+    assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
+}
+
+#[tokio::test]
+async fn reset_in_the_body() {
+    let error = failure(half("{\"name\":"), End::Reset).await;
+    assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
+}
+
+#[tokio::test]
+async fn stall_before_the_reply() {
+    let error = failure("", End::Stall).await;
+    assert!(error.is_timeout() && error.is_request());
+    assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
+}
+
+#[tokio::test]
+async fn stall_in_the_body() {
+    let error = failure(half("{\"name\":"), End::Stall).await;
+    assert!(error.is_timeout() && error.is_decode());
+    assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
+}
+
+#[tokio::test]
+async fn no_http() {
+    let error = failure("SSH-2.0-OpenSSH_9.2\r\n", End::Close).await;
+    assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
+}
+
+#[tokio::test]
+async fn bad_json() {
+    let server = serve(reply(200, "", "<html>"), End::Close).await;
+    let client = builder().build().expect("a client");
+    let get = client.get(format!("http://{server}/")).send().await;
+    let json = get.expect("a reply").json::<Value>().await;
+    let error = json.expect_err("no JSON");
+    assert!(error.is_decode());
+    assert_row(&error, NOTHING, Repeated::Never);
+}
+
+#[tokio::test]
+async fn builder_error() {
+    let client = builder().build().expect("a client");
+    let error = client.get("no address").send().await.expect_err("no address");
+    assert!(error.is_builder());
+    assert_eq!(error.class(), Some(Class::Permanent));
+    assert_row(&error, NOTHING, Repeated::Never);
+}
+
+#[tokio::test]
+async fn redirect_loop() {
+    let error = failure(reply(302, "location: /\r\n", ""), End::Close).await;
+    assert!(error.is_redirect());
+    assert_eq!(error.class(), Some(Class::Permanent));
+    assert_row(&error, NOTHING, Repeated::Never);
+}
+
+#[tokio::test]
+async fn error_for_status() {
+    let error = failure(reply(503, "retry-after: 7\r\n", ""), End::Close).await;
+    // The header is lost: read it from the response, as `backoff_cloud::http` does.
+    let facts = Facts { status: Some(503), ..NOTHING };
+    assert_row(&error, facts, Repeated::IfIdempotent);
+    let kept = said(reply(503, "retry-after: 7\r\n", "")).await;
+    let facts = Facts { retry_after: Some(Duration::from_secs(7)), ..facts };
+    assert_row(&kept, facts, Repeated::IfIdempotent);
+}
+
+#[tokio::test]
+async fn html_502() {
+    let error = said(reply(502, "content-type: text/html\r\n", "<h1>Bad Gateway</h1>")).await;
+    let facts = Facts { status: Some(502), ..NOTHING };
+    assert_row(&error, facts, Repeated::IfIdempotent);
+}
+
+fn google(status: u16, name: &str) -> String {
+    let body = format!(r#"{{"error": {{"code": {status}, "status": "{name}"}}}}"#);
+    reply(status, "", &body)
+}
+
+#[tokio::test]
+async fn aborted_409() {
+    let error = said(google(409, "ABORTED")).await;
+    let grpc_code = Some(GrpcCode::Aborted);
+    let facts = Facts { status: Some(409), grpc_code, ..NOTHING };
+    assert_row(&error, facts, Repeated::Always);
+}
+
+#[tokio::test]
+async fn already_exists_409() {
+    let error = said(google(409, "ALREADY_EXISTS")).await;
+    let grpc_code = Some(GrpcCode::AlreadyExists);
+    let facts = Facts { status: Some(409), grpc_code, ..NOTHING };
+    assert_row(&error, facts, Repeated::Never);
+}
+
+#[tokio::test]
+async fn throttled_429() {
+    let error = said(google(429, "RESOURCE_EXHAUSTED")).await;
+    let grpc_code = Some(GrpcCode::ResourceExhausted);
+    let facts = Facts { status: Some(429), grpc_code, ..NOTHING };
+    assert_row(&error, facts, Repeated::Always);
+}
+
+/// An error of reqwest's inside others, as a body that is read through `AsyncRead` gives it.
+#[tokio::test]
+async fn inside_an_io_error() {
+    let refused = get(nobody().await, builder()).await.expect_err("refused");
+    let inside = std::io::Error::other(std::io::Error::other(refused));
+    assert_row(&inside, NOT_SENT, Repeated::Always);
+    let status = failure(reply(503, "", ""), End::Close).await;
+    let facts = Facts { status: Some(503), ..NOTHING };
+    assert_row(&std::io::Error::other(status), facts, Repeated::IfIdempotent);
+}

@@ -1,0 +1,69 @@
+//! A server of raw sockets, which does what no well-behaved one would.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+};
+
+/// How a connection ends, after the bytes of a reply.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum End {
+    /// In order, with a FIN.
+    Close,
+    /// With an RST.
+    Reset,
+    /// Never, as far as the client can wait.
+    Stall,
+}
+
+/// Where nobody listens: a port that was just given back.
+pub(crate) async fn nobody() -> SocketAddr {
+    listener().await.local_addr().expect("its address")
+}
+
+pub(crate) async fn listener() -> TcpListener {
+    let loopback = (Ipv4Addr::LOCALHOST, 0);
+    TcpListener::bind(loopback).await.expect("a port on loopback")
+}
+
+/// Answers every request with these bytes, and ends its connection so. It serves until the test's
+/// runtime ends.
+pub(crate) async fn serve(reply: impl Into<String>, end: End) -> SocketAddr {
+    let (listener, reply) = (listener().await, reply.into());
+    let address = listener.local_addr().expect("its address");
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(answer(stream, reply.clone(), end));
+        }
+    });
+    address
+}
+
+async fn answer(mut stream: TcpStream, reply: String, end: End) -> std::io::Result<()> {
+    let mut request = Vec::new();
+    while !request.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).await?;
+        request.extend(byte);
+    }
+    stream.write_all(reply.as_bytes()).await?;
+    match end {
+        End::Close => stream.shutdown().await,
+        // With a linger of zero, dropping the stream sends an RST in place of a FIN.
+        End::Reset => stream.set_zero_linger(),
+        End::Stall => std::future::pending().await,
+    }
+}
+
+/// A whole HTTP reply with these lines of headers.
+pub(crate) fn reply(status: u16, headers: &str, body: &str) -> String {
+    let length = body.len();
+    format!("HTTP/1.1 {status} \r\ncontent-length: {length}\r\n{headers}\r\n{body}")
+}
+
+/// A reply whose body is longer by its head than what comes of it.
+pub(crate) fn half(body: &str) -> String {
+    let length = 2 * body.len();
+    format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{body}")
+}

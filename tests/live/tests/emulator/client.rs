@@ -1,0 +1,130 @@
+//! A client by hand, which sees every byte, and one that is a library.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use backoff_cloud::emulator::{Emulator, FaultCounts, Stats};
+use serde_json::{Value, json};
+
+pub(crate) const SECRET: &str = "projects/p/secrets/s";
+pub(crate) const FOREVER: Duration = Duration::MAX;
+/// Far above what anything here takes, so that a hang fails instead of hanging.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// One HTTP reply, read by hand.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| {
+            let (found, value) = line.split_once(':')?;
+            found.eq_ignore_ascii_case(name).then(|| value.trim())
+        })
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// The status, and Google's name for it in a body that agrees with it.
+    pub(crate) fn error(&self) -> (u16, String) {
+        assert_eq!(
+            self.header("content-type"),
+            Some("application/json; charset=UTF-8")
+        );
+        let error = self.json()["error"].take();
+        assert_eq!(error["code"], self.status);
+        assert!(
+            error["message"]
+                .as_str()
+                .is_some_and(|message| !message.is_empty())
+        );
+        (self.status, error["status"].as_str().unwrap().to_owned())
+    }
+}
+
+pub(crate) fn connect(emulator: &Emulator) -> TcpStream {
+    let stream = TcpStream::connect(emulator.addr()).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream
+}
+
+pub(crate) fn request(method: &str, path: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
+         content-length: {length}\r\n\r\n{body}"
+    )
+}
+
+pub(crate) fn read_request() -> String {
+    request("GET", &format!("/v1/{SECRET}:getIamPolicy"), "")
+}
+
+pub(crate) fn write_request(policy: &Value) -> String {
+    let body = json!({ "policy": policy }).to_string();
+    request("POST", &format!("/v1/{SECRET}:setIamPolicy"), &body)
+}
+
+/// Every byte of the reply, and how it ended.
+pub(crate) fn exchange(emulator: &Emulator, request: &str) -> (Vec<u8>, io::Result<usize>) {
+    let mut stream = connect(emulator);
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut bytes = Vec::new();
+    let end = stream.read_to_end(&mut bytes);
+    (bytes, end)
+}
+
+pub(crate) fn parse(bytes: &[u8]) -> Answer {
+    let text = String::from_utf8(bytes.to_vec()).unwrap();
+    let (head, body) = text
+        .split_once("\r\n\r\n")
+        .unwrap_or_else(|| panic!("no head: {text:?}"));
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    Answer {
+        status,
+        head: head.to_owned(),
+        body: body.to_owned(),
+    }
+}
+
+pub(crate) fn ask(emulator: &Emulator, request: &str) -> Answer {
+    let (bytes, end) = exchange(emulator, request);
+    end.unwrap();
+    parse(&bytes)
+}
+
+pub(crate) fn faults_only(stats: &Stats) -> Vec<u64> {
+    let FaultCounts {
+        statuses,
+        delays,
+        stalls,
+        body_stalls,
+        resets,
+        cuts,
+        ..
+    } = stats.faults;
+    vec![statuses, delays, stalls, body_stalls, resets, cuts]
+}
+
+/// Waits until the emulator's own thread got as far as the test needs.
+pub(crate) fn wait_for(emulator: &Emulator, seen: impl Fn(&Stats) -> bool) {
+    let start = Instant::now();
+    while !seen(&emulator.stats()) {
+        assert!(start.elapsed() < PATIENCE, "{:?}", emulator.stats());
+        std::thread::yield_now();
+    }
+}
+
+pub(crate) fn client() -> reqwest::Client {
+    reqwest::Client::builder()
+        .retry(reqwest::retry::never())
+        .build()
+        .unwrap()
+}

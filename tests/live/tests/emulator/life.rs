@@ -1,0 +1,123 @@
+//! The emulator's own life: where it listens, what it shares, how it ends.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, TcpStream};
+use std::time::{Duration, Instant};
+
+use backoff_cloud::emulator::{Call, Emulator, Reply, Stats};
+use serde_json::json;
+
+use crate::client::*;
+
+#[test]
+fn it_listens_on_loopback_only() {
+    let emulator = Emulator::start().unwrap();
+    assert_eq!(emulator.addr().ip(), IpAddr::V4(Ipv4Addr::LOCALHOST));
+    assert_eq!(
+        emulator.url(),
+        format!("http://127.0.0.1:{}", emulator.addr().port())
+    );
+}
+
+#[test]
+fn dropping_it_cuts_every_kind_of_open_connection() {
+    let emulator = Emulator::builder()
+        .latency(Duration::from_millis(1))
+        .start()
+        .unwrap();
+    let addr = emulator.addr();
+    emulator.script(
+        Call::GetIamPolicy,
+        [
+            Reply::stall(FOREVER),
+            Reply::stall_body(FOREVER),
+            Reply::delay(FOREVER),
+        ],
+    );
+    let mut open: Vec<_> = (0..3)
+        .map(|_| {
+            let mut stream = connect(&emulator);
+            stream.write_all(read_request().as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    // One that says nothing, and one that stops in the middle of its request.
+    open.push(connect(&emulator));
+    let mut half = connect(&emulator);
+    half.write_all(&write_request(&json!({})).as_bytes()[..60])
+        .unwrap();
+    open.push(half);
+    wait_for(&emulator, |stats| {
+        stats.faults.total() == 3 && stats.reads == 1
+    });
+
+    let start = Instant::now();
+    drop(emulator);
+    assert!(
+        start.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        start.elapsed()
+    );
+    for mut stream in open {
+        let mut bytes = Vec::new();
+        if let Err(error) = stream.read_to_end(&mut bytes) {
+            assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+        }
+    }
+    assert_eq!(
+        TcpStream::connect(addr).unwrap_err().kind(),
+        ErrorKind::ConnectionRefused
+    );
+}
+
+#[test]
+fn one_connection_carries_many_calls() {
+    let emulator = Emulator::start().unwrap();
+    let mut stream = connect(&emulator);
+    let keep = read_request().replace("connection: close\r\n", "");
+    stream
+        .write_all(format!("{keep}{keep}{}", read_request()).as_bytes())
+        .unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    assert_eq!(text.matches("HTTP/1.1 200 OK").count(), 3);
+    assert_eq!(emulator.stats().reads, 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_paused_clock_does_not_pause_it() {
+    let latency = Duration::from_millis(10);
+    let emulator = Emulator::builder().latency(latency).start().unwrap();
+    let start = Instant::now();
+    let url = format!("{}/v1/{SECRET}:getIamPolicy", emulator.url());
+    let read = client().get(url).send().await.unwrap();
+    assert_eq!(read.status(), 200);
+    assert!(start.elapsed() >= latency);
+}
+
+#[tokio::test]
+async fn it_may_be_dropped_inside_a_runtime() {
+    let emulator = Emulator::start().unwrap();
+    emulator.script(Call::GetIamPolicy, [Reply::stall(FOREVER)]);
+    let addr = emulator.url().to_owned();
+    let call = tokio::spawn(async move {
+        client()
+            .get(format!("{addr}/v1/{SECRET}:getIamPolicy"))
+            .send()
+            .await
+    });
+    while emulator.stats().faults.stalls == 0 {
+        tokio::task::yield_now().await;
+    }
+    drop(emulator);
+    assert!(call.await.unwrap().is_err());
+}
+
+#[test]
+fn emulators_do_not_share_anything() {
+    let (one, other) = (Emulator::start().unwrap(), Emulator::start().unwrap());
+    assert_ne!(one.addr(), other.addr());
+    assert_eq!(ask(&one, &write_request(&json!({}))).status, 200);
+    assert_eq!(other.stats(), Stats::default());
+    assert_eq!(other.policy(SECRET), json!({"etag": "ACAB"}));
+}

@@ -1,0 +1,8 @@
+//! The emulator as its callers meet it: over real sockets, by hand and through a client.
+
+mod client;
+mod faults;
+mod life;
+mod policies;
+mod rubbish;
+mod writers;

@@ -1,0 +1,90 @@
+//! Requests that mean nothing.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::Shutdown;
+
+use backoff_cloud::emulator::{Call, Emulator, Reply};
+use serde_json::json;
+
+use crate::client::*;
+
+#[test]
+fn malformed_requests_get_googles_errors_and_use_up_no_fault() {
+    let emulator = Emulator::start().unwrap();
+    emulator.script(Call::SetIamPolicy, [Reply::status(503)]);
+    let set = format!("/v1/{SECRET}:setIamPolicy");
+    let invalid = (400, "INVALID_ARGUMENT".to_owned());
+    for body in [
+        "",
+        "{",
+        "null",
+        "[]",
+        "{}",
+        "\u{0}",
+        r#"{"policy":7}"#,
+        r#"{"policy":{"bindings":"all"}}"#,
+        r#"{"policy":{"bindings":[{"role":7}]}}"#,
+        r#"{"policy":{"etag":7}}"#,
+        &"[".repeat(100_000),
+        &format!("{{\"policy\":{{\"etag\":\"{}\"}}}}", "A".repeat(2 << 20)),
+    ] {
+        let mut stream = connect(&emulator);
+        // The reply to a body that is too long may come before all of it is sent.
+        let sent = stream.write_all(request("POST", &set, body).as_bytes());
+        let mut bytes = Vec::new();
+        let end = stream.read_to_end(&mut bytes);
+        if body.len() < 1 << 20 {
+            sent.unwrap();
+            end.unwrap();
+        }
+        if !bytes.is_empty() {
+            assert_eq!(parse(&bytes).error(), invalid);
+        }
+    }
+    let missing = (404, "NOT_FOUND".to_owned());
+    for (method, path) in [
+        ("GET", "/"),
+        ("POST", "/v1/a:testIamPermission"),
+        ("GET", "/v1/a:testIamPermissions"),
+        ("POST", "/v9/a:getIamPolicy"),
+        ("GET", set.as_str()),
+        ("DELETE", set.as_str()),
+        ("PATCH", "/v1/%ff%00:nothing?a=b"),
+        ("OPTIONS", "*"),
+        ("BREW", "/coffee"),
+    ] {
+        assert_eq!(
+            ask(&emulator, &request(method, path, "{}")).error(),
+            missing,
+            "{method} {path}"
+        );
+    }
+    let stats = emulator.stats();
+    assert_eq!((stats.calls, stats.rejected), (21, 21));
+    assert_eq!(ask(&emulator, &write_request(&json!({}))).error().0, 503);
+}
+
+#[test]
+fn bytes_that_are_no_http_do_not_kill_it() {
+    let emulator = Emulator::start().unwrap();
+    let long = format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(1 << 20));
+    for rubbish in [
+        &b"\0\xff\xfe\r\n\r\n"[..],
+        b"GET",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"POST /v1/a:setIamPolicy HTTP/1.1\r\ncontent-length: -1\r\n\r\n",
+        b"POST /v1/a:setIamPolicy HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        long.as_bytes(),
+    ] {
+        let mut stream = connect(&emulator);
+        let _ = stream.write_all(rubbish);
+        let _ = stream.shutdown(Shutdown::Write);
+        // However it ends, it ends: a timeout would be an error of another kind.
+        if let Err(error) = stream.read_to_end(&mut Vec::new()) {
+            assert_ne!(error.kind(), ErrorKind::WouldBlock, "{rubbish:?}");
+        }
+    }
+    assert_eq!(ask(&emulator, &read_request()).status, 200);
+}

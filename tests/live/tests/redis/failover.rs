@@ -1,0 +1,169 @@
+//! Two servers behind one address, and what happens to them under load.
+
+use std::time::Duration;
+
+use backoff_cloud::memorystore::DATA;
+use backoff_core::{Fault as _, Transport};
+use redis_1 as redis;
+
+use crate::address::Address;
+use crate::event::{Happening, NOTICED_AFTER};
+use crate::load::{Load, increment};
+use crate::server::Server;
+use crate::{COUNTING, Tested, calls_to, counts};
+
+/// Two and a half seconds of calls; it happens in the fifth part of them.
+const CALLS: usize = 125;
+const BEFORE: Duration = Duration::from_millis(500);
+
+/// What is served again lies this little after what could be, at most: a wait, a handshake.
+const SOON_AFTER: Duration = Duration::from_millis(2_500);
+
+async fn everything_is_served(happening: Happening) -> Tested {
+    let (mut primary, replica) = Server::pair().await?;
+    let addresses = [
+        Address::before(primary.port()).await?,
+        Address::before(primary.port()).await?,
+    ];
+    let repeating = calls_to(addresses[0].port(), DATA)?;
+    let counting = calls_to(addresses[1].port(), COUNTING)?;
+    let call = |calls: &crate::load::Retried, prefix: &'static str| {
+        let calls = calls.clone();
+        move |n| {
+            let key = format!("{prefix}:{n}");
+            calls
+                .clone()
+                .call(move |connection| increment(connection, key.clone()))
+        }
+    };
+    let (repeated, counted, happened) = tokio::join!(
+        Load::of(CALLS, call(&repeating, "repeated")),
+        Load::of(CALLS, call(&counting, "counted")),
+        async {
+            tokio::time::sleep(BEFORE).await;
+            happening.befall(&mut primary, &replica, &addresses).await
+        }
+    );
+    happened?;
+
+    for (name, load, calls, address) in [
+        ("idempotent", &repeated, &repeating, &addresses[0]),
+        ("not idempotent", &counted, &counting, &addresses[1]),
+    ] {
+        println!(
+            "{}, {name}: {} of {CALLS} served, worst gap {:?}, {} connections opened, {} reached",
+            happening.name(),
+            load.served(),
+            load.worst_gap(),
+            calls.source.opened(),
+            address.accepted(),
+        );
+        assert!(load.worst_gap() < NOTICED_AFTER + SOON_AFTER);
+        assert!(calls.source.opened() > 1);
+    }
+    assert_eq!(repeated.served(), CALLS);
+    let is_there = counts(&replica, "repeated", CALLS).await?;
+    assert!(is_there.iter().all(|count| *count >= 1), "{is_there:?}");
+
+    // Once for each that was served; of the others, none twice.
+    let counts = counts(&replica, "counted", CALLS).await?;
+    for (n, (call, count)) in counted.calls.iter().zip(&counts).enumerate() {
+        match &call.outcome {
+            Ok(()) => assert_eq!(*count, 1, "call {n}"),
+            Err(error) => {
+                assert_eq!(
+                    error.transport(),
+                    Some(Transport::MaybeSent),
+                    "call {n}: {error}"
+                );
+                assert!(*count <= 1, "call {n}");
+            }
+        }
+    }
+    match happening {
+        // What was under way may have been applied, so it is given up: a few calls.
+        Happening::Killed | Happening::Hung => assert!(counted.served() > CALLS * 2 / 3),
+        // The server says that it did nothing.
+        Happening::HandedOver | Happening::Demoted => {
+            assert_eq!(counted.served(), CALLS);
+            assert!(repeating.seen.of("READONLY") > 0);
+            assert!(counting.seen.of("READONLY") > 0);
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(
+    not(has_redis),
+    ignore = "needs redis-server: apt-get install redis-server"
+)]
+async fn a_killed_primary() -> Tested {
+    everything_is_served(Happening::Killed).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(
+    not(has_redis),
+    ignore = "needs redis-server: apt-get install redis-server"
+)]
+async fn a_primary_that_hangs_and_is_replaced() -> Tested {
+    everything_is_served(Happening::Hung).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(
+    not(has_redis),
+    ignore = "needs redis-server: apt-get install redis-server"
+)]
+async fn a_failover_that_keeps_the_connections() -> Tested {
+    everything_is_served(Happening::HandedOver).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(
+    not(has_redis),
+    ignore = "needs redis-server: apt-get install redis-server"
+)]
+async fn a_demoted_primary_that_keeps_the_connections() -> Tested {
+    everything_is_served(Happening::Demoted).await
+}
+
+/// Why there is `Reconnect`: what the client has of its own stays on the old primary for ever.
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(
+    not(has_redis),
+    ignore = "needs redis-server: apt-get install redis-server"
+)]
+async fn the_clients_own_connections_never_leave_a_demoted_primary() -> Tested {
+    let (mut primary, replica) = Server::pair().await?;
+    let address = Address::before(primary.port()).await?;
+    let client = redis::Client::open(("127.0.0.1", address.port()))?;
+    let multiplexed = client.get_multiplexed_async_connection().await?;
+    let manager = client.get_connection_manager().await?;
+    let addresses = [address];
+    let (multiplexed, managed, happened) = tokio::join!(
+        Load::of(CALLS, |n| increment(
+            multiplexed.clone(),
+            format!("multiplexed:{n}")
+        )),
+        Load::of(CALLS, |n| increment(
+            manager.clone(),
+            format!("managed:{n}")
+        )),
+        async {
+            tokio::time::sleep(BEFORE).await;
+            let demoted = Happening::Demoted;
+            demoted.befall(&mut primary, &replica, &addresses).await
+        }
+    );
+    happened?;
+    for load in [multiplexed, managed] {
+        let last = &load.calls[CALLS * 2 / 3..];
+        let said = last
+            .iter()
+            .filter_map(|call| call.outcome.as_ref().err()?.code());
+        assert_eq!(said.filter(|code| *code == "READONLY").count(), last.len());
+    }
+    Ok(())
+}
