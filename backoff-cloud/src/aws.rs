@@ -122,7 +122,7 @@ pub fn class(code: &str) -> Option<Class> {
 
 /// The code without what services put around it.
 ///
-/// Source: <https://smithy.io/2.0/aws/protocols/aws-json-1_0-protocol.html>, "Operation error
+/// Source: <https://smithy.io/2.0/aws/protocols/aws-restjson1-protocol.html>, "Operation error
 /// serialization".
 pub(crate) fn plain(code: &str) -> &str {
     let code = code.split(':').next().unwrap_or(code);

@@ -10,9 +10,10 @@
 //! | [`REQUEST`] | `Azure.Core` for .NET, which its clients for all services share | 0.8 s | 60 s | 3 |
 //! | [`STORAGE`] | the storage clients for JavaScript | 4 s | 120 s | 3 |
 //!
-//! `x-ms-retry-after-ms` and `Retry-After` are hints: with the feature `http` they are read from the
-//! reply, and the longer one of hint and backoff is waited. Azure's clients wait for a hint exactly,
-//! shorter or longer.
+//! `Retry-After` and, from Cosmos DB,
+//! [`x-ms-retry-after-ms`](https://learn.microsoft.com/rest/api/cosmos-db/common-cosmosdb-rest-response-headers)
+//! are hints: with the feature `http` they are read from the reply, and the longer one of hint and
+//! backoff is waited. Azure's own clients put a hint in the place of the backoff.
 
 use backoff_core::{Jitter, Policy, codes};
 use std::time::Duration;
@@ -38,11 +39,11 @@ use std::time::Duration;
 /// }
 /// ```
 ///
-/// Sources: <https://learn.microsoft.com/dotnet/api/azure.core.retryoptions> and
-/// <https://github.com/Azure/azure-sdk-for-net/blob/main/sdk/core/Azure.Core/src/RetryOptions.cs>
-/// for the numbers. The statuses are those of the SDKs' common classifier
-/// (<https://azure.github.io/azure-sdk/general_azurecore.html>, "Retry policy"); that document and
-/// the share of a fifth were not at hand to be checked when this was written.
+/// Sources: <https://learn.microsoft.com/dotnet/api/azure.core.retryoptions>; the page has no
+/// numbers, so they are from the sources of that library
+/// (<https://github.com/Azure/azure-sdk-for-net/tree/main/sdk/core/Azure.Core/src>): the times and the
+/// retries from `RetryOptions.cs`, the fifth from `DelayStrategy.cs`, the statuses from
+/// `ResponseClassifier.cs`.
 pub const REQUEST: Policy = Policy::exponential()
     .base(Duration::from_millis(800))
     .factor(2.0)
@@ -54,8 +55,9 @@ pub const REQUEST: Policy = Policy::exponential()
 /// One request to Azure Storage, with its clients' longer waits: 4 s, doubling up to 120 s, 4
 /// attempts. The statuses are those of [`REQUEST`].
 ///
-/// The documentation names neither statuses nor a jitter for it. Each wait is drawn from zero up to
-/// the documented one, because a storage account throttles all of its clients at once.
+/// The page names neither statuses nor a jitter. The client for .NET takes the common statuses, and
+/// so does this. Each wait is drawn from zero up to the documented one, because a storage account
+/// throttles all of its clients at once.
 ///
 /// Source: <https://learn.microsoft.com/javascript/api/@azure/storage-blob/storageretryoptions>
 /// (`retryDelayInMs`, `maxRetryDelayInMs`, `maxTries`).

@@ -1,11 +1,11 @@
 //! Amazon DynamoDB.
 //!
-//! As [`aws`](crate::aws), with the numbers that the SDKs have for this service
+//! As [`aws`], with the numbers that the SDKs have for this service
 //! (<https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html>): a base of 25 ms,
 //! because it answers fast, and 4 attempts, so that the last wait is comparable to the others'.
 //!
 //! A conditional write whose condition does not hold is the conflict of a read-modify-write
-//! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/BestPractices_ImplementingVersionControl.html>).
+//! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/BestPractices_OptimisticLocking.html>).
 //! The SDKs leave it to the caller; here it is [`READ_MODIFY_WRITE`] with [`class`].
 
 use crate::aws;
@@ -47,7 +47,7 @@ pub const REQUEST: Policy = aws::STANDARD
 /// The documentation names no number of attempts. Four are few against other writers, so here they
 /// are 10, which wait up to 12.8 s in all. Conflicts cost no tokens.
 ///
-/// Source: <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/BestPractices_ImplementingVersionControl.html>.
+/// Source: <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/BestPractices_OptimisticLocking.html>.
 pub const READ_MODIFY_WRITE: Policy = REQUEST.max_attempts(10).retry_conflicts(true);
 
 /// What the code of an error of DynamoDB says: [`aws::class`], and `ConditionalCheckFailedException`

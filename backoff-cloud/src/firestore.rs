@@ -6,8 +6,13 @@
 //! leaves waits to the client libraries, which try "a finite number of times". The numbers here are
 //! those of the one for Python
 //! (<https://github.com/googleapis/python-firestore/blob/main/google/cloud/firestore_v1/base_transaction.py>):
-//! five attempts; waits drawn from zero up to 1 s, doubling up to 30 s. In a crowd five are few:
-//! `firestore::TRANSACTION.max_attempts(20)`.
+//! five attempts; waits drawn from zero up to 1 s, doubling up to 30 s. Five is also what the other
+//! clients document (<https://firebase.google.com/docs/reference/js/firestore_.transactionoptions>).
+//! In a crowd five are few: `firestore::TRANSACTION.max_attempts(20)`.
+//!
+//! The client for Node.js does not wait after `ABORTED`, so that those who collided collide again,
+//! and starts anew after nearly every other failure too, also of the commit, which may have been
+//! applied (<https://github.com/googleapis/nodejs-firestore/pull/953>). Neither is copied here.
 //!
 //! Hand the id of the first transaction that failed to the next one
 //! (`TransactionOptions.ReadWrite.retry_transaction`,

@@ -4,23 +4,19 @@
 //! the retry is inside the call: the client's own loop asks the policy, on a whole client or for
 //! one request.
 //!
-//! ```no_run
+#![cfg_attr(feature = "google-cloud-secretmanager-v1", doc = "```no_run")]
+#![cfg_attr(not(feature = "google-cloud-secretmanager-v1"), doc = "```ignore")]
 //! use backoff_cloud::{Policy, gax::WithPolicy, memorystore};
-//! # #[cfg(feature = "google-cloud-secretmanager-v1")]
-//! # mod secrets {
-//! # use super::*;
 //! use google_cloud_secretmanager_v1::client::SecretManagerService;
 //!
-//! // Reads, and what may be made twice; see below.
+//! // What may be made twice is; see below.
 //! const POLICY: Policy = memorystore::REQUEST.idempotent(false);
 //!
-//! # pub async fn f() -> Result<(), Box<dyn std::error::Error>> {
+//! # async fn f() -> Result<(), Box<dyn std::error::Error>> {
 //! let client = SecretManagerService::builder().with_policy(POLICY).build().await?;
 //! let get = client.get_secret().set_name("projects/p/secrets/s");
 //! let secret = get.with_policy(POLICY.max_attempts(3)).send().await?;
 //! # drop(secret); Ok(()) }
-//! # }
-//! # fn main() {}
 //! ```
 //!
 //! # What it does that the client's own rules do not
@@ -52,15 +48,9 @@
 
 use backoff_core::{Decision, Policy, Random, Retry, StopReason, Tokio};
 use google_cloud_gax_1::{
-    backoff_policy::BackoffPolicy,
-    client_builder::ClientBuilder,
-    error::Error,
-    options::RequestOptionsBuilder,
-    retry_policy::RetryPolicy,
-    retry_result::RetryResult,
-    retry_state::RetryState,
-    retry_throttler::{RetryThrottler, SharedRetryThrottler},
-    throttle_result::ThrottleResult,
+    backoff_policy::BackoffPolicy, client_builder::ClientBuilder, error::Error,
+    options::RequestOptionsBuilder, retry_policy::RetryPolicy, retry_result::RetryResult,
+    retry_state::RetryState, retry_throttler::RetryThrottler, throttle_result::ThrottleResult,
 };
 use std::{
     cell::Cell,
@@ -238,12 +228,6 @@ impl RetryThrottler for Adapted {
     }
 }
 
-impl From<Adapted> for SharedRetryThrottler {
-    fn from(adapted: Adapted) -> Self {
-        Arc::new(Mutex::new(adapted))
-    }
-}
-
 /// The state machines of the loops that are waiting, for what grows from the wait before.
 ///
 /// gax names a loop by nothing but the time it began, and does not say when one is over. So there
@@ -332,10 +316,7 @@ mod tests {
     async fn a_deadline_ends_it_before_the_wait_and_bounds_the_attempts() {
         let adapted = adapt(PLAIN.deadline(10 * SECOND));
         let start = tokio::time::Instant::now();
-        assert_eq!(
-            adapted.remaining_time(&failed(start, 0)),
-            Some(10 * SECOND)
-        );
+        assert_eq!(adapted.remaining_time(&failed(start, 0)), Some(10 * SECOND));
         tokio::time::advance(8 * SECOND).await;
         assert_eq!(adapted.remaining_time(&failed(start, 0)), Some(2 * SECOND));
         assert_eq!(
@@ -380,8 +361,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_word_for_one_loop_is_not_taken_by_another() {
-        let mut headers = http::HeaderMap::new();
-        headers.insert("retry-after", http::HeaderValue::from_static("30"));
+        let mut headers = http_1::HeaderMap::new();
+        headers.insert("retry-after", http_1::HeaderValue::from_static("30"));
         let status = Status::default().set_code(Code::Unavailable);
         let hinted = Error::service_with_http_metadata(status, Some(503), Some(headers));
         let adapted = adapt(PLAIN);

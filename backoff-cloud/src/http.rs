@@ -14,7 +14,7 @@
 //! # Ok(()) }
 //! ```
 
-use backoff_core::{Class, Fault, GrpcCode, TimedOut, Transport, hint};
+use backoff_core::{Class, Fault, GrpcCode, NotYet, TimedOut, Transport, hint};
 use reqwest::{Response, header::HeaderMap};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -117,6 +117,7 @@ enum Kind {
     },
     Transport(reqwest::Error),
     TimedOut(TimedOut),
+    NotYet(NotYet),
 }
 
 #[derive(Debug)]
@@ -162,7 +163,7 @@ impl ApiError {
         match &*self.0 {
             Kind::Reply(reply) => Some(reply.status),
             Kind::Transport(error) => error.status().map(|status| status.as_u16()),
-            Kind::Json { .. } | Kind::Cut { .. } | Kind::TimedOut(_) => None,
+            Kind::Json { .. } | Kind::Cut { .. } | Kind::TimedOut(_) | Kind::NotYet(_) => None,
         }
     }
 
@@ -196,7 +197,7 @@ impl Fault for ApiError {
     fn retry_after(&self) -> Option<Duration> {
         match &*self.0 {
             Kind::Reply(Reply { retry_after, .. }) | Kind::Cut { retry_after, .. } => *retry_after,
-            Kind::Json { .. } | Kind::Transport(_) | Kind::TimedOut(_) => None,
+            Kind::Json { .. } | Kind::Transport(_) | Kind::TimedOut(_) | Kind::NotYet(_) => None,
         }
     }
 
@@ -207,7 +208,7 @@ impl Fault for ApiError {
             Kind::TimedOut(error) => error.transport(),
             // A body without a length that ends in the middle looks whole to HTTP.
             Kind::Json { error, .. } => error.is_eof().then_some(Transport::MaybeSent),
-            Kind::Reply(_) => None,
+            Kind::Reply(_) | Kind::NotYet(_) => None,
         }
     }
 
@@ -215,6 +216,7 @@ impl Fault for ApiError {
         match &*self.0 {
             Kind::Transport(error) => error.class(),
             Kind::Json { error, .. } => (!error.is_eof()).then_some(Class::Permanent),
+            Kind::NotYet(error) => error.class(),
             Kind::Reply(_) | Kind::Cut { .. } | Kind::TimedOut(_) => None,
         }
     }
@@ -233,6 +235,12 @@ impl From<reqwest::Error> for ApiError {
 impl From<TimedOut> for ApiError {
     fn from(error: TimedOut) -> Self {
         ApiError(Box::new(Kind::TimedOut(error)))
+    }
+}
+
+impl From<NotYet> for ApiError {
+    fn from(error: NotYet) -> Self {
+        ApiError(Box::new(Kind::NotYet(error)))
     }
 }
 
@@ -266,6 +274,7 @@ impl fmt::Display for ApiError {
             }
             Kind::Transport(error) => with_causes(f, error),
             Kind::TimedOut(error) => error.fmt(f),
+            Kind::NotYet(error) => error.fmt(f),
         }
     }
 }
@@ -277,6 +286,7 @@ impl Error for ApiError {
             Kind::Json { error, .. } => Some(error),
             Kind::Cut { error, .. } | Kind::Transport(error) => Some(error),
             Kind::TimedOut(error) => Some(error),
+            Kind::NotYet(error) => Some(error),
         }
     }
 }

@@ -46,6 +46,8 @@
 //! | `tokio`, `macros`, `tracing` | as in `backoff-core` | the first two |
 //! | `http` | `http`: a `reqwest::Response` as a value, or as an error that keeps its hints | no |
 //! | `serde` | a policy from configuration: [`Settings`](https://docs.rs/backoff-core/latest/backoff_core/struct.Settings.html), as in `backoff-core` | no |
+//! | `gax-1` | `gax`: a policy inside Google's own clients | no |
+//! | `google-cloud-iam-v1`, `google-cloud-secretmanager-v1`, `google-cloud-resourcemanager-v3` | [`iam::add`] and [`iam::remove`] over Google's own clients (over plain REST: `http`) | no |
 //! | `emulator` | `emulator`: a loopback IAM that conflicts, throttles and fails on command | no |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -65,6 +67,8 @@ pub mod storage;
 
 #[cfg(feature = "emulator")]
 pub mod emulator;
+#[cfg(feature = "gax-1")]
+pub mod gax;
 #[cfg(feature = "http")]
 pub mod http;
 

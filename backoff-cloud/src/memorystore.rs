@@ -34,6 +34,60 @@ pub const REQUEST: Policy = Policy::exponential()
     .max_attempts(10)
     .on(codes![429, 500..=599]);
 
+/// Polling a long-running operation of the Memorystore API until it is done: what creates,
+/// changes or deletes an instance.
+///
+/// [AIP-151](https://google.aip.dev/151) has a service answer such a call with an operation at
+/// once, and its client ask for that operation until it is `done`; how often is left to the client.
+/// Google's client libraries wait
+/// [5 s before the second poll, 1.5 times as long before each further one, and 45 s at the most](https://github.com/googleapis/googleapis/blob/master/google/api/client.proto)
+/// where a service does not say otherwise, and so does this. They give up after 5 minutes; for
+/// Memorystore for Redis, Google sets
+/// [7,200 s for a creation or a change](https://github.com/googleapis/googleapis/blob/master/google/cloud/redis/v1/redis_v1.yaml),
+/// and that is the deadline here. (That file also asks for a first wait of 60 s, and for 360 s at
+/// the most; 45 s notices the end sooner, at a price of about 160 polls in two hours.) The number
+/// of attempts is not limited.
+///
+/// A poll that fails is repeated after what [`REQUEST`] retries, 429 and every 5xx, and as there
+/// up to 1000 ms is added to each wait.
+///
+/// An operation that is done may have failed: look at its `error`. And a deadline bounds the
+/// polling, not the operation, which goes on without its caller.
+///
+/// ```
+/// use backoff_cloud::{NotYet, memorystore};
+///
+/// struct Operation { done: bool }
+/// # struct Client(std::cell::Cell<u32>);
+/// # impl Client {
+/// #     async fn operation(&self, _: &str) -> Result<Operation, NotYet> {
+/// #         self.0.set(self.0.get() + 1);
+/// #         Ok(Operation { done: self.0.get() == 3 })
+/// #     }
+/// # }
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), NotYet> {
+/// # let client = Client(std::cell::Cell::new(0));
+/// # let start = tokio::time::Instant::now();
+///
+/// let name = "projects/p/locations/l/operations/o";
+/// let operation = memorystore::OPERATION
+///     .retry(|| client.operation(name))
+///     .until(|operation| operation.done)
+///     .await?;
+/// assert!(operation.done);
+/// # assert!((12.5..14.5).contains(&start.elapsed().as_secs_f64()));
+/// # Ok(())
+/// # }
+/// ```
+pub const OPERATION: Policy = Policy::exponential()
+    .base(Duration::from_secs(5))
+    .factor(1.5)
+    .max_backoff(Duration::from_secs(45))
+    .jitter(Jitter::Additive(Duration::from_millis(1000)))
+    .deadline(Duration::from_secs(7200))
+    .on(codes![429, 500..=599]);
+
 /// One command to the Redis behind a Memorystore instance.
 ///
 /// What Google documents: a failover drops the connections to the primary, the instance is
@@ -152,6 +206,40 @@ mod tests {
         assert_eq!(DATA.judge(&lost), Verdict::from(true));
         let counter = DATA.idempotent(false);
         assert_eq!(counter.judge(&lost), Verdict::PerhapsApplied);
+    }
+
+    #[test]
+    fn a_poll_is_retried_as_a_request_is() {
+        for status in 400..600 {
+            let reply = Reply(status, None);
+            assert_eq!(OPERATION.judge(&reply), REQUEST.judge(&reply), "{status}");
+        }
+    }
+
+    #[test]
+    fn an_operation_is_polled_for_two_hours_at_the_most() {
+        let waits = |random| {
+            let at = |n| OPERATION.backoff(n, Duration::ZERO, random).as_millis();
+            [0, 1, 2, 5, 6, 7, 100].map(at)
+        };
+        assert_eq!(
+            waits(0),
+            [5_000, 7_500, 11_250, 37_968, 45_000, 45_000, 45_000]
+        );
+        assert_eq!(waits(u64::MAX)[..4], [6_000, 8_500, 12_250, 38_968]);
+
+        let mut retry = Retry::start(&OPERATION, || Duration::ZERO);
+        let mut now = Duration::ZERO;
+        let verdict = OPERATION.judge(&Reply(503, None));
+        let reason = loop {
+            match retry.failed(&OPERATION, verdict, || now, || 0) {
+                Decision::Wait(wait) => now += wait.delay,
+                Decision::Stop(reason) => break reason,
+            }
+        };
+        assert_eq!(reason, StopReason::Deadline);
+        assert!((7_155..=7_200).contains(&now.as_secs()), "{now:?}");
+        assert!((160..170).contains(&retry.failures()));
     }
 
     /// The whole life of a request that never succeeds, least and greatest waits.

@@ -9,10 +9,9 @@
 //! transactions that were aborted together would meet again.
 //!
 //! A transaction can be aborted many times within a short while, and the reference advises to limit
-//! the time and not the attempts ("Retrying aborted transactions",
-//! <https://cloud.google.com/spanner/docs/reference/rpc/google.spanner.v1#transactionoptions>). It
-//! names no time. Here it is 300 s; a failed retry under a short limit, such as the 30 s that the
-//! Java client had, is a complaint to be found in that client's issues
+//! the time and not the attempts ("Retrying Aborted Transactions",
+//! <https://cloud.google.com/java/docs/reference/google-cloud-spanner/latest/com.google.cloud.spanner.TransactionContext>).
+//! It names no time. Here it is 300 s: the Java client's 30 s were found too short
 //! (<https://github.com/googleapis/java-spanner/issues/1008>).
 
 use backoff_core::{Codes, Jitter, Policy, codes};

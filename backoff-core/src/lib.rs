@@ -154,7 +154,8 @@ pub use time::{Clock, NoRuntime, Pause, Random, Sleep};
 pub use backoff_macros::{Fault, retry};
 
 /// Retries a block that borrows and changes what is around it. The keys are those of
-/// [`#[retry]`](macro@retry), before the block; `clone(..)` names variables.
+/// [`#[retry]`](macro@retry), before the block; `clone(..)` names variables,
+/// `clone(mut v)` one that the block changes.
 ///
 /// `retry_block!(.., async { .. })` is a future of the `Result` that the block gives;
 /// `retry_block!(.., { .. })` runs at once and blocks this thread. `?` and `return` leave the

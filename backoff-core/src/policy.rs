@@ -739,7 +739,9 @@ mod tests {
     fn nonsense_is_refused_with_what_to_write_instead() {
         fn refusal<T>(make: impl FnOnce() -> T + std::panic::UnwindSafe) -> String {
             let panic = std::panic::catch_unwind(make).err().expect("refused");
-            panic.downcast_ref::<String>().expect("a message").clone()
+            let formatted = panic.downcast_ref::<String>().map(String::as_str);
+            let said = formatted.or_else(|| panic.downcast_ref::<&str>().copied());
+            said.expect("a message").to_owned()
         }
         assert!(refusal(|| Policy::exponential().max_attempts(0)).contains("write 1"));
         for factor in [f64::NAN, 0.0, 0.999, -2.0, f64::INFINITY, f64::NEG_INFINITY] {

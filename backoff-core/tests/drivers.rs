@@ -470,7 +470,7 @@ async fn both_loops_keep_the_same_schedule_under_an_injected_clock_and_random_so
         assert_eq!(asynchronous, runtime.waits.take());
         assert_eq!(asynchronous, expected.map(Duration::from_secs_f64));
         assert_eq!(report.attempts, 6);
-        assert_eq!(report.slept, asynchronous.iter().sum());
+        assert_eq!(report.slept, asynchronous.iter().sum::<Duration>());
     }
 }
 

@@ -145,9 +145,13 @@ fn add(Members(members, _): &mut Members) -> bool {
     is_new
 }
 
+/// What befalls reads and writes; the calls that follow; whether the last one wrote; how many
+/// attempts, reads, writes and conflicts are reported.
+type Case<'a> = (&'a [Fate], &'a [Fate], &'a str, bool, [u32; 4]);
+
 #[tokio::test(start_paused = true)]
 async fn each_failure_leads_where_it_should() {
-    let cases: [(&[Fate], &[Fate], &str, bool, [u32; 4]); 8] = [
+    let cases: [Case<'_>; 8] = [
         (&[], &[], "rw", true, [1, 1, 1, 0]),
         // A failed read: the read again.
         (

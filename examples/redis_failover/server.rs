@@ -48,9 +48,9 @@ impl Server {
         replica
             .say(&format!("REPLICAOF 127.0.0.1 {}", primary.port))
             .await?;
-        replica
-            .says("INFO replication", "master_link_status:up")
-            .await?;
+        // Having its first copy is not yet having what came after.
+        primary.say("SET ready yes").await?;
+        replica.says("GET ready", "yes").await?;
         Ok((primary, replica))
     }
 

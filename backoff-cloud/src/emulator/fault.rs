@@ -18,6 +18,22 @@ pub enum Call {
     SetIamPolicy,
     /// `testIamPermissions`.
     TestIamPermissions,
+    /// `instances.list`.
+    ListInstances,
+    /// `instances.get`.
+    GetInstance,
+    /// `instances.create`.
+    CreateInstance,
+    /// `instances.delete`.
+    DeleteInstance,
+    /// `operations.list`.
+    ListOperations,
+    /// `operations.get`: one poll.
+    GetOperation,
+    /// `operations.cancel`.
+    CancelOperation,
+    /// `operations.delete`.
+    DeleteOperation,
 }
 
 /// Faults and the share of calls that each is to hit.

@@ -1,9 +1,10 @@
-//! A loopback service with Google Cloud IAM's paths, JSON and errors, which conflicts, throttles
-//! and fails on command.
+//! A loopback service with the paths, JSON and errors of Google Cloud IAM and Memorystore, which
+//! conflicts, throttles and fails on command.
 //!
 //! Code that reads a policy, changes it and writes it back is right only if it survives what
 //! happens on a bad day: another writer in between, a 503 after the write went through, a
-//! connection that dies. This makes a bad day, as often as a test asks for one.
+//! connection that dies. So is code that creates an instance and awaits it. This makes a bad day,
+//! as often as a test asks for one.
 //!
 //! ```
 //! use backoff_cloud::emulator::{Call, Emulator, Reply};
@@ -35,26 +36,52 @@
 //! # }
 //! ```
 //!
-//! # What it serves
+//! Google's own clients talk to it as they are, with anonymous credentials and
+//! [`url`](Emulator::url) for their endpoint.
+//!
+//! # Allow policies
 //!
 //! - `GET` and `POST /v1/{resource}:getIamPolicy`, `POST /v1/{resource}:setIamPolicy` and
 //!   `POST /v1/{resource}:testIamPermissions`, which grants everything; `v2` and `v3` are the
-//!   same. Paths are not percent-decoded.
+//!   same.
 //! - Every resource exists from the start, with a policy that has nothing but an etag.
 //! - A write with a stale etag gets 409 `ABORTED`. A write with none replaces whatever is there,
 //!   as in the real service, and is counted as blind.
 //! - An `updateMask` limits a write to the top-level fields it names. Without one it is the
-//!   [documented default](https://cloud.google.com/iam/docs/reference/rest/v1/projects.serviceAccounts/setIamPolicy), the
-//!   bindings. Fields this module does not know are kept.
-//! - [Versions](https://cloud.google.com/iam/docs/allow-policies#versions): a read shows
-//!   conditions only if it asks for version 3. To any other reader a conditional binding has no
-//!   condition, and a role that ends in `_withcond_` and a hash; a write of such a role gets 400.
-//!   So does one with conditions that does not say `"version": 3`, and one of another version
-//!   that would replace bindings with conditions, unless it carries no etag: then they are lost,
-//!   as in the real service. A policy without conditions is of version 1, whatever it was written
-//!   with.
-//! - Anything else gets 400 `INVALID_ARGUMENT` or 404 `NOT_FOUND` in Google's JSON, at once: a
-//!   malformed request uses up no scripted reply and no token of the rate limit.
+//!   [documented default][mask], the bindings. Fields this module does not know are kept.
+//! - [Versions][versions]: a read shows conditions only if it asks for version 3. To any other
+//!   reader a conditional binding has no condition, and a role that ends in `_withcond_` and a
+//!   hash; a write of such a role gets 400. So does one with conditions that does not say
+//!   `"version": 3`, and one of another version that would replace bindings with conditions, unless
+//!   it carries no etag: then they are lost, as in the real service. A policy without conditions is
+//!   of version 1, whatever it was written with.
+//!
+//! [mask]: https://cloud.google.com/iam/docs/reference/rest/v1/projects.serviceAccounts/setIamPolicy
+//! [versions]: https://cloud.google.com/iam/docs/allow-policies#versions
+//!
+//! # Memorystore
+//!
+//! - `/v1/projects/*/locations/*/instances`: list, create with `?instanceId=`, get and delete;
+//!   `…/operations`: list, get, cancel and delete. In the words of Memorystore for Valkey or for
+//!   Redis: see [`Memorystore`]. Lists come in pages; `filter` and `orderBy` are refused. A location
+//!   `-` stands for all.
+//! - A create and a delete answer with a [long-running operation](https://google.aip.dev/151) that
+//!   is done [after a while](Builder::operations_take), by real time. Meanwhile the instance is
+//!   `CREATING` or `DELETING`.
+//! - A new instance may be [missing from reads for a while](Builder::appears_after): 404.
+//! - A create of what is there gets 409 `ALREADY_EXISTS`, a delete of what is not there 404
+//!   `NOT_FOUND`, a delete of what is not ready 400 `FAILED_PRECONDITION`.
+//! - A create or delete with a [`requestId`](https://google.aip.dev/155) that it has seen answers
+//!   with the operation that the first one started.
+//! - An operation fails where a script [says so](Reply::failed_operation).
+//! - An instance has the fields it was created with, checked by nobody, and a name, a state, the
+//!   time of its creation, and an address at which nobody listens.
+//!
+//! # What is neither
+//!
+//! Anything else gets 400 `INVALID_ARGUMENT` or 404 `NOT_FOUND` in Google's JSON, at once: a
+//! malformed request uses up no scripted reply and no token of the rate limit. Paths are not
+//! percent-decoded.
 //!
 //! It checks no credentials, no roles and no members, and keeps everything in memory.
 //!
@@ -64,33 +91,35 @@
 //! limit may refuse it. Then one number is drawn from the seed and held against the
 //! [`Faults`]' rates. The same seed and the same order of unscripted calls give the same faults.
 
+mod builder;
 mod fault;
 mod iam;
-mod policy;
+mod instances;
 mod refusal;
 mod reply;
 mod request;
 mod server;
 mod stats;
 mod wire;
+mod world;
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::sync::{Arc, mpsc};
+use std::net::SocketAddr;
+use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::Instant;
 
 use serde_json::Value;
 use tokio::sync::oneshot;
 
+pub use self::builder::Builder;
 pub use self::fault::{Call, Faults};
+pub use self::instances::Memorystore;
 pub use self::reply::Reply;
 pub use self::stats::{FaultCounts, Stats};
 
-use self::fault::{Bucket, Director, check_throttle};
-use self::iam::Policies;
-use self::policy::{Update, Version};
-use self::server::World;
+use self::iam::{Update, Version};
+use self::world::World;
 
 /// A running emulator, on a port of its own on 127.0.0.1.
 ///
@@ -134,13 +163,7 @@ impl Emulator {
 
     /// Settings for one: see [`Builder`].
     pub fn builder() -> Builder {
-        Builder {
-            seed: 0,
-            latency: Duration::ZERO,
-            faults: Faults::none(),
-            limit: None,
-            throttle: Reply::status(429),
-        }
+        Builder::default()
     }
 
     /// Where it listens: `http://127.0.0.1:PORT`, with no slash at the end.
@@ -195,6 +218,13 @@ impl Emulator {
         let _ = self.world.lock().policies.set(resource, &update);
     }
 
+    /// The instance with this name, such as `projects/p/locations/l/instances/cache`, as a read
+    /// over HTTP would give it, even before it appears to one. Not counted, and never faulty.
+    #[must_use]
+    pub fn instance(&self, name: &str) -> Option<Value> {
+        self.world.lock().instances.instance(name, Instant::now())
+    }
+
     /// Fixes what happens to the next calls of this method, one reply each, in order; after that
     /// the rate limit and the rates apply again. Replies still waiting from an earlier script
     /// come first.
@@ -232,7 +262,8 @@ impl Emulator {
         self.world.lock().ledger.of(resource)
     }
 
-    /// Sets every count back to zero. Policies, scripts and the seed's sequence stay.
+    /// Sets every count back to zero. Policies, instances, scripts and the seed's
+    /// sequence stay.
     pub fn reset_stats(&self) {
         self.world.lock().ledger = Default::default();
     }
@@ -245,106 +276,6 @@ impl Drop for Emulator {
         if let Some(thread) = self.thread.take() {
             // A panic over there must not become a second one here.
             let _ = thread.join();
-        }
-    }
-}
-
-/// Settings for an [`Emulator`], from [`Emulator::builder`].
-#[derive(Debug)]
-#[must_use = "a builder does nothing until `start`"]
-pub struct Builder {
-    seed: u64,
-    latency: Duration,
-    faults: Faults,
-    limit: Option<Bucket>,
-    throttle: Reply,
-}
-
-impl Builder {
-    /// Where the drawing of faults and etags starts. Default: 0.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
-    }
-
-    /// How long every well-formed call takes before its policy is read or written, or its fault
-    /// strikes. Default: no time.
-    pub fn latency(mut self, latency: Duration) -> Self {
-        self.latency = latency;
-        self
-    }
-
-    /// Faults by rate. Default: none.
-    pub fn faults(mut self, faults: Faults) -> Self {
-        self.faults = faults;
-        self
-    }
-
-    /// Lets `burst` calls through at once and `per_second` calls a second in the long run, over
-    /// all methods and resources. The rest get 429 `RESOURCE_EXHAUSTED`. Default: no limit.
-    ///
-    /// # Panics
-    ///
-    /// If either is 0.
-    #[track_caller]
-    pub fn rate_limit(mut self, per_second: u32, burst: u32) -> Self {
-        self.limit = Some(Bucket::new(per_second, burst));
-        self
-    }
-
-    /// What the rate limit answers with. Default: `Reply::status(429)`, which gives no hint when
-    /// to come back.
-    ///
-    /// ```
-    /// # fn main() -> std::io::Result<()> {
-    /// use backoff_cloud::emulator::{Emulator, Reply};
-    ///
-    /// let hint = Reply::status(429).retry_after("1");
-    /// let emulator = Emulator::builder().rate_limit(50, 10).throttle_with(hint).start()?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Panics
-    ///
-    /// If `reply` is not a [`Reply::status`], or is [`applied`](Reply::applied).
-    #[track_caller]
-    pub fn throttle_with(mut self, reply: Reply) -> Self {
-        check_throttle(&reply);
-        self.throttle = reply;
-        self
-    }
-
-    /// Binds a free port on 127.0.0.1 and serves on it.
-    ///
-    /// # Errors
-    ///
-    /// If no port can be bound or no thread started.
-    pub fn start(self) -> io::Result<Emulator> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        let addr = listener.local_addr()?;
-        let director = Director::new(self.seed, self.faults, self.limit, self.throttle);
-        // Another seed, so that no fault can be told from an etag.
-        let world = World::new(Policies::new(!self.seed), director, self.latency);
-        let world = Arc::new(world);
-        let (stop, stopped) = oneshot::channel();
-        let (ready, started) = mpsc::sync_channel(1);
-        let shared = Arc::clone(&world);
-        let thread = std::thread::Builder::new()
-            .name("iam-emulator".to_owned())
-            .spawn(move || server::run(listener, shared, &ready, stopped))?;
-        let emulator = Emulator {
-            addr,
-            url: format!("http://{addr}"),
-            world,
-            stop: Some(stop),
-            thread: Some(thread),
-        };
-        match started.recv() {
-            Ok(outcome) => outcome.map(|()| emulator),
-            Err(_) => Err(io::Error::other(
-                "the emulator's thread ended before it served",
-            )),
         }
     }
 }

@@ -32,8 +32,12 @@ impl Refusal {
         Self::new(409, "ABORTED", message)
     }
 
-    pub(super) fn is_aborted(&self) -> bool {
-        self.name == "ABORTED"
+    pub(super) fn already_exists(message: impl Into<String>) -> Self {
+        Self::new(409, "ALREADY_EXISTS", message)
+    }
+
+    pub(super) fn failed_precondition(message: impl Into<String>) -> Self {
+        Self::new(400, "FAILED_PRECONDITION", message)
     }
 
     pub(super) fn body(&self) -> String {

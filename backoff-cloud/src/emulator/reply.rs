@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use axum::http::HeaderValue;
+use backoff_core::GrpcCode;
 use serde_json::{Value, json};
 
 /// What happens to one call: nothing unusual, or one fault.
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 /// Used in scripts ([`Emulator::script`](super::Emulator::script)) and, with a rate, in
 /// [`Faults`](super::Faults).
 ///
-/// Most faults strike before the call reaches the policy, so a write they hit is not applied.
+/// Most faults strike before the call is carried out, so a write they hit is not applied.
 /// [`applied`](Self::applied) turns that round: the write is done, and then the fault strikes.
 ///
 /// ```
@@ -38,6 +39,7 @@ pub(super) enum Fault {
     StallBody(Duration),
     Reset,
     Cut,
+    FailedOperation(GrpcCode, String),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -87,8 +89,8 @@ impl Reply {
 
     /// Gives the real reply, but only after `time`.
     ///
-    /// The policy is read or written when the time is over, and not at all if the caller hangs up
-    /// first. With [`applied`](Self::applied) it is read or written at once.
+    /// The call is carried out when the time is over, and not at all if the caller hangs up first.
+    /// With [`applied`](Self::applied) it is carried out at once.
     #[must_use]
     pub fn delay(time: Duration) -> Self {
         Self::new(Fault::Delay(time))
@@ -120,12 +122,34 @@ impl Reply {
         Self::new(Fault::Cut)
     }
 
-    /// Reads or writes the policy first and lets the fault strike after, so that a write is done
-    /// although its caller is not told.
+    /// The real reply, but the operation that the call starts ends with this error, when its time
+    /// is over: an instance that was to be created is gone then, one that was to be deleted is
+    /// there still.
     ///
-    /// Changes nothing about [`pass`](Self::pass), [`cut`](Self::cut) and
-    /// [`stall_body`](Self::stall_body), which reach the policy in any case. What the policy
-    /// answered, be it a conflict, stays hidden behind a status, a stall or a reset.
+    /// For a call that starts no operation the same as [`pass`](Self::pass).
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> {
+    /// use backoff_cloud::GrpcCode;
+    /// use backoff_cloud::emulator::{Call, Emulator, Reply};
+    ///
+    /// let emulator = Emulator::start()?;
+    /// let full = Reply::failed_operation(GrpcCode::ResourceExhausted, "The zone is full.");
+    /// emulator.script(Call::CreateInstance, [full]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn failed_operation(code: GrpcCode, message: impl Into<String>) -> Self {
+        Self::new(Fault::FailedOperation(code, message.into()))
+    }
+
+    /// Carries the call out first and lets the fault strike after, so that a write is done although
+    /// its caller is not told.
+    ///
+    /// Changes nothing about [`pass`](Self::pass), [`failed_operation`](Self::failed_operation),
+    /// [`cut`](Self::cut) and [`stall_body`](Self::stall_body), where the call is carried out in any
+    /// case. What came of it, be it a conflict, stays hidden behind a status, a stall or a reset.
     #[must_use]
     pub fn applied(mut self) -> Self {
         self.applied = true;
@@ -190,7 +214,18 @@ impl Reply {
 
     /// Whether a caller of a write that was applied is left without its result.
     pub(super) fn hides_result(&self) -> bool {
-        !matches!(self.fault, Fault::None | Fault::Delay(_))
+        !matches!(
+            self.fault,
+            Fault::None | Fault::Delay(_) | Fault::FailedOperation(..)
+        )
+    }
+
+    /// What an operation that the call starts is to end with, if not with its effect.
+    pub(super) fn operation_failure(&self) -> Option<(GrpcCode, &str)> {
+        match &self.fault {
+            Fault::FailedOperation(code, message) => Some((*code, message)),
+            _ => None,
+        }
     }
 }
 

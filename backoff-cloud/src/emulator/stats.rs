@@ -9,9 +9,10 @@ use std::collections::HashMap;
 pub struct Stats {
     /// HTTP requests that arrived, whatever became of them.
     pub calls: u64,
-    /// Policies read from the store.
+    /// Policies, instances and operations read, and lists of them.
     pub reads: u64,
-    /// Policies written to the store, also those whose caller was told otherwise.
+    /// Policies written, and instances whose creation or deletion began, also where the caller
+    /// was told otherwise.
     pub writes: u64,
     /// Writes refused because their etag was stale.
     pub conflicts: u64,
@@ -21,10 +22,18 @@ pub struct Stats {
     /// Writes that were applied although the caller got an injected status, a reset, a stall or
     /// half a reply. Part of [`writes`](Self::writes).
     pub lost_replies: u64,
+    /// Creates and deletes that were known by their `requestId`, and answered with the operation
+    /// that they had started before.
+    pub recognised: u64,
+    /// Creates refused because the instance was there: 409 `ALREADY_EXISTS`.
+    pub already_exists: u64,
+    /// Calls for an instance or operation that is not there, or not there yet: 404 `NOT_FOUND`.
+    pub not_found: u64,
     /// Calls refused by the rate limit.
     pub throttled: u64,
-    /// Requests refused as malformed: an unknown path, a wrong method, a body that is no policy,
-    /// a write of bindings with conditions that does not say version 3.
+    /// Requests refused for what they are: an unknown path, a wrong method, a body that is no
+    /// policy, a write of bindings with conditions that does not say version 3, a deletion of an
+    /// instance that is not ready.
     pub rejected: u64,
     /// Injected faults, by kind.
     pub faults: FaultCounts,
@@ -48,6 +57,8 @@ pub struct FaultCounts {
     pub resets: u64,
     /// Replies cut in the middle of the body by closing the connection.
     pub cuts: u64,
+    /// Operations that were started to fail.
+    pub failed_operations: u64,
 }
 
 impl FaultCounts {
@@ -60,7 +71,13 @@ impl FaultCounts {
     /// ```
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.statuses + self.delays + self.stalls + self.body_stalls + self.resets + self.cuts
+        self.statuses
+            + self.delays
+            + self.stalls
+            + self.body_stalls
+            + self.resets
+            + self.cuts
+            + self.failed_operations
     }
 }
 
@@ -122,7 +139,8 @@ mod tests {
             body_stalls: 8,
             resets: 16,
             cuts: 32,
+            failed_operations: 64,
         };
-        assert_eq!(counts.total(), 63);
+        assert_eq!(counts.total(), 127);
     }
 }

@@ -119,6 +119,8 @@ fn of_a_client(cause: Cause<'_>) -> Option<&dyn Fault> {
         RetryError<io::Error>,
         #[cfg(feature = "gax-1")]
         google_cloud_gax_1::error::Error,
+        #[cfg(feature = "redis-1")]
+        redis_1::RedisError,
         #[cfg(feature = "reqwest-013")]
         reqwest_013::Error,
         #[cfg(feature = "tonic-014")]

@@ -108,8 +108,10 @@ fn broken(error: &RedisError) -> Option<Transport> {
     match io.kind() {
         // No repetition changes it.
         io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported => None,
-        // The socket's file is not there yet.
-        io::ErrorKind::NotFound => Some(Transport::NotSent),
+        // Whatever it was made of. Not found is the file of a socket.
+        io::ErrorKind::ConnectionRefused
+        | io::ErrorKind::NotConnected
+        | io::ErrorKind::NotFound => Some(Transport::NotSent),
         // Timeouts of blocking connections are `WouldBlock`; a name that was not found has no kind.
         _ => io.transport().or(Some(Transport::MaybeSent)),
     }

@@ -9,9 +9,10 @@ use crate::{
     hint::{self, Pushback},
 };
 use core::{fmt, time::Duration};
+use prost_014::Message as _;
 use std::error::Error;
 use tonic_014 as tonic;
-use tonic_types_014::StatusExt as _;
+use tonic_types_014::pb;
 
 /// The code, but not where the call failed on its way: tonic gives those failures a code too
 /// (`Unknown`, `Unavailable`, `Cancelled`), which is no word of the server's. Only their source
@@ -58,10 +59,16 @@ impl Fault for tonic::Status {
 /// The text of [`tonic::TimeoutExpired`], which is all of it that crosses the wire.
 const LATE: &str = "Timeout expired";
 
-/// The delay of a `google.rpc.RetryInfo`. tonic reads a negative one as zero, which asks nothing.
+/// The delay of a `google.rpc.RetryInfo` among the details; a negative one asks nothing.
+/// (`StatusExt` of tonic-types would panic at the most negative one: prost-types negates it.)
 fn retry_info(status: &tonic::Status) -> Option<Duration> {
-    let info = status.get_details_retry_info()?;
-    info.retry_delay.filter(|delay| !delay.is_zero())
+    let details = pb::Status::decode(status.details()).ok()?.details;
+    let is_retry_info = |url: &str| url.ends_with("/google.rpc.RetryInfo");
+    let found = details.iter().find(|any| is_retry_info(&any.type_url))?;
+    let delay = pb::RetryInfo::decode(&*found.value).ok()?.retry_delay?;
+    let nanos = u32::try_from(delay.nanos).ok()?;
+    Duration::from_secs(u64::try_from(delay.seconds).ok()?)
+        .checked_add(Duration::from_nanos(nanos.into()))
 }
 
 fn pushback(status: &tonic::Status) -> Option<Pushback> {

@@ -1,6 +1,11 @@
 //! What the tests with Google's own clients share.
 
 use google_cloud_auth::credentials::{Credentials, anonymous};
+use std::{
+    io::{BufRead, BufReader, Read},
+    net::{Ipv4Addr, TcpListener, TcpStream},
+    thread,
+};
 
 /// Credentials for a loopback server. Installs a TLS provider first, which Google's crates ask for
 /// even on `http://`.
@@ -8,4 +13,44 @@ pub fn credentials() -> Credentials {
     // Fails where a test before has done it.
     drop(rustls::crypto::ring::default_provider().install_default());
     anonymous::Builder::new().build()
+}
+
+/// A server that hands every connection to `serve`, each on a thread of its own, as long as the
+/// test runs. Gives its authority: `127.0.0.1:PORT`.
+pub fn listen(serve: impl Fn(TcpStream) + Clone + Send + 'static) -> String {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    let address = listener.local_addr().expect("it is bound");
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let serve = serve.clone();
+            thread::spawn(move || serve(stream));
+        }
+    });
+    address.to_string()
+}
+
+/// Reads one whole request, so that closing the connection afterwards is no reset.
+pub fn read_request(stream: &TcpStream) {
+    let mut reader = BufReader::new(stream);
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).unwrap_or(0) <= 2 {
+            break;
+        }
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap_or(0);
+        }
+    }
+    let mut body = vec![0; length];
+    // A client that hangs up is no failure of the server's.
+    drop(reader.read_exact(&mut body));
+}
+
+/// A reply of HTTP/1.1, whole.
+pub fn reply(status: u16, headers: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "HTTP/1.1 {status} Said\r\ncontent-length: {length}\r\nconnection: close\r\n{headers}\r\n{body}"
+    )
 }

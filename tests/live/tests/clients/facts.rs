@@ -84,11 +84,7 @@ impl Repeated {
 
 /// One row of the table: the failure was made, and this is what it must say.
 #[track_caller]
-pub(crate) fn assert_row(
-    error: &(impl Fault + std::fmt::Debug),
-    facts: Facts,
-    repeated: Repeated,
-) {
+pub(crate) fn assert_row(error: &(impl Fault + std::fmt::Debug), facts: Facts, repeated: Repeated) {
     assert_eq!(Facts::of(error), facts, "{error:?}");
     assert_eq!(Repeated::of(error), repeated, "{error:?}");
 }

@@ -31,7 +31,9 @@ async fn refused() {
 
 #[test]
 fn dns() {
-    let error = "no-such-host.invalid:80".to_socket_addrs().expect_err("no name");
+    let error = "no-such-host.invalid:80"
+        .to_socket_addrs()
+        .expect_err("no name");
     assert_row(&error, NOT_SENT, Repeated::Always);
 }
 

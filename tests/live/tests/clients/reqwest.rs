@@ -2,6 +2,7 @@
 
 use crate::{
     facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, Repeated, assert_row},
+    http2,
     server::{End, half, nobody, reply, serve},
 };
 use backoff_cloud::http::{self, ApiError};
@@ -9,6 +10,10 @@ use backoff_core::{Class, Fault, GrpcCode};
 use reqwest::{Client, ClientBuilder, Error};
 use serde_json::Value;
 use std::{fmt::Display, time::Duration};
+use tokio::{
+    net::{TcpSocket, TcpStream},
+    time::timeout,
+};
 
 /// Far above what a reply takes, far below what a test may.
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -50,33 +55,28 @@ async fn refused() {
 #[tokio::test]
 async fn dns() {
     // No resolver may know a name below it: RFC 6761, section 6.4.
-    let error = get("no-such-host.invalid", builder()).await.expect_err("no name");
+    let error = get("no-such-host.invalid", builder())
+        .await
+        .expect_err("no name");
     assert!(error.is_connect());
     assert_row(&error, NOT_SENT, Repeated::Always);
 }
 
 #[tokio::test]
 async fn connect_timeout() {
-    // A queue of one that is full: the kernel answers no further connection.
-    let full = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
-    let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
-    socket.bind(full).expect("a port");
-    let listener = socket.listen(0).expect("a queue");
-    let address = listener.local_addr().expect("its address");
-    let mut waiting = Vec::new();
-    let error = loop {
-        assert!(waiting.len() < 16, "the queue is never full");
-        waiting.push(tokio::net::TcpStream::connect(address));
-        let client = builder().connect_timeout(PATIENCE).timeout(2 * PATIENCE);
-        let filled = waiting.iter_mut().map(|it| tokio::time::timeout(PATIENCE, it));
-        for connection in filled {
-            drop(connection);
-        }
-        let error = get(address, client).await.expect_err("nobody accepts");
-        if error.is_connect() {
-            break error;
-        }
-    };
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.bind(([127, 0, 0, 1], 0).into()).expect("a port");
+    let listener = socket.listen(1).expect("a short queue");
+    let server = listener.local_addr().expect("its address");
+    // Nobody accepts, and when the queue is full the kernel answers no more.
+    let mut queue = Vec::new();
+    while let Ok(stream) = timeout(PATIENCE, TcpStream::connect(server)).await {
+        queue.push(stream);
+        assert!(queue.len() < 64, "the queue is never full");
+    }
+    let got = get(server, builder().connect_timeout(PATIENCE)).await;
+    let error = got.expect_err("nobody answers");
+    assert!(error.is_timeout() && error.is_connect());
     assert_row(&error, NOT_SENT, Repeated::Always);
 }
 
@@ -140,6 +140,37 @@ async fn no_http() {
     assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
 }
 
+/// What reqwest says when an HTTP/2 server does this with a request.
+async fn failure_of_http2(act: http2::Act) -> Error {
+    let server = http2::serve(act).await;
+    let client = builder().http2_prior_knowledge().timeout(PATIENCE);
+    get(server, client).await.expect_err("the failure")
+}
+
+#[tokio::test]
+async fn refused_stream() {
+    for frames in [http2::REFUSED_STREAM, http2::GOAWAY_BEFORE] {
+        let error = failure_of_http2(http2::Act::Frames(frames)).await;
+        assert!(error.is_request() && !error.is_connect());
+        assert_row(&error, NOT_SENT, Repeated::Always);
+    }
+}
+
+#[tokio::test]
+async fn stream_reset() {
+    let error = failure_of_http2(http2::Act::Frames(http2::CANCEL)).await;
+    assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
+    let error = failure_of_http2(http2::Act::FramesAndClose(http2::GOAWAY_AFTER)).await;
+    assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
+}
+
+#[tokio::test]
+async fn stream_reset_in_the_body() {
+    let error = failure_of_http2(http2::Act::Frames(http2::HALF_A_REPLY)).await;
+    assert!(error.is_decode());
+    assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
+}
+
 #[tokio::test]
 async fn bad_json() {
     let server = serve(reply(200, "", "<html>"), End::Close).await;
@@ -154,7 +185,11 @@ async fn bad_json() {
 #[tokio::test]
 async fn builder_error() {
     let client = builder().build().expect("a client");
-    let error = client.get("no address").send().await.expect_err("no address");
+    let error = client
+        .get("no address")
+        .send()
+        .await
+        .expect_err("no address");
     assert!(error.is_builder());
     assert_eq!(error.class(), Some(Class::Permanent));
     assert_row(&error, NOTHING, Repeated::Never);
@@ -172,17 +207,31 @@ async fn redirect_loop() {
 async fn error_for_status() {
     let error = failure(reply(503, "retry-after: 7\r\n", ""), End::Close).await;
     // The header is lost: read it from the response, as `backoff_cloud::http` does.
-    let facts = Facts { status: Some(503), ..NOTHING };
+    let facts = Facts {
+        status: Some(503),
+        ..NOTHING
+    };
     assert_row(&error, facts, Repeated::IfIdempotent);
     let kept = said(reply(503, "retry-after: 7\r\n", "")).await;
-    let facts = Facts { retry_after: Some(Duration::from_secs(7)), ..facts };
+    let facts = Facts {
+        retry_after: Some(Duration::from_secs(7)),
+        ..facts
+    };
     assert_row(&kept, facts, Repeated::IfIdempotent);
 }
 
 #[tokio::test]
 async fn html_502() {
-    let error = said(reply(502, "content-type: text/html\r\n", "<h1>Bad Gateway</h1>")).await;
-    let facts = Facts { status: Some(502), ..NOTHING };
+    let error = said(reply(
+        502,
+        "content-type: text/html\r\n",
+        "<h1>Bad Gateway</h1>",
+    ))
+    .await;
+    let facts = Facts {
+        status: Some(502),
+        ..NOTHING
+    };
     assert_row(&error, facts, Repeated::IfIdempotent);
 }
 
@@ -195,7 +244,11 @@ fn google(status: u16, name: &str) -> String {
 async fn aborted_409() {
     let error = said(google(409, "ABORTED")).await;
     let grpc_code = Some(GrpcCode::Aborted);
-    let facts = Facts { status: Some(409), grpc_code, ..NOTHING };
+    let facts = Facts {
+        status: Some(409),
+        grpc_code,
+        ..NOTHING
+    };
     assert_row(&error, facts, Repeated::Always);
 }
 
@@ -203,7 +256,11 @@ async fn aborted_409() {
 async fn already_exists_409() {
     let error = said(google(409, "ALREADY_EXISTS")).await;
     let grpc_code = Some(GrpcCode::AlreadyExists);
-    let facts = Facts { status: Some(409), grpc_code, ..NOTHING };
+    let facts = Facts {
+        status: Some(409),
+        grpc_code,
+        ..NOTHING
+    };
     assert_row(&error, facts, Repeated::Never);
 }
 
@@ -211,7 +268,11 @@ async fn already_exists_409() {
 async fn throttled_429() {
     let error = said(google(429, "RESOURCE_EXHAUSTED")).await;
     let grpc_code = Some(GrpcCode::ResourceExhausted);
-    let facts = Facts { status: Some(429), grpc_code, ..NOTHING };
+    let facts = Facts {
+        status: Some(429),
+        grpc_code,
+        ..NOTHING
+    };
     assert_row(&error, facts, Repeated::Always);
 }
 
@@ -222,6 +283,13 @@ async fn inside_an_io_error() {
     let inside = std::io::Error::other(std::io::Error::other(refused));
     assert_row(&inside, NOT_SENT, Repeated::Always);
     let status = failure(reply(503, "", ""), End::Close).await;
-    let facts = Facts { status: Some(503), ..NOTHING };
-    assert_row(&std::io::Error::other(status), facts, Repeated::IfIdempotent);
+    let facts = Facts {
+        status: Some(503),
+        ..NOTHING
+    };
+    assert_row(
+        &std::io::Error::other(status),
+        facts,
+        Repeated::IfIdempotent,
+    );
 }

@@ -24,7 +24,9 @@ pub(crate) async fn nobody() -> SocketAddr {
 
 pub(crate) async fn listener() -> TcpListener {
     let loopback = (Ipv4Addr::LOCALHOST, 0);
-    TcpListener::bind(loopback).await.expect("a port on loopback")
+    TcpListener::bind(loopback)
+        .await
+        .expect("a port on loopback")
 }
 
 /// Answers every request with these bytes, and ends its connection so. It serves until the test's

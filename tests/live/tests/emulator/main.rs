@@ -2,6 +2,7 @@
 
 mod client;
 mod faults;
+mod instances;
 mod life;
 mod policies;
 mod rubbish;

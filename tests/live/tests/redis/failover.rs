@@ -7,17 +7,18 @@ use backoff_core::{Fault as _, Transport};
 use redis_1 as redis;
 
 use crate::address::Address;
-use crate::event::{Happening, NOTICED_AFTER};
+use crate::event::Happening;
 use crate::load::{Load, increment};
 use crate::server::Server;
 use crate::{COUNTING, Tested, calls_to, counts};
 
-/// Two and a half seconds of calls; it happens in the fifth part of them.
-const CALLS: usize = 125;
+/// Four seconds of calls.
+const CALLS: usize = 200;
 const BEFORE: Duration = Duration::from_millis(500);
 
-/// What is served again lies this little after what could be, at most: a wait, a handshake.
-const SOON_AFTER: Duration = Duration::from_millis(2_500);
+/// Nobody waits longer than this from one call that is served to the next: for the event to be
+/// noticed, for a server that hands over for more than a second, for a handshake that times out.
+const WORST_GAP: Duration = Duration::from_secs(3);
 
 async fn everything_is_served(happening: Happening) -> Tested {
     let (mut primary, replica) = Server::pair().await?;
@@ -58,7 +59,6 @@ async fn everything_is_served(happening: Happening) -> Tested {
             calls.source.opened(),
             address.accepted(),
         );
-        assert!(load.worst_gap() < NOTICED_AFTER + SOON_AFTER);
         assert!(calls.source.opened() > 1);
     }
     assert_eq!(repeated.served(), CALLS);
@@ -80,15 +80,16 @@ async fn everything_is_served(happening: Happening) -> Tested {
             }
         }
     }
-    match happening {
-        // What was under way may have been applied, so it is given up: a few calls.
-        Happening::Killed | Happening::Hung => assert!(counted.served() > CALLS * 2 / 3),
-        // The server says that it did nothing.
-        Happening::HandedOver | Happening::Demoted => {
-            assert_eq!(counted.served(), CALLS);
-            assert!(repeating.seen.of("READONLY") > 0);
-            assert!(counting.seen.of("READONLY") > 0);
-        }
+    let last = &counted.calls[CALLS * 4 / 5..];
+    assert!(last.iter().all(|call| call.outcome.is_ok()), "{last:?}");
+    // On connections that are kept, a server says that it did nothing. (While `FAILOVER` waits for
+    // the replica, calls may time out.)
+    if matches!(happening, Happening::HandedOver | Happening::Demoted) {
+        assert!(repeating.seen.of("READONLY") > 0);
+    }
+    if happening == Happening::Demoted {
+        assert_eq!(counted.served(), CALLS);
+        assert!(counting.seen.of("READONLY") > 0);
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ async fn counted_once<T>(
 ) -> redis::RedisResult<Retried> {
     let calls = calls_to(server.port(), COUNTING)?;
     let call = |n| {
-        let key = format!("key:{n}");
+        let key = format!("{{key}}:{n}");
         calls
             .clone()
             .call(move |connection| increment(connection, key.clone()))
@@ -34,7 +34,7 @@ async fn counted_once<T>(
         .iter()
         .find_map(|call| call.outcome.as_ref().err());
     assert_eq!(failed, None, "{said}");
-    assert_eq!(counts(server, "key", CALLS).await?, [1; CALLS]);
+    assert_eq!(counts(server, "{key}", CALLS).await?, [1; CALLS]);
     assert!(calls.seen.of(said) > 0, "never {said}");
     println!(
         "{said} {} times, worst gap {:?}",

@@ -7,28 +7,28 @@ use rand::{RngExt, SeedableRng};
 use serde_json::{Map, Value, json};
 
 use super::policy::{Update, Version, seen_with};
-use super::refusal::Refusal;
+use crate::emulator::refusal::Refusal;
 
 /// The etag of a policy that nobody has written yet, as the real service has it.
 const UNWRITTEN: &str = "ACAB";
 
 /// A write that was done.
 #[derive(Debug)]
-pub(super) struct Written {
-    pub(super) policy: Value,
+pub(in crate::emulator) struct Written {
+    pub(in crate::emulator) policy: Value,
     /// Whether it came without an etag.
-    pub(super) blind: bool,
+    pub(in crate::emulator) blind: bool,
 }
 
 /// Every resource's policy. A resource nobody has written to has an empty one.
 #[derive(Debug)]
-pub(super) struct Policies {
+pub(in crate::emulator) struct Policies {
     by_resource: HashMap<String, Map<String, Value>>,
     rng: SmallRng,
 }
 
 impl Policies {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(in crate::emulator) fn new(seed: u64) -> Self {
         Self {
             by_resource: HashMap::new(),
             rng: SmallRng::seed_from_u64(seed),
@@ -36,7 +36,7 @@ impl Policies {
     }
 
     /// The policy as a reader of this version sees it.
-    pub(super) fn get(&self, resource: &str, version: Version) -> Value {
+    pub(in crate::emulator) fn get(&self, resource: &str, version: Version) -> Value {
         match self.by_resource.get(resource) {
             Some(policy) => seen_with(version, policy),
             None => json!({"etag": UNWRITTEN}),
@@ -45,7 +45,11 @@ impl Policies {
 
     /// Writes, unless the update carries another etag than the policy has, or would lose
     /// conditions that its writer never saw.
-    pub(super) fn set(&mut self, resource: &str, update: &Update) -> Result<Written, Refusal> {
+    pub(in crate::emulator) fn set(
+        &mut self,
+        resource: &str,
+        update: &Update,
+    ) -> Result<Written, Refusal> {
         let stored = self.by_resource.get(resource);
         let current = stored
             .and_then(|policy| policy.get("etag"))

@@ -15,7 +15,7 @@
 //! of 300 s, 22 of 100 clients give up when 50 write at once, and 50 of 100 when 100 do. With full
 //! jitter nobody does (`cargo run --release -p examples --example simulation -- iam`, 1,000 seeds):
 //!
-#![doc = include_str!("../doc/iam-contention.svg")]
+#![doc = include_str!("../../doc/iam-contention.svg")]
 //!
 //! So [`READ_MODIFY_WRITE`] draws the whole wait; the documented formula is one
 //! call away:
@@ -25,6 +25,30 @@
 //!
 //! const AS_DOCUMENTED: Policy = iam::READ_MODIFY_WRITE.jitter(iam::DOCUMENTED_JITTER);
 //! ```
+//!
+//! # Members of roles
+//!
+//! What is changed most often in an allow policy is who has a role. [`add`] and [`remove`] do that
+//! as a whole read-modify-write, over Google's own clients, plain REST, or
+//! [any client of yours](PolicyStore). They are there with the feature `tokio`.
+
+mod allow;
+#[cfg(feature = "tokio")]
+mod change;
+#[cfg(feature = "google-cloud-iam-v1")]
+mod official;
+mod plain;
+#[cfg(feature = "http")]
+mod rest;
+mod store;
+
+pub use allow::{AllowPolicy, Binding};
+#[cfg(feature = "tokio")]
+pub use change::{Change, ReportedChange, add, remove};
+pub use plain::{Condition, PlainBinding, PlainPolicy};
+#[cfg(feature = "http")]
+pub use rest::Rest;
+pub use store::{Error, Failure, PolicyStore};
 
 use backoff_core::{Codes, Jitter, Policy, codes};
 use std::time::Duration;

@@ -7,14 +7,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Map, Value, json};
 
-use super::refusal::Refusal;
+use crate::emulator::refusal::Refusal;
 
 /// What stands between a role and the hash of a condition that the reader is not shown.
 const HIDDEN: &str = "_withcond_";
 
 /// How much of a policy a caller understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
-pub(super) enum Version {
+pub(in crate::emulator) enum Version {
     /// No conditions: versions 0 and 1, and none at all.
     One,
     /// Conditions.
@@ -23,7 +23,7 @@ pub(super) enum Version {
 
 impl Version {
     /// Reads `0`, `1` or `3`; nothing else is a version.
-    pub(super) fn of(value: &Value) -> Option<Self> {
+    pub(in crate::emulator) fn of(value: &Value) -> Option<Self> {
         match value.as_u64()? {
             0 | 1 => Some(Self::One),
             3 => Some(Self::Three),
@@ -32,7 +32,7 @@ impl Version {
     }
 
     /// What the bindings need.
-    pub(super) fn needed_by(policy: &Map<String, Value>) -> Self {
+    pub(in crate::emulator) fn needed_by(policy: &Map<String, Value>) -> Self {
         if bindings(policy).iter().any(is_conditional) {
             Self::Three
         } else {
@@ -40,7 +40,7 @@ impl Version {
         }
     }
 
-    pub(super) fn number(self) -> u8 {
+    pub(in crate::emulator) fn number(self) -> u8 {
         match self {
             Self::One => 1,
             Self::Three => 3,
@@ -61,7 +61,7 @@ fn is_conditional(binding: &Value) -> bool {
 
 /// What a reader of this version is shown: without version 3, a conditional binding has no
 /// condition, and a hash of it in its role.
-pub(super) fn seen_with(version: Version, policy: &Map<String, Value>) -> Value {
+pub(in crate::emulator) fn seen_with(version: Version, policy: &Map<String, Value>) -> Value {
     let mut seen = policy.clone();
     if version == Version::One && Version::needed_by(policy) == Version::Three {
         seen.insert("version".to_owned(), json!(1));
@@ -91,7 +91,7 @@ fn hide_condition(binding: &mut Value) {
 ///
 /// The policy stays JSON, so that fields this module knows nothing about survive.
 #[derive(Debug, PartialEq)]
-pub(super) struct Update {
+pub(in crate::emulator) struct Update {
     policy: Map<String, Value>,
     /// Top-level fields to replace; all of them if there is no mask.
     mask: Option<Vec<String>>,
@@ -99,7 +99,7 @@ pub(super) struct Update {
 
 impl Update {
     /// Reads the body of a setIamPolicy.
-    pub(super) fn parse(mut body: Map<String, Value>) -> Result<Self, Refusal> {
+    pub(in crate::emulator) fn parse(mut body: Map<String, Value>) -> Result<Self, Refusal> {
         let mask = match body.remove("updateMask") {
             // The documented default mask. The etag is compared in any case.
             None | Some(Value::Null) => vec!["bindings".to_owned()],
@@ -124,14 +124,14 @@ impl Update {
     }
 
     /// A policy to write whole.
-    pub(super) fn whole(policy: Value) -> Result<Self, Refusal> {
+    pub(in crate::emulator) fn whole(policy: Value) -> Result<Self, Refusal> {
         Ok(Self {
             policy: check_policy(policy)?,
             mask: None,
         })
     }
 
-    pub(super) fn etag(&self) -> Option<&str> {
+    pub(in crate::emulator) fn etag(&self) -> Option<&str> {
         self.policy
             .get("etag")
             .and_then(Value::as_str)
@@ -139,7 +139,7 @@ impl Update {
     }
 
     /// The version that the writer says it understands.
-    pub(super) fn version(&self) -> Version {
+    pub(in crate::emulator) fn version(&self) -> Version {
         self.policy
             .get("version")
             .and_then(Version::of)
@@ -147,14 +147,17 @@ impl Update {
     }
 
     /// Whether it replaces the bindings.
-    pub(super) fn touches_bindings(&self) -> bool {
+    pub(in crate::emulator) fn touches_bindings(&self) -> bool {
         self.mask
             .as_ref()
             .is_none_or(|mask| mask.iter().any(|field| field == "bindings"))
     }
 
     /// What the policy is after this write, but for its etag.
-    pub(super) fn applied_to(&self, stored: Option<&Map<String, Value>>) -> Map<String, Value> {
+    pub(in crate::emulator) fn applied_to(
+        &self,
+        stored: Option<&Map<String, Value>>,
+    ) -> Map<String, Value> {
         let mut policy = match &self.mask {
             None => self.policy.clone(),
             Some(mask) => {

@@ -1,0 +1,154 @@
+//! The settings of an emulator, and how one starts.
+
+use std::io;
+use std::net::{Ipv4Addr, TcpListener};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use super::fault::{Bucket, Director, check_throttle};
+use super::iam::Policies;
+use super::instances::Instances;
+use super::world::World;
+use super::{Emulator, Faults, Memorystore, Reply, server};
+
+/// Settings for an [`Emulator`], from [`Emulator::builder`].
+#[derive(Debug)]
+#[must_use = "a builder does nothing until `start`"]
+pub struct Builder {
+    seed: u64,
+    latency: Duration,
+    faults: Faults,
+    limit: Option<Bucket>,
+    throttle: Reply,
+    product: Memorystore,
+    operations_take: Duration,
+    appears_after: Duration,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            latency: Duration::ZERO,
+            faults: Faults::none(),
+            limit: None,
+            throttle: Reply::status(429),
+            product: Memorystore::default(),
+            operations_take: Duration::from_secs(1),
+            appears_after: Duration::ZERO,
+        }
+    }
+}
+
+impl Builder {
+    /// Where the drawing of faults and etags starts. Default: 0.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// How long every well-formed call takes before it is carried out or its fault strikes. Default: no time.
+    pub fn latency(mut self, latency: Duration) -> Self {
+        self.latency = latency;
+        self
+    }
+
+    /// Faults by rate. Default: none.
+    pub fn faults(mut self, faults: Faults) -> Self {
+        self.faults = faults;
+        self
+    }
+
+    /// Lets `burst` calls through at once and `per_second` calls a second in the long run, over
+    /// all methods and resources. The rest get 429 `RESOURCE_EXHAUSTED`. Default: no limit.
+    ///
+    /// # Panics
+    ///
+    /// If either is 0.
+    #[track_caller]
+    pub fn rate_limit(mut self, per_second: u32, burst: u32) -> Self {
+        self.limit = Some(Bucket::new(per_second, burst));
+        self
+    }
+
+    /// What the rate limit answers with. Default: `Reply::status(429)`, which gives no hint when
+    /// to come back.
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> {
+    /// use backoff_cloud::emulator::{Emulator, Reply};
+    ///
+    /// let hint = Reply::status(429).retry_after("1");
+    /// let emulator = Emulator::builder().rate_limit(50, 10).throttle_with(hint).start()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If `reply` is not a [`Reply::status`], or is [`applied`](Reply::applied).
+    #[track_caller]
+    pub fn throttle_with(mut self, reply: Reply) -> Self {
+        check_throttle(&reply);
+        self.throttle = reply;
+        self
+    }
+
+    /// Whose instances it serves. Default: [`Memorystore::Valkey`].
+    pub fn memorystore(mut self, product: Memorystore) -> Self {
+        self.product = product;
+        self
+    }
+
+    /// How long it takes to create or delete an instance, from the call that starts the operation
+    /// until a poll finds it done. [`Duration::MAX`] never ends. Default: 1 s.
+    pub fn operations_take(mut self, time: Duration) -> Self {
+        self.operations_take = time;
+        self
+    }
+
+    /// How long reads and lists do not find an instance whose creation began, as in a service
+    /// whose reads are eventually consistent. A get of it gets 404 `NOT_FOUND` meanwhile.
+    /// Default: no time.
+    pub fn appears_after(mut self, time: Duration) -> Self {
+        self.appears_after = time;
+        self
+    }
+
+    /// Binds a free port on 127.0.0.1 and serves on it.
+    ///
+    /// # Errors
+    ///
+    /// If no port can be bound or no thread started.
+    pub fn start(self) -> io::Result<Emulator> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let addr = listener.local_addr()?;
+        let director = Director::new(self.seed, self.faults, self.limit, self.throttle);
+        // Another seed, so that no fault can be told from an etag.
+        let policies = Policies::new(!self.seed);
+        let instances = Instances::new(self.product, self.operations_take, self.appears_after);
+        let world = World::new(policies, instances, director, self.latency);
+        let world = Arc::new(world);
+        let (stop, stopped) = oneshot::channel();
+        let (ready, started) = mpsc::sync_channel(1);
+        let shared = Arc::clone(&world);
+        let thread = std::thread::Builder::new()
+            .name("emulator".to_owned())
+            .spawn(move || server::run(listener, shared, &ready, stopped))?;
+        let emulator = Emulator {
+            addr,
+            url: format!("http://{addr}"),
+            world,
+            stop: Some(stop),
+            thread: Some(thread),
+        };
+        match started.recv() {
+            Ok(outcome) => outcome.map(|()| emulator),
+            Err(_) => Err(io::Error::other(
+                "the emulator's thread ended before it served",
+            )),
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! From a request to what is asked of a policy.
+
+use axum::http::Method;
+use serde_json::Value;
+
+use super::{Action, Update, Version};
+use crate::emulator::refusal::Refusal;
+use crate::emulator::request::{Demand, Query, Request};
+
+/// Reads a request for a policy, which any resource has.
+pub(in crate::emulator) fn parse(request: &Request<'_>) -> Result<Demand, Refusal> {
+    let (resource, verb) = request
+        .path
+        .strip_prefix('/')
+        .and_then(|path| path.split_once('/'))
+        .filter(|(version, _)| matches!(*version, "v1" | "v2" | "v3"))
+        .and_then(|(_, rest)| rest.rsplit_once(':'))
+        .filter(|(resource, _)| resource.split('/').all(|segment| !segment.is_empty()))
+        .ok_or_else(|| request.unknown())?;
+    let action = match (request.method, verb) {
+        // A GET has its options in the query, and no body.
+        (&Method::GET, "getIamPolicy") => Action::Get(version_in_query(request.query)?),
+        (&Method::POST, "getIamPolicy") => Action::Get(version_in_body(request)?),
+        (&Method::POST, "setIamPolicy") => Action::Set(Update::parse(request.object()?)?),
+        (&Method::POST, "testIamPermissions") => Action::Test(permissions(request)?),
+        _ => return Err(request.unknown()),
+    };
+    Ok(Demand::policy(resource, action))
+}
+
+fn version_in_query(query: &Query) -> Result<Version, Refusal> {
+    match query.get("options.requestedPolicyVersion") {
+        None => Ok(Version::One),
+        Some(text) => match serde_json::from_str(text) {
+            Ok(version) => requested(&version),
+            Err(_) => requested(&Value::from(text)),
+        },
+    }
+}
+
+/// Reads the body of a getIamPolicy, which may be left out.
+fn version_in_body(request: &Request<'_>) -> Result<Version, Refusal> {
+    if request.body.trim_ascii().is_empty() {
+        return Ok(Version::One);
+    }
+    match request.object()?.get("options") {
+        None | Some(Value::Null) => Ok(Version::One),
+        Some(Value::Object(options)) => match options.get("requestedPolicyVersion") {
+            None | Some(Value::Null) => Ok(Version::One),
+            Some(version) => requested(version),
+        },
+        Some(_) => Err(Refusal::invalid("options must be a JSON object.")),
+    }
+}
+
+fn requested(version: &Value) -> Result<Version, Refusal> {
+    Version::of(version).ok_or_else(|| {
+        Refusal::invalid(format!(
+            "options.requestedPolicyVersion must be 0, 1 or 3, not {version}."
+        ))
+    })
+}
+
+/// Reads the body of a testIamPermissions.
+fn permissions(request: &Request<'_>) -> Result<Vec<String>, Refusal> {
+    let refuse = || Refusal::invalid("permissions must be an array of names without wildcards.");
+    match request.object()?.remove("permissions") {
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(Value::Array(names)) => names
+            .into_iter()
+            .map(|name| match name {
+                Value::String(name) if !name.contains('*') => Ok(name),
+                _ => Err(refuse()),
+            })
+            .collect(),
+        Some(_) => Err(refuse()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(method: Method, path: &str, body: &str) -> Result<Demand, u16> {
+        let query = Query::default();
+        let body = body.as_bytes();
+        parse(&Request {
+            method: &method,
+            path,
+            query: &query,
+            body,
+        })
+        .map_err(|refusal| refusal.code)
+    }
+
+    fn read(resource: &str, version: Version) -> Result<Demand, u16> {
+        Ok(Demand::policy(resource, Action::Get(version)))
+    }
+
+    #[test]
+    fn reads_come_by_get_and_by_post_in_every_version() {
+        let secret = "projects/p/secrets/s";
+        for version in ["v1", "v2", "v3"] {
+            let path = format!("/{version}/{secret}:getIamPolicy");
+            assert_eq!(parsed(Method::GET, &path, ""), read(secret, Version::One));
+            for (body, version) in [
+                ("", Version::One),
+                ("\n", Version::One),
+                ("{}", Version::One),
+                (r#"{"options":{"requestedPolicyVersion":0}}"#, Version::One),
+                (
+                    r#"{"options":{"requestedPolicyVersion":3}}"#,
+                    Version::Three,
+                ),
+            ] {
+                assert_eq!(parsed(Method::POST, &path, body), read(secret, version));
+            }
+        }
+        let scoped = parsed(Method::GET, "/v1/projects/example.com:p:getIamPolicy", "");
+        assert_eq!(scoped, read("projects/example.com:p", Version::One));
+    }
+
+    #[test]
+    fn a_get_has_its_version_in_the_query() {
+        let get = |value: &str| {
+            let parameters = [("$alt", "json"), ("options.requestedPolicyVersion", value)];
+            let query = parameters.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            let query = query.into_iter().collect();
+            let path = "/v1/a:getIamPolicy";
+            parse(&Request {
+                method: &Method::GET,
+                path,
+                query: &query,
+                body: b"",
+            })
+            .map_err(|refusal| refusal.code)
+        };
+        assert_eq!(get("3"), read("a", Version::Three));
+        assert_eq!(get("1"), read("a", Version::One));
+        assert_eq!(get(""), read("a", Version::One));
+        for nonsense in ["2", "-1", "three", "\"3\"", "3 3"] {
+            assert_eq!(get(nonsense), Err(400), "{nonsense}");
+        }
+    }
+
+    #[test]
+    fn permissions_are_names() {
+        let test = |body| parsed(Method::POST, "/v1/a:testIamPermissions", body);
+        let asked = test(r#"{"permissions": ["a.b.get", "a.b.list"]}"#).unwrap();
+        let names = vec!["a.b.get".to_owned(), "a.b.list".to_owned()];
+        assert_eq!(asked, Demand::policy("a", Action::Test(names)));
+        assert_eq!(test("{}"), Ok(Demand::policy("a", Action::Test(vec![]))));
+        for body in ["", "[]", r#"{"permissions": 1}"#, r#"{"permissions": [1]}"#] {
+            assert_eq!(test(body), Err(400), "{body}");
+        }
+        assert_eq!(test(r#"{"permissions": ["a.*"]}"#), Err(400));
+    }
+
+    #[test]
+    fn what_is_not_served_is_not_found() {
+        for path in [
+            "",
+            "/",
+            "*",
+            "/v1",
+            "/v1/",
+            "/v1/:getIamPolicy",
+            "/v1/a//b:getIamPolicy",
+            "/v1/a/:getIamPolicy",
+            "/v4/a:getIamPolicy",
+            "/a:getIamPolicy",
+            "/v1/a",
+            "/v1/a:",
+            "/v1/a:getiampolicy",
+            "/v1/a:testIamPermission",
+        ] {
+            assert_eq!(parsed(Method::POST, path, "{}"), Err(404), "{path}");
+        }
+        assert_eq!(parsed(Method::GET, "/v1/a:setIamPolicy", ""), Err(404));
+        assert_eq!(parsed(Method::DELETE, "/v1/a:getIamPolicy", ""), Err(404));
+        let test = parsed(Method::GET, "/v1/a:testIamPermissions", "");
+        assert_eq!(test, Err(404));
+    }
+
+    #[test]
+    fn bad_bodies_are_invalid() {
+        for body in ["{", "nonsense", "[]", "3", "null", r#"{"options":1}"#] {
+            assert_eq!(
+                parsed(Method::POST, "/v1/a:getIamPolicy", body),
+                Err(400),
+                "{body}"
+            );
+        }
+        for version in ["2", "-1", "\"3\"", "1.5", "[]"] {
+            let body = format!(r#"{{"options":{{"requestedPolicyVersion":{version}}}}}"#);
+            assert_eq!(
+                parsed(Method::POST, "/v1/a:getIamPolicy", &body),
+                Err(400),
+                "{body}"
+            );
+        }
+        for body in ["", "{}", "[", "7"] {
+            assert_eq!(
+                parsed(Method::POST, "/v1/a:setIamPolicy", body),
+                Err(400),
+                "{body}"
+            );
+        }
+        let bottomless = "[".repeat(100_000);
+        assert_eq!(
+            parsed(Method::POST, "/v1/a:setIamPolicy", &bottomless),
+            Err(400)
+        );
+    }
+}

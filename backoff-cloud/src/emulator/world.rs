@@ -1,0 +1,181 @@
+//! What the emulator knows, and what a call does to it.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use backoff_core::GrpcCode;
+use serde_json::{Value, json};
+
+use super::fault::{Director, Verdict};
+use super::iam::{self, Policies};
+use super::instances::{self, Done, Instances};
+use super::refusal::Refusal;
+use super::reply::{Fault, Reply};
+use super::request::{Action, Demand};
+use super::stats::{Ledger, Stats};
+
+/// What the handle and the request handlers share.
+#[derive(Debug)]
+pub(super) struct World {
+    state: Mutex<Inner>,
+    pub(super) latency: Duration,
+}
+
+#[derive(Debug)]
+pub(super) struct Inner {
+    pub(super) policies: Policies,
+    pub(super) instances: Instances,
+    pub(super) director: Director,
+    pub(super) ledger: Ledger,
+}
+
+impl World {
+    pub(super) fn new(
+        policies: Policies,
+        instances: Instances,
+        director: Director,
+        latency: Duration,
+    ) -> Self {
+        let inner = Inner {
+            policies,
+            instances,
+            director,
+            ledger: Ledger::default(),
+        };
+        Self {
+            state: Mutex::new(inner),
+            latency,
+        }
+    }
+
+    /// Never held across an await.
+    pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    /// What befalls the call.
+    pub(super) fn decide(&mut self, demand: &Demand) -> Reply {
+        let verdict = self.director.decide(demand.call(), Instant::now());
+        let (reply, throttled) = match verdict {
+            Verdict::Throttle(reply) => (reply, true),
+            Verdict::Answer(reply) => (reply, false),
+        };
+        self.ledger.count(&demand.resource, |stats| {
+            stats.calls += 1;
+            if throttled {
+                stats.throttled += 1;
+            } else {
+                count_fault(stats, &reply.fault);
+            }
+        });
+        reply
+    }
+
+    /// Does what is asked for, and counts it.
+    pub(super) fn carry_out(&mut self, demand: &Demand, reply: &Reply) -> Result<Value, Refusal> {
+        let Demand {
+            resource,
+            action,
+            numbers,
+        } = demand;
+        let outcome = match action {
+            Action::Policy(action) => self.on_policy(resource, action),
+            Action::Instances(action) => {
+                self.on_instances(resource, action, reply.operation_failure(), *numbers)
+            }
+        };
+        let hidden = reply.hides_result();
+        self.ledger.count(resource, |stats| match &outcome {
+            Ok((_, effect)) => count_effect(stats, *effect, hidden),
+            Err(refusal) => count_refusal(stats, refusal),
+        });
+        outcome.map(|(answer, _)| answer)
+    }
+
+    fn on_policy(
+        &mut self,
+        resource: &str,
+        action: &iam::Action,
+    ) -> Result<(Value, Effect), Refusal> {
+        match action {
+            iam::Action::Get(version) => Ok((self.policies.get(resource, *version), Effect::Read)),
+            iam::Action::Set(update) => {
+                let written = self.policies.set(resource, update)?;
+                let blind = written.blind;
+                Ok((written.policy, Effect::Write { blind }))
+            }
+            // It knows nobody who could lack one.
+            iam::Action::Test(permissions) => {
+                Ok((json!({"permissions": permissions}), Effect::Other))
+            }
+        }
+    }
+
+    fn on_instances(
+        &mut self,
+        resource: &str,
+        action: &instances::Action,
+        fails: Option<(GrpcCode, &str)>,
+        numbers: bool,
+    ) -> Result<(Value, Effect), Refusal> {
+        let now = Instant::now();
+        let (answer, done) = self
+            .instances
+            .carry_out(resource, action, fails, numbers, now)?;
+        let effect = match done {
+            Done::Read => Effect::Read,
+            Done::Started => Effect::Write { blind: false },
+            Done::Recognised => Effect::Recognised,
+            Done::Other => Effect::Other,
+        };
+        Ok((answer, effect))
+    }
+}
+
+/// What a call that was carried out did.
+#[derive(Clone, Copy, Debug)]
+enum Effect {
+    Read,
+    Write { blind: bool },
+    Recognised,
+    Other,
+}
+
+/// Counts what was done. `hidden` says that the caller will not see the result.
+fn count_effect(stats: &mut Stats, effect: Effect, hidden: bool) {
+    match effect {
+        Effect::Read => stats.reads += 1,
+        Effect::Write { blind } => {
+            stats.writes += 1;
+            stats.blind_writes += u64::from(blind);
+            stats.lost_replies += u64::from(hidden);
+        }
+        Effect::Recognised => stats.recognised += 1,
+        Effect::Other => {}
+    }
+}
+
+fn count_refusal(stats: &mut Stats, refusal: &Refusal) {
+    match refusal.name {
+        "ABORTED" => stats.conflicts += 1,
+        "ALREADY_EXISTS" => stats.already_exists += 1,
+        "NOT_FOUND" => stats.not_found += 1,
+        _ => stats.rejected += 1,
+    }
+}
+
+fn count_fault(stats: &mut Stats, fault: &Fault) {
+    let faults = &mut stats.faults;
+    match fault {
+        Fault::None => {}
+        Fault::Status(_) => faults.statuses += 1,
+        Fault::Delay(_) => faults.delays += 1,
+        Fault::Stall(_) => faults.stalls += 1,
+        Fault::StallBody(_) => faults.body_stalls += 1,
+        Fault::Reset => faults.resets += 1,
+        Fault::Cut => faults.cuts += 1,
+        Fault::FailedOperation(..) => faults.failed_operations += 1,
+    }
+}

@@ -1,0 +1,112 @@
+//! Google's own clients.
+
+use super::{AllowPolicy, Binding, Condition, PolicyStore, allow::VERSION};
+use google_cloud_gax_1::{error::Error, options::RequestOptionsBuilder, retry_policy::NeverRetry};
+use google_cloud_iam_v1::model;
+
+impl AllowPolicy for model::Policy {
+    type Binding = model::Binding;
+
+    fn has_etag(&self) -> bool {
+        !self.etag.is_empty()
+    }
+
+    fn set_version(&mut self, version: i32) {
+        self.version = version;
+    }
+
+    fn bindings(&mut self) -> &mut Vec<model::Binding> {
+        &mut self.bindings
+    }
+}
+
+impl Binding for model::Binding {
+    fn new(role: &str, condition: Option<&Condition>) -> Self {
+        let mut binding = model::Binding::new().set_role(role);
+        if let Some(condition) = condition {
+            let (title, expression, description) = condition.key();
+            let written = binding.condition.get_or_insert_default();
+            written.title = title.to_owned();
+            written.expression = expression.to_owned();
+            written.description = description.to_owned();
+        }
+        binding
+    }
+
+    fn role(&self) -> &str {
+        &self.role
+    }
+
+    fn has_condition(&self, condition: Option<&Condition>) -> bool {
+        let own = self.condition.as_ref();
+        let own = own.map(|it| (&*it.title, &*it.expression, &*it.description));
+        own == condition.map(Condition::key)
+    }
+
+    fn members(&mut self) -> &mut Vec<String> {
+        &mut self.members
+    }
+}
+
+/// The update around it retries. A retry inside would repeat a write whose reply was lost, and turn
+/// its success into a conflict.
+fn once<B: RequestOptionsBuilder>(request: B) -> B {
+    request.with_retry_policy(NeverRetry)
+}
+
+macro_rules! official {
+    ($($(#[$when:meta])* $client:ty),+ $(,)?) => {
+        $(
+            /// Each request is made once, whatever the client's own retry policy is.
+            $(#[$when])*
+            impl PolicyStore for $client {
+                type Policy = model::Policy;
+                type Error = Error;
+
+                async fn get(&self, resource: &str) -> Result<model::Policy, Error> {
+                    let options =
+                        model::GetPolicyOptions::new().set_requested_policy_version(VERSION);
+                    let request = self.get_iam_policy().set_resource(resource);
+                    once(request.set_options(options)).send().await
+                }
+
+                async fn set(
+                    &self,
+                    resource: &str,
+                    policy: model::Policy,
+                ) -> Result<model::Policy, Error> {
+                    let request = self.set_iam_policy().set_resource(resource);
+                    once(request.set_policy(policy)).send().await
+                }
+            }
+        )+
+    };
+}
+
+official!(
+    google_cloud_iam_v1::client::IAMPolicy,
+    #[cfg(feature = "google-cloud-secretmanager-v1")]
+    google_cloud_secretmanager_v1::client::SecretManagerService,
+    #[cfg(feature = "google-cloud-resourcemanager-v3")]
+    google_cloud_resourcemanager_v3::client::Projects,
+    #[cfg(feature = "google-cloud-resourcemanager-v3")]
+    google_cloud_resourcemanager_v3::client::Folders,
+    #[cfg(feature = "google-cloud-resourcemanager-v3")]
+    google_cloud_resourcemanager_v3::client::Organizations,
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_condition_is_found_again() {
+        let night = Condition::new("night", "request.time.getHours() < 6").description("quiet");
+        let bound: model::Binding = Binding::new("roles/viewer", Some(&night));
+        assert!(bound.has_condition(Some(&night)));
+        assert!(!bound.has_condition(None));
+        assert!(!bound.has_condition(Some(&Condition::new("night", "true"))));
+        let always: model::Binding = Binding::new("roles/viewer", None);
+        assert!(always.has_condition(None) && !always.has_condition(Some(&night)));
+    }
+}

@@ -1,0 +1,171 @@
+//! An allow policy in plain types, which keeps what it does not know.
+
+use super::{AllowPolicy, Binding};
+#[cfg(feature = "http")]
+use serde_json::{Map, Value};
+
+/// An allow policy as the HTTP/JSON services send it.
+///
+/// With the feature `http` it is read and written by serde, and fields that are not named here are
+/// kept in `rest`: `auditConfigs`, and whatever comes to be.
+///
+/// Source: <https://cloud.google.com/iam/docs/reference/rest/v1/Policy>.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "http", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "http", serde(default))]
+pub struct PlainPolicy {
+    /// The format: 1, or 3 where there are conditions.
+    pub version: i32,
+    /// What a write must carry along, so that it fails if somebody else has written meanwhile.
+    #[cfg_attr(feature = "http", serde(skip_serializing_if = "Option::is_none"))]
+    pub etag: Option<String>,
+    /// Who has which role.
+    pub bindings: Vec<PlainBinding>,
+    /// All other fields.
+    #[cfg(feature = "http")]
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+/// A role, who has it, and under which condition.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "http", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "http", serde(default))]
+pub struct PlainBinding {
+    /// The role, such as `roles/viewer`.
+    pub role: String,
+    /// Who has it, such as `user:ann@example.com`.
+    pub members: Vec<String>,
+    /// When they have it; always, if there is none.
+    #[cfg_attr(feature = "http", serde(skip_serializing_if = "Option::is_none"))]
+    pub condition: Option<Condition>,
+    /// All other fields.
+    #[cfg(feature = "http")]
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+/// A condition of a binding, in the Common Expression Language.
+///
+/// Two conditions are the same to a helper if title, expression and description are.
+///
+/// ```
+/// use backoff_cloud::iam::Condition;
+///
+/// let until = "request.time < timestamp(\"2027-01-01T00:00:00Z\")";
+/// let condition = Condition::new("this year", until).description("for the audit");
+/// assert_eq!(condition.title, "this year");
+/// ```
+///
+/// Source: <https://cloud.google.com/iam/docs/conditions-overview>.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "http", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "http", serde(default))]
+pub struct Condition {
+    /// What it is called.
+    pub title: String,
+    /// What must hold.
+    pub expression: String,
+    /// What it is for; may be empty.
+    #[cfg_attr(feature = "http", serde(skip_serializing_if = "String::is_empty"))]
+    pub description: String,
+    /// All other fields.
+    #[cfg(feature = "http")]
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+impl Condition {
+    /// A condition without a description.
+    pub fn new(title: impl Into<String>, expression: impl Into<String>) -> Self {
+        Condition {
+            title: title.into(),
+            expression: expression.into(),
+            ..Condition::default()
+        }
+    }
+
+    /// With this description.
+    #[must_use]
+    pub fn description(self, description: impl Into<String>) -> Self {
+        Condition {
+            description: description.into(),
+            ..self
+        }
+    }
+
+    /// What tells it from others.
+    pub(super) fn key(&self) -> (&str, &str, &str) {
+        (&self.title, &self.expression, &self.description)
+    }
+}
+
+impl AllowPolicy for PlainPolicy {
+    type Binding = PlainBinding;
+
+    fn has_etag(&self) -> bool {
+        self.etag.as_ref().is_some_and(|etag| !etag.is_empty())
+    }
+
+    fn set_version(&mut self, version: i32) {
+        self.version = version;
+    }
+
+    fn bindings(&mut self) -> &mut Vec<PlainBinding> {
+        &mut self.bindings
+    }
+}
+
+impl Binding for PlainBinding {
+    fn new(role: &str, condition: Option<&Condition>) -> Self {
+        PlainBinding {
+            role: role.to_owned(),
+            condition: condition.cloned(),
+            ..PlainBinding::default()
+        }
+    }
+
+    fn role(&self) -> &str {
+        &self.role
+    }
+
+    fn has_condition(&self, condition: Option<&Condition>) -> bool {
+        self.condition.as_ref().map(Condition::key) == condition.map(Condition::key)
+    }
+
+    fn members(&mut self) -> &mut Vec<String> {
+        &mut self.members
+    }
+}
+
+#[cfg(all(test, feature = "http"))]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_not_known_is_kept() {
+        let text = json!({
+            "version": 3,
+            "etag": "BwYd",
+            "bindings": [{
+                "role": "roles/viewer",
+                "members": ["user:a"],
+                "condition": {"title": "t", "expression": "e", "location": "l", "new": 1},
+                "bindingId": "7",
+            }],
+            "auditConfigs": [{"service": "allServices"}],
+            "new": {"deep": [1.5, null]},
+        });
+        let policy: PlainPolicy = serde_json::from_value(text.clone()).unwrap();
+        assert_eq!(serde_json::to_value(policy).unwrap(), text);
+    }
+
+    #[test]
+    fn an_etag_that_is_none() {
+        for text in [json!({}), json!({"etag": null}), json!({"etag": ""})] {
+            let policy: PlainPolicy = serde_json::from_value(text).unwrap();
+            assert!(!policy.has_etag(), "{policy:?}");
+        }
+    }
+}

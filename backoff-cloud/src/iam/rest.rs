@@ -1,0 +1,142 @@
+//! Any Google service that has allow policies, over plain HTTP/JSON.
+
+use super::{PlainPolicy, PolicyStore, allow::VERSION};
+use crate::http::{self, ApiError};
+use reqwest::{Client, Method, RequestBuilder, Response, header::CONTENT_TYPE};
+use serde_json::json;
+use std::{fmt, future::Future, pin::Pin, sync::Arc, time::SystemTime};
+
+type Token = Pin<Box<dyn Future<Output = Result<String, ApiError>> + Send>>;
+
+/// A service over HTTP/JSON, with a client of reqwest.
+///
+/// Fields of a policy that nobody knows yet are kept. Give it a client that does not retry by
+/// itself: `reqwest::Client::builder().retry(reqwest::retry::never())`.
+///
+/// ```no_run
+/// use backoff_cloud::{http::ApiError, iam::{self, Rest}};
+/// # async fn token() -> Result<String, ApiError> { Ok("t".into()) }
+///
+/// # async fn f() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = reqwest::Client::builder().retry(reqwest::retry::never()).build()?;
+/// let projects = Rest::new(client.clone(), "https://cloudresourcemanager.googleapis.com/v3")
+///     .token(|| async { token().await });
+/// iam::add(&projects, "projects/p", "roles/viewer", "user:ann@example.com").await?;
+///
+/// // These read with GET.
+/// let secrets = Rest::new(client, "https://secretmanager.googleapis.com/v1").read_by_get();
+/// iam::remove(&secrets, "projects/p/secrets/s", "roles/viewer", "user:ann@example.com").await?;
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct Rest {
+    client: Client,
+    base: String,
+    by_get: bool,
+    token: Option<Arc<dyn Fn() -> Token + Send + Sync>>,
+}
+
+impl Rest {
+    /// The service at this URL, its version included. Sends no token, and reads policies by POST,
+    /// unless told otherwise.
+    pub fn new(client: Client, base: impl Into<String>) -> Self {
+        let mut base = base.into();
+        base.truncate(base.trim_end_matches('/').len());
+        Rest {
+            client,
+            base,
+            by_get: false,
+            token: None,
+        }
+    }
+
+    /// Reads policies by GET, as Secret Manager, Pub/Sub and Cloud Functions have it. The Resource
+    /// Manager, IAM itself and most others take POST.
+    #[must_use]
+    pub fn read_by_get(mut self) -> Self {
+        self.by_get = true;
+        self
+    }
+
+    /// Asks this function for an access token before each request, and sends it as a bearer. An
+    /// error of it counts as one of the request.
+    #[must_use]
+    pub fn token<F, Fut>(mut self, token: F) -> Self
+    where
+        F: Fn() -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<String, ApiError>> + Send + 'static,
+    {
+        self.token = Some(Arc::new(move || Box::pin(token())));
+        self
+    }
+
+    fn url(&self, resource: &str, verb: &str) -> String {
+        format!("{}/{resource}:{verb}", self.base)
+    }
+
+    fn post(&self, url: String, body: &serde_json::Value) -> RequestBuilder {
+        let request = self.client.request(Method::POST, url);
+        let request = request.header(CONTENT_TYPE, "application/json");
+        request.body(body.to_string())
+    }
+
+    async fn send(&self, mut request: RequestBuilder) -> Result<PlainPolicy, ApiError> {
+        if let Some(token) = &self.token {
+            request = request.bearer_auth(token().await?);
+        }
+        read(request.send().await?).await
+    }
+}
+
+/// The policy of a reply. A success with an error inside is that error, with the status that it
+/// names.
+async fn read(response: Response) -> Result<PlainPolicy, ApiError> {
+    let headers = response.headers().clone();
+    let status = response.status().as_u16();
+    let policy: PlainPolicy = http::json(response).await?;
+    let Some(error) = policy.rest.get("error").filter(|error| error.is_object()) else {
+        return Ok(policy);
+    };
+    let named = error["code"].as_u64().and_then(|code| code.try_into().ok());
+    let body = json!({ "error": error }).to_string();
+    let now = SystemTime::now();
+    Err(ApiError::new(
+        named.unwrap_or(status),
+        &headers,
+        body.as_bytes(),
+        now,
+    ))
+}
+
+impl PolicyStore for Rest {
+    type Policy = PlainPolicy;
+    type Error = ApiError;
+
+    async fn get(&self, resource: &str) -> Result<PlainPolicy, ApiError> {
+        let url = self.url(resource, "getIamPolicy");
+        self.send(if self.by_get {
+            let asked = format!("{url}?options.requestedPolicyVersion={VERSION}");
+            self.client.request(Method::GET, asked)
+        } else {
+            let options = json!({ "requestedPolicyVersion": VERSION });
+            self.post(url, &json!({ "options": options }))
+        })
+        .await
+    }
+
+    async fn set(&self, resource: &str, policy: PlainPolicy) -> Result<PlainPolicy, ApiError> {
+        let url = self.url(resource, "setIamPolicy");
+        self.send(self.post(url, &json!({ "policy": policy })))
+            .await
+    }
+}
+
+impl fmt::Debug for Rest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rest")
+            .field("base", &self.base)
+            .field("by_get", &self.by_get)
+            .field("has_token", &self.token.is_some())
+            .finish_non_exhaustive()
+    }
+}

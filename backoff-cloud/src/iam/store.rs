@@ -1,0 +1,135 @@
+//! Where allow policies are kept, and what a change of one can fail of.
+
+use super::AllowPolicy;
+use backoff_core::{Class, Fault, RetryError, TimedOut, UpdateReport};
+use std::{error, fmt, future::Future};
+
+/// Something that gets and sets allow policies: a client.
+///
+/// Implemented for Google's own clients and for `Rest`. For any other it takes a few
+/// lines; see the example. Each method makes one request, and does not retry it.
+///
+/// ```
+/// use backoff_cloud::{Class, Fault, iam::{self, PlainPolicy, PolicyStore}};
+/// use std::sync::Mutex;
+///
+/// #[derive(Default)]
+/// struct Memory(Mutex<PlainPolicy>);
+///
+/// #[derive(Debug)]
+/// struct Stale;
+/// impl Fault for Stale {
+///     fn class(&self) -> Option<Class> { Some(Class::Conflict) }
+/// }
+///
+/// impl PolicyStore for Memory {
+///     type Policy = PlainPolicy;
+///     type Error = Stale;
+///
+///     async fn get(&self, _resource: &str) -> Result<PlainPolicy, Stale> {
+///         Ok(self.0.lock().unwrap().clone())
+///     }
+///
+///     async fn set(&self, _resource: &str, mut policy: PlainPolicy) -> Result<PlainPolicy, Stale> {
+///         let mut kept = self.0.lock().unwrap();
+///         if policy.etag != kept.etag { return Err(Stale) }
+///         policy.etag.as_mut().unwrap().push('+'); // each write has a new one
+///         *kept = policy;
+///         Ok(kept.clone())
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let memory = Memory::default();
+/// memory.0.lock().unwrap().etag = Some("1".into());
+/// let updated = iam::add(&memory, "projects/p", "roles/viewer", "user:ann@example.com").await;
+/// assert!(updated.unwrap().is_written());
+/// assert_eq!(memory.0.lock().unwrap().bindings[0].members, ["user:ann@example.com"]);
+/// # }
+/// ```
+pub trait PolicyStore {
+    /// The policies.
+    type Policy: AllowPolicy;
+    /// What a request can fail of.
+    type Error: Fault;
+
+    /// Reads the policy of a resource such as `projects/p`, in version 3.
+    fn get(&self, resource: &str)
+    -> impl Future<Output = Result<Self::Policy, Self::Error>> + Send;
+
+    /// Writes it, with the etag that it has; gives what was written.
+    fn set(
+        &self,
+        resource: &str,
+        policy: Self::Policy,
+    ) -> impl Future<Output = Result<Self::Policy, Self::Error>> + Send;
+}
+
+/// Why a policy was not changed, and what was tried: [`error`](RetryError::error) is the
+/// [`Failure`], [`reason`](RetryError::reason) says why it was not tried again, and
+/// [`report`](RetryError::report) what it took.
+pub type Error<E> = RetryError<Failure<E>, UpdateReport>;
+
+/// What a change of a policy failed of.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Failure<E> {
+    /// The client's error.
+    Client(E),
+    /// The policy that was read has no etag, so writing it would undo what others write meanwhile.
+    /// Nothing was sent.
+    NoEtag {
+        /// Whose policy it is.
+        resource: String,
+    },
+    /// A request took too long, or the deadline was over.
+    TimedOut(TimedOut),
+}
+
+impl<E> From<TimedOut> for Failure<E> {
+    fn from(error: TimedOut) -> Self {
+        Failure::TimedOut(error)
+    }
+}
+
+impl<E: Fault> Fault for Failure<E> {
+    fn inner(&self) -> Option<&dyn Fault> {
+        match self {
+            Failure::Client(error) => Some(error),
+            Failure::TimedOut(error) => Some(error),
+            Failure::NoEtag { .. } => None,
+        }
+    }
+
+    fn class(&self) -> Option<Class> {
+        match self {
+            Failure::NoEtag { .. } => Some(Class::Permanent),
+            _ => self.inner()?.class(),
+        }
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for Failure<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Client(error) => error.fmt(f),
+            Failure::NoEtag { resource } => write!(
+                f,
+                "the policy of {resource} was read without an etag, and is not written: that would \
+                 undo what others write meanwhile"
+            ),
+            Failure::TimedOut(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: error::Error + 'static> error::Error for Failure<E> {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            Failure::Client(error) => Some(error),
+            Failure::NoEtag { .. } => None,
+            Failure::TimedOut(error) => Some(error),
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! Instances over HTTP: the calls of Google's clients, and what befalls them.
+
+use std::time::{Duration, Instant};
+
+use backoff_cloud::GrpcCode;
+use backoff_cloud::emulator::{Call, Emulator, Faults, Memorystore, Reply};
+use serde_json::{Value, json};
+
+use crate::client::*;
+
+const PARENT: &str = "projects/p/locations/europe-west1";
+const CACHE: &str = "projects/p/locations/europe-west1/instances/cache";
+const ID: &str = "6ba7b810-9dad-11d1-80b4-00c04fd430c8";
+/// Short, but longer than the calls before it takes.
+const TAKES: Duration = Duration::from_millis(150);
+
+fn get(name: &str) -> String {
+    request("GET", &format!("/v1/{name}"), "")
+}
+
+fn create(parameters: &str) -> String {
+    let path = format!("/v1/{PARENT}/instances?instanceId={parameters}");
+    request("POST", &path, r#"{"shardCount": 3}"#)
+}
+
+fn delete(parameters: &str) -> String {
+    request("DELETE", &format!("/v1/{CACHE}{parameters}"), "")
+}
+
+/// Polls until the operation is done.
+fn awaited(emulator: &Emulator, operation: &Value) -> Value {
+    let name = operation["name"].as_str().unwrap();
+    let start = Instant::now();
+    loop {
+        let polled = ask(emulator, &get(name)).json();
+        if polled["done"] == true {
+            return polled;
+        }
+        assert!(start.elapsed() < PATIENCE, "{polled}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn an_instance_comes_and_goes() {
+    for (product, ready) in [
+        (Memorystore::Valkey, "ACTIVE"),
+        (Memorystore::Redis, "READY"),
+    ] {
+        let emulator = Emulator::builder()
+            .memorystore(product)
+            .operations_take(TAKES)
+            .start()
+            .unwrap();
+        assert_eq!(
+            ask(&emulator, &get(CACHE)).error(),
+            (404, "NOT_FOUND".to_owned())
+        );
+        let start = Instant::now();
+        let operation = ask(&emulator, &create("cache")).json();
+        assert_eq!(operation["done"], false);
+        assert_eq!(emulator.instance(CACHE).unwrap()["state"], "CREATING");
+        let made = awaited(&emulator, &operation);
+        assert!(start.elapsed() >= TAKES);
+        assert_eq!(made["response"]["state"], ready);
+        assert_eq!(made["metadata"]["target"], CACHE);
+
+        let instance = ask(&emulator, &get(CACHE)).json();
+        assert_eq!(
+            (&instance["name"], &instance["shardCount"]),
+            (&json!(CACHE), &json!(3))
+        );
+        assert_eq!(emulator.instance(CACHE).unwrap(), instance);
+        // As Google's clients ask: enumerations as numbers.
+        let query = format!("{CACHE}?%24alt=json%3Benum-encoding%3Dint");
+        assert_eq!(ask(&emulator, &get(&query)).json()["state"], 2);
+        let list = ask(&emulator, &get(&format!("{PARENT}/instances?pageSize=5"))).json();
+        assert_eq!(list, json!({"instances": [instance]}));
+
+        let again = ask(&emulator, &create("cache"));
+        assert_eq!(again.error(), (409, "ALREADY_EXISTS".to_owned()));
+        let operation = ask(&emulator, &delete("")).json();
+        let gone = awaited(&emulator, &operation);
+        assert_eq!(
+            gone["response"],
+            json!({"@type": "type.googleapis.com/google.protobuf.Empty"})
+        );
+        assert_eq!(emulator.instance(CACHE), None);
+        assert_eq!(
+            ask(&emulator, &delete("")).error(),
+            (404, "NOT_FOUND".to_owned())
+        );
+
+        let stats = emulator.stats_of(CACHE);
+        assert_eq!((stats.calls, stats.reads, stats.writes), (7, 2, 2));
+        assert_eq!((stats.already_exists, stats.not_found), (1, 2));
+        assert_eq!(
+            (
+                emulator.stats_of(PARENT).reads,
+                emulator.stats().blind_writes
+            ),
+            (1, 0)
+        );
+    }
+}
+
+#[test]
+fn a_new_instance_appears_late() {
+    let emulator = Emulator::builder()
+        .operations_take(Duration::ZERO)
+        .appears_after(TAKES)
+        .start()
+        .unwrap();
+    let start = Instant::now();
+    let operation = ask(&emulator, &create("cache")).json();
+    assert_eq!(operation["done"], true);
+    let mut missed = 0;
+    while ask(&emulator, &get(CACHE)).status == 404 {
+        assert!(start.elapsed() < PATIENCE);
+        missed += 1;
+    }
+    assert!(start.elapsed() >= TAKES);
+    assert!(missed > 0);
+    assert_eq!(emulator.stats().not_found, missed);
+}
+
+#[test]
+fn a_create_whose_reply_was_lost_is_recognised() {
+    let emulator = Emulator::start().unwrap();
+    emulator.script(
+        Call::CreateInstance,
+        [Reply::reset().applied(), Reply::status(503)],
+    );
+    let create = create(&format!("cache&requestId={ID}"));
+    assert!(exchange(&emulator, &create).1.is_err());
+    assert_eq!(ask(&emulator, &create).error().0, 503);
+    let first = ask(&emulator, &create).json();
+    let again = ask(&emulator, &create).json();
+    assert_eq!((&first["name"], first.get("error")), (&again["name"], None));
+    let stats = emulator.stats_of(CACHE);
+    assert_eq!((stats.calls, stats.writes, stats.lost_replies), (4, 1, 1));
+    assert_eq!((stats.recognised, stats.already_exists), (2, 0));
+}
+
+#[test]
+fn an_operation_fails_as_scripted() {
+    let emulator = Emulator::builder()
+        .operations_take(Duration::ZERO)
+        .start()
+        .unwrap();
+    let full = Reply::failed_operation(GrpcCode::ResourceExhausted, "The zone is full.");
+    emulator.script(Call::CreateInstance, [full.clone(), Reply::pass()]);
+    emulator.script(Call::GetInstance, [full]);
+    let operation = ask(&emulator, &create("cache"));
+    assert_eq!(operation.status, 200);
+    let error = json!({"code": 8, "message": "The zone is full."});
+    assert_eq!(operation.json()["error"], error);
+    assert_eq!(ask(&emulator, &get(CACHE)).status, 404);
+    assert_eq!(
+        ask(&emulator, &create("cache")).json()["response"]["name"],
+        CACHE
+    );
+    assert_eq!(ask(&emulator, &get(CACHE)).status, 200);
+    assert_eq!(emulator.stats().faults.failed_operations, 2);
+}
+
+#[test]
+fn operations_are_listed_cancelled_and_deleted() {
+    let emulator = Emulator::builder()
+        .operations_take(FOREVER)
+        .start()
+        .unwrap();
+    let operation = ask(&emulator, &create("cache")).json();
+    let name = operation["name"].as_str().unwrap();
+    let list = format!("{PARENT}/operations");
+    assert_eq!(
+        ask(&emulator, &get(&list)).json(),
+        json!({"operations": [operation]})
+    );
+    let cancel = request("POST", &format!("/v1/{name}:cancel"), "{}");
+    assert_eq!(ask(&emulator, &cancel).json(), json!({}));
+    assert_eq!(ask(&emulator, &get(name)).json()["error"]["code"], 1);
+    assert_eq!(emulator.instance(CACHE), None);
+    let forget = request("DELETE", &format!("/v1/{name}"), "");
+    assert_eq!(ask(&emulator, &forget).json(), json!({}));
+    assert_eq!(
+        ask(&emulator, &get(name)).error(),
+        (404, "NOT_FOUND".to_owned())
+    );
+    assert_eq!(
+        ask(&emulator, &get(&list)).json(),
+        json!({"operations": []})
+    );
+}
+
+#[test]
+fn every_call_meets_the_faults() {
+    let faults = Faults::none().status(503, 1.0);
+    let emulator = Emulator::builder().faults(faults).start().unwrap();
+    let operation = format!("{PARENT}/operations/o");
+    let calls = [
+        (Call::ListInstances, get(&format!("{PARENT}/instances"))),
+        (Call::GetInstance, get(CACHE)),
+        (Call::CreateInstance, create("cache")),
+        (Call::DeleteInstance, delete("")),
+        (Call::ListOperations, get(&format!("{PARENT}/operations"))),
+        (Call::GetOperation, get(&operation)),
+        (
+            Call::DeleteOperation,
+            request("DELETE", &format!("/v1/{operation}"), ""),
+        ),
+        (
+            Call::CancelOperation,
+            request("POST", &format!("/v1/{operation}:cancel"), ""),
+        ),
+    ];
+    for (call, request) in &calls {
+        assert_eq!(ask(&emulator, request).error().0, 503);
+        // A script is for its own call.
+        emulator.script(*call, [Reply::status(429).retry_after("7")]);
+        for (other, request) in &calls {
+            let status = if other == call { 429 } else { 503 };
+            assert_eq!(
+                ask(&emulator, request).error().0,
+                status,
+                "{call:?} {other:?}"
+            );
+        }
+    }
+    assert_eq!(emulator.stats().writes, 0);
+}
+
+#[test]
+fn malformed_calls_use_up_no_fault() {
+    let emulator = Emulator::start().unwrap();
+    emulator.script(Call::CreateInstance, [Reply::status(503)]);
+    for parameters in ["", "Cache", "cache&requestId=7", "cache&requestId=%00"] {
+        let refused = ask(&emulator, &create(parameters));
+        assert_eq!(
+            refused.error(),
+            (400, "INVALID_ARGUMENT".to_owned()),
+            "{parameters}"
+        );
+    }
+    let path = format!("/v1/{PARENT}/instances?instanceId=cache");
+    for body in ["", "[]", "{"] {
+        assert_eq!(ask(&emulator, &request("POST", &path, body)).error().0, 400);
+    }
+    for query in ["pageSize=-1", "pageToken=x", "filter=a", "pageSize=%"] {
+        let refused = ask(&emulator, &get(&format!("{PARENT}/instances?{query}")));
+        assert_eq!(refused.error().0, 400, "{query}");
+    }
+    assert_eq!(
+        ask(&emulator, &request("PATCH", &format!("/v1/{CACHE}"), "{}"))
+            .error()
+            .0,
+        404
+    );
+    assert_eq!(emulator.stats().rejected, 12);
+    assert_eq!(ask(&emulator, &create("cache")).error().0, 503);
+}
+
+#[test]
+fn an_instance_has_a_policy_too() {
+    let emulator = Emulator::start().unwrap();
+    let read = ask(&emulator, &get(&format!("{CACHE}:getIamPolicy")));
+    assert_eq!(read.json(), json!({"etag": "ACAB"}));
+}
