@@ -14,7 +14,7 @@
 //! # Ok(()) }
 //! ```
 
-use backoff_core::{Class, Fault, GrpcCode, NotYet, TimedOut, Transport, hint};
+use backoff_core::{Class, Conflict, Fault, GrpcCode, NotYet, TimedOut, Transport, hint};
 use reqwest::{Response, header::HeaderMap};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -118,6 +118,8 @@ enum Kind {
     Transport(reqwest::Error),
     TimedOut(TimedOut),
     NotYet(NotYet),
+    /// A reply that was a conflict without being an error.
+    Conflict(Conflict),
 }
 
 #[derive(Debug)]
@@ -163,7 +165,11 @@ impl ApiError {
         match &*self.0 {
             Kind::Reply(reply) => Some(reply.status),
             Kind::Transport(error) => error.status().map(|status| status.as_u16()),
-            Kind::Json { .. } | Kind::Cut { .. } | Kind::TimedOut(_) | Kind::NotYet(_) => None,
+            Kind::Json { .. }
+            | Kind::Cut { .. }
+            | Kind::TimedOut(_)
+            | Kind::NotYet(_)
+            | Kind::Conflict(_) => None,
         }
     }
 
@@ -197,7 +203,11 @@ impl Fault for ApiError {
     fn retry_after(&self) -> Option<Duration> {
         match &*self.0 {
             Kind::Reply(Reply { retry_after, .. }) | Kind::Cut { retry_after, .. } => *retry_after,
-            Kind::Json { .. } | Kind::Transport(_) | Kind::TimedOut(_) | Kind::NotYet(_) => None,
+            Kind::Json { .. }
+            | Kind::Transport(_)
+            | Kind::TimedOut(_)
+            | Kind::NotYet(_)
+            | Kind::Conflict(_) => None,
         }
     }
 
@@ -208,13 +218,14 @@ impl Fault for ApiError {
             Kind::TimedOut(error) => error.transport(),
             // A body without a length that ends in the middle looks whole to HTTP.
             Kind::Json { error, .. } => error.is_eof().then_some(Transport::MaybeSent),
-            Kind::Reply(_) | Kind::NotYet(_) => None,
+            Kind::Reply(_) | Kind::NotYet(_) | Kind::Conflict(_) => None,
         }
     }
 
     fn class(&self) -> Option<Class> {
         match &*self.0 {
             Kind::Transport(error) => error.class(),
+            Kind::Conflict(error) => error.class(),
             Kind::Json { error, .. } => (!error.is_eof()).then_some(Class::Permanent),
             Kind::NotYet(error) => error.class(),
             Kind::Reply(_) | Kind::Cut { .. } | Kind::TimedOut(_) => None,
@@ -241,6 +252,14 @@ impl From<TimedOut> for ApiError {
 impl From<NotYet> for ApiError {
     fn from(error: NotYet) -> Self {
         ApiError(Box::new(Kind::NotYet(error)))
+    }
+}
+
+/// For a reply that says that somebody else was faster, without being an error:
+/// [`conflict_if`](backoff_core::Updating::conflict_if).
+impl From<Conflict> for ApiError {
+    fn from(error: Conflict) -> Self {
+        ApiError(Box::new(Kind::Conflict(error)))
     }
 }
 
@@ -274,6 +293,7 @@ impl fmt::Display for ApiError {
             }
             Kind::Transport(error) => with_causes(f, error),
             Kind::TimedOut(error) => error.fmt(f),
+            Kind::Conflict(error) => error.fmt(f),
             Kind::NotYet(error) => error.fmt(f),
         }
     }
@@ -287,6 +307,7 @@ impl Error for ApiError {
             Kind::Cut { error, .. } | Kind::Transport(error) => Some(error),
             Kind::TimedOut(error) => Some(error),
             Kind::NotYet(error) => Some(error),
+            Kind::Conflict(error) => Some(error),
         }
     }
 }

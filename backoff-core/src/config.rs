@@ -4,7 +4,7 @@ mod value;
 
 use crate::{Codes, Jitter, Policy, delay::Growth, time::nanos};
 use core::{fmt, time::Duration};
-use serde::de::{self, Deserialize, Deserializer, MapAccess};
+use serde_core::de::{self, Deserialize, Deserializer, MapAccess};
 use value::{Value, attempts, codes, factor, growth, jitter, time, yes_or_no};
 
 /// The rules of a policy that configuration names, to be laid [over](Self::over) a preset. What is

@@ -1,9 +1,13 @@
 //! A connection that is opened anew when the class of a failure asks for it.
 
 use crate::{Fault, Transport};
-use core::{error::Error, fmt, future::Future};
+use core::{error::Error, fmt, future::Future, time::Duration};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use tokio::sync::Mutex as Gate;
+use tokio::{sync::Mutex as Gate, time::Instant};
+
+/// How long a connection is kept although the server behind it sends its clients elsewhere. A choice
+/// of this crate: ten connections a second are no burden, and nobody notices a tenth of a second.
+const LEAST_AGE: Duration = Duration::from_millis(100);
 
 /// A connection shared by all who use it, and opened anew after a failure that says that it is of
 /// no more use ([`Fault::must_reconnect`]).
@@ -43,6 +47,10 @@ use tokio::sync::Mutex as Gate;
 /// where a server hangs, nobody queues behind the timeouts of the others. An attempt that is dropped
 /// before it is done, because its time was over, drops the connection too: it may hang for ever.
 ///
+/// A server that answers, but sends its clients elsewhere, may do so for as long as the address still
+/// leads to it. So that not every answer opens a connection, one that works is kept for at least
+/// 100 ms ([`least_age`](Self::least_age)); one that broke is not.
+///
 /// What is retried, and after what wait, is the policy's affair; opening is part of an attempt, and
 /// its failure a failure of the attempt. For what must not be made twice, let the opening say that
 /// nothing was sent: [`NotOpened`].
@@ -54,10 +62,12 @@ pub struct Reconnect<C, O, E> {
     current: Mutex<Current<C>>,
     // Held by the one who opens; how the last opening failed, if it did.
     gate: Gate<Option<E>>,
+    least_age: Duration,
 }
 
 struct Current<C> {
     connection: Option<C>,
+    since: Option<Instant>,
     /// How many connections were opened, and so the number of this one.
     opened: u64,
     /// How many could not be opened.
@@ -71,11 +81,21 @@ impl<C, O, E> Reconnect<C, O, E> {
             open,
             current: Mutex::new(Current {
                 connection: None,
+                since: None,
                 opened: 0,
                 failed: 0,
             }),
             gate: Gate::const_new(None),
+            least_age: LEAST_AGE,
         }
+    }
+
+    /// Keeps a connection that works, but leads to the wrong server, for at least this long; 100 ms
+    /// where nothing is said. With zero, every such answer opens another.
+    #[must_use]
+    pub fn least_age(mut self, age: Duration) -> Self {
+        self.least_age = age;
+        self
     }
 
     /// How many connections were opened so far.
@@ -91,6 +111,12 @@ impl<C, O, E> Reconnect<C, O, E> {
     fn current(&self) -> MutexGuard<'_, Current<C>> {
         // Nothing that panics runs while it is held.
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_young(&self, number: u64) -> bool {
+        let current = self.current();
+        let is_young = |since: Instant| since.elapsed() < self.least_age;
+        current.opened == number && current.since.is_some_and(is_young)
     }
 
     /// Drops the connection of this number, if it has not been replaced yet.
@@ -118,8 +144,14 @@ impl<C: Clone, O, OpenError: Clone> Reconnect<C, O, OpenError> {
         let (connection, number) = self.get().await?;
         let in_use = InUse(self, number);
         let outcome = operation(connection).await;
-        let is_lost = matches!(&outcome, Err(error) if error.must_reconnect());
-        if !is_lost {
+        let keep = match &outcome {
+            Err(error) if error.must_reconnect() => {
+                let is_broken = error.transport() == Some(Transport::MaybeSent);
+                !is_broken && self.is_young(number)
+            }
+            _ => true,
+        };
+        if keep {
             in_use.keep();
         }
         outcome
@@ -151,6 +183,7 @@ impl<C: Clone, O, OpenError: Clone> Reconnect<C, O, OpenError> {
             Ok(connection) => {
                 *last_failure = None;
                 current.opened += 1;
+                current.since = Some(Instant::now());
                 current.connection = Some(connection.clone());
                 Ok((connection, current.opened))
             }
@@ -293,7 +326,7 @@ mod tests {
         ] {
             let connections = AtomicU32::new(0);
             let open = || async { Ok::<_, Failure>(connections.fetch_add(1, Relaxed)) };
-            let source = Reconnect::new(open);
+            let source = Reconnect::new(open).least_age(Duration::ZERO);
             let mut failures = Some(failure);
             let answer = POLICY
                 .retry(|| {
@@ -303,6 +336,21 @@ mod tests {
                 .await;
             assert_eq!((answer, source.opened()), (Ok(42), opened));
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_sends_everybody_elsewhere_is_not_flooded() {
+        let source = Reconnect::new(|| async { Ok::<_, Failure>(()) });
+        let call = |failure| source.with(|()| async { Err::<(), _>(failure) });
+        for _ in 0..100 {
+            tokio::time::advance(Duration::from_millis(10)).await;
+            assert_eq!(call(Failure::ReadOnly).await, Err(Failure::ReadOnly));
+        }
+        assert_eq!(source.opened(), 10);
+        // The last one was opened just now, but what is broken is of no use, however young.
+        assert_eq!(call(Failure::Reset).await, Err(Failure::Reset));
+        assert_eq!(call(Failure::Reset).await, Err(Failure::Reset));
+        assert_eq!(source.opened(), 11);
     }
 
     #[tokio::test(start_paused = true)]

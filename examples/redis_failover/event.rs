@@ -25,6 +25,10 @@ pub(crate) enum Happening {
 }
 
 impl Happening {
+    #[allow(
+        dead_code,
+        reason = "not every program that has this file goes through all"
+    )]
     pub(crate) const ALL: [Self; 4] = [Self::Killed, Self::Hung, Self::HandedOver, Self::Demoted];
 
     pub(crate) fn name(self) -> &'static str {

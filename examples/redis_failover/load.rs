@@ -57,6 +57,12 @@ impl Load {
             .count()
     }
 
+    pub(crate) fn errors(&self) -> impl Iterator<Item = &RedisError> {
+        self.calls
+            .iter()
+            .filter_map(|call| call.outcome.as_ref().err())
+    }
+
     /// The longest time in which nobody was served, up to the last call's end.
     pub(crate) fn worst_gap(&self) -> Duration {
         let mut served: Vec<_> = self
@@ -76,19 +82,25 @@ impl Load {
     }
 }
 
+/// A failure's code, or what the client takes it for.
+pub(crate) fn name_of(error: &RedisError) -> String {
+    let kind = match error.code() {
+        Some(code) => code,
+        None if error.is_timeout() => "timeout",
+        None if error.is_connection_refusal() => "refused",
+        None if error.is_connection_dropped() => "dropped",
+        None => return error.to_string(),
+    };
+    kind.to_owned()
+}
+
 /// What the attempts failed with before their caller was told, by code or kind.
 #[derive(Clone, Default)]
 pub(crate) struct Seen(Arc<Mutex<Vec<String>>>);
 
 impl Seen {
     fn add(&self, error: &RedisError) {
-        let name = match (error.code(), error.is_timeout()) {
-            (Some(code), _) => code.to_owned(),
-            (None, true) => "timeout".to_owned(),
-            (None, false) if error.is_connection_refusal() => "refused".to_owned(),
-            (None, false) if error.is_connection_dropped() => "dropped".to_owned(),
-            (None, false) => error.to_string(),
-        };
+        let name = name_of(error);
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

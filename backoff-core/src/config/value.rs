@@ -11,7 +11,7 @@ use crate::{
     policy::NO_ATTEMPTS,
 };
 use core::{fmt, time::Duration};
-use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess};
+use serde_core::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess};
 
 /// What configuration can hold, of whatever format.
 pub(super) enum Value {

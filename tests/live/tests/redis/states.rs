@@ -29,10 +29,7 @@ async fn counted_once<T>(
     };
     let (load, recovered) = tokio::join!(Load::of(CALLS, call), recovery);
     recovered?;
-    let failed = load
-        .calls
-        .iter()
-        .find_map(|call| call.outcome.as_ref().err());
+    let failed = load.errors().next();
     assert_eq!(failed, None, "{said}");
     assert_eq!(counts(server, "{key}", CALLS).await?, [1; CALLS]);
     assert!(calls.seen.of(said) > 0, "never {said}");

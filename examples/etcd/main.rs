@@ -1,0 +1,152 @@
+//! Writers add themselves to one key of a real etcd at the same time, in four ways: without a
+//! compare, with one and no second attempt, with five attempts at once, and with `Policy::update`.
+//!
+//! `ways.rs` is what a program would contain, `store.rs` the two calls of etcd; the rest is the
+//! demonstration around it.
+
+mod server;
+mod store;
+mod ways;
+
+use std::{
+    error::Error,
+    time::{Duration, Instant},
+};
+
+use backoff_cloud::http::ApiError;
+use clap::Parser;
+use examples::{table::table, terminal::say};
+use tokio::task::JoinSet;
+
+use crate::{
+    server::Server,
+    store::Store,
+    ways::{Outcome, UPDATE},
+};
+
+const NOT_INSTALLED: &str = "This example needs a real etcd: install one with `apt-get install \
+                             etcd-server`, or name one that runs, as in \
+                             `ETCD_URL=http://127.0.0.1:2379`.\n";
+
+/// Writers add themselves to one key of a real etcd at the same time, in four ways. Starts an etcd
+/// of its own, or uses the one that the variable ETCD_URL names.
+#[derive(Parser)]
+#[command(name = "etcd")]
+struct Options {
+    /// How many writers there are
+    #[arg(long, value_name = "N", default_value_t = 16,
+          value_parser = clap::value_parser!(u16).range(1..=1000))]
+    writers: u16,
+}
+
+/// What came of all writers of one way.
+struct Tally {
+    believe: usize,
+    arrived: usize,
+    calls: u32,
+    conflicts: u32,
+    took: Duration,
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let writers = Options::parse().writers;
+    let given = std::env::var("ETCD_URL").ok();
+    let own = match given {
+        Some(_) => None,
+        None => Server::start().await?,
+    };
+    let Some(url) = given.or_else(|| own.as_ref().map(|own| own.url.clone())) else {
+        return Ok(say(NOT_INSTALLED)?);
+    };
+    let whose = if own.is_some() {
+        "started for this"
+    } else {
+        "as ETCD_URL says"
+    };
+    say(&format!(
+        "{writers} writers add themselves to one key of the etcd at {url}, {whose}.\n"
+    ))?;
+    say(&format!("The last of them by: {UPDATE}\n\n"))?;
+
+    let rows = [
+        (
+            "read and put, no compare",
+            run(&url, writers, ways::no_compare).await?,
+        ),
+        (
+            "compare-and-swap, once",
+            run(&url, writers, ways::once).await?,
+        ),
+        (
+            "the same 5 times, at once",
+            run(&url, writers, ways::five_times).await?,
+        ),
+        ("Policy::update", run(&url, writers, ways::update).await?),
+    ];
+    let cells = rows.each_ref().map(|(way, tally)| {
+        vec![
+            (*way).to_owned(),
+            format!("{} of {writers}", tally.believe),
+            format!("{} of {writers}", tally.arrived),
+            tally.calls.to_string(),
+            tally.conflicts.to_string(),
+            format!("{:.2} s", tally.took.as_secs_f64()),
+        ]
+    });
+    let header = [
+        "way",
+        "say they did",
+        "arrived",
+        "calls",
+        "conflicts",
+        "time",
+    ];
+    say(&table(&header, 1, &cells))?;
+    let [(_, blind), .., (_, update)] = &rows;
+    say(&format!(
+        "\nWithout a compare {} updates are lost, and nobody is told; Policy::update takes the \
+         reply without `succeeded` for the conflict that it is, reads again after a jittered wait, \
+         and loses {}.\n",
+        blind.believe - blind.arrived,
+        match usize::from(writers) - update.arrived {
+            0 => "none".to_owned(),
+            lost => lost.to_string(),
+        },
+    ))?;
+    Ok(())
+}
+
+/// Lets all writers go at the same time, and looks what is there afterwards.
+async fn run<Adding>(
+    url: &str,
+    writers: u16,
+    way: fn(Store, String) -> Adding,
+) -> Result<Tally, ApiError>
+where
+    Adding: Future<Output = Result<Outcome, ApiError>> + Send + 'static,
+{
+    let store = Store::new(url, &format!("backoff/example/{}", std::process::id()))?;
+    // Opens the connection, so that the first way does not pay for it.
+    store.remove().await?;
+    let (before, started) = (store.calls(), Instant::now());
+    let mut tasks: JoinSet<_> = (0..writers)
+        .map(|number| way(store.clone(), format!("writer-{number}")))
+        .collect();
+    let mut tally = Tally {
+        believe: 0,
+        arrived: 0,
+        calls: 0,
+        conflicts: 0,
+        took: Duration::ZERO,
+    };
+    while let Some(outcome) = tasks.join_next().await {
+        let outcome = outcome.expect("no writer panics")?;
+        tally.believe += usize::from(outcome.believes);
+        tally.conflicts += outcome.conflicts;
+    }
+    (tally.took, tally.calls) = (started.elapsed(), store.calls() - before);
+    tally.arrived = store.read().await?.names.len();
+    store.remove().await?;
+    Ok(tally)
+}
