@@ -55,6 +55,10 @@ const LEAST_AGE: Duration = Duration::from_millis(100);
 /// its failure a failure of the attempt. For what must not be made twice, let the opening say that
 /// nothing was sent: [`NotOpened`].
 ///
+/// What belongs to one connection has to stay on it: a transaction under Redis' `WATCH` is read and
+/// written on the same one, so what reads hands it on with what it has read, and a failure of the
+/// write that asks for another connection calls [`reset`](Self::reset).
+///
 /// `E` is the error of opening. Each of those who wait gets a clone of it; one that cannot be
 /// cloned goes into an `Arc`.
 pub struct Reconnect<C, O, E> {

@@ -10,6 +10,7 @@ mod ways;
 
 use std::{
     error::Error,
+    process::ExitCode,
     time::{Duration, Instant},
 };
 
@@ -18,11 +19,7 @@ use clap::Parser;
 use examples::{table::table, terminal::say};
 use tokio::task::JoinSet;
 
-use crate::{
-    server::Server,
-    store::Store,
-    ways::{Outcome, UPDATE},
-};
+use crate::{server::Server, store::Store, ways::Outcome};
 
 const NOT_INSTALLED: &str = "This example needs a real etcd: install one with `apt-get install \
                              etcd-server`, or name one that runs, as in \
@@ -49,8 +46,17 @@ struct Tally {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
-    let writers = Options::parse().writers;
+async fn main() -> ExitCode {
+    match show(Options::parse().writers).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn show(writers: u16) -> Result<(), Box<dyn Error>> {
     let given = std::env::var("ETCD_URL").ok();
     let own = match given {
         Some(_) => None,
@@ -65,9 +71,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         "as ETCD_URL says"
     };
     say(&format!(
-        "{writers} writers add themselves to one key of the etcd at {url}, {whose}.\n"
+        "{writers} writers add their names to one key of the etcd at {url}, {whose}.\n\n"
     ))?;
-    say(&format!("The last of them by: {UPDATE}\n\n"))?;
 
     let rows = [
         (
@@ -103,16 +108,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
         "time",
     ];
     say(&table(&header, 1, &cells))?;
+
     let [(_, blind), .., (_, update)] = &rows;
     say(&format!(
-        "\nWithout a compare {} updates are lost, and nobody is told; Policy::update takes the \
-         reply without `succeeded` for the conflict that it is, reads again after a jittered wait, \
-         and loses {}.\n",
+        "\nWithout a compare, {} of {writers} updates are lost, and nobody is told. Policy::update takes\n\
+         a reply without `succeeded` for the conflict that it is, waits for a time that differs for\n\
+         everybody, and reads again: {} of {writers} are lost.\n",
         blind.believe - blind.arrived,
-        match usize::from(writers) - update.arrived {
-            0 => "none".to_owned(),
-            lost => lost.to_string(),
-        },
+        usize::from(writers) - update.arrived,
     ))?;
     Ok(())
 }

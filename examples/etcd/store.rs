@@ -9,7 +9,10 @@ use std::sync::{
 
 use backoff_cloud::http::{self, ApiError};
 use base64::{Engine as _, prelude::BASE64_STANDARD as BASE64};
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, Error as _},
+};
 use serde_json::{Value, json};
 
 /// A key whose value is a list of names, one a line.
@@ -57,16 +60,33 @@ struct Range {
     kvs: Vec<KeyValue>,
 }
 
-/// Numbers of 64 bits are text in JSON.
 #[derive(Deserialize)]
 struct KeyValue {
-    mod_revision: String,
-    #[serde(default)]
-    value: String,
+    #[serde(deserialize_with = "number")]
+    mod_revision: i64,
+    #[serde(default, deserialize_with = "lines")]
+    value: Vec<String>,
+}
+
+/// JSON has no room for numbers of 64 bits: they are text.
+fn number<'de, D: Deserializer<'de>>(text: D) -> Result<i64, D::Error> {
+    String::deserialize(text)?.parse().map_err(D::Error::custom)
+}
+
+/// Bytes are base64. What is not understood is an error, and so nobody writes over it.
+fn lines<'de, D: Deserializer<'de>>(text: D) -> Result<Vec<String>, D::Error> {
+    let value = BASE64
+        .decode(String::deserialize(text)?)
+        .map_err(D::Error::custom)?;
+    let value = String::from_utf8(value).map_err(D::Error::custom)?;
+    Ok(value.lines().map(str::to_owned).collect())
 }
 
 impl Store {
     /// The key of this name in the etcd that answers there.
+    ///
+    /// # Errors
+    /// When the client cannot be made.
     pub(crate) fn new(url: &str, key: &str) -> Result<Self, ApiError> {
         let client = reqwest::Client::builder().retry(reqwest::retry::never());
         Ok(Store {
@@ -84,18 +104,11 @@ impl Store {
 
     pub(crate) async fn read(&self) -> Result<Names, ApiError> {
         let Range { kvs } = self.call("range", json!({ "key": self.key })).await?;
-        let Some(found) = kvs.first() else {
-            return Ok(Names {
-                names: Vec::new(),
-                revision: 0,
-            });
-        };
-        let value = BASE64.decode(&found.value).unwrap_or_default();
-        let value = String::from_utf8_lossy(&value);
-        Ok(Names {
-            names: value.lines().map(str::to_owned).collect(),
-            revision: found.mod_revision.parse().unwrap_or_default(),
-        })
+        let found = kvs.into_iter().next();
+        let (names, revision) = found
+            .map(|it| (it.value, it.mod_revision))
+            .unwrap_or_default();
+        Ok(Names { names, revision })
     }
 
     /// Writes only if nobody has written since this was read.

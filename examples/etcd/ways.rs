@@ -7,7 +7,7 @@ use backoff_cloud::{Policy, http::ApiError};
 use crate::store::Store;
 
 /// Short waits, for etcd is near and fast.
-pub(crate) const UPDATE: Policy = Policy::exponential()
+const UPDATE: Policy = Policy::exponential()
     .base(Duration::from_millis(20))
     .max_backoff(Duration::from_millis(500))
     .deadline(Duration::from_secs(30));

@@ -57,7 +57,7 @@ impl Client<'_> {
         let path = format!("{PARENT}/instances?instanceId={id}&requestId={request_id}");
         let instance = json!({"shardCount": 3, "nodeType": "HIGHMEM_MEDIUM"});
         let request = self.http.post(self.to(&path)).json(&instance);
-        self.call("create the instance", request, progress).await
+        self.call("create the instance", request, beginning).await
     }
 
     pub(crate) async fn instance(&self, id: &str) -> Result<Instance, ApiError> {
@@ -70,7 +70,7 @@ impl Client<'_> {
     pub(crate) async fn delete(&self, id: &str, request_id: &str) -> Result<Operation, ApiError> {
         let path = format!("{PARENT}/instances/{id}?requestId={request_id}");
         let request = self.http.delete(self.to(&path));
-        self.call("delete the instance", request, progress).await
+        self.call("delete the instance", request, beginning).await
     }
 
     pub(crate) async fn operation(&self, name: &str) -> Result<Operation, ApiError> {
@@ -102,10 +102,13 @@ impl Client<'_> {
     }
 }
 
+fn beginning(operation: &Operation) -> String {
+    operation.name.rsplit('/').next().unwrap_or_default().into()
+}
+
 fn progress(operation: &Operation) -> String {
-    let name = operation.name.rsplit('/').next().unwrap_or_default();
-    let progress = if operation.done { "done" } else { "not done" };
-    format!("{name} is {progress}")
+    let done = if operation.done { "done" } else { "not done" };
+    done.to_owned()
 }
 
 fn failure(error: &ApiError) -> String {

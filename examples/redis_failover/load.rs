@@ -95,7 +95,7 @@ pub(crate) fn name_of(error: &RedisError) -> String {
 }
 
 /// What the attempts failed with before their caller was told, by code or kind.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Seen(Arc<Mutex<Vec<String>>>);
 
 impl Seen {
@@ -107,6 +107,8 @@ impl Seen {
             .push(name);
     }
 
+    /// How many of them are of this name.
+    #[allow(dead_code, reason = "not every program that has this file asks")]
     pub(crate) fn of(&self, name: &str) -> usize {
         let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         seen.iter().filter(|seen| *seen == name).count()
@@ -125,14 +127,18 @@ pub(crate) async fn increment(
 }
 
 type Boxed<T> = std::pin::Pin<Box<dyn Future<Output = T> + Send>>;
-type Connection = redis::aio::MultiplexedConnection;
-type Open = Box<dyn Fn() -> Boxed<Result<Connection, NotOpened<RedisError>>> + Send + Sync>;
+pub(crate) type Connection = redis::aio::MultiplexedConnection;
+pub(crate) type Open =
+    Box<dyn Fn() -> Boxed<Result<Connection, NotOpened<RedisError>>> + Send + Sync>;
+
+/// Where commands take their connection from.
+pub(crate) type Source = Reconnect<Connection, Open, NotOpened<RedisError>>;
 
 /// Commands under a policy, on a connection that is opened anew when a failure asks for it.
 #[derive(Clone)]
 pub(crate) struct Retried {
     pub(crate) policy: Policy,
-    pub(crate) source: Arc<Reconnect<Connection, Open, NotOpened<RedisError>>>,
+    pub(crate) source: Arc<Source>,
     pub(crate) seen: Seen,
 }
 

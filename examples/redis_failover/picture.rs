@@ -14,7 +14,7 @@ const LEFT: i32 = 250;
 const HEAD: i32 = 132;
 const CHART: (i32, i32) = (280, 120);
 /// What lies between two charts.
-const GAP: (i32, i32) = (36, 62);
+const GAP: (i32, i32) = (44, 62);
 const WIDTH: i32 = LEFT + (CHART.0 + GAP.0) * Happening::ALL.len() as i32;
 const HEIGHT: i32 = HEAD + (CHART.1 + GAP.1) * Way::ALL.len() as i32;
 
@@ -65,6 +65,10 @@ fn chart(page: &Area, story: &Story, (left, top): (i32, i32), last: Duration) ->
 
     line(page, (left, bottom), (right, bottom), GRID, 1)?;
     line(page, (left, top), (right, top), GRID, 1)?;
+    for count in [0, calls] {
+        let at = (left - 6, y(count));
+        text(page, &count.to_string(), at, 11, FAINT, HPos::Right)?;
+    }
     for second in 0..=last.as_secs() {
         let at = x(Duration::from_secs(second));
         line(page, (at, bottom), (at, bottom + 4), FAINT, 1)?;
@@ -77,6 +81,9 @@ fn chart(page: &Area, story: &Story, (left, top): (i32, i32), last: Duration) ->
     for (is_served, colour) in [(false, VERMILLION), (true, GREEN)] {
         let mut ends: Vec<_> = story.load.calls.iter().collect();
         ends.retain(|call| call.outcome.is_ok() == is_served);
+        if ends.is_empty() {
+            continue;
+        }
         ends.sort_by_key(|call| call.ended);
         let mut points = vec![(left, bottom)];
         for (before, call) in ends.iter().enumerate() {

@@ -5,7 +5,9 @@
 //! | `cargo run -p examples --example iam` | Sixteen writers change one IAM policy at the same time, over real HTTP, while the service throttles, fails and conflicts: without retries, with the wrong retries, and with one attribute. Prints a table and draws a picture. |
 //! | `cargo run --release -p examples --example simulation -- contention` | How the ways to wait compare, in virtual time and over many seeds: clients who write the same row (`contention`, and at IAM's scale `iam`), a batch of calls against a rate limit (`batch`), a service that is down for a while (`outage`). Prints a table, draws charts with error bars, writes CSV. |
 //! | `cargo run -p examples --example policy -- iam::REQUEST` | What a preset does, in words, as a table of its waits, and drawn. |
+//! | `cargo run -p examples --features official --example official_client` | Google's own Secret Manager client: our policies inside it, a member of a role added by one call, and a read-modify-write with the attribute, while the service conflicts and fails. With `--release … -- contest`: 8 and 32 writers beside the loop of Google's guide. |
 //! | `cargo run -p examples --example connect` | A real TCP socket, connected as `connect_retry` of "Advanced Programming in the UNIX Environment" does, to a server that is not up yet. |
+//! | `cargo run -p examples --example etcd` | Sixteen writers add their names to one key of a real etcd: without a compare, with one, with five attempts at once, and with `Policy::update`. Starts an etcd of its own, if one is installed. Prints a table. |
 //!
 //! What the examples share: [`table`], [`drawing`] and [`terminal`].
 

@@ -72,9 +72,9 @@ impl<'e> Cause<'e> {
     }
 
     /// What is behind it.
-    fn next(self) -> Option<Self> {
-        let link = self.link.source()?;
-        Some(Cause { link, ..self })
+    fn next(mut self) -> Option<Self> {
+        self.link = self.link.source()?;
+        Some(self)
     }
 }
 

@@ -278,6 +278,17 @@ mod tests {
     }
 
     #[test]
+    fn behind_another_error_it_says_the_same() {
+        for (line, verdict) in [
+            ("LOADING Redis is loading", Verdict::from(true)),
+            ("NOAUTH Authentication required.", Verdict::Permanent),
+        ] {
+            let hidden = io::Error::other(reply(line));
+            assert_eq!(CAREFUL.judge(&hidden), verdict, "{line}");
+        }
+    }
+
+    #[test]
     fn an_attempt_that_was_cut_timed_out() {
         let error = RedisError::from(TimedOut::new(core::time::Duration::from_secs(1)));
         assert!(error.is_timeout());

@@ -43,7 +43,8 @@ impl Fault for tonic::Status {
     }
 
     fn retry_after(&self) -> Option<Duration> {
-        retry_info(self).max(pushback(self).and_then(Pushback::wait))
+        let own = retry_info(self).max(pushback(self).and_then(Pushback::wait));
+        own.max(self.inner().and_then(Fault::retry_after))
     }
 
     fn must_stop(&self) -> bool {
@@ -171,8 +172,12 @@ mod tests {
 
     #[test]
     fn a_status_behind_another_error_is_found() {
-        let status = with_source(Code::Unknown, io::Error::other(Status::aborted("stale")));
+        let mut stale = Status::aborted("stale");
+        let wait = "1500".parse().unwrap();
+        stale.metadata_mut().insert(hint::PUSHBACK, wait);
+        let status = with_source(Code::Unknown, io::Error::other(stale));
         assert_eq!(status.grpc_code(), Some(GrpcCode::Aborted));
+        assert_eq!(status.retry_after(), Some(Duration::from_millis(1_500)));
         assert_eq!(status.transport(), None);
     }
 

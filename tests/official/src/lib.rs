@@ -29,10 +29,14 @@ pub fn listen(serve: impl Fn(TcpStream) + Clone + Send + 'static) -> String {
     address.to_string()
 }
 
-/// Reads one whole request, so that closing the connection afterwards is no reset.
-pub fn read_request(stream: &TcpStream) {
+/// Reads one whole request, so that closing the connection afterwards is no reset. Gives its first
+/// line and its body.
+pub fn read_request(stream: &TcpStream) -> (String, String) {
     let mut reader = BufReader::new(stream);
     let mut length = 0;
+    let mut first = String::new();
+    // A client that hangs up is no failure of the server's; so it is below.
+    drop(reader.read_line(&mut first));
     loop {
         let mut line = String::new();
         if reader.read_line(&mut line).unwrap_or(0) <= 2 {
@@ -43,8 +47,8 @@ pub fn read_request(stream: &TcpStream) {
         }
     }
     let mut body = vec![0; length];
-    // A client that hangs up is no failure of the server's.
     drop(reader.read_exact(&mut body));
+    (first, String::from_utf8_lossy(&body).into_owned())
 }
 
 /// A reply of HTTP/1.1, whole.

@@ -86,7 +86,7 @@ async fn reset() {
 
 #[tokio::test]
 async fn closed_before_the_reply() {
-    let error = error_on(|stream| read_request(&stream)).await;
+    let error = error_on(|stream| drop(read_request(&stream))).await;
     assert_on_its_way(&error, Transport::MaybeSent);
 }
 

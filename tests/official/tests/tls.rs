@@ -64,7 +64,7 @@ async fn a_server_without_tls() {
 #[tokio::test]
 async fn closed_during_the_handshake() {
     let hasty = serve(async |mut stream: TcpStream| {
-        stream.read(&mut [0; 64]).await?;
+        stream.read_exact(&mut [0; 64]).await?;
         stream.set_zero_linger()
     });
     assert_not_sent(&failure(hasty.await).await);

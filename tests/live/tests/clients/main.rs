@@ -3,6 +3,7 @@
 
 mod facts;
 mod http2;
+mod hyper;
 mod io;
 mod lies;
 mod reqwest;

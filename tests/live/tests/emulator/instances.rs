@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use backoff_cloud::GrpcCode;
 use backoff_cloud::emulator::{Call, Emulator, Faults, Memorystore, Reply};
+use backoff_cloud::http::{self, ApiError};
+use backoff_cloud::{Class, Fault, GrpcCode, StopReason, memorystore};
 use serde_json::{Value, json};
 
 use crate::client::*;
@@ -265,4 +266,47 @@ fn an_instance_has_a_policy_too() {
     let emulator = Emulator::start().unwrap();
     let read = ask(&emulator, &get(&format!("{CACHE}:getIamPolicy")));
     assert_eq!(read.json(), json!({"etag": "ACAB"}));
+}
+
+#[tokio::test]
+async fn an_operation_is_polled_by_policy() {
+    let emulator = Emulator::builder().operations_take(TAKES).start().unwrap();
+    let operation = ask(&emulator, &create("cache")).json();
+    let url = format!(
+        "{}/v1/{}",
+        emulator.url(),
+        operation["name"].as_str().unwrap()
+    );
+    let client = client();
+    let poll = async || http::json::<Value>(client.get(&url).send().await?).await;
+    let polling = memorystore::OPERATION.scaled(0.002);
+
+    // Neither a 503 nor a connection that breaks ends the polling.
+    emulator.script(
+        Call::GetOperation,
+        [
+            Reply::status(503),
+            Reply::pass(),
+            Reply::reset(),
+            Reply::cut(),
+        ],
+    );
+    let done = polling
+        .retry(poll)
+        .until(|operation| operation["done"] == true);
+    let (done, report) = done.reported().await.unwrap();
+    assert_eq!(done["response"]["state"], "ACTIVE");
+    assert_eq!(u64::from(report.attempts), emulator.stats().calls - 1);
+    assert!(report.attempts >= 5, "{report}");
+
+    // What never comes ends with an error that says so.
+    let never = polling
+        .max_attempts(3)
+        .retry(poll)
+        .until(|operation| operation["done"] == 1);
+    let error = never.reported().await.unwrap_err();
+    assert_eq!(error.reason, StopReason::Attempts);
+    let error: ApiError = error.into_error();
+    assert_eq!(error.class(), Some(Class::Pending));
+    assert_eq!(error.to_string(), "what is awaited has not come yet");
 }

@@ -62,7 +62,7 @@ async fn everything_is_served(happening: Happening) -> Tested {
         assert!(load.worst_gap() < WORST_GAP);
         assert!((2..20).contains(&calls.source.opened()));
     }
-    assert_eq!(repeated.served(), CALLS);
+    assert_eq!(repeated.errors().next(), None);
     let is_there = counts(&replica, "repeated", CALLS).await?;
     assert!(is_there.iter().all(|count| *count >= 1), "{is_there:?}");
 
@@ -83,13 +83,12 @@ async fn everything_is_served(happening: Happening) -> Tested {
     }
     let last = &counted.calls[CALLS * 4 / 5..];
     assert!(last.iter().all(|call| call.outcome.is_ok()), "{last:?}");
-    // On connections that are kept, a server says that it did nothing. (While `FAILOVER` waits for
-    // the replica, calls may time out.)
+    // On connections that are kept, a server says that it did nothing, so nobody gives up; but while
+    // it waits for the replica, which `FAILOVER` may do for more than a second, calls may time out.
     if matches!(happening, Happening::HandedOver | Happening::Demoted) {
+        let gave_up = counted.errors().find(|error| !error.is_timeout());
+        assert_eq!(gave_up, None);
         assert!(repeating.seen.of("READONLY") > 0);
-    }
-    if happening == Happening::Demoted {
-        assert_eq!(counted.served(), CALLS);
         assert!(counting.seen.of("READONLY") > 0);
     }
     Ok(())

@@ -123,7 +123,7 @@ async fn a_replica_without_its_primary() -> Tested {
         .say("CONFIG SET replica-serve-stale-data no")
         .await?;
     primary.say("SET colour blue").await?;
-    primary.say("WAIT 1 5000").await?;
+    replica.says("GET colour", "blue").await?;
     primary.kill();
     replica
         .says("INFO replication", "master_link_status:down")
@@ -142,7 +142,7 @@ async fn a_replica_without_its_primary() -> Tested {
     };
     let (load, healed) = tokio::join!(Load::of(CALLS, read), later(&replica, "REPLICAOF NO ONE"));
     healed?;
-    assert_eq!(load.served(), CALLS);
+    assert_eq!(load.errors().next(), None);
     assert!(calls.seen.of("MASTERDOWN") > 0);
     // It is a replica, so another connection may lead elsewhere.
     assert!(calls.source.opened() > 1);
@@ -181,7 +181,7 @@ async fn keys_that_are_being_moved() -> Tested {
     let stays = format!("CLUSTER SETSLOT {slot} STABLE");
     let (load, healed) = tokio::join!(Load::of(CALLS, read), later(&from, &stays));
     healed?;
-    assert_eq!(load.served(), CALLS);
+    assert_eq!(load.errors().next(), None);
     assert!(calls.seen.of("TRYAGAIN") > 0);
     assert_eq!(calls.source.opened(), 1);
     Ok(())
@@ -217,7 +217,7 @@ async fn a_server_that_hangs_and_comes_back() -> Tested {
         }
     );
     frozen?;
-    assert_eq!(repeated.served(), CALLS);
+    assert_eq!(repeated.errors().next(), None);
     assert!(repeating.seen.of("timeout") > 0);
     println!("hung for 1.5 s: worst gap {:?}", repeated.worst_gap());
     let counts = counts(&server, "counted", CALLS).await?;

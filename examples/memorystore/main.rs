@@ -1,0 +1,279 @@
+//! Creates a Memorystore instance, awaits it, and deletes it again, over real HTTP, while the
+//! service fails, throttles and loses replies.
+//!
+//! `life` and `awaited` are what a program would contain; the rest is the demonstration around it.
+
+mod client;
+mod tale;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use backoff_cloud::emulator::{Emulator, Faults, Reply};
+use backoff_cloud::http::ApiError;
+use backoff_cloud::{Event, codes, memorystore};
+use clap::{Parser, ValueEnum};
+use examples::terminal::say;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+
+use crate::client::{Client, Operation, PARENT};
+use crate::tale::Tale;
+
+type Error = Box<dyn std::error::Error + Send + Sync>;
+
+/// The name of the instance within its location.
+const CACHE: &str = "cache";
+/// How long the service takes to create or delete an instance.
+const OPERATIONS_TAKE: Duration = Duration::from_secs(150);
+/// How long a new instance is missing from reads: longer than its creation takes, so that it shows.
+const APPEARS_AFTER: Duration = Duration::from_secs(220);
+/// How long the service thinks about a call.
+const LATENCY: Duration = Duration::from_millis(200);
+/// By how much all times are scaled unless the true ones are asked for.
+const SHORTENED: f64 = 0.01;
+
+/// Creates a Memorystore instance, polls the operation until it is done, reads the instance until
+/// it is ready, and deletes it. The service is this program's own, on 127.0.0.1.
+#[derive(Debug, Parser)]
+#[command(name = "memorystore")]
+struct Options {
+    /// How badly the service behaves
+    #[arg(long, value_enum, default_value_t = Misbehaviour::Some)]
+    faults: Misbehaviour,
+
+    /// Where the random numbers of the service and of the request ids begin
+    #[arg(long, value_name = "NUMBER", default_value_t = 3)]
+    seed: u64,
+
+    /// Wait as long as the policies say, instead of a hundredth of it: takes about seven minutes
+    #[arg(long)]
+    real_time: bool,
+}
+
+impl Options {
+    fn pace(&self) -> f64 {
+        if self.real_time { 1.0 } else { SHORTENED }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Misbehaviour {
+    /// Every call is answered as it deserves
+    None,
+    /// Many calls are answered with 503, before or after they were carried out, throttled, or cut
+    Some,
+}
+
+/// The whole life of an instance. A request id lets a call be repeated after its reply was lost:
+/// the service knows it again, and does nothing twice.
+async fn life(client: &Client<'_>, pace: f64, ids: &mut SmallRng) -> Result<(), Error> {
+    let request = memorystore::REQUEST.scaled(pace);
+    let tell = |event: &Event<'_, ApiError>| client.tale.decided(event);
+
+    let id = uuid(ids);
+    let creation = request
+        .retry(|| client.create(CACHE, &id))
+        .notify(tell)
+        .await?;
+    awaited(client, pace, &creation).await?;
+
+    // Reads are eventually consistent: for a while a new instance may not be found.
+    request
+        .also_on(codes![404])
+        .retry(|| client.instance(CACHE))
+        .until(|instance| instance.state == "ACTIVE")
+        .notify(tell)
+        .await?;
+    client.tale.follows("ready for use; now delete it");
+
+    let id = uuid(ids);
+    let deletion = request
+        .retry(|| client.delete(CACHE, &id))
+        .notify(tell)
+        .await?;
+    awaited(client, pace, &deletion).await
+}
+
+/// Polls an operation until it is done, and tells whether it succeeded.
+async fn awaited(client: &Client<'_>, pace: f64, begun: &Operation) -> Result<(), Error> {
+    client.tale.follows("it began: poll it until it is done");
+    let operation = memorystore::OPERATION
+        .scaled(pace)
+        .retry(|| client.operation(&begun.name))
+        .until(|operation| operation.done)
+        .notify(|event: &Event<'_, ApiError>| client.tale.decided(event))
+        .await?;
+    // Done is not the same as successful.
+    let outcome = operation.success();
+    client.tale.follows(match outcome {
+        Ok(()) => "it succeeded",
+        Err(_) => "it failed",
+    });
+    Ok(outcome?)
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match run(&Options::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(options: &Options) -> Result<(), Error> {
+    say(&preamble(options))?;
+    let service = service(options, options.pace())?;
+    live(options, &service, options.pace()).await?;
+    say(&summary(&service))?;
+    Ok(())
+}
+
+/// One life of an instance in this service.
+async fn live(options: &Options, service: &Emulator, pace: f64) -> Result<(), Error> {
+    let tale = Tale::begin(pace);
+    let client = Client {
+        http: reqwest::Client::builder()
+            .retry(reqwest::retry::never())
+            .build()?,
+        url: service.url(),
+        tale: &tale,
+    };
+    let mut ids = SmallRng::seed_from_u64(options.seed);
+    life(&client, pace, &mut ids).await
+}
+
+/// A service that takes its time, and answers some calls badly.
+fn service(options: &Options, pace: f64) -> Result<Emulator, Error> {
+    let faults = match options.faults {
+        Misbehaviour::None => Faults::none(),
+        Misbehaviour::Some => Faults::none()
+            .status(503, 0.10)
+            .applied_then(503, 0.05)
+            .with(Reply::reset().applied(), 0.05)
+            .with(
+                Reply::status(429).retry_info(format!("{}s", 10.0 * pace)),
+                0.05,
+            ),
+    };
+    Ok(Emulator::builder()
+        .seed(options.seed)
+        .latency(LATENCY.mul_f64(pace))
+        .operations_take(OPERATIONS_TAKE.mul_f64(pace))
+        .appears_after(APPEARS_AFTER.mul_f64(pace))
+        .faults(faults)
+        .start()?)
+}
+
+fn preamble(options: &Options) -> String {
+    let times = if options.real_time {
+        "All times are the true ones."
+    } else {
+        "All times are shortened a hundredfold by Policy::scaled(0.01), and shown at full length\n\
+         (--real-time takes them in full, which is about seven minutes)."
+    };
+    format!(
+        "Creates an instance in {PARENT}, awaits it, and deletes it.\n\
+         Waits: memorystore::OPERATION between polls, memorystore::REQUEST between other calls.\n\
+         The service takes {} s to create and to delete, and hides a new instance from reads for \
+         {} s.\n{times}\n\n",
+        OPERATIONS_TAKE.as_secs(),
+        APPEARS_AFTER.as_secs(),
+    )
+}
+
+/// What the service saw of it.
+fn summary(service: &Emulator) -> String {
+    let stats = service.stats();
+    format!(
+        "\nThe service got {} calls and spoiled {} of them. Operations it began: {}. Repeated calls \
+         that it knew by their request id: {}.\n",
+        stats.calls,
+        stats.faults.total(),
+        stats.writes,
+        stats.recognised,
+    )
+}
+
+/// A random UUID: version 4, variant 1.
+fn uuid(random: &mut SmallRng) -> String {
+    let bits: u128 = random.random();
+    let bits = bits & !(0xf << 76) & !(0x3 << 62) | (0x4 << 76) | (0x2 << 62);
+    let digits = format!("{bits:032x}");
+    format!(
+        "{}-{}-{}-{}-{}",
+        &digits[..8],
+        &digits[8..12],
+        &digits[12..16],
+        &digits[16..20],
+        &digits[20..]
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backoff_cloud::GrpcCode;
+    use backoff_cloud::emulator::Call;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn options_are_sound() {
+        Options::command().debug_assert();
+        for wrong in ["--faults=often", "--seed=x"] {
+            assert!(Options::try_parse_from(["memorystore", wrong]).is_err());
+        }
+    }
+
+    #[test]
+    fn a_request_id_is_a_uuid() {
+        let id = uuid(&mut SmallRng::seed_from_u64(1));
+        let lengths: Vec<_> = id.split('-').map(str::len).collect();
+        assert_eq!(lengths, [8, 4, 4, 4, 12]);
+        assert_eq!(&id[14..15], "4");
+        assert!("89ab".contains(&id[19..20]), "{id}");
+    }
+
+    /// Fast, and still slow enough for a timer that counts milliseconds.
+    const PACE: f64 = 0.002;
+
+    #[tokio::test]
+    async fn nothing_is_done_twice_on_a_bad_day() {
+        for seed in 0..4 {
+            let options = Options::parse_from(["memorystore", &format!("--seed={seed}")]);
+            let service = service(&options, PACE).unwrap();
+            live(&options, &service, PACE).await.unwrap();
+            let stats = service.stats();
+            assert_eq!((stats.writes, stats.already_exists), (2, 0), "{stats:?}");
+            assert!(stats.faults.total() > 0, "{stats:?}");
+            let name = format!("{PARENT}/instances/{CACHE}");
+            assert_eq!(service.instance(&name), None);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_new_instance_is_asked_for_until_it_appears() {
+        let options = Options::parse_from(["memorystore", "--faults=none"]);
+        let service = service(&options, PACE).unwrap();
+        live(&options, &service, PACE).await.unwrap();
+        let stats = service.stats();
+        assert!(stats.not_found > 0, "{stats:?}");
+        assert_eq!((stats.writes, stats.recognised), (2, 0), "{stats:?}");
+    }
+
+    #[tokio::test]
+    async fn an_operation_that_fails_is_told() {
+        let options = Options::parse_from(["memorystore", "--faults=none"]);
+        let service = service(&options, PACE).unwrap();
+        let full = Reply::failed_operation(GrpcCode::ResourceExhausted, "The zone is full.");
+        service.script(Call::CreateInstance, [full]);
+        let error = live(&options, &service, PACE)
+            .await
+            .unwrap_err()
+            .to_string();
+        assert_eq!(error, "the operation failed with code 8: The zone is full.");
+    }
+}

@@ -1,0 +1,27 @@
+//! Google's client, made to talk to the emulator.
+
+use backoff_cloud::emulator::Emulator;
+use google_cloud_auth::credentials::anonymous;
+use google_cloud_gax_1::{options::RequestOptionsBuilder, retry_policy::NeverRetry};
+use google_cloud_secretmanager_v1::builder::secret_manager_service::ClientBuilder;
+use google_cloud_secretmanager_v1::client::SecretManagerService;
+
+use crate::Error;
+
+/// A client without credentials, with whatever else `configure` puts in.
+pub(crate) async fn connect(
+    emulator: &Emulator,
+    configure: impl FnOnce(ClientBuilder) -> ClientBuilder,
+) -> Result<SecretManagerService, Error> {
+    // Google's crates want a TLS provider, even for `http://`. Fails if there is one.
+    drop(rustls::crypto::ring::default_provider().install_default());
+    let builder = SecretManagerService::builder()
+        .with_endpoint(emulator.url())
+        .with_credentials(anonymous::Builder::new().build());
+    Ok(configure(builder).build().await?)
+}
+
+/// A request that the client makes once.
+pub(crate) fn once<B: RequestOptionsBuilder>(request: B) -> B {
+    request.with_retry_policy(NeverRetry)
+}

@@ -1,0 +1,78 @@
+//! Read-modify-write against a real etcd, with the two calls and the server of the example.
+
+#[path = "../../../examples/etcd/server.rs"]
+mod server;
+#[path = "../../../examples/etcd/store.rs"]
+#[expect(dead_code, reason = "some of it only the example's table needs")]
+mod store;
+#[path = "../../../examples/etcd/ways.rs"]
+#[expect(
+    dead_code,
+    reason = "the ways that lose updates are the example's alone"
+)]
+mod ways;
+
+use backoff_cloud::{Class, Fault, Policy, StopReason};
+use server::Server;
+use std::{collections::BTreeSet, time::Duration};
+use store::Store;
+use tokio::task::JoinSet;
+
+async fn started() -> (Server, Store) {
+    let server = Server::start().await.expect("etcd comes up");
+    let server = server.expect("etcd is installed, as the build has seen");
+    let store = Store::new(&server.url, "a key").expect("a client");
+    (server, store)
+}
+
+#[tokio::test]
+#[cfg_attr(
+    not(has_etcd),
+    ignore = "etcd is not installed: apt-get install etcd-server"
+)]
+async fn sixteen_writers_all_arrive() {
+    let (_server, store) = started().await;
+    let names: BTreeSet<_> = (0..16).map(|number| format!("writer-{number}")).collect();
+    let mut writers: JoinSet<_> = names
+        .iter()
+        .map(|name| ways::update(store.clone(), name.clone()))
+        .collect();
+    while let Some(written) = writers.join_next().await {
+        assert!(written.expect("no panic").expect("written").believes);
+    }
+    let arrived = store.read().await.expect("the names").names;
+    assert_eq!(arrived.len(), names.len(), "none twice: {arrived:?}");
+    assert_eq!(BTreeSet::from_iter(arrived), names);
+}
+
+#[tokio::test]
+#[cfg_attr(
+    not(has_etcd),
+    ignore = "etcd is not installed: apt-get install etcd-server"
+)]
+async fn a_conflict_is_a_reply_and_a_conflict_for_ever_ends_with_the_deadline() {
+    let (_server, store) = started().await;
+    let stale = store.read().await.expect("nothing yet");
+    let mut first = stale.clone();
+    first.add("first");
+    assert!(store.swap(&first).await.expect("a reply").succeeded);
+
+    // A cache that never learns.
+    let read = || std::future::ready(Ok(stale.clone()));
+    let policy = Policy::constant(Duration::from_millis(5)).deadline(Duration::from_millis(200));
+    let updated = policy
+        .update(
+            read,
+            |names| names.add("second"),
+            async |names| store.swap(&names).await,
+        )
+        .conflict_if(|reply| !reply.succeeded)
+        .reported()
+        .await;
+    let given_up = updated.expect_err("always too late");
+    assert_eq!(given_up.reason, StopReason::Deadline);
+    assert_eq!(given_up.error.class(), Some(Class::Conflict));
+    assert_eq!(given_up.report.conflicts, given_up.report.writes);
+    assert!(given_up.report.conflicts > 1, "{:?}", given_up.report);
+    assert_eq!(store.read().await.expect("the names").names, ["first"]);
+}
