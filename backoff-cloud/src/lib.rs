@@ -5,6 +5,8 @@
 //! | [`iam::REQUEST`] | one request to Google Cloud IAM | `min(2ⁿ s + U(0, 1 s), 64 s)` | 500, 502, 503, 504 | after 300 s |
 //! | [`iam::READ_MODIFY_WRITE`] | a whole read-modify-write of an allow policy | `U(0, min(2ⁿ s, 64 s))` | 500, 502, 503, 504, `ABORTED` | after 300 s |
 //! | [`memorystore::REQUEST`] | one request to Memorystore for Redis | `min(2ⁿ s + U(0, 1 s), 64 s)` | 429, every 5xx | after 10 attempts |
+//! | [`memorystore::OPERATION`] | polling an operation of Memorystore until it is done | `min(1.5ⁿ · 5 s + U(0, 1 s), 45 s)` | 429, every 5xx | after 7,200 s |
+//! | [`memorystore::DATA`] | a command to the Redis behind it | `U(0, min(2ⁿ · 20 ms, 1 s))` | a lost connection, `LOADING`, `READONLY`, … | after 60 s |
 //! | [`storage::REQUEST`] | a read of Cloud Storage, or a write with a precondition | `min(2ⁿ s + U(0, 1 s), 64 s)` | 408, 429, every 5xx | after 300 s |
 //! | [`storage::READ_MODIFY_WRITE`] | a whole read-modify-write of an object | `U(0, min(2ⁿ s, 64 s))` | as above, and 412 | after 300 s |
 //! | [`pubsub::PUBLISH`], [`READ`](pubsub::READ), [`WRITE`](pubsub::WRITE), [`STREAMING_PULL`](pubsub::STREAMING_PULL) | the calls of Pub/Sub | `U(0, min(1.3ⁿ · 100 ms, 60 s))` | each call's codes | after 600 s |
@@ -44,11 +46,12 @@
 //! | feature | brings | on by default |
 //! |---|---|---|
 //! | `tokio`, `macros`, `tracing` | as in `backoff-core` | the first two |
+//! | `anyhow-1`, `redis-1`, `tonic-014` | `Fault` for these clients' errors, as in `backoff-core` | no |
 //! | `http` | `http`: a `reqwest::Response` as a value, or as an error that keeps its hints | no |
 //! | `serde` | a policy from configuration: [`Settings`](https://docs.rs/backoff-core/latest/backoff_core/struct.Settings.html), as in `backoff-core` | no |
 //! | `gax-1` | `gax`: a policy inside Google's own clients | no |
 //! | `google-cloud-iam-v1`, `google-cloud-secretmanager-v1`, `google-cloud-resourcemanager-v3` | [`iam::add`] and [`iam::remove`] over Google's own clients (over plain REST: `http`) | no |
-//! | `emulator` | `emulator`: a loopback IAM that conflicts, throttles and fails on command | no |
+//! | `emulator` | `emulator`: a loopback IAM and Memorystore that conflict, throttle and fail on command | no |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod aip194;

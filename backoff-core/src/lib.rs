@@ -85,8 +85,10 @@
 //! | `hint` | parsers for `Retry-After` and its relatives | no |
 //! | `serde` | a policy from configuration, with `Settings` over a preset or by itself | no |
 //! | `h2-04` | [`Fault`](trait@Fault) for `h2::Error` 0.4: a stream that an HTTP/2 server refused was not sent | no |
+//! | `gax-1` | [`Fault`](trait@Fault) for the errors of Google's own clients (google-cloud-gax 1) | no |
 //! | `http-1` | [`Fault`](trait@Fault) for `StatusCode` and `Response` of http 1, with their hints | no |
 //! | `hyper-1` | [`Fault`](trait@Fault) for `hyper::Error` 1 | no |
+//! | `redis-1` | [`Fault`](trait@Fault) for `RedisError` of redis 1 | no |
 //! | `reqwest-013` | [`Fault`](trait@Fault) for `reqwest::Error` 0.13 | no |
 //! | `tonic-014` | [`Fault`](trait@Fault) for `Status` and `transport::Error` of tonic 0.14 | no |
 //! | `anyhow-1` | [`Fault`](trait@Fault) for `anyhow::Error` 1, by looking along its sources | no |

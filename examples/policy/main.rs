@@ -6,7 +6,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use backoff_cloud::{Fits, Planned, Policy, iam, memorystore};
+use backoff_cloud::{
+    Fits, Planned, Policy, aip194, aws, azure, dynamodb, firestore, iam, memorystore, plain_http,
+    pubsub, spanner, storage,
+};
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
 use examples::drawing::Drawn;
@@ -20,6 +23,20 @@ const PRESETS: &[(&str, Policy)] = &[
     ("iam::REQUEST", iam::REQUEST),
     ("iam::READ_MODIFY_WRITE", iam::READ_MODIFY_WRITE),
     ("memorystore::REQUEST", memorystore::REQUEST),
+    ("memorystore::OPERATION", memorystore::OPERATION),
+    ("memorystore::DATA", memorystore::DATA),
+    ("storage::REQUEST", storage::REQUEST),
+    ("storage::NOT_IDEMPOTENT", storage::NOT_IDEMPOTENT),
+    ("storage::READ_MODIFY_WRITE", storage::READ_MODIFY_WRITE),
+    ("pubsub::PUBLISH", pubsub::PUBLISH),
+    ("firestore::TRANSACTION", firestore::TRANSACTION),
+    ("spanner::TRANSACTION", spanner::TRANSACTION),
+    ("aip194::REQUEST", aip194::REQUEST),
+    ("aws::STANDARD", aws::STANDARD),
+    ("dynamodb::REQUEST", dynamodb::REQUEST),
+    ("azure::REQUEST", azure::REQUEST),
+    ("azure::STORAGE", azure::STORAGE),
+    ("plain_http::IDEMPOTENT", plain_http::IDEMPOTENT),
     ("Policy::exponential", Policy::exponential()),
     ("Policy::constant", Policy::constant(SECOND)),
     ("Policy::fibonacci", Policy::fibonacci(SECOND)),

@@ -32,7 +32,7 @@ pub(crate) fn draw(out: &Path, stories: &[Story]) -> Drawn {
     text(&page, &title, (24, 30), 22, INK, HPos::Left)?;
     let noticed = NOTICED_AFTER.as_millis();
     let legend = format!(
-        "Calls answered so far: green served, red failed. The dashed line is the event; the address \
+        "Calls answered so far: green served, orange failed. The dashed line is the event; the address \
          leads to the new primary {noticed} ms after it is done."
     );
     text(&page, &legend, (24, 60), 14, FAINT, HPos::Left)?;

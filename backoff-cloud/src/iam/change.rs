@@ -1,8 +1,8 @@
 //! Adding and removing a member of a role, as a whole read-modify-write.
 
 use super::{
-    AllowPolicy, Condition, Error, Failure, PolicyStore, READ_MODIFY_WRITE,
-    allow::{Grant, VERSION},
+    AllowPolicy, Condition, Error, Failure, POLICY_VERSION, PolicyStore, READ_MODIFY_WRITE,
+    grant::Grant,
 };
 use backoff_core::{Policy, UpdateReport, Updated};
 use std::{
@@ -144,7 +144,7 @@ impl<'a, S: PolicyStore> Change<'a, S> {
                 resource: self.resource.to_owned(),
             });
         }
-        policy.set_version(VERSION);
+        policy.set_version(POLICY_VERSION);
         Ok(true)
     }
 

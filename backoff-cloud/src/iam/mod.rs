@@ -35,6 +35,8 @@
 mod allow;
 #[cfg(feature = "tokio")]
 mod change;
+#[cfg(feature = "tokio")]
+mod grant;
 #[cfg(feature = "google-cloud-iam-v1")]
 mod official;
 mod plain;
@@ -42,7 +44,7 @@ mod plain;
 mod rest;
 mod store;
 
-pub use allow::{AllowPolicy, Binding};
+pub use allow::{AllowPolicy, Binding, POLICY_VERSION};
 #[cfg(feature = "tokio")]
 pub use change::{Change, ReportedChange, add, remove};
 pub use plain::{Condition, PlainBinding, PlainPolicy};

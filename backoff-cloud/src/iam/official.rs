@@ -1,6 +1,6 @@
 //! Google's own clients.
 
-use super::{AllowPolicy, Binding, Condition, PolicyStore, allow::VERSION};
+use super::{AllowPolicy, Binding, Condition, POLICY_VERSION, PolicyStore};
 use google_cloud_gax_1::{error::Error, options::RequestOptionsBuilder, retry_policy::NeverRetry};
 use google_cloud_iam_v1::model;
 
@@ -65,7 +65,7 @@ macro_rules! official {
 
                 async fn get(&self, resource: &str) -> Result<model::Policy, Error> {
                     let options =
-                        model::GetPolicyOptions::new().set_requested_policy_version(VERSION);
+                        model::GetPolicyOptions::new().set_requested_policy_version(POLICY_VERSION);
                     let request = self.get_iam_policy().set_resource(resource);
                     once(request.set_options(options)).send().await
                 }

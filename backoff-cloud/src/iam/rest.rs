@@ -1,6 +1,6 @@
 //! Any Google service that has allow policies, over plain HTTP/JSON.
 
-use super::{PlainPolicy, PolicyStore, allow::VERSION};
+use super::{POLICY_VERSION, PlainPolicy, PolicyStore};
 use crate::http::{self, ApiError};
 use reqwest::{Client, Method, RequestBuilder, Response, header::CONTENT_TYPE};
 use serde_json::json;
@@ -115,10 +115,10 @@ impl PolicyStore for Rest {
     async fn get(&self, resource: &str) -> Result<PlainPolicy, ApiError> {
         let url = self.url(resource, "getIamPolicy");
         self.send(if self.by_get {
-            let asked = format!("{url}?options.requestedPolicyVersion={VERSION}");
+            let asked = format!("{url}?options.requestedPolicyVersion={POLICY_VERSION}");
             self.client.request(Method::GET, asked)
         } else {
-            let options = json!({ "requestedPolicyVersion": VERSION });
+            let options = json!({ "requestedPolicyVersion": POLICY_VERSION });
             self.post(url, &json!({ "options": options }))
         })
         .await

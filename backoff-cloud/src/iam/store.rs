@@ -54,7 +54,8 @@ pub trait PolicyStore {
     /// What a request can fail of.
     type Error: Fault;
 
-    /// Reads the policy of a resource such as `projects/p`, in version 3.
+    /// Reads the policy of a resource such as `projects/p`, in version
+    /// [`POLICY_VERSION`](super::POLICY_VERSION).
     fn get(&self, resource: &str)
     -> impl Future<Output = Result<Self::Policy, Self::Error>> + Send;
 

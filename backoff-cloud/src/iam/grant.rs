@@ -1,0 +1,137 @@
+//! A member of a role, put into a policy and taken out.
+
+use super::{AllowPolicy, Binding, Condition};
+
+/// Which grant is meant.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grant<'a> {
+    pub(super) role: &'a str,
+    pub(super) member: &'a str,
+    pub(super) condition: Option<&'a Condition>,
+}
+
+impl Grant<'_> {
+    fn is_of(&self, binding: &impl Binding) -> bool {
+        binding.role() == self.role && binding.has_condition(self.condition)
+    }
+
+    /// Adds the member; whether it was missing.
+    pub(super) fn add(&self, policy: &mut impl AllowPolicy) -> bool {
+        let bindings = policy.bindings();
+        let is_member = |name: &String| name == self.member;
+        let mut same = bindings.iter_mut().filter(|it| self.is_of(*it));
+        if same.any(|binding| binding.members().iter().any(is_member)) {
+            return false;
+        }
+        let member = self.member.to_owned();
+        match bindings.iter_mut().find(|it| self.is_of(*it)) {
+            Some(binding) => binding.members().push(member),
+            None => {
+                let mut binding = Binding::new(self.role, self.condition);
+                Binding::members(&mut binding).push(member);
+                bindings.push(binding);
+            }
+        }
+        true
+    }
+
+    /// Removes the member, and a binding that has lost its last one; whether it was there.
+    pub(super) fn remove(&self, policy: &mut impl AllowPolicy) -> bool {
+        let mut was_there = false;
+        policy.bindings().retain_mut(|binding| {
+            if !self.is_of(binding) {
+                return true;
+            }
+            let members = binding.members();
+            let before = members.len();
+            members.retain(|name| name != self.member);
+            let removed = members.len() < before;
+            was_there |= removed;
+            !(removed && members.is_empty())
+        });
+        was_there
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::iam::{PlainBinding, PlainPolicy};
+
+    const ROLE: &str = "roles/viewer";
+
+    fn grant(member: &str) -> Grant<'_> {
+        Grant {
+            role: ROLE,
+            member,
+            condition: None,
+        }
+    }
+
+    fn members(policy: &PlainPolicy) -> Vec<(&str, bool, Vec<&str>)> {
+        let of = |binding: &PlainBinding| binding.condition.is_some();
+        let bindings = policy.bindings.iter();
+        bindings
+            .map(|it| {
+                let members = it.members.iter().map(String::as_str).collect();
+                (it.role.as_str(), of(it), members)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn what_is_there_is_not_added_and_what_is_missing_not_removed() {
+        let mut policy = PlainPolicy::default();
+        assert!(!grant("user:a").remove(&mut policy));
+        assert!(grant("user:a").add(&mut policy));
+        assert!(!grant("user:a").add(&mut policy));
+        assert!(grant("user:b").add(&mut policy));
+        assert_eq!(members(&policy), [(ROLE, false, vec!["user:a", "user:b"])]);
+    }
+
+    #[test]
+    fn the_last_member_takes_the_binding_along() {
+        let mut policy = PlainPolicy::default();
+        grant("user:a").add(&mut policy);
+        grant("user:b").add(&mut policy);
+        assert!(grant("user:a").remove(&mut policy));
+        assert_eq!(members(&policy), [(ROLE, false, vec!["user:b"])]);
+        assert!(grant("user:b").remove(&mut policy));
+        assert_eq!(members(&policy), []);
+    }
+
+    #[test]
+    fn a_binding_is_the_same_only_with_the_same_condition() {
+        let night = Condition::new("night", "request.time.getHours() < 6");
+        let other = Condition::new("night", "request.time.getHours() < 5");
+        let at = |condition| Grant {
+            condition,
+            ..grant("user:a")
+        };
+        let mut policy = PlainPolicy::default();
+        assert!(at(Some(&night)).add(&mut policy));
+        assert!(at(None).add(&mut policy));
+        assert!(!at(Some(&night)).add(&mut policy));
+        assert!(!at(Some(&other)).remove(&mut policy));
+        assert!(at(None).remove(&mut policy));
+        assert_eq!(members(&policy), [(ROLE, true, vec!["user:a"])]);
+        let described = night.clone().description("when nobody looks");
+        assert!(at(Some(&described)).add(&mut policy));
+        assert_eq!(policy.bindings.len(), 2);
+    }
+
+    #[test]
+    fn a_role_that_is_bound_twice_is_looked_through() {
+        let bound = |names: &[&str]| PlainBinding {
+            members: names.iter().map(|&name| name.to_owned()).collect(),
+            ..Binding::new(ROLE, None)
+        };
+        let mut policy = PlainPolicy {
+            bindings: vec![bound(&["user:a"]), bound(&["user:b", "user:a"])],
+            ..PlainPolicy::default()
+        };
+        assert!(!grant("user:b").add(&mut policy));
+        assert!(grant("user:a").remove(&mut policy));
+        assert_eq!(members(&policy), [(ROLE, false, vec!["user:b"])]);
+    }
+}
