@@ -157,7 +157,9 @@ fn is_perhaps_applied<F: Fault + ?Sized>(fault: &F) -> bool {
         return transport == Transport::MaybeSent;
     }
     let says_it_did_nothing = match (fault.class(), fault.grpc_code(), fault.status()) {
-        (Some(class), _, _) => class != Class::Transient,
+        (Some(class), _, _) => {
+            matches!(class, Class::Throttled | Class::Conflict | Class::Pending)
+        }
         (None, Some(code), _) => codes::NOTHING_DONE.contains_grpc(code),
         (None, None, Some(status)) => codes::NOTHING_DONE.contains_status(status),
         (None, None, None) => false,
@@ -275,8 +277,11 @@ where
     F: Fn(&E) -> V,
     V: Into<Verdict>,
 {
-    fn judge(&self, _policy: &Policy, error: &E) -> Verdict {
-        Known::of(error).inform((self.0)(error).into())
+    fn judge(&self, policy: &Policy, error: &E) -> Verdict {
+        match Known::of(error).inform((self.0)(error).into()) {
+            Verdict::Retry { .. } if !policy.may_repeat(error) => Verdict::PerhapsApplied,
+            verdict => verdict,
+        }
     }
 
     fn message<'e>(&self, error: &'e E) -> Option<&'e dyn fmt::Display> {
@@ -462,7 +467,7 @@ mod tests {
     #[test]
     fn what_must_not_be_made_twice_is_repeated_only_where_nothing_was_done() {
         let policy = POLICY
-            .also_on(crate::codes![408, 409, 425])
+            .also_on(crate::codes![408, 409, 412, 425])
             .retry_conflicts(true);
         let careful = policy.idempotent(false);
         let status = |status| Facts {
@@ -482,9 +487,11 @@ mod tests {
         let nothing_done = [
             status(408),
             status(409),
+            status(412),
             status(425),
             status(429),
             code(GrpcCode::ResourceExhausted),
+            class(Class::Pending),
             class(Class::Conflict),
             class(Class::Throttled),
             Facts {
@@ -512,6 +519,11 @@ mod tests {
             assert_eq!(careful.judge(&facts), Verdict::PerhapsApplied, "{facts:?}");
         }
         assert_eq!(careful.judge(&status(404)), Verdict::Permanent);
+        assert!(!careful.may_repeat(&class(Class::Permanent)));
+        let any = WhenFault(|_: &Facts| true);
+        assert_eq!(any.judge(&careful, &status(503)), Verdict::PerhapsApplied);
+        assert_eq!(any.judge(&careful, &status(429)), retried(Class::Throttled));
+        assert_eq!(any.judge(&policy, &status(503)), retried(Class::Transient));
     }
 
     #[test]

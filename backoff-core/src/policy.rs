@@ -306,11 +306,13 @@ impl Policy {
     /// | 429, `RESOURCE_EXHAUSTED`, [`Class::Throttled`] | no: the server says so | yes |
     /// | 409, 412, `ABORTED`, `FAILED_PRECONDITION`, [`Class::Conflict`] | no: the server says so | where the policy retries them |
     /// | 408, 425 | no: the server says so | where the policy names them |
+    /// | [`Class::Pending`] | nothing failed | yes |
     /// | reset, reply lost or cut, attempt timed out ([`Transport::MaybeSent`](crate::Transport)) | perhaps | no |
     /// | 500, 502, 503, 504, `UNAVAILABLE`, `INTERNAL`, [`Class::Transient`] | perhaps: a proxy may have sent it | no |
     ///
     /// An error that says several of these is taken by its transport, then by its class, its gRPC
-    /// code, its status. A function given to [`when`](Self::when) decides by itself.
+    /// code, its status. All this holds for [`when_fault`](Self::when_fault) too; a function given to
+    /// [`when`](Self::when), which sees no such facts, decides by itself.
     ///
     /// ```
     /// use backoff_core::{Fault, Policy, Transport, Verdict};

@@ -44,8 +44,10 @@ const LEAST_AGE: Duration = Duration::from_millis(100);
 /// multiplexed connection or a channel is meant to be used. When many attempts fail on the same
 /// connection, it is opened anew once: a failure drops only the connection that it happened on. While
 /// somebody opens the next one the others wait for it, and if that fails, it fails for all of them:
-/// where a server hangs, nobody queues behind the timeouts of the others. An attempt that is dropped
-/// before it is done, because its time was over, drops the connection too: it may hang for ever.
+/// where a server hangs, nobody queues behind the timeouts of the others. So give the opening a time
+/// limit of its own, well below that of an attempt: an opening that is cut together with its attempt
+/// has failed for nobody else, and the next one begins anew. An attempt that is dropped before it is
+/// done, because its time was over, drops the connection too: it may hang for ever.
 ///
 /// A server that answers, but sends its clients elsewhere, may do so for as long as the address still
 /// leads to it. So that not every answer opens a connection, one that works is kept for at least
@@ -76,6 +78,8 @@ struct Current<C> {
     opened: u64,
     /// How many could not be opened.
     failed: u64,
+    /// How often [`Reconnect::reset`] was called.
+    resets: u64,
 }
 
 impl<C, O, E> Reconnect<C, O, E> {
@@ -88,6 +92,7 @@ impl<C, O, E> Reconnect<C, O, E> {
                 since: None,
                 opened: 0,
                 failed: 0,
+                resets: 0,
             }),
             gate: Gate::const_new(None),
             least_age: LEAST_AGE,
@@ -109,7 +114,9 @@ impl<C, O, E> Reconnect<C, O, E> {
 
     /// Drops the connection: the next attempt opens another.
     pub fn reset(&self) {
-        self.current().connection = None;
+        let mut current = self.current();
+        current.connection = None;
+        current.resets += 1;
     }
 
     fn current(&self) -> MutexGuard<'_, Current<C>> {
@@ -181,14 +188,15 @@ impl<C: Clone, O, OpenError: Clone> Reconnect<C, O, OpenError> {
             }
             Err(_) => {}
         }
+        let resets = self.current().resets;
         let opened = (self.open)().await;
         let mut current = self.current();
         match opened {
             Ok(connection) => {
-                *last_failure = None;
                 current.opened += 1;
                 current.since = Some(Instant::now());
-                current.connection = Some(connection.clone());
+                // A reset meanwhile leaves it to this caller alone.
+                current.connection = (current.resets == resets).then(|| connection.clone());
                 Ok((connection, current.opened))
             }
             Err(error) => {
@@ -485,6 +493,24 @@ mod tests {
         use_it().await.unwrap();
         assert_eq!(source.opened(), 1);
         source.reset();
+        use_it().await.unwrap();
+        assert_eq!(source.opened(), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_being_opened_when_one_asks_is_dropped_too() {
+        let source = Reconnect::new(|| async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            Ok::<_, Failure>(())
+        });
+        let use_it = || source.with(|()| async { Ok::<_, Failure>(()) });
+        let reset = async {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            source.reset();
+        };
+        let (first, ()) = tokio::join!(use_it(), reset);
+        assert_eq!((first, source.opened()), (Ok(()), 1));
+        use_it().await.unwrap();
         use_it().await.unwrap();
         assert_eq!(source.opened(), 2);
     }

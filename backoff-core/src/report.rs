@@ -16,7 +16,7 @@ pub enum StopReason {
     PerhapsApplied,
     /// All attempts are used up.
     Attempts,
-    /// The next wait would have ended after the deadline.
+    /// The next wait would have ended after the deadline, or a timer woke after it.
     Deadline,
     /// The server asked for a longer pause than the deadline or `max_retry_after` allows.
     RetryAfter,
@@ -46,7 +46,7 @@ impl fmt::Display for StopReason {
             StopReason::Refused => "the server asked not to be called again",
             StopReason::PerhapsApplied => "it may have been applied, and must not be twice",
             StopReason::Attempts => "all attempts are used up",
-            StopReason::Deadline => "the next wait would end after the deadline",
+            StopReason::Deadline => "the deadline leaves no time for another attempt",
             StopReason::RetryAfter => "the server asks for a longer pause than is allowed",
             StopReason::Budget => "the budget for retries is spent",
         })
@@ -133,7 +133,7 @@ pub(crate) struct Steps {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UpdateReport {
-    /// How often the series was begun: one more than failures were repeated.
+    /// How often the series was begun, each time with a read.
     pub attempts: u32,
     /// How often it was read.
     pub reads: u32,
@@ -150,28 +150,23 @@ pub struct UpdateReport {
 impl UpdateReport {
     pub(crate) fn new(
         retry: &Retry,
-        succeeded: bool,
         slept: u64,
         steps: Steps,
         now: impl FnOnce() -> Duration,
     ) -> Self {
-        let Report {
-            attempts,
-            elapsed,
-            slept,
-        } = Report::new(retry, succeeded, slept, now);
         let Steps {
             reads,
             writes,
             conflicts,
         } = steps;
         UpdateReport {
-            attempts,
+            // Each attempt begins with a read.
+            attempts: reads,
             reads,
             writes,
             conflicts,
-            elapsed,
-            slept,
+            elapsed: retry.elapsed(now),
+            slept: Duration::from_nanos(slept),
         }
     }
 }
@@ -204,8 +199,8 @@ impl fmt::Display for UpdateReport {
 
 /// The last error of an operation that was given up, with what was tried.
 ///
-/// It is itself a [`Fault`], and a permanent one: a retry around a retry does not multiply the
-/// attempts. Its source is the operation's error.
+/// It is itself a [`Fault`], and a permanent one: where a policy or its codes judge, a retry around
+/// a retry does not multiply the attempts. Its source is the operation's error.
 ///
 /// ```
 /// use backoff_core::{Policy, StopReason, TimedOut};
@@ -265,9 +260,17 @@ where
     }
 }
 
-impl<E, R> Fault for RetryError<E, R> {
+impl<E: Fault, R> Fault for RetryError<E, R> {
     fn class(&self) -> Option<Class> {
         Some(Class::Permanent)
+    }
+
+    fn must_reconnect(&self) -> bool {
+        self.error.must_reconnect()
+    }
+
+    fn message(&self) -> Option<&dyn fmt::Display> {
+        self.error.message()
     }
 }
 

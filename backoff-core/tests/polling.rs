@@ -129,10 +129,9 @@ async fn asking_again_costs_no_budget_and_errors_do() {
 
 #[tokio::test(start_paused = true)]
 async fn it_goes_with_an_attempt_timeout_and_a_hook() {
-    let mut replies = VecDeque::from([None, Some(10), Some(100)]);
-    let mut log = Vec::new();
-    let done = POLL
-        .retry(|| {
+    let operation = || {
+        let mut replies = VecDeque::from([None, Some(10), Some(100)]);
+        move || {
             let reply = replies.pop_front().flatten();
             async move {
                 match reply {
@@ -140,7 +139,19 @@ async fn it_goes_with_an_attempt_timeout_and_a_hook() {
                     None => std::future::pending().await,
                 }
             }
-        })
+        }
+    };
+    let done = POLL
+        .retry(operation())
+        .until(|percent| *percent == 100)
+        .attempt_timeout(10 * SECOND)
+        .reported()
+        .await
+        .unwrap();
+    assert_eq!((done.0, done.1.attempts), (100, 3));
+    let mut log = Vec::new();
+    let done = POLL
+        .retry(operation())
         .attempt_timeout(10 * SECOND)
         .until(|percent| *percent == 100)
         .notify(|event: &Event<'_, Failure>| {
@@ -153,6 +164,49 @@ async fn it_goes_with_an_attempt_timeout_and_a_hook() {
         (done, log),
         (Ok(100), vec![Failure::TimedOut, Failure::NotYet])
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_attempt_is_begun_when_the_timer_wakes_after_the_deadline() {
+    let mut calls = 0;
+    let gave_up = POLL
+        .deadline(5 * SECOND)
+        .retry(|| {
+            calls += 1;
+            ready(Ok::<_, Failure>(1))
+        })
+        .attempt_timeout(SECOND)
+        .until(|_| false)
+        .runtime(Oversleeper)
+        .reported()
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (gave_up.error, gave_up.reason, calls),
+        (Failure::TimedOut, StopReason::Deadline, 1)
+    );
+}
+
+/// Tokio's clock, and a timer that takes a minute longer for what should be a wait of a second.
+struct Oversleeper;
+
+impl backoff_core::Clock for Oversleeper {
+    fn now(&self) -> Duration {
+        backoff_core::Tokio.now()
+    }
+}
+
+impl backoff_core::Sleep for Oversleeper {
+    type Sleep = tokio::time::Sleep;
+    fn sleep(&self, wait: Duration) -> Self::Sleep {
+        backoff_core::Tokio.sleep(wait + 60 * SECOND)
+    }
+}
+
+impl Random for Oversleeper {
+    fn random(&self) -> u64 {
+        u64::MAX
+    }
 }
 
 #[test]

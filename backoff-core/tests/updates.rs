@@ -2,8 +2,8 @@
 #![cfg(feature = "tokio")]
 
 use backoff_core::{
-    Budget, Class, Conflict, Event, Fault, Jitter, Policy, StopReason, TimedOut, Transport,
-    Updated, codes,
+    Budget, Class, Clock, Conflict, Event, Fault, Jitter, Policy, Random, Sleep, StopReason,
+    TimedOut, Tokio, Transport, Updated, codes,
 };
 use std::{
     cell::{Cell, RefCell},
@@ -333,6 +333,113 @@ async fn conflicts_cost_no_budget_and_other_failures_do() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_success_gives_to_the_budget_written_or_not() {
+    static BUDGET: Budget = Budget::ratio(0.5, 2).starting_with(0);
+    let policy = POLICY.budget(&BUDGET);
+    let store = Store::default();
+    for (is_written, tokens) in [(true, 0.5), (false, 1.0)] {
+        let updated = policy.update(|| store.get(), add, |m| store.set(m)).await;
+        assert_eq!(updated.map(|updated| updated.is_written()), Ok(is_written));
+        assert_eq!(BUDGET.tokens(), tokens);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_function_that_sees_the_facts_does_not_repeat_what_may_have_been_applied() {
+    let store = Store::with(&[Fails(Failure::Reset)], &[Lost(Failure::Reset)]);
+    let gave_up = POLICY
+        .idempotent(false)
+        .when_fault(|_: &Failure| true)
+        .update(
+            || store.get(),
+            |Members(members, _)| members.push("one more"),
+            |members| store.set(members),
+        )
+        .reported()
+        .await
+        .unwrap_err();
+    assert_eq!(gave_up.reason, StopReason::PerhapsApplied);
+    assert_eq!(store.has("one more"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conflict_as_a_reply_goes_with_an_attempt_timeout_in_either_order() {
+    for timeout_first in [true, false] {
+        let store = Store::with(&[], &[Hangs]);
+        // What is written first is answered with a conflict nevertheless.
+        let update = POLICY.update(
+            || store.get(),
+            add,
+            |members| async { store.set(members).await.map(|version| version > 1) },
+        );
+        let limit = 10 * SECOND;
+        let (updated, report) = if timeout_first {
+            update
+                .attempt_timeout(limit)
+                .conflict_if(|succeeded| !succeeded)
+                .reported()
+                .await
+                .unwrap()
+        } else {
+            update
+                .conflict_if(|succeeded| !succeeded)
+                .attempt_timeout(limit)
+                .reported()
+                .await
+                .unwrap()
+        };
+        // Cut, then answered with a conflict although it is written, so that the change sees it.
+        assert_eq!(updated, Updated::Unchanged(Members(vec!["ann"], 1)));
+        assert_eq!([report.reads, report.writes, report.conflicts], [3, 2, 1]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_read_is_begun_when_the_timer_wakes_after_the_deadline() {
+    for with_conflicts in [true, false] {
+        let store = Store::with(&[Fails(Failure::Status(503))], &[]);
+        let slow = |wait| tokio::time::sleep(wait + 60 * SECOND);
+        let update = POLICY
+            .deadline(5 * SECOND)
+            .update(|| store.get(), add, |members| store.set(members))
+            .attempt_timeout(SECOND)
+            .runtime(Slow(slow));
+        let gave_up = if with_conflicts {
+            update.conflict_if(|_| false).reported().await.unwrap_err()
+        } else {
+            update.reported().await.unwrap_err()
+        };
+        assert_eq!(
+            (gave_up.error, gave_up.reason),
+            (Failure::TimedOut, StopReason::Deadline)
+        );
+        assert_eq!((store.calls().as_str(), gave_up.report.attempts), ("r", 1));
+    }
+}
+
+/// Tokio's clock, and another timer.
+struct Slow<F>(F);
+
+impl<F> Clock for Slow<F> {
+    fn now(&self) -> Duration {
+        Tokio.now()
+    }
+}
+
+impl<F: Fn(Duration) -> tokio::time::Sleep> Sleep for Slow<F> {
+    type Sleep = tokio::time::Sleep;
+    fn sleep(&self, wait: Duration) -> Self::Sleep {
+        (self.0)(wait)
+    }
+}
+
+impl<F> Random for Slow<F> {
+    fn random(&self) -> u64 {
+        u64::MAX
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_a_change_refuses_is_final() {
     let store = Store::default();
     let gave_up = POLICY
@@ -422,6 +529,7 @@ async fn each_step_is_cut_and_a_cut_write_may_have_been_applied() {
 #[tokio::test(start_paused = true)]
 async fn no_write_is_begun_when_no_time_is_left_for_it() {
     let store = Store::default();
+    let mut told = Vec::new();
     let outcome = POLICY
         .deadline(5 * SECOND)
         .update(
@@ -434,6 +542,11 @@ async fn no_write_is_begun_when_no_time_is_left_for_it() {
             |members| store.set(members),
         )
         .attempt_timeout(10 * SECOND)
+        .notify(|event: &Event<'_, Failure>| {
+            if let Event::GaveUp { attempts, .. } = event {
+                told.push(*attempts);
+            }
+        })
         .reported()
         .await;
     let gave_up = outcome.unwrap_err();
@@ -441,6 +554,8 @@ async fn no_write_is_begun_when_no_time_is_left_for_it() {
         (gave_up.error, gave_up.reason),
         (Failure::TimedOut, StopReason::Deadline)
     );
+    assert_eq!((gave_up.report.attempts, gave_up.report.writes), (1, 0));
+    assert_eq!(told, [1]);
     assert_eq!(store.has("ann"), 0);
     assert!(!store.calls().contains('w'));
 }
@@ -563,7 +678,8 @@ mod whatever_happens {
             if is_done {
                 prop_assert_eq!(store.has("ann"), 1);
             }
-            prop_assert!(report.attempts <= 8 && report.writes <= report.reads);
+            prop_assert!(report.attempts <= 8 && report.attempts == report.reads);
+            prop_assert!(report.writes <= report.reads);
             let calls = (report.reads + report.writes) as usize;
             prop_assert_eq!(store.calls().len(), calls);
         }

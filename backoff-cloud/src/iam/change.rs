@@ -27,13 +27,16 @@ const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(60);
 /// [`Error`]: the client's error with the reason why there was no further attempt, or that there
 /// was no etag.
 ///
-#[cfg_attr(feature = "google-cloud-secretmanager-v1", doc = "```no_run")]
-#[cfg_attr(not(feature = "google-cloud-secretmanager-v1"), doc = "```ignore")]
-/// use backoff_cloud::iam;
-/// use google_cloud_secretmanager_v1::client::SecretManagerService;
+#[cfg_attr(all(feature = "emulator", feature = "http"), doc = "```")]
+#[cfg_attr(not(all(feature = "emulator", feature = "http")), doc = "```ignore")]
+/// use backoff_cloud::{emulator::Emulator, iam};
 ///
-/// # async fn f() -> Result<(), Box<dyn std::error::Error>> {
-/// let client = SecretManagerService::builder().build().await?;
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let emulator = Emulator::start()?;
+/// // Or one of Google's own clients.
+/// let client = iam::Rest::new(reqwest::Client::new(), format!("{}/v1", emulator.url()));
+///
 /// let secret = "projects/p/secrets/s";
 /// iam::add(&client, secret, "roles/viewer", "user:ann@example.com").await?;
 ///
@@ -43,7 +46,8 @@ const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(60);
 ///     .policy(iam::READ_MODIFY_WRITE.max_attempts(10))
 ///     .reported()
 ///     .await?;
-/// println!("{report}; written: {}", updated.is_written());
+/// assert!(updated.is_written());
+/// assert_eq!((report.reads, report.writes, report.conflicts), (1, 1, 0));
 /// # Ok(()) }
 /// ```
 pub fn add<'a, S: PolicyStore>(

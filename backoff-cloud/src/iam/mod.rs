@@ -31,6 +31,17 @@
 //! What is changed most often in an allow policy is who has a role. [`add`] and [`remove`] do that
 //! as a whole read-modify-write, over Google's own clients, plain REST, or
 //! [any client of yours](PolicyStore). They are there with the feature `tokio`.
+//!
+#![cfg_attr(feature = "google-cloud-secretmanager-v1", doc = "```no_run")]
+#![cfg_attr(not(feature = "google-cloud-secretmanager-v1"), doc = "```ignore")]
+//! use backoff_cloud::iam;
+//! use google_cloud_secretmanager_v1::client::SecretManagerService;
+//!
+//! # async fn f() -> Result<(), Box<dyn std::error::Error>> {
+//! let client = SecretManagerService::builder().build().await?;
+//! iam::add(&client, "projects/p/secrets/s", "roles/viewer", "user:ann@example.com").await?;
+//! # Ok(()) }
+//! ```
 
 mod allow;
 #[cfg(feature = "tokio")]

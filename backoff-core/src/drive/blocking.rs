@@ -193,7 +193,7 @@ where
                     *slept = slept.saturating_add(nanos(wait.delay));
                     setup.runtime.pause(wait.delay);
                     if retry.is_too_late(&setup.policy, || setup.runtime.now()) {
-                        setup.woke_late(retry, O::name(), &error);
+                        setup.woke_late(retry.failures(), O::name(), &error);
                         return Err((error, StopReason::Deadline));
                     }
                 }

@@ -451,7 +451,7 @@ where
                     if retry.failures() > 0
                         && let Some(error) = bounded.and_then(|next| operation.expired(&next))
                     {
-                        setup.woke_late(retry, O::name(), &error);
+                        setup.woke_late(retry.failures(), O::name(), &error);
                         this.phase.set(Phase::Done);
                         return Poll::Ready(Err((error, StopReason::Deadline)));
                     }

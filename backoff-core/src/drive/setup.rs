@@ -131,7 +131,7 @@ impl<O, J, N, R: Clock + Random, P> Setup<O, J, N, R, P> {
 
 impl<O, J, N, R, P> Setup<O, J, N, R, P> {
     /// Tells whoever listens that the timer woke after the deadline.
-    pub(super) fn woke_late<E>(&mut self, retry: &Retry, name: &str, error: &E)
+    pub(super) fn woke_late<E>(&mut self, attempts: u32, name: &str, error: &E)
     where
         J: Judge<E>,
         N: Notify<E>,
@@ -139,7 +139,7 @@ impl<O, J, N, R, P> Setup<O, J, N, R, P> {
         let decision = Decision::Stop(StopReason::Deadline);
         tell(
             decision,
-            retry.failures(),
+            attempts,
             &self.judge,
             &mut self.notify,
             name,

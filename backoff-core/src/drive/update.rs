@@ -105,7 +105,9 @@ impl Policy {
 
 impl<J> Judged<J> {
     /// As [`Policy::update`]. What the function says of an error is said of a failed read and of a
-    /// failed write alike; a conflict counts as one in the report only where a [`Verdict`] says so.
+    /// failed write alike. A function given to [`when`](Policy::when) sees no facts, so it has to
+    /// know by itself what may have been applied, whatever [`idempotent`](Policy::idempotent) says;
+    /// and a conflict counts as one in the report only where a [`Verdict`] of it says so.
     pub fn update<Read, Change, Write, Reading, Changes, Writing, V, W, E>(
         self,
         read: Read,
@@ -576,7 +578,7 @@ where
                     if this.retry.failures() > 0
                         && let Some(error) = setup.expired(&attempt)
                     {
-                        setup.woke_late(this.retry, S::name(), &error);
+                        setup.woke_late(this.count.reads, S::name(), &error);
                         this.phase.set(Phase::Done);
                         return Poll::Ready(Err((error, StopReason::Deadline)));
                     }
@@ -596,7 +598,7 @@ where
                             setup.policy.idempotent = *this.idempotent;
                             let attempt = setup.next(this.retry);
                             if let Some(error) = setup.expired(&attempt) {
-                                setup.woke_late(this.retry, S::name(), &error);
+                                setup.woke_late(this.count.reads, S::name(), &error);
                                 this.phase.set(Phase::Done);
                                 return Poll::Ready(Err((error, StopReason::Deadline)));
                             }
@@ -733,7 +735,7 @@ where
             ..
         } = &*updating;
         let now = || setup.runtime.now();
-        let report = UpdateReport::new(retry, outcome.is_ok(), *slept, *count, now);
+        let report = UpdateReport::new(retry, *slept, *count, now);
         Poll::Ready(match outcome {
             Ok(updated) => Ok((updated, report)),
             Err((error, reason)) => Err(RetryError::new(error, reason, report)),
