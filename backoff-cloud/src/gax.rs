@@ -21,8 +21,8 @@
 //!
 //! # What it does that the client's own rules do not
 //!
-//! - The policy's codes decide. Google's default repeats 503 alone, and of the requests made by
-//!   POST nothing at all: no `setIamPolicy`, not even the reads that IAM makes by POST.
+//! - The policy's codes decide. Google's default repeats of all replies 503 alone, and after a
+//!   request made by POST not even that: no `setIamPolicy`, nor the reads that IAM makes by POST.
 //! - `Retry-After` and `google.rpc.RetryInfo` are waited for; gax reads neither.
 //! - The error that comes back is the service's, not one that says "exhausted" around it.
 //! - It never goes silent. The client's throttler, when it is drained, skips attempts and lets time
@@ -43,8 +43,14 @@
 //! repeated, any other only if it surely was not applied. So put a policy with
 //! `.idempotent(false)` on a client that creates things.
 //!
+//! # What it is not for
+//!
 //! A conflict (`ABORTED`) is not for this loop. The same write would conflict for ever; what is to
 //! be repeated is the read before it: [`Policy::update`], [`iam::add`](crate::iam::add).
+//! Nor does it say how often a long-running operation is polled (`with_polling_backoff_policy`);
+//! [`Retrying::until`](crate::Retrying::until) polls by a policy.
+//!
+//! Google's crates need Rust 1.91.
 
 use backoff_core::{Decision, Policy, Random, Retry, StopReason, Tokio};
 use google_cloud_gax_1::{
@@ -239,7 +245,7 @@ struct Loops {
     hasher: RandomState,
 }
 
-/// 12 KiB, for as many loops that wait at a time; more than that lose only what they have waited.
+/// 8 KiB, for as many loops that wait at a time; more than that lose only what they have waited.
 const PLACES: usize = 256;
 
 impl Default for Loops {

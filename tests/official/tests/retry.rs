@@ -44,7 +44,7 @@ async fn survives<T>(emulator: &Emulator, call: Call, request: impl AsyncFn() ->
             Reply::status(503),
             Reply::status(429).retry_after("1"),
             Reply::status(502).html(),
-            Reply::status(429).retry_info("0.5s"),
+            Reply::status(429).retry_info("0.2s"),
             Reply::reset(),
             Reply::cut(),
         ],
@@ -53,7 +53,7 @@ async fn survives<T>(emulator: &Emulator, call: Call, request: impl AsyncFn() ->
     request().await.expect("it passes");
     assert_eq!(emulator.stats().calls, 7, "{call:?}");
     // The two hints; the other waits are shorter than 100 ms all together.
-    assert!(start.elapsed() >= Duration::from_millis(1_500), "{call:?}");
+    assert!(start.elapsed() >= Duration::from_millis(1_200), "{call:?}");
 }
 
 #[tokio::test]

@@ -1,6 +1,8 @@
-//! TLS that fails, as reqwest says it. Here because only here reqwest is built with TLS.
+//! TLS that fails, as reqwest and Google's client say it. Here because only here reqwest is built with TLS.
 
 use backoff_core::{Class, Fault, Policy, Transport, Verdict};
+use google_cloud_gax_1::retry_policy::NeverRetry;
+use google_cloud_secretmanager_v1::client::SecretManagerService;
 use official::credentials;
 use reqwest::{Client, Error};
 use std::{
@@ -70,8 +72,8 @@ async fn closed_during_the_handshake() {
     assert_not_sent(&failure(hasty.await).await);
 }
 
-#[tokio::test]
-async fn a_certificate_that_is_not_trusted() {
+/// A server whose certificate nobody has signed but itself.
+async fn untrusted() -> SocketAddr {
     drop(credentials());
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]);
     let rcgen::CertifiedKey { cert, signing_key } = made.expect("a certificate");
@@ -81,14 +83,33 @@ async fn a_certificate_that_is_not_trusted() {
         .with_single_cert(vec![cert.into()], key)
         .expect("a server");
     let acceptor = TlsAcceptor::from(Arc::new(config));
-    let own = serve(move |stream| {
+    serve(move |stream| {
         let handshake = acceptor.accept(stream);
         async move { handshake.await?.read(&mut [0; 1_024]).await.map(drop) }
-    });
-    let error = failure(own.await).await;
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_certificate_that_is_not_trusted() {
+    let error = failure(untrusted().await).await;
     assert!(error.is_connect());
     assert_eq!(error.transport(), Some(Transport::NotSent));
     // No repetition makes it trusted.
+    assert_eq!(error.class(), Some(Class::Permanent), "{error:?}");
+    assert_eq!(Policy::exponential().judge(&error), Verdict::Permanent);
+}
+
+#[tokio::test]
+async fn a_certificate_that_is_not_trusted_seen_by_googles_client() {
+    let client = SecretManagerService::builder()
+        .with_endpoint(format!("https://{}", untrusted().await))
+        .with_credentials(credentials())
+        .with_retry_policy(NeverRetry);
+    let client = client.build().await.expect("nothing is sent yet");
+    let get = client.get_secret().set_name("projects/p/secrets/s");
+    let error = get.send().await.expect_err("TLS fails");
+    assert_eq!(error.transport(), Some(Transport::NotSent));
     assert_eq!(error.class(), Some(Class::Permanent), "{error:?}");
     assert_eq!(Policy::exponential().judge(&error), Verdict::Permanent);
 }
