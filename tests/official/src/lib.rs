@@ -1,4 +1,5 @@
-//! What the tests with Google's own clients share.
+//! What the tests with Google's own clients share. They want the feature `google`.
+#![cfg(feature = "google")]
 
 use google_cloud_auth::credentials::{Credentials, anonymous};
 use std::{
@@ -7,11 +8,15 @@ use std::{
     thread,
 };
 
-/// Credentials for a loopback server. Installs a TLS provider first, which Google's crates ask for
-/// even on `http://`.
-pub fn credentials() -> Credentials {
+/// Installs a TLS provider, which every client asks for beside Google's crates, even on `http://`.
+pub fn install_tls() {
     // Fails where a test before has done it.
     drop(rustls::crypto::ring::default_provider().install_default());
+}
+
+/// Credentials for a loopback server. Installs a TLS provider first.
+pub fn credentials() -> Credentials {
+    install_tls();
     anonymous::Builder::new().build()
 }
 

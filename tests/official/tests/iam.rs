@@ -9,7 +9,7 @@ use backoff_cloud::{
 use google_cloud_iam_v1::client::IAMPolicy;
 use google_cloud_resourcemanager_v3::client::Projects;
 use google_cloud_secretmanager_v1::client::SecretManagerService;
-use official::{credentials, listen, read_request, reply};
+use official::{credentials, install_tls, listen, read_request, reply};
 use serde_json::{Value, json};
 use std::{
     collections::BTreeSet,
@@ -39,6 +39,7 @@ macro_rules! client {
 }
 
 fn rest(url: &str, version: &str) -> Rest {
+    install_tls();
     // So that nothing but what is tested here repeats anything.
     let client = reqwest::Client::builder().retry(reqwest::retry::never());
     Rest::new(client.build().unwrap(), format!("{url}/{version}/"))

@@ -3,7 +3,7 @@
 use backoff_core::{Class, Fault, Policy, Transport, Verdict};
 use google_cloud_gax_1::retry_policy::NeverRetry;
 use google_cloud_secretmanager_v1::client::SecretManagerService;
-use official::credentials;
+use official::{credentials, install_tls};
 use reqwest::{Client, Error};
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -32,8 +32,7 @@ where
 }
 
 async fn failure(server: SocketAddr) -> Error {
-    // Installs the TLS provider too.
-    drop(credentials());
+    install_tls();
     let client = Client::builder().retry(reqwest::retry::never()).build();
     let get = client.expect("a client").get(format!("https://{server}/"));
     get.send().await.expect_err("TLS fails")
