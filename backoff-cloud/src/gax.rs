@@ -30,7 +30,9 @@
 //!   the wait, and the last error is handed back at once.
 //!
 //! The loop is gax's, but all is decided by the state machine that decides everywhere else,
-//! [`Retry`]. The deadline also bounds each attempt, as gax has it. The one thing the loop does not
+//! [`Retry`]. The deadline also bounds each attempt; but gax gives an attempt after a wait no less
+//! time than the wait was, so where the wait took more than half of what was left, the last attempt
+//! may run over the deadline, by less than that wait. The one thing the loop does not
 //! tell is which of its calls succeeded: a [`Budget`](crate::Budget) gets back what a success at
 //! the first attempt gives.
 //!
@@ -131,10 +133,11 @@ pub struct Adapted {
     loops: Arc<Loops>,
 }
 
-/// What `on_error` has decided, for the `on_failure` that follows: a backoff policy is not shown
-/// the error, and so not its hint.
+/// What `on_error` has decided, for the `on_failure` that follows, because a backoff policy is not
+/// shown the error, and so not its hint; and then for `remaining_time`, which is asked before the
+/// wait how long the attempt after it may take.
 ///
-/// gax calls the two one after the other, in one task and without an await between them, so nothing
+/// gax calls the three one after the other, in one task and without an await between them, so nothing
 /// else runs on this thread meanwhile and the word arrives. The loop that it is meant for is named
 /// all the same, so that a backoff policy beside another retry policy never takes a stranger's.
 #[derive(Clone, Copy)]
@@ -142,6 +145,17 @@ struct Handed {
     start: Instant,
     attempt: u32,
     delay: Duration,
+    /// Whether it is what the loop waits: the backoff policy is ours too.
+    is_waited: bool,
+}
+
+impl Handed {
+    /// What was left for this loop, which is thereby taken; of another's nothing remains.
+    fn take(state: &RetryState) -> Option<Self> {
+        HANDED
+            .take()
+            .filter(|it| (it.start, it.attempt) == (state.start, state.attempt_count))
+    }
 }
 
 thread_local! {
@@ -180,6 +194,7 @@ impl RetryPolicy for Adapted {
                     start: state.start,
                     attempt: state.attempt_count,
                     delay: wait.delay,
+                    is_waited: false,
                 })
             }
             Decision::Stop(_) => None,
@@ -201,16 +216,22 @@ impl RetryPolicy for Adapted {
 
     fn remaining_time(&self, state: &RetryState) -> Option<Duration> {
         let attempt = Retry::start_at(Duration::ZERO).attempt(&self.policy, || elapsed(state));
-        Some(attempt.remaining()).filter(|&remaining| remaining != Duration::MAX)
+        let remaining = attempt.remaining();
+        let waited = Handed::take(state).filter(|handed| handed.is_waited);
+        let wait = waited.map_or(Duration::ZERO, |handed| handed.delay);
+        // gax gives up where it is told less than the wait, even if the attempt could be made.
+        (remaining != Duration::MAX).then(|| remaining.saturating_sub(wait * 0).max(wait))
     }
 }
 
 impl BackoffPolicy for Adapted {
     fn on_failure(&self, state: &RetryState) -> Duration {
-        let of_this_loop =
-            |handed: &Handed| (handed.start, handed.attempt) == (state.start, state.attempt_count);
-        match HANDED.take().filter(of_this_loop) {
-            Some(handed) => handed.delay,
+        match Handed::take(state) {
+            Some(mut handed) => {
+                handed.is_waited = true;
+                HANDED.set(Some(handed));
+                handed.delay
+            }
             // It stops, or another retry policy decides and only the waits are ours.
             None => {
                 let retry = state.attempt_count.saturating_sub(1);
@@ -332,6 +353,29 @@ mod tests {
         let flow = adapted.on_error(&failed(start, 2), unavailable());
         assert!(flow.is_exhausted(), "{flow:?}");
         assert_eq!(adapt(PLAIN).remaining_time(&failed(start, 0)), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_attempt_after_a_wait_gets_what_the_wait_leaves() {
+        let adapted = adapt(PLAIN.base(2 * SECOND).deadline(10 * SECOND));
+        let start = tokio::time::Instant::now();
+        let remaining = |n| adapted.remaining_time(&failed(start, n));
+        assert_eq!(remaining(0), Some(10 * SECOND));
+        let first = failed(start, 1);
+        assert_eq!(wait(&adapted, &first, unavailable()), Some(2 * SECOND));
+        assert_eq!(remaining(1), Some(8 * SECOND));
+        // Said once: the wait is over by the next time.
+        tokio::time::advance(2 * SECOND).await;
+        assert_eq!(remaining(1), Some(8 * SECOND));
+        // No less than the wait, or gax would give up before it.
+        tokio::time::advance(3 * SECOND).await;
+        let second = failed(start, 2);
+        assert_eq!(wait(&adapted, &second, unavailable()), Some(4 * SECOND));
+        assert_eq!(remaining(2), Some(4 * SECOND));
+        // Another's waits are not known.
+        let alone = failed(start, 1);
+        assert!(adapted.on_error(&alone, unavailable()).is_continue());
+        assert_eq!(remaining(1), Some(5 * SECOND));
     }
 
     #[tokio::test(start_paused = true)]

@@ -15,12 +15,16 @@
 //! ```
 
 use backoff_core::{Class, Conflict, Fault, GrpcCode, NotYet, TimedOut, Transport, hint};
-use reqwest::{Response, header::HeaderMap};
+use reqwest::{
+    Response, Version,
+    header::{CONTENT_LENGTH, HeaderMap, TRANSFER_ENCODING},
+};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 use std::{
     error::Error,
     fmt,
+    sync::Once,
     time::{Duration, SystemTime},
 };
 
@@ -37,10 +41,12 @@ const EXCERPT: usize = 200;
 /// # Errors
 /// [`ApiError`]: an HTTP status of 300 or above, a reply that was cut or did not arrive, or a body
 /// that is an error or not the JSON asked for. The last is permanent, for the server did answer,
-/// unless the body just ends too early.
+/// unless the body ends too early and nothing said where it ends. So is an empty body: for a reply
+/// without one there is [`success`].
 pub async fn json<T: DeserializeOwned>(response: Response) -> Result<T, ApiError> {
     let status = response.status().as_u16();
     let retry_after = hint::in_headers(response.headers(), SystemTime::now());
+    let is_whole = says_where_it_ends(&response);
     let body = success(response).await?;
     if let Some(code) = error_of_success(&body) {
         let status = u16::try_from(code)
@@ -50,11 +56,22 @@ pub async fn json<T: DeserializeOwned>(response: Response) -> Result<T, ApiError
         return Err(ApiError::reply(status, retry_after, &body));
     }
     serde_json::from_slice(&body).map_err(|error| {
-        ApiError(Box::new(Kind::Json {
+        ApiError::of(Kind::Json {
             error,
             excerpt: excerpt(&body),
-        }))
+            is_whole,
+        })
     })
+}
+
+/// Whether a body that ends too early would have been noticed. Only in HTTP/1 there are bodies that
+/// end where the connection ends.
+fn says_where_it_ends(response: &Response) -> bool {
+    let headers = response.headers();
+    response.version() > Version::HTTP_11
+        || response.status() == 204
+        || headers.contains_key(CONTENT_LENGTH)
+        || headers.contains_key(TRANSFER_ENCODING)
 }
 
 /// The reply's body, if its status is a success; otherwise what the server said.
@@ -72,11 +89,11 @@ pub async fn success(response: Response) -> Result<Vec<u8>, ApiError> {
         Ok(body) => ApiError::new(status, &headers, &body, now),
         Err(error) => {
             let retry_after = hint::in_headers(&headers, now);
-            ApiError(Box::new(Kind::Cut {
+            ApiError::of(Kind::Cut {
                 status,
                 retry_after,
                 error,
-            }))
+            })
         }
     })
 }
@@ -107,6 +124,8 @@ enum Kind {
     Json {
         error: serde_json::Error,
         excerpt: String,
+        /// Whether HTTP says where the body ends.
+        is_whole: bool,
     },
     /// An error whose body did not arrive whole: what it would have said is not known, so the
     /// status alone must not decide. Half a 409 may be a conflict or not.
@@ -120,6 +139,8 @@ enum Kind {
     NotYet(NotYet),
     /// A reply that was a conflict without being an error.
     Conflict(Conflict),
+    /// A reply that does not say whether what was asked for was done.
+    Doubtful(String),
 }
 
 #[derive(Debug)]
@@ -132,16 +153,23 @@ struct Reply {
 }
 
 impl ApiError {
+    /// Makes its type known first, so that it is found behind an `anyhow::Error` or in a box.
+    fn of(kind: Kind) -> Self {
+        static KNOWN: Once = Once::new();
+        KNOWN.call_once(backoff_core::__private::know::<ApiError>);
+        ApiError(Box::new(kind))
+    }
+
     /// What a reply with these parts says. `now` is the wall clock that an HTTP date in
     /// `Retry-After` is compared with. A body that is no `google.rpc.Status` is kept as an excerpt.
     pub fn new(status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Self {
         Self::reply(status, hint::in_headers(headers, now), body)
     }
 
-    fn reply(status: u16, retry_after: Option<Duration>, body: &[u8]) -> Self {
+    fn reply(http_status: u16, retry_after: Option<Duration>, body: &[u8]) -> Self {
         let (code, message, details) = match google_status(body) {
             Some(mut status) => (
-                named_code(&status),
+                named_code(&status, http_status),
                 status["message"].as_str().unwrap_or_default().to_owned(),
                 match status["details"].take() {
                     Value::Array(details) => details,
@@ -151,13 +179,18 @@ impl ApiError {
             None => (None, excerpt(body), Vec::new()),
         };
         let retry_after = retry_after.max(details.iter().find_map(retry_info));
-        ApiError(Box::new(Kind::Reply(Reply {
-            status,
+        ApiError::of(Kind::Reply(Reply {
+            status: http_status,
             retry_after,
             code,
             message,
             details,
-        })))
+        }))
+    }
+
+    /// A reply that says neither that it was done nor that it was not.
+    pub(crate) fn doubtful(what: String) -> Self {
+        ApiError::of(Kind::Doubtful(what))
     }
 
     /// The HTTP status, if there was a whole reply that said so.
@@ -169,7 +202,8 @@ impl ApiError {
             | Kind::Cut { .. }
             | Kind::TimedOut(_)
             | Kind::NotYet(_)
-            | Kind::Conflict(_) => None,
+            | Kind::Conflict(_)
+            | Kind::Doubtful(_) => None,
         }
     }
 
@@ -181,6 +215,10 @@ impl ApiError {
     /// The details of Google's error body, each an object with an `@type`; empty without one.
     pub fn details(&self) -> &[Value] {
         self.as_reply().map_or(&[], |reply| &reply.details)
+    }
+
+    fn is_cut_json(&self) -> bool {
+        matches!(&*self.0, Kind::Json { error, is_whole: false, .. } if error.is_eof())
     }
 
     fn as_reply(&self) -> Option<&Reply> {
@@ -207,17 +245,19 @@ impl Fault for ApiError {
             | Kind::Transport(_)
             | Kind::TimedOut(_)
             | Kind::NotYet(_)
-            | Kind::Conflict(_) => None,
+            | Kind::Conflict(_)
+            | Kind::Doubtful(_) => None,
         }
     }
 
     fn transport(&self) -> Option<Transport> {
         match &*self.0 {
             Kind::Transport(error) => error.transport(),
-            Kind::Cut { .. } => Some(Transport::MaybeSent),
+            Kind::Cut { .. } | Kind::Doubtful(_) => Some(Transport::MaybeSent),
             Kind::TimedOut(error) => error.transport(),
             // A body without a length that ends in the middle looks whole to HTTP.
-            Kind::Json { error, .. } => error.is_eof().then_some(Transport::MaybeSent),
+            Kind::Json { .. } if self.is_cut_json() => Some(Transport::MaybeSent),
+            Kind::Json { .. } => None,
             Kind::Reply(_) | Kind::NotYet(_) | Kind::Conflict(_) => None,
         }
     }
@@ -226,9 +266,9 @@ impl Fault for ApiError {
         match &*self.0 {
             Kind::Transport(error) => error.class(),
             Kind::Conflict(error) => error.class(),
-            Kind::Json { error, .. } => (!error.is_eof()).then_some(Class::Permanent),
+            Kind::Json { .. } => (!self.is_cut_json()).then_some(Class::Permanent),
             Kind::NotYet(error) => error.class(),
-            Kind::Reply(_) | Kind::Cut { .. } | Kind::TimedOut(_) => None,
+            Kind::Reply(_) | Kind::Cut { .. } | Kind::TimedOut(_) | Kind::Doubtful(_) => None,
         }
     }
 
@@ -239,19 +279,19 @@ impl Fault for ApiError {
 
 impl From<reqwest::Error> for ApiError {
     fn from(error: reqwest::Error) -> Self {
-        ApiError(Box::new(Kind::Transport(error)))
+        ApiError::of(Kind::Transport(error))
     }
 }
 
 impl From<TimedOut> for ApiError {
     fn from(error: TimedOut) -> Self {
-        ApiError(Box::new(Kind::TimedOut(error)))
+        ApiError::of(Kind::TimedOut(error))
     }
 }
 
 impl From<NotYet> for ApiError {
     fn from(error: NotYet) -> Self {
-        ApiError(Box::new(Kind::NotYet(error)))
+        ApiError::of(Kind::NotYet(error))
     }
 }
 
@@ -259,7 +299,7 @@ impl From<NotYet> for ApiError {
 /// [`conflict_if`](backoff_core::Updating::conflict_if).
 impl From<Conflict> for ApiError {
     fn from(error: Conflict) -> Self {
-        ApiError(Box::new(Kind::Conflict(error)))
+        ApiError::of(Kind::Conflict(error))
     }
 }
 
@@ -281,7 +321,7 @@ impl fmt::Display for ApiError {
                 }
                 Ok(())
             }
-            Kind::Json { error, excerpt } => {
+            Kind::Json { error, excerpt, .. } => {
                 write!(
                     f,
                     "the reply is not the JSON that was asked for: {error}: {excerpt}"
@@ -295,6 +335,7 @@ impl fmt::Display for ApiError {
             Kind::TimedOut(error) => error.fmt(f),
             Kind::Conflict(error) => error.fmt(f),
             Kind::NotYet(error) => error.fmt(f),
+            Kind::Doubtful(what) => f.write_str(what),
         }
     }
 }
@@ -302,7 +343,7 @@ impl fmt::Display for ApiError {
 impl Error for ApiError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &*self.0 {
-            Kind::Reply(_) => None,
+            Kind::Reply(_) | Kind::Doubtful(_) => None,
             Kind::Json { error, .. } => Some(error),
             Kind::Cut { error, .. } | Kind::Transport(error) => Some(error),
             Kind::TimedOut(error) => Some(error),
@@ -338,11 +379,15 @@ fn google_status(body: &[u8]) -> Option<Value> {
         .map(Value::take)
 }
 
-/// The code of a `google.rpc.Status`: by its name, or by its number, which HTTP's statuses are
-/// far above.
-fn named_code(status: &Value) -> Option<GrpcCode> {
+/// The code of a `google.rpc.Status`: by its name, or, where the HTTP status is a success and so
+/// says nothing of the error, by its number. (Beside an HTTP status of its own, Google writes that
+/// status there, and others a number that only they know.)
+fn named_code(status: &Value, http_status: u16) -> Option<GrpcCode> {
     let name = status["status"].as_str().and_then(GrpcCode::from_name);
-    let number = || i32::try_from(status["code"].as_i64()?).ok();
+    let number = || match http_status {
+        200..300 => i32::try_from(status["code"].as_i64()?).ok(),
+        _ => None,
+    };
     name.or_else(|| GrpcCode::from_number(number()?))
 }
 
@@ -458,8 +503,12 @@ mod tests {
     fn a_code_without_a_name_is_known_by_its_number() {
         let numbered = error(200, r#"{"error": {"code": 14}}"#);
         assert_eq!(numbered.grpc_code(), Some(GrpcCode::Unavailable));
+        for (status, code) in [(503, "1"), (400, "14"), (403, "10")] {
+            let own = error(status, &format!(r#"{{"error": {{"code": {code}}}}}"#));
+            assert_eq!(own.grpc_code(), None, "{status} {code}");
+        }
         for code in ["0", "17", "503", "-1", "1e99", "\"14\""] {
-            let other = error(503, &format!(r#"{{"error": {{"code": {code}}}}}"#));
+            let other = error(200, &format!(r#"{{"error": {{"code": {code}}}}}"#));
             assert_eq!(other.grpc_code(), None, "{code}");
         }
     }

@@ -9,7 +9,10 @@
 //! | [`memorystore::DATA`] | a command to the Redis behind it | `U(0, min(2ⁿ · 20 ms, 1 s))` | a lost connection, `LOADING`, `READONLY`, … | after 60 s |
 //! | [`storage::REQUEST`] | a read of Cloud Storage, or a write with a precondition | `min(2ⁿ s + U(0, 1 s), 64 s)` | 408, 429, every 5xx | after 300 s |
 //! | [`storage::READ_MODIFY_WRITE`] | a whole read-modify-write of an object | `U(0, min(2ⁿ s, 64 s))` | as above, and 412 | after 300 s |
-//! | [`pubsub::PUBLISH`], [`READ`](pubsub::READ), [`WRITE`](pubsub::WRITE), [`STREAMING_PULL`](pubsub::STREAMING_PULL) | the calls of Pub/Sub | `U(0, min(1.3ⁿ · 100 ms, 60 s))` | each call's codes | after 600 s |
+//! | [`pubsub::PUBLISH`] | publishing to Pub/Sub | `U(0, min(4ⁿ · 100 ms, 60 s))` | [7 codes](pubsub::PUBLISH) | after 600 s |
+//! | [`pubsub::STREAMING_PULL`] | opening a stream of Pub/Sub anew | as above | [5 codes](pubsub::STREAMING_PULL) | after 1,800 s |
+//! | [`pubsub::TOPIC_READ`], [`TOPIC_WRITE`](pubsub::TOPIC_WRITE) | the publisher's other calls | `U(0, min(1.3ⁿ · 100 ms, 60 s))` | each call's codes | after 600 s |
+//! | [`pubsub::PULL`], [`SUBSCRIPTION_READ`](pubsub::SUBSCRIPTION_READ), [`SUBSCRIPTION_WRITE`](pubsub::SUBSCRIPTION_WRITE) | the subscriber's other calls | as above | each call's codes | after 60 s |
 //! | [`firestore::TRANSACTION`] | a whole transaction | `U(0, min(2ⁿ s, 30 s))` | `ABORTED` | after 5 attempts |
 //! | [`spanner::TRANSACTION`] | a whole transaction | `U(0, min(1.3ⁿ · 250 ms, 32 s))` | `ABORTED` | after 300 s |
 //! | [`aip194::REQUEST`] | an idempotent request to any Google API | `U(0, min(2ⁿ s, 60 s))` | `UNAVAILABLE` | after 10 attempts or 60 s |

@@ -2,7 +2,7 @@
 
 mod value;
 
-use crate::{Codes, Jitter, Policy, delay::Growth, time::nanos};
+use crate::{Class, Codes, Jitter, Policy, delay::Growth, time::nanos};
 use core::{fmt, time::Duration};
 use serde_core::de::{self, Deserialize, Deserializer, MapAccess};
 use value::{Value, attempts, codes, factor, growth, jitter, time, yes_or_no};
@@ -15,7 +15,7 @@ use value::{Value, attempts, codes, factor, growth, jitter, time, yes_or_no};
 ///
 /// | rule | values |
 /// |---|---|
-/// | `base`, `throttled_base`, `max_backoff`, `deadline`, `max_retry_after`, `retry_after_slack` | a time with its unit: `"250ms"`, `"64s"`, `"1m 30s"` |
+/// | `base`, `throttled_base`, `max_backoff`, `deadline`, `max_retry_after`, `retry_after_slack` | a time with its unit: `"250ms"`, `"64s"`, `"1m 30s"`, up to weeks |
 /// | `growth` | `"exponential"`, `"constant"`, `"linear(500ms)"` with its step, `"fibonacci"`, `"slots"` |
 /// | `factor` | a number of at least 1, for exponential growth |
 /// | `jitter` | `"full"`, `"equal"`, `"decorrelated"`, `"none"`, `"slots"`, `"whole_seconds"`, `"additive(1s)"`, `"additive_within(1s)"`, `"proportional(0.2)"` |
@@ -27,7 +27,8 @@ use value::{Value, attempts, codes, factor, growth, jitter, time, yes_or_no};
 /// in `on` brings along the gRPC codes that stand for it.
 ///
 /// A rule that there is not, one that is named twice, and a value that makes no sense are errors
-/// that name the rule and say what to write instead.
+/// that name the rule and say what to write instead. So are rules that would call without a pause
+/// until the deadline.
 ///
 /// ```
 /// use backoff_core::{Jitter, Policy, Settings, codes};
@@ -156,7 +157,8 @@ impl Settings {
     /// unless `growth` is named.
     ///
     /// # Errors
-    /// When `factor` is named and the waits do not grow by one.
+    /// When `factor` is named and the waits do not grow by one; when no wait of the policy that comes
+    /// of it is ever above zero and only its deadline limits the attempts.
     pub fn over(self, policy: Policy) -> Result<Policy, SettingsError> {
         let set =
             |policy: Policy, time: Option<Duration>, setter: fn(Policy, Duration) -> Policy| {
@@ -194,8 +196,41 @@ impl Settings {
         policy.conflicts = self.retry_conflicts.unwrap_or(policy.conflicts);
         policy.idempotent = self.idempotent.unwrap_or(policy.idempotent);
         policy.spread_retry_after = self.spread_retry_after.unwrap_or(policy.spread_retry_after);
-        Ok(policy)
+        match without_pause(&policy) {
+            Some(instead) => Err(SettingsError(instead)),
+            None => Ok(policy),
+        }
     }
+}
+
+/// What to write instead, where only the deadline limits the attempts and no wait is ever above
+/// zero.
+fn without_pause(policy: &Policy) -> Option<&'static str> {
+    if policy.attempts() != u32::MAX {
+        return None;
+    }
+    if policy.max_backoff == 0 {
+        return Some(
+            "`max_backoff` of zero calls without a pause until the deadline: write a longer one as \
+             \"64s\", or name `max_attempts`",
+        );
+    }
+    // What a function of the caller's says of late retries is not to be asked here.
+    if matches!(policy.growth, Growth::Custom(_)) {
+        return None;
+    }
+    // No wait shrinks from retry to retry.
+    let never_waits = |class| policy.backoff_nanos(class, u32::MAX, 0, || u64::MAX) == 0;
+    if never_waits(Class::Transient) {
+        return Some(
+            "`base` is so short that every wait is zero, without a pause until the deadline: write \
+             a longer one as \"1s\", or name `max_attempts`",
+        );
+    }
+    never_waits(Class::Throttled).then_some(
+        "`throttled_base` is so short that every wait after throttling is zero, without a pause \
+         until the deadline: write a longer one as \"1s\", or name `max_attempts`",
+    )
 }
 
 /// The rules of [`Settings`], over [`Policy::exponential`].

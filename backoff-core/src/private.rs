@@ -10,22 +10,30 @@ pub use core::{option::Option, result::Result, time::Duration};
 pub use backoff_macros::__retry_block;
 
 pub use crate::Silent;
+#[cfg(feature = "std")]
+pub use crate::clients::boxed::know;
+pub use awaited::*;
 pub use cut::*;
 pub use facts::*;
+pub use judges::known_fault;
 pub use keys::Keys;
 
 use crate::{
     Attempt, ByPolicy, Clock, Decision, Event, EveryError, Fault, Judge, Notify, Pause, Random,
     Sleep, StopReason, Verdict, drive,
     judge::{Informed, Known},
-    observe::{self, Failure},
 };
-use core::{fmt, future::Future};
+use core::future::Future;
+use judges::{Found, Or, Said};
 
+#[path = "private/awaited.rs"]
+mod awaited;
 #[path = "private/cut.rs"]
 mod cut;
 #[path = "private/facts.rs"]
 mod facts;
+#[path = "private/judges.rs"]
+mod judges;
 #[path = "private/keys.rs"]
 mod keys;
 
@@ -232,7 +240,7 @@ where
     N: Notify<R::Error>,
 {
     // Asked here, so that what follows is not compiled anew for each closure.
-    let asked = outcome.error().filter(|_| !retry.is_late());
+    let asked = outcome.error().filter(|_| retry.is_judged());
     let said = asked.map(|error| judge(error).into());
     let said = Said(said.unwrap_or(Verdict::Permanent));
     judged(
@@ -264,7 +272,7 @@ where
     C: Clock + Random,
     N: Notify<R::Error>,
 {
-    let asked = outcome.error().filter(|_| !retry.is_late());
+    let asked = outcome.error().filter(|_| retry.is_judged());
     let matched = Or(asked.is_some_and(matches));
     judged(policy, retry, name, runtime, notify, outcome, matched)
 }
@@ -286,55 +294,6 @@ where
     N: Notify<R::Error>,
 {
     judged(policy, retry, name, runtime, notify, outcome, Found(find))
-}
-
-fn known_fault<E: Fault>(error: &E) -> Known<'_> {
-    Known::of(error)
-}
-
-/// What the user's function has said.
-struct Said(Verdict);
-
-impl<E> Judge<E> for Said {
-    fn judge(&self, _policy: &Policy, _error: &E) -> Verdict {
-        self.0
-    }
-}
-
-/// Whether one of the user's patterns matches; if not, the policy judges.
-struct Or(bool);
-
-impl<E: Fault> Judge<E> for Or {
-    fn judge(&self, policy: &Policy, error: &E) -> Verdict {
-        // A pattern says that it is worth another attempt, not that one may be made twice.
-        if !self.0 {
-            policy.judge(error)
-        } else if policy.may_repeat(error) {
-            Informed(EveryError, known_fault).judge(policy, error)
-        } else {
-            Verdict::PerhapsApplied
-        }
-    }
-
-    fn message<'e>(&self, error: &'e E) -> Option<&'e dyn fmt::Display> {
-        error.message()
-    }
-}
-
-/// The policy judges what the function finds; where it finds nothing the error is permanent.
-struct Found<F>(F);
-
-impl<E, F> Judge<E> for Found<F>
-where
-    F: Fn(&E) -> Option<&dyn Fault>,
-{
-    fn judge(&self, policy: &Policy, error: &E) -> Verdict {
-        (self.0)(error).map_or(Verdict::Permanent, |fault| policy.judge(fault))
-    }
-
-    fn message<'e>(&self, error: &'e E) -> Option<&'e dyn fmt::Display> {
-        (self.0)(error)?.message()
-    }
 }
 
 #[inline]
@@ -380,28 +339,43 @@ where
     N: Notify<E>,
     J: Judge<E>,
 {
-    let is_late = retry.is_late();
+    let (is_late, is_pending) = (retry.is_late(), retry.is_pending());
     let decide = |policy: &Policy, retry: &mut Retry, verdict| {
         if is_late {
             return Decision::Stop(StopReason::Deadline);
         }
+        let verdict = if is_pending {
+            Verdict::PENDING
+        } else {
+            verdict
+        };
         retry.failed(policy, verdict, || runtime.now(), || runtime.random())
     };
     let count = retry.count();
     drive::conclude(policy, count, judge, decide, &mut notify, name, error)
 }
 
-/// Whether the timer of a sync function woke after the deadline; if so, that is logged.
+/// Whether the timer of a sync function woke after the deadline; if so, whoever listens is told.
 #[inline]
-pub fn is_too_late<C: Clock>(policy: &Policy, retry: &Retry, name: &str, runtime: &C) -> bool {
+pub fn is_too_late<R, C, N>(
+    policy: &Policy,
+    retry: &Retry,
+    name: &str,
+    runtime: &C,
+    mut notify: N,
+    last: &R,
+    known: fn(&R::Error) -> Known<'_>,
+) -> bool
+where
+    R: Outcome,
+    C: Clock,
+    N: Notify<R::Error>,
+{
     let is_too_late = retry.is_too_late(policy, || runtime.now());
-    if is_too_late {
-        let failure = || Failure {
-            operation: name,
-            attempt: retry.failures(),
-            error: None,
-        };
-        observe::gave_up(failure, StopReason::Deadline);
+    if let Some(error) = last.error().filter(|_| is_too_late) {
+        let decision = Decision::Stop(StopReason::Deadline);
+        let judge = Informed(EveryError, known);
+        drive::tell(decision, retry.failures(), &judge, &mut notify, name, error);
     }
     is_too_late
 }

@@ -236,6 +236,24 @@ fn nonsense_is_refused_with_the_rules_name_and_what_to_write() {
         ("growth = 'linear'", "\"linear(1s)\" with the step"),
         ("growth = 'linear(x)'", "\"x\" is no time"),
         ("growth = 'constant(1s)'", "is no growth"),
+        (
+            "deadline = '5M'",
+            "\"5M\" is no time (\"M\" stands for months or years, which differ in length): write \
+             minutes as \"5m\", days as \"30d\"",
+        ),
+        ("deadline = '1h 2 months'", "\"months\" stands for months"),
+        ("deadline = '1month'", "days as \"30d\""),
+        ("deadline = '1.5y'", "days as \"30d\""),
+        ("max_backoff = '1yr'", "days as \"30d\""),
+        ("max_backoff = '2yrs'", "days as \"30d\""),
+        ("max_retry_after = '1year'", "days as \"30d\""),
+        ("base = '600000years'", "days as \"30d\""),
+        ("growth = 'linear(1M)'", "\"1M\" is no time"),
+        ("jitter = 'additive(1M)'", "\"1M\" is no time"),
+        (
+            "deadline = '5Min'",
+            "no unit \"Min\"; there are ns, us, ms, s, m, h, d and w",
+        ),
         ("jitter = 'Full'", "write \"full\""),
         ("jitter = 'full)'", "write \"full\""),
         ("jitter = 'additive'", "\"additive(1s)\""),
@@ -269,6 +287,66 @@ fn nonsense_is_refused_with_the_rules_name_and_what_to_write() {
         let name = text.rsplit('\n').next().unwrap().split(' ').next().unwrap();
         assert!(error.starts_with(&format!("`{name}`")), "{text}: {error}");
     }
+}
+
+/// Nothing but the deadline would end it, after as many calls as fit.
+#[test]
+fn waits_of_zero_need_a_number_of_attempts() {
+    let endless = [
+        ("base = '0s'", "`base` is so short"),
+        ("base = '0s'\ngrowth = 'constant'", "`base` is so short"),
+        ("base = '0s'\ngrowth = 'fibonacci'", "`base` is so short"),
+        ("base = '0s'\ngrowth = 'linear(0s)'", "`base` is so short"),
+        ("base = '0s'\njitter = 'decorrelated'", "`base` is so short"),
+        ("base = '0s'\njitter = 'additive(0s)'", "`base` is so short"),
+        (
+            "base = '250ms'\ngrowth = 'constant'\njitter = 'whole_seconds'",
+            "`base` is so short",
+        ),
+        ("max_backoff = '0s'", "`max_backoff` of zero"),
+        (
+            "max_backoff = '0s'\njitter = 'additive(1s)'",
+            "`max_backoff` of zero",
+        ),
+        ("throttled_base = '0s'", "`throttled_base` is so short"),
+    ];
+    for (text, said) in endless {
+        let error = toml(&format!("{text}\ndeadline = '1m'")).expect_err(text);
+        assert!(error.starts_with(said), "{text}: {error}");
+        assert!(error.ends_with("or name `max_attempts`"), "{text}: {error}");
+        // As many as a policy makes without being told.
+        assert!(toml(text).is_ok(), "{text}");
+        let counted = toml(&format!("{text}\ndeadline = '1m'\nmax_attempts = 9"));
+        assert!(counted.is_ok(), "{text}: {counted:?}");
+    }
+    for pausing in [
+        "base = '1ns'",
+        "base = '0s'\njitter = 'additive(1s)'",
+        "base = '0s'\ngrowth = 'linear(1s)'",
+        "base = '250ms'\njitter = 'whole_seconds'",
+        "growth = 'constant'\njitter = 'slots'",
+    ] {
+        let read = toml(&format!("{pausing}\ndeadline = '1m'"));
+        assert!(read.is_ok(), "{pausing}: {read:?}");
+    }
+}
+
+/// What is refused is what comes of it, whichever of the two brought the rule.
+#[test]
+fn waits_of_zero_are_refused_over_a_preset_too() {
+    fn at_first_only(n: u32) -> Duration {
+        assert_eq!(n, 0, "a function is not asked when configuration is read");
+        SECOND
+    }
+    let over = |text: &str, preset| toml::from_str::<Settings>(text).unwrap().over(preset);
+    let never = Policy::constant(Duration::ZERO);
+    assert!(over("deadline = '1m'", never).is_err());
+    assert!(over("base = '0s'", Policy::constant(SECOND).deadline(SECOND)).is_err());
+    assert!(over("deadline = '1m'", never.max_attempts(3)).is_ok());
+    assert!(over("deadline = '1m'\nbase = '1s'", never).is_ok());
+    let custom = Policy::custom(at_first_only);
+    assert!(over("deadline = '1m'", custom).is_ok());
+    assert!(over("deadline = '1m'\nmax_backoff = '0s'", custom).is_err());
 }
 
 #[test]

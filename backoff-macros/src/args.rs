@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 use syn::parse::Parser;
-use syn::{Expr, Ident, Path, Type};
+use syn::{Expr, ExprClosure, Ident, Path, Type};
 
 pub(crate) use on::{On, Pattern};
 pub(crate) use this::with_self;
@@ -35,6 +35,7 @@ pub(crate) struct Args {
     pub(crate) also_on: Option<Given<On>>,
     pub(crate) when: Option<Given<Expr>>,
     pub(crate) faults: Option<Given<Vec<Type>>>,
+    pub(crate) until: Option<Given<Expr>>,
     /// Without a value it is `true`.
     pub(crate) idempotent: Option<Given<Option<Expr>>>,
     /// Without a value it is `true`.
@@ -127,8 +128,12 @@ impl AroundBlock {
         let last = args.len().saturating_sub(1);
         // A closure's braces, or those of a `match`, do not follow a comma.
         let stands_alone = is_braced && (last == 0 || is_comma(args.get(last - 1)));
+        let piece = args.iter().rposition(|token| is_comma(Some(token)));
+        let piece = piece.map_or(0, |comma| comma + 1);
         let start = match args.iter().rposition(is_async) {
             _ if stands_alone => last,
+            // What is said about that is not that it lacks a key.
+            _ if closure(&args[piece..].iter().cloned().collect()).is_some() => piece,
             Some(start) => start,
             None => args.len(),
         };
@@ -139,6 +144,12 @@ impl AroundBlock {
             block: block.into_iter().collect(),
         }
     }
+}
+
+/// What stands in the place of a block, if it is a closure of nothing.
+pub(crate) fn closure(block: &TokenStream) -> Option<ExprClosure> {
+    let closure: ExprClosure = syn::parse2(block.clone()).ok()?;
+    closure.inputs.is_empty().then_some(closure)
 }
 
 fn is_comma(token: Option<&TokenTree>) -> bool {
@@ -187,6 +198,7 @@ impl Args {
             ("on", Value::On(on)) => put(&mut self.on, key, Ok(on)),
             ("also_on", Value::On(on)) => put(&mut self.also_on, key, Ok(on)),
             ("when", Value::Expr(value)) => put(&mut self.when, key, Ok(value)),
+            ("until", Value::Expr(value)) => put(&mut self.until, key, Ok(value)),
             ("faults", Value::Types(types)) => put(&mut self.faults, key, Ok(types)),
             ("idempotent", Value::None) => put(&mut self.idempotent, key, Ok(None)),
             ("idempotent", Value::Expr(value)) => put(&mut self.idempotent, key, Ok(Some(value))),

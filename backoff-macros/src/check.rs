@@ -9,7 +9,7 @@ use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{Block, Expr, ExprAsync, Item, ItemFn, Lit, TraitItemFn, UnOp};
 
-use crate::args::{Args, Given, On, Time};
+use crate::args::{self, Args, Given, On, Time};
 use crate::errors::Errors;
 pub(crate) use signature::signature;
 
@@ -62,6 +62,15 @@ pub(crate) fn block(block: TokenStream, args: &Args) -> syn::Result<Repeated> {
                        `retry_block!(max_attempts = 5, { .. })` to block this thread";
         return Err(syn::Error::new(Span::call_site(), message));
     };
+    if let Some(closure) = args::closure(&block) {
+        let body = &closure.body;
+        let shown = match &**body {
+            Expr::Block(_) | Expr::Async(_) => "remove the `||` before the braces".to_owned(),
+            body => format!("write `{{ {} }}`", crate::errors::show(body)),
+        };
+        let message = format!("`retry_block!` repeats a block and no closure: {shown}");
+        return Err(syn::Error::new_spanned(closure, message));
+    }
     if matches!(&first, TokenTree::Group(_)) {
         if let Some(timeout) = &args.attempt_timeout {
             let message = "`attempt_timeout` cannot cut short a blocking attempt: write `async` \
@@ -172,6 +181,10 @@ fn literals(args: &Args, errors: &mut Errors) {
         (
             &args.when,
             "`when` takes a function or a closure: write `when = |error| error.is_busy()`",
+        ),
+        (
+            &args.until,
+            "`until` takes a function or a closure: write `until = |operation| operation.done`",
         ),
         (
             &args.notify,

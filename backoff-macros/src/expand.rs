@@ -119,6 +119,7 @@ struct Written<'a> {
     place: Place,
     is_async: bool,
     judged_at: Span,
+    /// The name in logs, if no key gives another.
     name: TokenStream,
     copies: Copies,
 }
@@ -157,7 +158,10 @@ impl Written<'_> {
             attempt,
             returns,
             judged_at: self.judged_at,
-            name: self.name.clone(),
+            name: match &self.args.name {
+                Some(name) => name.value.to_token_stream(),
+                None => self.name.clone(),
+            },
         };
         looped.statements()
     }

@@ -78,7 +78,7 @@ pub fn __retry_block(input: proc_macro::TokenStream) -> proc_macro::TokenStream 
 /// | `status = ..` | a number, a field, or an expression with `self.field`: an integer, or an `Option` of one. What is no `u16` is no status | the HTTP status |
 /// | `grpc_code = ..` | the same, of type `GrpcCode` or an `Option` of it | the gRPC code |
 /// | `retry_after = ..` | the same, of type `Duration` or an `Option` of it | how long the server asks to be left alone |
-/// | `transient`, `throttled`, `conflict`, `permanent` | | the class, which outranks the codes |
+/// | `transient`, `throttled`, `conflict`, `pending`, `permanent` | | the class, which outranks the codes; `pending` is no failure: what is awaited has not come yet |
 /// | `not_sent`, `maybe_sent` | | a failure of the transport |
 /// | `forward` | | what is not said here is asked of the error inside: the only field, or the one with `#[from]`, `#[source]` or `#[fault(forward)]`. It may be an `Option` |
 /// | `crate = path` | a path | where the library is, if it is renamed; at the type |
@@ -142,6 +142,9 @@ fn retry_block_in(input: TokenStream) -> TokenStream {
         (None, Some(parsed)) => expand::block(library, &args, parsed),
         (errors, _) => {
             let hints = hints::of(&library, given);
+            // What its result is used for is then right, if nothing else is wrong.
+            let block =
+                args::closure(&block).map_or(block, |closure| closure.body.into_token_stream());
             quote!({ #hints #errors #block })
         }
     }

@@ -120,7 +120,8 @@ pub(crate) fn last_choice(function: &ItemFn) -> Option<Ident> {
     Some(Ident::new(word, span))
 }
 
-/// What the future gives, `None` if the type does not say.
+/// What the future gives, `None` if the type does not say: an alias, whatever its name, may put
+/// anything around its arguments.
 pub(crate) fn output(sig: &Signature) -> Option<TokenStream> {
     let tokens: Vec<TokenTree> = sig.output.to_token_stream().into_iter().collect();
     let is = |at: usize, word: &str| {
@@ -128,14 +129,8 @@ pub(crate) fn output(sig: &Signature) -> Option<TokenStream> {
             .get(at)
             .is_some_and(|token| token.to_string() == word)
     };
-    let begin = (0..tokens.len()).find_map(|at| {
-        if is(at, "Output") && is(at + 1, "=") {
-            return Some(at + 2);
-        }
-        let is_alias = BOXED.iter().any(|alias| is(at, alias)) && is(at + 1, "<");
-        // A lifetime is two tokens, and a comma follows it.
-        is_alias.then(|| if is(at + 2, "'") { at + 5 } else { at + 2 })
-    })?;
+    let named = (0..tokens.len()).find(|&at| is(at, "Output") && is(at + 1, "="));
+    let begin = named? + 2;
     let mut depth = 0_usize;
     let mut arrow = false;
     let mut ty = TokenStream::new();

@@ -43,8 +43,11 @@
 //!
 //! - `GET` and `POST /v1/{resource}:getIamPolicy`, `POST /v1/{resource}:setIamPolicy` and
 //!   `POST /v1/{resource}:testIamPermissions`, which grants everything; `v2` and `v3` are the
-//!   same.
+//!   same. A secret's policy is read by GET alone, as the Secret Manager has it: a POST gets 404.
 //! - Every resource exists from the start, with a policy that has nothing but an etag.
+//! - A role is `roles/…`, `projects/*/roles/…` or `organizations/*/roles/…`, a member one of the
+//!   [documented identifiers][members]; anything else gets 400 `INVALID_ARGUMENT`. Members are kept
+//!   in lower case where case means nothing, and a binding without members is dropped.
 //! - A write with a stale etag gets 409 `ABORTED`. A write with none replaces whatever is there,
 //!   as in the real service, and is counted as blind.
 //! - An `updateMask` limits a write to the top-level fields it names. Without one it is the
@@ -56,6 +59,7 @@
 //!   it carries no etag: then they are lost, as in the real service. A policy without conditions is
 //!   of version 1, whatever it was written with.
 //!
+//! [members]: https://cloud.google.com/iam/docs/principal-identifiers
 //! [mask]: https://cloud.google.com/iam/docs/reference/rest/v1/projects.serviceAccounts/setIamPolicy
 //! [versions]: https://cloud.google.com/iam/docs/allow-policies#versions
 //!
@@ -83,7 +87,9 @@
 //! malformed request uses up no scripted reply and no token of the rate limit. Paths are not
 //! percent-decoded.
 //!
-//! It checks no credentials, no roles and no members, and keeps everything in memory.
+//! It checks no credentials, nor whether a role or a member exists or may be given there; it merges
+//! neither bindings nor members that are there twice; any resource but a secret is read by GET and
+//! by POST, though most services have one of the two. It keeps everything in memory.
 //!
 //! # How a call is decided about
 //!
@@ -185,9 +191,9 @@ impl Emulator {
         self.world.lock().policies.get(resource, Version::Three)
     }
 
-    /// Replaces the policy of a resource, all its fields, and changes its etag, whatever etag `policy` has: a
-    /// starting point for a test, or someone else's write in the middle of one. Not counted, and
-    /// never faulty.
+    /// Replaces the policy of a resource, all its fields, and changes its etag, whatever etag
+    /// `policy` has: a starting point for a test, or someone else's write in the middle of one. Not
+    /// counted, and never faulty. Roles and members are checked and kept as in a write over HTTP.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> {

@@ -18,7 +18,9 @@ const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(60);
 /// Gives a member a role on a resource: reads the policy, adds the member, writes it back, and
 /// begins anew with the read when somebody else was faster or the service fails.
 ///
-/// A member that has the role already is no reason to write. Nothing else in the policy changes. A
+/// A member that has the role already is no reason to write, nor one that has it in another
+/// spelling: IAM ignores case after the type (`user:Ann@example.com` is `user:ann@example.com`),
+/// but for `principal:`, `principalSet:` and `principalHierarchy:`. Nothing else in the policy changes. A
 /// policy that was read without an etag is never written.
 ///
 /// Awaited, it gives [`Updated`]: the policy as it was written, or as it was found.
@@ -35,13 +37,13 @@ const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(60);
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let emulator = Emulator::start()?;
 /// // Or one of Google's own clients.
-/// let client = iam::Rest::new(reqwest::Client::new(), format!("{}/v1", emulator.url()));
+/// let client = iam::Rest::new(reqwest::Client::new(), format!("{}/v3", emulator.url()));
 ///
-/// let secret = "projects/p/secrets/s";
-/// iam::add(&client, secret, "roles/viewer", "user:ann@example.com").await?;
+/// let project = "projects/p";
+/// iam::add(&client, project, "roles/viewer", "user:ann@example.com").await?;
 ///
 /// let year = iam::Condition::new("2026", "request.time.getFullYear() == 2026");
-/// let (updated, report) = iam::add(&client, secret, "roles/viewer", "group:audit@example.com")
+/// let (updated, report) = iam::add(&client, project, "roles/viewer", "group:audit@example.com")
 ///     .when(year)
 ///     .policy(iam::READ_MODIFY_WRITE.max_attempts(10))
 ///     .reported()
@@ -59,7 +61,7 @@ pub fn add<'a, S: PolicyStore>(
     Change::new(store, resource, role, member, true)
 }
 
-/// Takes a role from a member: as [`add`], the other way round. A binding that loses its last
+/// Takes a role from a member: as [`add`], the other way round, in every spelling that it has. A binding that loses its last
 /// member is dropped, a member that does not have the role is no reason to write, and a role that
 /// was given under a condition is taken only with [`when`](Change::when) that condition.
 ///

@@ -1,6 +1,6 @@
 //! A member of a role, put into a policy and taken out.
 
-use super::{AllowPolicy, Binding, Condition};
+use super::{AllowPolicy, Binding, Condition, member::is_same};
 
 /// Which grant is meant.
 #[derive(Clone, Copy, Debug)]
@@ -15,10 +15,10 @@ impl Grant<'_> {
         binding.role() == self.role && binding.has_condition(self.condition)
     }
 
-    /// Adds the member; whether it was missing.
+    /// Adds the member; whether it was missing. One that is there in another spelling stays as it is.
     pub(super) fn add(&self, policy: &mut impl AllowPolicy) -> bool {
         let bindings = policy.bindings();
-        let is_member = |name: &String| name == self.member;
+        let is_member = |name: &String| is_same(name, self.member);
         let mut same = bindings.iter_mut().filter(|it| self.is_of(*it));
         if same.any(|binding| binding.members().iter().any(is_member)) {
             return false;
@@ -35,7 +35,8 @@ impl Grant<'_> {
         true
     }
 
-    /// Removes the member, and a binding that has lost its last one; whether it was there.
+    /// Removes the member in every spelling, and a binding that has lost its last one; whether it
+    /// was there.
     pub(super) fn remove(&self, policy: &mut impl AllowPolicy) -> bool {
         let mut was_there = false;
         policy.bindings().retain_mut(|binding| {
@@ -44,7 +45,7 @@ impl Grant<'_> {
             }
             let members = binding.members();
             let before = members.len();
-            members.retain(|name| name != self.member);
+            members.retain(|name| !is_same(name, self.member));
             let removed = members.len() < before;
             was_there |= removed;
             !(removed && members.is_empty())
@@ -87,6 +88,24 @@ mod tests {
         assert!(!grant("user:a").add(&mut policy));
         assert!(grant("user:b").add(&mut policy));
         assert_eq!(members(&policy), [(ROLE, false, vec!["user:a", "user:b"])]);
+    }
+
+    #[test]
+    fn a_member_is_the_same_in_another_case_and_keeps_its_spelling() {
+        let mut policy = PlainPolicy::default();
+        assert!(grant("user:Ann@example.com").add(&mut policy));
+        assert!(!grant("user:ann@Example.com").add(&mut policy));
+        assert_eq!(
+            members(&policy),
+            [(ROLE, false, vec!["user:Ann@example.com"])]
+        );
+        assert!(grant("principal://x/subject/A").add(&mut policy));
+        assert!(!grant("principal://x/subject/a").remove(&mut policy));
+        assert!(grant("user:ANN@example.com").remove(&mut policy));
+        assert_eq!(
+            members(&policy),
+            [(ROLE, false, vec!["principal://x/subject/A"])]
+        );
     }
 
     #[test]

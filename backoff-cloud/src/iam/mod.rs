@@ -48,6 +48,8 @@ mod allow;
 mod change;
 #[cfg(feature = "tokio")]
 mod grant;
+#[cfg(any(feature = "tokio", feature = "emulator"))]
+pub(crate) mod member;
 #[cfg(feature = "google-cloud-iam-v1")]
 mod official;
 mod plain;

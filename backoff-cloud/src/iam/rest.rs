@@ -1,14 +1,17 @@
 //! Any Google service that has allow policies, over plain HTTP/JSON.
 
-use super::{POLICY_VERSION, PlainPolicy, PolicyStore};
+use super::{AllowPolicy, POLICY_VERSION, PlainPolicy, PolicyStore};
 use crate::http::{self, ApiError};
 use reqwest::{Client, Method, RequestBuilder, Response, header::CONTENT_TYPE};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{fmt, future::Future, pin::Pin, sync::Arc, time::SystemTime};
 
 type Token = Pin<Box<dyn Future<Output = Result<String, ApiError>> + Send>>;
 
 /// A service over HTTP/JSON, with a client of reqwest.
+///
+/// A success with an error inside is an error, and so is the reply to a write that has no etag: it
+/// shows no policy, so nobody knows whether it was written, and a change reads again.
 ///
 /// Fields of a policy that nobody knows yet are kept. Give it a client that does not retry by
 /// itself: `reqwest::Client::builder().retry(reqwest::retry::never())`.
@@ -74,17 +77,17 @@ impl Rest {
         format!("{}/{resource}:{verb}", self.base)
     }
 
-    fn post(&self, url: String, body: &serde_json::Value) -> RequestBuilder {
+    fn post(&self, url: String, body: &Value) -> RequestBuilder {
         let request = self.client.request(Method::POST, url);
         let request = request.header(CONTENT_TYPE, "application/json");
         request.body(body.to_string())
     }
 
-    async fn send(&self, mut request: RequestBuilder) -> Result<PlainPolicy, ApiError> {
+    async fn send(&self, mut request: RequestBuilder) -> Result<Response, ApiError> {
         if let Some(token) = &self.token {
             request = request.bearer_auth(token().await?);
         }
-        read(request.send().await?).await
+        Ok(request.send().await?)
     }
 }
 
@@ -94,18 +97,48 @@ async fn read(response: Response) -> Result<PlainPolicy, ApiError> {
     let headers = response.headers().clone();
     let status = response.status().as_u16();
     let policy: PlainPolicy = http::json(response).await?;
-    let Some(error) = policy.rest.get("error").filter(|error| error.is_object()) else {
+    let Some(error) = error_in(&policy) else {
         return Ok(policy);
     };
-    let named = error["code"].as_u64().and_then(|code| code.try_into().ok());
     let body = json!({ "error": error }).to_string();
-    let now = SystemTime::now();
+    let status = status_named(error).unwrap_or(status);
     Err(ApiError::new(
-        named.unwrap_or(status),
+        status,
         &headers,
         body.as_bytes(),
-        now,
+        SystemTime::now(),
     ))
+}
+
+/// The policy that was written. A success that shows no policy, because it has no etag or an error
+/// of which nobody knows what it means, does not say whether it was written.
+async fn written(response: Response) -> Result<PlainPolicy, ApiError> {
+    let status = response.status();
+    let reply = read(response).await;
+    let what = match &reply {
+        Ok(policy) if policy.has_etag() => return reply,
+        Ok(_) => "a policy without an etag".to_owned(),
+        // Its status is that of the reply, so the error inside names none.
+        Err(error) if error.status() == Some(status.as_u16()) && status.is_success() => {
+            format!("an error that names no code: {error}")
+        }
+        Err(_) => return reply,
+    };
+    Err(ApiError::doubtful(format!(
+        "the reply to setIamPolicy is {what}; whether the policy was written, only a read can tell"
+    )))
+}
+
+fn error_in(policy: &PlainPolicy) -> Option<&Value> {
+    policy.rest.get("error").filter(|error| !error.is_null())
+}
+
+/// The HTTP status that an error in a body names.
+fn status_named(error: &Value) -> Option<u16> {
+    let code = error.get("code")?.as_u64()?;
+    u16::try_from(code)
+        .ok()
+        .filter(|code| (400..600).contains(code))
 }
 
 impl PolicyStore for Rest {
@@ -114,20 +147,20 @@ impl PolicyStore for Rest {
 
     async fn get(&self, resource: &str) -> Result<PlainPolicy, ApiError> {
         let url = self.url(resource, "getIamPolicy");
-        self.send(if self.by_get {
+        let request = if self.by_get {
             let asked = format!("{url}?options.requestedPolicyVersion={POLICY_VERSION}");
             self.client.request(Method::GET, asked)
         } else {
             let options = json!({ "requestedPolicyVersion": POLICY_VERSION });
             self.post(url, &json!({ "options": options }))
-        })
-        .await
+        };
+        read(self.send(request).await?).await
     }
 
     async fn set(&self, resource: &str, policy: PlainPolicy) -> Result<PlainPolicy, ApiError> {
         let url = self.url(resource, "setIamPolicy");
-        self.send(self.post(url, &json!({ "policy": policy })))
-            .await
+        let request = self.post(url, &json!({ "policy": policy }));
+        written(self.send(request).await?).await
     }
 }
 

@@ -2,7 +2,11 @@
 
 use crate::{Fault, RetryError, TimedOut};
 use core::fmt;
-use std::{error::Error, io};
+use std::{
+    error::Error,
+    io,
+    sync::{PoisonError, RwLock},
+};
 
 /// One error of a chain, as it is asked for its type.
 #[derive(Clone, Copy, Debug)]
@@ -136,7 +140,21 @@ fn of_a_client(cause: Cause<'_>) -> Option<&dyn Fault> {
         #[cfg(feature = "h2-04")]
         h2_04::Error,
     ];
-    None
+    let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
+    known.iter().find_map(|ask| ask(cause))
+}
+
+type Ask = for<'e> fn(Cause<'e>) -> Option<&'e dyn Fault>;
+
+/// The types that have made themselves known.
+static KNOWN: RwLock<Vec<Ask>> = RwLock::new(Vec::new());
+
+/// Makes an error of another crate of this project known, so that it is found wherever it hides. To
+/// be called once for each, before the first error of the type exists.
+#[doc(hidden)]
+pub fn know<T: Fault + Error + Send + Sync + 'static>() {
+    let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+    known.push(as_fault::<T>);
 }
 
 /// The error as one of this type, or as what a retry of it that was given up hands back.
@@ -210,6 +228,27 @@ mod tests {
     use io::ErrorKind;
 
     const POLICY: Policy = Policy::exponential().on(codes![503]);
+
+    #[test]
+    fn a_type_that_makes_itself_known_is_found() {
+        #[derive(Debug)]
+        struct Busy;
+        impl fmt::Display for Busy {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("busy")
+            }
+        }
+        impl Error for Busy {}
+        impl Fault for Busy {
+            fn status(&self) -> Option<u16> {
+                Some(503)
+            }
+        }
+        let hidden = || -> Box<dyn Error + Send + Sync> { Around(Busy).into() };
+        assert_eq!(POLICY.judge(&hidden()), Verdict::Permanent);
+        know::<Busy>();
+        assert_eq!(POLICY.judge(&hidden()), Verdict::from(true));
+    }
 
     #[derive(Debug)]
     struct Around<E>(E);

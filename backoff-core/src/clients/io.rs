@@ -8,7 +8,7 @@ use crate::{Class, Fault, Transport};
 use core::fmt;
 use std::io::{Error, ErrorKind};
 
-/// Refused, not connected, or no such name: not sent. It broke off, nobody could be reached (a
+/// Refused, or no such name: not sent. It broke off, nobody could be reached or none is connected (a
 /// connection that was open may end like that too), or nothing came in time (which Unix reports as
 /// `WouldBlock`): perhaps applied. Interrupted: transient. Everything else says nothing, and is
 /// permanent to a policy: no repetition makes a file that is missing.
@@ -26,8 +26,10 @@ impl Fault for Error {
             return inner.transport();
         }
         match self.kind() {
-            ErrorKind::ConnectionRefused | ErrorKind::NotConnected => Some(Transport::NotSent),
-            ErrorKind::HostUnreachable
+            ErrorKind::ConnectionRefused => Some(Transport::NotSent),
+            // As Linux says of a socket that was reset, whatever was sent on it before.
+            ErrorKind::NotConnected
+            | ErrorKind::HostUnreachable
             | ErrorKind::NetworkUnreachable
             | ErrorKind::NetworkDown
             | ErrorKind::ConnectionReset
@@ -66,19 +68,15 @@ mod tests {
     #[test]
     fn a_connection_that_was_never_made_is_retried_by_everybody() {
         let careful = Policy::exponential().idempotent(false);
-        let kinds = [ErrorKind::ConnectionRefused, ErrorKind::NotConnected];
-        for kind in kinds {
-            assert!(matches!(
-                careful.judge(&Error::from(kind)),
-                Verdict::Retry { .. }
-            ));
-        }
+        let refused = Error::from(ErrorKind::ConnectionRefused);
+        assert_eq!(careful.judge(&refused), Verdict::from(true));
     }
 
     #[test]
     fn one_that_broke_off_is_retried_where_that_is_safe() {
         let policy = Policy::exponential();
         let kinds = [
+            ErrorKind::NotConnected,
             ErrorKind::HostUnreachable,
             ErrorKind::NetworkUnreachable,
             ErrorKind::ConnectionReset,

@@ -8,7 +8,8 @@ use std::{error::Error as _, io};
 
 /// Refused, no such name, a TLS handshake that failed, a request that was never begun: not sent.
 /// Reset, timed out, reply cut: perhaps applied. A request that could not be built, a redirect that
-/// leads nowhere, a certificate that is not trusted, a reply that is whole but not JSON: permanent.
+/// leads nowhere, a body of your own that failed, a certificate that is not trusted, a reply that is
+/// whole but not JSON: permanent.
 ///
 /// With the feature `h2-04` a stream that an HTTP/2 server refused is told from one that it reset.
 /// A certificate is told by what rustls says of it; with `native-tls` it counts as a handshake that
@@ -21,18 +22,25 @@ impl Fault for reqwest::Error {
     }
 
     fn transport(&self) -> Option<Transport> {
+        let below = below(self);
+        // First, since reqwest looks for the others in the body's error too.
+        if below.is_some_and(is_permanent) {
+            return None;
+        }
         if self.is_connect() {
             return Some(Transport::NotSent);
         }
         if self.is_request() {
-            return Some(below(self).unwrap_or(Transport::MaybeSent));
+            let said = below.and_then(Fault::transport);
+            return said.or(Some(Transport::MaybeSent));
         }
         let on_its_way = self.is_timeout() || self.is_body() || is_cut(self);
         on_its_way.then_some(Transport::MaybeSent)
     }
 
     fn class(&self) -> Option<Class> {
-        let is_wrong = self.is_builder() || self.is_redirect();
+        let is_own_doing = below(self).is_some_and(is_permanent);
+        let is_wrong = self.is_builder() || self.is_redirect() || is_own_doing;
         let is_untrusted = self.is_connect() && is_untrusted_certificate(self);
         (is_wrong || is_untrusted).then_some(Class::Permanent)
     }
@@ -43,9 +51,12 @@ impl Fault for reqwest::Error {
 }
 
 /// What hyper says of a request that it failed to make.
-fn below(error: &reqwest::Error) -> Option<Transport> {
-    let hyper = chain(error).find_map(|link| link.downcast_ref::<hyper_1::Error>());
-    hyper?.transport()
+fn below(error: &reqwest::Error) -> Option<&hyper_1::Error> {
+    chain(error).find_map(|link| link.downcast_ref())
+}
+
+fn is_permanent(below: &hyper_1::Error) -> bool {
+    below.class() == Some(Class::Permanent)
 }
 
 /// A reply that ends too early is reported as one that cannot be decoded, as bad JSON is. Only

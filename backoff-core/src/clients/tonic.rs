@@ -2,7 +2,7 @@
 
 use super::{
     boxed::{Cause, first_known},
-    sources::is_untrusted_certificate,
+    sources::{begins_with, is_untrusted_certificate},
 };
 use crate::{
     Class, Fault, GrpcCode, Transport,
@@ -24,6 +24,10 @@ use tonic_types_014::pb;
 /// A server built with tonic whose own timeout is over answers `CANCELLED`, "Timeout expired", and
 /// the client's timeout has the same name: which of them is faster is chance. That reply counts as
 /// `DEADLINE_EXCEEDED`.
+///
+/// Of a reply, too, tonic says some things in a code of its own. One that ends without a status or in
+/// the middle of a message was cut: perhaps applied. One that it cannot decompress, or that is longer
+/// than it takes, is permanent.
 impl Fault for tonic::Status {
     fn inner(&self) -> Option<&dyn Fault> {
         let source = first_known(Cause::new(self.source()?), &|_| None)?;
@@ -36,6 +40,9 @@ impl Fault for tonic::Status {
         if let Some(inner) = self.inner() {
             return inner.grpc_code();
         }
+        if is_cut(self) {
+            return None;
+        }
         if self.code() == tonic::Code::Cancelled && self.message() == LATE {
             return Some(GrpcCode::DeadlineExceeded);
         }
@@ -45,6 +52,20 @@ impl Fault for tonic::Status {
     fn retry_after(&self) -> Option<Duration> {
         let own = retry_info(self).max(pushback(self).and_then(Pushback::wait));
         own.max(self.inner().and_then(Fault::retry_after))
+    }
+
+    fn transport(&self) -> Option<Transport> {
+        match self.inner() {
+            Some(inner) => inner.transport(),
+            None => is_cut(self).then_some(Transport::MaybeSent),
+        }
+    }
+
+    fn class(&self) -> Option<Class> {
+        match self.inner() {
+            Some(inner) => inner.class(),
+            None => is_unreadable(self).then_some(Class::Permanent),
+        }
     }
 
     fn must_stop(&self) -> bool {
@@ -59,6 +80,27 @@ impl Fault for tonic::Status {
 
 /// The text of [`tonic::TimeoutExpired`], which is all of it that crosses the wire.
 const LATE: &str = "Timeout expired";
+
+/// A stream that ended before its last word. There is no source, and the server does not say so.
+fn is_cut(status: &tonic::Status) -> bool {
+    let beginning = match status.code() {
+        tonic::Code::Unknown => "protocol error: missing grpc-status trailer",
+        tonic::Code::Internal => "Unexpected EOF decoding stream",
+        _ => return false,
+    };
+    begins_with(status.message(), beginning)
+}
+
+/// A message that no repetition makes readable, or shorter. `RESOURCE_EXHAUSTED`, which tonic gives
+/// it too, would say that the server did nothing.
+fn is_unreadable(status: &tonic::Status) -> bool {
+    let beginnings = [
+        "Error decompressing: ",
+        "Cannot return body with more than 4GB of data",
+    ];
+    let is_local = |it: &&str| begins_with(status.message(), it);
+    beginnings.iter().any(is_local)
+}
 
 /// The delay of a `google.rpc.RetryInfo` among the details; a negative one asks nothing.
 /// (`StatusExt` of tonic-types would panic at the most negative one: prost-types negates it.)
@@ -139,7 +181,7 @@ impl Fault for tonic::TimeoutExpired {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Codes, Policy, Verdict};
+    use crate::{Codes, Policy, Verdict, codes};
     use std::{io, sync::Arc};
     use tonic::{Code, ConnectError, Status, TimeoutExpired};
 
@@ -195,6 +237,49 @@ mod tests {
         assert_eq!(late.grpc_code(), Some(GrpcCode::DeadlineExceeded));
         let cancelled = Status::cancelled("by the caller");
         assert_eq!(cancelled.grpc_code(), Some(GrpcCode::Cancelled));
+    }
+
+    #[test]
+    fn a_reply_that_was_cut_is_perhaps_applied() {
+        let no_end = "protocol error: missing grpc-status trailer, stream was terminated without a \
+                      final status (possible truncation by a proxy or load balancer)";
+        for cut in [
+            Status::unknown(no_end),
+            Status::internal("Unexpected EOF decoding stream."),
+            with_source(Code::Unknown, io::Error::other(Status::unknown(no_end))),
+        ] {
+            assert_eq!(cut.transport(), Some(Transport::MaybeSent), "{cut}");
+            assert_eq!((cut.grpc_code(), cut.class()), (None, None), "{cut}");
+        }
+        // With another code it is what a server says of something else.
+        let said = Status::not_found("Unexpected EOF decoding stream.");
+        assert_eq!(said.grpc_code(), Some(GrpcCode::NotFound));
+        assert_eq!(said.transport(), None);
+    }
+
+    #[test]
+    fn a_message_that_cannot_be_read_is_permanent() {
+        let policy = Policy::exponential().on(codes![Codes::RESOURCE_EXHAUSTED, Codes::INTERNAL]);
+        for unreadable in [
+            Status::resource_exhausted(
+                "Error decompressing: size limit, of 4194304 bytes, exceeded while decompressing \
+                 message",
+            ),
+            Status::internal(
+                "Error decompressing: invalid gzip header, while receiving response with status: \
+                 200 OK",
+            ),
+            Status::resource_exhausted(
+                "Cannot return body with more than 4GB of data but got 4294967296 bytes",
+            ),
+        ] {
+            for policy in [policy, policy.idempotent(false)] {
+                let verdict = policy.judge(&unreadable);
+                assert_eq!(verdict, Verdict::Permanent, "{unreadable}");
+            }
+        }
+        let throttled = Status::resource_exhausted("slow down");
+        assert_ne!(policy.judge(&throttled), Verdict::Permanent);
     }
 
     #[test]

@@ -104,9 +104,26 @@ impl<'de> de::Visitor<'de> for OfValue {
     }
 }
 
+/// Units that humantime takes and that a policy does not: they differ in length, and `M` is too
+/// near to `m`.
+const VAGUE: [&str; 8] = ["M", "month", "months", "y", "yr", "yrs", "year", "years"];
+
 fn duration(text: &str) -> Result<Duration, String> {
+    let mut units = text.split(|c: char| !c.is_alphabetic());
+    if let Some(unit) = units.find(|unit| VAGUE.contains(unit)) {
+        return Err(format!(
+            "{text:?} is no time ({unit:?} stands for months or years, which differ in length): \
+             write minutes as \"5m\", days as \"30d\""
+        ));
+    }
     humantime::parse_duration(text.trim()).map_err(|error| {
-        format!("{text:?} is no time ({error}): write \"64s\", \"250ms\" or \"1m 30s\"")
+        let why = match error {
+            humantime::DurationError::UnknownUnit { unit, .. } if !unit.is_empty() => {
+                format!("there is no unit {unit:?}; there are ns, us, ms, s, m, h, d and w")
+            }
+            other => other.to_string(),
+        };
+        format!("{text:?} is no time ({why}): write \"64s\", \"250ms\" or \"1m 30s\"")
     })
 }
 

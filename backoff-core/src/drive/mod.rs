@@ -14,7 +14,7 @@ pub use pace::{OfPolicy, Own, Pace};
 pub use until::{NotYet, Until};
 pub use update::{Changed, Conflict, ConflictIf, ReportedUpdate, Series, Steps, Updating};
 
-pub(crate) use setup::conclude;
+pub(crate) use setup::{conclude, tell};
 
 use crate::{
     Attempt, ByPolicy, Fault, Judge, Policy, StopReason, Verdict, When, WhenFault,

@@ -65,7 +65,8 @@ pub fn settle<T, E: FromTimedOut>(done: Result<Result<T, E>, TimedOut>) -> Resul
 #[diagnostic::on_unimplemented(
     message = "`attempt_timeout` makes an error of each attempt that it cuts: implement `From<TimedOut>` for `{Self}`",
     label = "`{Self}` cannot be made from `TimedOut`",
-    note = "`impl From<TimedOut> for {Self} {{ fn from(late: TimedOut) -> Self {{ .. }} }}`, or a variant with `#[from] TimedOut`"
+    note = "`impl From<TimedOut> for {Self} {{ fn from(late: TimedOut) -> Self {{ .. }} }}`, or a variant with `#[from] TimedOut`",
+    note = "an error of another crate needs a wrapper of your own"
 )]
 pub trait FromTimedOut {
     /// Makes it.
@@ -88,6 +89,18 @@ pub trait Counted {
     #[inline]
     fn is_late(&self) -> bool {
         false
+    }
+
+    /// Whether the outcome stands for a value that is not yet what is awaited.
+    #[inline]
+    fn is_pending(&self) -> bool {
+        false
+    }
+
+    /// Whether the user is asked what to do about the outcome.
+    #[inline]
+    fn is_judged(&self) -> bool {
+        !self.is_late() && !self.is_pending()
     }
 }
 

@@ -32,6 +32,8 @@ pub struct Keys {
     pub when: (),
     /// Types to look for along the sources of an error that hides its type: `faults(ApiError)`.
     pub faults: (),
+    /// A function or closure of `&T`: a value that is not what is awaited is asked for again: `until = |operation| operation.done`.
+    pub until: (),
     /// Whether the operation may be applied twice: `idempotent = false`.
     pub idempotent: (),
     /// Whether an error that calls itself a conflict is retried: `retry_conflicts`.

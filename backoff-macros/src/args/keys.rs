@@ -5,7 +5,7 @@ use syn::Ident;
 use crate::errors::did_you_mean;
 
 /// Every key as it is written.
-pub(super) const KEYS: [(&str, &str); 24] = [
+pub(super) const KEYS: [(&str, &str); 25] = [
     ("policy", "policy = iam::REQUEST"),
     ("base", "base = \"1s\""),
     ("throttled_base", "throttled_base = \"5s\""),
@@ -20,6 +20,7 @@ pub(super) const KEYS: [(&str, &str); 24] = [
     ("also_on", "also_on = [408]"),
     ("when", "when = |error| error.is_busy()"),
     ("faults", "faults(ApiError)"),
+    ("until", "until = |operation| operation.done"),
     ("idempotent", "idempotent = false"),
     ("retry_conflicts", "retry_conflicts = true"),
     ("budget", "budget = BUDGET"),

@@ -3,7 +3,7 @@
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::parse::{ParseStream, Parser};
-use syn::{Expr, Pat, Token};
+use syn::{Expr, LitStr, Pat, Token};
 
 use super::value::bare;
 
@@ -38,9 +38,19 @@ pub(super) fn list(key: &str, value: TokenStream) -> syn::Result<On> {
             _ => {}
         }
     }
-    let shown = crate::errors::show(&value);
+    let shown = match syn::parse2::<LitStr>(value.clone()) {
+        Ok(text) if reads_as_codes(&text.value()) => text.value(),
+        Ok(_) => "429, 500..=504".to_owned(),
+        Err(_) => crate::errors::show(&value),
+    };
     let message = format!("`{key}` takes a list: write `{key} = [{shown}]`");
     Err(syn::Error::new_spanned(value, message))
+}
+
+/// Whether this would be codes if it had no quotes.
+fn reads_as_codes(text: &str) -> bool {
+    let is_code = |c: char| c.is_ascii_digit() || matches!(c, ',' | '.' | '=' | ' ');
+    text.starts_with(|c: char| c.is_ascii_digit()) && text.chars().all(is_code)
 }
 
 fn items(input: ParseStream<'_>) -> syn::Result<On> {

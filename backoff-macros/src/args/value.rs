@@ -178,7 +178,7 @@ fn without_key(input: ParseStream<'_>) -> syn::Error {
     let shown = show(&tokens);
     let guess = match syn::parse2::<Expr>(tokens.clone()).map(bare) {
         Ok(Expr::Path(_)) => Some("policy"),
-        Ok(Expr::Closure(_)) => Some("when"),
+        Ok(Expr::Closure(closure)) if closure.inputs.len() == 1 => Some("when"),
         Ok(Expr::Array(_)) => Some("on"),
         Ok(Expr::Lit(literal)) => match literal.lit {
             Lit::Int(number) if number.suffix().is_empty() => Some("max_attempts"),

@@ -59,6 +59,7 @@ fn contradictions_are_refused_with_what_to_write() {
         (quote!(attempt_timeout = 0s), "such as `10s`"),
         (quote!(policy = "iam"), "write `policy = iam::REQUEST`"),
         (quote!(when = "is_busy"), "write `when = |error|"),
+        (quote!(until = "done"), "write `until = |operation|"),
         (
             quote!(when = f, on = [429]),
             "remove `on`, or remove `when`",

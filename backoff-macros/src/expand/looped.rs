@@ -22,6 +22,7 @@ pub(super) struct Loop<'a> {
     pub(super) returns: TokenStream,
     /// Where to say that the outcome cannot be judged.
     pub(super) judged_at: Span,
+    /// The name in logs.
     pub(super) name: TokenStream,
 }
 
@@ -54,9 +55,11 @@ impl Loop<'_> {
             quote_spanned!(here=> let #name = #next;)
         });
         let (bind_outcome, count) = self.bind_outcome(cut, &runtime);
-        let step = self.step(&policy, &count, &runtime);
-        let name = &self.name;
+        let (await_value, count) = self.awaited(count);
+        let judge = self.judge();
+        let notify = self.notify();
         let wait = if self.is_async {
+            let step = self.step(&judge, &policy, &count, &runtime, &notify);
             // The outcome is taken apart before the sleep: held over it, it would make the future
             // larger and could make it lose `Send`.
             quote_spanned! {here=>
@@ -67,13 +70,35 @@ impl Loop<'_> {
                 #k::__private::sleep(#runtime, __wait).await;
             }
         } else {
+            // The hook may be told twice of one error: that it is waited after, and that the wait
+            // was too long.
+            let (bind_notify, first, second) = if self.args.notify.is_some() {
+                (
+                    Some(quote_spanned!(here=> let mut __notify = #notify;)),
+                    quote_spanned!(here=> &mut __notify),
+                    quote_spanned!(here=> __notify),
+                )
+            } else {
+                (None, notify.clone(), notify)
+            };
+            let step = self.step(&judge, &policy, &count, &runtime, &first);
+            let (name, known) = (&self.name, &judge.known);
+            // At the place of the step, so that what is wrong there is not said twice.
+            let judged_at = self.judged_at;
+            let k_at_step = self.library.at(judged_at);
+            let is_too_late = quote_spanned! {judged_at=>
+                #k_at_step::__private::is_too_late(
+                    #policy, &__retry, #name, #runtime, #second, &__last, #known
+                )
+            };
             quote_spanned! {here=>
+                #bind_notify
                 let (__wait, __last) = match #step {
                     #k::__private::Step::Done(__done) => break __done,
                     #k::__private::Step::Wait(__wait, __last) => (__wait, __last),
                 };
                 #k::__private::pause(#runtime, __wait);
-                if #k::__private::is_too_late(#policy, &__retry, #name, #runtime) {
+                if #is_too_late {
                     break __last;
                 }
             }
@@ -86,6 +111,7 @@ impl Loop<'_> {
                 #bind_next
                 #bind_attempt
                 #bind_outcome
+                #await_value
                 #wait
             }
         }
@@ -196,28 +222,54 @@ impl Loop<'_> {
         }
     }
 
-    fn step(
-        &self,
-        policy: &TokenStream,
-        count: &TokenStream,
-        runtime: &TokenStream,
-    ) -> TokenStream {
-        let judged_at = self.judged_at;
-        let k = self.library.at(judged_at);
-        let name = match &self.args.name {
-            Some(name) => name.value.to_token_stream(),
-            None => self.name.clone(),
+    /// What makes a failure of a value that is not yet what is awaited, and how the step is told.
+    fn awaited(&self, count: TokenStream) -> (Option<TokenStream>, TokenStream) {
+        let Some(Given { key, value }) = &self.args.until else {
+            return (None, count);
         };
-        let notify = match &self.args.notify {
+        let key_at = at(key.span());
+        let k = self.library.at(key_at);
+        let bind = quote_spanned! {key_at=>
+            let (__outcome, __is_pending) = #k::__private::awaited(__outcome, #value);
+        };
+        let count = quote_spanned!(key_at=> #k::__private::Awaited(#count, __is_pending));
+        (Some(bind), count)
+    }
+
+    /// The user's hook, typed by the outcome.
+    fn notify(&self) -> TokenStream {
+        match &self.args.notify {
             Some(notify) => {
                 let key_at = at(notify.key.span());
                 let (k, hook) = (self.library.at(key_at), &notify.value);
                 quote_spanned!(key_at=> #k::__private::hook(&__outcome, #hook))
             }
-            None => quote_spanned!(judged_at=> #k::__private::Silent),
-        };
-        let common =
-            quote_spanned!(judged_at=> #policy, #count, #name, #runtime, #notify, __outcome);
+            None => {
+                let k = self.library.at(self.judged_at);
+                quote_spanned!(self.judged_at=> #k::__private::Silent)
+            }
+        }
+    }
+
+    fn step(
+        &self,
+        judge: &Judge,
+        policy: &TokenStream,
+        count: &TokenStream,
+        runtime: &TokenStream,
+        notify: &TokenStream,
+    ) -> TokenStream {
+        let judged_at = self.judged_at;
+        let k = self.library.at(judged_at);
+        let (name, Judge { step, rest, .. }) = (&self.name, judge);
+        quote_spanned! {judged_at=>
+            #k::__private::#step(#policy, #count, #name, #runtime, #notify, __outcome #(, #rest)*)
+        }
+    }
+
+    fn judge(&self) -> Judge {
+        let judged_at = self.judged_at;
+        let k = self.library.at(judged_at);
         let found = self.found();
         // Whatever the error's type is: if it is a `Fault`, its hints are obeyed.
         let known = match &found {
@@ -231,26 +283,33 @@ impl Loop<'_> {
                 }
             },
         };
+        // Where the error must be a `Fault`, its type may be found out later than a method of it
+        // could be.
+        let of_fault = quote_spanned!(judged_at=> #k::__private::known_fault);
         let patterns = self.args.on.as_ref().map(|on| on.value.patterns.as_slice());
         let asks_codes = self.args.asks_codes();
+        let judge = |step: &str, rest: Vec<TokenStream>, known: TokenStream| Judge {
+            step: Ident::new(step, judged_at),
+            rest,
+            known,
+        };
         if let Some(when) = &self.args.when {
-            let judge = &when.value;
-            return quote_spanned!(judged_at=> #k::__private::step_when(#common, #judge, #known));
+            let when = when.value.to_token_stream();
+            return judge("step_when", vec![when, known.clone()], known);
         }
         match (patterns, found) {
             (Some(patterns @ [_, ..]), _) if asks_codes => {
-                let matches = matches(patterns);
-                quote_spanned!(judged_at=> #k::__private::step_or(#common, #matches))
+                judge("step_or", vec![matches(patterns)], of_fault)
             }
             (Some(patterns @ [_, ..]), _) => {
-                let matches = matches(patterns);
-                quote_spanned!(judged_at=> #k::__private::step_when(#common, #matches, #known))
+                judge("step_when", vec![matches(patterns), known.clone()], known)
             }
             (_, Some(found)) if asks_codes => {
-                quote_spanned!(judged_at=> #k::__private::step_found(#common, |__error| #found))
+                let found = quote_spanned!(judged_at=> |__error| #found);
+                judge("step_found", vec![found], known)
             }
-            _ if asks_codes => quote_spanned!(judged_at=> #k::__private::step(#common)),
-            _ => quote_spanned!(judged_at=> #k::__private::step_any(#common, #known)),
+            _ if asks_codes => judge("step", Vec::new(), of_fault),
+            _ => judge("step_any", vec![known.clone()], known),
         }
     }
 
@@ -277,6 +336,16 @@ impl Loop<'_> {
             }
         })
     }
+}
+
+/// Who decides.
+struct Judge {
+    /// The library's function.
+    step: Ident,
+    /// What it is given beside what all of them are.
+    rest: Vec<TokenStream>,
+    /// What the error tells, as a function of it.
+    known: TokenStream,
 }
 
 /// Whether one of the user's patterns matches; later ones are tried where a guard says no.

@@ -206,6 +206,12 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                         &__retry,
                         ::core::concat!(::core::module_path!(), "::type"),
                         &my::renamed::__private::SYNC,
+                        my::renamed::__private::Silent,
+                        &__last,
+                        |__error| {
+                            use my::renamed::__private::via::*;
+                            (&my::renamed::__private::Facts(__error)).known()
+                        },
                     ) {
                         break __last;
                     }
@@ -395,6 +401,12 @@ fn a_block_that_is_not_async() {
                             &__retry,
                             ::core::concat!(::core::module_path!(), ":", ::core::line!()),
                             &backoff_core::__private::SYNC,
+                            backoff_core::__private::Silent,
+                            &__last,
+                            |__error| {
+                                use backoff_core::__private::via::*;
+                                (&backoff_core::__private::Facts(__error)).known()
+                            },
                         ) {
                             break __last;
                         }
@@ -424,7 +436,7 @@ fn a_mistake_keeps_the_function() {
                 g().await
             }
             ::core::compile_error! {
-                "unknown key `colour`: the keys are `policy`, `base`, `throttled_base`, `factor`, `max_backoff`, `jitter`, `max_attempts`, `deadline`, `max_retry_after`, `attempt_timeout`, `on`, `also_on`, `when`, `faults`, `idempotent`, `retry_conflicts`, `budget`, `clone`, `keep`, `attempt`, `notify`, `sleep`, `name`, `crate`"
+                "unknown key `colour`: the keys are `policy`, `base`, `throttled_base`, `factor`, `max_backoff`, `jitter`, `max_attempts`, `deadline`, `max_retry_after`, `attempt_timeout`, `on`, `also_on`, `when`, `faults`, `until`, `idempotent`, `retry_conflicts`, `budget`, `clone`, `keep`, `attempt`, `notify`, `sleep`, `name`, `crate`"
             }
             ::core::compile_error! {
                 "`max_attempts = 0` never calls the function: write 1 for one call without a retry"
@@ -483,7 +495,7 @@ fn a_mistake_keeps_the_block() {
             fn f() {
                 {
                     ::core::compile_error! {
-                        "unknown key `polcy`: write `policy`; the keys are `policy`, `base`, `throttled_base`, `factor`, `max_backoff`, `jitter`, `max_attempts`, `deadline`, `max_retry_after`, `attempt_timeout`, `on`, `also_on`, `when`, `faults`, `idempotent`, `retry_conflicts`, `budget`, `clone`, `keep`, `attempt`, `notify`, `sleep`, `name`, `crate`"
+                        "unknown key `polcy`: write `policy`; the keys are `policy`, `base`, `throttled_base`, `factor`, `max_backoff`, `jitter`, `max_attempts`, `deadline`, `max_retry_after`, `attempt_timeout`, `on`, `also_on`, `when`, `faults`, `until`, `idempotent`, `retry_conflicts`, `budget`, `clone`, `keep`, `attempt`, `notify`, `sleep`, `name`, `crate`"
                     }
                     async { a() }
                 }

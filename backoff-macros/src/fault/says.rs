@@ -10,20 +10,21 @@ use crate::args::{bare, pieces};
 use crate::errors::{Errors, did_you_mean, show};
 
 /// Every key as it is written.
-const KEYS: [(&str, &str); 10] = [
+const KEYS: [(&str, &str); 11] = [
     ("status", "status = 503"),
     ("grpc_code", "grpc_code = GrpcCode::Aborted"),
     ("retry_after", "retry_after = wait"),
     ("transient", "transient"),
     ("throttled", "throttled"),
     ("conflict", "conflict"),
+    ("pending", "pending"),
     ("permanent", "permanent"),
     ("not_sent", "not_sent"),
     ("maybe_sent", "maybe_sent"),
     ("forward", "forward"),
 ];
 const VALUES: [&str; 3] = ["status", "grpc_code", "retry_after"];
-const CLASSES: [&str; 4] = ["transient", "throttled", "conflict", "permanent"];
+const CLASSES: [&str; 5] = ["transient", "throttled", "conflict", "pending", "permanent"];
 const TRANSPORTS: [&str; 2] = ["not_sent", "maybe_sent"];
 
 /// What one variant says.

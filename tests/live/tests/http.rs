@@ -5,6 +5,8 @@ use backoff_cloud::{
     Class, Fault, GrpcCode, Policy, Transport, Verdict, http, http::ApiError, iam,
 };
 use reqwest::Client;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -202,4 +204,53 @@ async fn a_conflict_says_aborted() {
     let error = failure(Reply::status(409)).await;
     assert_eq!(error.grpc_code(), Some(GrpcCode::Aborted));
     assert!(is_retried(iam::READ_MODIFY_WRITE, &error) && !is_retried(iam::REQUEST, &error));
+}
+
+/// Answers every connection with these bytes, and ends it.
+fn answering(reply: &'static [u8]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port on loopback");
+    let url = format!("http://{}", listener.local_addr().expect("it is bound"));
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            // What the client sends fits into one read; unread, it would make the end a reset.
+            drop(stream.read(&mut [0; 4096]));
+            drop(stream.write_all(reply));
+        }
+    });
+    url
+}
+
+/// A `POST` that is answered by nothing has been made; to make it again would do it twice.
+#[tokio::test]
+async fn a_body_that_is_whole_but_not_json_is_no_lost_reply() {
+    let once = Policy::exponential().base(Duration::ZERO);
+    let whole: [&[u8]; 3] = [
+        b"HTTP/1.1 204 Nothing\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n{",
+    ];
+    for reply in whole {
+        let url = answering(reply);
+        let error = read(&url).await.expect_err("no JSON");
+        assert_eq!(once.judge(&error), Verdict::Permanent, "{error}");
+        assert_eq!(error.transport(), None);
+    }
+    // Here nothing says where the body ends, so it may have ended too early.
+    let url = answering(b"HTTP/1.0 200 OK\r\n\r\n{\"etag\": ");
+    let error = read(&url).await.expect_err("half a body");
+    assert_eq!(error.transport(), Some(Transport::MaybeSent), "{error}");
+}
+
+#[tokio::test]
+async fn an_error_is_found_in_a_box() {
+    let emulator = Emulator::start().expect("a port on loopback");
+    emulator.script(Call::GetIamPolicy, [Reply::status(503), Reply::status(503)]);
+    let calls = std::cell::Cell::new(0);
+    let policy = Policy::exponential().base(Duration::from_millis(1));
+    let read = async || -> Result<_, Box<dyn std::error::Error + Send + Sync>> {
+        calls.set(calls.get() + 1);
+        Ok(read(emulator.url()).await?)
+    };
+    policy.retry(read).await.expect("the third succeeds");
+    assert_eq!(calls.get(), 3);
 }

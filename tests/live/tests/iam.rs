@@ -6,7 +6,7 @@ use reqwest::Client;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-const RESOURCE: &str = "projects/p/secrets/s";
+const RESOURCE: &str = "projects/p";
 const WRITERS: usize = 32;
 
 /// A hundred times as fast as in production.

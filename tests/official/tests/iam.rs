@@ -132,7 +132,7 @@ where
 async fn over_googles_client_for_iam() {
     let emulator = Emulator::start().unwrap();
     let client = client!(IAMPolicy, emulator.url());
-    works(&emulator, &client, SECRET).await;
+    works(&emulator, &client, PROJECT).await;
 }
 
 #[tokio::test]
@@ -362,6 +362,97 @@ async fn a_success_with_an_error_inside_is_the_error() {
     assert_eq!(etag.as_deref(), Some("c"));
 }
 
+/// Writes that were answered like this may have been made: only a read tells.
+#[tokio::test]
+async fn a_write_whose_reply_shows_no_policy_is_no_success() {
+    for doubtful in [
+        json!({"error": "busy"}),
+        json!({"error": "busy", "etag": "x"}),
+        json!({"error": {"message": "busy"}}),
+        json!({"error": ["busy"], "bindings": []}),
+        json!({"error": true}),
+        json!({"version": 1, "bindings": []}),
+        json!({"etag": ""}),
+        json!({}),
+    ] {
+        let replies = Arc::new(Mutex::new(vec![
+            json!({"etag": "b", "bindings": [{"role": ROLE, "members": [ANN]}]}),
+            doubtful.clone(),
+            json!({"etag": "a", "bindings": []}),
+        ]));
+        let liar = Liar::new(move |_| (200, replies.lock().unwrap().pop().unwrap()));
+        let change = iam::add(&rest(&liar.url, "v1"), SECRET, ROLE, ANN)
+            .policy(FAST)
+            .reported()
+            .await;
+        let (updated, report) = change.unwrap();
+        assert!(!updated.is_written(), "{doubtful}");
+        assert_eq!((report.reads, report.writes), (2, 1), "{doubtful}");
+
+        // Where nobody reads again, it is an error that says so.
+        let said = doubtful.clone();
+        let liar = Liar::new(move |request| match is_write(request) {
+            true => (200, said.clone()),
+            false => (200, json!({"etag": "a"})),
+        });
+        let rest = rest(&liar.url, "v1");
+        let change = iam::add(&rest, SECRET, ROLE, ANN).policy(FAST.idempotent(false));
+        let gave_up = change.await.unwrap_err();
+        assert_eq!(gave_up.reason, StopReason::PerhapsApplied, "{gave_up}");
+        assert!(
+            gave_up.to_string().contains("only a read can tell"),
+            "{gave_up}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_read_that_shows_an_error_is_no_policy() {
+    for error in [json!("busy"), json!({"message": "busy"}), json!(["busy"])] {
+        let body = json!({"error": error, "etag": "a"});
+        let liar = Liar::new(move |_| (200, body.clone()));
+        let change = iam::remove(&rest(&liar.url, "v1"), SECRET, ROLE, ANN).await;
+        let gave_up = change.unwrap_err();
+        assert_eq!(gave_up.reason, StopReason::Permanent);
+        assert!(gave_up.to_string().contains("busy"), "{gave_up}");
+    }
+}
+
+#[tokio::test]
+async fn a_member_in_another_spelling_is_found() {
+    let stored = json!({"etag": "a", "bindings": [{"role": ROLE, "members": [ANN]}]});
+    let liar = Liar::new(move |_| (200, stored.clone()));
+    let rest = rest(&liar.url, "v1");
+    let shouted = "user:Ann@Example.com";
+    assert!(
+        !iam::add(&rest, SECRET, ROLE, shouted)
+            .await
+            .unwrap()
+            .is_written()
+    );
+    assert!(
+        iam::remove(&rest, SECRET, ROLE, shouted)
+            .await
+            .unwrap()
+            .is_written()
+    );
+    assert_eq!(liar.writes()[0]["policy"]["bindings"], json!([]));
+}
+
+#[tokio::test]
+async fn a_secret_is_not_read_by_post() {
+    let emulator = Emulator::start().unwrap();
+    let change = iam::add(&rest(emulator.url(), "v1"), SECRET, ROLE, ANN).await;
+    assert_eq!(change.unwrap_err().error.status(), Some(404));
+    let by_get = rest(emulator.url(), "v1").read_by_get();
+    assert!(
+        iam::add(&by_get, SECRET, ROLE, ANN)
+            .await
+            .unwrap()
+            .is_written()
+    );
+}
+
 #[tokio::test]
 async fn a_request_that_hangs_is_cut() {
     let emulator = Emulator::start().unwrap();
@@ -398,7 +489,7 @@ async fn a_token_is_asked_for_before_each_request() {
     let emulator = Emulator::start().unwrap();
     let asked = Arc::new(Mutex::new(0));
     let counter = Arc::clone(&asked);
-    let store = rest(emulator.url(), "v1").token(move || {
+    let store = rest(emulator.url(), "v1").read_by_get().token(move || {
         *counter.lock().unwrap() += 1;
         async { Ok("secret".to_owned()) }
     });

@@ -21,6 +21,7 @@ use official::credentials;
 use std::{ops::AsyncFn, time::Duration};
 
 const SECRET: &str = "projects/p/secrets/s";
+const PROJECT: &str = "projects/p";
 const PLACE: &str = "projects/p/locations/l";
 
 macro_rules! client {
@@ -61,11 +62,11 @@ async fn iam_survives_in_reads_and_writes_by_post() {
     let emulator = Emulator::start().unwrap();
     let client = client!(IAMPolicy, emulator).with_policy(POLICY);
     let client = client.build().await.unwrap();
-    let read = async || client.get_iam_policy().set_resource(SECRET).send().await;
+    let read = async || client.get_iam_policy().set_resource(PROJECT).send().await;
     survives(&emulator, Call::GetIamPolicy, read).await;
     let policy = read().await.unwrap();
     let write = async || {
-        let write = client.set_iam_policy().set_resource(SECRET);
+        let write = client.set_iam_policy().set_resource(PROJECT);
         write.set_policy(policy.clone().set_etag("")).send().await
     };
     survives(&emulator, Call::SetIamPolicy, write).await;
@@ -76,13 +77,7 @@ async fn the_resource_manager_survives() {
     let emulator = Emulator::start().unwrap();
     let client = client!(Projects, emulator).with_policy(POLICY);
     let client = client.build().await.unwrap();
-    let read = async || {
-        client
-            .get_iam_policy()
-            .set_resource("projects/p")
-            .send()
-            .await
-    };
+    let read = async || client.get_iam_policy().set_resource(PROJECT).send().await;
     survives(&emulator, Call::GetIamPolicy, read).await;
 }
 
@@ -123,9 +118,9 @@ async fn a_conflict_is_left_to_the_loop_around_the_read() {
     let emulator = Emulator::start().unwrap();
     let client = client!(IAMPolicy, emulator).with_policy(POLICY);
     let client = client.build().await.unwrap();
-    let read = client.get_iam_policy().set_resource(SECRET).send().await;
-    emulator.set_policy(SECRET, serde_json::json!({"bindings": []}));
-    let write = client.set_iam_policy().set_resource(SECRET);
+    let read = client.get_iam_policy().set_resource(PROJECT).send().await;
+    emulator.set_policy(PROJECT, serde_json::json!({"bindings": []}));
+    let write = client.set_iam_policy().set_resource(PROJECT);
     let error = write.set_policy(read.unwrap()).send().await.unwrap_err();
     assert_eq!(
         error.status().map(|status| status.code),
@@ -140,7 +135,7 @@ async fn what_ends_it_is_the_services_own_error() {
     emulator.script(Call::GetIamPolicy, [Reply::status(503), Reply::status(503)]);
     let client = client!(IAMPolicy, emulator).with_policy(POLICY.max_attempts(2));
     let client = client.build().await.unwrap();
-    let read = client.get_iam_policy().set_resource(SECRET);
+    let read = client.get_iam_policy().set_resource(PROJECT);
     let error = read.send().await.unwrap_err();
     assert_eq!(
         error.status().map(|status| status.code),
@@ -158,7 +153,7 @@ async fn a_hint_beyond_the_deadline_ends_it_at_once() {
     let client = client!(IAMPolicy, emulator).with_policy(policy);
     let client = client.build().await.unwrap();
     let start = std::time::Instant::now();
-    let read = client.get_iam_policy().set_resource(SECRET);
+    let read = client.get_iam_policy().set_resource(PROJECT);
     let error = read.send().await.unwrap_err();
     assert_eq!(error.http_status_code(), Some(429));
     assert_eq!(emulator.stats().calls, 1);
@@ -172,10 +167,32 @@ async fn the_deadline_cuts_an_attempt_that_hangs() {
     let policy = POLICY.deadline(Duration::from_millis(200));
     let client = client!(IAMPolicy, emulator).with_policy(policy);
     let client = client.build().await.unwrap();
-    let read = client.get_iam_policy().set_resource(SECRET);
+    let read = client.get_iam_policy().set_resource(PROJECT);
     let error = read.send().await.unwrap_err();
     assert!(error.is_timeout(), "{error:?}");
     assert_eq!(emulator.stats().calls, 1);
+}
+
+#[tokio::test]
+async fn the_deadline_cuts_an_attempt_that_hangs_after_a_wait() {
+    let emulator = Emulator::start().unwrap();
+    let replies = [
+        Reply::status(503).retry_after("1"),
+        Reply::stall(Duration::MAX),
+    ];
+    emulator.script(Call::GetIamPolicy, replies);
+    let policy = POLICY.deadline(Duration::from_millis(2_200));
+    let client = client!(IAMPolicy, emulator).with_policy(policy);
+    let client = client.build().await.unwrap();
+    let start = std::time::Instant::now();
+    let read = client.get_iam_policy().set_resource(PROJECT);
+    let error = read.send().await.unwrap_err();
+    assert!(error.is_timeout(), "{error:?}");
+    assert_eq!(emulator.stats().calls, 2);
+    // If the wait did not count, it would take 3.2 s.
+    let took = start.elapsed();
+    let range = Duration::from_millis(2_000)..Duration::from_millis(3_000);
+    assert!(range.contains(&took), "{took:?}");
 }
 
 #[tokio::test]
@@ -235,7 +252,7 @@ async fn a_drained_throttler_does_not_make_it_silent() {
         .with_retry_throttler(Drained);
     let client = client.build().await.unwrap();
     let start = std::time::Instant::now();
-    let read = client.get_iam_policy().set_resource(SECRET);
+    let read = client.get_iam_policy().set_resource(PROJECT);
     let error = read.send().await.unwrap_err();
     assert_eq!(error.http_status_code(), Some(503));
     // One short wait before it was refused. Google's own goes on so for as long as its time limit.
@@ -249,7 +266,7 @@ async fn a_budget_decides_before_the_wait() {
     let emulator = Emulator::start().unwrap();
     let client = client!(IAMPolicy, emulator).with_policy(POLICY.budget(&BUDGET));
     let client = client.build().await.unwrap();
-    let read = async || client.get_iam_policy().set_resource(SECRET).send().await;
+    let read = async || client.get_iam_policy().set_resource(PROJECT).send().await;
     emulator.script(Call::GetIamPolicy, [Reply::status(503)]);
     read().await.unwrap();
     assert_eq!(BUDGET.tokens(), 1.0, "14 spent, 1 back");
@@ -268,7 +285,7 @@ async fn calls_at_the_same_time_wait_each_for_its_own_hint() {
     let client = client.build().await.unwrap();
     let start = std::time::Instant::now();
     let read = async || {
-        let read = client.get_iam_policy().set_resource(SECRET).send().await;
+        let read = client.get_iam_policy().set_resource(PROJECT).send().await;
         read.unwrap();
         start.elapsed()
     };

@@ -53,7 +53,7 @@
 )]
 
 use backoff_core::{
-    Attempt, Budget, Codes, Event, Fault, Policy, TimedOut, codes, retry, retry_block,
+    Attempt, Budget, Codes, Event, Fault, NotYet, Policy, TimedOut, codes, retry, retry_block,
 };
 use core::future::Future;
 use core::time::Duration;
@@ -74,6 +74,10 @@ pub enum Error {
     #[error(transparent)]
     #[fault(forward)]
     Late(#[from] TimedOut),
+    /// Not what is awaited.
+    #[error(transparent)]
+    #[fault(pending)]
+    NotYet(#[from] NotYet),
     /// Changed meanwhile.
     #[error("changed")]
     #[fault(conflict)]
@@ -130,6 +134,24 @@ fn number(attempt: Attempt) -> usize {
 #[retry(when = |error: &Error| matches!(error, Error::Changed), max_attempts = limit)]
 pub fn blocking(limit: u32) -> Result<u32, Error> {
     Ok(limit)
+}
+
+/// Not async, with a hook and something awaited.
+///
+/// # Errors
+/// Any.
+#[retry(policy = POLICY, deadline = "1m", until = |value: &u32| *value > limit, notify = hear, name = "told")]
+pub fn told(limit: u32) -> Result<u32, Error> {
+    Ok(limit)
+}
+
+/// Awaited, with attempts that are cut.
+///
+/// # Errors
+/// Any.
+#[retry(deadline = "1m", attempt_timeout = "10s", until = |length| *length > 3)]
+pub async fn awaited(name: &str) -> Result<usize, Error> {
+    work(name).await
 }
 
 /// An inner error in a chain.

@@ -8,4 +8,9 @@ async fn f() -> Result<(), ApiError> {
     Ok(())
 }
 
+#[retry(on = "503")]
+async fn g() -> Result<(), ApiError> {
+    Ok(())
+}
+
 fn main() {}

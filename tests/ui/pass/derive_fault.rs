@@ -17,6 +17,9 @@ enum Error {
     #[error("changed meanwhile")]
     #[fault(conflict, grpc_code = GrpcCode::Aborted)]
     Changed,
+    #[error("not there yet")]
+    #[fault(pending)]
+    Creating,
     #[error("too fast")]
     #[fault(throttled)]
     TooFast,
@@ -75,6 +78,7 @@ fn main() {
     assert_eq!(Error::Busy(6).retry_after(), Some(Duration::from_millis(6)));
     assert_eq!(Error::Changed.class(), Some(Class::Conflict));
     assert_eq!(Error::Changed.grpc_code(), Some(GrpcCode::Aborted));
+    assert_eq!(Error::Creating.class(), Some(Class::Pending));
     assert_eq!(Error::TooFast.class(), Some(Class::Throttled));
     let late = Error::from(TimedOut::new(Duration::ZERO));
     assert_eq!(late.transport(), Some(Transport::MaybeSent));

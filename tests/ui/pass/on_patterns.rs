@@ -54,6 +54,20 @@ fn pay(flaky: &Flaky) -> Result<u32, Reset> {
     flaky.call().map_err(|_| Reset)
 }
 
+/// Nor does it repeat what is said to stay as it is: that says nothing of what was done.
+#[derive(Debug, Fault)]
+enum Pay {
+    #[fault(permanent)]
+    Gone,
+    #[fault(throttled)]
+    TooFast,
+}
+
+#[retry(base = "1ms", on = [429, Pay::Gone | Pay::TooFast], idempotent = false)]
+fn charge(flaky: &Flaky, error: fn() -> Pay) -> Result<u32, Pay> {
+    flaky.call().map_err(|_| error())
+}
+
 async fn calls(error: fn(u32) -> Error) -> u32 {
     let flaky = Flaky::failing(2);
     let _ = get(&flaky, error).await;
@@ -72,6 +86,10 @@ async fn main() {
     let flaky = Flaky::failing(2);
     assert!(pay(&flaky).is_err());
     assert_eq!(flaky.calls(), 1);
+    let flaky = Flaky::failing(2);
+    assert!(charge(&flaky, || Pay::Gone).is_err());
+    assert_eq!(flaky.calls(), 1);
+    assert_eq!(charge(&Flaky::failing(2), || Pay::TooFast).unwrap(), 3);
     assert_eq!(plain(&Flaky::failing(2), || Plain::Busy), Ok(3));
     assert_eq!(plain(&Flaky::failing(2), || Plain::Gone), Err(Plain::Gone));
 }

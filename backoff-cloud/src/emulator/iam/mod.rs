@@ -1,5 +1,6 @@
 //! Allow policies: what is asked of them, and the rules for reading and writing them.
 
+mod names;
 mod policy;
 mod request;
 mod store;

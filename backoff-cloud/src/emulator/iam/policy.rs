@@ -7,6 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Map, Value, json};
 
+use super::names;
 use crate::emulator::refusal::Refusal;
 
 /// What stands between a role and the hash of a condition that the reader is not shown.
@@ -206,32 +207,70 @@ fn check_policy(policy: Value) -> Result<Map<String, Value>, Refusal> {
             "A policy with conditional bindings must say \"version\": 3.",
         ));
     }
+    if let Some(Value::Array(bindings)) = policy.get_mut("bindings") {
+        bindings.retain_mut(fold_members);
+    }
     Ok(policy)
 }
 
+/// Spells the members of a binding as they are kept; whether it has any.
+fn fold_members(binding: &mut Value) -> bool {
+    let members = binding.get_mut("members").and_then(Value::as_array_mut);
+    let Some(members) = members else {
+        return false;
+    };
+    for member in &mut *members {
+        if let Value::String(name) = member {
+            *name = names::folded(name);
+        }
+    }
+    !members.is_empty()
+}
+
 /// Says what is wrong with a binding.
-fn check_binding(binding: &Value) -> Result<(), &'static str> {
+fn check_binding(binding: &Value) -> Result<(), String> {
     let Value::Object(binding) = binding else {
-        return Err(" must be a JSON object");
+        return Err(" must be a JSON object".to_owned());
     };
     match binding.get("role") {
         Some(Value::String(role)) if role.contains(HIDDEN) => {
             return Err(
                 ".role stands for a condition that was not shown: read the policy with \
-                 options.requestedPolicyVersion 3, and write that",
+                 options.requestedPolicyVersion 3, and write that"
+                    .to_owned(),
             );
         }
-        Some(Value::String(_)) => {}
-        _ => return Err(".role must be a string"),
+        Some(Value::String(role)) if names::is_role(role) => {}
+        Some(Value::String(role)) => {
+            return Err(format!(
+                ".role must be roles/NAME, projects/PROJECT/roles/NAME or \
+                 organizations/ORGANIZATION/roles/NAME, not {role:?}"
+            ));
+        }
+        _ => return Err(".role must be a string".to_owned()),
     }
     match binding.get("members") {
         None | Some(Value::Null) => {}
-        Some(Value::Array(members)) if members.iter().all(Value::is_string) => {}
-        Some(_) => return Err(".members must be an array of strings"),
+        Some(Value::Array(members)) => {
+            for member in members {
+                check_member(member)?;
+            }
+        }
+        Some(_) => return Err(".members must be an array of strings".to_owned()),
     }
     match binding.get("condition") {
         None | Some(Value::Null | Value::Object(_)) => Ok(()),
-        Some(_) => Err(".condition must be a JSON object"),
+        Some(_) => Err(".condition must be a JSON object".to_owned()),
+    }
+}
+
+fn check_member(member: &Value) -> Result<(), String> {
+    match member {
+        Value::String(name) if names::is_member(name) => Ok(()),
+        Value::String(name) => Err(format!(
+            ".members must be principals such as user:ann@example.com, not {name:?}"
+        )),
+        _ => Err(".members must be an array of strings".to_owned()),
     }
 }
 
@@ -264,7 +303,7 @@ mod tests {
             (json!({"policy": {"version": "1"}}), "policy.version"),
             (json!({"policy": {"bindings": {}}}), "policy.bindings must"),
             (
-                json!({"policy": {"bindings": [{"role": "r"}, 1]}}),
+                json!({"policy": {"bindings": [{"role": "roles/r"}, 1]}}),
                 "policy.bindings[1] must",
             ),
             (
@@ -272,11 +311,11 @@ mod tests {
                 "policy.bindings[0].role",
             ),
             (
-                json!({"policy": {"bindings": [{"role": "r", "members": [1]}]}}),
+                json!({"policy": {"bindings": [{"role": "roles/r", "members": [1]}]}}),
                 "policy.bindings[0].members",
             ),
             (
-                json!({"policy": {"bindings": [{"role": "r", "condition": 1}]}}),
+                json!({"policy": {"bindings": [{"role": "roles/r", "condition": 1}]}}),
                 "policy.bindings[0].condition",
             ),
         ] {
@@ -286,9 +325,35 @@ mod tests {
     }
 
     #[test]
+    fn who_is_nobody_and_what_is_no_role_is_refused() {
+        let with = |role: &str, member: &str| json!({"policy": {"bindings": [{"role": role, "members": ["allUsers", member]}]}});
+        for member in ["", "ann@example.com", "user:", "user:ann@example.com "] {
+            let message = refused(with("roles/viewer", member));
+            assert!(message.contains("policy.bindings[0].members"), "{message}");
+        }
+        let message = refused(with("viewer", "user:ann@example.com"));
+        assert!(message.contains("policy.bindings[0].role"), "{message}");
+        assert!(Update::parse(object(with("roles/viewer", "user:ann@example.com"))).is_ok());
+    }
+
+    #[test]
+    fn members_are_kept_in_lower_case_and_bindings_without_any_not_at_all() {
+        let bindings = json!([
+            {"role": "roles/a"},
+            {"role": "roles/b", "members": null},
+            {"role": "roles/c", "members": []},
+            {"role": "roles/d", "members": ["user:Ann@Example.com", "principal://x/A"]},
+        ]);
+        let kept = Update::whole(json!({"bindings": bindings})).unwrap();
+        assert_eq!(
+            kept.applied_to(None)["bindings"],
+            json!([{"role": "roles/d", "members": ["user:ann@example.com", "principal://x/A"]}])
+        );
+    }
+
+    #[test]
     fn a_condition_needs_version_three() {
-        let policy =
-            |version| json!({"version": version, "bindings": [{"role": "r", "condition": {}}]});
+        let policy = |version| json!({"version": version, "bindings": [{"role": "roles/r", "condition": {}}]});
         for version in [json!(null), json!(0), json!(1)] {
             assert!(refused(json!({"policy": policy(version)})).contains("\"version\": 3"));
         }
@@ -298,7 +363,7 @@ mod tests {
     #[test]
     fn a_role_that_hides_a_condition_cannot_be_written() {
         for version in [1, 3] {
-            let policy = json!({"version": version, "bindings": [{"role": "r_withcond_1"}]});
+            let policy = json!({"version": version, "bindings": [{"role": "roles/r_withcond_1"}]});
             assert!(refused(json!({"policy": policy})).contains("requestedPolicyVersion 3"));
         }
     }
@@ -311,10 +376,12 @@ mod tests {
 
     #[test]
     fn a_reader_of_version_one_sees_a_hash_for_a_condition() {
-        let member = json!(["user:a"]);
-        let noon = json!({"role": "r", "members": member, "condition": {"expression": "noon"}});
-        let night = json!({"role": "r", "members": member, "condition": {"expression": "night"}});
-        let plain = json!({"role": "r", "members": member, "condition": null});
+        let member = json!(["user:a@b.c"]);
+        let noon =
+            json!({"role": "roles/r", "members": member, "condition": {"expression": "noon"}});
+        let night =
+            json!({"role": "roles/r", "members": member, "condition": {"expression": "night"}});
+        let plain = json!({"role": "roles/r", "members": member, "condition": null});
         let policy =
             object(json!({"version": 3, "etag": "ACAB", "bindings": [noon, night, plain]}));
         assert_eq!(
@@ -330,11 +397,11 @@ mod tests {
             .map(|at| seen["bindings"][at]["role"].as_str().unwrap())
             .collect();
         for role in &roles[..2] {
-            let hash = role.strip_prefix("r_withcond_").unwrap();
+            let hash = role.strip_prefix("roles/r_withcond_").unwrap();
             assert!(hash.len() == 16 && u64::from_str_radix(hash, 16).is_ok());
         }
         assert_ne!(roles[0], roles[1]);
-        assert_eq!(roles[2], "r");
+        assert_eq!(roles[2], "roles/r");
         for at in 0..2 {
             assert_eq!(seen["bindings"][at].get("condition"), None);
             assert_eq!(seen["bindings"][at]["members"], member);
@@ -346,7 +413,9 @@ mod tests {
         let whole = |policy| Update::whole(policy).unwrap().applied_to(None);
         assert_eq!(whole(json!({"version": 3}))["version"], 1);
         assert_eq!(whole(json!({}))["version"], 1);
-        let conditional = json!({"version": 3, "bindings": [{"role": "r", "condition": {}}]});
+        let conditional = json!({"version": 3, "bindings": [
+            {"role": "roles/r", "members": ["allUsers"], "condition": {}},
+        ]});
         assert_eq!(whole(conditional)["version"], 3);
     }
 }

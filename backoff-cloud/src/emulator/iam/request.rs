@@ -20,12 +20,27 @@ pub(in crate::emulator) fn parse(request: &Request<'_>) -> Result<Demand, Refusa
     let action = match (request.method, verb) {
         // A GET has its options in the query, and no body.
         (&Method::GET, "getIamPolicy") => Action::Get(version_in_query(request.query)?),
+        (&Method::POST, "getIamPolicy") if is_secret(resource) => {
+            return Err(Refusal::not_found(format!(
+                "Nothing is served for POST {}: the Secret Manager reads policies by GET.",
+                request.path
+            )));
+        }
         (&Method::POST, "getIamPolicy") => Action::Get(version_in_body(request)?),
         (&Method::POST, "setIamPolicy") => Action::Set(Update::parse(request.object()?)?),
         (&Method::POST, "testIamPermissions") => Action::Test(permissions(request)?),
         _ => return Err(request.unknown()),
     };
     Ok(Demand::policy(resource, action))
+}
+
+/// Whether it is one of the Secret Manager's, whose policies are read by GET alone:
+/// <https://cloud.google.com/secret-manager/docs/reference/rest/v1/projects.secrets/getIamPolicy>.
+fn is_secret(resource: &str) -> bool {
+    matches!(
+        resource.split('/').collect::<Vec<_>>()[..],
+        ["projects", _, "secrets", _] | ["projects", _, "locations", _, "secrets", _]
+    )
 }
 
 fn version_in_query(query: &Query) -> Result<Version, Refusal> {
@@ -99,10 +114,10 @@ mod tests {
 
     #[test]
     fn reads_come_by_get_and_by_post_in_every_version() {
-        let secret = "projects/p/secrets/s";
+        let project = "projects/p";
         for version in ["v1", "v2", "v3"] {
-            let path = format!("/{version}/{secret}:getIamPolicy");
-            assert_eq!(parsed(Method::GET, &path, ""), read(secret, Version::One));
+            let path = format!("/{version}/{project}:getIamPolicy");
+            assert_eq!(parsed(Method::GET, &path, ""), read(project, Version::One));
             for (body, version) in [
                 ("", Version::One),
                 ("\n", Version::One),
@@ -113,11 +128,24 @@ mod tests {
                     Version::Three,
                 ),
             ] {
-                assert_eq!(parsed(Method::POST, &path, body), read(secret, version));
+                assert_eq!(parsed(Method::POST, &path, body), read(project, version));
             }
         }
         let scoped = parsed(Method::GET, "/v1/projects/example.com:p:getIamPolicy", "");
         assert_eq!(scoped, read("projects/example.com:p", Version::One));
+    }
+
+    #[test]
+    fn the_policy_of_a_secret_is_read_by_get_alone() {
+        for secret in ["projects/p/secrets/s", "projects/p/locations/l/secrets/s"] {
+            let path = format!("/v1/{secret}:getIamPolicy");
+            assert_eq!(parsed(Method::GET, &path, ""), read(secret, Version::One));
+            assert_eq!(parsed(Method::POST, &path, "{}"), Err(404));
+            let write = format!("/v1/{secret}:setIamPolicy");
+            assert!(parsed(Method::POST, &write, r#"{"policy": {}}"#).is_ok());
+        }
+        let named_so = parsed(Method::POST, "/v1/projects/secrets:getIamPolicy", "");
+        assert_eq!(named_so, read("projects/secrets", Version::One));
     }
 
     #[test]

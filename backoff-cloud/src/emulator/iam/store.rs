@@ -153,7 +153,10 @@ mod tests {
     fn without_an_etag_a_write_is_blind() {
         let mut policies = Policies::new(0);
         for policy in [json!({}), json!({"etag": ""}), json!({"etag": null})] {
-            put(&mut policies, json!({"bindings": [{"role": "r"}]}));
+            put(
+                &mut policies,
+                json!({"bindings": [{"role": "roles/r", "members": ["allUsers"]}]}),
+            );
             let written = set(&mut policies, json!({"policy": policy})).unwrap();
             assert!(written.blind);
             assert_eq!(written.policy.get("bindings"), None);
@@ -165,7 +168,7 @@ mod tests {
         let condition = json!({"title": "until noon", "expression": "true", "odd": [1]});
         let policy = json!({
             "version": 3,
-            "bindings": [{"role": "r", "members": ["user:a"], "condition": condition, "x": 1}],
+            "bindings": [{"role": "roles/r", "members": ["user:a@b.c"], "condition": condition, "x": 1}],
             "auditConfigs": [{"service": "allServices"}],
             "y": {"z": null},
         });
@@ -181,9 +184,9 @@ mod tests {
     #[test]
     fn a_mask_limits_what_is_replaced() {
         let mut policies = Policies::new(0);
-        let first = json!({"bindings": [{"role": "r"}], "auditConfigs": [1], "other": 1});
+        let first = json!({"bindings": [{"role": "roles/r", "members": ["allUsers"]}], "auditConfigs": [1], "other": 1});
         put(&mut policies, first);
-        let second = json!({"bindings": [{"role": "s"}], "auditConfigs": [2], "other": 2});
+        let second = json!({"bindings": [{"role": "roles/s", "members": ["allUsers"]}], "auditConfigs": [2], "other": 2});
         let mut write = |mask: &str| {
             let body = json!({"policy": second, "updateMask": mask});
             set(&mut policies, body).unwrap().policy
@@ -211,7 +214,7 @@ mod tests {
     #[test]
     fn conditions_are_not_lost_to_a_writer_who_did_not_see_them() {
         let mut policies = Policies::new(0);
-        let conditional = json!([{"role": "r", "condition": {"expression": "true"}}]);
+        let conditional = json!([{"role": "roles/r", "members": ["allUsers"], "condition": {"expression": "true"}}]);
         put(
             &mut policies,
             json!({"version": 3, "bindings": conditional}),
@@ -246,7 +249,7 @@ mod tests {
     #[test]
     fn a_blind_write_loses_conditions_as_documented() {
         let mut policies = Policies::new(0);
-        let conditional = json!([{"role": "r", "condition": {"expression": "true"}}]);
+        let conditional = json!([{"role": "roles/r", "members": ["allUsers"], "condition": {"expression": "true"}}]);
         put(
             &mut policies,
             json!({"version": 3, "bindings": conditional}),

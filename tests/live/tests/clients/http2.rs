@@ -34,6 +34,12 @@ pub(crate) const GOAWAY_AFTER: &[u8] = b"\0\0\x08\x07\0\0\0\0\0\0\0\0\x01\0\0\0\
 pub(crate) const HALF_A_REPLY: &[u8] =
     b"\0\0\x01\x01\x04\0\0\0\x01\x88\0\0\x01\0\0\0\0\0\x01{\0\0\x04\x03\0\0\0\0\x01\0\0\0\x02";
 
+/// Status 200, and the stream ends where gRPC's last word should come: HTTP/2 has no complaint.
+pub(crate) const NO_TRAILERS: &[u8] = b"\0\0\x01\x01\x04\0\0\0\x01\x88\0\0\0\0\x01\0\0\0\x01";
+/// Status 200 and the first 6 of the 14 bytes of a message, at which the stream ends.
+pub(crate) const HALF_A_MESSAGE: &[u8] =
+    b"\0\0\x01\x01\x04\0\0\0\x01\x88\0\0\x06\0\x01\0\0\0\x01\0\0\0\0\x09{";
+
 const SETTINGS: &[u8] = b"\0\0\0\x04\0\0\0\0\0";
 const SETTINGS_ACK: &[u8] = b"\0\0\0\x04\x01\0\0\0\0";
 const PREFACE: usize = 24;

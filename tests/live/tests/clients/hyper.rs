@@ -4,8 +4,9 @@
 use crate::{
     facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, Repeated, assert_row},
     http2,
-    server::{End, half, nobody, reply, serve},
+    server::{End, Failing, half, nobody, reply, serve},
 };
+use backoff_core::{Class, Fault as _};
 use http_1::{Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Empty};
 use hyper_1::{
@@ -13,7 +14,13 @@ use hyper_1::{
     client::conn::{http1, http2 as h2_client},
 };
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use std::{error::Error, net::SocketAddr, time::Duration};
+use std::{
+    error::Error,
+    future::{Future as _, poll_fn},
+    io::ErrorKind,
+    net::SocketAddr,
+    time::Duration,
+};
 use tokio::net::TcpStream;
 
 type Hidden = Box<dyn Error + Send + Sync>;
@@ -70,6 +77,81 @@ async fn closed_before_the_reply() {
 async fn truncated_body() {
     let error = failure(half("{\"name\":"), End::Close).await;
     assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
+}
+
+/// What the body's error says is not what the request says: a refused connection of the one is not
+/// the other's.
+#[tokio::test]
+async fn own_body() {
+    for kind in [ErrorKind::Interrupted, ErrorKind::ConnectionRefused] {
+        let stream = TcpStream::connect(serve("", End::Stall).await).await;
+        let stream = TokioIo::new(stream.expect("a connection"));
+        let (mut sender, connection) = http1::handshake(stream).await.expect("a handshake");
+        tokio::spawn(connection);
+        let request = Request::put("http://localhost/").body(Failing::with(kind));
+        let sent = sender.send_request(request.expect("a request")).await;
+        let error = Hidden::from(sent.expect_err("the body failed"));
+        assert_eq!(error.class(), Some(Class::Permanent));
+        assert_row(&error, NOTHING, Repeated::Never);
+    }
+}
+
+/// The task of the connection was dropped, as with the runtime that it ran on: the request may be
+/// with the server.
+#[tokio::test]
+async fn connection_dropped() {
+    let stream = TcpStream::connect(serve("", End::Stall).await).await;
+    let stream = TokioIo::new(stream.expect("a connection"));
+    let (mut sender, connection) = http1::handshake(stream).await.expect("a handshake");
+    let mut connection = Some(Box::pin(connection));
+    let mut sending = std::pin::pin!(sender.send_request(request()));
+    let sent = poll_fn(|context| {
+        let polled = sending.as_mut().poll(context);
+        if let Some(mut connection) = connection.take() {
+            // It takes the request up, and is no more.
+            assert!(connection.as_mut().poll(context).is_pending());
+        }
+        polled
+    });
+    let error = sent.await.expect_err("nobody is left to answer");
+    assert!(error.is_user());
+    assert_row(&Hidden::from(error), MAYBE_SENT, Repeated::IfIdempotent);
+}
+
+/// Dropped before the request was taken up.
+#[tokio::test]
+async fn never_begun() {
+    let stream = TcpStream::connect(serve("", End::Stall).await).await;
+    let stream = TokioIo::new(stream.expect("a connection"));
+    let (mut sender, connection) = http1::handshake(stream).await.expect("a handshake");
+    let sending = sender.send_request(request());
+    drop(connection);
+    let error = sending.await.expect_err("no connection");
+    assert!(error.is_canceled());
+    assert_row(&Hidden::from(error), NOT_SENT, Repeated::Always);
+    let error = sender.send_request(request()).await.expect_err("not ready");
+    assert!(error.is_canceled());
+    assert_row(&Hidden::from(error), NOT_SENT, Repeated::Always);
+}
+
+/// The server has agreed to another protocol; then the connection was dropped.
+#[tokio::test]
+async fn upgrade_not_completed() {
+    let switch = "HTTP/1.1 101 \r\nconnection: upgrade\r\nupgrade: test\r\n\r\n";
+    let stream = TcpStream::connect(serve(switch, End::Stall).await).await;
+    let stream = TokioIo::new(stream.expect("a connection"));
+    let (mut sender, connection) = http1::handshake(stream).await.expect("a handshake");
+    // Without `with_upgrades`, the connection ends when it has the reply.
+    let mut connection = Box::pin(connection.without_shutdown());
+    let asked = tokio::select! {
+        answer = sender.send_request(request()) => answer,
+        _ = &mut connection => panic!("the reply comes first"),
+    };
+    let upgrade = hyper_1::upgrade::on(asked.expect("a reply"));
+    drop(connection);
+    let error = upgrade.await.expect_err("nobody completes it");
+    assert!(error.is_canceled());
+    assert_row(&Hidden::from(error), MAYBE_SENT, Repeated::IfIdempotent);
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use crate::{
 };
 use std::{
     io::{Error, ErrorKind, Read as _, Write as _},
-    net::{SocketAddr, TcpStream, ToSocketAddrs},
+    net::{Shutdown, SocketAddr, TcpStream, ToSocketAddrs},
     time::Duration,
 };
 
@@ -41,6 +41,24 @@ fn dns() {
 async fn reset() {
     let error = ask(serve("", End::Reset).await).await;
     assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+    assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
+}
+
+/// The request is with the server by then, and may have been applied.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn not_connected_any_more() {
+    let server = serve("", End::Reset).await;
+    let ask = move || {
+        let mut stream = TcpStream::connect(server)?;
+        stream.write_all(b"\r\n\r\n")?;
+        let reset = stream.read(&mut [0]).expect_err("a reset");
+        assert_eq!(reset.kind(), ErrorKind::ConnectionReset);
+        stream.shutdown(Shutdown::Write)
+    };
+    let asked = tokio::task::spawn_blocking(ask).await.expect("no panic");
+    let error = asked.expect_err("the failure");
+    assert_eq!(error.kind(), ErrorKind::NotConnected);
     assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
 }
 

@@ -3,13 +3,13 @@
 use crate::{
     facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, Repeated, assert_row},
     http2,
-    server::{End, half, nobody, reply, serve},
+    server::{End, Failing, half, nobody, reply, serve},
 };
 use backoff_cloud::http::{self, ApiError};
 use backoff_core::{Class, Fault, GrpcCode};
 use reqwest::{Client, ClientBuilder, Error};
 use serde_json::Value;
-use std::{fmt::Display, time::Duration};
+use std::{fmt::Display, io::ErrorKind, time::Duration};
 use tokio::{
     net::{TcpSocket, TcpStream},
     time::timeout,
@@ -169,6 +169,30 @@ async fn stream_reset_in_the_body() {
     let error = failure_of_http2(http2::Act::Frames(http2::HALF_A_REPLY)).await;
     assert!(error.is_decode());
     assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
+}
+
+/// A file that is missing, or another connection that broke: not the failure of this request.
+#[tokio::test]
+async fn own_body() {
+    let kinds = [
+        ErrorKind::NotFound,
+        ErrorKind::ConnectionRefused,
+        ErrorKind::TimedOut,
+        ErrorKind::Interrupted,
+    ];
+    for kind in kinds {
+        let http1 = (serve("", End::Stall).await, builder());
+        let http2 = http2::serve(http2::Act::Frames(b"")).await;
+        for (server, client) in [http1, (http2, builder().http2_prior_knowledge())] {
+            let client = client.build().expect("a client");
+            let put = client.put(format!("http://{server}/"));
+            let body = reqwest::Body::wrap(Failing::with(kind));
+            let error = put.body(body).send().await.expect_err("the body failed");
+            assert!(error.is_request());
+            assert_eq!(error.class(), Some(Class::Permanent));
+            assert_row(&error, NOTHING, Repeated::Never);
+        }
+    }
 }
 
 #[tokio::test]

@@ -1,6 +1,13 @@
 //! A server of raw sockets, which does what no well-behaved one would.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use hyper_1::body::{Body, Bytes, Frame};
+use std::{
+    io::{Error, ErrorKind},
+    mem::replace,
+    net::{Ipv4Addr, SocketAddr},
+    pin::Pin,
+    task::{Context, Poll},
+};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
@@ -55,6 +62,37 @@ async fn answer(mut stream: TcpStream, reply: String, end: End) -> std::io::Resu
         // With a linger of zero, dropping the stream sends an RST in place of a FIN.
         End::Reset => stream.set_zero_linger(),
         End::Stall => std::future::pending().await,
+    }
+}
+
+/// A request's body that fails after its first byte, with an error that would be repeated if it were
+/// the connection's: it says more about itself than the request does.
+pub(crate) struct Failing {
+    begun: bool,
+    error: ErrorKind,
+}
+
+impl Failing {
+    pub(crate) fn with(error: ErrorKind) -> Self {
+        let begun = false;
+        Failing { begun, error }
+    }
+}
+
+impl Body for Failing {
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        let first = Frame::data(Bytes::from_static(b"1"));
+        let frame = match replace(&mut self.begun, true) {
+            false => Ok(first),
+            true => Err(Error::other(Error::from(self.error))),
+        };
+        Poll::Ready(Some(frame))
     }
 }
 

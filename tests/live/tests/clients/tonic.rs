@@ -2,7 +2,10 @@
 
 use crate::{
     facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, Repeated, assert_row},
-    http2::{Act, CANCEL, GOAWAY_AFTER, GOAWAY_BEFORE, REFUSED_STREAM, serve},
+    http2::{
+        Act, CANCEL, GOAWAY_AFTER, GOAWAY_BEFORE, HALF_A_MESSAGE, NO_TRAILERS, REFUSED_STREAM,
+        serve,
+    },
     server::{self, End, nobody},
 };
 use backoff_core::{GrpcCode, Reconnect};
@@ -126,6 +129,33 @@ async fn goaway_before_the_stream() {
 async fn goaway_after_the_stream() {
     let error = failure(serve(Act::FramesAndClose(GOAWAY_AFTER)).await).await;
     assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
+}
+
+/// tonic gives these a code and no source; the server has said nothing.
+#[tokio::test]
+async fn truncated_reply() {
+    for (frames, code) in [
+        (NO_TRAILERS, Code::Unknown),
+        (HALF_A_MESSAGE, Code::Internal),
+    ] {
+        let error = failure(serve(Act::Frames(frames)).await).await;
+        assert_eq!(error.code(), code, "{error:?}");
+        assert!(error.source().is_none(), "{error:?}");
+        assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
+    }
+}
+
+/// A request that is longer than the client sends: its body fails, and nobody can cure that.
+#[tokio::test]
+async fn message_too_long() {
+    let channel = endpoint(serve(Act::Frames(b"")).await).connect_lazy();
+    let mut client = Grpc::new(channel).max_encoding_message_size(1);
+    client.ready().await.expect("a lazy channel");
+    let method = "/test.Service/Method".parse().expect("a path");
+    let codec = ProstCodec::<String, ()>::default();
+    let called = client.unary(Request::new("long".to_owned()), method, codec);
+    let error = called.await.expect_err("too long");
+    assert_row(&error, NOTHING, Repeated::Never);
 }
 
 fn code(code: GrpcCode) -> Facts {

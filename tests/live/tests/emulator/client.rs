@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use backoff_cloud::emulator::{Emulator, FaultCounts, Stats};
 use serde_json::{Value, json};
 
-pub(crate) const SECRET: &str = "projects/p/secrets/s";
+pub(crate) const PROJECT: &str = "projects/p";
 pub(crate) const FOREVER: Duration = Duration::MAX;
 /// Far above what anything here takes, so that a hang fails instead of hanging.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
@@ -64,12 +64,12 @@ pub(crate) fn request(method: &str, path: &str, body: &str) -> String {
 }
 
 pub(crate) fn read_request() -> String {
-    request("GET", &format!("/v1/{SECRET}:getIamPolicy"), "")
+    request("GET", &format!("/v1/{PROJECT}:getIamPolicy"), "")
 }
 
 pub(crate) fn write_request(policy: &Value) -> String {
     let body = json!({ "policy": policy }).to_string();
-    request("POST", &format!("/v1/{SECRET}:setIamPolicy"), &body)
+    request("POST", &format!("/v1/{PROJECT}:setIamPolicy"), &body)
 }
 
 /// Every byte of the reply, and how it ended.

@@ -100,9 +100,10 @@ fn an_applied_status_hides_a_write() {
         Call::SetIamPolicy,
         [Reply::status(503).applied(), Reply::pass()],
     );
-    let policy = json!({"etag": "ACAB", "bindings": [{"role": "r"}]});
+    let policy =
+        json!({"etag": "ACAB", "bindings": [{"role": "roles/r", "members": ["allUsers"]}]});
     assert_eq!(ask(&emulator, &write_request(&policy)).error().0, 503);
-    assert_eq!(emulator.policy(SECRET)["bindings"], policy["bindings"]);
+    assert_eq!(emulator.policy(PROJECT)["bindings"], policy["bindings"]);
     // The caller who sends the same again is told off for its own write.
     assert_eq!(ask(&emulator, &write_request(&policy)).error().0, 409);
     let stats = emulator.stats();

@@ -89,7 +89,7 @@ async fn a_paused_clock_does_not_pause_it() {
     let latency = Duration::from_millis(10);
     let emulator = Emulator::builder().latency(latency).start().unwrap();
     let start = Instant::now();
-    let url = format!("{}/v1/{SECRET}:getIamPolicy", emulator.url());
+    let url = format!("{}/v1/{PROJECT}:getIamPolicy", emulator.url());
     let read = client().get(url).send().await.unwrap();
     assert_eq!(read.status(), 200);
     assert!(start.elapsed() >= latency);
@@ -102,7 +102,7 @@ async fn it_may_be_dropped_inside_a_runtime() {
     let addr = emulator.url().to_owned();
     let call = tokio::spawn(async move {
         client()
-            .get(format!("{addr}/v1/{SECRET}:getIamPolicy"))
+            .get(format!("{addr}/v1/{PROJECT}:getIamPolicy"))
             .send()
             .await
     });
@@ -119,5 +119,5 @@ fn emulators_do_not_share_anything() {
     assert_ne!(one.addr(), other.addr());
     assert_eq!(ask(&one, &write_request(&json!({}))).status, 200);
     assert_eq!(other.stats(), Stats::default());
-    assert_eq!(other.policy(SECRET), json!({"etag": "ACAB"}));
+    assert_eq!(other.policy(PROJECT), json!({"etag": "ACAB"}));
 }

@@ -27,14 +27,14 @@ fn a_policy_is_read_written_and_read_back() {
     assert_eq!(written.get("auditConfigs"), None);
 
     for version in ["v1", "v2", "v3"] {
-        let path = format!("/{version}/{SECRET}:getIamPolicy");
+        let path = format!("/{version}/{PROJECT}:getIamPolicy");
         let query = format!("{path}?options.requestedPolicyVersion=3&%24alt=json%3Ba%3Db");
         let body = r#"{"options":{"requestedPolicyVersion":3}}"#;
         for read in [request("GET", &query, ""), request("POST", &path, body)] {
             assert_eq!(ask(&emulator, &read).json(), written);
         }
     }
-    assert_eq!(emulator.policy(SECRET), written);
+    assert_eq!(emulator.policy(PROJECT), written);
     assert_eq!(emulator.policy("projects/other"), json!({"etag": "ACAB"}));
 
     let stats = emulator.stats();
@@ -42,7 +42,7 @@ fn a_policy_is_read_written_and_read_back() {
         (stats.calls, stats.reads, stats.writes, stats.blind_writes),
         (8, 7, 1, 0)
     );
-    assert_eq!(emulator.stats_of(SECRET), stats);
+    assert_eq!(emulator.stats_of(PROJECT), stats);
     assert_eq!(emulator.stats_of("projects/other"), Stats::default());
     emulator.reset_stats();
     assert_eq!(emulator.stats(), Stats::default());
@@ -52,9 +52,10 @@ fn a_policy_is_read_written_and_read_back() {
 fn who_does_not_ask_for_conditions_sees_hashes_and_cannot_write_them() {
     let emulator = Emulator::start().unwrap();
     let condition = json!({"title": "t", "expression": "request.time < timestamp('2030-01-01')"});
-    let bindings = json!([{"role": "roles/viewer", "members": ["user:a"], "condition": condition}]);
-    emulator.set_policy(SECRET, json!({"version": 3, "bindings": bindings}));
-    let path = format!("/v1/{SECRET}:getIamPolicy");
+    let bindings =
+        json!([{"role": "roles/viewer", "members": ["user:a@b.c"], "condition": condition}]);
+    emulator.set_policy(PROJECT, json!({"version": 3, "bindings": bindings}));
+    let path = format!("/v1/{PROJECT}:getIamPolicy");
     let invalid = (400, "INVALID_ARGUMENT".to_owned());
     for read in [
         request("GET", &path, ""),
@@ -77,23 +78,23 @@ fn who_does_not_ask_for_conditions_sees_hashes_and_cannot_write_them() {
         assert_eq!(ask(&emulator, &write_request(&seen)).error(), invalid);
     }
     for version in [json!(null), json!(1)] {
-        let mut policy = emulator.policy(SECRET);
+        let mut policy = emulator.policy(PROJECT);
         policy["version"] = version;
         assert_eq!(ask(&emulator, &write_request(&policy)).error(), invalid);
     }
     let stats = emulator.stats();
     assert_eq!((stats.reads, stats.writes, stats.rejected), (4, 0, 10));
-    assert_eq!(emulator.policy(SECRET)["bindings"], bindings);
+    assert_eq!(emulator.policy(PROJECT)["bindings"], bindings);
 }
 
 #[test]
 fn a_mask_in_a_write_is_honoured() {
     let emulator = Emulator::start().unwrap();
-    emulator.set_policy(SECRET, json!({"bindings": [], "auditConfigs": [1]}));
-    let policy = json!({"etag": emulator.policy(SECRET)["etag"], "auditConfigs": [2],
-                        "bindings": [{"role": "r"}]});
+    emulator.set_policy(PROJECT, json!({"bindings": [], "auditConfigs": [1]}));
+    let policy = json!({"etag": emulator.policy(PROJECT)["etag"], "auditConfigs": [2],
+                        "bindings": [{"role": "roles/r", "members": ["allUsers"]}]});
     let body = json!({"policy": policy, "updateMask": "auditConfigs,etag"}).to_string();
-    let write = request("POST", &format!("/v1/{SECRET}:setIamPolicy"), &body);
+    let write = request("POST", &format!("/v1/{PROJECT}:setIamPolicy"), &body);
     let written = ask(&emulator, &write).json();
     assert_eq!(
         (&written["auditConfigs"], &written["bindings"]),
@@ -118,8 +119,44 @@ fn every_permission_that_is_asked_about_is_there() {
     assert_eq!((stats.calls, stats.reads, stats.faults.statuses), (2, 0, 1));
 }
 
-/// The paths and bodies of Google's clients: `google-cloud-iam-v1` and `-resourcemanager-v3` read
-/// by POST, `-secretmanager-v1` by GET.
+/// As `google-cloud-secretmanager-v1` reads; `-iam-v1` and `-resourcemanager-v3` read by POST.
+#[test]
+fn the_policy_of_a_secret_is_read_by_get_alone() {
+    let emulator = Emulator::start().unwrap();
+    let path = "/v1/projects/p/secrets/s:getIamPolicy";
+    let by_post = ask(&emulator, &request("POST", path, "{}"));
+    assert_eq!(by_post.error(), (404, "NOT_FOUND".to_owned()));
+    assert_eq!(ask(&emulator, &request("GET", path, "")).status, 200);
+    let stats = emulator.stats();
+    assert_eq!((stats.reads, stats.rejected), (1, 1));
+}
+
+#[test]
+fn members_and_roles_that_cannot_be_are_refused() {
+    let emulator = Emulator::start().unwrap();
+    let with = |role: &str, member: &str| {
+        let policy = json!({"bindings": [{"role": role, "members": [member]}]});
+        ask(&emulator, &write_request(&policy))
+    };
+    let invalid = (400, "INVALID_ARGUMENT".to_owned());
+    for (role, member) in [
+        ("roles/viewer", ""),
+        ("roles/viewer", "ann@example.com"),
+        ("roles/viewer", "user:"),
+        ("roles/viewer", "user:ann@example.com "),
+        ("viewer", "user:ann@example.com"),
+    ] {
+        assert_eq!(with(role, member).error(), invalid, "{role} {member}");
+    }
+    let written = with("roles/viewer", "user:Ann@Example.com").json();
+    assert_eq!(
+        written["bindings"][0]["members"],
+        json!(["user:ann@example.com"])
+    );
+    assert_eq!((emulator.stats().rejected, emulator.stats().writes), (5, 1));
+}
+
+/// With the paths of several services.
 #[tokio::test]
 async fn a_policy_is_kept_for_each_resource() {
     let emulator = Emulator::start().unwrap();
@@ -128,7 +165,7 @@ async fn a_policy_is_kept_for_each_resource() {
     let body = json!({"options": {"requestedPolicyVersion": 3}}).to_string();
     for resource in [
         "v1/projects/p/serviceAccounts/a@p.iam.gserviceaccount.com",
-        "v1/projects/p/locations/europe-west1/secrets/s",
+        "v1/projects/p/locations/europe-west1/keyRings/k",
         "v3/projects/p",
         "v3/folders/12",
         "v3/organizations/34",
@@ -145,7 +182,9 @@ async fn a_policy_is_kept_for_each_resource() {
         assert_eq!(by_get.text().await.unwrap(), by_post);
 
         let mut policy: Value = serde_json::from_str(&by_post).unwrap();
-        policy["bindings"] = json!([{"role": "r", "members": [format!("user:{resource}")]}]);
+        policy["bindings"] = json!([
+            {"role": "roles/r", "members": [format!("principal://{resource}")]}
+        ]);
         let body = json!({"policy": policy}).to_string();
         let write = format!(
             "{}:setIamPolicy?%24alt=json%3Benum-encoding%3Dint",
@@ -169,20 +208,20 @@ fn a_stale_etag_conflicts_and_no_etag_overwrites() {
     let emulator = Emulator::start().unwrap();
     let read = ask(&emulator, &read_request()).json();
     emulator.set_policy(
-        SECRET,
-        json!({"bindings": [{"role": "r", "members": ["user:b"]}]}),
+        PROJECT,
+        json!({"bindings": [{"role": "roles/r", "members": ["user:b@b.c"]}]}),
     );
-    let theirs = emulator.policy(SECRET);
+    let theirs = emulator.policy(PROJECT);
 
     let conflict = ask(&emulator, &write_request(&read));
     assert_eq!(conflict.error(), (409, "ABORTED".to_owned()));
-    assert_eq!(emulator.policy(SECRET), theirs);
+    assert_eq!(emulator.policy(PROJECT), theirs);
 
     assert_eq!(
         ask(&emulator, &write_request(&json!({"bindings": []}))).status,
         200
     );
-    assert_eq!(emulator.policy(SECRET)["bindings"], json!([]));
+    assert_eq!(emulator.policy(PROJECT)["bindings"], json!([]));
     let stats = emulator.stats();
     assert_eq!(
         (stats.conflicts, stats.writes, stats.blind_writes),

@@ -12,7 +12,7 @@ use crate::client::*;
 fn malformed_requests_get_googles_errors_and_use_up_no_fault() {
     let emulator = Emulator::start().unwrap();
     emulator.script(Call::SetIamPolicy, [Reply::status(503)]);
-    let set = format!("/v1/{SECRET}:setIamPolicy");
+    let set = format!("/v1/{PROJECT}:setIamPolicy");
     let invalid = (400, "INVALID_ARGUMENT".to_owned());
     for body in [
         "",

@@ -16,7 +16,7 @@ async fn send(client: &reqwest::Client, emulator: &Emulator, body: &Value) -> Op
     } else {
         "getIamPolicy"
     };
-    let url = format!("{}/v1/{SECRET}:{verb}", emulator.url());
+    let url = format!("{}/v1/{PROJECT}:{verb}", emulator.url());
     let response = client.post(url).body(body.to_string()).send().await.ok()?;
     let status = response.status().as_u16();
     let text = response.text().await.ok()?;
@@ -55,14 +55,19 @@ async fn sixteen_writers(emulator: Emulator, met: Option<Arc<Barrier>>) -> Emula
         .map(|writer| {
             let (emulator, met) = (Arc::clone(&emulator), met.clone());
             tokio::spawn(async move {
-                add_member(&emulator, &format!("user:{writer}"), met.as_deref()).await;
+                add_member(
+                    &emulator,
+                    &format!("user:{writer}@example.com"),
+                    met.as_deref(),
+                )
+                .await;
             })
         })
         .collect();
     for writer in writers {
         writer.await.unwrap();
     }
-    let policy = emulator.policy(SECRET);
+    let policy = emulator.policy(PROJECT);
     let mut members: Vec<_> = policy["bindings"][0]["members"]
         .as_array()
         .unwrap()
@@ -70,7 +75,9 @@ async fn sixteen_writers(emulator: Emulator, met: Option<Arc<Barrier>>) -> Emula
         .map(|member| member.as_str().unwrap().to_owned())
         .collect();
     members.sort();
-    let mut expected: Vec<_> = (0..16).map(|writer| format!("user:{writer}")).collect();
+    let mut expected: Vec<_> = (0..16)
+        .map(|writer| format!("user:{writer}@example.com"))
+        .collect();
     expected.sort();
     assert_eq!(members, expected);
     Arc::into_inner(emulator).unwrap()
