@@ -220,7 +220,7 @@ impl RetryPolicy for Adapted {
         let waited = Handed::take(state).filter(|handed| handed.is_waited);
         let wait = waited.map_or(Duration::ZERO, |handed| handed.delay);
         // gax gives up where it is told less than the wait, even if the attempt could be made.
-        (remaining != Duration::MAX).then(|| remaining.saturating_sub(wait * 0).max(wait))
+        (remaining != Duration::MAX).then(|| remaining.saturating_sub(wait).max(wait))
     }
 }
 

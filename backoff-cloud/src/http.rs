@@ -139,8 +139,6 @@ enum Kind {
     NotYet(NotYet),
     /// A reply that was a conflict without being an error.
     Conflict(Conflict),
-    /// A reply that does not say whether what was asked for was done.
-    Doubtful(String),
 }
 
 #[derive(Debug)]
@@ -188,11 +186,6 @@ impl ApiError {
         }))
     }
 
-    /// A reply that says neither that it was done nor that it was not.
-    pub(crate) fn doubtful(what: String) -> Self {
-        ApiError::of(Kind::Doubtful(what))
-    }
-
     /// The HTTP status, if there was a whole reply that said so.
     pub fn status(&self) -> Option<u16> {
         match &*self.0 {
@@ -202,8 +195,7 @@ impl ApiError {
             | Kind::Cut { .. }
             | Kind::TimedOut(_)
             | Kind::NotYet(_)
-            | Kind::Conflict(_)
-            | Kind::Doubtful(_) => None,
+            | Kind::Conflict(_) => None,
         }
     }
 
@@ -245,15 +237,14 @@ impl Fault for ApiError {
             | Kind::Transport(_)
             | Kind::TimedOut(_)
             | Kind::NotYet(_)
-            | Kind::Conflict(_)
-            | Kind::Doubtful(_) => None,
+            | Kind::Conflict(_) => None,
         }
     }
 
     fn transport(&self) -> Option<Transport> {
         match &*self.0 {
             Kind::Transport(error) => error.transport(),
-            Kind::Cut { .. } | Kind::Doubtful(_) => Some(Transport::MaybeSent),
+            Kind::Cut { .. } => Some(Transport::MaybeSent),
             Kind::TimedOut(error) => error.transport(),
             // A body without a length that ends in the middle looks whole to HTTP.
             Kind::Json { .. } if self.is_cut_json() => Some(Transport::MaybeSent),
@@ -268,7 +259,7 @@ impl Fault for ApiError {
             Kind::Conflict(error) => error.class(),
             Kind::Json { .. } => (!self.is_cut_json()).then_some(Class::Permanent),
             Kind::NotYet(error) => error.class(),
-            Kind::Reply(_) | Kind::Cut { .. } | Kind::TimedOut(_) | Kind::Doubtful(_) => None,
+            Kind::Reply(_) | Kind::Cut { .. } | Kind::TimedOut(_) => None,
         }
     }
 
@@ -335,7 +326,6 @@ impl fmt::Display for ApiError {
             Kind::TimedOut(error) => error.fmt(f),
             Kind::Conflict(error) => error.fmt(f),
             Kind::NotYet(error) => error.fmt(f),
-            Kind::Doubtful(what) => f.write_str(what),
         }
     }
 }
@@ -343,7 +333,7 @@ impl fmt::Display for ApiError {
 impl Error for ApiError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &*self.0 {
-            Kind::Reply(_) | Kind::Doubtful(_) => None,
+            Kind::Reply(_) => None,
             Kind::Json { error, .. } => Some(error),
             Kind::Cut { error, .. } | Kind::Transport(error) => Some(error),
             Kind::TimedOut(error) => Some(error),

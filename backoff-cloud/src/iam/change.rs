@@ -162,7 +162,14 @@ impl<'a, S: PolicyStore> Change<'a, S> {
             .update(
                 || async { store.get(resource).await.map_err(Failure::Client) },
                 |policy| self.apply(policy),
-                |policy| async { store.set(resource, policy).await.map_err(Failure::Client) },
+                |policy| async {
+                    let written = store.set(resource, policy).await.map_err(Failure::Client)?;
+                    if !written.has_etag() {
+                        let resource = resource.to_owned();
+                        return Err(Failure::Doubtful { resource });
+                    }
+                    Ok(written)
+                },
             )
             .attempt_timeout(self.attempt_timeout)
             .reported()

@@ -1,6 +1,6 @@
 //! Any Google service that has allow policies, over plain HTTP/JSON.
 
-use super::{AllowPolicy, POLICY_VERSION, PlainPolicy, PolicyStore};
+use super::{POLICY_VERSION, PlainPolicy, PolicyStore};
 use crate::http::{self, ApiError};
 use reqwest::{Client, Method, RequestBuilder, Response, header::CONTENT_TYPE};
 use serde_json::{Value, json};
@@ -110,23 +110,19 @@ async fn read(response: Response) -> Result<PlainPolicy, ApiError> {
     ))
 }
 
-/// The policy that was written. A success that shows no policy, because it has no etag or an error
-/// of which nobody knows what it means, does not say whether it was written.
+/// The policy that was written: an empty one, which has no etag, where the reply is a success with
+/// an error inside of which nobody knows what it means.
 async fn written(response: Response) -> Result<PlainPolicy, ApiError> {
-    let status = response.status();
-    let reply = read(response).await;
-    let what = match &reply {
-        Ok(policy) if policy.has_etag() => return reply,
-        Ok(_) => "a policy without an etag".to_owned(),
-        // Its status is that of the reply, so the error inside names none.
-        Err(error) if error.status() == Some(status.as_u16()) && status.is_success() => {
-            format!("an error that names no code: {error}")
-        }
-        Err(_) => return reply,
-    };
-    Err(ApiError::doubtful(format!(
-        "the reply to setIamPolicy is {what}; whether the policy was written, only a read can tell"
-    )))
+    let is_success = response.status().is_success();
+    match read(response).await {
+        // An error that names a code has another status, or that code.
+        Err(error) if is_success && names_no_code(&error) => Ok(PlainPolicy::default()),
+        reply => reply,
+    }
+}
+
+fn names_no_code(error: &ApiError) -> bool {
+    error.status().is_some_and(|status| status < 300) && error.grpc_code().is_none()
 }
 
 fn error_in(policy: &PlainPolicy) -> Option<&Value> {

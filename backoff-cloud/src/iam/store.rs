@@ -1,7 +1,7 @@
 //! Where allow policies are kept, and what a change of one can fail of.
 
 use super::AllowPolicy;
-use backoff_core::{Class, Fault, RetryError, TimedOut, UpdateReport};
+use backoff_core::{Class, Fault, RetryError, TimedOut, Transport, UpdateReport};
 use std::{error, fmt, future::Future};
 
 /// Something that gets and sets allow policies: a client.
@@ -59,7 +59,8 @@ pub trait PolicyStore {
     fn get(&self, resource: &str)
     -> impl Future<Output = Result<Self::Policy, Self::Error>> + Send;
 
-    /// Writes it, with the etag that it has; gives what was written.
+    /// Writes it, with the etag that it has; gives what was written, with its new etag. A policy
+    /// without one stands for a reply that does not say whether it was written.
     fn set(
         &self,
         resource: &str,
@@ -84,6 +85,12 @@ pub enum Failure<E> {
         /// Whose policy it is.
         resource: String,
     },
+    /// The reply to a write shows no policy: it has no etag. Whether the policy was written, only a
+    /// read can tell, and so it is read again.
+    Doubtful {
+        /// Whose policy it is.
+        resource: String,
+    },
     /// A request took too long, or the deadline was over.
     TimedOut(TimedOut),
 }
@@ -99,7 +106,14 @@ impl<E: Fault> Fault for Failure<E> {
         match self {
             Failure::Client(error) => Some(error),
             Failure::TimedOut(error) => Some(error),
-            Failure::NoEtag { .. } => None,
+            Failure::NoEtag { .. } | Failure::Doubtful { .. } => None,
+        }
+    }
+
+    fn transport(&self) -> Option<Transport> {
+        match self {
+            Failure::Doubtful { .. } => Some(Transport::MaybeSent),
+            _ => self.inner()?.transport(),
         }
     }
 
@@ -120,6 +134,11 @@ impl<E: fmt::Display> fmt::Display for Failure<E> {
                 "the policy of {resource} was read without an etag, and is not written: that would \
                  undo what others write meanwhile"
             ),
+            Failure::Doubtful { resource } => write!(
+                f,
+                "the reply to the write of the policy of {resource} has no etag; whether it was \
+                 written, only a read can tell"
+            ),
             Failure::TimedOut(error) => error.fmt(f),
         }
     }
@@ -129,7 +148,7 @@ impl<E: error::Error + 'static> error::Error for Failure<E> {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         match self {
             Failure::Client(error) => Some(error),
-            Failure::NoEtag { .. } => None,
+            Failure::NoEtag { .. } | Failure::Doubtful { .. } => None,
             Failure::TimedOut(error) => Some(error),
         }
     }

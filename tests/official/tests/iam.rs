@@ -407,6 +407,23 @@ async fn a_write_whose_reply_shows_no_policy_is_no_success() {
 }
 
 #[tokio::test]
+async fn nor_is_it_over_googles_own_client() {
+    let liar = Liar::new(|request| match is_write(request) {
+        true => (200, json!({"error": "busy"})),
+        false => (200, json!({"etag": "YQ=="})),
+    });
+    let client = client!(IAMPolicy, &liar.url);
+    let change = iam::add(&client, SECRET, ROLE, ANN).policy(FAST.max_attempts(2));
+    let gave_up = change.await.unwrap_err();
+    let resource = SECRET.to_owned();
+    assert!(
+        matches!(&gave_up.error, iam::Failure::Doubtful { resource: of } if *of == resource),
+        "{gave_up}"
+    );
+    assert_eq!((gave_up.report.reads, gave_up.report.writes), (2, 2));
+}
+
+#[tokio::test]
 async fn a_read_that_shows_an_error_is_no_policy() {
     for error in [json!("busy"), json!({"message": "busy"}), json!(["busy"])] {
         let body = json!({"error": error, "etag": "a"});

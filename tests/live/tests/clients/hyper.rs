@@ -10,15 +10,18 @@ use backoff_core::{Class, Fault as _};
 use http_1::{Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Empty};
 use hyper_1::{
-    body::Bytes,
+    body::{Body, Bytes, Frame},
     client::conn::{http1, http2 as h2_client},
 };
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use std::{
+    convert::Infallible,
     error::Error,
     future::{Future as _, poll_fn},
     io::ErrorKind,
     net::SocketAddr,
+    pin::{Pin, pin},
+    task::{Context, Poll},
     time::Duration,
 };
 use tokio::net::TcpStream;
@@ -104,7 +107,7 @@ async fn connection_dropped() {
     let stream = TokioIo::new(stream.expect("a connection"));
     let (mut sender, connection) = http1::handshake(stream).await.expect("a handshake");
     let mut connection = Some(Box::pin(connection));
-    let mut sending = std::pin::pin!(sender.send_request(request()));
+    let mut sending = pin!(sender.send_request(request()));
     let sent = poll_fn(|context| {
         let polled = sending.as_mut().poll(context);
         if let Some(mut connection) = connection.take() {
@@ -134,24 +137,37 @@ async fn never_begun() {
     assert_row(&Hidden::from(error), NOT_SENT, Repeated::Always);
 }
 
-/// The server has agreed to another protocol; then the connection was dropped.
+/// The server has agreed to another protocol, while the request's body was still to come; then the
+/// connection was dropped.
 #[tokio::test]
 async fn upgrade_not_completed() {
     let switch = "HTTP/1.1 101 \r\nconnection: upgrade\r\nupgrade: test\r\n\r\n";
     let stream = TcpStream::connect(serve(switch, End::Stall).await).await;
     let stream = TokioIo::new(stream.expect("a connection"));
     let (mut sender, connection) = http1::handshake(stream).await.expect("a handshake");
-    // Without `with_upgrades`, the connection ends when it has the reply.
-    let mut connection = Box::pin(connection.without_shutdown());
-    let asked = tokio::select! {
-        answer = sender.send_request(request()) => answer,
-        _ = &mut connection => panic!("the reply comes first"),
-    };
-    let upgrade = hyper_1::upgrade::on(asked.expect("a reply"));
-    drop(connection);
+    let connection = tokio::spawn(connection.with_upgrades());
+    let request = Request::put("http://localhost/").body(Endless);
+    let answer = sender.send_request(request.expect("a request")).await;
+    let upgrade = hyper_1::upgrade::on(answer.expect("a reply"));
+    connection.abort();
     let error = upgrade.await.expect_err("nobody completes it");
-    assert!(error.is_canceled());
+    assert!(error.is_canceled(), "{error:?}");
     assert_row(&Hidden::from(error), MAYBE_SENT, Repeated::IfIdempotent);
+}
+
+/// A body that never comes.
+struct Endless;
+
+impl Body for Endless {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Pending
+    }
 }
 
 #[tokio::test]
