@@ -1,12 +1,22 @@
 //! What lies behind a client's error, and what its text says where its type cannot be named.
 
 use core::fmt;
-#[cfg(any(feature = "reqwest-013", feature = "tonic-014", test))]
+#[cfg(any(
+    feature = "gax-1",
+    feature = "reqwest-013",
+    feature = "tonic-014",
+    test
+))]
 use std::{error::Error, io, iter};
 
 /// An error and what is behind it, from the outside in, with what an `io::Error` was made of: its
 /// `source` leaves that out.
-#[cfg(any(feature = "reqwest-013", feature = "tonic-014", test))]
+#[cfg(any(
+    feature = "gax-1",
+    feature = "reqwest-013",
+    feature = "tonic-014",
+    test
+))]
 pub(crate) fn chain<'e>(
     error: &'e (dyn Error + 'static),
 ) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
