@@ -47,6 +47,8 @@ use core::{fmt, time::Duration};
     label = "this error says nothing about itself yet",
     note = "`impl Fault for {Self} {{ fn status(&self) -> Option<u16> {{ Some(self.code) }} }}`; \
             an error that wraps another one implements `inner` instead",
+    note = "for an error of another crate turn on this crate's feature for it: `anyhow-1`, \
+            `reqwest-013`, `tonic-014`, `redis-1`, `gax-1`, …",
     note = "or decide yourself: `when = |error: &{Self}| ..` in the attribute, \
             `.when(|error: &{Self}| ..)` on a policy"
 )]

@@ -29,7 +29,8 @@ pub enum Event<'a, E> {
     },
 }
 
-/// "attempt 2 failed, next in 1.5s: …", or "gave up after 3 attempts (deadline): …".
+/// "attempt 2 failed, next in 1.5s: …", or "gave up after 3 attempts (deadline): …". The error is
+/// written as the event is: `{event:#}` shows the causes of an `anyhow::Error`.
 impl<E: fmt::Display> fmt::Display for Event<'_, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -38,11 +39,8 @@ impl<E: fmt::Display> fmt::Display for Event<'_, E> {
                 error,
                 wait,
             } => {
-                write!(
-                    f,
-                    "attempt {attempt} failed, next in {:.1?}: {error}",
-                    wait.delay
-                )
+                write!(f, "attempt {attempt} failed, next in {:.1?}: ", wait.delay)?;
+                error.fmt(f)
             }
             Event::GaveUp {
                 attempts,
@@ -52,9 +50,10 @@ impl<E: fmt::Display> fmt::Display for Event<'_, E> {
                 let s = if *attempts == 1 { "" } else { "s" };
                 write!(
                     f,
-                    "gave up after {attempts} attempt{s} ({}): {error}",
+                    "gave up after {attempts} attempt{s} ({}): ",
                     reason.name()
-                )
+                )?;
+                error.fmt(f)
             }
         }
     }
@@ -158,6 +157,15 @@ mod tests {
             wait,
         };
         assert_eq!(event.to_string(), "attempt 2 failed, next in 1.5s: busy");
+        let event = Event::Waiting {
+            attempt: 2,
+            error: &format_args!("{:?}", Some(1)),
+            wait,
+        };
+        assert_eq!(
+            format!("{event:#}"),
+            "attempt 2 failed, next in 1.5s: Some(1)"
+        );
         let event = Event::GaveUp {
             attempts: 1,
             error: &"gone",

@@ -34,7 +34,9 @@ pub fn retry(
 }
 
 /// [`macro@retry`] for users of `backoff-cloud`, which re-exports it under that name: what it
-/// writes refers to that crate.
+/// writes refers to that crate. The page of the other follows.
+///
+#[doc = include_str!("retry.md")]
 #[proc_macro_attribute]
 pub fn retry_cloud(
     args: proc_macro::TokenStream,
