@@ -49,10 +49,7 @@ pub async fn json<T: DeserializeOwned>(response: Response) -> Result<T, ApiError
     let is_whole = says_where_it_ends(&response);
     let body = success(response).await?;
     if let Some(code) = error_of_success(&body) {
-        let status = u16::try_from(code)
-            .ok()
-            .filter(|code| (400..600).contains(code))
-            .unwrap_or(status);
+        let status = status_of(code).unwrap_or(status);
         return Err(ApiError::reply(status, retry_after, &body));
     }
     serde_json::from_slice(&body).map_err(|error| {
@@ -379,6 +376,12 @@ fn named_code(status: &Value, http_status: u16) -> Option<GrpcCode> {
         _ => None,
     };
     name.or_else(|| GrpcCode::from_number(number()?))
+}
+
+/// The HTTP status that the `code` of an error in a body is, if it is one of a failure.
+pub(crate) fn status_of(code: i64) -> Option<u16> {
+    let status = u16::try_from(code).ok()?;
+    (400..600).contains(&status).then_some(status)
 }
 
 /// The `code` of a body that has an error and nothing else, though its status is a success; 0 if

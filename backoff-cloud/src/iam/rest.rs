@@ -101,7 +101,8 @@ async fn read(response: Response) -> Result<PlainPolicy, ApiError> {
         return Ok(policy);
     };
     let body = json!({ "error": error }).to_string();
-    let status = status_named(error).unwrap_or(status);
+    let named = error["code"].as_i64().and_then(http::status_of);
+    let status = named.unwrap_or(status);
     Err(ApiError::new(
         status,
         &headers,
@@ -127,14 +128,6 @@ fn names_no_code(error: &ApiError) -> bool {
 
 fn error_in(policy: &PlainPolicy) -> Option<&Value> {
     policy.rest.get("error").filter(|error| !error.is_null())
-}
-
-/// The HTTP status that an error in a body names.
-fn status_named(error: &Value) -> Option<u16> {
-    let code = error.get("code")?.as_u64()?;
-    u16::try_from(code)
-        .ok()
-        .filter(|code| (400..600).contains(code))
 }
 
 impl PolicyStore for Rest {

@@ -3,6 +3,7 @@
 mod blocking;
 mod future;
 mod pace;
+mod series;
 mod setup;
 mod until;
 mod update;
@@ -11,8 +12,9 @@ pub use blocking::{Blocking, Call};
 pub use future::{Bounded, Operation, Reported, Retrying, Timed};
 pub use pace::{OfPolicy, Own, Pace};
 
+pub use series::{Changed, Conflict, ConflictIf, Series, Steps};
 pub use until::{NotYet, Until};
-pub use update::{Changed, Conflict, ConflictIf, ReportedUpdate, Series, Steps, Updating};
+pub use update::{ReportedUpdate, Updating};
 
 pub(crate) use setup::{conclude, tell};
 

@@ -12,6 +12,15 @@ pub struct Until<O, F> {
     pub(super) is_done: F,
 }
 
+impl<O, F> Until<O, F> {
+    fn error_of<T, E: From<NotYet>>(&mut self, value: &T) -> Option<E>
+    where
+        F: FnMut(&T) -> bool,
+    {
+        (!(self.is_done)(value)).then(|| NotYet.into())
+    }
+}
+
 impl<R, O, F> Operation<R> for Until<O, F>
 where
     O: Operation<R>,
@@ -24,7 +33,7 @@ where
     const TIMED: bool = O::TIMED;
 
     fn not_yet(&mut self, value: &O::Value) -> Option<O::Error> {
-        (!(self.is_done)(value)).then(|| NotYet.into())
+        self.error_of(value)
     }
 
     fn expired(&self, attempt: &Attempt) -> Option<O::Error> {
@@ -56,7 +65,7 @@ where
     }
 
     fn not_yet(&mut self, value: &O::Value) -> Option<O::Error> {
-        (!(self.is_done)(value)).then(|| NotYet.into())
+        self.error_of(value)
     }
 
     fn name() -> &'static str {

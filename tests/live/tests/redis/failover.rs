@@ -10,7 +10,7 @@ use crate::address::Address;
 use crate::event::Happening;
 use crate::load::{Load, increment};
 use crate::server::Server;
-use crate::{COUNTING, Tested, calls_to, counts};
+use crate::{COUNTING, Tested, calls_to, counting, counts};
 
 /// Four seconds of calls.
 const CALLS: usize = 200;
@@ -27,19 +27,10 @@ async fn everything_is_served(happening: Happening) -> Tested {
         Address::before(primary.port()).await?,
     ];
     let repeating = calls_to(addresses[0].port(), DATA)?;
-    let counting = calls_to(addresses[1].port(), COUNTING)?;
-    let call = |calls: &crate::load::Retried, prefix: &'static str| {
-        let calls = calls.clone();
-        move |n| {
-            let key = format!("{prefix}:{n}");
-            calls
-                .clone()
-                .call(move |connection| increment(connection, key.clone()))
-        }
-    };
+    let careful = calls_to(addresses[1].port(), COUNTING)?;
     let (repeated, counted, happened) = tokio::join!(
-        Load::of(CALLS, call(&repeating, "repeated")),
-        Load::of(CALLS, call(&counting, "counted")),
+        counting(&repeating, "repeated", CALLS),
+        counting(&careful, "counted", CALLS),
         async {
             tokio::time::sleep(BEFORE).await;
             happening.befall(&mut primary, &replica, &addresses).await
@@ -49,7 +40,7 @@ async fn everything_is_served(happening: Happening) -> Tested {
 
     for (name, load, calls, address) in [
         ("idempotent", &repeated, &repeating, &addresses[0]),
-        ("not idempotent", &counted, &counting, &addresses[1]),
+        ("not idempotent", &counted, &careful, &addresses[1]),
     ] {
         println!(
             "{}, {name}: {} of {CALLS} served, worst gap {:?}, {} connections opened, {} reached",
@@ -89,7 +80,7 @@ async fn everything_is_served(happening: Happening) -> Tested {
         let gave_up = counted.errors().find(|error| !error.is_timeout());
         assert_eq!(gave_up, None);
         assert!(repeating.seen.of("READONLY") > 0);
-        assert!(counting.seen.of("READONLY") > 0);
+        assert!(careful.seen.of("READONLY") > 0);
     }
     Ok(())
 }

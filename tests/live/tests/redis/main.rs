@@ -19,7 +19,7 @@ mod transaction;
 use backoff_core::Policy;
 use redis_1 as redis;
 
-use load::Retried;
+use load::{Load, Retried, increment};
 use server::Server;
 
 /// For commands that must not be made twice.
@@ -34,6 +34,16 @@ fn calls_to(port: u16, policy: Policy) -> redis::RedisResult<Retried> {
         policy,
         redis::Client::open(("127.0.0.1", port))?,
     ))
+}
+
+/// A load that counts each of the keys `prefix:0`, `prefix:1`, … once.
+async fn counting(made: &Retried, prefix: &str, calls: usize) -> Load {
+    let call = |n| {
+        let key = format!("{prefix}:{n}");
+        made.clone()
+            .call(move |connection| increment(connection, key.clone()))
+    };
+    Load::of(calls, call).await
 }
 
 /// How often each of the keys `prefix:0`, `prefix:1`, … was counted.

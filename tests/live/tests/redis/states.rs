@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use redis_1 as redis;
 
-use crate::load::{Load, Retried, increment};
+use crate::load::{Load, Retried};
 use crate::server::{Server, free_port};
-use crate::{COUNTING, Tested, calls_to, counts};
+use crate::{COUNTING, Tested, calls_to, counting, counts};
 
 const CALLS: usize = 50;
 
@@ -21,13 +21,7 @@ async fn counted_once<T>(
     recovery: impl Future<Output = redis::RedisResult<T>>,
 ) -> redis::RedisResult<Retried> {
     let calls = calls_to(server.port(), COUNTING)?;
-    let call = |n| {
-        let key = format!("{{key}}:{n}");
-        calls
-            .clone()
-            .call(move |connection| increment(connection, key.clone()))
-    };
-    let (load, recovered) = tokio::join!(Load::of(CALLS, call), recovery);
+    let (load, recovered) = tokio::join!(counting(&calls, "{key}", CALLS), recovery);
     recovered?;
     let failed = load.errors().next();
     assert_eq!(failed, None, "{said}");
@@ -196,19 +190,10 @@ async fn keys_that_are_being_moved() -> Tested {
 async fn a_server_that_hangs_and_comes_back() -> Tested {
     let server = Server::start(&[]).await?;
     let repeating = calls_to(server.port(), backoff_cloud::memorystore::DATA)?;
-    let counting = calls_to(server.port(), COUNTING)?;
-    let of = |calls: &Retried, prefix: &'static str| {
-        let calls = calls.clone();
-        move |n| {
-            let key = format!("{prefix}:{n}");
-            calls
-                .clone()
-                .call(move |connection| increment(connection, key.clone()))
-        }
-    };
+    let careful = calls_to(server.port(), COUNTING)?;
     let (repeated, counted, frozen) = tokio::join!(
-        Load::of(CALLS, of(&repeating, "repeated")),
-        Load::of(CALLS, of(&counting, "counted")),
+        counting(&repeating, "repeated", CALLS),
+        counting(&careful, "counted", CALLS),
         async {
             tokio::time::sleep(Duration::from_millis(200)).await;
             server.freeze()?;
