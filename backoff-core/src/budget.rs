@@ -19,7 +19,7 @@
 //!
 //! (`cargo run --release -p examples --example simulation -- outage`, 20 seeds.)
 
-use crate::Class;
+use crate::facts::fault::Class;
 use core::{
     fmt,
     sync::atomic::{AtomicU32, Ordering::Relaxed},

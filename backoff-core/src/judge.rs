@@ -1,7 +1,15 @@
 //! Who decides whether a failure is retried: the policy's codes, or the caller's function.
 
-use crate::{Class, Fault, GrpcCode, Policy, Transport, codes};
-use core::{fmt, time::Duration};
+use crate::{
+    facts::{
+        codes,
+        fault::{Class, Fault, Transport},
+        grpc::GrpcCode,
+    },
+    policy::Policy,
+    runtime::nanos,
+};
+use core::time::Duration;
 
 /// What a judge says of one failure. Limits are not its affair: they hold whatever it says.
 ///
@@ -20,42 +28,22 @@ use core::{fmt, time::Duration};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Worth another attempt.
+    /// The failure is retried.
     Retry {
         /// What kind of failure it was.
         class: Class,
         /// How long the server asks to be left alone.
         retry_after: Option<Duration>,
     },
-    /// No repetition will cure it.
+    /// The failure is not retryable.
     Permanent,
-    /// It may have been applied, and must not be twice.
+    /// The attempt may have been applied, and the operation is not idempotent.
     PerhapsApplied,
     /// The server asked not to be called again.
     Refused,
 }
 
 impl Verdict {
-    /// Somebody else was faster.
-    pub(crate) const CONFLICT: Verdict = Verdict::Retry {
-        class: Class::Conflict,
-        retry_after: None,
-    };
-
-    /// It is not yet what is awaited.
-    pub(crate) const PENDING: Verdict = Verdict::Retry {
-        class: Class::Pending,
-        retry_after: None,
-    };
-
-    /// What kind of failure it was, if it is worth another attempt.
-    pub(crate) const fn class(self) -> Option<Class> {
-        match self {
-            Verdict::Retry { class, .. } => Some(class),
-            _ => None,
-        }
-    }
-
     /// The same verdict with a server's hint; one that stops stays as it is.
     #[must_use]
     pub const fn after(self, hint: Option<Duration>) -> Self {
@@ -84,6 +72,97 @@ impl From<bool> for Verdict {
     }
 }
 
+/// A [`Verdict`] in two registers, which is how the hot path hands it on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ruling {
+    /// The server's hint in nanoseconds; zero is none.
+    pub(crate) hint: u64,
+    pub(crate) ruled: Ruled,
+}
+
+/// The kind of a [`Ruling`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ruled {
+    Retry(Class),
+    Permanent,
+    PerhapsApplied,
+    Refused,
+}
+
+impl Ruling {
+    #[inline]
+    const fn of(ruled: Ruled) -> Self {
+        Ruling { hint: 0, ruled }
+    }
+}
+
+impl From<Verdict> for Ruling {
+    #[inline]
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Retry { class, retry_after } => Ruling {
+                hint: retry_after.map_or(0, nanos),
+                ruled: Ruled::Retry(class),
+            },
+            Verdict::Permanent => Ruling::of(Ruled::Permanent),
+            Verdict::PerhapsApplied => Ruling::of(Ruled::PerhapsApplied),
+            Verdict::Refused => Ruling::of(Ruled::Refused),
+        }
+    }
+}
+
+impl From<Ruling> for Verdict {
+    fn from(ruling: Ruling) -> Self {
+        match ruling.ruled {
+            Ruled::Retry(class) => Verdict::Retry {
+                class,
+                retry_after: (ruling.hint > 0).then(|| Duration::from_nanos(ruling.hint)),
+            },
+            Ruled::Permanent => Verdict::Permanent,
+            Ruled::PerhapsApplied => Verdict::PerhapsApplied,
+            Ruled::Refused => Verdict::Refused,
+        }
+    }
+}
+
+/// What failed, which decides how the failure is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stage {
+    /// The whole attempt.
+    Whole,
+    /// The read of a read-modify-write. A read can always be repeated, and a conflict leads back to
+    /// the read.
+    Read,
+    /// The write of a read-modify-write. A conflict leads back to the read.
+    Write,
+    /// The change of a read-modify-write refused what was read: no attempt follows.
+    Change,
+    /// The write's reply says that somebody else was faster.
+    Conflict,
+    /// The value is not yet the awaited one.
+    Pending,
+    /// The attempt was not begun, because no time remained for it.
+    Late,
+}
+
+impl Stage {
+    const fn is_step(self) -> bool {
+        matches!(self, Stage::Read | Stage::Write)
+    }
+
+    /// What is to be done about the failure if that does not depend on the error.
+    #[inline]
+    pub(crate) const fn ruling(self) -> Option<Ruling> {
+        Some(Ruling::of(match self {
+            Stage::Whole | Stage::Read | Stage::Write => return None,
+            Stage::Change | Stage::Late => Ruled::Permanent,
+            Stage::Conflict => Ruled::Retry(Class::Conflict),
+            Stage::Pending => Ruled::Retry(Class::Pending),
+        }))
+    }
+}
+
 impl Policy {
     /// Who is retried. The first rule that applies decides:
     ///
@@ -99,41 +178,76 @@ impl Policy {
     /// What would be retried but may have been applied is not, if the operation is not
     /// [idempotent](Policy::idempotent).
     pub fn judge<F: Fault + ?Sized>(&self, fault: &F) -> Verdict {
+        self.rule(Stage::Whole, fault).into()
+    }
+
+    /// As [`judge`](Self::judge), for a failure at this stage.
+    #[inline]
+    pub(crate) fn rule<F: Fault + ?Sized>(&self, stage: Stage, fault: &F) -> Ruling {
         if fault.must_stop() {
-            return Verdict::Refused;
+            return Ruling::of(Ruled::Refused);
         }
-        match self.class_if_retried(fault) {
-            Some(_) if !self.may_repeat(fault) => Verdict::PerhapsApplied,
-            Some(class) => Verdict::Retry {
-                class,
-                retry_after: fault.retry_after(),
-            },
-            None => Verdict::Permanent,
+        match self.class_if_retried(stage, fault) {
+            Some(class) => self.retried(stage, class, fault.retry_after(), fault),
+            None => Ruling::of(Ruled::Permanent),
         }
     }
 
-    /// Whether a second attempt does no harm: the operation is idempotent, or was surely not
-    /// applied.
-    pub(crate) fn may_repeat<F: Fault + ?Sized>(&self, fault: &F) -> bool {
-        self.idempotent || !is_perhaps_applied(fault)
+    /// Retried, unless the attempt may have been applied and must not be twice.
+    #[inline]
+    fn retried<F: Fault + ?Sized>(
+        &self,
+        stage: Stage,
+        class: Class,
+        hint: Option<Duration>,
+        fault: &F,
+    ) -> Ruling {
+        if !self.idempotent && stage != Stage::Read && is_perhaps_applied(fault) {
+            return Ruling::of(Ruled::PerhapsApplied);
+        }
+        Ruling {
+            hint: hint.map_or(0, nanos),
+            ruled: Ruled::Retry(class),
+        }
     }
 
-    fn class_if_retried<F: Fault + ?Sized>(&self, fault: &F) -> Option<Class> {
+    #[inline]
+    fn class_if_retried<F: Fault + ?Sized>(&self, stage: Stage, fault: &F) -> Option<Class> {
         let class = kind(fault);
         let retried = if fault.class().is_some() {
             match class {
                 Class::Permanent => false,
-                Class::Conflict => self.conflicts,
+                Class::Conflict => self.conflicts || stage.is_step(),
                 Class::Transient | Class::Throttled | Class::Pending => true,
             }
         } else if let Some(code) = fault.grpc_code() {
             self.codes.contains_grpc(code)
+                || stage.is_step() && codes::CONFLICTS.contains_grpc(code)
         } else if let Some(status) = fault.status() {
             self.codes.contains_status(status)
+                || stage.is_step() && codes::CONFLICTS.contains_status(status)
         } else {
             fault.transport().is_some()
         };
         retried.then_some(class)
+    }
+
+    /// What the caller's function has said of an error, completed by what the error says of itself:
+    /// the function replaces the codes, and nothing else.
+    #[inline(never)]
+    pub(crate) fn said(&self, stage: Stage, verdict: Verdict, fault: Option<&dyn Fault>) -> Ruling {
+        match (verdict, fault) {
+            (Verdict::Retry { .. }, Some(fault)) if fault.must_stop() => Ruling::of(Ruled::Refused),
+            (Verdict::Retry { class, retry_after }, Some(fault)) => {
+                let class = match (class, kind(fault)) {
+                    (Class::Transient, Class::Permanent) => Class::Transient,
+                    (Class::Transient, known) => known,
+                    (said, _) => said,
+                };
+                self.retried(stage, class, retry_after.or(fault.retry_after()), fault)
+            }
+            (verdict, _) => verdict.into(),
+        }
     }
 }
 
@@ -165,149 +279,6 @@ fn is_perhaps_applied<F: Fault + ?Sized>(fault: &F) -> bool {
         (None, None, None) => false,
     };
     !says_it_did_nothing
-}
-
-/// What is known of an error apart from whether it is to be retried: everything of a [`Fault`],
-/// nothing of any other type.
-#[derive(Default)]
-pub struct Known<'e> {
-    class: Option<Class>,
-    retry_after: Option<Duration>,
-    must_stop: bool,
-    message: Option<&'e dyn fmt::Display>,
-}
-
-impl<'e> Known<'e> {
-    pub(crate) fn of<F: Fault + ?Sized>(fault: &'e F) -> Self {
-        Known {
-            class: Some(kind(fault)).filter(|class| *class != Class::Permanent),
-            retry_after: fault.retry_after(),
-            must_stop: fault.must_stop(),
-            message: fault.message(),
-        }
-    }
-
-    /// A verdict that did not see this, seeing it.
-    fn inform(self, verdict: Verdict) -> Verdict {
-        match verdict {
-            Verdict::Retry { .. } if self.must_stop => Verdict::Refused,
-            Verdict::Retry { class, retry_after } => Verdict::Retry {
-                class: if class == Class::Transient {
-                    self.class.unwrap_or(class)
-                } else {
-                    class
-                },
-                retry_after: retry_after.or(self.retry_after),
-            },
-            stop => stop,
-        }
-    }
-}
-
-/// A judge that sees no facts, and a function that knows them.
-pub(crate) struct Informed<J, K>(pub(crate) J, pub(crate) K);
-
-impl<E, J, K> Judge<E> for Informed<J, K>
-where
-    J: Judge<E>,
-    K: Fn(&E) -> Known<'_>,
-{
-    #[inline]
-    fn judge(&self, policy: &Policy, error: &E) -> Verdict {
-        (self.1)(error).inform(self.0.judge(policy, error))
-    }
-
-    fn message<'e>(&self, error: &'e E) -> Option<&'e dyn fmt::Display> {
-        (self.1)(error).message
-    }
-}
-
-/// Says whether a failure is retried. Implemented for [`ByPolicy`], [`EveryError`], [`When`] and
-/// [`WhenFault`].
-pub trait Judge<E: ?Sized> {
-    /// What to do about this error under this policy.
-    fn judge(&self, policy: &Policy, error: &E) -> Verdict;
-
-    /// The error's text for logs, where the judge can read it.
-    fn message<'e>(&self, error: &'e E) -> Option<&'e dyn fmt::Display> {
-        let _ = error;
-        None
-    }
-}
-
-/// The policy's own codes decide; the error is a [`Fault`].
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ByPolicy;
-
-impl<E: Fault + ?Sized> Judge<E> for ByPolicy {
-    #[inline]
-    fn judge(&self, policy: &Policy, error: &E) -> Verdict {
-        policy.judge(error)
-    }
-
-    fn message<'e>(&self, error: &'e E) -> Option<&'e dyn fmt::Display> {
-        error.message()
-    }
-}
-
-/// Every error is retried, of whatever type.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct EveryError;
-
-impl<E: ?Sized> Judge<E> for EveryError {
-    #[inline]
-    fn judge(&self, _policy: &Policy, _error: &E) -> Verdict {
-        Verdict::from(true)
-    }
-}
-
-/// The caller's function decides, about a [`Fault`] whose hints are kept.
-#[derive(Clone, Copy)]
-pub struct WhenFault<F>(pub(crate) F);
-
-impl<F> fmt::Debug for WhenFault<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("WhenFault(..)")
-    }
-}
-
-impl<E, F, V> Judge<E> for WhenFault<F>
-where
-    E: Fault,
-    F: Fn(&E) -> V,
-    V: Into<Verdict>,
-{
-    fn judge(&self, policy: &Policy, error: &E) -> Verdict {
-        match Known::of(error).inform((self.0)(error).into()) {
-            Verdict::Retry { .. } if !policy.may_repeat(error) => Verdict::PerhapsApplied,
-            verdict => verdict,
-        }
-    }
-
-    fn message<'e>(&self, error: &'e E) -> Option<&'e dyn fmt::Display> {
-        error.message()
-    }
-}
-
-/// The caller's function decides.
-#[derive(Clone, Copy)]
-pub struct When<F>(pub(crate) F);
-
-impl<F> fmt::Debug for When<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("When(..)")
-    }
-}
-
-impl<E, F, V> Judge<E> for When<F>
-where
-    F: Fn(&E) -> V,
-    V: Into<Verdict>,
-{
-    #[inline]
-    fn judge(&self, _policy: &Policy, error: &E) -> Verdict {
-        (self.0)(error).into()
-    }
 }
 
 #[cfg(test)]

@@ -99,62 +99,56 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod budget;
-mod codes;
-#[cfg(feature = "serde")]
-mod config;
 pub mod delay;
-mod drive;
-mod explain;
-mod fault;
-mod grpc;
+pub mod drive;
+mod facts;
 mod judge;
 mod observe;
 mod policy;
 #[cfg(feature = "tokio")]
 mod reconnect;
 mod report;
-mod schedule;
-// Not `retry`, which is what one looks for when the feature `macros` is off.
-#[path = "retry.rs"]
+mod runtime;
 mod state;
-mod time;
-
-#[cfg(feature = "hint")]
-pub mod hint;
 
 #[cfg(feature = "std")]
 mod clients;
 
 #[doc(hidden)]
-#[path = "private.rs"]
 pub mod __private;
 
 pub use budget::Budget;
-pub use codes::Codes;
-#[cfg(feature = "serde")]
-pub use config::{Settings, SettingsError};
 pub use delay::jitter::Jitter;
 pub use drive::{
-    Blocking, Bounded, Call, Changed, Conflict, ConflictIf, Judged, NotYet, OfPolicy, Operation,
-    Own, Pace, Plain, Reported, ReportedUpdate, Retrying, Series, Steps, Timed, Until, Updating,
-    WithAttempt,
+    blocking::Blocking,
+    future::{Reported, Retrying},
+    until::{Conflict, NotYet},
 };
-pub use explain::Explanation;
-pub use fault::{Class, Fault, TimedOut, Transport};
-pub use grpc::GrpcCode;
-pub use judge::{ByPolicy, EveryError, Judge, Verdict, When, WhenFault};
+#[cfg(feature = "hint")]
+pub use facts::hint;
+pub use facts::{
+    codes::Codes,
+    fault::{Class, Fault, TimedOut, Transport},
+    grpc::GrpcCode,
+};
+pub use judge::Verdict;
 pub use observe::{Event, Notify, Silent};
-pub use policy::Policy;
+#[cfg(feature = "serde")]
+pub use policy::config::{Settings, SettingsError};
+pub use policy::{
+    Policy,
+    explain::Explanation,
+    schedule::{Fits, Planned, Schedule},
+};
 #[cfg(feature = "tokio")]
 pub use reconnect::{NotOpened, Reconnect};
 pub use report::{Report, RetryError, StopReason, UpdateReport, Updated};
-pub use schedule::{Fits, Planned, Schedule};
-pub use state::{Attempt, Decision, Retry, Wait, WaitSource};
 #[cfg(feature = "std")]
-pub use time::Std;
+pub use runtime::Std;
 #[cfg(feature = "tokio")]
-pub use time::Tokio;
-pub use time::{Clock, NoRuntime, Pause, Random, Sleep};
+pub use runtime::Tokio;
+pub use runtime::{Clock, NoRuntime, Pause, Random, Sleep};
+pub use state::{Attempt, Decision, Retry, Wait, WaitSource};
 
 #[cfg(feature = "macros")]
 pub use backoff_macros::{Fault, retry};

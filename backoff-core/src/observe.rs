@@ -1,6 +1,11 @@
 //! What can be watched from outside: a hook for the caller, `tracing` events behind its feature.
 
-use crate::{StopReason, Wait};
+#[cfg(feature = "tracing")]
+use crate::state::WaitSource;
+use crate::{
+    report::StopReason,
+    state::{Decision, Wait},
+};
 use core::fmt;
 
 /// What happens between attempts, as a hook sees it.
@@ -93,56 +98,53 @@ pub(crate) struct Failure<'a> {
     pub(crate) error: Option<&'a dyn fmt::Display>,
 }
 
+/// Logs what follows after a failed attempt.
+#[cfg(feature = "tracing")]
+#[inline]
+pub(crate) fn log<'a>(decision: Decision, failure: impl FnOnce() -> Failure<'a>) {
+    logged(decision, failure());
+}
+
+/// Nobody logs.
+#[cfg(not(feature = "tracing"))]
+#[inline(always)]
+pub(crate) fn log<'a>(_decision: Decision, _failure: impl FnOnce() -> Failure<'a>) {}
+
 #[cfg(feature = "tracing")]
 #[cold]
-pub(crate) fn waiting<'a>(failure: impl FnOnce() -> Failure<'a>, wait: Wait) {
+#[inline(never)]
+fn logged(decision: Decision, failure: Failure<'_>) {
     let Failure {
         operation,
         attempt,
         error,
-    } = failure();
-    tracing::debug!(
-        operation,
-        attempt,
-        delay = wait.delay.as_secs_f64(),
-        source = match wait.source {
-            crate::WaitSource::Backoff => "backoff",
-            crate::WaitSource::RetryAfter => "retry_after",
-        },
-        error = error.map(tracing::field::display),
-        "attempt failed, waiting before the next",
-    );
+    } = failure;
+    match decision {
+        Decision::Wait(wait) => tracing::debug!(
+            operation,
+            attempt,
+            delay = wait.delay.as_secs_f64(),
+            source = match wait.source {
+                WaitSource::Backoff => "backoff",
+                WaitSource::RetryAfter => "retry_after",
+            },
+            error = error.map(tracing::field::display),
+            "attempt failed, waiting before the next",
+        ),
+        Decision::Stop(reason) => tracing::warn!(
+            operation,
+            attempts = attempt,
+            reason = reason.name(),
+            error = error.map(tracing::field::display),
+            "gave up",
+        ),
+    }
 }
-
-#[cfg(feature = "tracing")]
-#[cold]
-pub(crate) fn gave_up<'a>(failure: impl FnOnce() -> Failure<'a>, reason: StopReason) {
-    let Failure {
-        operation,
-        attempt,
-        error,
-    } = failure();
-    tracing::warn!(
-        operation,
-        attempts = attempt,
-        reason = reason.name(),
-        error = error.map(tracing::field::display),
-        "gave up",
-    );
-}
-
-#[cfg(not(feature = "tracing"))]
-#[inline(always)]
-pub(crate) fn waiting<'a>(_failure: impl FnOnce() -> Failure<'a>, _wait: Wait) {}
-
-#[cfg(not(feature = "tracing"))]
-#[inline(always)]
-pub(crate) fn gave_up<'a>(_failure: impl FnOnce() -> Failure<'a>, _reason: StopReason) {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::WaitSource;
+    use crate::state::WaitSource;
     use core::time::Duration;
 
     #[test]

@@ -1,6 +1,6 @@
 //! A connection that is opened anew when the class of a failure asks for it.
 
-use crate::{Fault, Transport};
+use crate::facts::fault::{Fault, Transport};
 use core::{error::Error, fmt, future::Future, time::Duration};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::{sync::Mutex as Gate, time::Instant};
@@ -295,7 +295,14 @@ impl<E: Fault> Fault for NotOpened<E> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Class, GrpcCode, Policy, TimedOut, Verdict};
+    use crate::{
+        facts::{
+            fault::{Class, TimedOut},
+            grpc::GrpcCode,
+        },
+        judge::Verdict,
+        policy::Policy,
+    };
     use core::{
         sync::atomic::{AtomicU32, Ordering::Relaxed},
         time::Duration,

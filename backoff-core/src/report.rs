@@ -1,6 +1,6 @@
 //! How it ended.
 
-use crate::{Class, Fault, Retry};
+use crate::facts::fault::{Class, Fault};
 use core::{error::Error, fmt, time::Duration};
 
 /// Why no further attempt was made.
@@ -65,21 +65,6 @@ pub struct Report {
     pub slept: Duration,
 }
 
-impl Report {
-    pub(crate) fn new(
-        retry: &Retry,
-        succeeded: bool,
-        slept: u64,
-        now: impl FnOnce() -> Duration,
-    ) -> Self {
-        Report {
-            attempts: retry.failures().saturating_add(succeeded.into()),
-            elapsed: retry.elapsed(now),
-            slept: Duration::from_nanos(slept),
-        }
-    }
-}
-
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Report {
@@ -92,6 +77,25 @@ impl fmt::Display for Report {
             f,
             "{attempts} attempt{s} in {elapsed:.1?}, of which {slept:.1?} waiting"
         )
+    }
+}
+
+/// What a call took, in the numbers that every report is made of.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Measures {
+    pub(crate) attempts: u32,
+    pub(crate) conflicts: u32,
+    pub(crate) elapsed: Duration,
+    pub(crate) slept: Duration,
+}
+
+impl From<Measures> for Report {
+    fn from(measures: Measures) -> Self {
+        Report {
+            attempts: measures.attempts,
+            elapsed: measures.elapsed,
+            slept: measures.slept,
+        }
     }
 }
 
@@ -121,14 +125,6 @@ impl<V> Updated<V, V> {
     }
 }
 
-/// How often each step of a read-modify-write was made.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Steps {
-    pub(crate) reads: u32,
-    pub(crate) writes: u32,
-    pub(crate) conflicts: u32,
-}
-
 /// What a read-modify-write took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -148,25 +144,15 @@ pub struct UpdateReport {
 }
 
 impl UpdateReport {
-    pub(crate) fn new(
-        retry: &Retry,
-        slept: u64,
-        steps: Steps,
-        now: impl FnOnce() -> Duration,
-    ) -> Self {
-        let Steps {
-            reads,
-            writes,
-            conflicts,
-        } = steps;
+    /// Each attempt begins with a read.
+    pub(crate) fn new(measures: Measures, writes: u32) -> Self {
         UpdateReport {
-            // Each attempt begins with a read.
-            attempts: reads,
-            reads,
+            attempts: measures.attempts,
+            reads: measures.attempts,
             writes,
-            conflicts,
-            elapsed: retry.elapsed(now),
-            slept: Duration::from_nanos(slept),
+            conflicts: measures.conflicts,
+            elapsed: measures.elapsed,
+            slept: measures.slept,
         }
     }
 }
@@ -277,7 +263,7 @@ impl<E: Fault, R> Fault for RetryError<E, R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Policy, TimedOut, Verdict};
+    use crate::{facts::fault::TimedOut, judge::Verdict, policy::Policy};
 
     fn error() -> RetryError<TimedOut> {
         let report = Report {

@@ -1,6 +1,9 @@
 //! `Fault` for errors whose type is hidden: the chain of sources is searched for what is known.
 
-use crate::{Fault, RetryError, TimedOut};
+use crate::{
+    facts::fault::{Fault, TimedOut},
+    report::RetryError,
+};
 use core::fmt;
 use std::{
     error::Error,
@@ -224,7 +227,13 @@ hidden!(anyhow_1::Error: |error| Cause::of_anyhow(error));
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Policy, Report, StopReason, Transport, Verdict, codes};
+    use crate::{
+        codes,
+        facts::fault::Transport,
+        judge::Verdict,
+        policy::Policy,
+        report::{Report, StopReason},
+    };
     use io::ErrorKind;
 
     const POLICY: Policy = Policy::exponential().on(codes![503]);

@@ -6,7 +6,10 @@ use super::{
     sources::{chain, is_untrusted_certificate},
 };
 use crate::{
-    Class, Fault, GrpcCode, Transport,
+    facts::{
+        fault::{Class, Fault, Transport},
+        grpc::GrpcCode,
+    },
     hint::{self, Pushback},
 };
 use core::{fmt, time::Duration};
@@ -113,7 +116,7 @@ fn retry_info(error: &Error) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Policy, Verdict};
+    use crate::{judge::Verdict, policy::Policy};
     use google_cloud_gax_1::{
         error::rpc::{Code, Status},
         retry_policy::{AlwaysRetry, RetryPolicy as _, RetryPolicyExt as _},

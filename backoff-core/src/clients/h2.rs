@@ -1,6 +1,6 @@
 //! `Fault` for `h2::Error`, version 0.4.
 
-use crate::{Fault, Transport};
+use crate::facts::fault::{Fault, Transport};
 use core::fmt;
 use h2_04 as h2;
 

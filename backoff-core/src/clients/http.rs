@@ -2,7 +2,7 @@
 //! and whatever else speaks in its types.
 
 use crate::{
-    Fault, GrpcCode,
+    facts::{fault::Fault, grpc::GrpcCode},
     hint::{self, Pushback},
 };
 use core::{fmt, time::Duration};
@@ -75,7 +75,7 @@ pub(super) fn pushback(headers: &http::HeaderMap) -> Option<Pushback> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Codes, Policy, Verdict};
+    use crate::{facts::codes::Codes, judge::Verdict, policy::Policy};
 
     fn response(status: u16, headers: &[(&'static str, &str)]) -> http::Response<()> {
         let mut response = http::Response::new(());

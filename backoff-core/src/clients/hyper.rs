@@ -4,7 +4,7 @@ use super::{
     boxed::{Cause, first_known},
     sources::begins_with,
 };
-use crate::{Class, Fault, Transport};
+use crate::facts::fault::{Class, Fault, Transport};
 use core::fmt;
 use hyper_1 as hyper;
 use std::error::Error as _;

@@ -4,7 +4,7 @@ use super::{
     boxed::{Cause, first_known},
     sources::begins_with,
 };
-use crate::{Class, Fault, Transport};
+use crate::facts::fault::{Class, Fault, Transport};
 use core::fmt;
 use std::io::{Error, ErrorKind};
 
@@ -63,7 +63,7 @@ fn is_unknown_name(error: &Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Policy, TimedOut, Verdict};
+    use crate::{facts::fault::TimedOut, judge::Verdict, policy::Policy};
 
     #[test]
     fn a_connection_that_was_never_made_is_retried_by_everybody() {

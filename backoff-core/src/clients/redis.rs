@@ -1,8 +1,11 @@
 //! `Fault` for `redis::RedisError`, version 1.
 
 #[cfg(feature = "tokio")]
-use crate::NotOpened;
-use crate::{Class, Conflict, Fault, TimedOut, Transport};
+use crate::reconnect::NotOpened;
+use crate::{
+    drive::until::Conflict,
+    facts::fault::{Class, Fault, TimedOut, Transport},
+};
 use core::fmt;
 use redis::{ErrorKind, RedisError, ServerError, ServerErrorKind};
 use redis_1 as redis;
@@ -179,7 +182,7 @@ fn refusal_of(reply: &ServerError) -> Option<Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Policy, Verdict};
+    use crate::{judge::Verdict, policy::Policy};
 
     const CAREFUL: Policy = Policy::exponential().idempotent(false);
 

@@ -1,7 +1,7 @@
 //! `Fault` for `reqwest::Error`, version 0.13.
 
 use super::sources::{chain, is_untrusted_certificate};
-use crate::{Class, Fault, Transport};
+use crate::facts::fault::{Class, Fault, Transport};
 use core::fmt;
 use reqwest_013 as reqwest;
 use std::{error::Error as _, io};

@@ -5,7 +5,10 @@ use super::{
     sources::{begins_with, is_untrusted_certificate},
 };
 use crate::{
-    Class, Fault, GrpcCode, Transport,
+    facts::{
+        fault::{Class, Fault, Transport},
+        grpc::GrpcCode,
+    },
     hint::{self, Pushback},
 };
 use core::{fmt, time::Duration};
@@ -181,7 +184,7 @@ impl Fault for tonic::TimeoutExpired {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Codes, Policy, Verdict, codes};
+    use crate::{codes, facts::codes::Codes, judge::Verdict, policy::Policy};
     use std::{io, sync::Arc};
     use tonic::{Code, ConnectError, Status, TimeoutExpired};
 

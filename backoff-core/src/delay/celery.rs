@@ -1,6 +1,6 @@
 //! Celery's function.
 
-use super::{Delay, jitter::uniform};
+use super::{Delay, draw::uniform};
 use core::time::Duration;
 
 /// The backoff of Celery's tasks: `max(0, min(maximum, factor · 2ⁿ))` seconds; with full jitter a

@@ -1,7 +1,7 @@
 //! `U(base, 3 · previous)`.
 
-use super::{Delay, jitter::uniform};
-use crate::time::nanos;
+use super::{Delay, draw::uniform};
+use crate::runtime::nanos;
 use core::time::Duration;
 
 /// A wait drawn between the base and three times the last one, at most the cap:

@@ -1,7 +1,7 @@
 //! `min(cap, base · factorⁿ)`.
 
 use super::Delay;
-use crate::time::nanos;
+use crate::runtime::nanos;
 use core::time::Duration;
 
 /// Each wait is longer by a factor than the one before: `base · factorⁿ`, at most the cap.
@@ -91,14 +91,21 @@ pub(crate) const fn checked(factor: f64) -> f64 {
 #[inline(always)]
 pub(crate) fn delay(base: u64, factor: f64, cap: u64, n: u32) -> u64 {
     if factor == 2.0 {
-        // `base << n` passes the cap, or 64 bits, exactly when `base > cap >> n`.
-        return if n < 64 && base <= cap >> n {
-            base << n
-        } else {
-            capped(base, cap)
-        };
+        doubled(base, cap, n)
+    } else {
+        uneven(base, factor, cap, n)
     }
-    uneven(base, factor, cap, n)
+}
+
+/// As [`delay`] with a factor of 2.
+#[inline(always)]
+pub(crate) fn doubled(base: u64, cap: u64, n: u32) -> u64 {
+    // `base << n` passes the cap, or 64 bits, exactly when `base > cap >> n`.
+    if n < 64 && base <= cap >> n {
+        base << n
+    } else {
+        capped(base, cap)
+    }
 }
 
 /// Apart, so that doubling is inlined.

@@ -1,7 +1,7 @@
 //! `first · 1, 1, 2, 3, 5, 8, …`
 
 use super::Delay;
-use crate::time::nanos;
+use crate::runtime::nanos;
 use core::time::Duration;
 
 /// Waits that grow as Fibonacci's numbers: `first` times 1, 1, 2, 3, 5, 8, …

@@ -1,7 +1,7 @@
 //! The random part of a wait.
 
-use super::decorrelated;
-use crate::time::nanos;
+use super::{decorrelated::decorrelated, draw::uniform};
+use crate::runtime::nanos;
 use core::time::Duration;
 
 /// How chance enters a wait, so that clients who failed together do not come back together.
@@ -101,29 +101,16 @@ impl Spread {
         }
     }
 
-    /// The wait with jitter. `plain` gives the wait without, at most the cap it is handed;
-    /// `random` is drawn at most once, and not at all where chance has no part.
-    ///
-    /// The common cases stand first and alone, so that they are inlined.
-    #[inline(always)]
+    /// The wait with jitter. `plain` gives the wait without, at most the cap it is handed.
     pub(crate) fn apply(
         self,
         plain: impl FnOnce(u64) -> u64,
         base: u64,
         cap: u64,
         previous: u64,
-        random: impl FnOnce() -> u64,
+        random: u64,
     ) -> u64 {
-        let limit = match self {
-            Spread::None | Spread::Full => cap,
-            _ => self.limit(cap),
-        };
-        let plain = plain(limit);
-        match self {
-            Spread::None => plain,
-            Spread::Full => uniform(plain, random()),
-            _ => self.spread(plain, base, cap, previous, random()),
-        }
+        self.spread(plain(self.limit(cap)), base, cap, previous, random)
     }
 
     /// The cap for the wait without jitter, which may have to leave room for what is added.
@@ -139,10 +126,10 @@ impl Spread {
         }
     }
 
-    #[inline(never)]
     fn spread(self, plain: u64, base: u64, cap: u64, previous: u64, random: u64) -> u64 {
         match self {
-            Spread::None | Spread::Full => plain,
+            Spread::None => plain,
+            Spread::Full => uniform(plain, random),
             Spread::Equal => plain - plain / 2 + uniform(plain / 2, random),
             Spread::Decorrelated => decorrelated(base, cap, previous, random),
             Spread::Additive(most) => plain.saturating_add(uniform(most, random)).min(cap),
@@ -162,13 +149,6 @@ impl Spread {
     }
 }
 
-/// A whole number in `0..=most`, uniform as `random` is over all of `u64`: 0 gives 0, `u64::MAX`
-/// gives `most`. Lemire's multiplication without its rejection: the bias is below 2⁻⁶⁴ · `most`.
-#[inline]
-pub(crate) fn uniform(most: u64, random: u64) -> u64 {
-    (((most as u128 + 1) * random as u128) >> 64) as u64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,7 +157,7 @@ mod tests {
     const CAP: u64 = 6_400;
 
     fn ends(spread: Spread, plain: u64) -> (u64, u64) {
-        let at = |random| spread.apply(|cap| plain.min(cap), 100, CAP, 0, || random);
+        let at = |random| spread.apply(|cap| plain.min(cap), 100, CAP, 0, random);
         (at(0), at(u64::MAX))
     }
 
@@ -211,17 +191,11 @@ mod tests {
     fn whole_seconds_are_drawn_before_the_cap() {
         let at = |plain: u64, random| {
             let plain = |cap: u64| (plain * SECOND).min(cap);
-            Spread::WholeSeconds(SECOND).apply(plain, SECOND, 10 * SECOND, 0, || random)
+            Spread::WholeSeconds(SECOND).apply(plain, SECOND, 10 * SECOND, 0, random)
         };
         assert_eq!((at(4, 0), at(4, u64::MAX)), (0, 4 * SECOND));
         assert_eq!(at(64, u64::MAX / 2), 10 * SECOND);
         assert_eq!(at(4, u64::MAX / 5 * 3), 2 * SECOND);
-    }
-
-    #[test]
-    fn no_jitter_asks_no_random_number() {
-        let wait = Spread::None.apply(|_| 7, 1, 9, 0, || unreachable!("nothing to draw"));
-        assert_eq!(wait, 7);
     }
 
     #[test]
@@ -233,11 +207,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn a_draw_stays_within_its_ends(most: u64, random: u64) {
-            prop_assert!(uniform(most, random) <= most);
-        }
-
         #[test]
         fn a_jitter_survives_the_round_through_nanoseconds(most: u64, share in 0.0..=1.0f64) {
             let most = Duration::from_nanos(most);

@@ -1,7 +1,7 @@
 //! `first + n · step`.
 
 use super::Delay;
-use crate::time::nanos;
+use crate::runtime::nanos;
 use core::time::Duration;
 
 /// Each wait is longer by the same time than the one before: `first + n · step`.

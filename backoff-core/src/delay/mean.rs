@@ -1,6 +1,6 @@
 //! What a wait is on average, computed and not drawn.
 
-use super::{Growth, jitter::Spread};
+use super::{growth::Growth, jitter::Spread};
 
 /// How finely the distribution of a wait is kept that the next one depends on.
 const QUANTILES: usize = 64;
@@ -71,14 +71,14 @@ impl Mean {
 
 #[cfg(all(test, feature = "std"))]
 mod tests {
-    use crate::{Class, Jitter, Policy};
+    use crate::{delay::jitter::Jitter, facts::fault::Class, policy::Policy};
     use core::time::Duration;
 
     /// Draws each wait often and compares; the seeds are fixed.
     fn agrees(policy: Policy, within: f64) {
         const SAMPLES: u32 = 20_000;
         let policy = policy.max_attempts(9);
-        let mut rng = fastrand::Rng::with_seed(7);
+        let mut rng = SmallRng::seed_from_u64(7);
         let mut sums = [0.0; 8];
         for _ in 0..SAMPLES {
             let mut previous = 0;

@@ -21,11 +21,13 @@ mod celery;
 pub(crate) mod connect_retry;
 mod constant;
 mod decorrelated;
+pub(crate) mod draw;
 pub(crate) mod exponential;
 mod fibonacci;
+pub(crate) mod growth;
 pub(crate) mod jitter;
 mod linear;
-mod mean;
+pub(crate) mod mean;
 pub(crate) mod slots;
 #[cfg(feature = "std")]
 mod versions;
@@ -41,11 +43,8 @@ pub use slots::Slots;
 #[cfg(feature = "std")]
 pub use versions::Versions;
 
-pub(crate) use decorrelated::decorrelated;
-pub(crate) use mean::Mean;
-
-use crate::{Class, Random, time::nanos};
-use core::{fmt, time::Duration};
+use crate::{facts::fault::Class, runtime::Random};
+use core::time::Duration;
 
 /// How long to wait before each retry.
 ///
@@ -90,7 +89,7 @@ pub trait Delay {
     where
         Self: Sized,
     {
-        self.waits_with(crate::Std)
+        self.waits_with(crate::runtime::Std)
     }
 
     /// The waits one after the other, drawn with these random numbers.
@@ -127,7 +126,7 @@ impl<const N: usize> Delay for [Duration; N] {
 
 /// The waits of a [`Delay`], one after the other. Made by [`Delay::waits`].
 #[derive(Clone, Debug)]
-pub struct Waits<D, R = crate::time::BlockingRuntime> {
+pub struct Waits<D, R = crate::runtime::BlockingRuntime> {
     delay: D,
     random: R,
     retry: u32,
@@ -144,64 +143,5 @@ impl<D: Delay, R: Random> Iterator for Waits<D, R> {
         self.retry = self.retry.saturating_add(1);
         self.previous = wait;
         Some(wait)
-    }
-}
-
-/// How the wait without jitter grows, as a policy keeps it.
-#[derive(Clone, Copy)]
-pub(crate) enum Growth {
-    Constant,
-    Linear(u64),
-    Exponential(f64),
-    Fibonacci,
-    /// The most slots that may be drawn.
-    Slots,
-    Custom(fn(u32) -> Duration),
-}
-
-impl Growth {
-    /// The wait before retry `n` without jitter, at most `cap`.
-    #[inline(always)]
-    pub(crate) fn delay(self, base: u64, cap: u64, n: u32) -> u64 {
-        match self {
-            Growth::Exponential(factor) => exponential::delay(base, factor, cap, n),
-            other => other.uncommon(base, cap, n),
-        }
-    }
-
-    /// Apart, so that the common case is inlined.
-    #[inline(never)]
-    fn uncommon(self, base: u64, cap: u64, n: u32) -> u64 {
-        match self {
-            Growth::Exponential(_) | Growth::Constant => base.min(cap),
-            Growth::Linear(step) => linear::delay(base, step, n).min(cap),
-            Growth::Fibonacci => fibonacci::delay(base, cap, n),
-            Growth::Slots => slots::most(base, n).min(cap),
-            Growth::Custom(delay) => nanos(delay(n)).min(cap),
-        }
-    }
-}
-
-impl PartialEq for Growth {
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Growth::Linear(a), Growth::Linear(b)) => a == b,
-            (Growth::Exponential(a), Growth::Exponential(b)) => a == b,
-            (Growth::Custom(a), Growth::Custom(b)) => core::ptr::fn_addr_eq(*a, *b),
-            (a, b) => core::mem::discriminant(a) == core::mem::discriminant(b),
-        }
-    }
-}
-
-impl fmt::Debug for Growth {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Growth::Constant => f.write_str("Constant"),
-            Growth::Linear(step) => write!(f, "Linear({:?})", Duration::from_nanos(*step)),
-            Growth::Exponential(factor) => write!(f, "Exponential({factor})"),
-            Growth::Fibonacci => f.write_str("Fibonacci"),
-            Growth::Slots => f.write_str("Slots"),
-            Growth::Custom(_) => f.write_str("Custom(..)"),
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! Slots, as on Ethernet.
 
-use super::{Delay, jitter::uniform};
-use crate::time::nanos;
+use super::{Delay, draw::uniform};
+use crate::runtime::nanos;
 use core::time::Duration;
 
 /// After this many collisions the range grows no further (IEEE 802.3).

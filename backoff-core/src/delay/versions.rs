@@ -1,7 +1,10 @@
 //! Waits for writers of one row, told by how often it changes.
 
-use super::{Delay, jitter::uniform};
-use crate::{Class, Clock, time::nanos};
+use super::{Delay, draw::uniform};
+use crate::{
+    facts::fault::Class,
+    runtime::{Clock, nanos},
+};
 use core::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
     time::Duration,
@@ -87,10 +90,10 @@ pub struct Versions<C = DefaultClock> {
 
 /// Tokio's, which paused time moves, and which works outside of tokio as well.
 #[cfg(feature = "tokio")]
-type DefaultClock = crate::Tokio;
+type DefaultClock = crate::runtime::Tokio;
 /// That of the standard library.
 #[cfg(not(feature = "tokio"))]
-type DefaultClock = crate::Std;
+type DefaultClock = crate::runtime::Std;
 
 impl Versions {
     /// Just before the first attempt; waits of `cap` at most. The clock is tokio's, or the standard

@@ -1,69 +1,19 @@
 //! The blocking loop.
 
-use super::{NotYet, OfPolicy, Outcome, Own, Pace, Plain, Until, WithAttempt, setup::Setup};
-use crate::{
-    Attempt, Clock, Decision, Event, Judge, Notify, Pause, Random, Report, Retry, RetryError,
-    Silent, StopReason,
-    delay::Delay,
-    time::{BlockingRuntime, nanos},
+use super::{
+    attempt::{Call, Run},
+    course::Course,
+    handler::{ByCodes, Handle, Handler, Measured, Notified, Paced, Under},
+    until::{Conflict, ConflictIf, NotYet, Until},
 };
-
-/// A blocking operation that can be called again and again.
-///
-/// Implemented for what [`Policy::blocking`](crate::Policy::blocking) and [`Policy::blocking_with`](crate::Policy::blocking_with) are given.
-pub trait Call {
-    /// What a success gives.
-    type Value;
-    /// What a failure gives.
-    type Error;
-    /// Whether it asks how much time has passed.
-    const TIMED: bool;
-
-    /// Makes an attempt.
-    ///
-    /// # Errors
-    /// The operation's own.
-    fn call(&mut self, attempt: impl FnOnce() -> Attempt) -> Result<Self::Value, Self::Error>;
-
-    /// The error for a value that is not yet what is awaited.
-    fn not_yet(&mut self, value: &Self::Value) -> Option<Self::Error> {
-        let _ = value;
-        None
-    }
-
-    /// How logs name it.
-    fn name() -> &'static str;
-}
-
-impl<F: FnMut() -> Result<T, E>, T, E> Call for Plain<F> {
-    type Value = T;
-    type Error = E;
-    const TIMED: bool = false;
-
-    #[inline]
-    fn call(&mut self, _attempt: impl FnOnce() -> Attempt) -> Result<T, E> {
-        (self.0)()
-    }
-
-    fn name() -> &'static str {
-        core::any::type_name::<F>()
-    }
-}
-
-impl<F: FnMut(Attempt) -> Result<T, E>, T, E> Call for WithAttempt<F> {
-    type Value = T;
-    type Error = E;
-    const TIMED: bool = true;
-
-    #[inline]
-    fn call(&mut self, attempt: impl FnOnce() -> Attempt) -> Result<T, E> {
-        (self.0)(attempt())
-    }
-
-    fn name() -> &'static str {
-        core::any::type_name::<F>()
-    }
-}
+use crate::{
+    delay::Delay,
+    observe::Event,
+    policy::Policy,
+    report::{RetryError, StopReason, Updated},
+    runtime::{BLOCKING, BlockingRuntime, Clock, Pause, Random},
+};
+use core::time::Duration;
 
 /// A blocking operation that is to be retried. It does nothing until [`call`](Self::call) or
 /// [`reported`](Self::reported).
@@ -85,49 +35,93 @@ impl<F: FnMut(Attempt) -> Result<T, E>, T, E> Call for WithAttempt<F> {
 /// ```
 #[derive(Clone, Copy, Debug)]
 #[must_use = "nothing happens before `.call()`"]
-pub struct Blocking<O, J, N = Silent, R = BlockingRuntime, P = OfPolicy>(
-    pub(super) Setup<O, J, N, R, P>,
-);
+pub struct Blocking<'p, O, H = Blocked<ByCodes>> {
+    policy: &'p Policy,
+    operation: O,
+    handler: H,
+}
 
-impl<O: Call, J, N, R, P> Blocking<O, J, N, R, P> {
-    /// Asks again until the value is what is awaited, as [`Retrying::until`](crate::Retrying::until)
+/// A handler under the runtime of the blocking driver.
+pub type Blocked<H> = Under<H, BlockingRuntime>;
+
+impl<'p, O: Call, H> Blocking<'p, O, Blocked<H>> {
+    pub(super) const fn new(policy: &'p Policy, operation: O, inner: H) -> Self {
+        let runtime = BLOCKING;
+        Blocking {
+            policy,
+            operation,
+            handler: Under { inner, runtime },
+        }
+    }
+}
+
+impl<'p, O: Call, H> Blocking<'p, O, H> {
+    fn operation<P>(self, change: impl FnOnce(O) -> P) -> Blocking<'p, P, H> {
+        Blocking {
+            policy: self.policy,
+            operation: change(self.operation),
+            handler: self.handler,
+        }
+    }
+
+    fn handler<G>(self, change: impl FnOnce(H) -> G) -> Blocking<'p, O, G> {
+        Blocking {
+            policy: self.policy,
+            operation: self.operation,
+            handler: change(self.handler),
+        }
+    }
+
+    /// Asks again until the value is the awaited one, as [`Retrying::until`](crate::Retrying::until)
     /// does.
-    pub fn until<F>(self, is_done: F) -> Blocking<Until<O, F>, J, N, R, P>
+    pub fn until<F>(self, is_done: F) -> Blocking<'p, Until<O, F>, H>
     where
         F: FnMut(&O::Value) -> bool,
         O::Error: From<NotYet>,
     {
-        Blocking(self.0.operation(|operation| Until { operation, is_done }))
+        self.operation(|operation| Until { operation, is_done })
+    }
+
+    /// Takes a write's reply for a conflict where the function says so, as
+    /// [`Retrying::conflict_if`](crate::Retrying::conflict_if) does.
+    pub fn conflict_if<F, V, W>(self, is_conflict: F) -> Blocking<'p, ConflictIf<O, F>, H>
+    where
+        O: Call<Value = Updated<V, W>>,
+        F: FnMut(&W) -> bool,
+        O::Error: From<Conflict>,
+    {
+        self.operation(|operation| ConflictIf {
+            operation,
+            is_conflict,
+        })
     }
 
     /// Calls a hook before each wait, and when the operation is given up.
-    pub fn notify<H>(self, hook: H) -> Blocking<O, J, H, R, P>
+    pub fn notify<N>(self, hook: N) -> Blocking<'p, O, Notified<H, N>>
     where
-        H: FnMut(&Event<'_, O::Error>),
+        N: FnMut(&Event<'_, O::Error>),
     {
-        Blocking(self.0.notify(hook))
+        self.handler(|inner| Notified { inner, hook })
     }
 
     /// Takes the waits from here instead of from the policy, as
     /// [`Retrying::delays`](crate::Retrying::delays) does.
-    pub fn delays<D: Delay>(self, delays: D) -> Blocking<O, J, N, R, Own<D>> {
-        Blocking(self.0.delays(delays))
+    pub fn delays<D: Delay>(self, delays: D) -> Blocking<'p, O, Paced<H, D>> {
+        self.handler(|inner| Paced { inner, delays })
     }
 
     /// Takes clock, timer and random numbers from here instead of from the standard library, as
     /// [`Retrying::runtime`](crate::Retrying::runtime) does.
-    pub fn runtime<Q: Clock + Pause + Random>(self, runtime: Q) -> Blocking<O, J, N, Q, P> {
-        Blocking(self.0.runtime(runtime))
+    pub fn runtime<R: Clock + Pause + Random>(self, runtime: R) -> Blocking<'p, O, Under<H, R>> {
+        self.handler(|inner| Under { inner, runtime })
     }
 }
 
-impl<O, J, N, R, P> Blocking<O, J, N, R, P>
+impl<O, H> Blocking<'_, O, H>
 where
     O: Call,
-    J: Judge<O::Error>,
-    N: Notify<O::Error>,
-    R: Clock + Pause + Random,
-    P: Pace,
+    H: Handle<O::Error>,
+    <H as Handler>::Runtime: Clock + Pause + Random,
 {
     /// Calls the operation until it succeeds or is given up, waiting on this thread.
     ///
@@ -135,8 +129,8 @@ where
     /// The operation's last error.
     #[inline]
     pub fn call(mut self) -> Result<O::Value, O::Error> {
-        let mut retry = self.0.start(O::TIMED);
-        self.run(&mut retry, &mut 0).map_err(|(error, _)| error)
+        let mut course = Course::new();
+        self.run(&mut course).map_err(|(error, _)| error)
     }
 
     /// As [`call`](Self::call), and says what it took.
@@ -153,11 +147,12 @@ where
     /// assert_eq!((answer, report.attempts), (42, 1));
     /// # }
     /// ```
-    pub fn reported(mut self) -> Result<(O::Value, Report), RetryError<O::Error>> {
-        let mut retry = self.0.start(true);
-        let mut slept = 0;
-        let outcome = self.run(&mut retry, &mut slept);
-        let report = Report::new(&retry, outcome.is_ok(), slept, || self.0.runtime.now());
+    pub fn reported(self) -> Result<(O::Value, O::Report), RetryError<O::Error, O::Report>> {
+        let mut measured = self.handler(Measured::new);
+        let mut course = Course::new();
+        let outcome = measured.run(&mut course);
+        let measures = course.measures(&measured.handler, outcome.is_ok());
+        let report = measured.operation.report(measures);
         match outcome {
             Ok(value) => Ok((value, report)),
             Err((error, reason)) => Err(RetryError::new(error, reason, report)),
@@ -165,39 +160,33 @@ where
     }
 
     #[inline]
-    fn run(&mut self, retry: &mut Retry, slept: &mut u64) -> Outcome<O::Value, O::Error> {
-        let setup = &mut self.0;
+    fn run(&mut self, course: &mut Course) -> Result<O::Value, (O::Error, StopReason)> {
+        let (operation, handler) = (&mut self.operation, &mut self.handler);
+        let timed = O::TIMED || H::MEASURES;
+        course.start(handler.policy(self.policy), handler.runtime(), timed);
         loop {
-            let Setup {
-                policy,
-                operation,
-                runtime,
-                ..
-            } = &mut *setup;
-            let (error, decision) = match operation.call(|| retry.attempt(policy, || runtime.now()))
-            {
-                Ok(value) => match operation.not_yet(&value) {
-                    None => {
-                        retry.succeeded(policy);
-                        return Ok(value);
-                    }
-                    Some(error) => setup.not_yet(retry, O::name(), error),
-                },
-                Err(error) => {
-                    let decision = setup.conclude(retry, O::name(), &error);
-                    (error, decision)
-                }
+            let run = Run {
+                policy: handler.policy(self.policy),
+                course,
+                runtime: handler.runtime(),
             };
-            match decision {
-                Decision::Wait(wait) => {
-                    *slept = slept.saturating_add(nanos(wait.delay));
-                    setup.runtime.pause(wait.delay);
-                    if retry.is_too_late(&setup.policy, || setup.runtime.now()) {
-                        setup.woke_late(retry.failures(), O::name(), &error);
-                        return Err((error, StopReason::Deadline));
-                    }
+            let failed = match operation.call(&run) {
+                Ok(value) => {
+                    course.succeeded(handler.policy(self.policy));
+                    return Ok(value);
                 }
-                Decision::Stop(reason) => return Err((error, reason)),
+                Err(failed) => failed,
+            };
+            let (error, stage) = (failed.error, failed.stage);
+            let next = course.failed(self.policy, handler, O::name(), &error, stage, false);
+            if let Some(reason) = next.reason() {
+                return Err((error, reason));
+            }
+            let runtime = handler.runtime();
+            runtime.pause(Duration::from_nanos(next.delay()));
+            if course.is_late(handler.policy(self.policy), runtime, false) {
+                course.late(handler, O::name(), &error);
+                return Err((error, StopReason::Deadline));
             }
         }
     }

@@ -1,12 +1,20 @@
 //! The async loop: a future written by hand, so that it is `Send` when its parts are, has a name,
 //! and allocates nothing.
 
-use super::{NotYet, OfPolicy, Outcome, Own, Pace, Plain, Until, WithAttempt, setup::Setup};
+use super::{
+    attempt::{Operation, Run},
+    bounded::Bounded,
+    course::Course,
+    handler::{ByCodes, Handle, Handler, Measured, Notified, Owning, Paced, Under},
+    until::{Conflict, ConflictIf, NotYet, Until},
+};
 use crate::{
-    Attempt, Clock, Decision, Event, Judge, Notify, Random, Report, Retry, RetryError, Silent,
-    Sleep, StopReason, TimedOut,
     delay::Delay,
-    time::{AsyncRuntime, nanos},
+    facts::fault::TimedOut,
+    observe::Event,
+    policy::Policy,
+    report::{RetryError, StopReason, Updated},
+    runtime::{Clock, Random, Sleep},
 };
 use core::{
     future::Future,
@@ -16,195 +24,64 @@ use core::{
 };
 use pin_project_lite::pin_project;
 
-/// An async operation that can be begun again and again, under a runtime `R`.
-///
-/// Implemented for what [`Policy::retry`](crate::Policy::retry) and [`Policy::retry_with`](crate::Policy::retry_with) are given.
-pub trait Operation<R> {
-    /// What a success gives.
-    type Value;
-    /// What a failure gives.
-    type Error;
-    /// One attempt.
-    type Attempt: Future<Output = Result<Self::Value, Self::Error>>;
-    /// Whether it asks how much time has passed.
-    const TIMED: bool;
-
-    /// The error to give up with where no time remains for an attempt that would be cut.
-    fn expired(&self, attempt: &Attempt) -> Option<Self::Error> {
-        let _ = attempt;
-        None
-    }
-
-    /// The error for a value that is not yet what is awaited.
-    fn not_yet(&mut self, value: &Self::Value) -> Option<Self::Error> {
-        let _ = value;
-        None
-    }
-
-    /// Begins an attempt.
-    fn begin(&mut self, runtime: &R, attempt: impl FnOnce() -> Attempt) -> Self::Attempt;
-
-    /// How logs name it.
-    fn name() -> &'static str;
-}
-
-impl<R, F, Fut, T, E> Operation<R> for Plain<F>
-where
-    F: FnMut() -> Fut,
-    Fut: Future<Output = Result<T, E>>,
-{
-    type Value = T;
-    type Error = E;
-    type Attempt = Fut;
-    const TIMED: bool = false;
-
-    #[inline]
-    fn begin(&mut self, _runtime: &R, _attempt: impl FnOnce() -> Attempt) -> Fut {
-        (self.0)()
-    }
-
-    fn name() -> &'static str {
-        core::any::type_name::<F>()
-    }
-}
-
-impl<R, F, Fut, T, E> Operation<R> for WithAttempt<F>
-where
-    F: FnMut(Attempt) -> Fut,
-    Fut: Future<Output = Result<T, E>>,
-{
-    type Value = T;
-    type Error = E;
-    type Attempt = Fut;
-    const TIMED: bool = true;
-
-    #[inline]
-    fn begin(&mut self, _runtime: &R, attempt: impl FnOnce() -> Attempt) -> Fut {
-        (self.0)(attempt())
-    }
-
-    fn name() -> &'static str {
-        core::any::type_name::<F>()
-    }
-}
-
-/// An operation whose attempts are cut. Made by [`Retrying::attempt_timeout`].
-#[derive(Clone, Copy, Debug)]
-pub struct Bounded<O> {
-    pub(super) operation: O,
-    pub(super) limit: Duration,
-}
-
-impl<R, O> Operation<R> for Bounded<O>
-where
-    O: Operation<R>,
-    O::Error: From<TimedOut>,
-    R: Sleep,
-{
-    type Value = O::Value;
-    type Error = O::Error;
-    type Attempt = Timed<O::Attempt, R::Sleep>;
-    const TIMED: bool = O::TIMED;
-
-    #[inline]
-    fn begin(&mut self, runtime: &R, attempt: impl FnOnce() -> Attempt) -> Self::Attempt {
-        let attempt = attempt();
-        let limit = attempt.bounded(self.limit);
-        Timed::new(self.operation.begin(runtime, || attempt), limit, runtime)
-    }
-
-    fn not_yet(&mut self, value: &O::Value) -> Option<O::Error> {
-        self.operation.not_yet(value)
-    }
-
-    fn expired(&self, attempt: &Attempt) -> Option<Self::Error> {
-        let limit = attempt.bounded(self.limit);
-        limit.is_zero().then(|| TimedOut::new(limit).into())
-    }
-
-    fn name() -> &'static str {
-        O::name()
-    }
-}
-
-pin_project! {
-    /// One attempt that ends as [`TimedOut`] when its time is over.
-    #[derive(Debug)]
-    #[must_use = "futures do nothing unless awaited"]
-    pub struct Timed<A, S> {
-        #[pin]
-        attempt: A,
-        #[pin]
-        sleep: S,
-        limit: Duration,
-        polled: bool,
-    }
-}
-
-impl<A, S> Timed<A, S> {
-    pub(crate) fn new<R: Sleep<Sleep = S>>(attempt: A, limit: Duration, runtime: &R) -> Self {
-        Timed {
-            attempt,
-            sleep: runtime.sleep(limit),
-            limit,
-            polled: false,
-        }
-    }
-}
-
-impl<A, S, T, E> Future for Timed<A, S>
-where
-    A: Future<Output = Result<T, E>>,
-    S: Future<Output = ()>,
-    E: From<TimedOut>,
-{
-    type Output = Result<T, E>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut this = self.project();
-        // Woken too late: no time remains, and the attempt is not even begun.
-        if this.limit.is_zero() {
-            return Poll::Ready(Err(TimedOut::new(*this.limit).into()));
-        }
-        // An attempt that is always busy uses up what tokio lets a task do at a time, and then no
-        // timer is ever ready: from the second time on the timer goes first. The first time it
-        // would be set up in vain for an attempt that is ready at once.
-        let is_over = *this.polled && this.sleep.as_mut().poll(cx).is_ready();
-        if let Poll::Ready(outcome) = this.attempt.poll(cx) {
-            return Poll::Ready(outcome);
-        }
-        if !*this.polled {
-            *this.polled = true;
-            ready!(this.sleep.poll(cx));
-        } else if !is_over {
-            return Poll::Pending;
-        }
-        Poll::Ready(Err(TimedOut::new(*this.limit).into()))
-    }
-}
-
 pin_project! {
     /// An operation that is being retried: a future of the operation's own `Result`.
     ///
-    /// Made by [`Policy::retry`](crate::Policy::retry), [`Policy::retry_with`](crate::Policy::retry_with), and their namesakes behind
-    /// [`Policy::when`](crate::Policy::when). Before it is awaited, more can be said by its methods. It is `Send` when
-    /// its parts are, and allocates nothing. Dropping it ends everything: the attempt that is
-    /// running, and the retries.
+    /// Made by [`Policy::retry`], [`Policy::retry_with`], [`Policy::update`], and their namesakes
+    /// behind [`Policy::when`]. Before it is awaited, its methods say more. It is `Send` when its
+    /// parts are, and allocates nothing. Dropping it ends everything: the attempt that is running,
+    /// and the retries. A write that is under way then may have been applied.
+    ///
+    /// # It borrows the policy
+    ///
+    /// A policy that is a constant is borrowed for ever, so the future can be stored and spawned. A
+    /// policy that is changed in the expression lives until the end of the statement, which is
+    /// long enough for an `.await`. To store, spawn or join the future, write one of these:
+    ///
+    /// ```
+    /// use backoff_core::{Policy, TimedOut};
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// const POLICY: Policy = Policy::exponential();
+    /// let get = || std::future::ready(Ok::<_, TimedOut>(42));
+    ///
+    /// // The future takes a copy of the policy along.
+    /// let owned = tokio::spawn(POLICY.max_attempts(3).retry(get).owned());
+    /// // The changed policy is a constant as well.
+    /// let constant = tokio::spawn(const { POLICY.max_attempts(3) }.retry(get));
+    /// // The policy is moved into the task.
+    /// let policy = POLICY.max_attempts(3);
+    /// let moved = tokio::spawn(async move { policy.retry(get).await });
+    /// // The policy stays where it is for as long as the future is used.
+    /// let policy = POLICY.max_attempts(3);
+    /// let borrowed = policy.retry(get);
+    ///
+    /// let (owned, constant, moved, borrowed) = tokio::join!(owned, constant, moved, borrowed);
+    /// # assert!([owned.unwrap(), constant.unwrap(), moved.unwrap(), borrowed] == [Ok(42); 4]);
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
     ///
     /// # Panics
     /// When it is polled again after it has finished, as futures may.
     #[must_use = "futures do nothing unless awaited"]
-    pub struct Retrying<O, J, N = Silent, R = AsyncRuntime, P = OfPolicy>
+    pub struct Retrying<'p, O, H = ByCodes>
     where
-        O: Operation<R>,
-        R: Sleep,
+        O: Operation<<H as Handler>::Runtime>,
+        H: Handler,
+        <H as Handler>::Runtime: Sleep,
     {
-        setup: Setup<O, J, N, R, P>,
-        timed: bool,
-        retry: Retry,
-        slept: u64,
+        policy: &'p Policy,
+        operation: O,
+        handler: H,
+        course: Course,
         #[pin]
-        phase: Phase<O::Attempt, R::Sleep>,
+        phase: Phase<
+            <O as Operation<<H as Handler>::Runtime>>::Running,
+            <<H as Handler>::Runtime as Sleep>::Sleep,
+        >,
     }
 }
 
@@ -212,23 +89,47 @@ pin_project! {
     #[project = PhaseProjection]
     enum Phase<A, S> {
         New,
-        Ready,
         Running { #[pin] attempt: A },
         Waiting { #[pin] sleep: S },
         Done,
     }
 }
 
-impl<O: Operation<R>, J, N, R: Sleep, P> Retrying<O, J, N, R, P> {
-    pub(super) fn new(setup: Setup<O, J, N, R, P>) -> Self {
-        let (timed, retry) = (O::TIMED, Retry::start_at(Duration::ZERO));
+/// The policy of a future that owns one.
+const OWNED: &Policy = &Policy::exponential();
+
+impl<'p, O, H> Retrying<'p, O, H>
+where
+    O: Operation<<H as Handler>::Runtime>,
+    H: Handler,
+    <H as Handler>::Runtime: Sleep,
+{
+    pub(super) const fn new(policy: &'p Policy, operation: O, handler: H) -> Self {
         Retrying {
-            setup,
-            timed,
-            retry,
-            slept: 0,
+            policy,
+            operation,
+            handler,
+            course: Course::new(),
             phase: Phase::New,
         }
+    }
+
+    #[inline]
+    fn operation<P>(self, change: impl FnOnce(O) -> P) -> Retrying<'p, P, H>
+    where
+        P: Operation<<H as Handler>::Runtime>,
+    {
+        Retrying::new(self.policy, change(self.operation), self.handler)
+    }
+
+    #[inline]
+    fn handler<G>(self, change: impl FnOnce(H) -> G) -> Retrying<'p, O, G>
+    where
+        O: Operation<<G as Handler>::Runtime>,
+        G: Handler,
+        <G as Handler>::Runtime: Sleep,
+    {
+        Retrying::new(self.policy, self.operation, change(self.handler))
     }
 
     /// Cuts each attempt after `limit`, or when the deadline is over, whichever comes first.
@@ -251,15 +152,11 @@ impl<O: Operation<R>, J, N, R: Sleep, P> Retrying<O, J, N, R, P> {
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn attempt_timeout(self, limit: Duration) -> Retrying<Bounded<O>, J, N, R, P>
+    pub fn attempt_timeout(self, limit: Duration) -> Retrying<'p, Bounded<O>, H>
     where
         O::Error: From<TimedOut>,
     {
-        let mut setup = self
-            .setup
-            .operation(|operation| Bounded { operation, limit });
-        setup.policy = setup.policy.__bounded();
-        Retrying::new(setup)
+        self.operation(|operation| Bounded::new(operation, limit))
     }
 
     /// Asks again until the value is what is awaited: a long-running operation that is done, a new
@@ -290,15 +187,48 @@ impl<O: Operation<R>, J, N, R: Sleep, P> Retrying<O, J, N, R, P> {
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn until<F>(self, is_done: F) -> Retrying<Until<O, F>, J, N, R, P>
+    pub fn until<F>(self, is_done: F) -> Retrying<'p, Until<O, F>, H>
     where
         F: FnMut(&O::Value) -> bool,
         O::Error: From<NotYet>,
     {
-        Retrying::new(
-            self.setup
-                .operation(|operation| Until { operation, is_done }),
-        )
+        self.operation(|operation| Until { operation, is_done })
+    }
+
+    /// Takes a write's reply for a conflict where the function says so: etcd answers a
+    /// compare-and-swap that failed with 200 and no `succeeded`, Redis an `EXEC` with nothing.
+    ///
+    /// When the attempts end with such a reply, the error is made from [`Conflict`].
+    ///
+    /// ```
+    /// use backoff_core::{Conflict, Policy, Updated};
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let mut replies = [false, true].into_iter();
+    /// let updated: Result<Updated<u32, bool>, Conflict> = Policy::exponential()
+    ///     .update(
+    ///         || std::future::ready(Ok(1)),
+    ///         |number| *number += 1,
+    ///         |_| std::future::ready(Ok(replies.next().unwrap())),
+    ///     )
+    ///     .conflict_if(|succeeded| !succeeded)
+    ///     .await;
+    /// assert_eq!(updated, Ok(Updated::Written(true)));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn conflict_if<F, V, W>(self, is_conflict: F) -> Retrying<'p, ConflictIf<O, F>, H>
+    where
+        O: Operation<<H as Handler>::Runtime, Value = Updated<V, W>>,
+        F: FnMut(&W) -> bool,
+        O::Error: From<Conflict>,
+    {
+        self.operation(|operation| ConflictIf {
+            operation,
+            is_conflict,
+        })
     }
 
     /// Calls a hook before each wait, and when the operation is given up.
@@ -323,11 +253,11 @@ impl<O: Operation<R>, J, N, R: Sleep, P> Retrying<O, J, N, R, P> {
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn notify<H>(self, hook: H) -> Retrying<O, J, H, R, P>
+    pub fn notify<N>(self, hook: N) -> Retrying<'p, O, Notified<H, N>>
     where
-        H: FnMut(&Event<'_, O::Error>),
+        N: FnMut(&Event<'_, O::Error>),
     {
-        Retrying::new(self.setup.notify(hook))
+        self.handler(|inner| Notified { inner, hook })
     }
 
     /// Takes clock, timer and random numbers from here instead of from tokio: for another executor,
@@ -365,12 +295,12 @@ impl<O: Operation<R>, J, N, R: Sleep, P> Retrying<O, J, N, R, P> {
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn runtime<Q>(self, runtime: Q) -> Retrying<O, J, N, Q, P>
+    pub fn runtime<R>(self, runtime: R) -> Retrying<'p, O, Under<H, R>>
     where
-        O: Operation<Q>,
-        Q: Clock + Sleep + Random,
+        O: Operation<R>,
+        R: Clock + Sleep + Random,
     {
-        Retrying::new(self.setup.runtime(runtime))
+        self.handler(|inner| Under { inner, runtime })
     }
 
     /// Takes the waits from here instead of from the policy: an algorithm of your own, a closure of
@@ -392,8 +322,35 @@ impl<O: Operation<R>, J, N, R: Sleep, P> Retrying<O, J, N, R, P> {
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn delays<D: Delay>(self, delays: D) -> Retrying<O, J, N, R, Own<D>> {
-        Retrying::new(self.setup.delays(delays))
+    pub fn delays<D: Delay>(self, delays: D) -> Retrying<'p, O, Paced<H, D>> {
+        self.handler(|inner| Paced { inner, delays })
+    }
+
+    /// Takes a copy of the policy along, so that the future borrows none and can be stored, spawned
+    /// or joined, wherever the policy comes from. The future grows by the size of a policy.
+    ///
+    /// ```
+    /// use backoff_core::{Policy, TimedOut};
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let get = || std::future::ready(Ok::<_, TimedOut>(42));
+    /// let task = tokio::spawn(Policy::exponential().max_attempts(3).retry(get).owned());
+    /// assert_eq!(task.await.unwrap(), Ok(42));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn owned(self) -> Retrying<'static, O, Owning<H>> {
+        let policy = *self.handler.policy(self.policy);
+        let Retrying {
+            operation, handler, ..
+        } = self;
+        let handler = Owning {
+            inner: handler,
+            policy,
+        };
+        Retrying::new(OWNED, operation, handler)
     }
 
     /// Also says what it took: a success comes with a [`Report`], a failure as a [`RetryError`].
@@ -412,98 +369,94 @@ impl<O: Operation<R>, J, N, R: Sleep, P> Retrying<O, J, N, R, P> {
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn reported(mut self) -> Reported<O, J, N, R, P> {
-        self.timed = true;
-        Reported { retrying: self }
+    pub fn reported(self) -> Reported<'p, O, H> {
+        Reported {
+            retrying: self.handler(Measured::new),
+        }
     }
 }
 
-impl<O, J, N, R, P> Retrying<O, J, N, R, P>
+/// How an operation ended, and why no further attempt was made if it failed.
+type Outcome<T, E> = Result<T, (E, StopReason)>;
+
+impl<O, H> Retrying<'_, O, H>
 where
-    O: Operation<R>,
-    J: Judge<O::Error>,
-    N: Notify<O::Error>,
-    R: Clock + Sleep + Random,
-    P: Pace,
+    O: Operation<<H as Handler>::Runtime>,
+    H: Handle<O::Error>,
+    <H as Handler>::Runtime: Clock + Sleep + Random,
 {
     /// Runs until the operation has succeeded or is given up.
     #[inline]
     fn run(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome<O::Value, O::Error>> {
         let mut this = self.project();
-        let setup = this.setup;
         loop {
+            let policy = this.handler.policy(this.policy);
+            let runtime = this.handler.runtime();
             match this.phase.as_mut().project() {
                 PhaseProjection::New => {
-                    *this.retry = setup.start(*this.timed);
-                    this.phase.set(Phase::Ready);
-                }
-                PhaseProjection::Ready => {
-                    let Setup {
-                        policy,
-                        operation,
-                        runtime,
-                        ..
-                    } = &mut *setup;
-                    let (runtime, retry) = (&*runtime, &*this.retry);
-                    let next = || retry.attempt(policy, || runtime.now());
-                    // Read once, so that what is decided here still holds when it is begun.
-                    let bounded = policy.bounded.then(next);
-                    if retry.failures() > 0
-                        && let Some(error) = bounded.and_then(|next| operation.expired(&next))
-                    {
-                        setup.woke_late(retry.failures(), O::name(), &error);
-                        this.phase.set(Phase::Done);
-                        return Poll::Ready(Err((error, StopReason::Deadline)));
-                    }
-                    let attempt = operation.begin(runtime, || bounded.unwrap_or_else(next));
-                    this.phase.set(Phase::Running { attempt });
+                    this.course.start(policy, runtime, O::TIMED || H::MEASURES);
                 }
                 PhaseProjection::Running { attempt } => {
-                    let (error, decision) = match ready!(attempt.poll(cx)) {
-                        Ok(value) => match setup.operation.not_yet(&value) {
-                            None => {
-                                this.retry.succeeded(&setup.policy);
-                                this.phase.set(Phase::Done);
-                                return Poll::Ready(Ok(value));
-                            }
-                            Some(error) => setup.not_yet(this.retry, O::name(), error),
-                        },
-                        Err(error) => {
-                            let decision = setup.conclude(this.retry, O::name(), &error);
-                            (error, decision)
-                        }
+                    let run = Run {
+                        policy,
+                        course: this.course,
+                        runtime,
                     };
-                    match decision {
-                        Decision::Wait(wait) => {
-                            if *this.timed {
-                                *this.slept = this.slept.saturating_add(nanos(wait.delay));
-                            }
-                            let sleep = setup.runtime.sleep(wait.delay);
-                            this.phase.set(Phase::Waiting { sleep });
-                        }
-                        Decision::Stop(reason) => {
+                    let failed = match ready!(this.operation.poll(attempt, &run, cx)) {
+                        Ok(value) => {
+                            this.course.succeeded(policy);
                             this.phase.set(Phase::Done);
-                            return Poll::Ready(Err((error, reason)));
+                            return Poll::Ready(Ok(value));
                         }
+                        Err(failed) => failed,
+                    };
+                    let (error, stage) = (failed.error, failed.stage);
+                    let next = this.course.failed(
+                        this.policy,
+                        this.handler,
+                        O::name(),
+                        &error,
+                        stage,
+                        O::CUT,
+                    );
+                    if let Some(reason) = next.reason() {
+                        this.phase.set(Phase::Done);
+                        return Poll::Ready(Err((error, reason)));
                     }
+                    let wait = Duration::from_nanos(next.delay());
+                    let sleep = this.handler.runtime().sleep(wait);
+                    this.phase.set(Phase::Waiting { sleep });
+                    continue;
                 }
                 PhaseProjection::Waiting { sleep } => {
                     ready!(sleep.poll(cx));
-                    this.phase.set(Phase::Ready);
+                    if O::CUT
+                        && this.course.is_late(policy, runtime, true)
+                        && let Some(error) = O::expired()
+                    {
+                        this.course.late(this.handler, O::name(), &error);
+                        this.phase.set(Phase::Done);
+                        return Poll::Ready(Err((error, StopReason::Deadline)));
+                    }
                 }
                 PhaseProjection::Done => panic!("a `Retrying` was polled after it had finished"),
             }
+            let run = Run {
+                policy,
+                course: this.course,
+                runtime,
+            };
+            let attempt = this.operation.begin(&run);
+            this.phase.set(Phase::Running { attempt });
         }
     }
 }
 
-impl<O, J, N, R, P> Future for Retrying<O, J, N, R, P>
+impl<O, H> Future for Retrying<'_, O, H>
 where
-    O: Operation<R>,
-    J: Judge<O::Error>,
-    N: Notify<O::Error>,
-    R: Clock + Sleep + Random,
-    P: Pace,
+    O: Operation<<H as Handler>::Runtime>,
+    H: Handle<O::Error>,
+    <H as Handler>::Runtime: Clock + Sleep + Random,
 {
     type Output = Result<O::Value, O::Error>;
 
@@ -516,36 +469,35 @@ where
 pin_project! {
     /// A retried operation that also says what it took. Made by [`Retrying::reported`].
     #[must_use = "futures do nothing unless awaited"]
-    pub struct Reported<O, J, N = Silent, R = AsyncRuntime, P = OfPolicy>
+    pub struct Reported<'p, O, H = ByCodes>
     where
-        O: Operation<R>,
-        R: Sleep,
+        O: Operation<<H as Handler>::Runtime>,
+        H: Handler,
+        <H as Handler>::Runtime: Sleep,
     {
         #[pin]
-        retrying: Retrying<O, J, N, R, P>,
+        retrying: Retrying<'p, O, Measured<H>>,
     }
 }
 
-impl<O, J, N, R, P> Future for Reported<O, J, N, R, P>
+impl<O, H> Future for Reported<'_, O, H>
 where
-    O: Operation<R>,
-    J: Judge<O::Error>,
-    N: Notify<O::Error>,
-    R: Clock + Sleep + Random,
-    P: Pace,
+    O: Operation<<H as Handler>::Runtime>,
+    H: Handle<O::Error>,
+    <H as Handler>::Runtime: Clock + Sleep + Random,
 {
-    type Output = Result<(O::Value, Report), RetryError<O::Error>>;
+    type Output = Result<(O::Value, O::Report), RetryError<O::Error, O::Report>>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut retrying = self.project().retrying;
         let outcome = ready!(retrying.as_mut().run(cx));
         let Retrying {
-            retry,
-            setup,
-            slept,
+            course,
+            handler,
+            operation,
             ..
         } = &*retrying;
-        let report = Report::new(retry, outcome.is_ok(), *slept, || setup.runtime.now());
+        let report = operation.report(course.measures(handler, outcome.is_ok()));
         Poll::Ready(match outcome {
             Ok(value) => Ok((value, report)),
             Err((error, reason)) => Err(RetryError::new(error, reason, report)),

@@ -1,10 +1,20 @@
-//! Asking again until a value is what is awaited.
+//! Values that count as failures: one that is not yet the awaited one, and a reply that tells a
+//! conflict.
 
-use super::{Call, Operation, Pace, setup::Setup};
-use crate::{Attempt, Class, Clock, Decision, Fault, Judge, Notify, Random, Retry, Verdict};
-use core::fmt;
+use super::attempt::{Call, Failed, Operation, Reports, Run};
+use crate::{
+    facts::fault::{Class, Fault},
+    judge::Stage,
+    report::{Measures, Updated},
+    runtime::Clock,
+};
+use core::{
+    fmt,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
 
-/// An operation that is repeated until its value is what is awaited. Made by
+/// An operation that is repeated until its value is the awaited one. Made by
 /// [`Retrying::until`](crate::Retrying::until) and [`Blocking::until`](crate::Blocking::until).
 #[derive(Clone, Copy, Debug)]
 pub struct Until<O, F> {
@@ -12,13 +22,98 @@ pub struct Until<O, F> {
     pub(super) is_done: F,
 }
 
-impl<O, F> Until<O, F> {
-    fn error_of<T, E: From<NotYet>>(&mut self, value: &T) -> Option<E>
-    where
-        F: FnMut(&T) -> bool,
-    {
-        (!(self.is_done)(value)).then(|| NotYet.into())
+/// The value, or the failure that stands for a value that is not yet the awaited one.
+#[inline]
+pub(crate) fn awaited<T, E: From<NotYet>>(
+    value: T,
+    is_done: impl FnOnce(&T) -> bool,
+) -> Result<T, Failed<E>> {
+    if is_done(&value) {
+        Ok(value)
+    } else {
+        Err(Failed::at(Stage::Pending, NotYet.into()))
     }
+}
+
+/// A read-modify-write whose write can tell a conflict in its reply. Made by
+/// [`Retrying::conflict_if`](crate::Retrying::conflict_if).
+#[derive(Clone, Copy)]
+pub struct ConflictIf<O, F> {
+    pub(super) operation: O,
+    pub(super) is_conflict: F,
+}
+
+impl<O, F> ConflictIf<O, F> {
+    #[inline]
+    fn checked<V, W, E: From<Conflict>>(
+        &mut self,
+        updated: Updated<V, W>,
+    ) -> Result<Updated<V, W>, Failed<E>>
+    where
+        F: FnMut(&W) -> bool,
+    {
+        match &updated {
+            Updated::Written(reply) if (self.is_conflict)(reply) => {
+                Err(Failed::at(Stage::Conflict, Conflict.into()))
+            }
+            _ => Ok(updated),
+        }
+    }
+}
+
+impl<O: fmt::Debug, F> fmt::Debug for ConflictIf<O, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ConflictIf").field(&self.operation).finish()
+    }
+}
+
+macro_rules! reports {
+    ($($wrapper:ident),+) => {
+        $(
+            impl<O: Reports, F> Reports for $wrapper<O, F> {
+                type Report = O::Report;
+                const TIMED: bool = O::TIMED;
+
+                #[inline]
+                fn name() -> &'static str {
+                    O::name()
+                }
+
+                fn report(&self, measures: Measures) -> O::Report {
+                    self.operation.report(measures)
+                }
+            }
+        )+
+    };
+}
+
+reports!(Until, ConflictIf);
+
+/// What an async wrapper leaves to the operation inside.
+macro_rules! inside {
+    () => {
+        type Error = O::Error;
+        type Running = O::Running;
+        const CUT: bool = O::CUT;
+
+        #[inline]
+        fn begin(&mut self, run: &Run<'_, R>) -> O::Running
+        where
+            R: Clock,
+        {
+            self.operation.begin(run)
+        }
+
+        #[inline]
+        fn stage(running: Pin<&O::Running>) -> Stage {
+            O::stage(running)
+        }
+
+        #[inline]
+        fn expired() -> Option<O::Error> {
+            O::expired()
+        }
+    };
 }
 
 impl<R, O, F> Operation<R> for Until<O, F>
@@ -28,25 +123,44 @@ where
     F: FnMut(&O::Value) -> bool,
 {
     type Value = O::Value;
-    type Error = O::Error;
-    type Attempt = O::Attempt;
-    const TIMED: bool = O::TIMED;
-
-    fn not_yet(&mut self, value: &O::Value) -> Option<O::Error> {
-        self.error_of(value)
-    }
-
-    fn expired(&self, attempt: &Attempt) -> Option<O::Error> {
-        self.operation.expired(attempt)
-    }
+    inside!();
 
     #[inline]
-    fn begin(&mut self, runtime: &R, attempt: impl FnOnce() -> Attempt) -> O::Attempt {
-        self.operation.begin(runtime, attempt)
+    fn poll(
+        &mut self,
+        running: Pin<&mut O::Running>,
+        run: &Run<'_, R>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<O::Value, Failed<O::Error>>>
+    where
+        R: Clock,
+    {
+        let outcome = ready!(self.operation.poll(running, run, cx));
+        Poll::Ready(outcome.and_then(|value| awaited(value, &mut self.is_done)))
     }
+}
 
-    fn name() -> &'static str {
-        O::name()
+impl<R, O, F, V, W> Operation<R> for ConflictIf<O, F>
+where
+    O: Operation<R, Value = Updated<V, W>>,
+    O::Error: From<Conflict>,
+    F: FnMut(&W) -> bool,
+{
+    type Value = Updated<V, W>;
+    inside!();
+
+    #[inline]
+    fn poll(
+        &mut self,
+        running: Pin<&mut O::Running>,
+        run: &Run<'_, R>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Updated<V, W>, Failed<O::Error>>>
+    where
+        R: Clock,
+    {
+        let outcome = ready!(self.operation.poll(running, run, cx));
+        Poll::Ready(outcome.and_then(|updated| self.checked(updated)))
     }
 }
 
@@ -58,34 +172,27 @@ where
 {
     type Value = O::Value;
     type Error = O::Error;
-    const TIMED: bool = O::TIMED;
 
-    fn call(&mut self, attempt: impl FnOnce() -> Attempt) -> Result<O::Value, O::Error> {
-        self.operation.call(attempt)
-    }
-
-    fn not_yet(&mut self, value: &O::Value) -> Option<O::Error> {
-        self.error_of(value)
-    }
-
-    fn name() -> &'static str {
-        O::name()
+    #[inline]
+    fn call<R: Clock>(&mut self, run: &Run<'_, R>) -> Result<O::Value, Failed<O::Error>> {
+        let value = self.operation.call(run)?;
+        awaited(value, &mut self.is_done)
     }
 }
 
-impl<O, J, N, R: Clock + Random, P> Setup<O, J, N, R, P> {
-    /// What comes after a value that is not yet what is awaited, whatever the judge thinks of the
-    /// error that stands for it.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn not_yet<E>(&mut self, retry: &mut Retry, name: &str, error: E) -> (E, Decision)
-    where
-        J: Judge<E>,
-        N: Notify<E>,
-        P: Pace,
-    {
-        let decision = self.conclude_as(retry, name, &error, |_| Verdict::PENDING);
-        (error, decision)
+impl<O, F, V, W> Call for ConflictIf<O, F>
+where
+    O: Call<Value = Updated<V, W>>,
+    O::Error: From<Conflict>,
+    F: FnMut(&W) -> bool,
+{
+    type Value = Updated<V, W>;
+    type Error = O::Error;
+
+    #[inline]
+    fn call<R: Clock>(&mut self, run: &Run<'_, R>) -> Result<Updated<V, W>, Failed<O::Error>> {
+        let updated = self.operation.call(run)?;
+        self.checked(updated)
     }
 }
 
@@ -106,6 +213,30 @@ impl core::error::Error for NotYet {}
 impl Fault for NotYet {
     fn class(&self) -> Option<Class> {
         Some(Class::Pending)
+    }
+
+    fn message(&self) -> Option<&dyn fmt::Display> {
+        Some(self)
+    }
+}
+
+/// Somebody else was faster, every time: the error of an update whose conflicts are replies and
+/// not errors ([`Retrying::conflict_if`](crate::Retrying::conflict_if)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Conflict;
+
+impl fmt::Display for Conflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("somebody else has changed it meanwhile")
+    }
+}
+
+impl core::error::Error for Conflict {}
+
+impl Fault for Conflict {
+    fn class(&self) -> Option<Class> {
+        Some(Class::Conflict)
     }
 
     fn message(&self) -> Option<&dyn fmt::Display> {

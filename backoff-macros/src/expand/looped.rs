@@ -30,85 +30,59 @@ impl Loop<'_> {
     pub(super) fn statements(&self) -> TokenStream {
         let here = Span::mixed_site();
         let k = self.library.at(here);
-        let (bind_policy, policy) = self.policy();
-        let (bind_runtime, runtime) = self.runtime();
-        let start = Ident::new(
-            if self.args.attempt.is_some() {
-                "start_timed"
-            } else {
-                "start"
-            },
-            here,
-        );
-        let next = quote_spanned!(here=> #k::__private::attempt(#policy, &__retry, #runtime));
-        let cut = self.args.attempt_timeout.as_ref().filter(|_| self.is_async);
-        // Read once, so that what is decided by it still holds when the attempt is begun.
-        let (bind_next, next) = match cut {
-            Some(_) => {
-                let once = quote_spanned!(here=> __next);
-                (Some(quote_spanned!(here=> let __next = #next;)), once)
-            }
-            None => (None, next),
-        };
+        let (bind_context, context) = self.context();
+        let timed = self.args.attempt.is_some();
         let bind_attempt = self.args.attempt.as_ref().map(|attempt| {
             let name = &attempt.value;
-            quote_spanned!(here=> let #name = #next;)
+            quote_spanned!(here=> let #name = #k::__private::attempt(#context, &__course);)
         });
-        let (bind_outcome, count) = self.bind_outcome(cut, &runtime);
-        let (await_value, count) = self.awaited(count);
-        let judge = self.judge();
-        let notify = self.notify();
+        let cut = self.args.attempt_timeout.as_ref().filter(|_| self.is_async);
+        let (bind_outcome, stage) = self.bind_outcome(cut, &context);
+        let (await_value, stage) = self.awaited(stage);
+        let cut = cut.is_some();
+        let judged_at = self.judged_at;
+        let k_at_step = self.library.at(judged_at);
+        let step = |judge: TokenStream| {
+            quote_spanned! {judged_at=>
+                #k_at_step::__private::step(
+                    #context, &mut __course, #stage, #cut, __outcome, #judge
+                )
+            }
+        };
+        let judge = self.notified(self.judge());
         let wait = if self.is_async {
-            let step = self.step(&judge, &policy, &count, &runtime, &notify);
+            let step = step(quote_spanned!(judged_at=> __judge));
             // The outcome is taken apart before the sleep: held over it, it would make the future
             // larger and could make it lose `Send`.
             quote_spanned! {here=>
-                let __wait = match #step {
-                    #k::__private::Step::Done(__done) => break __done,
-                    #k::__private::Step::Wait(__wait, _) => __wait,
+                let __wait = {
+                    let __judge = #judge;
+                    match #step {
+                        #k::__private::Step::Done(__done) => break __done,
+                        #k::__private::Step::Wait(__wait, _) => __wait,
+                    }
                 };
-                #k::__private::sleep(#runtime, __wait).await;
+                #k::__private::sleep(#context, __wait).await;
             }
         } else {
-            // The hook may be told twice of one error: that it is waited after, and that the wait
-            // was too long.
-            let (bind_notify, first, second) = if self.args.notify.is_some() {
-                (
-                    Some(quote_spanned!(here=> let mut __notify = #notify;)),
-                    quote_spanned!(here=> &mut __notify),
-                    quote_spanned!(here=> __notify),
-                )
-            } else {
-                (None, notify.clone(), notify)
-            };
-            let step = self.step(&judge, &policy, &count, &runtime, &first);
-            let (name, known) = (&self.name, &judge.known);
-            // At the place of the step, so that what is wrong there is not said twice.
-            let judged_at = self.judged_at;
-            let k_at_step = self.library.at(judged_at);
-            let is_too_late = quote_spanned! {judged_at=>
-                #k_at_step::__private::is_too_late(
-                    #policy, &__retry, #name, #runtime, #second, &__last, #known
-                )
-            };
+            // The judge may be asked and told twice of one error: that it is waited after, and that
+            // the timer woke too late.
+            let step = step(quote_spanned!(judged_at=> &mut __judge));
             quote_spanned! {here=>
-                #bind_notify
+                let mut __judge = #judge;
                 let (__wait, __last) = match #step {
                     #k::__private::Step::Done(__done) => break __done,
                     #k::__private::Step::Wait(__wait, __last) => (__wait, __last),
                 };
-                #k::__private::pause(#runtime, __wait);
-                if #is_too_late {
+                if #k::__private::pause(#context, &__course, __wait, &__last, __judge) {
                     break __last;
                 }
             }
         };
         quote_spanned! {here=>
-            #bind_policy
-            #bind_runtime
-            let mut __retry = #k::__private::#start(#policy, #runtime);
+            #bind_context
+            let mut __course = #k::__private::start(#context, #timed);
             loop {
-                #bind_next
                 #bind_attempt
                 #bind_outcome
                 #await_value
@@ -117,84 +91,125 @@ impl Loop<'_> {
         }
     }
 
-    /// The statement that makes the policy, and the expression that refers to it.
-    fn policy(&self) -> (TokenStream, TokenStream) {
+    /// The statement that makes what is the same for all attempts, and the expression that refers to
+    /// it.
+    fn context(&self) -> (TokenStream, TokenStream) {
         let here = Span::mixed_site();
         let k = self.library.at(here);
-        let made = policy(self.library, self.args, self.place);
-        match self.place {
-            // Items are not hygienic: the name must be one that nobody else uses.
-            Place::Item => (
-                quote_spanned!(here=> const __BACKOFF_POLICY: #k::Policy = #made;),
-                quote_spanned!(here=> &__BACKOFF_POLICY),
-            ),
-            Place::Inline => (
-                quote_spanned!(here=> let __policy: &'static #k::Policy = const { &#made };),
-                quote_spanned!(here=> __policy),
-            ),
-            Place::Call => (
-                quote_spanned!(here=> let __policy: #k::Policy = #made;),
-                quote_spanned!(here=> &__policy),
-            ),
+        let policy = policy(self.library, self.args, self.place);
+        let name = &self.name;
+        let of = |policy: TokenStream, runtime: TokenStream| {
+            quote_spanned! {here=>
+                #k::__private::Context { policy: #policy, runtime: #runtime, name: #name }
+            }
+        };
+        let (constant, ty) = if self.is_async {
+            ("ASYNC", "AsyncRuntime")
+        } else {
+            ("BLOCKING", "BlockingRuntime")
+        };
+        let (constant, ty) = (Ident::new(constant, here), Ident::new(ty, here));
+        let runtime = quote_spanned!(here=> #k::__private::#constant);
+        let timer = self.timer();
+        // Items are not hygienic: the names must be ones that nobody else uses.
+        match (self.place, timer) {
+            (Place::Item, None) => {
+                let context = of(quote_spanned!(here=> &#policy), runtime);
+                let bind = quote_spanned! {here=>
+                    const __BACKOFF: #k::__private::Context<'static, #k::__private::#ty> = #context;
+                };
+                (bind, quote_spanned!(here=> &__BACKOFF))
+            }
+            // Through a closure, which takes no room in the future, where an item could not stand.
+            (Place::Inline, None) => {
+                let context = of(quote_spanned!(here=> &#policy), runtime);
+                let bind = quote_spanned! {here=>
+                    let __context = || -> &'static #k::__private::Context<
+                        'static, #k::__private::#ty
+                    > { const { &#context } };
+                };
+                (bind, quote_spanned!(here=> __context()))
+            }
+            (place, timer) => {
+                let (bind_policy, policy) = match place {
+                    Place::Item => (
+                        quote_spanned!(here=> const __BACKOFF_POLICY: #k::Policy = #policy;),
+                        quote_spanned!(here=> &__BACKOFF_POLICY),
+                    ),
+                    Place::Inline => (
+                        quote_spanned! {here=>
+                            let __policy: &'static #k::Policy = const { &#policy };
+                        },
+                        quote_spanned!(here=> __policy),
+                    ),
+                    Place::Call => (
+                        quote_spanned!(here=> let __policy: &#k::Policy = &#policy;),
+                        quote_spanned!(here=> __policy),
+                    ),
+                };
+                let (bind_timer, runtime) = match timer {
+                    Some(timer) => (
+                        Some(quote_spanned!(here=> let __timer = #timer;)),
+                        quote_spanned!(here=> &__timer),
+                    ),
+                    None => (None, runtime),
+                };
+                let context = of(policy, runtime);
+                (
+                    quote_spanned!(here=> #bind_policy #bind_timer),
+                    quote_spanned!(here=> &#context),
+                )
+            }
         }
     }
 
-    /// The same for clock and timer; only a timer of the user's is a value.
-    fn runtime(&self) -> (Option<TokenStream>, TokenStream) {
-        let here = Span::mixed_site();
-        let k = self.library.at(here);
-        if let Some(sleep) = &self.args.sleep {
-            let key_at = at(sleep.key.span());
-            let k = self.library.at(key_at);
-            let own = Ident::new(
-                if self.is_async {
-                    "sleep_by"
-                } else {
-                    "pause_by"
-                },
-                key_at,
-            );
-            let timer = &sleep.value;
-            return (
-                Some(quote_spanned!(here=> let __timer = #k::__private::#own(#timer);)),
-                quote_spanned!(here=> &__timer),
-            );
-        }
-        let name = Ident::new(if self.is_async { "ASYNC" } else { "SYNC" }, here);
-        (None, quote_spanned!(here=> &#k::__private::#name))
+    /// The user's own timer.
+    fn timer(&self) -> Option<TokenStream> {
+        let sleep = self.args.sleep.as_ref()?;
+        let key_at = at(sleep.key.span());
+        let k = self.library.at(key_at);
+        let own = Ident::new(
+            if self.is_async {
+                "sleep_by"
+            } else {
+                "pause_by"
+            },
+            key_at,
+        );
+        let timer = &sleep.value;
+        Some(quote_spanned!(Span::mixed_site()=> #k::__private::#own(#timer)))
     }
 
-    /// The statement that runs an attempt, and how the step is told of the count.
+    /// The statement that runs an attempt, and the stage of its outcome.
     fn bind_outcome(
         &self,
         cut: Option<&Given<Time>>,
-        runtime: &TokenStream,
+        context: &TokenStream,
     ) -> (TokenStream, TokenStream) {
         let here = Span::mixed_site();
         let k = self.library.at(here);
         let returns = &self.returns;
-        let outcome = self.cloned(self.outcome(runtime));
+        let outcome = self.cloned(self.outcome(context));
         let Some(limit) = cut else {
             let bind = quote_spanned!(here=> let __outcome: #returns = #outcome;);
-            return (bind, quote_spanned!(here=> &mut __retry));
+            return (bind, quote_spanned!(here=> #k::__private::Stage::Whole));
         };
         // The error is made in one place, so that one message says where it cannot be made.
         let key_at = at(limit.key.span());
         let k_at_key = self.library.at(key_at);
         let settled = quote_spanned!(key_at=> #k_at_key::__private::settle(__done));
         let bind = quote_spanned! {here=>
-            let (__done, __is_over) = if #k::__private::is_over(__next) {
+            let (__done, __is_late) = if #k::__private::is_late(#context, &__course) {
                 (#k::__private::expired(), true)
             } else {
                 (#outcome, false)
             };
             let __outcome: #returns = #settled;
         };
-        let count = quote_spanned!(here=> #k::__private::Bounded(&mut __retry, __is_over));
-        (bind, count)
+        (bind, quote_spanned!(here=> #k::__private::stage(__is_late)))
     }
 
-    fn outcome(&self, runtime: &TokenStream) -> TokenStream {
+    fn outcome(&self, context: &TokenStream) -> TokenStream {
         let attempt = &self.attempt;
         if !self.is_async {
             return attempt.clone();
@@ -206,7 +221,7 @@ impl Loop<'_> {
         let k = self.library.at(key_at);
         let limit = time(self.library, &limit.value);
         quote_spanned! {key_at=>
-            #k::__private::timed(__next, #runtime, #limit, #attempt).await
+            #k::__private::cut(#context, &__course, #limit, #attempt).await
         }
     }
 
@@ -222,94 +237,59 @@ impl Loop<'_> {
         }
     }
 
-    /// What makes a failure of a value that is not yet what is awaited, and how the step is told.
-    fn awaited(&self, count: TokenStream) -> (Option<TokenStream>, TokenStream) {
+    /// What makes a failure of a value that is not yet the awaited one, and the stage of it.
+    fn awaited(&self, stage: TokenStream) -> (Option<TokenStream>, TokenStream) {
         let Some(Given { key, value }) = &self.args.until else {
-            return (None, count);
+            return (None, stage);
         };
         let key_at = at(key.span());
         let k = self.library.at(key_at);
         let bind = quote_spanned! {key_at=>
-            let (__outcome, __is_pending) = #k::__private::awaited(__outcome, #value);
+            let (__outcome, __stage) = #k::__private::awaited(__outcome, #stage, #value);
         };
-        let count = quote_spanned!(key_at=> #k::__private::Awaited(#count, __is_pending));
-        (Some(bind), count)
+        (Some(bind), quote_spanned!(key_at=> __stage))
     }
 
-    /// The user's hook, typed by the outcome.
-    fn notify(&self) -> TokenStream {
-        match &self.args.notify {
-            Some(notify) => {
-                let key_at = at(notify.key.span());
-                let (k, hook) = (self.library.at(key_at), &notify.value);
-                quote_spanned!(key_at=> #k::__private::hook(&__outcome, #hook))
-            }
-            None => {
-                let k = self.library.at(self.judged_at);
-                quote_spanned!(self.judged_at=> #k::__private::Silent)
-            }
-        }
+    /// The same judge, and the user's hook, typed by the outcome.
+    fn notified(&self, judge: TokenStream) -> TokenStream {
+        let Some(notify) = &self.args.notify else {
+            return judge;
+        };
+        let key_at = at(notify.key.span());
+        let (k, hook) = (self.library.at(key_at), &notify.value);
+        quote_spanned!(key_at=> #k::__private::notified(&__outcome, #judge, #hook))
     }
 
-    fn step(
-        &self,
-        judge: &Judge,
-        policy: &TokenStream,
-        count: &TokenStream,
-        runtime: &TokenStream,
-        notify: &TokenStream,
-    ) -> TokenStream {
-        let judged_at = self.judged_at;
-        let k = self.library.at(judged_at);
-        let (name, Judge { step, rest, .. }) = (&self.name, judge);
-        quote_spanned! {judged_at=>
-            #k::__private::#step(#policy, #count, #name, #runtime, #notify, __outcome #(, #rest)*)
-        }
-    }
-
-    fn judge(&self) -> Judge {
+    /// Who judges an error.
+    fn judge(&self) -> TokenStream {
         let judged_at = self.judged_at;
         let k = self.library.at(judged_at);
         let found = self.found();
         // Whatever the error's type is: if it is a `Fault`, its hints are obeyed.
-        let known = match &found {
-            Some(found) => quote_spanned! {judged_at=>
-                |__error| #k::__private::known_of(#found)
-            },
+        let find = match &found {
+            Some(found) => quote_spanned!(judged_at=> |__error| #found),
             None => quote_spanned! {judged_at=>
                 |__error| {
                     use #k::__private::via::*;
-                    (&#k::__private::Facts(__error)).known()
+                    (&#k::__private::Facts(__error)).itself()
                 }
             },
         };
-        // Where the error must be a `Fault`, its type may be found out later than a method of it
-        // could be.
-        let of_fault = quote_spanned!(judged_at=> #k::__private::known_fault);
         let patterns = self.args.on.as_ref().map(|on| on.value.patterns.as_slice());
         let asks_codes = self.args.asks_codes();
-        let judge = |step: &str, rest: Vec<TokenStream>, known: TokenStream| Judge {
-            step: Ident::new(step, judged_at),
-            rest,
-            known,
+        let judge = |name: &str, given: &[TokenStream]| {
+            let name = Ident::new(name, judged_at);
+            quote_spanned!(judged_at=> #k::__private::#name(&__outcome #(, #given)*))
         };
         if let Some(when) = &self.args.when {
-            let when = when.value.to_token_stream();
-            return judge("step_when", vec![when, known.clone()], known);
+            return judge("when", &[when.value.to_token_stream(), find]);
         }
-        match (patterns, found) {
-            (Some(patterns @ [_, ..]), _) if asks_codes => {
-                judge("step_or", vec![matches(patterns)], of_fault)
-            }
-            (Some(patterns @ [_, ..]), _) => {
-                judge("step_when", vec![matches(patterns), known.clone()], known)
-            }
-            (_, Some(found)) if asks_codes => {
-                let found = quote_spanned!(judged_at=> |__error| #found);
-                judge("step_found", vec![found], known)
-            }
-            _ if asks_codes => judge("step", Vec::new(), of_fault),
-            _ => judge("step_any", vec![known.clone()], known),
+        match patterns {
+            Some(patterns @ [_, ..]) if asks_codes => judge("or", &[matches(patterns)]),
+            Some(patterns @ [_, ..]) => judge("when", &[matches(patterns), find]),
+            _ if asks_codes && found.is_some() => judge("found", &[find]),
+            _ if asks_codes => judge("by_codes", &[]),
+            _ => judge("every", &[find]),
         }
     }
 
@@ -336,16 +316,6 @@ impl Loop<'_> {
             }
         })
     }
-}
-
-/// Who decides.
-struct Judge {
-    /// The library's function.
-    step: Ident,
-    /// What it is given beside what all of them are.
-    rest: Vec<TokenStream>,
-    /// What the error tells, as a function of it.
-    known: TokenStream,
 }
 
 /// Whether one of the user's patterns matches; later ones are tried where a guard says no.

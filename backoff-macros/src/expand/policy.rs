@@ -76,11 +76,6 @@ pub(super) fn policy(library: &Library, args: &Args, place: &Place) -> TokenStre
         };
         set(key, reference);
     }
-    if let Some(Given { key, .. }) = &args.attempt_timeout {
-        let key_at = at(key.span());
-        let k = library.at(key_at);
-        made = quote_spanned!(key_at=> #k::Policy::__bounded(#made));
-    }
     made
 }
 

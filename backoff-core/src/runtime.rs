@@ -32,9 +32,90 @@ pub trait Pause {
 }
 
 /// A source of random numbers for the jitter.
+///
+/// Any generator of the crate `rand` is one, in a `RefCell` or, for several threads, in a `Mutex`.
+/// A pair is a runtime that takes clock and timer from the first and random numbers from the
+/// second:
+///
+/// ```
+/// use backoff_core::{Policy, TimedOut};
+/// use rand::{SeedableRng, rngs::SmallRng};
+/// use std::{cell::RefCell, time::Duration};
+///
+/// # #[cfg(feature = "std")] {
+/// const POLICY: Policy = Policy::exponential().base(Duration::from_millis(1)).max_attempts(2);
+/// let generator = RefCell::new(SmallRng::seed_from_u64(7));
+/// let busy = || Err::<(), _>(TimedOut::new(Duration::ZERO));
+/// let outcome = POLICY.blocking(busy).runtime((backoff_core::Std, generator)).call();
+/// assert!(outcome.is_err());
+/// # }
+/// ```
 pub trait Random {
     /// A number drawn uniformly from all of `u64`.
     fn random(&self) -> u64;
+}
+
+/// What is behind the reference is the runtime.
+impl<C: Clock + ?Sized> Clock for &C {
+    #[inline]
+    fn now(&self) -> Duration {
+        (**self).now()
+    }
+}
+
+impl<S: Sleep + ?Sized> Sleep for &S {
+    type Sleep = S::Sleep;
+
+    #[inline]
+    fn sleep(&self, wait: Duration) -> S::Sleep {
+        (**self).sleep(wait)
+    }
+}
+
+impl<P: Pause + ?Sized> Pause for &P {
+    fn pause(&self, wait: Duration) {
+        (**self).pause(wait);
+    }
+}
+
+impl<R: Random + ?Sized> Random for &R {
+    #[inline]
+    fn random(&self) -> u64 {
+        (**self).random()
+    }
+}
+
+/// The first one's clock.
+impl<C: Clock, R> Clock for (C, R) {
+    #[inline]
+    fn now(&self) -> Duration {
+        self.0.now()
+    }
+}
+
+/// The first one's timer.
+impl<S: Sleep, R> Sleep for (S, R) {
+    type Sleep = S::Sleep;
+
+    #[inline]
+    fn sleep(&self, wait: Duration) -> S::Sleep {
+        self.0.sleep(wait)
+    }
+}
+
+/// The first one's timer.
+impl<P: Pause, R> Pause for (P, R) {
+    fn pause(&self, wait: Duration) {
+        self.0.pause(wait);
+    }
+}
+
+/// The second one's random numbers.
+impl<C, R: Random> Random for (C, R) {
+    #[inline]
+    fn random(&self) -> u64 {
+        self.1.random()
+    }
 }
 
 /// `wait` in nanoseconds. Above 584 years it stays there.
@@ -51,11 +132,21 @@ pub(crate) const fn nanos(wait: Duration) -> u64 {
 #[cfg(feature = "std")]
 mod with_std {
     use super::{Clock, Duration, Pause, Random};
-    use std::{sync::OnceLock, time::Instant};
+    use rand::{Rng as _, SeedableRng, rngs::SmallRng};
+    use std::{
+        cell::RefCell,
+        hash::{BuildHasher, RandomState},
+        sync::{Mutex, OnceLock, PoisonError},
+        time::Instant,
+    };
 
     /// The clock and the timer of the standard library: the runtime of the blocking driver.
     ///
-    /// Random numbers come from a generator of the thread, seeded by the operating system.
+    /// Random numbers come from a small generator of the thread (`rand`'s `SmallRng`). The
+    /// standard library's `RandomState` seeds it: the operating system's randomness, and another
+    /// seed for each thread. On `wasm32-unknown-unknown` the standard library has no randomness,
+    /// and all processes draw the same numbers: hand over a generator of your own there, seeded by
+    /// the host, as in [`Random`].
     #[derive(Clone, Copy, Debug, Default)]
     pub struct Std;
 
@@ -75,7 +166,40 @@ mod with_std {
     impl Random for Std {
         #[inline]
         fn random(&self) -> u64 {
-            fastrand::u64(..)
+            OF_THREAD.with(Random::random)
+        }
+    }
+
+    thread_local! {
+        static OF_THREAD: RefCell<SmallRng> = RefCell::new(seeded());
+    }
+
+    /// A generator of its own: each `RandomState` hashes by other keys, which come from the
+    /// operating system.
+    #[cold]
+    fn seeded() -> SmallRng {
+        let state = RandomState::new();
+        let mut seed = [0; 32];
+        for (i, bytes) in seed.chunks_exact_mut(8).enumerate() {
+            bytes.copy_from_slice(&state.hash_one(i).to_le_bytes());
+        }
+        SmallRng::from_seed(seed)
+    }
+
+    /// Any generator of the crate `rand` (0.10), on one thread.
+    impl<G: rand::Rng> Random for RefCell<G> {
+        #[inline]
+        fn random(&self) -> u64 {
+            self.borrow_mut().next_u64()
+        }
+    }
+
+    /// Any generator of the crate `rand` (0.10), shared by threads.
+    impl<G: rand::Rng> Random for Mutex<G> {
+        fn random(&self) -> u64 {
+            // A generator that panicked still draws numbers.
+            let mut generator = self.lock().unwrap_or_else(PoisonError::into_inner);
+            generator.next_u64()
         }
     }
 
@@ -163,12 +287,26 @@ pub type AsyncRuntime = Tokio;
 #[cfg(not(feature = "tokio"))]
 pub type AsyncRuntime = NoRuntime;
 
+/// The runtime of the async driver where none is named.
+#[cfg(feature = "tokio")]
+pub const ASYNC: AsyncRuntime = Tokio;
+/// The runtime of the async driver where none is named.
+#[cfg(not(feature = "tokio"))]
+pub const ASYNC: AsyncRuntime = NoRuntime;
+
 /// The runtime of the blocking driver where none is named.
 #[cfg(feature = "std")]
 pub type BlockingRuntime = Std;
 /// The runtime of the blocking driver where none is named.
 #[cfg(not(feature = "std"))]
 pub type BlockingRuntime = NoRuntime;
+
+/// The runtime of the blocking driver where none is named.
+#[cfg(feature = "std")]
+pub const BLOCKING: BlockingRuntime = Std;
+/// The runtime of the blocking driver where none is named.
+#[cfg(not(feature = "std"))]
+pub const BLOCKING: BlockingRuntime = NoRuntime;
 
 #[cfg(test)]
 mod tests {
@@ -193,6 +331,16 @@ mod tests {
         if let Some(earlier) = now.checked_sub(Duration::from_secs(60)) {
             assert_eq!(at - since_origin(earlier), Duration::from_secs(60));
         }
+    }
+
+    #[cfg(feature = "std")]
+    #[test]
+    fn threads_draw_different_numbers() {
+        let draw = || [0; 4].map(|_| Std.random());
+        let here = draw();
+        let there = std::thread::spawn(draw).join().unwrap();
+        assert_ne!(here, there);
+        assert_ne!(here, draw());
     }
 
     #[cfg(feature = "tokio")]

@@ -1,6 +1,10 @@
 //! A policy that tells beforehand how long it will wait.
 
-use crate::{Class, Policy, delay::Mean, policy::NEVER};
+use crate::{
+    delay::mean::Mean,
+    facts::fault::Class,
+    policy::{NEVER, Policy},
+};
 use core::time::Duration;
 
 /// One retry of a [`Schedule`].
@@ -93,8 +97,9 @@ impl Iterator for Schedule {
         if *retry >= policy.attempts() - 1 {
             return None;
         }
-        let at =
-            |previous, random| policy.backoff_nanos(Class::Transient, *retry, previous, || random);
+        let at = |previous, random| {
+            policy.backoff_nanos(Class::Transient, *retry, || previous, || random)
+        };
         let least = at(0, 0);
         *greatest = at(*greatest, u64::MAX);
         let average = mean.of(
@@ -137,7 +142,7 @@ impl Iterator for Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Jitter;
+    use crate::delay::jitter::Jitter;
 
     const SECOND: Duration = Duration::from_secs(1);
 

@@ -1,9 +1,8 @@
 //! A policy in words.
 
 use crate::{
-    Policy,
-    delay::{Growth, jitter::Spread},
-    policy::NEVER,
+    delay::{growth::Growth, jitter::Spread},
+    policy::{NEVER, Policy},
 };
 use core::{fmt, time::Duration};
 
@@ -180,7 +179,7 @@ fn limits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Budget, Jitter, codes};
+    use crate::{budget::Budget, codes, delay::jitter::Jitter};
 
     const SECOND: Duration = Duration::from_secs(1);
 

@@ -1,6 +1,9 @@
 //! What is known of an error whose type only the user's code knows, and what a derived `Fault` reads.
 
-use crate::{Class, Fault, GrpcCode, judge::Known};
+use crate::facts::{
+    fault::{Class, Fault},
+    grpc::GrpcCode,
+};
 use core::{marker::PhantomData, time::Duration};
 #[cfg(feature = "std")]
 use std::error::Error;
@@ -49,41 +52,17 @@ pub trait HasSources {}
 #[cfg(feature = "std")]
 impl<E: Error + 'static> HasSources for E {}
 
-/// `(&Facts(error)).known()` finds the facts of a `Fault`, and none of any other type: a method for
+/// `(&Facts(error)).itself()` finds a `Fault`, and nothing in any other type: a method for
 /// `Facts` itself is tried before one for a reference to it, and that before one that takes `Facts`
 /// by value.
 pub mod via {
     use super::Facts;
     #[cfg(feature = "std")]
     use super::{Cause, HasSources, Named};
-    use crate::{Fault, judge::Known};
+    use crate::facts::fault::Fault;
     use core::fmt;
     #[cfg(feature = "std")]
     use std::error::Error;
-
-    /// For an error that is a `Fault`.
-    pub trait ViaFault<'e> {
-        /// All it tells.
-        fn known(&self) -> Known<'e>;
-    }
-
-    impl<'e, E: Fault> ViaFault<'e> for Facts<'e, E> {
-        fn known(&self) -> Known<'e> {
-            Known::of(self.0)
-        }
-    }
-
-    /// For any other error.
-    pub trait ViaNothing<'e> {
-        /// Nothing.
-        fn known(&self) -> Known<'e>;
-    }
-
-    impl<'e, E> ViaNothing<'e> for &Facts<'e, E> {
-        fn known(&self) -> Known<'e> {
-            Known::default()
-        }
-    }
 
     /// For an error that is a `Fault`.
     pub trait ViaItself<'e> {
@@ -226,11 +205,6 @@ pub fn among<'e>(
     named: impl Fn(Cause<'e>) -> Option<&'e dyn Fault>,
 ) -> Option<&'e dyn Fault> {
     crate::clients::boxed::first_known(first, &named)
-}
-
-/// What is known of a fault, or nothing.
-pub fn known_of(fault: Option<&dyn Fault>) -> Known<'_> {
-    fault.map_or_else(Known::default, Known::of)
 }
 
 /// A number, a code or a time that a derived `Fault` reads from a field or an expression.

@@ -1,10 +1,23 @@
 //! The rules of one retry: a constant, copied freely.
 
+#[cfg(feature = "serde")]
+pub(crate) mod config;
+pub(crate) mod explain;
+pub(crate) mod schedule;
+
 use crate::{
-    Budget, Class, Codes, Jitter, codes,
-    delay::{Delay, Growth, connect_retry, exponential, jitter::Spread, slots},
-    state::MOST_ATTEMPTS,
-    time::nanos,
+    budget::Budget,
+    codes,
+    delay::{
+        Delay, connect_retry,
+        draw::uniform,
+        exponential,
+        growth::Growth,
+        jitter::{Jitter, Spread},
+        slots,
+    },
+    facts::{codes::Codes, fault::Class},
+    runtime::nanos,
 };
 use core::{fmt, time::Duration};
 
@@ -70,13 +83,29 @@ pub struct Policy {
     pub(crate) jitter: Spread,
     pub(crate) codes: Codes,
     /// 0 where nobody has set it.
-    pub(crate) max_attempts: u32,
+    max_attempts: u32,
+    /// What follows from `max_attempts` and `deadline`: the number of attempts at most.
+    attempts: u32,
+    /// What follows from `growth`, `jitter` and `throttled_base`.
+    way: Way,
     pub(crate) conflicts: bool,
     pub(crate) idempotent: bool,
     pub(crate) spread_retry_after: bool,
-    /// Whether attempts are cut at the deadline.
-    pub(crate) bounded: bool,
 }
+
+/// Which way to the next wait is the short one. The setters keep it, so that a retry asks one byte.
+#[derive(Clone, Copy)]
+enum Way {
+    /// Doubling, full jitter, one base.
+    Full,
+    /// Doubling, additive jitter, one base.
+    Additive(u64),
+    /// Anything else.
+    Any,
+}
+
+/// The highest number of attempts that is counted. What is set above it counts as this.
+pub(crate) const MOST_ATTEMPTS: u32 = 4_194_303;
 
 /// What is said of a policy that would never call.
 pub(crate) const NO_ATTEMPTS: &str =
@@ -85,8 +114,8 @@ pub(crate) const NO_ATTEMPTS: &str =
 /// The limit of a policy that names neither attempts nor a deadline.
 const DEFAULT_ATTEMPTS: u32 = 5;
 
-/// The longest deadline: a year. A retry's clock repeats after 2.3.
-const MOST_DEADLINE: u64 = 365 * 86_400 * 1_000_000_000;
+/// The longest deadline: a year. What is set above it counts as this.
+pub(crate) const MOST_DEADLINE: u64 = 365 * 86_400 * 1_000_000_000;
 
 /// The longest hint for a policy that names neither it nor a deadline.
 const DEFAULT_MAX_RETRY_AFTER: u64 = 3_600_000_000_000;
@@ -106,17 +135,34 @@ impl Policy {
             jitter: Spread::Full,
             codes: codes![429, 500, 502..=504],
             max_attempts: 0,
+            attempts: DEFAULT_ATTEMPTS,
+            way: Way::Full,
             conflicts: false,
             idempotent: true,
             spread_retry_after: false,
-            bounded: false,
         }
+    }
+
+    /// With what follows from the rules worked out anew.
+    const fn settled(mut self) -> Self {
+        self.attempts = match self.max_attempts {
+            0 if self.deadline == NEVER => DEFAULT_ATTEMPTS,
+            0 => u32::MAX,
+            set => set,
+        };
+        self.way = match (self.growth, self.jitter) {
+            _ if self.throttled_base != NEVER => Way::Any,
+            (Growth::Exponential(2.0), Spread::Full) => Way::Full,
+            (Growth::Exponential(2.0), Spread::Additive(most)) => Way::Additive(most),
+            _ => Way::Any,
+        };
+        self
     }
 
     const fn growing(growth: Growth, base: Duration) -> Self {
         let mut policy = Self::exponential().base(base);
         policy.growth = growth;
-        policy
+        policy.settled()
     }
 
     /// The same wait before each retry, up to `max_backoff`, with full jitter and the other
@@ -203,14 +249,14 @@ impl Policy {
             "`factor` belongs to exponential backoff: begin with `Policy::exponential()`"
         );
         self.growth = Growth::Exponential(exponential::checked(factor));
-        self
+        self.settled()
     }
 
     /// The first wait after throttling, where it differs: the AWS SDKs wait longer after a 429
     /// than after a 500.
     pub const fn throttled_base(mut self, base: Duration) -> Self {
         self.throttled_base = limited(nanos(base));
-        self
+        self.settled()
     }
 
     /// The longest wait that the backoff may ask for, jitter included. Only a server's hint can
@@ -228,7 +274,7 @@ impl Policy {
     #[track_caller]
     pub const fn jitter(mut self, jitter: Jitter) -> Self {
         self.jitter = Spread::new(jitter);
-        self
+        self.settled()
     }
 
     /// How often the operation is called at most, the first call included: 1 means no retry.
@@ -246,7 +292,7 @@ impl Policy {
         } else {
             max_attempts
         };
-        self
+        self.settled()
     }
 
     /// The time for everything together, from before the first attempt.
@@ -262,7 +308,7 @@ impl Policy {
         } else {
             deadline
         };
-        self
+        self.settled()
     }
 
     /// The HTTP statuses and gRPC codes that are retried, instead of those named so far.
@@ -437,25 +483,45 @@ impl Policy {
             }
             _ => {}
         }
-        self
+        self.settled()
     }
 
     /// The wait before a retry, a pure function: `retry` counts from 0, `previous` is the wait
     /// before this one (zero at first; only decorrelated jitter asks), `random` is a number drawn
     /// uniformly from all of `u64`. It lies within zero and `max_backoff`.
     pub fn backoff(&self, retry: u32, previous: Duration, random: u64) -> Duration {
-        let wait = self.backoff_nanos(Class::Transient, retry, nanos(previous), || random);
+        let previous = || nanos(previous);
+        let wait = self.backoff_nanos(Class::Transient, retry, previous, || random);
         Duration::from_nanos(wait)
     }
 
+    /// As [`backoff`](Self::backoff), in nanoseconds; `previous` and `random` are asked where they
+    /// have a part in it.
     #[inline(always)]
     pub(crate) fn backoff_nanos(
         &self,
         class: Class,
         retry: u32,
-        previous: u64,
+        previous: impl FnOnce() -> u64,
         random: impl FnOnce() -> u64,
     ) -> u64 {
+        let doubled = || exponential::doubled(self.base, self.max_backoff, retry);
+        match self.way {
+            Way::Full => uniform(doubled(), random()),
+            Way::Additive(most) => doubled()
+                .saturating_add(uniform(most, random()))
+                .min(self.max_backoff),
+            Way::Any => {
+                let previous = if self.remembers() { previous() } else { 0 };
+                let random = if self.is_random() { random() } else { 0 };
+                self.any_backoff(class, retry, previous, random)
+            }
+        }
+    }
+
+    /// Apart, so that the short ways are inlined.
+    #[inline(never)]
+    fn any_backoff(&self, class: Class, retry: u32, previous: u64, random: u64) -> u64 {
         let base = match class {
             Class::Throttled if self.throttled_base != NEVER => self.throttled_base,
             _ => self.base,
@@ -471,21 +537,16 @@ impl Policy {
         matches!(self.jitter, Spread::Decorrelated)
     }
 
-    /// For attempts that are cut at the deadline: a wait that ends just then leaves no time.
-    #[doc(hidden)]
-    pub const fn __bounded(mut self) -> Self {
-        self.bounded = true;
-        self
+    /// Whether a wait depends on chance.
+    #[inline]
+    const fn is_random(&self) -> bool {
+        !matches!(self.jitter, Spread::None)
     }
 
     /// The number of attempts at most; `u32::MAX` where only the deadline limits.
     #[inline]
     pub(crate) const fn attempts(&self) -> u32 {
-        match self.max_attempts {
-            0 if self.deadline == NEVER => DEFAULT_ATTEMPTS,
-            0 => u32::MAX,
-            set => set,
-        }
+        self.attempts
     }
 
     /// The longest hint that is waited for.
@@ -526,8 +587,8 @@ impl Delay for Policy {
         random: u64,
     ) -> Option<Duration> {
         (retry < self.attempts() - 1).then(|| {
-            let wait = self.backoff_nanos(class, retry, nanos(previous), || random);
-            Duration::from_nanos(wait)
+            let previous = || nanos(previous);
+            Duration::from_nanos(self.backoff_nanos(class, retry, previous, || random))
         })
     }
 }

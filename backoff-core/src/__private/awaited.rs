@@ -1,17 +1,17 @@
 //! Values that are not yet what is awaited.
 
-use super::Counted;
-use crate::{NotYet, Retry};
+use crate::{drive::until::NotYet, judge::Stage};
 
-/// The outcome, where a value that is not yet what is awaited is a failure; and whether it is.
+/// The outcome, where a value that is not yet the awaited one is a failure; and its stage.
 #[inline]
 pub fn awaited<T, E: FromNotYet>(
     outcome: Result<T, E>,
+    stage: Stage,
     is_done: impl FnOnce(&T) -> bool,
-) -> (Result<T, E>, bool) {
+) -> (Result<T, E>, Stage) {
     match outcome {
-        Ok(value) if !is_done(&value) => (Err(E::from_not_yet()), true),
-        other => (other, false),
+        Ok(value) if !is_done(&value) => (Err(E::from_not_yet()), Stage::Pending),
+        other => (other, stage),
     }
 }
 
@@ -31,26 +31,5 @@ impl<E: From<NotYet>> FromNotYet for E {
     #[inline]
     fn from_not_yet() -> Self {
         NotYet.into()
-    }
-}
-
-/// The count of a function whose value is awaited, and whether it has not come.
-#[derive(Debug)]
-pub struct Awaited<C>(pub C, pub bool);
-
-impl<C: Counted> Counted for Awaited<C> {
-    #[inline]
-    fn count(&mut self) -> &mut Retry {
-        self.0.count()
-    }
-
-    #[inline]
-    fn is_late(&self) -> bool {
-        self.0.is_late()
-    }
-
-    #[inline]
-    fn is_pending(&self) -> bool {
-        self.1
     }
 }

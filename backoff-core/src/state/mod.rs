@@ -1,12 +1,29 @@
 //! The state machine: no I/O, no clock, no random source of its own. The only place that decides.
 
-use crate::{Class, Policy, StopReason, Verdict, delay::Delay, policy::NEVER, time::nanos};
+mod attempt;
+mod decision;
+mod packed;
+
+pub use attempt::Attempt;
+pub use decision::{Decision, Wait, WaitSource};
+
+pub use decision::Next;
+
+use crate::{
+    delay::Delay,
+    facts::fault::Class,
+    judge::{Ruled, Ruling, Verdict},
+    policy::{MOST_ATTEMPTS, NEVER, Policy},
+    report::StopReason,
+    runtime::nanos,
+};
 use core::{fmt, time::Duration};
+use packed::{Packed, Paid};
 
 /// Where one retried operation stands: 15 bytes, driven by any loop.
 ///
-/// What it needs, the time and a random number, is passed in, and asked for only when needed.
-/// Hand the same policy to every call.
+/// The caller passes in the time and a random number, and each is asked for only when it is
+/// needed. Hand the same policy to every call.
 ///
 /// ```
 /// use backoff_core::{codes, Decision, Fault, Policy, Retry};
@@ -31,61 +48,9 @@ use core::{fmt, time::Duration};
 ///     Decision::Stop(_)
 /// ));
 /// ```
-// It stands in every annotated future: its fields take only the bytes they need, so that tokio
-// gives the task of a small annotated function 256 bytes and not 384.
 #[derive(Clone, Copy)]
 pub struct Retry {
-    /// When the first attempt began, in nanoseconds of the caller's clock: the lowest 56 bits, which
-    /// repeat after 2.3 years, or `UNTIMED` if nobody asked.
-    started: [u8; 7],
-    /// How many attempts have failed, and above that whether a budget paid for the last retry.
-    failed: [u8; 3],
-    /// The backoff drawn last, as [`pack`] keeps it, for what grows from it.
-    previous: [u8; 5],
-}
-
-/// More failures than this are counted as this many, and no limit is above it.
-pub(crate) const MOST_ATTEMPTS: u32 = (1 << 22) - 1;
-
-/// A budget paid for a retry after a transient failure.
-const PAID: u64 = 1 << 22;
-/// A budget paid for a retry after throttling.
-const PAID_THROTTLED: u64 = 2 << 22;
-
-const UNTIMED: u64 = (1 << 56) - 1;
-
-/// How far a clock may go back without being taken for one that went on: 26 days.
-const BACK: u64 = 1 << 51;
-
-/// The shortest time that an attempt may have.
-const SHORTEST: Duration = Duration::from_nanos(1);
-
-/// Whether the last backoff fits into 40 bits as it is, so that it is kept to the nanosecond: for a
-/// `max_backoff` of up to 18 minutes.
-#[inline]
-fn is_narrow(policy: &Policy) -> bool {
-    policy.max_backoff < 1 << 40
-}
-
-/// A backoff in 40 bits: as it is, or as 34 bits and how far they are to be shifted.
-#[inline]
-fn pack(backoff: u64, narrow: bool) -> [u8; 5] {
-    if narrow {
-        return lowest(backoff);
-    }
-    let shift = 30u32.saturating_sub(backoff.leading_zeros());
-    lowest(backoff >> shift | u64::from(shift) << 34)
-}
-
-/// What [`pack`] was given, within one part in 2³³.
-#[inline]
-fn unpack(packed: [u8; 5], narrow: bool) -> u64 {
-    let packed = number(packed);
-    if narrow {
-        packed
-    } else {
-        (packed & ((1 << 34) - 1)) << (packed >> 34)
-    }
+    packed: Packed,
 }
 
 /// A clock's reading in nanoseconds; differences of readings survive that it starts anew.
@@ -94,96 +59,17 @@ fn reading(now: Duration) -> u64 {
     now.as_nanos() as u64
 }
 
-/// The lowest bytes of a number.
-#[inline]
-fn lowest<const N: usize>(number: u64) -> [u8; N] {
-    let bytes = number.to_le_bytes();
-    core::array::from_fn(|i| bytes[i])
-}
-
-/// The number that [`lowest`] was given, if it was small enough.
-#[inline]
-fn number<const N: usize>(lowest: [u8; N]) -> u64 {
-    let mut bytes = [0; 8];
-    bytes[..N].copy_from_slice(&lowest);
-    u64::from_le_bytes(bytes)
-}
-
-/// What to do after a failed attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use]
-pub enum Decision {
-    /// Wait, then call again.
-    Wait(Wait),
-    /// Hand back the last error.
-    Stop(StopReason),
-}
-
-/// A wait before the next attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wait {
-    /// How long.
-    pub delay: Duration,
-    /// Who asked for it.
-    pub source: WaitSource,
-}
-
-/// Who asked for a wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum WaitSource {
-    /// The policy's backoff.
-    Backoff,
-    /// The server, by a hint longer than the backoff.
-    RetryAfter,
-}
-
-/// Which attempt this is, and what time remains for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Attempt {
-    number: u32,
-    elapsed: u64,
-    remaining: u64,
-}
-
-impl Attempt {
-    /// From 1.
-    pub const fn number(&self) -> u32 {
-        self.number
-    }
-
-    /// Since before the first attempt.
-    pub const fn elapsed(&self) -> Duration {
-        Duration::from_nanos(self.elapsed)
-    }
-
-    /// `limit`, or what remains of the deadline if that is less. The first attempt is always
-    /// begun.
-    #[inline]
-    pub(crate) fn bounded(&self, limit: Duration) -> Duration {
-        let limit = limit.max(SHORTEST).min(self.remaining());
-        if self.number == 1 {
-            limit.max(SHORTEST)
-        } else {
-            limit
-        }
-    }
-
-    /// What remains of the deadline; [`Duration::MAX`] where there is none.
-    pub const fn remaining(&self) -> Duration {
-        match self.remaining {
-            NEVER => Duration::MAX,
-            nanos => Duration::from_nanos(nanos),
-        }
-    }
-}
-
 impl Retry {
+    /// A retry whose start is not timed: what any retry is before it begins.
+    pub(crate) const UNTIMED: Retry = Retry {
+        packed: Packed::UNTIMED,
+    };
+
     /// Begins, just before the first attempt. The clock is read only if the policy has a deadline.
     #[inline]
     pub fn start(policy: &Policy, now: impl FnOnce() -> Duration) -> Self {
         if policy.deadline == NEVER {
-            Self::from_start(UNTIMED)
+            Self::UNTIMED
         } else {
             Self::start_at(now())
         }
@@ -193,12 +79,9 @@ impl Retry {
     /// without a deadline.
     #[inline]
     pub fn start_at(now: Duration) -> Self {
-        let started = reading(now) & UNTIMED;
-        Self::from_start(if started == UNTIMED {
-            started - 1
-        } else {
-            started
-        })
+        Retry {
+            packed: Packed::started(reading(now), 0),
+        }
     }
 
     /// Takes up a loop that is somebody else's and tells only when it began and how many of its
@@ -217,26 +100,15 @@ impl Retry {
     /// assert_eq!(third.delay, Duration::from_secs(4));
     /// ```
     pub fn resumed(started: Duration, failures: u32) -> Self {
-        let failed = lowest(u64::from(failures.min(MOST_ATTEMPTS)));
         Retry {
-            failed,
-            ..Self::start_at(started)
-        }
-    }
-
-    #[inline]
-    fn from_start(started: u64) -> Self {
-        Retry {
-            started: lowest(started),
-            failed: [0; 3],
-            previous: [0; 5],
+            packed: Packed::started(reading(started), failures.min(MOST_ATTEMPTS).into()),
         }
     }
 
     /// How many attempts have failed so far; counting ends at 4,194,303.
     #[inline]
     pub fn failures(&self) -> u32 {
-        number(self.failed) as u32 & MOST_ATTEMPTS
+        self.packed.failures() as u32
     }
 
     /// The time since the start; zero if the start was not timed.
@@ -246,18 +118,27 @@ impl Retry {
 
     #[inline]
     fn elapsed_nanos(&self, now: impl FnOnce() -> Duration) -> u64 {
-        let started = number(self.started);
-        if started == UNTIMED {
-            return 0;
-        }
-        let elapsed = reading(now()).wrapping_sub(started) & UNTIMED;
-        if elapsed > UNTIMED - BACK { 0 } else { elapsed }
+        self.packed.elapsed(|| reading(now()))
     }
 
     /// Whether an attempt that was waited for would begin too late, because the timer woke late.
     #[inline]
     pub fn is_too_late(&self, policy: &Policy, now: impl FnOnce() -> Duration) -> bool {
-        policy.deadline != NEVER && self.elapsed_nanos(now) > policy.deadline
+        self.is_late(policy, false, now)
+    }
+
+    /// As [`is_too_late`](Self::is_too_late). The first attempt is always begun. `cut` says that an
+    /// attempt is cut at the deadline, and so needs some time before it.
+    #[inline]
+    pub(crate) fn is_late(
+        &self,
+        policy: &Policy,
+        cut: bool,
+        now: impl FnOnce() -> Duration,
+    ) -> bool {
+        policy.deadline != NEVER
+            && self.failures() > 0
+            && is_over(policy, self.elapsed_nanos(now), cut)
     }
 
     /// The attempt that is about to begin.
@@ -268,11 +149,7 @@ impl Retry {
             NEVER => NEVER,
             deadline => deadline.saturating_sub(elapsed),
         };
-        Attempt {
-            number: self.failures() + 1,
-            elapsed,
-            remaining,
-        }
+        Attempt::new(self.failures() + 1, elapsed, remaining)
     }
 
     /// An attempt failed: wait, or stop?
@@ -287,13 +164,8 @@ impl Retry {
         now: impl FnOnce() -> Duration,
         random: impl FnOnce() -> u64,
     ) -> Decision {
-        self.decide(
-            policy,
-            verdict.into(),
-            now,
-            true,
-            |class, retry, previous| Some(policy.backoff_nanos(class, retry, previous, random)),
-        )
+        let ruling = Ruling::from(verdict.into());
+        self.decide(policy, ruling, false, now, random).into()
     }
 
     /// As [`failed`](Self::failed), with the waits of another algorithm in place of the policy's:
@@ -306,18 +178,9 @@ impl Retry {
         random: impl FnOnce() -> u64,
         delays: &impl Delay,
     ) -> Decision {
-        self.decide(
-            policy,
-            verdict.into(),
-            now,
-            false,
-            |class, retry, previous| {
-                let previous = Duration::from_nanos(previous);
-                delays
-                    .delay_after(class, retry, previous, random())
-                    .map(nanos)
-            },
-        )
+        let ruling = Ruling::from(verdict.into());
+        self.decide_with(policy, ruling, false, now, random, delays)
+            .into()
     }
 
     /// An attempt succeeded: the policy's budget gets its tokens back. Without a budget there is
@@ -325,96 +188,173 @@ impl Retry {
     #[inline]
     pub fn succeeded(&self, policy: &Policy) {
         if let Some(budget) = policy.budget {
-            budget.succeeded(match number(self.failed) & (PAID | PAID_THROTTLED) {
-                PAID => Some(Class::Transient),
-                PAID_THROTTLED => Some(Class::Throttled),
-                _ => None,
+            budget.succeeded(match self.packed.paid() {
+                Paid::Nothing => None,
+                Paid::Transient => Some(Class::Transient),
+                Paid::Throttled => Some(Class::Throttled),
             });
         }
     }
 
+    /// As [`failed`](Self::failed). `cut` says that an attempt is cut at the deadline, so that a
+    /// wait that ends just then leaves no time for one.
     #[inline(always)]
-    fn decide(
+    pub(crate) fn decide(
         &mut self,
         policy: &Policy,
-        verdict: Verdict,
+        ruling: Ruling,
+        cut: bool,
         now: impl FnOnce() -> Duration,
-        of_policy: bool,
-        backoff: impl FnOnce(Class, u32, u64) -> Option<u64>,
-    ) -> Decision {
-        let retry = self.failures();
-        let failures = (retry + 1).min(MOST_ATTEMPTS);
-        let paid = number(self.failed) & (PAID | PAID_THROTTLED);
-        self.failed = lowest(paid | u64::from(failures));
-        let budget = policy.budget;
-        let (class, hint) = match verdict {
-            Verdict::Permanent => return Decision::Stop(StopReason::Permanent),
-            Verdict::PerhapsApplied => {
-                budget.inspect(|budget| budget.failed());
-                return Decision::Stop(StopReason::PerhapsApplied);
+        random: impl FnOnce() -> u64,
+    ) -> Next {
+        self.conclude(policy, ruling, cut, now, |packed, class, retry| {
+            if !policy.remembers() {
+                return Some(policy.backoff_nanos(class, retry, || 0, random));
             }
-            Verdict::Refused => {
-                budget.inspect(|budget| budget.failed());
-                return Decision::Stop(StopReason::Refused);
-            }
-            Verdict::Retry { class, retry_after } => (class, retry_after.map_or(0, nanos)),
-        };
-        // These two say that the service works.
-        let budget = budget.filter(|_| !matches!(class, Class::Conflict | Class::Pending));
-        budget.inspect(|budget| budget.failed());
-        if failures >= policy.attempts() {
-            return Decision::Stop(StopReason::Attempts);
-        }
-        let narrow = of_policy && is_narrow(policy);
-        let Some(backoff) = backoff(class, retry, unpack(self.previous, narrow)) else {
-            return Decision::Stop(StopReason::Attempts);
-        };
-        if !of_policy || policy.remembers() {
-            self.previous = pack(backoff, narrow);
-        }
-        let most = backoff.saturating_add(policy.retry_after_slack);
-        let hint = hint.min(most);
-        if hint > backoff && hint > policy.longest_hint() {
-            return Decision::Stop(StopReason::RetryAfter);
-        }
-        let (delay, source) = match hint {
-            hint if hint <= backoff => (backoff, WaitSource::Backoff),
-            hint if policy.spread_retry_after => (
-                hint.saturating_add(backoff).min(most),
-                WaitSource::RetryAfter,
-            ),
-            hint => (hint, WaitSource::RetryAfter),
-        };
-        if policy.deadline != NEVER {
-            let elapsed = self.elapsed_nanos(now);
-            let passes = |wait: u64| {
-                let end = elapsed.saturating_add(wait);
-                // An attempt that is cut at the deadline needs some time before it.
-                end > policy.deadline || policy.bounded && end == policy.deadline
-            };
-            if passes(delay) {
-                return Decision::Stop(match source {
-                    WaitSource::RetryAfter if passes(hint) => StopReason::RetryAfter,
-                    _ => StopReason::Deadline,
-                });
-            }
-        }
-        if let Some(budget) = budget {
-            if !budget.pay(class) {
-                return Decision::Stop(StopReason::Budget);
-            }
-            let paid = if class == Class::Throttled {
-                PAID_THROTTLED
-            } else {
-                PAID
-            };
-            self.failed = lowest(paid | u64::from(failures));
-        }
-        Decision::Wait(Wait {
-            delay: Duration::from_nanos(delay),
-            source,
+            let narrow = Packed::is_narrow(policy.max_backoff);
+            let previous = || packed.previous(narrow);
+            let backoff = policy.backoff_nanos(class, retry, previous, random);
+            packed.set_previous(backoff, narrow);
+            Some(backoff)
         })
     }
+
+    /// As [`failed_with`](Self::failed_with), and `cut` as in [`decide`](Self::decide).
+    pub(crate) fn decide_with(
+        &mut self,
+        policy: &Policy,
+        ruling: Ruling,
+        cut: bool,
+        now: impl FnOnce() -> Duration,
+        random: impl FnOnce() -> u64,
+        delays: &impl Delay,
+    ) -> Next {
+        self.conclude(policy, ruling, cut, now, |packed, class, retry| {
+            let previous = Duration::from_nanos(packed.previous(false));
+            let wait = nanos(delays.delay_after(class, retry, previous, random())?);
+            packed.set_previous(wait, false);
+            Some(wait)
+        })
+    }
+
+    #[inline(always)]
+    fn conclude(
+        &mut self,
+        policy: &Policy,
+        ruling: Ruling,
+        cut: bool,
+        now: impl FnOnce() -> Duration,
+        backoff: impl FnOnce(&mut Packed, Class, u32) -> Option<u64>,
+    ) -> Next {
+        let retry = self.failures();
+        let failures = (retry + 1).min(MOST_ATTEMPTS);
+        self.packed.set_failures(failures.into());
+        let budget = policy.budget;
+        let class = match ruling.ruled {
+            Ruled::Retry(class) => class,
+            stop => return stopped(policy, stop),
+        };
+        // A conflict and a pending value say that the service works.
+        let budget = budget.filter(|_| !matches!(class, Class::Conflict | Class::Pending));
+        if let Some(budget) = budget {
+            budget.failed();
+        }
+        if failures >= policy.attempts() {
+            return Next::stop(StopReason::Attempts);
+        }
+        let Some(backoff) = backoff(&mut self.packed, class, retry) else {
+            return Next::stop(StopReason::Attempts);
+        };
+        let mut next = Next::wait(backoff, WaitSource::Backoff);
+        if ruling.hint > backoff {
+            next = hinted(policy, backoff, ruling.hint);
+            if next.reason().is_some() {
+                return next;
+            }
+        }
+        if policy.deadline != NEVER
+            && let Some(reason) = self.passes(policy, next, ruling.hint, cut, now)
+        {
+            return Next::stop(reason);
+        }
+        match budget {
+            Some(budget) => self.pay(budget, class, next),
+            None => next,
+        }
+    }
+
+    /// Why a wait would end after the deadline, if it would.
+    #[inline]
+    fn passes(
+        &self,
+        policy: &Policy,
+        next: Next,
+        hint: u64,
+        cut: bool,
+        now: impl FnOnce() -> Duration,
+    ) -> Option<StopReason> {
+        let elapsed = self.elapsed_nanos(now);
+        let passes = |wait: u64| is_over(policy, elapsed.saturating_add(wait), cut);
+        if !passes(next.delay()) {
+            return None;
+        }
+        let most = next.delay().min(hint);
+        Some(match next.source() {
+            Some(WaitSource::RetryAfter) if passes(most) => StopReason::RetryAfter,
+            _ => StopReason::Deadline,
+        })
+    }
+
+    #[inline(never)]
+    fn pay(&mut self, budget: &crate::budget::Budget, class: Class, next: Next) -> Next {
+        if !budget.pay(class) {
+            return Next::stop(StopReason::Budget);
+        }
+        self.packed.set_paid(if class == Class::Throttled {
+            Paid::Throttled
+        } else {
+            Paid::Transient
+        });
+        next
+    }
+}
+
+/// Whether no attempt may begin so long after the start: one that is cut at the deadline needs some
+/// time before it.
+#[inline]
+fn is_over(policy: &Policy, elapsed: u64, cut: bool) -> bool {
+    elapsed > policy.deadline || cut && elapsed == policy.deadline
+}
+
+/// Why an attempt that is not to be retried ends everything.
+fn stopped(policy: &Policy, ruled: Ruled) -> Next {
+    let reason = match ruled {
+        Ruled::Permanent | Ruled::Retry(_) => return Next::stop(StopReason::Permanent),
+        Ruled::PerhapsApplied => StopReason::PerhapsApplied,
+        Ruled::Refused => StopReason::Refused,
+    };
+    if let Some(budget) = policy.budget {
+        budget.failed();
+    }
+    Next::stop(reason)
+}
+
+/// The wait where the server asks for a longer one than the backoff.
+fn hinted(policy: &Policy, backoff: u64, hint: u64) -> Next {
+    let most = backoff.saturating_add(policy.retry_after_slack);
+    let hint = hint.min(most);
+    if hint <= backoff {
+        return Next::wait(backoff, WaitSource::Backoff);
+    }
+    if hint > policy.longest_hint() {
+        return Next::stop(StopReason::RetryAfter);
+    }
+    let wait = if policy.spread_retry_after {
+        hint.saturating_add(backoff).min(most)
+    } else {
+        hint
+    };
+    Next::wait(wait, WaitSource::RetryAfter)
 }
 
 impl fmt::Debug for Retry {
@@ -428,7 +368,7 @@ impl fmt::Debug for Retry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Class, Jitter};
+    use crate::{delay::jitter::Jitter, facts::fault::Class};
     use core::cell::Cell;
     use proptest::prelude::*;
 

@@ -2,7 +2,12 @@
 
 mod value;
 
-use crate::{Class, Codes, Jitter, Policy, delay::Growth, time::nanos};
+use crate::{
+    delay::{growth::Growth, jitter::Jitter},
+    facts::{codes::Codes, fault::Class},
+    policy::Policy,
+    runtime::nanos,
+};
 use core::{fmt, time::Duration};
 use serde_core::de::{self, Deserialize, Deserializer, MapAccess};
 use value::{Value, attempts, codes, factor, growth, jitter, time, yes_or_no};

@@ -1,6 +1,6 @@
 //! What a failed attempt tells. Facts only: the policy judges them.
 
-use crate::GrpcCode;
+use crate::facts::grpc::GrpcCode;
 use core::{fmt, time::Duration};
 
 /// What an error says about the attempt that failed.
@@ -230,7 +230,7 @@ impl Fault for TimedOut {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Policy, Verdict};
+    use crate::{judge::Verdict, policy::Policy};
 
     struct Api;
 

@@ -1,6 +1,6 @@
 //! A set of HTTP statuses and gRPC codes, made at compile time.
 
-use crate::{GrpcCode, codes};
+use crate::{codes, facts::grpc::GrpcCode};
 use core::fmt;
 
 const FIRST: u16 = 400;

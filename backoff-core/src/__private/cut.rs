@@ -1,0 +1,113 @@
+//! Attempts that are cut, and those that are not begun because no time remains.
+
+use super::Context;
+use crate::{
+    drive::{attempt::Run, bounded::Limited, course::Course},
+    facts::fault::TimedOut,
+    judge::Stage,
+    runtime::{Clock, Sleep},
+};
+use core::{
+    future::Future,
+    pin::Pin,
+    task,
+    task::{Poll, ready},
+    time::Duration,
+};
+use pin_project_lite::pin_project;
+
+pin_project! {
+    /// One attempt, cut after `limit` or when the deadline is over.
+    pub struct Cut<'a, A, C: Sleep> {
+        context: &'a Context<'a, C>,
+        course: &'a Course,
+        #[pin]
+        limited: Limited<A, C::Sleep>,
+    }
+}
+
+/// One attempt, cut after `limit` or when the deadline is over.
+#[inline]
+pub fn cut<'a, A, C>(
+    context: &'a Context<'a, C>,
+    course: &'a Course,
+    limit: Duration,
+    attempt: A,
+) -> Cut<'a, A, C>
+where
+    A: Future,
+    C: Sleep,
+{
+    Cut {
+        context,
+        course,
+        limited: Limited::new(attempt, limit),
+    }
+}
+
+impl<A, C> Future for Cut<'_, A, C>
+where
+    A: Future,
+    C: Clock + Sleep,
+{
+    type Output = Result<A::Output, TimedOut>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let run = Run {
+            policy: this.context.policy,
+            course: this.course,
+            runtime: &this.context.runtime,
+        };
+        let outcome =
+            ready!(
+                this.limited
+                    .poll_with(&run, cx, |_| true, |attempt, cx| attempt.poll(cx))
+            );
+        Poll::Ready(outcome)
+    }
+}
+
+/// Whether the timer woke so late that no time remains for an attempt that would be cut.
+#[inline]
+pub fn is_late<C: Clock>(context: &Context<'_, C>, course: &Course) -> bool {
+    course.is_late(context.policy, &context.runtime, true)
+}
+
+/// What is given back then.
+#[cold]
+pub fn expired<R>() -> Result<R, TimedOut> {
+    Err(TimedOut::new(Duration::ZERO))
+}
+
+/// The stage of an attempt that was not begun, or that was.
+#[inline]
+pub fn stage(is_late: bool) -> Stage {
+    if is_late { Stage::Late } else { Stage::Whole }
+}
+
+/// The outcome of an attempt that may have been cut.
+#[inline]
+pub fn settle<T, E: FromTimedOut>(done: Result<Result<T, E>, TimedOut>) -> Result<T, E> {
+    done.unwrap_or_else(|late| Err(E::from_timed_out(late)))
+}
+
+/// The error of a function whose attempts are cut.
+#[diagnostic::on_unimplemented(
+    message = "`attempt_timeout` makes an error of each attempt that it cuts: implement `From<TimedOut>` for `{Self}`",
+    label = "`{Self}` cannot be made from `TimedOut`",
+    note = "`impl From<TimedOut> for {Self} {{ fn from(late: TimedOut) -> Self {{ .. }} }}`, or a variant with `#[from] TimedOut`",
+    note = "an error of another crate needs a wrapper of your own"
+)]
+pub trait FromTimedOut {
+    /// Makes it.
+    fn from_timed_out(late: TimedOut) -> Self;
+}
+
+impl<E: From<TimedOut>> FromTimedOut for E {
+    #[inline]
+    fn from_timed_out(late: TimedOut) -> Self {
+        late.into()
+    }
+}

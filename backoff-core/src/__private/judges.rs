@@ -1,0 +1,255 @@
+//! Who judges the errors of an annotated function.
+
+use crate::{
+    drive::handler::{ByCodes, Handle, Handler, Notified},
+    facts::fault::Fault,
+    judge::{Ruling, Stage, Verdict},
+    observe::Event,
+    policy::Policy,
+};
+
+use super::Outcome;
+
+/// The policy's codes judge.
+#[inline]
+pub fn by_codes<R>(_outcome: &R) -> ByCodes
+where
+    R: Outcome,
+    R::Error: Fault,
+{
+    ByCodes
+}
+
+/// Every error is retried; a hint is obeyed where `find` finds a fault.
+#[inline]
+pub fn every<R: Outcome>(
+    _outcome: &R,
+    find: fn(&R::Error) -> Option<&dyn Fault>,
+) -> Every<fn(&R::Error) -> Option<&dyn Fault>> {
+    Every(find)
+}
+
+/// The user's function judges; a hint is obeyed where `find` finds a fault.
+#[inline]
+pub fn when<R, F, V>(
+    _outcome: &R,
+    judge: F,
+    find: fn(&R::Error) -> Option<&dyn Fault>,
+) -> When<F, fn(&R::Error) -> Option<&dyn Fault>>
+where
+    R: Outcome,
+    F: Fn(&R::Error) -> V,
+    V: Into<Verdict>,
+{
+    When { judge, find }
+}
+
+/// The user's patterns judge, and the policy's codes where no pattern matches.
+#[inline]
+pub fn or<R, F>(_outcome: &R, matches: F) -> Or<F>
+where
+    R: Outcome,
+    R::Error: Fault,
+    F: Fn(&R::Error) -> bool,
+{
+    Or(matches)
+}
+
+/// The policy's codes judge what is found; an error in which nothing is found is permanent.
+#[inline]
+pub fn found<R: Outcome>(
+    _outcome: &R,
+    find: fn(&R::Error) -> Option<&dyn Fault>,
+) -> Found<fn(&R::Error) -> Option<&dyn Fault>> {
+    Found(find)
+}
+
+/// The same judge, and the user's hook.
+#[inline]
+pub fn notified<R, H, N>(_outcome: &R, inner: H, hook: N) -> Notified<H, N>
+where
+    R: Outcome,
+    N: FnMut(&Event<'_, R::Error>),
+{
+    Notified { inner, hook }
+}
+
+/// Made by [`every`].
+#[derive(Debug)]
+pub struct Every<K>(K);
+
+/// Made by [`when`].
+#[derive(Debug)]
+pub struct When<F, K> {
+    judge: F,
+    find: K,
+}
+
+/// Made by [`or`].
+#[derive(Debug)]
+pub struct Or<F>(F);
+
+/// Made by [`found`].
+#[derive(Debug)]
+pub struct Found<K>(K);
+
+/// The runtime of these stands in the context.
+macro_rules! without_runtime {
+    ($(<$($parameter:ident),+> $judge:ty),+ $(,)?) => {
+        $(
+            impl<$($parameter),+> Handler for $judge {
+                type Runtime = ();
+
+                fn runtime(&self) -> &() {
+                    &()
+                }
+            }
+        )+
+    };
+}
+
+without_runtime!(<K> Every<K>, <F, K> When<F, K>, <F> Or<F>, <K> Found<K>);
+
+impl<E, K> Handle<E> for Every<K>
+where
+    K: Fn(&E) -> Option<&dyn Fault>,
+{
+    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
+        policy.said(stage, true.into(), (self.0)(error))
+    }
+
+    fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
+        (self.0)(error)
+    }
+}
+
+impl<E, F, V, K> Handle<E> for When<F, K>
+where
+    F: Fn(&E) -> V,
+    V: Into<Verdict>,
+    K: Fn(&E) -> Option<&dyn Fault>,
+{
+    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
+        policy.said(stage, (self.judge)(error).into(), (self.find)(error))
+    }
+
+    fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
+        (self.find)(error)
+    }
+}
+
+impl<E, F> Handle<E> for Or<F>
+where
+    E: Fault,
+    F: Fn(&E) -> bool,
+{
+    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
+        if (self.0)(error) {
+            policy.said(stage, true.into(), Some(error))
+        } else {
+            policy.rule(stage, error)
+        }
+    }
+
+    fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
+        Some(error)
+    }
+}
+
+impl<E, K> Handle<E> for Found<K>
+where
+    K: Fn(&E) -> Option<&dyn Fault>,
+{
+    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
+        match (self.0)(error) {
+            Some(fault) => policy.rule(stage, fault),
+            None => Verdict::Permanent.into(),
+        }
+    }
+
+    fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
+        (self.0)(error)
+    }
+}
+
+/// A judge that stays where it is, to be asked and told again.
+impl<H: Handler> Handler for &mut H {
+    type Runtime = H::Runtime;
+
+    #[inline]
+    fn runtime(&self) -> &H::Runtime {
+        (**self).runtime()
+    }
+}
+
+impl<E, H: Handle<E>> Handle<E> for &mut H {
+    #[inline]
+    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
+        (**self).judge(policy, stage, error)
+    }
+
+    #[inline]
+    fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
+        (**self).fault(error)
+    }
+
+    #[inline]
+    fn notify(&mut self, event: &Event<'_, E>) {
+        (**self).notify(event);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::fault::{Class, Transport};
+
+    #[derive(Debug, Default)]
+    struct Failure {
+        stop: bool,
+        class: Option<Class>,
+        transport: Option<Transport>,
+    }
+
+    impl Fault for Failure {
+        fn must_stop(&self) -> bool {
+            self.stop
+        }
+        fn class(&self) -> Option<Class> {
+            self.class
+        }
+        fn transport(&self) -> Option<Transport> {
+            self.transport
+        }
+    }
+
+    #[test]
+    fn a_matched_error_is_judged_in_the_order_of_a_policy() {
+        let careful = Policy::exponential().idempotent(false);
+        let judge = |failure: &Failure| {
+            let or = Or(|_: &Failure| true);
+            Verdict::from(or.judge(&careful, Stage::Whole, failure))
+        };
+        let maybe_sent = Failure {
+            transport: Some(Transport::MaybeSent),
+            ..Failure::default()
+        };
+        assert_eq!(judge(&maybe_sent), Verdict::PerhapsApplied);
+        let stop = Failure {
+            stop: true,
+            ..maybe_sent
+        };
+        assert_eq!(judge(&stop), Verdict::Refused);
+        assert_eq!(careful.judge(&stop), Verdict::Refused);
+        let permanent = Failure {
+            class: Some(Class::Permanent),
+            ..Failure::default()
+        };
+        assert_eq!(judge(&permanent), Verdict::PerhapsApplied);
+        let not_sent = Failure {
+            transport: Some(Transport::NotSent),
+            ..permanent
+        };
+        assert_eq!(judge(&not_sent), Verdict::from(true));
+    }
+}

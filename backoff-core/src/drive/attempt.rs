@@ -1,0 +1,235 @@
+//! What can be attempted again and again.
+
+use super::course::Course;
+use crate::{
+    judge::Stage,
+    policy::Policy,
+    report::{Measures, Report},
+    runtime::Clock,
+    state::Attempt,
+};
+use core::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+/// What an attempt may ask about the call that it belongs to.
+#[derive(Debug)]
+pub struct Run<'r, R> {
+    pub(crate) policy: &'r Policy,
+    pub(crate) course: &'r Course,
+    pub(crate) runtime: &'r R,
+}
+
+impl<R: Clock> Run<'_, R> {
+    /// Which attempt this is, and what time remains for it. Reads the clock if the call is timed.
+    #[inline]
+    pub fn attempt(&self) -> Attempt {
+        self.course.attempt(self.policy, self.runtime)
+    }
+}
+
+/// An attempt failed.
+#[derive(Clone, Copy, Debug)]
+pub struct Failed<E> {
+    /// The error.
+    pub error: E,
+    /// What of the attempt failed.
+    pub stage: Stage,
+}
+
+impl<E> Failed<E> {
+    #[inline]
+    pub(crate) const fn at(stage: Stage, error: E) -> Self {
+        Failed { error, stage }
+    }
+
+    #[inline]
+    pub(crate) const fn whole(error: E) -> Self {
+        Self::at(Stage::Whole, error)
+    }
+}
+
+/// What an operation is called, and what a report of it says.
+pub trait Reports {
+    /// What a report says.
+    type Report;
+    /// Whether the operation asks how much time has passed.
+    const TIMED: bool = false;
+
+    /// How logs name it.
+    fn name() -> &'static str;
+
+    /// The report of what a call took.
+    fn report(&self, measures: Measures) -> Self::Report;
+}
+
+/// An async operation that can be begun again and again, under a runtime `R`.
+///
+/// Implemented for what [`Policy::retry`], [`Policy::retry_with`] and [`Policy::update`] are given.
+/// The operation polls its own attempts, because the closures of an update are called in the middle
+/// of one.
+pub trait Operation<R>: Reports {
+    /// What a success gives.
+    type Value;
+    /// What a failure gives.
+    type Error;
+    /// An attempt under way.
+    type Running;
+    /// Whether attempts are cut at the deadline.
+    const CUT: bool = false;
+
+    /// Begins an attempt.
+    fn begin(&mut self, run: &Run<'_, R>) -> Self::Running
+    where
+        R: Clock;
+
+    /// Drives an attempt.
+    fn poll(
+        &mut self,
+        running: Pin<&mut Self::Running>,
+        run: &Run<'_, R>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Self::Value, Failed<Self::Error>>>
+    where
+        R: Clock;
+
+    /// What is under way.
+    #[inline]
+    fn stage(running: Pin<&Self::Running>) -> Stage {
+        let _ = running;
+        Stage::Whole
+    }
+
+    /// The error to give up with where no time remains for an attempt that would be cut.
+    #[inline]
+    fn expired() -> Option<Self::Error> {
+        None
+    }
+}
+
+/// A blocking operation that can be called again and again.
+///
+/// Implemented for what [`Policy::blocking`], [`Policy::blocking_with`] and
+/// [`Policy::blocking_update`] are given.
+pub trait Call: Reports {
+    /// What a success gives.
+    type Value;
+    /// What a failure gives.
+    type Error;
+
+    /// Makes an attempt.
+    ///
+    /// # Errors
+    /// The operation's own.
+    fn call<R: Clock>(&mut self, run: &Run<'_, R>) -> Result<Self::Value, Failed<Self::Error>>;
+}
+
+/// An operation that asks nothing: `|| client.get(url)`.
+#[derive(Clone, Copy, Debug)]
+pub struct Plain<F>(pub(super) F);
+
+impl<F> Reports for Plain<F> {
+    type Report = Report;
+
+    #[inline]
+    fn name() -> &'static str {
+        core::any::type_name::<F>()
+    }
+
+    fn report(&self, measures: Measures) -> Report {
+        measures.into()
+    }
+}
+
+impl<R, F, Fut, T, E> Operation<R> for Plain<F>
+where
+    F: FnMut() -> Fut,
+    Fut: Future<Output = Result<T, E>>,
+{
+    type Value = T;
+    type Error = E;
+    type Running = Fut;
+
+    #[inline]
+    fn begin(&mut self, _run: &Run<'_, R>) -> Fut {
+        (self.0)()
+    }
+
+    #[inline]
+    fn poll(
+        &mut self,
+        running: Pin<&mut Fut>,
+        _run: &Run<'_, R>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<T, Failed<E>>> {
+        running.poll(cx).map_err(Failed::whole)
+    }
+}
+
+impl<F: FnMut() -> Result<T, E>, T, E> Call for Plain<F> {
+    type Value = T;
+    type Error = E;
+
+    #[inline]
+    fn call<R: Clock>(&mut self, _run: &Run<'_, R>) -> Result<T, Failed<E>> {
+        (self.0)().map_err(Failed::whole)
+    }
+}
+
+/// An operation that is told which attempt it is: `|attempt| client.get(url)`.
+#[derive(Clone, Copy, Debug)]
+pub struct WithAttempt<F>(pub(super) F);
+
+impl<F> Reports for WithAttempt<F> {
+    type Report = Report;
+    const TIMED: bool = true;
+
+    #[inline]
+    fn name() -> &'static str {
+        core::any::type_name::<F>()
+    }
+
+    fn report(&self, measures: Measures) -> Report {
+        measures.into()
+    }
+}
+
+impl<R, F, Fut, T, E> Operation<R> for WithAttempt<F>
+where
+    F: FnMut(Attempt) -> Fut,
+    Fut: Future<Output = Result<T, E>>,
+{
+    type Value = T;
+    type Error = E;
+    type Running = Fut;
+
+    #[inline]
+    fn begin(&mut self, run: &Run<'_, R>) -> Fut
+    where
+        R: Clock,
+    {
+        (self.0)(run.attempt())
+    }
+
+    #[inline]
+    fn poll(
+        &mut self,
+        running: Pin<&mut Fut>,
+        _run: &Run<'_, R>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<T, Failed<E>>> {
+        running.poll(cx).map_err(Failed::whole)
+    }
+}
+
+impl<F: FnMut(Attempt) -> Result<T, E>, T, E> Call for WithAttempt<F> {
+    type Value = T;
+    type Error = E;
+
+    #[inline]
+    fn call<R: Clock>(&mut self, run: &Run<'_, R>) -> Result<T, Failed<E>> {
+        (self.0)(run.attempt()).map_err(Failed::whole)
+    }
+}

@@ -1,0 +1,165 @@
+//! Attempts that are cut.
+
+use super::attempt::{Failed, Operation, Reports, Run};
+use crate::{
+    facts::fault::TimedOut,
+    judge::Stage,
+    report::Measures,
+    runtime::{Clock, Sleep},
+};
+use core::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+use pin_project_lite::pin_project;
+
+/// An operation whose attempts are cut. Made by
+/// [`Retrying::attempt_timeout`](super::future::Retrying::attempt_timeout).
+#[derive(Clone, Copy, Debug)]
+pub struct Bounded<O> {
+    operation: O,
+    limit: Duration,
+}
+
+impl<O> Bounded<O> {
+    pub(super) fn new(operation: O, limit: Duration) -> Self {
+        Bounded { operation, limit }
+    }
+}
+
+pin_project! {
+    /// One attempt, and the timer that cuts it. The timer is made when the attempt is first found
+    /// pending, so that an attempt that is ready at once costs none.
+    #[derive(Debug)]
+    pub struct Limited<A, S> {
+        #[pin]
+        attempt: A,
+        #[pin]
+        timer: Option<S>,
+        limit: Duration,
+    }
+}
+
+impl<A, S> Limited<A, S> {
+    /// An attempt that has `limit`, or what remains of the deadline if that is less.
+    pub(crate) fn new(attempt: A, limit: Duration) -> Self {
+        Limited {
+            attempt,
+            timer: None,
+            limit,
+        }
+    }
+
+    /// Drives the attempt until it is ready or its time is over. `may_go_on` says whether an attempt
+    /// is still driven when its time is over; one more time, for it may be ready as well.
+    #[inline]
+    pub(crate) fn poll_with<R, T>(
+        self: Pin<&mut Self>,
+        run: &Run<'_, R>,
+        cx: &mut Context<'_>,
+        may_go_on: impl FnOnce(Pin<&A>) -> bool,
+        poll: impl FnOnce(Pin<&mut A>, &mut Context<'_>) -> Poll<T>,
+    ) -> Poll<Result<T, TimedOut>>
+    where
+        R: Clock + Sleep<Sleep = S>,
+        S: Future<Output = ()>,
+    {
+        let mut this = self.project();
+        // An attempt that is always busy uses up what tokio lets a task do at a time, and then no
+        // timer is ever ready: from the second time on the timer goes first.
+        let is_over = match this.timer.as_mut().as_pin_mut() {
+            Some(timer) => timer.poll(cx).is_ready(),
+            None => false,
+        };
+        if (!is_over || may_go_on(this.attempt.as_ref()))
+            && let Poll::Ready(outcome) = poll(this.attempt, cx)
+        {
+            return Poll::Ready(Ok(outcome));
+        }
+        if !is_over {
+            if this.timer.is_some() {
+                return Poll::Pending;
+            }
+            *this.limit = (*this.limit).min(run.attempt().remaining());
+            if !this.limit.is_zero() {
+                this.timer.set(Some(run.runtime.sleep(*this.limit)));
+                if let Some(timer) = this.timer.as_pin_mut() {
+                    ready!(timer.poll(cx));
+                }
+            }
+        }
+        Poll::Ready(Err(TimedOut::new(*this.limit)))
+    }
+}
+
+impl<O: Reports> Reports for Bounded<O> {
+    type Report = O::Report;
+    const TIMED: bool = O::TIMED;
+
+    #[inline]
+    fn name() -> &'static str {
+        O::name()
+    }
+
+    fn report(&self, measures: Measures) -> O::Report {
+        self.operation.report(measures)
+    }
+}
+
+impl<R, O> Operation<R> for Bounded<O>
+where
+    O: Operation<R>,
+    O::Error: From<TimedOut>,
+    R: Sleep,
+{
+    type Value = O::Value;
+    type Error = O::Error;
+    type Running = Limited<O::Running, R::Sleep>;
+    const CUT: bool = true;
+
+    #[inline]
+    fn begin(&mut self, run: &Run<'_, R>) -> Self::Running
+    where
+        R: Clock,
+    {
+        Limited::new(self.operation.begin(run), self.limit)
+    }
+
+    #[inline]
+    fn poll(
+        &mut self,
+        mut running: Pin<&mut Self::Running>,
+        run: &Run<'_, R>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<O::Value, Failed<O::Error>>>
+    where
+        R: Clock,
+    {
+        // A read that is ready after its time leads to a write, which must not begin.
+        let may_go_on = |attempt: Pin<&O::Running>| O::stage(attempt) != Stage::Read;
+        let outcome = ready!(
+            running
+                .as_mut()
+                .poll_with(run, cx, may_go_on, |attempt, cx| {
+                    self.operation.poll(attempt, run, cx)
+                })
+        );
+        Poll::Ready(outcome.unwrap_or_else(|late| {
+            Err(Failed::at(
+                O::stage(running.as_ref().project_ref().attempt),
+                late.into(),
+            ))
+        }))
+    }
+
+    #[inline]
+    fn stage(running: Pin<&Self::Running>) -> Stage {
+        O::stage(running.project_ref().attempt)
+    }
+
+    fn expired() -> Option<O::Error> {
+        Some(TimedOut::new(Duration::ZERO).into())
+    }
+}

@@ -1,0 +1,134 @@
+//! The course of one call: what every loop does around an attempt. No I/O: the loop sleeps and
+//! calls, the course says when to begin, when to wait and when to stop, and tells whoever listens.
+
+use super::handler::{Handle, Handler};
+use crate::{
+    judge::Stage,
+    observe::{self, Event, Failure},
+    policy::{NEVER, Policy},
+    report::{Measures, StopReason},
+    runtime::{Clock, Random},
+    state::{Attempt, Decision, Next, Retry},
+};
+
+/// Where a call stands. Policy, stage and runtime are passed in, so that a future keeps 15 bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Course {
+    retry: Retry,
+}
+
+impl Course {
+    /// Before the first attempt.
+    #[inline]
+    pub(crate) const fn new() -> Self {
+        Course {
+            retry: Retry::UNTIMED,
+        }
+    }
+
+    /// The first attempt is about to begin. The clock is read if the policy has a deadline or if
+    /// somebody asks for the time.
+    #[inline]
+    pub(crate) fn start<C: Clock>(&mut self, policy: &Policy, clock: &C, timed: bool) {
+        if timed || policy.deadline != NEVER {
+            self.retry = Retry::start_at(clock.now());
+        }
+    }
+
+    /// Which attempt is about to begin or under way, and what time it has.
+    #[inline]
+    pub(crate) fn attempt<C: Clock>(&self, policy: &Policy, clock: &C) -> Attempt {
+        self.retry.attempt(policy, || clock.now())
+    }
+
+    /// Whether a timer woke so late that no time remains for the next attempt. The first one is
+    /// always begun. `cut` says that an attempt is cut at the deadline.
+    #[inline]
+    pub(crate) fn is_late<C: Clock>(&self, policy: &Policy, clock: &C, cut: bool) -> bool {
+        self.retry.is_late(policy, cut, || clock.now())
+    }
+
+    /// An attempt succeeded.
+    #[inline]
+    pub(crate) fn succeeded(&self, policy: &Policy) {
+        self.retry.succeeded(policy);
+    }
+
+    /// An attempt failed: judges the error, decides, and tells whoever listens. Compiled once for an
+    /// error type and a handler, whatever the operation is.
+    #[inline(never)]
+    pub(crate) fn failed<E, H>(
+        &mut self,
+        borrowed: &Policy,
+        handler: &mut H,
+        name: &'static str,
+        error: &E,
+        stage: Stage,
+        cut: bool,
+    ) -> Next
+    where
+        H: Handle<E>,
+        H::Runtime: Clock + Random,
+    {
+        let policy = handler.policy(borrowed);
+        let ruling = match stage.ruling() {
+            None => handler.judge(policy, stage, error),
+            Some(ruling) => ruling,
+        };
+        let next = if stage == Stage::Late {
+            Next::stop(StopReason::Deadline)
+        } else {
+            handler.decide(handler.runtime(), policy, &mut self.retry, ruling, cut)
+        };
+        handler.measure(ruling, next);
+        self.tell(next, handler, name, error);
+        next
+    }
+
+    /// The timer woke after the deadline, and the loop hands back the error it has kept.
+    #[cold]
+    pub(crate) fn late<E, H: Handle<E>>(&self, handler: &mut H, name: &'static str, error: &E) {
+        self.tell(Next::stop(StopReason::Deadline), handler, name, error);
+    }
+
+    #[inline]
+    fn tell<E, H: Handle<E>>(
+        &self,
+        next: Next,
+        handler: &mut H,
+        operation: &'static str,
+        error: &E,
+    ) {
+        let attempt = self.retry.failures();
+        let decision = Decision::from(next);
+        observe::log(decision, || Failure {
+            operation,
+            attempt,
+            error: handler.fault(error).and_then(|fault| fault.message()),
+        });
+        handler.notify(&match decision {
+            Decision::Wait(wait) => Event::Waiting {
+                attempt,
+                error,
+                wait,
+            },
+            Decision::Stop(reason) => Event::GaveUp {
+                attempts: attempt,
+                error,
+                reason,
+            },
+        });
+    }
+
+    /// What the call took so far.
+    pub(crate) fn measures<H: Handler>(&self, handler: &H, succeeded: bool) -> Measures
+    where
+        H::Runtime: Clock,
+    {
+        Measures {
+            attempts: self.retry.failures().saturating_add(succeeded.into()),
+            elapsed: self.retry.elapsed(|| handler.runtime().now()),
+            ..handler.measured()
+        }
+    }
+}

@@ -1,0 +1,419 @@
+//! The methods of a policy that begin a call.
+
+use super::{
+    attempt::{Plain, WithAttempt},
+    blocking::{Blocked, Blocking},
+    future::Retrying,
+    handler::{ByCodes, Handle, Handler, When, WhenFault},
+    update::{Changed, Update},
+};
+use crate::{
+    facts::fault::Fault, judge::Verdict, policy::Policy, runtime::AsyncRuntime, state::Attempt,
+};
+use core::future::Future;
+
+/// A policy with the function that judges errors in place of the policy's codes.
+///
+/// Made by [`Policy::when`] and [`Policy::when_fault`].
+#[derive(Clone, Copy, Debug)]
+#[must_use = "a policy does nothing until it is given an operation"]
+pub struct Judged<'p, H> {
+    policy: &'p Policy,
+    handler: H,
+}
+
+impl Policy {
+    /// Retries an async operation. What this returns is a future that gives the operation's own
+    /// `Result`; before it is awaited, more can be said: [`Retrying`].
+    ///
+    /// ```
+    /// use backoff_core::{Policy, TimedOut};
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// const POLICY: Policy = Policy::exponential();
+    /// let mut calls = 0;
+    /// let answer: Result<u32, TimedOut> = POLICY
+    ///     .retry(|| {
+    ///         calls += 1;
+    ///         std::future::ready(if calls < 3 { Err(TimedOut::new(Default::default())) } else { Ok(42) })
+    ///     })
+    ///     .await;
+    /// assert_eq!((answer, calls), (Ok(42), 3));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn retry<F, Fut, T, E>(&self, operation: F) -> Retrying<'_, Plain<F>>
+    where
+        F: FnMut() -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+        E: Fault,
+    {
+        self.judged(ByCodes).retry(operation)
+    }
+
+    /// Retries an async operation that is told which attempt it is, and what time remains for it.
+    ///
+    /// ```
+    /// use backoff_core::{Policy, TimedOut};
+    /// use std::time::Duration;
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// const POLICY: Policy = Policy::exponential().deadline(Duration::from_secs(30));
+    /// let answer: Result<u32, TimedOut> = POLICY
+    ///     .retry_with(|attempt| async move {
+    ///         assert!(attempt.remaining() <= Duration::from_secs(30));
+    ///         if attempt.number() < 3 { Err(TimedOut::new(Duration::ZERO)) } else { Ok(42) }
+    ///     })
+    ///     .await;
+    /// assert_eq!(answer, Ok(42));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn retry_with<F, Fut, T, E>(&self, operation: F) -> Retrying<'_, WithAttempt<F>>
+    where
+        F: FnMut(Attempt) -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+        E: Fault,
+    {
+        self.judged(ByCodes).retry_with(operation)
+    }
+
+    /// Retries a blocking operation, sleeping on this thread between attempts.
+    ///
+    /// # Errors
+    /// The operation's last error, once it is not to be retried any more.
+    ///
+    /// ```
+    /// use backoff_core::{Policy, TimedOut};
+    /// use std::time::Duration;
+    ///
+    /// # #[cfg(feature = "std")] {
+    /// const POLICY: Policy = Policy::exponential().base(Duration::from_millis(1));
+    /// let mut calls = 0;
+    /// let answer: Result<u32, TimedOut> = POLICY.retry_blocking(|| {
+    ///     calls += 1;
+    ///     if calls < 3 { Err(TimedOut::new(Duration::ZERO)) } else { Ok(42) }
+    /// });
+    /// assert_eq!((answer, calls), (Ok(42), 3));
+    /// # }
+    /// ```
+    #[cfg(feature = "std")]
+    pub fn retry_blocking<F, T, E>(&self, operation: F) -> Result<T, E>
+    where
+        F: FnMut() -> Result<T, E>,
+        E: Fault,
+    {
+        self.blocking(operation).call()
+    }
+
+    /// As [`retry_blocking`](Self::retry_blocking), but does nothing until [`Blocking::call`], so
+    /// that more can be said before.
+    pub fn blocking<F, T, E>(&self, operation: F) -> Blocking<'_, Plain<F>>
+    where
+        F: FnMut() -> Result<T, E>,
+        E: Fault,
+    {
+        self.judged(ByCodes).blocking(operation)
+    }
+
+    /// As [`blocking`](Self::blocking), for an operation that is told which attempt it is.
+    pub fn blocking_with<F, T, E>(&self, operation: F) -> Blocking<'_, WithAttempt<F>>
+    where
+        F: FnMut(Attempt) -> Result<T, E>,
+        E: Fault,
+    {
+        self.judged(ByCodes).blocking_with(operation)
+    }
+
+    /// Lets a function decide which errors are retried, in place of the policy's codes. The error
+    /// may be of any type, so no server's hint can be read from it: where the error is a [`Fault`],
+    /// [`when_fault`](Self::when_fault) keeps its `Retry-After`. The limits hold as before.
+    ///
+    /// The function answers with a `bool`, or with a [`Verdict`], which can carry a hint.
+    ///
+    /// ```
+    /// use backoff_core::Policy;
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let mut calls = 0;
+    /// let answer = Policy::exponential()
+    ///     .when(|error: &String| error.contains("busy"))
+    ///     .retry(|| {
+    ///         calls += 1;
+    ///         std::future::ready(if calls < 3 { Err("busy".to_string()) } else { Ok(42) })
+    ///     })
+    ///     .await;
+    /// assert_eq!(answer, Ok(42));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub const fn when<E, F, V>(&self, judge: F) -> Judged<'_, When<F>>
+    where
+        F: Fn(&E) -> V,
+        V: Into<Verdict>,
+    {
+        self.judged(When(judge))
+    }
+
+    /// As [`when`](Self::when), for an error that is a [`Fault`]: a server that asks to be left
+    /// alone, for a while or for good, is still obeyed, and its text is still logged.
+    ///
+    /// ```
+    /// use backoff_core::{Fault, Policy};
+    /// use std::time::Duration;
+    ///
+    /// # #[derive(Debug)]
+    /// struct Busy;
+    /// impl Fault for Busy {
+    ///     fn retry_after(&self) -> Option<Duration> { Some(Duration::from_secs(30)) }
+    /// }
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let busy = || std::future::ready(Err::<(), _>(Busy));
+    /// let policy = Policy::exponential().max_attempts(2).when_fault(|_: &Busy| true);
+    /// let gave_up = policy.retry(busy).reported().await.unwrap_err();
+    /// assert_eq!(gave_up.report.slept, Duration::from_secs(30));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub const fn when_fault<E, F, V>(&self, judge: F) -> Judged<'_, WhenFault<F>>
+    where
+        E: Fault,
+        F: Fn(&E) -> V,
+        V: Into<Verdict>,
+    {
+        self.judged(WhenFault(judge))
+    }
+
+    /// Changes something that others change too, and loses no update: reads it, changes what was
+    /// read, writes it back under the precondition that nobody was faster.
+    ///
+    /// - A read that fails and is to be retried is made again.
+    /// - A write that fails and is to be retried, be it a conflict or not, goes back to the read,
+    ///   after a wait. The change then decides anew whether there is still something to do: if the
+    ///   write arrived and only its reply was lost, a change that recognises its own effect says
+    ///   so, and nothing is written twice.
+    /// - A change that changed nothing writes nothing.
+    ///
+    /// Deadline, attempts and budget are those of the whole: each failure of a read or a write
+    /// counts as one attempt. Conflicts (`ABORTED`, 412, [`Class::Conflict`]) are retried whatever
+    /// the policy says of them, for here they are what is expected; 409 without a gRPC code only
+    /// where the policy names it, since it may also mean that something exists.
+    ///
+    /// `change` may return nothing, which counts as a change; a `bool`, whether it changed anything;
+    /// or a `Result` of either, whose error ends everything. The value that was read, with its etag
+    /// or version, is all that `write` gets: it cannot write blindly.
+    ///
+    /// Where the policy is not [idempotent](Policy::idempotent), a write that may have been applied
+    /// ends everything with [`StopReason::PerhapsApplied`], for changes that cannot recognise their
+    /// own effect: a counter that is increased. Reads are made again in any case.
+    ///
+    /// ```
+    /// use backoff_core::{Class, Fault, Policy, Updated};
+    /// use std::cell::Cell;
+    ///
+    /// #[derive(Debug, PartialEq)]
+    /// struct Stale;
+    /// impl Fault for Stale {
+    ///     fn class(&self) -> Option<Class> { Some(Class::Conflict) }
+    /// }
+    ///
+    /// /// A number, and the version that a write must name.
+    /// struct Store(Cell<(u32, u64)>);
+    ///
+    /// impl Store {
+    ///     async fn get(&self) -> Result<(u32, u64), Stale> { Ok(self.0.get()) }
+    ///     async fn set(&self, number: u32, version: u64) -> Result<(), Stale> {
+    ///         if version != self.0.get().1 { return Err(Stale) }
+    ///         self.0.set((number, version + 1));
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let store = Store(Cell::new((1, 1)));
+    /// let mut others = 2;
+    /// let updated = Policy::exponential()
+    ///     .update(
+    ///         || store.get(),
+    ///         |(number, _)| {
+    ///             *number += 1;
+    ///             // Meanwhile, somebody else is faster, twice.
+    ///             if others > 0 { others -= 1; store.0.set((10, store.0.get().1 + 1)); }
+    ///         },
+    ///         |(number, version)| store.set(number, version),
+    ///     )
+    ///     .await;
+    /// assert_eq!(updated, Ok(Updated::Written(())));
+    /// assert_eq!(store.0.get().0, 11);
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn update<Read, Change, Write, Reading, Changes, Writing, V, W, E>(
+        &self,
+        read: Read,
+        change: Change,
+        write: Write,
+    ) -> Retrying<'_, Update<Read, Change, Write>>
+    where
+        Read: FnMut() -> Reading,
+        Reading: Future<Output = Result<V, E>>,
+        Change: FnMut(&mut V) -> Changes,
+        Changes: Changed<E>,
+        Write: FnMut(V) -> Writing,
+        Writing: Future<Output = Result<W, E>>,
+        E: Fault,
+    {
+        self.judged(ByCodes).update(read, change, write)
+    }
+
+    /// As [`update`](Self::update), blocking: does nothing until [`Blocking::call`], so that more
+    /// can be said before.
+    ///
+    /// ```
+    /// use backoff_core::{Policy, TimedOut, Updated};
+    ///
+    /// # #[cfg(feature = "std")] {
+    /// const POLICY: Policy = Policy::exponential();
+    /// let mut stored = vec!["ann"];
+    /// let updated = POLICY
+    ///     .blocking_update(
+    ///         || Ok::<_, TimedOut>(vec!["ann"]),
+    ///         |members| {
+    ///             let is_new = !members.contains(&"bob");
+    ///             if is_new { members.push("bob") }
+    ///             is_new
+    ///         },
+    ///         |members| { stored = members; Ok(()) },
+    ///     )
+    ///     .call();
+    /// assert_eq!(updated, Ok(Updated::Written(())));
+    /// assert_eq!(stored, ["ann", "bob"]);
+    /// # }
+    /// ```
+    pub fn blocking_update<Read, Change, Write, Changes, V, W, E>(
+        &self,
+        read: Read,
+        change: Change,
+        write: Write,
+    ) -> Blocking<'_, Update<Read, Change, Write>>
+    where
+        Read: FnMut() -> Result<V, E>,
+        Change: FnMut(&mut V) -> Changes,
+        Changes: Changed<E>,
+        Write: FnMut(V) -> Result<W, E>,
+        E: Fault,
+    {
+        self.judged(ByCodes).blocking_update(read, change, write)
+    }
+
+    const fn judged<H>(&self, handler: H) -> Judged<'_, H> {
+        Judged {
+            policy: self,
+            handler,
+        }
+    }
+}
+
+impl<'p, H: Handler<Runtime = AsyncRuntime>> Judged<'p, H> {
+    /// As [`Policy::retry`].
+    pub fn retry<F, Fut, T, E>(self, operation: F) -> Retrying<'p, Plain<F>, H>
+    where
+        F: FnMut() -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+        H: Handle<E>,
+    {
+        Retrying::new(self.policy, Plain(operation), self.handler)
+    }
+
+    /// As [`Policy::retry_with`].
+    pub fn retry_with<F, Fut, T, E>(self, operation: F) -> Retrying<'p, WithAttempt<F>, H>
+    where
+        F: FnMut(Attempt) -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+        H: Handle<E>,
+    {
+        Retrying::new(self.policy, WithAttempt(operation), self.handler)
+    }
+
+    /// As [`Policy::retry_blocking`].
+    ///
+    /// # Errors
+    /// The operation's last error, once it is not to be retried any more.
+    #[cfg(feature = "std")]
+    pub fn retry_blocking<F, T, E>(self, operation: F) -> Result<T, E>
+    where
+        F: FnMut() -> Result<T, E>,
+        H: Handle<E>,
+    {
+        self.blocking(operation).call()
+    }
+
+    /// As [`Policy::blocking`].
+    pub fn blocking<F, T, E>(self, operation: F) -> Blocking<'p, Plain<F>, Blocked<H>>
+    where
+        F: FnMut() -> Result<T, E>,
+        H: Handle<E>,
+    {
+        Blocking::new(self.policy, Plain(operation), self.handler)
+    }
+
+    /// As [`Policy::blocking_with`].
+    pub fn blocking_with<F, T, E>(self, operation: F) -> Blocking<'p, WithAttempt<F>, Blocked<H>>
+    where
+        F: FnMut(Attempt) -> Result<T, E>,
+        H: Handle<E>,
+    {
+        Blocking::new(self.policy, WithAttempt(operation), self.handler)
+    }
+
+    /// As [`Policy::update`]. What the function says of an error is said of a failed read and of a
+    /// failed write alike. A function given to [`when`](Policy::when) sees no facts, so it has to
+    /// know by itself what may have been applied, whatever [`idempotent`](Policy::idempotent) says;
+    /// and a conflict counts as one in the report only where a [`Verdict`] of it says so.
+    pub fn update<Read, Change, Write, Reading, Changes, Writing, V, W, E>(
+        self,
+        read: Read,
+        change: Change,
+        write: Write,
+    ) -> Retrying<'p, Update<Read, Change, Write>, H>
+    where
+        Read: FnMut() -> Reading,
+        Reading: Future<Output = Result<V, E>>,
+        Change: FnMut(&mut V) -> Changes,
+        Changes: Changed<E>,
+        Write: FnMut(V) -> Writing,
+        Writing: Future<Output = Result<W, E>>,
+        H: Handle<E>,
+    {
+        Retrying::new(self.policy, Update::new(read, change, write), self.handler)
+    }
+
+    /// As [`Policy::blocking_update`].
+    pub fn blocking_update<Read, Change, Write, Changes, V, W, E>(
+        self,
+        read: Read,
+        change: Change,
+        write: Write,
+    ) -> Blocking<'p, Update<Read, Change, Write>, Blocked<H>>
+    where
+        Read: FnMut() -> Result<V, E>,
+        Change: FnMut(&mut V) -> Changes,
+        Changes: Changed<E>,
+        Write: FnMut(V) -> Result<W, E>,
+        H: Handle<E>,
+    {
+        let update = Update::new(read, change, write);
+        Blocking::new(self.policy, update, self.handler)
+    }
+}

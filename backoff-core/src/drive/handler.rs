@@ -1,0 +1,396 @@
+//! What goes along with a call: who judges, who is told, which runtime and whose waits. One type
+//! holds all of it; each thing that the caller says wraps what was said before.
+
+use crate::{
+    delay::Delay,
+    facts::fault::{Class, Fault},
+    judge::{Ruled, Ruling, Stage, Verdict},
+    observe::{Event, Notify},
+    policy::Policy,
+    report::Measures,
+    runtime::{ASYNC, AsyncRuntime, Clock, Random},
+    state::{Next, Retry},
+};
+use core::{fmt, time::Duration};
+
+/// What goes along with a call, apart from the operation: the runtime, and sometimes the policy.
+pub trait Handler {
+    /// Clock, timer and random numbers.
+    type Runtime;
+    /// Whether somebody asks how much time has passed.
+    const MEASURES: bool = false;
+
+    /// Clock, timer and random numbers.
+    fn runtime(&self) -> &Self::Runtime;
+
+    /// The policy: the one that the call borrows, unless this holds one.
+    #[inline]
+    fn policy<'p>(&'p self, borrowed: &'p Policy) -> &'p Policy {
+        borrowed
+    }
+
+    /// Waits or stops. `cut` says that an attempt is cut at the deadline.
+    #[inline]
+    fn decide<R: Clock + Random>(
+        &self,
+        runtime: &R,
+        policy: &Policy,
+        retry: &mut Retry,
+        ruling: Ruling,
+        cut: bool,
+    ) -> Next {
+        by_policy(runtime, policy, retry, ruling, cut)
+    }
+
+    /// An attempt failed, was judged, and this comes next.
+    #[inline]
+    fn measure(&mut self, ruling: Ruling, next: Next) {
+        let _ = (ruling, next);
+    }
+
+    /// What was counted by [`measure`](Self::measure).
+    fn measured(&self) -> Measures {
+        Measures::default()
+    }
+}
+
+/// A [`Handler`] for operations whose error is an `E`.
+pub trait Handle<E>: Handler {
+    /// What is to be done about this error, apart from the limits.
+    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling;
+
+    /// What the error says of itself, if it says something.
+    fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault>;
+
+    /// Called before each wait and when the operation is given up.
+    #[inline]
+    fn notify(&mut self, event: &Event<'_, E>) {
+        let _ = event;
+    }
+}
+
+/// By the policy's own waits. Not generic in anything but the runtime, so that the decision is
+/// compiled once for all operations.
+#[inline(never)]
+fn by_policy<R: Clock + Random>(
+    runtime: &R,
+    policy: &Policy,
+    retry: &mut Retry,
+    ruling: Ruling,
+    cut: bool,
+) -> Next {
+    retry.decide(policy, ruling, cut, || runtime.now(), || runtime.random())
+}
+
+/// By these waits.
+#[inline(never)]
+fn decide_with<R: Clock + Random, D: Delay>(
+    runtime: &R,
+    policy: &Policy,
+    retry: &mut Retry,
+    ruling: Ruling,
+    cut: bool,
+    delays: &D,
+) -> Next {
+    let (now, random) = (|| runtime.now(), || runtime.random());
+    retry.decide_with(policy, ruling, cut, now, random, delays)
+}
+
+macro_rules! base {
+    () => {
+        type Runtime = AsyncRuntime;
+
+        #[inline]
+        fn runtime(&self) -> &AsyncRuntime {
+            &ASYNC
+        }
+    };
+}
+
+/// The policy's codes judge; the error is a [`Fault`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ByCodes;
+
+impl Handler for ByCodes {
+    base!();
+}
+
+impl<E: Fault> Handle<E> for ByCodes {
+    #[inline]
+    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
+        policy.rule(stage, error)
+    }
+
+    #[inline]
+    fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
+        Some(error)
+    }
+}
+
+macro_rules! debug {
+    ($($name:ident),+) => {
+        $(
+            impl<F> fmt::Debug for $name<F> {
+                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    f.write_str(concat!(stringify!($name), "(..)"))
+                }
+            }
+        )+
+    };
+}
+
+debug!(When, WhenFault);
+
+/// The caller's function judges, about a [`Fault`] whose hints are kept. Made by
+/// [`Policy::when_fault`].
+#[derive(Clone, Copy)]
+pub struct WhenFault<F>(pub(super) F);
+
+impl<F> Handler for WhenFault<F> {
+    base!();
+}
+
+impl<E, F, V> Handle<E> for WhenFault<F>
+where
+    E: Fault,
+    F: Fn(&E) -> V,
+    V: Into<Verdict>,
+{
+    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
+        policy.said(stage, (self.0)(error).into(), Some(error))
+    }
+
+    fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
+        Some(error)
+    }
+}
+
+/// The caller's function judges errors of any type. Made by [`Policy::when`].
+#[derive(Clone, Copy)]
+pub struct When<F>(pub(super) F);
+
+impl<F> Handler for When<F> {
+    base!();
+}
+
+impl<E, F, V> Handle<E> for When<F>
+where
+    F: Fn(&E) -> V,
+    V: Into<Verdict>,
+{
+    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
+        policy.said(stage, (self.0)(error).into(), None)
+    }
+
+    fn fault<'e>(&self, _error: &'e E) -> Option<&'e dyn Fault> {
+        None
+    }
+}
+
+/// What each wrapper hands on to what it wraps.
+macro_rules! forward {
+    (handler runtime) => {
+        type Runtime = H::Runtime;
+
+        #[inline]
+        fn runtime(&self) -> &H::Runtime {
+            self.inner.runtime()
+        }
+    };
+    (handler policy) => {
+        #[inline]
+        fn policy<'p>(&'p self, borrowed: &'p Policy) -> &'p Policy {
+            self.inner.policy(borrowed)
+        }
+    };
+    (handler measure) => {
+        const MEASURES: bool = H::MEASURES;
+
+        #[inline]
+        fn measure(&mut self, ruling: Ruling, next: Next) {
+            self.inner.measure(ruling, next);
+        }
+
+        fn measured(&self) -> Measures {
+            self.inner.measured()
+        }
+    };
+    (handle judge) => {
+        #[inline]
+        fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
+            self.inner.judge(policy, stage, error)
+        }
+
+        #[inline]
+        fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
+            self.inner.fault(error)
+        }
+    };
+    (handler decide) => {
+        #[inline]
+        fn decide<Q: Clock + Random>(
+            &self,
+            runtime: &Q,
+            policy: &Policy,
+            retry: &mut Retry,
+            ruling: Ruling,
+            cut: bool,
+        ) -> Next {
+            self.inner.decide(runtime, policy, retry, ruling, cut)
+        }
+    };
+    (handle notify) => {
+        #[inline]
+        fn notify(&mut self, event: &Event<'_, E>) {
+            self.inner.notify(event);
+        }
+    };
+}
+
+/// A hook is called as well. Made by [`Retrying::notify`](super::future::Retrying::notify).
+#[derive(Clone, Copy, Debug)]
+pub struct Notified<H, N> {
+    pub(crate) inner: H,
+    pub(crate) hook: N,
+}
+
+impl<H: Handler, N> Handler for Notified<H, N> {
+    forward!(handler runtime);
+    forward!(handler policy);
+    forward!(handler measure);
+    forward!(handler decide);
+}
+
+impl<E, H: Handle<E>, N: Notify<E>> Handle<E> for Notified<H, N> {
+    forward!(handle judge);
+
+    fn notify(&mut self, event: &Event<'_, E>) {
+        self.inner.notify(event);
+        self.hook.notify(event);
+    }
+}
+
+/// Another runtime. Made by [`Retrying::runtime`](super::future::Retrying::runtime).
+#[derive(Clone, Copy, Debug)]
+pub struct Under<H, R> {
+    pub(crate) inner: H,
+    pub(crate) runtime: R,
+}
+
+impl<H: Handler, R> Handler for Under<H, R> {
+    type Runtime = R;
+
+    #[inline]
+    fn runtime(&self) -> &R {
+        &self.runtime
+    }
+
+    forward!(handler policy);
+    forward!(handler measure);
+    forward!(handler decide);
+}
+
+impl<E, H: Handle<E>, R> Handle<E> for Under<H, R> {
+    forward!(handle judge);
+    forward!(handle notify);
+}
+
+/// Waits of its own. Made by [`Retrying::delays`](super::future::Retrying::delays).
+#[derive(Clone, Copy, Debug)]
+pub struct Paced<H, D> {
+    pub(crate) inner: H,
+    pub(crate) delays: D,
+}
+
+impl<H: Handler, D: Delay> Handler for Paced<H, D> {
+    forward!(handler runtime);
+    forward!(handler policy);
+    forward!(handler measure);
+
+    fn decide<R: Clock + Random>(
+        &self,
+        runtime: &R,
+        policy: &Policy,
+        retry: &mut Retry,
+        ruling: Ruling,
+        cut: bool,
+    ) -> Next {
+        decide_with(runtime, policy, retry, ruling, cut, &self.delays)
+    }
+}
+
+impl<E, H: Handle<E>, D: Delay> Handle<E> for Paced<H, D> {
+    forward!(handle judge);
+    forward!(handle notify);
+}
+
+/// A policy of its own. Made by [`Retrying::owned`](super::future::Retrying::owned).
+#[derive(Clone, Copy, Debug)]
+pub struct Owning<H> {
+    pub(crate) inner: H,
+    pub(crate) policy: Policy,
+}
+
+impl<H: Handler> Handler for Owning<H> {
+    forward!(handler runtime);
+    forward!(handler measure);
+
+    #[inline]
+    fn policy<'p>(&'p self, _borrowed: &'p Policy) -> &'p Policy {
+        &self.policy
+    }
+    forward!(handler decide);
+}
+
+impl<E, H: Handle<E>> Handle<E> for Owning<H> {
+    forward!(handle judge);
+    forward!(handle notify);
+}
+
+/// Counts what a report says. Made by [`Retrying::reported`](super::future::Retrying::reported).
+#[derive(Clone, Copy, Debug)]
+pub struct Measured<H> {
+    pub(crate) inner: H,
+    /// In nanoseconds.
+    pub(crate) slept: u64,
+    pub(crate) conflicts: u32,
+}
+
+impl<H> Measured<H> {
+    pub(crate) const fn new(inner: H) -> Self {
+        Measured {
+            inner,
+            slept: 0,
+            conflicts: 0,
+        }
+    }
+}
+
+impl<H: Handler> Handler for Measured<H> {
+    forward!(handler runtime);
+    forward!(handler policy);
+
+    const MEASURES: bool = true;
+
+    fn measure(&mut self, ruling: Ruling, next: Next) {
+        self.inner.measure(ruling, next);
+        self.slept = self.slept.saturating_add(next.delay());
+        if ruling.ruled == Ruled::Retry(Class::Conflict) {
+            self.conflicts = self.conflicts.saturating_add(1);
+        }
+    }
+
+    fn measured(&self) -> Measures {
+        Measures {
+            slept: Duration::from_nanos(self.slept),
+            conflicts: self.conflicts,
+            ..Measures::default()
+        }
+    }
+    forward!(handler decide);
+}
+
+impl<E, H: Handle<E>> Handle<E> for Measured<H> {
+    forward!(handle judge);
+    forward!(handle notify);
+}

@@ -1,0 +1,7 @@
+//! What a failed attempt tells: facts only, which a policy judges.
+
+pub(crate) mod codes;
+pub(crate) mod fault;
+pub(crate) mod grpc;
+#[cfg(feature = "hint")]
+pub mod hint;
