@@ -1,0 +1,153 @@
+//! gRPC: proposal A6 (client retries) and the connection backoff protocol.
+
+use super::{
+    EXPONENTIAL, Failed, HALF, LEAST, MOST, SECOND, Series, leak, ms,
+    play::{play, stops, succeeds, waits},
+    status,
+};
+use backoff_core::{Budget, Jitter, Policy, Retry, StopReason, StopReason::Attempts};
+use std::time::Duration;
+
+const GRPC_CONFIG: Policy = Policy::exponential()
+    .base(Duration::from_millis(100))
+    .max_backoff(SECOND)
+    .max_attempts(4);
+
+#[rustfmt::skip]
+pub(super) const SERIES: &[Series] = &[
+    ("gRPC A6, the retry policy of its example, as drawn in 2017: from zero",
+        GRPC_CONFIG.jitter(Jitter::Full), MOST,
+        &[0.1, 0.2, 0.4], Some(Attempts)),
+    ("gRPC A6, the retry policy of its example, as drawn since 2024: 20 % less",
+        GRPC_CONFIG.jitter(Jitter::Proportional(0.2)), LEAST,
+        &[0.08, 0.16, 0.32], Some(Attempts)),
+    ("gRPC A6, the retry policy of its example, as drawn since 2024: the middle",
+        GRPC_CONFIG.jitter(Jitter::Proportional(0.2)), HALF,
+        &[0.1, 0.2, 0.4], Some(Attempts)),
+    ("gRPC A6, the retry policy of its example, as drawn since 2024: 20 % more",
+        GRPC_CONFIG.jitter(Jitter::Proportional(0.2)), MOST,
+        &[0.12, 0.24, 0.48], Some(Attempts)),
+    // gRPC multiplies after the cap and so waits up to 1.2 s; here the cap leaves room.
+    ("gRPC A6, the retry policy of its example with six attempts, at the cap",
+        GRPC_CONFIG.max_attempts(6).jitter(Jitter::Proportional(0.2)), MOST,
+        &[0.12, 0.24, 0.48, 0.96, 1.0], Some(Attempts)),
+    ("gRPC, connection backoff protocol: 1 s, a multiplier of 1.6, 120 s; no jitter",
+        EXPONENTIAL.factor(1.6).max_backoff(Duration::from_secs(120)), LEAST,
+        &[1.0, 1.6, 2.56, 4.096, 6.5536, 10.48576, 16.777216, 26.8435456, 42.94967296,
+            68.719476736, 109.951162778, 120.0, 120.0], None),
+];
+
+#[test]
+fn grpc_throttling_counts_every_failure_and_success() {
+    const SOURCE: &str = "gRPC A6, throttling; the table of the clients' throttle tests";
+    let budget = leak(Budget::grpc(4, 0.8));
+    let policy = Policy::exponential().max_attempts(1).budget(budget);
+    for tokens in [3.0, 2.0, 1.0, 0.0, 0.0] {
+        let mut retry = Retry::start(&policy, || Duration::ZERO);
+        let _ = retry.failed(&policy, true, || Duration::ZERO, || MOST);
+        assert_eq!(budget.tokens(), tokens, "{SOURCE}");
+    }
+    for tokens in [0.8, 1.6, 2.4, 3.2, 4.0, 4.0] {
+        Retry::start(&policy, || Duration::ZERO).succeeded(&policy);
+        assert_eq!(budget.tokens(), tokens, "{SOURCE}");
+    }
+}
+
+/// The throttling that gRPC A6 shows as its example: 10 tokens, a tenth back for a success.
+#[test]
+fn grpc_throttling_refuses_at_exactly_half() {
+    use StopReason::{Attempts, Budget as Spent, Permanent, Refused};
+    const POLICY: Policy = Policy::exponential().max_attempts(10).jitter(Jitter::None);
+    let source = "gRPC A6, throttling with 10 tokens and a ratio of 0.1";
+    let grpc = || Budget::grpc(10, 0.1);
+    let five_fail = [
+        waits(status(503), 1.0, 9.0),
+        waits(status(503), 2.0, 8.0),
+        waits(status(503), 4.0, 7.0),
+        waits(status(503), 8.0, 6.0),
+        stops(status(503), Spent, 5.0),
+    ];
+    // After a success there are 5.1, a failure makes it 4.1: still refused.
+    let still = [stops(status(503), Spent, 4.1)];
+    play(
+        source,
+        POLICY,
+        grpc(),
+        LEAST,
+        &[&five_fail, &[succeeds(5.1)], &still],
+    );
+    // What is not to be retried is not counted; a refusal is, and so is the last attempt.
+    let refusal = Failed {
+        stop: true,
+        ..status(503)
+    };
+    play(
+        source,
+        POLICY.max_attempts(2),
+        grpc(),
+        LEAST,
+        &[
+            &[stops(status(400), Permanent, 10.0)],
+            &[stops(refusal, Refused, 9.0)],
+            &[
+                waits(status(503), 1.0, 8.0),
+                stops(status(503), Attempts, 7.0),
+            ],
+        ],
+    );
+}
+
+/// gRPC A6, "Pushback".
+#[test]
+fn grpc_pushback() {
+    const POLICY: Policy = Policy::exponential()
+        .base(Duration::from_millis(100))
+        .max_backoff(SECOND)
+        .jitter(Jitter::None)
+        .max_attempts(4);
+    let pushback = |hint| Failed {
+        hint: Some(ms(hint)),
+        ..status(503)
+    };
+    let budget = || Budget::costs(500, 1, 1);
+    // gRPC waits exactly as long as the pushback says and then begins anew with the first backoff.
+    // Here the wait is the longer one of the pushback and the own backoff, and the backoff goes on.
+    play(
+        "gRPC A6, pushback: a pushback longer than the backoff is waited for as it is",
+        POLICY,
+        budget(),
+        MOST,
+        &[&[
+            waits(pushback(250), 0.25, 499.0),
+            waits(status(503), 0.2, 498.0),
+            waits(pushback(0), 0.4, 497.0),
+            // A pushback does not override the number of attempts.
+            stops(pushback(1), StopReason::Attempts, 497.0),
+        ]],
+    );
+    // Negative, unparsable or repeated: the server asks not to be called again.
+    let stop = Failed {
+        stop: true,
+        hint: Some(ms(1)),
+        ..status(503)
+    };
+    play(
+        "gRPC A6, pushback: a pushback that says no",
+        POLICY,
+        budget(),
+        MOST,
+        &[&[stops(stop, StopReason::Refused, 500.0)]],
+    );
+    // A pushback does not make a permanent failure one to be retried.
+    let permanent = Failed {
+        hint: Some(ms(1)),
+        ..status(400)
+    };
+    play(
+        "gRPC A6, pushback: a pushback with a permanent code",
+        POLICY,
+        budget(),
+        MOST,
+        &[&[stops(permanent, StopReason::Permanent, 500.0)]],
+    );
+}
