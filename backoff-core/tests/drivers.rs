@@ -1,13 +1,16 @@
 //! The two loops, in virtual time.
 #![cfg(feature = "tokio")]
 
+mod common;
+
 use backoff_core::{
-    Clock, Event, Fault, Jitter, Pause, Policy, Random, RetryError, Sleep, StopReason, TimedOut,
-    Transport, Verdict, WaitSource, codes,
+    Event, Fault, Jitter, Policy, RetryError, StopReason, TimedOut, Transport, Verdict, WaitSource,
+    codes,
 };
+use common::Scripted;
 use std::{
-    cell::{Cell, RefCell},
-    future::{Future, Ready, ready},
+    cell::Cell,
+    future::{Future, ready},
     rc::Rc,
     time::Duration,
 };
@@ -203,7 +206,7 @@ async fn an_attempt_for_which_no_time_remains_is_neither_made_nor_counted() {
         })
         .attempt_timeout(SECOND)
         .notify(|event: &Event<'_, ApiError>| log.push(matches!(event, Event::GaveUp { .. })))
-        .runtime(Late(Scripted::default()))
+        .runtime(Scripted::late(3_600 * SECOND))
         .reported()
         .await
         .unwrap_err();
@@ -407,41 +410,6 @@ async fn the_operation_is_called_after_the_wait_and_not_before() {
     assert_eq!(begun, [Duration::ZERO, SECOND]);
 }
 
-/// A runtime in which time is what the test says and chance is always the same.
-#[derive(Clone, Default)]
-struct Scripted {
-    now: Rc<Cell<Duration>>,
-    waits: Rc<RefCell<Vec<Duration>>>,
-    random: u64,
-}
-
-impl Clock for Scripted {
-    fn now(&self) -> Duration {
-        self.now.get()
-    }
-}
-
-impl Sleep for Scripted {
-    type Sleep = Ready<()>;
-    fn sleep(&self, wait: Duration) -> Ready<()> {
-        self.pause(wait);
-        ready(())
-    }
-}
-
-impl Pause for Scripted {
-    fn pause(&self, wait: Duration) {
-        self.now.set(self.now.get() + wait);
-        self.waits.borrow_mut().push(wait);
-    }
-}
-
-impl Random for Scripted {
-    fn random(&self) -> u64 {
-        self.random
-    }
-}
-
 #[tokio::test]
 async fn both_loops_keep_the_same_schedule_under_an_injected_clock_and_random_source() {
     let policy = Policy::exponential()
@@ -452,10 +420,7 @@ async fn both_loops_keep_the_same_schedule_under_an_injected_clock_and_random_so
         (0, [1.0, 2.0, 4.0, 6.0, 6.0]),
         (1 << 63, [1.5, 2.5, 4.5, 6.0, 6.0]),
     ] {
-        let runtime = Scripted {
-            random,
-            ..Scripted::default()
-        };
+        let runtime = Scripted::drawing(random);
         let _: Result<(), _> = policy
             .retry(|| ready(Err(BUSY)))
             .runtime(runtime.clone())
@@ -474,40 +439,16 @@ async fn both_loops_keep_the_same_schedule_under_an_injected_clock_and_random_so
     }
 }
 
-/// Must not be asked for anything.
-struct Untouched;
-
-impl Clock for Untouched {
-    fn now(&self) -> Duration {
-        unreachable!("nobody needs the time")
-    }
-}
-
-impl Sleep for Untouched {
-    type Sleep = Ready<()>;
-    fn sleep(&self, _: Duration) -> Ready<()> {
-        unreachable!("nothing to wait for")
-    }
-}
-
-impl Pause for Untouched {
-    fn pause(&self, _: Duration) {
-        unreachable!("nothing to wait for")
-    }
-}
-
-impl Random for Untouched {
-    fn random(&self) -> u64 {
-        unreachable!("nothing to draw")
-    }
-}
-
 #[tokio::test]
 async fn a_success_reads_no_clock_and_draws_no_number() {
-    let success: Result<u32, ApiError> = PLAIN.retry(|| ready(Ok(1))).runtime(Untouched).await;
+    let runtime = Scripted::default();
+    let retry = PLAIN.retry(|| ready(Ok(1))).runtime(runtime.clone());
+    let success: Result<u32, ApiError> = retry.await;
     assert_eq!(success, Ok(1));
-    let success: Result<u32, ApiError> = PLAIN.blocking(|| Ok(2)).runtime(Untouched).call();
+    let blocking = PLAIN.blocking(|| Ok(2)).runtime(runtime.clone());
+    let success: Result<u32, ApiError> = blocking.call();
     assert_eq!(success, Ok(2));
+    assert_eq!(runtime.asked.get(), 0);
 }
 
 #[test]
@@ -534,36 +475,6 @@ fn the_blocking_loop_counts_attempts_and_tells_of_them() {
     assert_eq!(log, [(1, SECOND), (2, 2 * SECOND)]);
 }
 
-/// A timer that wakes an hour late.
-struct Late(Scripted);
-
-impl Clock for Late {
-    fn now(&self) -> Duration {
-        self.0.now()
-    }
-}
-
-impl Sleep for Late {
-    type Sleep = std::pin::Pin<Box<dyn Future<Output = ()>>>;
-    fn sleep(&self, wait: Duration) -> Self::Sleep {
-        let time = Late(self.0.clone());
-        // Time passes when it is waited for, not when the timer is made.
-        Box::pin(async move { time.pause(wait) })
-    }
-}
-
-impl Pause for Late {
-    fn pause(&self, wait: Duration) {
-        self.0.pause(wait + 3_600 * SECOND);
-    }
-}
-
-impl Random for Late {
-    fn random(&self) -> u64 {
-        self.0.random()
-    }
-}
-
 #[test]
 fn a_blocking_attempt_does_not_begin_after_the_deadline_even_if_the_timer_wakes_late() {
     let (mut calls, mut log) = (0, Vec::new());
@@ -574,7 +485,7 @@ fn a_blocking_attempt_does_not_begin_after_the_deadline_even_if_the_timer_wakes_
             Err::<(), _>(BUSY)
         })
         .notify(|event: &Event<'_, ApiError>| log.push(matches!(event, Event::GaveUp { .. })))
-        .runtime(Late(Scripted::default()))
+        .runtime(Scripted::late(3_600 * SECOND))
         .reported()
         .unwrap_err();
     assert_eq!(

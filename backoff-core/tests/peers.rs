@@ -3,13 +3,16 @@
 //! A test is named after the bug. Which libraries were seen with it stands above it; they may have
 //! mended it since.
 
+mod common;
+
 use backoff_core::{
-    Budget, Class, Clock, Decision, Event, Fault, Jitter, Pause, Policy, Random, Retry, Sleep,
-    StopReason, Verdict, delay::Delay,
+    Budget, Class, Decision, Event, Fault, Jitter, Policy, Random, Retry, StopReason, Verdict,
+    delay::Delay,
 };
+use common::Scripted;
 use std::{
-    cell::{Cell, RefCell},
-    future::{Future, Ready, ready},
+    cell::Cell,
+    future::{Future, ready},
     pin::pin,
     rc::Rc,
     task::{Context, Poll, Waker},
@@ -54,45 +57,6 @@ fn hinted(hint: Duration) -> Verdict {
     }
 }
 
-/// A runtime whose time passes only in waits, and whose waits are written down.
-#[derive(Clone, Default)]
-struct Scripted {
-    now: Rc<Cell<Duration>>,
-    waits: Rc<RefCell<Vec<Duration>>>,
-    random: Rc<Cell<u64>>,
-    /// How much is added to the random number after each draw.
-    step: u64,
-}
-
-impl Clock for Scripted {
-    fn now(&self) -> Duration {
-        self.now.get()
-    }
-}
-
-impl Pause for Scripted {
-    fn pause(&self, wait: Duration) {
-        self.now.set(self.now.get().saturating_add(wait));
-        self.waits.borrow_mut().push(wait);
-    }
-}
-
-impl Sleep for Scripted {
-    type Sleep = Ready<()>;
-    fn sleep(&self, wait: Duration) -> Ready<()> {
-        self.pause(wait);
-        ready(())
-    }
-}
-
-impl Random for Scripted {
-    fn random(&self) -> u64 {
-        let random = self.random.get();
-        self.random.set(random.wrapping_add(self.step));
-        random
-    }
-}
-
 /// What a future gives that never waits for anybody.
 fn at_once<F: Future>(future: F) -> F::Output {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
@@ -124,8 +88,7 @@ fn jitter_after_the_cap() {
     for jitter in JITTERS {
         let policy = PLAIN.jitter(jitter).max_backoff(cap).max_attempts(40);
         for random in [0, 1, 1 << 63, MOST] {
-            let runtime = Scripted::default();
-            runtime.random.set(random);
+            let runtime = Scripted::drawing(random);
             let (waits, _) = waits(policy, &runtime);
             assert_eq!(waits.len(), 39);
             let longest = waits.iter().max().copied().unwrap();
@@ -204,7 +167,7 @@ fn the_total_counts_sleeps_only() {
         .deadline(20 * SECOND)
         .blocking(|| {
             calls += 1;
-            runtime.now.set(runtime.now.get() + 9 * SECOND);
+            runtime.pass(9 * SECOND);
             Err::<(), _>(BUSY)
         })
         .runtime(runtime.clone())
@@ -434,8 +397,7 @@ fn the_longest_duration_of_a_strategy_panics() {
             .jitter(jitter)
             .max_attempts(4);
         for random in [0, MOST] {
-            let runtime = Scripted::default();
-            runtime.random.set(random);
+            let runtime = Scripted::drawing(random);
             assert_eq!(waits(policy, &runtime).0.len(), 3, "{jitter:?}");
         }
     }
@@ -495,9 +457,15 @@ fn a_million_zero_delays_overflow_the_stack() {
             calls.set(calls.get() + 1);
             Err::<(), _>(BUSY)
         };
-        assert!(policy.blocking(fails).runtime(Timeless).call().is_err());
+        assert!(
+            policy
+                .blocking(fails)
+                .runtime(Scripted::default())
+                .call()
+                .is_err()
+        );
         assert_eq!(calls.take(), ATTEMPTS);
-        let future = policy.retry(|| ready(fails())).runtime(Timeless);
+        let future = policy.retry(|| ready(fails())).runtime(Scripted::default());
         assert!(at_once(future).is_err());
         assert_eq!(calls.take(), ATTEMPTS);
     };
@@ -505,43 +473,20 @@ fn a_million_zero_delays_overflow_the_stack() {
     small.spawn(deep).unwrap().join().unwrap();
 }
 
-/// A runtime whose waits are over at once.
-#[derive(Clone, Copy)]
-struct Timeless;
-
-impl Clock for Timeless {
-    fn now(&self) -> Duration {
-        Duration::ZERO
-    }
-}
-
-impl Pause for Timeless {
-    fn pause(&self, _: Duration) {}
-}
-
-impl Sleep for Timeless {
-    type Sleep = Ready<()>;
-    fn sleep(&self, _: Duration) -> Ready<()> {
-        ready(())
-    }
-}
-
-impl Random for Timeless {
-    fn random(&self) -> u64 {
-        0
-    }
-}
-
 /// tryhard: the hook's task ran on after the future was gone.
 #[test]
 fn the_hook_outlives_a_dropped_future() {
     let events = Rc::new(Cell::new(0));
     let told = Rc::clone(&events);
+    let stuck = Scripted {
+        stuck: true,
+        ..Scripted::default()
+    };
     let mut future = Box::pin(
         PLAIN
             .retry(|| ready(Err::<(), _>(BUSY)))
             .notify(move |_: &Event<'_, Busy>| told.set(told.get() + 1))
-            .runtime(Never),
+            .runtime(stuck),
     );
     let mut context = Context::from_waker(Waker::noop());
     assert!(future.as_mut().poll(&mut context).is_pending());
@@ -549,29 +494,6 @@ fn the_hook_outlives_a_dropped_future() {
     drop(future);
     // The hook is gone with it, and was told nothing more.
     assert_eq!((events.get(), Rc::strong_count(&events)), (1, 1));
-}
-
-/// A runtime whose waits never end.
-#[derive(Clone, Copy)]
-struct Never;
-
-impl Clock for Never {
-    fn now(&self) -> Duration {
-        Duration::ZERO
-    }
-}
-
-impl Sleep for Never {
-    type Sleep = std::future::Pending<()>;
-    fn sleep(&self, _: Duration) -> Self::Sleep {
-        std::future::pending()
-    }
-}
-
-impl Random for Never {
-    fn random(&self) -> u64 {
-        0
-    }
 }
 
 /// tower: a share is kept in whole percents as `1 / percent`, so that 0.75 counts as 1.

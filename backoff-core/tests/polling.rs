@@ -1,10 +1,11 @@
 //! Asking again until a value is what is awaited, in virtual time.
 #![cfg(feature = "tokio")]
 
-use backoff_core::{
-    Budget, Event, Fault, Jitter, NotYet, Pause, Policy, Random, StopReason, TimedOut, Transport,
-};
-use std::{cell::Cell, collections::VecDeque, future::ready, rc::Rc, time::Duration};
+mod common;
+
+use backoff_core::{Budget, Event, Fault, Jitter, NotYet, Policy, StopReason, TimedOut, Transport};
+use common::Scripted;
+use std::{collections::VecDeque, future::ready, time::Duration};
 use tokio::time::Instant;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -177,7 +178,7 @@ async fn no_attempt_is_begun_when_the_timer_wakes_after_the_deadline() {
         })
         .attempt_timeout(SECOND)
         .until(|_| false)
-        .runtime(Oversleeper)
+        .runtime(Scripted::late(60 * SECOND))
         .reported()
         .await
         .unwrap_err();
@@ -187,54 +188,15 @@ async fn no_attempt_is_begun_when_the_timer_wakes_after_the_deadline() {
     );
 }
 
-/// Tokio's clock, and a timer that takes a minute longer for what should be a wait of a second.
-struct Oversleeper;
-
-impl backoff_core::Clock for Oversleeper {
-    fn now(&self) -> Duration {
-        backoff_core::Tokio.now()
-    }
-}
-
-impl backoff_core::Sleep for Oversleeper {
-    type Sleep = tokio::time::Sleep;
-    fn sleep(&self, wait: Duration) -> Self::Sleep {
-        backoff_core::Tokio.sleep(wait + 60 * SECOND)
-    }
-}
-
-impl Random for Oversleeper {
-    fn random(&self) -> u64 {
-        u64::MAX
-    }
-}
-
 #[test]
 fn a_blocking_operation_is_asked_again_too() {
-    #[derive(Clone, Default)]
-    struct Still(Rc<Cell<Duration>>);
-    impl backoff_core::Clock for Still {
-        fn now(&self) -> Duration {
-            self.0.get()
-        }
-    }
-    impl Pause for Still {
-        fn pause(&self, wait: Duration) {
-            self.0.set(self.0.get() + wait);
-        }
-    }
-    impl Random for Still {
-        fn random(&self) -> u64 {
-            0
-        }
-    }
-    let time = Still::default();
+    let time = Scripted::default();
     let done = POLL
         .blocking(operation(&[Ok(1), Err(500), Ok(2)]))
         .until(|percent| *percent == 2)
         .runtime(time.clone())
         .call();
-    assert_eq!((done, time.0.get()), (Ok(2), 3 * SECOND));
+    assert_eq!((done, time.now.get()), (Ok(2), 3 * SECOND));
     let gave_up = POLL
         .max_attempts(2)
         .blocking(operation(&[]))

@@ -1,10 +1,13 @@
 //! Read-modify-write, in virtual time, against a store that conflicts and fails on command.
 #![cfg(feature = "tokio")]
 
+mod common;
+
 use backoff_core::{
-    Budget, Class, Clock, Conflict, Event, Fault, Jitter, Policy, Random, Sleep, StopReason,
-    TimedOut, Tokio, Transport, Updated, codes,
+    Budget, Class, Conflict, Event, Fault, Jitter, Policy, StopReason, TimedOut, Transport,
+    Updated, codes,
 };
+use common::Scripted;
 use std::{
     cell::{Cell, RefCell},
     collections::VecDeque,
@@ -398,12 +401,11 @@ async fn a_conflict_as_a_reply_goes_with_an_attempt_timeout_in_either_order() {
 async fn no_read_is_begun_when_the_timer_wakes_after_the_deadline() {
     for with_conflicts in [true, false] {
         let store = Store::with(&[Fails(Failure::Status(503))], &[]);
-        let slow = |wait| tokio::time::sleep(wait + 60 * SECOND);
         let update = POLICY
             .deadline(5 * SECOND)
             .update(|| store.get(), add, |members| store.set(members))
             .attempt_timeout(SECOND)
-            .runtime(Slow(slow));
+            .runtime(Scripted::late(60 * SECOND));
         let gave_up = if with_conflicts {
             update.conflict_if(|_| false).reported().await.unwrap_err()
         } else {
@@ -414,28 +416,6 @@ async fn no_read_is_begun_when_the_timer_wakes_after_the_deadline() {
             (Failure::TimedOut, StopReason::Deadline)
         );
         assert_eq!((store.calls().as_str(), gave_up.report.attempts), ("r", 1));
-    }
-}
-
-/// Tokio's clock, and another timer.
-struct Slow<F>(F);
-
-impl<F> Clock for Slow<F> {
-    fn now(&self) -> Duration {
-        Tokio.now()
-    }
-}
-
-impl<F: Fn(Duration) -> tokio::time::Sleep> Sleep for Slow<F> {
-    type Sleep = tokio::time::Sleep;
-    fn sleep(&self, wait: Duration) -> Self::Sleep {
-        (self.0)(wait)
-    }
-}
-
-impl<F> Random for Slow<F> {
-    fn random(&self) -> u64 {
-        u64::MAX
     }
 }
 

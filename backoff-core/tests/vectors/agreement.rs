@@ -1,26 +1,19 @@
 //! The algorithms of `delay` and the policies that are made of them wait the same.
 
-use super::{HALF, LEAST, MOST, SECOND, ms};
+use super::{HALF, LEAST, MOST, SECOND, common::Scripted, ms};
 use backoff_core::{
-    Jitter, Policy, Random,
+    Jitter, Policy,
     delay::{
         Celery, ConnectRetry, Constant, Decorrelated, Delay, Exponential, Fibonacci, Linear, Slots,
     },
 };
 use std::time::Duration;
 
-/// Always the same number.
-#[derive(Clone, Copy)]
-struct Always(u64);
-
-impl Random for Always {
-    fn random(&self) -> u64 {
-        self.0
-    }
-}
-
 fn first<D: Delay>(delay: D, random: u64) -> Vec<Duration> {
-    delay.waits_with(Always(random)).take(100).collect()
+    delay
+        .waits_with(Scripted::drawing(random))
+        .take(100)
+        .collect()
 }
 
 #[test]
