@@ -1,10 +1,15 @@
-//! Durations in text: `64s`, `1.5s`, `1m 30s`.
+//! Durations in text: `64s`, `1.5s`, `1m 30s`. The grammar is in `retry.md`, under "Durations".
+//!
+//! One grammar for literals and for configuration: this file is compiled into backoff-core too,
+//! where `src/policy/config/duration.rs` is a link to it.
 
 use std::time::Duration;
 
 const SECOND: u128 = 1_000_000_000;
 /// What a message lists when a unit is missing or unknown.
 const UNITS: &str = "the units are ns, us, ms, s, m, h and d";
+/// `M` is too near to `m`, and the others differ in length.
+const VAGUE: [&str; 8] = ["M", "month", "months", "y", "yr", "yrs", "year", "years"];
 
 /// Reads one or more numbers with their units; the error is a whole sentence.
 pub(crate) fn parse(text: &str) -> Result<Duration, String> {
@@ -35,6 +40,12 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
             ));
         }
         let Some(scale) = nanos_of(unit) else {
+            if VAGUE.contains(&unit) {
+                return Err(format!(
+                    "`{unit}` stands for months or years, which differ in length: write minutes \
+                     as `5m`, days as `30d`"
+                ));
+            }
             let hint = likely(unit).map(|unit| format!(": write `{number}{unit}`"));
             return Err(format!(
                 "`{unit}` is no unit of time{}; {UNITS}",
@@ -129,57 +140,96 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const fn nanos(nanos: u64) -> Duration {
+        Duration::from_nanos(nanos)
+    }
+
+    const fn secs(secs: u64) -> Duration {
+        Duration::from_secs(secs)
+    }
+
+    const READ: &[(&str, Duration)] = &[
+        ("5ns", nanos(5)),
+        ("5us", nanos(5_000)),
+        ("5µs", nanos(5_000)),
+        ("5\u{3bc}s", nanos(5_000)),
+        ("250ms", nanos(250_000_000)),
+        ("64s", secs(64)),
+        ("2m", secs(120)),
+        ("2min", secs(120)),
+        ("3h", secs(10_800)),
+        ("1d", secs(86_400)),
+        ("0s", Duration::ZERO),
+        // Fractions, to the nanosecond.
+        ("1.5s", nanos(1_500_000_000)),
+        (".5s", nanos(500_000_000)),
+        ("5.s", secs(5)),
+        ("0.000000001s", nanos(1)),
+        ("1.50000000000000000000000s", nanos(1_500_000_000)),
+        ("0.0001h", nanos(360_000_000)),
+        ("1.5d", secs(129_600)),
+        // Sums, blanks, digits in groups.
+        ("1m 30s", secs(90)),
+        ("1m30s", secs(90)),
+        ("30s 1m", secs(90)),
+        ("1s1s", secs(2)),
+        ("  2 h  ", secs(7_200)),
+        ("1_000ms", secs(1)),
+        ("18446744073709551615.999999999s", Duration::MAX),
+    ];
+
+    /// And what the message says.
+    const REFUSED: &[(&str, &str)] = &[
+        ("", "such as `30s`"),
+        (" ", "such as `30s`"),
+        ("soon", "such as `30s`"),
+        ("s", "such as `30s`"),
+        ("1h, 2m", "such as `30s`"),
+        ("0", "write `0s` for seconds"),
+        ("64", "write `64s` for seconds"),
+        ("1m 30", "write `30s` for seconds"),
+        ("1 0s", "write `1s` for seconds"),
+        ("64sec", "write `64s`"),
+        ("64S", "write `64s`"),
+        ("5Min", "write `5m`"),
+        ("5 minutes", "write `5m`"),
+        ("3 hrs", "write `3h`"),
+        ("3 fortnights", "the units are"),
+        ("1w", "the units are"),
+        ("5M", "write minutes as `5m`, days as `30d`"),
+        ("1h 2 months", "`months` stands for months or years"),
+        ("1month", "days as `30d`"),
+        ("1.5y", "days as `30d`"),
+        ("1yr", "days as `30d`"),
+        ("2yrs", "days as `30d`"),
+        ("1year", "days as `30d`"),
+        ("600000years", "days as `30d`"),
+        ("-1s", "write `1s`"),
+        ("1e3s", "`e` is no unit"),
+        ("1.2.3s", "one decimal point"),
+        ("0.1ns", "finer than a nanosecond"),
+        ("99999999999999999999d", "longer than a `Duration`"),
+        (
+            "9999999999999999999999999999999999999999999s",
+            "longer than a `Duration`",
+        ),
+        // Humantime 2.4 panics at it.
+        (
+            "18446744073709551615s 1000000000ns",
+            "longer than a `Duration`",
+        ),
+    ];
+
     #[test]
-    fn reads_every_unit() {
-        let cases = [
-            ("5ns", Duration::from_nanos(5)),
-            ("5us", Duration::from_micros(5)),
-            ("5µs", Duration::from_micros(5)),
-            ("250ms", Duration::from_millis(250)),
-            ("64s", Duration::from_secs(64)),
-            ("2m", Duration::from_secs(120)),
-            ("2min", Duration::from_secs(120)),
-            ("3h", Duration::from_secs(10_800)),
-            ("1d", Duration::from_secs(86_400)),
-        ];
-        for (text, duration) in cases {
-            assert_eq!(parse(text), Ok(duration), "{text}");
+    fn reads_numbers_with_units() {
+        for (text, duration) in READ {
+            assert_eq!(parse(text), Ok(*duration), "{text}");
         }
     }
 
     #[test]
-    fn reads_fractions_sums_and_spaces() {
-        assert_eq!(parse("1.5s"), Ok(Duration::from_millis(1_500)));
-        assert_eq!(parse(".5s"), Ok(Duration::from_millis(500)));
-        assert_eq!(parse("0.000000001s"), Ok(Duration::from_nanos(1)));
-        assert_eq!(parse("1m 30s"), Ok(Duration::from_secs(90)));
-        assert_eq!(parse("1m30s"), Ok(Duration::from_secs(90)));
-        assert_eq!(parse("  2 h  "), Ok(Duration::from_secs(7_200)));
-        assert_eq!(parse("1_000ms"), Ok(Duration::from_secs(1)));
-        assert_eq!(parse("0s"), Ok(Duration::ZERO));
-    }
-
-    #[test]
     fn says_what_to_write_instead() {
-        let cases = [
-            ("", "such as `30s`"),
-            ("soon", "such as `30s`"),
-            ("64", "write `64s` for seconds"),
-            ("1m 30", "write `30s` for seconds"),
-            ("64sec", "write `64s`"),
-            ("64S", "write `64s`"),
-            ("5 minutes", "write `5m`"),
-            ("3 fortnights", "the units are"),
-            ("-1s", "write `1s`"),
-            ("1.2.3s", "one decimal point"),
-            ("0.1ns", "finer than a nanosecond"),
-            ("99999999999999999999d", "longer than a `Duration`"),
-            (
-                "9999999999999999999999999999999999999999999s",
-                "longer than a `Duration`",
-            ),
-        ];
-        for (text, part) in cases {
+        for (text, part) in REFUSED {
             let message = parse(text).unwrap_err();
             assert!(message.contains(part), "{text}: {message}");
         }

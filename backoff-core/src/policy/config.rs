@@ -1,5 +1,6 @@
 //! A policy read from configuration: every rule that a constant has but functions and budgets.
 
+mod duration;
 mod value;
 
 use crate::{
@@ -20,13 +21,15 @@ use value::{Value, attempts, codes, factor, growth, jitter, time, yes_or_no};
 ///
 /// | rule | values |
 /// |---|---|
-/// | `base`, `throttled_base`, `max_backoff`, `deadline`, `max_retry_after`, `retry_after_slack` | a time with its unit: `"250ms"`, `"64s"`, `"1m 30s"`, up to weeks |
+/// | `base`, `throttled_base`, `max_backoff`, `deadline`, `max_retry_after`, `retry_after_slack` | a time with its unit: `"250ms"`, `"64s"`, `"1m 30s"` |
 /// | `growth` | `"exponential"`, `"constant"`, `"linear(500ms)"` with its step, `"fibonacci"`, `"slots"` |
 /// | `factor` | a number of at least 1, for exponential growth |
 /// | `jitter` | `"full"`, `"equal"`, `"decorrelated"`, `"none"`, `"slots"`, `"whole_seconds"`, `"additive(1s)"`, `"additive_within(1s)"`, `"proportional(0.2)"` |
 /// | `max_attempts` | a whole number from 1, the first call included |
 /// | `on`, `also_on` | statuses, ranges of them and gRPC codes: `[429, "500..=504", "ABORTED"]`, or as one text: `"429, 500..=504, ABORTED"` |
 /// | `retry_conflicts`, `idempotent`, `spread_retry_after` | `true`, `false` |
+///
+/// Times are written as in `#[retry]`, whose documentation has the units under "Durations".
 ///
 /// Each means what the [setter](Policy) of that name means. As in [`codes!`](crate::codes), a status
 /// in `on` brings along the gRPC codes that stand for it.

@@ -1,6 +1,6 @@
 //! What a value of configuration says: its text and numbers as times, codes and names.
 
-use super::Grows;
+use super::{Grows, duration};
 use crate::{
     Codes, GrpcCode, Jitter,
     codes::{TURNED_ROUND, not_a_failure},
@@ -104,32 +104,9 @@ impl<'de> de::Visitor<'de> for OfValue {
     }
 }
 
-/// Units that humantime takes and that a policy does not: they differ in length, and `M` is too
-/// near to `m`.
-const VAGUE: [&str; 8] = ["M", "month", "months", "y", "yr", "yrs", "year", "years"];
-
-fn duration(text: &str) -> Result<Duration, String> {
-    let mut units = text.split(|c: char| !c.is_alphabetic());
-    if let Some(unit) = units.find(|unit| VAGUE.contains(unit)) {
-        return Err(format!(
-            "{text:?} is no time ({unit:?} stands for months or years, which differ in length): \
-             write minutes as \"5m\", days as \"30d\""
-        ));
-    }
-    humantime::parse_duration(text.trim()).map_err(|error| {
-        let why = match error {
-            humantime::DurationError::UnknownUnit { unit, .. } if !unit.is_empty() => {
-                format!("there is no unit {unit:?}; there are ns, us, ms, s, m, h, d and w")
-            }
-            other => other.to_string(),
-        };
-        format!("{text:?} is no time ({why}): write \"64s\", \"250ms\" or \"1m 30s\"")
-    })
-}
-
 pub(super) fn time(value: &Value) -> Result<Duration, String> {
     match value {
-        Value::Text(text) => duration(text),
+        Value::Text(text) => duration::parse(text),
         other => Err(format!(
             "{other} is no time: write text with the unit, as \"64s\", \"250ms\" or \"1m 30s\""
         )),
@@ -197,7 +174,7 @@ pub(super) fn growth(value: &Value) -> Result<Grows, String> {
     match call(value) {
         Some(("exponential", None)) => Ok(Grows::Exponential),
         Some(("constant", None)) => Ok(Grows::Constant),
-        Some(("linear", Some(step))) => Ok(Grows::Linear(duration(step)?)),
+        Some(("linear", Some(step))) => Ok(Grows::Linear(duration::parse(step)?)),
         Some(("fibonacci", None)) => Ok(Grows::Fibonacci),
         Some(("slots", None)) => Ok(Grows::Slots),
         _ => Err(format!(
@@ -215,8 +192,8 @@ pub(super) fn jitter(value: &Value) -> Result<Jitter, String> {
         Some(("decorrelated", None)) => Ok(Jitter::Decorrelated),
         Some(("slots", None)) => Ok(Jitter::Slots),
         Some(("whole_seconds", None)) => Ok(Jitter::WholeSeconds),
-        Some(("additive", Some(most))) => Ok(Jitter::Additive(duration(most)?)),
-        Some(("additive_within", Some(most))) => Ok(Jitter::AdditiveWithin(duration(most)?)),
+        Some(("additive", Some(most))) => Ok(Jitter::Additive(duration::parse(most)?)),
+        Some(("additive_within", Some(most))) => Ok(Jitter::AdditiveWithin(duration::parse(most)?)),
         Some(("proportional", Some(share))) => match real(share) {
             Some(share) if is_share(share) => Ok(Jitter::Proportional(share)),
             _ => Err(SHARE.to_owned()),
