@@ -15,6 +15,8 @@ use clap::builder::PossibleValuesParser;
 use examples::drawing::Drawn;
 use examples::table::table;
 use examples::terminal::say;
+use rand::rngs::SmallRng;
+use rand::{RngExt as _, SeedableRng as _};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -89,7 +91,16 @@ fn run(options: &Options) -> Drawn {
         .find(|preset| preset.0 == options.policy)
         .ok_or_else(|| format!("there is no policy `{}`", options.policy))?;
     let planned: Vec<_> = policy.schedule().take(options.retries as usize).collect();
-    let rows: Vec<_> = planned.iter().map(row).collect();
+    let means = means(policy, planned.len());
+    let mut begins = Duration::ZERO;
+    let rows: Vec<_> = planned
+        .iter()
+        .zip(&means)
+        .map(|(planned, mean)| {
+            begins += *mean;
+            row(planned, *mean, begins)
+        })
+        .collect();
     let header = [
         "retry",
         "least",
@@ -102,12 +113,28 @@ fn run(options: &Options) -> Drawn {
         "{name} {policy}.\n\n{}\n",
         table(&header, 0, &rows)
     ))?;
-    picture::draw(&options.out, name, policy, &planned)?;
+    picture::draw(&options.out, name, policy, &planned, &means)?;
     say(&format!("Picture: {}\n", options.out.display()))?;
     Ok(())
 }
 
-fn row(planned: &Planned) -> Vec<String> {
+/// What the waits before the first retries are on average: drawn so often that it is off by less
+/// than a percent.
+fn means(policy: &Policy, retries: usize) -> Vec<Duration> {
+    const DRAWS: u32 = 100_000;
+    let mut rng = SmallRng::seed_from_u64(7);
+    let mut sums = vec![Duration::ZERO; retries];
+    for _ in 0..DRAWS {
+        let mut previous = Duration::ZERO;
+        for (retry, sum) in (0..).zip(&mut sums) {
+            previous = policy.backoff(retry, previous, rng.random());
+            *sum += previous;
+        }
+    }
+    sums.into_iter().map(|sum| sum / DRAWS).collect()
+}
+
+fn row(planned: &Planned, mean: Duration, begins: Duration) -> Vec<String> {
     let wait = |wait: Duration| {
         if wait.is_zero() {
             "0s".to_owned()
@@ -123,9 +150,9 @@ fn row(planned: &Planned) -> Vec<String> {
     vec![
         planned.retry.to_string(),
         wait(planned.least),
-        wait(planned.mean),
+        wait(mean),
         wait(planned.greatest),
-        wait(planned.begins),
+        wait(begins),
         fits.to_owned(),
     ]
 }

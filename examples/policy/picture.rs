@@ -17,7 +17,13 @@ const HEIGHT: i32 = 380;
 /// How often each wait is drawn.
 const DRAWS: u32 = 300;
 
-pub(crate) fn draw(out: &Path, name: &str, policy: &Policy, planned: &[Planned]) -> Drawn {
+pub(crate) fn draw(
+    out: &Path,
+    name: &str,
+    policy: &Policy,
+    planned: &[Planned],
+    means: &[Duration],
+) -> Drawn {
     if let Some(folder) = out.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder)?;
     }
@@ -94,18 +100,12 @@ pub(crate) fn draw(out: &Path, name: &str, policy: &Policy, planned: &[Planned])
             previous = wait;
         }
     }
-    for planned in planned {
+    for (planned, mean) in planned.iter().zip(means) {
         let (from, to) = (
             x(planned.retry) + step / 8,
             x(planned.retry) + step - step / 8,
         );
-        line(
-            &page,
-            (from, y(planned.mean)),
-            (to, y(planned.mean)),
-            VERMILLION,
-            3,
-        )?;
+        line(&page, (from, y(*mean)), (to, y(*mean)), VERMILLION, 3)?;
     }
     text(
         &page,

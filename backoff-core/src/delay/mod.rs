@@ -27,7 +27,6 @@ mod fibonacci;
 pub(crate) mod growth;
 pub(crate) mod jitter;
 mod linear;
-pub(crate) mod mean;
 pub(crate) mod slots;
 #[cfg(feature = "std")]
 mod versions;

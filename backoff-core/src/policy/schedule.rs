@@ -1,7 +1,6 @@
 //! A policy that tells beforehand how long it will wait.
 
 use crate::{
-    delay::mean::Mean,
     facts::fault::Class,
     policy::{NEVER, Policy},
 };
@@ -15,12 +14,8 @@ pub struct Planned {
     pub retry: u32,
     /// The shortest wait before it that can be drawn.
     pub least: Duration,
-    /// The wait before it on average.
-    pub mean: Duration,
     /// The longest wait before it that can be drawn.
     pub greatest: Duration,
-    /// All waits up to this one, on average: when it begins, if attempts take no time.
-    pub begins: Duration,
     /// Whether it begins before the deadline, if attempts take no time.
     pub fits: Fits,
 }
@@ -37,14 +32,12 @@ pub enum Fits {
 }
 
 impl Policy {
-    /// The waits of this policy for transient failures: the least, the mean and the greatest before
-    /// each retry, as long as its attempts last and the deadline allows any.
+    /// The waits of this policy for transient failures: the least and the greatest before each retry,
+    /// as long as its attempts last and the deadline allows any.
     ///
     /// With full jitter and no limit of attempts the deadline always allows one more, so that the
-    /// schedule does not end: take as many as you want to see. The mean is exact but for
-    /// decorrelated jitter, where it is computed from 64 quantiles of the wait before: within a
-    /// percent for caps of up to a thousand times the base, and low beyond, by a quarter for a
-    /// million times.
+    /// schedule does not end: take as many as you want to see. What a wait is on average shows when
+    /// it is drawn often, by [`backoff`](Self::backoff).
     ///
     /// ```
     /// use backoff_core::{Fits, Policy};
@@ -52,11 +45,7 @@ impl Policy {
     ///
     /// let policy = Policy::exponential().deadline(Duration::from_secs(10));
     /// let third = policy.schedule().nth(2).unwrap();
-    /// assert_eq!((third.least, third.mean, third.greatest), (
-    ///     Duration::ZERO,
-    ///     Duration::from_secs(2),
-    ///     Duration::from_secs(4),
-    /// ));
+    /// assert_eq!((third.least, third.greatest), (Duration::ZERO, Duration::from_secs(4)));
     /// assert_eq!(third.fits, Fits::Always); // 1 + 2 + 4 at the most
     /// assert_eq!(policy.schedule().nth(3).unwrap().fits, Fits::Perhaps);
     /// ```
@@ -64,9 +53,8 @@ impl Policy {
         Schedule {
             policy: *self,
             retry: 0,
-            mean: Mean::default(),
             greatest: 0,
-            sums: [0.0; 3],
+            sums: [0; 2],
         }
     }
 }
@@ -76,11 +64,10 @@ impl Policy {
 pub struct Schedule {
     policy: Policy,
     retry: u32,
-    mean: Mean,
     /// The greatest wait so far, which decorrelated jitter grows from.
     greatest: u64,
-    /// The least, mean and greatest of all waits so far, in nanoseconds.
-    sums: [f64; 3],
+    /// The least and the greatest of all waits so far, in nanoseconds.
+    sums: [u64; 2],
 }
 
 impl Iterator for Schedule {
@@ -90,7 +77,6 @@ impl Iterator for Schedule {
         let Schedule {
             policy,
             retry,
-            mean,
             greatest,
             sums,
         } = self;
@@ -102,21 +88,10 @@ impl Iterator for Schedule {
         };
         let least = at(0, 0);
         *greatest = at(*greatest, u64::MAX);
-        let average = mean.of(
-            policy.growth,
-            policy.jitter,
-            policy.base,
-            policy.max_backoff,
-            *retry,
-        );
-        for (sum, wait) in sums
-            .iter_mut()
-            .zip([least as f64, average, *greatest as f64])
-        {
-            *sum += wait;
-        }
-        let within = |sum: f64| policy.deadline == NEVER || sum <= policy.deadline as f64;
-        let fits = match (within(sums[0]), within(sums[2])) {
+        sums[0] = sums[0].saturating_add(least);
+        sums[1] = sums[1].saturating_add(*greatest);
+        let within = |sum: u64| policy.deadline == NEVER || sum <= policy.deadline;
+        let fits = match (within(sums[0]), within(sums[1])) {
             (_, true) => Fits::Always,
             (true, false) => Fits::Perhaps,
             (false, false) => Fits::Never,
@@ -131,9 +106,7 @@ impl Iterator for Schedule {
         Some(Planned {
             retry: number,
             least: Duration::from_nanos(least),
-            mean: Duration::from_nanos(average as u64),
             greatest: Duration::from_nanos(*greatest),
-            begins: Duration::from_nanos(sums[1] as u64),
             fits,
         })
     }
@@ -157,11 +130,6 @@ mod tests {
             .map(|planned| planned.least.as_secs())
             .collect();
         assert_eq!(least, [1, 2, 4, 8, 16, 32, 64, 64, 64, 64]);
-        let mean: Vec<_> = planned
-            .iter()
-            .map(|planned| planned.mean.as_secs_f64())
-            .collect();
-        assert_eq!(mean[..7], [1.5, 2.5, 4.5, 8.5, 16.5, 32.5, 64.0]);
         let greatest: Vec<_> = planned
             .iter()
             .map(|planned| planned.greatest.as_secs())
@@ -172,7 +140,6 @@ mod tests {
         let fits: Vec<_> = planned.iter().map(|planned| planned.fits).collect();
         assert_eq!(fits[..9], [Fits::Always; 9]);
         assert_eq!(fits[9..], [Fits::Never]);
-        assert_eq!(planned[6].begins, Duration::from_millis(66_000 + 64_000));
     }
 
     #[test]
