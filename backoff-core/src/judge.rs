@@ -337,6 +337,14 @@ mod tests {
         assert_eq!(POLICY.judge(&fault), Verdict::Refused);
     }
 
+    fn said(policy: &Policy, verdict: Verdict, facts: &Facts) -> Verdict {
+        policy.said(Stage::Whole, verdict, Some(facts)).into()
+    }
+
+    fn is_retried(verdict: Verdict) -> bool {
+        matches!(verdict, Verdict::Retry { .. })
+    }
+
     #[test]
     fn rule_2_the_class_outranks_every_code() {
         let with = |class, grpc, status| Facts {
@@ -472,7 +480,7 @@ mod tests {
         ];
         for facts in nothing_done {
             let verdict = careful.judge(&facts);
-            assert!(verdict.class().is_some(), "{facts:?}");
+            assert!(is_retried(verdict), "{facts:?}");
             assert_eq!(verdict, policy.judge(&facts), "{facts:?}");
         }
         let perhaps_applied = [
@@ -486,15 +494,14 @@ mod tests {
             },
         ];
         for facts in perhaps_applied {
-            assert!(policy.judge(&facts).class().is_some(), "{facts:?}");
+            assert!(is_retried(policy.judge(&facts)), "{facts:?}");
             assert_eq!(careful.judge(&facts), Verdict::PerhapsApplied, "{facts:?}");
         }
         assert_eq!(careful.judge(&status(404)), Verdict::Permanent);
-        assert!(!careful.may_repeat(&class(Class::Permanent)));
-        let any = WhenFault(|_: &Facts| true);
-        assert_eq!(any.judge(&careful, &status(503)), Verdict::PerhapsApplied);
-        assert_eq!(any.judge(&careful, &status(429)), retried(Class::Throttled));
-        assert_eq!(any.judge(&policy, &status(503)), retried(Class::Transient));
+        let any = |policy: &Policy, facts: &Facts| said(policy, true.into(), facts);
+        assert_eq!(any(&careful, &status(503)), Verdict::PerhapsApplied);
+        assert_eq!(any(&careful, &status(429)), retried(Class::Throttled));
+        assert_eq!(any(&policy, &status(503)), retried(Class::Transient));
     }
 
     #[test]
@@ -505,20 +512,21 @@ mod tests {
     #[test]
     fn a_function_that_judges_faults_replaces_no_hint_and_no_request_to_stop() {
         let hint = Some(Duration::from_secs(3));
-        let judge = WhenFault(|fault: &Facts| fault.status == Some(404));
-        let said = |facts| judge.judge(&POLICY, &facts);
+        let judge = |facts: Facts| said(&POLICY, (facts.status == Some(404)).into(), &facts);
         let of = |status, stop| Facts {
             status: Some(status),
             hint,
             stop,
             ..Facts::default()
         };
-        assert_eq!(said(of(404, false)), retried(Class::Transient).after(hint));
-        assert_eq!(said(of(404, true)), Verdict::Refused);
-        assert_eq!(said(of(503, false)), Verdict::Permanent);
-        let hinted = WhenFault(|_: &Facts| Verdict::from(true).after(Some(Duration::ZERO)));
-        let own = retried(Class::Throttled).after(Some(Duration::ZERO));
-        assert_eq!(hinted.judge(&POLICY, &of(429, false)), own);
+        assert_eq!(judge(of(404, false)), retried(Class::Transient).after(hint));
+        assert_eq!(judge(of(404, true)), Verdict::Refused);
+        assert_eq!(judge(of(503, false)), Verdict::Permanent);
+        for own in [Duration::from_secs(1), Duration::ZERO] {
+            let hinted = Verdict::from(true).after(Some(own));
+            let expected = retried(Class::Throttled).after(Some(own).filter(|own| !own.is_zero()));
+            assert_eq!(said(&POLICY, hinted, &of(429, false)), expected);
+        }
     }
 
     #[test]

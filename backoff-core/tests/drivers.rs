@@ -312,6 +312,7 @@ async fn a_retry_around_a_reported_retry_does_not_multiply_the_attempts() {
                     calls.set(calls.get() + 1);
                     ready(Err::<(), _>(BUSY))
                 })
+                .owned()
                 .reported()
         })
         .await;
@@ -523,7 +524,10 @@ impl Fault for Local {}
 async fn a_future_is_send_where_the_operations_is() {
     let policy = PLAIN;
     let task = tokio::spawn(is_send(
-        policy.retry(|| async { Ok::<_, ApiError>(1) }).reported(),
+        policy
+            .retry(|| async { Ok::<_, ApiError>(1) })
+            .owned()
+            .reported(),
     ));
     assert!(task.await.unwrap().is_ok());
     // The error never lives across an await, so it need not be `Send`.

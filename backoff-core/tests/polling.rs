@@ -77,6 +77,7 @@ async fn attempts_and_deadline_end_it_with_an_error_of_its_own() {
         policy
             .retry(move || ready(step()))
             .until(|percent| *percent == 100)
+            .owned()
             .reported()
     };
     let gave_up = ended(POLL.max_attempts(3)).await.unwrap_err();

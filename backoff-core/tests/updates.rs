@@ -405,7 +405,8 @@ async fn no_read_is_begun_when_the_timer_wakes_after_the_deadline() {
             .deadline(5 * SECOND)
             .update(|| store.get(), add, |members| store.set(members))
             .attempt_timeout(SECOND)
-            .runtime(Scripted::late(60 * SECOND));
+            .runtime(Scripted::late(60 * SECOND))
+            .owned();
         let gave_up = if with_conflicts {
             update.conflict_if(|_| false).reported().await.unwrap_err()
         } else {
@@ -463,6 +464,7 @@ async fn a_reply_can_be_a_conflict() {
                 move |()| async move { Ok(replies.borrow_mut().pop_front().unwrap()) },
             )
             .conflict_if(|succeeded| !succeeded)
+            .owned()
             .reported()
     };
     let (updated, report) = update(3).await.unwrap();
@@ -483,6 +485,7 @@ async fn each_step_is_cut_and_a_cut_write_may_have_been_applied() {
         policy
             .update(|| store.get(), add, |members| store.set(members))
             .attempt_timeout(10 * SECOND)
+            .owned()
             .reported()
     };
     let (_, report) = update(POLICY).await.unwrap();

@@ -172,33 +172,6 @@ where
     }
 }
 
-/// A judge that stays where it is, to be asked and told again.
-impl<H: Handler> Handler for &mut H {
-    type Runtime = H::Runtime;
-
-    #[inline]
-    fn runtime(&self) -> &H::Runtime {
-        (**self).runtime()
-    }
-}
-
-impl<E, H: Handle<E>> Handle<E> for &mut H {
-    #[inline]
-    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
-        (**self).judge(policy, stage, error)
-    }
-
-    #[inline]
-    fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
-        (**self).fault(error)
-    }
-
-    #[inline]
-    fn notify(&mut self, event: &Event<'_, E>) {
-        (**self).notify(event);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

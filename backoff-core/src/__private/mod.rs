@@ -22,7 +22,7 @@ pub use keys::Keys;
 pub use timer::*;
 
 use crate::{
-    drive::handler::{Handle, Under},
+    drive::handler::{Handle, Lent, Under},
     runtime::{Clock, Pause, Random, Sleep},
     state::Attempt,
 };
@@ -100,7 +100,7 @@ pub fn step<C, R, H>(
     stage: Stage,
     cut: bool,
     outcome: R,
-    judge: H,
+    judge: &mut H,
 ) -> Step<R>
 where
     R: Outcome,
@@ -112,7 +112,7 @@ where
         return Step::Done(outcome);
     };
     let mut handler = Under {
-        inner: judge,
+        inner: Lent { inner: judge },
         runtime: &context.runtime,
     };
     let next = course.failed(
@@ -143,7 +143,7 @@ pub fn pause<C, R, H>(
     course: &Course,
     wait: Duration,
     last: &R,
-    mut judge: H,
+    judge: &mut H,
 ) -> bool
 where
     R: Outcome,
@@ -153,7 +153,7 @@ where
     context.runtime.pause(wait);
     let is_late = course.is_late(context.policy, &context.runtime, false);
     if let Some(error) = last.error().filter(|_| is_late) {
-        course.late(&mut judge, context.name, error);
+        course.late(judge, context.name, error);
     }
     is_late
 }

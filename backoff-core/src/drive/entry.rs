@@ -178,8 +178,8 @@ impl Policy {
     /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
     /// # async fn main() {
     /// let busy = || std::future::ready(Err::<(), _>(Busy));
-    /// let policy = Policy::exponential().max_attempts(2).when_fault(|_: &Busy| true);
-    /// let gave_up = policy.retry(busy).reported().await.unwrap_err();
+    /// const POLICY: Policy = Policy::exponential().max_attempts(2);
+    /// let gave_up = POLICY.when_fault(|_: &Busy| true).retry(busy).reported().await.unwrap_err();
     /// assert_eq!(gave_up.report.slept, Duration::from_secs(30));
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}

@@ -189,7 +189,10 @@ where
 
 /// What each wrapper hands on to what it wraps.
 macro_rules! forward {
-    (handler runtime) => {
+    ($($part:ident)+) => {
+        $(forward!(@ $part);)+
+    };
+    (@ runtime) => {
         type Runtime = H::Runtime;
 
         #[inline]
@@ -197,36 +200,13 @@ macro_rules! forward {
             self.inner.runtime()
         }
     };
-    (handler policy) => {
+    (@ policy) => {
         #[inline]
         fn policy<'p>(&'p self, borrowed: &'p Policy) -> &'p Policy {
             self.inner.policy(borrowed)
         }
     };
-    (handler measure) => {
-        const MEASURES: bool = H::MEASURES;
-
-        #[inline]
-        fn measure(&mut self, ruling: Ruling, next: Next) {
-            self.inner.measure(ruling, next);
-        }
-
-        fn measured(&self) -> Measures {
-            self.inner.measured()
-        }
-    };
-    (handle judge) => {
-        #[inline]
-        fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
-            self.inner.judge(policy, stage, error)
-        }
-
-        #[inline]
-        fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
-            self.inner.fault(error)
-        }
-    };
-    (handler decide) => {
+    (@ decide) => {
         #[inline]
         fn decide<Q: Clock + Random>(
             &self,
@@ -239,7 +219,30 @@ macro_rules! forward {
             self.inner.decide(runtime, policy, retry, ruling, cut)
         }
     };
-    (handle notify) => {
+    (@ measure) => {
+        const MEASURES: bool = H::MEASURES;
+
+        #[inline]
+        fn measure(&mut self, ruling: Ruling, next: Next) {
+            self.inner.measure(ruling, next);
+        }
+
+        fn measured(&self) -> Measures {
+            self.inner.measured()
+        }
+    };
+    (@ judge) => {
+        #[inline]
+        fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
+            self.inner.judge(policy, stage, error)
+        }
+
+        #[inline]
+        fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
+            self.inner.fault(error)
+        }
+    };
+    (@ notify) => {
         #[inline]
         fn notify(&mut self, event: &Event<'_, E>) {
             self.inner.notify(event);
@@ -255,14 +258,11 @@ pub struct Notified<H, N> {
 }
 
 impl<H: Handler, N> Handler for Notified<H, N> {
-    forward!(handler runtime);
-    forward!(handler policy);
-    forward!(handler measure);
-    forward!(handler decide);
+    forward!(runtime policy measure decide);
 }
 
 impl<E, H: Handle<E>, N: Notify<E>> Handle<E> for Notified<H, N> {
-    forward!(handle judge);
+    forward!(judge);
 
     fn notify(&mut self, event: &Event<'_, E>) {
         self.inner.notify(event);
@@ -285,14 +285,11 @@ impl<H: Handler, R> Handler for Under<H, R> {
         &self.runtime
     }
 
-    forward!(handler policy);
-    forward!(handler measure);
-    forward!(handler decide);
+    forward!(policy measure decide);
 }
 
 impl<E, H: Handle<E>, R> Handle<E> for Under<H, R> {
-    forward!(handle judge);
-    forward!(handle notify);
+    forward!(judge notify);
 }
 
 /// Waits of its own. Made by [`Retrying::delays`](super::future::Retrying::delays).
@@ -303,9 +300,7 @@ pub struct Paced<H, D> {
 }
 
 impl<H: Handler, D: Delay> Handler for Paced<H, D> {
-    forward!(handler runtime);
-    forward!(handler policy);
-    forward!(handler measure);
+    forward!(runtime policy measure);
 
     fn decide<R: Clock + Random>(
         &self,
@@ -320,8 +315,7 @@ impl<H: Handler, D: Delay> Handler for Paced<H, D> {
 }
 
 impl<E, H: Handle<E>, D: Delay> Handle<E> for Paced<H, D> {
-    forward!(handle judge);
-    forward!(handle notify);
+    forward!(judge notify);
 }
 
 /// A policy of its own. Made by [`Retrying::owned`](super::future::Retrying::owned).
@@ -332,19 +326,18 @@ pub struct Owning<H> {
 }
 
 impl<H: Handler> Handler for Owning<H> {
-    forward!(handler runtime);
-    forward!(handler measure);
+    forward!(runtime measure);
 
     #[inline]
     fn policy<'p>(&'p self, _borrowed: &'p Policy) -> &'p Policy {
         &self.policy
     }
-    forward!(handler decide);
+
+    forward!(decide);
 }
 
 impl<E, H: Handle<E>> Handle<E> for Owning<H> {
-    forward!(handle judge);
-    forward!(handle notify);
+    forward!(judge notify);
 }
 
 /// Counts what a report says. Made by [`Retrying::reported`](super::future::Retrying::reported).
@@ -367,8 +360,7 @@ impl<H> Measured<H> {
 }
 
 impl<H: Handler> Handler for Measured<H> {
-    forward!(handler runtime);
-    forward!(handler policy);
+    forward!(runtime policy);
 
     const MEASURES: bool = true;
 
@@ -387,10 +379,24 @@ impl<H: Handler> Handler for Measured<H> {
             ..Measures::default()
         }
     }
-    forward!(handler decide);
+
+    forward!(decide);
 }
 
 impl<E, H: Handle<E>> Handle<E> for Measured<H> {
-    forward!(handle judge);
-    forward!(handle notify);
+    forward!(judge notify);
+}
+
+/// A handler that is asked and told again later.
+#[derive(Debug)]
+pub struct Lent<'a, H> {
+    pub(crate) inner: &'a mut H,
+}
+
+impl<H: Handler> Handler for Lent<'_, H> {
+    forward!(runtime policy measure decide);
+}
+
+impl<E, H: Handle<E>> Handle<E> for Lent<'_, H> {
+    forward!(judge notify);
 }

@@ -228,7 +228,7 @@ fn without_pause(policy: &Policy) -> Option<&'static str> {
         return None;
     }
     // No wait shrinks from retry to retry.
-    let never_waits = |class| policy.backoff_nanos(class, u32::MAX, 0, || u64::MAX) == 0;
+    let never_waits = |class| policy.backoff_nanos(class, u32::MAX, || 0, || u64::MAX) == 0;
     if never_waits(Class::Transient) {
         return Some(
             "`base` is so short that every wait is zero, without a pause until the deadline: write \

@@ -42,21 +42,18 @@ impl Loop<'_> {
         let cut = cut.is_some();
         let judged_at = self.judged_at;
         let k_at_step = self.library.at(judged_at);
-        let step = |judge: TokenStream| {
-            quote_spanned! {judged_at=>
-                #k_at_step::__private::step(
-                    #context, &mut __course, #stage, #cut, __outcome, #judge
-                )
-            }
+        let step = quote_spanned! {judged_at=>
+            #k_at_step::__private::step(
+                #context, &mut __course, #stage, #cut, __outcome, &mut __judge
+            )
         };
         let judge = self.notified(self.judge());
         let wait = if self.is_async {
-            let step = step(quote_spanned!(judged_at=> __judge));
             // The outcome is taken apart before the sleep: held over it, it would make the future
             // larger and could make it lose `Send`.
             quote_spanned! {here=>
                 let __wait = {
-                    let __judge = #judge;
+                    let mut __judge = #judge;
                     match #step {
                         #k::__private::Step::Done(__done) => break __done,
                         #k::__private::Step::Wait(__wait, _) => __wait,
@@ -67,14 +64,13 @@ impl Loop<'_> {
         } else {
             // The judge may be asked and told twice of one error: that it is waited after, and that
             // the timer woke too late.
-            let step = step(quote_spanned!(judged_at=> &mut __judge));
             quote_spanned! {here=>
                 let mut __judge = #judge;
                 let (__wait, __last) = match #step {
                     #k::__private::Step::Done(__done) => break __done,
                     #k::__private::Step::Wait(__wait, __last) => (__wait, __last),
                 };
-                if #k::__private::pause(#context, &__course, __wait, &__last, __judge) {
+                if #k::__private::pause(#context, &__course, __wait, &__last, &mut __judge) {
                     break __last;
                 }
             }

@@ -32,11 +32,15 @@ fn bare_attribute() {
             /// Reads one.
             pub async fn read(id: u64) -> Result<Item, Error> {
                 #![allow(dead_code)]
-                const __BACKOFF_POLICY: ::backoff_core::Policy = ::backoff_core::Policy::exponential();
-                let mut __retry = ::backoff_core::__private::start(
-                    &__BACKOFF_POLICY,
-                    &::backoff_core::__private::ASYNC,
-                );
+                const __BACKOFF: ::backoff_core::__private::Context<
+                    'static,
+                    ::backoff_core::__private::AsyncRuntime,
+                > = ::backoff_core::__private::Context {
+                    policy: &::backoff_core::Policy::exponential(),
+                    runtime: ::backoff_core::__private::ASYNC,
+                    name: ::core::concat!(::core::module_path!(), "::read"),
+                };
+                let mut __course = ::backoff_core::__private::start(&__BACKOFF, false);
                 loop {
                     let __outcome: Result<Item, Error> = async {
                         if let ::core::option::Option::Some(__returns) = ::core::option::Option::<
@@ -48,23 +52,27 @@ fn bare_attribute() {
                         raw.parse()
                     }
                         .await;
-                    let __wait = match ::backoff_core::__private::step_any(
-                        &__BACKOFF_POLICY,
-                        &mut __retry,
-                        ::core::concat!(::core::module_path!(), "::read"),
-                        &::backoff_core::__private::ASYNC,
-                        ::backoff_core::__private::Silent,
-                        __outcome,
-                        |__error| {
-                            use ::backoff_core::__private::via::*;
-                            (&::backoff_core::__private::Facts(__error)).known()
-                        },
-                    ) {
-                        ::backoff_core::__private::Step::Done(__done) => break __done,
-                        ::backoff_core::__private::Step::Wait(__wait, _) => __wait,
+                    let __wait = {
+                        let mut __judge = ::backoff_core::__private::every(
+                            &__outcome,
+                            |__error| {
+                                use ::backoff_core::__private::via::*;
+                                (&::backoff_core::__private::Facts(__error)).itself()
+                            },
+                        );
+                        match ::backoff_core::__private::step(
+                            &__BACKOFF,
+                            &mut __course,
+                            ::backoff_core::__private::Stage::Whole,
+                            false,
+                            __outcome,
+                            &mut __judge,
+                        ) {
+                            ::backoff_core::__private::Step::Done(__done) => break __done,
+                            ::backoff_core::__private::Step::Wait(__wait, _) => __wait,
+                        }
                     };
-                    ::backoff_core::__private::sleep(&::backoff_core::__private::ASYNC, __wait)
-                        .await;
+                    ::backoff_core::__private::sleep(&__BACKOFF, __wait).await;
                 }
             }
         "#]],
@@ -82,8 +90,11 @@ fn every_key_of_a_policy() {
         quote! { async fn f(&self) -> Result<(), Error> { self.g().await } },
         expect![[r#"
             async fn f(&self) -> Result<(), Error> {
-                const __BACKOFF_POLICY: ::backoff_core::Policy = ::backoff_core::Policy::__bounded(
-                    ::backoff_core::Policy::on(
+                const __BACKOFF: ::backoff_core::__private::Context<
+                    'static,
+                    ::backoff_core::__private::AsyncRuntime,
+                > = ::backoff_core::__private::Context {
+                    policy: &::backoff_core::Policy::on(
                         ::backoff_core::Policy::deadline(
                             ::backoff_core::Policy::max_attempts(
                                 ::backoff_core::Policy::jitter(
@@ -105,24 +116,21 @@ fn every_key_of_a_policy() {
                         ),
                         ::backoff_core::codes![429, 500..= 504, Codes::ABORTED],
                     ),
-                );
-                let mut __retry = ::backoff_core::__private::start(
-                    &__BACKOFF_POLICY,
-                    &::backoff_core::__private::ASYNC,
-                );
+                    runtime: ::backoff_core::__private::ASYNC,
+                    name: ::core::concat!(::core::module_path!(), "::f"),
+                };
+                let mut __course = ::backoff_core::__private::start(&__BACKOFF, false);
                 loop {
-                    let __next = ::backoff_core::__private::attempt(
-                        &__BACKOFF_POLICY,
-                        &__retry,
-                        &::backoff_core::__private::ASYNC,
-                    );
-                    let (__done, __is_over) = if ::backoff_core::__private::is_over(__next) {
+                    let (__done, __is_late) = if ::backoff_core::__private::is_late(
+                        &__BACKOFF,
+                        &__course,
+                    ) {
                         (::backoff_core::__private::expired(), true)
                     } else {
                         (
-                            ::backoff_core::__private::timed(
-                                    __next,
-                                    &::backoff_core::__private::ASYNC,
+                            ::backoff_core::__private::cut(
+                                    &__BACKOFF,
+                                    &__course,
                                     ::backoff_core::__private::Duration::new(10u64, 0u32),
                                     async {
                                         if let ::core::option::Option::Some(__returns) = ::core::option::Option::<
@@ -138,19 +146,21 @@ fn every_key_of_a_policy() {
                         )
                     };
                     let __outcome: Result<(), Error> = ::backoff_core::__private::settle(__done);
-                    let __wait = match ::backoff_core::__private::step(
-                        &__BACKOFF_POLICY,
-                        ::backoff_core::__private::Bounded(&mut __retry, __is_over),
-                        ::core::concat!(::core::module_path!(), "::f"),
-                        &::backoff_core::__private::ASYNC,
-                        ::backoff_core::__private::Silent,
-                        __outcome,
-                    ) {
-                        ::backoff_core::__private::Step::Done(__done) => break __done,
-                        ::backoff_core::__private::Step::Wait(__wait, _) => __wait,
+                    let __wait = {
+                        let mut __judge = ::backoff_core::__private::by_codes(&__outcome);
+                        match ::backoff_core::__private::step(
+                            &__BACKOFF,
+                            &mut __course,
+                            ::backoff_core::__private::stage(__is_late),
+                            true,
+                            __outcome,
+                            &mut __judge,
+                        ) {
+                            ::backoff_core::__private::Step::Done(__done) => break __done,
+                            ::backoff_core::__private::Step::Wait(__wait, _) => __wait,
+                        }
                     };
-                    ::backoff_core::__private::sleep(&::backoff_core::__private::ASYNC, __wait)
-                        .await;
+                    ::backoff_core::__private::sleep(&__BACKOFF, __wait).await;
                 }
             }
         "#]],
@@ -169,7 +179,7 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
         quote! { fn r#type<T>(limit: u32) -> Result<impl Iterator<Item = T>, E> { g() } },
         expect![[r#"
             fn r#type<T>(limit: u32) -> Result<impl Iterator<Item = T>, E> {
-                let __policy: my::renamed::Policy = my::renamed::Policy::max_attempts(
+                let __policy: &my::renamed::Policy = &my::renamed::Policy::max_attempts(
                     my::renamed::Policy::jitter(
                         my::renamed::Policy::exponential(),
                         my::renamed::Jitter::Additive(
@@ -178,40 +188,49 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                     ),
                     limit,
                 );
-                let mut __retry = my::renamed::__private::start(
-                    &__policy,
-                    &my::renamed::__private::SYNC,
+                let mut __course = my::renamed::__private::start(
+                    &my::renamed::__private::Context {
+                        policy: __policy,
+                        runtime: my::renamed::__private::BLOCKING,
+                        name: ::core::concat!(::core::module_path!(), "::type"),
+                    },
+                    false,
                 );
                 loop {
                     let __outcome: Result<_, E> = (|| -> Result<_, E> { g() })();
-                    let (__wait, __last) = match my::renamed::__private::step_when(
-                        &__policy,
-                        &mut __retry,
-                        ::core::concat!(::core::module_path!(), "::type"),
-                        &my::renamed::__private::SYNC,
-                        my::renamed::__private::Silent,
-                        __outcome,
+                    let mut __judge = my::renamed::__private::when(
+                        &__outcome,
                         |e| e.is_busy(),
                         |__error| {
                             use my::renamed::__private::via::*;
-                            (&my::renamed::__private::Facts(__error)).known()
+                            (&my::renamed::__private::Facts(__error)).itself()
                         },
+                    );
+                    let (__wait, __last) = match my::renamed::__private::step(
+                        &my::renamed::__private::Context {
+                            policy: __policy,
+                            runtime: my::renamed::__private::BLOCKING,
+                            name: ::core::concat!(::core::module_path!(), "::type"),
+                        },
+                        &mut __course,
+                        my::renamed::__private::Stage::Whole,
+                        false,
+                        __outcome,
+                        &mut __judge,
                     ) {
                         my::renamed::__private::Step::Done(__done) => break __done,
                         my::renamed::__private::Step::Wait(__wait, __last) => (__wait, __last),
                     };
-                    my::renamed::__private::pause(&my::renamed::__private::SYNC, __wait);
-                    if my::renamed::__private::is_too_late(
-                        &__policy,
-                        &__retry,
-                        ::core::concat!(::core::module_path!(), "::type"),
-                        &my::renamed::__private::SYNC,
-                        my::renamed::__private::Silent,
-                        &__last,
-                        |__error| {
-                            use my::renamed::__private::via::*;
-                            (&my::renamed::__private::Facts(__error)).known()
+                    if my::renamed::__private::pause(
+                        &my::renamed::__private::Context {
+                            policy: __policy,
+                            runtime: my::renamed::__private::BLOCKING,
+                            name: ::core::concat!(::core::module_path!(), "::type"),
                         },
+                        &__course,
+                        __wait,
+                        &__last,
+                        &mut __judge,
                     ) {
                         break __last;
                     }
@@ -233,15 +252,22 @@ fn copies_the_attempt_a_hook_and_a_timer() {
                     ::backoff_core::codes![503],
                 );
                 let __timer = ::backoff_core::__private::sleep_by(timer);
-                let mut __retry = ::backoff_core::__private::start_timed(
-                    &__BACKOFF_POLICY,
-                    &__timer,
+                let mut __course = ::backoff_core::__private::start(
+                    &::backoff_core::__private::Context {
+                        policy: &__BACKOFF_POLICY,
+                        runtime: &__timer,
+                        name: "put",
+                    },
+                    true,
                 );
                 loop {
                     let n = ::backoff_core::__private::attempt(
-                        &__BACKOFF_POLICY,
-                        &__retry,
-                        &__timer,
+                        &::backoff_core::__private::Context {
+                            policy: &__BACKOFF_POLICY,
+                            runtime: &__timer,
+                            name: "put",
+                        },
+                        &__course,
                     );
                     let __outcome: Result<(), E> = {
                         let __copy_of_body = ::core::clone::Clone::clone(&body);
@@ -258,23 +284,44 @@ fn copies_the_attempt_a_hook_and_a_timer() {
                             .await;
                         __attempted
                     };
-                    let __wait = match ::backoff_core::__private::step_or(
-                        &__BACKOFF_POLICY,
-                        &mut __retry,
-                        "put",
-                        &__timer,
-                        ::backoff_core::__private::hook(&__outcome, hear),
-                        __outcome,
-                        |__error| match __error {
-                            E::Busy => true,
-                            E::Io(k) if k.passes() => true,
-                            _ => false,
-                        },
-                    ) {
-                        ::backoff_core::__private::Step::Done(__done) => break __done,
-                        ::backoff_core::__private::Step::Wait(__wait, _) => __wait,
+                    let __wait = {
+                        let mut __judge = ::backoff_core::__private::notified(
+                            &__outcome,
+                            ::backoff_core::__private::or(
+                                &__outcome,
+                                |__error| match __error {
+                                    E::Busy => true,
+                                    E::Io(k) if k.passes() => true,
+                                    _ => false,
+                                },
+                            ),
+                            hear,
+                        );
+                        match ::backoff_core::__private::step(
+                            &::backoff_core::__private::Context {
+                                policy: &__BACKOFF_POLICY,
+                                runtime: &__timer,
+                                name: "put",
+                            },
+                            &mut __course,
+                            ::backoff_core::__private::Stage::Whole,
+                            false,
+                            __outcome,
+                            &mut __judge,
+                        ) {
+                            ::backoff_core::__private::Step::Done(__done) => break __done,
+                            ::backoff_core::__private::Step::Wait(__wait, _) => __wait,
+                        }
                     };
-                    ::backoff_core::__private::sleep(&__timer, __wait).await;
+                    ::backoff_core::__private::sleep(
+                            &::backoff_core::__private::Context {
+                                policy: &__BACKOFF_POLICY,
+                                runtime: &__timer,
+                                name: "put",
+                            },
+                            __wait,
+                        )
+                        .await;
                 }
             }
         "#]],
@@ -307,11 +354,19 @@ fn a_method_that_async_trait_has_rewritten() {
                     }
                     let __self = self;
                     let __ret: Result<u8, E> = {
-                        let __policy: &'static ::backoff_core::Policy = const { &P };
-                        let mut __retry = ::backoff_core::__private::start(
-                            __policy,
-                            &::backoff_core::__private::ASYNC,
-                        );
+                        let __context = || -> &'static ::backoff_core::__private::Context<
+                            'static,
+                            ::backoff_core::__private::AsyncRuntime,
+                        > {
+                            const {
+                                &::backoff_core::__private::Context {
+                                    policy: &P,
+                                    runtime: ::backoff_core::__private::ASYNC,
+                                    name: ::core::concat!(::core::module_path!(), "::get"),
+                                }
+                            }
+                        };
+                        let mut __course = ::backoff_core::__private::start(__context(), false);
                         loop {
                             let __outcome: Result<u8, E> = async {
                                 if let ::core::option::Option::Some(__returns) = ::core::option::Option::<
@@ -322,37 +377,38 @@ fn a_method_that_async_trait_has_rewritten() {
                                 __self.ask().await
                             }
                                 .await;
-                            let __wait = match ::backoff_core::__private::step_found(
-                                __policy,
-                                &mut __retry,
-                                ::core::concat!(::core::module_path!(), "::get"),
-                                &::backoff_core::__private::ASYNC,
-                                ::backoff_core::__private::Silent,
-                                __outcome,
-                                |__error| {
-                                    use ::backoff_core::__private::via::*;
-                                    let __facts = ::backoff_core::__private::Facts(__error);
-                                    ::backoff_core::__private::among(
-                                            (&__facts).first(),
-                                            |__cause| {
-                                                ::backoff_core::__private::Option::None
-                                                    .or_else(|| {
-                                                        (&::backoff_core::__private::Named::<ApiError>::new())
-                                                            .as_fault(__cause)
-                                                    })
-                                            },
-                                        )
-                                        .or_else(|| (&__facts).itself())
-                                },
-                            ) {
-                                ::backoff_core::__private::Step::Done(__done) => break __done,
-                                ::backoff_core::__private::Step::Wait(__wait, _) => __wait,
+                            let __wait = {
+                                let mut __judge = ::backoff_core::__private::found(
+                                    &__outcome,
+                                    |__error| {
+                                        use ::backoff_core::__private::via::*;
+                                        let __facts = ::backoff_core::__private::Facts(__error);
+                                        ::backoff_core::__private::among(
+                                                (&__facts).first(),
+                                                |__cause| {
+                                                    ::backoff_core::__private::Option::None
+                                                        .or_else(|| {
+                                                            (&::backoff_core::__private::Named::<ApiError>::new())
+                                                                .as_fault(__cause)
+                                                        })
+                                                },
+                                            )
+                                            .or_else(|| (&__facts).itself())
+                                    },
+                                );
+                                match ::backoff_core::__private::step(
+                                    __context(),
+                                    &mut __course,
+                                    ::backoff_core::__private::Stage::Whole,
+                                    false,
+                                    __outcome,
+                                    &mut __judge,
+                                ) {
+                                    ::backoff_core::__private::Step::Done(__done) => break __done,
+                                    ::backoff_core::__private::Step::Wait(__wait, _) => __wait,
+                                }
                             };
-                            ::backoff_core::__private::sleep(
-                                    &::backoff_core::__private::ASYNC,
-                                    __wait,
-                                )
-                                .await;
+                            ::backoff_core::__private::sleep(__context(), __wait).await;
                         }
                     };
                     __ret
@@ -370,43 +426,44 @@ fn a_block_that_is_not_async() {
         expect![[r#"
             fn f() {
                 {
-                    const __BACKOFF_POLICY: backoff_core::Policy = backoff_core::Policy::max_attempts(
-                        backoff_core::Policy::exponential(),
-                        3,
-                    );
-                    let mut __retry = backoff_core::__private::start(
-                        &__BACKOFF_POLICY,
-                        &backoff_core::__private::SYNC,
-                    );
+                    const __BACKOFF: backoff_core::__private::Context<
+                        'static,
+                        backoff_core::__private::BlockingRuntime,
+                    > = backoff_core::__private::Context {
+                        policy: &backoff_core::Policy::max_attempts(
+                            backoff_core::Policy::exponential(),
+                            3,
+                        ),
+                        runtime: backoff_core::__private::BLOCKING,
+                        name: ::core::concat!(::core::module_path!(), ":", ::core::line!()),
+                    };
+                    let mut __course = backoff_core::__private::start(&__BACKOFF, false);
                     loop {
                         let __outcome: _ = (|| { read() })();
-                        let (__wait, __last) = match backoff_core::__private::step_any(
-                            &__BACKOFF_POLICY,
-                            &mut __retry,
-                            ::core::concat!(::core::module_path!(), ":", ::core::line!()),
-                            &backoff_core::__private::SYNC,
-                            backoff_core::__private::Silent,
-                            __outcome,
+                        let mut __judge = backoff_core::__private::every(
+                            &__outcome,
                             |__error| {
                                 use backoff_core::__private::via::*;
-                                (&backoff_core::__private::Facts(__error)).known()
+                                (&backoff_core::__private::Facts(__error)).itself()
                             },
+                        );
+                        let (__wait, __last) = match backoff_core::__private::step(
+                            &__BACKOFF,
+                            &mut __course,
+                            backoff_core::__private::Stage::Whole,
+                            false,
+                            __outcome,
+                            &mut __judge,
                         ) {
                             backoff_core::__private::Step::Done(__done) => break __done,
                             backoff_core::__private::Step::Wait(__wait, __last) => (__wait, __last),
                         };
-                        backoff_core::__private::pause(&backoff_core::__private::SYNC, __wait);
-                        if backoff_core::__private::is_too_late(
-                            &__BACKOFF_POLICY,
-                            &__retry,
-                            ::core::concat!(::core::module_path!(), ":", ::core::line!()),
-                            &backoff_core::__private::SYNC,
-                            backoff_core::__private::Silent,
+                        if backoff_core::__private::pause(
+                            &__BACKOFF,
+                            &__course,
+                            __wait,
                             &__last,
-                            |__error| {
-                                use backoff_core::__private::via::*;
-                                (&backoff_core::__private::Facts(__error)).known()
-                            },
+                            &mut __judge,
                         ) {
                             break __last;
                         }
@@ -455,30 +512,36 @@ fn a_block_in_a_loop() {
         expect![[r#"
             fn f() {
                 async move {
-                    const __BACKOFF_POLICY: backoff_core::Policy = iam::READ_MODIFY_WRITE;
-                    let mut __retry = backoff_core::__private::start(
-                        &__BACKOFF_POLICY,
-                        &backoff_core::__private::ASYNC,
-                    );
+                    const __BACKOFF: backoff_core::__private::Context<
+                        'static,
+                        backoff_core::__private::AsyncRuntime,
+                    > = backoff_core::__private::Context {
+                        policy: &iam::READ_MODIFY_WRITE,
+                        runtime: backoff_core::__private::ASYNC,
+                        name: ::core::concat!(::core::module_path!(), ":", ::core::line!()),
+                    };
+                    let mut __course = backoff_core::__private::start(&__BACKOFF, false);
                     loop {
                         let __outcome: _ = async {
                             read().await?;
                             Ok::<_, E>(1)
                         }
                             .await;
-                        let __wait = match backoff_core::__private::step(
-                            &__BACKOFF_POLICY,
-                            &mut __retry,
-                            ::core::concat!(::core::module_path!(), ":", ::core::line!()),
-                            &backoff_core::__private::ASYNC,
-                            backoff_core::__private::Silent,
-                            __outcome,
-                        ) {
-                            backoff_core::__private::Step::Done(__done) => break __done,
-                            backoff_core::__private::Step::Wait(__wait, _) => __wait,
+                        let __wait = {
+                            let mut __judge = backoff_core::__private::by_codes(&__outcome);
+                            match backoff_core::__private::step(
+                                &__BACKOFF,
+                                &mut __course,
+                                backoff_core::__private::Stage::Whole,
+                                false,
+                                __outcome,
+                                &mut __judge,
+                            ) {
+                                backoff_core::__private::Step::Done(__done) => break __done,
+                                backoff_core::__private::Step::Wait(__wait, _) => __wait,
+                            }
                         };
-                        backoff_core::__private::sleep(&backoff_core::__private::ASYNC, __wait)
-                            .await;
+                        backoff_core::__private::sleep(&__BACKOFF, __wait).await;
                     }
                 }
             }

@@ -77,6 +77,7 @@ fn neither_a_success_nor_five_failures_allocate() {
             backoff_core::Policy::exponential()
                 .max_attempts(6)
                 .retry(|| std::future::ready(countdown(1)))
+                .owned()
                 .reported()
         });
         assert_eq!(form, 0, "function form, {failures} failures");
@@ -89,6 +90,7 @@ fn neither_a_success_nor_five_failures_allocate() {
                     |number| *number += 1,
                     |number| std::future::ready(countdown(number)),
                 )
+                .owned()
                 .reported()
         });
         assert_eq!(update, 0, "read-modify-write, {failures} failures");

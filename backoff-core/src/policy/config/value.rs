@@ -3,11 +3,11 @@
 use super::{Grows, duration};
 use crate::{
     Codes, GrpcCode, Jitter,
-    codes::{TURNED_ROUND, not_a_failure},
     delay::{
         exponential::{FACTOR, is_factor},
         jitter::{SHARE, is_share},
     },
+    facts::codes::{TURNED_ROUND, not_a_failure},
     policy::NO_ATTEMPTS,
 };
 use core::{fmt, time::Duration};

@@ -303,7 +303,8 @@ async fn an_operation_is_polled_by_policy() {
     let never = polling
         .max_attempts(3)
         .retry(poll)
-        .until(|operation| operation["done"] == 1);
+        .until(|operation| operation["done"] == 1)
+        .owned();
     let error = never.reported().await.unwrap_err();
     assert_eq!(error.reason, StopReason::Attempts);
     let error: ApiError = error.into_error();
