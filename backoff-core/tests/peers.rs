@@ -6,8 +6,7 @@
 mod common;
 
 use backoff_core::{
-    Budget, Class, Decision, Event, Fault, Jitter, Policy, Random, Retry, StopReason, Verdict,
-    delay::Delay,
+    Budget, Class, Decision, Event, Fault, Jitter, Policy, Retry, StopReason, Verdict, delay::Delay,
 };
 use common::Scripted;
 use std::{
@@ -204,6 +203,7 @@ fn a_saturated_total_panics() {
 #[cfg(feature = "std")]
 #[test]
 fn one_seed_for_a_whole_fleet() {
+    use backoff_core::Random;
     // A generator belongs to a thread, so each thread here begins with the first number of one.
     let first = || std::thread::spawn(|| backoff_core::Std.random()).join();
     let mut firsts: Vec<u64> = (0..32).map(|_| first().unwrap()).collect();

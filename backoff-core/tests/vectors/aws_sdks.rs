@@ -1,7 +1,7 @@
 //! The AWS SDKs: retry behaviour 2.1 and 2.0, with the test cases of their specification.
 
 use super::{
-    Failed, MOST, SECOND, ms,
+    MOST, SECOND, ms,
     play::{Step, TIMEOUT, play, stops, succeeds, waits},
     status,
 };
@@ -136,7 +136,7 @@ fn aws_standard_mode_2_1_obeys_x_amz_retry_after_within_5_s() {
         ("invalid", 0.05),
         ("-100", 0.05),
     ] {
-        let failed = Failed {
+        let failed = super::Failed {
             hint: backoff_core::hint::retry_after_ms(header),
             ..status(500)
         };
