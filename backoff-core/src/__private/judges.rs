@@ -29,13 +29,14 @@ pub fn every<R: Outcome>(
     Every(find)
 }
 
-/// The user's function judges; a hint is obeyed where `find` finds a fault.
+/// The user's function judges; a hint is obeyed where `find` finds a fault. The type is hidden, so
+/// that a function that does not fit is said once.
 #[inline]
 pub fn when<R, F, V>(
     _outcome: &R,
     judge: F,
     find: fn(&R::Error) -> Option<&dyn Fault>,
-) -> When<F, fn(&R::Error) -> Option<&dyn Fault>>
+) -> impl Handle<R::Error, Runtime = ()> + use<R, F, V>
 where
     R: Outcome,
     F: Fn(&R::Error) -> V,

@@ -178,7 +178,7 @@ impl Settings {
         policy = set(policy, self.deadline, Policy::deadline);
         policy = set(policy, self.max_retry_after, Policy::max_retry_after);
         policy = set(policy, self.retry_after_slack, Policy::retry_after_slack);
-        policy.growth = match (self.growth, policy.growth) {
+        let growth = match (self.growth, policy.growth) {
             (None, growth) | (Some(Grows::Exponential), growth @ Growth::Exponential(_)) => growth,
             (Some(Grows::Exponential), _) => Growth::Exponential(2.0),
             (Some(Grows::Constant), _) => Growth::Constant,
@@ -186,6 +186,8 @@ impl Settings {
             (Some(Grows::Fibonacci), _) => Growth::Fibonacci,
             (Some(Grows::Slots), _) => Growth::Slots,
         };
+        policy = policy.growth(growth);
+
         if let Some(factor) = self.factor {
             if !matches!(policy.growth, Growth::Exponential(_)) {
                 return Err(SettingsError(

@@ -160,9 +160,13 @@ impl Policy {
     }
 
     const fn growing(growth: Growth, base: Duration) -> Self {
-        let mut policy = Self::exponential().base(base);
-        policy.growth = growth;
-        policy.settled()
+        Self::exponential().base(base).growth(growth)
+    }
+
+    /// The same policy with another growth.
+    pub(crate) const fn growth(mut self, growth: Growth) -> Self {
+        self.growth = growth;
+        self.settled()
     }
 
     /// The same wait before each retry, up to `max_backoff`, with full jitter and the other

@@ -48,12 +48,18 @@ impl Loop<'_> {
             )
         };
         let judge = self.notified(self.judge());
-        let wait = if self.is_async {
-            // The outcome is taken apart before the sleep: held over it, it would make the future
-            // larger and could make it lose `Send`.
+        let attempt = quote_spanned! {here=>
+            #bind_attempt
+            #bind_outcome
+            #await_value
+            let mut __judge = #judge;
+        };
+        let body = if self.is_async {
+            // The outcome ends before the sleep: held over it, it would make the future larger and
+            // could make it lose `Send`.
             quote_spanned! {here=>
                 let __wait = {
-                    let mut __judge = #judge;
+                    #attempt
                     match #step {
                         #k::__private::Step::Done(__done) => break __done,
                         #k::__private::Step::Wait(__wait, _) => __wait,
@@ -62,15 +68,19 @@ impl Loop<'_> {
                 #k::__private::sleep(#context, __wait).await;
             }
         } else {
+            // At the place of the step, so that what is wrong there is not said twice.
+            let pause = quote_spanned! {judged_at=>
+                #k_at_step::__private::pause(#context, &__course, __wait, &__last, &mut __judge)
+            };
             // The judge may be asked and told twice of one error: that it is waited after, and that
             // the timer woke too late.
             quote_spanned! {here=>
-                let mut __judge = #judge;
+                #attempt
                 let (__wait, __last) = match #step {
                     #k::__private::Step::Done(__done) => break __done,
                     #k::__private::Step::Wait(__wait, __last) => (__wait, __last),
                 };
-                if #k::__private::pause(#context, &__course, __wait, &__last, &mut __judge) {
+                if #pause {
                     break __last;
                 }
             }
@@ -79,10 +89,7 @@ impl Loop<'_> {
             #bind_context
             let mut __course = #k::__private::start(#context, #timed);
             loop {
-                #bind_attempt
-                #bind_outcome
-                #await_value
-                #wait
+                #body
             }
         }
     }

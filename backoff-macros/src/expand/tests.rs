@@ -42,17 +42,17 @@ fn bare_attribute() {
                 };
                 let mut __course = ::backoff_core::__private::start(&__BACKOFF, false);
                 loop {
-                    let __outcome: Result<Item, Error> = async {
-                        if let ::core::option::Option::Some(__returns) = ::core::option::Option::<
-                            Result<Item, Error>,
-                        >::None {
-                            return __returns;
-                        }
-                        let raw = fetch(id).await?;
-                        raw.parse()
-                    }
-                        .await;
                     let __wait = {
+                        let __outcome: Result<Item, Error> = async {
+                            if let ::core::option::Option::Some(__returns) = ::core::option::Option::<
+                                Result<Item, Error>,
+                            >::None {
+                                return __returns;
+                            }
+                            let raw = fetch(id).await?;
+                            raw.parse()
+                        }
+                            .await;
                         let mut __judge = ::backoff_core::__private::every(
                             &__outcome,
                             |__error| {
@@ -121,32 +121,32 @@ fn every_key_of_a_policy() {
                 };
                 let mut __course = ::backoff_core::__private::start(&__BACKOFF, false);
                 loop {
-                    let (__done, __is_late) = if ::backoff_core::__private::is_late(
-                        &__BACKOFF,
-                        &__course,
-                    ) {
-                        (::backoff_core::__private::expired(), true)
-                    } else {
-                        (
-                            ::backoff_core::__private::cut(
-                                    &__BACKOFF,
-                                    &__course,
-                                    ::backoff_core::__private::Duration::new(10u64, 0u32),
-                                    async {
-                                        if let ::core::option::Option::Some(__returns) = ::core::option::Option::<
-                                            Result<(), Error>,
-                                        >::None {
-                                            return __returns;
-                                        }
-                                        self.g().await
-                                    },
-                                )
-                                .await,
-                            false,
-                        )
-                    };
-                    let __outcome: Result<(), Error> = ::backoff_core::__private::settle(__done);
                     let __wait = {
+                        let (__done, __is_late) = if ::backoff_core::__private::is_late(
+                            &__BACKOFF,
+                            &__course,
+                        ) {
+                            (::backoff_core::__private::expired(), true)
+                        } else {
+                            (
+                                ::backoff_core::__private::cut(
+                                        &__BACKOFF,
+                                        &__course,
+                                        ::backoff_core::__private::Duration::new(10u64, 0u32),
+                                        async {
+                                            if let ::core::option::Option::Some(__returns) = ::core::option::Option::<
+                                                Result<(), Error>,
+                                            >::None {
+                                                return __returns;
+                                            }
+                                            self.g().await
+                                        },
+                                    )
+                                    .await,
+                                false,
+                            )
+                        };
+                        let __outcome: Result<(), Error> = ::backoff_core::__private::settle(__done);
                         let mut __judge = ::backoff_core::__private::by_codes(&__outcome);
                         match ::backoff_core::__private::step(
                             &__BACKOFF,
@@ -261,30 +261,30 @@ fn copies_the_attempt_a_hook_and_a_timer() {
                     true,
                 );
                 loop {
-                    let n = ::backoff_core::__private::attempt(
-                        &::backoff_core::__private::Context {
-                            policy: &__BACKOFF_POLICY,
-                            runtime: &__timer,
-                            name: "put",
-                        },
-                        &__course,
-                    );
-                    let __outcome: Result<(), E> = {
-                        let __copy_of_body = ::core::clone::Clone::clone(&body);
-                        let __attempted = async {
-                            if let ::core::option::Option::Some(__returns) = ::core::option::Option::<
-                                Result<(), E>,
-                            >::None {
-                                return __returns;
-                            }
-                            let mut body = __copy_of_body;
-                            body.push(n.number());
-                            send(body).await
-                        }
-                            .await;
-                        __attempted
-                    };
                     let __wait = {
+                        let n = ::backoff_core::__private::attempt(
+                            &::backoff_core::__private::Context {
+                                policy: &__BACKOFF_POLICY,
+                                runtime: &__timer,
+                                name: "put",
+                            },
+                            &__course,
+                        );
+                        let __outcome: Result<(), E> = {
+                            let __copy_of_body = ::core::clone::Clone::clone(&body);
+                            let __attempted = async {
+                                if let ::core::option::Option::Some(__returns) = ::core::option::Option::<
+                                    Result<(), E>,
+                                >::None {
+                                    return __returns;
+                                }
+                                let mut body = __copy_of_body;
+                                body.push(n.number());
+                                send(body).await
+                            }
+                                .await;
+                            __attempted
+                        };
                         let mut __judge = ::backoff_core::__private::notified(
                             &__outcome,
                             ::backoff_core::__private::or(
@@ -368,16 +368,16 @@ fn a_method_that_async_trait_has_rewritten() {
                         };
                         let mut __course = ::backoff_core::__private::start(__context(), false);
                         loop {
-                            let __outcome: Result<u8, E> = async {
-                                if let ::core::option::Option::Some(__returns) = ::core::option::Option::<
-                                    Result<u8, E>,
-                                >::None {
-                                    return __returns;
-                                }
-                                __self.ask().await
-                            }
-                                .await;
                             let __wait = {
+                                let __outcome: Result<u8, E> = async {
+                                    if let ::core::option::Option::Some(__returns) = ::core::option::Option::<
+                                        Result<u8, E>,
+                                    >::None {
+                                        return __returns;
+                                    }
+                                    __self.ask().await
+                                }
+                                    .await;
                                 let mut __judge = ::backoff_core::__private::found(
                                     &__outcome,
                                     |__error| {
@@ -522,12 +522,12 @@ fn a_block_in_a_loop() {
                     };
                     let mut __course = backoff_core::__private::start(&__BACKOFF, false);
                     loop {
-                        let __outcome: _ = async {
-                            read().await?;
-                            Ok::<_, E>(1)
-                        }
-                            .await;
                         let __wait = {
+                            let __outcome: _ = async {
+                                read().await?;
+                                Ok::<_, E>(1)
+                            }
+                                .await;
                             let mut __judge = backoff_core::__private::by_codes(&__outcome);
                             match backoff_core::__private::step(
                                 &__BACKOFF,
