@@ -1,0 +1,30 @@
+//! The operation without any retry: what is left of a figure when this is taken away is the price.
+
+use crate::operation::{self, ApiError, fail, succeed};
+use std::{cell::Cell, future::Future};
+
+pub async fn success(n: u64) -> Result<u64, ApiError> {
+    succeed(n)
+}
+
+/// Called until it succeeds, without a wait.
+pub async fn flaky(left: &Cell<u32>) -> u64 {
+    loop {
+        if let Ok(value) = async { operation::flaky(left) }.await {
+            return value;
+        }
+    }
+}
+
+/// A task that only sleeps: the least that a task which waits can take.
+pub fn failing(n: u64) -> impl Future<Output = Result<u64, ApiError>> + Send {
+    async move {
+        tokio::time::sleep(operation::BASE).await;
+        fail(n)
+    }
+}
+
+#[inline(never)]
+pub fn blocking(n: u64) -> Result<u64, ApiError> {
+    succeed(n)
+}

@@ -1,0 +1,184 @@
+//! This project: both forms, in the words of its documentation.
+
+use crate::operation::{self, ApiError, BASE, CAP, RETRIES, fail, no_pause, ready_sleep, succeed};
+use backoff_core::{
+    Clock, Fault, Pause, Policy, Random, Reconnect, Sleep, Std, Updated,
+    delay::Delay,
+    retry,
+};
+use std::{
+    cell::Cell,
+    future::{Future, Ready},
+    time::Duration,
+};
+
+pub const POLICY: Policy = Policy::exponential()
+    .base(BASE)
+    .max_backoff(CAP)
+    .max_attempts(RETRIES + 1);
+
+/// A constant of one letter, which a macro cannot tell from a type.
+pub const P: Policy = POLICY;
+
+impl Fault for ApiError {
+    fn status(&self) -> Option<u16> {
+        Some(self.code)
+    }
+}
+
+/// A runtime whose timers are ready at once; clock and chance are those that everybody has.
+#[derive(Clone, Copy)]
+pub struct AtOnce;
+
+impl Clock for AtOnce {
+    fn now(&self) -> Duration {
+        Std.now()
+    }
+}
+
+impl Random for AtOnce {
+    fn random(&self) -> u64 {
+        Std.random()
+    }
+}
+
+impl Sleep for AtOnce {
+    type Sleep = Ready<()>;
+    fn sleep(&self, wait: Duration) -> Ready<()> {
+        ready_sleep(wait)
+    }
+}
+
+impl Pause for AtOnce {
+    fn pause(&self, wait: Duration) {
+        no_pause(wait);
+    }
+}
+
+/// The function form.
+pub mod function {
+    use super::*;
+
+    pub fn success(n: u64) -> impl Future<Output = Result<u64, ApiError>> {
+        POLICY.retry(move || async move { succeed(n) })
+    }
+
+    pub fn success_by(policy: &Policy, n: u64) -> impl Future<Output = Result<u64, ApiError>> {
+        policy.retry(move || async move { succeed(n) })
+    }
+
+    pub fn flaky(left: &Cell<u32>) -> impl Future<Output = Result<u64, ApiError>> {
+        POLICY.retry(move || async move { operation::flaky(left) })
+    }
+
+    pub fn flaky_ready(left: &Cell<u32>) -> impl Future<Output = Result<u64, ApiError>> {
+        POLICY
+            .retry(move || async move { operation::flaky(left) })
+            .runtime(AtOnce)
+    }
+
+    pub fn failing(n: u64) -> impl Future<Output = Result<u64, ApiError>> + Send {
+        POLICY.retry(move || async move { fail(n) })
+    }
+
+    #[inline(never)]
+    pub fn blocking(n: u64) -> Result<u64, ApiError> {
+        POLICY.retry_blocking(|| succeed(n))
+    }
+
+    #[inline(never)]
+    pub fn blocking_by(policy: &Policy, n: u64) -> Result<u64, ApiError> {
+        policy.retry_blocking(|| succeed(n))
+    }
+}
+
+/// The attribute.
+pub mod attribute {
+    use super::*;
+
+    #[retry(policy = POLICY)]
+    pub async fn success(n: u64) -> Result<u64, ApiError> {
+        succeed(n)
+    }
+
+    #[retry(policy = *policy)]
+    pub async fn success_by(policy: &Policy, n: u64) -> Result<u64, ApiError> {
+        succeed(n)
+    }
+
+    #[retry(policy = P)]
+    pub async fn success_one_letter(n: u64) -> Result<u64, ApiError> {
+        succeed(n)
+    }
+
+    pub struct Client;
+
+    impl Client {
+        const POLICY: Policy = POLICY;
+
+        #[retry(policy = Self::POLICY)]
+        pub async fn success(n: u64) -> Result<u64, ApiError> {
+            succeed(n)
+        }
+    }
+
+    #[retry(policy = POLICY)]
+    pub async fn flaky(left: &Cell<u32>) -> Result<u64, ApiError> {
+        operation::flaky(left)
+    }
+
+    #[retry(policy = POLICY, sleep = ready_sleep)]
+    pub async fn flaky_ready(left: &Cell<u32>) -> Result<u64, ApiError> {
+        operation::flaky(left)
+    }
+
+    #[retry(policy = POLICY)]
+    pub async fn failing(n: u64) -> Result<u64, ApiError> {
+        fail(n)
+    }
+
+    #[inline(never)]
+    #[retry(policy = POLICY)]
+    pub fn blocking(n: u64) -> Result<u64, ApiError> {
+        succeed(n)
+    }
+
+    #[inline(never)]
+    #[retry(policy = *policy)]
+    pub fn blocking_by(policy: &Policy, n: u64) -> Result<u64, ApiError> {
+        succeed(n)
+    }
+}
+
+pub fn update(n: u64) -> impl Future<Output = Result<Updated<u64, u64>, ApiError>> {
+    POLICY.update(
+        move || async move { succeed(n) },
+        |value| *value += 1,
+        |value| async move { succeed(value) },
+    )
+}
+
+/// A connection that is open already.
+pub fn opened() -> Reconnect<u64, impl Fn() -> Ready<Result<u64, ApiError>>, ApiError> {
+    let connection = Reconnect::new(|| std::future::ready(Ok(7)));
+    let used = crate::drive::paused().block_on(connection.with(|n| async move { succeed(n) }));
+    assert_eq!(used, Ok(7));
+    connection
+}
+
+/// One call on it, without a policy around.
+pub fn reconnect_with<'c, O>(
+    connection: &'c Reconnect<u64, O, ApiError>,
+    n: u64,
+) -> impl Future<Output = Result<u64, ApiError>> + use<'c, O>
+where
+    O: Fn() -> Ready<Result<u64, ApiError>>,
+{
+    connection.with(move |connection| async move { succeed(n ^ connection) })
+}
+
+/// Never at their end, unlike those of a policy whose attempts are counted.
+pub fn delays() -> impl Iterator<Item = Duration> {
+    const ENDLESS: Policy = POLICY.max_attempts(u32::MAX);
+    const { &ENDLESS }.waits()
+}

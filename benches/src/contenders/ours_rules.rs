@@ -1,0 +1,139 @@
+//! One rule of this project at a time: what it costs whoever uses it.
+
+use super::ours::{AtOnce, POLICY};
+use crate::operation::{self, ApiError, UNAVAILABLE, ready_sleep, succeed};
+use backoff_core::{Budget, Jitter, Policy, Report, RetryError, TimedOut, retry};
+use std::{cell::Cell, future::Future, hint::black_box, time::Duration};
+
+impl From<TimedOut> for ApiError {
+    fn from(_: TimedOut) -> Self {
+        ApiError { code: 504 }
+    }
+}
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+const DEADLINE: Policy = POLICY.deadline(MINUTE);
+
+pub fn deadline(n: u64) -> impl Future<Output = Result<u64, ApiError>> {
+    DEADLINE.retry(move || async move { succeed(n) })
+}
+
+#[retry(policy = DEADLINE)]
+pub async fn deadline_attribute(n: u64) -> Result<u64, ApiError> {
+    succeed(n)
+}
+
+pub fn attempt_timeout(n: u64) -> impl Future<Output = Result<u64, ApiError>> {
+    POLICY
+        .retry(move || async move { succeed(n) })
+        .attempt_timeout(MINUTE)
+}
+
+#[retry(policy = POLICY, attempt_timeout = "60s")]
+pub async fn attempt_timeout_attribute(n: u64) -> Result<u64, ApiError> {
+    succeed(n)
+}
+
+// The place for `timeout`, which does not exist yet: a function and an attribute, as above, and a
+// line in `questions/rules.rs` and `bytes.rs`.
+
+/// A bucket that stays full: nobody fails.
+static FULL: Budget = Budget::aws();
+const BUDGET_FULL: Policy = POLICY.budget(&FULL);
+
+pub fn budget_full(n: u64) -> impl Future<Output = Result<u64, ApiError>> {
+    BUDGET_FULL.retry(move || async move { succeed(n) })
+}
+
+#[retry(policy = BUDGET_FULL)]
+pub async fn budget_full_attribute(n: u64) -> Result<u64, ApiError> {
+    succeed(n)
+}
+
+/// A bucket that is never full again within a measurement.
+static FILLING: Budget = Budget::costs(4_000_000, 14, 5).starting_with(0);
+const BUDGET_FILLING: Policy = POLICY.budget(&FILLING);
+
+pub fn budget_filling(n: u64) -> impl Future<Output = Result<u64, ApiError>> {
+    BUDGET_FILLING.retry(move || async move { succeed(n) })
+}
+
+#[retry(policy = BUDGET_FILLING)]
+pub async fn budget_filling_attribute(n: u64) -> Result<u64, ApiError> {
+    succeed(n)
+}
+
+pub fn notify(n: u64) -> impl Future<Output = Result<u64, ApiError>> {
+    POLICY
+        .retry(move || async move { succeed(n) })
+        .notify(|event| {
+            black_box(event);
+        })
+}
+
+#[retry(policy = POLICY, notify = |event| { black_box(event); })]
+pub async fn notify_attribute(n: u64) -> Result<u64, ApiError> {
+    succeed(n)
+}
+
+pub fn reported(
+    n: u64,
+) -> impl Future<Output = Result<(u64, Report), RetryError<ApiError>>> {
+    POLICY.retry(move || async move { succeed(n) }).reported()
+}
+
+/// A call that fails a few times, on a timer that is ready at once, under any policy.
+macro_rules! flaky {
+    ($($(#[$doc:meta])* $function:ident, $attribute:ident = $policy:ident;)*) => {$(
+        $(#[$doc])*
+        pub fn $function(left: &Cell<u32>) -> impl Future<Output = Result<u64, ApiError>> {
+            $policy
+                .retry(move || async move { operation::flaky(left) })
+                .runtime(AtOnce)
+        }
+
+        #[retry(policy = $policy, sleep = ready_sleep)]
+        pub async fn $attribute(left: &Cell<u32>) -> Result<u64, ApiError> {
+            operation::flaky(left)
+        }
+    )*};
+}
+
+const ADDITIVE: Policy = POLICY.jitter(Jitter::Additive(Duration::from_millis(1)));
+const DECORRELATED: Policy = POLICY.jitter(Jitter::Decorrelated);
+
+flaky! {
+    flaky_additive, flaky_additive_attribute = ADDITIVE;
+    flaky_decorrelated, flaky_decorrelated_attribute = DECORRELATED;
+    flaky_deadline, flaky_deadline_attribute = DEADLINE;
+    /// What the retries take out, the success gives back.
+    flaky_budget, flaky_budget_attribute = BUDGET_FULL;
+}
+
+/// The decision alone, of a first failure.
+pub mod decision {
+    use super::*;
+    use backoff_core::{Decision, Retry, Verdict};
+
+    fn decided(verdict: Verdict) -> Decision {
+        let mut state = Retry::start(&POLICY, || Duration::ZERO);
+        state.failed(&POLICY, verdict, || Duration::ZERO, || fastrand::u64(..))
+    }
+
+    /// What an error comes to.
+    #[inline(never)]
+    pub fn of_error(error: &ApiError) -> Decision {
+        decided(POLICY.judge(error))
+    }
+
+    /// What a verdict comes to.
+    #[inline(never)]
+    pub fn of_verdict(verdict: Verdict) -> Decision {
+        decided(verdict)
+    }
+
+    pub fn verdict() -> Verdict {
+        POLICY.judge(&UNAVAILABLE)
+    }
+}

@@ -1,0 +1,19 @@
+//! retry, which blocks. Jitter makes a wait shorter, as ours does.
+
+use crate::operation::{ApiError, CAP, RETRIES, succeed};
+use retry::{
+    Error,
+    delay::{Exponential, jitter},
+};
+use std::time::Duration;
+
+pub fn delays() -> impl Iterator<Item = Duration> {
+    Exponential::from_millis_with_factor(1, 2.0)
+        .map(|wait| wait.min(CAP))
+        .map(jitter)
+}
+
+#[inline(never)]
+pub fn blocking(n: u64) -> Result<u64, Error<ApiError>> {
+    retry::retry(delays().take(RETRIES as usize), || succeed(n))
+}

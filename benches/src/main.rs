@@ -1,0 +1,17 @@
+//! Prints what a retry costs. `--help` says what there is.
+
+use benches::{callgrind, questions, sections};
+use std::{env, process::ExitCode};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    match arguments.split_first() {
+        Some((first, rest)) if first == callgrind::RUN => {
+            match callgrind::run(&questions::all(), rest) {
+                Some(()) => ExitCode::SUCCESS,
+                None => ExitCode::FAILURE,
+            }
+        }
+        _ => sections::main(&arguments),
+    }
+}

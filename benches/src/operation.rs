@@ -1,0 +1,74 @@
+//! What everybody retries: as little as can be, so that what is measured is the retrying.
+
+use std::{
+    cell::Cell,
+    error::Error,
+    fmt,
+    future::{Ready, ready},
+    hint::black_box,
+    time::Duration,
+};
+
+/// The policy that everybody has: 1 ms, doubled each time, at most 64 s, ten retries, jitter.
+pub const BASE: Duration = Duration::from_millis(1);
+pub const CAP: Duration = Duration::from_secs(64);
+pub const RETRIES: u32 = 10;
+
+/// How many failures there are where a retry is measured.
+pub const FAILURES: u32 = 5;
+
+/// What a server would answer: a status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ApiError {
+    pub code: u16,
+}
+
+impl fmt::Display for ApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "status {}", self.code)
+    }
+}
+
+impl Error for ApiError {}
+
+pub const UNAVAILABLE: ApiError = ApiError { code: 503 };
+
+/// Succeeds. The compiler cannot see that it does, so what it does about a failure stays.
+#[inline(always)]
+pub fn succeed(n: u64) -> Result<u64, ApiError> {
+    match black_box(n) {
+        u64::MAX => Err(UNAVAILABLE),
+        n => Ok(n),
+    }
+}
+
+/// Fails as often as is left.
+#[inline(always)]
+pub fn flaky(left: &Cell<u32>) -> Result<u64, ApiError> {
+    match black_box(left).get() {
+        0 => Ok(0),
+        some => {
+            left.set(some - 1);
+            Err(UNAVAILABLE)
+        }
+    }
+}
+
+/// Always fails, which the compiler cannot see either.
+#[inline(always)]
+pub fn fail(n: u64) -> Result<u64, ApiError> {
+    succeed(n | u64::MAX)
+}
+
+/// A timer that is ready at once. The wait has to be computed all the same.
+#[inline(always)]
+pub fn ready_sleep(wait: Duration) -> Ready<()> {
+    black_box(wait);
+    ready(())
+}
+
+/// As [`ready_sleep`], for a thread.
+#[inline(always)]
+pub fn no_pause(wait: Duration) {
+    black_box(wait);
+}

@@ -1,0 +1,22 @@
+//! What does the decision alone cost, without a loop around it? Ours only: in no other crate is it
+//! apart.
+
+use super::Cases;
+use crate::{contenders::ours_rules::decision, operation::UNAVAILABLE};
+use std::hint::black_box;
+
+pub(super) fn cases() -> Cases {
+    let mut cases = Cases::of("decision");
+    cases.call("ours", "judge and decide", |n| {
+        for _ in 0..n {
+            let _ = black_box(decision::of_error(black_box(&UNAVAILABLE)));
+        }
+    });
+    cases.call("ours", "decide", |n| {
+        let verdict = decision::verdict();
+        for _ in 0..n {
+            let _ = black_box(decision::of_verdict(black_box(verdict)));
+        }
+    });
+    cases
+}

@@ -1,0 +1,80 @@
+//! The questions whose answer is a number of instructions: one file each.
+
+mod blocking;
+mod decision;
+mod next_delay;
+mod others;
+mod retry;
+mod rules;
+mod success;
+
+/// One measurement: something done `n` times. What is printed is the difference that more of it
+/// makes, divided by how much more.
+#[derive(Clone, Copy)]
+pub struct Case {
+    pub question: &'static str,
+    pub who: &'static str,
+    pub column: &'static str,
+    pub run: fn(u64),
+    /// Subtracted from it: the same call without what is asked about.
+    pub less: Option<fn(u64)>,
+    /// By what the rest is divided: how many times a call does what is asked about.
+    pub per: u32,
+}
+
+/// A question's cases, put down one after the other.
+struct Cases {
+    question: &'static str,
+    all: Vec<Case>,
+}
+
+impl Cases {
+    fn of(question: &'static str) -> Self {
+        Cases {
+            question,
+            all: Vec::new(),
+        }
+    }
+
+    /// The instructions of a call.
+    fn call(&mut self, who: &'static str, column: &'static str, run: fn(u64)) {
+        self.all.push(Case {
+            question: self.question,
+            who,
+            column,
+            run,
+            less: None,
+            per: 1,
+        });
+    }
+
+    /// What each of so many more failures adds to a call.
+    fn each(
+        &mut self,
+        who: &'static str,
+        column: &'static str,
+        per: u32,
+        run: fn(u64),
+        less: fn(u64),
+    ) {
+        self.call(who, column, run);
+        let last = self.all.last_mut().expect("it was put down just now");
+        (last.less, last.per) = (Some(less), per);
+    }
+}
+
+/// All cases, in the order in which they are printed.
+pub fn all() -> Vec<Case> {
+    [
+        success::cases(),
+        retry::cases(),
+        next_delay::cases(),
+        decision::cases(),
+        blocking::cases(),
+        others::cases(),
+        rules::cases(),
+    ]
+    .into_iter()
+    .flat_map(|cases| cases.all)
+    .collect()
+}

@@ -1,0 +1,54 @@
+//! What does it cost to compute a wait: the first one of a call, and one that is at the cap?
+
+use super::Cases;
+use crate::contenders::{
+    backoff_04, backon, by_hand, gax, ours, retry, tokio_retry, tokio_retry2, tower, tryhard,
+};
+use std::hint::black_box;
+
+use ::tower::retry::backoff::Backoff as _;
+
+/// More than it takes to get to the cap.
+const TO_THE_CAP: usize = 40;
+
+macro_rules! waits {
+    ($cases:ident, $who:literal, $delays:path) => {
+        $cases.call($who, "first, made anew", |n| {
+            for _ in 0..n {
+                black_box($delays().next());
+            }
+        });
+        $cases.call($who, "at the cap", |n| {
+            let mut delays = $delays();
+            for _ in 0..TO_THE_CAP {
+                black_box(delays.next());
+            }
+            let delays = black_box(&mut delays);
+            for _ in 0..n {
+                black_box(delays.next());
+            }
+        });
+    };
+}
+
+pub(super) fn cases() -> Cases {
+    let mut cases = Cases::of("next delay");
+    waits!(cases, "by hand", by_hand::delays);
+    waits!(cases, "ours", ours::delays);
+    waits!(cases, "tokio-retry2", tokio_retry2::delays);
+    waits!(cases, "tokio-retry", tokio_retry::delays);
+    waits!(cases, "retry", retry::delays);
+    waits!(cases, "tryhard (no jitter)", tryhard::delays);
+    waits!(cases, "backoff", backoff_04::delays);
+    waits!(cases, "backon", backon::delays);
+    waits!(cases, "google-cloud-gax", gax::delays);
+    // Its waits come as timers of tokio, which want a runtime.
+    cases.call("tower (with a timer)", "first, made anew", |n| {
+        let runtime = crate::drive::paused();
+        let _inside = runtime.enter();
+        for _ in 0..n {
+            let _ = black_box(tower::timers().next_backoff());
+        }
+    });
+    cases
+}

@@ -1,0 +1,23 @@
+//! What do the other two loops cost where nothing is in the way: a read-modify-write, and a call on
+//! a connection that is open?
+
+use super::Cases;
+use crate::{
+    contenders::{by_hand, ours},
+    drive::in_place,
+};
+
+pub(super) fn cases() -> Cases {
+    let mut cases = Cases::of("read-modify-write, reconnect");
+    cases.call("by hand", "update", |n| in_place(n, by_hand::update));
+    cases.call("ours", "update", |n| in_place(n, ours::update));
+    cases.call("by hand", "with a connection", |n| {
+        let shared = by_hand::Shared::opened(7);
+        in_place(n, |i| shared.with(i));
+    });
+    cases.call("ours", "with a connection", |n| {
+        let connection = ours::opened();
+        in_place(n, |i| ours::reconnect_with(&connection, i));
+    });
+    cases
+}
