@@ -1,7 +1,7 @@
 //! Counts instructions: this program runs itself under callgrind, once with few repetitions and once
 //! with more, and divides the difference. What happens before and after is the same both times.
 
-use crate::questions::Case;
+use crate::{questions::Case, table::Figure};
 use std::{
     env, io,
     process::Command,
@@ -19,7 +19,7 @@ const FEW: u64 = 500;
 const MORE: u64 = 2_000;
 
 /// The instructions of each case, in the order of the cases.
-pub fn measure(cases: &[Case]) -> io::Result<Vec<f64>> {
+pub(crate) fn measure(cases: &[Case]) -> io::Result<Vec<Figure>> {
     let next = AtomicUsize::new(0);
     let results = Mutex::new(Vec::from_iter(cases.iter().map(|_| None)));
     let workers = thread::available_parallelism().map_or(1, usize::from);
@@ -36,10 +36,11 @@ pub fn measure(cases: &[Case]) -> io::Result<Vec<f64>> {
         }
     });
     let results = results.into_inner().expect("no worker panics");
-    results
-        .into_iter()
-        .map(|result| result.expect("every case was taken"))
-        .collect()
+    let figure = |(case, result): (&Case, Option<io::Result<f64>>)| {
+        let number = result.expect("every case was taken")?;
+        Ok(Figure::new(case.question, case.who, case.column, number))
+    };
+    cases.iter().zip(results).map(figure).collect()
 }
 
 fn of_case(case: &Case) -> io::Result<f64> {

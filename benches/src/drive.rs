@@ -30,10 +30,12 @@ pub fn in_place<F: Future>(n: u64, make: impl Fn(u64) -> F) {
     let runtime = running();
     let _inside = runtime.enter();
     let mut cx = Context::from_waker(Waker::noop());
-    for i in 0..n {
-        let caller = async { make(black_box(i)).await };
-        black_box(finished(pin!(caller), &mut cx));
-    }
+    let caller = async {
+        for i in 0..n {
+            black_box(make(black_box(i)).await);
+        }
+    };
+    finished(pin!(caller), &mut cx);
 }
 
 /// Calls that fail so many times before they succeed, in place.

@@ -1,7 +1,10 @@
 //! Prints what a retry costs. `--help` says what there is.
 
-use benches::{callgrind, questions, sections};
+use benches::{callgrind, counting::Counting, questions, sections};
 use std::{env, process::ExitCode};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();

@@ -1,13 +1,117 @@
-use crate::{callgrind, questions, table::Table};
-use std::process::ExitCode;
-pub fn main(args: &[String]) -> ExitCode {
-    let cases: Vec<_> = questions::all().into_iter().filter(|c| args.is_empty() || args.iter().any(|a| c.question == a)).collect();
-    let f = callgrind::measure(&cases).unwrap();
-    let mut t: Vec<(&str, Table)> = vec![];
-    for (c, f) in cases.iter().zip(f) {
-        if t.last().is_none_or(|t| t.0 != c.question) { t.push((c.question, Table::new(c.question))); }
-        t.last_mut().unwrap().1.put(c.who, c.column, format!("{f:.1}"));
+//! What can be asked for: the sections of the output, by name.
+
+use crate::{
+    allocations, build, bytes, callgrind, heap,
+    limits::{self, LIMITS},
+    questions::{self, Case},
+    table::tables,
+};
+use std::{io, process::ExitCode};
+
+const HELP: &str = "\
+What a retry costs, measured beside the peers.
+
+    cargo run --release [-- SECTION..]    the tables; without a name all but `build`
+    cargo run --release -- check          fails where a limit of src/limits.rs is passed
+    cargo bench                           times, by criterion
+
+Sections:
+    instructions [QUESTION..]   by callgrind, which must be installed; all questions, or these:
+                                success, retry, next-delay, decision, blocking, other-loops, rules
+    bytes                       the sizes of futures
+    allocations                 how often a call asks for memory
+    heap [--million]            memory of each of 100,000 waiting tasks, and of a million
+    build                       CPU seconds of compiling; takes some minutes
+    all                         everything, the million tasks too
+";
+
+pub fn main(arguments: &[String]) -> ExitCode {
+    let done = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["--help" | "-h" | "help"] => {
+            print!("{HELP}");
+            Ok(true)
+        }
+        ["check"] => check(),
+        ["all"] => print(&[
+            "instructions",
+            "bytes",
+            "allocations",
+            "heap",
+            "--million",
+            "build",
+        ]),
+        [] => print(&["instructions", "bytes", "allocations", "heap"]),
+        ref named => print(named),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
     }
-    for t in t { println!("{}", t.1.to_markdown()); }
-    ExitCode::SUCCESS
+}
+
+/// Prints the sections that are named. `false` where a name is none.
+fn print(named: &[&str]) -> io::Result<bool> {
+    let all = questions::all();
+    let is_question = |name: &str| all.iter().any(|case| asked(case, name));
+    let known = [
+        "instructions",
+        "bytes",
+        "allocations",
+        "heap",
+        "--million",
+        "build",
+    ];
+    if let Some(name) = named
+        .iter()
+        .find(|name| !known.contains(name) && !is_question(name))
+    {
+        eprintln!("no section `{name}`\n\n{HELP}");
+        return Ok(false);
+    }
+    let has = |name| named.contains(&name);
+    let some = named.iter().any(|name| is_question(name));
+    if has("instructions") || some {
+        let wanted = |case: &&Case| !some || named.iter().any(|name| asked(case, name));
+        let cases: Vec<Case> = all.iter().filter(wanted).copied().collect();
+        println!(
+            "## Instructions\n\n{}",
+            tables(&callgrind::measure(&cases)?, 0)
+        );
+    }
+    if has("bytes") {
+        println!("## Bytes\n\n{}", tables(&bytes::measure(), 0));
+    }
+    if has("allocations") {
+        println!("## Allocations\n\n{}", tables(&allocations::measure(), 0));
+    }
+    if has("heap") {
+        println!("## Heap\n\n{}", tables(&heap::measure(has("--million")), 1));
+    }
+    if has("build") {
+        println!("## Build\n\n{}", tables(&build::measure()?, 1));
+    }
+    Ok(true)
+}
+
+/// Whether the case belongs to the question that is named so.
+fn asked(case: &Case, name: &str) -> bool {
+    case.question.replace(' ', "-") == name || case.question == name
+}
+
+/// Measures what has a limit, and nothing else.
+fn check() -> io::Result<bool> {
+    let limited = |case: &Case| {
+        let mut limits = LIMITS.iter();
+        limits.any(|limit| limit.is_for(case.question, case.who, case.column))
+    };
+    let cases: Vec<Case> = questions::all().into_iter().filter(limited).collect();
+    let mut figures = callgrind::measure(&cases)?;
+    figures.extend(bytes::measure());
+    figures.extend(allocations::measure());
+    figures.extend(heap::measure(false));
+    Ok(limits::check(&figures))
 }

@@ -1,83 +1,92 @@
-//! Figures as tables in Markdown, aligned so that they can be read as they are.
+//! Figures, and tables of them in Markdown, aligned so that they can be read as they are.
 
 use std::fmt::Write as _;
 
-/// Who has which figure in which column.
-#[derive(Default)]
-pub(crate) struct Table {
-    title: String,
-    columns: Vec<String>,
-    rows: Vec<(String, Vec<Option<String>>)>,
+/// One number: of what question, of whom, in which column.
+#[derive(Clone, Debug)]
+pub(crate) struct Figure {
+    pub(crate) question: &'static str,
+    pub(crate) who: &'static str,
+    pub(crate) column: &'static str,
+    pub(crate) number: f64,
 }
 
-impl Table {
-    pub(crate) fn new(title: impl Into<String>) -> Self {
-        Table {
-            title: title.into(),
-            ..Table::default()
+impl Figure {
+    pub(crate) fn new(
+        question: &'static str,
+        who: &'static str,
+        column: &'static str,
+        number: f64,
+    ) -> Self {
+        Figure {
+            question,
+            who,
+            column,
+            number,
         }
-    }
-
-    /// Puts a figure down; lines and columns stand in the order in which they are first named.
-    pub(crate) fn put(&mut self, who: &str, column: &str, figure: impl ToString) {
-        let column = match self.columns.iter().position(|name| name == column) {
-            Some(index) => index,
-            None => {
-                self.columns.push(column.to_owned());
-                self.columns.len() - 1
-            }
-        };
-        let row = match self.rows.iter().position(|(name, _)| name == who) {
-            Some(index) => index,
-            None => {
-                self.rows.push((who.to_owned(), Vec::new()));
-                self.rows.len() - 1
-            }
-        };
-        let figures = &mut self.rows[row].1;
-        figures.resize(figures.len().max(column + 1), None);
-        figures[column] = Some(figure.to_string());
-    }
-
-    pub(crate) fn to_markdown(&self) -> String {
-        let mut lines = vec![
-            [String::new()]
-                .into_iter()
-                .chain(self.columns.iter().cloned())
-                .collect::<Vec<_>>(),
-        ];
-        lines.extend(self.rows.iter().map(|(who, figures)| {
-            let figures = (0..self.columns.len())
-                .map(|column| figures.get(column).cloned().flatten().unwrap_or("–".into()));
-            [who.clone()].into_iter().chain(figures).collect()
-        }));
-        let widths: Vec<usize> = (0..=self.columns.len())
-            .map(|column| {
-                let widths = lines.iter().map(|line| line[column].chars().count());
-                widths.max().unwrap_or(0).max(2)
-            })
-            .collect();
-        let mut text = format!("## {}\n\n", self.title);
-        for (number, line) in lines.iter().enumerate() {
-            write_line(&mut text, line, &widths);
-            if number == 0 {
-                let rules = widths.iter().enumerate().map(|(column, width)| match column {
-                    0 => "-".repeat(*width),
-                    _ => format!("{}:", "-".repeat(width - 1)),
-                });
-                write_line(&mut text, &rules.collect::<Vec<_>>(), &widths);
-            }
-        }
-        text
     }
 }
 
-fn write_line(text: &mut String, cells: &[String], widths: &[usize]) {
-    for (column, (cell, width)) in cells.iter().zip(widths).enumerate() {
-        let _ = match column {
-            0 => write!(text, "| {cell:<width$} |"),
-            _ => write!(text, " {cell:>width$} |"),
-        };
+/// A table for each question. Lines and columns stand in the order in which they are first named.
+pub(crate) fn tables(figures: &[Figure], decimals: usize) -> String {
+    let mut text = String::new();
+    for question in distinct(figures.iter().map(|figure| figure.question)) {
+        let of_question = || figures.iter().filter(|figure| figure.question == question);
+        let columns = distinct(of_question().map(|figure| figure.column));
+        let rows = distinct(of_question().map(|figure| figure.who));
+        let mut lines = vec![line("", columns.iter().map(|name| (*name).to_owned()))];
+        for who in rows {
+            let figures = columns.iter().map(|column| {
+                let mut here = of_question().filter(|f| f.who == who && f.column == *column);
+                here.next()
+                    .map_or("–".to_owned(), |f| format!("{:.decimals$}", f.number))
+            });
+            lines.push(line(who, figures));
+        }
+        let _ = writeln!(text, "### {question}\n\n{}", aligned(&lines));
     }
-    text.push('\n');
+    text
+}
+
+fn line(first: &str, rest: impl Iterator<Item = String>) -> Vec<String> {
+    [first.to_owned()].into_iter().chain(rest).collect()
+}
+
+fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut found = Vec::new();
+    for name in names {
+        if !found.contains(&name) {
+            found.push(name);
+        }
+    }
+    found
+}
+
+/// The first line is the head, the first column are names.
+fn aligned(lines: &[Vec<String>]) -> String {
+    let width = |column: usize| {
+        let widths = lines.iter().map(|line| line[column].chars().count());
+        widths.max().unwrap_or(0).max(2)
+    };
+    let widths: Vec<usize> = (0..lines[0].len()).map(width).collect();
+    let rule = widths
+        .iter()
+        .enumerate()
+        .map(|(column, width)| match column {
+            0 => "-".repeat(*width),
+            _ => "-".repeat(width - 1) + ":",
+        });
+    let rule: Vec<String> = rule.collect();
+    let (head, body) = lines.split_at(1);
+    let mut text = String::new();
+    for line in head.iter().chain([&rule]).chain(body) {
+        for (column, (cell, width)) in line.iter().zip(&widths).enumerate() {
+            let _ = match column {
+                0 => write!(text, "| {cell:<width$} |"),
+                _ => write!(text, " {cell:>width$} |"),
+            };
+        }
+        text.push('\n');
+    }
+    text
 }

@@ -63,12 +63,10 @@ pub fn failing(n: u64) -> impl Future<Output = Result<u64, ApiError>> + Send {
     backoff::future::retry(policy(), move || async move { transient(fail(n)) })
 }
 
-#[inline(never)]
 pub fn blocking(n: u64) -> Result<u64, Error<ApiError>> {
     backoff::retry(policy(), || transient(succeed(n)))
 }
 
-#[inline(never)]
 pub fn blocking_by(policy: &ExponentialBackoff, n: u64) -> Result<u64, Error<ApiError>> {
     backoff::retry(policy.clone(), || transient(succeed(n)))
 }

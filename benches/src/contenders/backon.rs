@@ -35,12 +35,10 @@ pub fn failing(n: u64) -> impl Future<Output = Result<u64, ApiError>> + Send {
     (move || async move { fail(n) }).retry(POLICY)
 }
 
-#[inline(never)]
 pub fn blocking(n: u64) -> Result<u64, ApiError> {
     (|| succeed(n)).retry(POLICY).call()
 }
 
-#[inline(never)]
 pub fn blocking_by(policy: &ExponentialBuilder, n: u64) -> Result<u64, ApiError> {
     (|| succeed(n)).retry(*policy).call()
 }
@@ -78,7 +76,6 @@ pub mod attribute {
         fail(n)
     }
 
-    #[inline(never)]
     #[backon(backoff = policy)]
     pub fn blocking(n: u64) -> Result<u64, ApiError> {
         succeed(n)

@@ -24,7 +24,6 @@ pub fn failing(n: u64) -> impl Future<Output = Result<u64, ApiError>> + Send {
     }
 }
 
-#[inline(never)]
 pub fn blocking(n: u64) -> Result<u64, ApiError> {
     succeed(n)
 }

@@ -70,7 +70,6 @@ pub async fn failing(n: u64) -> Result<u64, ApiError> {
     by_hand!(RULES, fail(n), tokio::time::sleep)
 }
 
-#[inline(never)]
 pub fn blocking(n: u64) -> Result<u64, ApiError> {
     blocking_by(&RULES, n)
 }
@@ -101,9 +100,7 @@ pub async fn update(n: u64) -> Result<u64, ApiError> {
         };
         match outcome.await {
             Ok(value) => return Ok(value),
-            Err(error)
-                if retry == RULES.retries || !is_transient(&error) && error.code != 412 =>
-            {
+            Err(error) if retry == RULES.retries || !is_transient(&error) && error.code != 412 => {
                 return Err(error);
             }
             Err(_) => {}
@@ -123,7 +120,10 @@ impl Shared {
     }
 
     fn current(&self) -> Option<u64> {
-        *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        *self
+            .0
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// Calls with the connection, and drops it where the call failed.
@@ -134,7 +134,10 @@ impl Shared {
         };
         let outcome = async { succeed(n ^ connection) }.await;
         if outcome.is_err() {
-            *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = None;
+            *self
+                .0
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner) = None;
         }
         outcome
     }

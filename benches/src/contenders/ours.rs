@@ -2,9 +2,7 @@
 
 use crate::operation::{self, ApiError, BASE, CAP, RETRIES, fail, no_pause, ready_sleep, succeed};
 use backoff_core::{
-    Clock, Fault, Pause, Policy, Random, Reconnect, Sleep, Std, Updated,
-    delay::Delay,
-    retry,
+    Clock, Fault, Pause, Policy, Random, Reconnect, Sleep, Std, Updated, delay::Delay, retry,
 };
 use std::{
     cell::Cell,
@@ -81,12 +79,10 @@ pub mod function {
         POLICY.retry(move || async move { fail(n) })
     }
 
-    #[inline(never)]
     pub fn blocking(n: u64) -> Result<u64, ApiError> {
         POLICY.retry_blocking(|| succeed(n))
     }
 
-    #[inline(never)]
     pub fn blocking_by(policy: &Policy, n: u64) -> Result<u64, ApiError> {
         policy.retry_blocking(|| succeed(n))
     }
@@ -137,13 +133,11 @@ pub mod attribute {
         fail(n)
     }
 
-    #[inline(never)]
     #[retry(policy = POLICY)]
     pub fn blocking(n: u64) -> Result<u64, ApiError> {
         succeed(n)
     }
 
-    #[inline(never)]
     #[retry(policy = *policy)]
     pub fn blocking_by(policy: &Policy, n: u64) -> Result<u64, ApiError> {
         succeed(n)

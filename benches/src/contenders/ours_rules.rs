@@ -77,9 +77,7 @@ pub async fn notify_attribute(n: u64) -> Result<u64, ApiError> {
     succeed(n)
 }
 
-pub fn reported(
-    n: u64,
-) -> impl Future<Output = Result<(u64, Report), RetryError<ApiError>>> {
+pub fn reported(n: u64) -> impl Future<Output = Result<(u64, Report), RetryError<ApiError>>> {
     POLICY.retry(move || async move { succeed(n) }).reported()
 }
 
@@ -103,12 +101,15 @@ macro_rules! flaky {
 const ADDITIVE: Policy = POLICY.jitter(Jitter::Additive(Duration::from_millis(1)));
 const DECORRELATED: Policy = POLICY.jitter(Jitter::Decorrelated);
 
+/// What the retries take out is never noticed.
+static DEEP: Budget = Budget::costs(4_000_000, 1, 1);
+const BUDGET: Policy = POLICY.budget(&DEEP);
+
 flaky! {
     flaky_additive, flaky_additive_attribute = ADDITIVE;
     flaky_decorrelated, flaky_decorrelated_attribute = DECORRELATED;
     flaky_deadline, flaky_deadline_attribute = DEADLINE;
-    /// What the retries take out, the success gives back.
-    flaky_budget, flaky_budget_attribute = BUDGET_FULL;
+    flaky_budget, flaky_budget_attribute = BUDGET;
 }
 
 /// The decision alone, of a first failure.
@@ -116,24 +117,25 @@ pub mod decision {
     use super::*;
     use backoff_core::{Decision, Retry, Verdict};
 
-    fn decided(verdict: Verdict) -> Decision {
-        let mut state = Retry::start(&POLICY, || Duration::ZERO);
-        state.failed(&POLICY, verdict, || Duration::ZERO, || fastrand::u64(..))
-    }
+    pub type State = Retry;
 
-    /// What an error comes to.
-    #[inline(never)]
-    pub fn of_error(error: &ApiError) -> Decision {
-        decided(POLICY.judge(error))
-    }
-
-    /// What a verdict comes to.
-    #[inline(never)]
-    pub fn of_verdict(verdict: Verdict) -> Decision {
-        decided(verdict)
+    pub fn started() -> State {
+        Retry::start(&POLICY, || Duration::ZERO)
     }
 
     pub fn verdict() -> Verdict {
         POLICY.judge(&UNAVAILABLE)
+    }
+
+    /// What an error comes to.
+    #[inline(never)]
+    pub fn of_error(state: &mut State, error: &ApiError) -> Decision {
+        of_verdict(state, POLICY.judge(error))
+    }
+
+    /// What a verdict comes to.
+    #[inline(never)]
+    pub fn of_verdict(state: &mut State, verdict: Verdict) -> Decision {
+        state.failed(&POLICY, verdict, || Duration::ZERO, || fastrand::u64(..))
     }
 }

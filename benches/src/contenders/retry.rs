@@ -13,7 +13,6 @@ pub fn delays() -> impl Iterator<Item = Duration> {
         .map(jitter)
 }
 
-#[inline(never)]
 pub fn blocking(n: u64) -> Result<u64, Error<ApiError>> {
     retry::retry(delays().take(RETRIES as usize), || succeed(n))
 }

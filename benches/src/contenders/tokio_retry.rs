@@ -27,9 +27,10 @@ pub fn success_by(
 }
 
 pub fn flaky(left: &Cell<u32>) -> impl Future<Output = Result<u64, ApiError>> {
-    Retry::start(waits(policy()), move || async move {
-        operation::flaky(left)
-    })
+    Retry::start(
+        waits(policy()),
+        move || async move { operation::flaky(left) },
+    )
 }
 
 pub fn failing(n: u64) -> impl Future<Output = Result<u64, ApiError>> + Send {

@@ -19,10 +19,7 @@ pub fn success(n: u64) -> impl Future<Output = Result<u64, ApiError>> {
     success_by(&policy(), n)
 }
 
-pub fn success_by(
-    policy: &Policy,
-    n: u64,
-) -> impl Future<Output = Result<u64, ApiError>> + use<> {
+pub fn success_by(policy: &Policy, n: u64) -> impl Future<Output = Result<u64, ApiError>> + use<> {
     tryhard::retry_fn(move || async move { succeed(n) }).with_config(*policy)
 }
 

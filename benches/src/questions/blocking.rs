@@ -26,17 +26,32 @@ macro_rules! made {
 }
 
 pub(super) fn cases() -> Cases {
-    let mut cases = Cases::of("blocking success");
+    let mut cases = Cases::of("blocking");
     known!(cases, "bare", bare::blocking);
     known!(cases, "by hand", by_hand::blocking);
     made!(cases, "by hand", by_hand::RULES, by_hand::blocking_by);
     known!(cases, "ours, attribute", ours::attribute::blocking);
-    made!(cases, "ours, attribute", ours::POLICY, ours::attribute::blocking_by);
+    made!(
+        cases,
+        "ours, attribute",
+        ours::POLICY,
+        ours::attribute::blocking_by
+    );
     known!(cases, "ours, function form", ours::function::blocking);
-    made!(cases, "ours, function form", ours::POLICY, ours::function::blocking_by);
+    made!(
+        cases,
+        "ours, function form",
+        ours::POLICY,
+        ours::function::blocking_by
+    );
     known!(cases, "retry", retry::blocking);
     known!(cases, "backoff", backoff_04::blocking);
-    made!(cases, "backoff", backoff_04::policy(), backoff_04::blocking_by);
+    made!(
+        cases,
+        "backoff",
+        backoff_04::policy(),
+        backoff_04::blocking_by
+    );
     known!(cases, "backon", backon::blocking);
     made!(cases, "backon", backon::POLICY, backon::blocking_by);
     known!(cases, "backon-macros", backon::attribute::blocking);

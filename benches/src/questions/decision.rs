@@ -9,13 +9,15 @@ pub(super) fn cases() -> Cases {
     let mut cases = Cases::of("decision");
     cases.call("ours", "judge and decide", |n| {
         for _ in 0..n {
-            let _ = black_box(decision::of_error(black_box(&UNAVAILABLE)));
+            let mut state = decision::started();
+            let _ = black_box(decision::of_error(&mut state, black_box(&UNAVAILABLE)));
         }
     });
     cases.call("ours", "decide", |n| {
         let verdict = decision::verdict();
         for _ in 0..n {
-            let _ = black_box(decision::of_verdict(black_box(verdict)));
+            let mut state = decision::started();
+            let _ = black_box(decision::of_verdict(&mut state, black_box(verdict)));
         }
     });
     cases

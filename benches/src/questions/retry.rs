@@ -20,7 +20,9 @@ macro_rules! ready {
             |n| failing(n, FAILURES, $flaky),
             |n| failing(n, 0, $flaky),
         );
-        $cases.call($who, "5 failures, ready timer", |n| failing(n, FAILURES, $flaky));
+        $cases.call($who, "5 failures, ready timer", |n| {
+            failing(n, FAILURES, $flaky)
+        });
     };
 }
 

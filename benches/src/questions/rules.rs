@@ -42,24 +42,84 @@ macro_rules! both {
 
 pub(super) fn cases() -> Cases {
     let mut cases = Cases::of("rules");
-    both!(cases, success, "none", ours::attribute::success, ours::function::success);
-    both!(cases, retry, "none", ours::attribute::flaky_ready, ours::function::flaky_ready);
-    both!(cases, success, "deadline", rules::deadline_attribute, rules::deadline);
-    both!(cases, retry, "deadline", rules::flaky_deadline_attribute, rules::flaky_deadline);
+    both!(
+        cases,
+        success,
+        "none",
+        ours::attribute::success,
+        ours::function::success
+    );
+    both!(
+        cases,
+        retry,
+        "none",
+        ours::attribute::flaky_ready,
+        ours::function::flaky_ready
+    );
+    both!(
+        cases,
+        success,
+        "deadline",
+        rules::deadline_attribute,
+        rules::deadline
+    );
+    both!(
+        cases,
+        retry,
+        "deadline",
+        rules::flaky_deadline_attribute,
+        rules::flaky_deadline
+    );
     // `timeout` goes here.
     both!(
-        cases, success, "attempt_timeout",
-        rules::attempt_timeout_attribute, rules::attempt_timeout
+        cases,
+        success,
+        "attempt_timeout",
+        rules::attempt_timeout_attribute,
+        rules::attempt_timeout
     );
-    both!(cases, success, "budget, full", rules::budget_full_attribute, rules::budget_full);
-    both!(cases, retry, "budget, full", rules::flaky_budget_attribute, rules::flaky_budget);
-    both!(cases, success, "budget, filling", rules::budget_filling_attribute, rules::budget_filling);
-    both!(cases, success, "notify", rules::notify_attribute, rules::notify);
-    success!(cases, "reported", "success, function form", rules::reported);
-    both!(cases, retry, "jitter: additive", rules::flaky_additive_attribute, rules::flaky_additive);
     both!(
-        cases, retry, "jitter: decorrelated",
-        rules::flaky_decorrelated_attribute, rules::flaky_decorrelated
+        cases,
+        success,
+        "budget, full",
+        rules::budget_full_attribute,
+        rules::budget_full
+    );
+    both!(
+        cases,
+        retry,
+        "budget, paying",
+        rules::flaky_budget_attribute,
+        rules::flaky_budget
+    );
+    both!(
+        cases,
+        success,
+        "budget, filling",
+        rules::budget_filling_attribute,
+        rules::budget_filling
+    );
+    both!(
+        cases,
+        success,
+        "notify",
+        rules::notify_attribute,
+        rules::notify
+    );
+    success!(cases, "reported", "success, function form", rules::reported);
+    both!(
+        cases,
+        retry,
+        "jitter: additive",
+        rules::flaky_additive_attribute,
+        rules::flaky_additive
+    );
+    both!(
+        cases,
+        retry,
+        "jitter: decorrelated",
+        rules::flaky_decorrelated_attribute,
+        rules::flaky_decorrelated
     );
     cases
 }

@@ -33,19 +33,44 @@ pub(super) fn cases() -> Cases {
     known!(cases, "by hand", by_hand::success);
     made!(cases, "by hand", by_hand::RULES, by_hand::success_by);
     known!(cases, "ours, attribute", ours::attribute::success);
-    made!(cases, "ours, attribute", ours::POLICY, ours::attribute::success_by);
+    made!(
+        cases,
+        "ours, attribute",
+        ours::POLICY,
+        ours::attribute::success_by
+    );
     known!(cases, "ours, function form", ours::function::success);
-    made!(cases, "ours, function form", ours::POLICY, ours::function::success_by);
+    made!(
+        cases,
+        "ours, function form",
+        ours::POLICY,
+        ours::function::success_by
+    );
     known!(cases, "tokio-retry2", tokio_retry2::success);
-    made!(cases, "tokio-retry2", tokio_retry2::policy(), tokio_retry2::success_by);
+    made!(
+        cases,
+        "tokio-retry2",
+        tokio_retry2::policy(),
+        tokio_retry2::success_by
+    );
     known!(cases, "tokio-retry", tokio_retry::success);
-    made!(cases, "tokio-retry", tokio_retry::policy(), tokio_retry::success_by);
+    made!(
+        cases,
+        "tokio-retry",
+        tokio_retry::policy(),
+        tokio_retry::success_by
+    );
     known!(cases, "tryhard", tryhard::success);
     made!(cases, "tryhard", tryhard::policy(), tryhard::success_by);
     known!(cases, "tower", tower::success);
     made!(cases, "tower", tower::policy(), tower::success_by);
     known!(cases, "backoff", backoff_04::success);
-    made!(cases, "backoff", backoff_04::policy(), backoff_04::success_by);
+    made!(
+        cases,
+        "backoff",
+        backoff_04::policy(),
+        backoff_04::success_by
+    );
     known!(cases, "backon", backon::success);
     made!(cases, "backon", backon::POLICY, backon::success_by);
     known!(cases, "backon-macros", backon::attribute::success);

@@ -1,0 +1,101 @@
+//! What this project must not pass: the section "What it must cost" of its design, in the words of
+//! these tables. `check` looks here and nowhere else.
+
+use crate::table::Figure;
+
+/// The most that a figure may be.
+pub(crate) struct Limit {
+    question: &'static str,
+    who: &'static str,
+    column: &'static str,
+    most: f64,
+}
+
+const fn limit(
+    question: &'static str,
+    who: &'static str,
+    column: &'static str,
+    most: f64,
+) -> Limit {
+    Limit {
+        question,
+        who,
+        column,
+        most,
+    }
+}
+
+const ATTRIBUTE: &str = "ours, attribute";
+const FUNCTION: &str = "ours, function form";
+
+pub(crate) const LIMITS: &[Limit] = &[
+    // Instructions.
+    limit("success", ATTRIBUTE, "in place", 81.0),
+    limit("success", FUNCTION, "in place", 85.0),
+    limit("success", ATTRIBUTE, "moved", 124.0),
+    limit("success", FUNCTION, "moved", 122.0),
+    limit("success", ATTRIBUTE, "run time, moved", 125.0),
+    limit("retry", ATTRIBUTE, "a retry, ready timer", 120.0),
+    limit("retry", FUNCTION, "a retry, ready timer", 120.0),
+    limit("decision", "ours", "judge and decide", 80.0),
+    limit("next delay", "ours", "first", 70.0),
+    limit("next delay", "ours", "at the cap", 70.0),
+    limit("blocking", ATTRIBUTE, "const policy", 30.0),
+    limit("blocking", FUNCTION, "const policy", 40.0),
+    limit("other loops", "ours", "update", 200.0),
+    limit("other loops", "ours", "Reconnect::with", 60.0),
+    // Bytes.
+    limit("bytes", ATTRIBUTE, "const policy", 144.0),
+    limit("bytes", FUNCTION, "const policy", 144.0),
+    limit("bytes", ATTRIBUTE, "run time", 160.0),
+    limit("bytes, the policy's name", ATTRIBUTE, "policy = P", 144.0),
+    limit(
+        "bytes, the policy's name",
+        ATTRIBUTE,
+        "policy = Self::X",
+        152.0,
+    ),
+    limit("heap, bytes a task", ATTRIBUTE, "100,000 tasks", 275.0),
+    limit("heap, bytes a task", FUNCTION, "100,000 tasks", 275.0),
+    // Allocations.
+    limit("allocations", ATTRIBUTE, "success", 0.0),
+    limit("allocations", ATTRIBUTE, "5 failures", 0.0),
+    limit("allocations", ATTRIBUTE, "blocking", 0.0),
+    limit("allocations", FUNCTION, "success", 0.0),
+    limit("allocations", FUNCTION, "5 failures", 0.0),
+    limit("allocations", FUNCTION, "blocking", 0.0),
+    limit("allocations", "ours, update", "success", 0.0),
+    limit("allocations", "ours, Reconnect::with", "success", 0.0),
+];
+
+impl Limit {
+    pub(crate) fn is_for(&self, question: &str, who: &str, column: &str) -> bool {
+        (self.question, self.who, self.column) == (question, who, column)
+    }
+}
+
+/// Says how each limit is kept. Whether all are.
+pub(crate) fn check(figures: &[Figure]) -> bool {
+    let mut all_kept = true;
+    for limit in LIMITS {
+        let Limit {
+            question,
+            who,
+            column,
+            most,
+        } = limit;
+        let found = figures
+            .iter()
+            .find(|figure| limit.is_for(figure.question, figure.who, figure.column));
+        let verdict = match found {
+            // Chance in the jitter moves a figure by less than one.
+            Some(figure) if figure.number.round() <= *most => "held",
+            Some(_) => "OVER",
+            None => "none",
+        };
+        all_kept &= verdict == "held";
+        let number = found.map_or(f64::NAN, |figure| figure.number);
+        println!("{verdict:<5}{number:>6.1} of {most:>4}: {question}: {who}, {column}");
+    }
+    all_kept
+}
