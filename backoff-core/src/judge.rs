@@ -94,6 +94,12 @@ impl Ruling {
     const fn of(ruled: Ruled) -> Self {
         Ruling { hint: 0, ruled }
     }
+
+    /// Retried, and the server asks for nothing.
+    #[inline]
+    pub(crate) const fn is_plain(self) -> bool {
+        self.hint == 0 && matches!(self.ruled, Ruled::Retry(_))
+    }
 }
 
 impl From<Verdict> for Ruling {
@@ -147,6 +153,12 @@ pub enum Stage {
 }
 
 impl Stage {
+    /// Whether the error is asked.
+    #[inline]
+    const fn is_judged(self) -> bool {
+        matches!(self, Stage::Whole | Stage::Read | Stage::Write)
+    }
+
     const fn is_step(self) -> bool {
         matches!(self, Stage::Read | Stage::Write)
     }
@@ -154,6 +166,9 @@ impl Stage {
     /// What is to be done about the failure if that does not depend on the error.
     #[inline]
     pub(crate) const fn ruling(self) -> Option<Ruling> {
+        if self.is_judged() {
+            return None;
+        }
         Some(Ruling::of(match self {
             Stage::Whole | Stage::Read | Stage::Write => return None,
             Stage::Change | Stage::Late => Ruled::Permanent,
@@ -257,10 +272,14 @@ fn kind<F: Fault + ?Sized>(fault: &F) -> Class {
         return class;
     }
     match (fault.grpc_code(), fault.status()) {
-        (Some(GrpcCode::ResourceExhausted), _) | (None, Some(429)) => Class::Throttled,
-        (Some(GrpcCode::Aborted | GrpcCode::FailedPrecondition), _) | (None, Some(409 | 412)) => {
-            Class::Conflict
-        }
+        (Some(GrpcCode::ResourceExhausted), _) => Class::Throttled,
+        (Some(GrpcCode::Aborted | GrpcCode::FailedPrecondition), _) => Class::Conflict,
+        // One comparison tells most statuses apart from these.
+        (None, Some(status @ 409..=429)) => match status {
+            429 => Class::Throttled,
+            409 | 412 => Class::Conflict,
+            _ => Class::Transient,
+        },
         _ => Class::Transient,
     }
 }

@@ -5,6 +5,7 @@ use crate::{
     drive::{attempt::Run, bounded::Limited, course::Course},
     facts::fault::TimedOut,
     judge::Stage,
+    policy::Policy,
     runtime::{Clock, Sleep},
 };
 use core::{
@@ -19,7 +20,8 @@ use pin_project_lite::pin_project;
 pin_project! {
     /// One attempt, cut after `limit` or when the deadline is over.
     pub struct Cut<'a, A, C: Sleep> {
-        context: &'a Context<'a, C>,
+        policy: &'a Policy,
+        runtime: &'a C,
         course: &'a Course,
         #[pin]
         limited: Limited<A, C::Sleep>,
@@ -29,7 +31,8 @@ pin_project! {
 /// One attempt, cut after `limit` or when the deadline is over.
 #[inline]
 pub fn cut<'a, A, C>(
-    context: &'a Context<'a, C>,
+    context: &Context<'a>,
+    runtime: &'a C,
     course: &'a Course,
     limit: Duration,
     attempt: A,
@@ -39,7 +42,8 @@ where
     C: Sleep,
 {
     Cut {
-        context,
+        policy: context.policy,
+        runtime,
         course,
         limited: Limited::new(attempt, limit),
     }
@@ -56,9 +60,9 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         let run = Run {
-            policy: this.context.policy,
+            policy: this.policy,
             course: this.course,
-            runtime: &this.context.runtime,
+            runtime: *this.runtime,
         };
         let outcome =
             ready!(
@@ -71,8 +75,8 @@ where
 
 /// Whether the timer woke so late that no time remains for an attempt that would be cut.
 #[inline]
-pub fn is_late<C: Clock>(context: &Context<'_, C>, course: &Course) -> bool {
-    course.is_late(context.policy, &context.runtime, true)
+pub fn is_late<C: Clock>(context: &Context<'_>, runtime: &C, course: &Course) -> bool {
+    course.is_late(context.policy, runtime, true)
 }
 
 /// What is given back then.

@@ -22,7 +22,10 @@ pub use keys::Keys;
 pub use timer::*;
 
 use crate::{
-    drive::handler::{Handle, Lent, Under},
+    drive::{
+        course::rarely,
+        handler::{Handle, Lent, Under},
+    },
     runtime::{Clock, Pause, Random, Sleep},
     state::Attempt,
 };
@@ -35,12 +38,10 @@ mod keys;
 mod timer;
 
 /// What is the same for all attempts of an annotated function: a constant, where its policy is one.
-#[derive(Debug)]
-pub struct Context<'a, C> {
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
     /// The policy.
     pub policy: &'a Policy,
-    /// Clock, timer and random numbers.
-    pub runtime: C,
     /// The name in logs.
     pub name: &'static str,
 }
@@ -69,39 +70,30 @@ impl<T, E> Outcome for Result<T, E> {
     }
 }
 
-/// What to do next.
-#[derive(Debug)]
-pub enum Step<R> {
-    /// Return this.
-    Done(R),
-    /// Wait this long, then call again; this was the last outcome.
-    Wait(Duration, R),
-}
-
 /// Before the first attempt. `timed` says that the function asks what time has passed.
 #[inline]
-pub fn start<C: Clock>(context: &Context<'_, C>, timed: bool) -> Course {
+pub fn start<C: Clock>(context: &Context<'_>, runtime: &C, timed: bool) -> Course {
     let mut course = Course::new();
-    course.start(context.policy, &context.runtime, timed);
+    course.start(context.policy, runtime, timed);
     course
 }
 
 /// The attempt that is about to begin.
 #[inline]
-pub fn attempt<C: Clock>(context: &Context<'_, C>, course: &Course) -> Attempt {
-    course.attempt(context.policy, &context.runtime)
+pub fn attempt<C: Clock>(context: &Context<'_>, runtime: &C, course: &Course) -> Attempt {
+    course.attempt(context.policy, runtime)
 }
 
-/// After an attempt.
+/// After an attempt: how long to wait before the next one, or nothing if its outcome is the last.
 #[inline]
 pub fn step<C, R, H>(
-    context: &Context<'_, C>,
+    context: &Context<'_>,
+    runtime: &C,
     course: &mut Course,
-    stage: Stage,
-    cut: bool,
-    outcome: R,
+    at: (Stage, bool),
+    outcome: &R,
     judge: &mut H,
-) -> Step<R>
+) -> Option<Duration>
 where
     R: Outcome,
     H: Handle<R::Error>,
@@ -109,37 +101,31 @@ where
 {
     let Some(error) = outcome.error() else {
         course.succeeded(context.policy);
-        return Step::Done(outcome);
+        return None;
     };
+    rarely();
     let mut handler = Under {
         inner: Lent { inner: judge },
-        runtime: &context.runtime,
+        runtime,
     };
-    let next = course.failed(
-        context.policy,
-        &mut handler,
-        context.name,
-        error,
-        stage,
-        cut,
-    );
-    match next.reason() {
-        None => Step::Wait(Duration::from_nanos(next.delay()), outcome),
-        Some(_) => Step::Done(outcome),
-    }
+    let (stage, cut) = at;
+    let (policy, name) = (context.policy, context.name);
+    let next = course.failed(policy, &mut handler, name, error, stage, cut);
+    next.is_wait().then(|| Duration::from_nanos(next.delay()))
 }
 
 /// The wait of an async function.
 #[inline]
-pub fn sleep<C: Sleep>(context: &Context<'_, C>, wait: Duration) -> C::Sleep {
-    context.runtime.sleep(wait)
+pub fn sleep<C: Sleep>(runtime: &C, wait: Duration) -> C::Sleep {
+    runtime.sleep(wait)
 }
 
 /// The wait of a sync function; whether the timer woke after the deadline. If it did, whoever
 /// listens is told.
 #[inline]
 pub fn pause<C, R, H>(
-    context: &Context<'_, C>,
+    context: &Context<'_>,
+    runtime: &C,
     course: &Course,
     wait: Duration,
     last: &R,
@@ -150,8 +136,8 @@ where
     H: Handle<R::Error>,
     C: Clock + Pause,
 {
-    context.runtime.pause(wait);
-    let is_late = course.is_late(context.policy, &context.runtime, false);
+    runtime.pause(wait);
+    let is_late = course.is_late(context.policy, runtime, false);
     if let Some(error) = last.error().filter(|_| is_late) {
         course.late(judge, context.name, error);
     }

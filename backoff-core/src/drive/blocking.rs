@@ -2,7 +2,7 @@
 
 use super::{
     attempt::{Call, Run},
-    course::Course,
+    course::{Course, rarely},
     handler::{ByCodes, Handle, Handler, Measured, Notified, Paced, Under},
     until::{Conflict, ConflictIf, NotYet, Until},
 };
@@ -177,6 +177,7 @@ where
                 }
                 Err(failed) => failed,
             };
+            rarely();
             let (error, stage) = (failed.error, failed.stage);
             let next = course.failed(self.policy, handler, O::name(), &error, stage, false);
             if let Some(reason) = next.reason() {

@@ -17,6 +17,11 @@ pub struct Course {
     retry: Retry,
 }
 
+/// Tells the compiler that the way to here is rarely taken, so that a success keeps the registers.
+#[cold]
+#[inline]
+pub(crate) fn rarely() {}
+
 impl Course {
     /// Before the first attempt.
     #[inline]
@@ -56,6 +61,7 @@ impl Course {
 
     /// An attempt failed: judges the error, decides, and tells whoever listens. Compiled once for an
     /// error type and a handler, whatever the operation is.
+    #[cold]
     #[inline(never)]
     pub(crate) fn failed<E, H>(
         &mut self,

@@ -4,7 +4,7 @@
 use super::{
     attempt::{Operation, Run},
     bounded::Bounded,
-    course::Course,
+    course::{Course, rarely},
     handler::{ByCodes, Handle, Handler, Measured, Notified, Owning, Paced, Under},
     until::{Conflict, ConflictIf, NotYet, Until},
 };
@@ -390,66 +390,78 @@ where
     fn run(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome<O::Value, O::Error>> {
         let mut this = self.project();
         loop {
-            let policy = this.handler.policy(this.policy);
-            let runtime = this.handler.runtime();
             match this.phase.as_mut().project() {
                 PhaseProjection::New => {
-                    this.course.start(policy, runtime, O::TIMED || H::MEASURES);
+                    let timed = O::TIMED || H::MEASURES;
+                    let policy = this.handler.policy(this.policy);
+                    this.course.start(policy, this.handler.runtime(), timed);
+                    let attempt = begin(this.operation, this.handler, this.policy, this.course);
+                    this.phase.set(Phase::Running { attempt });
                 }
-                PhaseProjection::Running { attempt } => {
-                    let run = Run {
-                        policy,
-                        course: this.course,
-                        runtime,
-                    };
-                    let failed = match ready!(this.operation.poll(attempt, &run, cx)) {
-                        Ok(value) => {
-                            this.course.succeeded(policy);
-                            this.phase.set(Phase::Done);
-                            return Poll::Ready(Ok(value));
-                        }
-                        Err(failed) => failed,
-                    };
-                    let (error, stage) = (failed.error, failed.stage);
-                    let next = this.course.failed(
-                        this.policy,
-                        this.handler,
-                        O::name(),
-                        &error,
-                        stage,
-                        O::CUT,
-                    );
-                    if let Some(reason) = next.reason() {
-                        this.phase.set(Phase::Done);
-                        return Poll::Ready(Err((error, reason)));
-                    }
-                    let wait = Duration::from_nanos(next.delay());
-                    let sleep = this.handler.runtime().sleep(wait);
-                    this.phase.set(Phase::Waiting { sleep });
-                    continue;
-                }
+                PhaseProjection::Running { .. } => {}
                 PhaseProjection::Waiting { sleep } => {
                     ready!(sleep.poll(cx));
+                    let policy = this.handler.policy(this.policy);
                     if O::CUT
-                        && this.course.is_late(policy, runtime, true)
+                        && this.course.is_late(policy, this.handler.runtime(), true)
                         && let Some(error) = O::expired()
                     {
                         this.course.late(this.handler, O::name(), &error);
                         this.phase.set(Phase::Done);
                         return Poll::Ready(Err((error, StopReason::Deadline)));
                     }
+                    let attempt = begin(this.operation, this.handler, this.policy, this.course);
+                    this.phase.set(Phase::Running { attempt });
                 }
                 PhaseProjection::Done => panic!("a `Retrying` was polled after it had finished"),
             }
+            let PhaseProjection::Running { attempt } = this.phase.as_mut().project() else {
+                continue;
+            };
+            let policy = this.handler.policy(this.policy);
             let run = Run {
                 policy,
                 course: this.course,
-                runtime,
+                runtime: this.handler.runtime(),
             };
-            let attempt = this.operation.begin(&run);
-            this.phase.set(Phase::Running { attempt });
+            let failed = match ready!(this.operation.poll(attempt, &run, cx)) {
+                Ok(value) => {
+                    this.course.succeeded(policy);
+                    this.phase.set(Phase::Done);
+                    return Poll::Ready(Ok(value));
+                }
+                Err(failed) => failed,
+            };
+            rarely();
+            let (error, stage) = (failed.error, failed.stage);
+            let (handler, name) = (&mut *this.handler, O::name());
+            let next = this
+                .course
+                .failed(this.policy, handler, name, &error, stage, O::CUT);
+            if let Some(reason) = next.reason() {
+                this.phase.set(Phase::Done);
+                return Poll::Ready(Err((error, reason)));
+            }
+            let wait = Duration::from_nanos(next.delay());
+            let sleep = this.handler.runtime().sleep(wait);
+            this.phase.set(Phase::Waiting { sleep });
         }
     }
+}
+
+/// Begins an attempt.
+#[inline]
+fn begin<O, H>(operation: &mut O, handler: &H, borrowed: &Policy, course: &Course) -> O::Running
+where
+    O: Operation<<H as Handler>::Runtime>,
+    H: Handler,
+    <H as Handler>::Runtime: Clock,
+{
+    operation.begin(&Run {
+        policy: handler.policy(borrowed),
+        course,
+        runtime: handler.runtime(),
+    })
 }
 
 impl<O, H> Future for Retrying<'_, O, H>

@@ -30,7 +30,7 @@ pub trait Handler {
     }
 
     /// Waits or stops. `cut` says that an attempt is cut at the deadline.
-    #[inline]
+    #[inline(always)]
     fn decide<R: Clock + Random>(
         &self,
         runtime: &R,
@@ -39,7 +39,8 @@ pub trait Handler {
         ruling: Ruling,
         cut: bool,
     ) -> Next {
-        by_policy(runtime, policy, retry, ruling, cut)
+        // The short way of it is inlined; the rest is compiled once for a runtime.
+        retry.decide(policy, ruling, cut, || runtime.now(), || runtime.random())
     }
 
     /// An attempt failed, was judged, and this comes next.
@@ -67,19 +68,6 @@ pub trait Handle<E>: Handler {
     fn notify(&mut self, event: &Event<'_, E>) {
         let _ = event;
     }
-}
-
-/// By the policy's own waits. Not generic in anything but the runtime, so that the decision is
-/// compiled once for all operations.
-#[inline(never)]
-fn by_policy<R: Clock + Random>(
-    runtime: &R,
-    policy: &Policy,
-    retry: &mut Retry,
-    ruling: Ruling,
-    cut: bool,
-) -> Next {
-    retry.decide(policy, ruling, cut, || runtime.now(), || runtime.random())
 }
 
 /// By these waits.
@@ -207,7 +195,7 @@ macro_rules! forward {
         }
     };
     (@ decide) => {
-        #[inline]
+        #[inline(always)]
         fn decide<Q: Clock + Random>(
             &self,
             runtime: &Q,

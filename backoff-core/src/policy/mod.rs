@@ -88,6 +88,9 @@ pub struct Policy {
     attempts: u32,
     /// What follows from `growth`, `jitter` and `throttled_base`.
     way: Way,
+    /// What follows from `way`, `deadline` and `budget`: there is no more to a retry than its
+    /// number and a random one.
+    simple: bool,
     pub(crate) conflicts: bool,
     pub(crate) idempotent: bool,
     pub(crate) spread_retry_after: bool,
@@ -137,6 +140,7 @@ impl Policy {
             max_attempts: 0,
             attempts: DEFAULT_ATTEMPTS,
             way: Way::Full,
+            simple: true,
             conflicts: false,
             idempotent: true,
             spread_retry_after: false,
@@ -156,6 +160,8 @@ impl Policy {
             (Growth::Exponential(2.0), Spread::Additive(most)) => Way::Additive(most),
             _ => Way::Any,
         };
+        let limited = self.deadline != NEVER || self.budget.is_some();
+        self.simple = !limited && !matches!(self.way, Way::Any);
         self
     }
 
@@ -428,13 +434,13 @@ impl Policy {
     /// retry, which is [`StopReason::Budget`](crate::StopReason::Budget). See [`Budget`].
     pub const fn budget(mut self, budget: &'static Budget) -> Self {
         self.budget = Some(budget);
-        self
+        self.settled()
     }
 
     /// Retries as long as the other limits allow, whatever others spend.
     pub const fn without_budget(mut self) -> Self {
         self.budget = None;
-        self
+        self.settled()
     }
 
     /// The same policy with all its times multiplied: `scaled(0.01)` makes a test a hundred times
@@ -509,17 +515,29 @@ impl Policy {
         previous: impl FnOnce() -> u64,
         random: impl FnOnce() -> u64,
     ) -> u64 {
-        let doubled = || exponential::doubled(self.base, self.max_backoff, retry);
+        if !matches!(self.way, Way::Any) {
+            return self.simple_backoff(retry, random());
+        }
+        let previous = if self.remembers() { previous() } else { 0 };
+        let random = if self.is_random() { random() } else { 0 };
+        self.any_backoff(class, retry, previous, random)
+    }
+
+    /// Whether there is no more to a retry than its number and a random one.
+    #[inline]
+    pub(crate) const fn is_simple(&self) -> bool {
+        self.simple
+    }
+
+    /// The wait where the way is a short one.
+    #[inline]
+    pub(crate) fn simple_backoff(&self, retry: u32, random: u64) -> u64 {
+        let doubled = exponential::doubled(self.base, self.max_backoff, retry);
         match self.way {
-            Way::Full => uniform(doubled(), random()),
-            Way::Additive(most) => doubled()
-                .saturating_add(uniform(most, random()))
+            Way::Additive(most) => doubled
+                .saturating_add(uniform(most, random))
                 .min(self.max_backoff),
-            Way::Any => {
-                let previous = if self.remembers() { previous() } else { 0 };
-                let random = if self.is_random() { random() } else { 0 };
-                self.any_backoff(class, retry, previous, random)
-            }
+            Way::Full | Way::Any => uniform(doubled, random),
         }
     }
 

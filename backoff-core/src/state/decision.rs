@@ -40,18 +40,30 @@ pub struct Next {
     kind: Kind,
 }
 
+/// One byte: only one variant holds another enum.
 #[derive(Clone, Copy)]
 enum Kind {
-    Wait(WaitSource),
+    Backoff,
+    RetryAfter,
     Stop(StopReason),
 }
 
 impl Next {
+    /// Wait for so many nanoseconds, which the policy says.
     #[inline]
-    pub(super) const fn wait(delay: u64, source: WaitSource) -> Self {
+    pub(super) const fn backoff(delay: u64) -> Self {
         Next {
             delay,
-            kind: Kind::Wait(source),
+            kind: Kind::Backoff,
+        }
+    }
+
+    /// Wait for so many nanoseconds, which the server asks for.
+    #[inline]
+    pub(super) const fn retry_after(delay: u64) -> Self {
+        Next {
+            delay,
+            kind: Kind::RetryAfter,
         }
     }
 
@@ -69,20 +81,23 @@ impl Next {
         self.delay
     }
 
-    /// Who asked for the wait, if it is one.
+    /// Whether the server asked for the wait.
     #[inline]
-    pub(super) const fn source(self) -> Option<WaitSource> {
-        match self.kind {
-            Kind::Wait(source) => Some(source),
-            Kind::Stop(_) => None,
-        }
+    pub(super) const fn is_hinted(self) -> bool {
+        matches!(self.kind, Kind::RetryAfter)
+    }
+
+    /// Whether to wait.
+    #[inline]
+    pub(crate) const fn is_wait(self) -> bool {
+        matches!(self.kind, Kind::Backoff | Kind::RetryAfter)
     }
 
     /// Why it stops, if it does.
     #[inline]
     pub(crate) const fn reason(self) -> Option<StopReason> {
         match self.kind {
-            Kind::Wait(_) => None,
+            Kind::Backoff | Kind::RetryAfter => None,
             Kind::Stop(reason) => Some(reason),
         }
     }
@@ -91,12 +106,14 @@ impl Next {
 impl From<Next> for Decision {
     #[inline]
     fn from(next: Next) -> Self {
-        match next.kind {
-            Kind::Wait(source) => Decision::Wait(Wait {
-                delay: Duration::from_nanos(next.delay),
-                source,
-            }),
-            Kind::Stop(reason) => Decision::Stop(reason),
-        }
+        let source = match next.kind {
+            Kind::Backoff => WaitSource::Backoff,
+            Kind::RetryAfter => WaitSource::RetryAfter,
+            Kind::Stop(reason) => return Decision::Stop(reason),
+        };
+        Decision::Wait(Wait {
+            delay: Duration::from_nanos(next.delay),
+            source,
+        })
     }
 }

@@ -207,6 +207,25 @@ impl Retry {
         now: impl FnOnce() -> Duration,
         random: impl FnOnce() -> u64,
     ) -> Next {
+        // The short way: nobody but the policy's attempts and its backoff has a say.
+        let retry = self.failures();
+        if policy.is_simple() && ruling.is_plain() && retry + 1 < policy.attempts() {
+            self.packed.add_failure();
+            return Next::backoff(policy.simple_backoff(retry, random()));
+        }
+        self.decide_fully(policy, ruling, cut, now, random)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn decide_fully(
+        &mut self,
+        policy: &Policy,
+        ruling: Ruling,
+        cut: bool,
+        now: impl FnOnce() -> Duration,
+        random: impl FnOnce() -> u64,
+    ) -> Next {
         self.conclude(policy, ruling, cut, now, |packed, class, retry| {
             if !policy.remembers() {
                 return Some(policy.backoff_nanos(class, retry, || 0, random));
@@ -265,7 +284,7 @@ impl Retry {
         let Some(backoff) = backoff(&mut self.packed, class, retry) else {
             return Next::stop(StopReason::Attempts);
         };
-        let mut next = Next::wait(backoff, WaitSource::Backoff);
+        let mut next = Next::backoff(backoff);
         if ruling.hint > backoff {
             next = hinted(policy, backoff, ruling.hint);
             if next.reason().is_some() {
@@ -299,9 +318,10 @@ impl Retry {
             return None;
         }
         let most = next.delay().min(hint);
-        Some(match next.source() {
-            Some(WaitSource::RetryAfter) if passes(most) => StopReason::RetryAfter,
-            _ => StopReason::Deadline,
+        Some(if next.is_hinted() && passes(most) {
+            StopReason::RetryAfter
+        } else {
+            StopReason::Deadline
         })
     }
 
@@ -344,7 +364,7 @@ fn hinted(policy: &Policy, backoff: u64, hint: u64) -> Next {
     let most = backoff.saturating_add(policy.retry_after_slack);
     let hint = hint.min(most);
     if hint <= backoff {
-        return Next::wait(backoff, WaitSource::Backoff);
+        return Next::backoff(backoff);
     }
     if hint > policy.longest_hint() {
         return Next::stop(StopReason::RetryAfter);
@@ -354,7 +374,7 @@ fn hinted(policy: &Policy, backoff: u64, hint: u64) -> Next {
     } else {
         hint
     };
-    Next::wait(wait, WaitSource::RetryAfter)
+    Next::retry_after(wait)
 }
 
 impl fmt::Debug for Retry {

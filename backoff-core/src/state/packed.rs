@@ -12,10 +12,10 @@ pub(super) struct Packed {
     /// When the first attempt began, in nanoseconds of the caller's clock: the lowest 56 bits, which
     /// repeat after 2.3 years, or `UNTIMED` if nobody asked.
     started: [u8; 7],
-    /// How many attempts have failed, and above that what a budget paid for last.
-    failed: [u8; 3],
-    /// The backoff drawn last, for the algorithms that grow from it.
-    previous: [u8; 5],
+    /// The lowest 22 bits: how many attempts have failed. The next 2: what a budget paid for last.
+    /// The highest 40: the backoff drawn last, for the algorithms that grow from it. Together they
+    /// are read and written by one instruction each.
+    rest: [u8; 8],
 }
 
 /// What a budget has paid for the retry that is under way.
@@ -34,6 +34,8 @@ const BACK: u64 = 1 << 51;
 const COUNT: u64 = (1 << 22) - 1;
 const PAID: u64 = 1 << 22;
 const PAID_THROTTLED: u64 = 2 << 22;
+/// Where the backoff begins.
+const BACKOFF: u32 = 24;
 
 /// The shift of a wide backoff stands above its 34 bits.
 const WIDE: u64 = (1 << 34) - 1;
@@ -45,8 +47,7 @@ impl Packed {
     /// A retry whose start is not timed.
     pub(super) const UNTIMED: Packed = Packed {
         started: [0xff; 7],
-        failed: [0; 3],
-        previous: [0; 5],
+        rest: [0; 8],
     };
 
     /// A retry that starts at this reading of the clock, after this many failures.
@@ -60,8 +61,7 @@ impl Packed {
         };
         Packed {
             started: lowest(started),
-            failed: lowest(failures),
-            previous: [0; 5],
+            rest: failures.to_le_bytes(),
         }
     }
 
@@ -76,16 +76,33 @@ impl Packed {
         if elapsed > UNTIMED - BACK { 0 } else { elapsed }
     }
 
+    #[inline]
+    fn rest(&self) -> u64 {
+        u64::from_le_bytes(self.rest)
+    }
+
+    /// Sets the bits of the mask, and leaves the others.
+    #[inline]
+    fn set(&mut self, mask: u64, bits: u64) {
+        self.rest = (self.rest() & !mask | bits).to_le_bytes();
+    }
+
     /// How many attempts have failed.
     #[inline]
     pub(super) fn failures(&self) -> u64 {
-        number(self.failed) & COUNT
+        self.rest() & COUNT
+    }
+
+    /// Counts one more failure, of which there are fewer than can be counted.
+    #[inline]
+    pub(super) fn add_failure(&mut self) {
+        self.rest = (self.rest() + 1).to_le_bytes();
     }
 
     /// What a budget has paid for last.
     #[inline]
     pub(super) fn paid(&self) -> Paid {
-        match number(self.failed) & (PAID | PAID_THROTTLED) {
+        match self.rest() & (PAID | PAID_THROTTLED) {
             PAID => Paid::Transient,
             PAID_THROTTLED => Paid::Throttled,
             _ => Paid::Nothing,
@@ -95,7 +112,7 @@ impl Packed {
     /// Sets the number of failures, and leaves what was paid.
     #[inline]
     pub(super) fn set_failures(&mut self, failures: u64) {
-        self.failed = lowest(number(self.failed) & !COUNT | failures);
+        self.set(COUNT, failures);
     }
 
     /// Sets what a budget has paid for.
@@ -106,13 +123,13 @@ impl Packed {
             Paid::Transient => PAID,
             Paid::Throttled => PAID_THROTTLED,
         };
-        self.failed = lowest(number(self.failed) & COUNT | bits);
+        self.set(PAID | PAID_THROTTLED, bits);
     }
 
     /// The backoff that was kept; `narrow` as it was then.
     #[inline]
     pub(super) fn previous(&self, narrow: bool) -> u64 {
-        let packed = number(self.previous);
+        let packed = self.rest() >> BACKOFF;
         if narrow {
             packed
         } else {
@@ -124,12 +141,13 @@ impl Packed {
     /// one part in 2³³.
     #[inline]
     pub(super) fn set_previous(&mut self, backoff: u64, narrow: bool) {
-        self.previous = if narrow {
-            lowest(backoff)
+        let packed = if narrow {
+            backoff
         } else {
             let shift = 30u32.saturating_sub(backoff.leading_zeros());
-            lowest(backoff >> shift | u64::from(shift) << 34)
+            backoff >> shift | u64::from(shift) << 34
         };
+        self.set(!0 << BACKOFF, packed << BACKOFF);
     }
 
     /// Whether a backoff of at most `longest` nanoseconds is narrow.

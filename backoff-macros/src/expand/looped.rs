@@ -31,20 +31,22 @@ impl Loop<'_> {
         let here = Span::mixed_site();
         let k = self.library.at(here);
         let (bind_context, context) = self.context();
+        let (bind_runtime, runtime) = self.runtime();
+        let with = quote_spanned!(here=> #context, #runtime);
         let timed = self.args.attempt.is_some();
         let bind_attempt = self.args.attempt.as_ref().map(|attempt| {
             let name = &attempt.value;
-            quote_spanned!(here=> let #name = #k::__private::attempt(#context, &__course);)
+            quote_spanned!(here=> let #name = #k::__private::attempt(#with, &__course);)
         });
         let cut = self.args.attempt_timeout.as_ref().filter(|_| self.is_async);
-        let (bind_outcome, stage) = self.bind_outcome(cut, &context);
+        let (bind_outcome, stage) = self.bind_outcome(cut, &with);
         let (await_value, stage) = self.awaited(stage);
         let cut = cut.is_some();
         let judged_at = self.judged_at;
         let k_at_step = self.library.at(judged_at);
         let step = quote_spanned! {judged_at=>
             #k_at_step::__private::step(
-                #context, &mut __course, #stage, #cut, __outcome, &mut __judge
+                #with, &mut __course, (#stage, #cut), &__outcome, &mut __judge
             )
         };
         let judge = self.notified(self.judge());
@@ -61,33 +63,33 @@ impl Loop<'_> {
                 let __wait = {
                     #attempt
                     match #step {
-                        #k::__private::Step::Done(__done) => break __done,
-                        #k::__private::Step::Wait(__wait, _) => __wait,
+                        #k::__private::Option::None => break __outcome,
+                        #k::__private::Option::Some(__wait) => __wait,
                     }
                 };
-                #k::__private::sleep(#context, __wait).await;
+                #k::__private::sleep(#runtime, __wait).await;
             }
         } else {
             // At the place of the step, so that what is wrong there is not said twice.
             let pause = quote_spanned! {judged_at=>
-                #k_at_step::__private::pause(#context, &__course, __wait, &__last, &mut __judge)
+                #k_at_step::__private::pause(
+                    #with, &__course, __wait, &__outcome, &mut __judge
+                )
             };
             // The judge may be asked and told twice of one error: that it is waited after, and that
             // the timer woke too late.
             quote_spanned! {here=>
                 #attempt
-                let (__wait, __last) = match #step {
-                    #k::__private::Step::Done(__done) => break __done,
-                    #k::__private::Step::Wait(__wait, __last) => (__wait, __last),
-                };
-                if #pause {
-                    break __last;
+                match #step {
+                    #k::__private::Option::None => break __outcome,
+                    #k::__private::Option::Some(__wait) => if #pause { break __outcome; },
                 }
             }
         };
         quote_spanned! {here=>
             #bind_context
-            let mut __course = #k::__private::start(#context, #timed);
+            #bind_runtime
+            let mut __course = #k::__private::start(#with, #timed);
             loop {
                 #body
             }
@@ -101,69 +103,44 @@ impl Loop<'_> {
         let k = self.library.at(here);
         let policy = policy(self.library, self.args, self.place);
         let name = &self.name;
-        let of = |policy: TokenStream, runtime: TokenStream| {
-            quote_spanned! {here=>
-                #k::__private::Context { policy: #policy, runtime: #runtime, name: #name }
-            }
-        };
-        let (constant, ty) = if self.is_async {
-            ("ASYNC", "AsyncRuntime")
-        } else {
-            ("BLOCKING", "BlockingRuntime")
-        };
-        let (constant, ty) = (Ident::new(constant, here), Ident::new(ty, here));
-        let runtime = quote_spanned!(here=> #k::__private::#constant);
-        let timer = self.timer();
-        // Items are not hygienic: the names must be ones that nobody else uses.
-        match (self.place, timer) {
-            (Place::Item, None) => {
-                let context = of(quote_spanned!(here=> &#policy), runtime);
+        let of = |policy: TokenStream| quote_spanned!(here=> #k::__private::Context { policy: #policy, name: #name });
+        match self.place {
+            // Items are not hygienic: the name must be one that nobody else uses.
+            Place::Item => {
+                let context = of(quote_spanned!(here=> &#policy));
                 let bind = quote_spanned! {here=>
-                    const __BACKOFF: #k::__private::Context<'static, #k::__private::#ty> = #context;
+                    const __BACKOFF: #k::__private::Context<'static> = #context;
                 };
                 (bind, quote_spanned!(here=> &__BACKOFF))
             }
-            // Through a closure, which takes no room in the future, where an item could not stand.
-            (Place::Inline, None) => {
-                let context = of(quote_spanned!(here=> &#policy), runtime);
+            // A closure takes no room in the future, and stands where an item could not.
+            Place::Inline => {
+                let context = of(quote_spanned!(here=> &#policy));
                 let bind = quote_spanned! {here=>
-                    let __context = || -> &'static #k::__private::Context<
-                        'static, #k::__private::#ty
-                    > { const { &#context } };
+                    let __context = || -> &'static #k::__private::Context<'static> {
+                        const { &#context }
+                    };
                 };
                 (bind, quote_spanned!(here=> __context()))
             }
-            (place, timer) => {
-                let (bind_policy, policy) = match place {
-                    Place::Item => (
-                        quote_spanned!(here=> const __BACKOFF_POLICY: #k::Policy = #policy;),
-                        quote_spanned!(here=> &__BACKOFF_POLICY),
-                    ),
-                    Place::Inline => (
-                        quote_spanned! {here=>
-                            let __policy: &'static #k::Policy = const { &#policy };
-                        },
-                        quote_spanned!(here=> __policy),
-                    ),
-                    Place::Call => (
-                        quote_spanned!(here=> let __policy: &#k::Policy = &#policy;),
-                        quote_spanned!(here=> __policy),
-                    ),
-                };
-                let (bind_timer, runtime) = match timer {
-                    Some(timer) => (
-                        Some(quote_spanned!(here=> let __timer = #timer;)),
-                        quote_spanned!(here=> &__timer),
-                    ),
-                    None => (None, runtime),
-                };
-                let context = of(policy, runtime);
-                (
-                    quote_spanned!(here=> #bind_policy #bind_timer),
-                    quote_spanned!(here=> &#context),
-                )
+            Place::Call => {
+                let bind = quote_spanned!(here=> let __policy: &#k::Policy = &#policy;);
+                let context = of(quote_spanned!(here=> __policy));
+                (bind, quote_spanned!(here=> &#context))
             }
         }
+    }
+
+    /// The same for clock, timer and random numbers; only a timer of the user's is a value.
+    fn runtime(&self) -> (Option<TokenStream>, TokenStream) {
+        let here = Span::mixed_site();
+        if let Some(timer) = self.timer() {
+            let bind = quote_spanned!(here=> let __timer = #timer;);
+            return (Some(bind), quote_spanned!(here=> &__timer));
+        }
+        let k = self.library.at(here);
+        let name = Ident::new(if self.is_async { "ASYNC" } else { "BLOCKING" }, here);
+        (None, quote_spanned!(here=> &#k::__private::#name))
     }
 
     /// The user's own timer.
@@ -187,12 +164,12 @@ impl Loop<'_> {
     fn bind_outcome(
         &self,
         cut: Option<&Given<Time>>,
-        context: &TokenStream,
+        with: &TokenStream,
     ) -> (TokenStream, TokenStream) {
         let here = Span::mixed_site();
         let k = self.library.at(here);
         let returns = &self.returns;
-        let outcome = self.cloned(self.outcome(context));
+        let outcome = self.cloned(self.outcome(with));
         let Some(limit) = cut else {
             let bind = quote_spanned!(here=> let __outcome: #returns = #outcome;);
             return (bind, quote_spanned!(here=> #k::__private::Stage::Whole));
@@ -202,7 +179,7 @@ impl Loop<'_> {
         let k_at_key = self.library.at(key_at);
         let settled = quote_spanned!(key_at=> #k_at_key::__private::settle(__done));
         let bind = quote_spanned! {here=>
-            let (__done, __is_late) = if #k::__private::is_late(#context, &__course) {
+            let (__done, __is_late) = if #k::__private::is_late(#with, &__course) {
                 (#k::__private::expired(), true)
             } else {
                 (#outcome, false)
@@ -212,7 +189,7 @@ impl Loop<'_> {
         (bind, quote_spanned!(here=> #k::__private::stage(__is_late)))
     }
 
-    fn outcome(&self, context: &TokenStream) -> TokenStream {
+    fn outcome(&self, with: &TokenStream) -> TokenStream {
         let attempt = &self.attempt;
         if !self.is_async {
             return attempt.clone();
@@ -224,7 +201,7 @@ impl Loop<'_> {
         let k = self.library.at(key_at);
         let limit = time(self.library, &limit.value);
         quote_spanned! {key_at=>
-            #k::__private::cut(#context, &__course, #limit, #attempt).await
+            #k::__private::cut(#with, &__course, #limit, #attempt).await
         }
     }
 

@@ -32,15 +32,15 @@ fn bare_attribute() {
             /// Reads one.
             pub async fn read(id: u64) -> Result<Item, Error> {
                 #![allow(dead_code)]
-                const __BACKOFF: ::backoff_core::__private::Context<
-                    'static,
-                    ::backoff_core::__private::AsyncRuntime,
-                > = ::backoff_core::__private::Context {
+                const __BACKOFF: ::backoff_core::__private::Context<'static> = ::backoff_core::__private::Context {
                     policy: &::backoff_core::Policy::exponential(),
-                    runtime: ::backoff_core::__private::ASYNC,
                     name: ::core::concat!(::core::module_path!(), "::read"),
                 };
-                let mut __course = ::backoff_core::__private::start(&__BACKOFF, false);
+                let mut __course = ::backoff_core::__private::start(
+                    &__BACKOFF,
+                    &::backoff_core::__private::ASYNC,
+                    false,
+                );
                 loop {
                     let __wait = {
                         let __outcome: Result<Item, Error> = async {
@@ -62,17 +62,18 @@ fn bare_attribute() {
                         );
                         match ::backoff_core::__private::step(
                             &__BACKOFF,
+                            &::backoff_core::__private::ASYNC,
                             &mut __course,
-                            ::backoff_core::__private::Stage::Whole,
-                            false,
-                            __outcome,
+                            (::backoff_core::__private::Stage::Whole, false),
+                            &__outcome,
                             &mut __judge,
                         ) {
-                            ::backoff_core::__private::Step::Done(__done) => break __done,
-                            ::backoff_core::__private::Step::Wait(__wait, _) => __wait,
+                            ::backoff_core::__private::Option::None => break __outcome,
+                            ::backoff_core::__private::Option::Some(__wait) => __wait,
                         }
                     };
-                    ::backoff_core::__private::sleep(&__BACKOFF, __wait).await;
+                    ::backoff_core::__private::sleep(&::backoff_core::__private::ASYNC, __wait)
+                        .await;
                 }
             }
         "#]],
@@ -90,10 +91,7 @@ fn every_key_of_a_policy() {
         quote! { async fn f(&self) -> Result<(), Error> { self.g().await } },
         expect![[r#"
             async fn f(&self) -> Result<(), Error> {
-                const __BACKOFF: ::backoff_core::__private::Context<
-                    'static,
-                    ::backoff_core::__private::AsyncRuntime,
-                > = ::backoff_core::__private::Context {
+                const __BACKOFF: ::backoff_core::__private::Context<'static> = ::backoff_core::__private::Context {
                     policy: &::backoff_core::Policy::on(
                         ::backoff_core::Policy::deadline(
                             ::backoff_core::Policy::max_attempts(
@@ -116,14 +114,18 @@ fn every_key_of_a_policy() {
                         ),
                         ::backoff_core::codes![429, 500..= 504, Codes::ABORTED],
                     ),
-                    runtime: ::backoff_core::__private::ASYNC,
                     name: ::core::concat!(::core::module_path!(), "::f"),
                 };
-                let mut __course = ::backoff_core::__private::start(&__BACKOFF, false);
+                let mut __course = ::backoff_core::__private::start(
+                    &__BACKOFF,
+                    &::backoff_core::__private::ASYNC,
+                    false,
+                );
                 loop {
                     let __wait = {
                         let (__done, __is_late) = if ::backoff_core::__private::is_late(
                             &__BACKOFF,
+                            &::backoff_core::__private::ASYNC,
                             &__course,
                         ) {
                             (::backoff_core::__private::expired(), true)
@@ -131,6 +133,7 @@ fn every_key_of_a_policy() {
                             (
                                 ::backoff_core::__private::cut(
                                         &__BACKOFF,
+                                        &::backoff_core::__private::ASYNC,
                                         &__course,
                                         ::backoff_core::__private::Duration::new(10u64, 0u32),
                                         async {
@@ -150,17 +153,18 @@ fn every_key_of_a_policy() {
                         let mut __judge = ::backoff_core::__private::by_codes(&__outcome);
                         match ::backoff_core::__private::step(
                             &__BACKOFF,
+                            &::backoff_core::__private::ASYNC,
                             &mut __course,
-                            ::backoff_core::__private::stage(__is_late),
-                            true,
-                            __outcome,
+                            (::backoff_core::__private::stage(__is_late), true),
+                            &__outcome,
                             &mut __judge,
                         ) {
-                            ::backoff_core::__private::Step::Done(__done) => break __done,
-                            ::backoff_core::__private::Step::Wait(__wait, _) => __wait,
+                            ::backoff_core::__private::Option::None => break __outcome,
+                            ::backoff_core::__private::Option::Some(__wait) => __wait,
                         }
                     };
-                    ::backoff_core::__private::sleep(&__BACKOFF, __wait).await;
+                    ::backoff_core::__private::sleep(&::backoff_core::__private::ASYNC, __wait)
+                        .await;
                 }
             }
         "#]],
@@ -191,9 +195,9 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                 let mut __course = my::renamed::__private::start(
                     &my::renamed::__private::Context {
                         policy: __policy,
-                        runtime: my::renamed::__private::BLOCKING,
                         name: ::core::concat!(::core::module_path!(), "::type"),
                     },
+                    &my::renamed::__private::BLOCKING,
                     false,
                 );
                 loop {
@@ -206,33 +210,33 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                             (&my::renamed::__private::Facts(__error)).itself()
                         },
                     );
-                    let (__wait, __last) = match my::renamed::__private::step(
+                    match my::renamed::__private::step(
                         &my::renamed::__private::Context {
                             policy: __policy,
-                            runtime: my::renamed::__private::BLOCKING,
                             name: ::core::concat!(::core::module_path!(), "::type"),
                         },
+                        &my::renamed::__private::BLOCKING,
                         &mut __course,
-                        my::renamed::__private::Stage::Whole,
-                        false,
-                        __outcome,
+                        (my::renamed::__private::Stage::Whole, false),
+                        &__outcome,
                         &mut __judge,
                     ) {
-                        my::renamed::__private::Step::Done(__done) => break __done,
-                        my::renamed::__private::Step::Wait(__wait, __last) => (__wait, __last),
-                    };
-                    if my::renamed::__private::pause(
-                        &my::renamed::__private::Context {
-                            policy: __policy,
-                            runtime: my::renamed::__private::BLOCKING,
-                            name: ::core::concat!(::core::module_path!(), "::type"),
-                        },
-                        &__course,
-                        __wait,
-                        &__last,
-                        &mut __judge,
-                    ) {
-                        break __last;
+                        my::renamed::__private::Option::None => break __outcome,
+                        my::renamed::__private::Option::Some(__wait) => {
+                            if my::renamed::__private::pause(
+                                &my::renamed::__private::Context {
+                                    policy: __policy,
+                                    name: ::core::concat!(::core::module_path!(), "::type"),
+                                },
+                                &my::renamed::__private::BLOCKING,
+                                &__course,
+                                __wait,
+                                &__outcome,
+                                &mut __judge,
+                            ) {
+                                break __outcome;
+                            }
+                        }
                     }
                 }
             }
@@ -247,29 +251,18 @@ fn copies_the_attempt_a_hook_and_a_timer() {
         quote! { async fn put(mut body: Vec<u8>) -> Result<(), E> { body.push(n.number()); send(body).await } },
         expect![[r#"
             async fn put(body: Vec<u8>) -> Result<(), E> {
-                const __BACKOFF_POLICY: ::backoff_core::Policy = ::backoff_core::Policy::on(
-                    ::backoff_core::Policy::exponential(),
-                    ::backoff_core::codes![503],
-                );
+                const __BACKOFF: ::backoff_core::__private::Context<'static> = ::backoff_core::__private::Context {
+                    policy: &::backoff_core::Policy::on(
+                        ::backoff_core::Policy::exponential(),
+                        ::backoff_core::codes![503],
+                    ),
+                    name: "put",
+                };
                 let __timer = ::backoff_core::__private::sleep_by(timer);
-                let mut __course = ::backoff_core::__private::start(
-                    &::backoff_core::__private::Context {
-                        policy: &__BACKOFF_POLICY,
-                        runtime: &__timer,
-                        name: "put",
-                    },
-                    true,
-                );
+                let mut __course = ::backoff_core::__private::start(&__BACKOFF, &__timer, true);
                 loop {
                     let __wait = {
-                        let n = ::backoff_core::__private::attempt(
-                            &::backoff_core::__private::Context {
-                                policy: &__BACKOFF_POLICY,
-                                runtime: &__timer,
-                                name: "put",
-                            },
-                            &__course,
-                        );
+                        let n = ::backoff_core::__private::attempt(&__BACKOFF, &__timer, &__course);
                         let __outcome: Result<(), E> = {
                             let __copy_of_body = ::core::clone::Clone::clone(&body);
                             let __attempted = async {
@@ -298,30 +291,18 @@ fn copies_the_attempt_a_hook_and_a_timer() {
                             hear,
                         );
                         match ::backoff_core::__private::step(
-                            &::backoff_core::__private::Context {
-                                policy: &__BACKOFF_POLICY,
-                                runtime: &__timer,
-                                name: "put",
-                            },
+                            &__BACKOFF,
+                            &__timer,
                             &mut __course,
-                            ::backoff_core::__private::Stage::Whole,
-                            false,
-                            __outcome,
+                            (::backoff_core::__private::Stage::Whole, false),
+                            &__outcome,
                             &mut __judge,
                         ) {
-                            ::backoff_core::__private::Step::Done(__done) => break __done,
-                            ::backoff_core::__private::Step::Wait(__wait, _) => __wait,
+                            ::backoff_core::__private::Option::None => break __outcome,
+                            ::backoff_core::__private::Option::Some(__wait) => __wait,
                         }
                     };
-                    ::backoff_core::__private::sleep(
-                            &::backoff_core::__private::Context {
-                                policy: &__BACKOFF_POLICY,
-                                runtime: &__timer,
-                                name: "put",
-                            },
-                            __wait,
-                        )
-                        .await;
+                    ::backoff_core::__private::sleep(&__timer, __wait).await;
                 }
             }
         "#]],
@@ -354,19 +335,19 @@ fn a_method_that_async_trait_has_rewritten() {
                     }
                     let __self = self;
                     let __ret: Result<u8, E> = {
-                        let __context = || -> &'static ::backoff_core::__private::Context<
-                            'static,
-                            ::backoff_core::__private::AsyncRuntime,
-                        > {
+                        let __context = || -> &'static ::backoff_core::__private::Context<'static> {
                             const {
                                 &::backoff_core::__private::Context {
                                     policy: &P,
-                                    runtime: ::backoff_core::__private::ASYNC,
                                     name: ::core::concat!(::core::module_path!(), "::get"),
                                 }
                             }
                         };
-                        let mut __course = ::backoff_core::__private::start(__context(), false);
+                        let mut __course = ::backoff_core::__private::start(
+                            __context(),
+                            &::backoff_core::__private::ASYNC,
+                            false,
+                        );
                         loop {
                             let __wait = {
                                 let __outcome: Result<u8, E> = async {
@@ -398,17 +379,21 @@ fn a_method_that_async_trait_has_rewritten() {
                                 );
                                 match ::backoff_core::__private::step(
                                     __context(),
+                                    &::backoff_core::__private::ASYNC,
                                     &mut __course,
-                                    ::backoff_core::__private::Stage::Whole,
-                                    false,
-                                    __outcome,
+                                    (::backoff_core::__private::Stage::Whole, false),
+                                    &__outcome,
                                     &mut __judge,
                                 ) {
-                                    ::backoff_core::__private::Step::Done(__done) => break __done,
-                                    ::backoff_core::__private::Step::Wait(__wait, _) => __wait,
+                                    ::backoff_core::__private::Option::None => break __outcome,
+                                    ::backoff_core::__private::Option::Some(__wait) => __wait,
                                 }
                             };
-                            ::backoff_core::__private::sleep(__context(), __wait).await;
+                            ::backoff_core::__private::sleep(
+                                    &::backoff_core::__private::ASYNC,
+                                    __wait,
+                                )
+                                .await;
                         }
                     };
                     __ret
@@ -426,18 +411,18 @@ fn a_block_that_is_not_async() {
         expect![[r#"
             fn f() {
                 {
-                    const __BACKOFF: backoff_core::__private::Context<
-                        'static,
-                        backoff_core::__private::BlockingRuntime,
-                    > = backoff_core::__private::Context {
+                    const __BACKOFF: backoff_core::__private::Context<'static> = backoff_core::__private::Context {
                         policy: &backoff_core::Policy::max_attempts(
                             backoff_core::Policy::exponential(),
                             3,
                         ),
-                        runtime: backoff_core::__private::BLOCKING,
                         name: ::core::concat!(::core::module_path!(), ":", ::core::line!()),
                     };
-                    let mut __course = backoff_core::__private::start(&__BACKOFF, false);
+                    let mut __course = backoff_core::__private::start(
+                        &__BACKOFF,
+                        &backoff_core::__private::BLOCKING,
+                        false,
+                    );
                     loop {
                         let __outcome: _ = (|| { read() })();
                         let mut __judge = backoff_core::__private::every(
@@ -447,25 +432,27 @@ fn a_block_that_is_not_async() {
                                 (&backoff_core::__private::Facts(__error)).itself()
                             },
                         );
-                        let (__wait, __last) = match backoff_core::__private::step(
+                        match backoff_core::__private::step(
                             &__BACKOFF,
+                            &backoff_core::__private::BLOCKING,
                             &mut __course,
-                            backoff_core::__private::Stage::Whole,
-                            false,
-                            __outcome,
+                            (backoff_core::__private::Stage::Whole, false),
+                            &__outcome,
                             &mut __judge,
                         ) {
-                            backoff_core::__private::Step::Done(__done) => break __done,
-                            backoff_core::__private::Step::Wait(__wait, __last) => (__wait, __last),
-                        };
-                        if backoff_core::__private::pause(
-                            &__BACKOFF,
-                            &__course,
-                            __wait,
-                            &__last,
-                            &mut __judge,
-                        ) {
-                            break __last;
+                            backoff_core::__private::Option::None => break __outcome,
+                            backoff_core::__private::Option::Some(__wait) => {
+                                if backoff_core::__private::pause(
+                                    &__BACKOFF,
+                                    &backoff_core::__private::BLOCKING,
+                                    &__course,
+                                    __wait,
+                                    &__outcome,
+                                    &mut __judge,
+                                ) {
+                                    break __outcome;
+                                }
+                            }
                         }
                     }
                 }
@@ -512,15 +499,15 @@ fn a_block_in_a_loop() {
         expect![[r#"
             fn f() {
                 async move {
-                    const __BACKOFF: backoff_core::__private::Context<
-                        'static,
-                        backoff_core::__private::AsyncRuntime,
-                    > = backoff_core::__private::Context {
+                    const __BACKOFF: backoff_core::__private::Context<'static> = backoff_core::__private::Context {
                         policy: &iam::READ_MODIFY_WRITE,
-                        runtime: backoff_core::__private::ASYNC,
                         name: ::core::concat!(::core::module_path!(), ":", ::core::line!()),
                     };
-                    let mut __course = backoff_core::__private::start(&__BACKOFF, false);
+                    let mut __course = backoff_core::__private::start(
+                        &__BACKOFF,
+                        &backoff_core::__private::ASYNC,
+                        false,
+                    );
                     loop {
                         let __wait = {
                             let __outcome: _ = async {
@@ -531,17 +518,18 @@ fn a_block_in_a_loop() {
                             let mut __judge = backoff_core::__private::by_codes(&__outcome);
                             match backoff_core::__private::step(
                                 &__BACKOFF,
+                                &backoff_core::__private::ASYNC,
                                 &mut __course,
-                                backoff_core::__private::Stage::Whole,
-                                false,
-                                __outcome,
+                                (backoff_core::__private::Stage::Whole, false),
+                                &__outcome,
                                 &mut __judge,
                             ) {
-                                backoff_core::__private::Step::Done(__done) => break __done,
-                                backoff_core::__private::Step::Wait(__wait, _) => __wait,
+                                backoff_core::__private::Option::None => break __outcome,
+                                backoff_core::__private::Option::Some(__wait) => __wait,
                             }
                         };
-                        backoff_core::__private::sleep(&__BACKOFF, __wait).await;
+                        backoff_core::__private::sleep(&backoff_core::__private::ASYNC, __wait)
+                            .await;
                     }
                 }
             }
