@@ -1,0 +1,41 @@
+//! A clean release build of a crate with what it needs, in a program that does nothing with it.
+
+use super::package::Package;
+use crate::table::Figure;
+use std::io;
+
+const QUESTION: &str = "clean build, CPU s";
+
+/// What a program that uses tokio depends on already.
+const TOKIO: &str = r#"tokio = { version = "1", features = ["rt-multi-thread", "time"] }"#;
+
+/// Who, and what the program depends on besides.
+const CRATES: [(&str, &str); 5] = [
+    ("tokio alone", ""),
+    (
+        "ours, `tokio`",
+        r#"backoff-core = { path = "{repository}/backoff-core", default-features = false, features = ["tokio"] }"#,
+    ),
+    (
+        "backon, `tokio-sleep`",
+        r#"backon = { version = "1", default-features = false, features = ["tokio-sleep"] }"#,
+    ),
+    (
+        "ours, default",
+        r#"backoff-core = { path = "{repository}/backoff-core" }"#,
+    ),
+    (
+        "backon and backon-macros",
+        "backon = { version = \"1\", default-features = false, features = [\"tokio-sleep\"] }\n\
+         backon-macros = \"1\"",
+    ),
+];
+
+pub(super) fn measure() -> io::Result<Vec<Figure>> {
+    let of = |(who, dependencies)| {
+        let package = Package::with(&format!("{TOKIO}\n{dependencies}\n"))?;
+        let seconds = package.cargo(&["build", "--release"])?;
+        Ok(Figure::new(QUESTION, who, "release", seconds))
+    };
+    CRATES.into_iter().map(of).collect()
+}
