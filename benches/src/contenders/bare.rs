@@ -1,7 +1,7 @@
 //! The operation without any retry: what is left of a figure when this is taken away is the price.
 
 use crate::operation::{self, ApiError, fail, succeed};
-use std::{cell::Cell, future::Future};
+use std::cell::Cell;
 
 pub async fn success(n: u64) -> Result<u64, ApiError> {
     succeed(n)
@@ -17,11 +17,9 @@ pub async fn flaky(left: &Cell<u32>) -> u64 {
 }
 
 /// A task that only sleeps: the least that a task which waits can take.
-pub fn failing(n: u64) -> impl Future<Output = Result<u64, ApiError>> + Send {
-    async move {
-        tokio::time::sleep(operation::BASE).await;
-        fail(n)
-    }
+pub async fn failing(n: u64) -> Result<u64, ApiError> {
+    tokio::time::sleep(operation::BASE).await;
+    fail(n)
 }
 
 pub fn blocking(n: u64) -> Result<u64, ApiError> {

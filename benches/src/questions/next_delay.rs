@@ -6,19 +6,31 @@ use crate::contenders::{
 };
 use std::hint::black_box;
 
-use ::tower::retry::backoff::Backoff as _;
+use ::tower::retry::backoff::{Backoff as _, ExponentialBackoff as TowerBackoff};
 
 /// More than it takes to get to the cap.
 const TO_THE_CAP: usize = 40;
 
 macro_rules! waits {
     ($cases:ident, $who:literal, $delays:path) => {
-        $cases.call($who, "first", |n| {
-            for _ in 0..n {
-                let mut delays = $delays();
-                black_box(black_box(&mut delays).next());
-            }
-        });
+        // Without the making of what computes it.
+        $cases.each(
+            $who,
+            "first",
+            1,
+            |n| {
+                for _ in 0..n {
+                    let mut delays = $delays();
+                    black_box(black_box(&mut delays).next());
+                }
+            },
+            |n| {
+                for _ in 0..n {
+                    let mut delays = $delays();
+                    black_box(&mut delays);
+                }
+            },
+        );
         $cases.call($who, "at the cap", |n| {
             let mut delays = $delays();
             for _ in 0..TO_THE_CAP {
@@ -44,12 +56,21 @@ pub(super) fn cases() -> Cases {
     waits!(cases, "backon", backon::delays);
     waits!(cases, "google-cloud-gax", gax::delays);
     // Its waits come as timers of tokio, which want a runtime.
-    cases.call("tower (with a timer)", "first", |n| {
-        let runtime = crate::drive::paused();
-        let _inside = runtime.enter();
-        for _ in 0..n {
-            let _ = black_box(tower::timers().next_backoff());
-        }
-    });
+    cases.each(
+        "tower (with a timer)",
+        "first",
+        1,
+        |n| with_timers(n, |backoff| drop(black_box(backoff.next_backoff()))),
+        |n| with_timers(n, |_| ()),
+    );
     cases
+}
+
+fn with_timers(n: u64, use_it: impl Fn(&mut TowerBackoff)) {
+    let runtime = crate::drive::paused();
+    let _inside = runtime.enter();
+    for _ in 0..n {
+        let mut backoff = tower::timers();
+        use_it(black_box(&mut backoff));
+    }
 }
