@@ -8,13 +8,14 @@ use benches::{
     },
     operation::FAILURES,
 };
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use std::{
     cell::Cell,
     future::Future,
     hint::black_box,
     pin::pin,
     task::{Context, Poll, Waker},
+    time::Duration,
 };
 
 fn poll_once<F: Future>(future: F) -> F::Output {
@@ -75,14 +76,18 @@ fn five_failures(criterion: &mut Criterion) {
     }
 }
 
-/// A wait at the cap.
+/// A hundred waits, from the first on. Ours end after four million, so each hundred begins anew.
 fn next_delay(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("next delay");
+    let mut group = criterion.benchmark_group("100 delays");
     macro_rules! of {
         ($($who:literal: $delays:path,)*) => {$(
             group.bench_function($who, |bencher| {
-                let mut delays = $delays();
-                bencher.iter(|| delays.next());
+                let waits = |delays: &mut dyn Iterator<Item = Duration>| {
+                    for _ in 0..100 {
+                        black_box(delays.next());
+                    }
+                };
+                bencher.iter_batched_ref($delays, |delays| waits(delays), BatchSize::SmallInput);
             });
         )*};
     }

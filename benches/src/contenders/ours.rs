@@ -171,8 +171,8 @@ where
     connection.with(move |connection| async move { succeed(n ^ connection) })
 }
 
-/// Never at their end, unlike those of a policy whose attempts are counted.
+/// As many as there can be: four million, for no policy counts further.
 pub fn delays() -> impl Iterator<Item = Duration> {
-    const ENDLESS: Policy = POLICY.max_attempts(u32::MAX);
-    const { &ENDLESS }.waits()
+    const LONGEST: Policy = POLICY.max_attempts(u32::MAX);
+    LONGEST.waits()
 }
