@@ -202,8 +202,11 @@ impl Budget {
     }
 
     /// An operation succeeded; `last` is the class of the last failure that was paid for.
-    #[inline]
     pub(crate) fn succeeded(&self, last: Option<Class>) {
+        // The common case writes nothing, so that threads do not wait for each other.
+        if self.tokens.load(Relaxed) >= self.capacity {
+            return;
+        }
         let back = match self.rules {
             Rules::Costs {
                 transient,
@@ -215,10 +218,7 @@ impl Budget {
             },
             Rules::Throttle { success } | Rules::Share { success } => success,
         };
-        // The common case writes nothing, so that threads do not wait for each other.
-        if self.tokens.load(Relaxed) < self.capacity {
-            self.change(|tokens| Some(tokens.saturating_add(back).min(self.capacity)));
-        }
+        self.change(|tokens| Some(tokens.saturating_add(back).min(self.capacity)));
     }
 
     fn change(&self, to: impl FnMut(u32) -> Option<u32>) -> bool {

@@ -95,6 +95,12 @@ impl Ruling {
         Ruling { hint: 0, ruled }
     }
 
+    /// Retried, because somebody else was faster.
+    #[inline]
+    pub(crate) const fn is_conflict(self) -> bool {
+        matches!(self.ruled, Ruled::Retry(Class::Conflict))
+    }
+
     /// Retried, and the server asks for nothing.
     #[inline]
     pub(crate) const fn is_plain(self) -> bool {
@@ -118,6 +124,7 @@ impl From<Verdict> for Ruling {
 }
 
 impl From<Ruling> for Verdict {
+    #[inline]
     fn from(ruling: Ruling) -> Self {
         match ruling.ruled {
             Ruled::Retry(class) => Verdict::Retry {
@@ -192,6 +199,7 @@ impl Policy {
     ///
     /// What would be retried but may have been applied is not, if the operation is not
     /// [idempotent](Policy::idempotent).
+    #[inline]
     pub fn judge<F: Fault + ?Sized>(&self, fault: &F) -> Verdict {
         self.rule(Stage::Whole, fault).into()
     }

@@ -152,7 +152,11 @@ impl<C: Clone, O, OpenError: Clone> Reconnect<C, O, OpenError> {
         Fut: Future<Output = Result<T, E>>,
         E: Fault + From<OpenError>,
     {
-        let (connection, number) = self.get().await?;
+        // The common case needs no future of its own.
+        let (connection, number) = match self.found() {
+            Ok(found) => found,
+            Err(failed_before) => self.get(failed_before).await?,
+        };
         let in_use = InUse(self, number);
         let outcome = operation(connection).await;
         let keep = match &outcome {
@@ -168,15 +172,13 @@ impl<C: Clone, O, OpenError: Clone> Reconnect<C, O, OpenError> {
         outcome
     }
 
-    async fn get<Opening>(&self) -> Result<(C, u64), OpenError>
+    /// Opens a connection, or waits for somebody who does. There was none, after so many that could
+    /// not be opened.
+    async fn get<Opening>(&self, failed_before: u64) -> Result<(C, u64), OpenError>
     where
         O: Fn() -> Opening,
         Opening: Future<Output = Result<C, OpenError>>,
     {
-        let failed_before = match self.found() {
-            Ok(found) => return Ok(found),
-            Err(failed) => failed,
-        };
         let mut last_failure = self.gate.lock().await;
         // Somebody may have opened it meanwhile, or failed to.
         match self.found() {
@@ -208,6 +210,7 @@ impl<C: Clone, O, OpenError: Clone> Reconnect<C, O, OpenError> {
     }
 
     /// The connection and its number; if there is none, how many could not be opened so far.
+    #[inline]
     fn found(&self) -> Result<(C, u64), u64> {
         let current = self.current();
         match &current.connection {

@@ -177,6 +177,7 @@ mod with_std {
     /// A generator of its own: each `RandomState` hashes by other keys, which come from the
     /// operating system.
     #[cold]
+    #[inline(never)]
     fn seeded() -> SmallRng {
         let state = RandomState::new();
         let mut seed = [0; 32];

@@ -81,7 +81,7 @@ pub struct Every<K>(K);
 
 /// Made by [`when`].
 #[derive(Debug)]
-pub struct When<F, K> {
+pub(super) struct When<F, K> {
     judge: F,
     find: K,
 }

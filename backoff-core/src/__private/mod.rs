@@ -111,7 +111,7 @@ where
     let (stage, cut) = at;
     let (policy, name) = (context.policy, context.name);
     let next = course.failed(policy, &mut handler, name, error, stage, cut);
-    next.is_wait().then(|| Duration::from_nanos(next.delay()))
+    next.is_wait().then(|| next.wait())
 }
 
 /// The wait of an async function.

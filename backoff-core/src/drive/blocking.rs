@@ -1,7 +1,7 @@
 //! The blocking loop.
 
 use super::{
-    attempt::{Call, Run},
+    attempt::{Call, Failed, Run},
     course::{Course, rarely},
     handler::{ByCodes, Handle, Handler, Measured, Notified, Paced, Under},
     until::{Conflict, ConflictIf, NotYet, Until},
@@ -10,11 +10,9 @@ use crate::{
     delay::Delay,
     observe::Event,
     policy::Policy,
-    report::{RetryError, StopReason, Updated},
+    report::{RetryError, Updated},
     runtime::{BLOCKING, BlockingRuntime, Clock, Pause, Random},
 };
-use core::time::Duration;
-
 /// A blocking operation that is to be retried. It does nothing until [`call`](Self::call) or
 /// [`reported`](Self::reported).
 ///
@@ -130,7 +128,7 @@ where
     #[inline]
     pub fn call(mut self) -> Result<O::Value, O::Error> {
         let mut course = Course::new();
-        self.run(&mut course).map_err(|(error, _)| error)
+        self.run(&mut course)
     }
 
     /// As [`call`](Self::call), and says what it took.
@@ -155,12 +153,12 @@ where
         let report = measured.operation.report(measures);
         match outcome {
             Ok(value) => Ok((value, report)),
-            Err((error, reason)) => Err(RetryError::new(error, reason, report)),
+            Err(error) => Err(RetryError::new(error, measured.handler.reason(), report)),
         }
     }
 
     #[inline]
-    fn run(&mut self, course: &mut Course) -> Result<O::Value, (O::Error, StopReason)> {
+    fn run(&mut self, course: &mut Course) -> Result<O::Value, O::Error> {
         let (operation, handler) = (&mut self.operation, &mut self.handler);
         let timed = O::TIMED || H::MEASURES;
         course.start(handler.policy(self.policy), handler.runtime(), timed);
@@ -170,7 +168,7 @@ where
                 course,
                 runtime: handler.runtime(),
             };
-            let failed = match operation.call(&run) {
+            let Failed { error, stage } = match operation.call(&run) {
                 Ok(value) => {
                     course.succeeded(handler.policy(self.policy));
                     return Ok(value);
@@ -178,16 +176,15 @@ where
                 Err(failed) => failed,
             };
             rarely();
-            let (error, stage) = (failed.error, failed.stage);
             let next = course.failed(self.policy, handler, O::name(), &error, stage, false);
-            if let Some(reason) = next.reason() {
-                return Err((error, reason));
+            if !next.is_wait() {
+                return Err(error);
             }
             let runtime = handler.runtime();
-            runtime.pause(Duration::from_nanos(next.delay()));
+            runtime.pause(next.wait());
             if course.is_late(handler.policy(self.policy), runtime, false) {
                 course.late(handler, O::name(), &error);
-                return Err((error, StopReason::Deadline));
+                return Err(error);
             }
         }
     }

@@ -36,8 +36,14 @@ impl Course {
     #[inline]
     pub(crate) fn start<C: Clock>(&mut self, policy: &Policy, clock: &C, timed: bool) {
         if timed || policy.deadline != NEVER {
-            self.retry = Retry::start_at(clock.now());
+            self.start_now(clock);
         }
+    }
+
+    /// Apart, so that it is compiled once for a clock.
+    #[inline(never)]
+    fn start_now<C: Clock>(&mut self, clock: &C) {
+        self.retry = Retry::start_at(clock.now());
     }
 
     /// Which attempt is about to begin or under way, and what time it has.
@@ -86,7 +92,7 @@ impl Course {
         } else {
             handler.decide(handler.runtime(), policy, &mut self.retry, ruling, cut)
         };
-        handler.measure(ruling, next);
+        handler.measure(ruling.is_conflict(), next);
         self.tell(next, handler, name, error);
         next
     }
@@ -94,7 +100,9 @@ impl Course {
     /// The timer woke after the deadline, and the loop hands back the error it has kept.
     #[cold]
     pub(crate) fn late<E, H: Handle<E>>(&self, handler: &mut H, name: &'static str, error: &E) {
-        self.tell(Next::stop(StopReason::Deadline), handler, name, error);
+        let next = Next::stop(StopReason::Deadline);
+        handler.measure(false, next);
+        self.tell(next, handler, name, error);
     }
 
     #[inline]

@@ -2,7 +2,7 @@
 //! and allocates nothing.
 
 use super::{
-    attempt::{Operation, Run},
+    attempt::{Failed, Operation, Run},
     bounded::Bounded,
     course::{Course, rarely},
     handler::{ByCodes, Handle, Handler, Measured, Notified, Owning, Paced, Under},
@@ -13,7 +13,7 @@ use crate::{
     facts::fault::TimedOut,
     observe::Event,
     policy::Policy,
-    report::{RetryError, StopReason, Updated},
+    report::{RetryError, Updated},
     runtime::{Clock, Random, Sleep},
 };
 use core::{
@@ -376,94 +376,6 @@ where
     }
 }
 
-/// How an operation ended, and why no further attempt was made if it failed.
-type Outcome<T, E> = Result<T, (E, StopReason)>;
-
-impl<O, H> Retrying<'_, O, H>
-where
-    O: Operation<<H as Handler>::Runtime>,
-    H: Handle<O::Error>,
-    <H as Handler>::Runtime: Clock + Sleep + Random,
-{
-    /// Runs until the operation has succeeded or is given up.
-    #[inline]
-    fn run(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome<O::Value, O::Error>> {
-        let mut this = self.project();
-        loop {
-            match this.phase.as_mut().project() {
-                PhaseProjection::New => {
-                    let timed = O::TIMED || H::MEASURES;
-                    let policy = this.handler.policy(this.policy);
-                    this.course.start(policy, this.handler.runtime(), timed);
-                    let attempt = begin(this.operation, this.handler, this.policy, this.course);
-                    this.phase.set(Phase::Running { attempt });
-                }
-                PhaseProjection::Running { .. } => {}
-                PhaseProjection::Waiting { sleep } => {
-                    ready!(sleep.poll(cx));
-                    let policy = this.handler.policy(this.policy);
-                    if O::CUT
-                        && this.course.is_late(policy, this.handler.runtime(), true)
-                        && let Some(error) = O::expired()
-                    {
-                        this.course.late(this.handler, O::name(), &error);
-                        this.phase.set(Phase::Done);
-                        return Poll::Ready(Err((error, StopReason::Deadline)));
-                    }
-                    let attempt = begin(this.operation, this.handler, this.policy, this.course);
-                    this.phase.set(Phase::Running { attempt });
-                }
-                PhaseProjection::Done => panic!("a `Retrying` was polled after it had finished"),
-            }
-            let PhaseProjection::Running { attempt } = this.phase.as_mut().project() else {
-                continue;
-            };
-            let policy = this.handler.policy(this.policy);
-            let run = Run {
-                policy,
-                course: this.course,
-                runtime: this.handler.runtime(),
-            };
-            let failed = match ready!(this.operation.poll(attempt, &run, cx)) {
-                Ok(value) => {
-                    this.course.succeeded(policy);
-                    this.phase.set(Phase::Done);
-                    return Poll::Ready(Ok(value));
-                }
-                Err(failed) => failed,
-            };
-            rarely();
-            let (error, stage) = (failed.error, failed.stage);
-            let (handler, name) = (&mut *this.handler, O::name());
-            let next = this
-                .course
-                .failed(this.policy, handler, name, &error, stage, O::CUT);
-            if let Some(reason) = next.reason() {
-                this.phase.set(Phase::Done);
-                return Poll::Ready(Err((error, reason)));
-            }
-            let wait = Duration::from_nanos(next.delay());
-            let sleep = this.handler.runtime().sleep(wait);
-            this.phase.set(Phase::Waiting { sleep });
-        }
-    }
-}
-
-/// Begins an attempt.
-#[inline]
-fn begin<O, H>(operation: &mut O, handler: &H, borrowed: &Policy, course: &Course) -> O::Running
-where
-    O: Operation<<H as Handler>::Runtime>,
-    H: Handler,
-    <H as Handler>::Runtime: Clock,
-{
-    operation.begin(&Run {
-        policy: handler.policy(borrowed),
-        course,
-        runtime: handler.runtime(),
-    })
-}
-
 impl<O, H> Future for Retrying<'_, O, H>
 where
     O: Operation<<H as Handler>::Runtime>,
@@ -474,8 +386,72 @@ where
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.run(cx).map_err(|(error, _)| error)
+        let mut this = self.project();
+        let error = loop {
+            let begins = match this.phase.as_mut().project() {
+                PhaseProjection::Running { .. } => false,
+                PhaseProjection::New => {
+                    let timed = O::TIMED || H::MEASURES;
+                    let policy = this.handler.policy(this.policy);
+                    this.course.start(policy, this.handler.runtime(), timed);
+                    true
+                }
+                PhaseProjection::Waiting { sleep } => {
+                    ready!(sleep.poll(cx));
+                    let policy = this.handler.policy(this.policy);
+                    if O::CUT
+                        && this.course.is_late(policy, this.handler.runtime(), true)
+                        && let Some(error) = O::expired()
+                    {
+                        this.course.late(this.handler, O::name(), &error);
+                        break error;
+                    }
+                    true
+                }
+                PhaseProjection::Done => finished_before(),
+            };
+            let policy = this.handler.policy(this.policy);
+            let run = Run {
+                policy,
+                course: this.course,
+                runtime: this.handler.runtime(),
+            };
+            if begins {
+                let attempt = this.operation.begin(&run);
+                this.phase.set(Phase::Running { attempt });
+            }
+            let PhaseProjection::Running { attempt } = this.phase.as_mut().project() else {
+                continue;
+            };
+            let Failed { error, stage } = match ready!(this.operation.poll(attempt, &run, cx)) {
+                Ok(value) => {
+                    this.course.succeeded(policy);
+                    this.phase.set(Phase::Done);
+                    return Poll::Ready(Ok(value));
+                }
+                Err(failed) => failed,
+            };
+            rarely();
+            let (handler, name) = (&mut *this.handler, O::name());
+            let next = this
+                .course
+                .failed(this.policy, handler, name, &error, stage, O::CUT);
+            if !next.is_wait() {
+                break error;
+            }
+            let sleep = this.handler.runtime().sleep(next.wait());
+            this.phase.set(Phase::Waiting { sleep });
+        };
+        this.phase.set(Phase::Done);
+        Poll::Ready(Err(error))
     }
+}
+
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn finished_before() -> ! {
+    panic!("a `Retrying` was polled after it had finished")
 }
 
 pin_project! {
@@ -502,7 +478,7 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut retrying = self.project().retrying;
-        let outcome = ready!(retrying.as_mut().run(cx));
+        let outcome = ready!(retrying.as_mut().poll(cx));
         let Retrying {
             course,
             handler,
@@ -512,7 +488,7 @@ where
         let report = operation.report(course.measures(handler, outcome.is_ok()));
         Poll::Ready(match outcome {
             Ok(value) => Ok((value, report)),
-            Err((error, reason)) => Err(RetryError::new(error, reason, report)),
+            Err(error) => Err(RetryError::new(error, handler.reason(), report)),
         })
     }
 }

@@ -3,11 +3,11 @@
 
 use crate::{
     delay::Delay,
-    facts::fault::{Class, Fault},
-    judge::{Ruled, Ruling, Stage, Verdict},
+    facts::fault::Fault,
+    judge::{Ruling, Stage, Verdict},
     observe::{Event, Notify},
     policy::Policy,
-    report::Measures,
+    report::{Measures, StopReason},
     runtime::{ASYNC, AsyncRuntime, Clock, Random},
     state::{Next, Retry},
 };
@@ -43,10 +43,10 @@ pub trait Handler {
         retry.decide(policy, ruling, cut, || runtime.now(), || runtime.random())
     }
 
-    /// An attempt failed, was judged, and this comes next.
+    /// An attempt failed, as a conflict or not, and this comes next.
     #[inline]
-    fn measure(&mut self, ruling: Ruling, next: Next) {
-        let _ = (ruling, next);
+    fn measure(&mut self, is_conflict: bool, next: Next) {
+        let _ = (is_conflict, next);
     }
 
     /// What was counted by [`measure`](Self::measure).
@@ -211,8 +211,8 @@ macro_rules! forward {
         const MEASURES: bool = H::MEASURES;
 
         #[inline]
-        fn measure(&mut self, ruling: Ruling, next: Next) {
-            self.inner.measure(ruling, next);
+        fn measure(&mut self, is_conflict: bool, next: Next) {
+            self.inner.measure(is_conflict, next);
         }
 
         fn measured(&self) -> Measures {
@@ -335,6 +335,7 @@ pub struct Measured<H> {
     /// In nanoseconds.
     pub(crate) slept: u64,
     pub(crate) conflicts: u32,
+    reason: Option<StopReason>,
 }
 
 impl<H> Measured<H> {
@@ -343,7 +344,13 @@ impl<H> Measured<H> {
             inner,
             slept: 0,
             conflicts: 0,
+            reason: None,
         }
+    }
+
+    /// Why no further attempt was made, once none is.
+    pub(crate) fn reason(&self) -> StopReason {
+        self.reason.unwrap_or(StopReason::Permanent)
     }
 }
 
@@ -352,12 +359,11 @@ impl<H: Handler> Handler for Measured<H> {
 
     const MEASURES: bool = true;
 
-    fn measure(&mut self, ruling: Ruling, next: Next) {
-        self.inner.measure(ruling, next);
+    fn measure(&mut self, is_conflict: bool, next: Next) {
+        self.inner.measure(is_conflict, next);
         self.slept = self.slept.saturating_add(next.delay());
-        if ruling.ruled == Ruled::Retry(Class::Conflict) {
-            self.conflicts = self.conflicts.saturating_add(1);
-        }
+        self.conflicts = self.conflicts.saturating_add(is_conflict.into());
+        self.reason = next.reason();
     }
 
     fn measured(&self) -> Measures {

@@ -88,9 +88,9 @@ pub struct Policy {
     attempts: u32,
     /// What follows from `growth`, `jitter` and `throttled_base`.
     way: Way,
-    /// What follows from `way`, `deadline` and `budget`: there is no more to a retry than its
-    /// number and a random one.
-    simple: bool,
+    /// What follows from `attempts`, `way`, `deadline` and `budget`: how many retries there are of
+    /// which nothing else has to be asked than their number and a random one.
+    simple_retries: u32,
     pub(crate) conflicts: bool,
     pub(crate) idempotent: bool,
     pub(crate) spread_retry_after: bool,
@@ -140,7 +140,7 @@ impl Policy {
             max_attempts: 0,
             attempts: DEFAULT_ATTEMPTS,
             way: Way::Full,
-            simple: true,
+            simple_retries: DEFAULT_ATTEMPTS - 1,
             conflicts: false,
             idempotent: true,
             spread_retry_after: false,
@@ -161,7 +161,11 @@ impl Policy {
             _ => Way::Any,
         };
         let limited = self.deadline != NEVER || self.budget.is_some();
-        self.simple = !limited && !matches!(self.way, Way::Any);
+        self.simple_retries = if limited || matches!(self.way, Way::Any) {
+            0
+        } else {
+            self.attempts - 1
+        };
         self
     }
 
@@ -523,10 +527,11 @@ impl Policy {
         self.any_backoff(class, retry, previous, random)
     }
 
-    /// Whether there is no more to a retry than its number and a random one.
+    /// Whether nothing else has to be asked of this retry than its number and a random one. Of any
+    /// other it is to be found out whether there is one.
     #[inline]
-    pub(crate) const fn is_simple(&self) -> bool {
-        self.simple
+    pub(crate) const fn is_simple(&self, retry: u32) -> bool {
+        retry < self.simple_retries
     }
 
     /// The wait where the way is a short one.
@@ -597,10 +602,12 @@ const fn limited(nanos: u64) -> u64 {
 
 /// The policy's waits, as long as its attempts last.
 impl Delay for Policy {
+    #[inline]
     fn delay(&self, retry: u32, previous: Duration, random: u64) -> Option<Duration> {
         self.delay_after(Class::Transient, retry, previous, random)
     }
 
+    #[inline]
     fn delay_after(
         &self,
         class: Class,
@@ -612,6 +619,25 @@ impl Delay for Policy {
             let previous = || nanos(previous);
             Duration::from_nanos(self.backoff_nanos(class, retry, previous, || random))
         })
+    }
+}
+
+/// The waits of a policy that stays where it is.
+impl Delay for &Policy {
+    #[inline]
+    fn delay(&self, retry: u32, previous: Duration, random: u64) -> Option<Duration> {
+        (**self).delay(retry, previous, random)
+    }
+
+    #[inline]
+    fn delay_after(
+        &self,
+        class: Class,
+        retry: u32,
+        previous: Duration,
+        random: u64,
+    ) -> Option<Duration> {
+        (**self).delay_after(class, retry, previous, random)
     }
 }
 

@@ -81,6 +81,12 @@ impl Next {
         self.delay
     }
 
+    /// How long to wait.
+    #[inline]
+    pub(crate) const fn wait(self) -> Duration {
+        Duration::from_nanos(self.delay)
+    }
+
     /// Whether the server asked for the wait.
     #[inline]
     pub(super) const fn is_hinted(self) -> bool {
@@ -112,7 +118,7 @@ impl From<Next> for Decision {
             Kind::Stop(reason) => return Decision::Stop(reason),
         };
         Decision::Wait(Wait {
-            delay: Duration::from_nanos(next.delay),
+            delay: next.wait(),
             source,
         })
     }

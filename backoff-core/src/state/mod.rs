@@ -10,6 +10,7 @@ pub use decision::{Decision, Wait, WaitSource};
 pub use decision::Next;
 
 use crate::{
+    budget::Budget,
     delay::Delay,
     facts::fault::Class,
     judge::{Ruled, Ruling, Verdict},
@@ -188,12 +189,17 @@ impl Retry {
     #[inline]
     pub fn succeeded(&self, policy: &Policy) {
         if let Some(budget) = policy.budget {
-            budget.succeeded(match self.packed.paid() {
-                Paid::Nothing => None,
-                Paid::Transient => Some(Class::Transient),
-                Paid::Throttled => Some(Class::Throttled),
-            });
+            self.refund(budget);
         }
+    }
+
+    #[inline(never)]
+    fn refund(&self, budget: &Budget) {
+        budget.succeeded(match self.packed.paid() {
+            Paid::Nothing => None,
+            Paid::Transient => Some(Class::Transient),
+            Paid::Throttled => Some(Class::Throttled),
+        });
     }
 
     /// As [`failed`](Self::failed). `cut` says that an attempt is cut at the deadline, so that a
@@ -209,7 +215,7 @@ impl Retry {
     ) -> Next {
         // The short way: nobody but the policy's attempts and its backoff has a say.
         let retry = self.failures();
-        if policy.is_simple() && ruling.is_plain() && retry + 1 < policy.attempts() {
+        if policy.is_simple(retry) && ruling.is_plain() {
             self.packed.add_failure();
             return Next::backoff(policy.simple_backoff(retry, random()));
         }
@@ -326,7 +332,7 @@ impl Retry {
     }
 
     #[inline(never)]
-    fn pay(&mut self, budget: &crate::budget::Budget, class: Class, next: Next) -> Next {
+    fn pay(&mut self, budget: &Budget, class: Class, next: Next) -> Next {
         if !budget.pay(class) {
             return Next::stop(StopReason::Budget);
         }

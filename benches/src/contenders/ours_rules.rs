@@ -130,7 +130,8 @@ pub mod decision {
     /// What an error comes to.
     #[inline(never)]
     pub fn of_error(state: &mut State, error: &ApiError) -> Decision {
-        of_verdict(state, POLICY.judge(error))
+        let verdict = POLICY.judge(error);
+        state.failed(&POLICY, verdict, || Duration::ZERO, || fastrand::u64(..))
     }
 
     /// What a verdict comes to.
