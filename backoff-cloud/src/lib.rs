@@ -48,7 +48,7 @@
 //!
 //! | feature | brings | on by default |
 //! |---|---|---|
-//! | `tokio`, `macros`, `tracing` | as in `backoff-core` | the first two |
+//! | `tokio`, `macros`, `tracing`, `reconnect` | as in `backoff-core` | the first two |
 //! | `anyhow-1`, `redis-1`, `tonic-014` | `Fault` for these clients' errors, as in `backoff-core` | no |
 //! | `http` | `http`: a `reqwest::Response` as a value, or as an error that keeps its hints | no |
 //! | `serde` | a policy from configuration: [`Settings`](https://docs.rs/backoff-core/latest/backoff_core/struct.Settings.html), as in `backoff-core` | no |

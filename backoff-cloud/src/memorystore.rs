@@ -101,7 +101,7 @@ pub const OPERATION: Policy = Policy::exponential()
 ///
 /// Calling again is not enough: a connection that was dropped stays dropped, and one to a primary that
 /// has become a replica answers `READONLY` for ever. So commands take their connection from a
-/// [`Reconnect`](backoff_core::Reconnect). The feature `redis-1` of `backoff-core` says of
+/// `Reconnect` (feature `reconnect`). The feature `redis-1` of `backoff-core` says of
 /// `redis::RedisError` which failures ask for a new one.
 ///
 /// As every policy, it takes the command for idempotent: `GET`, `SET`, `DEL`, `HSET`, `SADD`. After a
@@ -117,8 +117,8 @@ pub const OPERATION: Policy = Policy::exponential()
 /// const COUNTER: Policy = memorystore::DATA.idempotent(false);
 /// ```
 ///
-#[cfg_attr(feature = "tokio", doc = "```")]
-#[cfg_attr(not(feature = "tokio"), doc = "```ignore")]
+#[cfg_attr(feature = "reconnect", doc = "```")]
+#[cfg_attr(not(feature = "reconnect"), doc = "```ignore")]
 /// use backoff_cloud::{NotOpened, Reconnect, memorystore};
 /// # use backoff_cloud::TimedOut as RedisError;
 /// # #[derive(Clone)] struct Connection;

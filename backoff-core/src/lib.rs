@@ -81,6 +81,7 @@
 //! | `std` | the blocking driver, the random source | yes |
 //! | `tokio` | tokio's clock and timer for async functions | yes |
 //! | `macros` | `#[retry]`, `retry_block!` | yes |
+//! | `reconnect` | `Reconnect`: a shared connection that is opened anew | no |
 //! | `tracing` | one WARN when an operation is given up, a DEBUG event before each wait | no |
 //! | `hint` | parsers for `Retry-After` and its relatives | no |
 //! | `serde` | a policy from configuration, with `Settings` over a preset or by itself | no |
@@ -105,7 +106,7 @@ mod facts;
 mod judge;
 mod observe;
 mod policy;
-#[cfg(feature = "tokio")]
+#[cfg(feature = "reconnect")]
 mod reconnect;
 mod report;
 mod runtime;
@@ -130,6 +131,7 @@ pub use facts::{
     codes::Codes,
     fault::{Class, Fault, TimedOut, Transport},
     grpc::GrpcCode,
+    not_opened::NotOpened,
 };
 pub use judge::Verdict;
 pub use observe::{Event, Notify, Silent};
@@ -140,8 +142,8 @@ pub use policy::{
     explain::Explanation,
     schedule::{Fits, Planned, Schedule},
 };
-#[cfg(feature = "tokio")]
-pub use reconnect::{NotOpened, Reconnect};
+#[cfg(feature = "reconnect")]
+pub use reconnect::Reconnect;
 pub use report::{Report, RetryError, StopReason, UpdateReport, Updated};
 #[cfg(feature = "std")]
 pub use runtime::Std;

@@ -1,7 +1,7 @@
 //! A connection that is opened anew when the class of a failure asks for it.
 
 use crate::facts::fault::{Fault, Transport};
-use core::{error::Error, fmt, future::Future, time::Duration};
+use core::{fmt, future::Future, time::Duration};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::{sync::Mutex as Gate, time::Instant};
 
@@ -55,7 +55,7 @@ const LEAST_AGE: Duration = Duration::from_millis(100);
 ///
 /// What is retried, and after what wait, is the policy's affair; opening is part of an attempt, and
 /// its failure a failure of the attempt. For what must not be made twice, let the opening say that
-/// nothing was sent: [`NotOpened`].
+/// nothing was sent: [`NotOpened`](crate::NotOpened).
 ///
 /// What belongs to one connection has to stay on it: a transaction under Redis' `WATCH` is read and
 /// written on the same one, so what reads hands it on with what it has read, and a failure of the
@@ -241,57 +241,6 @@ impl<C, O, E> fmt::Debug for Reconnect<C, O, E> {
         f.debug_struct("Reconnect")
             .field("opened", &self.opened())
             .finish_non_exhaustive()
-    }
-}
-
-/// No connection was opened, so nothing of the operation was sent on it.
-///
-/// A client's error does not say that: a handshake that timed out looks like a command that timed
-/// out, which may have been applied. Where the policy is not
-/// [idempotent](crate::Policy::idempotent) that would end the operation, although nothing has been
-/// done yet. So let the function that opens say what it knows; whatever the error inside says, it is
-/// then safe to repeat, if it is to be retried at all:
-///
-/// ```
-/// use backoff_core::{Fault, NotOpened, Policy, TimedOut, Verdict};
-/// use std::time::Duration;
-///
-/// let handshake = TimedOut::new(Duration::from_secs(1));
-/// let careful = Policy::exponential().idempotent(false);
-/// assert_eq!(careful.judge(&handshake), Verdict::PerhapsApplied);
-/// assert_eq!(careful.judge(&NotOpened(handshake)), Verdict::from(true));
-/// ```
-///
-/// With `Reconnect` it is a `.map_err(NotOpened)` in the function that opens, and a
-/// `From<NotOpened<..>>` for the error of the operation. The feature `redis-1` has that for
-/// `redis::RedisError`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotOpened<E>(pub E);
-
-impl<E: fmt::Display> fmt::Display for NotOpened<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no connection was opened: {}", self.0)
-    }
-}
-
-impl<E: Error + 'static> Error for NotOpened<E> {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(&self.0)
-    }
-}
-
-impl<E: Fault> Fault for NotOpened<E> {
-    fn inner(&self) -> Option<&dyn Fault> {
-        Some(&self.0)
-    }
-
-    // Said only of an error that says something: another one is permanent, and stays so.
-    fn transport(&self) -> Option<Transport> {
-        let says_something = self.0.transport().is_some()
-            || self.0.class().is_some()
-            || self.0.grpc_code().is_some()
-            || self.0.status().is_some();
-        says_something.then_some(Transport::NotSent)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Attempts that are cut, and those that are not begun because no time remains.
 
-use super::Context;
+use super::context::Context;
 use crate::{
     drive::{attempt::Run, bounded::Limited, course::Course},
     facts::fault::TimedOut,

@@ -8,7 +8,7 @@ use crate::{
     policy::Policy,
 };
 
-use super::Outcome;
+use super::outcome::Outcome;
 
 /// The policy's codes judge.
 #[inline]

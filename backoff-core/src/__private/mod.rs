@@ -15,10 +15,12 @@ pub use backoff_macros::__retry_block;
 #[cfg(feature = "std")]
 pub use crate::clients::boxed::know;
 pub use awaited::*;
+pub use context::Context;
 pub use cut::*;
 pub use facts::*;
 pub use judges::{by_codes, every, found, notified, or, when};
 pub use keys::Keys;
+pub use outcome::Outcome;
 pub use timer::*;
 
 use crate::{
@@ -31,44 +33,13 @@ use crate::{
 };
 
 mod awaited;
+mod context;
 mod cut;
 mod facts;
 mod judges;
 mod keys;
+mod outcome;
 mod timer;
-
-/// What is the same for all attempts of an annotated function: a constant, where its policy is one.
-#[derive(Clone, Copy, Debug)]
-pub struct Context<'a> {
-    /// The policy.
-    pub policy: &'a Policy,
-    /// The name in logs.
-    pub name: &'static str,
-}
-
-/// What an annotated function returns.
-#[diagnostic::on_unimplemented(
-    message = "`#[retry]` needs a function that returns `Result`",
-    label = "`{Self}` does not say whether the attempt failed",
-    note = "write `-> Result<T, E>`",
-    note = "a function whose return type is another name for a boxed future ends with `Box::pin(async move {{ .. }})`"
-)]
-pub trait Outcome {
-    /// What a failure gives.
-    type Error;
-
-    /// The error, if it is one.
-    fn error(&self) -> Option<&Self::Error>;
-}
-
-impl<T, E> Outcome for Result<T, E> {
-    type Error = E;
-
-    #[inline]
-    fn error(&self) -> Option<&E> {
-        self.as_ref().err()
-    }
-}
 
 /// Before the first attempt. `timed` says that the function asks what time has passed.
 #[inline]

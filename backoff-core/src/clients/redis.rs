@@ -1,10 +1,11 @@
 //! `Fault` for `redis::RedisError`, version 1.
 
-#[cfg(feature = "tokio")]
-use crate::reconnect::NotOpened;
 use crate::{
     drive::until::Conflict,
-    facts::fault::{Class, Fault, TimedOut, Transport},
+    facts::{
+        fault::{Class, Fault, TimedOut, Transport},
+        not_opened::NotOpened,
+    },
 };
 use core::fmt;
 use redis::{ErrorKind, RedisError, ServerError, ServerErrorKind};
@@ -91,7 +92,6 @@ impl From<Conflict> for RedisError {
 }
 
 /// Keeps that nothing was sent, where the error alone does not say so.
-#[cfg(feature = "tokio")]
 impl From<NotOpened<RedisError>> for RedisError {
     fn from(NotOpened(error): NotOpened<RedisError>) -> Self {
         match error.transport() {
@@ -267,7 +267,6 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "tokio")]
     #[test]
     fn what_was_not_opened_stays_so_and_keeps_its_text() {
         let timed_out = of(io::ErrorKind::TimedOut);

@@ -115,7 +115,7 @@ impl<E: Fault> Handle<E> for ByCodes {
     }
 }
 
-macro_rules! debug {
+macro_rules! named_in_debug {
     ($($name:ident),+) => {
         $(
             impl<F> fmt::Debug for $name<F> {
@@ -127,7 +127,7 @@ macro_rules! debug {
     };
 }
 
-debug!(When, WhenFault);
+named_in_debug!(When, WhenFault);
 
 /// The caller's function judges, about a [`Fault`] whose hints are kept. Made by
 /// [`Policy::when_fault`].

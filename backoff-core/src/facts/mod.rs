@@ -5,3 +5,4 @@ pub(crate) mod fault;
 pub(crate) mod grpc;
 #[cfg(feature = "hint")]
 pub mod hint;
+pub(crate) mod not_opened;

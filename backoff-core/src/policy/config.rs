@@ -11,7 +11,7 @@ use crate::{
 };
 use core::{fmt, time::Duration};
 use serde_core::de::{self, Deserialize, Deserializer, MapAccess};
-use value::{Value, attempts, codes, factor, growth, jitter, time, yes_or_no};
+use value::{Grows, Value, attempts, codes, factor, growth, jitter, time, yes_or_no};
 
 /// The rules of a policy that configuration names, to be laid [over](Self::over) a preset. What is
 /// not named stays as the preset has it.
@@ -101,16 +101,6 @@ pub struct Settings {
     max_retry_after: Option<Duration>,
     retry_after_slack: Option<Duration>,
     spread_retry_after: Option<bool>,
-}
-
-/// How the waits grow; the factor is a rule of its own.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Grows {
-    Exponential,
-    Constant,
-    Linear(Duration),
-    Fibonacci,
-    Slots,
 }
 
 /// How a rule takes its value; an error says what to write instead.

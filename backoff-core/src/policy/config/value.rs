@@ -1,6 +1,6 @@
 //! What a value of configuration says: its text and numbers as times, codes and names.
 
-use super::{Grows, duration};
+use super::duration;
 use crate::{
     Codes, GrpcCode, Jitter,
     delay::{
@@ -12,6 +12,16 @@ use crate::{
 };
 use core::{fmt, time::Duration};
 use serde_core::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess};
+
+/// How the waits grow; the factor is a rule of its own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Grows {
+    Exponential,
+    Constant,
+    Linear(Duration),
+    Fibonacci,
+    Slots,
+}
 
 /// What configuration can hold, of whatever format.
 pub(super) enum Value {

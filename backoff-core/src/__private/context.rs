@@ -1,0 +1,12 @@
+//! What the attempts of an annotated function have in common.
+
+use crate::policy::Policy;
+
+/// What is the same for all attempts of an annotated function: a constant, where its policy is one.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// The policy.
+    pub policy: &'a Policy,
+    /// The name in logs.
+    pub name: &'static str,
+}

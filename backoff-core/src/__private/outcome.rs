@@ -1,0 +1,25 @@
+//! What an attempt of an annotated function comes to.
+
+/// What an annotated function returns.
+#[diagnostic::on_unimplemented(
+    message = "`#[retry]` needs a function that returns `Result`",
+    label = "`{Self}` does not say whether the attempt failed",
+    note = "write `-> Result<T, E>`",
+    note = "a function whose return type is another name for a boxed future ends with `Box::pin(async move {{ .. }})`"
+)]
+pub trait Outcome {
+    /// What a failure gives.
+    type Error;
+
+    /// The error, if it is one.
+    fn error(&self) -> Option<&Self::Error>;
+}
+
+impl<T, E> Outcome for Result<T, E> {
+    type Error = E;
+
+    #[inline]
+    fn error(&self) -> Option<&E> {
+        self.as_ref().err()
+    }
+}

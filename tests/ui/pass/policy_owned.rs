@@ -1,0 +1,42 @@
+//! The four ways to store, spawn or return a future of a policy that is no constant.
+
+use backoff_core::{Policy, TimedOut};
+use std::future::Future;
+
+const POLICY: Policy = Policy::exponential();
+
+async fn get() -> Result<u32, TimedOut> {
+    Ok(1)
+}
+
+fn owned(policy: Policy) -> impl Future<Output = Result<u32, TimedOut>> + Send + 'static {
+    policy.retry(get).owned()
+}
+
+fn moved(policy: Policy) -> impl Future<Output = Result<u32, TimedOut>> + Send + 'static {
+    async move { policy.retry(get).await }
+}
+
+fn constant() -> impl Future<Output = Result<u32, TimedOut>> + Send + 'static {
+    const { POLICY.max_attempts(3) }.retry(get)
+}
+
+#[tokio::main(flavor = "current_thread", start_paused = true)]
+async fn main() {
+    let policy = POLICY.max_attempts(3);
+    let borrowed = policy.retry(get);
+    let joined = tokio::join!(
+        borrowed,
+        POLICY.max_attempts(3).retry(get).owned(),
+        const { POLICY.max_attempts(3) }.retry(get),
+    );
+    assert_eq!(joined, (Ok(1), Ok(1), Ok(1)));
+    for task in [
+        tokio::spawn(owned(policy)),
+        tokio::spawn(moved(policy)),
+        tokio::spawn(constant()),
+        tokio::spawn(POLICY.max_attempts(3).retry(get).owned()),
+    ] {
+        assert_eq!(task.await.unwrap(), Ok(1));
+    }
+}
