@@ -57,7 +57,7 @@
 //!
 //! Google's crates need Rust 1.91.
 
-use backoff_core::{Decision, Policy, Random, Retry, StopReason, Tokio};
+use backoff_core::{__private::failed_if_cut, Decision, Policy, Random, Retry, StopReason, Tokio};
 use google_cloud_gax_1::{
     backoff_policy::BackoffPolicy, client_builder::ClientBuilder, error::Error,
     options::RequestOptionsBuilder, retry_policy::RetryPolicy, retry_result::RetryResult,
@@ -160,14 +160,12 @@ thread_local! {
 }
 
 impl Adapted {
-    /// The policy for one request, which may know of itself that it can be repeated. What gax runs
-    /// is cut when the deadline is over.
+    /// The policy for one request, which may know of itself that it can be repeated.
     fn policy(&self, state: &RetryState) -> Policy {
-        let policy = self.policy.__bounded();
         if state.idempotent {
-            policy.idempotent(true)
+            self.policy.idempotent(true)
         } else {
-            policy
+            self.policy
         }
     }
 }
@@ -184,7 +182,9 @@ impl RetryPolicy for Adapted {
         let failures = state.attempt_count.saturating_sub(1);
         let mut retry = Retry::resumed(Duration::ZERO, failures);
         let (now, random) = (|| elapsed(state), || Tokio.random());
-        let decision = retry.failed(&policy, policy.judge(&error), now, random);
+        let verdict = policy.judge(&error);
+        // What gax runs is cut when the deadline is over.
+        let decision = failed_if_cut(&mut retry, &policy, verdict, now, random);
         HANDED.set(match decision {
             Decision::Wait(wait) => Some(Handed {
                 start: state.start,

@@ -284,7 +284,7 @@ impl From<NotYet> for ApiError {
 }
 
 /// For a reply that says that somebody else was faster, without being an error:
-/// [`conflict_if`](backoff_core::Updating::conflict_if).
+/// [`conflict_if`](backoff_core::Retrying::conflict_if).
 impl From<Conflict> for ApiError {
     fn from(error: Conflict) -> Self {
         ApiError::of(Kind::Conflict(error))

@@ -251,6 +251,7 @@ mod tests {
         facts::{
             fault::{Class, TimedOut},
             grpc::GrpcCode,
+            not_opened::NotOpened,
         },
         judge::Verdict,
         policy::Policy,

@@ -211,6 +211,9 @@ pub struct RetryError<E, R = Report> {
     pub report: R,
 }
 
+/// What a call gives that also says what it took.
+pub type Reporting<T, E, R> = Result<(T, R), RetryError<E, R>>;
+
 impl<E, R> RetryError<E, R> {
     pub(crate) const fn new(error: E, reason: StopReason, report: R) -> Self {
         RetryError {

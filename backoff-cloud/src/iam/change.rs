@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-/// How long a read or a write may take unless [`Change::attempt_timeout`] says otherwise: a minute,
+/// How long a read and the write after it may take unless [`Change::attempt_timeout`] says otherwise: a minute,
 /// which is how long Google's own clients try.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -118,8 +118,9 @@ impl<'a, S: PolicyStore> Change<'a, S> {
         self
     }
 
-    /// Cuts each read and each write after this time, or when the deadline is over. Unless this is
-    /// called, after a minute. A write that was cut may have been applied; the next read tells.
+    /// Cuts each attempt, a read and the write after it, after this time, or when the deadline is
+    /// over. Unless this is called, after a minute. A write that was cut may have been applied; the
+    /// next read tells.
     pub fn attempt_timeout(mut self, limit: Duration) -> Self {
         self.attempt_timeout = limit;
         self

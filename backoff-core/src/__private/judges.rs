@@ -10,6 +10,9 @@ use crate::{
 
 use super::outcome::Outcome;
 
+/// Finds what an error says of itself, whatever its type is.
+type Find<E> = fn(&E) -> Option<&dyn Fault>;
+
 /// The policy's codes judge.
 #[inline]
 pub fn by_codes<R>(_outcome: &R) -> ByCodes
@@ -22,10 +25,7 @@ where
 
 /// Every error is retried; a hint is obeyed where `find` finds a fault.
 #[inline]
-pub fn every<R: Outcome>(
-    _outcome: &R,
-    find: fn(&R::Error) -> Option<&dyn Fault>,
-) -> Every<fn(&R::Error) -> Option<&dyn Fault>> {
+pub fn every<R: Outcome>(_outcome: &R, find: Find<R::Error>) -> Every<Find<R::Error>> {
     Every(find)
 }
 
@@ -35,7 +35,7 @@ pub fn every<R: Outcome>(
 pub fn when<R, F, V>(
     _outcome: &R,
     judge: F,
-    find: fn(&R::Error) -> Option<&dyn Fault>,
+    find: Find<R::Error>,
 ) -> impl Handle<R::Error, Runtime = ()> + use<R, F, V>
 where
     R: Outcome,
@@ -58,10 +58,7 @@ where
 
 /// The policy's codes judge what is found; an error in which nothing is found is permanent.
 #[inline]
-pub fn found<R: Outcome>(
-    _outcome: &R,
-    find: fn(&R::Error) -> Option<&dyn Fault>,
-) -> Found<fn(&R::Error) -> Option<&dyn Fault>> {
+pub fn found<R: Outcome>(_outcome: &R, find: Find<R::Error>) -> Found<Find<R::Error>> {
     Found(find)
 }
 

@@ -28,8 +28,9 @@ use crate::{
         course::rarely,
         handler::{Handle, Lent, Under},
     },
+    judge::Verdict,
     runtime::{Clock, Pause, Random, Sleep},
-    state::Attempt,
+    state::{Attempt, Decision, Retry},
 };
 
 mod awaited;
@@ -113,4 +114,18 @@ where
         course.late(judge, context.name, error);
     }
     is_late
+}
+
+/// As [`Retry::failed`], where an attempt is cut at the deadline: a wait that ends just then leaves no
+/// time for one. For loops that are not ours.
+pub fn failed_if_cut(
+    retry: &mut Retry,
+    policy: &Policy,
+    verdict: Verdict,
+    now: impl FnOnce() -> Duration,
+    random: impl FnOnce() -> u64,
+) -> Decision {
+    retry
+        .decide(policy, verdict.into(), true, now, random)
+        .into()
 }

@@ -41,7 +41,7 @@ use std::{error::Error, io, sync::Arc};
 /// Everything else is permanent: `NOAUTH`, `WRONGTYPE`, `OOM` (waiting frees no memory), a reply that
 /// is not of the type asked for, and the redirections of a cluster, which its client follows by
 /// itself. `EXEC` of a watched transaction answers a conflict with nothing, which is a value: see
-/// [`Updating::conflict_if`](crate::Updating::conflict_if).
+/// [`Retrying::conflict_if`](crate::Retrying::conflict_if).
 ///
 /// The replies are those of <https://redis.io/docs/latest/develop/reference/protocol-spec/> and of
 /// the server's source, measured with redis 7.0.
@@ -84,7 +84,7 @@ impl From<TimedOut> for RedisError {
     }
 }
 
-/// For transactions under `WATCH`: [`Updating::conflict_if`](crate::Updating::conflict_if).
+/// For transactions under `WATCH`: [`Retrying::conflict_if`](crate::Retrying::conflict_if).
 impl From<Conflict> for RedisError {
     fn from(_: Conflict) -> Self {
         (ErrorKind::Client, "the watched keys have changed meanwhile").into()

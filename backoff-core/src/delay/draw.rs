@@ -18,7 +18,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_draw_stays_within_its_ends(most: u64, random: u64) {
-            let wide = (u128::from(most) + 1) * u128::from(random) >> 64;
+            let wide = ((u128::from(most) + 1) * u128::from(random)) >> 64;
             prop_assert_eq!(u128::from(uniform(most, random)), wide);
             prop_assert!(uniform(most, random) <= most);
         }

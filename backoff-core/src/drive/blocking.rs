@@ -10,7 +10,7 @@ use crate::{
     delay::Delay,
     observe::Event,
     policy::Policy,
-    report::{RetryError, Updated},
+    report::{Reporting, RetryError, Updated},
     runtime::{BLOCKING, BlockingRuntime, Clock, Pause, Random},
 };
 /// A blocking operation that is to be retried. It does nothing until [`call`](Self::call) or
@@ -145,7 +145,7 @@ where
     /// assert_eq!((answer, report.attempts), (42, 1));
     /// # }
     /// ```
-    pub fn reported(self) -> Result<(O::Value, O::Report), RetryError<O::Error, O::Report>> {
+    pub fn reported(self) -> Reporting<O::Value, O::Error, O::Report> {
         let mut measured = self.handler(Measured::new);
         let mut course = Course::new();
         let outcome = measured.run(&mut course);

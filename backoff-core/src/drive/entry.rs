@@ -204,7 +204,7 @@ impl Policy {
     /// - A change that changed nothing writes nothing.
     ///
     /// Deadline, attempts and budget are those of the whole: each failure of a read or a write
-    /// counts as one attempt. Conflicts (`ABORTED`, 412, [`Class::Conflict`]) are retried whatever
+    /// counts as one attempt. Conflicts (`ABORTED`, 412, [`Class::Conflict`](crate::Class::Conflict)) are retried whatever
     /// the policy says of them, for here they are what is expected; 409 without a gRPC code only
     /// where the policy names it, since it may also mean that something exists.
     ///
@@ -213,7 +213,7 @@ impl Policy {
     /// or version, is all that `write` gets: it cannot write blindly.
     ///
     /// Where the policy is not [idempotent](Policy::idempotent), a write that may have been applied
-    /// ends everything with [`StopReason::PerhapsApplied`], for changes that cannot recognise their
+    /// ends everything with [`StopReason::PerhapsApplied`](crate::StopReason::PerhapsApplied), for changes that cannot recognise their
     /// own effect: a counter that is increased. Reads are made again in any case.
     ///
     /// ```

@@ -13,7 +13,7 @@ use crate::{
     facts::fault::TimedOut,
     observe::Event,
     policy::Policy,
-    report::{RetryError, Updated},
+    report::{Reporting, RetryError, Updated},
     runtime::{Clock, Random, Sleep},
 };
 use core::{
@@ -133,6 +133,9 @@ where
     }
 
     /// Cuts each attempt after `limit`, or when the deadline is over, whichever comes first.
+    ///
+    /// An attempt of an update is the read and the write together. When the time is over during the
+    /// read, no write is begun; a write that was cut may have been applied.
     ///
     /// An attempt that is cut has no error of its own; one is made from [`TimedOut`]. A limit of zero
     /// counts as a nanosecond: each attempt is begun, and cut if it is not done at once.
@@ -353,7 +356,8 @@ where
         Retrying::new(OWNED, operation, handler)
     }
 
-    /// Also says what it took: a success comes with a [`Report`], a failure as a [`RetryError`].
+    /// Also says what it took: a success comes with a [`Report`](crate::Report), a failure as a
+    /// [`RetryError`]. An update comes with an [`UpdateReport`](crate::UpdateReport).
     ///
     /// ```
     /// use backoff_core::{Policy, StopReason, TimedOut};
@@ -474,7 +478,7 @@ where
     H: Handle<O::Error>,
     <H as Handler>::Runtime: Clock + Sleep + Random,
 {
-    type Output = Result<(O::Value, O::Report), RetryError<O::Error, O::Report>>;
+    type Output = Reporting<O::Value, O::Error, O::Report>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut retrying = self.project().retrying;

@@ -26,6 +26,6 @@ pub use update::{Changed, Running, Update};
 #[doc(no_inline)]
 pub use crate::{
     judge::{Ruling, Stage},
-    report::Measures,
+    report::{Measures, Reporting},
     state::Next,
 };

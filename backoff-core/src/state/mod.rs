@@ -21,7 +21,7 @@ use crate::{
 use core::{fmt, time::Duration};
 use packed::{Packed, Paid};
 
-/// Where one retried operation stands: 15 bytes, driven by any loop.
+/// Where one retried operation stands, driven by any loop.
 ///
 /// The caller passes in the time and a random number, and each is asked for only when it is
 /// needed. Hand the same policy to every call.
@@ -106,7 +106,8 @@ impl Retry {
         }
     }
 
-    /// How many attempts have failed so far; counting ends at 4,194,303.
+    /// How many attempts have failed so far, up to the highest limit that
+    /// [`Policy::max_attempts`] takes.
     #[inline]
     pub fn failures(&self) -> u32 {
         self.packed.failures() as u32
