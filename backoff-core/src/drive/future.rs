@@ -64,6 +64,10 @@ pin_project! {
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
     ///
+    /// As an argument of `tokio::join!` a `const` block stands in parentheses:
+    /// `(const { POLICY.max_attempts(3) }).retry(get)`. Macros that were written before edition 2024
+    /// take no bare one.
+    ///
     /// # Panics
     /// When it is polled again after it has finished, as futures may.
     #[must_use = "futures do nothing unless awaited"]

@@ -28,15 +28,13 @@ async fn main() {
     let joined = tokio::join!(
         borrowed,
         POLICY.max_attempts(3).retry(get).owned(),
-        const { POLICY.max_attempts(3) }.retry(get),
+        // Macros written before edition 2024 take no bare `const` block for an expression.
+        (const { POLICY.max_attempts(3) }).retry(get),
     );
     assert_eq!(joined, (Ok(1), Ok(1), Ok(1)));
-    for task in [
-        tokio::spawn(owned(policy)),
-        tokio::spawn(moved(policy)),
-        tokio::spawn(constant()),
-        tokio::spawn(POLICY.max_attempts(3).retry(get).owned()),
-    ] {
-        assert_eq!(task.await.unwrap(), Ok(1));
-    }
+    assert_eq!(tokio::spawn(owned(policy)).await.unwrap(), Ok(1));
+    assert_eq!(tokio::spawn(moved(policy)).await.unwrap(), Ok(1));
+    assert_eq!(tokio::spawn(constant()).await.unwrap(), Ok(1));
+    let spawned = tokio::spawn(POLICY.max_attempts(3).retry(get).owned());
+    assert_eq!(spawned.await.unwrap(), Ok(1));
 }
