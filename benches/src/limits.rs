@@ -31,11 +31,11 @@ const FUNCTION: &str = "ours, function form";
 pub(crate) const LIMITS: &[Limit] = &[
     // Instructions.
     limit("success", ATTRIBUTE, "in place", 81.0),
-    limit("success", FUNCTION, "in place", 87.0), // goal: 85
+    limit("success", FUNCTION, "in place", 89.0), // reached: 87; goal: 85
     limit("success", ATTRIBUTE, "moved", 124.0),
-    limit("success", FUNCTION, "moved", 130.0), // goal: 122
+    limit("success", FUNCTION, "moved", 132.0), // reached: 130; goal: 122
     limit("success", ATTRIBUTE, "run time, moved", 125.0),
-    limit("retry", ATTRIBUTE, "a retry, ready timer", 138.0), // goal: 120; `rand` takes 14
+    limit("retry", ATTRIBUTE, "a retry, ready timer", 140.0), // reached: 138; goal: 120; `rand` takes 14
     limit("retry", FUNCTION, "a retry, ready timer", 137.0),  // goal: 120; `rand` takes 14
     limit("decision", "ours", "judge and decide", 88.0),      // goal: 80
     limit("next delay", "ours", "first", 86.0),               // goal: 70; `rand` takes 14
@@ -43,7 +43,7 @@ pub(crate) const LIMITS: &[Limit] = &[
     limit("blocking", ATTRIBUTE, "const policy", 30.0),
     limit("blocking", FUNCTION, "const policy", 40.0),
     limit("other loops", "ours", "update", 200.0),
-    limit("other loops", "ours", "Reconnect::with", 136.0), // goal: 60; by hand 61
+    limit("other loops", "ours", "Reconnect::with", 140.0), // reached: 136; goal: 60; by hand 61
     // Bytes.
     limit("bytes", ATTRIBUTE, "const policy", 144.0),
     limit("bytes", FUNCTION, "const policy", 144.0),
