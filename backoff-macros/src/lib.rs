@@ -103,7 +103,10 @@ pub fn fault_cloud(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
 fn retry_in(default_crate: &str, args: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = errors::Errors::default();
     let function = check::function(item.clone());
-    let this = function.as_ref().ok().and_then(shape::renamed_self);
+    let this = function
+        .as_ref()
+        .ok()
+        .and_then(shape::renamed_self);
     let given = match this {
         Some(this) => args::with_self(args, &this),
         None => args,
@@ -112,7 +115,7 @@ fn retry_in(default_crate: &str, args: TokenStream, item: TokenStream) -> TokenS
     check::arguments(&args, &mut errors);
     let function = function.map_err(|error| errors.push(error)).ok();
     if let Some(function) = &function {
-        check::signature(function, &args, &mut errors);
+        check::signature::signature(function, &args, &mut errors);
     }
     let name = Ident::new(default_crate, Span::mixed_site());
     let library = quote_spanned!(name.span()=> ::#name);

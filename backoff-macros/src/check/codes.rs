@@ -2,7 +2,7 @@
 
 use syn::{Expr, Lit, RangeLimits};
 
-use super::signed;
+use super::numbers::signed;
 use crate::args::bare;
 use crate::errors::{Errors, show};
 
