@@ -13,7 +13,10 @@ use crate::args::Args;
 use crate::bindings;
 use crate::check::Repeated;
 use crate::place::Place;
-use crate::shape::{self, Part, Shape};
+use crate::shape::async_trait::without_moved_mut;
+use crate::shape::body::{Part, around_body};
+use crate::shape::ending::last_async;
+use crate::shape::{self, Shape};
 use copies::Copies;
 use looped::Loop;
 
@@ -57,7 +60,7 @@ pub(crate) fn function(library: TokenStream, args: &Args, mut function: ItemFn) 
         written.statements(part.body, returns, at(part.at))
     };
     let (stmts, body_at) = match shape {
-        Shape::Future => match shape::last_async(&mut function) {
+        Shape::Future => match last_async(&mut function) {
             Some(block) => {
                 let span = block.block.brace_token.span.join();
                 (&mut block.block.stmts, span)
@@ -72,9 +75,9 @@ pub(crate) fn function(library: TokenStream, args: &Args, mut function: ItemFn) 
     let body = std::mem::take(stmts);
     let mut body = quote!(#(#body)*);
     if let (Shape::Future, Some(clone)) = (shape, &args.clone) {
-        body = shape::without_moved_mut(body, &clone.value);
+        body = without_moved_mut(body, &clone.value);
     }
-    let body = shape::around_body(body, body_at, &mut write);
+    let body = around_body(body, body_at, &mut write);
     *stmts = vec![Stmt::Expr(Expr::Verbatim(body), None)];
     function.into_token_stream()
 }

@@ -106,7 +106,7 @@ fn retry_in(default_crate: &str, args: TokenStream, item: TokenStream) -> TokenS
     let this = function
         .as_ref()
         .ok()
-        .and_then(shape::renamed_self);
+        .and_then(shape::async_trait::renamed_self);
     let given = match this {
         Some(this) => args::with_self(args, &this),
         None => args,
