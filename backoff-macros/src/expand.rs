@@ -1,6 +1,7 @@
 //! The code that is written: a loop around the body, and the library's `step` in it.
 
 mod copies;
+mod library;
 mod looped;
 mod policy;
 
@@ -18,6 +19,7 @@ use crate::shape::body::{Part, around_body};
 use crate::shape::ending::last_async;
 use crate::shape::{self, Shape};
 use copies::Copies;
+use library::{Library, at};
 use looped::Loop;
 
 /// The function with its body in a loop; everything else about it stays as it was.
@@ -167,36 +169,6 @@ impl Written<'_> {
             },
         };
         looped.statements()
-    }
-}
-
-/// A span where the macro's own names stay the macro's, and errors point at the user's code.
-fn at(span: Span) -> Span {
-    Span::mixed_site().located_at(span)
-}
-
-/// The path of the library, as the user reaches it.
-struct Library(TokenStream);
-
-impl Library {
-    fn new(default: TokenStream, args: &Args) -> Self {
-        Self(
-            args.krate
-                .as_ref()
-                .map_or(default, ToTokens::to_token_stream),
-        )
-    }
-
-    /// The same path, so that errors about it point at `span`.
-    fn at(&self, span: Span) -> TokenStream {
-        self.0
-            .clone()
-            .into_iter()
-            .map(|mut token| {
-                token.set_span(token.span().located_at(span));
-                token
-            })
-            .collect()
     }
 }
 

@@ -5,7 +5,7 @@ use quote::{ToTokens, quote_spanned};
 use syn::Expr;
 use syn::spanned::Spanned;
 
-use super::{Library, at};
+use super::library::{Library, at};
 use crate::args::{Args, Given, Jitter, Time};
 use crate::check::numbers::number;
 use crate::place::Place;
