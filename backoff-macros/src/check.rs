@@ -10,7 +10,10 @@ use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{Block, Expr, ExprAsync, Item, ItemFn, Lit, TraitItemFn};
 
-use crate::args::{self, Args, Given, On, Time};
+use crate::args::Args;
+use crate::args::block::closure;
+use crate::args::given::{Given, Time};
+use crate::args::on::On;
 use crate::errors::Errors;
 use numbers::{number, signed};
 
@@ -63,7 +66,7 @@ pub(crate) fn block(block: TokenStream, args: &Args) -> syn::Result<Repeated> {
                        `retry_block!(max_attempts = 5, { .. })` to block this thread";
         return Err(syn::Error::new(Span::call_site(), message));
     };
-    if let Some(closure) = args::closure(&block) {
+    if let Some(closure) = closure(&block) {
         let body = &closure.body;
         let shown = match &**body {
             Expr::Block(_) | Expr::Async(_) => "remove the `||` before the braces".to_owned(),

@@ -4,7 +4,8 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{FnArg, Ident, ItemFn, ReturnType, Signature};
 
-use crate::args::{Args, Given};
+use crate::args::Args;
+use crate::args::given::Given;
 use crate::bindings::{self, Binding};
 use crate::errors::{Errors, did_you_mean};
 use crate::shape::Shape;

@@ -6,7 +6,8 @@ use syn::Expr;
 use syn::spanned::Spanned;
 
 use super::library::{Library, at};
-use crate::args::{Args, Given, Jitter, Time};
+use crate::args::Args;
+use crate::args::given::{Given, Jitter, Time};
 use crate::check::numbers::number;
 use crate::place::Place;
 
