@@ -9,8 +9,9 @@ use tokio::sync::oneshot;
 
 use super::fault::{Bucket, Director, Faults, check_throttle};
 use super::handle::Emulator;
-use super::iam::Policies;
-use super::instances::{Instances, Memorystore};
+use super::iam::store::Policies;
+use super::instances::product::Memorystore;
+use super::instances::store::Instances;
 use super::reply::Reply;
 use super::server;
 use super::world::World;

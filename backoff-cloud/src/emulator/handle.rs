@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::fault::{Call, Faults};
-use super::iam::{Update, Version};
+use super::iam::policy::{Update, Version};
 use super::reply::Reply;
 use super::stats::Stats;
 use super::world::World;

@@ -98,6 +98,7 @@
 //! [`Faults`]' rates. The same seed and the same order of unscripted calls give the same faults.
 
 mod builder;
+mod demand;
 mod fault;
 mod handle;
 mod iam;
@@ -105,6 +106,7 @@ mod instances;
 mod refusal;
 mod reply;
 mod request;
+mod route;
 mod server;
 mod stats;
 mod wire;
@@ -113,6 +115,6 @@ mod world;
 pub use self::builder::Builder;
 pub use self::fault::{Call, Faults};
 pub use self::handle::Emulator;
-pub use self::instances::Memorystore;
+pub use self::instances::product::Memorystore;
 pub use self::reply::Reply;
 pub use self::stats::{FaultCounts, Stats};
