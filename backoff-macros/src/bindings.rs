@@ -5,7 +5,7 @@ use quote::ToTokens;
 use syn::parse::Parser;
 use syn::{Attribute, FnArg, ItemFn, Pat, Signature};
 
-use crate::shape;
+use crate::shape::async_trait::moved_mut;
 
 /// A name among the arguments.
 pub(crate) struct Binding {
@@ -21,7 +21,7 @@ pub(crate) struct Binding {
 /// All names among the arguments, `self` apart; `#[async_trait]` has moved their `mut` into the body.
 pub(crate) fn of(function: &ItemFn) -> Vec<Binding> {
     let mut bound = of_signature(&function.sig);
-    for (name, mutable) in shape::moved_mut(function) {
+    for (name, mutable) in moved_mut(function) {
         if let Some(binding) = bound.iter_mut().find(|binding| binding.name == name) {
             binding.mutable = Some(mutable);
         }

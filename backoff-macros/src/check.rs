@@ -1,17 +1,21 @@
 //! What contradicts itself, refused where it is written.
 
 mod codes;
-mod signature;
+pub(crate) mod numbers;
+pub(crate) mod signature;
 
 use std::time::Duration;
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{Block, Expr, ExprAsync, Item, ItemFn, Lit, TraitItemFn, UnOp};
+use syn::{Block, Expr, ExprAsync, Item, ItemFn, Lit, TraitItemFn};
 
-use crate::args::{self, Args, Given, On, Time};
+use crate::args::Args;
+use crate::args::block::closure;
+use crate::args::given::{Given, Time};
+use crate::args::on::On;
 use crate::errors::Errors;
-pub(crate) use signature::signature;
+use numbers::{number, signed};
 
 /// The function to repeat, or a sentence about what the attribute was put on instead.
 pub(crate) fn function(item: TokenStream) -> syn::Result<ItemFn> {
@@ -62,7 +66,7 @@ pub(crate) fn block(block: TokenStream, args: &Args) -> syn::Result<Repeated> {
                        `retry_block!(max_attempts = 5, { .. })` to block this thread";
         return Err(syn::Error::new(Span::call_site(), message));
     };
-    if let Some(closure) = args::closure(&block) {
+    if let Some(closure) = closure(&block) {
         let body = &closure.body;
         let shown = match &**body {
             Expr::Block(_) | Expr::Async(_) => "remove the `||` before the braces".to_owned(),
@@ -309,19 +313,6 @@ fn literal(given: &Option<Given<Time>>) -> Option<(LiteralTime<'_>, String)> {
     Some(((&time.expr, time.literal?), shown))
 }
 
-/// A literal with its sign.
-fn signed(expr: &Expr) -> Option<(bool, &Lit)> {
-    match expr {
-        Expr::Lit(literal) => Some((false, &literal.lit)),
-        Expr::Group(group) => signed(&group.expr),
-        Expr::Paren(paren) => signed(&paren.expr),
-        Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => {
-            signed(&unary.expr).map(|(negative, literal)| (!negative, literal))
-        }
-        _ => None,
-    }
-}
-
 fn max_attempts(value: &Expr, errors: &mut Errors) {
     let Some((negative, literal)) = signed(value) else {
         return;
@@ -344,21 +335,6 @@ fn max_attempts(value: &Expr, errors: &mut Errors) {
              4294967295, such as `max_attempts = 5`",
         ),
     }
-}
-
-/// A `factor` that is a literal, as the number it stands for.
-pub(crate) fn number(value: &Expr) -> Option<f64> {
-    let (negative, literal) = signed(value)?;
-    let size: f64 = match literal {
-        Lit::Int(number) if ["", "f64"].contains(&number.suffix()) => {
-            number.base10_digits().parse().ok()?
-        }
-        Lit::Float(number) if ["", "f64"].contains(&number.suffix()) => {
-            number.base10_digits().parse().ok()?
-        }
-        _ => return None,
-    };
-    Some(if negative { -size } else { size })
 }
 
 fn factor(value: &Expr, errors: &mut Errors) {

@@ -1,6 +1,7 @@
 //! The code that is written: a loop around the body, and the library's `step` in it.
 
 mod copies;
+mod library;
 mod looped;
 mod policy;
 
@@ -13,8 +14,12 @@ use crate::args::Args;
 use crate::bindings;
 use crate::check::Repeated;
 use crate::place::Place;
-use crate::shape::{self, Part, Shape};
+use crate::shape::async_trait::without_moved_mut;
+use crate::shape::body::{Part, around_body};
+use crate::shape::ending::last_async;
+use crate::shape::{self, Shape};
 use copies::Copies;
+use library::{Library, at};
 use looped::Loop;
 
 /// The function with its body in a loop; everything else about it stays as it was.
@@ -57,7 +62,7 @@ pub(crate) fn function(library: TokenStream, args: &Args, mut function: ItemFn) 
         written.statements(part.body, returns, at(part.at))
     };
     let (stmts, body_at) = match shape {
-        Shape::Future => match shape::last_async(&mut function) {
+        Shape::Future => match last_async(&mut function) {
             Some(block) => {
                 let span = block.block.brace_token.span.join();
                 (&mut block.block.stmts, span)
@@ -72,9 +77,9 @@ pub(crate) fn function(library: TokenStream, args: &Args, mut function: ItemFn) 
     let body = std::mem::take(stmts);
     let mut body = quote!(#(#body)*);
     if let (Shape::Future, Some(clone)) = (shape, &args.clone) {
-        body = shape::without_moved_mut(body, &clone.value);
+        body = without_moved_mut(body, &clone.value);
     }
-    let body = shape::around_body(body, body_at, &mut write);
+    let body = around_body(body, body_at, &mut write);
     *stmts = vec![Stmt::Expr(Expr::Verbatim(body), None)];
     function.into_token_stream()
 }
@@ -164,36 +169,6 @@ impl Written<'_> {
             },
         };
         looped.statements()
-    }
-}
-
-/// A span where the macro's own names stay the macro's, and errors point at the user's code.
-fn at(span: Span) -> Span {
-    Span::mixed_site().located_at(span)
-}
-
-/// The path of the library, as the user reaches it.
-struct Library(TokenStream);
-
-impl Library {
-    fn new(default: TokenStream, args: &Args) -> Self {
-        Self(
-            args.krate
-                .as_ref()
-                .map_or(default, ToTokens::to_token_stream),
-        )
-    }
-
-    /// The same path, so that errors about it point at `span`.
-    fn at(&self, span: Span) -> TokenStream {
-        self.0
-            .clone()
-            .into_iter()
-            .map(|mut token| {
-                token.set_span(token.span().located_at(span));
-                token
-            })
-            .collect()
     }
 }
 

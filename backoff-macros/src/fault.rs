@@ -1,22 +1,16 @@
 //! `#[derive(Fault)]`: what an error says of itself, read from attributes.
 
+mod case;
 mod says;
 mod write;
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::{Data, DeriveInput, Fields};
+use syn::DeriveInput;
 
 use crate::errors::Errors;
-use says::{Field, Says};
-
-/// A variant, or the struct itself.
-struct Case {
-    /// `Self::Api`, or `Self`.
-    path: TokenStream,
-    fields: Vec<Field>,
-    says: Says,
-}
+use case::cases;
+use says::Says;
 
 /// Parse, check, expand. Whatever is wrong, an empty implementation is written, so that the uses of
 /// the error do not fail as well.
@@ -38,55 +32,6 @@ pub(crate) fn derive(default_crate: &str, item: TokenStream) -> TokenStream {
         Some(errors) => {
             let nothing = write::implementation(&library, &input, &[]);
             quote!(#nothing #errors)
-        }
-    }
-}
-
-fn cases(input: &DeriveInput, of_type: Says, errors: &mut Errors) -> Vec<Case> {
-    let fields_of = |fields: &Fields, errors: &mut Errors| -> Vec<Field> {
-        let fields = fields.iter().enumerate();
-        fields
-            .map(|(at, field)| Field::new(at, field, errors))
-            .collect()
-    };
-    match &input.data {
-        Data::Struct(data) => {
-            let fields = fields_of(&data.fields, errors);
-            let mut says = of_type;
-            says.add_fields(&fields, errors);
-            says.settle(&fields, true, errors);
-            vec![Case {
-                path: quote!(Self),
-                fields,
-                says,
-            }]
-        }
-        Data::Enum(data) => {
-            let variants = data.variants.iter();
-            let case = |variant: &syn::Variant| {
-                let fields = fields_of(&variant.fields, errors);
-                let mut says = Says::of_variant(&variant.attrs, errors);
-                says.add_fields(&fields, errors);
-                let is_own = !says.is_empty();
-                if !is_own {
-                    says = of_type.clone();
-                }
-                says.settle(&fields, is_own, errors);
-                let name = &variant.ident;
-                Case {
-                    path: quote!(Self::#name),
-                    fields,
-                    says,
-                }
-            };
-            variants.map(case).collect()
-        }
-        Data::Union(data) => {
-            errors.at(
-                data.union_token,
-                "a union cannot say what it is: derive `Fault` for an enum or a struct",
-            );
-            Vec::new()
         }
     }
 }

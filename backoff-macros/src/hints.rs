@@ -15,7 +15,7 @@ use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
 use syn::{Expr, ItemFn, Stmt};
 
-use crate::args::pieces;
+use crate::args::split::pieces;
 
 /// Whether it is rust-analyzer that runs this macro, by the program's name.
 fn is_asked() -> bool {

@@ -24,6 +24,11 @@ mod tokens;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 
+use args::block::{AroundBlock, closure};
+use args::this::with_self;
+use check::signature::signature;
+use shape::async_trait::renamed_self;
+
 #[doc = include_str!("retry.md")]
 #[proc_macro_attribute]
 pub fn retry(
@@ -103,16 +108,16 @@ pub fn fault_cloud(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
 fn retry_in(default_crate: &str, args: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = errors::Errors::default();
     let function = check::function(item.clone());
-    let this = function.as_ref().ok().and_then(shape::renamed_self);
+    let this = function.as_ref().ok().and_then(renamed_self);
     let given = match this {
-        Some(this) => args::with_self(args, &this),
+        Some(this) => with_self(args, &this),
         None => args,
     };
     let args = args::parse(given.clone(), &mut errors);
     check::arguments(&args, &mut errors);
     let function = function.map_err(|error| errors.push(error)).ok();
     if let Some(function) = &function {
-        check::signature(function, &args, &mut errors);
+        signature(function, &args, &mut errors);
     }
     let name = Ident::new(default_crate, Span::mixed_site());
     let library = quote_spanned!(name.span()=> ::#name);
@@ -129,11 +134,11 @@ fn retry_in(default_crate: &str, args: TokenStream, item: TokenStream) -> TokenS
 /// The same for a block: it is written even if its arguments are wrong.
 fn retry_block_in(input: TokenStream) -> TokenStream {
     let mut errors = errors::Errors::default();
-    let args::AroundBlock {
+    let AroundBlock {
         library,
         args,
         block,
-    } = args::AroundBlock::of(input);
+    } = AroundBlock::of(input);
     let given = args;
     let args = args::parse(given.clone(), &mut errors);
     check::arguments(&args, &mut errors);
@@ -145,8 +150,7 @@ fn retry_block_in(input: TokenStream) -> TokenStream {
         (errors, _) => {
             let hints = hints::of(&library, given);
             // What its result is used for is then right, if nothing else is wrong.
-            let block =
-                args::closure(&block).map_or(block, |closure| closure.body.into_token_stream());
+            let block = closure(&block).map_or(block, |closure| closure.body.into_token_stream());
             quote!({ #hints #errors #block })
         }
     }

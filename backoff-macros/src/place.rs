@@ -4,7 +4,8 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{FnArg, GenericParam, Signature};
 
-use crate::args::{Args, Jitter, Time};
+use crate::args::Args;
+use crate::args::given::{Jitter, Time};
 
 /// Where the policy is made.
 #[derive(Debug, PartialEq)]

@@ -1,12 +1,15 @@
-//! What kind of function it is, and which part of its body is repeated.
+//! What kind of function it is, and which part of its body is repeated: `ending` finds the future
+//! that a function gives back, `body` the place where other attributes have put the statements.
 
-mod async_trait;
+pub(crate) mod async_trait;
+pub(crate) mod body;
+pub(crate) mod ending;
 
-use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{Block, Expr, ExprAsync, ItemFn, ReturnType, Signature, Stmt, Type};
+use syn::{Block, Expr, ItemFn, ReturnType, Signature, Stmt, Type};
 
-pub(crate) use async_trait::{moved_mut, renamed_self, without_moved_mut};
+use ending::async_inside;
 
 /// How the function runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -104,20 +107,10 @@ fn ends_boxed(last: &Stmt) -> bool {
         }),
         Stmt::Expr(Expr::Block(inner), None) => block(&inner.block),
         Stmt::Expr(expr @ (Expr::Call(_) | Expr::MethodCall(_)), None) => {
-            inside(&mut expr.clone()).is_some()
+            async_inside(&mut expr.clone()).is_some()
         }
         _ => false,
     }
-}
-
-/// The `if` or the `match` that chooses among futures at the end of the function.
-pub(crate) fn last_choice(function: &ItemFn) -> Option<Ident> {
-    let (word, span) = match function.block.stmts.last()? {
-        Stmt::Expr(Expr::If(either), None) => ("if", either.if_token.span),
-        Stmt::Expr(Expr::Match(one_of), None) => ("match", one_of.match_token.span),
-        _ => return None,
-    };
-    Some(Ident::new(word, span))
 }
 
 /// What the future gives, `None` if the type does not say: an alias, whatever its name, may put
@@ -150,161 +143,4 @@ pub(crate) fn output(sig: &Signature) -> Option<TokenStream> {
         ty.extend([token.clone()]);
     }
     (!ty.is_empty()).then_some(ty)
-}
-
-/// The `async` block that the function ends with, if it does: by itself, in `Box::pin(..)` or before
-/// `.boxed()`.
-pub(crate) fn last_async(function: &mut ItemFn) -> Option<&mut ExprAsync> {
-    match function.block.stmts.last_mut()? {
-        Stmt::Expr(expr, None) => inside(expr),
-        _ => None,
-    }
-}
-
-fn inside(expr: &mut Expr) -> Option<&mut ExprAsync> {
-    match expr {
-        Expr::Async(block) => Some(block),
-        Expr::Paren(paren) => inside(&mut paren.expr),
-        Expr::Group(group) => inside(&mut group.expr),
-        Expr::Call(call) if call.args.len() == 1 => {
-            let pins = matches!(&*call.func, Expr::Path(path)
-                if path.path.segments.last().is_some_and(|last| last.ident == "pin"));
-            if pins {
-                inside(call.args.first_mut()?)
-            } else {
-                None
-            }
-        }
-        Expr::MethodCall(call) => {
-            let boxes = call.method == "boxed" || call.method == "boxed_local";
-            if boxes {
-                inside(&mut call.receiver)
-            } else {
-                None
-            }
-        }
-        _ => None,
-    }
-}
-
-/// A part of a body that another attribute has put deeper: its statements, and the type they give
-/// where that is written beside them.
-pub(crate) struct Part {
-    pub(crate) body: TokenStream,
-    pub(crate) returns: Option<TokenStream>,
-    pub(crate) at: Span,
-}
-
-/// Writes the loop where the body is: in the place where `#[async_trait]` or `#[instrument]` have put
-/// it, or around everything.
-pub(crate) fn around_body(
-    tokens: TokenStream,
-    at: Span,
-    write: &mut dyn FnMut(Part) -> TokenStream,
-) -> TokenStream {
-    for place in [async_trait::body, instrument] {
-        let (written, found) = replace(tokens.clone(), place, write);
-        if found {
-            return written;
-        }
-    }
-    write(Part {
-        body: tokens,
-        returns: None,
-        at,
-    })
-}
-
-/// Says whether a group after these tokens is the body, and of what type it then is.
-type Place = fn(&[TokenTree], &Group) -> Option<Option<TokenStream>>;
-
-fn replace(
-    tokens: TokenStream,
-    place: Place,
-    write: &mut dyn FnMut(Part) -> TokenStream,
-) -> (TokenStream, bool) {
-    let mut written: Vec<TokenTree> = Vec::new();
-    let mut found = false;
-    for token in tokens {
-        match token {
-            TokenTree::Group(group) if !found => {
-                let inside = if let Some(returns) = place(&written, &group) {
-                    found = true;
-                    write(Part {
-                        body: group.stream(),
-                        returns,
-                        at: group.span(),
-                    })
-                } else {
-                    let (inside, in_it) = replace(group.stream(), place, write);
-                    found = in_it;
-                    inside
-                };
-                let mut kept = Group::new(group.delimiter(), inside);
-                kept.set_span(group.span());
-                written.push(TokenTree::Group(kept));
-            }
-            other => written.push(other),
-        }
-    }
-    (written.into_iter().collect(), found)
-}
-
-/// A `return` among the statements before the last: it would give back a future that is not
-/// repeated.
-pub(crate) fn early_return(function: &ItemFn) -> Option<Ident> {
-    let (_, before) = function.block.stmts.split_last()?;
-    let before = before.iter().filter(|stmt| !matches!(stmt, Stmt::Item(_)));
-    before.map(ToTokens::to_token_stream).find_map(returned)
-}
-
-fn returned(tokens: TokenStream) -> Option<Ident> {
-    let mut leaves_another = false;
-    for token in tokens {
-        match &token {
-            TokenTree::Ident(word) if word == "return" => return Some(word.clone()),
-            // Out of a closure or an async block it leaves only that.
-            TokenTree::Group(group) if !leaves_another => {
-                if let Some(found) = returned(group.stream()) {
-                    return Some(found);
-                }
-            }
-            _ => {}
-        }
-        leaves_another = match &token {
-            TokenTree::Ident(word) => word == "async" || word == "move",
-            TokenTree::Punct(punct) => punct.as_char() == '|',
-            _ => false,
-        };
-    }
-    None
-}
-
-/// `{ if false { let __tracing_attr_fake_return: T = ..; .. } { body } }`
-fn instrument(_before: &[TokenTree], group: &Group) -> Option<Option<TokenStream>> {
-    let names_it = |token: TokenTree| matches!(token, TokenTree::Ident(word) if word == "__tracing_attr_fake_return");
-    let is_marked = group.stream().into_iter().any(|token| {
-        matches!(token, TokenTree::Group(inner) if inner.stream().into_iter().any(names_it))
-    });
-    (group.delimiter() == Delimiter::Brace && is_marked).then_some(None)
-}
-
-/// Whether `#[tokio::test]` or `#[tokio::main]` has made this the body of a function that runs a
-/// runtime of its own.
-pub(crate) fn runs_a_runtime(body: &TokenStream) -> bool {
-    let (mut says_so, mut blocks) = (false, false);
-    fn look(tokens: TokenStream, says_so: &mut bool, blocks: &mut bool) {
-        for token in tokens {
-            match token {
-                TokenTree::Group(group) => look(group.stream(), says_so, blocks),
-                TokenTree::Ident(word) => *blocks |= word == "block_on",
-                TokenTree::Literal(literal) => {
-                    *says_so |= literal.to_string() == "\"Failed building the Runtime\"";
-                }
-                TokenTree::Punct(_) => {}
-            }
-        }
-    }
-    look(body.clone(), &mut says_so, &mut blocks);
-    says_so && blocks
 }

@@ -7,11 +7,14 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::fault::{Bucket, Director, check_throttle};
-use super::iam::Policies;
-use super::instances::Instances;
+use super::fault::{Bucket, Director, Faults, check_throttle};
+use super::handle::Emulator;
+use super::iam::store::Policies;
+use super::instances::product::Memorystore;
+use super::instances::store::Instances;
+use super::reply::Reply;
+use super::server;
 use super::world::World;
-use super::{Emulator, Faults, Memorystore, Reply, server};
 
 /// Settings for an [`Emulator`], from [`Emulator::builder`].
 #[derive(Debug)]
@@ -25,6 +28,23 @@ pub struct Builder {
     product: Memorystore,
     operations_take: Duration,
     appears_after: Duration,
+}
+
+// What starts one stands with the settings: a running one knows nothing of them.
+impl Emulator {
+    /// Starts one without faults, latency or rate limit.
+    ///
+    /// # Errors
+    ///
+    /// If no port can be bound or no thread started.
+    pub fn start() -> io::Result<Self> {
+        Self::builder().start()
+    }
+
+    /// Settings for one: see [`Builder`].
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
 }
 
 impl Default for Builder {

@@ -1,45 +1,11 @@
-//! From a method, a path, a query and a body to what is asked for.
+//! A request as it comes: a method, a path, a query and a body.
 
 use axum::http::Method;
 use serde_json::{Map, Value};
 
-use super::fault::Call;
 use super::refusal::Refusal;
-use super::{Memorystore, iam, instances};
 
-/// A well-formed request.
-#[derive(Debug, PartialEq)]
-pub(super) struct Demand {
-    pub(super) resource: String,
-    pub(super) action: Action,
-    /// Whether enumerations are to be numbers in the reply.
-    pub(super) numbers: bool,
-}
-
-#[derive(Debug, PartialEq)]
-pub(super) enum Action {
-    Policy(iam::Action),
-    Instances(instances::Action),
-}
-
-impl Demand {
-    pub(super) fn policy(resource: &str, action: iam::Action) -> Self {
-        Self {
-            resource: resource.to_owned(),
-            action: Action::Policy(action),
-            numbers: false,
-        }
-    }
-
-    pub(super) fn call(&self) -> Call {
-        match &self.action {
-            Action::Policy(action) => action.call(),
-            Action::Instances(action) => action.call(),
-        }
-    }
-}
-
-/// A request as it came.
+/// The request, before anybody has said whose it is.
 #[derive(Debug)]
 pub(super) struct Request<'a> {
     pub(super) method: &'a Method,
@@ -49,11 +15,6 @@ pub(super) struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// What it asks for.
-    pub(super) fn parse(&self, product: Memorystore) -> Result<Demand, Refusal> {
-        instances::parse(self, product).unwrap_or_else(|| iam::parse(self))
-    }
-
     pub(super) fn object(&self) -> Result<Map<String, Value>, Refusal> {
         match serde_json::from_slice(self.body) {
             Ok(Value::Object(object)) => Ok(object),

@@ -16,10 +16,12 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
-use super::Memorystore;
+use super::demand::Demand;
+use super::instances::product::Memorystore;
 use super::refusal::Refusal;
 use super::reply::{Fault, StatusReply};
-use super::request::{Demand, Query, Request};
+use super::request::{Query, Request};
+use super::route;
 use super::wire::{Line, Loopback};
 use super::world::World;
 
@@ -119,7 +121,7 @@ async fn read(request: extract::Request, product: Memorystore) -> Result<Demand,
         query: &query,
         body: &body,
     };
-    request.parse(product)
+    route::demand(&request, product)
 }
 
 /// A reply before it is HTTP.

@@ -6,12 +6,14 @@ use std::time::{Duration, Instant};
 use backoff_core::GrpcCode;
 use serde_json::{Value, json};
 
+use super::demand::{Action, Demand};
 use super::fault::{Director, Verdict};
-use super::iam::{self, Policies};
-use super::instances::{self, Done, Instances};
+use super::iam::action::Action as PolicyAction;
+use super::iam::store::Policies;
+use super::instances::action::Action as InstanceAction;
+use super::instances::store::{Done, Instances};
 use super::refusal::Refusal;
 use super::reply::{Fault, Reply};
-use super::request::{Action, Demand};
 use super::stats::{Ledger, Stats};
 
 /// What the handle and the request handlers share.
@@ -97,17 +99,17 @@ impl Inner {
     fn on_policy(
         &mut self,
         resource: &str,
-        action: &iam::Action,
+        action: &PolicyAction,
     ) -> Result<(Value, Effect), Refusal> {
         match action {
-            iam::Action::Get(version) => Ok((self.policies.get(resource, *version), Effect::Read)),
-            iam::Action::Set(update) => {
+            PolicyAction::Get(version) => Ok((self.policies.get(resource, *version), Effect::Read)),
+            PolicyAction::Set(update) => {
                 let written = self.policies.set(resource, update)?;
                 let blind = written.blind;
                 Ok((written.policy, Effect::Write { blind }))
             }
             // It knows nobody who could lack one.
-            iam::Action::Test(permissions) => {
+            PolicyAction::Test(permissions) => {
                 Ok((json!({"permissions": permissions}), Effect::Other))
             }
         }
@@ -116,7 +118,7 @@ impl Inner {
     fn on_instances(
         &mut self,
         resource: &str,
-        action: &instances::Action,
+        action: &InstanceAction,
         fails: Option<(GrpcCode, &str)>,
         numbers: bool,
     ) -> Result<(Value, Effect), Refusal> {

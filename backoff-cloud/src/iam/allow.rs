@@ -1,6 +1,6 @@
 //! What a helper must know of an allow policy, whichever type holds it.
 
-use super::Condition;
+use super::condition::Condition;
 
 /// An allow policy, as far as its bindings are changed.
 ///

@@ -1,9 +1,10 @@
 //! Adding and removing a member of a role, as a whole read-modify-write.
 
-use super::{
-    AllowPolicy, Condition, Error, Failure, POLICY_VERSION, PolicyStore, READ_MODIFY_WRITE,
-    grant::Grant,
-};
+use super::READ_MODIFY_WRITE;
+use super::allow::{AllowPolicy, POLICY_VERSION};
+use super::condition::Condition;
+use super::grant::Grant;
+use super::store::{Error, Failure, PolicyStore};
 use backoff_core::{Policy, UpdateReport, Updated};
 use std::{
     future::{Future, IntoFuture},

@@ -1,6 +1,8 @@
 //! A member of a role, put into a policy and taken out.
 
-use super::{AllowPolicy, Binding, Condition, member::is_same};
+use super::allow::{AllowPolicy, Binding};
+use super::condition::Condition;
+use super::member::is_same;
 
 /// Which grant is meant.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +59,7 @@ impl Grant<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::iam::{PlainBinding, PlainPolicy};
+    use crate::iam::plain::{PlainBinding, PlainPolicy};
 
     const ROLE: &str = "roles/viewer";
 

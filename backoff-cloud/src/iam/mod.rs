@@ -46,6 +46,7 @@
 mod allow;
 #[cfg(feature = "tokio")]
 mod change;
+mod condition;
 #[cfg(feature = "tokio")]
 mod grant;
 #[cfg(any(feature = "tokio", feature = "emulator"))]
@@ -60,7 +61,8 @@ mod store;
 pub use allow::{AllowPolicy, Binding, POLICY_VERSION};
 #[cfg(feature = "tokio")]
 pub use change::{Change, ReportedChange, add, remove};
-pub use plain::{Condition, PlainBinding, PlainPolicy};
+pub use condition::Condition;
+pub use plain::{PlainBinding, PlainPolicy};
 #[cfg(feature = "http")]
 pub use rest::Rest;
 pub use store::{Error, Failure, PolicyStore};

@@ -1,6 +1,8 @@
 //! Google's own clients.
 
-use super::{AllowPolicy, Binding, Condition, POLICY_VERSION, PolicyStore};
+use super::allow::{AllowPolicy, Binding, POLICY_VERSION};
+use super::condition::Condition;
+use super::store::PolicyStore;
 use google_cloud_gax_1::{error::Error, options::RequestOptionsBuilder, retry_policy::NeverRetry};
 use google_cloud_iam_v1::model;
 

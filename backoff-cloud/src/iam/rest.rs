@@ -1,6 +1,8 @@
 //! Any Google service that has allow policies, over plain HTTP/JSON.
 
-use super::{POLICY_VERSION, PlainPolicy, PolicyStore};
+use super::allow::POLICY_VERSION;
+use super::plain::PlainPolicy;
+use super::store::PolicyStore;
 use crate::http::{self, ApiError};
 use reqwest::{Client, Method, RequestBuilder, Response, header::CONTENT_TYPE};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! Where allow policies are kept, and what a change of one can fail of.
 
-use super::AllowPolicy;
+use super::allow::AllowPolicy;
 use backoff_core::{Class, Fault, RetryError, TimedOut, Transport, UpdateReport};
 use std::{error, fmt, future::Future};
 

@@ -5,7 +5,7 @@ use quote::ToTokens;
 use syn::parse::{ParseStream, Parser};
 use syn::{Expr, LitStr, Pat, Token};
 
-use super::value::bare;
+use super::bare::bare;
 
 /// What is retried.
 #[derive(Default)]

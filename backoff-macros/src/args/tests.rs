@@ -1,8 +1,9 @@
 //! Arguments as users write them, rightly and wrongly.
 
 use super::*;
-use proc_macro2::Group;
+use proc_macro2::{Delimiter, Group};
 use quote::{ToTokens, quote};
+use std::time::Duration;
 
 fn read(tokens: TokenStream) -> (Args, Vec<String>) {
     let mut errors = Errors::default();
@@ -206,19 +207,4 @@ fn flags_names_and_types() {
     assert_eq!(args.keep.unwrap().value.len(), 1);
     assert_eq!(args.faults.unwrap().value.len(), 2);
     assert!(args.sleep.is_some() && args.notify.is_some() && args.name.is_some());
-}
-
-#[test]
-fn the_block_is_what_comes_last() {
-    let block = |tokens| AroundBlock::of(tokens).block.to_string();
-    assert_eq!(
-        block(quote!((k) base = 1s, async move { a },)),
-        "async move { a }"
-    );
-    assert_eq!(
-        block(quote!((k) base = 1s, { async { a } })),
-        "{ async { a } }"
-    );
-    assert_eq!(block(quote!((k) { a })), "{ a }");
-    assert_eq!(block(quote!((k) when = |e| { a })), "");
 }

@@ -2,7 +2,8 @@
 
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 
-use super::{keys, pieces};
+use super::keys;
+use super::split::pieces;
 
 /// The arguments with `this` for `self`; what `clone(..)` and its like name stays as it is.
 pub(crate) fn with_self(tokens: TokenStream, this: &Ident) -> TokenStream {

@@ -9,7 +9,10 @@ use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Expr, Ident, Lit, Path, Token, Type, UnOp};
 
-use super::{Jitter, Time, keys, on};
+use super::bare::bare;
+use super::given::{Jitter, Time};
+use super::keys;
+use super::on::{self, On};
 use crate::duration;
 use crate::errors::{did_you_mean, show};
 
@@ -18,7 +21,7 @@ pub(super) enum Value {
     /// Nothing: the key says it all.
     None,
     Expr(Expr),
-    On(on::On),
+    On(On),
     /// Names, and of those with `mut` both words.
     Names(Vec<Ident>, Vec<(Ident, Ident)>),
     Types(Vec<Type>),
@@ -194,14 +197,6 @@ fn without_key(input: ParseStream<'_>) -> syn::Error {
         ),
     };
     syn::Error::new_spanned(tokens, message)
-}
-
-/// The expression without the invisible groups that `macro_rules!` puts around what it matched.
-pub(crate) fn bare(mut expr: Expr) -> Expr {
-    while let Expr::Group(group) = expr {
-        expr = *group.expr;
-    }
-    expr
 }
 
 pub(super) fn time(value: Expr) -> syn::Result<Time> {

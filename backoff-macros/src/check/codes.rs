@@ -2,8 +2,8 @@
 
 use syn::{Expr, Lit, RangeLimits};
 
-use super::signed;
-use crate::args::bare;
+use super::numbers::signed;
+use crate::args::bare::bare;
 use crate::errors::{Errors, show};
 
 /// Codes that stand in the list as literals: first and last of a range.

@@ -4,10 +4,13 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{FnArg, Ident, ItemFn, ReturnType, Signature};
 
-use crate::args::{Args, Given};
+use crate::args::Args;
+use crate::args::given::Given;
 use crate::bindings::{self, Binding};
 use crate::errors::{Errors, did_you_mean};
-use crate::shape::{self, Shape};
+use crate::shape::Shape;
+use crate::shape::body::runs_a_runtime;
+use crate::shape::ending::{early_return, last_async, last_choice};
 
 pub(crate) fn signature(function: &ItemFn, args: &Args, errors: &mut Errors) {
     let sig = &function.sig;
@@ -18,15 +21,15 @@ pub(crate) fn signature(function: &ItemFn, args: &Args, errors: &mut Errors) {
         );
     }
     let shape = Shape::of(function);
-    if shape == Shape::Blocking && shape::runs_a_runtime(&function.block.to_token_stream()) {
+    if shape == Shape::Blocking && runs_a_runtime(&function.block.to_token_stream()) {
         errors.at(
             &sig.ident,
             "an attribute above `#[retry]` makes this function start a runtime, which each attempt \
              would do again: put `#[retry]` above `#[tokio::test]` or `#[tokio::main]`",
         );
     }
-    if shape == Shape::Future && shape::last_async(&mut function.clone()).is_none() {
-        match shape::last_choice(function) {
+    if shape == Shape::Future && last_async(&mut function.clone()).is_none() {
+        match last_choice(function) {
             Some(choice) => errors.at(
                 &choice,
                 format_args!(
@@ -43,7 +46,7 @@ pub(crate) fn signature(function: &ItemFn, args: &Args, errors: &mut Errors) {
         }
     }
     if shape == Shape::Future
-        && let Some(early) = shape::early_return(function)
+        && let Some(early) = early_return(function)
     {
         errors.at(
             early,

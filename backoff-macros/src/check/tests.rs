@@ -1,5 +1,6 @@
 //! Contradictions, one by one.
 
+use super::signature::signature;
 use super::*;
 use quote::quote;
 

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote_spanned;
 use syn::{Attribute, ItemFn};
 
-use super::at;
+use super::library::at;
 use crate::args::Args;
 use crate::bindings;
 

@@ -4,9 +4,11 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 
 use super::copies::Copies;
+use super::library::{Library, at};
 use super::policy::{policy, time};
-use super::{Library, at};
-use crate::args::{Args, Given, Pattern, Time};
+use crate::args::Args;
+use crate::args::given::{Given, Time};
+use crate::args::on::Pattern;
 use crate::place::Place;
 
 /// One retry loop.

@@ -5,9 +5,10 @@ use quote::{ToTokens, quote_spanned};
 use syn::Expr;
 use syn::spanned::Spanned;
 
-use super::{Library, at};
-use crate::args::{Args, Given, Jitter, Time};
-use crate::check;
+use super::library::{Library, at};
+use crate::args::Args;
+use crate::args::given::{Given, Jitter, Time};
+use crate::check::numbers::number;
 use crate::place::Place;
 
 /// The policy as an expression: the user's or the default one, with a setter called for each key.
@@ -91,7 +92,7 @@ pub(super) fn time(library: &Library, time: &Time) -> TokenStream {
 
 /// A literal is written with a decimal point, since the setter takes an `f64`.
 fn factor(value: &Expr) -> TokenStream {
-    match check::number(value) {
+    match number(value) {
         Some(number) => {
             let mut literal = proc_macro2::Literal::f64_suffixed(number);
             literal.set_span(at(value.span()));

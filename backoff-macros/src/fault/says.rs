@@ -6,7 +6,8 @@ use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 use syn::{Attribute, Expr, Ident, Lit, Meta, Path, Token};
 
-use crate::args::{bare, pieces};
+use crate::args::bare::bare;
+use crate::args::split::pieces;
 use crate::errors::{Errors, did_you_mean, show};
 
 /// Every key as it is written.

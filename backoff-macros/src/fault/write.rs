@@ -4,7 +4,7 @@ use proc_macro2::{Group, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{DeriveInput, GenericParam, LitInt, Type};
 
-use super::Case;
+use super::case::Case;
 use super::says::{Field, Says};
 
 /// The implementation of the trait; with no cases one that says nothing.

@@ -15,7 +15,8 @@ use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{ExprAsync, ItemFn};
 
-use super::{Shape, last_async};
+use super::Shape;
+use super::ending::last_async;
 
 /// `let __ret: T = { body };`
 pub(super) fn body(before: &[TokenTree], group: &Group) -> Option<Option<TokenStream>> {

@@ -3,9 +3,11 @@
 use axum::http::Method;
 use serde_json::Value;
 
-use super::{Action, Update, Version};
+use super::action::Action;
+use super::policy::{Update, Version};
+use crate::emulator::demand::Demand;
 use crate::emulator::refusal::Refusal;
-use crate::emulator::request::{Demand, Query, Request};
+use crate::emulator::request::{Query, Request};
 
 /// Reads a request for a policy, which any resource has.
 pub(in crate::emulator) fn parse(request: &Request<'_>) -> Result<Demand, Refusal> {

@@ -5,8 +5,7 @@ use std::time::{Instant, SystemTime};
 use backoff_core::GrpcCode;
 use serde_json::{Map, Value, json};
 
-use super::Memorystore;
-use super::product::State;
+use super::product::{Memorystore, State};
 
 /// What an operation does to its target.
 #[derive(Clone, Copy, Debug, PartialEq)]

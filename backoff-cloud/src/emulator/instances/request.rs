@@ -2,15 +2,14 @@
 
 use axum::http::Method;
 
-use super::{Action, Memorystore, Page};
+use super::action::{Action, Page, TOKEN};
+use super::product::Memorystore;
+use crate::emulator::demand::{self, Demand};
 use crate::emulator::refusal::Refusal;
-use crate::emulator::request::{self, Demand, Query, Request};
+use crate::emulator::request::{Query, Request};
 
 /// The longest page, and the one for those who do not say.
 const PAGE: usize = 1_000;
-
-/// What the token of a page begins with; the name that comes before the page follows.
-pub(super) const TOKEN: &str = "after:";
 
 /// Reads a request for instances or operations, if that is what its path names.
 pub(in crate::emulator) fn parse(
@@ -80,7 +79,7 @@ pub(in crate::emulator) fn parse(
 fn demand(request: &Request<'_>, resource: &str, action: Action) -> Demand {
     Demand {
         resource: resource.to_owned(),
-        action: request::Action::Instances(action),
+        action: demand::Action::Instances(action),
         numbers: request
             .query
             .get("$alt")
@@ -187,7 +186,7 @@ mod tests {
     fn demanded(resource: &str, action: Action) -> Option<Result<Demand, u16>> {
         Some(Ok(Demand {
             resource: resource.to_owned(),
-            action: request::Action::Instances(action),
+            action: demand::Action::Instances(action),
             numbers: false,
         }))
     }

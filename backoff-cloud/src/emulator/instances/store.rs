@@ -7,10 +7,9 @@ use std::time::{Duration, Instant};
 use backoff_core::GrpcCode;
 use serde_json::{Map, Value, json};
 
+use super::action::{Action, Page, TOKEN};
 use super::operation::{Ended, Failure, Operation, Verb, Wall};
-use super::product::State;
-use super::request::TOKEN;
-use super::{Action, Memorystore, Page};
+use super::product::{Memorystore, State};
 use crate::emulator::refusal::Refusal;
 
 /// An instance that is there, or is about to be.

@@ -3,7 +3,9 @@ use std::time::{Duration, Instant};
 use backoff_core::GrpcCode;
 use serde_json::{Map, Value, json};
 
-use super::{Action, Done, Instances, Memorystore, Page};
+use super::action::{Action, Page};
+use super::product::Memorystore;
+use super::store::{Done, Instances};
 
 const PARENT: &str = "projects/p/locations/l";
 const CACHE: &str = "projects/p/locations/l/instances/cache";

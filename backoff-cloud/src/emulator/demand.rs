@@ -1,0 +1,38 @@
+//! What a well-formed request asks for.
+
+use super::fault::Call;
+use super::iam::action::Action as PolicyAction;
+use super::instances::action::Action as InstanceAction;
+
+/// What is asked, and of which resource.
+#[derive(Debug, PartialEq)]
+pub(super) struct Demand {
+    pub(super) resource: String,
+    pub(super) action: Action,
+    /// Whether enumerations are to be numbers in the reply.
+    pub(super) numbers: bool,
+}
+
+/// Of which service it is asked.
+#[derive(Debug, PartialEq)]
+pub(super) enum Action {
+    Policy(PolicyAction),
+    Instances(InstanceAction),
+}
+
+impl Demand {
+    pub(super) fn policy(resource: &str, action: PolicyAction) -> Self {
+        Self {
+            resource: resource.to_owned(),
+            action: Action::Policy(action),
+            numbers: false,
+        }
+    }
+
+    pub(super) fn call(&self) -> Call {
+        match &self.action {
+            Action::Policy(action) => action.call(),
+            Action::Instances(action) => action.call(),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What the block macro is given: arguments, and then the block.
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use syn::ExprClosure;
+
+/// All that the block macro is given: the path of the library, which comes first in parentheses, the
+/// arguments, and the block, which is the last thing.
+pub(crate) struct AroundBlock {
+    pub(crate) library: TokenStream,
+    pub(crate) args: TokenStream,
+    pub(crate) block: TokenStream,
+}
+
+impl AroundBlock {
+    pub(crate) fn of(input: TokenStream) -> Self {
+        let mut input = input.into_iter();
+        let library = match input.next() {
+            Some(TokenTree::Group(group)) => group.stream(),
+            other => other.into_iter().collect(),
+        };
+        let mut args: Vec<TokenTree> = input.collect();
+        if is_comma(args.last()) {
+            args.pop();
+        }
+        let is_async = |token: &TokenTree| matches!(token, TokenTree::Ident(i) if i == "async");
+        let is_braced = matches!(args.last(),
+            Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace);
+        let last = args.len().saturating_sub(1);
+        // A closure's braces, or those of a `match`, do not follow a comma.
+        let stands_alone = is_braced && (last == 0 || is_comma(args.get(last - 1)));
+        let piece = args.iter().rposition(|token| is_comma(Some(token)));
+        let piece = piece.map_or(0, |comma| comma + 1);
+        let start = match args.iter().rposition(is_async) {
+            _ if stands_alone => last,
+            // What is said about that is not that it lacks a key.
+            _ if closure(&args[piece..].iter().cloned().collect()).is_some() => piece,
+            Some(start) => start,
+            None => args.len(),
+        };
+        let block = args.split_off(start);
+        AroundBlock {
+            library,
+            args: args.into_iter().collect(),
+            block: block.into_iter().collect(),
+        }
+    }
+}
+
+/// What stands in the place of a block, if it is a closure of nothing.
+pub(crate) fn closure(block: &TokenStream) -> Option<ExprClosure> {
+    let closure: ExprClosure = syn::parse2(block.clone()).ok()?;
+    closure.inputs.is_empty().then_some(closure)
+}
+
+fn is_comma(token: Option<&TokenTree>) -> bool {
+    matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == ',')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quote::quote;
+
+    #[test]
+    fn the_block_is_what_comes_last() {
+        let block = |tokens| AroundBlock::of(tokens).block.to_string();
+        assert_eq!(
+            block(quote!((k) base = 1s, async move { a },)),
+            "async move { a }"
+        );
+        assert_eq!(
+            block(quote!((k) base = 1s, { async { a } })),
+            "{ async { a } }"
+        );
+        assert_eq!(block(quote!((k) { a })), "{ a }");
+        assert_eq!(block(quote!((k) when = |e| { a })), "");
+    }
+}

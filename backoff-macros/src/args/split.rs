@@ -1,0 +1,76 @@
+//! Where one argument ends and the next one begins.
+
+use proc_macro2::{Spacing, TokenStream, TokenTree};
+use syn::parse::Parser;
+
+use super::value::key_and_value;
+use crate::errors::Errors;
+
+/// Splits at the commas that separate arguments. A comma inside `<A, B>` or `|a, b|` stands bare
+/// among the tokens too: an argument that cannot be read takes in the pieces without a key that
+/// follow, if they make it whole.
+pub(super) fn arguments(tokens: TokenStream, errors: &mut Errors) -> Vec<TokenStream> {
+    let pieces = pieces(tokens);
+    let mut arguments = Vec::new();
+    let mut at = 0;
+    while let Some((piece, comma)) = pieces.get(at) {
+        let (argument, taken) = whole(&pieces[at..]).unwrap_or_else(|| (piece.clone(), 1));
+        if argument.is_empty() {
+            errors.at(comma, "this comma has no argument before it: remove it");
+        } else {
+            arguments.push(argument);
+        }
+        at += taken;
+    }
+    arguments
+}
+
+/// What stands between commas, each piece with the comma after it.
+pub(crate) type Piece = (TokenStream, Option<TokenTree>);
+
+pub(crate) fn pieces(tokens: TokenStream) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut piece = TokenStream::new();
+    for token in tokens {
+        match &token {
+            TokenTree::Punct(punct) if punct.as_char() == ',' => {
+                pieces.push((std::mem::take(&mut piece), Some(token)));
+            }
+            _ => piece.extend([token]),
+        }
+    }
+    if !piece.is_empty() {
+        pieces.push((piece, None));
+    }
+    pieces
+}
+
+/// The argument that begins with the first piece, and of how many pieces it is made.
+fn whole(pieces: &[Piece]) -> Option<(TokenStream, usize)> {
+    let mut argument = TokenStream::new();
+    for (taken, (piece, _)) in pieces.iter().enumerate() {
+        if begins_with_key(piece) != (taken == 0) {
+            return None;
+        }
+        if taken > 0 {
+            argument.extend(pieces[taken - 1].1.clone());
+        }
+        argument.extend(piece.clone());
+        if key_and_value.parse2(argument.clone()).is_ok() {
+            return Some((argument, taken + 1));
+        }
+    }
+    None
+}
+
+fn begins_with_key(tokens: &TokenStream) -> bool {
+    let mut tokens = tokens.clone().into_iter();
+    let (Some(TokenTree::Ident(_)), Some(TokenTree::Punct(equals))) =
+        (tokens.next(), tokens.next())
+    else {
+        return false;
+    };
+    let compound = equals.spacing() == Spacing::Joint
+        && matches!(tokens.next(), Some(TokenTree::Punct(next)) if matches!(next.as_char(), '=' | '>'));
+    equals.as_char() == '=' && !compound
+}

@@ -1,0 +1,36 @@
+//! What all parts of the written code need: the path of the library, and the spans to write at.
+
+use proc_macro2::{Span, TokenStream};
+use quote::ToTokens;
+
+use crate::args::Args;
+
+/// The path of the library, as the user reaches it.
+pub(super) struct Library(TokenStream);
+
+impl Library {
+    pub(super) fn new(default: TokenStream, args: &Args) -> Self {
+        Self(
+            args.krate
+                .as_ref()
+                .map_or(default, ToTokens::to_token_stream),
+        )
+    }
+
+    /// The same path, so that errors about it point at `span`.
+    pub(super) fn at(&self, span: Span) -> TokenStream {
+        self.0
+            .clone()
+            .into_iter()
+            .map(|mut token| {
+                token.set_span(token.span().located_at(span));
+                token
+            })
+            .collect()
+    }
+}
+
+/// A span where the macro's own names stay the macro's, and errors point at the user's code.
+pub(super) fn at(span: Span) -> Span {
+    Span::mixed_site().located_at(span)
+}

@@ -1,0 +1,97 @@
+//! Where the body stands after other attributes have rewritten the function.
+
+use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
+
+use super::async_trait;
+
+/// A part of a body that another attribute has put deeper: its statements, and the type they give
+/// where that is written beside them.
+pub(crate) struct Part {
+    pub(crate) body: TokenStream,
+    pub(crate) returns: Option<TokenStream>,
+    pub(crate) at: Span,
+}
+
+/// Writes the loop where the body is: in the place where `#[async_trait]` or `#[instrument]` have put
+/// it, or around everything.
+pub(crate) fn around_body(
+    tokens: TokenStream,
+    at: Span,
+    write: &mut dyn FnMut(Part) -> TokenStream,
+) -> TokenStream {
+    for place in [async_trait::body, instrument] {
+        let (written, found) = replace(tokens.clone(), place, write);
+        if found {
+            return written;
+        }
+    }
+    write(Part {
+        body: tokens,
+        returns: None,
+        at,
+    })
+}
+
+/// Says whether a group after these tokens is the body, and of what type it then is.
+type Place = fn(&[TokenTree], &Group) -> Option<Option<TokenStream>>;
+
+fn replace(
+    tokens: TokenStream,
+    place: Place,
+    write: &mut dyn FnMut(Part) -> TokenStream,
+) -> (TokenStream, bool) {
+    let mut written: Vec<TokenTree> = Vec::new();
+    let mut found = false;
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) if !found => {
+                let inside = if let Some(returns) = place(&written, &group) {
+                    found = true;
+                    write(Part {
+                        body: group.stream(),
+                        returns,
+                        at: group.span(),
+                    })
+                } else {
+                    let (inside, in_it) = replace(group.stream(), place, write);
+                    found = in_it;
+                    inside
+                };
+                let mut kept = Group::new(group.delimiter(), inside);
+                kept.set_span(group.span());
+                written.push(TokenTree::Group(kept));
+            }
+            other => written.push(other),
+        }
+    }
+    (written.into_iter().collect(), found)
+}
+
+/// `{ if false { let __tracing_attr_fake_return: T = ..; .. } { body } }`
+fn instrument(_before: &[TokenTree], group: &Group) -> Option<Option<TokenStream>> {
+    let names_it = |token: TokenTree| matches!(token, TokenTree::Ident(word) if word == "__tracing_attr_fake_return");
+    let is_marked = group.stream().into_iter().any(|token| {
+        matches!(token, TokenTree::Group(inner) if inner.stream().into_iter().any(names_it))
+    });
+    (group.delimiter() == Delimiter::Brace && is_marked).then_some(None)
+}
+
+/// Whether `#[tokio::test]` or `#[tokio::main]` has made this the body of a function that runs a
+/// runtime of its own.
+pub(crate) fn runs_a_runtime(body: &TokenStream) -> bool {
+    let (mut says_so, mut blocks) = (false, false);
+    fn look(tokens: TokenStream, says_so: &mut bool, blocks: &mut bool) {
+        for token in tokens {
+            match token {
+                TokenTree::Group(group) => look(group.stream(), says_so, blocks),
+                TokenTree::Ident(word) => *blocks |= word == "block_on",
+                TokenTree::Literal(literal) => {
+                    *says_so |= literal.to_string() == "\"Failed building the Runtime\"";
+                }
+                TokenTree::Punct(_) => {}
+            }
+        }
+    }
+    look(body.clone(), &mut says_so, &mut blocks);
+    says_so && blocks
+}
