@@ -55,7 +55,6 @@ fn told(modules: &Modules) -> String {
 }
 
 #[test]
-#[ignore = "circles are being removed"]
 fn no_rooms_stand_in_a_circle() {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
     let house = own.parent().expect("this crate lies in a folder");
