@@ -60,7 +60,7 @@ pub const NOT_IDEMPOTENT: Policy = REQUEST.idempotent(false);
 mod tests {
     use super::*;
     use crate::reply::{Reply, Says, life, retries, table};
-    use backoff_core::{GrpcCode, StopReason, Transport};
+    use backoff_core::{Delivery, GrpcCode, StopReason};
 
     #[test]
     fn unavailable_alone_is_retried() {
@@ -70,9 +70,9 @@ mod tests {
             transport: Some(transport),
             ..Says::default()
         };
-        assert!(retries(&REQUEST, &broken(Transport::MaybeSent)));
-        assert!(!retries(&NOT_IDEMPOTENT, &broken(Transport::MaybeSent)));
-        assert!(retries(&NOT_IDEMPOTENT, &broken(Transport::NotSent)));
+        assert!(retries(&REQUEST, &broken(Delivery::MaybeSent)));
+        assert!(!retries(&NOT_IDEMPOTENT, &broken(Delivery::MaybeSent)));
+        assert!(retries(&NOT_IDEMPOTENT, &broken(Delivery::NotSent)));
     }
 
     #[test]

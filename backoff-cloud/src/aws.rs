@@ -9,7 +9,7 @@
 //! after throttling; and the header `x-amz-retry-after`.
 //!
 //! - **Throttling has names**, and seldom the status 429: a `ThrottlingException` is a 400. So an
-//!   error has to read the code of the reply, and hand it to [`class`].
+//!   error has to read the code of the reply, and hand it to [`kind`].
 //! - **The quota is one for each service and region.** The SDKs keep it in their client.
 //!   [`BUDGET`] is shared by all that use [`STANDARD`] as it is; bring your own for each service:
 //!
@@ -25,21 +25,21 @@
 //!   (feature `hint` of `backoff-core`).
 //!
 //! ```
-//! use backoff_cloud::{Class, Fault, aws};
+//! use backoff_cloud::{FaultKind, Fault, aws};
 //! use std::time::Duration;
 //!
 //! struct ApiError { status: u16, code: String, retry_after: Option<Duration> }
 //!
 //! impl Fault for ApiError {
 //!     fn status(&self) -> Option<u16> { Some(self.status) }
-//!     fn class(&self) -> Option<Class> { aws::class(&self.code) }
+//!     fn kind(&self) -> Option<FaultKind> { aws::kind(&self.code) }
 //!     fn retry_after(&self) -> Option<Duration> { self.retry_after }
 //! }
 //! ```
 //!
 //! Adaptive mode, which slows the first attempts too, is not offered: the page does not recommend it.
 
-use backoff_core::{Budget, Class, Jitter, Policy, codes};
+use backoff_core::{Budget, FaultKind, Jitter, Policy, codes};
 use std::time::Duration;
 
 /// The quota that [`STANDARD`] draws from: 500 tokens; 14 for a retry, 5 after throttling.
@@ -48,7 +48,7 @@ use std::time::Duration;
 pub static BUDGET: Budget = Budget::aws();
 
 /// One request in standard mode: 500, 502, 503, 504 retried, and failures of the connection; by
-/// their codes what [`class`] knows.
+/// their codes what [`kind`] knows.
 ///
 /// 429 is retried too, as throttling. It is not among the statuses of the SDKs, which always know the
 /// code; an error that has only the status should not be given up for that.
@@ -81,17 +81,17 @@ pub const STANDARD: Policy = Policy::exponential()
     .on(codes![429, 500, 502..=504]);
 
 /// What the code of an AWS error says: throttled, transient, or nothing known (`None`), so that the
-/// status decides. For [`Fault::class`](crate::Fault::class).
+/// status decides. For [`Fault::kind`](crate::Fault::kind).
 ///
 /// A code may come with the namespace before it or a URL behind it, as services send them in
 /// `__type` and in the header `x-amzn-errortype`: `"com.amazonaws.dynamodb.v20120810#ThrottlingException"`.
 ///
 /// ```
-/// use backoff_cloud::{Class, aws};
+/// use backoff_cloud::{FaultKind, aws};
 ///
-/// assert_eq!(aws::class("SlowDown"), Some(Class::Throttled));
-/// assert_eq!(aws::class("RequestTimeout"), Some(Class::Transient));
-/// assert_eq!(aws::class("AccessDenied"), None);
+/// assert_eq!(aws::kind("SlowDown"), Some(FaultKind::Throttled));
+/// assert_eq!(aws::kind("RequestTimeout"), Some(FaultKind::Transient));
+/// assert_eq!(aws::kind("AccessDenied"), None);
 /// ```
 ///
 /// The lists are those of the SDKs for Python and Rust:
@@ -99,7 +99,7 @@ pub const STANDARD: Policy = Policy::exponential()
 /// <https://docs.rs/aws-runtime/latest/aws_runtime/retries/classifiers/>. Both have
 /// `PriorRequestNotComplete` among the throttled, the former among the transient as well, where it
 /// has no effect.
-pub fn class(code: &str) -> Option<Class> {
+pub fn kind(code: &str) -> Option<FaultKind> {
     match plain(code) {
         "Throttling"
         | "ThrottlingException"
@@ -114,8 +114,8 @@ pub fn class(code: &str) -> Option<Class> {
         | "RequestThrottled"
         | "SlowDown"
         | "PriorRequestNotComplete"
-        | "EC2ThrottledException" => Some(Class::Throttled),
-        "RequestTimeout" | "RequestTimeoutException" => Some(Class::Transient),
+        | "EC2ThrottledException" => Some(FaultKind::Throttled),
+        "RequestTimeout" | "RequestTimeoutException" => Some(FaultKind::Transient),
         _ => None,
     }
 }
@@ -133,7 +133,7 @@ pub(crate) fn plain(code: &str) -> &str {
 mod tests {
     use super::*;
     use crate::reply::{Says, life, table};
-    use backoff_core::{Decision, Fault, GrpcCode, Retry, StopReason, Transport};
+    use backoff_core::{Decision, Delivery, Fault, GrpcCode, RetryState, StopReason};
 
     const MOST: u64 = u64::MAX;
 
@@ -152,7 +152,7 @@ mod tests {
     fn code(name: &str) -> Outcome {
         Some(Says {
             status: Some(400),
-            class: class(name),
+            kind: kind(name),
             ..Says::default()
         })
     }
@@ -167,7 +167,7 @@ mod tests {
         let budget: &'static Budget = Box::leak(Box::new(budget));
         let policy = policy.budget(budget);
         let clock = || unreachable!("there is no deadline");
-        let mut retry = Retry::start(&policy, clock);
+        let mut retry = RetryState::start(&policy, clock);
         let mut steps = Vec::new();
         for outcome in outcomes {
             let Some(fault) = outcome else {
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(first_try, (vec![(0, 499.0)], None));
 
         let cut = Some(Says {
-            transport: Some(Transport::MaybeSent),
+            transport: Some(Delivery::MaybeSent),
             ..Says::default()
         });
         let timed_out = play(&STANDARD, full(), &[cut, SUCCESS]);
@@ -280,10 +280,10 @@ mod tests {
             "ThrottlingException:http://internal.amazon.com/coral/com.amazon.coral.service/",
             "aws.protocoltests#ThrottlingException:http://internal.amazon.com/",
         ] {
-            assert_eq!(class(code), Some(Class::Throttled), "{code}");
+            assert_eq!(kind(code), Some(FaultKind::Throttled), "{code}");
         }
         for unknown in ["", "#", ":", "throttling", "Throttling ", "AccessDenied"] {
-            assert_eq!(class(unknown), None, "{unknown:?}");
+            assert_eq!(kind(unknown), None, "{unknown:?}");
         }
     }
 

@@ -6,10 +6,10 @@
 //!
 //! A conditional write whose condition does not hold is the conflict of a read-modify-write
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/BestPractices_OptimisticLocking.html>).
-//! The SDKs leave it to the caller; here it is [`READ_MODIFY_WRITE`] with [`class`].
+//! The SDKs leave it to the caller; here it is [`READ_MODIFY_WRITE`] with [`kind`].
 
 use crate::aws;
-use backoff_core::{Budget, Class, Policy};
+use backoff_core::{Budget, FaultKind, Policy};
 use std::time::Duration;
 
 /// The quota that [`REQUEST`] and [`READ_MODIFY_WRITE`] draw from, as [`aws::BUDGET`]. For another
@@ -20,11 +20,11 @@ pub static BUDGET: Budget = Budget::aws();
 /// is 1 s, as everywhere.
 ///
 /// ```
-/// use backoff_cloud::{Class, Fault, dynamodb, retry};
+/// use backoff_cloud::{FaultKind, Fault, dynamodb, retry};
 ///
 /// struct ApiError { code: String }
 /// impl Fault for ApiError {
-///     fn class(&self) -> Option<Class> { dynamodb::class(&self.code) }
+///     fn kind(&self) -> Option<FaultKind> { dynamodb::kind(&self.code) }
 /// }
 /// # struct Client;
 /// # impl Client { async fn get_item(&self, _: &str) -> Result<u64, ApiError> { Ok(1) } }
@@ -42,7 +42,7 @@ pub const REQUEST: Policy = aws::STANDARD
     .budget(&BUDGET);
 
 /// A whole read-modify-write: get the item, change it, put it back on condition that its version is
-/// what was read. As [`REQUEST`], and a conflict (by [`class`]) starts the series anew.
+/// what was read. As [`REQUEST`], and a conflict (by [`kind`]) starts the series anew.
 ///
 /// The documentation names no number of attempts. Four are few against other writers, so here they
 /// are 10, which wait up to 12.8 s in all. Conflicts cost no tokens.
@@ -50,25 +50,27 @@ pub const REQUEST: Policy = aws::STANDARD
 /// Source: <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/BestPractices_OptimisticLocking.html>.
 pub const READ_MODIFY_WRITE: Policy = REQUEST.max_attempts(10).retry_conflicts(true);
 
-/// What the code of an error of DynamoDB says: [`aws::class`], and `ConditionalCheckFailedException`
+/// What the code of an error of DynamoDB says: [`aws::kind`], and `ConditionalCheckFailedException`
 /// and `TransactionConflictException` are conflicts.
 ///
-/// A `TransactionCanceledException` says in its reasons what befell each item; give the class of the
-/// reason. `Fault::class` of an error without retryable code is `None`, and its status decides.
+/// A `TransactionCanceledException` says in its reasons what befell each item; give the kind of the
+/// reason. `Fault::kind` of an error without retryable code is `None`, and its status decides.
 ///
 /// ```
-/// use backoff_cloud::{Class, dynamodb};
+/// use backoff_cloud::{FaultKind, dynamodb};
 ///
-/// assert_eq!(dynamodb::class("ConditionalCheckFailedException"), Some(Class::Conflict));
-/// assert_eq!(dynamodb::class("ProvisionedThroughputExceededException"), Some(Class::Throttled));
-/// assert_eq!(dynamodb::class("ResourceNotFoundException"), None);
+/// assert_eq!(dynamodb::kind("ConditionalCheckFailedException"), Some(FaultKind::Conflict));
+/// assert_eq!(dynamodb::kind("ProvisionedThroughputExceededException"), Some(FaultKind::Throttled));
+/// assert_eq!(dynamodb::kind("ResourceNotFoundException"), None);
 /// ```
 ///
 /// Source: <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html>.
-pub fn class(code: &str) -> Option<Class> {
+pub fn kind(code: &str) -> Option<FaultKind> {
     match aws::plain(code) {
-        "ConditionalCheckFailedException" | "TransactionConflictException" => Some(Class::Conflict),
-        code => aws::class(code),
+        "ConditionalCheckFailedException" | "TransactionConflictException" => {
+            Some(FaultKind::Conflict)
+        }
+        code => aws::kind(code),
     }
 }
 
@@ -81,7 +83,7 @@ mod tests {
     fn coded(code: &str) -> Says {
         Says {
             status: Some(400),
-            class: class(code),
+            kind: kind(code),
             ..Says::default()
         }
     }

@@ -26,7 +26,7 @@ use std::time::Duration;
 /// the server names in `google.rpc.RetryInfo` if that is longer than the backoff.
 ///
 /// A commit whose reply was lost may have been applied, so `UNAVAILABLE` and a connection that
-/// breaks end with [`StopReason::PerhapsApplied`](crate::StopReason::PerhapsApplied), unless it was
+/// breaks end with [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied), unless it was
 /// surely not sent. If the transaction sees by what it reads that it has been made already, write
 /// `TRANSACTION.idempotent(true)`, and those are retried as well. Its reads can have a policy of
 /// their own: [`aip194::REQUEST`](crate::aip194::REQUEST).
@@ -65,13 +65,13 @@ pub const TRANSACTION: Policy = Policy::exponential()
 mod tests {
     use super::*;
     use crate::reply::{Reply, Says, life, table};
-    use backoff_core::{Class, GrpcCode::*, StopReason, Verdict};
+    use backoff_core::{FaultKind, GrpcCode::*, StopReason, Verdict};
 
     #[test]
     fn aborted_alone_starts_the_transaction_anew() {
         assert_eq!(table(&TRANSACTION), (vec![], vec![Aborted]));
         let lost = Reply(503, Some(Unavailable));
-        assert_eq!(TRANSACTION.judge(&lost), Verdict::PerhapsApplied);
+        assert_eq!(TRANSACTION.judge(&lost), Verdict::MaybeApplied);
         let recognising = TRANSACTION.idempotent(true);
         let expected = (vec![502, 503], vec![Aborted, Unavailable]);
         assert_eq!(table(&recognising), expected);
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn the_servers_delay_is_waited() {
         let hinted = Says {
-            class: Some(Class::Conflict),
+            kind: Some(FaultKind::Conflict),
             retry_after: Some(Duration::from_secs(3)),
             ..Says::default()
         };

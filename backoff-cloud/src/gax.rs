@@ -30,7 +30,7 @@
 //!   the wait, and the last error is handed back at once.
 //!
 //! The loop is gax's, but all is decided by the state machine that decides everywhere else,
-//! [`Retry`]. The deadline also bounds each attempt; but gax gives an attempt after a wait no less
+//! [`RetryState`]. The deadline also bounds each attempt; but gax gives an attempt after a wait no less
 //! time than the wait was, so where the wait took more than half of what was left, the last attempt
 //! may run over the deadline, by less than that wait. Two things the loop does not tell:
 //!
@@ -57,11 +57,14 @@
 //!
 //! Google's crates need Rust 1.91.
 
-use backoff_core::{__private::failed_if_cut, Decision, Policy, Random, Retry, StopReason, Tokio};
+use backoff_core::{
+    __private::failed_if_cut, Decision, Policy, Random, RetryState, StopReason, Tokio,
+};
 use google_cloud_gax_1::{
     backoff_policy::BackoffPolicy, client_builder::ClientBuilder, error::Error,
     options::RequestOptionsBuilder, retry_policy::RetryPolicy, retry_result::RetryResult,
-    retry_state::RetryState, retry_throttler::RetryThrottler, throttle_result::ThrottleResult,
+    retry_state::RetryState as Loop, retry_throttler::RetryThrottler,
+    throttle_result::ThrottleResult,
 };
 use std::{
     cell::Cell,
@@ -148,7 +151,7 @@ struct Handed {
 
 impl Handed {
     /// What was left for this loop, which is thereby taken; of another's nothing remains.
-    fn take(state: &RetryState) -> Option<Self> {
+    fn take(state: &Loop) -> Option<Self> {
         HANDED
             .take()
             .filter(|it| (it.start, it.attempt) == (state.start, state.attempt_count))
@@ -161,7 +164,7 @@ thread_local! {
 
 impl Adapted {
     /// The policy for one request, which may know of itself that it can be repeated.
-    fn policy(&self, state: &RetryState) -> Policy {
+    fn policy(&self, state: &Loop) -> Policy {
         if state.idempotent {
             self.policy.idempotent(true)
         } else {
@@ -171,16 +174,16 @@ impl Adapted {
 }
 
 /// A clock that begins with the loop. Tokio's, as the loop's is, so that paused time works.
-fn elapsed(state: &RetryState) -> Duration {
+fn elapsed(state: &Loop) -> Duration {
     let now = tokio::time::Instant::now().into_std();
     now.saturating_duration_since(state.start)
 }
 
 impl RetryPolicy for Adapted {
-    fn on_error(&self, state: &RetryState, error: Error) -> RetryResult {
+    fn on_error(&self, state: &Loop, error: Error) -> RetryResult {
         let policy = self.policy(state);
         let failures = state.attempt_count.saturating_sub(1);
-        let mut retry = Retry::resumed(Duration::ZERO, failures);
+        let mut retry = RetryState::resumed(Duration::ZERO, failures);
         let (now, random) = (|| elapsed(state), || Tokio.random());
         let verdict = policy.judge(&error);
         // What gax runs is cut when the deadline is over.
@@ -197,7 +200,7 @@ impl RetryPolicy for Adapted {
         match decision {
             Decision::Wait(_) => RetryResult::Continue(error),
             Decision::Stop(
-                StopReason::Permanent | StopReason::Refused | StopReason::PerhapsApplied,
+                StopReason::Permanent | StopReason::StoppedByServer | StopReason::MaybeApplied,
             ) => RetryResult::Permanent(error),
             Decision::Stop(_) => RetryResult::Exhausted(error),
         }
@@ -205,12 +208,12 @@ impl RetryPolicy for Adapted {
 
     /// A throttler that is not ours refused. To go on would mean to wait without calling, as long
     /// as there is time.
-    fn on_throttle(&self, _state: &RetryState, error: Error) -> ThrottleResult {
+    fn on_throttle(&self, _state: &Loop, error: Error) -> ThrottleResult {
         ThrottleResult::Exhausted(error)
     }
 
-    fn remaining_time(&self, state: &RetryState) -> Option<Duration> {
-        let attempt = Retry::start_at(Duration::ZERO).attempt(&self.policy, || elapsed(state));
+    fn remaining_time(&self, state: &Loop) -> Option<Duration> {
+        let attempt = RetryState::start_at(Duration::ZERO).attempt(&self.policy, || elapsed(state));
         let remaining = attempt.remaining();
         let waited = Handed::take(state).filter(|handed| handed.is_waited);
         let wait = waited.map_or(Duration::ZERO, |handed| handed.delay);
@@ -220,7 +223,7 @@ impl RetryPolicy for Adapted {
 }
 
 impl BackoffPolicy for Adapted {
-    fn on_failure(&self, state: &RetryState) -> Duration {
+    fn on_failure(&self, state: &Loop) -> Duration {
         match Handed::take(state) {
             Some(mut handed) => {
                 handed.is_waited = true;
@@ -246,7 +249,7 @@ impl RetryThrottler for Adapted {
     fn on_retry_failure(&mut self, _flow: &RetryResult) {}
 
     fn on_success(&mut self) {
-        Retry::resumed(Duration::ZERO, 0).succeeded(&self.policy);
+        RetryState::resumed(Duration::ZERO, 0).succeeded(&self.policy);
     }
 }
 
@@ -263,14 +266,14 @@ mod tests {
         Error::service(Status::default().set_code(Code::Unavailable))
     }
 
-    fn failed(start: tokio::time::Instant, attempt: u32) -> RetryState {
-        RetryState::new(true)
+    fn failed(start: tokio::time::Instant, attempt: u32) -> Loop {
+        Loop::new(true)
             .set_start(start.into_std())
             .set_attempt_count(attempt)
     }
 
     /// As gax's loop asks.
-    fn wait(adapted: &Adapted, state: &RetryState, error: Error) -> Option<Duration> {
+    fn wait(adapted: &Adapted, state: &Loop, error: Error) -> Option<Duration> {
         let flow = adapted.on_error(state, error);
         let delay = adapted.on_failure(state);
         flow.is_continue().then_some(delay)

@@ -14,7 +14,7 @@
 //! # Ok(()) }
 //! ```
 
-use backoff_core::{Class, Conflict, Fault, GrpcCode, NotYet, TimedOut, Transport, hint};
+use backoff_core::{Conflict, Delivery, Fault, FaultKind, GrpcCode, NotYet, TimedOut, hint};
 use reqwest::{
     Response, Version,
     header::{CONTENT_LENGTH, HeaderMap, TRANSFER_ENCODING},
@@ -131,7 +131,7 @@ enum Kind {
         retry_after: Option<Duration>,
         error: reqwest::Error,
     },
-    Transport(reqwest::Error),
+    Delivery(reqwest::Error),
     TimedOut(TimedOut),
     NotYet(NotYet),
     /// A reply that was a conflict without being an error.
@@ -187,7 +187,7 @@ impl ApiError {
     pub fn status(&self) -> Option<u16> {
         match &*self.0 {
             Kind::Reply(reply) => Some(reply.status),
-            Kind::Transport(error) => error.status().map(|status| status.as_u16()),
+            Kind::Delivery(error) => error.status().map(|status| status.as_u16()),
             Kind::Json { .. }
             | Kind::Cut { .. }
             | Kind::TimedOut(_)
@@ -231,31 +231,31 @@ impl Fault for ApiError {
         match &*self.0 {
             Kind::Reply(Reply { retry_after, .. }) | Kind::Cut { retry_after, .. } => *retry_after,
             Kind::Json { .. }
-            | Kind::Transport(_)
+            | Kind::Delivery(_)
             | Kind::TimedOut(_)
             | Kind::NotYet(_)
             | Kind::Conflict(_) => None,
         }
     }
 
-    fn transport(&self) -> Option<Transport> {
+    fn delivery(&self) -> Option<Delivery> {
         match &*self.0 {
-            Kind::Transport(error) => error.transport(),
-            Kind::Cut { .. } => Some(Transport::MaybeSent),
-            Kind::TimedOut(error) => error.transport(),
+            Kind::Delivery(error) => error.delivery(),
+            Kind::Cut { .. } => Some(Delivery::MaybeSent),
+            Kind::TimedOut(error) => error.delivery(),
             // A body without a length that ends in the middle looks whole to HTTP.
-            Kind::Json { .. } if self.is_cut_json() => Some(Transport::MaybeSent),
+            Kind::Json { .. } if self.is_cut_json() => Some(Delivery::MaybeSent),
             Kind::Json { .. } => None,
             Kind::Reply(_) | Kind::NotYet(_) | Kind::Conflict(_) => None,
         }
     }
 
-    fn class(&self) -> Option<Class> {
+    fn kind(&self) -> Option<FaultKind> {
         match &*self.0 {
-            Kind::Transport(error) => error.class(),
-            Kind::Conflict(error) => error.class(),
-            Kind::Json { .. } => (!self.is_cut_json()).then_some(Class::Permanent),
-            Kind::NotYet(error) => error.class(),
+            Kind::Delivery(error) => error.kind(),
+            Kind::Conflict(error) => error.kind(),
+            Kind::Json { .. } => (!self.is_cut_json()).then_some(FaultKind::Permanent),
+            Kind::NotYet(error) => error.kind(),
             Kind::Reply(_) | Kind::Cut { .. } | Kind::TimedOut(_) => None,
         }
     }
@@ -267,7 +267,7 @@ impl Fault for ApiError {
 
 impl From<reqwest::Error> for ApiError {
     fn from(error: reqwest::Error) -> Self {
-        ApiError::of(Kind::Transport(error))
+        ApiError::of(Kind::Delivery(error))
     }
 }
 
@@ -319,7 +319,7 @@ impl fmt::Display for ApiError {
                 write!(f, "HTTP {status}, but its body was cut: ")?;
                 with_causes(f, error)
             }
-            Kind::Transport(error) => with_causes(f, error),
+            Kind::Delivery(error) => with_causes(f, error),
             Kind::TimedOut(error) => error.fmt(f),
             Kind::Conflict(error) => error.fmt(f),
             Kind::NotYet(error) => error.fmt(f),
@@ -332,7 +332,7 @@ impl Error for ApiError {
         match &*self.0 {
             Kind::Reply(_) => None,
             Kind::Json { error, .. } => Some(error),
-            Kind::Cut { error, .. } | Kind::Transport(error) => Some(error),
+            Kind::Cut { error, .. } | Kind::Delivery(error) => Some(error),
             Kind::TimedOut(error) => Some(error),
             Kind::NotYet(error) => Some(error),
             Kind::Conflict(error) => Some(error),

@@ -16,8 +16,8 @@
 //! | [`firestore::TRANSACTION`] | a whole transaction | `U(0, min(2ⁿ s, 30 s))` | `ABORTED` | after 5 attempts |
 //! | [`spanner::TRANSACTION`] | a whole transaction | `U(0, min(1.3ⁿ · 250 ms, 32 s))` | `ABORTED` | after 300 s |
 //! | [`aip194::REQUEST`] | an idempotent request to any Google API | `U(0, min(2ⁿ s, 60 s))` | `UNAVAILABLE` | after 10 attempts or 60 s |
-//! | [`aws::STANDARD`] | a request to an AWS service; a budget | `U(0, min(2ⁿ · 50 ms, 20 s))`, throttled `2ⁿ s` | [codes](aws::class), 429, 500, 502, 503, 504 | after 3 attempts |
-//! | [`dynamodb::REQUEST`] | a request to DynamoDB; a budget | `U(0, min(2ⁿ · 25 ms, 20 s))`, throttled `2ⁿ s` | [codes](dynamodb::class), 429, 500, 502, 503, 504 | after 4 attempts |
+//! | [`aws::STANDARD`] | a request to an AWS service; a budget | `U(0, min(2ⁿ · 50 ms, 20 s))`, throttled `2ⁿ s` | [codes](aws::kind), 429, 500, 502, 503, 504 | after 3 attempts |
+//! | [`dynamodb::REQUEST`] | a request to DynamoDB; a budget | `U(0, min(2ⁿ · 25 ms, 20 s))`, throttled `2ⁿ s` | [codes](dynamodb::kind), 429, 500, 502, 503, 504 | after 4 attempts |
 //! | [`dynamodb::READ_MODIFY_WRITE`] | a whole read-modify-write with a condition; a budget | as above | as above, and conflicts | after 10 attempts |
 //! | [`azure::REQUEST`] | a request to Azure | `min(2ⁿ · 0.8 s, 60 s)` ± 20 % | 408, 429, 500, 502, 503, 504 | after 4 attempts |
 //! | [`azure::STORAGE`] | a request to Azure Storage | `U(0, min(2ⁿ · 4 s, 120 s))` | as above | after 4 attempts |
@@ -51,7 +51,7 @@
 //! | `tokio`, `macros`, `tracing`, `reconnect` | as in `backoff-core` | the first two |
 //! | `anyhow-1`, `redis-1`, `tonic-014` | `Fault` for these clients' errors, as in `backoff-core` | no |
 //! | `http` | `http`: a `reqwest::Response` as a value, or as an error that keeps its hints | no |
-//! | `serde` | a policy from configuration: [`Settings`](https://docs.rs/backoff-core/latest/backoff_core/struct.Settings.html), as in `backoff-core` | no |
+//! | `serde` | a policy from configuration: [`PolicySettings`](https://docs.rs/backoff-core/latest/backoff_core/struct.PolicySettings.html), as in `backoff-core` | no |
 //! | `gax-1` | `gax`: a policy inside Google's own clients | no |
 //! | `google-cloud-iam-v1`, `google-cloud-secretmanager-v1`, `google-cloud-resourcemanager-v3` | [`iam::add`] and [`iam::remove`] over Google's own clients (over plain REST: `http`) | no |
 //! | `emulator` | `emulator`: a loopback IAM and Memorystore that conflict, throttle and fail on command | no |

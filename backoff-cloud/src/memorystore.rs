@@ -108,7 +108,7 @@ pub const OPERATION: Policy = Policy::exponential()
 /// connection that broke, it may then be made twice, which changes nothing. `INCR`, `APPEND`,
 /// `LPUSH`, `SPOP` are not: with `DATA.idempotent(false)` they are repeated only after a refusal
 /// (`READONLY`, `LOADING`, `BUSY`, …) or where no connection was made, and otherwise end with
-/// [`StopReason::PerhapsApplied`](backoff_core::StopReason::PerhapsApplied). A transaction under
+/// [`StopReason::MaybeApplied`](backoff_core::StopReason::MaybeApplied). A transaction under
 /// `WATCH` goes with [`Policy::update`].
 ///
 /// ```
@@ -160,7 +160,7 @@ pub const DATA: Policy = Policy::exponential()
 mod tests {
     use super::*;
     use crate::reply::Reply;
-    use backoff_core::{Decision, GrpcCode, Retry, StopReason, TimedOut, Verdict};
+    use backoff_core::{Decision, GrpcCode, RetryState, StopReason, TimedOut, Verdict};
 
     #[test]
     fn too_many_requests_and_every_server_error_are_retried() {
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(waits(u64::MAX), [20, 40, 80, 160, 320, 640, 1_000, 1_000]);
         assert_eq!(waits(0), [0; 8]);
 
-        let mut retry = Retry::start(&DATA, || Duration::ZERO);
+        let mut retry = RetryState::start(&DATA, || Duration::ZERO);
         let lost = TimedOut::new(Duration::ZERO);
         let mut now = Duration::ZERO;
         let reason = loop {
@@ -205,7 +205,7 @@ mod tests {
         let lost = TimedOut::new(Duration::ZERO);
         assert_eq!(DATA.judge(&lost), Verdict::from(true));
         let counter = DATA.idempotent(false);
-        assert_eq!(counter.judge(&lost), Verdict::PerhapsApplied);
+        assert_eq!(counter.judge(&lost), Verdict::MaybeApplied);
     }
 
     #[test]
@@ -228,7 +228,7 @@ mod tests {
         );
         assert_eq!(waits(u64::MAX)[..4], [6_000, 8_500, 12_250, 38_968]);
 
-        let mut retry = Retry::start(&OPERATION, || Duration::ZERO);
+        let mut retry = RetryState::start(&OPERATION, || Duration::ZERO);
         let mut now = Duration::ZERO;
         let verdict = OPERATION.judge(&Reply(503, None));
         let reason = loop {
@@ -249,7 +249,7 @@ mod tests {
             (0, [1, 2, 4, 8, 16, 32, 64, 64, 64]),
             (u64::MAX, [2, 3, 5, 9, 17, 33, 64, 64, 64]),
         ] {
-            let mut retry = Retry::start(&REQUEST, || unreachable!("there is no deadline"));
+            let mut retry = RetryState::start(&REQUEST, || unreachable!("there is no deadline"));
             let mut waits = Vec::new();
             let reason = loop {
                 let verdict = REQUEST.judge(&Reply(503, None));

@@ -68,7 +68,7 @@ pub fn for_method(method: &str) -> Policy {
 mod tests {
     use super::*;
     use crate::reply::{Reply, Says, life, retries, table};
-    use backoff_core::{GrpcCode, StopReason, Transport, Verdict};
+    use backoff_core::{Delivery, GrpcCode, StopReason, Verdict};
     use std::time::Duration;
 
     #[test]
@@ -93,9 +93,9 @@ mod tests {
             ..Says::default()
         };
         let post = for_method("POST");
-        assert!(retries(&post, &broken(Transport::NotSent)));
-        let lost = broken(Transport::MaybeSent);
-        assert_eq!(post.judge(&lost), Verdict::PerhapsApplied);
+        assert!(retries(&post, &broken(Delivery::NotSent)));
+        let lost = broken(Delivery::MaybeSent);
+        assert_eq!(post.judge(&lost), Verdict::MaybeApplied);
         assert!(retries(&for_method("GET"), &lost));
     }
 

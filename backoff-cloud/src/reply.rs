@@ -1,7 +1,7 @@
 //! What the presets' tests judge and play: a reply, a broken connection, the life of a request.
 
 use backoff_core::{
-    Class, Decision, Fault, GrpcCode, Policy, Retry, StopReason, Transport, Verdict,
+    Decision, Delivery, Fault, FaultKind, GrpcCode, Policy, RetryState, StopReason, Verdict,
 };
 use std::time::Duration;
 
@@ -22,8 +22,8 @@ impl Fault for Reply {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Says {
     pub(crate) status: Option<u16>,
-    pub(crate) transport: Option<Transport>,
-    pub(crate) class: Option<Class>,
+    pub(crate) transport: Option<Delivery>,
+    pub(crate) kind: Option<FaultKind>,
     pub(crate) retry_after: Option<Duration>,
 }
 
@@ -32,12 +32,12 @@ impl Fault for Says {
         self.status
     }
 
-    fn transport(&self) -> Option<Transport> {
+    fn delivery(&self) -> Option<Delivery> {
         self.transport
     }
 
-    fn class(&self) -> Option<Class> {
-        self.class
+    fn kind(&self) -> Option<FaultKind> {
+        self.kind
     }
 
     fn retry_after(&self) -> Option<Duration> {
@@ -71,7 +71,7 @@ pub(crate) fn life<F: Fault>(
     first: usize,
 ) -> (Vec<Duration>, Option<StopReason>) {
     let mut now = Duration::ZERO;
-    let mut retry = Retry::start(policy, || now);
+    let mut retry = RetryState::start(policy, || now);
     let mut waits = Vec::new();
     while waits.len() < first {
         match retry.failed(policy, policy.judge(fault), || now, || random) {

@@ -58,13 +58,13 @@ pub const TRANSACTION: Policy = Policy::exponential()
 mod tests {
     use super::*;
     use crate::reply::{Reply, Says, life, table};
-    use backoff_core::{Class, GrpcCode::*, StopReason, Verdict};
+    use backoff_core::{FaultKind, GrpcCode::*, StopReason, Verdict};
 
     #[test]
     fn aborted_alone_starts_the_transaction_anew() {
         assert_eq!(table(&TRANSACTION), (vec![], vec![Aborted]));
         let lost = Reply(503, Some(Unavailable));
-        assert_eq!(TRANSACTION.judge(&lost), Verdict::PerhapsApplied);
+        assert_eq!(TRANSACTION.judge(&lost), Verdict::MaybeApplied);
     }
 
     #[test]
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn the_servers_delay_is_waited_but_not_past_the_deadline() {
         let hinted = |seconds| Says {
-            class: Some(Class::Conflict),
+            kind: Some(FaultKind::Conflict),
             retry_after: Some(Duration::from_secs(seconds)),
             ..Says::default()
         };

@@ -59,7 +59,7 @@ pub const REQUEST: Policy = Policy::exponential()
 
 /// One request that must not be applied twice. As [`REQUEST`], but only what the service did not
 /// do is repeated: 408, 429, a connection that was refused. A 503, or a reply that was lost, ends
-/// with [`StopReason::PerhapsApplied`](crate::StopReason::PerhapsApplied).
+/// with [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied).
 ///
 /// Google's own clients do not retry such requests at all, unless told to; what is surely not
 /// applied does no harm.
@@ -107,7 +107,7 @@ pub const READ_MODIFY_WRITE: Policy = REQUEST
 mod tests {
     use super::*;
     use crate::reply::{Reply, Says, life, retries, table};
-    use backoff_core::{Class, GrpcCode::*, StopReason, Transport, Verdict};
+    use backoff_core::{Delivery, FaultKind, GrpcCode::*, StopReason, Verdict};
 
     #[test]
     fn the_documented_statuses_are_retried_and_no_other() {
@@ -128,7 +128,7 @@ mod tests {
         for reply in [Reply(412, None), Reply(412, Some(FailedPrecondition))] {
             assert_eq!(REQUEST.judge(&reply), Verdict::Permanent);
             let anew = Verdict::Retry {
-                class: Class::Conflict,
+                kind: FaultKind::Conflict,
                 retry_after: None,
             };
             assert_eq!(READ_MODIFY_WRITE.judge(&reply), anew);
@@ -147,15 +147,15 @@ mod tests {
             transport: Some(transport),
             ..Says::default()
         };
-        assert!(retries(&NOT_IDEMPOTENT, &broken(Transport::NotSent)));
+        assert!(retries(&NOT_IDEMPOTENT, &broken(Delivery::NotSent)));
         for fault in [
-            broken(Transport::MaybeSent),
+            broken(Delivery::MaybeSent),
             Says {
                 status: Some(503),
                 ..Says::default()
             },
         ] {
-            assert_eq!(NOT_IDEMPOTENT.judge(&fault), Verdict::PerhapsApplied);
+            assert_eq!(NOT_IDEMPOTENT.judge(&fault), Verdict::MaybeApplied);
             assert!(retries(&REQUEST, &fault));
         }
     }

@@ -19,7 +19,7 @@
 //!
 //! (`cargo run --release -p examples --example simulation -- outage`, 20 seeds.)
 
-use crate::facts::fault::Class;
+use crate::facts::fault::FaultKind;
 use core::{
     fmt,
     sync::atomic::{AtomicU32, Ordering::Relaxed},
@@ -49,7 +49,7 @@ pub struct Budget {
 
 #[derive(Clone, Copy, Debug)]
 enum Rules {
-    /// A retry costs by its class; a success gives back what the last retry cost, and one without
+    /// A retry costs by its kind; a success gives back what the last retry cost, and one without
     /// a retry a token.
     Costs { transient: u32, throttled: u32 },
     /// Every failure costs a token, retried or not; a success gives this much; retries are allowed
@@ -183,13 +183,13 @@ impl Budget {
 
     /// Pays for a retry, if there are tokens for it.
     #[inline]
-    pub(crate) fn pay(&self, class: Class) -> bool {
+    pub(crate) fn pay(&self, kind: FaultKind) -> bool {
         match self.rules {
             Rules::Costs {
                 transient,
                 throttled,
             } => {
-                let cost = if class == Class::Throttled {
+                let cost = if kind == FaultKind::Throttled {
                     throttled
                 } else {
                     transient
@@ -201,8 +201,8 @@ impl Budget {
         }
     }
 
-    /// An operation succeeded; `last` is the class of the last failure that was paid for.
-    pub(crate) fn succeeded(&self, last: Option<Class>) {
+    /// An operation succeeded; `last` is the kind of the last failure that was paid for.
+    pub(crate) fn succeeded(&self, last: Option<FaultKind>) {
         // The common case writes nothing, so that threads do not wait for each other.
         if self.tokens.load(Relaxed) >= self.capacity {
             return;
@@ -212,7 +212,7 @@ impl Budget {
                 transient,
                 throttled,
             } => match last {
-                Some(Class::Throttled) => throttled,
+                Some(FaultKind::Throttled) => throttled,
                 Some(_) => transient,
                 None => TOKEN,
             },
@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn a_share_of_the_successes_may_be_retried() {
         let budget = Budget::ratio(0.2, 2);
-        let pay = || budget.pay(Class::Transient);
+        let pay = || budget.pay(FaultKind::Transient);
         assert_eq!([pay(), pay(), pay()], [true, true, false]);
         for _ in 0..5 {
             assert!(!pay());
@@ -305,7 +305,13 @@ mod tests {
         let budget = Budget::ratio(1.0, 1_000);
         let paid: u32 = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..8)
-                .map(|_| scope.spawn(|| (0..500).filter(|_| budget.pay(Class::Transient)).count()))
+                .map(|_| {
+                    scope.spawn(|| {
+                        (0..500)
+                            .filter(|_| budget.pay(FaultKind::Transient))
+                            .count()
+                    })
+                })
                 .collect();
             threads
                 .into_iter()

@@ -3,7 +3,7 @@
 use crate::{
     facts::{
         codes,
-        fault::{Class, Fault, Transport},
+        fault::{Delivery, Fault, FaultKind},
         grpc::GrpcCode,
     },
     policy::Policy,
@@ -16,14 +16,14 @@ use core::time::Duration;
 /// A function handed to `when` may answer with a `bool` or with this, which can carry a hint.
 ///
 /// ```
-/// use backoff_core::{Class, Verdict};
+/// use backoff_core::{FaultKind, Verdict};
 /// use std::time::Duration;
 ///
 /// assert_eq!(Verdict::from(false), Verdict::Permanent);
 /// let verdict = Verdict::from(true).after(Some(Duration::from_secs(3)));
 /// assert_eq!(
 ///     verdict,
-///     Verdict::Retry { class: Class::Transient, retry_after: Some(Duration::from_secs(3)) },
+///     Verdict::Retry { kind: FaultKind::Transient, retry_after: Some(Duration::from_secs(3)) },
 /// );
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,16 +31,16 @@ pub enum Verdict {
     /// The failure is retried.
     Retry {
         /// What kind of failure it was.
-        class: Class,
+        kind: FaultKind,
         /// How long the server asks to be left alone.
         retry_after: Option<Duration>,
     },
     /// The failure is not retryable.
     Permanent,
     /// The attempt may have been applied, and the operation is not idempotent.
-    PerhapsApplied,
+    MaybeApplied,
     /// The server asked not to be called again.
-    Refused,
+    StoppedByServer,
 }
 
 impl Verdict {
@@ -48,8 +48,8 @@ impl Verdict {
     #[must_use]
     pub const fn after(self, hint: Option<Duration>) -> Self {
         match self {
-            Verdict::Retry { class, .. } => Verdict::Retry {
-                class,
+            Verdict::Retry { kind, .. } => Verdict::Retry {
+                kind,
                 retry_after: hint,
             },
             stop => stop,
@@ -63,7 +63,7 @@ impl From<bool> for Verdict {
     fn from(retry: bool) -> Self {
         if retry {
             Verdict::Retry {
-                class: Class::Transient,
+                kind: FaultKind::Transient,
                 retry_after: None,
             }
         } else {
@@ -83,10 +83,10 @@ pub struct Ruling {
 /// The kind of a [`Ruling`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ruled {
-    Retry(Class),
+    Retry(FaultKind),
     Permanent,
-    PerhapsApplied,
-    Refused,
+    MaybeApplied,
+    StoppedByServer,
 }
 
 impl Ruling {
@@ -98,7 +98,7 @@ impl Ruling {
     /// Retried, because somebody else was faster.
     #[inline]
     pub(crate) const fn is_conflict(self) -> bool {
-        matches!(self.ruled, Ruled::Retry(Class::Conflict))
+        matches!(self.ruled, Ruled::Retry(FaultKind::Conflict))
     }
 
     /// Retried, and the server asks for nothing.
@@ -112,13 +112,13 @@ impl From<Verdict> for Ruling {
     #[inline]
     fn from(verdict: Verdict) -> Self {
         match verdict {
-            Verdict::Retry { class, retry_after } => Ruling {
+            Verdict::Retry { kind, retry_after } => Ruling {
                 hint: retry_after.map_or(0, nanos),
-                ruled: Ruled::Retry(class),
+                ruled: Ruled::Retry(kind),
             },
             Verdict::Permanent => Ruling::of(Ruled::Permanent),
-            Verdict::PerhapsApplied => Ruling::of(Ruled::PerhapsApplied),
-            Verdict::Refused => Ruling::of(Ruled::Refused),
+            Verdict::MaybeApplied => Ruling::of(Ruled::MaybeApplied),
+            Verdict::StoppedByServer => Ruling::of(Ruled::StoppedByServer),
         }
     }
 }
@@ -127,13 +127,13 @@ impl From<Ruling> for Verdict {
     #[inline]
     fn from(ruling: Ruling) -> Self {
         match ruling.ruled {
-            Ruled::Retry(class) => Verdict::Retry {
-                class,
+            Ruled::Retry(kind) => Verdict::Retry {
+                kind,
                 retry_after: (ruling.hint > 0).then(|| Duration::from_nanos(ruling.hint)),
             },
             Ruled::Permanent => Verdict::Permanent,
-            Ruled::PerhapsApplied => Verdict::PerhapsApplied,
-            Ruled::Refused => Verdict::Refused,
+            Ruled::MaybeApplied => Verdict::MaybeApplied,
+            Ruled::StoppedByServer => Verdict::StoppedByServer,
         }
     }
 }
@@ -179,8 +179,8 @@ impl Stage {
         Some(Ruling::of(match self {
             Stage::Whole | Stage::Read | Stage::Write => return None,
             Stage::Change | Stage::Late => Ruled::Permanent,
-            Stage::Conflict => Ruled::Retry(Class::Conflict),
-            Stage::Pending => Ruled::Retry(Class::Pending),
+            Stage::Conflict => Ruled::Retry(FaultKind::Conflict),
+            Stage::Pending => Ruled::Retry(FaultKind::Pending),
         }))
     }
 }
@@ -189,12 +189,12 @@ impl Policy {
     /// Who is retried. The first rule that applies decides:
     ///
     /// 1. The server asked to stop ([`Fault::must_stop`]): refused.
-    /// 2. The error knows its [class](Fault::class): permanent is permanent, a conflict is retried
+    /// 2. The error knows its [kind](Fault::kind): permanent is permanent, a conflict is retried
     ///    only [where the policy says so](Policy::retry_conflicts), the others are retried.
     /// 3. It has a [gRPC code](Fault::grpc_code): by the policy's gRPC codes, whatever the HTTP
     ///    status is.
     /// 4. It has an [HTTP status](Fault::status): by the policy's statuses.
-    /// 5. It is a [failure of the transport](Fault::transport): retried.
+    /// 5. It is a [failure of the transport](Fault::delivery): retried.
     /// 6. Otherwise it is permanent.
     ///
     /// What would be retried but may have been applied is not, if the operation is not
@@ -208,10 +208,10 @@ impl Policy {
     #[inline]
     pub(crate) fn rule<F: Fault + ?Sized>(&self, stage: Stage, fault: &F) -> Ruling {
         if fault.must_stop() {
-            return Ruling::of(Ruled::Refused);
+            return Ruling::of(Ruled::StoppedByServer);
         }
-        match self.class_if_retried(stage, fault) {
-            Some(class) => self.retried(stage, class, fault.retry_after(), fault),
+        match self.kind_if_retried(stage, fault) {
+            Some(kind) => self.retried(stage, kind, fault.retry_after(), fault),
             None => Ruling::of(Ruled::Permanent),
         }
     }
@@ -221,27 +221,27 @@ impl Policy {
     fn retried<F: Fault + ?Sized>(
         &self,
         stage: Stage,
-        class: Class,
+        kind: FaultKind,
         hint: Option<Duration>,
         fault: &F,
     ) -> Ruling {
         if !self.idempotent && stage != Stage::Read && is_perhaps_applied(fault) {
-            return Ruling::of(Ruled::PerhapsApplied);
+            return Ruling::of(Ruled::MaybeApplied);
         }
         Ruling {
             hint: hint.map_or(0, nanos),
-            ruled: Ruled::Retry(class),
+            ruled: Ruled::Retry(kind),
         }
     }
 
     #[inline]
-    fn class_if_retried<F: Fault + ?Sized>(&self, stage: Stage, fault: &F) -> Option<Class> {
-        let class = kind(fault);
-        let retried = if fault.class().is_some() {
-            match class {
-                Class::Permanent => false,
-                Class::Conflict => self.conflicts || stage.is_step(),
-                Class::Transient | Class::Throttled | Class::Pending => true,
+    fn kind_if_retried<F: Fault + ?Sized>(&self, stage: Stage, fault: &F) -> Option<FaultKind> {
+        let kind = kind_of(fault);
+        let retried = if fault.kind().is_some() {
+            match kind {
+                FaultKind::Permanent => false,
+                FaultKind::Conflict => self.conflicts || stage.is_step(),
+                FaultKind::Transient | FaultKind::Throttled | FaultKind::Pending => true,
             }
         } else if let Some(code) = fault.grpc_code() {
             self.codes.contains_grpc(code)
@@ -250,9 +250,9 @@ impl Policy {
             self.codes.contains_status(status)
                 || stage.is_step() && codes::CONFLICTS.contains_status(status)
         } else {
-            fault.transport().is_some()
+            fault.delivery().is_some()
         };
-        retried.then_some(class)
+        retried.then_some(kind)
     }
 
     /// What the caller's function has said of an error, completed by what the error says of itself:
@@ -260,14 +260,16 @@ impl Policy {
     #[inline(never)]
     pub(crate) fn said(&self, stage: Stage, verdict: Verdict, fault: Option<&dyn Fault>) -> Ruling {
         match (verdict, fault) {
-            (Verdict::Retry { .. }, Some(fault)) if fault.must_stop() => Ruling::of(Ruled::Refused),
-            (Verdict::Retry { class, retry_after }, Some(fault)) => {
-                let class = match (class, kind(fault)) {
-                    (Class::Transient, Class::Permanent) => Class::Transient,
-                    (Class::Transient, known) => known,
+            (Verdict::Retry { .. }, Some(fault)) if fault.must_stop() => {
+                Ruling::of(Ruled::StoppedByServer)
+            }
+            (Verdict::Retry { kind, retry_after }, Some(fault)) => {
+                let kind = match (kind, kind_of(fault)) {
+                    (FaultKind::Transient, FaultKind::Permanent) => FaultKind::Transient,
+                    (FaultKind::Transient, known) => known,
                     (said, _) => said,
                 };
-                self.retried(stage, class, retry_after.or(fault.retry_after()), fault)
+                self.retried(stage, kind, retry_after.or(fault.retry_after()), fault)
             }
             (verdict, _) => verdict.into(),
         }
@@ -275,31 +277,34 @@ impl Policy {
 }
 
 /// What kind of failure it is, by what the error says of itself or by what its code says.
-fn kind<F: Fault + ?Sized>(fault: &F) -> Class {
-    if let Some(class) = fault.class() {
-        return class;
+fn kind_of<F: Fault + ?Sized>(fault: &F) -> FaultKind {
+    if let Some(kind) = fault.kind() {
+        return kind;
     }
     match (fault.grpc_code(), fault.status()) {
-        (Some(GrpcCode::ResourceExhausted), _) => Class::Throttled,
-        (Some(GrpcCode::Aborted | GrpcCode::FailedPrecondition), _) => Class::Conflict,
+        (Some(GrpcCode::ResourceExhausted), _) => FaultKind::Throttled,
+        (Some(GrpcCode::Aborted | GrpcCode::FailedPrecondition), _) => FaultKind::Conflict,
         // One comparison tells most statuses apart from these.
         (None, Some(status @ 409..=429)) => match status {
-            429 => Class::Throttled,
-            409 | 412 => Class::Conflict,
-            _ => Class::Transient,
+            429 => FaultKind::Throttled,
+            409 | 412 => FaultKind::Conflict,
+            _ => FaultKind::Transient,
         },
-        _ => Class::Transient,
+        _ => FaultKind::Transient,
     }
 }
 
 /// Whether the attempt may have been applied although it failed.
 fn is_perhaps_applied<F: Fault + ?Sized>(fault: &F) -> bool {
-    if let Some(transport) = fault.transport() {
-        return transport == Transport::MaybeSent;
+    if let Some(transport) = fault.delivery() {
+        return transport == Delivery::MaybeSent;
     }
-    let says_it_did_nothing = match (fault.class(), fault.grpc_code(), fault.status()) {
-        (Some(class), _, _) => {
-            matches!(class, Class::Throttled | Class::Conflict | Class::Pending)
+    let says_it_did_nothing = match (fault.kind(), fault.grpc_code(), fault.status()) {
+        (Some(kind), _, _) => {
+            matches!(
+                kind,
+                FaultKind::Throttled | FaultKind::Conflict | FaultKind::Pending
+            )
         }
         (None, Some(code), _) => codes::NOTHING_DONE.contains_grpc(code),
         (None, None, Some(status)) => codes::NOTHING_DONE.contains_status(status),
@@ -317,8 +322,8 @@ mod tests {
     struct Facts {
         status: Option<u16>,
         grpc: Option<GrpcCode>,
-        class: Option<Class>,
-        transport: Option<Transport>,
+        kind: Option<FaultKind>,
+        transport: Option<Delivery>,
         stop: bool,
         hint: Option<Duration>,
     }
@@ -330,10 +335,10 @@ mod tests {
         fn grpc_code(&self) -> Option<GrpcCode> {
             self.grpc
         }
-        fn class(&self) -> Option<Class> {
-            self.class
+        fn kind(&self) -> Option<FaultKind> {
+            self.kind
         }
-        fn transport(&self) -> Option<Transport> {
+        fn delivery(&self) -> Option<Delivery> {
             self.transport
         }
         fn must_stop(&self) -> bool {
@@ -346,9 +351,9 @@ mod tests {
 
     const POLICY: Policy = Policy::exponential().on(codes![429, 500, 503, crate::Codes::ABORTED]);
 
-    fn retried(class: Class) -> Verdict {
+    fn retried(kind: FaultKind) -> Verdict {
         Verdict::Retry {
-            class,
+            kind,
             retry_after: None,
         }
     }
@@ -357,11 +362,11 @@ mod tests {
     fn rule_1_a_server_that_asks_to_stop_is_obeyed_before_anything_else() {
         let fault = Facts {
             stop: true,
-            class: Some(Class::Transient),
+            kind: Some(FaultKind::Transient),
             status: Some(503),
             ..Facts::default()
         };
-        assert_eq!(POLICY.judge(&fault), Verdict::Refused);
+        assert_eq!(POLICY.judge(&fault), Verdict::StoppedByServer);
     }
 
     fn said(policy: &Policy, verdict: Verdict, facts: &Facts) -> Verdict {
@@ -373,32 +378,32 @@ mod tests {
     }
 
     #[test]
-    fn rule_2_the_class_outranks_every_code() {
-        let with = |class, grpc, status| Facts {
-            class: Some(class),
+    fn rule_2_the_kind_outranks_every_code() {
+        let with = |kind, grpc, status| Facts {
+            kind: Some(kind),
             grpc,
             status,
             ..Facts::default()
         };
-        let permanent = with(Class::Permanent, Some(GrpcCode::Unavailable), Some(503));
+        let permanent = with(FaultKind::Permanent, Some(GrpcCode::Unavailable), Some(503));
         assert_eq!(POLICY.judge(&permanent), Verdict::Permanent);
-        for class in [Class::Transient, Class::Throttled] {
-            let fault = with(class, Some(GrpcCode::NotFound), Some(404));
-            assert_eq!(POLICY.judge(&fault), retried(class));
+        for kind in [FaultKind::Transient, FaultKind::Throttled] {
+            let fault = with(kind, Some(GrpcCode::NotFound), Some(404));
+            assert_eq!(POLICY.judge(&fault), retried(kind));
         }
     }
 
     #[test]
     fn rule_2_a_conflict_is_retried_only_where_the_policy_says_so() {
         let conflict = Facts {
-            class: Some(Class::Conflict),
+            kind: Some(FaultKind::Conflict),
             status: Some(503),
             ..Facts::default()
         };
         assert_eq!(POLICY.judge(&conflict), Verdict::Permanent);
         assert_eq!(
             POLICY.retry_conflicts(true).judge(&conflict),
-            retried(Class::Conflict)
+            retried(FaultKind::Conflict)
         );
     }
 
@@ -411,7 +416,7 @@ mod tests {
         };
         assert_eq!(
             POLICY.judge(&of(GrpcCode::Aborted)),
-            retried(Class::Conflict)
+            retried(FaultKind::Conflict)
         );
         let both = POLICY.also_on(codes![409]);
         assert_eq!(both.judge(&of(GrpcCode::AlreadyExists)), Verdict::Permanent);
@@ -430,21 +435,21 @@ mod tests {
             status: Some(404),
             ..Facts::default()
         };
-        assert_eq!(POLICY.judge(&fault), retried(Class::Transient));
+        assert_eq!(POLICY.judge(&fault), retried(FaultKind::Transient));
     }
 
     #[test]
     fn rule_4_the_status_decides_where_there_is_no_grpc_code() {
         let of = |status| {
-            let transport = Some(Transport::NotSent);
+            let transport = Some(Delivery::NotSent);
             Facts {
                 status: Some(status),
                 transport,
                 ..Facts::default()
             }
         };
-        assert_eq!(POLICY.judge(&of(429)), retried(Class::Throttled));
-        assert_eq!(POLICY.judge(&of(503)), retried(Class::Transient));
+        assert_eq!(POLICY.judge(&of(429)), retried(FaultKind::Throttled));
+        assert_eq!(POLICY.judge(&of(503)), retried(FaultKind::Transient));
         assert_eq!(POLICY.judge(&of(501)), Verdict::Permanent);
         assert_eq!(POLICY.judge(&of(409)), Verdict::Permanent);
     }
@@ -457,16 +462,16 @@ mod tests {
         };
         let careful = POLICY.idempotent(false);
         assert_eq!(
-            POLICY.judge(&of(Transport::MaybeSent)),
-            retried(Class::Transient)
+            POLICY.judge(&of(Delivery::MaybeSent)),
+            retried(FaultKind::Transient)
         );
         assert_eq!(
-            careful.judge(&of(Transport::MaybeSent)),
-            Verdict::PerhapsApplied
+            careful.judge(&of(Delivery::MaybeSent)),
+            Verdict::MaybeApplied
         );
         assert_eq!(
-            careful.judge(&of(Transport::NotSent)),
-            retried(Class::Transient)
+            careful.judge(&of(Delivery::NotSent)),
+            retried(FaultKind::Transient)
         );
     }
 
@@ -485,8 +490,8 @@ mod tests {
             status: Some(503),
             ..Facts::default()
         };
-        let class = |class| Facts {
-            class: Some(class),
+        let kind = |kind| Facts {
+            kind: Some(kind),
             status: Some(503),
             ..Facts::default()
         };
@@ -497,11 +502,11 @@ mod tests {
             status(425),
             status(429),
             code(GrpcCode::ResourceExhausted),
-            class(Class::Pending),
-            class(Class::Conflict),
-            class(Class::Throttled),
+            kind(FaultKind::Pending),
+            kind(FaultKind::Conflict),
+            kind(FaultKind::Throttled),
             Facts {
-                transport: Some(Transport::NotSent),
+                transport: Some(Delivery::NotSent),
                 ..code(GrpcCode::Unavailable)
             },
         ];
@@ -510,25 +515,25 @@ mod tests {
             assert!(is_retried(verdict), "{facts:?}");
             assert_eq!(verdict, policy.judge(&facts), "{facts:?}");
         }
-        let perhaps_applied = [
+        let maybe_applied = [
             status(500),
             status(503),
             code(GrpcCode::Unavailable),
-            class(Class::Transient),
+            kind(FaultKind::Transient),
             Facts {
-                transport: Some(Transport::MaybeSent),
+                transport: Some(Delivery::MaybeSent),
                 ..status(429)
             },
         ];
-        for facts in perhaps_applied {
+        for facts in maybe_applied {
             assert!(is_retried(policy.judge(&facts)), "{facts:?}");
-            assert_eq!(careful.judge(&facts), Verdict::PerhapsApplied, "{facts:?}");
+            assert_eq!(careful.judge(&facts), Verdict::MaybeApplied, "{facts:?}");
         }
         assert_eq!(careful.judge(&status(404)), Verdict::Permanent);
         let any = |policy: &Policy, facts: &Facts| said(policy, true.into(), facts);
-        assert_eq!(any(&careful, &status(503)), Verdict::PerhapsApplied);
-        assert_eq!(any(&careful, &status(429)), retried(Class::Throttled));
-        assert_eq!(any(&policy, &status(503)), retried(Class::Transient));
+        assert_eq!(any(&careful, &status(503)), Verdict::MaybeApplied);
+        assert_eq!(any(&careful, &status(429)), retried(FaultKind::Throttled));
+        assert_eq!(any(&policy, &status(503)), retried(FaultKind::Transient));
     }
 
     #[test]
@@ -546,12 +551,16 @@ mod tests {
             stop,
             ..Facts::default()
         };
-        assert_eq!(judge(of(404, false)), retried(Class::Transient).after(hint));
-        assert_eq!(judge(of(404, true)), Verdict::Refused);
+        assert_eq!(
+            judge(of(404, false)),
+            retried(FaultKind::Transient).after(hint)
+        );
+        assert_eq!(judge(of(404, true)), Verdict::StoppedByServer);
         assert_eq!(judge(of(503, false)), Verdict::Permanent);
         for own in [Duration::from_secs(1), Duration::ZERO] {
             let hinted = Verdict::from(true).after(Some(own));
-            let expected = retried(Class::Throttled).after(Some(own).filter(|own| !own.is_zero()));
+            let expected =
+                retried(FaultKind::Throttled).after(Some(own).filter(|own| !own.is_zero()));
             assert_eq!(said(&POLICY, hinted, &of(429, false)), expected);
         }
     }
@@ -564,7 +573,10 @@ mod tests {
             hint,
             ..Facts::default()
         };
-        assert_eq!(POLICY.judge(&fault), retried(Class::Throttled).after(hint));
+        assert_eq!(
+            POLICY.judge(&fault),
+            retried(FaultKind::Throttled).after(hint)
+        );
         let fault = Facts {
             status: Some(404),
             hint,

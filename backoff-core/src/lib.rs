@@ -51,10 +51,10 @@
 //! # How it works
 //!
 //! ```text
-//! operation ── outcome ──▶ Fault: what the error says ──▶ Policy: the rules ──▶ Retry: the decision ──▶ driver: sleep, call again
+//! operation ── outcome ──▶ Fault: what the error says ──▶ Policy: the rules ──▶ RetryState: the decision ──▶ driver: sleep, call again
 //! ```
 //!
-//! An error states facts ([`Fault`]); a [`Policy`], a constant, holds the rules; [`Retry`], a state
+//! An error states facts ([`Fault`]); a [`Policy`], a constant, holds the rules; [`RetryState`], a state
 //! machine without I/O, clock or random source of its own, is the only place that decides; the
 //! loops around it sleep and call again. A loop of your own can do the same.
 //!
@@ -84,7 +84,7 @@
 //! | `reconnect` | `Reconnect`: a shared connection that is opened anew | no |
 //! | `tracing` | one WARN when an operation is given up, a DEBUG event before each wait | no |
 //! | `hint` | parsers for `Retry-After` and its relatives | no |
-//! | `serde` | a policy from configuration, with `Settings` over a preset or by itself | no |
+//! | `serde` | a policy from configuration, with `PolicySettings` over a preset or by itself | no |
 //! | `h2-04` | [`Fault`](trait@Fault) for `h2::Error` 0.4: a stream that an HTTP/2 server refused was not sent | no |
 //! | `gax-1` | [`Fault`](trait@Fault) for the errors of Google's own clients (google-cloud-gax 1) | no |
 //! | `http-1` | [`Fault`](trait@Fault) for `StatusCode` and `Response` of http 1, with their hints | no |
@@ -95,7 +95,7 @@
 //! | `anyhow-1` | [`Fault`](trait@Fault) for `anyhow::Error` 1, by looking along its sources | no |
 //!
 //! Without any feature the crate is `no_std`; the drivers then take a runtime of your own, made of
-//! [`Clock`], [`Sleep`] or [`Pause`], and [`Random`].
+//! [`Clock`], [`Sleep`] or [`BlockingSleep`], and [`Random`].
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -129,18 +129,18 @@ pub use drive::{
 pub use facts::hint;
 pub use facts::{
     codes::Codes,
-    fault::{Class, Fault, TimedOut, Transport},
+    fault::{Delivery, Fault, FaultKind, TimedOut},
     grpc::GrpcCode,
     not_opened::NotOpened,
 };
 pub use judge::Verdict;
 pub use observe::{Event, Notify, Silent};
 #[cfg(feature = "serde")]
-pub use policy::config::{Settings, SettingsError};
+pub use policy::config::{PolicySettings, PolicySettingsError};
 pub use policy::{
     Policy,
     explain::Explanation,
-    schedule::{Fits, Planned, Schedule},
+    schedule::{Fits, PlannedWait, Schedule},
 };
 #[cfg(feature = "reconnect")]
 pub use reconnect::Reconnect;
@@ -149,8 +149,8 @@ pub use report::{Report, RetryError, StopReason, UpdateReport, Updated};
 pub use runtime::Std;
 #[cfg(feature = "tokio")]
 pub use runtime::Tokio;
-pub use runtime::{Clock, NoRuntime, Pause, Random, Sleep};
-pub use state::{Attempt, Decision, Retry, Wait, WaitSource};
+pub use runtime::{BlockingSleep, Clock, NoRuntime, Random, Sleep};
+pub use state::{Attempt, Decision, RetryState, Wait, WaitSource};
 
 #[cfg(feature = "macros")]
 pub use backoff_macros::{Fault, retry};

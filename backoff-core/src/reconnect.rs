@@ -1,6 +1,6 @@
-//! A connection that is opened anew when the class of a failure asks for it.
+//! A connection that is opened anew when the kind of a failure asks for it.
 
-use crate::facts::fault::{Fault, Transport};
+use crate::facts::fault::{Delivery, Fault};
 use core::{fmt, future::Future, time::Duration};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::{sync::Mutex as Gate, time::Instant};
@@ -161,7 +161,7 @@ impl<C: Clone, O, OpenError: Clone> Reconnect<C, O, OpenError> {
         let outcome = operation(connection).await;
         let keep = match &outcome {
             Err(error) if error.must_reconnect() => {
-                let is_broken = error.transport() == Some(Transport::MaybeSent);
+                let is_broken = error.delivery() == Some(Delivery::MaybeSent);
                 !is_broken && self.is_young(number)
             }
             _ => true,
@@ -249,7 +249,7 @@ mod tests {
     use super::*;
     use crate::{
         facts::{
-            fault::{Class, TimedOut},
+            fault::{FaultKind, TimedOut},
             grpc::GrpcCode,
             not_opened::NotOpened,
         },
@@ -276,11 +276,11 @@ mod tests {
     }
 
     impl Fault for Failure {
-        fn transport(&self) -> Option<Transport> {
-            (*self == Failure::Reset).then_some(Transport::MaybeSent)
+        fn delivery(&self) -> Option<Delivery> {
+            (*self == Failure::Reset).then_some(Delivery::MaybeSent)
         }
-        fn class(&self) -> Option<Class> {
-            Some(Class::Transient)
+        fn kind(&self) -> Option<FaultKind> {
+            Some(FaultKind::Transient)
         }
         fn must_reconnect(&self) -> bool {
             matches!(self, Failure::Reset | Failure::ReadOnly)
@@ -435,7 +435,7 @@ mod tests {
         }
         let careful = Policy::exponential().idempotent(false);
         let unavailable = Some(GrpcCode::Unavailable);
-        assert_eq!(careful.judge(&Says(unavailable)), Verdict::PerhapsApplied);
+        assert_eq!(careful.judge(&Says(unavailable)), Verdict::MaybeApplied);
         for (said, verdict) in [
             (unavailable, Verdict::from(true)),
             (Some(GrpcCode::PermissionDenied), Verdict::Permanent),

@@ -1,6 +1,6 @@
 //! How it ended.
 
-use crate::facts::fault::{Class, Fault};
+use crate::facts::fault::{Fault, FaultKind};
 use core::{error::Error, fmt, time::Duration};
 
 /// Why no further attempt was made.
@@ -10,10 +10,10 @@ pub enum StopReason {
     /// The failure is none that a repetition cures.
     Permanent,
     /// The server asked not to be called again.
-    Refused,
+    StoppedByServer,
     /// The attempt may have been applied, and the operation is not
     /// [idempotent](crate::Policy::idempotent).
-    PerhapsApplied,
+    MaybeApplied,
     /// All attempts are used up.
     Attempts,
     /// The next wait would have ended after the deadline, or a timer woke after it.
@@ -29,8 +29,8 @@ impl StopReason {
     pub const fn name(self) -> &'static str {
         match self {
             StopReason::Permanent => "permanent",
-            StopReason::Refused => "refused",
-            StopReason::PerhapsApplied => "perhaps_applied",
+            StopReason::StoppedByServer => "stopped_by_server",
+            StopReason::MaybeApplied => "maybe_applied",
             StopReason::Attempts => "attempts",
             StopReason::Deadline => "deadline",
             StopReason::RetryAfter => "retry_after",
@@ -43,8 +43,8 @@ impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             StopReason::Permanent => "no repetition would cure it",
-            StopReason::Refused => "the server asked not to be called again",
-            StopReason::PerhapsApplied => "it may have been applied, and must not be twice",
+            StopReason::StoppedByServer => "the server asked not to be called again",
+            StopReason::MaybeApplied => "it may have been applied, and must not be twice",
             StopReason::Attempts => "all attempts are used up",
             StopReason::Deadline => "the deadline leaves no time for another attempt",
             StopReason::RetryAfter => "the server asks for a longer pause than is allowed",
@@ -250,8 +250,8 @@ where
 }
 
 impl<E: Fault, R> Fault for RetryError<E, R> {
-    fn class(&self) -> Option<Class> {
-        Some(Class::Permanent)
+    fn kind(&self) -> Option<FaultKind> {
+        Some(FaultKind::Permanent)
     }
 
     fn must_reconnect(&self) -> bool {

@@ -26,9 +26,9 @@ pub trait Sleep {
 }
 
 /// A timer for blocking functions.
-pub trait Pause {
+pub trait BlockingSleep {
     /// Returns once `wait` has passed.
-    fn pause(&self, wait: Duration);
+    fn sleep_blocking(&self, wait: Duration);
 }
 
 /// A source of random numbers for the jitter.
@@ -72,9 +72,9 @@ impl<S: Sleep + ?Sized> Sleep for &S {
     }
 }
 
-impl<P: Pause + ?Sized> Pause for &P {
-    fn pause(&self, wait: Duration) {
-        (**self).pause(wait);
+impl<P: BlockingSleep + ?Sized> BlockingSleep for &P {
+    fn sleep_blocking(&self, wait: Duration) {
+        (**self).sleep_blocking(wait);
     }
 }
 
@@ -104,9 +104,9 @@ impl<S: Sleep, R> Sleep for (S, R) {
 }
 
 /// The first one's timer.
-impl<P: Pause, R> Pause for (P, R) {
-    fn pause(&self, wait: Duration) {
-        self.0.pause(wait);
+impl<P: BlockingSleep, R> BlockingSleep for (P, R) {
+    fn sleep_blocking(&self, wait: Duration) {
+        self.0.sleep_blocking(wait);
     }
 }
 
@@ -131,7 +131,7 @@ pub(crate) const fn nanos(wait: Duration) -> u64 {
 
 #[cfg(feature = "std")]
 mod with_std {
-    use super::{Clock, Duration, Pause, Random};
+    use super::{BlockingSleep, Clock, Duration, Random};
     use rand::{Rng as _, SeedableRng, rngs::SmallRng};
     use std::{
         cell::RefCell,
@@ -157,8 +157,8 @@ mod with_std {
         }
     }
 
-    impl Pause for Std {
-        fn pause(&self, wait: Duration) {
+    impl BlockingSleep for Std {
+        fn sleep_blocking(&self, wait: Duration) {
             std::thread::sleep(wait);
         }
     }

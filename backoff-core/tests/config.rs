@@ -1,7 +1,7 @@
 //! A policy read from configuration: every rule, in several formats, and every kind of nonsense.
 #![cfg(feature = "serde")]
 
-use backoff_core::{Budget, Codes, Jitter, Policy, Settings, codes};
+use backoff_core::{Budget, Codes, Jitter, Policy, PolicySettings, codes};
 use proptest::prelude::*;
 use serde::Deserialize;
 use std::time::Duration;
@@ -137,7 +137,7 @@ fn what_is_not_named_stays_as_the_preset_has_it() {
         .idempotent(false)
         .budget(&BUDGET);
     let over = |text: &str, preset| {
-        let settings: Settings = toml::from_str(text).unwrap();
+        let settings: PolicySettings = toml::from_str(text).unwrap();
         settings.over(preset)
     };
     assert_eq!(over("", PRESET), Ok(PRESET));
@@ -168,7 +168,7 @@ fn a_policy_is_a_field_of_a_programs_configuration() {
     struct Config {
         #[serde(default)]
         retry: Policy,
-        storage: Option<Settings>,
+        storage: Option<PolicySettings>,
     }
     let config: Config = toml::from_str("[storage]\nmax_attempts = 2").unwrap();
     assert_eq!(config.retry, Policy::exponential());
@@ -334,7 +334,7 @@ fn waits_of_zero_are_refused_over_a_preset_too() {
         assert_eq!(n, 0, "a function is not asked when configuration is read");
         SECOND
     }
-    let over = |text: &str, preset| toml::from_str::<Settings>(text).unwrap().over(preset);
+    let over = |text: &str, preset| toml::from_str::<PolicySettings>(text).unwrap().over(preset);
     let never = Policy::constant(Duration::ZERO);
     assert!(over("deadline = '1m'", never).is_err());
     assert!(over("base = '0s'", Policy::constant(SECOND).deadline(SECOND)).is_err());

@@ -6,7 +6,7 @@
 #![cfg(feature = "std")]
 
 use backoff_core::{
-    Class, Decision, Jitter, Policy, Random, Retry, Std, Verdict,
+    Decision, FaultKind, Jitter, Policy, Random, RetryState, Std, Verdict,
     delay::{Celery, Delay, Slots},
 };
 use std::{collections::HashSet, process::Command, time::Duration};
@@ -160,7 +160,7 @@ fn decorrelated_jitter_follows_what_the_retry_remembers() {
     let mut random = Seeded(14);
     let mut shares = [Vec::new(), Vec::new()];
     for _ in 0..SAMPLES {
-        let mut retry = Retry::start(&policy, || Duration::ZERO);
+        let mut retry = RetryState::start(&policy, || Duration::ZERO);
         let mut wait = || match retry.failed(&policy, true, || SECOND, || random.next()) {
             Decision::Wait(wait) => wait.delay.as_secs_f64(),
             Decision::Stop(reason) => panic!("{reason}"),
@@ -353,9 +353,9 @@ const CONSTANT: Policy = Policy::constant(SECOND).max_attempts(1 << 20);
 
 /// Draws the waits of one retry by the library's own numbers.
 fn series(length: usize) -> Vec<f64> {
-    let mut retry = Retry::start(&CONSTANT, || SECOND);
+    let mut retry = RetryState::start(&CONSTANT, || SECOND);
     let verdict = Verdict::Retry {
-        class: Class::Transient,
+        kind: FaultKind::Transient,
         retry_after: None,
     };
     let mut wait = || match retry.failed(&CONSTANT, verdict, || SECOND, || Std.random()) {

@@ -4,7 +4,7 @@
 mod common;
 
 use backoff_core::{
-    Event, Fault, Jitter, Policy, RetryError, StopReason, TimedOut, Transport, Verdict, WaitSource,
+    Delivery, Event, Fault, Jitter, Policy, RetryError, StopReason, TimedOut, Verdict, WaitSource,
     codes,
 };
 use common::Scripted;
@@ -23,33 +23,33 @@ const PLAIN: Policy = Policy::exponential().jitter(Jitter::None);
 #[derive(Debug, Clone, PartialEq)]
 enum ApiError {
     Status(u16, Option<Duration>),
-    Transport(Transport),
+    Delivery(Delivery),
 }
 
 impl Fault for ApiError {
     fn status(&self) -> Option<u16> {
         match self {
             ApiError::Status(status, _) => Some(*status),
-            ApiError::Transport(_) => None,
+            ApiError::Delivery(_) => None,
         }
     }
     fn retry_after(&self) -> Option<Duration> {
         match self {
             ApiError::Status(_, hint) => *hint,
-            ApiError::Transport(_) => None,
+            ApiError::Delivery(_) => None,
         }
     }
-    fn transport(&self) -> Option<Transport> {
+    fn delivery(&self) -> Option<Delivery> {
         match self {
             ApiError::Status(..) => None,
-            ApiError::Transport(transport) => Some(*transport),
+            ApiError::Delivery(transport) => Some(*transport),
         }
     }
 }
 
 impl From<TimedOut> for ApiError {
     fn from(_: TimedOut) -> Self {
-        ApiError::Transport(Transport::MaybeSent)
+        ApiError::Delivery(Delivery::MaybeSent)
     }
 }
 
@@ -117,7 +117,7 @@ async fn an_attempt_timeout_cuts_attempts_of_an_hour_and_the_last_one_at_the_dea
         })
         .attempt_timeout(6 * SECOND)
         .await;
-    assert_eq!(outcome, Err(ApiError::Transport(Transport::MaybeSent)));
+    assert_eq!(outcome, Err(ApiError::Delivery(Delivery::MaybeSent)));
     // 6 + 1, 6 + 2, then 5 remain of 20.
     assert_eq!(begun, [0, 7, 15]);
     assert_eq!(start.elapsed(), 20 * SECOND);
@@ -145,7 +145,7 @@ async fn an_attempt_timeout_cuts_an_attempt_that_is_always_busy() {
         .retry(busy)
         .attempt_timeout(Duration::from_millis(50))
         .await;
-    assert_eq!(form, Err(ApiError::Transport(Transport::MaybeSent)));
+    assert_eq!(form, Err(ApiError::Delivery(Delivery::MaybeSent)));
 
     #[cfg(feature = "macros")]
     {
@@ -191,7 +191,7 @@ async fn the_first_attempt_is_always_begun() {
         .retry(std::future::pending)
         .attempt_timeout(SECOND)
         .await;
-    assert_eq!(never, Err(ApiError::Transport(Transport::MaybeSent)));
+    assert_eq!(never, Err(ApiError::Delivery(Delivery::MaybeSent)));
 }
 
 /// Where the timer wakes after the deadline, no attempt is made, none is counted, and it is told.
@@ -328,7 +328,7 @@ async fn the_callers_function_judges_errors_of_any_type() {
         ready(Err::<(), _>(if calls.get() < 3 { "busy" } else { "gone" }))
     };
     let outcome = PLAIN
-        .when(|error: &&str| *error == "busy")
+        .when_any(|error: &&str| *error == "busy")
         .retry(call)
         .await;
     assert_eq!((outcome, calls.get()), (Err("gone"), 3));
@@ -339,7 +339,7 @@ async fn the_callers_function_may_pass_a_hint_on() {
     let start = Instant::now();
     let _ = PLAIN
         .max_attempts(2)
-        .when(|wait: &u64| Verdict::from(true).after(Some(Duration::from_secs(*wait))))
+        .when_any(|wait: &u64| Verdict::from(true).after(Some(Duration::from_secs(*wait))))
         .retry(|| ready(Err::<(), _>(9)))
         .await;
     assert_eq!(start.elapsed(), 9 * SECOND);

@@ -6,7 +6,8 @@
 mod common;
 
 use backoff_core::{
-    Budget, Class, Decision, Event, Fault, Jitter, Policy, Retry, StopReason, Verdict, delay::Delay,
+    Budget, Decision, Event, Fault, FaultKind, Jitter, Policy, RetryState, StopReason, Verdict,
+    delay::Delay,
 };
 use common::Scripted;
 use std::{
@@ -51,7 +52,7 @@ const BUSY: Busy = Busy(None);
 
 fn hinted(hint: Duration) -> Verdict {
     Verdict::Retry {
-        class: Class::Throttled,
+        kind: FaultKind::Throttled,
         retry_after: Some(hint),
     }
 }
@@ -220,7 +221,7 @@ fn a_hint_is_ignored() {
     let fails = || Err::<(), _>(Busy(Some(17 * SECOND)));
     let _ = policy.blocking(fails).runtime(runtime.clone()).call();
     let _ = at_once(policy.retry(|| ready(fails())).runtime(runtime.clone()));
-    let judged = policy.when_fault(|_: &Busy| true).blocking(fails);
+    let judged = policy.when(|_: &Busy| true).blocking(fails);
     let _ = judged.runtime(runtime.clone()).call();
     let with_delays = policy.blocking(fails).delays([SECOND]);
     let _ = with_delays.runtime(runtime.clone()).call();
@@ -288,7 +289,7 @@ fn a_hint_bypasses_the_total_limit() {
         (PLAIN.max_retry_after(30 * SECOND), 30 * SECOND),
     ] {
         let decide = |hint| {
-            let mut retry = Retry::start(&policy, || SECOND);
+            let mut retry = RetryState::start(&policy, || SECOND);
             retry.failed(&policy, hinted(hint), || SECOND, || 0)
         };
         assert!(matches!(decide(longest), Decision::Wait(wait) if wait.delay == longest));
@@ -296,13 +297,13 @@ fn a_hint_bypasses_the_total_limit() {
         assert_eq!(longer, Decision::Stop(StopReason::RetryAfter));
     }
     // Nor does a hint get past the attempts, or a budget without tokens.
-    let mut retry = Retry::start(&PLAIN, || SECOND);
+    let mut retry = RetryState::start(&PLAIN, || SECOND);
     let once = PLAIN.max_attempts(1);
     let decision = retry.failed(&once, hinted(SECOND), || SECOND, || 0);
     assert_eq!(decision, Decision::Stop(StopReason::Attempts));
     static EMPTY: Budget = Budget::aws().starting_with(0);
     let poor = PLAIN.budget(&EMPTY);
-    let mut retry = Retry::start(&poor, || SECOND);
+    let mut retry = RetryState::start(&poor, || SECOND);
     let decision = retry.failed(&poor, hinted(SECOND), || SECOND, || 0);
     assert_eq!(decision, Decision::Stop(StopReason::Budget));
 }
@@ -503,8 +504,8 @@ fn a_share_of_successes_is_cut_to_a_whole_fraction() {
     let policy = PLAIN.budget(&BUDGET);
     let mut retries = 0;
     for _ in 0..100 {
-        Retry::start(&policy, || SECOND).succeeded(&policy);
-        let mut retry = Retry::start(&policy, || SECOND);
+        RetryState::start(&policy, || SECOND).succeeded(&policy);
+        let mut retry = RetryState::start(&policy, || SECOND);
         let decision = retry.failed(&policy, true, || SECOND, || 0);
         retries += u32::from(matches!(decision, Decision::Wait(_)));
     }

@@ -3,7 +3,7 @@
 
 mod common;
 
-use backoff_core::{Budget, Event, Fault, Jitter, NotYet, Policy, StopReason, TimedOut, Transport};
+use backoff_core::{Budget, Delivery, Event, Fault, Jitter, NotYet, Policy, StopReason, TimedOut};
 use common::Scripted;
 use std::{collections::VecDeque, future::ready, time::Duration};
 use tokio::time::Instant;
@@ -26,8 +26,8 @@ impl Fault for Failure {
             _ => None,
         }
     }
-    fn transport(&self) -> Option<Transport> {
-        (*self == Failure::TimedOut).then_some(Transport::MaybeSent)
+    fn delivery(&self) -> Option<Delivery> {
+        (*self == Failure::TimedOut).then_some(Delivery::MaybeSent)
     }
 }
 

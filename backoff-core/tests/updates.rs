@@ -4,7 +4,7 @@
 mod common;
 
 use backoff_core::{
-    Budget, Class, Conflict, Event, Fault, Jitter, Policy, StopReason, TimedOut, Transport,
+    Budget, Conflict, Delivery, Event, Fault, FaultKind, Jitter, Policy, StopReason, TimedOut,
     Updated, codes,
 };
 use common::Scripted;
@@ -40,10 +40,10 @@ impl Fault for Failure {
     fn grpc_code(&self) -> Option<backoff_core::GrpcCode> {
         (*self == Failure::Aborted).then_some(backoff_core::GrpcCode::Aborted)
     }
-    fn transport(&self) -> Option<Transport> {
+    fn delivery(&self) -> Option<Delivery> {
         match self {
-            Failure::Reset | Failure::TimedOut => Some(Transport::MaybeSent),
-            Failure::Refused => Some(Transport::NotSent),
+            Failure::Reset | Failure::TimedOut => Some(Delivery::MaybeSent),
+            Failure::Refused => Some(Delivery::NotSent),
             _ => None,
         }
     }
@@ -235,11 +235,11 @@ async fn what_is_as_it_should_be_is_not_written() {
 async fn a_write_that_may_have_been_applied_is_not_made_twice() {
     let count = |Members(members, _): &mut Members| members.push("one more");
     for (lost, calls, reason) in [
-        (Lost(Failure::Reset), "rw", Some(StopReason::PerhapsApplied)),
+        (Lost(Failure::Reset), "rw", Some(StopReason::MaybeApplied)),
         (
             Lost(Failure::Status(503)),
             "rw",
-            Some(StopReason::PerhapsApplied),
+            Some(StopReason::MaybeApplied),
         ),
         (Fails(Failure::Refused), "rwrw", None),
         (Fails(Failure::Status(429)), "rwrw", None),
@@ -352,7 +352,7 @@ async fn a_function_that_sees_the_facts_does_not_repeat_what_may_have_been_appli
     let store = Store::with(&[Fails(Failure::Reset)], &[Lost(Failure::Reset)]);
     let gave_up = POLICY
         .idempotent(false)
-        .when_fault(|_: &Failure| true)
+        .when(|_: &Failure| true)
         .update(
             || store.get(),
             |Members(members, _)| members.push("one more"),
@@ -361,7 +361,7 @@ async fn a_function_that_sees_the_facts_does_not_repeat_what_may_have_been_appli
         .reported()
         .await
         .unwrap_err();
-    assert_eq!(gave_up.reason, StopReason::PerhapsApplied);
+    assert_eq!(gave_up.reason, StopReason::MaybeApplied);
     assert_eq!(store.has("one more"), 1);
 }
 
@@ -505,7 +505,7 @@ async fn each_step_is_cut_and_a_cut_write_may_have_been_applied() {
         .unwrap_err();
     assert_eq!(
         (gave_up.error, gave_up.reason),
-        (Failure::TimedOut, StopReason::PerhapsApplied)
+        (Failure::TimedOut, StopReason::MaybeApplied)
     );
 }
 
@@ -576,7 +576,7 @@ async fn a_hook_hears_of_every_failure() {
 async fn a_function_may_judge_in_place_of_the_codes() {
     let store = Store::with(&[Fails(Failure::Invalid)], &[Fails(Failure::Invalid)]);
     let updated = POLICY
-        .when(|failure: &Failure| *failure == Failure::Invalid)
+        .when_any(|failure: &Failure| *failure == Failure::Invalid)
         .update(|| store.get(), add, |members| store.set(members))
         .await;
     assert_eq!(
@@ -592,8 +592,8 @@ fn a_future_of_it_can_be_spawned() {
     #[derive(Debug)]
     struct Stale;
     impl Fault for Stale {
-        fn class(&self) -> Option<Class> {
-            Some(Class::Conflict)
+        fn kind(&self) -> Option<FaultKind> {
+            Some(FaultKind::Conflict)
         }
     }
     is_send(POLICY.update(
@@ -686,7 +686,7 @@ mod whatever_happens {
             match outcome {
                 Ok(_) => prop_assert_eq!(store.has("one more"), 1),
                 Err(gave_up) if store.has("one more") == 1 => {
-                    prop_assert_eq!(gave_up.reason, StopReason::PerhapsApplied);
+                    prop_assert_eq!(gave_up.reason, StopReason::MaybeApplied);
                 }
                 Err(_) => {}
             }

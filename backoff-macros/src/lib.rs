@@ -74,7 +74,7 @@ pub fn __retry_block(input: proc_macro::TokenStream) -> proc_macro::TokenStream 
 ///     Changed,
 ///     #[error(transparent)]
 ///     #[fault(forward)]
-///     Transport(#[from] reqwest::Error),
+///     Delivery(#[from] reqwest::Error),
 ///     #[error("wrong: {0}")]
 ///     Config(String), // says nothing, and is permanent to a policy
 /// }
@@ -85,7 +85,7 @@ pub fn __retry_block(input: proc_macro::TokenStream) -> proc_macro::TokenStream 
 /// | `status = ..` | a number, a field, or an expression with `self.field`: an integer, or an `Option` of one. What is no `u16` is no status | the HTTP status |
 /// | `grpc_code = ..` | the same, of type `GrpcCode` or an `Option` of it | the gRPC code |
 /// | `retry_after = ..` | the same, of type `Duration` or an `Option` of it | how long the server asks to be left alone |
-/// | `transient`, `throttled`, `conflict`, `pending`, `permanent` | | the class, which outranks the codes; `pending` is no failure: what is awaited has not come yet |
+/// | `transient`, `throttled`, `conflict`, `pending`, `permanent` | | the kind, which outranks the codes; `pending` is no failure: what is awaited has not come yet |
 /// | `not_sent`, `maybe_sent` | | a failure of the transport |
 /// | `forward` | | what is not said here is asked of the error inside: the only field, or the one with `#[from]`, `#[source]` or `#[fault(forward)]`. It may be an `Option` |
 /// | `crate = path` | a path | where the library is, if it is renamed; at the type |

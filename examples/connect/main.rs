@@ -26,7 +26,7 @@ struct Options {
 /// The whole of it: any error of the connection is retried.
 fn connect_retry(policy: Policy, address: SocketAddr) -> io::Result<TcpStream> {
     policy
-        .when(|_: &io::Error| true)
+        .when_any(|_: &io::Error| true)
         .blocking(|| TcpStream::connect(address))
         .notify(|event: &Event<'_, io::Error>| drop(say(&format!("{event}\n"))))
         .call()

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use backoff_cloud::{
-    Fits, Planned, Policy, aip194, aws, azure, dynamodb, firestore, iam, memorystore, plain_http,
-    pubsub, spanner, storage,
+    Fits, PlannedWait, Policy, aip194, aws, azure, dynamodb, firestore, iam, memorystore,
+    plain_http, pubsub, spanner, storage,
 };
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
@@ -134,7 +134,7 @@ fn means(policy: &Policy, retries: usize) -> Vec<Duration> {
     sums.into_iter().map(|sum| sum / DRAWS).collect()
 }
 
-fn row(planned: &Planned, mean: Duration, begins: Duration) -> Vec<String> {
+fn row(planned: &PlannedWait, mean: Duration, begins: Duration) -> Vec<String> {
     let wait = |wait: Duration| {
         if wait.is_zero() {
             "0s".to_owned()

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use backoff_core::{Fits, Planned, Policy};
+use backoff_core::{Fits, PlannedWait, Policy};
 use examples::drawing::{Drawn, FAINT, GRID, INK, SKY, VERMILLION, fill, line, text};
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
@@ -21,7 +21,7 @@ pub(crate) fn draw(
     out: &Path,
     name: &str,
     policy: &Policy,
-    planned: &[Planned],
+    planned: &[PlannedWait],
     means: &[Duration],
 ) -> Drawn {
     if let Some(folder) = out.parent().filter(|folder| !folder.as_os_str().is_empty()) {

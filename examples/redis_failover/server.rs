@@ -75,7 +75,7 @@ impl Server {
             let answer: String = redis::from_redis_value(answer)?;
             Ok::<_, redis::RedisError>(answer)
         };
-        let until = SOON.when(|_: &redis::RedisError| true);
+        let until = SOON.when_any(|_: &redis::RedisError| true);
         until
             .retry(|| async {
                 let answer = ask().await?;

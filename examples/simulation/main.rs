@@ -11,7 +11,7 @@
 //! | `batch` | many calls at once meet a limit of so many a second |
 //! | `outage` | a service is down for a while: who makes it worse, and does it come back? |
 //!
-//! Every strategy is a `Policy`, driven by the `Retry` that the library's own loops use, with the
+//! Every strategy is a `Policy`, driven by the `RetryState` that the library's own loops use, with the
 //! simulation's clock and random source. The simulation itself knows no formula: it knows clients,
 //! services and the time. All strategies stand in `strategies.rs`.
 

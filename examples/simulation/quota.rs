@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-use backoff_cloud::{Decision, Fault, Policy, Retry};
+use backoff_cloud::{Decision, Fault, Policy, RetryState};
 use rand::Rng as _;
 use rand::rngs::SmallRng;
 
@@ -119,7 +119,7 @@ pub(crate) fn run(
         promised: 0,
     };
     let mut retries: Vec<_> = (0..callers)
-        .map(|_| Retry::start(policy, || Duration::from_nanos(origin)))
+        .map(|_| RetryState::start(policy, || Duration::from_nanos(origin)))
         .collect();
     let mut calls: BinaryHeap<_> = (0..callers)
         .map(|caller| Reverse((origin + hop.draw(rng), caller)))

@@ -3,7 +3,7 @@
 //!
 //! Every client reads the row, then writes it with the version it has read. The service answers
 //! the moment a call arrives; a write with a version that is no longer the row's fails. On the
-//! failure's reply the client asks its [`Retry`] what to do, waits, and starts again with a read.
+//! failure's reply the client asks its [`RetryState`] what to do, waits, and starts again with a read.
 //! All clients send their first read at time zero. A hop, from a client to the service or back,
 //! takes |Normal(mean, deviation)|.
 //!
@@ -16,7 +16,7 @@ use std::collections::BinaryHeap;
 use std::time::Duration;
 
 use backoff_cloud::delay::Versions;
-use backoff_cloud::{Clock, Decision, Fault, GrpcCode, Policy, Retry};
+use backoff_cloud::{Clock, Decision, Fault, GrpcCode, Policy, RetryState};
 use rand::rngs::SmallRng;
 use rand::{Rng as _, RngExt as _};
 use rand_distr::{Normal, NormalError};
@@ -80,14 +80,14 @@ impl Clock for Now<'_> {
 
 /// A client that has not succeeded yet.
 struct Client<'a> {
-    retry: Retry,
+    retry: RetryState,
     versions: Option<Versions<Now<'a>>>,
 }
 
 impl<'a> Client<'a> {
     fn start(strategy: &Strategy, now: Now<'a>) -> Self {
         Self {
-            retry: Retry::start(&strategy.policy, || now.now()),
+            retry: RetryState::start(&strategy.policy, || now.now()),
             versions: strategy
                 .versions
                 .map(|(base, cap)| Versions::with_clock(base, cap, now)),

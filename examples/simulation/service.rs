@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-use backoff_cloud::{Decision, Fault, Policy, Retry, TimedOut, Transport};
+use backoff_cloud::{Decision, Delivery, Fault, Policy, RetryState, TimedOut};
 use rand::rngs::SmallRng;
 use rand::{Rng as _, RngExt as _};
 use rand_distr::Exp1;
@@ -62,10 +62,10 @@ impl Fault for Failure {
     fn status(&self) -> Option<u16> {
         matches!(self, Self::Unavailable).then_some(503)
     }
-    fn transport(&self) -> Option<Transport> {
+    fn delivery(&self) -> Option<Delivery> {
         match self {
-            Self::Refused => Some(Transport::NotSent),
-            Self::TimedOut(cut) => cut.transport(),
+            Self::Refused => Some(Delivery::NotSent),
+            Self::TimedOut(cut) => cut.delivery(),
             Self::Unavailable => None,
         }
     }
@@ -112,7 +112,7 @@ impl Service<'_> {
 struct Request {
     came: u64,
     client: usize,
-    retry: Retry,
+    retry: RetryState,
 }
 
 enum Event {
@@ -133,7 +133,7 @@ pub(crate) fn run(course: &Course, policies: &[Policy], rng: &mut SmallRng) -> V
             Event::Comes if now >= course.end * SECOND => {}
             Event::Comes => {
                 let client = rng.random_range(0..policies.len());
-                let retry = Retry::start(&policies[client], || Duration::from_nanos(now));
+                let retry = RetryState::start(&policies[client], || Duration::from_nanos(now));
                 tallies[second(now)].requests += 1;
                 events.add(now, requests.len(), Event::Attempt);
                 requests.push(Request {

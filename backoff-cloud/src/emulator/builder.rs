@@ -16,7 +16,7 @@ use super::reply::Reply;
 use super::server;
 use super::world::World;
 
-/// Settings for an [`Emulator`], from [`Emulator::builder`].
+/// PolicySettings for an [`Emulator`], from [`Emulator::builder`].
 #[derive(Debug)]
 #[must_use = "a builder does nothing until `start`"]
 pub struct Builder {
@@ -41,7 +41,7 @@ impl Emulator {
         Self::builder().start()
     }
 
-    /// Settings for one: see [`Builder`].
+    /// PolicySettings for one: see [`Builder`].
     pub fn builder() -> Builder {
         Builder::default()
     }

@@ -132,7 +132,7 @@ pub const READ_MODIFY_WRITE: Policy = REQUEST
 mod tests {
     use super::*;
     use crate::reply::Reply;
-    use backoff_core::{Class, GrpcCode, Verdict};
+    use backoff_core::{FaultKind, GrpcCode, Verdict};
 
     fn retried(policy: &Policy, reply: Reply) -> bool {
         policy.judge(&reply) != Verdict::Permanent
@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(
             READ_MODIFY_WRITE.judge(&of(Some(GrpcCode::Aborted))),
             Verdict::Retry {
-                class: Class::Conflict,
+                kind: FaultKind::Conflict,
                 retry_after: None
             }
         );

@@ -1,7 +1,7 @@
 //! Where allow policies are kept, and what a change of one can fail of.
 
 use super::allow::AllowPolicy;
-use backoff_core::{Class, Fault, RetryError, TimedOut, Transport, UpdateReport};
+use backoff_core::{Delivery, Fault, FaultKind, RetryError, TimedOut, UpdateReport};
 use std::{error, fmt, future::Future};
 
 /// Something that gets and sets allow policies: a client.
@@ -10,7 +10,7 @@ use std::{error, fmt, future::Future};
 /// lines; see the example. Each method makes one request, and does not retry it.
 ///
 /// ```
-/// use backoff_cloud::{Class, Fault, iam::{self, PlainPolicy, PolicyStore}};
+/// use backoff_cloud::{FaultKind, Fault, iam::{self, PlainPolicy, PolicyStore}};
 /// use std::sync::Mutex;
 ///
 /// #[derive(Default)]
@@ -19,7 +19,7 @@ use std::{error, fmt, future::Future};
 /// #[derive(Debug)]
 /// struct Stale;
 /// impl Fault for Stale {
-///     fn class(&self) -> Option<Class> { Some(Class::Conflict) }
+///     fn kind(&self) -> Option<FaultKind> { Some(FaultKind::Conflict) }
 /// }
 ///
 /// impl PolicyStore for Memory {
@@ -110,17 +110,17 @@ impl<E: Fault> Fault for Failure<E> {
         }
     }
 
-    fn transport(&self) -> Option<Transport> {
+    fn delivery(&self) -> Option<Delivery> {
         match self {
-            Failure::Doubtful { .. } => Some(Transport::MaybeSent),
-            _ => self.inner()?.transport(),
+            Failure::Doubtful { .. } => Some(Delivery::MaybeSent),
+            _ => self.inner()?.delivery(),
         }
     }
 
-    fn class(&self) -> Option<Class> {
+    fn kind(&self) -> Option<FaultKind> {
         match self {
-            Failure::NoEtag { .. } => Some(Class::Permanent),
-            _ => self.inner()?.class(),
+            Failure::NoEtag { .. } => Some(FaultKind::Permanent),
+            _ => self.inner()?.kind(),
         }
     }
 }

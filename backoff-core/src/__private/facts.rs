@@ -1,7 +1,7 @@
 //! What is known of an error whose type only the user's code knows, and what a derived `Fault` reads.
 
 use crate::facts::{
-    fault::{Class, Fault},
+    fault::{Fault, FaultKind},
     grpc::GrpcCode,
 };
 use core::{marker::PhantomData, time::Duration};
@@ -238,7 +238,7 @@ macro_rules! facts {
     };
 }
 
-facts!(u16, GrpcCode, Duration, Class);
+facts!(u16, GrpcCode, Duration, FaultKind);
 
 macro_rules! statuses {
     ($($number:ty),+) => {

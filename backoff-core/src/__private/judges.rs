@@ -173,23 +173,23 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::fault::{Class, Transport};
+    use crate::facts::fault::{Delivery, FaultKind};
 
     #[derive(Debug, Default)]
     struct Failure {
         stop: bool,
-        class: Option<Class>,
-        transport: Option<Transport>,
+        kind: Option<FaultKind>,
+        transport: Option<Delivery>,
     }
 
     impl Fault for Failure {
         fn must_stop(&self) -> bool {
             self.stop
         }
-        fn class(&self) -> Option<Class> {
-            self.class
+        fn kind(&self) -> Option<FaultKind> {
+            self.kind
         }
-        fn transport(&self) -> Option<Transport> {
+        fn delivery(&self) -> Option<Delivery> {
             self.transport
         }
     }
@@ -202,23 +202,23 @@ mod tests {
             Verdict::from(or.judge(&careful, Stage::Whole, failure))
         };
         let maybe_sent = Failure {
-            transport: Some(Transport::MaybeSent),
+            transport: Some(Delivery::MaybeSent),
             ..Failure::default()
         };
-        assert_eq!(judge(&maybe_sent), Verdict::PerhapsApplied);
+        assert_eq!(judge(&maybe_sent), Verdict::MaybeApplied);
         let stop = Failure {
             stop: true,
             ..maybe_sent
         };
-        assert_eq!(judge(&stop), Verdict::Refused);
-        assert_eq!(careful.judge(&stop), Verdict::Refused);
+        assert_eq!(judge(&stop), Verdict::StoppedByServer);
+        assert_eq!(careful.judge(&stop), Verdict::StoppedByServer);
         let permanent = Failure {
-            class: Some(Class::Permanent),
+            kind: Some(FaultKind::Permanent),
             ..Failure::default()
         };
-        assert_eq!(judge(&permanent), Verdict::PerhapsApplied);
+        assert_eq!(judge(&permanent), Verdict::MaybeApplied);
         let not_sent = Failure {
-            transport: Some(Transport::NotSent),
+            transport: Some(Delivery::NotSent),
             ..permanent
         };
         assert_eq!(judge(&not_sent), Verdict::from(true));

@@ -29,8 +29,8 @@ use crate::{
         handler::{Handle, Lent, Under},
     },
     judge::Verdict,
-    runtime::{Clock, Pause, Random, Sleep},
-    state::{Attempt, Decision, Retry},
+    runtime::{BlockingSleep, Clock, Random, Sleep},
+    state::{Attempt, Decision, RetryState},
 };
 
 mod awaited;
@@ -106,9 +106,9 @@ pub fn pause<C, R, H>(
 where
     R: Outcome,
     H: Handle<R::Error>,
-    C: Clock + Pause,
+    C: Clock + BlockingSleep,
 {
-    runtime.pause(wait);
+    runtime.sleep_blocking(wait);
     let is_late = course.is_late(context.policy, runtime, false);
     if let Some(error) = last.error().filter(|_| is_late) {
         course.late(judge, context.name, error);
@@ -116,10 +116,10 @@ where
     is_late
 }
 
-/// As [`Retry::failed`], where an attempt is cut at the deadline: a wait that ends just then leaves no
+/// As [`RetryState::failed`], where an attempt is cut at the deadline: a wait that ends just then leaves no
 /// time for one. For loops that are not ours.
 pub fn failed_if_cut(
-    retry: &mut Retry,
+    retry: &mut RetryState,
     policy: &Policy,
     verdict: Verdict,
     now: impl FnOnce() -> Duration,

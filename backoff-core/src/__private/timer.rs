@@ -1,6 +1,6 @@
 //! The user's own timer, which the key `sleep` names.
 
-use crate::runtime::{Clock, Pause, Random, Sleep};
+use crate::runtime::{BlockingSleep, Clock, Random, Sleep};
 use core::{future::Future, time::Duration};
 
 /// What runs a function that brings its own timer.
@@ -57,8 +57,8 @@ where
     }
 }
 
-impl<F: Fn(Duration), C> Pause for OwnTimer<F, C> {
-    fn pause(&self, wait: Duration) {
+impl<F: Fn(Duration), C> BlockingSleep for OwnTimer<F, C> {
+    fn sleep_blocking(&self, wait: Duration) {
         (self.0)(wait);
     }
 }

@@ -229,7 +229,7 @@ mod tests {
     use super::*;
     use crate::{
         codes,
-        facts::fault::Transport,
+        facts::fault::Delivery,
         judge::Verdict,
         policy::Policy,
         report::{Report, StopReason},
@@ -308,16 +308,13 @@ mod tests {
     fn what_is_known_is_found_anywhere_in_the_chain() {
         let late = || TimedOut::new(Default::default());
         for error in [hide(late()), hide(Around(Around(late())))] {
-            assert_eq!(error.transport(), Some(Transport::MaybeSent));
+            assert_eq!(error.delivery(), Some(Delivery::MaybeSent));
             assert_ne!(POLICY.judge(&error), Verdict::Permanent);
         }
         let refused = || io::Error::from(ErrorKind::ConnectionRefused);
-        assert_eq!(
-            hide(Around(refused())).transport(),
-            Some(Transport::NotSent)
-        );
+        assert_eq!(hide(Around(refused())).delivery(), Some(Delivery::NotSent));
         let plain: Box<dyn Error> = Box::new(Around(refused()));
-        assert_eq!(plain.transport(), Some(Transport::NotSent));
+        assert_eq!(plain.delivery(), Some(Delivery::NotSent));
     }
 
     #[test]
@@ -406,12 +403,12 @@ mod tests {
             assert_eq!(status(deeper), Some(503));
             let given_up = anyhow!("plain").context(given_up(Api(503)));
             let fault = first_known(given_up.first(), &as_fault::<Api>).unwrap();
-            assert_eq!(fault.class(), Some(crate::Class::Permanent));
+            assert_eq!(fault.kind(), Some(crate::FaultKind::Permanent));
             let late = anyhow!("plain").context(TimedOut::new(Default::default()));
-            assert_eq!(late.transport(), Some(Transport::MaybeSent));
+            assert_eq!(late.delivery(), Some(Delivery::MaybeSent));
             let refused = io::Error::from(ErrorKind::ConnectionRefused);
             let refused = anyhow!("plain").context(refused);
-            assert_eq!(refused.transport(), Some(Transport::NotSent));
+            assert_eq!(refused.delivery(), Some(Delivery::NotSent));
         }
 
         #[test]

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     facts::{
-        fault::{Class, Fault, Transport},
+        fault::{Delivery, Fault, FaultKind},
         grpc::GrpcCode,
     },
     hint::{self, Pushback},
@@ -56,29 +56,29 @@ impl Fault for Error {
         headers.and_then(pushback) == Some(Pushback::Stop)
     }
 
-    fn transport(&self) -> Option<Transport> {
+    fn delivery(&self) -> Option<Delivery> {
         let error = cause(self);
         if error.is_transient_and_before_rpc() {
-            return Some(Transport::NotSent);
+            return Some(Delivery::NotSent);
         }
         if error.is_timeout() {
-            return Some(Transport::MaybeSent);
+            return Some(Delivery::MaybeSent);
         }
         let no_reply = error.is_transport() && error.http_status_code().is_none();
         no_reply.then(|| {
             behind(error)
-                .and_then(Fault::transport)
-                .unwrap_or(Transport::MaybeSent)
+                .and_then(Fault::delivery)
+                .unwrap_or(Delivery::MaybeSent)
         })
     }
 
-    fn class(&self) -> Option<Class> {
+    fn kind(&self) -> Option<FaultKind> {
         let error = cause(self);
         if error.is_connect() && is_untrusted_certificate(error) {
-            return Some(Class::Permanent);
+            return Some(FaultKind::Permanent);
         }
         behind(error)
-            .and_then(Fault::class)
+            .and_then(Fault::kind)
             .filter(|_| error.is_io())
     }
 
@@ -178,9 +178,9 @@ mod tests {
         use google_cloud_gax_1::error::CredentialsError;
         let of = |transient| {
             let error = CredentialsError::from_msg(transient, "no token");
-            Error::authentication(error).transport()
+            Error::authentication(error).delivery()
         };
-        assert_eq!(of(true), Some(Transport::NotSent));
+        assert_eq!(of(true), Some(Delivery::NotSent));
         assert_eq!(of(false), None);
     }
 
@@ -192,14 +192,14 @@ mod tests {
             service(Code::Unavailable, None, headers)
         };
         assert_eq!(of("1500").retry_after(), Some(Duration::from_millis(1_500)));
-        assert_eq!(POLICY.judge(&of("-1")), Verdict::Refused);
+        assert_eq!(POLICY.judge(&of("-1")), Verdict::StoppedByServer);
     }
 
     #[test]
     fn a_certificate_that_is_not_trusted_is_permanent() {
         let untrusted = || io::Error::other("invalid peer certificate: UnknownIssuer");
         let refused = Error::connect(untrusted());
-        assert_eq!(refused.transport(), Some(Transport::NotSent));
+        assert_eq!(refused.delivery(), Some(Delivery::NotSent));
         assert_eq!(POLICY.judge(&refused), Verdict::Permanent);
         // Any other text is a connection that failed.
         let other = Error::connect(io::Error::other("connection refused"));

@@ -1,6 +1,6 @@
 //! `Fault` for `h2::Error`, version 0.4.
 
-use crate::facts::fault::{Fault, Transport};
+use crate::facts::fault::{Delivery, Fault};
 use core::fmt;
 use h2_04 as h2;
 
@@ -14,15 +14,15 @@ use h2_04 as h2;
 ///
 /// Source: [RFC 9113](https://www.rfc-editor.org/rfc/rfc9113#section-8.7), section 8.7.
 impl Fault for h2::Error {
-    fn transport(&self) -> Option<Transport> {
+    fn delivery(&self) -> Option<Delivery> {
         let is_refused = self.is_reset()
             && self.is_remote()
             && self.reason() == Some(h2::Reason::REFUSED_STREAM);
         let is_beyond = self.is_go_away() && self.is_remote();
         if is_refused || is_beyond {
-            return Some(Transport::NotSent);
+            return Some(Delivery::NotSent);
         }
-        (self.is_io() || self.reason().is_some()).then_some(Transport::MaybeSent)
+        (self.is_io() || self.reason().is_some()).then_some(Delivery::MaybeSent)
     }
 
     fn message(&self) -> Option<&dyn fmt::Display> {

@@ -104,12 +104,15 @@ mod tests {
         let wait = response(503, &[("grpc-retry-pushback-ms", "1500")]);
         assert_eq!(wait.retry_after(), Some(Duration::from_millis(1_500)));
         let stop = response(503, &[("grpc-retry-pushback-ms", "-1")]);
-        assert_eq!(Policy::exponential().judge(&stop), Verdict::Refused);
+        assert_eq!(Policy::exponential().judge(&stop), Verdict::StoppedByServer);
         let unclear = [
             ("grpc-retry-pushback-ms", "1"),
             ("grpc-retry-pushback-ms", "1"),
         ];
         let unclear = response(503, &unclear);
-        assert_eq!(Policy::exponential().judge(&unclear), Verdict::Refused);
+        assert_eq!(
+            Policy::exponential().judge(&unclear),
+            Verdict::StoppedByServer
+        );
     }
 }

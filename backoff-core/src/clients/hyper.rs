@@ -4,7 +4,7 @@ use super::{
     boxed::{Cause, first_known},
     sources::begins_with,
 };
-use crate::facts::fault::{Class, Fault, Transport};
+use crate::facts::fault::{Delivery, Fault, FaultKind};
 use core::fmt;
 use hyper_1 as hyper;
 use std::error::Error as _;
@@ -22,22 +22,22 @@ impl Fault for hyper::Error {
         first_known(Cause::new(self.source()?), &|_| None)
     }
 
-    fn transport(&self) -> Option<Transport> {
+    fn delivery(&self) -> Option<Delivery> {
         if is_own_doing(self) {
             return None;
         }
         if was_never_begun(self) {
-            return Some(Transport::NotSent);
+            return Some(Delivery::NotSent);
         }
-        let below = self.inner().and_then(Fault::transport);
-        below.or(Some(Transport::MaybeSent))
+        let below = self.inner().and_then(Fault::delivery);
+        below.or(Some(Delivery::MaybeSent))
     }
 
-    fn class(&self) -> Option<Class> {
+    fn kind(&self) -> Option<FaultKind> {
         if is_own_doing(self) {
-            return Some(Class::Permanent);
+            return Some(FaultKind::Permanent);
         }
-        self.inner()?.class()
+        self.inner()?.kind()
     }
 
     fn message(&self) -> Option<&dyn fmt::Display> {

@@ -4,7 +4,7 @@ use super::{
     boxed::{Cause, first_known},
     sources::begins_with,
 };
-use crate::facts::fault::{Class, Fault, Transport};
+use crate::facts::fault::{Delivery, Fault, FaultKind};
 use core::fmt;
 use std::io::{Error, ErrorKind};
 
@@ -21,12 +21,12 @@ impl Fault for Error {
         first_known(Cause::new(self.get_ref()?), &|_| None)
     }
 
-    fn transport(&self) -> Option<Transport> {
+    fn delivery(&self) -> Option<Delivery> {
         if let Some(inner) = self.inner() {
-            return inner.transport();
+            return inner.delivery();
         }
         match self.kind() {
-            ErrorKind::ConnectionRefused => Some(Transport::NotSent),
+            ErrorKind::ConnectionRefused => Some(Delivery::NotSent),
             // As Linux says of a socket that was reset, whatever was sent on it before.
             ErrorKind::NotConnected
             | ErrorKind::HostUnreachable
@@ -37,15 +37,15 @@ impl Fault for Error {
             | ErrorKind::BrokenPipe
             | ErrorKind::TimedOut
             | ErrorKind::WouldBlock
-            | ErrorKind::UnexpectedEof => Some(Transport::MaybeSent),
-            _ => is_unknown_name(self).then_some(Transport::NotSent),
+            | ErrorKind::UnexpectedEof => Some(Delivery::MaybeSent),
+            _ => is_unknown_name(self).then_some(Delivery::NotSent),
         }
     }
 
-    fn class(&self) -> Option<Class> {
+    fn kind(&self) -> Option<FaultKind> {
         match self.inner() {
-            Some(inner) => inner.class(),
-            None => (self.kind() == ErrorKind::Interrupted).then_some(Class::Transient),
+            Some(inner) => inner.kind(),
+            None => (self.kind() == ErrorKind::Interrupted).then_some(FaultKind::Transient),
         }
     }
 
@@ -91,7 +91,7 @@ mod tests {
             assert!(error.must_reconnect(), "{kind}");
             assert_ne!(policy.judge(&error), Verdict::Permanent, "{kind}");
             let careful = policy.idempotent(false);
-            assert_eq!(careful.judge(&error), Verdict::PerhapsApplied, "{kind}");
+            assert_eq!(careful.judge(&error), Verdict::MaybeApplied, "{kind}");
         }
     }
 
@@ -112,11 +112,11 @@ mod tests {
     fn one_that_wraps_another_says_what_that_one_says() {
         let refused = || Error::from(ErrorKind::ConnectionRefused);
         let wrapped = Error::other(Error::new(ErrorKind::InvalidData, refused()));
-        assert_eq!(wrapped.transport(), Some(Transport::NotSent));
+        assert_eq!(wrapped.delivery(), Some(Delivery::NotSent));
         let late = Error::other(TimedOut::new(Default::default()));
-        assert_eq!(late.transport(), Some(Transport::MaybeSent));
+        assert_eq!(late.delivery(), Some(Delivery::MaybeSent));
         // What is unknown leaves the word to the kind.
         let reset = Error::new(ErrorKind::ConnectionReset, "by the test");
-        assert_eq!(reset.transport(), Some(Transport::MaybeSent));
+        assert_eq!(reset.delivery(), Some(Delivery::MaybeSent));
     }
 }

@@ -3,7 +3,7 @@
 use crate::{
     drive::until::Conflict,
     facts::{
-        fault::{Class, Fault, TimedOut, Transport},
+        fault::{Delivery, Fault, FaultKind, TimedOut},
         not_opened::NotOpened,
     },
 };
@@ -46,17 +46,17 @@ use std::{error::Error, io, sync::Arc};
 /// The replies are those of <https://redis.io/docs/latest/develop/reference/protocol-spec/> and of
 /// the server's source, measured with redis 7.0.
 impl Fault for RedisError {
-    /// [`Transport::NotSent`] for what the server says it did not begin, too.
-    fn transport(&self) -> Option<Transport> {
+    /// [`Delivery::NotSent`] for what the server says it did not begin, too.
+    fn delivery(&self) -> Option<Delivery> {
         match self.kind() {
             ErrorKind::Io => broken(self),
             // None of the servers asked was the one to send it to.
             ErrorKind::ClusterConnectionNotFound
             | ErrorKind::MasterNameNotFoundBySentinel
-            | ErrorKind::NoValidReplicasFoundBySentinel => Some(Transport::NotSent),
+            | ErrorKind::NoValidReplicasFoundBySentinel => Some(Delivery::NotSent),
             _ => {
                 let refusal = refusal(self)?;
-                refusal.nothing_done.then_some(Transport::NotSent)
+                refusal.nothing_done.then_some(Delivery::NotSent)
             }
         }
     }
@@ -64,12 +64,12 @@ impl Fault for RedisError {
     fn must_reconnect(&self) -> bool {
         match refusal(self) {
             Some(refusal) => refusal.elsewhere,
-            None => self.transport().is_some(),
+            None => self.delivery().is_some(),
         }
     }
 
-    fn class(&self) -> Option<Class> {
-        refusal(self).map(|_| Class::Transient)
+    fn kind(&self) -> Option<FaultKind> {
+        refusal(self).map(|_| FaultKind::Transient)
     }
 
     fn message(&self) -> Option<&dyn fmt::Display> {
@@ -94,19 +94,17 @@ impl From<Conflict> for RedisError {
 /// Keeps that nothing was sent, where the error alone does not say so.
 impl From<NotOpened<RedisError>> for RedisError {
     fn from(NotOpened(error): NotOpened<RedisError>) -> Self {
-        match error.transport() {
-            Some(Transport::MaybeSent) => io::Error::new(io::ErrorKind::NotConnected, error).into(),
+        match error.delivery() {
+            Some(Delivery::MaybeSent) => io::Error::new(io::ErrorKind::NotConnected, error).into(),
             _ => error,
         }
     }
 }
 
 /// A connection that was not made, or broke.
-fn broken(error: &RedisError) -> Option<Transport> {
+fn broken(error: &RedisError) -> Option<Delivery> {
     let Some(io) = io_error(error) else {
-        return error
-            .is_connection_dropped()
-            .then_some(Transport::MaybeSent);
+        return error.is_connection_dropped().then_some(Delivery::MaybeSent);
     };
     match io.kind() {
         // No repetition changes it.
@@ -114,9 +112,9 @@ fn broken(error: &RedisError) -> Option<Transport> {
         // Whatever it was made of. Not found is the file of a socket.
         io::ErrorKind::ConnectionRefused
         | io::ErrorKind::NotConnected
-        | io::ErrorKind::NotFound => Some(Transport::NotSent),
+        | io::ErrorKind::NotFound => Some(Delivery::NotSent),
         // Timeouts of blocking connections are `WouldBlock`; a name that was not found has no kind.
-        _ => io.transport().or(Some(Transport::MaybeSent)),
+        _ => io.delivery().or(Some(Delivery::MaybeSent)),
     }
 }
 
@@ -252,17 +250,17 @@ mod tests {
     #[test]
     fn a_connection_that_failed_is_opened_anew() {
         for (kind, transport) in [
-            (io::ErrorKind::ConnectionRefused, Transport::NotSent),
-            (io::ErrorKind::NotFound, Transport::NotSent),
-            (io::ErrorKind::BrokenPipe, Transport::MaybeSent),
-            (io::ErrorKind::ConnectionReset, Transport::MaybeSent),
-            (io::ErrorKind::UnexpectedEof, Transport::MaybeSent),
-            (io::ErrorKind::TimedOut, Transport::MaybeSent),
-            (io::ErrorKind::WouldBlock, Transport::MaybeSent),
-            (io::ErrorKind::Other, Transport::MaybeSent),
+            (io::ErrorKind::ConnectionRefused, Delivery::NotSent),
+            (io::ErrorKind::NotFound, Delivery::NotSent),
+            (io::ErrorKind::BrokenPipe, Delivery::MaybeSent),
+            (io::ErrorKind::ConnectionReset, Delivery::MaybeSent),
+            (io::ErrorKind::UnexpectedEof, Delivery::MaybeSent),
+            (io::ErrorKind::TimedOut, Delivery::MaybeSent),
+            (io::ErrorKind::WouldBlock, Delivery::MaybeSent),
+            (io::ErrorKind::Other, Delivery::MaybeSent),
         ] {
             let error = of(kind);
-            assert_eq!(error.transport(), Some(transport), "{kind}");
+            assert_eq!(error.delivery(), Some(transport), "{kind}");
             assert!(error.must_reconnect(), "{kind}");
         }
     }
@@ -270,7 +268,7 @@ mod tests {
     #[test]
     fn what_was_not_opened_stays_so_and_keeps_its_text() {
         let timed_out = of(io::ErrorKind::TimedOut);
-        assert_eq!(CAREFUL.judge(&timed_out), Verdict::PerhapsApplied);
+        assert_eq!(CAREFUL.judge(&timed_out), Verdict::MaybeApplied);
         let kept = RedisError::from(NotOpened(timed_out.clone()));
         assert_eq!(CAREFUL.judge(&kept), Verdict::from(true));
         assert_eq!(kept.to_string(), timed_out.to_string());
@@ -294,6 +292,6 @@ mod tests {
     fn an_attempt_that_was_cut_timed_out() {
         let error = RedisError::from(TimedOut::new(core::time::Duration::from_secs(1)));
         assert!(error.is_timeout());
-        assert_eq!(error.transport(), Some(Transport::MaybeSent));
+        assert_eq!(error.delivery(), Some(Delivery::MaybeSent));
     }
 }

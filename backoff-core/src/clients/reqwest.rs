@@ -1,7 +1,7 @@
 //! `Fault` for `reqwest::Error`, version 0.13.
 
 use super::sources::{chain, is_untrusted_certificate};
-use crate::facts::fault::{Class, Fault, Transport};
+use crate::facts::fault::{Delivery, Fault, FaultKind};
 use core::fmt;
 use reqwest_013 as reqwest;
 use std::{error::Error as _, io};
@@ -21,28 +21,28 @@ impl Fault for reqwest::Error {
         reqwest::Error::status(self).map(|status| status.as_u16())
     }
 
-    fn transport(&self) -> Option<Transport> {
+    fn delivery(&self) -> Option<Delivery> {
         let below = below(self);
         // First, since reqwest looks for the others in the body's error too.
         if below.is_some_and(is_permanent) {
             return None;
         }
         if self.is_connect() {
-            return Some(Transport::NotSent);
+            return Some(Delivery::NotSent);
         }
         if self.is_request() {
-            let said = below.and_then(Fault::transport);
-            return said.or(Some(Transport::MaybeSent));
+            let said = below.and_then(Fault::delivery);
+            return said.or(Some(Delivery::MaybeSent));
         }
         let on_its_way = self.is_timeout() || self.is_body() || is_cut(self);
-        on_its_way.then_some(Transport::MaybeSent)
+        on_its_way.then_some(Delivery::MaybeSent)
     }
 
-    fn class(&self) -> Option<Class> {
+    fn kind(&self) -> Option<FaultKind> {
         let is_own_doing = below(self).is_some_and(is_permanent);
         let is_wrong = self.is_builder() || self.is_redirect() || is_own_doing;
         let is_untrusted = self.is_connect() && is_untrusted_certificate(self);
-        (is_wrong || is_untrusted).then_some(Class::Permanent)
+        (is_wrong || is_untrusted).then_some(FaultKind::Permanent)
     }
 
     fn message(&self) -> Option<&dyn fmt::Display> {
@@ -56,7 +56,7 @@ fn below(error: &reqwest::Error) -> Option<&hyper_1::Error> {
 }
 
 fn is_permanent(below: &hyper_1::Error) -> bool {
-    below.class() == Some(Class::Permanent)
+    below.kind() == Some(FaultKind::Permanent)
 }
 
 /// A reply that ends too early is reported as one that cannot be decoded, as bad JSON is. Only

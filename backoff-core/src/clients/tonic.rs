@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     facts::{
-        fault::{Class, Fault, Transport},
+        fault::{Delivery, Fault, FaultKind},
         grpc::GrpcCode,
     },
     hint::{self, Pushback},
@@ -35,7 +35,7 @@ impl Fault for tonic::Status {
     fn inner(&self) -> Option<&dyn Fault> {
         let source = first_known(Cause::new(self.source()?), &|_| None)?;
         let is_answer = source.grpc_code().is_some();
-        let failed_on_its_way = source.transport().is_some() || source.class().is_some();
+        let failed_on_its_way = source.delivery().is_some() || source.kind().is_some();
         (is_answer || failed_on_its_way).then_some(source)
     }
 
@@ -57,17 +57,17 @@ impl Fault for tonic::Status {
         own.max(self.inner().and_then(Fault::retry_after))
     }
 
-    fn transport(&self) -> Option<Transport> {
+    fn delivery(&self) -> Option<Delivery> {
         match self.inner() {
-            Some(inner) => inner.transport(),
-            None => is_cut(self).then_some(Transport::MaybeSent),
+            Some(inner) => inner.delivery(),
+            None => is_cut(self).then_some(Delivery::MaybeSent),
         }
     }
 
-    fn class(&self) -> Option<Class> {
+    fn kind(&self) -> Option<FaultKind> {
         match self.inner() {
-            Some(inner) => inner.class(),
-            None => is_unreadable(self).then_some(Class::Permanent),
+            Some(inner) => inner.kind(),
+            None => is_unreadable(self).then_some(FaultKind::Permanent),
         }
     }
 
@@ -130,17 +130,17 @@ impl Fault for tonic::transport::Error {
         first_known(Cause::new(self.source()?), &|_| None)
     }
 
-    fn transport(&self) -> Option<Transport> {
+    fn delivery(&self) -> Option<Delivery> {
         match self.inner() {
-            Some(inner) => inner.transport(),
-            None => (!is_nonsense(self)).then_some(Transport::MaybeSent),
+            Some(inner) => inner.delivery(),
+            None => (!is_nonsense(self)).then_some(Delivery::MaybeSent),
         }
     }
 
-    fn class(&self) -> Option<Class> {
+    fn kind(&self) -> Option<FaultKind> {
         match self.inner() {
-            Some(inner) => inner.class(),
-            None => is_nonsense(self).then_some(Class::Permanent),
+            Some(inner) => inner.kind(),
+            None => is_nonsense(self).then_some(FaultKind::Permanent),
         }
     }
 
@@ -157,12 +157,12 @@ fn is_nonsense(error: &tonic::transport::Error) -> bool {
 
 /// No connection was made: not sent. Permanent where the server's certificate is not trusted.
 impl Fault for tonic::ConnectError {
-    fn transport(&self) -> Option<Transport> {
-        Some(Transport::NotSent)
+    fn delivery(&self) -> Option<Delivery> {
+        Some(Delivery::NotSent)
     }
 
-    fn class(&self) -> Option<Class> {
-        is_untrusted_certificate(self).then_some(Class::Permanent)
+    fn kind(&self) -> Option<FaultKind> {
+        is_untrusted_certificate(self).then_some(FaultKind::Permanent)
     }
 
     fn message(&self) -> Option<&dyn fmt::Display> {
@@ -172,8 +172,8 @@ impl Fault for tonic::ConnectError {
 
 /// The client's timeout was over: perhaps applied.
 impl Fault for tonic::TimeoutExpired {
-    fn transport(&self) -> Option<Transport> {
-        Some(Transport::MaybeSent)
+    fn delivery(&self) -> Option<Delivery> {
+        Some(Delivery::MaybeSent)
     }
 
     fn message(&self) -> Option<&dyn fmt::Display> {
@@ -199,7 +199,7 @@ mod tests {
         for code in GrpcCode::ALL {
             let status = Status::new(Code::from_i32(code.number()), "said by the server");
             assert_eq!(status.grpc_code(), Some(code));
-            assert_eq!((status.transport(), status.class()), (None, None));
+            assert_eq!((status.delivery(), status.kind()), (None, None));
         }
         assert_eq!(Status::ok("no failure").grpc_code(), None);
     }
@@ -208,10 +208,10 @@ mod tests {
     fn the_source_is_asked_before_the_code() {
         let refused = || io::Error::from(io::ErrorKind::ConnectionRefused);
         let no_connection = with_source(Code::Unavailable, ConnectError(refused().into()));
-        assert_eq!(no_connection.transport(), Some(Transport::NotSent));
+        assert_eq!(no_connection.delivery(), Some(Delivery::NotSent));
         assert_eq!(no_connection.grpc_code(), None);
         let late = with_source(Code::Cancelled, TimeoutExpired(()));
-        assert_eq!(late.transport(), Some(Transport::MaybeSent));
+        assert_eq!(late.delivery(), Some(Delivery::MaybeSent));
         assert_eq!(late.grpc_code(), None);
     }
 
@@ -223,7 +223,7 @@ mod tests {
         let status = with_source(Code::Unknown, io::Error::other(stale));
         assert_eq!(status.grpc_code(), Some(GrpcCode::Aborted));
         assert_eq!(status.retry_after(), Some(Duration::from_millis(1_500)));
-        assert_eq!(status.transport(), None);
+        assert_eq!(status.delivery(), None);
     }
 
     #[test]
@@ -231,7 +231,7 @@ mod tests {
         let no_file = io::Error::from(io::ErrorKind::NotFound);
         let status = with_source(Code::Unauthenticated, no_file);
         assert_eq!(status.grpc_code(), Some(GrpcCode::Unauthenticated));
-        assert_eq!(status.transport(), None);
+        assert_eq!(status.delivery(), None);
     }
 
     #[test]
@@ -251,13 +251,13 @@ mod tests {
             Status::internal("Unexpected EOF decoding stream."),
             with_source(Code::Unknown, io::Error::other(Status::unknown(no_end))),
         ] {
-            assert_eq!(cut.transport(), Some(Transport::MaybeSent), "{cut}");
-            assert_eq!((cut.grpc_code(), cut.class()), (None, None), "{cut}");
+            assert_eq!(cut.delivery(), Some(Delivery::MaybeSent), "{cut}");
+            assert_eq!((cut.grpc_code(), cut.kind()), (None, None), "{cut}");
         }
         // With another code it is what a server says of something else.
         let said = Status::not_found("Unexpected EOF decoding stream.");
         assert_eq!(said.grpc_code(), Some(GrpcCode::NotFound));
-        assert_eq!(said.transport(), None);
+        assert_eq!(said.delivery(), None);
     }
 
     #[test]
@@ -289,7 +289,7 @@ mod tests {
     fn a_certificate_that_is_not_trusted_is_permanent() {
         let refused = io::Error::other("invalid peer certificate: UnknownIssuer");
         let status = with_source(Code::Unavailable, ConnectError(refused.into()));
-        assert_eq!(status.class(), Some(Class::Permanent));
+        assert_eq!(status.kind(), Some(FaultKind::Permanent));
         let policy = Policy::exponential().on(Codes::UNAVAILABLE);
         assert_eq!(policy.judge(&status), Verdict::Permanent);
     }

@@ -42,7 +42,7 @@ pub use slots::Slots;
 #[cfg(feature = "std")]
 pub use versions::Versions;
 
-use crate::{facts::fault::Class, runtime::Random};
+use crate::{facts::fault::FaultKind, runtime::Random};
 use core::time::Duration;
 
 /// How long to wait before each retry.
@@ -73,12 +73,12 @@ pub trait Delay {
     /// As [`delay`](Self::delay), for an algorithm to which it matters what kind of failure it was.
     fn delay_after(
         &self,
-        class: Class,
+        kind: FaultKind,
         retry: u32,
         previous: Duration,
         random: u64,
     ) -> Option<Duration> {
-        let _ = class;
+        let _ = kind;
         self.delay(retry, previous, random)
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Delay, draw::uniform};
 use crate::{
-    facts::fault::Class,
+    facts::fault::FaultKind,
     runtime::{Clock, nanos},
 };
 use core::{
@@ -21,7 +21,7 @@ const UNKNOWN: u64 = u64::MAX;
 /// the time in which the row was taken: `(versions + 1) · attempt / (2 · wait + 3 · attempt)`, at
 /// most 1. A row that is always taken doubles the range, as exponential backoff does; one that is
 /// taken 71 % of the time leaves it; below that it shrinks, but not below `base` or an eighth of an
-/// attempt. Any failure but a [conflict](Class::Conflict) doubles it, and so does an attempt of
+/// attempt. Any failure but a [conflict](FaultKind::Conflict) doubles it, and so does an attempt of
 /// which it is not known how many versions passed before. (So a judge that answers with a `bool`,
 /// which says nothing about conflicts, leaves plain doubling.)
 ///
@@ -38,13 +38,13 @@ const UNKNOWN: u64 = u64::MAX;
 /// waits through [`Retrying::delays`](crate::Retrying::delays):
 ///
 /// ```
-/// use backoff_core::{Class, Fault, Policy, delay::Versions};
+/// use backoff_core::{FaultKind, Fault, Policy, delay::Versions};
 /// use std::time::Duration;
 ///
 /// # #[derive(Debug)]
 /// struct Stale;
 /// impl Fault for Stale {
-///     fn class(&self) -> Option<Class> { Some(Class::Conflict) }
+///     fn kind(&self) -> Option<FaultKind> { Some(FaultKind::Conflict) }
 /// }
 ///
 /// # #[cfg(feature = "tokio")]
@@ -132,14 +132,14 @@ impl<C: Clock> Versions<C> {
         }
     }
 
-    fn next(&self, class: Class, previous: u64, random: u64) -> u64 {
+    fn next(&self, kind: FaultKind, previous: u64, random: u64) -> u64 {
         let now = nanos(self.clock.now());
         // From one failure to the next: the wait that really was, and an attempt.
         let cycle = now.saturating_sub(self.last.swap(now, Relaxed));
         let took = cycle.saturating_sub(previous);
         let passed = self.passed.swap(UNKNOWN, Relaxed);
         let has_read = self.version.load(Relaxed) != UNKNOWN;
-        let is_conflict = class == Class::Conflict && has_read;
+        let is_conflict = kind == FaultKind::Conflict && has_read;
         if is_conflict {
             self.attempt.fetch_min(took, Relaxed);
         }
@@ -184,17 +184,17 @@ macro_rules! delay {
             /// [`delay_after`](Delay::delay_after) a conflict, and after anything else.
             impl<C: Clock> Delay for $this {
                 fn delay(&self, retry: u32, previous: Duration, random: u64) -> Option<Duration> {
-                    self.delay_after(Class::Conflict, retry, previous, random)
+                    self.delay_after(FaultKind::Conflict, retry, previous, random)
                 }
 
                 fn delay_after(
                     &self,
-                    class: Class,
+                    kind: FaultKind,
                     _retry: u32,
                     previous: Duration,
                     random: u64,
                 ) -> Option<Duration> {
-                    Some(Duration::from_nanos(self.next(class, nanos(previous), random)))
+                    Some(Duration::from_nanos(self.next(kind, nanos(previous), random)))
                 }
             }
         )+
@@ -220,18 +220,18 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// One attempt of 40 ms that reads `version` and fails as `class`; the longest wait, in ms.
+    /// One attempt of 40 ms that reads `version` and fails as `kind`; the longest wait, in ms.
     fn attempt(
         pace: &Versions<Hand>,
         time: &Hand,
         version: u64,
-        class: Class,
+        kind: FaultKind,
         previous: u64,
     ) -> u64 {
         time.0.set(time.0.get() + 40 * MS);
         pace.read(version);
         let wait = { pace }
-            .delay_after(class, 0, previous as u32 * MS, u64::MAX)
+            .delay_after(kind, 0, previous as u32 * MS, u64::MAX)
             .expect("it never ends");
         time.0.set(time.0.get() + wait);
         wait.as_millis() as u64
@@ -251,7 +251,7 @@ mod tests {
         let mut waits = Vec::new();
         for _ in 0..7 {
             version += 1_000;
-            previous = attempt(&pace, &time, version, Class::Conflict, previous);
+            previous = attempt(&pace, &time, version, FaultKind::Conflict, previous);
             waits.push(previous);
         }
         assert_eq!(waits, [80, 160, 320, 640, 1_280, 2_000, 2_000]);
@@ -260,10 +260,10 @@ mod tests {
     #[test]
     fn a_row_that_is_rarely_taken_shrinks_it_down_to_the_base() {
         let (pace, time) = begin();
-        let mut waits = vec![attempt(&pace, &time, 1, Class::Conflict, 0)];
+        let mut waits = vec![attempt(&pace, &time, 1, FaultKind::Conflict, 0)];
         for _ in 0..4 {
             let previous = *waits.last().expect("one at least");
-            waits.push(attempt(&pace, &time, 1, Class::Conflict, previous));
+            waits.push(attempt(&pace, &time, 1, FaultKind::Conflict, previous));
         }
         // busy = 40 / (2 · 80 + 3 · 40) = 1/7 at first, so 80 · 2/49 = 3.3, which is below the base.
         assert_eq!(waits, [80, 5, 5, 5, 5]);
@@ -272,16 +272,16 @@ mod tests {
     #[test]
     fn what_is_no_conflict_doubles_it_whatever_was_read() {
         let (pace, time) = begin();
-        let waits = [0; 4].map(|_| attempt(&pace, &time, 1, Class::Transient, 0));
+        let waits = [0; 4].map(|_| attempt(&pace, &time, 1, FaultKind::Transient, 0));
         assert_eq!(waits, [80, 160, 320, 640]);
     }
 
     #[test]
     fn an_attempt_that_read_nothing_doubles_it() {
         let (pace, time) = begin();
-        attempt(&pace, &time, 1, Class::Conflict, 0);
+        attempt(&pace, &time, 1, FaultKind::Conflict, 0);
         time.0.set(time.0.get() + 40 * MS);
-        let wait = (&pace).delay_after(Class::Conflict, 1, 80 * MS, u64::MAX);
+        let wait = (&pace).delay_after(FaultKind::Conflict, 1, 80 * MS, u64::MAX);
         assert_eq!(wait, Some(160 * MS));
     }
 
@@ -290,13 +290,13 @@ mod tests {
         let (pace, time) = begin();
         let pace = &pace;
         time.0.set(Duration::from_micros(1));
-        let first = pace.delay_after(Class::Transient, 0, Duration::ZERO, u64::MAX);
+        let first = pace.delay_after(FaultKind::Transient, 0, Duration::ZERO, u64::MAX);
         assert_eq!(first, Some(40 * MS + Duration::from_micros(1)));
         // The first version read says nothing about how many passed; then it counts.
         time.0.set(time.0.get() + 40 * MS);
-        let wait = attempt(pace, &time, 1_000, Class::Conflict, 40);
+        let wait = attempt(pace, &time, 1_000, FaultKind::Conflict, 40);
         assert_eq!(wait, 80);
-        assert_eq!(attempt(pace, &time, 2_000, Class::Conflict, wait), 160);
+        assert_eq!(attempt(pace, &time, 2_000, FaultKind::Conflict, wait), 160);
     }
 
     #[test]
@@ -305,7 +305,7 @@ mod tests {
         let pace = Versions::with_clock(Duration::ZERO, 2_000 * MS, time.clone());
         let mut wait = 0;
         for _ in 0..6 {
-            wait = attempt(&pace, &time, 1, Class::Conflict, wait);
+            wait = attempt(&pace, &time, 1, FaultKind::Conflict, wait);
         }
         assert_eq!(wait, 5);
     }
@@ -319,7 +319,7 @@ mod tests {
             tokio::time::sleep(40 * MS).await;
             pace.read(version);
             previous = pace
-                .delay_after(Class::Conflict, 0, previous, u64::MAX)
+                .delay_after(FaultKind::Conflict, 0, previous, u64::MAX)
                 .expect("it never ends");
             assert_eq!(previous.as_millis(), expected);
             tokio::time::sleep(previous).await;

@@ -11,7 +11,7 @@ use crate::{
     observe::Event,
     policy::Policy,
     report::{Reporting, RetryError, Updated},
-    runtime::{BLOCKING, BlockingRuntime, Clock, Pause, Random},
+    runtime::{BLOCKING, BlockingRuntime, BlockingSleep, Clock, Random},
 };
 /// A blocking operation that is to be retried. It does nothing until [`call`](Self::call) or
 /// [`reported`](Self::reported).
@@ -110,7 +110,10 @@ impl<'p, O: Call, H> Blocking<'p, O, H> {
 
     /// Takes clock, timer and random numbers from here instead of from the standard library, as
     /// [`Retrying::runtime`](crate::Retrying::runtime) does.
-    pub fn runtime<R: Clock + Pause + Random>(self, runtime: R) -> Blocking<'p, O, Under<H, R>> {
+    pub fn runtime<R: Clock + BlockingSleep + Random>(
+        self,
+        runtime: R,
+    ) -> Blocking<'p, O, Under<H, R>> {
         self.handler(|inner| Under { inner, runtime })
     }
 }
@@ -119,7 +122,7 @@ impl<O, H> Blocking<'_, O, H>
 where
     O: Call,
     H: Handle<O::Error>,
-    <H as Handler>::Runtime: Clock + Pause + Random,
+    <H as Handler>::Runtime: Clock + BlockingSleep + Random,
 {
     /// Calls the operation until it succeeds or is given up, waiting on this thread.
     ///
@@ -181,7 +184,7 @@ where
                 return Err(error);
             }
             let runtime = handler.runtime();
-            runtime.pause(next.wait());
+            runtime.sleep_blocking(next.wait());
             if course.is_late(handler.policy(self.policy), runtime, false) {
                 course.late(handler, O::name(), &error);
                 return Err(error);

@@ -8,13 +8,13 @@ use crate::{
     policy::{NEVER, Policy},
     report::{Measures, StopReason},
     runtime::{Clock, Random},
-    state::{Attempt, Decision, Next, Retry},
+    state::{Attempt, Decision, Next, RetryState},
 };
 
 /// Where a call stands. Policy, stage and runtime are passed in, so that a future keeps 15 bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Course {
-    retry: Retry,
+    retry: RetryState,
 }
 
 /// Tells the compiler that the way to here is rarely taken, so that a success keeps the registers.
@@ -27,7 +27,7 @@ impl Course {
     #[inline]
     pub(crate) const fn new() -> Self {
         Course {
-            retry: Retry::UNTIMED,
+            retry: RetryState::UNTIMED,
         }
     }
 
@@ -43,7 +43,7 @@ impl Course {
     /// Apart, so that it is compiled once for a clock.
     #[inline(never)]
     fn start_now<C: Clock>(&mut self, clock: &C) {
-        self.retry = Retry::start_at(clock.now());
+        self.retry = RetryState::start_at(clock.now());
     }
 
     /// Which attempt is about to begin or under way, and what time it has.

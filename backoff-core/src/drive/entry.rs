@@ -4,7 +4,7 @@ use super::{
     attempt::{Plain, WithAttempt},
     blocking::{Blocked, Blocking},
     future::Retrying,
-    handler::{ByCodes, Handle, Handler, When, WhenFault},
+    handler::{ByCodes, Handle, Handler, When, WhenAny},
     update::{Changed, Update},
 };
 use crate::{
@@ -14,7 +14,7 @@ use core::future::Future;
 
 /// A policy with the function that judges errors in place of the policy's codes.
 ///
-/// Made by [`Policy::when`] and [`Policy::when_fault`].
+/// Made by [`Policy::when`] and [`Policy::when`].
 #[derive(Clone, Copy, Debug)]
 #[must_use = "a policy does nothing until it is given an operation"]
 pub struct Judged<'p, H> {
@@ -131,7 +131,7 @@ impl Policy {
 
     /// Lets a function decide which errors are retried, in place of the policy's codes. The error
     /// may be of any type, so no server's hint can be read from it: where the error is a [`Fault`],
-    /// [`when_fault`](Self::when_fault) keeps its `Retry-After`. The limits hold as before.
+    /// [`when`](Self::when) keeps its `Retry-After`. The limits hold as before.
     ///
     /// The function answers with a `bool`, or with a [`Verdict`], which can carry a hint.
     ///
@@ -143,7 +143,7 @@ impl Policy {
     /// # async fn main() {
     /// let mut calls = 0;
     /// let answer = Policy::exponential()
-    ///     .when(|error: &String| error.contains("busy"))
+    ///     .when_any(|error: &String| error.contains("busy"))
     ///     .retry(|| {
     ///         calls += 1;
     ///         std::future::ready(if calls < 3 { Err("busy".to_string()) } else { Ok(42) })
@@ -153,12 +153,12 @@ impl Policy {
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub const fn when<E, F, V>(&self, judge: F) -> Judged<'_, When<F>>
+    pub const fn when_any<E, F, V>(&self, judge: F) -> Judged<'_, WhenAny<F>>
     where
         F: Fn(&E) -> V,
         V: Into<Verdict>,
     {
-        self.judged(When(judge))
+        self.judged(WhenAny(judge))
     }
 
     /// As [`when`](Self::when), for an error that is a [`Fault`]: a server that asks to be left
@@ -179,18 +179,18 @@ impl Policy {
     /// # async fn main() {
     /// let busy = || std::future::ready(Err::<(), _>(Busy));
     /// const POLICY: Policy = Policy::exponential().max_attempts(2);
-    /// let gave_up = POLICY.when_fault(|_: &Busy| true).retry(busy).reported().await.unwrap_err();
+    /// let gave_up = POLICY.when(|_: &Busy| true).retry(busy).reported().await.unwrap_err();
     /// assert_eq!(gave_up.report.slept, Duration::from_secs(30));
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub const fn when_fault<E, F, V>(&self, judge: F) -> Judged<'_, WhenFault<F>>
+    pub const fn when<E, F, V>(&self, judge: F) -> Judged<'_, When<F>>
     where
         E: Fault,
         F: Fn(&E) -> V,
         V: Into<Verdict>,
     {
-        self.judged(WhenFault(judge))
+        self.judged(When(judge))
     }
 
     /// Changes something that others change too, and loses no update: reads it, changes what was
@@ -204,7 +204,7 @@ impl Policy {
     /// - A change that changed nothing writes nothing.
     ///
     /// Deadline, attempts and budget are those of the whole: each failure of a read or a write
-    /// counts as one attempt. Conflicts (`ABORTED`, 412, [`Class::Conflict`](crate::Class::Conflict)) are retried whatever
+    /// counts as one attempt. Conflicts (`ABORTED`, 412, [`FaultKind::Conflict`](crate::FaultKind::Conflict)) are retried whatever
     /// the policy says of them, for here they are what is expected; 409 without a gRPC code only
     /// where the policy names it, since it may also mean that something exists.
     ///
@@ -213,17 +213,17 @@ impl Policy {
     /// or version, is all that `write` gets: it cannot write blindly.
     ///
     /// Where the policy is not [idempotent](Policy::idempotent), a write that may have been applied
-    /// ends everything with [`StopReason::PerhapsApplied`](crate::StopReason::PerhapsApplied), for changes that cannot recognise their
+    /// ends everything with [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied), for changes that cannot recognise their
     /// own effect: a counter that is increased. Reads are made again in any case.
     ///
     /// ```
-    /// use backoff_core::{Class, Fault, Policy, Updated};
+    /// use backoff_core::{FaultKind, Fault, Policy, Updated};
     /// use std::cell::Cell;
     ///
     /// #[derive(Debug, PartialEq)]
     /// struct Stale;
     /// impl Fault for Stale {
-    ///     fn class(&self) -> Option<Class> { Some(Class::Conflict) }
+    ///     fn kind(&self) -> Option<FaultKind> { Some(FaultKind::Conflict) }
     /// }
     ///
     /// /// A number, and the version that a write must name.

@@ -9,7 +9,7 @@ use crate::{
     policy::Policy,
     report::{Measures, StopReason},
     runtime::{ASYNC, AsyncRuntime, Clock, Random},
-    state::{Next, Retry},
+    state::{Next, RetryState},
 };
 use core::{fmt, time::Duration};
 
@@ -35,7 +35,7 @@ pub trait Handler {
         &self,
         runtime: &R,
         policy: &Policy,
-        retry: &mut Retry,
+        retry: &mut RetryState,
         ruling: Ruling,
         cut: bool,
     ) -> Next {
@@ -75,7 +75,7 @@ pub trait Handle<E>: Handler {
 fn decide_with<R: Clock + Random, D: Delay>(
     runtime: &R,
     policy: &Policy,
-    retry: &mut Retry,
+    retry: &mut RetryState,
     ruling: Ruling,
     cut: bool,
     delays: &D,
@@ -127,18 +127,18 @@ macro_rules! named_in_debug {
     };
 }
 
-named_in_debug!(When, WhenFault);
+named_in_debug!(WhenAny, When);
 
 /// The caller's function judges, about a [`Fault`] whose hints are kept. Made by
-/// [`Policy::when_fault`].
+/// [`Policy::when`].
 #[derive(Clone, Copy)]
-pub struct WhenFault<F>(pub(super) F);
+pub struct When<F>(pub(super) F);
 
-impl<F> Handler for WhenFault<F> {
+impl<F> Handler for When<F> {
     base!();
 }
 
-impl<E, F, V> Handle<E> for WhenFault<F>
+impl<E, F, V> Handle<E> for When<F>
 where
     E: Fault,
     F: Fn(&E) -> V,
@@ -155,13 +155,13 @@ where
 
 /// The caller's function judges errors of any type. Made by [`Policy::when`].
 #[derive(Clone, Copy)]
-pub struct When<F>(pub(super) F);
+pub struct WhenAny<F>(pub(super) F);
 
-impl<F> Handler for When<F> {
+impl<F> Handler for WhenAny<F> {
     base!();
 }
 
-impl<E, F, V> Handle<E> for When<F>
+impl<E, F, V> Handle<E> for WhenAny<F>
 where
     F: Fn(&E) -> V,
     V: Into<Verdict>,
@@ -200,7 +200,7 @@ macro_rules! forward {
             &self,
             runtime: &Q,
             policy: &Policy,
-            retry: &mut Retry,
+            retry: &mut RetryState,
             ruling: Ruling,
             cut: bool,
         ) -> Next {
@@ -294,7 +294,7 @@ impl<H: Handler, D: Delay> Handler for Paced<H, D> {
         &self,
         runtime: &R,
         policy: &Policy,
-        retry: &mut Retry,
+        retry: &mut RetryState,
         ruling: Ruling,
         cut: bool,
     ) -> Next {

@@ -18,7 +18,7 @@ pub use bounded::{Bounded, Limited};
 pub use course::Course;
 pub use entry::Judged;
 pub use handler::{
-    ByCodes, Handle, Handler, Lent, Measured, Notified, Owning, Paced, Under, When, WhenFault,
+    ByCodes, Handle, Handler, Lent, Measured, Notified, Owning, Paced, Under, When, WhenAny,
 };
 pub use until::{ConflictIf, Until};
 pub use update::{Changed, Running, Update};

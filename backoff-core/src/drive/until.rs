@@ -3,7 +3,7 @@
 
 use super::attempt::{Call, Failed, Operation, Reports, Run};
 use crate::{
-    facts::fault::{Class, Fault},
+    facts::fault::{Fault, FaultKind},
     judge::Stage,
     report::{Measures, Updated},
     runtime::Clock,
@@ -211,8 +211,8 @@ impl fmt::Display for NotYet {
 impl core::error::Error for NotYet {}
 
 impl Fault for NotYet {
-    fn class(&self) -> Option<Class> {
-        Some(Class::Pending)
+    fn kind(&self) -> Option<FaultKind> {
+        Some(FaultKind::Pending)
     }
 
     fn message(&self) -> Option<&dyn fmt::Display> {
@@ -235,8 +235,8 @@ impl fmt::Display for Conflict {
 impl core::error::Error for Conflict {}
 
 impl Fault for Conflict {
-    fn class(&self) -> Option<Class> {
-        Some(Class::Conflict)
+    fn kind(&self) -> Option<FaultKind> {
+        Some(FaultKind::Conflict)
     }
 
     fn message(&self) -> Option<&dyn fmt::Display> {

@@ -50,7 +50,7 @@ use core::{fmt, time::Duration};
     note = "for an error of another crate turn on this crate's feature for it: `anyhow-1`, \
             `reqwest-013`, `tonic-014`, `redis-1`, `gax-1`, …",
     note = "or decide yourself: `when = |error: &{Self}| ..` in the attribute, \
-            `.when(|error: &{Self}| ..)` on a policy"
+            `.when_any(|error: &{Self}| ..)` on a policy"
 )]
 pub trait Fault {
     /// The error inside, for a wrapper: whatever the wrapper does not say itself is asked of it.
@@ -83,20 +83,20 @@ pub trait Fault {
 
     /// For a failure of the transport (refused, reset, timed out): whether the request may have
     /// arrived. `None` for every other failure.
-    fn transport(&self) -> Option<Transport> {
-        self.inner()?.transport()
+    fn delivery(&self) -> Option<Delivery> {
+        self.inner()?.delivery()
     }
 
     /// Whether the connection that the attempt used is of no more use, so that the next attempt
     /// should open another. True for every failure of the transport; a server's reply can say so
     /// as well, as a Redis that has become a replica does. `Reconnect` asks.
     fn must_reconnect(&self) -> bool {
-        self.transport().is_some() || self.inner().is_some_and(|inner| inner.must_reconnect())
+        self.delivery().is_some() || self.inner().is_some_and(|inner| inner.must_reconnect())
     }
 
-    /// The class, where the error itself knows it. It outranks the codes.
-    fn class(&self) -> Option<Class> {
-        self.inner()?.class()
+    /// The kind, where the error itself knows it. It outranks the codes.
+    fn kind(&self) -> Option<FaultKind> {
+        self.inner()?.kind()
     }
 
     /// The text for logs, where the error has one. It is never used as a metric's label.
@@ -125,14 +125,14 @@ macro_rules! forward {
                 fn must_stop(&self) -> bool {
                     (**self).must_stop()
                 }
-                fn transport(&self) -> Option<Transport> {
-                    (**self).transport()
+                fn delivery(&self) -> Option<Delivery> {
+                    (**self).delivery()
                 }
                 fn must_reconnect(&self) -> bool {
                     (**self).must_reconnect()
                 }
-                fn class(&self) -> Option<Class> {
-                    (**self).class()
+                fn kind(&self) -> Option<FaultKind> {
+                    (**self).kind()
                 }
                 fn message(&self) -> Option<&dyn fmt::Display> {
                     (**self).message()
@@ -148,7 +148,7 @@ forward!(Box<F>, std::sync::Arc<F>, std::rc::Rc<F>);
 
 /// Whether a request that failed on its way may have arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Transport {
+pub enum Delivery {
     /// Surely not applied: no name found, connection refused, connect timeout, stream refused.
     NotSent,
     /// Perhaps applied: reset after sending, reply lost, attempt timed out.
@@ -157,7 +157,7 @@ pub enum Transport {
 
 /// What kind of failure it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Class {
+pub enum FaultKind {
     /// It may pass by itself: an overloaded or restarting server, a lost connection.
     Transient,
     /// The caller is too fast for its quota.
@@ -218,8 +218,8 @@ impl core::error::Error for TimedOut {}
 
 /// A failure of the transport; the request may have arrived.
 impl Fault for TimedOut {
-    fn transport(&self) -> Option<Transport> {
-        Some(Transport::MaybeSent)
+    fn delivery(&self) -> Option<Delivery> {
+        Some(Delivery::MaybeSent)
     }
 
     fn message(&self) -> Option<&dyn fmt::Display> {

@@ -1,6 +1,6 @@
 //! A failure to open a connection.
 
-use super::fault::{Fault, Transport};
+use super::fault::{Delivery, Fault};
 use core::{error::Error, fmt};
 
 /// No connection was opened, so nothing of the operation was sent on it.
@@ -17,7 +17,7 @@ use core::{error::Error, fmt};
 ///
 /// let handshake = TimedOut::new(Duration::from_secs(1));
 /// let careful = Policy::exponential().idempotent(false);
-/// assert_eq!(careful.judge(&handshake), Verdict::PerhapsApplied);
+/// assert_eq!(careful.judge(&handshake), Verdict::MaybeApplied);
 /// assert_eq!(careful.judge(&NotOpened(handshake)), Verdict::from(true));
 /// ```
 ///
@@ -45,11 +45,11 @@ impl<E: Fault> Fault for NotOpened<E> {
     }
 
     // Said only of an error that says something: another one is permanent, and stays so.
-    fn transport(&self) -> Option<Transport> {
-        let says_something = self.0.transport().is_some()
-            || self.0.class().is_some()
+    fn delivery(&self) -> Option<Delivery> {
+        let says_something = self.0.delivery().is_some()
+            || self.0.kind().is_some()
             || self.0.grpc_code().is_some()
             || self.0.status().is_some();
-        says_something.then_some(Transport::NotSent)
+        says_something.then_some(Delivery::NotSent)
     }
 }

@@ -5,7 +5,7 @@ mod value;
 
 use crate::{
     delay::{growth::Growth, jitter::Jitter},
-    facts::{codes::Codes, fault::Class},
+    facts::{codes::Codes, fault::FaultKind},
     policy::Policy,
     runtime::nanos,
 };
@@ -39,13 +39,13 @@ use value::{Grows, Value, attempts, codes, factor, growth, jitter, time, yes_or_
 /// until the deadline.
 ///
 /// ```
-/// use backoff_core::{Jitter, Policy, Settings, codes};
+/// use backoff_core::{Jitter, Policy, PolicySettings, codes};
 /// use std::time::Duration;
 ///
 /// // Of a preset, or of your own.
 /// const REQUEST: Policy = Policy::exponential().jitter(Jitter::Equal).on(codes![503]);
 ///
-/// let settings: Settings = toml::from_str(r#"
+/// let settings: PolicySettings = toml::from_str(r#"
 ///     max_backoff = "30s"
 ///     deadline = "1m 30s"
 ///     on = [429, "500..=504", "ABORTED"]
@@ -58,7 +58,7 @@ use value::{Grows, Value, attempts, codes, factor, growth, jitter, time, yes_or_
 ///     .on(codes![429, 500..=504, backoff_core::Codes::ABORTED]);
 /// assert_eq!(policy, by_hand);
 ///
-/// let error = toml::from_str::<Settings>("max_attempts = 0").unwrap_err();
+/// let error = toml::from_str::<PolicySettings>("max_attempts = 0").unwrap_err();
 /// assert!(error.to_string().contains("`max_attempts` counts the first call too: write 1"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -85,7 +85,7 @@ use value::{Grows, Value, attempts, codes, factor, growth, jitter, time, yes_or_
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Settings {
+pub struct PolicySettings {
     base: Option<Duration>,
     throttled_base: Option<Duration>,
     growth: Option<Grows>,
@@ -104,7 +104,7 @@ pub struct Settings {
 }
 
 /// How a rule takes its value; an error says what to write instead.
-type Take = fn(&mut Settings, &Value) -> Result<(), String>;
+type Take = fn(&mut PolicySettings, &Value) -> Result<(), String>;
 
 /// All rules that there are, by name.
 const RULES: [(&str, Take); 15] = [
@@ -140,24 +140,24 @@ fn put<T>(rule: &mut Option<T>, value: Result<T, String>) -> Result<(), String> 
 
 /// Rules that do not go with each other, or with the policy that they are laid over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SettingsError(&'static str);
+pub struct PolicySettingsError(&'static str);
 
-impl fmt::Display for SettingsError {
+impl fmt::Display for PolicySettingsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)
     }
 }
 
-impl core::error::Error for SettingsError {}
+impl core::error::Error for PolicySettingsError {}
 
-impl Settings {
+impl PolicySettings {
     /// The policy with these rules in place of its own. Its budget stays, and so does its function,
     /// unless `growth` is named.
     ///
     /// # Errors
     /// When `factor` is named and the waits do not grow by one; when no wait of the policy that comes
     /// of it is ever above zero and only its deadline limits the attempts.
-    pub fn over(self, policy: Policy) -> Result<Policy, SettingsError> {
+    pub fn over(self, policy: Policy) -> Result<Policy, PolicySettingsError> {
         let set =
             |policy: Policy, time: Option<Duration>, setter: fn(Policy, Duration) -> Policy| {
                 time.map_or(policy, |time| setter(policy, time))
@@ -180,7 +180,7 @@ impl Settings {
 
         if let Some(factor) = self.factor {
             if !matches!(policy.growth, Growth::Exponential(_)) {
-                return Err(SettingsError(
+                return Err(PolicySettingsError(
                     "`factor` belongs to exponential backoff: leave it out, or write \
                      \"exponential\" as `growth`",
                 ));
@@ -197,7 +197,7 @@ impl Settings {
         policy.idempotent = self.idempotent.unwrap_or(policy.idempotent);
         policy.spread_retry_after = self.spread_retry_after.unwrap_or(policy.spread_retry_after);
         match without_pause(&policy) {
-            Some(instead) => Err(SettingsError(instead)),
+            Some(instead) => Err(PolicySettingsError(instead)),
             None => Ok(policy),
         }
     }
@@ -220,30 +220,30 @@ fn without_pause(policy: &Policy) -> Option<&'static str> {
         return None;
     }
     // No wait shrinks from retry to retry.
-    let never_waits = |class| policy.backoff_nanos(class, u32::MAX, || 0, || u64::MAX) == 0;
-    if never_waits(Class::Transient) {
+    let never_waits = |kind| policy.backoff_nanos(kind, u32::MAX, || 0, || u64::MAX) == 0;
+    if never_waits(FaultKind::Transient) {
         return Some(
             "`base` is so short that every wait is zero, without a pause until the deadline: write \
              a longer one as \"1s\", or name `max_attempts`",
         );
     }
-    never_waits(Class::Throttled).then_some(
+    never_waits(FaultKind::Throttled).then_some(
         "`throttled_base` is so short that every wait after throttling is zero, without a pause \
          until the deadline: write a longer one as \"1s\", or name `max_attempts`",
     )
 }
 
-/// The rules of [`Settings`], over [`Policy::exponential`].
+/// The rules of [`PolicySettings`], over [`Policy::exponential`].
 impl<'de> Deserialize<'de> for Policy {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let settings = Settings::deserialize(deserializer)?;
+        let settings = PolicySettings::deserialize(deserializer)?;
         settings
             .over(Policy::exponential())
             .map_err(de::Error::custom)
     }
 }
 
-impl<'de> Deserialize<'de> for Settings {
+impl<'de> Deserialize<'de> for PolicySettings {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(OfRules)
     }
@@ -252,14 +252,14 @@ impl<'de> Deserialize<'de> for Settings {
 struct OfRules;
 
 impl<'de> de::Visitor<'de> for OfRules {
-    type Value = Settings;
+    type Value = PolicySettings;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the rules of a policy, by their names")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Settings, A::Error> {
-        let mut settings = Settings::default();
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<PolicySettings, A::Error> {
+        let mut settings = PolicySettings::default();
         let mut seen = [false; RULES.len()];
         while let Some(name) = map.next_key::<String>()? {
             let Some(rule) = RULES.iter().position(|(rule, _)| *rule == name) else {

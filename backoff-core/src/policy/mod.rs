@@ -16,7 +16,7 @@ use crate::{
         jitter::{Jitter, Spread},
         slots,
     },
-    facts::{codes::Codes, fault::Class},
+    facts::{codes::Codes, fault::FaultKind},
     runtime::nanos,
 };
 use core::{fmt, time::Duration};
@@ -344,7 +344,7 @@ impl Policy {
         self
     }
 
-    /// Whether an error that calls itself a [`Class::Conflict`](crate::Class::Conflict) is retried.
+    /// Whether an error that calls itself a [`FaultKind::Conflict`](crate::FaultKind::Conflict) is retried.
     ///
     /// Say yes only where the operation reads anew before it writes: the same write would fail for
     /// ever.
@@ -358,32 +358,32 @@ impl Policy {
     ///
     /// If not, only what was surely not applied is retried, and what the server says it did not
     /// do. Anything else that would be retried ends with
-    /// [`StopReason::PerhapsApplied`](crate::StopReason::PerhapsApplied):
+    /// [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied):
     ///
     /// | failure | applied? | retried where not idempotent |
     /// |---|---|---|
-    /// | no such name, refused, connect timeout, stream refused ([`Transport::NotSent`](crate::Transport)) | no | yes |
-    /// | 429, `RESOURCE_EXHAUSTED`, [`Class::Throttled`] | no: the server says so | yes |
-    /// | 409, 412, `ABORTED`, `FAILED_PRECONDITION`, [`Class::Conflict`] | no: the server says so | where the policy retries them |
+    /// | no such name, refused, connect timeout, stream refused ([`Delivery::NotSent`](crate::Delivery)) | no | yes |
+    /// | 429, `RESOURCE_EXHAUSTED`, [`FaultKind::Throttled`] | no: the server says so | yes |
+    /// | 409, 412, `ABORTED`, `FAILED_PRECONDITION`, [`FaultKind::Conflict`] | no: the server says so | where the policy retries them |
     /// | 408, 425 | no: the server says so | where the policy names them |
-    /// | [`Class::Pending`] | nothing failed | yes |
-    /// | reset, reply lost or cut, attempt timed out ([`Transport::MaybeSent`](crate::Transport)) | perhaps | no |
-    /// | 500, 502, 503, 504, `UNAVAILABLE`, `INTERNAL`, [`Class::Transient`] | perhaps: a proxy may have sent it | no |
+    /// | [`FaultKind::Pending`] | nothing failed | yes |
+    /// | reset, reply lost or cut, attempt timed out ([`Delivery::MaybeSent`](crate::Delivery)) | perhaps | no |
+    /// | 500, 502, 503, 504, `UNAVAILABLE`, `INTERNAL`, [`FaultKind::Transient`] | perhaps: a proxy may have sent it | no |
     ///
-    /// An error that says several of these is taken by its transport, then by its class, its gRPC
-    /// code, its status. All this holds for [`when_fault`](Self::when_fault) too; a function given to
+    /// An error that says several of these is taken by its transport, then by its kind, its gRPC
+    /// code, its status. All this holds for [`when`](Self::when) too; a function given to
     /// [`when`](Self::when), which sees no such facts, decides by itself.
     ///
     /// ```
-    /// use backoff_core::{Fault, Policy, Transport, Verdict};
+    /// use backoff_core::{Fault, Policy, Delivery, Verdict};
     ///
     /// struct Reset;
     /// impl Fault for Reset {
-    ///     fn transport(&self) -> Option<Transport> { Some(Transport::MaybeSent) }
+    ///     fn delivery(&self) -> Option<Delivery> { Some(Delivery::MaybeSent) }
     /// }
     ///
     /// const PAYMENT: Policy = Policy::exponential().idempotent(false);
-    /// assert_eq!(PAYMENT.judge(&Reset), Verdict::PerhapsApplied);
+    /// assert_eq!(PAYMENT.judge(&Reset), Verdict::MaybeApplied);
     /// assert!(matches!(Policy::exponential().judge(&Reset), Verdict::Retry { .. }));
     /// ```
     pub const fn idempotent(mut self, idempotent: bool) -> Self {
@@ -418,13 +418,13 @@ impl Policy {
     /// each client a time of its own, it costs a second.
     ///
     /// ```
-    /// use backoff_core::{Decision, Policy, Retry, Verdict};
+    /// use backoff_core::{Decision, Policy, RetryState, Verdict};
     /// use std::time::Duration;
     ///
     /// let second = Duration::from_secs(1);
     /// let policy = Policy::exponential().spread_retry_after(true);
     /// let hinted = Verdict::from(true).after(Some(30 * second));
-    /// let mut retry = Retry::start(&policy, || Duration::ZERO);
+    /// let mut retry = RetryState::start(&policy, || Duration::ZERO);
     /// let Decision::Wait(wait) = retry.failed(&policy, hinted, || Duration::ZERO, || u64::MAX)
     /// else { unreachable!() };
     /// assert_eq!(wait.delay, 31 * second);
@@ -505,7 +505,7 @@ impl Policy {
     /// uniformly from all of `u64`. It lies within zero and `max_backoff`.
     pub fn backoff(&self, retry: u32, previous: Duration, random: u64) -> Duration {
         let previous = || nanos(previous);
-        let wait = self.backoff_nanos(Class::Transient, retry, previous, || random);
+        let wait = self.backoff_nanos(FaultKind::Transient, retry, previous, || random);
         Duration::from_nanos(wait)
     }
 
@@ -514,7 +514,7 @@ impl Policy {
     #[inline(always)]
     pub(crate) fn backoff_nanos(
         &self,
-        class: Class,
+        kind: FaultKind,
         retry: u32,
         previous: impl FnOnce() -> u64,
         random: impl FnOnce() -> u64,
@@ -524,7 +524,7 @@ impl Policy {
         }
         let previous = if self.remembers() { previous() } else { 0 };
         let random = if self.is_random() { random() } else { 0 };
-        self.any_backoff(class, retry, previous, random)
+        self.any_backoff(kind, retry, previous, random)
     }
 
     /// Whether nothing else has to be asked of this retry than its number and a random one. Of any
@@ -548,9 +548,9 @@ impl Policy {
 
     /// Apart, so that the short ways are inlined.
     #[inline(never)]
-    fn any_backoff(&self, class: Class, retry: u32, previous: u64, random: u64) -> u64 {
-        let base = match class {
-            Class::Throttled if self.throttled_base != NEVER => self.throttled_base,
+    fn any_backoff(&self, kind: FaultKind, retry: u32, previous: u64, random: u64) -> u64 {
+        let base = match kind {
+            FaultKind::Throttled if self.throttled_base != NEVER => self.throttled_base,
             _ => self.base,
         };
         let plain = |cap| self.growth.delay(base, cap, retry);
@@ -604,20 +604,20 @@ const fn limited(nanos: u64) -> u64 {
 impl Delay for Policy {
     #[inline]
     fn delay(&self, retry: u32, previous: Duration, random: u64) -> Option<Duration> {
-        self.delay_after(Class::Transient, retry, previous, random)
+        self.delay_after(FaultKind::Transient, retry, previous, random)
     }
 
     #[inline]
     fn delay_after(
         &self,
-        class: Class,
+        kind: FaultKind,
         retry: u32,
         previous: Duration,
         random: u64,
     ) -> Option<Duration> {
         (retry < self.attempts() - 1).then(|| {
             let previous = || nanos(previous);
-            Duration::from_nanos(self.backoff_nanos(class, retry, previous, || random))
+            Duration::from_nanos(self.backoff_nanos(kind, retry, previous, || random))
         })
     }
 }
@@ -632,12 +632,12 @@ impl Delay for &Policy {
     #[inline]
     fn delay_after(
         &self,
-        class: Class,
+        kind: FaultKind,
         retry: u32,
         previous: Duration,
         random: u64,
     ) -> Option<Duration> {
-        (**self).delay_after(class, retry, previous, random)
+        (**self).delay_after(kind, retry, previous, random)
     }
 }
 

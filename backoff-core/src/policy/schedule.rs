@@ -1,7 +1,7 @@
 //! A policy that tells beforehand how long it will wait.
 
 use crate::{
-    facts::fault::Class,
+    facts::fault::FaultKind,
     policy::{NEVER, Policy},
 };
 use core::time::Duration;
@@ -9,7 +9,7 @@ use core::time::Duration;
 /// One retry of a [`Schedule`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Planned {
+pub struct PlannedWait {
     /// The number of the retry, from 1.
     pub retry: u32,
     /// The shortest wait before it that can be drawn.
@@ -71,9 +71,9 @@ pub struct Schedule {
 }
 
 impl Iterator for Schedule {
-    type Item = Planned;
+    type Item = PlannedWait;
 
-    fn next(&mut self) -> Option<Planned> {
+    fn next(&mut self) -> Option<PlannedWait> {
         let Schedule {
             policy,
             retry,
@@ -84,7 +84,7 @@ impl Iterator for Schedule {
             return None;
         }
         let at = |previous, random| {
-            policy.backoff_nanos(Class::Transient, *retry, || previous, || random)
+            policy.backoff_nanos(FaultKind::Transient, *retry, || previous, || random)
         };
         let least = at(0, 0);
         *greatest = at(*greatest, u64::MAX);
@@ -103,7 +103,7 @@ impl Iterator for Schedule {
         } else {
             number
         };
-        Some(Planned {
+        Some(PlannedWait {
             retry: number,
             least: Duration::from_nanos(least),
             greatest: Duration::from_nanos(*greatest),

@@ -12,7 +12,7 @@ pub use decision::Next;
 use crate::{
     budget::Budget,
     delay::Delay,
-    facts::fault::Class,
+    facts::fault::FaultKind,
     judge::{Ruled, Ruling, Verdict},
     policy::{MOST_ATTEMPTS, NEVER, Policy},
     report::StopReason,
@@ -27,7 +27,7 @@ use packed::{Packed, Paid};
 /// needed. Hand the same policy to every call.
 ///
 /// ```
-/// use backoff_core::{codes, Decision, Fault, Policy, Retry};
+/// use backoff_core::{codes, Decision, Fault, Policy, RetryState};
 /// use std::time::Duration;
 ///
 /// struct Busy;
@@ -39,7 +39,7 @@ use packed::{Packed, Paid};
 /// let now = || Duration::ZERO; // a clock that stands still
 /// let random = || u64::MAX; // the longest wait that can be drawn
 ///
-/// let mut retry = Retry::start(&POLICY, now);
+/// let mut retry = RetryState::start(&POLICY, now);
 /// match retry.failed(&POLICY, POLICY.judge(&Busy), now, random) {
 ///     Decision::Wait(wait) => assert_eq!(wait.delay, Duration::from_secs(1)),
 ///     Decision::Stop(reason) => unreachable!("{reason}"),
@@ -50,7 +50,7 @@ use packed::{Packed, Paid};
 /// ));
 /// ```
 #[derive(Clone, Copy)]
-pub struct Retry {
+pub struct RetryState {
     packed: Packed,
 }
 
@@ -60,9 +60,9 @@ fn reading(now: Duration) -> u64 {
     now.as_nanos() as u64
 }
 
-impl Retry {
+impl RetryState {
     /// A retry whose start is not timed: what any retry is before it begins.
-    pub(crate) const UNTIMED: Retry = Retry {
+    pub(crate) const UNTIMED: RetryState = RetryState {
         packed: Packed::UNTIMED,
     };
 
@@ -80,7 +80,7 @@ impl Retry {
     /// without a deadline.
     #[inline]
     pub fn start_at(now: Duration) -> Self {
-        Retry {
+        RetryState {
             packed: Packed::started(reading(now), 0),
         }
     }
@@ -90,18 +90,18 @@ impl Retry {
     /// the base again; nor is what a budget paid.
     ///
     /// ```
-    /// use backoff_core::{Decision, Jitter, Policy, Retry};
+    /// use backoff_core::{Decision, Jitter, Policy, RetryState};
     /// use std::time::Duration;
     ///
     /// const POLICY: Policy = Policy::exponential().jitter(Jitter::None);
     /// let now = || Duration::from_secs(10);
-    /// let mut retry = Retry::resumed(Duration::ZERO, 2);
+    /// let mut retry = RetryState::resumed(Duration::ZERO, 2);
     /// assert_eq!(retry.elapsed(now), Duration::from_secs(10));
     /// let Decision::Wait(third) = retry.failed(&POLICY, true, now, || 0) else { unreachable!() };
     /// assert_eq!(third.delay, Duration::from_secs(4));
     /// ```
     pub fn resumed(started: Duration, failures: u32) -> Self {
-        Retry {
+        RetryState {
             packed: Packed::started(reading(started), failures.min(MOST_ATTEMPTS).into()),
         }
     }
@@ -198,8 +198,8 @@ impl Retry {
     fn refund(&self, budget: &Budget) {
         budget.succeeded(match self.packed.paid() {
             Paid::Nothing => None,
-            Paid::Transient => Some(Class::Transient),
-            Paid::Throttled => Some(Class::Throttled),
+            Paid::Transient => Some(FaultKind::Transient),
+            Paid::Throttled => Some(FaultKind::Throttled),
         });
     }
 
@@ -233,13 +233,13 @@ impl Retry {
         now: impl FnOnce() -> Duration,
         random: impl FnOnce() -> u64,
     ) -> Next {
-        self.conclude(policy, ruling, cut, now, |packed, class, retry| {
+        self.conclude(policy, ruling, cut, now, |packed, kind, retry| {
             if !policy.remembers() {
-                return Some(policy.backoff_nanos(class, retry, || 0, random));
+                return Some(policy.backoff_nanos(kind, retry, || 0, random));
             }
             let narrow = Packed::is_narrow(policy.max_backoff);
             let previous = || packed.previous(narrow);
-            let backoff = policy.backoff_nanos(class, retry, previous, random);
+            let backoff = policy.backoff_nanos(kind, retry, previous, random);
             packed.set_previous(backoff, narrow);
             Some(backoff)
         })
@@ -255,9 +255,9 @@ impl Retry {
         random: impl FnOnce() -> u64,
         delays: &impl Delay,
     ) -> Next {
-        self.conclude(policy, ruling, cut, now, |packed, class, retry| {
+        self.conclude(policy, ruling, cut, now, |packed, kind, retry| {
             let previous = Duration::from_nanos(packed.previous(false));
-            let wait = nanos(delays.delay_after(class, retry, previous, random())?);
+            let wait = nanos(delays.delay_after(kind, retry, previous, random())?);
             packed.set_previous(wait, false);
             Some(wait)
         })
@@ -270,25 +270,25 @@ impl Retry {
         ruling: Ruling,
         cut: bool,
         now: impl FnOnce() -> Duration,
-        backoff: impl FnOnce(&mut Packed, Class, u32) -> Option<u64>,
+        backoff: impl FnOnce(&mut Packed, FaultKind, u32) -> Option<u64>,
     ) -> Next {
         let retry = self.failures();
         let failures = (retry + 1).min(MOST_ATTEMPTS);
         self.packed.set_failures(failures.into());
         let budget = policy.budget;
-        let class = match ruling.ruled {
-            Ruled::Retry(class) => class,
+        let kind = match ruling.ruled {
+            Ruled::Retry(kind) => kind,
             stop => return stopped(policy, stop),
         };
         // A conflict and a pending value say that the service works.
-        let budget = budget.filter(|_| !matches!(class, Class::Conflict | Class::Pending));
+        let budget = budget.filter(|_| !matches!(kind, FaultKind::Conflict | FaultKind::Pending));
         if let Some(budget) = budget {
             budget.failed();
         }
         if failures >= policy.attempts() {
             return Next::stop(StopReason::Attempts);
         }
-        let Some(backoff) = backoff(&mut self.packed, class, retry) else {
+        let Some(backoff) = backoff(&mut self.packed, kind, retry) else {
             return Next::stop(StopReason::Attempts);
         };
         let mut next = Next::backoff(backoff);
@@ -304,7 +304,7 @@ impl Retry {
             return Next::stop(reason);
         }
         match budget {
-            Some(budget) => self.pay(budget, class, next),
+            Some(budget) => self.pay(budget, kind, next),
             None => next,
         }
     }
@@ -333,11 +333,11 @@ impl Retry {
     }
 
     #[inline(never)]
-    fn pay(&mut self, budget: &Budget, class: Class, next: Next) -> Next {
-        if !budget.pay(class) {
+    fn pay(&mut self, budget: &Budget, kind: FaultKind, next: Next) -> Next {
+        if !budget.pay(kind) {
             return Next::stop(StopReason::Budget);
         }
-        self.packed.set_paid(if class == Class::Throttled {
+        self.packed.set_paid(if kind == FaultKind::Throttled {
             Paid::Throttled
         } else {
             Paid::Transient
@@ -357,8 +357,8 @@ fn is_over(policy: &Policy, elapsed: u64, cut: bool) -> bool {
 fn stopped(policy: &Policy, ruled: Ruled) -> Next {
     let reason = match ruled {
         Ruled::Permanent | Ruled::Retry(_) => return Next::stop(StopReason::Permanent),
-        Ruled::PerhapsApplied => StopReason::PerhapsApplied,
-        Ruled::Refused => StopReason::Refused,
+        Ruled::MaybeApplied => StopReason::MaybeApplied,
+        Ruled::StoppedByServer => StopReason::StoppedByServer,
     };
     if let Some(budget) = policy.budget {
         budget.failed();
@@ -384,7 +384,7 @@ fn hinted(policy: &Policy, backoff: u64, hint: u64) -> Next {
     Next::retry_after(wait)
 }
 
-impl fmt::Debug for Retry {
+impl fmt::Debug for RetryState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Retry")
             .field("failures", &self.failures())
@@ -395,7 +395,7 @@ impl fmt::Debug for Retry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{delay::jitter::Jitter, facts::fault::Class};
+    use crate::{delay::jitter::Jitter, facts::fault::FaultKind};
     use core::cell::Cell;
     use proptest::prelude::*;
 
@@ -404,7 +404,7 @@ mod tests {
 
     fn hinted(hint: Duration) -> Verdict {
         Verdict::Retry {
-            class: Class::Throttled,
+            kind: FaultKind::Throttled,
             retry_after: Some(hint),
         }
     }
@@ -415,7 +415,7 @@ mod tests {
         // A clock far from zero, to see that only differences count.
         let now = Cell::new(Duration::from_nanos(u64::MAX / 3));
         let begin = now.get();
-        let mut retry = Retry::start(&policy, || now.get());
+        let mut retry = RetryState::start(&policy, || now.get());
         let mut begun = Vec::new();
         loop {
             begun.push(now.get() - begin);
@@ -475,7 +475,7 @@ mod tests {
     #[test]
     fn one_attempt_means_no_retry_and_asks_for_nothing() {
         let policy = PLAIN.max_attempts(1);
-        let mut retry = Retry::start(&policy, || unreachable!("no clock without a deadline"));
+        let mut retry = RetryState::start(&policy, || unreachable!("no clock without a deadline"));
         let decision = retry.failed(&policy, true, || unreachable!(), || unreachable!());
         assert_eq!(decision, Decision::Stop(StopReason::Attempts));
     }
@@ -483,7 +483,7 @@ mod tests {
     #[test]
     fn the_longer_one_of_hint_and_backoff_is_waited() {
         let decide = |hint| {
-            let mut retry = Retry::start(&PLAIN, || Duration::ZERO);
+            let mut retry = RetryState::start(&PLAIN, || Duration::ZERO);
             retry.failed(&PLAIN, hinted(hint), || Duration::ZERO, || 0)
         };
         let wait = |delay, source| Decision::Wait(Wait { delay, source });
@@ -496,7 +496,7 @@ mod tests {
     #[test]
     fn a_hint_does_not_pass_a_limit() {
         let decide = |policy: Policy, hint| {
-            let mut retry = Retry::start(&policy, || Duration::ZERO);
+            let mut retry = RetryState::start(&policy, || Duration::ZERO);
             retry.failed(&policy, hinted(hint), || Duration::ZERO, || 0)
         };
         let too_long = Decision::Stop(StopReason::RetryAfter);
@@ -515,7 +515,7 @@ mod tests {
 
     #[test]
     fn without_a_deadline_a_hint_of_a_thousand_years_is_not_believed() {
-        let mut retry = Retry::start(&PLAIN, || unreachable!());
+        let mut retry = RetryState::start(&PLAIN, || unreachable!());
         let thousand_years = Duration::from_secs(1_000 * 365 * 86_400);
         let decision = retry.failed(&PLAIN, hinted(thousand_years), || unreachable!(), || 0);
         assert_eq!(decision, Decision::Stop(StopReason::RetryAfter));
@@ -525,9 +525,9 @@ mod tests {
     fn what_is_permanent_or_refused_stops_at_once() {
         for (verdict, reason) in [
             (Verdict::Permanent, StopReason::Permanent),
-            (Verdict::Refused, StopReason::Refused),
+            (Verdict::StoppedByServer, StopReason::StoppedByServer),
         ] {
-            let mut retry = Retry::start(&PLAIN, || unreachable!());
+            let mut retry = RetryState::start(&PLAIN, || unreachable!());
             let decision = retry.failed(&PLAIN, verdict, || unreachable!(), || unreachable!());
             assert_eq!(decision, Decision::Stop(reason));
             assert_eq!(retry.failures(), 1);
@@ -551,7 +551,7 @@ mod tests {
             .jitter(Jitter::Decorrelated)
             .max_backoff(cap);
         for random in [1, 1 << 20, 1 << 40, 1 << 63, u64::MAX] {
-            let mut retry = Retry::start(&policy, || unreachable!());
+            let mut retry = RetryState::start(&policy, || unreachable!());
             let mut previous = Duration::ZERO;
             for n in 0..4 {
                 let expected = policy.backoff(n, previous, random);
@@ -587,7 +587,7 @@ mod tests {
     fn an_algorithm_of_ones_own_sees_the_wait_before() {
         let day = Duration::from_secs(86_400);
         let delays = crate::delay::Decorrelated::new(600 * SECOND, day);
-        let mut retry = Retry::start(&PLAIN, || unreachable!());
+        let mut retry = RetryState::start(&PLAIN, || unreachable!());
         for seconds in [1_800, 5_400, 16_200] {
             let decision = retry.failed_with(&PLAIN, true, || unreachable!(), || u64::MAX, &delays);
             let Decision::Wait(wait) = decision else {
@@ -602,14 +602,14 @@ mod tests {
         static BUDGET: crate::Budget = crate::Budget::aws().starting_with(100);
         let policy = PLAIN.budget(&BUDGET);
         let conflict = Verdict::Retry {
-            class: Class::Conflict,
+            kind: FaultKind::Conflict,
             retry_after: None,
         };
-        let mut retry = Retry::start(&policy, || unreachable!());
+        let mut retry = RetryState::start(&policy, || unreachable!());
         let _ = retry.failed(&policy, conflict, || unreachable!(), || 0);
         retry.succeeded(&policy);
         assert_eq!(BUDGET.tokens(), 101.0);
-        let mut retry = Retry::start(&policy, || unreachable!());
+        let mut retry = RetryState::start(&policy, || unreachable!());
         let _ = retry.failed(&policy, hinted(Duration::ZERO), || unreachable!(), || 0);
         assert_eq!(BUDGET.tokens(), 96.0);
         let _ = retry.failed(&policy, conflict, || unreachable!(), || 0);
@@ -621,7 +621,7 @@ mod tests {
     fn slack_limits_a_hint_before_the_longest_hint_does() {
         let policy = PLAIN.retry_after_slack(5 * SECOND);
         let decide = |policy: Policy| {
-            let mut retry = Retry::start(&policy, || Duration::ZERO);
+            let mut retry = RetryState::start(&policy, || Duration::ZERO);
             retry.failed(&policy, hinted(7_200 * SECOND), || Duration::ZERO, || 0)
         };
         let six = Decision::Wait(Wait {
@@ -641,7 +641,7 @@ mod tests {
             .spread_retry_after(true)
             .deadline(10 * SECOND);
         let stop = |hint| {
-            let mut retry = Retry::start(&policy, || Duration::ZERO);
+            let mut retry = RetryState::start(&policy, || Duration::ZERO);
             retry.failed(&policy, hinted(hint), || Duration::ZERO, || 0)
         };
         assert_eq!(stop(7 * SECOND), Decision::Stop(StopReason::Deadline));
@@ -658,14 +658,14 @@ mod tests {
     #[test]
     fn counting_ends_but_a_limit_above_the_end_still_holds() {
         let policy = PLAIN.max_attempts(u32::MAX);
-        let mut retry = Retry::start(&policy, || unreachable!());
+        let mut retry = RetryState::start(&policy, || unreachable!());
         retry.packed.set_failures(u64::from(MOST_ATTEMPTS - 1));
         let decision = retry.failed(&policy, true, || unreachable!(), || 0);
         assert_eq!(decision, Decision::Stop(StopReason::Attempts));
         assert_eq!(retry.failures(), MOST_ATTEMPTS);
 
         let by_time = PLAIN.deadline(SECOND * 1_000);
-        let mut retry = Retry::start_at(Duration::ZERO);
+        let mut retry = RetryState::start_at(Duration::ZERO);
         retry.packed.set_failures(MOST_ATTEMPTS.into());
         let decision = retry.failed(&by_time, true, || Duration::ZERO, || 0);
         assert!(matches!(decision, Decision::Wait(_)));
@@ -674,7 +674,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_goes_back_has_not_moved() {
-        let retry = Retry::start_at(10 * SECOND);
+        let retry = RetryState::start_at(10 * SECOND);
         assert_eq!(retry.elapsed(|| 9 * SECOND), Duration::ZERO);
         assert_eq!(retry.elapsed(|| 12 * SECOND), 2 * SECOND);
     }
@@ -705,19 +705,19 @@ mod tests {
             Duration::from_nanos(u64::MAX - 7),
             Duration::MAX / 3,
         ] {
-            let mut retry = Retry::start(&policy, || origin);
+            let mut retry = RetryState::start(&policy, || origin);
             assert_eq!(retry.elapsed(|| origin + 3 * SECOND), 3 * SECOND);
             let late = retry.failed(&policy, true, || origin + 1_000 * SECOND, || 0);
             assert_eq!(late, Decision::Stop(StopReason::Deadline));
         }
         let year = Duration::from_secs(365 * 86_400);
-        assert_eq!(Retry::start_at(SECOND).elapsed(|| SECOND + year), year);
+        assert_eq!(RetryState::start_at(SECOND).elapsed(|| SECOND + year), year);
     }
 
     #[test]
     fn a_hint_shorter_than_the_own_wait_ends_nothing() {
         let policy = PLAIN.base(60 * SECOND).max_retry_after(5 * SECOND);
-        let mut retry = Retry::start(&policy, || unreachable!());
+        let mut retry = RetryState::start(&policy, || unreachable!());
         let decision = retry.failed(&policy, hinted(6 * SECOND), || unreachable!(), || 0);
         let wait = Wait {
             delay: 60 * SECOND,
@@ -729,7 +729,7 @@ mod tests {
     #[test]
     fn an_attempt_knows_what_remains() {
         let policy = PLAIN.deadline(10 * SECOND);
-        let mut retry = Retry::start(&policy, || SECOND);
+        let mut retry = RetryState::start(&policy, || SECOND);
         let first = retry.attempt(&policy, || SECOND);
         assert_eq!(
             (first.number(), first.elapsed(), first.remaining()),
@@ -745,7 +745,7 @@ mod tests {
             retry.attempt(&policy, || 20 * SECOND).remaining(),
             Duration::ZERO
         );
-        let endless = Retry::start(&PLAIN, || unreachable!());
+        let endless = RetryState::start(&PLAIN, || unreachable!());
         assert_eq!(
             endless.attempt(&PLAIN, || unreachable!()).remaining(),
             Duration::MAX
@@ -754,7 +754,7 @@ mod tests {
 
     #[test]
     fn the_state_is_small() {
-        assert_eq!(size_of::<Retry>(), 15);
+        assert_eq!(size_of::<RetryState>(), 15);
     }
 
     proptest! {
@@ -778,7 +778,7 @@ mod tests {
                 .deadline(deadline)
                 .max_attempts(50);
             let now = Cell::new(Duration::from_nanos(started));
-            let mut retry = Retry::start(&policy, || now.get());
+            let mut retry = RetryState::start(&policy, || now.get());
             for made in 1.. {
                 now.set(now.get() + Duration::from_nanos(attempt));
                 let hint = hinted(Duration::from_nanos(hint));

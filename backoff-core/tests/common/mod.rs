@@ -3,7 +3,7 @@
 // Every test file compiles this for itself and uses its part.
 #![allow(dead_code)]
 
-use backoff_core::{Clock, Pause, Random, Sleep};
+use backoff_core::{BlockingSleep, Clock, Random, Sleep};
 use std::{
     cell::{Cell, RefCell},
     pin::Pin,
@@ -63,8 +63,8 @@ impl Clock for Scripted {
     }
 }
 
-impl Pause for Scripted {
-    fn pause(&self, wait: Duration) {
+impl BlockingSleep for Scripted {
+    fn sleep_blocking(&self, wait: Duration) {
         self.count();
         self.waits.borrow_mut().push(wait);
         self.pass(wait.saturating_add(self.late));
@@ -97,7 +97,7 @@ impl Future for Waiting {
         if self.0.stuck {
             return Poll::Pending;
         }
-        self.0.pause(self.1);
+        self.0.sleep_blocking(self.1);
         Poll::Ready(())
     }
 }

@@ -42,7 +42,7 @@ pub(super) const SERIES: &[Series] = &[
     ("AWS Architecture Blog, Exponential Backoff And Jitter: decorrelated at its most",
         AWS_BLOG.jitter(Jitter::Decorrelated), MOST,
         &[0.03, 0.09, 0.1, 0.1], None),
-    ("AWS Step Functions, Retry: IntervalSeconds 3, BackoffRate 1.5, two retries",
+    ("AWS Step Functions, RetryState: IntervalSeconds 3, BackoffRate 1.5, two retries",
         EXPONENTIAL.base(Duration::from_secs(3)).factor(1.5).max_attempts(3), LEAST,
         &[3.0, 4.5], Some(Attempts)),
 ];

@@ -5,7 +5,7 @@ use super::{
     play::{play, stops, succeeds, waits},
     status,
 };
-use backoff_core::{Budget, Jitter, Policy, Retry, StopReason, StopReason::Attempts};
+use backoff_core::{Budget, Jitter, Policy, RetryState, StopReason, StopReason::Attempts};
 use std::time::Duration;
 
 const GRPC_CONFIG: Policy = Policy::exponential()
@@ -43,12 +43,12 @@ fn grpc_throttling_counts_every_failure_and_success() {
     let budget = leak(Budget::grpc(4, 0.8));
     let policy = Policy::exponential().max_attempts(1).budget(budget);
     for tokens in [3.0, 2.0, 1.0, 0.0, 0.0] {
-        let mut retry = Retry::start(&policy, || Duration::ZERO);
+        let mut retry = RetryState::start(&policy, || Duration::ZERO);
         let _ = retry.failed(&policy, true, || Duration::ZERO, || MOST);
         assert_eq!(budget.tokens(), tokens, "{SOURCE}");
     }
     for tokens in [0.8, 1.6, 2.4, 3.2, 4.0, 4.0] {
-        Retry::start(&policy, || Duration::ZERO).succeeded(&policy);
+        RetryState::start(&policy, || Duration::ZERO).succeeded(&policy);
         assert_eq!(budget.tokens(), tokens, "{SOURCE}");
     }
 }
@@ -56,7 +56,7 @@ fn grpc_throttling_counts_every_failure_and_success() {
 /// The throttling that gRPC A6 shows as its example: 10 tokens, a tenth back for a success.
 #[test]
 fn grpc_throttling_refuses_at_exactly_half() {
-    use StopReason::{Attempts, Budget as Spent, Permanent, Refused};
+    use StopReason::{Attempts, Budget as Spent, Permanent, StoppedByServer};
     const POLICY: Policy = Policy::exponential().max_attempts(10).jitter(Jitter::None);
     let source = "gRPC A6, throttling with 10 tokens and a ratio of 0.1";
     let grpc = || Budget::grpc(10, 0.1);
@@ -88,7 +88,7 @@ fn grpc_throttling_refuses_at_exactly_half() {
         LEAST,
         &[
             &[stops(status(400), Permanent, 10.0)],
-            &[stops(refusal, Refused, 9.0)],
+            &[stops(refusal, StoppedByServer, 9.0)],
             &[
                 waits(status(503), 1.0, 8.0),
                 stops(status(503), Attempts, 7.0),
@@ -136,7 +136,7 @@ fn grpc_pushback() {
         POLICY,
         budget(),
         MOST,
-        &[&[stops(stop, StopReason::Refused, 500.0)]],
+        &[&[stops(stop, StopReason::StoppedByServer, 500.0)]],
     );
     // A pushback does not make a permanent failure one to be retried.
     let permanent = Failed {

@@ -2,7 +2,8 @@
 //! published.
 
 use backoff_core::{
-    Budget, Class, Decision, Fault, Jitter, Policy, Retry, StopReason, Transport, WaitSource,
+    Budget, Decision, Delivery, Fault, FaultKind, Jitter, Policy, RetryState, StopReason,
+    WaitSource,
 };
 use std::{cell::Cell, time::Duration};
 
@@ -40,8 +41,8 @@ fn ms(millis: u64) -> Duration {
 #[derive(Clone, Copy, Debug, Default)]
 struct Failed {
     status: Option<u16>,
-    class: Option<Class>,
-    transport: Option<Transport>,
+    kind: Option<FaultKind>,
+    transport: Option<Delivery>,
     hint: Option<Duration>,
     stop: bool,
 }
@@ -50,10 +51,10 @@ impl Fault for Failed {
     fn status(&self) -> Option<u16> {
         self.status
     }
-    fn class(&self) -> Option<Class> {
-        self.class
+    fn kind(&self) -> Option<FaultKind> {
+        self.kind
     }
-    fn transport(&self) -> Option<Transport> {
+    fn delivery(&self) -> Option<Delivery> {
         self.transport
     }
     fn retry_after(&self) -> Option<Duration> {
@@ -107,7 +108,7 @@ const SERIES: &[&[Series]] = &[
 fn published_series() {
     for (source, policy, random, seconds, end) in SERIES.iter().copied().flatten() {
         let now = Cell::new(Duration::from_secs(77));
-        let mut retry = Retry::start(policy, || now.get());
+        let mut retry = RetryState::start(policy, || now.get());
         let mut fail = || {
             let decision = retry.failed(policy, true, || now.get(), || *random);
             if let Decision::Wait(wait) = decision {

@@ -1,13 +1,13 @@
 //! Operations, one after the other, on one budget, with what is decided after each attempt.
 
 use super::{Failed, SECOND, leak};
-use backoff_core::{Budget, Decision, Policy, Retry, StopReason, Transport};
+use backoff_core::{Budget, Decision, Delivery, Policy, RetryState, StopReason};
 use std::{cell::Cell, time::Duration};
 
 pub(super) const TIMEOUT: Failed = Failed {
     status: None,
-    class: None,
-    transport: Some(Transport::MaybeSent),
+    kind: None,
+    transport: Some(Delivery::MaybeSent),
     hint: None,
     stop: false,
 };
@@ -62,7 +62,7 @@ pub(super) fn play(
     let policy = policy.budget(budget);
     for (o, operation) in operations.iter().enumerate() {
         let now = Cell::new(SECOND);
-        let mut retry = Retry::start(&policy, || now.get());
+        let mut retry = RetryState::start(&policy, || now.get());
         for (s, step) in operation.iter().enumerate() {
             let then = match &step.outcome {
                 Ok(()) => {

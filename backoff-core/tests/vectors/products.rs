@@ -34,7 +34,7 @@ pub(super) const SERIES: &[Series] = &[
     ("Polly, wait and retry: 2 to the power of the retry's number",
         EXPONENTIAL.base(Duration::from_secs(2)).max_attempts(6), LEAST,
         &[2.0, 4.0, 8.0, 16.0, 32.0], Some(Attempts)),
-    ("urllib3 1.26, Retry: a backoff_factor of 0.1",
+    ("urllib3 1.26, RetryState: a backoff_factor of 0.1",
         Policy::custom(urllib3).max_backoff(Duration::from_secs(120)).jitter(Jitter::None)
             .max_attempts(6), LEAST,
         &[0.0, 0.2, 0.4, 0.8, 1.6], Some(Attempts)),

@@ -1,7 +1,7 @@
 //! RFC 9110, 10.2.3 (`Retry-After`) and 5.6.7 (dates).
 
 use super::{Failed, SECOND, status};
-use backoff_core::{Decision, Jitter, Policy, Retry, WaitSource, hint};
+use backoff_core::{Decision, Jitter, Policy, RetryState, WaitSource, hint};
 use std::time::{Duration, SystemTime};
 
 /// Sun, 06 Nov 1994 08:49:37 GMT, the instant of the RFC's three examples.
@@ -90,7 +90,7 @@ fn the_longer_one_of_header_and_backoff_is_waited_for() {
             hint: hint::retry_after(header, at(EXAMPLE - 30)),
             ..status(503)
         };
-        let mut retry = Retry::start(&POLICY, || SECOND);
+        let mut retry = RetryState::start(&POLICY, || SECOND);
         match retry.failed(&POLICY, POLICY.judge(&failed), || SECOND, || 0) {
             Decision::Wait(wait) => {
                 assert_eq!(

@@ -34,8 +34,8 @@ pub(super) struct Says {
     pub(super) status: Option<(Ident, TokenStream)>,
     pub(super) grpc_code: Option<(Ident, TokenStream)>,
     pub(super) retry_after: Option<(Ident, TokenStream)>,
-    pub(super) class: Option<Ident>,
-    pub(super) transport: Option<Ident>,
+    pub(super) kind: Option<Ident>,
+    pub(super) delivery: Option<Ident>,
     forward: Option<Ident>,
     /// The place of the field that is asked for the rest.
     pub(super) inner: Option<usize>,
@@ -130,15 +130,15 @@ impl Says {
         };
         let word = key.to_string();
         if CLASSES.contains(&word.as_str()) {
-            if let Some(earlier) = &self.class {
+            if let Some(earlier) = &self.kind {
                 return twice(earlier, &key);
             }
-            self.class = Some(key);
+            self.kind = Some(key);
         } else if TRANSPORTS.contains(&word.as_str()) {
-            if let Some(earlier) = &self.transport {
+            if let Some(earlier) = &self.delivery {
                 return twice(earlier, &key);
             }
-            self.transport = Some(key);
+            self.delivery = Some(key);
         } else if word == "forward" {
             if let Some(earlier) = &self.forward {
                 return twice(earlier, &key);
@@ -160,7 +160,7 @@ impl Says {
 
     pub(super) fn is_empty(&self) -> bool {
         let values = [&self.status, &self.grpc_code, &self.retry_after];
-        let flags = [&self.class, &self.transport, &self.forward];
+        let flags = [&self.kind, &self.delivery, &self.forward];
         values.iter().all(|value| value.is_none()) && flags.iter().all(|flag| flag.is_none())
     }
 

@@ -70,28 +70,28 @@ fn an_enum_beside_thiserror() {
                     }
                 }
             }
-            fn class(&self) -> ::backoff_core::__private::Option<::backoff_core::Class> {
+            fn kind(&self) -> ::backoff_core::__private::Option<::backoff_core::FaultKind> {
                 match self {
                     Self::Changed { .. } => {
-                        ::core::option::Option::Some(::backoff_core::Class::Conflict)
+                        ::core::option::Option::Some(::backoff_core::FaultKind::Conflict)
                     }
                     Self::Config { .. } => {
-                        ::core::option::Option::Some(::backoff_core::Class::Permanent)
+                        ::core::option::Option::Some(::backoff_core::FaultKind::Permanent)
                     }
                     _ => {
                         ::backoff_core::Fault::inner(self)
-                            .and_then(|__inner| ::backoff_core::Fault::class(__inner))
+                            .and_then(|__inner| ::backoff_core::Fault::kind(__inner))
                     }
                 }
             }
-            fn transport(&self) -> ::backoff_core::__private::Option<::backoff_core::Transport> {
+            fn delivery(&self) -> ::backoff_core::__private::Option<::backoff_core::Delivery> {
                 match self {
                     Self::Inner { .. } => {
-                        ::core::option::Option::Some(::backoff_core::Transport::MaybeSent)
+                        ::core::option::Option::Some(::backoff_core::Delivery::MaybeSent)
                     }
                     _ => {
                         ::backoff_core::Fault::inner(self)
-                            .and_then(|__inner| ::backoff_core::Fault::transport(__inner))
+                            .and_then(|__inner| ::backoff_core::Fault::delivery(__inner))
                     }
                 }
             }

@@ -62,15 +62,15 @@ pub(super) fn implementation(
         time.clone(),
         &value_arm(k, &time, |says| &says.retry_after),
     );
-    let class = fact(
-        "class",
-        quote_spanned!(here=> #k::Class),
-        &flag_arm(k, "Class", |says| says.class.as_ref()),
+    let kind = fact(
+        "kind",
+        quote_spanned!(here=> #k::FaultKind),
+        &flag_arm(k, "FaultKind", |says| says.kind.as_ref()),
     );
-    let transport = fact(
-        "transport",
-        quote_spanned!(here=> #k::Transport),
-        &flag_arm(k, "Transport", |says| says.transport.as_ref()),
+    let delivery = fact(
+        "delivery",
+        quote_spanned!(here=> #k::Delivery),
+        &flag_arm(k, "Delivery", |says| says.delivery.as_ref()),
     );
     quote_spanned! {here=>
         #[automatically_derived]
@@ -79,8 +79,8 @@ pub(super) fn implementation(
             #status
             #grpc_code
             #retry_after
-            #class
-            #transport
+            #kind
+            #delivery
 
             fn message(&#this) -> #k::__private::Option<&dyn ::core::fmt::Display> {
                 use #k::__private::via::*;

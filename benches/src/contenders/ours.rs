@@ -2,7 +2,7 @@
 
 use crate::operation::{self, ApiError, BASE, CAP, RETRIES, fail, no_pause, ready_sleep, succeed};
 use backoff_core::{
-    Clock, Fault, Pause, Policy, Random, Reconnect, Sleep, Std, Updated, delay::Delay, retry,
+    Clock, Fault, BlockingSleep, Policy, Random, Reconnect, Sleep, Std, Updated, delay::Delay, retry,
 };
 use std::{
     cell::Cell,
@@ -47,8 +47,8 @@ impl Sleep for AtOnce {
     }
 }
 
-impl Pause for AtOnce {
-    fn pause(&self, wait: Duration) {
+impl BlockingSleep for AtOnce {
+    fn sleep_blocking(&self, wait: Duration) {
         no_pause(wait);
     }
 }

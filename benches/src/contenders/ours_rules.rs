@@ -115,12 +115,12 @@ flaky! {
 /// The decision alone, of a first failure.
 pub mod decision {
     use super::*;
-    use backoff_core::{Decision, Retry, Verdict};
+    use backoff_core::{Decision, RetryState, Verdict};
 
-    pub type State = Retry;
+    pub type State = RetryState;
 
     pub fn started() -> State {
-        Retry::start(&POLICY, || Duration::ZERO)
+        RetryState::start(&POLICY, || Duration::ZERO)
     }
 
     pub fn verdict() -> Verdict {

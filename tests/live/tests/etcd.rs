@@ -12,7 +12,7 @@ mod store;
 )]
 mod ways;
 
-use backoff_cloud::{Class, Fault, Policy, StopReason};
+use backoff_cloud::{Fault, FaultKind, Policy, StopReason};
 use server::Server;
 use std::{collections::BTreeSet, time::Duration};
 use store::Store;
@@ -71,7 +71,7 @@ async fn a_conflict_is_a_reply_and_a_conflict_for_ever_ends_with_the_deadline() 
         .await;
     let given_up = updated.expect_err("always too late");
     assert_eq!(given_up.reason, StopReason::Deadline);
-    assert_eq!(given_up.error.class(), Some(Class::Conflict));
+    assert_eq!(given_up.error.kind(), Some(FaultKind::Conflict));
     assert_eq!(given_up.report.conflicts, given_up.report.writes);
     assert!(given_up.report.conflicts > 1, "{:?}", given_up.report);
     assert_eq!(store.read().await.expect("the names").names, ["first"]);

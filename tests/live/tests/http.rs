@@ -2,7 +2,7 @@
 
 use backoff_cloud::emulator::{Call, Emulator, Reply};
 use backoff_cloud::{
-    Class, Fault, GrpcCode, Policy, Transport, Verdict, http, http::ApiError, iam,
+    Delivery, Fault, FaultKind, GrpcCode, Policy, Verdict, http, http::ApiError, iam,
 };
 use reqwest::Client;
 use std::io::{Read as _, Write as _};
@@ -109,7 +109,7 @@ async fn a_proxys_html_is_judged_by_its_status() {
 #[tokio::test]
 async fn a_success_that_is_not_json_is_permanent() {
     let error = failure(Reply::status(200).html()).await;
-    assert_eq!(error.class(), Some(Class::Permanent));
+    assert_eq!(error.kind(), Some(FaultKind::Permanent));
     assert!(error.to_string().contains("not the JSON"), "{error}");
 }
 
@@ -120,8 +120,8 @@ async fn a_refused_connection_was_surely_not_sent() {
     drop(emulator);
     let error = read(&url).await.expect_err("nobody listens");
     assert_eq!(
-        (error.class(), error.transport()),
-        (None, Some(Transport::NotSent))
+        (error.kind(), error.delivery()),
+        (None, Some(Delivery::NotSent))
     );
     assert!(is_retried(iam::REQUEST.idempotent(false), &error));
     assert!(error.to_string().contains("refused"), "{error}");
@@ -137,10 +137,10 @@ async fn a_reset_a_cut_and_a_stall_may_have_been_applied() {
     ] {
         let shown = format!("{reply:?}");
         let error = failure(reply).await;
-        let said = (error.status(), error.class(), error.transport());
+        let said = (error.status(), error.kind(), error.delivery());
         assert_eq!(
             said,
-            (None, None, Some(Transport::MaybeSent)),
+            (None, None, Some(Delivery::MaybeSent)),
             "{shown}: {error}"
         );
         assert!(is_retried(iam::REQUEST, &error), "{shown}");
@@ -163,8 +163,8 @@ async fn half_a_conflict_is_a_failure_of_the_transport() {
     emulator.script(Call::SetIamPolicy, [Reply::cut()]);
     let error = write().await.expect_err("half a 409");
     assert_eq!(
-        (error.status(), error.transport()),
-        (None, Some(Transport::MaybeSent))
+        (error.status(), error.delivery()),
+        (None, Some(Delivery::MaybeSent))
     );
     assert!(
         error
@@ -194,9 +194,9 @@ async fn what_reqwest_says_by_itself_is_told_apart_too() {
     // What is cut looks to reqwest like what cannot be decoded.
     let cut = get(Reply::cut()).await.expect_err("half a body");
     assert!(cut.is_decode());
-    assert_eq!(cut.transport(), Some(Transport::MaybeSent));
+    assert_eq!(cut.delivery(), Some(Delivery::MaybeSent));
     let builder = client().get("no url").send().await.expect_err("no url");
-    assert_eq!(builder.class(), Some(Class::Permanent));
+    assert_eq!(builder.kind(), Some(FaultKind::Permanent));
 }
 
 #[tokio::test]
@@ -233,12 +233,12 @@ async fn a_body_that_is_whole_but_not_json_is_no_lost_reply() {
         let url = answering(reply);
         let error = read(&url).await.expect_err("no JSON");
         assert_eq!(once.judge(&error), Verdict::Permanent, "{error}");
-        assert_eq!(error.transport(), None);
+        assert_eq!(error.delivery(), None);
     }
     // Here nothing says where the body ends, so it may have ended too early.
     let url = answering(b"HTTP/1.0 200 OK\r\n\r\n{\"etag\": ");
     let error = read(&url).await.expect_err("half a body");
-    assert_eq!(error.transport(), Some(Transport::MaybeSent), "{error}");
+    assert_eq!(error.delivery(), Some(Delivery::MaybeSent), "{error}");
 }
 
 #[tokio::test]

@@ -135,7 +135,7 @@ fn whoever_judges_the_errors_text_is_logged() {
         Kept::during(
             POLICY
                 .max_attempts(1)
-                .when_fault(|_: &Busy| true)
+                .when(|_: &Busy| true)
                 .retry(|| ready(Err::<(), _>(Busy))),
         ),
     ] {

@@ -398,7 +398,7 @@ async fn a_write_whose_reply_shows_no_policy_is_no_success() {
         let rest = rest(&liar.url, "v1");
         let change = iam::add(&rest, SECRET, ROLE, ANN).policy(FAST.idempotent(false));
         let gave_up = change.await.unwrap_err();
-        assert_eq!(gave_up.reason, StopReason::PerhapsApplied, "{gave_up}");
+        assert_eq!(gave_up.reason, StopReason::MaybeApplied, "{gave_up}");
         assert!(
             gave_up.to_string().contains("only a read can tell"),
             "{gave_up}"

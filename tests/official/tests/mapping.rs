@@ -1,7 +1,7 @@
 //! What Google's own clients report, each failure made to happen on a real socket, and what it is
 //! taken for.
 
-use backoff_cloud::{Class, Fault, GrpcCode, Policy, Transport, Verdict, codes};
+use backoff_cloud::{Delivery, Fault, FaultKind, GrpcCode, Policy, Verdict, codes};
 use google_cloud_gax_1::{error::Error, options::RequestOptionsBuilder, retry_policy::NeverRetry};
 use google_cloud_secretmanager_v1::client::SecretManagerService;
 use official::{credentials, listen, read_request, reply};
@@ -15,7 +15,7 @@ use std::{
 const PATIENT: Policy = Policy::exponential().on(codes![429, 500..=504]);
 const CAREFUL: Policy = PATIENT.idempotent(false);
 const CONFLICT: Verdict = Verdict::Retry {
-    class: Class::Conflict,
+    kind: FaultKind::Conflict,
     retry_after: None,
 };
 
@@ -59,12 +59,12 @@ fn retried(policy: &Policy, error: &Error) -> bool {
 }
 
 /// Nobody answered.
-fn assert_on_its_way(error: &Error, transport: Transport) {
-    assert_eq!(error.transport(), Some(transport), "{error:?}");
+fn assert_on_its_way(error: &Error, transport: Delivery) {
+    assert_eq!(error.delivery(), Some(transport), "{error:?}");
     assert_eq!((Fault::status(error), error.grpc_code()), (None, None));
     assert!(error.must_reconnect());
     assert!(retried(&PATIENT, error), "{error:?}");
-    let is_safe = transport == Transport::NotSent;
+    let is_safe = transport == Delivery::NotSent;
     assert_eq!(retried(&CAREFUL, error), is_safe, "{error:?}");
 }
 
@@ -74,20 +74,20 @@ async fn refused() {
     let address = closed.local_addr().unwrap();
     drop(closed);
     let error = error_of(format!("http://{address}")).await;
-    assert_on_its_way(&error, Transport::NotSent);
+    assert_on_its_way(&error, Delivery::NotSent);
 }
 
 #[tokio::test]
 async fn reset() {
     // What is closed with bytes unread is reset.
     let error = error_on(|stream| drop(stream.peek(&mut [0]))).await;
-    assert_on_its_way(&error, Transport::MaybeSent);
+    assert_on_its_way(&error, Delivery::MaybeSent);
 }
 
 #[tokio::test]
 async fn closed_before_the_reply() {
     let error = error_on(|stream| drop(read_request(&stream))).await;
-    assert_on_its_way(&error, Transport::MaybeSent);
+    assert_on_its_way(&error, Delivery::MaybeSent);
 }
 
 #[tokio::test]
@@ -97,7 +97,7 @@ async fn closed_in_the_middle_of_the_reply() {
         drop(stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-le"));
     })
     .await;
-    assert_on_its_way(&error, Transport::MaybeSent);
+    assert_on_its_way(&error, Delivery::MaybeSent);
 }
 
 #[tokio::test]
@@ -108,7 +108,7 @@ async fn body_cut_short() {
         drop(stream.shutdown(Shutdown::Both));
     })
     .await;
-    assert_on_its_way(&error, Transport::MaybeSent);
+    assert_on_its_way(&error, Delivery::MaybeSent);
 }
 
 #[tokio::test]
@@ -119,7 +119,7 @@ async fn error_body_cut_short() {
     })
     .await;
     // Half a 409 may be a conflict or not, so the status does not decide.
-    assert_on_its_way(&error, Transport::MaybeSent);
+    assert_on_its_way(&error, Delivery::MaybeSent);
 }
 
 #[tokio::test]
@@ -130,7 +130,7 @@ async fn stall_before_the_reply() {
     })
     .await;
     assert!(error.is_timeout(), "{error:?}");
-    assert_on_its_way(&error, Transport::MaybeSent);
+    assert_on_its_way(&error, Delivery::MaybeSent);
 }
 
 #[tokio::test]
@@ -141,7 +141,7 @@ async fn stall_in_the_body() {
         thread::sleep(Duration::from_secs(2));
     })
     .await;
-    assert_on_its_way(&error, Transport::MaybeSent);
+    assert_on_its_way(&error, Delivery::MaybeSent);
 }
 
 #[tokio::test]
@@ -152,7 +152,7 @@ async fn tls_refused() {
         drop(stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n"));
     });
     let error = error_of(format!("https://{address}")).await;
-    assert_on_its_way(&error, Transport::NotSent);
+    assert_on_its_way(&error, Delivery::NotSent);
 }
 
 #[tokio::test]
@@ -163,9 +163,9 @@ async fn the_page_of_a_proxy_has_a_status_and_no_code() {
         (Fault::status(&error), error.grpc_code()),
         (Some(502), None)
     );
-    assert_eq!(error.transport(), None);
+    assert_eq!(error.delivery(), None);
     assert!(retried(&PATIENT, &error));
-    assert_eq!(CAREFUL.judge(&error), Verdict::PerhapsApplied);
+    assert_eq!(CAREFUL.judge(&error), Verdict::MaybeApplied);
 }
 
 #[tokio::test]
@@ -181,7 +181,7 @@ async fn a_body_that_names_no_code_leaves_the_word_to_the_status() {
 
 fn throttled(retry_after: Option<Duration>) -> Verdict {
     Verdict::Retry {
-        class: Class::Throttled,
+        kind: FaultKind::Throttled,
         retry_after,
     }
 }
@@ -229,7 +229,7 @@ async fn unavailable() {
     let error = error_named(503, "UNAVAILABLE", "").await;
     assert_eq!(error.grpc_code(), Some(GrpcCode::Unavailable));
     assert!(retried(&PATIENT, &error));
-    assert_eq!(CAREFUL.judge(&error), Verdict::PerhapsApplied);
+    assert_eq!(CAREFUL.judge(&error), Verdict::MaybeApplied);
 }
 
 #[tokio::test]
@@ -250,7 +250,7 @@ async fn a_failed_precondition_is_a_conflict_only_where_the_caller_says_so() {
     assert_eq!(error.grpc_code(), Some(GrpcCode::FailedPrecondition));
     assert_eq!(PATIENT.judge(&error), Verdict::Permanent);
     let policy = PATIENT.scaled(0.001);
-    let says_so = policy.when_fault(|error: &Error| match error.grpc_code() {
+    let says_so = policy.when(|error: &Error| match error.grpc_code() {
         Some(GrpcCode::FailedPrecondition) => CONFLICT,
         _ => policy.judge(error),
     });

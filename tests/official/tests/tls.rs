@@ -1,6 +1,6 @@
 //! TLS that fails, as reqwest and Google's client say it. Here because only here reqwest is built with TLS.
 
-use backoff_core::{Class, Fault, Policy, Transport, Verdict};
+use backoff_core::{Delivery, Fault, FaultKind, Policy, Verdict};
 use google_cloud_gax_1::retry_policy::NeverRetry;
 use google_cloud_secretmanager_v1::client::SecretManagerService;
 use official::{credentials, install_tls};
@@ -41,8 +41,8 @@ async fn failure(server: SocketAddr) -> Error {
 /// No handshake, no request: it was surely not sent, and may be made again by everybody.
 fn assert_not_sent(error: &Error) {
     assert!(error.is_connect(), "{error:?}");
-    assert_eq!(error.transport(), Some(Transport::NotSent), "{error:?}");
-    assert_eq!((error.status(), error.class()), (None, None));
+    assert_eq!(error.delivery(), Some(Delivery::NotSent), "{error:?}");
+    assert_eq!((error.status(), error.kind()), (None, None));
     assert!(error.must_reconnect());
     let careful = Policy::exponential().idempotent(false);
     assert!(
@@ -93,9 +93,9 @@ async fn untrusted() -> SocketAddr {
 async fn a_certificate_that_is_not_trusted() {
     let error = failure(untrusted().await).await;
     assert!(error.is_connect());
-    assert_eq!(error.transport(), Some(Transport::NotSent));
+    assert_eq!(error.delivery(), Some(Delivery::NotSent));
     // No repetition makes it trusted.
-    assert_eq!(error.class(), Some(Class::Permanent), "{error:?}");
+    assert_eq!(error.kind(), Some(FaultKind::Permanent), "{error:?}");
     assert_eq!(Policy::exponential().judge(&error), Verdict::Permanent);
 }
 
@@ -108,7 +108,7 @@ async fn a_certificate_that_is_not_trusted_seen_by_googles_client() {
     let client = client.build().await.expect("nothing is sent yet");
     let get = client.get_secret().set_name("projects/p/secrets/s");
     let error = get.send().await.expect_err("TLS fails");
-    assert_eq!(error.transport(), Some(Transport::NotSent));
-    assert_eq!(error.class(), Some(Class::Permanent), "{error:?}");
+    assert_eq!(error.delivery(), Some(Delivery::NotSent));
+    assert_eq!(error.kind(), Some(FaultKind::Permanent), "{error:?}");
     assert_eq!(Policy::exponential().judge(&error), Verdict::Permanent);
 }

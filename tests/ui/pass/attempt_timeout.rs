@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use backoff_core::{Fault, TimedOut, Transport, retry};
+use backoff_core::{Fault, TimedOut, Delivery, retry};
 use ui::Flaky;
 
 #[derive(Debug)]
 struct Late;
 
 impl Fault for Late {
-    fn transport(&self) -> Option<Transport> {
-        Some(Transport::MaybeSent)
+    fn delivery(&self) -> Option<Delivery> {
+        Some(Delivery::MaybeSent)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use backoff_core::{Class, Fault, GrpcCode, Policy, TimedOut, Transport, Verdict, retry};
+use backoff_core::{FaultKind, Fault, GrpcCode, Policy, TimedOut, Delivery, Verdict, retry};
 use ui::{ApiError, Flaky};
 
 #[derive(Debug, thiserror::Error, Fault)]
@@ -74,28 +74,28 @@ fn main() {
     let api = Error::Api { code: 404, wait: Some(Duration::from_secs(3)) };
     assert_eq!((api.status(), api.retry_after()), (Some(404), Some(Duration::from_secs(3))));
     assert_eq!(api.message().unwrap().to_string(), "status 404");
-    assert_eq!(api.class(), None);
+    assert_eq!(api.kind(), None);
     assert_eq!(Error::Busy(6).retry_after(), Some(Duration::from_millis(6)));
-    assert_eq!(Error::Changed.class(), Some(Class::Conflict));
+    assert_eq!(Error::Changed.kind(), Some(FaultKind::Conflict));
     assert_eq!(Error::Changed.grpc_code(), Some(GrpcCode::Aborted));
-    assert_eq!(Error::Creating.class(), Some(Class::Pending));
-    assert_eq!(Error::TooFast.class(), Some(Class::Throttled));
+    assert_eq!(Error::Creating.kind(), Some(FaultKind::Pending));
+    assert_eq!(Error::TooFast.kind(), Some(FaultKind::Throttled));
     let late = Error::from(TimedOut::new(Duration::ZERO));
-    assert_eq!(late.transport(), Some(Transport::MaybeSent));
+    assert_eq!(late.delivery(), Some(Delivery::MaybeSent));
     let inside = Error::Inside { context: "reading", source: ApiError(418) };
     assert_eq!(inside.status(), Some(418));
     assert_eq!(inside.message().unwrap().to_string(), "reading");
-    assert_eq!(Error::Refused("it".into()).transport(), Some(Transport::NotSent));
+    assert_eq!(Error::Refused("it".into()).delivery(), Some(Delivery::NotSent));
     assert_eq!(Policy::exponential().judge(&Error::Config), Verdict::Permanent);
-    assert_eq!(Error::Config.class(), Some(Class::Permanent));
+    assert_eq!(Error::Config.kind(), Some(FaultKind::Permanent));
 
     let reply = Reply { status: 503, wait: Duration::from_secs(1), cause: Box::new(TimedOut::new(Duration::ZERO)) };
     assert_eq!((reply.status(), reply.retry_after()), (Some(503), Some(Duration::from_secs(1))));
-    assert_eq!(reply.transport(), Some(Transport::MaybeSent));
+    assert_eq!(reply.delivery(), Some(Delivery::MaybeSent));
     assert!(reply.message().is_none());
     assert_eq!((Fault::status(&Computed(3)), Fault::status(&Computed(0))), (Some(503), None));
     assert_eq!(Generic(ApiError(429)).status(), Some(429));
-    assert_eq!(Renamed([""; 1]).class(), Some(Class::Transient));
+    assert_eq!(Renamed([""; 1]).kind(), Some(FaultKind::Transient));
 
     assert_eq!(get(&Flaky::failing(2), || Error::Busy(2)).unwrap(), 3);
     let flaky = Flaky::failing(2);

@@ -1,6 +1,6 @@
 //! Fields of types near to what a fault reads: any integer as a status, an `Option` to forward to.
 
-use backoff_core::{Fault, Transport};
+use backoff_core::{Fault, Delivery};
 use ui::ApiError;
 
 #[derive(Fault)]
@@ -41,5 +41,5 @@ fn main() {
     assert_eq!(Wide::Fixed.status(), Some(503));
     assert_eq!(Perhaps { inner: Some(ApiError(503)) }.status(), Some(503));
     assert_eq!(Perhaps::<ApiError> { inner: None }.status(), None);
-    assert_eq!(Source { source: None }.transport(), Some(Transport::MaybeSent));
+    assert_eq!(Source { source: None }.delivery(), Some(Delivery::MaybeSent));
 }

@@ -67,7 +67,7 @@ async fn main() {
         assert_eq!(flaky.calls(), 1);
     }
     let refused = || io::Error::from(io::ErrorKind::ConnectionRefused);
-    assert_eq!(refused().transport(), Some(backoff_core::Transport::NotSent));
+    assert_eq!(refused().delivery(), Some(backoff_core::Delivery::NotSent));
     let retried: [fn(ApiError) -> anyhow::Error; 2] = [
         |_| anyhow!("plain").context(io::Error::from(io::ErrorKind::ConnectionRefused)),
         |_| {

@@ -44,8 +44,8 @@ fn plain(flaky: &Flaky, error: fn() -> Plain) -> Result<u32, Plain> {
 struct Reset;
 
 impl Fault for Reset {
-    fn transport(&self) -> Option<backoff_core::Transport> {
-        Some(backoff_core::Transport::MaybeSent)
+    fn delivery(&self) -> Option<backoff_core::Delivery> {
+        Some(backoff_core::Delivery::MaybeSent)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use backoff_core::{Budget, Fault, Policy, Transport, retry};
+use backoff_core::{Budget, Fault, Policy, Delivery, retry};
 use ui::{ApiError, Flaky};
 
 static NONE_LEFT: Budget = Budget::ratio(0.1, 10).starting_with(0);
@@ -13,8 +13,8 @@ const POLICY: Policy = Policy::exponential().budget(&NONE_LEFT);
 struct Reset;
 
 impl Fault for Reset {
-    fn transport(&self) -> Option<Transport> {
-        Some(Transport::MaybeSent)
+    fn delivery(&self) -> Option<Delivery> {
+        Some(Delivery::MaybeSent)
     }
 }
 

@@ -119,15 +119,15 @@ fn main() {
             self.0.random()
         }
     }
-    impl backoff_core::Pause for Late {
-        fn pause(&self, wait: Duration) {
+    impl backoff_core::BlockingSleep for Late {
+        fn sleep_blocking(&self, wait: Duration) {
             late(wait);
         }
     }
     let ms = Duration::from_millis;
     let policy = Policy::exponential().base(ms(1)).deadline(ms(50));
     let done = policy
-        .when_fault(|_: &Busy| true)
+        .when(|_: &Busy| true)
         .blocking(|| flaky.call().map_err(|_| Busy))
         .notify(|event| hear(&heard, event))
         .runtime(Late(backoff_core::Std))

@@ -1,14 +1,14 @@
 //! What an error says, and what becomes of it.
 
-use backoff_core::{Codes, Fault, GrpcCode, Policy, Transport, Verdict, codes};
+use backoff_core::{Codes, Delivery, Fault, GrpcCode, Policy, Verdict, codes};
 use std::time::Duration;
 
-/// All that an error says to a policy, but for its class, which [`Repeated`] shows.
+/// All that an error says to a policy, but for its kind, which [`Repeated`] shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Facts {
     pub(crate) status: Option<u16>,
     pub(crate) grpc_code: Option<GrpcCode>,
-    pub(crate) transport: Option<Transport>,
+    pub(crate) transport: Option<Delivery>,
     pub(crate) must_reconnect: bool,
     pub(crate) must_stop: bool,
     pub(crate) retry_after: Option<Duration>,
@@ -26,14 +26,14 @@ pub(crate) const NOTHING: Facts = Facts {
 
 /// The request was surely not sent.
 pub(crate) const NOT_SENT: Facts = Facts {
-    transport: Some(Transport::NotSent),
+    transport: Some(Delivery::NotSent),
     must_reconnect: true,
     ..NOTHING
 };
 
 /// The request may have been applied.
 pub(crate) const MAYBE_SENT: Facts = Facts {
-    transport: Some(Transport::MaybeSent),
+    transport: Some(Delivery::MaybeSent),
     must_reconnect: true,
     ..NOTHING
 };
@@ -43,7 +43,7 @@ impl Facts {
         Facts {
             status: fault.status(),
             grpc_code: fault.grpc_code(),
-            transport: fault.transport(),
+            transport: fault.delivery(),
             must_reconnect: fault.must_reconnect(),
             must_stop: fault.must_stop(),
             retry_after: fault.retry_after(),
@@ -74,9 +74,9 @@ impl Repeated {
         let careful = POLICY.idempotent(false);
         match (POLICY.judge(fault), careful.judge(fault)) {
             (Verdict::Retry { .. }, Verdict::Retry { .. }) => Repeated::Always,
-            (Verdict::Retry { .. }, Verdict::PerhapsApplied) => Repeated::IfIdempotent,
+            (Verdict::Retry { .. }, Verdict::MaybeApplied) => Repeated::IfIdempotent,
             (Verdict::Permanent, Verdict::Permanent) => Repeated::Never,
-            (Verdict::Refused, Verdict::Refused) => Repeated::Refused,
+            (Verdict::StoppedByServer, Verdict::StoppedByServer) => Repeated::Refused,
             odd => panic!("no policy may say {odd:?}"),
         }
     }

@@ -6,7 +6,7 @@ use crate::{
     http2,
     server::{End, Failing, half, nobody, reply, serve},
 };
-use backoff_core::{Class, Fault as _};
+use backoff_core::{Fault as _, FaultKind};
 use http_1::{Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Empty};
 use hyper_1::{
@@ -94,7 +94,7 @@ async fn own_body() {
         let request = Request::put("http://localhost/").body(Failing::with(kind));
         let sent = sender.send_request(request.expect("a request")).await;
         let error = Hidden::from(sent.expect_err("the body failed"));
-        assert_eq!(error.class(), Some(Class::Permanent));
+        assert_eq!(error.kind(), Some(FaultKind::Permanent));
         assert_row(&error, NOTHING, Repeated::Never);
     }
 }

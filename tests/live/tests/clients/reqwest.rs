@@ -6,7 +6,7 @@ use crate::{
     server::{End, Failing, half, nobody, reply, serve},
 };
 use backoff_cloud::http::{self, ApiError};
-use backoff_core::{Class, Fault, GrpcCode};
+use backoff_core::{Fault, FaultKind, GrpcCode};
 use reqwest::{Client, ClientBuilder, Error};
 use serde_json::Value;
 use std::{fmt::Display, io::ErrorKind, time::Duration};
@@ -189,7 +189,7 @@ async fn own_body() {
             let body = reqwest::Body::wrap(Failing::with(kind));
             let error = put.body(body).send().await.expect_err("the body failed");
             assert!(error.is_request());
-            assert_eq!(error.class(), Some(Class::Permanent));
+            assert_eq!(error.kind(), Some(FaultKind::Permanent));
             assert_row(&error, NOTHING, Repeated::Never);
         }
     }
@@ -215,7 +215,7 @@ async fn builder_error() {
         .await
         .expect_err("no address");
     assert!(error.is_builder());
-    assert_eq!(error.class(), Some(Class::Permanent));
+    assert_eq!(error.kind(), Some(FaultKind::Permanent));
     assert_row(&error, NOTHING, Repeated::Never);
 }
 
@@ -223,7 +223,7 @@ async fn builder_error() {
 async fn redirect_loop() {
     let error = failure(reply(302, "location: /\r\n", ""), End::Close).await;
     assert!(error.is_redirect());
-    assert_eq!(error.class(), Some(Class::Permanent));
+    assert_eq!(error.kind(), Some(FaultKind::Permanent));
     assert_row(&error, NOTHING, Repeated::Never);
 }
 

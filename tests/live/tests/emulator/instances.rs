@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use backoff_cloud::emulator::{Call, Emulator, Faults, Memorystore, Reply};
 use backoff_cloud::http::{self, ApiError};
-use backoff_cloud::{Class, Fault, GrpcCode, StopReason, memorystore};
+use backoff_cloud::{Fault, FaultKind, GrpcCode, StopReason, memorystore};
 use serde_json::{Value, json};
 
 use crate::client::*;
@@ -308,6 +308,6 @@ async fn an_operation_is_polled_by_policy() {
     let error = never.reported().await.unwrap_err();
     assert_eq!(error.reason, StopReason::Attempts);
     let error: ApiError = error.into_error();
-    assert_eq!(error.class(), Some(Class::Pending));
+    assert_eq!(error.kind(), Some(FaultKind::Pending));
     assert_eq!(error.to_string(), "what is awaited has not come yet");
 }

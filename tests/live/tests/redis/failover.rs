@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use backoff_cloud::memorystore::DATA;
-use backoff_core::{Fault as _, Transport};
+use backoff_core::{Delivery, Fault as _};
 use redis_1 as redis;
 
 use crate::address::Address;
@@ -64,8 +64,8 @@ async fn everything_is_served(happening: Happening) -> Tested {
             Ok(()) => assert_eq!(*count, 1, "call {n}"),
             Err(error) => {
                 assert_eq!(
-                    error.transport(),
-                    Some(Transport::MaybeSent),
+                    error.delivery(),
+                    Some(Delivery::MaybeSent),
                     "call {n}: {error}"
                 );
                 assert!(*count <= 1, "call {n}");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use backoff_cloud::{memorystore::DATA, retry};
-use backoff_core::{Fault as _, Transport};
+use backoff_core::{Delivery, Fault as _};
 use redis_1 as redis;
 
 use crate::address::Address;
@@ -17,7 +17,7 @@ async fn refused_is_not_sent() -> Tested {
     let calls = calls_to(free_port()?, briefly)?;
     let outcome = calls.clone().call(|c| increment(c, "key".to_owned())).await;
     let error = outcome.expect_err("nobody listens");
-    assert_eq!(error.transport(), Some(Transport::NotSent));
+    assert_eq!(error.delivery(), Some(Delivery::NotSent));
     assert!(error.must_reconnect());
     assert_eq!((calls.seen.of("refused"), calls.source.opened()), (3, 0));
     Ok(())
@@ -29,7 +29,7 @@ async fn a_name_that_is_not_found_is_not_sent() -> Tested {
     let calls = crate::load::Retried::new(COUNTING.max_attempts(2), client);
     let outcome = calls.clone().call(|c| increment(c, "key".to_owned())).await;
     let error = outcome.expect_err("nobody has that name");
-    assert_eq!(error.transport(), Some(Transport::NotSent), "{error}");
+    assert_eq!(error.delivery(), Some(Delivery::NotSent), "{error}");
     Ok(())
 }
 
@@ -65,7 +65,7 @@ async fn dropped_is_perhaps_applied_and_reopened() -> Tested {
         address.break_connections();
     });
     let error = outcome.expect_err("it may have been applied");
-    assert_eq!(error.transport(), Some(Transport::MaybeSent));
+    assert_eq!(error.delivery(), Some(Delivery::MaybeSent));
     // The next call finds a connection that works.
     call().await?;
     assert_eq!(calls.source.opened(), 2);
