@@ -138,18 +138,18 @@ mod tests {
     const MOST: u64 = u64::MAX;
 
     /// A failed attempt, or one that succeeded.
-    type Outcome = Option<Says>;
+    type Said = Option<Says>;
 
-    const SUCCESS: Outcome = None;
+    const SUCCESS: Said = None;
 
-    fn status(status: u16) -> Outcome {
+    fn status(status: u16) -> Said {
         Some(Says {
             status: Some(status),
             ..Says::default()
         })
     }
 
-    fn code(name: &str) -> Outcome {
+    fn code(name: &str) -> Said {
         Some(Says {
             status: Some(400),
             kind: kind(name),
@@ -162,7 +162,7 @@ mod tests {
     fn play(
         policy: &Policy,
         budget: Budget,
-        outcomes: &[Outcome],
+        outcomes: &[Said],
     ) -> (Vec<(u128, f64)>, Option<StopReason>) {
         let budget: &'static Budget = Box::leak(Box::new(budget));
         let policy = policy.budget(budget);
@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn a_400_is_retried_for_its_code_alone() {
-        let judged = |fault: Outcome| crate::reply::retries(&STANDARD, &fault.unwrap());
+        let judged = |fault: Said| crate::reply::retries(&STANDARD, &fault.unwrap());
         assert!(!judged(status(400)) && !judged(code("ValidationException")));
         assert!(judged(code("RequestTimeout")) && judged(code("RequestLimitExceeded")));
         assert_eq!(code("SlowDown").unwrap().status(), Some(400));

@@ -6,7 +6,7 @@ use std::time::Instant;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-use super::reply::{Fault, Reply};
+use super::reply::{Mishap, Reply};
 
 /// The emulator's methods, to say which of them a script is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -123,7 +123,7 @@ impl Faults {
 
 /// What the emulator decided about a call.
 #[derive(Debug, PartialEq)]
-pub(super) enum Verdict {
+pub(super) enum Answering {
     Throttle(Reply),
     Answer(Reply),
 }
@@ -153,15 +153,15 @@ impl Director {
         self.scripts.entry(call).or_default()
     }
 
-    pub(super) fn decide(&mut self, call: Call, now: Instant) -> Verdict {
+    pub(super) fn decide(&mut self, call: Call, now: Instant) -> Answering {
         if let Some(reply) = self.script(call).pop_front() {
-            return Verdict::Answer(reply);
+            return Answering::Answer(reply);
         }
         if self.limit.as_mut().is_some_and(|limit| !limit.take(now)) {
-            return Verdict::Throttle(self.throttle.clone());
+            return Answering::Throttle(self.throttle.clone());
         }
         let draw = self.rng.random();
-        Verdict::Answer(self.faults.pick(draw))
+        Answering::Answer(self.faults.pick(draw))
     }
 }
 
@@ -209,7 +209,7 @@ impl Bucket {
 #[track_caller]
 pub(super) fn check_throttle(reply: &Reply) {
     assert!(
-        matches!(reply.fault, Fault::Status(_)) && !reply.applied,
+        matches!(reply.fault, Mishap::Status(_)) && !reply.applied,
         "a rate limit refuses a call with a status before it is carried out: write a reply such \
          as Reply::status(429).retry_after(\"1\")"
     );
@@ -221,7 +221,7 @@ mod tests {
 
     use super::*;
 
-    fn draws(seed: u64, faults: &Faults, calls: usize) -> Vec<Verdict> {
+    fn draws(seed: u64, faults: &Faults, calls: usize) -> Vec<Answering> {
         let now = Instant::now();
         let mut director = Director::new(seed, faults.clone(), None, Reply::status(429));
         (0..calls)
@@ -241,7 +241,7 @@ mod tests {
         let faults = Faults::none().status(503, 0.2).with(Reply::cut(), 0.3);
         let drawn = draws(1, &faults, 10_000);
         let share = |reply: Reply| {
-            let verdict = Verdict::Answer(reply);
+            let verdict = Answering::Answer(reply);
             drawn.iter().filter(|drawn| **drawn == verdict).count() as f64 / 10_000.0
         };
         assert!((share(Reply::status(503)) - 0.2).abs() < 0.02);
@@ -255,13 +255,13 @@ mod tests {
         assert!(
             never
                 .iter()
-                .all(|drawn| *drawn == Verdict::Answer(Reply::pass()))
+                .all(|drawn| *drawn == Answering::Answer(Reply::pass()))
         );
         let always = draws(3, &Faults::none().status(503, 1.0), 1_000);
         assert!(
             always
                 .iter()
-                .all(|drawn| *drawn == Verdict::Answer(Reply::status(503)))
+                .all(|drawn| *drawn == Answering::Answer(Reply::status(503)))
         );
     }
 
@@ -287,11 +287,11 @@ mod tests {
         let mut next = |call| director.decide(call, now);
         assert_eq!(
             next(Call::GetIamPolicy),
-            Verdict::Answer(Reply::status(500))
+            Answering::Answer(Reply::status(500))
         );
-        assert_eq!(next(Call::SetIamPolicy), Verdict::Answer(Reply::pass()));
-        assert_eq!(next(Call::SetIamPolicy), Verdict::Answer(Reply::reset()));
-        let throttled = Verdict::Throttle(Reply::status(429).retry_after("1"));
+        assert_eq!(next(Call::SetIamPolicy), Answering::Answer(Reply::pass()));
+        assert_eq!(next(Call::SetIamPolicy), Answering::Answer(Reply::reset()));
+        let throttled = Answering::Throttle(Reply::status(429).retry_after("1"));
         assert_eq!(next(Call::SetIamPolicy), throttled);
     }
 

@@ -26,12 +26,12 @@ use serde_json::{Value, json};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply {
-    pub(super) fault: Fault,
+    pub(super) fault: Mishap,
     pub(super) applied: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Fault {
+pub(super) enum Mishap {
     None,
     Status(StatusReply),
     Delay(Duration),
@@ -51,7 +51,7 @@ pub(super) struct StatusReply {
 }
 
 impl Reply {
-    fn new(fault: Fault) -> Self {
+    fn new(fault: Mishap) -> Self {
         Self {
             fault,
             applied: false,
@@ -62,7 +62,7 @@ impl Reply {
     /// limit say.
     #[must_use]
     pub fn pass() -> Self {
-        Self::new(Fault::None)
+        Self::new(Mishap::None)
     }
 
     /// Answers with this HTTP status and Google's JSON error body for it, in place of the real
@@ -79,7 +79,7 @@ impl Reply {
             "{code} is not a status a server can answer with: write one from 200 to 599, \
              such as Reply::status(503)"
         );
-        Self::new(Fault::Status(StatusReply {
+        Self::new(Mishap::Status(StatusReply {
             code,
             retry_after: None,
             retry_info: None,
@@ -93,33 +93,33 @@ impl Reply {
     /// With [`applied`](Self::applied) it is carried out at once.
     #[must_use]
     pub fn delay(time: Duration) -> Self {
-        Self::new(Fault::Delay(time))
+        Self::new(Mishap::Delay(time))
     }
 
     /// Sends nothing for `time`, then closes the connection. [`Duration::MAX`] never closes it.
     #[must_use]
     pub fn stall(time: Duration) -> Self {
-        Self::new(Fault::Stall(time))
+        Self::new(Mishap::Stall(time))
     }
 
     /// Sends the head and half of the body of the real reply, then nothing for `time`, then
     /// closes the connection. A write is applied. [`Duration::MAX`] never closes the connection.
     #[must_use]
     pub fn stall_body(time: Duration) -> Self {
-        Self::new(Fault::StallBody(time))
+        Self::new(Mishap::StallBody(time))
     }
 
     /// Resets the TCP connection (an RST, not an orderly close) before any byte of a reply.
     #[must_use]
     pub fn reset() -> Self {
-        Self::new(Fault::Reset)
+        Self::new(Mishap::Reset)
     }
 
     /// Sends the head and half of the body of the real reply, then closes the connection, so that
     /// the caller has fewer bytes than `Content-Length` promised. A write is applied.
     #[must_use]
     pub fn cut() -> Self {
-        Self::new(Fault::Cut)
+        Self::new(Mishap::Cut)
     }
 
     /// The real reply, but the operation that the call starts ends with this error, when its time
@@ -141,7 +141,7 @@ impl Reply {
     /// ```
     #[must_use]
     pub fn failed_operation(code: GrpcCode, message: impl Into<String>) -> Self {
-        Self::new(Fault::FailedOperation(code, message.into()))
+        Self::new(Mishap::FailedOperation(code, message.into()))
     }
 
     /// Carries the call out first and lets the fault strike after, so that a write is done although
@@ -204,7 +204,7 @@ impl Reply {
     #[track_caller]
     fn status_mut(&mut self, method: &str) -> &mut StatusReply {
         match &mut self.fault {
-            Fault::Status(status) => status,
+            Mishap::Status(status) => status,
             other => panic!(
                 "{other:?} has no head and body of its own: \
                  write Reply::status(503).{method}(..) instead"
@@ -216,14 +216,14 @@ impl Reply {
     pub(super) fn hides_result(&self) -> bool {
         !matches!(
             self.fault,
-            Fault::None | Fault::Delay(_) | Fault::FailedOperation(..)
+            Mishap::None | Mishap::Delay(_) | Mishap::FailedOperation(..)
         )
     }
 
     /// What an operation that the call starts is to end with, if not with its effect.
     pub(super) fn operation_failure(&self) -> Option<(GrpcCode, &str)> {
         match &self.fault {
-            Fault::FailedOperation(code, message) => Some((*code, message)),
+            Mishap::FailedOperation(code, message) => Some((*code, message)),
             _ => None,
         }
     }
@@ -293,7 +293,7 @@ mod tests {
 
     fn body(reply: Reply) -> String {
         match reply.fault {
-            Fault::Status(status) => status.body(),
+            Mishap::Status(status) => status.body(),
             other => panic!("{other:?} is no status"),
         }
     }

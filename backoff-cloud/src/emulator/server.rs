@@ -19,7 +19,7 @@ use tokio::time::sleep;
 use super::demand::Demand;
 use super::instances::product::Memorystore;
 use super::refusal::Refusal;
-use super::reply::{Fault, StatusReply};
+use super::reply::{Mishap, StatusReply};
 use super::request::{Query, Request};
 use super::route;
 use super::wire::{Line, Loopback};
@@ -85,25 +85,25 @@ async fn answer(
     let carry_out = || Answer::from(world.lock().carry_out(&demand, &reply));
     let early = reply.applied.then(carry_out);
     match &reply.fault {
-        Fault::None | Fault::FailedOperation(..) => early.unwrap_or_else(carry_out).into_response(),
-        Fault::Delay(time) => {
+        Mishap::None | Mishap::FailedOperation(..) => early.unwrap_or_else(carry_out).into_response(),
+        Mishap::Delay(time) => {
             sleep(*time).await;
             early.unwrap_or_else(carry_out).into_response()
         }
-        Fault::Status(status) => Answer::from(status).into_response(),
-        Fault::Stall(time) => {
+        Mishap::Status(status) => Answer::from(status).into_response(),
+        Mishap::Stall(time) => {
             sleep(*time).await;
             line.close();
             Response::default()
         }
-        Fault::Reset => {
+        Mishap::Reset => {
             line.reset();
             Response::default()
         }
-        Fault::Cut => early
+        Mishap::Cut => early
             .unwrap_or_else(carry_out)
             .into_half(&line, Duration::ZERO),
-        Fault::StallBody(time) => early.unwrap_or_else(carry_out).into_half(&line, *time),
+        Mishap::StallBody(time) => early.unwrap_or_else(carry_out).into_half(&line, *time),
     }
 }
 

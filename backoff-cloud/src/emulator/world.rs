@@ -7,13 +7,13 @@ use backoff_core::GrpcCode;
 use serde_json::{Value, json};
 
 use super::demand::{Action, Demand};
-use super::fault::{Director, Verdict};
+use super::fault::{Director, Answering};
 use super::iam::action::Action as PolicyAction;
 use super::iam::store::Policies;
 use super::instances::action::Action as InstanceAction;
 use super::instances::store::{Done, Instances};
 use super::refusal::Refusal;
-use super::reply::{Fault, Reply};
+use super::reply::{Mishap, Reply};
 use super::stats::{Ledger, Stats};
 
 /// What the handle and the request handlers share.
@@ -61,8 +61,8 @@ impl Inner {
     pub(super) fn decide(&mut self, demand: &Demand) -> Reply {
         let verdict = self.director.decide(demand.call(), Instant::now());
         let (reply, throttled) = match verdict {
-            Verdict::Throttle(reply) => (reply, true),
-            Verdict::Answer(reply) => (reply, false),
+            Answering::Throttle(reply) => (reply, true),
+            Answering::Answer(reply) => (reply, false),
         };
         self.ledger.count(&demand.resource, |stats| {
             stats.calls += 1;
@@ -168,16 +168,16 @@ fn count_refusal(stats: &mut Stats, refusal: &Refusal) {
     }
 }
 
-fn count_fault(stats: &mut Stats, fault: &Fault) {
+fn count_fault(stats: &mut Stats, fault: &Mishap) {
     let faults = &mut stats.faults;
     match fault {
-        Fault::None => {}
-        Fault::Status(_) => faults.statuses += 1,
-        Fault::Delay(_) => faults.delays += 1,
-        Fault::Stall(_) => faults.stalls += 1,
-        Fault::StallBody(_) => faults.body_stalls += 1,
-        Fault::Reset => faults.resets += 1,
-        Fault::Cut => faults.cuts += 1,
-        Fault::FailedOperation(..) => faults.failed_operations += 1,
+        Mishap::None => {}
+        Mishap::Status(_) => faults.statuses += 1,
+        Mishap::Delay(_) => faults.delays += 1,
+        Mishap::Stall(_) => faults.stalls += 1,
+        Mishap::StallBody(_) => faults.body_stalls += 1,
+        Mishap::Reset => faults.resets += 1,
+        Mishap::Cut => faults.cuts += 1,
+        Mishap::FailedOperation(..) => faults.failed_operations += 1,
     }
 }

@@ -156,7 +156,7 @@ impl<'a, S: PolicyStore> Change<'a, S> {
         Ok(true)
     }
 
-    async fn run(self) -> Outcome<S> {
+    async fn run(self) -> Changed<S> {
         let Change {
             store, resource, ..
         } = self;
@@ -179,7 +179,7 @@ impl<'a, S: PolicyStore> Change<'a, S> {
     }
 }
 
-type Outcome<S> = Result<
+type Changed<S> = Result<
     (
         Updated<<S as PolicyStore>::Policy, <S as PolicyStore>::Policy>,
         UpdateReport,
@@ -208,7 +208,7 @@ impl<'a, S> IntoFuture for ReportedChange<'a, S>
 where
     S: PolicyStore<Policy: Send, Error: Send> + Sync,
 {
-    type Output = Outcome<S>;
+    type Output = Changed<S>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
 
     fn into_future(self) -> Self::IntoFuture {
