@@ -155,29 +155,42 @@ pub enum Stage {
     Conflict,
     /// The value is not yet the awaited one.
     Pending,
+    /// The attempt was cut, and may have been applied.
+    Cut,
+    /// The attempt was cut during the read of a read-modify-write, which can always be repeated.
+    CutRead,
     /// The attempt was not begun, because no time remained for it.
     Late,
 }
 
 impl Stage {
-    /// Whether the error is asked.
-    #[inline]
-    const fn is_judged(self) -> bool {
-        matches!(self, Stage::Whole | Stage::Read | Stage::Write)
-    }
-
     const fn is_step(self) -> bool {
         matches!(self, Stage::Read | Stage::Write)
     }
 
-    /// What is to be done about the failure if that does not depend on the error.
+    /// The stage of an attempt that was cut while this was under way.
     #[inline]
-    pub(crate) const fn ruling(self) -> Option<Ruling> {
-        if self.is_judged() {
-            return None;
+    pub(crate) const fn cut(self) -> Self {
+        match self {
+            Stage::Read => Stage::CutRead,
+            _ => Stage::Cut,
         }
+    }
+
+    /// Whether the error stands for something that is no failure of the operation's own.
+    #[inline]
+    pub(crate) const fn is_cut(self) -> bool {
+        matches!(self, Stage::Cut | Stage::CutRead | Stage::Late)
+    }
+
+    /// What is to be done about the failure if that does not depend on the error: whatever error a
+    /// cut attempt was put into, it was cut.
+    #[inline]
+    pub(crate) const fn ruling(self, policy: &Policy) -> Option<Ruling> {
         Some(Ruling::of(match self {
             Stage::Whole | Stage::Read | Stage::Write => return None,
+            Stage::Cut if !policy.idempotent => Ruled::MaybeApplied,
+            Stage::Cut | Stage::CutRead => Ruled::Retry(FaultKind::Transient),
             Stage::Change | Stage::Late => Ruled::Permanent,
             Stage::Conflict => Ruled::Retry(FaultKind::Conflict),
             Stage::Pending => Ruled::Retry(FaultKind::Pending),

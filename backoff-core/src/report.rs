@@ -209,6 +209,9 @@ pub struct RetryError<E, R = Report> {
     pub reason: StopReason,
     /// What was tried.
     pub report: R,
+    /// The last real error, where `error` stands for an attempt that was cut or not begun because its
+    /// time was over; `None` where there was none before.
+    pub last: Option<E>,
 }
 
 /// What a call gives that also says what it took.
@@ -220,7 +223,13 @@ impl<E, R> RetryError<E, R> {
             error,
             reason,
             report,
+            last: None,
         }
+    }
+
+    /// With the last real error beside one that stands for an attempt that was cut.
+    pub(crate) fn with_last(self, last: Option<E>) -> Self {
+        RetryError { last, ..self }
     }
 
     /// The operation's last error.

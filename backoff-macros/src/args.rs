@@ -31,6 +31,7 @@ pub(crate) struct Args {
     pub(crate) max_attempts: Option<Given<Expr>>,
     pub(crate) deadline: Option<Given<Time>>,
     pub(crate) max_retry_after: Option<Given<Time>>,
+    pub(crate) timeout: Option<Given<Time>>,
     pub(crate) attempt_timeout: Option<Given<Time>>,
     pub(crate) on: Option<Given<On>>,
     pub(crate) also_on: Option<Given<On>>,
@@ -49,6 +50,7 @@ pub(crate) struct Args {
     pub(crate) attempt: Option<Given<Ident>>,
     pub(crate) notify: Option<Given<Expr>>,
     pub(crate) sleep: Option<Given<Expr>>,
+    pub(crate) runtime: Option<Given<Expr>>,
     pub(crate) name: Option<Given<Expr>>,
     pub(crate) krate: Option<Path>,
 }
@@ -82,6 +84,15 @@ pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Args {
 }
 
 impl Args {
+    /// The key that has attempts cut, and the limit of one attempt if one is given.
+    pub(crate) fn cuts(&self) -> Option<(&Ident, Option<&Time>)> {
+        match (&self.attempt_timeout, &self.timeout) {
+            (Some(limit), _) => Some((&limit.key, Some(&limit.value))),
+            (None, Some(whole)) => Some((&whole.key, None)),
+            (None, None) => None,
+        }
+    }
+
     /// Whether the policy's codes are asked which errors are retried.
     pub(crate) fn asks_codes(&self) -> bool {
         let on = self
@@ -117,6 +128,7 @@ impl Args {
             ("max_retry_after", Value::Expr(value)) => {
                 put(&mut self.max_retry_after, key, value::time(value))
             }
+            ("timeout", Value::Expr(value)) => put(&mut self.timeout, key, value::time(value)),
             ("attempt_timeout", Value::Expr(value)) => {
                 put(&mut self.attempt_timeout, key, value::time(value))
             }
@@ -142,6 +154,7 @@ impl Args {
             ("attempt", Value::Expr(value)) => put(&mut self.attempt, key, value::name(value)),
             ("notify", Value::Expr(value)) => put(&mut self.notify, key, Ok(value)),
             ("sleep", Value::Expr(value)) => put(&mut self.sleep, key, Ok(value)),
+            ("runtime", Value::Expr(value)) => put(&mut self.runtime, key, Ok(value)),
             ("name", Value::Expr(value)) => put(&mut self.name, key, Ok(value)),
             ("crate", Value::Expr(value)) => value::path(value).map(|path| self.krate = Some(path)),
             _ => Err(keys::unknown(&key)),

@@ -76,10 +76,12 @@ pub(crate) fn block(block: TokenStream, args: &Args) -> syn::Result<Repeated> {
         return Err(syn::Error::new_spanned(closure, message));
     }
     if matches!(&first, TokenTree::Group(_)) {
-        if let Some(timeout) = &args.attempt_timeout {
-            let message = "`attempt_timeout` cannot cut short a blocking attempt: write `async` \
-                           before the block, or remove the key and give the client a timeout";
-            return Err(syn::Error::new_spanned(&timeout.key, message));
+        if let Some((key, _)) = args.cuts() {
+            let message = format!(
+                "`{key}` cannot cut short a blocking attempt: write `async` before the block, or \
+                 remove the key and give the client a timeout"
+            );
+            return Err(syn::Error::new_spanned(key, message));
         }
         return syn::parse2(block).map(Repeated::Blocking);
     }
@@ -148,24 +150,27 @@ fn judges(args: &Args, errors: &mut Errors) {
             "`also_on` adds codes to those of the policy: write patterns of the error in `on`",
         );
     }
-    for flag in [&args.idempotent, &args.retry_conflicts]
-        .into_iter()
-        .flatten()
+    if let Some(Given { key, .. }) = &args.retry_conflicts
+        && (args.when.is_some() || !args.asks_codes() && args.on.is_some())
     {
-        if !args.asks_codes() {
-            let (key, instead) = (
-                &flag.key,
-                if args.when.is_some() {
-                    "`when` decides instead of the policy"
-                } else {
-                    "without `policy` and without codes in `on` the policy is not asked"
-                },
-            );
-            errors.at(
-                key,
-                format_args!("{instead}, so `{key}` changes nothing: name codes, or remove it"),
-            );
-        }
+        let instead = if args.when.is_some() {
+            "`when` decides"
+        } else {
+            "patterns decide"
+        };
+        errors.at(
+            key,
+            format_args!(
+                "{instead} instead of the policy, so `{key}` changes nothing: name codes, or \
+                 remove it"
+            ),
+        );
+    }
+    if let (Some(_), Some(runtime)) = (&args.sleep, &args.runtime) {
+        errors.at(
+            &runtime.key,
+            "`runtime` brings a timer too: remove `sleep`, or remove `runtime`",
+        );
     }
     if let (Some(faults), Some(on)) = (&args.faults, &args.on)
         && !on.value.patterns.is_empty()
@@ -197,6 +202,11 @@ fn literals(args: &Args, errors: &mut Errors) {
         (
             &args.sleep,
             "`sleep` takes a function of a `Duration`: write `sleep = my_timer`",
+        ),
+        (
+            &args.runtime,
+            "`runtime` takes a value with clock, timer and random numbers: write `runtime = \
+             MyRuntime`",
         ),
         (
             &args.budget,
@@ -295,6 +305,30 @@ fn times(args: &Args, errors: &mut Errors) {
             "an `attempt_timeout` of zero ends every attempt at once: write the time that one \
              attempt may take, such as `10s`",
         );
+    }
+    let Some((timeout, shown)) = literal(&args.timeout) else {
+        return;
+    };
+    if timeout.1.is_zero() {
+        errors.at(
+            timeout.0,
+            "a `timeout` of zero ends the call at once: write the time that the whole call may \
+             take, such as `60s`",
+        );
+    }
+    for given in [&args.base, &args.attempt_timeout] {
+        if let (Some(given), Some((part, part_shown))) = (given, literal(given))
+            && part.1 > timeout.1
+        {
+            let key = &given.key;
+            errors.at(
+                part.0,
+                format_args!(
+                    "`{key}` ({part_shown}) is longer than `timeout` ({shown}), which ends the \
+                     whole call: write a shorter `{key}`, or a longer `timeout`"
+                ),
+            );
+        }
     }
 }
 

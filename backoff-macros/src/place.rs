@@ -2,7 +2,8 @@
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{FnArg, GenericParam, Signature};
+use syn::punctuated::Punctuated;
+use syn::{Expr, ExprGroup, ExprParen, FnArg, GenericParam, Signature, Token, UnOp};
 
 use crate::args::Args;
 use crate::args::given::{Jitter, Time};
@@ -63,8 +64,15 @@ impl Place {
         is_variable: impl Fn(&Named) -> bool,
         is_generic: impl Fn(&Named) -> bool,
     ) -> Self {
-        let named: Vec<Named> = policy_tokens(args).into_iter().flat_map(named).collect();
-        if named.iter().any(is_variable) {
+        let tokens = policy_tokens(args);
+        let is_evaluated = |tokens: &TokenStream| {
+            syn::parse2::<Expr>(tokens.clone()).is_ok_and(|expr| !is_constant(&expr))
+        };
+        let policy = args.policy.as_ref().map(|policy| &policy.value);
+        let evaluated =
+            matches!(policy, Some(Expr::Reference(_))) || tokens.iter().any(is_evaluated);
+        let named: Vec<Named> = tokens.into_iter().flat_map(named).collect();
+        if evaluated || named.iter().any(is_variable) {
             Self::Call
         } else if named.iter().any(is_generic) {
             Self::Inline
@@ -72,6 +80,74 @@ impl Place {
             Self::Item
         }
     }
+}
+
+/// Whether an expression looks like a constant. A macro cannot see what is one, so its form decides:
+/// paths, literals, constructors and setters of a policy, `codes![]`, and what is in `const { .. }`.
+fn is_constant(expr: &Expr) -> bool {
+    let all = |args: &Punctuated<Expr, Token![,]>| args.iter().all(is_constant);
+    match expr {
+        Expr::Path(_) | Expr::Lit(_) | Expr::Const(_) | Expr::Infer(_) => true,
+        Expr::Macro(mac) => mac
+            .mac
+            .path
+            .segments
+            .last()
+            .is_some_and(|it| it.ident == "codes"),
+        Expr::Paren(ExprParen { expr, .. }) | Expr::Group(ExprGroup { expr, .. }) => {
+            is_constant(expr)
+        }
+        Expr::Field(field) => is_constant(&field.base),
+        Expr::Reference(reference) => is_constant(&reference.expr),
+        Expr::Cast(cast) => is_constant(&cast.expr),
+        Expr::Unary(unary) => !matches!(unary.op, UnOp::Deref(_)) && is_constant(&unary.expr),
+        Expr::Binary(binary) => is_constant(&binary.left) && is_constant(&binary.right),
+        Expr::Range(range) => [&range.start, &range.end]
+            .into_iter()
+            .flatten()
+            .all(|end| is_constant(end)),
+        Expr::MethodCall(call) => is_constant(&call.receiver) && all(&call.args),
+        Expr::Call(call) => is_constructor(&call.func) && all(&call.args),
+        _ => false,
+    }
+}
+
+/// Whether it makes a value of a type whose functions are constant: `Policy::exponential`.
+fn is_constructor(function: &Expr) -> bool {
+    let Expr::Path(path) = function else {
+        return false;
+    };
+    let mut segments = path.path.segments.iter().rev().skip(1);
+    segments.next().is_some_and(|owner| {
+        ["Policy", "Duration", "Jitter", "Codes"]
+            .iter()
+            .any(|name| owner.ident == name)
+    })
+}
+
+/// Whether the policy stands behind a reference, where it can stay: `*policy`, `&self.policy`. A call
+/// may make a guard, which must not live as long as the function.
+pub(crate) fn is_behind_a_reference(args: &Args) -> bool {
+    fn is_place(expr: &Expr) -> bool {
+        match expr {
+            Expr::Path(_) => true,
+            Expr::Field(field) => is_place(&field.base),
+            Expr::Paren(ExprParen { expr, .. }) | Expr::Group(ExprGroup { expr, .. }) => {
+                is_place(expr)
+            }
+            _ => false,
+        }
+    }
+    let is_reference = args
+        .policy
+        .as_ref()
+        .is_some_and(|policy| match &policy.value {
+            Expr::Unary(unary) => matches!(unary.op, UnOp::Deref(_)) && is_place(&unary.expr),
+            Expr::Reference(reference) => is_place(&reference.expr),
+            _ => false,
+        });
+    // A rule that is changed makes another policy.
+    is_reference && policy_tokens(args).len() == 1 + usize::from(args.timeout.is_some())
 }
 
 /// The user's tokens that the policy is made of.
@@ -89,6 +165,7 @@ fn policy_tokens(args: &Args) -> Vec<TokenStream> {
         &args.max_backoff,
         &args.deadline,
         &args.max_retry_after,
+        &args.timeout,
     ]
     .into_iter()
     .flatten()
@@ -135,6 +212,10 @@ fn named(tokens: TokenStream) -> Vec<Named> {
     while let Some(token) = tokens.next() {
         let mut now = ' ';
         match token {
+            // What is in `const { .. }` names no variable.
+            TokenTree::Ident(ident) if ident == "const" => {
+                tokens.next();
+            }
             TokenTree::Ident(ident) => {
                 let next = match tokens.peek() {
                     Some(TokenTree::Punct(punct)) => punct.as_char(),
@@ -217,7 +298,22 @@ mod tests {
             ),
             (
                 quote!(base = seconds(1), jitter = full, on = [500..=504]),
+                Place::Call,
+            ),
+            (
+                quote!(base = const { seconds(1) }, budget = &BUDGET),
                 Place::Item,
+            ),
+            (
+                quote!(policy = Policy::exponential().on(codes![409])),
+                Place::Item,
+            ),
+            (quote!(policy = *LAZY), Place::Call),
+            (quote!(policy = &POLICY), Place::Call),
+            (quote!(policy = make()), Place::Call),
+            (
+                quote!(policy = if FAST { A } else { B }, timeout = "60s"),
+                Place::Call,
             ),
             (quote!(policy = policy), Place::Call),
             (quote!(max_attempts = self.limit), Place::Call),
@@ -231,6 +327,25 @@ mod tests {
             let mut errors = crate::errors::Errors::default();
             let args = crate::args::parse(args, &mut errors);
             assert_eq!(Place::of_block(&args), expected, "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_policy_behind_a_reference_stays_there_and_any_other_is_copied() {
+        let cases = [
+            (quote!(policy = *policy), true),
+            (quote!(policy = &self.policy, timeout = "60s"), true),
+            (quote!(policy = *LAZY), true),
+            // The borrow of `self`, or a guard, would live as long as the call.
+            (quote!(policy = self.policy), false),
+            (quote!(policy = *self.shared.lock().unwrap()), false),
+            (quote!(policy = *policy, max_attempts = 3), false),
+        ];
+        for (args, expected) in cases {
+            let shown = args.to_string();
+            let mut errors = crate::errors::Errors::default();
+            let args = crate::args::parse(args, &mut errors);
+            assert_eq!(is_behind_a_reference(&args), expected, "{shown}");
         }
     }
 }

@@ -4,7 +4,7 @@ use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenS
 use proptest::prelude::*;
 use quote::{ToTokens, quote};
 
-const WORDS: [&str; 35] = [
+const WORDS: [&str; 37] = [
     "policy",
     "base",
     "factor",
@@ -12,6 +12,8 @@ const WORDS: [&str; 35] = [
     "max_attempts",
     "deadline",
     "attempt_timeout",
+    "timeout",
+    "runtime",
     "on",
     "also_on",
     "when",

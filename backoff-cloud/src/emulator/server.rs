@@ -85,7 +85,9 @@ async fn answer(
     let carry_out = || Answer::from(world.lock().carry_out(&demand, &reply));
     let early = reply.applied.then(carry_out);
     match &reply.fault {
-        Mishap::None | Mishap::FailedOperation(..) => early.unwrap_or_else(carry_out).into_response(),
+        Mishap::None | Mishap::FailedOperation(..) => {
+            early.unwrap_or_else(carry_out).into_response()
+        }
         Mishap::Delay(time) => {
             sleep(*time).await;
             early.unwrap_or_else(carry_out).into_response()

@@ -7,7 +7,7 @@ use backoff_core::GrpcCode;
 use serde_json::{Value, json};
 
 use super::demand::{Action, Demand};
-use super::fault::{Director, Answering};
+use super::fault::{Answering, Director};
 use super::iam::action::Action as PolicyAction;
 use super::iam::store::Policies;
 use super::instances::action::Action as InstanceAction;

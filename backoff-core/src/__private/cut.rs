@@ -7,6 +7,7 @@ use crate::{
     judge::Stage,
     policy::Policy,
     runtime::{Clock, Sleep},
+    state::Terms,
 };
 use core::{
     future::Future,
@@ -21,6 +22,7 @@ pin_project! {
     /// One attempt, cut after `limit` or when the deadline is over.
     pub struct Cut<'a, A, C: Sleep> {
         policy: &'a Policy,
+        terms: Option<Terms<'static>>,
         runtime: &'a C,
         course: &'a Course,
         #[pin]
@@ -43,6 +45,7 @@ where
 {
     Cut {
         policy: context.policy,
+        terms: context.terms,
         runtime,
         course,
         limited: Limited::new(attempt, limit),
@@ -61,6 +64,7 @@ where
         let this = self.project();
         let run = Run {
             policy: this.policy,
+            terms: this.terms.as_ref(),
             course: this.course,
             runtime: *this.runtime,
         };
@@ -76,7 +80,7 @@ where
 /// Whether the timer woke so late that no time remains for an attempt that would be cut.
 #[inline]
 pub fn is_late<C: Clock>(context: &Context<'_>, runtime: &C, course: &Course) -> bool {
-    course.is_late(context.policy, runtime, true)
+    course.is_late(context.policy, context.terms.as_ref(), runtime)
 }
 
 /// What is given back then.
@@ -85,16 +89,26 @@ pub fn expired<R>() -> Result<R, TimedOut> {
     Err(TimedOut::new(Duration::ZERO))
 }
 
-/// The stage of an attempt that was not begun, or that was.
+/// The outcome of an attempt that may have been cut or not begun, and its stage.
 #[inline]
-pub fn stage(is_late: bool) -> Stage {
-    if is_late { Stage::Late } else { Stage::Whole }
+pub fn settle<T, E: FromTimedOut>(
+    done: Result<Result<T, E>, TimedOut>,
+    is_late: bool,
+) -> (Result<T, E>, Stage) {
+    match done {
+        Ok(outcome) => (outcome, Stage::Whole),
+        Err(late) => (
+            Err(E::from_timed_out(late)),
+            if is_late { Stage::Late } else { Stage::Cut },
+        ),
+    }
 }
 
-/// The outcome of an attempt that may have been cut.
+/// What the keys `attempt_timeout` and `timeout` say of a call.
 #[inline]
-pub fn settle<T, E: FromTimedOut>(done: Result<Result<T, E>, TimedOut>) -> Result<T, E> {
-    done.unwrap_or_else(|late| Err(E::from_timed_out(late)))
+#[must_use]
+pub const fn cut_at(timeout: Option<Duration>) -> Option<Terms<'static>> {
+    Some(Terms::cut(timeout, None))
 }
 
 /// The error of a function whose attempts are cut.

@@ -22,6 +22,8 @@ pub struct Keys {
     pub deadline: (),
     /// A server's hint beyond it ends the retries: `max_retry_after = "60s"`.
     pub max_retry_after: (),
+    /// What the whole call may take, whatever the server does: `timeout = "60s"`.
+    pub timeout: (),
     /// What one attempt may take: `attempt_timeout = "10s"`.
     pub attempt_timeout: (),
     /// Which codes are retried, and which patterns of the error: `on = [429, 500..=504, Error::Busy { .. }]`.
@@ -50,6 +52,8 @@ pub struct Keys {
     pub notify: (),
     /// A function from `Duration` to a future that waits instead of the timer: `sleep = my_timer`.
     pub sleep: (),
+    /// Clock, timer and random numbers of another executor: `runtime = MyRuntime`.
+    pub runtime: (),
     /// The name in logs: `name = "billing.charge"`.
     pub name: (),
 }

@@ -30,7 +30,7 @@ use crate::{
     },
     judge::Verdict,
     runtime::{BlockingSleep, Clock, Random, Sleep},
-    state::{Attempt, Decision, RetryState},
+    state::{Attempt, Decision, RetryState, Terms},
 };
 
 mod awaited;
@@ -46,14 +46,14 @@ mod timer;
 #[inline]
 pub fn start<C: Clock>(context: &Context<'_>, runtime: &C, timed: bool) -> Course {
     let mut course = Course::new();
-    course.start(context.policy, runtime, timed);
+    course.start(context.policy, context.terms.as_ref(), runtime, timed);
     course
 }
 
 /// The attempt that is about to begin.
 #[inline]
 pub fn attempt<C: Clock>(context: &Context<'_>, runtime: &C, course: &Course) -> Attempt {
-    course.attempt(context.policy, runtime)
+    course.attempt(context.policy, context.terms.as_ref(), runtime)
 }
 
 /// After an attempt: how long to wait before the next one, or nothing if its outcome is the last.
@@ -62,7 +62,7 @@ pub fn step<C, R, H>(
     context: &Context<'_>,
     runtime: &C,
     course: &mut Course,
-    at: (Stage, bool),
+    stage: Stage,
     outcome: &R,
     judge: &mut H,
 ) -> Option<Duration>
@@ -72,7 +72,7 @@ where
     C: Clock + Random,
 {
     let Some(error) = outcome.error() else {
-        course.succeeded(context.policy);
+        course.succeeded(context.policy, context.terms.as_ref());
         return None;
     };
     rarely();
@@ -80,9 +80,12 @@ where
         inner: Lent { inner: judge },
         runtime,
     };
-    let (stage, cut) = at;
-    let (policy, name) = (context.policy, context.name);
-    let next = course.failed(policy, &mut handler, name, error, stage, cut);
+    let Context {
+        policy,
+        name,
+        terms,
+    } = *context;
+    let next = course.failed(policy, &mut handler, name, error, stage, terms);
     next.is_wait().then(|| next.wait())
 }
 
@@ -109,7 +112,7 @@ where
     C: Clock + BlockingSleep,
 {
     runtime.sleep_blocking(wait);
-    let is_late = course.is_late(context.policy, runtime, false);
+    let is_late = course.is_late(context.policy, context.terms.as_ref(), runtime);
     if let Some(error) = last.error().filter(|_| is_late) {
         course.late(judge, context.name, error);
     }
@@ -126,6 +129,12 @@ pub fn failed_if_cut(
     random: impl FnOnce() -> u64,
 ) -> Decision {
     retry
-        .decide(policy, verdict.into(), true, now, random)
+        .decide(
+            policy,
+            verdict.into(),
+            Some(&Terms::cut(None, None)),
+            now,
+            random,
+        )
         .into()
 }

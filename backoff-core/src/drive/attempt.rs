@@ -6,7 +6,7 @@ use crate::{
     policy::Policy,
     report::{Measures, Report},
     runtime::Clock,
-    state::Attempt,
+    state::{Attempt, Holds, Terms},
 };
 use core::{
     future::Future,
@@ -18,6 +18,7 @@ use core::{
 #[derive(Debug)]
 pub struct Run<'r, R> {
     pub(crate) policy: &'r Policy,
+    pub(crate) terms: Option<&'r Terms<'r>>,
     pub(crate) course: &'r Course,
     pub(crate) runtime: &'r R,
 }
@@ -26,7 +27,13 @@ impl<R: Clock> Run<'_, R> {
     /// Which attempt this is, and what time remains for it. Reads the clock if the call is timed.
     #[inline]
     pub fn attempt(&self) -> Attempt {
-        self.course.attempt(self.policy, self.runtime)
+        self.course.attempt(self.policy, self.terms, self.runtime)
+    }
+
+    /// Whether the time of an attempt that is cut is over. Reads the clock only if attempts are cut.
+    #[inline]
+    pub(crate) fn is_over(&self) -> bool {
+        self.terms.is_cut() && self.attempt().remaining().is_zero()
     }
 }
 
@@ -100,6 +107,12 @@ pub trait Operation<R>: Reports {
     fn stage(running: Pin<&Self::Running>) -> Stage {
         let _ = running;
         Stage::Whole
+    }
+
+    /// What the operation says beside the policy: a time limit, and that its attempts are cut.
+    #[inline]
+    fn terms(&self) -> Option<Terms<'static>> {
+        None
     }
 
     /// The error to give up with where no time remains for an attempt that would be cut.

@@ -3,10 +3,11 @@
 use super::{
     attempt::{Call, Failed, Run},
     course::{Course, rarely},
-    handler::{ByCodes, Handle, Handler, Measured, Notified, Paced, Under},
+    handler::{ByCodes, Funded, Handle, Handler, Measured, Notified, Paced, Under},
     until::{Conflict, ConflictIf, NotYet, Until},
 };
 use crate::{
+    budget::Budget,
     delay::Delay,
     observe::Event,
     policy::Policy,
@@ -108,6 +109,12 @@ impl<'p, O: Call, H> Blocking<'p, O, H> {
         self.handler(|inner| Paced { inner, delays })
     }
 
+    /// Pays for this call's retries from `budget` instead of from the policy's, as
+    /// [`Retrying::budget`](crate::Retrying::budget) does.
+    pub fn budget<'b>(self, budget: &'b Budget) -> Blocking<'p, O, Funded<'b, H>> {
+        self.handler(|inner| Funded { inner, budget })
+    }
+
     /// Takes clock, timer and random numbers from here instead of from the standard library, as
     /// [`Retrying::runtime`](crate::Retrying::runtime) does.
     pub fn runtime<R: Clock + BlockingSleep + Random>(
@@ -164,28 +171,33 @@ where
     fn run(&mut self, course: &mut Course) -> Result<O::Value, O::Error> {
         let (operation, handler) = (&mut self.operation, &mut self.handler);
         let timed = O::TIMED || H::MEASURES;
-        course.start(handler.policy(self.policy), handler.runtime(), timed);
+        let terms = handler.terms(None);
+        let clock = handler.runtime();
+        course.start(handler.policy(self.policy), terms.as_ref(), clock, timed);
         loop {
+            let terms = handler.terms(None);
             let run = Run {
                 policy: handler.policy(self.policy),
+                terms: terms.as_ref(),
                 course,
                 runtime: handler.runtime(),
             };
             let Failed { error, stage } = match operation.call(&run) {
                 Ok(value) => {
-                    course.succeeded(handler.policy(self.policy));
+                    course.succeeded(handler.policy(self.policy), terms.as_ref());
                     return Ok(value);
                 }
                 Err(failed) => failed,
             };
             rarely();
-            let next = course.failed(self.policy, handler, O::name(), &error, stage, false);
+            let next = course.failed(self.policy, handler, O::name(), &error, stage, None);
             if !next.is_wait() {
                 return Err(error);
             }
             let runtime = handler.runtime();
             runtime.sleep_blocking(next.wait());
-            if course.is_late(handler.policy(self.policy), runtime, false) {
+            let (policy, terms) = (handler.policy(self.policy), handler.terms(None));
+            if course.is_late(policy, terms.as_ref(), runtime) {
                 course.late(handler, O::name(), &error);
                 return Err(error);
             }

@@ -6,6 +6,7 @@ use crate::{
     judge::Stage,
     report::Measures,
     runtime::{Clock, Sleep},
+    state::Terms,
 };
 use core::{
     future::Future,
@@ -16,16 +17,34 @@ use core::{
 use pin_project_lite::pin_project;
 
 /// An operation whose attempts are cut. Made by
-/// [`Retrying::attempt_timeout`](super::future::Retrying::attempt_timeout).
+/// [`Retrying::attempt_timeout`](super::future::Retrying::attempt_timeout) and
+/// [`Retrying::timeout`](super::future::Retrying::timeout).
 #[derive(Clone, Copy, Debug)]
 pub struct Bounded<O> {
     operation: O,
+    /// Of one attempt.
     limit: Duration,
+    /// Of the whole call.
+    timeout: Option<Duration>,
 }
 
 impl<O> Bounded<O> {
-    pub(super) fn new(operation: O, limit: Duration) -> Self {
-        Bounded { operation, limit }
+    /// Each attempt is cut after `limit`.
+    pub(super) const fn attempts(operation: O, limit: Duration) -> Self {
+        Bounded {
+            operation,
+            limit,
+            timeout: None,
+        }
+    }
+
+    /// The call is over after `timeout`.
+    pub(super) const fn whole(operation: O, timeout: Duration) -> Self {
+        Bounded {
+            operation,
+            limit: Duration::MAX,
+            timeout: Some(timeout),
+        }
     }
 }
 
@@ -137,6 +156,11 @@ where
     where
         R: Clock,
     {
+        // What is inside knows what time remains, and cuts the attempt itself.
+        if O::CUT {
+            let attempt = running.project().attempt;
+            return self.operation.poll(attempt, run, cx);
+        }
         // A read that is ready after its time leads to a write, which must not begin.
         let may_go_on = |attempt: Pin<&O::Running>| O::stage(attempt) != Stage::Read;
         let outcome = ready!(
@@ -148,7 +172,7 @@ where
         );
         Poll::Ready(outcome.unwrap_or_else(|late| {
             Err(Failed::at(
-                O::stage(running.as_ref().project_ref().attempt),
+                O::stage(running.as_ref().project_ref().attempt).cut(),
                 late.into(),
             ))
         }))
@@ -157,6 +181,12 @@ where
     #[inline]
     fn stage(running: Pin<&Self::Running>) -> Stage {
         O::stage(running.project_ref().attempt)
+    }
+
+    #[inline]
+    fn terms(&self) -> Option<Terms<'static>> {
+        let inner = self.operation.terms();
+        Some(Terms::cut(self.timeout, inner))
     }
 
     fn expired() -> Option<O::Error> {

@@ -8,7 +8,7 @@ use crate::{
     policy::{NEVER, Policy},
     report::{Measures, StopReason},
     runtime::{Clock, Random},
-    state::{Attempt, Decision, Next, RetryState},
+    state::{Attempt, Decision, Holds, Next, RetryState, Terms},
 };
 
 /// Where a call stands. Policy, stage and runtime are passed in, so that a future keeps 15 bytes.
@@ -34,8 +34,14 @@ impl Course {
     /// The first attempt is about to begin. The clock is read if the policy has a deadline or if
     /// somebody asks for the time.
     #[inline]
-    pub(crate) fn start<C: Clock>(&mut self, policy: &Policy, clock: &C, timed: bool) {
-        if timed || policy.deadline != NEVER {
+    pub(crate) fn start<C: Clock>(
+        &mut self,
+        policy: &Policy,
+        terms: Option<&Terms<'_>>,
+        clock: &C,
+        timed: bool,
+    ) {
+        if timed || terms.deadline(policy) != NEVER {
             self.start_now(clock);
         }
     }
@@ -48,21 +54,31 @@ impl Course {
 
     /// Which attempt is about to begin or under way, and what time it has.
     #[inline]
-    pub(crate) fn attempt<C: Clock>(&self, policy: &Policy, clock: &C) -> Attempt {
-        self.retry.attempt(policy, || clock.now())
+    pub(crate) fn attempt<C: Clock>(
+        &self,
+        policy: &Policy,
+        terms: Option<&Terms<'_>>,
+        clock: &C,
+    ) -> Attempt {
+        self.retry.attempt_under(policy, terms, || clock.now())
     }
 
     /// Whether a timer woke so late that no time remains for the next attempt. The first one is
-    /// always begun. `cut` says that an attempt is cut at the deadline.
+    /// always begun.
     #[inline]
-    pub(crate) fn is_late<C: Clock>(&self, policy: &Policy, clock: &C, cut: bool) -> bool {
-        self.retry.is_late(policy, cut, || clock.now())
+    pub(crate) fn is_late<C: Clock>(
+        &self,
+        policy: &Policy,
+        terms: Option<&Terms<'_>>,
+        clock: &C,
+    ) -> bool {
+        self.retry.is_late(policy, terms, || clock.now())
     }
 
     /// An attempt succeeded.
     #[inline]
-    pub(crate) fn succeeded(&self, policy: &Policy) {
-        self.retry.succeeded(policy);
+    pub(crate) fn succeeded(&self, policy: &Policy, terms: Option<&Terms<'_>>) {
+        self.retry.succeeded_under(policy, terms);
     }
 
     /// An attempt failed: judges the error, decides, and tells whoever listens. Compiled once for an
@@ -76,21 +92,23 @@ impl Course {
         name: &'static str,
         error: &E,
         stage: Stage,
-        cut: bool,
+        of_operation: Option<Terms<'_>>,
     ) -> Next
     where
         H: Handle<E>,
         H::Runtime: Clock + Random,
     {
         let policy = handler.policy(borrowed);
-        let ruling = match stage.ruling() {
+        let ruling = match stage.ruling(policy) {
             None => handler.judge(policy, stage, error),
             Some(ruling) => ruling,
         };
         let next = if stage == Stage::Late {
             Next::stop(StopReason::Deadline)
         } else {
-            handler.decide(handler.runtime(), policy, &mut self.retry, ruling, cut)
+            let terms = handler.terms(of_operation);
+            let retry = &mut self.retry;
+            handler.decide(handler.runtime(), policy, retry, ruling, terms.as_ref())
         };
         handler.measure(ruling.is_conflict(), next);
         self.tell(next, handler, name, error);

@@ -5,10 +5,11 @@ use super::{
     attempt::{Failed, Operation, Run},
     bounded::Bounded,
     course::{Course, rarely},
-    handler::{ByCodes, Handle, Handler, Measured, Notified, Owning, Paced, Under},
+    handler::{ByCodes, Funded, Handle, Handler, Measured, Notified, Owning, Paced, Under},
     until::{Conflict, ConflictIf, NotYet, Until},
 };
 use crate::{
+    budget::Budget,
     delay::Delay,
     facts::fault::TimedOut,
     observe::Event,
@@ -163,7 +164,47 @@ where
     where
         O::Error: From<TimedOut>,
     {
-        self.operation(|operation| Bounded::new(operation, limit))
+        self.operation(|operation| Bounded::attempts(operation, limit))
+    }
+
+    /// Ends the call by then, whatever the server does: no attempt begins and no wait ends after
+    /// `limit`, and the attempt that is running is cut at it. The limit counts from when the future is
+    /// first polled. Where the policy has a deadline too, the shorter one holds. With a limit of time
+    /// and no `max_attempts`, as many attempts are made as fit.
+    ///
+    /// When an attempt is cut, the error is made from [`TimedOut`]. A report keeps the last real error
+    /// beside it ([`RetryError::last`]).
+    ///
+    /// A call inside of another one's attempt is bounded by hand: `.timeout(attempt.remaining())`.
+    ///
+    /// ```
+    /// use backoff_core::{Policy, TimedOut};
+    /// use std::time::Duration;
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// const POLICY: Policy = Policy::exponential();
+    /// let hangs = || std::future::pending::<Result<(), TimedOut>>();
+    /// let minute = Duration::from_secs(60);
+    /// let start = tokio::time::Instant::now();
+    /// assert_eq!(POLICY.retry(hangs).timeout(minute).await, Err(TimedOut::new(minute)));
+    /// assert_eq!(start.elapsed(), minute);
+    ///
+    /// // The inner call has what remains of the outer one.
+    /// let outer = POLICY.retry_with(|attempt| async move {
+    ///     POLICY.retry(hangs).timeout(attempt.remaining()).await
+    /// });
+    /// assert!(outer.timeout(minute).await.is_err());
+    /// assert_eq!(start.elapsed(), 2 * minute);
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn timeout(self, limit: Duration) -> Retrying<'p, Bounded<O>, H>
+    where
+        O::Error: From<TimedOut>,
+    {
+        self.operation(|operation| Bounded::whole(operation, limit))
     }
 
     /// Asks again until the value is what is awaited: a long-running operation that is done, a new
@@ -333,6 +374,28 @@ where
         self.handler(|inner| Paced { inner, delays })
     }
 
+    /// Pays for this call's retries from `budget` instead of from the policy's: one of a host or of
+    /// a tenant, of any lifetime.
+    ///
+    /// ```
+    /// use backoff_core::{Budget, Policy, TimedOut};
+    /// use std::time::Duration;
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// const POLICY: Policy = Policy::exponential();
+    /// let of_this_host = Budget::ratio(0.2, 1);
+    /// let busy = || std::future::ready(Err::<(), _>(TimedOut::new(Duration::ZERO)));
+    /// let gave_up = POLICY.retry(busy).budget(&of_this_host).reported().await.unwrap_err();
+    /// assert_eq!((gave_up.report.attempts, gave_up.reason.name()), (2, "budget"));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn budget<'b>(self, budget: &'b Budget) -> Retrying<'p, O, Funded<'b, H>> {
+        self.handler(|inner| Funded { inner, budget })
+    }
+
     /// Takes a copy of the policy along, so that the future borrows none and can be stored, spawned
     /// or joined, wherever the policy comes from. The future grows by the size of a policy.
     ///
@@ -401,14 +464,18 @@ where
                 PhaseProjection::New => {
                     let timed = O::TIMED || H::MEASURES;
                     let policy = this.handler.policy(this.policy);
-                    this.course.start(policy, this.handler.runtime(), timed);
+                    let terms = this.handler.terms(this.operation.terms());
+                    let clock = this.handler.runtime();
+                    this.course.start(policy, terms.as_ref(), clock, timed);
                     true
                 }
                 PhaseProjection::Waiting { sleep } => {
                     ready!(sleep.poll(cx));
                     let policy = this.handler.policy(this.policy);
+                    let terms = this.handler.terms(this.operation.terms());
                     if O::CUT
-                        && this.course.is_late(policy, this.handler.runtime(), true)
+                        && let clock = this.handler.runtime()
+                        && this.course.is_late(policy, terms.as_ref(), clock)
                         && let Some(error) = O::expired()
                     {
                         this.course.late(this.handler, O::name(), &error);
@@ -419,8 +486,10 @@ where
                 PhaseProjection::Done => finished_before(),
             };
             let policy = this.handler.policy(this.policy);
+            let terms = this.handler.terms(this.operation.terms());
             let run = Run {
                 policy,
+                terms: terms.as_ref(),
                 course: this.course,
                 runtime: this.handler.runtime(),
             };
@@ -433,20 +502,21 @@ where
             };
             let Failed { error, stage } = match ready!(this.operation.poll(attempt, &run, cx)) {
                 Ok(value) => {
-                    this.course.succeeded(policy);
+                    this.course.succeeded(policy, terms.as_ref());
                     this.phase.set(Phase::Done);
                     return Poll::Ready(Ok(value));
                 }
                 Err(failed) => failed,
             };
             rarely();
-            let (handler, name) = (&mut *this.handler, O::name());
+            let (handler, name, terms) = (&mut *this.handler, O::name(), this.operation.terms());
             let next = this
                 .course
-                .failed(this.policy, handler, name, &error, stage, O::CUT);
+                .failed(this.policy, handler, name, &error, stage, terms);
             if !next.is_wait() {
                 break error;
             }
+            this.handler.keep(error, stage);
             let sleep = this.handler.runtime().sleep(next.wait());
             this.phase.set(Phase::Waiting { sleep });
         };
@@ -472,7 +542,7 @@ pin_project! {
         <H as Handler>::Runtime: Sleep,
     {
         #[pin]
-        retrying: Retrying<'p, O, Measured<H>>,
+        retrying: Retrying<'p, O, Measured<H, <O as Operation<<H as Handler>::Runtime>>::Error>>,
     }
 }
 
@@ -487,16 +557,15 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut retrying = self.project().retrying;
         let outcome = ready!(retrying.as_mut().poll(cx));
-        let Retrying {
-            course,
-            handler,
-            operation,
-            ..
-        } = &*retrying;
+        let this = retrying.project();
+        let (course, handler, operation) = (this.course, this.handler, this.operation);
         let report = operation.report(course.measures(handler, outcome.is_ok()));
         Poll::Ready(match outcome {
             Ok(value) => Ok((value, report)),
-            Err(error) => Err(RetryError::new(error, handler.reason(), report)),
+            Err(error) => {
+                let (reason, last) = (handler.reason(), handler.take_last());
+                Err(RetryError::new(error, reason, report).with_last(last))
+            }
         })
     }
 }

@@ -2,6 +2,7 @@
 //! holds all of it; each thing that the caller says wraps what was said before.
 
 use crate::{
+    budget::Budget,
     delay::Delay,
     facts::fault::Fault,
     judge::{Ruling, Stage, Verdict},
@@ -9,7 +10,7 @@ use crate::{
     policy::Policy,
     report::{Measures, StopReason},
     runtime::{ASYNC, AsyncRuntime, Clock, Random},
-    state::{Next, RetryState},
+    state::{Next, RetryState, Terms},
 };
 use core::{fmt, time::Duration};
 
@@ -29,7 +30,13 @@ pub trait Handler {
         borrowed
     }
 
-    /// Waits or stops. `cut` says that an attempt is cut at the deadline.
+    /// What the call says beside its policy: what its operation says, and a budget.
+    #[inline]
+    fn terms<'b>(&'b self, of_operation: Option<Terms<'b>>) -> Option<Terms<'b>> {
+        of_operation
+    }
+
+    /// Waits or stops.
     #[inline(always)]
     fn decide<R: Clock + Random>(
         &self,
@@ -37,10 +44,10 @@ pub trait Handler {
         policy: &Policy,
         retry: &mut RetryState,
         ruling: Ruling,
-        cut: bool,
+        terms: Option<&Terms<'_>>,
     ) -> Next {
         // The short way of it is inlined; the rest is compiled once for a runtime.
-        retry.decide(policy, ruling, cut, || runtime.now(), || runtime.random())
+        retry.decide(policy, ruling, terms, || runtime.now(), || runtime.random())
     }
 
     /// An attempt failed, as a conflict or not, and this comes next.
@@ -63,6 +70,12 @@ pub trait Handle<E>: Handler {
     /// What the error says of itself, if it says something.
     fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault>;
 
+    /// The loop goes on after this error. Only a report keeps it.
+    #[inline]
+    fn keep(&mut self, error: E, stage: Stage) {
+        let _ = (error, stage);
+    }
+
     /// Called before each wait and when the operation is given up.
     #[inline]
     fn notify(&mut self, event: &Event<'_, E>) {
@@ -77,11 +90,11 @@ fn decide_with<R: Clock + Random, D: Delay>(
     policy: &Policy,
     retry: &mut RetryState,
     ruling: Ruling,
-    cut: bool,
+    terms: Option<&Terms<'_>>,
     delays: &D,
 ) -> Next {
     let (now, random) = (|| runtime.now(), || runtime.random());
-    retry.decide_with(policy, ruling, cut, now, random, delays)
+    retry.decide_with(policy, ruling, terms, now, random, delays)
 }
 
 macro_rules! base {
@@ -194,6 +207,12 @@ macro_rules! forward {
             self.inner.policy(borrowed)
         }
     };
+    (@ terms) => {
+        #[inline]
+        fn terms<'b>(&'b self, of_operation: Option<Terms<'b>>) -> Option<Terms<'b>> {
+            self.inner.terms(of_operation)
+        }
+    };
     (@ decide) => {
         #[inline(always)]
         fn decide<Q: Clock + Random>(
@@ -202,9 +221,9 @@ macro_rules! forward {
             policy: &Policy,
             retry: &mut RetryState,
             ruling: Ruling,
-            cut: bool,
+            terms: Option<&Terms<'_>>,
         ) -> Next {
-            self.inner.decide(runtime, policy, retry, ruling, cut)
+            self.inner.decide(runtime, policy, retry, ruling, terms)
         }
     };
     (@ measure) => {
@@ -230,6 +249,12 @@ macro_rules! forward {
             self.inner.fault(error)
         }
     };
+    (@ keep) => {
+        #[inline]
+        fn keep(&mut self, error: E, stage: Stage) {
+            self.inner.keep(error, stage);
+        }
+    };
     (@ notify) => {
         #[inline]
         fn notify(&mut self, event: &Event<'_, E>) {
@@ -246,11 +271,11 @@ pub struct Notified<H, N> {
 }
 
 impl<H: Handler, N> Handler for Notified<H, N> {
-    forward!(runtime policy measure decide);
+    forward!(runtime policy measure terms decide);
 }
 
 impl<E, H: Handle<E>, N: Notify<E>> Handle<E> for Notified<H, N> {
-    forward!(judge);
+    forward!(judge keep);
 
     fn notify(&mut self, event: &Event<'_, E>) {
         self.inner.notify(event);
@@ -273,11 +298,11 @@ impl<H: Handler, R> Handler for Under<H, R> {
         &self.runtime
     }
 
-    forward!(policy measure decide);
+    forward!(policy measure terms decide);
 }
 
 impl<E, H: Handle<E>, R> Handle<E> for Under<H, R> {
-    forward!(judge notify);
+    forward!(judge keep notify);
 }
 
 /// Waits of its own. Made by [`Retrying::delays`](super::future::Retrying::delays).
@@ -288,7 +313,7 @@ pub struct Paced<H, D> {
 }
 
 impl<H: Handler, D: Delay> Handler for Paced<H, D> {
-    forward!(runtime policy measure);
+    forward!(runtime policy measure terms);
 
     fn decide<R: Clock + Random>(
         &self,
@@ -296,14 +321,35 @@ impl<H: Handler, D: Delay> Handler for Paced<H, D> {
         policy: &Policy,
         retry: &mut RetryState,
         ruling: Ruling,
-        cut: bool,
+        terms: Option<&Terms<'_>>,
     ) -> Next {
-        decide_with(runtime, policy, retry, ruling, cut, &self.delays)
+        decide_with(runtime, policy, retry, ruling, terms, &self.delays)
     }
 }
 
 impl<E, H: Handle<E>, D: Delay> Handle<E> for Paced<H, D> {
-    forward!(judge notify);
+    forward!(judge keep notify);
+}
+
+/// A budget for one call. Made by [`Retrying::budget`](super::future::Retrying::budget).
+#[derive(Clone, Copy, Debug)]
+pub struct Funded<'b, H> {
+    pub(crate) inner: H,
+    pub(crate) budget: &'b Budget,
+}
+
+impl<H: Handler> Handler for Funded<'_, H> {
+    forward!(runtime policy measure decide);
+
+    #[inline]
+    fn terms<'b>(&'b self, of_operation: Option<Terms<'b>>) -> Option<Terms<'b>> {
+        let terms = self.inner.terms(of_operation);
+        Some(Terms::with_budget(terms, self.budget))
+    }
+}
+
+impl<E, H: Handle<E>> Handle<E> for Funded<'_, H> {
+    forward!(judge keep notify);
 }
 
 /// A policy of its own. Made by [`Retrying::owned`](super::future::Retrying::owned).
@@ -321,30 +367,33 @@ impl<H: Handler> Handler for Owning<H> {
         &self.policy
     }
 
-    forward!(decide);
+    forward!(terms decide);
 }
 
 impl<E, H: Handle<E>> Handle<E> for Owning<H> {
-    forward!(judge notify);
+    forward!(judge keep notify);
 }
 
-/// Counts what a report says. Made by [`Retrying::reported`](super::future::Retrying::reported).
+/// Counts what a report says, and keeps the last real error. Made by
+/// [`Retrying::reported`](super::future::Retrying::reported).
 #[derive(Clone, Copy, Debug)]
-pub struct Measured<H> {
+pub struct Measured<H, E> {
     pub(crate) inner: H,
     /// In nanoseconds.
-    pub(crate) slept: u64,
-    pub(crate) conflicts: u32,
+    slept: u64,
+    conflicts: u32,
     reason: Option<StopReason>,
+    last: Option<E>,
 }
 
-impl<H> Measured<H> {
+impl<H, E> Measured<H, E> {
     pub(crate) const fn new(inner: H) -> Self {
         Measured {
             inner,
             slept: 0,
             conflicts: 0,
             reason: None,
+            last: None,
         }
     }
 
@@ -352,10 +401,15 @@ impl<H> Measured<H> {
     pub(crate) fn reason(&self) -> StopReason {
         self.reason.unwrap_or(StopReason::Permanent)
     }
+
+    /// The last real error, where the one that is handed back stands for an attempt that was cut.
+    pub(crate) fn take_last(&mut self) -> Option<E> {
+        self.last.take()
+    }
 }
 
-impl<H: Handler> Handler for Measured<H> {
-    forward!(runtime policy);
+impl<H: Handler, E> Handler for Measured<H, E> {
+    forward!(runtime policy terms decide);
 
     const MEASURES: bool = true;
 
@@ -373,12 +427,16 @@ impl<H: Handler> Handler for Measured<H> {
             ..Measures::default()
         }
     }
-
-    forward!(decide);
 }
 
-impl<E, H: Handle<E>> Handle<E> for Measured<H> {
+impl<E, H: Handle<E>> Handle<E> for Measured<H, E> {
     forward!(judge notify);
+
+    fn keep(&mut self, error: E, stage: Stage) {
+        if !stage.is_cut() {
+            self.last = Some(error);
+        }
+    }
 }
 
 /// A handler that is asked and told again later.
@@ -388,9 +446,9 @@ pub struct Lent<'a, H> {
 }
 
 impl<H: Handler> Handler for Lent<'_, H> {
-    forward!(runtime policy measure decide);
+    forward!(runtime policy measure terms decide);
 }
 
 impl<E, H: Handle<E>> Handle<E> for Lent<'_, H> {
-    forward!(judge notify);
+    forward!(judge keep notify);
 }

@@ -18,7 +18,7 @@ pub use bounded::{Bounded, Limited};
 pub use course::Course;
 pub use entry::Judged;
 pub use handler::{
-    ByCodes, Handle, Handler, Lent, Measured, Notified, Owning, Paced, Under, When, WhenAny,
+    ByCodes, Funded, Handle, Handler, Lent, Measured, Notified, Owning, Paced, Under, When, WhenAny,
 };
 pub use until::{ConflictIf, Until};
 pub use update::{Changed, Running, Update};
@@ -27,5 +27,5 @@ pub use update::{Changed, Running, Update};
 pub use crate::{
     judge::{Ruling, Stage},
     report::{Measures, Reporting},
-    state::Next,
+    state::{Next, Terms},
 };

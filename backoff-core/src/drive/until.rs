@@ -7,6 +7,7 @@ use crate::{
     judge::Stage,
     report::{Measures, Updated},
     runtime::Clock,
+    state::Terms,
 };
 use core::{
     fmt,
@@ -107,6 +108,11 @@ macro_rules! inside {
         #[inline]
         fn stage(running: Pin<&O::Running>) -> Stage {
             O::stage(running)
+        }
+
+        #[inline]
+        fn terms(&self) -> Option<Terms<'static>> {
+            self.operation.terms()
         }
 
         #[inline]

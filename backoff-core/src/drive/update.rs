@@ -72,6 +72,16 @@ impl<Read, Change, Write> Update<Read, Change, Write> {
         }
     }
 
+    /// Begins a write.
+    #[inline]
+    fn write<V, Writing>(&mut self, value: V) -> Writing
+    where
+        Write: FnMut(V) -> Writing,
+    {
+        self.writes = self.writes.saturating_add(1);
+        (self.write)(value)
+    }
+
     /// The value to write, or what ends the attempt without a write.
     #[inline]
     fn changed<V, W, E, Changes>(&mut self, mut value: V) -> Changing<V, W, E>
@@ -80,10 +90,7 @@ impl<Read, Change, Write> Update<Read, Change, Write> {
         Changes: Changed<E>,
     {
         match (self.change)(&mut value).changed() {
-            Ok(true) => {
-                self.writes = self.writes.saturating_add(1);
-                Ok(value)
-            }
+            Ok(true) => Ok(value),
             Ok(false) => Err(Ok(Updated::Unchanged(value))),
             Err(error) => Err(Err(Failed::at(Stage::Change, error))),
         }
@@ -128,6 +135,8 @@ pin_project! {
     #[project = StepProjection]
     enum Step<Reading, Writing> {
         Reading { #[pin] read: Reading },
+        // The time of an attempt that is cut was over before the write began.
+        Over,
         Writing { #[pin] write: Writing },
     }
 }
@@ -158,9 +167,12 @@ where
     fn poll(
         &mut self,
         running: Pin<&mut Self::Running>,
-        _run: &Run<'_, R>,
+        run: &Run<'_, R>,
         cx: &mut Context<'_>,
-    ) -> Poll<Ended<V, W, E>> {
+    ) -> Poll<Ended<V, W, E>>
+    where
+        R: Clock,
+    {
         let mut step = running.project().step;
         if let StepProjection::Reading { read } = step.as_mut().project() {
             let value = match ready!(read.poll(cx)) {
@@ -168,8 +180,9 @@ where
                 Err(error) => return Poll::Ready(Err(Failed::at(Stage::Read, error))),
             };
             match self.changed(value) {
+                Ok(_) if run.is_over() => step.set(Step::Over),
                 Ok(value) => {
-                    let write = (self.write)(value);
+                    let write = self.write(value);
                     step.set(Step::Writing { write });
                 }
                 Err(ended) => return Poll::Ready(ended),
@@ -180,14 +193,14 @@ where
                 Ok(written) => Ok(Updated::Written(written)),
                 Err(error) => Err(Failed::at(Stage::Write, error)),
             }),
-            StepProjection::Reading { .. } => Poll::Pending,
+            StepProjection::Reading { .. } | StepProjection::Over => Poll::Pending,
         }
     }
 
     #[inline]
     fn stage(running: Pin<&Self::Running>) -> Stage {
         match running.get_ref().step {
-            Step::Reading { .. } => Stage::Read,
+            Step::Reading { .. } | Step::Over => Stage::Read,
             Step::Writing { .. } => Stage::Write,
         }
     }
@@ -207,7 +220,7 @@ where
     fn call<R: Clock>(&mut self, _run: &Run<'_, R>) -> Ended<V, W, E> {
         let value = (self.read)().map_err(|error| Failed::at(Stage::Read, error))?;
         match self.changed(value) {
-            Ok(value) => match (self.write)(value) {
+            Ok(value) => match self.write(value) {
                 Ok(written) => Ok(Updated::Written(written)),
                 Err(error) => Err(Failed::at(Stage::Write, error)),
             },

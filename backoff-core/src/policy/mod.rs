@@ -576,11 +576,20 @@ impl Policy {
         self.attempts
     }
 
+    /// The number of attempts at most where the call has a time limit of its own.
+    #[inline]
+    pub(crate) const fn attempts_in_time(&self) -> u32 {
+        match self.max_attempts {
+            0 => u32::MAX,
+            set => set,
+        }
+    }
+
     /// The longest hint that is waited for.
     #[inline]
-    pub(crate) const fn longest_hint(&self) -> u64 {
+    pub(crate) const fn longest_hint(&self, deadline: u64) -> u64 {
         match self.max_retry_after {
-            NEVER if self.deadline == NEVER => DEFAULT_MAX_RETRY_AFTER,
+            NEVER if deadline == NEVER => DEFAULT_MAX_RETRY_AFTER,
             set => set,
         }
     }

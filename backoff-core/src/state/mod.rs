@@ -3,11 +3,14 @@
 mod attempt;
 mod decision;
 mod packed;
+mod terms;
 
 pub use attempt::Attempt;
 pub use decision::{Decision, Wait, WaitSource};
 
 pub use decision::Next;
+pub(crate) use terms::Holds;
+pub use terms::Terms;
 
 use crate::{
     budget::Budget,
@@ -126,28 +129,39 @@ impl RetryState {
     /// Whether an attempt that was waited for would begin too late, because the timer woke late.
     #[inline]
     pub fn is_too_late(&self, policy: &Policy, now: impl FnOnce() -> Duration) -> bool {
-        self.is_late(policy, false, now)
+        self.is_late(policy, None, now)
     }
 
-    /// As [`is_too_late`](Self::is_too_late). The first attempt is always begun. `cut` says that an
-    /// attempt is cut at the deadline, and so needs some time before it.
+    /// As [`is_too_late`](Self::is_too_late), under the terms of a call. The first attempt is always
+    /// begun.
     #[inline]
     pub(crate) fn is_late(
         &self,
         policy: &Policy,
-        cut: bool,
+        terms: Option<&Terms<'_>>,
         now: impl FnOnce() -> Duration,
     ) -> bool {
-        policy.deadline != NEVER
+        terms.deadline(policy) != NEVER
             && self.failures() > 0
-            && is_over(policy, self.elapsed_nanos(now), cut)
+            && is_over(policy, terms, self.elapsed_nanos(now))
     }
 
     /// The attempt that is about to begin.
     #[inline]
     pub fn attempt(&self, policy: &Policy, now: impl FnOnce() -> Duration) -> Attempt {
+        self.attempt_under(policy, None, now)
+    }
+
+    /// As [`attempt`](Self::attempt), under the terms of a call.
+    #[inline]
+    pub(crate) fn attempt_under(
+        &self,
+        policy: &Policy,
+        terms: Option<&Terms<'_>>,
+        now: impl FnOnce() -> Duration,
+    ) -> Attempt {
         let elapsed = self.elapsed_nanos(now);
-        let remaining = match policy.deadline {
+        let remaining = match terms.deadline(policy) {
             NEVER => NEVER,
             deadline => deadline.saturating_sub(elapsed),
         };
@@ -167,7 +181,7 @@ impl RetryState {
         random: impl FnOnce() -> u64,
     ) -> Decision {
         let ruling = Ruling::from(verdict.into());
-        self.decide(policy, ruling, false, now, random).into()
+        self.decide(policy, ruling, None, now, random).into()
     }
 
     /// As [`failed`](Self::failed), with the waits of another algorithm in place of the policy's:
@@ -181,7 +195,7 @@ impl RetryState {
         delays: &impl Delay,
     ) -> Decision {
         let ruling = Ruling::from(verdict.into());
-        self.decide_with(policy, ruling, false, now, random, delays)
+        self.decide_with(policy, ruling, None, now, random, delays)
             .into()
     }
 
@@ -189,7 +203,13 @@ impl RetryState {
     /// nothing to do.
     #[inline]
     pub fn succeeded(&self, policy: &Policy) {
-        if let Some(budget) = policy.budget {
+        self.succeeded_under(policy, None);
+    }
+
+    /// As [`succeeded`](Self::succeeded), under the terms of a call.
+    #[inline]
+    pub(crate) fn succeeded_under(&self, policy: &Policy, terms: Option<&Terms<'_>>) {
+        if let Some(budget) = terms.budget(policy) {
             self.refund(budget);
         }
     }
@@ -203,24 +223,23 @@ impl RetryState {
         });
     }
 
-    /// As [`failed`](Self::failed). `cut` says that an attempt is cut at the deadline, so that a
-    /// wait that ends just then leaves no time for one.
+    /// As [`failed`](Self::failed), under the terms of a call.
     #[inline(always)]
     pub(crate) fn decide(
         &mut self,
         policy: &Policy,
         ruling: Ruling,
-        cut: bool,
+        terms: Option<&Terms<'_>>,
         now: impl FnOnce() -> Duration,
         random: impl FnOnce() -> u64,
     ) -> Next {
         // The short way: nobody but the policy's attempts and its backoff has a say.
         let retry = self.failures();
-        if policy.is_simple(retry) && ruling.is_plain() {
+        if policy.is_simple(retry) && ruling.is_plain() && terms.is_none() {
             self.packed.add_failure();
             return Next::backoff(policy.simple_backoff(retry, random()));
         }
-        self.decide_fully(policy, ruling, cut, now, random)
+        self.decide_fully(policy, ruling, terms, now, random)
     }
 
     #[cold]
@@ -229,11 +248,11 @@ impl RetryState {
         &mut self,
         policy: &Policy,
         ruling: Ruling,
-        cut: bool,
+        terms: Option<&Terms<'_>>,
         now: impl FnOnce() -> Duration,
         random: impl FnOnce() -> u64,
     ) -> Next {
-        self.conclude(policy, ruling, cut, now, |packed, kind, retry| {
+        self.conclude(policy, ruling, terms, now, |packed, kind, retry| {
             if !policy.remembers() {
                 return Some(policy.backoff_nanos(kind, retry, || 0, random));
             }
@@ -245,17 +264,17 @@ impl RetryState {
         })
     }
 
-    /// As [`failed_with`](Self::failed_with), and `cut` as in [`decide`](Self::decide).
+    /// As [`failed_with`](Self::failed_with), under the terms of a call.
     pub(crate) fn decide_with(
         &mut self,
         policy: &Policy,
         ruling: Ruling,
-        cut: bool,
+        terms: Option<&Terms<'_>>,
         now: impl FnOnce() -> Duration,
         random: impl FnOnce() -> u64,
         delays: &impl Delay,
     ) -> Next {
-        self.conclude(policy, ruling, cut, now, |packed, kind, retry| {
+        self.conclude(policy, ruling, terms, now, |packed, kind, retry| {
             let previous = Duration::from_nanos(packed.previous(false));
             let wait = nanos(delays.delay_after(kind, retry, previous, random())?);
             packed.set_previous(wait, false);
@@ -268,24 +287,24 @@ impl RetryState {
         &mut self,
         policy: &Policy,
         ruling: Ruling,
-        cut: bool,
+        terms: Option<&Terms<'_>>,
         now: impl FnOnce() -> Duration,
         backoff: impl FnOnce(&mut Packed, FaultKind, u32) -> Option<u64>,
     ) -> Next {
         let retry = self.failures();
         let failures = (retry + 1).min(MOST_ATTEMPTS);
         self.packed.set_failures(failures.into());
-        let budget = policy.budget;
+        let budget = terms.budget(policy);
         let kind = match ruling.ruled {
             Ruled::Retry(kind) => kind,
-            stop => return stopped(policy, stop),
+            stop => return stopped(budget, stop),
         };
         // A conflict and a pending value say that the service works.
         let budget = budget.filter(|_| !matches!(kind, FaultKind::Conflict | FaultKind::Pending));
         if let Some(budget) = budget {
             budget.failed();
         }
-        if failures >= policy.attempts() {
+        if failures >= terms.attempts(policy) {
             return Next::stop(StopReason::Attempts);
         }
         let Some(backoff) = backoff(&mut self.packed, kind, retry) else {
@@ -293,13 +312,14 @@ impl RetryState {
         };
         let mut next = Next::backoff(backoff);
         if ruling.hint > backoff {
-            next = hinted(policy, backoff, ruling.hint);
+            let longest = policy.longest_hint(terms.deadline(policy));
+            next = hinted(policy, backoff, ruling.hint, longest);
             if next.reason().is_some() {
                 return next;
             }
         }
-        if policy.deadline != NEVER
-            && let Some(reason) = self.passes(policy, next, ruling.hint, cut, now)
+        if terms.deadline(policy) != NEVER
+            && let Some(reason) = self.passes(policy, next, ruling.hint, terms, now)
         {
             return Next::stop(reason);
         }
@@ -316,11 +336,11 @@ impl RetryState {
         policy: &Policy,
         next: Next,
         hint: u64,
-        cut: bool,
+        terms: Option<&Terms<'_>>,
         now: impl FnOnce() -> Duration,
     ) -> Option<StopReason> {
         let elapsed = self.elapsed_nanos(now);
-        let passes = |wait: u64| is_over(policy, elapsed.saturating_add(wait), cut);
+        let passes = |wait: u64| is_over(policy, terms, elapsed.saturating_add(wait));
         if !passes(next.delay()) {
             return None;
         }
@@ -349,31 +369,32 @@ impl RetryState {
 /// Whether no attempt may begin so long after the start: one that is cut at the deadline needs some
 /// time before it.
 #[inline]
-fn is_over(policy: &Policy, elapsed: u64, cut: bool) -> bool {
-    elapsed > policy.deadline || cut && elapsed == policy.deadline
+fn is_over(policy: &Policy, terms: Option<&Terms<'_>>, elapsed: u64) -> bool {
+    let deadline = terms.deadline(policy);
+    elapsed > deadline || terms.is_cut() && elapsed == deadline
 }
 
 /// Why an attempt that is not to be retried ends everything.
-fn stopped(policy: &Policy, ruled: Ruled) -> Next {
+fn stopped(budget: Option<&Budget>, ruled: Ruled) -> Next {
     let reason = match ruled {
         Ruled::Permanent | Ruled::Retry(_) => return Next::stop(StopReason::Permanent),
         Ruled::MaybeApplied => StopReason::MaybeApplied,
         Ruled::StoppedByServer => StopReason::StoppedByServer,
     };
-    if let Some(budget) = policy.budget {
+    if let Some(budget) = budget {
         budget.failed();
     }
     Next::stop(reason)
 }
 
 /// The wait where the server asks for a longer one than the backoff.
-fn hinted(policy: &Policy, backoff: u64, hint: u64) -> Next {
+fn hinted(policy: &Policy, backoff: u64, hint: u64, longest: u64) -> Next {
     let most = backoff.saturating_add(policy.retry_after_slack);
     let hint = hint.min(most);
     if hint <= backoff {
         return Next::backoff(backoff);
     }
-    if hint > policy.longest_hint() {
+    if hint > longest {
         return Next::stop(StopReason::RetryAfter);
     }
     let wait = if policy.spread_retry_after {

@@ -5,7 +5,7 @@ use syn::Ident;
 use crate::errors::did_you_mean;
 
 /// Every key as it is written.
-pub(super) const KEYS: [(&str, &str); 25] = [
+pub(super) const KEYS: [(&str, &str); 27] = [
     ("policy", "policy = iam::REQUEST"),
     ("base", "base = \"1s\""),
     ("throttled_base", "throttled_base = \"5s\""),
@@ -15,6 +15,7 @@ pub(super) const KEYS: [(&str, &str); 25] = [
     ("max_attempts", "max_attempts = 5"),
     ("deadline", "deadline = \"300s\""),
     ("max_retry_after", "max_retry_after = \"60s\""),
+    ("timeout", "timeout = \"60s\""),
     ("attempt_timeout", "attempt_timeout = \"10s\""),
     ("on", "on = [429, 500..=504]"),
     ("also_on", "also_on = [408]"),
@@ -29,6 +30,7 @@ pub(super) const KEYS: [(&str, &str); 25] = [
     ("attempt", "attempt = n"),
     ("notify", "notify = |event| log(event)"),
     ("sleep", "sleep = my_timer"),
+    ("runtime", "runtime = MyRuntime"),
     ("name", "name = \"billing.charge\""),
     ("crate", "crate = backoff_core"),
 ];
@@ -39,7 +41,7 @@ const ELSEWHERE: [(&str, &str); 15] = [
     ("max_retries", "max_attempts"),
     ("attempts", "max_attempts"),
     ("times", "max_attempts"),
-    ("timeout", "attempt_timeout"),
+    ("executor", "runtime"),
     ("max_delay", "max_backoff"),
     ("max_interval", "max_backoff"),
     ("cap", "max_backoff"),

@@ -55,12 +55,14 @@ pub(crate) fn signature(function: &ItemFn, args: &Args, errors: &mut Errors) {
         );
     }
     if shape == Shape::Blocking
-        && let Some(timeout) = &args.attempt_timeout
+        && let Some((key, _)) = args.cuts()
     {
         errors.at(
-            &timeout.key,
-            "`attempt_timeout` cannot cut short a blocking attempt: make the function `async`, \
-             or remove the key and give the client a timeout",
+            key,
+            format_args!(
+                "`{key}` cannot cut short a blocking attempt: make the function `async`, or \
+                 remove the key and give the client a timeout"
+            ),
         );
     }
     let bound = bindings::of(function);

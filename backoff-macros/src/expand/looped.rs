@@ -9,7 +9,7 @@ use super::policy::{policy, time};
 use crate::args::Args;
 use crate::args::given::{Given, Time};
 use crate::args::on::Pattern;
-use crate::place::Place;
+use crate::place::{self, Place};
 
 /// One retry loop.
 pub(super) struct Loop<'a> {
@@ -40,15 +40,14 @@ impl Loop<'_> {
             let name = &attempt.value;
             quote_spanned!(here=> let #name = #k::__private::attempt(#with, &__course);)
         });
-        let cut = self.args.attempt_timeout.as_ref().filter(|_| self.is_async);
+        let cut = self.args.cuts().filter(|_| self.is_async);
         let (bind_outcome, stage) = self.bind_outcome(cut, &with);
         let (await_value, stage) = self.awaited(stage);
-        let cut = cut.is_some();
         let judged_at = self.judged_at;
         let k_at_step = self.library.at(judged_at);
         let step = quote_spanned! {judged_at=>
             #k_at_step::__private::step(
-                #with, &mut __course, (#stage, #cut), &__outcome, &mut __judge
+                #with, &mut __course, #stage, &__outcome, &mut __judge
             )
         };
         let judge = self.notified(self.judge());
@@ -105,7 +104,12 @@ impl Loop<'_> {
         let k = self.library.at(here);
         let policy = policy(self.library, self.args, self.place);
         let name = &self.name;
-        let of = |policy: TokenStream| quote_spanned!(here=> #k::__private::Context { policy: #policy, name: #name });
+        let terms = self.terms();
+        let of = |policy: TokenStream| {
+            quote_spanned! {here=>
+                #k::__private::Context { policy: #policy, terms: #terms, name: #name }
+            }
+        };
         match self.place {
             // Items are not hygienic: the name must be one that nobody else uses.
             Place::Item => {
@@ -125,9 +129,16 @@ impl Loop<'_> {
                 };
                 (bind, quote_spanned!(here=> __context()))
             }
-            Place::Call => {
+            // What is behind a reference stays there; anything else is copied out, so that no guard
+            // and no borrow of `self` lives as long as the call.
+            Place::Call if place::is_behind_a_reference(self.args) => {
                 let bind = quote_spanned!(here=> let __policy: &#k::Policy = &#policy;);
                 let context = of(quote_spanned!(here=> __policy));
+                (bind, quote_spanned!(here=> &#context))
+            }
+            Place::Call => {
+                let bind = quote_spanned!(here=> let __policy: #k::Policy = #policy;);
+                let context = of(quote_spanned!(here=> &__policy));
                 (bind, quote_spanned!(here=> &#context))
             }
         }
@@ -145,8 +156,28 @@ impl Loop<'_> {
         (None, quote_spanned!(here=> &#k::__private::#name))
     }
 
-    /// The user's own timer.
+    /// A time limit, and that attempts are cut.
+    fn terms(&self) -> TokenStream {
+        let here = Span::mixed_site();
+        let k = self.library.at(here);
+        if self.args.cuts().is_none() {
+            return quote_spanned!(here=> #k::__private::Option::None);
+        }
+        let timeout = match &self.args.timeout {
+            Some(timeout) => {
+                let whole = time(self.library, &timeout.value);
+                quote_spanned!(at(timeout.key.span())=> #k::__private::Option::Some(#whole))
+            }
+            None => quote_spanned!(here=> #k::__private::Option::None),
+        };
+        quote_spanned!(here=> #k::__private::cut_at(#timeout))
+    }
+
+    /// The user's own timer, or runtime.
     fn timer(&self) -> Option<TokenStream> {
+        if let Some(runtime) = &self.args.runtime {
+            return Some(runtime.value.to_token_stream());
+        }
         let sleep = self.args.sleep.as_ref()?;
         let key_at = at(sleep.key.span());
         let k = self.library.at(key_at);
@@ -165,43 +196,46 @@ impl Loop<'_> {
     /// The statement that runs an attempt, and the stage of its outcome.
     fn bind_outcome(
         &self,
-        cut: Option<&Given<Time>>,
+        cut: Option<(&Ident, Option<&Time>)>,
         with: &TokenStream,
     ) -> (TokenStream, TokenStream) {
         let here = Span::mixed_site();
         let k = self.library.at(here);
         let returns = &self.returns;
-        let outcome = self.cloned(self.outcome(with));
-        let Some(limit) = cut else {
+        let outcome = self.cloned(self.outcome(cut, with));
+        let Some((key, _)) = cut else {
             let bind = quote_spanned!(here=> let __outcome: #returns = #outcome;);
             return (bind, quote_spanned!(here=> #k::__private::Stage::Whole));
         };
         // The error is made in one place, so that one message says where it cannot be made.
-        let key_at = at(limit.key.span());
+        let key_at = at(key.span());
         let k_at_key = self.library.at(key_at);
-        let settled = quote_spanned!(key_at=> #k_at_key::__private::settle(__done));
+        let settled = quote_spanned!(key_at=> #k_at_key::__private::settle(__done, __is_late));
         let bind = quote_spanned! {here=>
             let (__done, __is_late) = if #k::__private::is_late(#with, &__course) {
                 (#k::__private::expired(), true)
             } else {
                 (#outcome, false)
             };
-            let __outcome: #returns = #settled;
+            let (__outcome, __stage): (#returns, _) = #settled;
         };
-        (bind, quote_spanned!(here=> #k::__private::stage(__is_late)))
+        (bind, quote_spanned!(here=> __stage))
     }
 
-    fn outcome(&self, with: &TokenStream) -> TokenStream {
+    fn outcome(&self, cut: Option<(&Ident, Option<&Time>)>, with: &TokenStream) -> TokenStream {
         let attempt = &self.attempt;
         if !self.is_async {
             return attempt.clone();
         }
-        let Some(limit) = &self.args.attempt_timeout else {
+        let Some((key, limit)) = cut else {
             return quote_spanned!(Span::mixed_site()=> #attempt.await);
         };
-        let key_at = at(limit.key.span());
+        let key_at = at(key.span());
         let k = self.library.at(key_at);
-        let limit = time(self.library, &limit.value);
+        let limit = match limit {
+            Some(limit) => time(self.library, limit),
+            None => quote_spanned!(key_at=> #k::__private::Duration::MAX),
+        };
         quote_spanned! {key_at=>
             #k::__private::cut(#with, &__course, #limit, #attempt).await
         }

@@ -16,6 +16,11 @@ pub(super) fn policy(library: &Library, args: &Args, place: &Place) -> TokenStre
     let here = Span::mixed_site();
     let k = library.at(here);
     let mut made = match &args.policy {
+        // A policy is named, or a reference to one.
+        Some(Given {
+            value: Expr::Reference(reference),
+            ..
+        }) => reference.expr.to_token_stream(),
         Some(Given { value, .. }) => value.to_token_stream(),
         None => quote_spanned!(here=> #k::Policy::exponential()),
     };

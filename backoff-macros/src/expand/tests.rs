@@ -34,6 +34,7 @@ fn bare_attribute() {
                 #![allow(dead_code)]
                 const __BACKOFF: ::backoff_core::__private::Context<'static> = ::backoff_core::__private::Context {
                     policy: &::backoff_core::Policy::exponential(),
+                    terms: ::backoff_core::__private::Option::None,
                     name: ::core::concat!(::core::module_path!(), "::read"),
                 };
                 let mut __course = ::backoff_core::__private::start(
@@ -64,7 +65,7 @@ fn bare_attribute() {
                             &__BACKOFF,
                             &::backoff_core::__private::ASYNC,
                             &mut __course,
-                            (::backoff_core::__private::Stage::Whole, false),
+                            ::backoff_core::__private::Stage::Whole,
                             &__outcome,
                             &mut __judge,
                         ) {
@@ -114,6 +115,9 @@ fn every_key_of_a_policy() {
                         ),
                         ::backoff_core::codes![429, 500..= 504, Codes::ABORTED],
                     ),
+                    terms: ::backoff_core::__private::cut_at(
+                        ::backoff_core::__private::Option::None,
+                    ),
                     name: ::core::concat!(::core::module_path!(), "::f"),
                 };
                 let mut __course = ::backoff_core::__private::start(
@@ -149,13 +153,16 @@ fn every_key_of_a_policy() {
                                 false,
                             )
                         };
-                        let __outcome: Result<(), Error> = ::backoff_core::__private::settle(__done);
+                        let (__outcome, __stage): (Result<(), Error>, _) = ::backoff_core::__private::settle(
+                            __done,
+                            __is_late,
+                        );
                         let mut __judge = ::backoff_core::__private::by_codes(&__outcome);
                         match ::backoff_core::__private::step(
                             &__BACKOFF,
                             &::backoff_core::__private::ASYNC,
                             &mut __course,
-                            (::backoff_core::__private::stage(__is_late), true),
+                            __stage,
                             &__outcome,
                             &mut __judge,
                         ) {
@@ -183,7 +190,7 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
         quote! { fn r#type<T>(limit: u32) -> Result<impl Iterator<Item = T>, E> { g() } },
         expect![[r#"
             fn r#type<T>(limit: u32) -> Result<impl Iterator<Item = T>, E> {
-                let __policy: &my::renamed::Policy = &my::renamed::Policy::max_attempts(
+                let __policy: my::renamed::Policy = my::renamed::Policy::max_attempts(
                     my::renamed::Policy::jitter(
                         my::renamed::Policy::exponential(),
                         my::renamed::Jitter::Additive(
@@ -194,7 +201,8 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                 );
                 let mut __course = my::renamed::__private::start(
                     &my::renamed::__private::Context {
-                        policy: __policy,
+                        policy: &__policy,
+                        terms: my::renamed::__private::Option::None,
                         name: ::core::concat!(::core::module_path!(), "::type"),
                     },
                     &my::renamed::__private::BLOCKING,
@@ -212,12 +220,13 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                     );
                     match my::renamed::__private::step(
                         &my::renamed::__private::Context {
-                            policy: __policy,
+                            policy: &__policy,
+                            terms: my::renamed::__private::Option::None,
                             name: ::core::concat!(::core::module_path!(), "::type"),
                         },
                         &my::renamed::__private::BLOCKING,
                         &mut __course,
-                        (my::renamed::__private::Stage::Whole, false),
+                        my::renamed::__private::Stage::Whole,
                         &__outcome,
                         &mut __judge,
                     ) {
@@ -225,7 +234,8 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                         my::renamed::__private::Option::Some(__wait) => {
                             if my::renamed::__private::pause(
                                 &my::renamed::__private::Context {
-                                    policy: __policy,
+                                    policy: &__policy,
+                                    terms: my::renamed::__private::Option::None,
                                     name: ::core::concat!(::core::module_path!(), "::type"),
                                 },
                                 &my::renamed::__private::BLOCKING,
@@ -256,6 +266,7 @@ fn copies_the_attempt_a_hook_and_a_timer() {
                         ::backoff_core::Policy::exponential(),
                         ::backoff_core::codes![503],
                     ),
+                    terms: ::backoff_core::__private::Option::None,
                     name: "put",
                 };
                 let __timer = ::backoff_core::__private::sleep_by(timer);
@@ -294,7 +305,7 @@ fn copies_the_attempt_a_hook_and_a_timer() {
                             &__BACKOFF,
                             &__timer,
                             &mut __course,
-                            (::backoff_core::__private::Stage::Whole, false),
+                            ::backoff_core::__private::Stage::Whole,
                             &__outcome,
                             &mut __judge,
                         ) {
@@ -339,6 +350,7 @@ fn a_method_that_async_trait_has_rewritten() {
                             const {
                                 &::backoff_core::__private::Context {
                                     policy: &P,
+                                    terms: ::backoff_core::__private::Option::None,
                                     name: ::core::concat!(::core::module_path!(), "::get"),
                                 }
                             }
@@ -381,7 +393,7 @@ fn a_method_that_async_trait_has_rewritten() {
                                     __context(),
                                     &::backoff_core::__private::ASYNC,
                                     &mut __course,
-                                    (::backoff_core::__private::Stage::Whole, false),
+                                    ::backoff_core::__private::Stage::Whole,
                                     &__outcome,
                                     &mut __judge,
                                 ) {
@@ -416,6 +428,7 @@ fn a_block_that_is_not_async() {
                             backoff_core::Policy::exponential(),
                             3,
                         ),
+                        terms: backoff_core::__private::Option::None,
                         name: ::core::concat!(::core::module_path!(), ":", ::core::line!()),
                     };
                     let mut __course = backoff_core::__private::start(
@@ -436,7 +449,7 @@ fn a_block_that_is_not_async() {
                             &__BACKOFF,
                             &backoff_core::__private::BLOCKING,
                             &mut __course,
-                            (backoff_core::__private::Stage::Whole, false),
+                            backoff_core::__private::Stage::Whole,
                             &__outcome,
                             &mut __judge,
                         ) {
@@ -480,7 +493,7 @@ fn a_mistake_keeps_the_function() {
                 g().await
             }
             ::core::compile_error! {
-                "unknown key `colour`: the keys are `policy`, `base`, `throttled_base`, `factor`, `max_backoff`, `jitter`, `max_attempts`, `deadline`, `max_retry_after`, `attempt_timeout`, `on`, `also_on`, `when`, `faults`, `until`, `idempotent`, `retry_conflicts`, `budget`, `clone`, `keep`, `attempt`, `notify`, `sleep`, `name`, `crate`"
+                "unknown key `colour`: the keys are `policy`, `base`, `throttled_base`, `factor`, `max_backoff`, `jitter`, `max_attempts`, `deadline`, `max_retry_after`, `timeout`, `attempt_timeout`, `on`, `also_on`, `when`, `faults`, `until`, `idempotent`, `retry_conflicts`, `budget`, `clone`, `keep`, `attempt`, `notify`, `sleep`, `runtime`, `name`, `crate`"
             }
             ::core::compile_error! {
                 "`max_attempts = 0` never calls the function: write 1 for one call without a retry"
@@ -501,6 +514,7 @@ fn a_block_in_a_loop() {
                 async move {
                     const __BACKOFF: backoff_core::__private::Context<'static> = backoff_core::__private::Context {
                         policy: &iam::READ_MODIFY_WRITE,
+                        terms: backoff_core::__private::Option::None,
                         name: ::core::concat!(::core::module_path!(), ":", ::core::line!()),
                     };
                     let mut __course = backoff_core::__private::start(
@@ -520,7 +534,7 @@ fn a_block_in_a_loop() {
                                 &__BACKOFF,
                                 &backoff_core::__private::ASYNC,
                                 &mut __course,
-                                (backoff_core::__private::Stage::Whole, false),
+                                backoff_core::__private::Stage::Whole,
                                 &__outcome,
                                 &mut __judge,
                             ) {
@@ -546,7 +560,7 @@ fn a_mistake_keeps_the_block() {
             fn f() {
                 {
                     ::core::compile_error! {
-                        "unknown key `polcy`: write `policy`; the keys are `policy`, `base`, `throttled_base`, `factor`, `max_backoff`, `jitter`, `max_attempts`, `deadline`, `max_retry_after`, `attempt_timeout`, `on`, `also_on`, `when`, `faults`, `until`, `idempotent`, `retry_conflicts`, `budget`, `clone`, `keep`, `attempt`, `notify`, `sleep`, `name`, `crate`"
+                        "unknown key `polcy`: write `policy`; the keys are `policy`, `base`, `throttled_base`, `factor`, `max_backoff`, `jitter`, `max_attempts`, `deadline`, `max_retry_after`, `timeout`, `attempt_timeout`, `on`, `also_on`, `when`, `faults`, `until`, `idempotent`, `retry_conflicts`, `budget`, `clone`, `keep`, `attempt`, `notify`, `sleep`, `runtime`, `name`, `crate`"
                     }
                     async { a() }
                 }
