@@ -200,7 +200,10 @@ impl RetryPolicy for Adapted {
         match decision {
             Decision::Wait(_) => RetryResult::Continue(error),
             Decision::Stop(
-                StopReason::Permanent | StopReason::StoppedByServer | StopReason::MaybeApplied,
+                StopReason::Permanent
+                | StopReason::NothingKnown
+                | StopReason::StoppedByServer
+                | StopReason::MaybeApplied,
             ) => RetryResult::Permanent(error),
             Decision::Stop(_) => RetryResult::Exhausted(error),
         }

@@ -37,6 +37,8 @@ pub enum Verdict {
     },
     /// The failure is not retryable.
     Permanent,
+    /// The error says nothing about itself, so no rule applies and it is not retried.
+    NothingKnown,
     /// The attempt may have been applied, and the operation is not idempotent.
     MaybeApplied,
     /// The server asked not to be called again.
@@ -85,11 +87,15 @@ pub struct Ruling {
 pub(crate) enum Ruled {
     Retry(FaultKind),
     Permanent,
+    NothingKnown,
     MaybeApplied,
     StoppedByServer,
 }
 
 impl Ruling {
+    /// No rule applies to an error that says nothing about itself.
+    pub(crate) const NOTHING_KNOWN: Ruling = Ruling::of(Ruled::NothingKnown);
+
     #[inline]
     const fn of(ruled: Ruled) -> Self {
         Ruling { hint: 0, ruled }
@@ -117,6 +123,7 @@ impl From<Verdict> for Ruling {
                 ruled: Ruled::Retry(kind),
             },
             Verdict::Permanent => Ruling::of(Ruled::Permanent),
+            Verdict::NothingKnown => Ruling::NOTHING_KNOWN,
             Verdict::MaybeApplied => Ruling::of(Ruled::MaybeApplied),
             Verdict::StoppedByServer => Ruling::of(Ruled::StoppedByServer),
         }
@@ -132,6 +139,7 @@ impl From<Ruling> for Verdict {
                 retry_after: (ruling.hint > 0).then(|| Duration::from_nanos(ruling.hint)),
             },
             Ruled::Permanent => Verdict::Permanent,
+            Ruled::NothingKnown => Verdict::NothingKnown,
             Ruled::MaybeApplied => Verdict::MaybeApplied,
             Ruled::StoppedByServer => Verdict::StoppedByServer,
         }
@@ -208,7 +216,7 @@ impl Policy {
     ///    status is.
     /// 4. It has an [HTTP status](Fault::status): by the policy's statuses.
     /// 5. It is a [failure of the transport](Fault::delivery): retried.
-    /// 6. Otherwise it is permanent.
+    /// 6. Otherwise nothing is known about the error, and it is not retried.
     ///
     /// What would be retried but may have been applied is not, if the operation is not
     /// [idempotent](Policy::idempotent).
@@ -225,7 +233,8 @@ impl Policy {
         }
         match self.kind_if_retried(stage, fault) {
             Some(kind) => self.retried(stage, kind, fault.retry_after(), fault),
-            None => Ruling::of(Ruled::Permanent),
+            None if says_something(fault) => Ruling::of(Ruled::Permanent),
+            None => Ruling::NOTHING_KNOWN,
         }
     }
 
@@ -268,6 +277,25 @@ impl Policy {
         retried.then_some(kind)
     }
 
+    /// As [`rule`](Self::rule), where an error is repeated about which nothing is known, unless it must
+    /// not be applied twice.
+    #[inline(never)]
+    pub(crate) fn rule_any(&self, stage: Stage, fault: Option<&dyn Fault>) -> Ruling {
+        let Some(fault) = fault else {
+            return Ruling::of(if self.idempotent || stage == Stage::Read {
+                Ruled::Retry(FaultKind::Transient)
+            } else {
+                Ruled::MaybeApplied
+            });
+        };
+        match self.rule(stage, fault) {
+            Ruling::NOTHING_KNOWN => {
+                self.retried(stage, FaultKind::Transient, fault.retry_after(), fault)
+            }
+            ruling => ruling,
+        }
+    }
+
     /// What the caller's function has said of an error, completed by what the error says of itself:
     /// the function replaces the codes, and nothing else.
     #[inline(never)]
@@ -287,6 +315,15 @@ impl Policy {
             (verdict, _) => verdict.into(),
         }
     }
+}
+
+/// Whether the error says anything by which it can be judged.
+#[inline]
+fn says_something<F: Fault + ?Sized>(fault: &F) -> bool {
+    fault.kind().is_some()
+        || fault.grpc_code().is_some()
+        || fault.status().is_some()
+        || fault.delivery().is_some()
 }
 
 /// What kind of failure it is, by what the error says of itself or by what its code says.
@@ -550,8 +587,8 @@ mod tests {
     }
 
     #[test]
-    fn rule_6_an_error_that_says_nothing_is_permanent() {
-        assert_eq!(POLICY.judge(&Facts::default()), Verdict::Permanent);
+    fn rule_6_an_error_that_says_nothing_is_not_retried() {
+        assert_eq!(POLICY.judge(&Facts::default()), Verdict::NothingKnown);
     }
 
     #[test]

@@ -95,6 +95,7 @@ impl<E, F: FnMut(&Event<'_, E>)> Notify<E> for F {
 pub(crate) struct Failure<'a> {
     pub(crate) operation: &'a str,
     pub(crate) attempt: u32,
+    pub(crate) error_type: &'static str,
     pub(crate) error: Option<&'a dyn fmt::Display>,
 }
 
@@ -117,9 +118,19 @@ fn logged(decision: Decision, failure: Failure<'_>) {
     let Failure {
         operation,
         attempt,
+        error_type,
         error,
     } = failure;
     match decision {
+        Decision::Stop(StopReason::NothingKnown) => tracing::warn!(
+            operation,
+            attempts = attempt,
+            reason = StopReason::NothingKnown.name(),
+            error_type,
+            error = error.map(tracing::field::display),
+            "not retried, because nothing is known about the error: derive or implement `Fault` for \
+             its type, or judge it by `when_any` (in the attribute: `when`)",
+        ),
         Decision::Wait(wait) => tracing::debug!(
             operation,
             attempt,

@@ -439,7 +439,7 @@ mod tests {
         for (said, verdict) in [
             (unavailable, Verdict::from(true)),
             (Some(GrpcCode::PermissionDenied), Verdict::Permanent),
-            (None, Verdict::Permanent),
+            (None, Verdict::NothingKnown),
         ] {
             assert_eq!(careful.judge(&NotOpened(Says(said))), verdict, "{said:?}");
         }

@@ -7,8 +7,12 @@ use core::{error::Error, fmt, time::Duration};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StopReason {
-    /// The failure is none that a repetition cures.
+    /// The error is not retryable.
     Permanent,
+    /// Nothing is known about the error, so no rule applies to it. Derive or implement
+    /// [`Fault`](trait@crate::Fault) for its type, or judge it by
+    /// [`when_any`](crate::Policy::when_any).
+    NothingKnown,
     /// The server asked not to be called again.
     StoppedByServer,
     /// The attempt may have been applied, and the operation is not
@@ -29,6 +33,7 @@ impl StopReason {
     pub const fn name(self) -> &'static str {
         match self {
             StopReason::Permanent => "permanent",
+            StopReason::NothingKnown => "nothing_known",
             StopReason::StoppedByServer => "stopped_by_server",
             StopReason::MaybeApplied => "maybe_applied",
             StopReason::Attempts => "attempts",
@@ -42,7 +47,8 @@ impl StopReason {
 impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            StopReason::Permanent => "no repetition would cure it",
+            StopReason::Permanent => "the error is not retryable",
+            StopReason::NothingKnown => "nothing is known about the error",
             StopReason::StoppedByServer => "the server asked not to be called again",
             StopReason::MaybeApplied => "it may have been applied, and must not be twice",
             StopReason::Attempts => "all attempts are used up",

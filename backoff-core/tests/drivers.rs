@@ -352,7 +352,7 @@ async fn the_attribute_obeys_hints_whoever_judges() {
 
     #[retry(jitter = none, max_attempts = 2)]
     async fn every() -> Result<(), ApiError> {
-        Err(ApiError::Status(404, Some(30 * SECOND)))
+        Err(ApiError::Status(503, Some(30 * SECOND)))
     }
     #[retry(jitter = none, max_attempts = 2, when = |error: &ApiError| *error != BUSY)]
     async fn chosen() -> Result<(), ApiError> {

@@ -52,7 +52,7 @@ pub trait HasSources {}
 #[cfg(feature = "std")]
 impl<E: Error + 'static> HasSources for E {}
 
-/// `(&Facts(error)).itself()` finds a `Fault`, and nothing in any other type: a method for
+/// `(&Facts(error)).__backoff_itself()` finds a `Fault`, and nothing in any other type: a method for
 /// `Facts` itself is tried before one for a reference to it, and that before one that takes `Facts`
 /// by value.
 pub mod via {
@@ -67,11 +67,11 @@ pub mod via {
     /// For an error that is a `Fault`.
     pub trait ViaItself<'e> {
         /// Itself.
-        fn itself(&self) -> Option<&'e dyn Fault>;
+        fn __backoff_itself(&self) -> Option<&'e dyn Fault>;
     }
 
     impl<'e, E: Fault> ViaItself<'e> for Facts<'e, E> {
-        fn itself(&self) -> Option<&'e dyn Fault> {
+        fn __backoff_itself(&self) -> Option<&'e dyn Fault> {
             Some(self.0)
         }
     }
@@ -79,11 +79,11 @@ pub mod via {
     /// For any other error.
     pub trait ViaNobody<'e> {
         /// Nothing.
-        fn itself(&self) -> Option<&'e dyn Fault>;
+        fn __backoff_itself(&self) -> Option<&'e dyn Fault>;
     }
 
     impl<'e, E> ViaNobody<'e> for &Facts<'e, E> {
-        fn itself(&self) -> Option<&'e dyn Fault> {
+        fn __backoff_itself(&self) -> Option<&'e dyn Fault> {
             None
         }
     }
@@ -92,12 +92,12 @@ pub mod via {
     #[cfg(feature = "std")]
     pub trait ViaHidden<'e> {
         /// Where its chain of sources begins.
-        fn first(&self) -> Cause<'e>;
+        fn __backoff_first(&self) -> Cause<'e>;
     }
 
     #[cfg(feature = "std")]
     impl<'e, E: super::Chain> ViaHidden<'e> for &Facts<'e, E> {
-        fn first(&self) -> Cause<'e> {
+        fn __backoff_first(&self) -> Cause<'e> {
             self.0.first()
         }
     }
@@ -106,12 +106,12 @@ pub mod via {
     #[cfg(feature = "std")]
     pub trait ViaError<'e> {
         /// Where its chain of sources begins.
-        fn first(&self) -> Cause<'e>;
+        fn __backoff_first(&self) -> Cause<'e>;
     }
 
     #[cfg(feature = "std")]
     impl<'e, E: Error + 'static> ViaError<'e> for Facts<'e, E> {
-        fn first(&self) -> Cause<'e> {
+        fn __backoff_first(&self) -> Cause<'e> {
             Cause::new(self.0)
         }
     }
@@ -120,14 +120,14 @@ pub mod via {
     #[cfg(feature = "std")]
     pub trait ViaNoError<'e, E> {
         /// Never called.
-        fn first(self) -> Cause<'e>
+        fn __backoff_first(self) -> Cause<'e>
         where
             E: HasSources;
     }
 
     #[cfg(feature = "std")]
     impl<'e, E> ViaNoError<'e, E> for Facts<'e, E> {
-        fn first(self) -> Cause<'e>
+        fn __backoff_first(self) -> Cause<'e>
         where
             E: HasSources,
         {
@@ -139,14 +139,14 @@ pub mod via {
     #[cfg(feature = "std")]
     pub trait ViaShared<T> {
         /// The error as one of this type.
-        fn as_fault<'e>(&self, cause: Cause<'e>) -> Option<&'e dyn Fault>
+        fn __backoff_as_fault<'e>(&self, cause: Cause<'e>) -> Option<&'e dyn Fault>
         where
             T: Fault + Error;
     }
 
     #[cfg(feature = "std")]
     impl<T: Send + Sync + 'static> ViaShared<T> for Named<T> {
-        fn as_fault<'e>(&self, cause: Cause<'e>) -> Option<&'e dyn Fault>
+        fn __backoff_as_fault<'e>(&self, cause: Cause<'e>) -> Option<&'e dyn Fault>
         where
             T: Fault + Error,
         {
@@ -158,14 +158,14 @@ pub mod via {
     #[cfg(feature = "std")]
     pub trait ViaOwn<T> {
         /// The error as one of this type.
-        fn as_fault<'e>(&self, cause: Cause<'e>) -> Option<&'e dyn Fault>
+        fn __backoff_as_fault<'e>(&self, cause: Cause<'e>) -> Option<&'e dyn Fault>
         where
             T: Fault + Error;
     }
 
     #[cfg(feature = "std")]
     impl<T: 'static> ViaOwn<T> for &Named<T> {
-        fn as_fault<'e>(&self, cause: Cause<'e>) -> Option<&'e dyn Fault>
+        fn __backoff_as_fault<'e>(&self, cause: Cause<'e>) -> Option<&'e dyn Fault>
         where
             T: Fault + Error,
         {
@@ -176,11 +176,11 @@ pub mod via {
     /// For an error with a text.
     pub trait ViaText<'e> {
         /// Its text.
-        fn text(&self) -> Option<&'e dyn fmt::Display>;
+        fn __backoff_text(&self) -> Option<&'e dyn fmt::Display>;
     }
 
     impl<'e, E: fmt::Display> ViaText<'e> for Facts<'e, E> {
-        fn text(&self) -> Option<&'e dyn fmt::Display> {
+        fn __backoff_text(&self) -> Option<&'e dyn fmt::Display> {
             Some(self.0)
         }
     }
@@ -188,11 +188,11 @@ pub mod via {
     /// For any other.
     pub trait ViaSilence<'e> {
         /// None.
-        fn text(&self) -> Option<&'e dyn fmt::Display>;
+        fn __backoff_text(&self) -> Option<&'e dyn fmt::Display>;
     }
 
     impl<'e, E> ViaSilence<'e> for &Facts<'e, E> {
-        fn text(&self) -> Option<&'e dyn fmt::Display> {
+        fn __backoff_text(&self) -> Option<&'e dyn fmt::Display> {
             None
         }
     }

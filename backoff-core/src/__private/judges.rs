@@ -23,7 +23,8 @@ where
     ByCodes
 }
 
-/// Every error is retried; a hint is obeyed where `find` finds a fault.
+/// The policy's codes judge a fault that `find` finds and that says something; any other error is
+/// retried.
 #[inline]
 pub fn every<R: Outcome>(_outcome: &R, find: Find<R::Error>) -> Every<Find<R::Error>> {
     Every(find)
@@ -56,7 +57,7 @@ where
     Or(matches)
 }
 
-/// The policy's codes judge what is found; an error in which nothing is found is permanent.
+/// The policy's codes judge what is found; an error in which nothing is found is not retried.
 #[inline]
 pub fn found<R: Outcome>(_outcome: &R, find: Find<R::Error>) -> Found<Find<R::Error>> {
     Found(find)
@@ -113,7 +114,7 @@ where
     K: Fn(&E) -> Option<&dyn Fault>,
 {
     fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
-        policy.said(stage, true.into(), (self.0)(error))
+        policy.rule_any(stage, (self.0)(error))
     }
 
     fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
@@ -161,7 +162,7 @@ where
     fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
         match (self.0)(error) {
             Some(fault) => policy.rule(stage, fault),
-            None => Verdict::Permanent.into(),
+            None => Ruling::NOTHING_KNOWN,
         }
     }
 

@@ -254,7 +254,7 @@ mod tests {
             }
         }
         let hidden = || -> Box<dyn Error + Send + Sync> { Around(Busy).into() };
-        assert_eq!(POLICY.judge(&hidden()), Verdict::Permanent);
+        assert_eq!(POLICY.judge(&hidden()), Verdict::NothingKnown);
         know::<Busy>();
         assert_eq!(POLICY.judge(&hidden()), Verdict::from(true));
     }
@@ -320,7 +320,7 @@ mod tests {
     #[test]
     fn what_is_found_nowhere_says_nothing() {
         let error = hide(Around(Api(503)));
-        assert_eq!(POLICY.judge(&error), Verdict::Permanent);
+        assert_eq!(POLICY.judge(&error), Verdict::NothingKnown);
         assert_eq!(error.message().unwrap().to_string(), "around another error");
     }
 

@@ -77,9 +77,12 @@ impl Fault for Error {
         if error.is_connect() && is_untrusted_certificate(error) {
             return Some(FaultKind::Permanent);
         }
-        behind(error)
+        let behind = behind(error)
             .and_then(Fault::kind)
-            .filter(|_| error.is_io())
+            .filter(|_| error.is_io());
+        let says_more =
+            self.status().is_some() || self.grpc_code().is_some() || self.delivery().is_some();
+        behind.or((!says_more).then_some(FaultKind::Permanent))
     }
 
     fn message(&self) -> Option<&dyn fmt::Display> {

@@ -1,6 +1,6 @@
 //! `Fault` for `h2::Error`, version 0.4.
 
-use crate::facts::fault::{Delivery, Fault};
+use crate::facts::fault::{Delivery, Fault, FaultKind};
 use core::fmt;
 use h2_04 as h2;
 
@@ -23,6 +23,10 @@ impl Fault for h2::Error {
             return Some(Delivery::NotSent);
         }
         (self.is_io() || self.reason().is_some()).then_some(Delivery::MaybeSent)
+    }
+
+    fn kind(&self) -> Option<FaultKind> {
+        self.delivery().is_none().then_some(FaultKind::Permanent)
     }
 
     fn message(&self) -> Option<&dyn fmt::Display> {

@@ -10,8 +10,8 @@ use std::io::{Error, ErrorKind};
 
 /// Refused, or no such name: not sent. It broke off, nobody could be reached or none is connected (a
 /// connection that was open may end like that too), or nothing came in time (which Unix reports as
-/// `WouldBlock`): perhaps applied. Interrupted: transient. Everything else says nothing, and is
-/// permanent to a policy: no repetition makes a file that is missing.
+/// `WouldBlock`): perhaps applied. Interrupted: transient. Everything else is permanent: no repetition
+/// makes a file that is missing. `Other` says nothing.
 ///
 /// One that was made of another error ([`io::Error::other`](Error::other)) says what that one says,
 /// if it or what is behind it is known: another `io::Error`, or an error of the clients whose
@@ -45,7 +45,12 @@ impl Fault for Error {
     fn kind(&self) -> Option<FaultKind> {
         match self.inner() {
             Some(inner) => inner.kind(),
-            None => (self.kind() == ErrorKind::Interrupted).then_some(FaultKind::Transient),
+            None => match self.kind() {
+                ErrorKind::Interrupted => Some(FaultKind::Transient),
+                // Made by somebody who says no more.
+                ErrorKind::Other => None,
+                _ => self.delivery().is_none().then_some(FaultKind::Permanent),
+            },
         }
     }
 
@@ -105,7 +110,7 @@ mod tests {
             assert_eq!(policy.judge(&Error::from(kind)), Verdict::Permanent);
         }
         let other = Error::other("no kind of its own");
-        assert_eq!(policy.judge(&other), Verdict::Permanent);
+        assert_eq!(policy.judge(&other), Verdict::NothingKnown);
     }
 
     #[test]

@@ -69,7 +69,10 @@ impl Fault for RedisError {
     }
 
     fn kind(&self) -> Option<FaultKind> {
-        refusal(self).map(|_| FaultKind::Transient)
+        match refusal(self) {
+            Some(_) => Some(FaultKind::Transient),
+            None => self.delivery().is_none().then_some(FaultKind::Permanent),
+        }
     }
 
     fn message(&self) -> Option<&dyn fmt::Display> {

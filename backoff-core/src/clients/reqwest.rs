@@ -42,7 +42,8 @@ impl Fault for reqwest::Error {
         let is_own_doing = below(self).is_some_and(is_permanent);
         let is_wrong = self.is_builder() || self.is_redirect() || is_own_doing;
         let is_untrusted = self.is_connect() && is_untrusted_certificate(self);
-        (is_wrong || is_untrusted).then_some(FaultKind::Permanent)
+        let says_more = Fault::status(self).is_some() || self.delivery().is_some();
+        (is_wrong || is_untrusted || !says_more).then_some(FaultKind::Permanent)
     }
 
     fn message(&self) -> Option<&dyn fmt::Display> {

@@ -35,7 +35,10 @@ impl Fault for tonic::Status {
     fn inner(&self) -> Option<&dyn Fault> {
         let source = first_known(Cause::new(self.source()?), &|_| None)?;
         let is_answer = source.grpc_code().is_some();
-        let failed_on_its_way = source.delivery().is_some() || source.kind().is_some();
+        let may_pass = source
+            .kind()
+            .is_some_and(|kind| kind != FaultKind::Permanent);
+        let failed_on_its_way = source.delivery().is_some() || may_pass;
         (is_answer || failed_on_its_way).then_some(source)
     }
 

@@ -136,6 +136,7 @@ impl Course {
         observe::log(decision, || Failure {
             operation,
             attempt,
+            error_type: core::any::type_name::<E>(),
             error: handler.fault(error).and_then(|fault| fault.message()),
         });
         handler.notify(&match decision {

@@ -43,14 +43,14 @@ use core::{fmt, time::Duration};
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "a policy needs to read a status code from `{Self}`: implement `Fault` for it",
+    message = "nothing is known about `{Self}`: derive `Fault` for it, or write `when_any`",
     label = "this error says nothing about itself yet",
-    note = "`impl Fault for {Self} {{ fn status(&self) -> Option<u16> {{ Some(self.code) }} }}`; \
+    note = "`#[derive(Fault)]`, or `impl Fault for {Self} {{ fn status(&self) -> Option<u16> {{ Some(self.code) }} }}`; \
             an error that wraps another one implements `inner` instead",
     note = "for an error of another crate turn on this crate's feature for it: `anyhow-1`, \
             `reqwest-013`, `tonic-014`, `redis-1`, `gax-1`, …",
-    note = "or decide yourself: `when = |error: &{Self}| ..` in the attribute, \
-            `.when_any(|error: &{Self}| ..)` on a policy"
+    note = "or decide yourself: `.when_any(|error: &{Self}| ..)` on a policy, \
+            `when = |error: &{Self}| ..` in the attribute"
 )]
 pub trait Fault {
     /// The error inside, for a wrapper: whatever the wrapper does not say itself is asked of it.
@@ -259,7 +259,7 @@ mod tests {
         let policy = Policy::exponential().on(crate::Codes::ABORTED);
         assert_ne!(policy.judge(&Api), Verdict::Permanent);
         assert_eq!(policy.judge(&Wrapper(Some(Api))), policy.judge(&Api));
-        assert_eq!(policy.judge(&Wrapper(None)), Verdict::Permanent);
+        assert_eq!(policy.judge(&Wrapper(None)), Verdict::NothingKnown);
     }
 
     #[cfg(feature = "std")]

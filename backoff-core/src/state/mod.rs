@@ -378,6 +378,7 @@ fn is_over(policy: &Policy, terms: Option<&Terms<'_>>, elapsed: u64) -> bool {
 fn stopped(budget: Option<&Budget>, ruled: Ruled) -> Next {
     let reason = match ruled {
         Ruled::Permanent | Ruled::Retry(_) => return Next::stop(StopReason::Permanent),
+        Ruled::NothingKnown => return Next::stop(StopReason::NothingKnown),
         Ruled::MaybeApplied => StopReason::MaybeApplied,
         Ruled::StoppedByServer => StopReason::StoppedByServer,
     };

@@ -287,7 +287,7 @@ impl Loop<'_> {
             None => quote_spanned! {judged_at=>
                 |__error| {
                     use #k::__private::via::*;
-                    (&#k::__private::Facts(__error)).itself()
+                    (&#k::__private::Facts(__error)).__backoff_itself()
                 }
             },
         };
@@ -318,17 +318,17 @@ impl Loop<'_> {
             let ty_at = at(syn::spanned::Spanned::span(ty));
             let k = self.library.at(ty_at);
             quote_spanned! {ty_at=>
-                .or_else(|| (&#k::__private::Named::<#ty>::new()).as_fault(__cause))
+                .or_else(|| (&#k::__private::Named::<#ty>::new()).__backoff_as_fault(__cause))
             }
         });
         Some(quote_spanned! {key_at=>
             {
                 use #k::__private::via::*;
                 let __facts = #k::__private::Facts(__error);
-                #k::__private::among((&__facts).first(), |__cause| {
+                #k::__private::among((&__facts).__backoff_first(), |__cause| {
                     #k::__private::Option::None #(#types)*
                 })
-                .or_else(|| (&__facts).itself())
+                .or_else(|| (&__facts).__backoff_itself())
             }
         })
     }

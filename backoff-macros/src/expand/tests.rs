@@ -58,7 +58,7 @@ fn bare_attribute() {
                             &__outcome,
                             |__error| {
                                 use ::backoff_core::__private::via::*;
-                                (&::backoff_core::__private::Facts(__error)).itself()
+                                (&::backoff_core::__private::Facts(__error)).__backoff_itself()
                             },
                         );
                         match ::backoff_core::__private::step(
@@ -215,7 +215,7 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                         |e| e.is_busy(),
                         |__error| {
                             use my::renamed::__private::via::*;
-                            (&my::renamed::__private::Facts(__error)).itself()
+                            (&my::renamed::__private::Facts(__error)).__backoff_itself()
                         },
                     );
                     match my::renamed::__private::step(
@@ -377,16 +377,16 @@ fn a_method_that_async_trait_has_rewritten() {
                                         use ::backoff_core::__private::via::*;
                                         let __facts = ::backoff_core::__private::Facts(__error);
                                         ::backoff_core::__private::among(
-                                                (&__facts).first(),
+                                                (&__facts).__backoff_first(),
                                                 |__cause| {
                                                     ::backoff_core::__private::Option::None
                                                         .or_else(|| {
                                                             (&::backoff_core::__private::Named::<ApiError>::new())
-                                                                .as_fault(__cause)
+                                                                .__backoff_as_fault(__cause)
                                                         })
                                                 },
                                             )
-                                            .or_else(|| (&__facts).itself())
+                                            .or_else(|| (&__facts).__backoff_itself())
                                     },
                                 );
                                 match ::backoff_core::__private::step(
@@ -442,7 +442,7 @@ fn a_block_that_is_not_async() {
                             &__outcome,
                             |__error| {
                                 use backoff_core::__private::via::*;
-                                (&backoff_core::__private::Facts(__error)).itself()
+                                (&backoff_core::__private::Facts(__error)).__backoff_itself()
                             },
                         );
                         match backoff_core::__private::step(

@@ -97,7 +97,7 @@ fn an_enum_beside_thiserror() {
             }
             fn message(&self) -> ::backoff_core::__private::Option<&dyn ::core::fmt::Display> {
                 use ::backoff_core::__private::via::*;
-                (&::backoff_core::__private::Facts(self)).text()
+                (&::backoff_core::__private::Facts(self)).__backoff_text()
             }
         }
     "#]]

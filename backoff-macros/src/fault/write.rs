@@ -84,7 +84,7 @@ pub(super) fn implementation(
 
             fn message(&#this) -> #k::__private::Option<&dyn ::core::fmt::Display> {
                 use #k::__private::via::*;
-                (&#k::__private::Facts(#this)).text()
+                (&#k::__private::Facts(#this)).__backoff_text()
             }
         }
     }
