@@ -101,6 +101,12 @@ impl Ruling {
         Ruling { hint: 0, ruled }
     }
 
+    /// No attempt follows, because the failure is not retryable or nothing is known about it.
+    #[inline]
+    pub(crate) const fn is_permanent(self) -> bool {
+        matches!(self.ruled, Ruled::Permanent | Ruled::NothingKnown)
+    }
+
     /// Retried, because somebody else was faster.
     #[inline]
     pub(crate) const fn is_conflict(self) -> bool {

@@ -134,7 +134,7 @@ pub use facts::{
     not_opened::NotOpened,
 };
 pub use judge::Verdict;
-pub use observe::{Event, Notify, Silent};
+pub use observe::{Event, Failure};
 #[cfg(feature = "serde")]
 pub use policy::config::{PolicySettings, PolicySettingsError};
 pub use policy::{

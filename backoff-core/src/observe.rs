@@ -3,13 +3,14 @@
 #[cfg(feature = "tracing")]
 use crate::state::WaitSource;
 use crate::{
+    facts::fault::Fault,
     report::StopReason,
     state::{Decision, Wait},
 };
 use core::fmt;
 
 /// What happens between attempts, as a hook sees it.
-#[derive(Debug)]
+#[derive(Clone, Copy)]
 #[non_exhaustive]
 pub enum Event<'a, E> {
     /// An attempt failed; the next one follows after the wait.
@@ -17,8 +18,8 @@ pub enum Event<'a, E> {
     Waiting {
         /// The number of the attempt that failed, from 1.
         attempt: u32,
-        /// Its error.
-        error: &'a E,
+        /// How it failed.
+        failure: Failure<'a, E>,
         /// The wait, and who asked for it.
         wait: Wait,
     },
@@ -27,11 +28,115 @@ pub enum Event<'a, E> {
     GaveUp {
         /// How many attempts were made.
         attempts: u32,
-        /// The error that is handed back.
-        error: &'a E,
+        /// How the last one failed.
+        failure: Failure<'a, E>,
         /// Why no further attempt is made.
         reason: StopReason,
     },
+}
+
+impl<'a, E> Event<'a, E> {
+    /// How the attempt failed.
+    pub const fn failure(&self) -> Failure<'a, E> {
+        match self {
+            Event::Waiting { failure, .. } | Event::GaveUp { failure, .. } => *failure,
+        }
+    }
+
+    /// The error, unless a value counts as the failure ([`Retrying::responses`]).
+    ///
+    /// [`Retrying::responses`]: crate::Retrying::responses
+    pub const fn error(&self) -> Option<&'a E> {
+        self.failure().error
+    }
+
+    /// What is known of the failure, if something is.
+    pub const fn fault(&self) -> Option<&'a dyn Fault> {
+        self.failure().fault
+    }
+}
+
+/// A failure as a hook sees it: an error, or a value that counts as one.
+pub struct Failure<'a, E> {
+    error: Option<&'a E>,
+    fault: Option<&'a dyn Fault>,
+}
+
+impl<E> Clone for Failure<'_, E> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<E> Copy for Failure<'_, E> {}
+
+impl<'a, E> Failure<'a, E> {
+    #[inline]
+    pub(crate) const fn new(error: Option<&'a E>, fault: Option<&'a dyn Fault>) -> Self {
+        Failure { error, fault }
+    }
+
+    /// The error, unless a value counts as the failure.
+    pub const fn error(&self) -> Option<&'a E> {
+        self.error
+    }
+
+    /// What is known of the failure, if something is.
+    pub const fn fault(&self) -> Option<&'a dyn Fault> {
+        self.fault
+    }
+}
+
+/// The error; of a value that counts as a failure, its text or its status.
+impl<E: fmt::Display> fmt::Display for Failure<'_, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(error) = self.error {
+            return error.fmt(f);
+        }
+        let fault = self.fault;
+        match fault.map(|fault| (fault.message(), fault.status())) {
+            Some((Some(text), _)) => text.fmt(f),
+            Some((None, Some(status))) => write!(f, "status {status}"),
+            _ => f.write_str("the value counts as a failure"),
+        }
+    }
+}
+
+impl<E: fmt::Debug> fmt::Debug for Failure<'_, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let status = self.fault.and_then(Fault::status);
+        f.debug_struct("Failure")
+            .field("error", &self.error)
+            .field("status", &status)
+            .finish()
+    }
+}
+
+impl<E: fmt::Debug> fmt::Debug for Event<'_, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Event::Waiting {
+                attempt,
+                failure,
+                wait,
+            } => f
+                .debug_struct("Waiting")
+                .field("attempt", attempt)
+                .field("failure", failure)
+                .field("wait", wait)
+                .finish(),
+            Event::GaveUp {
+                attempts,
+                failure,
+                reason,
+            } => f
+                .debug_struct("GaveUp")
+                .field("attempts", attempts)
+                .field("failure", failure)
+                .field("reason", reason)
+                .finish(),
+        }
+    }
 }
 
 /// "attempt 2 failed, next in 1.5s: …", or "gave up after 3 attempts (deadline): …". The error is
@@ -41,15 +146,15 @@ impl<E: fmt::Display> fmt::Display for Event<'_, E> {
         match self {
             Event::Waiting {
                 attempt,
-                error,
+                failure,
                 wait,
             } => {
                 write!(f, "attempt {attempt} failed, next in {:.1?}: ", wait.delay)?;
-                error.fmt(f)
+                failure.fmt(f)
             }
             Event::GaveUp {
                 attempts,
-                error,
+                failure,
                 reason,
             } => {
                 let s = if *attempts == 1 { "" } else { "s" };
@@ -58,25 +163,16 @@ impl<E: fmt::Display> fmt::Display for Event<'_, E> {
                     "gave up after {attempts} attempt{s} ({}): ",
                     reason.name()
                 )?;
-                error.fmt(f)
+                failure.fmt(f)
             }
         }
     }
 }
 
-/// Something that is told of every [`Event`]: a closure, or [`Silent`].
+/// A hook, which is called with every [`Event`]: a closure.
 pub trait Notify<E> {
     /// Called before each wait and when an operation is given up.
     fn notify(&mut self, event: &Event<'_, E>);
-}
-
-/// Tells nobody.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Silent;
-
-impl<E> Notify<E> for Silent {
-    #[inline]
-    fn notify(&mut self, _event: &Event<'_, E>) {}
 }
 
 impl<E, F: FnMut(&Event<'_, E>)> Notify<E> for F {
@@ -92,7 +188,7 @@ impl<E, F: FnMut(&Event<'_, E>)> Notify<E> for F {
     allow(dead_code, reason = "only logs read it")
 )]
 #[derive(Clone, Copy)]
-pub(crate) struct Failure<'a> {
+pub(crate) struct Record<'a> {
     pub(crate) operation: &'a str,
     pub(crate) attempt: u32,
     pub(crate) error_type: &'static str,
@@ -102,20 +198,20 @@ pub(crate) struct Failure<'a> {
 /// Logs what follows after a failed attempt.
 #[cfg(feature = "tracing")]
 #[inline]
-pub(crate) fn log<'a>(decision: Decision, failure: impl FnOnce() -> Failure<'a>) {
+pub(crate) fn log<'a>(decision: Decision, failure: impl FnOnce() -> Record<'a>) {
     logged(decision, failure());
 }
 
 /// Nobody logs.
 #[cfg(not(feature = "tracing"))]
 #[inline(always)]
-pub(crate) fn log<'a>(_decision: Decision, _failure: impl FnOnce() -> Failure<'a>) {}
+pub(crate) fn log<'a>(_decision: Decision, _failure: impl FnOnce() -> Record<'a>) {}
 
 #[cfg(feature = "tracing")]
 #[cold]
 #[inline(never)]
-fn logged(decision: Decision, failure: Failure<'_>) {
-    let Failure {
+fn logged(decision: Decision, failure: Record<'_>) {
+    let Record {
         operation,
         attempt,
         error_type,
@@ -166,13 +262,15 @@ mod tests {
         };
         let event = Event::Waiting {
             attempt: 2,
-            error: &"busy",
+            failure: Failure::new(Some(&"busy"), None),
             wait,
         };
         assert_eq!(event.to_string(), "attempt 2 failed, next in 1.5s: busy");
+        let one = Some(1);
+        let shown = format_args!("{one:?}");
         let event = Event::Waiting {
             attempt: 2,
-            error: &format_args!("{:?}", Some(1)),
+            failure: Failure::new(Some(&shown), None),
             wait,
         };
         assert_eq!(
@@ -181,7 +279,7 @@ mod tests {
         );
         let event = Event::GaveUp {
             attempts: 1,
-            error: &"gone",
+            failure: Failure::new(Some(&"gone"), None),
             reason: StopReason::Permanent,
         };
         assert_eq!(

@@ -157,8 +157,8 @@ async fn it_goes_with_an_attempt_timeout_and_a_hook() {
         .attempt_timeout(10 * SECOND)
         .until(|percent| *percent == 100)
         .notify(|event: &Event<'_, Failure>| {
-            if let Event::Waiting { error, .. } = event {
-                log.push((*error).clone());
+            if let (Event::Waiting { .. }, Some(error)) = (event, event.error()) {
+                log.push(error.clone());
             }
         })
         .await;

@@ -553,13 +553,13 @@ async fn a_hook_hears_of_every_failure() {
     let outcome = POLICY
         .update(|| store.get(), add, |members| store.set(members))
         .notify(|event: &Event<'_, Failure>| match event {
-            Event::Waiting { attempt, error, .. } => log.push(format!("{attempt} {error:?}")),
+            Event::Waiting { attempt, .. } => {
+                log.push(format!("{attempt} {:?}", event.error().unwrap()));
+            }
             Event::GaveUp {
-                attempts,
-                error,
-                reason,
-                ..
+                attempts, reason, ..
             } => {
+                let error = event.error().unwrap();
                 log.push(format!("{attempts} {error:?} {}", reason.name()));
             }
             _ => unreachable!(),

@@ -42,6 +42,8 @@ pub(crate) struct Args {
     pub(crate) idempotent: Option<Given<Option<Expr>>>,
     /// Without a value it is `true`.
     pub(crate) retry_conflicts: Option<Given<Option<Expr>>>,
+    /// Without a value it is `true`.
+    pub(crate) responses: Option<Given<Option<Expr>>>,
     pub(crate) budget: Option<Given<Expr>>,
     pub(crate) clone: Option<Given<Vec<Ident>>>,
     /// The `mut` and the name of each in `clone(mut name)`.
@@ -143,6 +145,8 @@ impl Args {
             ("retry_conflicts", Value::Expr(value)) => {
                 put(&mut self.retry_conflicts, key, Ok(Some(value)))
             }
+            ("responses", Value::None) => put(&mut self.responses, key, Ok(None)),
+            ("responses", Value::Expr(value)) => put(&mut self.responses, key, Ok(Some(value))),
             ("budget", Value::Expr(value)) => put(&mut self.budget, key, Ok(value)),
             ("clone", Value::Names(names, muts)) => {
                 self.clone_mut = muts;

@@ -166,6 +166,21 @@ fn judges(args: &Args, errors: &mut Errors) {
             ),
         );
     }
+    if let Some(Given { key, value }) = &args.responses {
+        if !args.asks_codes() {
+            errors.at(
+                key,
+                "values are judged by codes: name them in `on`, or a `policy`, or remove \
+                 `responses`",
+            );
+        }
+        if value.as_ref().is_some_and(|value| !is_bool(value)) {
+            errors.at(
+                key,
+                "`responses` decides what is written here, so it is `true` or `false`",
+            );
+        }
+    }
     if let (Some(_), Some(runtime)) = (&args.sleep, &args.runtime) {
         errors.at(
             &runtime.key,
@@ -181,6 +196,10 @@ fn judges(args: &Args, errors: &mut Errors) {
              not: keep one of them",
         );
     }
+}
+
+fn is_bool(value: &Expr) -> bool {
+    matches!(value, Expr::Lit(literal) if matches!(literal.lit, Lit::Bool(_)))
 }
 
 /// Literals of a type that no value of the key has.
@@ -228,7 +247,7 @@ fn literals(args: &Args, errors: &mut Errors) {
             "`name` takes a text: write `name = \"billing.charge\"`",
         );
     }
-    for flag in [&args.idempotent, &args.retry_conflicts]
+    for flag in [&args.idempotent, &args.retry_conflicts, &args.responses]
         .into_iter()
         .flatten()
     {

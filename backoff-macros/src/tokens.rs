@@ -4,7 +4,7 @@ use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenS
 use proptest::prelude::*;
 use quote::{ToTokens, quote};
 
-const WORDS: [&str; 37] = [
+const WORDS: [&str; 38] = [
     "policy",
     "base",
     "factor",
@@ -12,6 +12,7 @@ const WORDS: [&str; 37] = [
     "max_attempts",
     "deadline",
     "attempt_timeout",
+    "responses",
     "timeout",
     "runtime",
     "on",

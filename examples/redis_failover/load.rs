@@ -169,7 +169,7 @@ impl Retried {
         self.policy
             .retry(|| self.source.with(&command))
             .notify(|event: &Event<'_, RedisError>| {
-                if let Event::Waiting { error, .. } | Event::GaveUp { error, .. } = event {
+                if let Some(error) = event.error() {
                     self.seen.add(error);
                 }
             })

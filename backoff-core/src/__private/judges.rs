@@ -63,6 +63,15 @@ pub fn found<R: Outcome>(_outcome: &R, find: Find<R::Error>) -> Found<Find<R::Er
     Found(find)
 }
 
+/// What a value tells, where it is to be judged as an error is.
+#[inline]
+pub fn value_of<'o, R: Outcome>(
+    outcome: &'o R,
+    find: fn(&'o R::Value) -> Option<&'o dyn Fault>,
+) -> Option<&'o dyn Fault> {
+    outcome.value().and_then(find)
+}
+
 /// The same judge, and the user's hook.
 #[inline]
 pub fn notified<R, H, N>(_outcome: &R, inner: H, hook: N) -> Notified<H, N>

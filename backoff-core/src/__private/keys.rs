@@ -40,6 +40,8 @@ pub struct Keys {
     pub idempotent: (),
     /// Whether an error that calls itself a conflict is retried: `retry_conflicts`.
     pub retry_conflicts: (),
+    /// Whether a value that is a fault (a response) is judged by the codes too: `responses = false`.
+    pub responses: (),
     /// The `static` `Budget` that all retries of one service are paid from: `budget = BUDGET`.
     pub budget: (),
     /// Arguments of which each attempt gets a copy of its own: `clone(body)`.

@@ -18,7 +18,7 @@ pub use awaited::*;
 pub use context::Context;
 pub use cut::*;
 pub use facts::*;
-pub use judges::{by_codes, every, found, notified, or, when};
+pub use judges::{by_codes, every, found, notified, or, value_of, when};
 pub use keys::Keys;
 pub use outcome::Outcome;
 pub use timer::*;
@@ -28,6 +28,7 @@ use crate::{
         course::rarely,
         handler::{Handle, Lent, Under},
     },
+    facts::fault::Fault,
     judge::Verdict,
     runtime::{BlockingSleep, Clock, Random, Sleep},
     state::{Attempt, Decision, RetryState, Terms},
@@ -64,6 +65,7 @@ pub fn step<C, R, H>(
     course: &mut Course,
     stage: Stage,
     outcome: &R,
+    value: Option<&dyn Fault>,
     judge: &mut H,
 ) -> Option<Duration>
 where
@@ -71,21 +73,33 @@ where
     H: Handle<R::Error>,
     C: Clock + Random,
 {
-    let Some(error) = outcome.error() else {
-        course.succeeded(context.policy, context.terms.as_ref());
-        return None;
-    };
-    rarely();
-    let mut handler = Under {
-        inner: Lent { inner: judge },
-        runtime,
-    };
     let Context {
         policy,
         name,
         terms,
     } = *context;
-    let next = course.failed(policy, &mut handler, name, error, stage, terms);
+    let mut handler = Under {
+        inner: Lent { inner: judge },
+        runtime,
+    };
+    let next = match (outcome.error(), value) {
+        (Some(error), _) => {
+            rarely();
+            course.failed(policy, &mut handler, name, error, stage, terms)
+        }
+        (None, value) => {
+            let next = value.and_then(|value| {
+                course.answered::<R::Error, _>(policy, &mut handler, name, value, terms)
+            });
+            match next {
+                Some(next) => next,
+                None => {
+                    course.succeeded(policy, terms.as_ref());
+                    return None;
+                }
+            }
+        }
+    };
     next.is_wait().then(|| next.wait())
 }
 
@@ -113,6 +127,7 @@ where
 {
     runtime.sleep_blocking(wait);
     let is_late = course.is_late(context.policy, context.terms.as_ref(), runtime);
+    // A value that counts as a failure is handed back without an event of its own.
     if let Some(error) = last.error().filter(|_| is_late) {
         course.late(judge, context.name, error);
     }

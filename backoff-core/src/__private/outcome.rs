@@ -11,15 +11,27 @@ pub trait Outcome {
     /// What a failure gives.
     type Error;
 
+    /// What a success gives.
+    type Value;
+
     /// The error, if it is one.
     fn error(&self) -> Option<&Self::Error>;
+
+    /// The value, if it is one.
+    fn value(&self) -> Option<&Self::Value>;
 }
 
 impl<T, E> Outcome for Result<T, E> {
     type Error = E;
+    type Value = T;
 
     #[inline]
     fn error(&self) -> Option<&E> {
         self.as_ref().err()
+    }
+
+    #[inline]
+    fn value(&self) -> Option<&T> {
+        self.as_ref().ok()
     }
 }

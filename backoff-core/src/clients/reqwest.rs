@@ -1,10 +1,13 @@
 //! `Fault` for `reqwest::Error`, version 0.13.
 
 use super::sources::{chain, is_untrusted_certificate};
-use crate::facts::fault::{Delivery, Fault, FaultKind};
-use core::fmt;
+use crate::facts::{
+    fault::{Delivery, Fault, FaultKind},
+    hint,
+};
+use core::{fmt, time::Duration};
 use reqwest_013 as reqwest;
-use std::{error::Error as _, io};
+use std::{error::Error as _, io, time::SystemTime};
 
 /// Refused, no such name, a TLS handshake that failed, a request that was never begun: not sent.
 /// Reset, timed out, reply cut: perhaps applied. A request that could not be built, a redirect that
@@ -65,4 +68,17 @@ fn is_permanent(below: &hyper_1::Error) -> bool {
 fn is_cut(error: &reqwest::Error) -> bool {
     let mut behind = error.source().into_iter().flat_map(chain);
     behind.any(|link| link.is::<io::Error>() || link.is::<hyper_1::Error>())
+}
+
+/// The status and the hint of its headers, so that a response can be judged as an error is
+/// ([`Retrying::responses`](crate::Retrying::responses); in the attribute by itself). The body is not
+/// looked at.
+impl Fault for reqwest::Response {
+    fn status(&self) -> Option<u16> {
+        Some(reqwest::Response::status(self).as_u16())
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        hint::in_headers(self.headers(), SystemTime::now())
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::course::Course;
 use crate::{
+    facts::fault::Fault,
     judge::Stage,
     policy::Policy,
     report::{Measures, Report},
@@ -115,6 +116,13 @@ pub trait Operation<R>: Reports {
         None
     }
 
+    /// What a value tells if it is to be judged as an error is.
+    #[inline]
+    fn fault(value: &Self::Value) -> Option<&dyn Fault> {
+        let _ = value;
+        None
+    }
+
     /// The error to give up with where no time remains for an attempt that would be cut.
     #[inline]
     fn expired() -> Option<Self::Error> {
@@ -137,6 +145,13 @@ pub trait Call: Reports {
     /// # Errors
     /// The operation's own.
     fn call<R: Clock>(&mut self, run: &Run<'_, R>) -> Result<Self::Value, Failed<Self::Error>>;
+
+    /// What a value tells if it is to be judged as an error is.
+    #[inline]
+    fn fault(value: &Self::Value) -> Option<&dyn Fault> {
+        let _ = value;
+        None
+    }
 }
 
 /// An operation that asks nothing: `|| client.get(url)`.

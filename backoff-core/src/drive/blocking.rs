@@ -4,11 +4,12 @@ use super::{
     attempt::{Call, Failed, Run},
     course::{Course, rarely},
     handler::{ByCodes, Funded, Handle, Handler, Measured, Notified, Paced, Under},
-    until::{Conflict, ConflictIf, NotYet, Until},
+    until::{Conflict, ConflictIf, NotYet, Responses, Until},
 };
 use crate::{
     budget::Budget,
     delay::Delay,
+    facts::fault::Fault,
     observe::Event,
     policy::Policy,
     report::{Reporting, RetryError, Updated},
@@ -93,6 +94,15 @@ impl<'p, O: Call, H> Blocking<'p, O, H> {
             operation,
             is_conflict,
         })
+    }
+
+    /// Judges a value as an error is, by the policy's codes, as
+    /// [`Retrying::responses`](crate::Retrying::responses) does.
+    pub fn responses(self) -> Blocking<'p, Responses<O>, H>
+    where
+        O::Value: Fault,
+    {
+        self.operation(|operation| Responses { operation })
     }
 
     /// Calls a hook before each wait, and when the operation is given up.
@@ -184,8 +194,24 @@ where
             };
             let Failed { error, stage } = match operation.call(&run) {
                 Ok(value) => {
-                    course.succeeded(handler.policy(self.policy), terms.as_ref());
-                    return Ok(value);
+                    let next = O::fault(&value).and_then(|fault| {
+                        course.answered(self.policy, handler, O::name(), fault, None)
+                    });
+                    let runtime = handler.runtime();
+                    let terms = handler.terms(None);
+                    match next {
+                        Some(next) if next.is_wait() => runtime.sleep_blocking(next.wait()),
+                        // The last response is handed back as it came.
+                        Some(_) => return Ok(value),
+                        None => {
+                            course.succeeded(handler.policy(self.policy), terms.as_ref());
+                            return Ok(value);
+                        }
+                    }
+                    if course.is_late(handler.policy(self.policy), terms.as_ref(), runtime) {
+                        return Ok(value);
+                    }
+                    continue;
                 }
                 Err(failed) => failed,
             };

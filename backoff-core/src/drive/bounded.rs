@@ -2,7 +2,7 @@
 
 use super::attempt::{Failed, Operation, Reports, Run};
 use crate::{
-    facts::fault::TimedOut,
+    facts::fault::{Fault, TimedOut},
     judge::Stage,
     report::Measures,
     runtime::{Clock, Sleep},
@@ -176,6 +176,11 @@ where
                 late.into(),
             ))
         }))
+    }
+
+    #[inline]
+    fn fault(value: &O::Value) -> Option<&dyn Fault> {
+        O::fault(value)
     }
 
     #[inline]

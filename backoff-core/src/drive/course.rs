@@ -3,8 +3,9 @@
 
 use super::handler::{Handle, Handler};
 use crate::{
+    facts::fault::Fault,
     judge::Stage,
-    observe::{self, Event, Failure},
+    observe::{self, Event, Failure, Record},
     policy::{NEVER, Policy},
     report::{Measures, StopReason},
     runtime::{Clock, Random},
@@ -111,7 +112,8 @@ impl Course {
             handler.decide(handler.runtime(), policy, retry, ruling, terms.as_ref())
         };
         handler.measure(ruling.is_conflict(), next);
-        self.tell(next, handler, name, error);
+        let failure = Failure::new(Some(error), handler.fault(error));
+        self.tell(next, handler, name, failure);
         next
     }
 
@@ -120,7 +122,37 @@ impl Course {
     pub(crate) fn late<E, H: Handle<E>>(&self, handler: &mut H, name: &'static str, error: &E) {
         let next = Next::stop(StopReason::Deadline);
         handler.measure(false, next);
-        self.tell(next, handler, name, error);
+        let failure = Failure::new(Some(error), handler.fault(error));
+        self.tell(next, handler, name, failure);
+    }
+
+    /// A value counts as a failure: judges it by the policy's codes, and decides as about an error.
+    /// Nothing if the policy would not retry it.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn answered<E, H>(
+        &mut self,
+        borrowed: &Policy,
+        handler: &mut H,
+        name: &'static str,
+        fault: &dyn Fault,
+        of_operation: Option<Terms<'_>>,
+    ) -> Option<Next>
+    where
+        H: Handle<E>,
+        H::Runtime: Clock + Random,
+    {
+        let policy = handler.policy(borrowed);
+        let ruling = policy.rule(Stage::Whole, fault);
+        if ruling.is_permanent() {
+            return None;
+        }
+        let terms = handler.terms(of_operation);
+        let retry = &mut self.retry;
+        let next = handler.decide(handler.runtime(), policy, retry, ruling, terms.as_ref());
+        handler.measure(ruling.is_conflict(), next);
+        self.tell(next, handler, name, Failure::new(None, Some(fault)));
+        Some(next)
     }
 
     #[inline]
@@ -129,25 +161,25 @@ impl Course {
         next: Next,
         handler: &mut H,
         operation: &'static str,
-        error: &E,
+        failure: Failure<'_, E>,
     ) {
         let attempt = self.retry.failures();
         let decision = Decision::from(next);
-        observe::log(decision, || Failure {
+        observe::log(decision, || Record {
             operation,
             attempt,
             error_type: core::any::type_name::<E>(),
-            error: handler.fault(error).and_then(|fault| fault.message()),
+            error: failure.fault().and_then(|fault| fault.message()),
         });
         handler.notify(&match decision {
             Decision::Wait(wait) => Event::Waiting {
                 attempt,
-                error,
+                failure,
                 wait,
             },
             Decision::Stop(reason) => Event::GaveUp {
                 attempts: attempt,
-                error,
+                failure,
                 reason,
             },
         });

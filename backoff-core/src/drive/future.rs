@@ -6,12 +6,12 @@ use super::{
     bounded::Bounded,
     course::{Course, rarely},
     handler::{ByCodes, Funded, Handle, Handler, Measured, Notified, Owning, Paced, Under},
-    until::{Conflict, ConflictIf, NotYet, Until},
+    until::{Conflict, ConflictIf, NotYet, Responses, Until},
 };
 use crate::{
     budget::Budget,
     delay::Delay,
-    facts::fault::TimedOut,
+    facts::fault::{Fault, TimedOut},
     observe::Event,
     policy::Policy,
     report::{Reporting, RetryError, Updated},
@@ -279,6 +279,39 @@ where
         })
     }
 
+    /// Judges a value as an error is, by the policy's codes: for an operation whose response with a
+    /// status of 503 is a value. A response that the policy retries is waited after, its `Retry-After`
+    /// is heard, and at the end the last response is handed back as it came.
+    ///
+    /// ```
+    /// use backoff_core::{Fault, Policy, TimedOut};
+    ///
+    /// #[derive(Debug, PartialEq)]
+    /// struct Response(u16);
+    /// impl Fault for Response {
+    ///     fn status(&self) -> Option<u16> { Some(self.0) }
+    /// }
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// const POLICY: Policy = Policy::exponential().max_attempts(3);
+    /// let mut replies = [503, 503, 200].into_iter();
+    /// let get = || std::future::ready(Ok::<_, TimedOut>(Response(replies.next().unwrap())));
+    /// assert_eq!(POLICY.retry(get).responses().await, Ok(Response(200)));
+    ///
+    /// let busy = || std::future::ready(Ok::<_, TimedOut>(Response(503)));
+    /// assert_eq!(POLICY.retry(busy).responses().await, Ok(Response(503)));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn responses(self) -> Retrying<'p, Responses<O>, H>
+    where
+        O::Value: Fault,
+    {
+        self.operation(|operation| Responses { operation })
+    }
+
     /// Calls a hook before each wait, and when the operation is given up.
     ///
     /// The hook goes with the future: once that is dropped, it is called no more.
@@ -502,7 +535,22 @@ where
             };
             let Failed { error, stage } = match ready!(this.operation.poll(attempt, &run, cx)) {
                 Ok(value) => {
-                    this.course.succeeded(policy, terms.as_ref());
+                    let name = O::name();
+                    let next = O::fault(&value).and_then(|fault| {
+                        let (handler, terms) = (&mut *this.handler, this.operation.terms());
+                        this.course
+                            .answered(this.policy, handler, name, fault, terms)
+                    });
+                    match next {
+                        Some(next) if next.is_wait() => {
+                            let sleep = this.handler.runtime().sleep(next.wait());
+                            this.phase.set(Phase::Waiting { sleep });
+                            continue;
+                        }
+                        // The last response is handed back as it came.
+                        Some(_) => {}
+                        None => succeeded(this.operation, this.handler, this.policy, this.course),
+                    }
                     this.phase.set(Phase::Done);
                     return Poll::Ready(Ok(value));
                 }
@@ -523,6 +571,17 @@ where
         this.phase.set(Phase::Done);
         Poll::Ready(Err(error))
     }
+}
+
+/// An attempt succeeded.
+#[inline]
+fn succeeded<O, H>(operation: &O, handler: &H, borrowed: &Policy, course: &Course)
+where
+    O: Operation<<H as Handler>::Runtime>,
+    H: Handler,
+{
+    let terms = handler.terms(operation.terms());
+    course.succeeded(handler.policy(borrowed), terms.as_ref());
 }
 
 #[cold]

@@ -441,7 +441,7 @@ impl<E, H: Handle<E>> Handle<E> for Measured<H, E> {
 
 /// A handler that is asked and told again later.
 #[derive(Debug)]
-pub struct Lent<'a, H> {
+pub(crate) struct Lent<'a, H> {
     pub(crate) inner: &'a mut H,
 }
 

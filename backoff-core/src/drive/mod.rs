@@ -18,14 +18,15 @@ pub use bounded::{Bounded, Limited};
 pub use course::Course;
 pub use entry::Judged;
 pub use handler::{
-    ByCodes, Funded, Handle, Handler, Lent, Measured, Notified, Owning, Paced, Under, When, WhenAny,
+    ByCodes, Funded, Handle, Handler, Measured, Notified, Owning, Paced, Under, When, WhenAny,
 };
-pub use until::{ConflictIf, Until};
+pub use until::{ConflictIf, Responses, Until};
 pub use update::{Changed, Running, Update};
 
 #[doc(no_inline)]
 pub use crate::{
     judge::{Ruling, Stage},
+    observe::Notify,
     report::{Measures, Reporting},
     state::{Next, Terms},
 };

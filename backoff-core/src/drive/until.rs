@@ -68,6 +68,28 @@ impl<O: fmt::Debug, F> fmt::Debug for ConflictIf<O, F> {
     }
 }
 
+/// An operation whose values are judged as errors are. Made by
+/// [`Retrying::responses`](crate::Retrying::responses) and
+/// [`Blocking::responses`](crate::Blocking::responses).
+#[derive(Clone, Copy, Debug)]
+pub struct Responses<O> {
+    pub(super) operation: O,
+}
+
+impl<O: Reports> Reports for Responses<O> {
+    type Report = O::Report;
+    const TIMED: bool = O::TIMED;
+
+    #[inline]
+    fn name() -> &'static str {
+        O::name()
+    }
+
+    fn report(&self, measures: Measures) -> O::Report {
+        self.operation.report(measures)
+    }
+}
+
 macro_rules! reports {
     ($($wrapper:ident),+) => {
         $(
@@ -132,6 +154,11 @@ where
     inside!();
 
     #[inline]
+    fn fault(value: &O::Value) -> Option<&dyn Fault> {
+        O::fault(value)
+    }
+
+    #[inline]
     fn poll(
         &mut self,
         running: Pin<&mut O::Running>,
@@ -143,6 +170,47 @@ where
     {
         let outcome = ready!(self.operation.poll(running, run, cx));
         Poll::Ready(outcome.and_then(|value| awaited(value, &mut self.is_done)))
+    }
+}
+
+impl<R, O> Operation<R> for Responses<O>
+where
+    O: Operation<R, Value: Fault>,
+{
+    type Value = O::Value;
+    inside!();
+
+    #[inline]
+    fn poll(
+        &mut self,
+        running: Pin<&mut O::Running>,
+        run: &Run<'_, R>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<O::Value, Failed<O::Error>>>
+    where
+        R: Clock,
+    {
+        self.operation.poll(running, run, cx)
+    }
+
+    #[inline]
+    fn fault(value: &O::Value) -> Option<&dyn Fault> {
+        Some(value)
+    }
+}
+
+impl<O: Call<Value: Fault>> Call for Responses<O> {
+    type Value = O::Value;
+    type Error = O::Error;
+
+    #[inline]
+    fn call<R: Clock>(&mut self, run: &Run<'_, R>) -> Result<O::Value, Failed<O::Error>> {
+        self.operation.call(run)
+    }
+
+    #[inline]
+    fn fault(value: &O::Value) -> Option<&dyn Fault> {
+        Some(value)
     }
 }
 
@@ -178,6 +246,11 @@ where
 {
     type Value = O::Value;
     type Error = O::Error;
+
+    #[inline]
+    fn fault(value: &O::Value) -> Option<&dyn Fault> {
+        O::fault(value)
+    }
 
     #[inline]
     fn call<R: Clock>(&mut self, run: &Run<'_, R>) -> Result<O::Value, Failed<O::Error>> {

@@ -5,7 +5,7 @@ use syn::Ident;
 use crate::errors::did_you_mean;
 
 /// Every key as it is written.
-pub(super) const KEYS: [(&str, &str); 27] = [
+pub(super) const KEYS: [(&str, &str); 28] = [
     ("policy", "policy = iam::REQUEST"),
     ("base", "base = \"1s\""),
     ("throttled_base", "throttled_base = \"5s\""),
@@ -24,6 +24,7 @@ pub(super) const KEYS: [(&str, &str); 27] = [
     ("until", "until = |operation| operation.done"),
     ("idempotent", "idempotent = false"),
     ("retry_conflicts", "retry_conflicts = true"),
+    ("responses", "responses = false"),
     ("budget", "budget = BUDGET"),
     ("clone", "clone(body)"),
     ("keep", "keep(seen)"),
@@ -70,7 +71,7 @@ pub(super) fn takes_parentheses(key: &Ident) -> bool {
 
 /// Whether it may stand alone.
 pub(super) fn is_flag(key: &Ident) -> bool {
-    ["idempotent", "retry_conflicts"]
+    ["idempotent", "retry_conflicts", "responses"]
         .iter()
         .any(|name| key == name)
 }

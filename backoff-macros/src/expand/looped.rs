@@ -45,9 +45,10 @@ impl Loop<'_> {
         let (await_value, stage) = self.awaited(stage);
         let judged_at = self.judged_at;
         let k_at_step = self.library.at(judged_at);
+        let value = self.value();
         let step = quote_spanned! {judged_at=>
             #k_at_step::__private::step(
-                #with, &mut __course, #stage, &__outcome, &mut __judge
+                #with, &mut __course, #stage, &__outcome, #value, &mut __judge
             )
         };
         let judge = self.notified(self.judge());
@@ -306,6 +307,30 @@ impl Loop<'_> {
             _ if asks_codes && found.is_some() => judge("found", &[find]),
             _ if asks_codes => judge("by_codes", &[]),
             _ => judge("every", &[find]),
+        }
+    }
+
+    /// What the value tells, where it is judged by the codes as an error is: by itself where the
+    /// return type is written, by the key where it may be inferred from outside.
+    fn value(&self) -> TokenStream {
+        let judged_at = self.judged_at;
+        let k = self.library.at(judged_at);
+        let is_written = self.returns.to_string() != "_";
+        let is_asked = match &self.args.responses {
+            None => is_written,
+            Some(Given { value: None, .. }) => true,
+            Some(Given {
+                value: Some(value), ..
+            }) => value.to_token_stream().to_string() == "true",
+        };
+        if !is_asked || !self.args.asks_codes() {
+            return quote_spanned!(judged_at=> #k::__private::Option::None);
+        }
+        quote_spanned! {judged_at=>
+            #k::__private::value_of(&__outcome, |__value| {
+                use #k::__private::via::*;
+                (&#k::__private::Facts(__value)).__backoff_itself()
+            })
         }
     }
 

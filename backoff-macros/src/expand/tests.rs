@@ -67,6 +67,7 @@ fn bare_attribute() {
                             &mut __course,
                             ::backoff_core::__private::Stage::Whole,
                             &__outcome,
+                            ::backoff_core::__private::Option::None,
                             &mut __judge,
                         ) {
                             ::backoff_core::__private::Option::None => break __outcome,
@@ -164,6 +165,13 @@ fn every_key_of_a_policy() {
                             &mut __course,
                             __stage,
                             &__outcome,
+                            ::backoff_core::__private::value_of(
+                                &__outcome,
+                                |__value| {
+                                    use ::backoff_core::__private::via::*;
+                                    (&::backoff_core::__private::Facts(__value)).__backoff_itself()
+                                },
+                            ),
                             &mut __judge,
                         ) {
                             ::backoff_core::__private::Option::None => break __outcome,
@@ -228,6 +236,7 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                         &mut __course,
                         my::renamed::__private::Stage::Whole,
                         &__outcome,
+                        my::renamed::__private::Option::None,
                         &mut __judge,
                     ) {
                         my::renamed::__private::Option::None => break __outcome,
@@ -307,6 +316,13 @@ fn copies_the_attempt_a_hook_and_a_timer() {
                             &mut __course,
                             ::backoff_core::__private::Stage::Whole,
                             &__outcome,
+                            ::backoff_core::__private::value_of(
+                                &__outcome,
+                                |__value| {
+                                    use ::backoff_core::__private::via::*;
+                                    (&::backoff_core::__private::Facts(__value)).__backoff_itself()
+                                },
+                            ),
                             &mut __judge,
                         ) {
                             ::backoff_core::__private::Option::None => break __outcome,
@@ -395,6 +411,14 @@ fn a_method_that_async_trait_has_rewritten() {
                                     &mut __course,
                                     ::backoff_core::__private::Stage::Whole,
                                     &__outcome,
+                                    ::backoff_core::__private::value_of(
+                                        &__outcome,
+                                        |__value| {
+                                            use ::backoff_core::__private::via::*;
+                                            (&::backoff_core::__private::Facts(__value))
+                                                .__backoff_itself()
+                                        },
+                                    ),
                                     &mut __judge,
                                 ) {
                                     ::backoff_core::__private::Option::None => break __outcome,
@@ -451,6 +475,7 @@ fn a_block_that_is_not_async() {
                             &mut __course,
                             backoff_core::__private::Stage::Whole,
                             &__outcome,
+                            backoff_core::__private::Option::None,
                             &mut __judge,
                         ) {
                             backoff_core::__private::Option::None => break __outcome,
@@ -493,7 +518,7 @@ fn a_mistake_keeps_the_function() {
                 g().await
             }
             ::core::compile_error! {
-                "unknown key `colour`: the keys are `policy`, `base`, `throttled_base`, `factor`, `max_backoff`, `jitter`, `max_attempts`, `deadline`, `max_retry_after`, `timeout`, `attempt_timeout`, `on`, `also_on`, `when`, `faults`, `until`, `idempotent`, `retry_conflicts`, `budget`, `clone`, `keep`, `attempt`, `notify`, `sleep`, `runtime`, `name`, `crate`"
+                "unknown key `colour`: the keys are `policy`, `base`, `throttled_base`, `factor`, `max_backoff`, `jitter`, `max_attempts`, `deadline`, `max_retry_after`, `timeout`, `attempt_timeout`, `on`, `also_on`, `when`, `faults`, `until`, `idempotent`, `retry_conflicts`, `responses`, `budget`, `clone`, `keep`, `attempt`, `notify`, `sleep`, `runtime`, `name`, `crate`"
             }
             ::core::compile_error! {
                 "`max_attempts = 0` never calls the function: write 1 for one call without a retry"
@@ -536,6 +561,7 @@ fn a_block_in_a_loop() {
                                 &mut __course,
                                 backoff_core::__private::Stage::Whole,
                                 &__outcome,
+                                backoff_core::__private::Option::None,
                                 &mut __judge,
                             ) {
                                 backoff_core::__private::Option::None => break __outcome,
@@ -560,7 +586,7 @@ fn a_mistake_keeps_the_block() {
             fn f() {
                 {
                     ::core::compile_error! {
-                        "unknown key `polcy`: write `policy`; the keys are `policy`, `base`, `throttled_base`, `factor`, `max_backoff`, `jitter`, `max_attempts`, `deadline`, `max_retry_after`, `timeout`, `attempt_timeout`, `on`, `also_on`, `when`, `faults`, `until`, `idempotent`, `retry_conflicts`, `budget`, `clone`, `keep`, `attempt`, `notify`, `sleep`, `runtime`, `name`, `crate`"
+                        "unknown key `polcy`: write `policy`; the keys are `policy`, `base`, `throttled_base`, `factor`, `max_backoff`, `jitter`, `max_attempts`, `deadline`, `max_retry_after`, `timeout`, `attempt_timeout`, `on`, `also_on`, `when`, `faults`, `until`, `idempotent`, `retry_conflicts`, `responses`, `budget`, `clone`, `keep`, `attempt`, `notify`, `sleep`, `runtime`, `name`, `crate`"
                     }
                     async { a() }
                 }

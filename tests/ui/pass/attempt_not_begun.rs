@@ -37,9 +37,10 @@ const LIMIT: Duration = Duration::from_secs(10);
 type Told = RefCell<Vec<(u32, Error, Option<StopReason>)>>;
 
 fn hear(told: &Told, event: &Event<'_, Error>) {
+    let error = event.error().unwrap().clone();
     told.borrow_mut().push(match event {
-        Event::Waiting { attempt, error, .. } => (*attempt, (*error).clone(), None),
-        Event::GaveUp { attempts, error, reason, .. } => (*attempts, (*error).clone(), Some(*reason)),
+        Event::Waiting { attempt, .. } => (*attempt, error, None),
+        Event::GaveUp { attempts, reason, .. } => (*attempts, error, Some(*reason)),
         other => panic!("{other:?}"),
     });
 }

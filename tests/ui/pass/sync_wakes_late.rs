@@ -27,10 +27,10 @@ type Heard = RefCell<Vec<String>>;
 
 fn hear(heard: &Heard, event: &Event<'_, Busy>) {
     heard.borrow_mut().push(match event {
-        Event::Waiting { attempt, error, .. } => format!("{attempt} waits: {error}"),
-        Event::GaveUp { attempts, error, reason, .. } => {
+        Event::Waiting { attempt, failure, .. } => format!("{attempt} waits: {failure}"),
+        Event::GaveUp { attempts, failure, reason, .. } => {
             assert_eq!(*reason, StopReason::Deadline);
-            format!("{attempts} gave up: {error}")
+            format!("{attempts} gave up: {failure}")
         }
         _ => unreachable!(),
     });
