@@ -81,6 +81,7 @@
 //! | `std` | the blocking driver, the random source | yes |
 //! | `tokio` | tokio's clock and timer for async functions | yes |
 //! | `macros` | `#[retry]`, `retry_block!` | yes |
+//! | `testing` | `testing`: virtual time, and retries made instant or switched off, for the tests of a program | no |
 //! | `reconnect` | `Reconnect`: a shared connection that is opened anew | no |
 //! | `tracing` | one WARN when an operation is given up, a DEBUG event before each wait | no |
 //! | `hint` | parsers for `Retry-After` and its relatives | no |
@@ -111,6 +112,8 @@ mod reconnect;
 mod report;
 mod runtime;
 mod state;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 #[cfg(feature = "std")]
 mod clients;

@@ -24,8 +24,10 @@ pub enum StopReason {
     Deadline,
     /// The server asked for a longer pause than the deadline or `max_retry_after` allows.
     RetryAfter,
-    /// The budget that the policy names has no tokens left.
+    /// The budget that the policy or the call names has no tokens left.
     Budget,
+    /// Retries are switched off for a test (`testing::off`).
+    SwitchedOff,
 }
 
 impl StopReason {
@@ -40,6 +42,7 @@ impl StopReason {
             StopReason::Deadline => "deadline",
             StopReason::RetryAfter => "retry_after",
             StopReason::Budget => "budget",
+            StopReason::SwitchedOff => "switched_off",
         }
     }
 }
@@ -55,6 +58,7 @@ impl fmt::Display for StopReason {
             StopReason::Deadline => "the deadline leaves no time for another attempt",
             StopReason::RetryAfter => "the server asks for a longer pause than is allowed",
             StopReason::Budget => "the budget for retries is spent",
+            StopReason::SwitchedOff => "retries are switched off",
         })
     }
 }

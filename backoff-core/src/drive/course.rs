@@ -18,6 +18,19 @@ pub struct Course {
     retry: RetryState,
 }
 
+/// What a test has said of retries.
+#[cfg(feature = "testing")]
+fn in_tests(next: Next) -> Next {
+    crate::testing::adjusted(next)
+}
+
+/// No test has a say.
+#[cfg(not(feature = "testing"))]
+#[inline(always)]
+fn in_tests(next: Next) -> Next {
+    next
+}
+
 /// Tells the compiler that the way to here is rarely taken, so that a success keeps the registers.
 #[cold]
 #[inline]
@@ -109,7 +122,7 @@ impl Course {
         } else {
             let terms = handler.terms(of_operation);
             let retry = &mut self.retry;
-            handler.decide(handler.runtime(), policy, retry, ruling, terms.as_ref())
+            in_tests(handler.decide(handler.runtime(), policy, retry, ruling, terms.as_ref()))
         };
         handler.measure(ruling.is_conflict(), next);
         let failure = Failure::new(Some(error), handler.fault(error));
@@ -149,7 +162,8 @@ impl Course {
         }
         let terms = handler.terms(of_operation);
         let retry = &mut self.retry;
-        let next = handler.decide(handler.runtime(), policy, retry, ruling, terms.as_ref());
+        let next =
+            in_tests(handler.decide(handler.runtime(), policy, retry, ruling, terms.as_ref()));
         handler.measure(ruling.is_conflict(), next);
         self.tell(next, handler, name, Failure::new(None, Some(fault)));
         Some(next)

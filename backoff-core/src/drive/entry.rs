@@ -18,8 +18,8 @@ use core::future::Future;
 #[derive(Clone, Copy, Debug)]
 #[must_use = "a policy does nothing until it is given an operation"]
 pub struct Judged<'p, H> {
-    policy: &'p Policy,
-    handler: H,
+    pub(super) policy: &'p Policy,
+    pub(super) handler: H,
 }
 
 impl Policy {
@@ -50,7 +50,7 @@ impl Policy {
         Fut: Future<Output = Result<T, E>>,
         E: Fault,
     {
-        self.judged(ByCodes).retry(operation)
+        self.by_codes().retry(operation)
     }
 
     /// Retries an async operation that is told which attempt it is, and what time remains for it.
@@ -79,7 +79,7 @@ impl Policy {
         Fut: Future<Output = Result<T, E>>,
         E: Fault,
     {
-        self.judged(ByCodes).retry_with(operation)
+        self.by_codes().retry_with(operation)
     }
 
     /// Retries a blocking operation, sleeping on this thread between attempts.
@@ -117,7 +117,7 @@ impl Policy {
         F: FnMut() -> Result<T, E>,
         E: Fault,
     {
-        self.judged(ByCodes).blocking(operation)
+        self.by_codes().blocking(operation)
     }
 
     /// As [`blocking`](Self::blocking), for an operation that is told which attempt it is.
@@ -126,7 +126,7 @@ impl Policy {
         F: FnMut(Attempt) -> Result<T, E>,
         E: Fault,
     {
-        self.judged(ByCodes).blocking_with(operation)
+        self.by_codes().blocking_with(operation)
     }
 
     /// Lets a function decide which errors are retried, in place of the policy's codes. The error
@@ -274,7 +274,7 @@ impl Policy {
         Writing: Future<Output = Result<W, E>>,
         E: Fault,
     {
-        self.judged(ByCodes).update(read, change, write)
+        self.by_codes().update(read, change, write)
     }
 
     /// As [`update`](Self::update), blocking: does nothing until [`Blocking::call`], so that more
@@ -314,7 +314,12 @@ impl Policy {
         Write: FnMut(V) -> Result<W, E>,
         E: Fault,
     {
-        self.judged(ByCodes).blocking_update(read, change, write)
+        self.by_codes().blocking_update(read, change, write)
+    }
+
+    /// By the policy's codes.
+    pub(super) const fn by_codes(&self) -> Judged<'_, ByCodes> {
+        self.judged(ByCodes)
     }
 
     const fn judged<H>(&self, handler: H) -> Judged<'_, H> {

@@ -9,6 +9,8 @@ pub(crate) mod course;
 pub(crate) mod entry;
 pub(crate) mod future;
 pub(crate) mod handler;
+#[cfg(feature = "tokio")]
+mod mutable;
 pub(crate) mod until;
 pub(crate) mod update;
 

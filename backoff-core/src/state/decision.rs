@@ -51,7 +51,7 @@ enum Kind {
 impl Next {
     /// Wait for so many nanoseconds, which the policy says.
     #[inline]
-    pub(super) const fn backoff(delay: u64) -> Self {
+    pub(crate) const fn backoff(delay: u64) -> Self {
         Next {
             delay,
             kind: Kind::Backoff,
@@ -97,6 +97,12 @@ impl Next {
     #[inline]
     pub(crate) const fn is_wait(self) -> bool {
         matches!(self.kind, Kind::Backoff | Kind::RetryAfter)
+    }
+
+    /// The same, without a wait.
+    #[cfg(feature = "testing")]
+    pub(crate) const fn at_once(self) -> Self {
+        Next { delay: 0, ..self }
     }
 
     /// Why it stops, if it does.

@@ -41,6 +41,12 @@ struct Failed(&'static str);
 
 impl Fault for Failed {}
 
+impl std::fmt::Display for Failed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
 #[retry(on = [503], jitter = none)]
 async fn get(calls: &Cell<u32>) -> Result<Response, Failed> {
     Ok(reply(calls)?)

@@ -1,0 +1,256 @@
+//! Tests of programs that retry: time that is told, retries that do not wait, and none at all.
+//!
+//! Turn the feature `testing` on in `[dev-dependencies]`. What is said here holds for every form:
+//! async and blocking calls, updates, annotated functions and blocks.
+//!
+//! ```
+//! use backoff_core::{Policy, TimedOut, testing};
+//! use std::time::{Duration, Instant};
+//!
+//! const POLICY: Policy = Policy::exponential().max_attempts(3);
+//! let busy = || Err::<(), _>(TimedOut::new(Duration::ZERO));
+//!
+//! // No wait lasts.
+//! let start = Instant::now();
+//! {
+//!     let _instant = testing::instant();
+//!     assert_eq!(POLICY.blocking(busy).reported().unwrap_err().report.attempts, 3);
+//! }
+//! assert!(start.elapsed() < Duration::from_millis(500));
+//!
+//! // No retry is made.
+//! let _off = testing::off();
+//! assert_eq!(POLICY.blocking(busy).reported().unwrap_err().report.attempts, 1);
+//! ```
+//!
+//! In tokio's tests with `start_paused = true` waits take no time anyway, and the deadline counts the
+//! time that they would have taken.
+
+use crate::{
+    report::StopReason,
+    runtime::{BlockingSleep, Clock, Random, Sleep},
+    state::Next,
+};
+use core::{
+    cell::Cell,
+    future::Future,
+    marker::PhantomData,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Retries {
+    Real,
+    Instant,
+    Off,
+}
+
+thread_local! {
+    static RETRIES: Cell<Retries> = const { Cell::new(Retries::Real) };
+}
+
+/// While this lives, the retries of its thread are instant or switched off. Made by [`instant`] and
+/// [`off`].
+#[derive(Debug)]
+#[must_use = "retries are as usual again once this is dropped"]
+pub struct Guard {
+    before: Retries,
+    // It belongs to its thread.
+    not_send: PhantomData<*const ()>,
+}
+
+impl Guard {
+    fn new(retries: Retries) -> Self {
+        Guard {
+            before: RETRIES.replace(retries),
+            not_send: PhantomData,
+        }
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        RETRIES.set(self.before);
+    }
+}
+
+/// Retries of this thread do not wait for as long as the guard lives. Attempts, budget and deadline
+/// count as usual. Tasks that run on other threads of a runtime are not affected.
+pub fn instant() -> Guard {
+    Guard::new(Retries::Instant)
+}
+
+/// Calls of this thread make one attempt for as long as the guard lives, and end with
+/// [`StopReason::SwitchedOff`].
+pub fn off() -> Guard {
+    Guard::new(Retries::Off)
+}
+
+/// What becomes of a decision to wait.
+pub(crate) fn adjusted(next: Next) -> Next {
+    if !next.is_wait() {
+        return next;
+    }
+    match RETRIES.get() {
+        Retries::Real => next,
+        Retries::Instant => next.at_once(),
+        Retries::Off => Next::stop(StopReason::SwitchedOff),
+    }
+}
+
+/// Virtual time: a runtime whose clock moves only when somebody waits or advances it, and whose random
+/// numbers are told. Clones share the clock.
+///
+/// ```
+/// use backoff_core::{Policy, TimedOut, testing::VirtualTime};
+/// use std::time::Duration;
+///
+/// const POLICY: Policy = Policy::exponential().max_attempts(4);
+/// let time = VirtualTime::new(); // draws the longest waits
+/// let busy = || Err::<(), _>(TimedOut::new(Duration::ZERO));
+/// assert!(POLICY.blocking(busy).runtime(time.clone()).call().is_err());
+/// assert_eq!(time.waits(), [1, 2, 4].map(Duration::from_secs));
+/// assert_eq!(time.elapsed(), Duration::from_secs(7));
+/// ```
+#[derive(Clone, Debug)]
+pub struct VirtualTime(Arc<Mutex<Told>>);
+
+#[derive(Debug)]
+struct Told {
+    now: Duration,
+    random: u64,
+    waits: Vec<Duration>,
+}
+
+impl VirtualTime {
+    /// A clock at zero; the random number is `u64::MAX`, so that each wait is the longest that can
+    /// be drawn.
+    #[must_use]
+    pub fn new() -> Self {
+        VirtualTime(Arc::new(Mutex::new(Told {
+            now: Duration::ZERO,
+            random: u64::MAX,
+            waits: Vec::new(),
+        })))
+    }
+
+    /// The same clock; from now on each random number is this one: 0 draws the shortest waits,
+    /// `u64::MAX` the longest.
+    #[must_use]
+    pub fn drawing(self, random: u64) -> Self {
+        self.told().random = random;
+        self
+    }
+
+    /// Lets time pass.
+    pub fn advance(&self, by: Duration) {
+        let mut told = self.told();
+        told.now = told.now.saturating_add(by);
+    }
+
+    /// The time that has passed.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        self.told().now
+    }
+
+    /// The waits that were asked for so far, in their order.
+    #[must_use]
+    pub fn waits(&self) -> Vec<Duration> {
+        self.told().waits.clone()
+    }
+
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait(&self, wait: Duration) -> Duration {
+        let mut told = self.told();
+        told.waits.push(wait);
+        told.now.saturating_add(wait)
+    }
+
+    fn reach(&self, end: Duration) {
+        let mut told = self.told();
+        told.now = told.now.max(end);
+    }
+}
+
+impl Default for VirtualTime {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clock for VirtualTime {
+    fn now(&self) -> Duration {
+        self.elapsed()
+    }
+}
+
+impl Sleep for VirtualTime {
+    type Sleep = VirtualSleep;
+
+    fn sleep(&self, wait: Duration) -> VirtualSleep {
+        VirtualSleep {
+            end: self.wait(wait),
+            time: self.clone(),
+        }
+    }
+}
+
+impl BlockingSleep for VirtualTime {
+    fn sleep_blocking(&self, wait: Duration) {
+        let end = self.wait(wait);
+        self.reach(end);
+    }
+}
+
+impl Random for VirtualTime {
+    fn random(&self) -> u64 {
+        self.told().random
+    }
+}
+
+/// A wait in [`VirtualTime`]: ready when it is polled, and the clock then stands at its end.
+#[derive(Debug)]
+#[must_use = "futures do nothing unless awaited"]
+pub struct VirtualSleep {
+    end: Duration,
+    time: VirtualTime,
+}
+
+impl Future for VirtualSleep {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<()> {
+        self.time.reach(self.end);
+        Poll::Ready(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guard_gives_back_what_was_before_it() {
+        let real = Next::backoff(7);
+        {
+            let _instant = instant();
+            assert_eq!(adjusted(real).delay(), 0);
+            {
+                let _off = off();
+                assert_eq!(adjusted(real).reason(), Some(StopReason::SwitchedOff));
+            }
+            assert_eq!(adjusted(real).delay(), 0);
+        }
+        assert_eq!(adjusted(real).delay(), 7);
+        std::thread::spawn(move || assert_eq!(adjusted(real).delay(), 7))
+            .join()
+            .unwrap();
+    }
+}
