@@ -100,13 +100,17 @@
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+// First, so that the page of `Policy` begins with its constructors.
+mod policy;
+
 mod budget;
 pub mod delay;
 pub mod drive;
 mod facts;
 mod judge;
+#[cfg(feature = "std")]
+pub mod many;
 mod observe;
-mod policy;
 #[cfg(feature = "reconnect")]
 mod reconnect;
 mod report;
@@ -125,7 +129,7 @@ pub use budget::Budget;
 pub use delay::jitter::Jitter;
 pub use drive::{
     blocking::Blocking,
-    future::{Reported, Retrying},
+    future::Retrying,
     until::{Conflict, NotYet},
 };
 #[cfg(feature = "hint")]
@@ -140,11 +144,7 @@ pub use judge::Verdict;
 pub use observe::{Event, Failure};
 #[cfg(feature = "serde")]
 pub use policy::config::{PolicySettings, PolicySettingsError};
-pub use policy::{
-    Policy,
-    explain::Explanation,
-    schedule::{Fits, PlannedWait, Schedule},
-};
+pub use policy::{Policy, schedule};
 #[cfg(feature = "reconnect")]
 pub use reconnect::Reconnect;
 pub use report::{Report, RetryError, StopReason, UpdateReport, Updated};
@@ -152,7 +152,7 @@ pub use report::{Report, RetryError, StopReason, UpdateReport, Updated};
 pub use runtime::Std;
 #[cfg(feature = "tokio")]
 pub use runtime::Tokio;
-pub use runtime::{BlockingSleep, Clock, NoRuntime, Random, Sleep};
+pub use runtime::{BlockingSleep, Clock, Random, Sleep};
 pub use state::{Attempt, Decision, RetryState, Wait, WaitSource};
 
 #[cfg(feature = "macros")]

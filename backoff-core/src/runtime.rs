@@ -264,15 +264,18 @@ pub use with_tokio::Tokio;
 /// Stands where a runtime is still to be named, when no feature brings one.
 ///
 /// It has no clock, so what holds it neither is a future nor can be called.
+#[cfg(not(feature = "tokio"))]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoRuntime;
 
+#[cfg(not(feature = "tokio"))]
 impl Random for NoRuntime {
     fn random(&self) -> u64 {
         0
     }
 }
 
+#[cfg(not(feature = "tokio"))]
 impl Sleep for NoRuntime {
     type Sleep = core::future::Pending<()>;
 

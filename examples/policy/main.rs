@@ -7,8 +7,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use backoff_cloud::{
-    Fits, PlannedWait, Policy, aip194, aws, azure, dynamodb, firestore, iam, memorystore,
-    plain_http, pubsub, spanner, storage,
+    Policy, aip194, aws, azure, dynamodb, firestore, iam, memorystore, plain_http, pubsub,
+    schedule::{Fits, PlannedWait},
+    spanner, storage,
 };
 use clap::Parser;
 use clap::builder::PossibleValuesParser;

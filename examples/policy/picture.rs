@@ -3,7 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use backoff_core::{Fits, PlannedWait, Policy};
+use backoff_core::{
+    Policy,
+    schedule::{Fits, PlannedWait},
+};
 use examples::drawing::{Drawn, FAINT, GRID, INK, SKY, VERMILLION, fill, line, text};
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;

@@ -15,7 +15,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-use backoff_cloud::delay::Versions;
+use backoff_cloud::many::Versions;
 use backoff_cloud::{Clock, Decision, Fault, GrpcCode, Policy, RetryState};
 use rand::rngs::SmallRng;
 use rand::{Rng as _, RngExt as _};

@@ -10,7 +10,7 @@ use backoff_cloud::{Budget, Codes, Jitter, Policy, codes, iam};
 pub(crate) struct Strategy {
     pub(crate) name: &'static str,
     pub(crate) policy: Policy,
-    /// The base and the cap, if the waits are not the policy's but those of `delay::Versions`.
+    /// The base and the cap, if the waits are not the policy's but those of `many::Versions`.
     pub(crate) versions: Option<(Duration, Duration)>,
 }
 

@@ -9,6 +9,8 @@ pub use crate::{
 };
 pub use core::{option::Option, result::Result, time::Duration};
 
+#[cfg(not(feature = "tokio"))]
+pub use crate::runtime::NoRuntime;
 #[cfg(feature = "macros")]
 pub use backoff_macros::__retry_block;
 

@@ -14,7 +14,6 @@
 //! | [`Slots`] | `slot · U{0, …, 2ⁿ⁺¹ − 1}` | [`Policy::slots`](crate::Policy::slots) |
 //! | [`Celery`] | `max(0, min(maximum, factor · 2ⁿ s))` | [`Policy::celery`](crate::Policy::celery) |
 //! | [`ConnectRetry`] | 1 s, 2 s, 4 s, …, 32 s | [`Policy::connect_retry`](crate::Policy::connect_retry) |
-//! | `Versions` | full jitter, by how busy the row is | `.delays(..)` |
 //! | a closure, a list, a type of yours | whatever it says | [`Policy::custom`](crate::Policy::custom), `.delays(..)` |
 
 mod celery;
@@ -28,8 +27,6 @@ pub(crate) mod growth;
 pub(crate) mod jitter;
 mod linear;
 pub(crate) mod slots;
-#[cfg(feature = "std")]
-mod versions;
 
 pub use celery::Celery;
 pub use connect_retry::ConnectRetry;
@@ -39,8 +36,6 @@ pub use exponential::Exponential;
 pub use fibonacci::Fibonacci;
 pub use linear::Linear;
 pub use slots::Slots;
-#[cfg(feature = "std")]
-pub use versions::Versions;
 
 use crate::{facts::fault::FaultKind, runtime::Random};
 use core::time::Duration;

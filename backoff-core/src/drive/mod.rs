@@ -19,6 +19,7 @@ pub use blocking::Blocked;
 pub use bounded::{Bounded, Limited};
 pub use course::Course;
 pub use entry::Judged;
+pub use future::Reported;
 pub use handler::{
     ByCodes, Funded, Handle, Handler, Measured, Notified, Owning, Paced, Under, When, WhenAny,
 };

@@ -6,9 +6,9 @@ use crate::{
 };
 use core::{fmt, time::Duration};
 
-/// A policy in words, as `explain` and [`Display`](fmt::Display) of a [`Policy`] give it.
-#[derive(Clone, Copy, Debug)]
-pub struct Explanation<'p>(&'p Policy);
+/// A policy in words.
+#[derive(Clone, Copy)]
+struct Explanation<'p>(&'p Policy);
 
 impl Policy {
     /// The policy in words, on one line:
@@ -25,7 +25,7 @@ impl Policy {
     ///      failures of the connection; gives up when the next wait would end after 300s",
     /// );
     /// ```
-    pub const fn explain(&self) -> Explanation<'_> {
+    pub fn explain(&self) -> impl fmt::Display + '_ {
         Explanation(self)
     }
 }

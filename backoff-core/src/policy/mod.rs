@@ -2,8 +2,8 @@
 
 #[cfg(feature = "serde")]
 pub(crate) mod config;
-pub(crate) mod explain;
-pub(crate) mod schedule;
+mod explain;
+pub mod schedule;
 
 use crate::{
     budget::Budget,

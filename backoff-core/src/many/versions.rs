@@ -1,7 +1,7 @@
 //! Waits for writers of one row, told by how often it changes.
 
-use super::{Delay, draw::uniform};
 use crate::{
+    delay::{Delay, draw::uniform},
     facts::fault::FaultKind,
     runtime::{Clock, nanos},
 };
@@ -38,7 +38,7 @@ const UNKNOWN: u64 = u64::MAX;
 /// waits through [`Retrying::delays`](crate::Retrying::delays):
 ///
 /// ```
-/// use backoff_core::{FaultKind, Fault, Policy, delay::Versions};
+/// use backoff_core::{FaultKind, Fault, Policy, many::Versions};
 /// use std::time::Duration;
 ///
 /// # #[derive(Debug)]
