@@ -13,6 +13,7 @@ use syn::{Block, Expr, ExprAsync, Item, ItemFn, Lit, TraitItemFn};
 use crate::args::Args;
 use crate::args::block::closure;
 use crate::args::given::{Given, Time};
+use crate::args::keys::usage;
 use crate::args::on::On;
 use crate::errors::Errors;
 use numbers::{number, signed};
@@ -90,16 +91,6 @@ pub(crate) fn block(block: TokenStream, args: &Args) -> syn::Result<Repeated> {
 
 /// What the arguments say, each by itself and together.
 pub(crate) fn arguments(args: &Args, errors: &mut Errors) {
-    if let Some(Given {
-        value: Expr::Lit(literal),
-        ..
-    }) = &args.policy
-    {
-        errors.at(
-            literal,
-            "`policy` takes a `Policy`: write `policy = iam::REQUEST`",
-        );
-    }
     if let Some(attempts) = &args.max_attempts {
         max_attempts(&attempts.value, errors);
     }
@@ -107,23 +98,20 @@ pub(crate) fn arguments(args: &Args, errors: &mut Errors) {
         factor(&given.value, errors);
     }
     times(args, errors);
-    for (on, sample) in [(&args.on, "[429, 500..=504]"), (&args.also_on, "[408]")] {
-        let Some(Given { key, value }) = on else {
-            continue;
-        };
-        if value.is_empty() {
+    for Given { key, value } in [&args.on, &args.also_on].into_iter().flatten() {
+        if value.is_empty()
+            && let Some(usage) = usage(key)
+        {
             errors.at(
                 key,
                 format_args!(
-                    "an empty `{key}` retries nothing: name codes, such as `{key} = {sample}`, or \
-                     remove it"
+                    "an empty `{key}` retries nothing: name codes, such as `{usage}`, or remove it"
                 ),
             );
         }
         codes::check(&value.codes, errors);
     }
     judges(args, errors);
-    literals(args, errors);
 }
 
 /// Who decides, and what is said to nobody.
@@ -200,67 +188,6 @@ fn judges(args: &Args, errors: &mut Errors) {
 
 fn is_bool(value: &Expr) -> bool {
     matches!(value, Expr::Lit(literal) if matches!(literal.lit, Lit::Bool(_)))
-}
-
-/// Literals of a type that no value of the key has.
-fn literals(args: &Args, errors: &mut Errors) {
-    let number_or_text = |value: &Expr| matches!(value, Expr::Lit(_));
-    for (given, what) in [
-        (
-            &args.when,
-            "`when` takes a function or a closure: write `when = |error| error.is_busy()`",
-        ),
-        (
-            &args.until,
-            "`until` takes a function or a closure: write `until = |operation| operation.done`",
-        ),
-        (
-            &args.notify,
-            "`notify` takes a function or a closure: write `notify = |event| log(event)`",
-        ),
-        (
-            &args.sleep,
-            "`sleep` takes a function of a `Duration`: write `sleep = my_timer`",
-        ),
-        (
-            &args.runtime,
-            "`runtime` takes a value with clock, timer and random numbers: write `runtime = \
-             MyRuntime`",
-        ),
-        (
-            &args.budget,
-            "`budget` takes the path of a `static`: write `budget = BUDGET`",
-        ),
-    ] {
-        if let Some(Given { value, .. }) = given
-            && number_or_text(value)
-        {
-            errors.at(value, what);
-        }
-    }
-    if let Some(Given { value, .. }) = &args.name
-        && let Expr::Lit(literal) = value
-        && !matches!(literal.lit, Lit::Str(_))
-    {
-        errors.at(
-            value,
-            "`name` takes a text: write `name = \"billing.charge\"`",
-        );
-    }
-    for flag in [&args.idempotent, &args.retry_conflicts, &args.responses]
-        .into_iter()
-        .flatten()
-    {
-        if let Some(Expr::Lit(literal)) = &flag.value
-            && !matches!(literal.lit, Lit::Bool(_))
-        {
-            let key = &flag.key;
-            errors.at(
-                literal,
-                format_args!("`{key}` is `true` or `false`: write `{key} = true`"),
-            );
-        }
-    }
 }
 
 /// That of `Policy::exponential()`.

@@ -55,7 +55,7 @@ pub(crate) fn function(library: TokenStream, args: &Args, mut function: ItemFn) 
         copies: Copies::of(&function, args),
     };
     if let Some(clone) = &args.clone {
-        bindings::without_mut(&mut function.sig, &clone.value);
+        bindings::without_mut(&mut function.sig, &clone.value.names);
     }
     let mut write = |part: Part| {
         let returns = without_impl(part.returns.unwrap_or_else(|| returns.clone()));
@@ -77,7 +77,7 @@ pub(crate) fn function(library: TokenStream, args: &Args, mut function: ItemFn) 
     let body = std::mem::take(stmts);
     let mut body = quote!(#(#body)*);
     if let (Shape::Future, Some(clone)) = (shape, &args.clone) {
-        body = without_moved_mut(body, &clone.value);
+        body = without_moved_mut(body, &clone.value.names);
     }
     let body = around_body(body, body_at, &mut write);
     *stmts = vec![Stmt::Expr(Expr::Verbatim(body), None)];

@@ -137,29 +137,4 @@ mod tests {
     fn the_compiler_is_told_nothing() {
         assert!(of(&quote!(lib), quote!(max_)).is_none());
     }
-
-    /// The struct is in the library, whose source is beside this one in the repository alone.
-    #[test]
-    fn the_fields_are_the_keys() {
-        let path = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../backoff-core/src/private/keys.rs"
-        );
-        let Ok(source) = std::fs::read_to_string(path) else {
-            return;
-        };
-        let file = syn::parse_file(&source).unwrap();
-        let fields = file.items.iter().find_map(|item| match item {
-            syn::Item::Struct(item) => Some(&item.fields),
-            _ => None,
-        });
-        let fields = fields.unwrap().iter().map(|field| {
-            let has_line = field.attrs.iter().any(|attr| attr.path().is_ident("doc"));
-            let name = field.ident.as_ref().unwrap().to_string();
-            assert!(has_line, "{name}");
-            name
-        });
-        let keys = crate::args::names().filter(|key| *key != "crate");
-        assert!(fields.eq(keys));
-    }
 }

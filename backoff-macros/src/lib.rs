@@ -126,7 +126,9 @@ fn retry_in(default_crate: &str, args: TokenStream, item: TokenStream) -> TokenS
         (None, Some(function)) => expand::function(library.clone(), &args, function),
         _ => item,
     };
-    let library = args.krate.map_or(library, ToTokens::into_token_stream);
+    let library = args
+        .krate
+        .map_or(library, |path| path.value.into_token_stream());
     let written = hints::in_body(&library, given, written);
     quote!(#written #errors)
 }

@@ -6,7 +6,6 @@ use syn::punctuated::Punctuated;
 use syn::{Expr, ExprGroup, ExprParen, FnArg, GenericParam, Signature, Token, UnOp};
 
 use crate::args::Args;
-use crate::args::given::{Jitter, Time};
 
 /// Where the policy is made.
 #[derive(Debug, PartialEq)]
@@ -147,47 +146,21 @@ pub(crate) fn is_behind_a_reference(args: &Args) -> bool {
             _ => false,
         });
     // A rule that is changed makes another policy.
-    is_reference && policy_tokens(args).len() == 1 + usize::from(args.timeout.is_some())
+    is_reference && args.rules().is_empty()
 }
 
 /// The user's tokens that the policy is made of.
 fn policy_tokens(args: &Args) -> Vec<TokenStream> {
-    let mut tokens = Vec::new();
-    for given in [&args.policy, &args.factor, &args.max_attempts, &args.budget]
-        .into_iter()
-        .flatten()
-    {
-        tokens.push(given.value.to_token_stream());
-    }
-    for given in [
-        &args.base,
-        &args.throttled_base,
-        &args.max_backoff,
-        &args.deadline,
-        &args.max_retry_after,
-        &args.timeout,
-    ]
-    .into_iter()
-    .flatten()
-    {
-        tokens.push(given.value.expr.to_token_stream());
-    }
-    match args.jitter.as_ref().map(|given| &given.value) {
-        Some(Jitter::Additive(Time { expr, .. }) | Jitter::Expr(expr)) => {
-            tokens.push(expr.to_token_stream());
-        }
-        Some(Jitter::Named(..)) | None => {}
-    }
-    for on in [&args.on, &args.also_on].into_iter().flatten() {
-        tokens.extend(on.value.codes.iter().map(ToTokens::to_token_stream));
-    }
-    for flag in [&args.idempotent, &args.retry_conflicts]
-        .into_iter()
-        .flatten()
-    {
-        tokens.extend(flag.value.as_ref().map(ToTokens::to_token_stream));
-    }
-    tokens
+    let policy = args
+        .policy
+        .iter()
+        .map(|given| given.value.to_token_stream());
+    let rules = args.rules().into_iter();
+    let rules = rules.flat_map(|(_, rule)| rule.tokens());
+    // The time limit of the whole call stands beside the policy.
+    let timeout = args.timeout.iter();
+    let timeout = timeout.map(|given| given.value.expr.to_token_stream());
+    policy.chain(rules).chain(timeout).collect()
 }
 
 /// An identifier that may name a variable or a type.
@@ -340,6 +313,7 @@ mod tests {
             (quote!(policy = self.policy), false),
             (quote!(policy = *self.shared.lock().unwrap()), false),
             (quote!(policy = *policy, max_attempts = 3), false),
+            (quote!(policy = *policy, idempotent), false),
         ];
         for (args, expected) in cases {
             let shown = args.to_string();

@@ -4,30 +4,8 @@ use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenS
 use proptest::prelude::*;
 use quote::{ToTokens, quote};
 
-const WORDS: [&str; 38] = [
-    "policy",
-    "base",
-    "factor",
-    "jitter",
-    "max_attempts",
-    "deadline",
-    "attempt_timeout",
-    "responses",
-    "timeout",
-    "runtime",
-    "on",
-    "also_on",
-    "when",
-    "faults",
-    "idempotent",
-    "budget",
-    "clone",
-    "keep",
-    "attempt",
-    "notify",
-    "sleep",
-    "name",
-    "crate",
+/// Words that mean something to a macro, beside the keys of the attribute.
+const WORDS: [&str; 15] = [
     "status",
     "forward",
     "transient",
@@ -46,7 +24,8 @@ const WORDS: [&str; 38] = [
 ];
 
 fn token() -> impl Strategy<Value = TokenStream> {
-    let keys = proptest::sample::select(WORDS.to_vec());
+    let keys: Vec<_> = crate::args::keys::names().chain(WORDS).collect();
+    let keys = proptest::sample::select(keys);
     let puncts = proptest::sample::select("=,,|<>.:-&+!?@#".chars().collect::<Vec<_>>());
     let leaf = prop_oneof![
         keys.prop_map(|key| Ident::new(key, Span::call_site()).into_token_stream()),

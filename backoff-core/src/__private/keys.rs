@@ -4,58 +4,58 @@
 /// used.
 #[derive(Debug)]
 pub struct Keys {
-    /// The `Policy` to start from; the other keys change single rules: `policy = iam::REQUEST`.
+    /// A `Policy`: the rules to start from; the other keys change single ones. Without it: `Policy::exponential()`. Example: `policy = iam::REQUEST`.
     pub policy: (),
-    /// The wait after the first failure, before jitter: `base = "1s"`.
+    /// A duration: the wait after the first failure, before jitter. Without it: 1 s. Example: `base = "1s"`.
     pub base: (),
-    /// The same after throttling: `throttled_base = "5s"`.
+    /// A duration: the same after throttling. Without it: as `base`. Example: `throttled_base = "5s"`.
     pub throttled_base: (),
-    /// How much longer each wait is than the one before: `factor = 1.5`.
+    /// A number from 1: how much longer each wait is than the one before. Without it: 2. Example: `factor = 1.5`.
     pub factor: (),
-    /// The longest wait, jitter included: `max_backoff = "64s"`.
+    /// A duration: the longest wait, jitter included. Without it: 64 s. Example: `max_backoff = "64s"`.
     pub max_backoff: (),
-    /// How waits are spread: `jitter = full`.
+    /// `full`, `equal`, `decorrelated`, `slots`, `whole_seconds`, `none`; a duration, the most that is added to each wait; or a `Jitter`. Without it: `full`. Example: `jitter = "1s"`.
     pub jitter: (),
-    /// How often the function is called at most, the first call counted: `max_attempts = 8`.
+    /// A number from 1: how often the function is called at most, the first call counted. Without it: 5; no limit if there is a deadline. Example: `max_attempts = 8`.
     pub max_attempts: (),
-    /// No wait is begun that would end later: `deadline = "5m"`.
+    /// A duration: no wait is begun that would end later. Without it: none. Example: `deadline = "5m"`.
     pub deadline: (),
-    /// A server's hint beyond it ends the retries: `max_retry_after = "60s"`.
+    /// A duration: a server's hint beyond it ends the retries. Without it: the deadline, else 1 h. Example: `max_retry_after = "60s"`.
     pub max_retry_after: (),
-    /// What the whole call may take, whatever the server does: `timeout = "60s"`.
+    /// A duration: what the whole call may take, whatever the server does; async only, and the error is `From<TimedOut>`. Without it: none. Example: `timeout = "60s"`.
     pub timeout: (),
-    /// What one attempt may take: `attempt_timeout = "10s"`.
+    /// A duration: what one attempt may take; async only, and the error is `From<TimedOut>`. Without it: none. Example: `attempt_timeout = "10s"`.
     pub attempt_timeout: (),
-    /// Which codes are retried, and which patterns of the error: `on = [429, 500..=504, Error::Busy { .. }]`.
+    /// HTTP statuses, ranges of them, constants of type `Codes`, and patterns of the error, with guards. Without it: the policy's codes; without a policy every error. Example: `on = [429, 500..=504, Error::Busy { .. }]`.
     pub on: (),
-    /// Codes beside those of the policy: `also_on = [408]`.
+    /// Codes beside those of the policy. Without it: none. Example: `also_on = [408]`.
     pub also_on: (),
-    /// A function or closure of `&E` that decides instead of the codes: `when = |error| error.is_busy()`.
+    /// A function or closure of `&E` that decides instead of the codes, by a `bool` or a `Verdict`. Without it: as `on`. Example: `when = |error| error.is_busy()`.
     pub when: (),
-    /// Types to look for along the sources of an error that hides its type: `faults(ApiError)`.
+    /// Types to look for along the sources of an error that hides its type. Without it: what the library knows. Example: `faults(ApiError)`.
     pub faults: (),
-    /// A function or closure of `&T`: a value that is not what is awaited is asked for again: `until = |operation| operation.done`.
+    /// A function or closure of `&T`, whether a value is what is awaited; the error is `From<NotYet>`. Without it: any value is. Example: `until = |operation| operation.done`.
     pub until: (),
-    /// Whether the operation may be applied twice: `idempotent = false`.
+    /// Whether the operation may be applied twice; `false` leaves alone what may have arrived. Without it: `true`. Example: `idempotent = false`.
     pub idempotent: (),
-    /// Whether an error that calls itself a conflict is retried: `retry_conflicts`.
+    /// Whether an error that calls itself a conflict is retried. Without it: `false`. Example: `retry_conflicts`.
     pub retry_conflicts: (),
-    /// Whether a value that is a fault (a response) is judged by the codes too: `responses = false`.
+    /// Whether a value that is a `Fault` (a response, a status) is judged by the codes as an error is; the last response is handed back as it came. Without it: `true` in the attribute where codes or a policy are named, `false` in `retry_block!`. Example: `responses = false`.
     pub responses: (),
-    /// The `static` `Budget` that all retries of one service are paid from: `budget = BUDGET`.
+    /// The path of a `static` `Budget` that all retries of one service are paid from. Without it: that of the policy. Example: `budget = BUDGET`.
     pub budget: (),
-    /// Arguments of which each attempt gets a copy of its own: `clone(body)`.
+    /// Arguments of which each attempt gets a copy of its own; `mut` before one that it changes. Without it: attempts borrow them. Example: `clone(body, mut seen)`.
     pub clone: (),
-    /// Arguments declared `mut` whose changes the next attempt is to see: `keep(seen)`.
+    /// Arguments declared `mut` whose changes the next attempt is to see. Without it: `mut` is refused. Example: `keep(seen)`.
     pub keep: (),
-    /// A name for the `Attempt`, its number and the time elapsed: `attempt = n`.
+    /// A name for the `Attempt`, other than those of the arguments: its number, the time elapsed and remaining. Example: `attempt = n`.
     pub attempt: (),
-    /// A function or closure of `&Event<'_, E>`, told of each failure: `notify = |event| log(event)`.
+    /// A function or closure of `&Event<'_, E>`, told of each failure. Without it: nobody is told. Example: `notify = |event| log(event)`.
     pub notify: (),
-    /// A function from `Duration` to a future that waits instead of the timer: `sleep = my_timer`.
+    /// A function from `Duration` to a future (in a sync function: to nothing) that waits instead of the timer. Without it: tokio's, or the thread's. Example: `sleep = my_timer`.
     pub sleep: (),
-    /// Clock, timer and random numbers of another executor: `runtime = MyRuntime`.
+    /// A value with the clock, timer and random numbers of another executor. Without it: tokio's, or the thread's. Example: `runtime = MyRuntime`.
     pub runtime: (),
-    /// The name in logs: `name = "billing.charge"`.
+    /// The name in logs, a text. Without it: the function's path. Example: `name = "billing.charge"`.
     pub name: (),
 }

@@ -2,13 +2,47 @@
 
 use std::time::Duration;
 
-use syn::{Expr, Ident};
+use proc_macro2::TokenStream;
+use quote::ToTokens;
+use syn::{Expr, Ident, Type};
+
+use super::on::On;
 
 /// A key and its value.
 pub(crate) struct Given<T> {
     pub(crate) key: Ident,
     pub(crate) value: T,
 }
+
+/// What stands after a key, before it is known what that means.
+pub(super) enum Value {
+    Expr(Expr),
+    Text(Expr),
+    Flag(Flag),
+    On(On),
+    Names(Names),
+    Types(Vec<Type>),
+}
+
+/// The same without the contents: how a key is written.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Form {
+    /// `key = value`
+    Expr,
+    /// The same; a literal is a text.
+    Text,
+    /// `key`, or `key = value`
+    Flag,
+    /// `key = [..]`
+    On,
+    /// `key(name, mut name)`
+    Names,
+    /// `key(Type, Type)`
+    Types,
+}
+
+/// Without a value it is `true`.
+pub(crate) type Flag = Option<Expr>;
 
 /// A length of time.
 pub(crate) struct Time {
@@ -25,4 +59,42 @@ pub(crate) enum Jitter {
     Additive(Time),
     /// Anything of type `Jitter`.
     Expr(Expr),
+}
+
+/// Names of arguments.
+pub(crate) struct Names {
+    pub(crate) names: Vec<Ident>,
+    /// The `mut` and the name of each that has one.
+    pub(crate) muts: Vec<(Ident, Ident)>,
+}
+
+/// A value that the setter of a policy takes.
+pub(crate) enum Rule<'a> {
+    Time(&'a Time),
+    Jitter(&'a Jitter),
+    Codes(&'a On),
+    Flag(&'a Flag),
+    /// A whole number.
+    Count(&'a Expr),
+    /// A number with decimals.
+    Factor(&'a Expr),
+    /// A `static`, or a reference.
+    Static(&'a Expr),
+}
+
+impl Rule<'_> {
+    /// The user's expressions in it.
+    pub(crate) fn tokens(&self) -> Vec<TokenStream> {
+        let exprs: Vec<&Expr> = match *self {
+            Rule::Jitter(Jitter::Named(..)) => Vec::new(),
+            Rule::Time(Time { expr, .. })
+            | Rule::Jitter(Jitter::Additive(Time { expr, .. }) | Jitter::Expr(expr))
+            | Rule::Count(expr)
+            | Rule::Factor(expr)
+            | Rule::Static(expr) => vec![expr],
+            Rule::Codes(on) => on.codes.iter().collect(),
+            Rule::Flag(flag) => flag.iter().collect(),
+        };
+        exprs.into_iter().map(ToTokens::to_token_stream).collect()
+    }
 }

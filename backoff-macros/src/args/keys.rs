@@ -2,39 +2,8 @@
 
 use syn::Ident;
 
+use super::table::{KEYS, Key};
 use crate::errors::did_you_mean;
-
-/// Every key as it is written.
-pub(super) const KEYS: [(&str, &str); 28] = [
-    ("policy", "policy = iam::REQUEST"),
-    ("base", "base = \"1s\""),
-    ("throttled_base", "throttled_base = \"5s\""),
-    ("factor", "factor = 2.0"),
-    ("max_backoff", "max_backoff = \"64s\""),
-    ("jitter", "jitter = full"),
-    ("max_attempts", "max_attempts = 5"),
-    ("deadline", "deadline = \"300s\""),
-    ("max_retry_after", "max_retry_after = \"60s\""),
-    ("timeout", "timeout = \"60s\""),
-    ("attempt_timeout", "attempt_timeout = \"10s\""),
-    ("on", "on = [429, 500..=504]"),
-    ("also_on", "also_on = [408]"),
-    ("when", "when = |error| error.is_busy()"),
-    ("faults", "faults(ApiError)"),
-    ("until", "until = |operation| operation.done"),
-    ("idempotent", "idempotent = false"),
-    ("retry_conflicts", "retry_conflicts = true"),
-    ("responses", "responses = false"),
-    ("budget", "budget = BUDGET"),
-    ("clone", "clone(body)"),
-    ("keep", "keep(seen)"),
-    ("attempt", "attempt = n"),
-    ("notify", "notify = |event| log(event)"),
-    ("sleep", "sleep = my_timer"),
-    ("runtime", "runtime = MyRuntime"),
-    ("name", "name = \"billing.charge\""),
-    ("crate", "crate = backoff_core"),
-];
 
 /// What the keys are called elsewhere.
 const ELSEWHERE: [(&str, &str); 15] = [
@@ -58,22 +27,19 @@ const ELSEWHERE: [(&str, &str); 15] = [
 /// What a policy can be told, but not the attribute.
 const SETTERS: [&str; 3] = ["retry_after_slack", "scaled", "without_budget"];
 
+/// The key of this name, if there is one.
+pub(super) fn find(key: &Ident) -> Option<&'static Key> {
+    KEYS.iter().find(|known| *key == known.name)
+}
+
 /// How the key is written, if it is one.
-pub(super) fn usage(key: &Ident) -> Option<&'static str> {
-    KEYS.into_iter()
-        .find_map(|(name, usage)| (key == name).then_some(usage))
+pub(crate) fn usage(key: &Ident) -> Option<&'static str> {
+    find(key).map(|known| known.usage)
 }
 
-/// Whether names or types follow it in parentheses.
-pub(super) fn takes_parentheses(key: &Ident) -> bool {
-    ["clone", "keep", "faults"].iter().any(|name| key == name)
-}
-
-/// Whether it may stand alone.
-pub(super) fn is_flag(key: &Ident) -> bool {
-    ["idempotent", "retry_conflicts", "responses"]
-        .iter()
-        .any(|name| key == name)
+/// The names of all keys.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    KEYS.iter().map(|known| known.name)
 }
 
 pub(super) fn unknown(key: &Ident) -> syn::Error {
@@ -88,7 +54,7 @@ pub(super) fn unknown(key: &Ident) -> syn::Error {
     let meant = ELSEWHERE
         .into_iter()
         .find_map(|(other, ours)| (other == word).then_some(ours))
-        .or_else(|| did_you_mean(&word, KEYS.into_iter().map(|(name, _)| name)));
+        .or_else(|| did_you_mean(&word, names()));
     let hint = meant
         .map(|name| format!(" write `{name}`;"))
         .unwrap_or_default();
@@ -100,6 +66,6 @@ pub(super) fn unknown(key: &Ident) -> syn::Error {
 
 /// "the keys are …"
 pub(super) fn list() -> String {
-    let names: Vec<String> = KEYS.iter().map(|(name, _)| format!("`{name}`")).collect();
+    let names: Vec<String> = names().map(|name| format!("`{name}`")).collect();
     format!("the keys are {}", names.join(", "))
 }

@@ -1,5 +1,6 @@
 //! Arguments as users write them, rightly and wrongly.
 
+use super::given::Jitter;
 use super::*;
 use proc_macro2::{Delimiter, Group};
 use quote::{ToTokens, quote};
@@ -42,7 +43,10 @@ fn reads_every_key_in_any_order() {
     ));
     assert!(args.policy.is_some() && args.factor.is_some() && args.max_attempts.is_some());
     assert!(args.when.is_some() && args.attempt_timeout.is_some());
-    assert_eq!(args.krate.to_token_stream().to_string(), "renamed :: core");
+    assert_eq!(
+        args.krate.unwrap().value.to_token_stream().to_string(),
+        "renamed :: core"
+    );
     assert_eq!(read(TokenStream::new()).1, [""; 0]);
 }
 
@@ -203,8 +207,8 @@ fn flags_names_and_types() {
     assert_eq!(messages, [""; 0]);
     assert!(args.idempotent.unwrap().value.is_none());
     assert!(args.retry_conflicts.unwrap().value.is_some());
-    assert_eq!(args.clone.unwrap().value.len(), 2);
-    assert_eq!(args.keep.unwrap().value.len(), 1);
+    assert_eq!(args.clone.unwrap().value.names.len(), 2);
+    assert_eq!(args.keep.unwrap().value.names.len(), 1);
     assert_eq!(args.faults.unwrap().value.len(), 2);
     assert!(args.sleep.is_some() && args.notify.is_some() && args.name.is_some());
 }

@@ -4,13 +4,14 @@ use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 
 use super::keys;
 use super::split::pieces;
+use super::table::Key;
 
 /// The arguments with `this` for `self`; what `clone(..)` and its like name stays as it is.
 pub(crate) fn with_self(tokens: TokenStream, this: &Ident) -> TokenStream {
     let mut written = TokenStream::new();
     for (piece, comma) in pieces(tokens) {
         let names = matches!(piece.clone().into_iter().next(),
-            Some(TokenTree::Ident(key)) if keys::takes_parentheses(&key));
+            Some(TokenTree::Ident(key)) if keys::find(&key).is_some_and(Key::takes_parentheses));
         written.extend(if names { piece } else { renamed(piece, this) });
         written.extend(comma);
     }

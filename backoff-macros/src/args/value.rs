@@ -1,48 +1,40 @@
 //! One argument: a key, and the value that belongs to it.
 
-use std::time::Duration;
-
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Expr, Ident, Lit, Path, Token, Type, UnOp};
+use syn::{Expr, Ident, Lit, Token, Type};
 
 use super::bare::bare;
-use super::given::{Jitter, Time};
+use super::given::{Form, Given, Names, Value};
 use super::keys;
-use super::on::{self, On};
-use crate::duration;
-use crate::errors::{did_you_mean, show};
+use super::on;
+use super::table::Key;
+use crate::errors::show;
 
-/// What follows a key.
-pub(super) enum Value {
-    /// Nothing: the key says it all.
-    None,
-    Expr(Expr),
-    On(On),
-    /// Names, and of those with `mut` both words.
-    Names(Vec<Ident>, Vec<(Ident, Ident)>),
-    Types(Vec<Type>),
-}
+/// An argument: what is known of its key, and the value as it is written.
+pub(super) type Argument = (&'static Key, Given<Value>);
 
 /// Reads `key = value` or `key(names)`, or says how the argument becomes one.
-pub(super) fn key_and_value(input: ParseStream<'_>) -> syn::Result<(Ident, Value)> {
+pub(super) fn key_and_value(input: ParseStream<'_>) -> syn::Result<Argument> {
     let fork = input.fork();
     let key = match fork.call(Ident::parse_any) {
         Ok(key) if !fork.peek(Token![::]) => key,
         _ => return Err(without_key(input)),
     };
     input.call(Ident::parse_any)?;
-    let Some(usage) = keys::usage(&key) else {
-        input.parse::<TokenStream>()?;
+    let rest: TokenStream = input.parse()?;
+    let Some(known) = keys::find(&key) else {
         return Err(keys::unknown(&key));
     };
-    let rest: TokenStream = input.parse()?;
-    if rest.is_empty() && keys::is_flag(&key) {
-        return Ok((key, Value::None));
-    }
+    let value = value(known, &key, rest)?;
+    Ok((known, Given { key, value }))
+}
+
+fn value(known: &Key, key: &Ident, rest: TokenStream) -> syn::Result<Value> {
+    let usage = known.usage;
     let write = |at: TokenStream| {
         let at = if at.is_empty() {
             key.to_token_stream()
@@ -53,53 +45,83 @@ pub(super) fn key_and_value(input: ParseStream<'_>) -> syn::Result<(Ident, Value
             syn::Error::new_spanned(at, format!("`{key}` takes a value: write `{usage}`"))
         })
     };
-    if keys::takes_parentheses(&key) {
-        let (group, after) = match rest.clone().into_iter().next() {
-            Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => {
-                (group, rest.into_iter().skip(1).collect::<TokenStream>())
-            }
-            _ => return Err(write(rest)),
+    let unreadable = |error: syn::Error| {
+        let message = format!("`{key}` cannot be read ({error}): write it like `{usage}`");
+        syn::Error::new(error.span(), message)
+    };
+    let after_equals = || match after_equals(&rest) {
+        Some(value) if value.is_empty() => Err(write(value)),
+        Some(value) => Ok(value),
+        None => Err(write(rest.clone())),
+    };
+    let expr = || {
+        let value = after_equals()?;
+        syn::parse2::<Expr>(value.clone())
+            .map_err(|error| missing_comma(&value, false).unwrap_or_else(|| unreadable(error)))
+    };
+    let inside = || {
+        let mut tokens = rest.clone().into_iter();
+        let group = match tokens.next() {
+            Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => group,
+            _ => return Err(write(rest.clone())),
         };
+        let after: TokenStream = tokens.collect();
         if !after.is_empty() || group.stream().is_empty() {
             return Err(write(after));
         }
-        let value = if key == "faults" {
-            let types = Punctuated::<Type, Token![,]>::parse_terminated.parse2(group.stream());
-            types.map(|types| Value::Types(types.into_iter().collect()))
-        } else {
-            let names = Punctuated::<_, Token![,]>::parse_terminated_with;
-            let names = |input: ParseStream<'_>| names(input, name_and_mut);
-            names.parse2(group.stream()).map(|names| {
-                let (muts, names): (Vec<_>, Vec<_>) = names.into_iter().unzip();
-                let pairs = muts.into_iter().zip(names.iter().cloned());
-                let muts = pairs.filter_map(|(word, name)| Some((word?, name)));
-                Value::Names(names.clone(), muts.collect())
-            })
-        };
-        return value.map(|value| (key.clone(), value)).map_err(|error| {
-            let message = format!("`{key}` cannot be read ({error}): write it like `{usage}`");
-            syn::Error::new(error.span(), message)
-        });
-    }
-    let Some(value) = after_equals(&rest) else {
-        return Err(write(rest));
+        Ok(group.stream())
     };
-    if value.is_empty() {
-        return Err(write(TokenStream::new()));
+    match known.form {
+        Form::Expr => expr().map(Value::Expr),
+        Form::Text => expr().map(Value::Text),
+        Form::Flag if rest.is_empty() => Ok(Value::Flag(None)),
+        Form::Flag => expr().map(|value| Value::Flag(Some(value))),
+        Form::On => {
+            let value = after_equals()?;
+            on::list(known.name, value.clone())
+                .map(Value::On)
+                .map_err(|error| missing_comma(&value, false).unwrap_or(error))
+        }
+        Form::Names => names
+            .parse2(inside()?)
+            .map(Value::Names)
+            .map_err(unreadable),
+        Form::Types => Punctuated::<Type, Token![,]>::parse_terminated
+            .parse2(inside()?)
+            .map(|types| Value::Types(types.into_iter().collect()))
+            .map_err(unreadable),
     }
-    if key == "on" || key == "also_on" {
-        return match on::list(&key.to_string(), value.clone()) {
-            Ok(on) => Ok((key, Value::On(on))),
-            Err(error) => Err(missing_comma(&value, false).unwrap_or(error)),
-        };
+}
+
+/// Refuses a literal of a type that no value of the key has.
+pub(super) fn check_literal(known: &Key, value: &Value) -> syn::Result<()> {
+    let Key { name, usage, .. } = known;
+    let (Value::Expr(expr) | Value::Text(expr) | Value::Flag(Some(expr))) = value else {
+        return Ok(());
+    };
+    let Expr::Lit(literal) = expr else {
+        return Ok(());
+    };
+    let message = match (value, &literal.lit, known.no_literal) {
+        (Value::Text(_), Lit::Str(_), _) | (Value::Flag(_), Lit::Bool(_), _) => return Ok(()),
+        (Value::Text(_), ..) => format!("`{name}` takes a text: write `{usage}`"),
+        (Value::Flag(_), ..) => {
+            format!("`{name}` is `true` or `false`: write `{name} = true`")
+        }
+        (.., Some(takes)) => format!("`{name}` takes {takes}: write `{usage}`"),
+        (.., None) => return Ok(()),
+    };
+    Err(syn::Error::new_spanned(literal, message))
+}
+
+fn names(input: ParseStream<'_>) -> syn::Result<Names> {
+    let named = Punctuated::<_, Token![,]>::parse_terminated_with(input, name_and_mut)?;
+    let (mut names, mut muts) = (Vec::new(), Vec::new());
+    for (word, name) in named {
+        muts.extend(word.map(|word| (word, name.clone())));
+        names.push(name);
     }
-    let expr = syn::parse2::<Expr>(value.clone()).map_err(|error| {
-        missing_comma(&value, false).unwrap_or_else(|| {
-            let message = format!("`{key}` cannot be read ({error}): write it like `{usage}`");
-            syn::Error::new(error.span(), message)
-        })
-    })?;
-    Ok((key, Value::Expr(expr)))
+    Ok(Names { names, muts })
 }
 
 /// `name` or `mut name`
@@ -109,17 +131,6 @@ fn name_and_mut(input: ParseStream<'_>) -> syn::Result<(Option<Ident>, Ident)> {
         return Ok((Some(first), input.call(Ident::parse_any)?));
     }
     Ok((None, first))
-}
-
-/// The names, if none has a `mut`.
-pub(super) fn without_mut(names: Vec<Ident>, muts: &[(Ident, Ident)]) -> syn::Result<Vec<Ident>> {
-    match muts.first() {
-        None => Ok(names),
-        Some((word, name)) => {
-            let message = format!("the `mut` stands in the arguments: write `keep({name})`");
-            Err(syn::Error::new_spanned(word, message))
-        }
-    }
 }
 
 /// What stands behind a single `=`.
@@ -149,14 +160,14 @@ fn missing_comma(tokens: &TokenStream, from_the_first: bool) -> Option<syn::Erro
         if let TokenTree::Ident(key) = &token
             && (at > 0 || from_the_first)
             && !matches!(before, '.' | ':')
-            && keys::usage(key).is_some()
+            && let Some(known) = keys::find(key)
         {
             let is_argument = match tokens.peek() {
                 Some((_, TokenTree::Punct(punct))) => {
                     punct.as_char() == '=' && punct.spacing() == Spacing::Alone
                 }
-                Some((_, TokenTree::Group(_))) => keys::takes_parentheses(key),
-                None => keys::is_flag(key),
+                Some((_, TokenTree::Group(_))) => known.takes_parentheses(),
+                None => known.form == Form::Flag,
                 _ => false,
             };
             if is_argument {
@@ -197,102 +208,4 @@ fn without_key(input: ParseStream<'_>) -> syn::Error {
         ),
     };
     syn::Error::new_spanned(tokens, message)
-}
-
-pub(super) fn time(value: Expr) -> syn::Result<Time> {
-    let value = bare(value);
-    let read = |text: &str| {
-        duration::parse(text).map_err(|message| syn::Error::new_spanned(&value, message))
-    };
-    let literal = match &value {
-        Expr::Lit(literal) => Some(match &literal.lit {
-            Lit::Str(text) => read(&text.value())?,
-            Lit::Int(number) => read(&format!("{}{}", number.base10_digits(), number.suffix()))?,
-            Lit::Float(number) => read(&format!("{}{}", number.base10_digits(), number.suffix()))?,
-            _ => {
-                let message = "this is no duration: write a number and a unit, such as `30s`";
-                return Err(syn::Error::new_spanned(&value, message));
-            }
-        }),
-        Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => {
-            let positive = unary.expr.to_token_stream();
-            let message = format!("a duration cannot be negative: write `{positive}`");
-            return Err(syn::Error::new_spanned(&value, message));
-        }
-        _ => None,
-    };
-    let literal: Option<Duration> = literal;
-    Ok(Time {
-        expr: value,
-        literal,
-    })
-}
-
-pub(super) fn jitter(value: Expr) -> syn::Result<Jitter> {
-    const NAMES: [(&str, &str); 6] = [
-        ("full", "Full"),
-        ("equal", "Equal"),
-        ("decorrelated", "Decorrelated"),
-        ("none", "None"),
-        ("slots", "Slots"),
-        ("whole_seconds", "WholeSeconds"),
-    ];
-    let value = bare(value);
-    if let Expr::Path(path) = &value
-        && let Some(name) = path.path.get_ident()
-    {
-        let word = name.to_string();
-        if let Some((_, variant)) = NAMES.into_iter().find(|(own, _)| *own == word) {
-            return Ok(Jitter::Named(name.clone(), variant));
-        }
-        let close = did_you_mean(&word.to_lowercase(), NAMES.into_iter().map(|(own, _)| own));
-        // A word in capitals is a constant of the user's.
-        if let Some(own) = close.filter(|_| word.to_uppercase() != word) {
-            let message = format!("unknown jitter `{word}`: write `jitter = {own}`");
-            return Err(syn::Error::new_spanned(name, message));
-        }
-    }
-    if let Expr::Lit(literal) = &value
-        && let Lit::Str(text) = &literal.lit
-        && NAMES.into_iter().any(|(own, _)| own == text.value())
-    {
-        let message = format!(
-            "a named jitter has no quotes: write `jitter = {}`",
-            text.value()
-        );
-        return Err(syn::Error::new_spanned(&value, message));
-    }
-    match &value {
-        Expr::Lit(_) | Expr::Unary(_) => time(value).map(Jitter::Additive),
-        _ => Ok(Jitter::Expr(value)),
-    }
-}
-
-pub(super) fn path(value: Expr) -> syn::Result<Path> {
-    match bare(value) {
-        Expr::Path(path) if path.qself.is_none() => Ok(path.path),
-        Expr::Lit(syn::ExprLit {
-            lit: Lit::Str(text),
-            ..
-        }) => {
-            let message = format!("a path has no quotes: write `crate = {}`", text.value());
-            Err(syn::Error::new_spanned(text, message))
-        }
-        other => {
-            let message = "`crate` takes the path of this library: write `crate = backoff_core`";
-            Err(syn::Error::new_spanned(other, message))
-        }
-    }
-}
-
-/// A name that the body is to see.
-pub(super) fn name(value: Expr) -> syn::Result<Ident> {
-    if let Expr::Path(path) = bare(value.clone())
-        && let Some(name) = path.path.get_ident()
-    {
-        return Ok(name.clone());
-    }
-    let message =
-        "`attempt` takes the name by which the body sees the attempt: write `attempt = n`";
-    Err(syn::Error::new_spanned(value, message))
 }

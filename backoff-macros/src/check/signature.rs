@@ -5,7 +5,7 @@ use quote::ToTokens;
 use syn::{FnArg, Ident, ItemFn, ReturnType, Signature};
 
 use crate::args::Args;
-use crate::args::given::Given;
+use crate::args::given::{Given, Names};
 use crate::bindings::{self, Binding};
 use crate::errors::{Errors, did_you_mean};
 use crate::shape::Shape;
@@ -72,18 +72,18 @@ pub(crate) fn signature(function: &ItemFn, args: &Args, errors: &mut Errors) {
     borrowed_return(sig, errors);
 }
 
-fn is_named(given: &Option<Given<Vec<Ident>>>, name: &Ident) -> bool {
+fn is_named(given: &Option<Given<Names>>, name: &Ident) -> bool {
     given
         .as_ref()
-        .is_some_and(|given| given.value.contains(name))
+        .is_some_and(|given| given.value.names.contains(name))
 }
 
 /// `clone(..)` and `keep(..)` name arguments that hold values.
 fn names(sig: &Signature, bound: &[Binding], args: &Args, errors: &mut Errors) {
     for given in [&args.clone, &args.keep].into_iter().flatten() {
-        for (at, name) in given.value.iter().enumerate() {
+        for (at, name) in given.value.names.iter().enumerate() {
             let key = &given.key;
-            if given.value[..at].contains(name) {
+            if given.value.names[..at].contains(name) {
                 errors.at(
                     name,
                     format_args!("`{name}` is named twice: remove one of them"),
@@ -131,7 +131,12 @@ fn names(sig: &Signature, bound: &[Binding], args: &Args, errors: &mut Errors) {
         }
     }
     if let (Some(clone), Some(keep)) = (&args.clone, &args.keep) {
-        for name in keep.value.iter().filter(|name| clone.value.contains(name)) {
+        for name in keep
+            .value
+            .names
+            .iter()
+            .filter(|name| clone.value.names.contains(name))
+        {
             errors.at(
                 name,
                 format_args!(
@@ -193,7 +198,7 @@ fn undecided(sig: &Signature, bound: &[Binding], args: &Args, errors: &mut Error
             ),
         );
     }
-    let keeps_self = |given: &Given<Vec<Ident>>| given.value.iter().any(|name| name == "self");
+    let keeps_self = |given: &Given<Names>| given.value.names.iter().any(|name| name == "self");
     if let Some(mutable) = mutable_self(sig)
         && !args.keep.as_ref().is_some_and(keeps_self)
     {

@@ -41,9 +41,9 @@ impl Copies {
     }
 
     fn with(args: &Args, complete: impl Fn(&mut Copied)) -> Self {
-        let names = args.clone.iter().flat_map(|clone| &clone.value);
+        let names = args.clone.iter().flat_map(|clone| &clone.value.names);
         let copied = names.map(|name| {
-            let muts = args.clone_mut.iter();
+            let muts = args.clone.iter().flat_map(|clone| &clone.value.muts);
             let plain = name.to_string();
             let plain = plain.trim_start_matches("r#");
             let mut copied = Copied {

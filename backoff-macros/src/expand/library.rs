@@ -13,7 +13,7 @@ impl Library {
         Self(
             args.krate
                 .as_ref()
-                .map_or(default, ToTokens::to_token_stream),
+                .map_or(default, |path| path.value.to_token_stream()),
         )
     }
 

@@ -7,7 +7,7 @@ use syn::spanned::Spanned;
 
 use super::library::{Library, at};
 use crate::args::Args;
-use crate::args::given::{Given, Jitter, Time};
+use crate::args::given::{Given, Jitter, Rule, Time};
 use crate::check::numbers::number;
 use crate::place::Place;
 
@@ -24,63 +24,31 @@ pub(super) fn policy(library: &Library, args: &Args, place: &Place) -> TokenStre
         Some(Given { value, .. }) => value.to_token_stream(),
         None => quote_spanned!(here=> #k::Policy::exponential()),
     };
-    let mut set = |key: &Ident, value: TokenStream| {
+    for (key, rule) in args.rules() {
         let key_at = at(key.span());
         let k = library.at(key_at);
         let setter = Ident::new(&key.to_string(), key_at);
+        let value = match rule {
+            Rule::Time(value) => time(library, value),
+            Rule::Jitter(value) => jitter(library, value),
+            Rule::Codes(on) => {
+                let codes = &on.codes;
+                // What is made at each call may hold codes that are no constants.
+                let at_each_call =
+                    (*place == Place::Call).then(|| quote_spanned!(key_at=> @ #k::Codes::NONE;));
+                quote_spanned!(key_at=> #k::codes![#at_each_call #(#codes),*])
+            }
+            Rule::Flag(Some(value)) => value.to_token_stream(),
+            Rule::Flag(None) => quote_spanned!(key_at=> true),
+            Rule::Factor(value) => factor(value),
+            Rule::Count(value) | Rule::Static(value @ Expr::Reference(_)) => {
+                value.to_token_stream()
+            }
+            Rule::Static(path) => quote_spanned!(key_at=> &#path),
+        };
         // A path and not a method call, whose span would begin with the policy: what the setter
         // refuses is shown at the key.
         made = quote_spanned!(key_at=> #k::Policy::#setter(#made, #value));
-    };
-    if let Some(Given { key, value }) = &args.base {
-        set(key, time(library, value));
-    }
-    if let Some(Given { key, value }) = &args.throttled_base {
-        set(key, time(library, value));
-    }
-    if let Some(Given { key, value }) = &args.factor {
-        set(key, factor(value));
-    }
-    if let Some(Given { key, value }) = &args.max_backoff {
-        set(key, time(library, value));
-    }
-    if let Some(Given { key, value }) = &args.jitter {
-        set(key, jitter(library, value));
-    }
-    if let Some(Given { key, value }) = &args.max_attempts {
-        set(key, value.to_token_stream());
-    }
-    if let Some(Given { key, value }) = &args.deadline {
-        set(key, time(library, value));
-    }
-    if let Some(Given { key, value }) = &args.max_retry_after {
-        set(key, time(library, value));
-    }
-    for Given { key, value } in [&args.on, &args.also_on].into_iter().flatten() {
-        let key_at = at(key.span());
-        let k = library.at(key_at);
-        let codes = &value.codes;
-        // What is made at each call may hold codes that are no constants.
-        let at_each_call =
-            (*place == Place::Call).then(|| quote_spanned!(key_at=> @ #k::Codes::NONE;));
-        set(
-            key,
-            quote_spanned!(key_at=> #k::codes![#at_each_call #(#codes),*]),
-        );
-    }
-    for Given { key, value } in [&args.idempotent, &args.retry_conflicts]
-        .into_iter()
-        .flatten()
-    {
-        let yes = quote_spanned!(at(key.span())=> true);
-        set(key, value.as_ref().map_or(yes, ToTokens::to_token_stream));
-    }
-    if let Some(Given { key, value }) = &args.budget {
-        let reference = match value {
-            Expr::Reference(_) => value.to_token_stream(),
-            path => quote_spanned!(at(key.span())=> &#path),
-        };
-        set(key, reference);
     }
     made
 }

@@ -1,0 +1,78 @@
+//! What readers and editors are told of the keys, compared with the table.
+
+use expect_test::expect_file;
+
+use super::table::{BODY, KEYS, Key, PACE, RETRIED};
+
+/// `file` with `written` between the two lines.
+fn with(file: &str, from: &str, written: &str, to: &str) -> String {
+    let (before, rest) = file.split_once(from).expect("the line before is there");
+    let (_, after) = rest.split_once(to).expect("the line after is there");
+    format!("{before}{from}{written}{to}{after}")
+}
+
+fn example(key: &Key) -> &'static str {
+    key.page.example.unwrap_or(key.usage)
+}
+
+fn row(key: &Key) -> String {
+    let code = |text: &str| format!("`{}`", text.replace('|', r"\|"));
+    let cells = [
+        code(key.name),
+        key.page.takes.to_owned(),
+        key.page.without.to_owned(),
+        code(example(key)),
+    ];
+    let cells = cells.map(|cell| if cell.is_empty() { cell } else { cell + " " });
+    format!("| {}|\n", cells.join("| "))
+}
+
+#[test]
+fn the_tables_of_the_page_have_the_keys() {
+    let tables = [PACE, RETRIED, BODY].map(|group| {
+        let keys = KEYS.iter().filter(|key| key.page.group == group);
+        let rows: String = keys.map(row).collect();
+        format!(
+            "**{group}**\n\n| Key | Takes | Without it | Example |\n|---|---|---|---|\n{rows}\n"
+        )
+    });
+    let page = include_str!("../retry.md");
+    let from = "All are optional, in any order.\n\n";
+    let page = with(page, from, &tables.concat(), "# Durations");
+    expect_file!["../retry.md"].assert_eq(&page);
+}
+
+/// A field of the struct by which editors complete keys, with the line that they show.
+fn field(key: &Key) -> String {
+    let Key { name, page, .. } = key;
+    let takes = page.takes;
+    let takes = takes[..1].to_uppercase() + &takes[1..];
+    let without = match page.without {
+        "" => String::new(),
+        without => format!(" Without it: {without}."),
+    };
+    let example = example(key);
+    format!("    /// {takes}.{without} Example: `{example}`.\n    pub {name}: (),\n")
+}
+
+/// The struct is in the library, whose source is beside this one in the repository alone.
+#[test]
+fn editors_complete_the_keys() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../backoff-core/src/__private/keys.rs"
+    );
+    let Ok(source) = std::fs::read_to_string(path) else {
+        let library = concat!(env!("CARGO_MANIFEST_DIR"), "/../backoff-core/src");
+        assert!(!std::path::Path::new(library).exists(), "{path} is missing");
+        return;
+    };
+    // A word of the language is no field.
+    let fields: String = KEYS
+        .iter()
+        .filter(|key| key.name != "crate")
+        .map(field)
+        .collect();
+    let source = with(&source, "pub struct Keys {\n", &fields, "}\n");
+    expect_file![path].assert_eq(&source);
+}

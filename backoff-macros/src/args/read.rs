@@ -1,0 +1,120 @@
+//! How the values of the attribute's own kinds are read.
+
+use std::time::Duration;
+
+use quote::ToTokens;
+use syn::{Expr, Ident, Lit, Path, UnOp};
+
+use super::bare::bare;
+use super::given::{Jitter, Names, Time};
+use crate::duration;
+use crate::errors::did_you_mean;
+
+pub(super) fn time(value: Expr) -> syn::Result<Time> {
+    let value = bare(value);
+    let read = |text: &str| {
+        duration::parse(text).map_err(|message| syn::Error::new_spanned(&value, message))
+    };
+    let literal = match &value {
+        Expr::Lit(literal) => Some(match &literal.lit {
+            Lit::Str(text) => read(&text.value())?,
+            Lit::Int(number) => read(&format!("{}{}", number.base10_digits(), number.suffix()))?,
+            Lit::Float(number) => read(&format!("{}{}", number.base10_digits(), number.suffix()))?,
+            _ => {
+                let message = "this is no duration: write a number and a unit, such as `30s`";
+                return Err(syn::Error::new_spanned(&value, message));
+            }
+        }),
+        Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => {
+            let positive = unary.expr.to_token_stream();
+            let message = format!("a duration cannot be negative: write `{positive}`");
+            return Err(syn::Error::new_spanned(&value, message));
+        }
+        _ => None,
+    };
+    let literal: Option<Duration> = literal;
+    Ok(Time {
+        expr: value,
+        literal,
+    })
+}
+
+pub(super) fn jitter(value: Expr) -> syn::Result<Jitter> {
+    const NAMES: [(&str, &str); 6] = [
+        ("full", "Full"),
+        ("equal", "Equal"),
+        ("decorrelated", "Decorrelated"),
+        ("none", "None"),
+        ("slots", "Slots"),
+        ("whole_seconds", "WholeSeconds"),
+    ];
+    let value = bare(value);
+    if let Expr::Path(path) = &value
+        && let Some(name) = path.path.get_ident()
+    {
+        let word = name.to_string();
+        if let Some((_, variant)) = NAMES.into_iter().find(|(own, _)| *own == word) {
+            return Ok(Jitter::Named(name.clone(), variant));
+        }
+        let close = did_you_mean(&word.to_lowercase(), NAMES.into_iter().map(|(own, _)| own));
+        // A word in capitals is a constant of the user's.
+        if let Some(own) = close.filter(|_| word.to_uppercase() != word) {
+            let message = format!("unknown jitter `{word}`: write `jitter = {own}`");
+            return Err(syn::Error::new_spanned(name, message));
+        }
+    }
+    if let Expr::Lit(literal) = &value
+        && let Lit::Str(text) = &literal.lit
+        && NAMES.into_iter().any(|(own, _)| own == text.value())
+    {
+        let message = format!(
+            "a named jitter has no quotes: write `jitter = {}`",
+            text.value()
+        );
+        return Err(syn::Error::new_spanned(&value, message));
+    }
+    match &value {
+        Expr::Lit(_) | Expr::Unary(_) => time(value).map(Jitter::Additive),
+        _ => Ok(Jitter::Expr(value)),
+    }
+}
+
+pub(super) fn path(value: Expr) -> syn::Result<Path> {
+    match bare(value) {
+        Expr::Path(path) if path.qself.is_none() => Ok(path.path),
+        Expr::Lit(syn::ExprLit {
+            lit: Lit::Str(text),
+            ..
+        }) => {
+            let message = format!("a path has no quotes: write `crate = {}`", text.value());
+            Err(syn::Error::new_spanned(text, message))
+        }
+        other => {
+            let message = "`crate` takes the path of this library: write `crate = backoff_core`";
+            Err(syn::Error::new_spanned(other, message))
+        }
+    }
+}
+
+/// A name that the body is to see.
+pub(super) fn name(value: Expr) -> syn::Result<Ident> {
+    if let Expr::Path(path) = bare(value.clone())
+        && let Some(name) = path.path.get_ident()
+    {
+        return Ok(name.clone());
+    }
+    let message =
+        "`attempt` takes the name by which the body sees the attempt: write `attempt = n`";
+    Err(syn::Error::new_spanned(value, message))
+}
+
+/// The names, if none has a `mut`.
+pub(super) fn without_mut(names: Names) -> syn::Result<Names> {
+    match names.muts.first() {
+        None => Ok(names),
+        Some((word, name)) => {
+            let message = format!("the `mut` stands in the arguments: write `keep({name})`");
+            Err(syn::Error::new_spanned(word, message))
+        }
+    }
+}
