@@ -13,129 +13,145 @@ use core::{fmt, time::Duration};
 use serde_core::de::{self, Deserialize, Deserializer, MapAccess};
 use value::{Grows, Value, attempts, codes, factor, growth, jitter, time, yes_or_no};
 
-/// The rules of a policy that configuration names, to be laid [over](Self::over) a preset. What is
-/// not named stays as the preset has it.
-///
-/// Anything that serde reads serves: TOML, JSON, YAML, environment variables. Each value may also
-/// be text, as an environment has nothing else; a null says nothing.
-///
-/// | rule | values |
-/// |---|---|
-/// | `base`, `throttled_base`, `max_backoff`, `deadline`, `max_retry_after`, `retry_after_slack` | a time with its unit: `"250ms"`, `"64s"`, `"1m 30s"` |
-/// | `growth` | `"exponential"`, `"constant"`, `"linear(500ms)"` with its step, `"fibonacci"`, `"slots"` |
-/// | `factor` | a number of at least 1, for exponential growth |
-/// | `jitter` | `"full"`, `"equal"`, `"decorrelated"`, `"none"`, `"slots"`, `"whole_seconds"`, `"additive(1s)"`, `"additive_within(1s)"`, `"proportional(0.2)"` |
-/// | `max_attempts` | a whole number from 1, the first call included |
-/// | `on`, `also_on` | statuses, ranges of them and gRPC codes: `[429, "500..=504", "ABORTED"]`, or as one text: `"429, 500..=504, ABORTED"` |
-/// | `retry_conflicts`, `idempotent`, `spread_retry_after` | `true`, `false` |
-///
-/// Times are written as in `#[retry]`, whose documentation has the units under "Durations".
-///
-/// Each means what the [setter](Policy) of that name means. As in [`codes!`](crate::codes), a status
-/// in `on` brings along the gRPC codes that stand for it.
-///
-/// A rule that there is not, one that is named twice, and a value that makes no sense are errors
-/// that name the rule and say what to write instead. So are rules that would call without a pause
-/// until the deadline.
-///
-/// ```
-/// use backoff_core::{Jitter, Policy, PolicySettings, codes};
-/// use std::time::Duration;
-///
-/// // Of a preset, or of your own.
-/// const REQUEST: Policy = Policy::exponential().jitter(Jitter::Equal).on(codes![503]);
-///
-/// let settings: PolicySettings = toml::from_str(r#"
-///     max_backoff = "30s"
-///     deadline = "1m 30s"
-///     on = [429, "500..=504", "ABORTED"]
-/// "#)?;
-/// let policy = settings.over(REQUEST)?;
-///
-/// let by_hand = REQUEST
-///     .max_backoff(Duration::from_secs(30))
-///     .deadline(Duration::from_secs(90))
-///     .on(codes![429, 500..=504, backoff_core::Codes::ABORTED]);
-/// assert_eq!(policy, by_hand);
-///
-/// let error = toml::from_str::<PolicySettings>("max_attempts = 0").unwrap_err();
-/// assert!(error.to_string().contains("`max_attempts` counts the first call too: write 1"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// A [`Policy`] can be read itself, as a field of a program's configuration for instance; what is not
-/// named is then as in [`Policy::exponential`]:
-///
-/// ```
-/// use backoff_core::Policy;
-///
-/// #[derive(serde::Deserialize)]
-/// struct Config {
-///     url: String,
-///     #[serde(default)]
-///     retry: Policy,
-/// }
-///
-/// let config: Config = serde_json::from_str(
-///     r#"{ "url": "https://example.com", "retry": { "max_attempts": 3, "jitter": "equal" } }"#,
-/// )?;
-/// # let _ = config.url;
-/// let by_hand = Policy::exponential().max_attempts(3).jitter(backoff_core::Jitter::Equal);
-/// assert_eq!(config.retry, by_hand);
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct PolicySettings {
-    base: Option<Duration>,
-    throttled_base: Option<Duration>,
-    growth: Option<Grows>,
-    factor: Option<f64>,
-    max_backoff: Option<Duration>,
-    jitter: Option<Jitter>,
-    max_attempts: Option<u32>,
-    deadline: Option<Duration>,
-    on: Option<Codes>,
-    also_on: Option<Codes>,
-    retry_conflicts: Option<bool>,
-    idempotent: Option<bool>,
-    max_retry_after: Option<Duration>,
-    retry_after_slack: Option<Duration>,
-    spread_retry_after: Option<bool>,
-}
-
 /// How a rule takes its value; an error says what to write instead.
 type Take = fn(&mut PolicySettings, &Value) -> Result<(), String>;
 
-/// All rules that there are, by name.
-const RULES: [(&str, Take); 15] = [
-    ("base", |s, v| put(&mut s.base, time(v))),
-    ("throttled_base", |s, v| put(&mut s.throttled_base, time(v))),
-    ("growth", |s, v| put(&mut s.growth, growth(v))),
-    ("factor", |s, v| put(&mut s.factor, factor(v))),
-    ("max_backoff", |s, v| put(&mut s.max_backoff, time(v))),
-    ("jitter", |s, v| put(&mut s.jitter, jitter(v))),
-    ("max_attempts", |s, v| put(&mut s.max_attempts, attempts(v))),
-    ("deadline", |s, v| put(&mut s.deadline, time(v))),
-    ("on", |s, v| put(&mut s.on, codes(v))),
-    ("also_on", |s, v| put(&mut s.also_on, codes(v))),
-    ("retry_conflicts", |s, v| {
-        put(&mut s.retry_conflicts, yes_or_no(v))
-    }),
-    ("idempotent", |s, v| put(&mut s.idempotent, yes_or_no(v))),
-    ("max_retry_after", |s, v| {
-        put(&mut s.max_retry_after, time(v))
-    }),
-    ("retry_after_slack", |s, v| {
-        put(&mut s.retry_after_slack, time(v))
-    }),
-    ("spread_retry_after", |s, v| {
-        put(&mut s.spread_retry_after, yes_or_no(v))
-    }),
-];
+/// Each entry is `rule: type = how it is read => its setter, "its values in the documentation"`.
+macro_rules! rules {
+    (
+        $(#[$doc:meta])*
+        pub struct PolicySettings {
+            $($rule:ident: $type:ty = $read:path => $set:path, $values:literal;)*
+        }
+    ) => {
+        $(#[$doc])*
+        ///
+        /// # Rules
+        ///
+        /// | rule | values |
+        /// |---|---|
+        $(#[doc = concat!("| `", stringify!($rule), "` | ", $values, " |")])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq)]
+        pub struct PolicySettings {
+            $($rule: Option<$type>,)*
+        }
 
-fn put<T>(rule: &mut Option<T>, value: Result<T, String>) -> Result<(), String> {
-    *rule = Some(value?);
-    Ok(())
+        /// All rules that there are, by name.
+        const RULES: &[(&str, Take)] = &[$(
+            (stringify!($rule), |settings, value| {
+                settings.$rule = Some($read(value)?);
+                Ok(())
+            }),
+        )*];
+
+        impl PolicySettings {
+            /// The policy with each rule that is named set on it.
+            fn set_on(self, mut policy: Policy) -> Policy {
+                $(if let Some(value) = self.$rule {
+                    policy = $set(policy, value);
+                })*
+                policy
+            }
+        }
+    };
+}
+
+rules! {
+    /// The rules of a policy that configuration names, to be laid [over](Self::over) a preset. What is
+    /// not named stays as the preset has it.
+    ///
+    /// Anything that serde reads serves: TOML, JSON, YAML, environment variables. Each value may also
+    /// be text, as an environment has nothing else; a null says nothing.
+    ///
+    /// Times are written as in `#[retry]`, whose documentation has the units under "Durations".
+    ///
+    /// Each means what the [setter](Policy) of that name means. As in [`codes!`](crate::codes), a status
+    /// in `on` brings along the gRPC codes that stand for it.
+    ///
+    /// A rule that there is not, one that is named twice, and a value that makes no sense are errors
+    /// that name the rule and say what to write instead. So are rules that would call without a pause
+    /// until the deadline.
+    ///
+    /// ```
+    /// use backoff_core::{Jitter, Policy, PolicySettings, codes};
+    /// use std::time::Duration;
+    ///
+    /// // Of a preset, or of your own.
+    /// const REQUEST: Policy = Policy::exponential().jitter(Jitter::Equal).on(codes![503]);
+    ///
+    /// let settings: PolicySettings = toml::from_str(r#"
+    ///     max_backoff = "30s"
+    ///     deadline = "1m 30s"
+    ///     on = [429, "500..=504", "ABORTED"]
+    /// "#)?;
+    /// let policy = settings.over(REQUEST)?;
+    ///
+    /// let by_hand = REQUEST
+    ///     .max_backoff(Duration::from_secs(30))
+    ///     .deadline(Duration::from_secs(90))
+    ///     .on(codes![429, 500..=504, backoff_core::Codes::ABORTED]);
+    /// assert_eq!(policy, by_hand);
+    ///
+    /// let error = toml::from_str::<PolicySettings>("max_attempts = 0").unwrap_err();
+    /// assert!(error.to_string().contains("`max_attempts` counts the first call too: write 1"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// A [`Policy`] can be read itself, as a field of a program's configuration for instance; what is not
+    /// named is then as in [`Policy::exponential`]:
+    ///
+    /// ```
+    /// use backoff_core::Policy;
+    ///
+    /// #[derive(serde::Deserialize)]
+    /// struct Config {
+    ///     url: String,
+    ///     #[serde(default)]
+    ///     retry: Policy,
+    /// }
+    ///
+    /// let config: Config = serde_json::from_str(
+    ///     r#"{ "url": "https://example.com", "retry": { "max_attempts": 3, "jitter": "equal" } }"#,
+    /// )?;
+    /// # let _ = config.url;
+    /// let by_hand = Policy::exponential().max_attempts(3).jitter(backoff_core::Jitter::Equal);
+    /// assert_eq!(config.retry, by_hand);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct PolicySettings {
+        base: Duration = time => Policy::base,
+            r#"a time with its unit: `"250ms"`, `"64s"`, `"1m 30s"`"#;
+        throttled_base: Duration = time => Policy::throttled_base, "a time";
+        growth: Grows = growth => grow,
+            r#"`"exponential"`, `"constant"`, `"linear(500ms)"` with its step, `"fibonacci"`, `"slots"`"#;
+        factor: f64 = factor => Policy::factor, "a number of at least 1, for exponential growth";
+        max_backoff: Duration = time => Policy::max_backoff, "a time";
+        jitter: Jitter = jitter => Policy::jitter,
+            r#"`"full"`, `"equal"`, `"decorrelated"`, `"none"`, `"slots"`, `"whole_seconds"`, `"additive(1s)"`, `"additive_within(1s)"`, `"proportional(0.2)"`"#;
+        max_attempts: u32 = attempts => Policy::max_attempts,
+            "a whole number from 1, the first call included";
+        deadline: Duration = time => Policy::deadline, "a time";
+        on: Codes = codes => Policy::on,
+            r#"statuses, ranges of them and gRPC codes: `[429, "500..=504", "ABORTED"]`, or as one text: `"429, 500..=504, ABORTED"`"#;
+        also_on: Codes = codes => Policy::also_on, "as `on`";
+        retry_conflicts: bool = yes_or_no => Policy::retry_conflicts, "`true`, `false`";
+        idempotent: bool = yes_or_no => Policy::idempotent, "`true`, `false`";
+        max_retry_after: Duration = time => Policy::max_retry_after, "a time";
+        retry_after_slack: Duration = time => Policy::retry_after_slack, "a time";
+        spread_retry_after: bool = yes_or_no => Policy::spread_retry_after, "`true`, `false`";
+    }
+}
+
+fn grow(policy: Policy, grows: Grows) -> Policy {
+    policy.growth(match (grows, policy.growth) {
+        // The factor stays.
+        (Grows::Exponential, growth @ Growth::Exponential(_)) => growth,
+        (Grows::Exponential, _) => Growth::Exponential(2.0),
+        (Grows::Constant, _) => Growth::Constant,
+        (Grows::Linear(step), _) => Growth::Linear(nanos(step)),
+        (Grows::Fibonacci, _) => Growth::Fibonacci,
+        (Grows::Slots, _) => Growth::Slots,
+    })
 }
 
 /// Rules that do not go with each other, or with the policy that they are laid over.
@@ -158,44 +174,14 @@ impl PolicySettings {
     /// When `factor` is named and the waits do not grow by one; when no wait of the policy that comes
     /// of it is ever above zero and only its deadline limits the attempts.
     pub fn over(self, policy: Policy) -> Result<Policy, PolicySettingsError> {
-        let set =
-            |policy: Policy, time: Option<Duration>, setter: fn(Policy, Duration) -> Policy| {
-                time.map_or(policy, |time| setter(policy, time))
-            };
-        let mut policy = set(policy, self.base, Policy::base);
-        policy = set(policy, self.throttled_base, Policy::throttled_base);
-        policy = set(policy, self.max_backoff, Policy::max_backoff);
-        policy = set(policy, self.deadline, Policy::deadline);
-        policy = set(policy, self.max_retry_after, Policy::max_retry_after);
-        policy = set(policy, self.retry_after_slack, Policy::retry_after_slack);
-        let growth = match (self.growth, policy.growth) {
-            (None, growth) | (Some(Grows::Exponential), growth @ Growth::Exponential(_)) => growth,
-            (Some(Grows::Exponential), _) => Growth::Exponential(2.0),
-            (Some(Grows::Constant), _) => Growth::Constant,
-            (Some(Grows::Linear(step)), _) => Growth::Linear(nanos(step)),
-            (Some(Grows::Fibonacci), _) => Growth::Fibonacci,
-            (Some(Grows::Slots), _) => Growth::Slots,
-        };
-        policy = policy.growth(growth);
-
-        if let Some(factor) = self.factor {
-            if !matches!(policy.growth, Growth::Exponential(_)) {
-                return Err(PolicySettingsError(
-                    "`factor` belongs to exponential backoff: leave it out, or write \
-                     \"exponential\" as `growth`",
-                ));
-            }
-            policy = policy.factor(factor);
+        let grown = self.growth.map_or(policy, |grows| grow(policy, grows));
+        if self.factor.is_some() && !matches!(grown.growth, Growth::Exponential(_)) {
+            return Err(PolicySettingsError(
+                "`factor` belongs to exponential backoff: leave it out, or write \
+                 \"exponential\" as `growth`",
+            ));
         }
-        policy = self.jitter.map_or(policy, |jitter| policy.jitter(jitter));
-        policy = self
-            .max_attempts
-            .map_or(policy, |most| policy.max_attempts(most));
-        policy = self.on.map_or(policy, |codes| policy.on(codes));
-        policy = self.also_on.map_or(policy, |codes| policy.also_on(codes));
-        policy.conflicts = self.retry_conflicts.unwrap_or(policy.conflicts);
-        policy.idempotent = self.idempotent.unwrap_or(policy.idempotent);
-        policy.spread_retry_after = self.spread_retry_after.unwrap_or(policy.spread_retry_after);
+        let policy = self.set_on(policy);
         match without_pause(&policy) {
             Some(instead) => Err(PolicySettingsError(instead)),
             None => Ok(policy),

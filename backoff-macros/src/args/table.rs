@@ -1,8 +1,8 @@
 //! The keys: all that is said of each stands here, once.
 //!
 //! From the table follow [`Args`], how a key is read, which setters of the policy are called, the
-//! list in messages, the tables of `retry.md`, and the fields that editors complete. The last two are
-//! written anew by `UPDATE_EXPECT=1 cargo test -p backoff-macros pages`.
+//! list in messages, the tables of `retry.md`, and the fields that editors complete. The last two
+//! are written anew by `UPDATE_EXPECT=1 cargo test -p backoff-macros pages`.
 
 use syn::{Expr, Ident, Path, Type};
 
@@ -49,37 +49,36 @@ macro_rules! first {
 
 /// Each entry is `field: type = form(how it is read), rule of the policy { .. }`.
 macro_rules! keys {
-    ($(
+    ($($group:literal { $(
         $field:ident $(as $name:literal)?: $type:ty = $form:ident($read:path) $(, $rule:ident)? {
             usage: $usage:literal,
             $(no_literal: $no_literal:literal,)?
-            group: $group:ident,
             takes: $takes:literal,
             without: $without:literal,
             $(example: $example:literal,)?
         }
-    )*) => {
+    )* })*) => {
         /// The arguments, each with the key as the user wrote it.
         #[derive(Default)]
         pub(crate) struct Args {
-            $(pub(crate) $field: Option<Given<$type>>,)*
+            $($(pub(crate) $field: Option<Given<$type>>,)*)*
         }
 
         impl Args {
             /// What is given of the policy's rules, in the order of their setters.
             pub(crate) fn rules(&self) -> Vec<(&Ident, Rule<'_>)> {
                 let mut rules = Vec::new();
-                $($(
+                $($($(
                     if let Some(Given { key, value }) = &self.$field {
                         rules.push((key, Rule::$rule(value)));
                     }
-                )?)*
+                )?)*)*
                 rules
             }
         }
 
         /// All keys.
-        pub(super) static KEYS: &[Key] = &[$(
+        pub(super) static KEYS: &[Key] = &[$($(
             Key {
                 name: first!($($name,)? stringify!($field)),
                 usage: $usage,
@@ -100,209 +99,185 @@ macro_rules! keys {
                     example: first!($(Some($example),)? None),
                 },
             },
-        )*];
+        )*)*];
     };
 }
 
-#[cfg(test)]
-pub(super) const PACE: &str = "How long, how often";
-#[cfg(test)]
-pub(super) const RETRIED: &str = "What is retried";
-#[cfg(test)]
-pub(super) const BODY: &str = "How the body sees it";
-
 keys! {
-    policy: Expr = Expr(Ok) {
-        usage: "policy = iam::REQUEST",
-        no_literal: "a `Policy`",
-        group: PACE,
-        takes: "a `Policy`: the rules to start from; the other keys change single ones",
-        without: "`Policy::exponential()`",
+    "How long, how often" {
+        policy: Expr = Expr(Ok) {
+            usage: "policy = iam::REQUEST",
+            no_literal: "a `Policy`",
+            takes: "a `Policy`: the rules to start from; the other keys change single ones",
+            without: "`Policy::exponential()`",
+        }
+        base: Time = Expr(time), Time {
+            usage: r#"base = "1s""#,
+            takes: "a duration: the wait after the first failure, before jitter",
+            without: "1 s",
+        }
+        throttled_base: Time = Expr(time), Time {
+            usage: r#"throttled_base = "5s""#,
+            takes: "a duration: the same after throttling",
+            without: "as `base`",
+        }
+        factor: Expr = Expr(Ok), Factor {
+            usage: "factor = 2.0",
+            takes: "a number from 1: how much longer each wait is than the one before",
+            without: "2",
+            example: "factor = 1.5",
+        }
+        max_backoff: Time = Expr(time), Time {
+            usage: r#"max_backoff = "64s""#,
+            takes: "a duration: the longest wait, jitter included",
+            without: "64 s",
+        }
+        jitter: Jitter = Expr(jitter), Jitter {
+            usage: "jitter = full",
+            takes: "`full`, `equal`, `decorrelated`, `slots`, `whole_seconds`, `none`; a duration, \
+                    the most that is added to each wait; or a `Jitter`",
+            without: "`full`",
+            example: r#"jitter = "1s""#,
+        }
+        max_attempts: Expr = Expr(Ok), Count {
+            usage: "max_attempts = 5",
+            takes: "a number from 1: how often the function is called at most, the first call \
+                    counted",
+            without: "5; no limit if there is a deadline",
+            example: "max_attempts = 8",
+        }
+        deadline: Time = Expr(time), Time {
+            usage: r#"deadline = "300s""#,
+            takes: "a duration: no wait is begun that would end later",
+            without: "none",
+            example: r#"deadline = "5m""#,
+        }
+        max_retry_after: Time = Expr(time), Time {
+            usage: r#"max_retry_after = "60s""#,
+            takes: "a duration: a server's hint beyond it ends the retries",
+            without: "the deadline, else 1 h",
+        }
+        timeout: Time = Expr(time) {
+            usage: r#"timeout = "60s""#,
+            takes: "a duration: what the whole call may take, whatever the server does; async \
+                    only, and the error is `From<TimedOut>`",
+            without: "none",
+        }
+        attempt_timeout: Time = Expr(time) {
+            usage: r#"attempt_timeout = "10s""#,
+            takes: "a duration: what one attempt may take; async only, and the error is \
+                    `From<TimedOut>`",
+            without: "none",
+        }
     }
-    base: Time = Expr(time), Time {
-        usage: r#"base = "1s""#,
-        group: PACE,
-        takes: "a duration: the wait after the first failure, before jitter",
-        without: "1 s",
+    "What is retried" {
+        on: On = On(Ok), Codes {
+            usage: "on = [429, 500..=504]",
+            takes: "HTTP statuses, ranges of them, constants of type `Codes`, and patterns of the \
+                    error, with guards",
+            without: "the policy's codes; without a policy every error",
+            example: "on = [429, 500..=504, Error::Busy { .. }]",
+        }
+        also_on: On = On(Ok), Codes {
+            usage: "also_on = [408]",
+            takes: "codes beside those of the policy",
+            without: "none",
+        }
+        when: Expr = Expr(Ok) {
+            usage: "when = |error| error.is_busy()",
+            no_literal: "a function or a closure",
+            takes: "a function or closure of `&E` that decides instead of the codes, by a `bool` \
+                    or a `Verdict`",
+            without: "as `on`",
+        }
+        faults: Vec<Type> = Types(Ok) {
+            usage: "faults(ApiError)",
+            takes: "types to look for along the sources of an error that hides its type",
+            without: "what the library knows",
+        }
+        until: Expr = Expr(Ok) {
+            usage: "until = |operation| operation.done",
+            no_literal: "a function or a closure",
+            takes: "a function or closure of `&T`, whether a value is what is awaited; the error \
+                    is `From<NotYet>`",
+            without: "any value is",
+        }
+        idempotent: Flag = Flag(Ok), Flag {
+            usage: "idempotent = false",
+            takes: "whether the operation may be applied twice; `false` leaves alone what may have \
+                    arrived",
+            without: "`true`",
+        }
+        retry_conflicts: Flag = Flag(Ok), Flag {
+            usage: "retry_conflicts = true",
+            takes: "whether an error that calls itself a conflict is retried",
+            without: "`false`",
+            example: "retry_conflicts",
+        }
+        responses: Flag = Flag(Ok) {
+            usage: "responses = false",
+            takes: "whether a value that is a `Fault` (a response, a status) is judged by the \
+                    codes as an error is; the last response is handed back as it came",
+            without: "`true` in the attribute where codes or a policy are named, `false` in \
+                      `retry_block!`",
+        }
     }
-    throttled_base: Time = Expr(time), Time {
-        usage: r#"throttled_base = "5s""#,
-        group: PACE,
-        takes: "a duration: the same after throttling",
-        without: "as `base`",
+    "How long, how often" {
+        budget: Expr = Expr(Ok), Static {
+            usage: "budget = BUDGET",
+            no_literal: "the path of a `static`",
+            takes: "the path of a `static` `Budget` that all retries of one service are paid from",
+            without: "that of the policy",
+        }
     }
-    factor: Expr = Expr(Ok), Factor {
-        usage: "factor = 2.0",
-        group: PACE,
-        takes: "a number from 1: how much longer each wait is than the one before",
-        without: "2",
-        example: "factor = 1.5",
-    }
-    max_backoff: Time = Expr(time), Time {
-        usage: r#"max_backoff = "64s""#,
-        group: PACE,
-        takes: "a duration: the longest wait, jitter included",
-        without: "64 s",
-    }
-    jitter: Jitter = Expr(jitter), Jitter {
-        usage: "jitter = full",
-        group: PACE,
-        takes: "`full`, `equal`, `decorrelated`, `slots`, `whole_seconds`, `none`; a duration, the \
-                most that is added to each wait; or a `Jitter`",
-        without: "`full`",
-        example: r#"jitter = "1s""#,
-    }
-    max_attempts: Expr = Expr(Ok), Count {
-        usage: "max_attempts = 5",
-        group: PACE,
-        takes: "a number from 1: how often the function is called at most, the first call counted",
-        without: "5; no limit if there is a deadline",
-        example: "max_attempts = 8",
-    }
-    deadline: Time = Expr(time), Time {
-        usage: r#"deadline = "300s""#,
-        group: PACE,
-        takes: "a duration: no wait is begun that would end later",
-        without: "none",
-        example: r#"deadline = "5m""#,
-    }
-    max_retry_after: Time = Expr(time), Time {
-        usage: r#"max_retry_after = "60s""#,
-        group: PACE,
-        takes: "a duration: a server's hint beyond it ends the retries",
-        without: "the deadline, else 1 h",
-    }
-    timeout: Time = Expr(time) {
-        usage: r#"timeout = "60s""#,
-        group: PACE,
-        takes: "a duration: what the whole call may take, whatever the server does; async only, \
-                and the error is `From<TimedOut>`",
-        without: "none",
-    }
-    attempt_timeout: Time = Expr(time) {
-        usage: r#"attempt_timeout = "10s""#,
-        group: PACE,
-        takes: "a duration: what one attempt may take; async only, and the error is \
-                `From<TimedOut>`",
-        without: "none",
-    }
-    on: On = On(Ok), Codes {
-        usage: "on = [429, 500..=504]",
-        group: RETRIED,
-        takes: "HTTP statuses, ranges of them, constants of type `Codes`, and patterns of the \
-                error, with guards",
-        without: "the policy's codes; without a policy every error",
-        example: "on = [429, 500..=504, Error::Busy { .. }]",
-    }
-    also_on: On = On(Ok), Codes {
-        usage: "also_on = [408]",
-        group: RETRIED,
-        takes: "codes beside those of the policy",
-        without: "none",
-    }
-    when: Expr = Expr(Ok) {
-        usage: "when = |error| error.is_busy()",
-        no_literal: "a function or a closure",
-        group: RETRIED,
-        takes: "a function or closure of `&E` that decides instead of the codes, by a `bool` or a \
-                `Verdict`",
-        without: "as `on`",
-    }
-    faults: Vec<Type> = Types(Ok) {
-        usage: "faults(ApiError)",
-        group: RETRIED,
-        takes: "types to look for along the sources of an error that hides its type",
-        without: "what the library knows",
-    }
-    until: Expr = Expr(Ok) {
-        usage: "until = |operation| operation.done",
-        no_literal: "a function or a closure",
-        group: RETRIED,
-        takes: "a function or closure of `&T`, whether a value is what is awaited; the error is \
-                `From<NotYet>`",
-        without: "any value is",
-    }
-    idempotent: Flag = Flag(Ok), Flag {
-        usage: "idempotent = false",
-        group: RETRIED,
-        takes: "whether the operation may be applied twice; `false` leaves alone what may have \
-                arrived",
-        without: "`true`",
-    }
-    retry_conflicts: Flag = Flag(Ok), Flag {
-        usage: "retry_conflicts = true",
-        group: RETRIED,
-        takes: "whether an error that calls itself a conflict is retried",
-        without: "`false`",
-        example: "retry_conflicts",
-    }
-    responses: Flag = Flag(Ok) {
-        usage: "responses = false",
-        group: RETRIED,
-        takes: "whether a value that is a `Fault` (a response, a status) is judged by the codes as an error is; the last response is handed back as it came",
-        without: "`true` in the attribute where codes or a policy are named, `false` in `retry_block!`",
-    }
-    budget: Expr = Expr(Ok), Static {
-        usage: "budget = BUDGET",
-        no_literal: "the path of a `static`",
-        group: PACE,
-        takes: "the path of a `static` `Budget` that all retries of one service are paid from",
-        without: "that of the policy",
-    }
-    clone: Names = Names(Ok) {
-        usage: "clone(body)",
-        group: BODY,
-        takes: "arguments of which each attempt gets a copy of its own; `mut` before one that it \
-                changes",
-        without: "attempts borrow them",
-        example: "clone(body, mut seen)",
-    }
-    keep: Names = Names(without_mut) {
-        usage: "keep(seen)",
-        group: BODY,
-        takes: "arguments declared `mut` whose changes the next attempt is to see",
-        without: "`mut` is refused",
-    }
-    attempt: Ident = Expr(name) {
-        usage: "attempt = n",
-        group: BODY,
-        takes: "a name for the `Attempt`, other than those of the arguments: its number, the time \
-                elapsed and remaining",
-        without: "",
-    }
-    notify: Expr = Expr(Ok) {
-        usage: "notify = |event| log(event)",
-        no_literal: "a function or a closure",
-        group: BODY,
-        takes: "a function or closure of `&Event<'_, E>`, told of each failure",
-        without: "nobody is told",
-    }
-    sleep: Expr = Expr(Ok) {
-        usage: "sleep = my_timer",
-        no_literal: "a function of a `Duration`",
-        group: BODY,
-        takes: "a function from `Duration` to a future (in a sync function: to nothing) that waits \
-                instead of the timer",
-        without: "tokio's, or the thread's",
-    }
-    runtime: Expr = Expr(Ok) {
-        usage: "runtime = MyRuntime",
-        no_literal: "a value with clock, timer and random numbers",
-        group: BODY,
-        takes: "a value with the clock, timer and random numbers of another executor",
-        without: "tokio's, or the thread's",
-    }
-    name: Expr = Text(Ok) {
-        usage: r#"name = "billing.charge""#,
-        group: BODY,
-        takes: "the name in logs, a text",
-        without: "the function's path",
-    }
-    krate as "crate": Path = Expr(path) {
-        usage: "crate = backoff_core",
-        group: BODY,
-        takes: "the path of the library, if it is renamed or re-exported",
-        without: "where the attribute comes from",
-        example: "crate = my::backoff",
+    "How the body sees it" {
+        clone: Names = Names(Ok) {
+            usage: "clone(body)",
+            takes: "arguments of which each attempt gets a copy of its own; `mut` before one that \
+                    it changes",
+            without: "attempts borrow them",
+            example: "clone(body, mut seen)",
+        }
+        keep: Names = Names(without_mut) {
+            usage: "keep(seen)",
+            takes: "arguments declared `mut` whose changes the next attempt is to see",
+            without: "`mut` is refused",
+        }
+        attempt: Ident = Expr(name) {
+            usage: "attempt = n",
+            takes: "a name for the `Attempt`, other than those of the arguments: its number, the \
+                    time elapsed and remaining",
+            without: "",
+        }
+        notify: Expr = Expr(Ok) {
+            usage: "notify = |event| log(event)",
+            no_literal: "a function or a closure",
+            takes: "a function or closure of `&Event<'_, E>`, called after each failure",
+            without: "no function is called",
+        }
+        sleep: Expr = Expr(Ok) {
+            usage: "sleep = my_timer",
+            no_literal: "a function of a `Duration`",
+            takes: "a function from `Duration` to a future (in a sync function: to nothing) that \
+                    waits instead of the timer",
+            without: "tokio's, or the thread's",
+        }
+        runtime: Expr = Expr(Ok) {
+            usage: "runtime = MyRuntime",
+            no_literal: "a value with clock, timer and random numbers",
+            takes: "a value with the clock, timer and random numbers of another executor",
+            without: "tokio's, or the thread's",
+        }
+        name: Expr = Text(Ok) {
+            usage: r#"name = "billing.charge""#,
+            takes: "the name in logs, a text",
+            without: "the function's path",
+        }
+        krate as "crate": Path = Expr(path) {
+            usage: "crate = backoff_core",
+            takes: "the path of the library, if it is renamed or re-exported",
+            without: "where the attribute comes from",
+            example: "crate = my::backoff",
+        }
     }
 }
