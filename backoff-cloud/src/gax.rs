@@ -71,25 +71,34 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Puts a policy into a client's builder, for all its requests, or into one request.
+/// Puts a policy into a client's builder, for all its requests, or into one request. All of both have
+/// it; import it as `WithPolicy as _`.
 ///
-/// `Kind` is never named: it tells the two apart for the compiler.
-pub trait WithPolicy<Kind>: Sized {
+/// `Kind` is never named: it tells the two apart for the compiler. Nobody else implements this trait.
+pub trait WithPolicy<Kind>: kind::Sealed<Kind> + Sized {
     /// Retries by this policy, and by nothing else: takes the place of the retry policy, of the
     /// backoff policy and of the throttler.
     #[must_use]
     fn with_policy(self, policy: Policy) -> Self;
 }
 
-/// The [`WithPolicy`] of a client's builder.
-#[derive(Debug)]
-pub enum OfClient {}
+/// What has a policy put into it, and which of the two it is.
+mod kind {
+    use super::{ClientBuilder, RequestOptionsBuilder};
 
-/// The [`WithPolicy`] of a request.
-#[derive(Debug)]
-pub enum OfRequest {}
+    #[derive(Debug)]
+    pub enum OfClient {}
 
-impl<F, C> WithPolicy<OfClient> for ClientBuilder<F, C> {
+    #[derive(Debug)]
+    pub enum OfRequest {}
+
+    pub trait Sealed<Kind> {}
+
+    impl<F, C> Sealed<OfClient> for ClientBuilder<F, C> {}
+    impl<B: RequestOptionsBuilder> Sealed<OfRequest> for B {}
+}
+
+impl<F, C> WithPolicy<kind::OfClient> for ClientBuilder<F, C> {
     fn with_policy(self, policy: Policy) -> Self {
         let adapted = adapt(policy);
         self.with_retry_policy(adapted.clone())
@@ -98,7 +107,7 @@ impl<F, C> WithPolicy<OfClient> for ClientBuilder<F, C> {
     }
 }
 
-impl<B: RequestOptionsBuilder> WithPolicy<OfRequest> for B {
+impl<B: RequestOptionsBuilder> WithPolicy<kind::OfRequest> for B {
     fn with_policy(self, policy: Policy) -> Self {
         let adapted = adapt(policy);
         self.with_retry_policy(adapted.clone())

@@ -9,7 +9,7 @@ use backoff_core::{
 };
 use common::Scripted;
 use std::{
-    cell::Cell,
+    cell::{Cell, RefCell},
     future::{Future, ready},
     rc::Rc,
     time::Duration,
@@ -395,6 +395,38 @@ async fn a_dropped_future_calls_neither_the_operation_nor_the_hook_again() {
     assert!(tokio::time::timeout(SECOND / 2, endless).await.is_err());
     tokio::time::sleep(100 * SECOND).await;
     assert_eq!((calls.get(), events.get()), (1, 1));
+}
+
+/// In the order in which they were given, whatever else is said between them.
+#[test]
+fn two_hooks_hear_of_everything() {
+    let events = RefCell::new(Vec::new());
+    let hook = |name: &'static str| {
+        let events = &events;
+        move |event: &Event<'_, ApiError>| events.borrow_mut().push((name, format!("{event:?}")))
+    };
+    let busy = || Err::<(), _>(BUSY);
+    let policy = PLAIN.max_attempts(3);
+    for is_async in [true, false] {
+        if is_async {
+            let retry = policy.retry(|| ready(busy())).notify(hook("first"));
+            let retry = retry.runtime(Scripted::default()).notify(hook("second"));
+            let waker = std::task::Waker::noop();
+            let polled = std::pin::pin!(retry).poll(&mut std::task::Context::from_waker(waker));
+            assert!(polled.is_ready());
+        } else {
+            let blocking = policy.blocking(busy).notify(hook("first"));
+            let blocking = blocking.runtime(Scripted::default());
+            assert!(blocking.notify(hook("second")).call().is_err());
+        }
+        let events = events.take();
+        let names: Vec<_> = events.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, ["first", "second"].repeat(3));
+        for (pair, beginning) in events.chunks(2).zip(["Waiting", "Waiting", "GaveUp"]) {
+            assert_eq!(pair[0].1, pair[1].1);
+            assert!(pair[0].1.starts_with(beginning), "{}", pair[0].1);
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]

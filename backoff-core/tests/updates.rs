@@ -603,6 +603,277 @@ fn a_future_of_it_can_be_spawned() {
     ));
 }
 
+/// The time of an attempt that is cut is over although no timer has had its turn: within the change, or
+/// within a read that is ready at once.
+#[tokio::test]
+async fn no_write_is_begun_when_a_read_or_a_change_uses_up_the_deadline() {
+    for in_the_read in [true, false] {
+        let runtime = Scripted::default();
+        let store = Store::default();
+        let take = |here: bool| {
+            if here {
+                runtime.pass(5 * SECOND);
+            }
+        };
+        let gave_up = POLICY
+            .deadline(5 * SECOND)
+            .update(
+                || {
+                    take(in_the_read);
+                    store.get()
+                },
+                |members| {
+                    take(!in_the_read);
+                    add(members)
+                },
+                |members| store.set(members),
+            )
+            .attempt_timeout(10 * SECOND)
+            .runtime(runtime.clone())
+            .reported()
+            .await
+            .unwrap_err();
+        assert_eq!(
+            (gave_up.error, gave_up.reason),
+            (Failure::TimedOut, StopReason::Deadline),
+            "{in_the_read}"
+        );
+        let report = gave_up.report;
+        assert_eq!((report.attempts, report.reads, report.writes), (1, 1, 0));
+        assert_eq!(report.elapsed, 5 * SECOND);
+        assert_eq!((store.calls().as_str(), store.has("ann")), ("r", 0));
+        // The limit of the attempt was not begun to be counted.
+        assert!(runtime.waits.take().is_empty());
+    }
+}
+
+/// A nanosecond before, the write is begun.
+#[tokio::test]
+async fn a_write_is_begun_as_long_as_time_remains_for_it() {
+    let runtime = Scripted::default();
+    let store = Store::default();
+    let updated = POLICY
+        .deadline(5 * SECOND)
+        .update(
+            || {
+                runtime.pass(5 * SECOND - Duration::from_nanos(1));
+                store.get()
+            },
+            add,
+            |members| store.set(members),
+        )
+        .attempt_timeout(10 * SECOND)
+        .runtime(runtime.clone())
+        .await;
+    assert_eq!(updated, Ok(Updated::Written(1)));
+}
+
+mod blocking {
+    use super::*;
+    use std::{
+        pin::pin,
+        task::{Context, Poll, Waker},
+    };
+
+    /// The store's own futures are ready at once.
+    fn now<T>(future: impl Future<Output = T>) -> T {
+        match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(output) => output,
+            Poll::Pending => panic!("a blocking call hangs"),
+        }
+    }
+
+    #[test]
+    fn each_failure_leads_back_to_the_read() {
+        let cases: [Case<'_>; 5] = [
+            (&[], &[], "rw", true, [1, 1, 1, 0]),
+            (
+                &[Fails(Failure::Status(503))],
+                &[],
+                "rrw",
+                true,
+                [2, 2, 1, 0],
+            ),
+            (&[], &[Overtaken], "rwrw", true, [2, 2, 2, 1]),
+            (
+                &[],
+                &[Fails(Failure::Status(503))],
+                "rwrw",
+                true,
+                [2, 2, 2, 0],
+            ),
+            (&[], &[Lost(Failure::Reset)], "rwr", false, [2, 2, 1, 0]),
+        ];
+        for (reads, writes, calls, is_written, counts) in cases {
+            let runtime = Scripted::default();
+            let store = Store::with(reads, writes);
+            let (updated, report) = POLICY
+                .blocking_update(|| now(store.get()), add, |m| now(store.set(m)))
+                .runtime(runtime.clone())
+                .reported()
+                .unwrap();
+            assert_eq!(store.calls(), calls, "{reads:?} {writes:?}");
+            assert_eq!(updated.is_written(), is_written, "{calls}");
+            let counted = [
+                report.attempts,
+                report.reads,
+                report.writes,
+                report.conflicts,
+            ];
+            assert_eq!(counted, counts, "{calls}");
+            assert_eq!(store.has("ann"), 1, "{calls}");
+            let slept = SECOND * (report.attempts - 1);
+            assert_eq!((report.slept, report.elapsed), (slept, slept), "{calls}");
+            assert_eq!(runtime.waits.take().iter().sum::<Duration>(), slept);
+        }
+    }
+
+    #[test]
+    fn what_a_change_refuses_is_final() {
+        let store = Store::default();
+        let runtime = Scripted::default();
+        let gave_up = POLICY
+            .blocking_update(
+                || now(store.get()),
+                |_| Err::<bool, _>(Failure::Reset),
+                |m| now(store.set(m)),
+            )
+            .runtime(runtime.clone())
+            .reported()
+            .unwrap_err();
+        assert_eq!(
+            (gave_up.error, gave_up.reason, gave_up.last),
+            (Failure::Reset, StopReason::Permanent, None)
+        );
+        let report = gave_up.report;
+        assert_eq!((report.attempts, report.reads, report.writes), (1, 1, 0));
+        assert_eq!(store.calls(), "r");
+        assert!(runtime.waits.take().is_empty());
+    }
+
+    #[test]
+    fn what_is_as_it_should_be_is_not_written() {
+        let store = Store::default();
+        store.members.borrow_mut().push("ann");
+        let updated = POLICY
+            .blocking_update(|| now(store.get()), add, |m| now(store.set(m)))
+            .call();
+        assert_eq!(updated, Ok(Updated::Unchanged(Members(vec!["ann"], 0))));
+        assert_eq!(store.calls(), "r");
+    }
+
+    #[test]
+    fn a_write_that_may_have_been_applied_is_not_made_twice() {
+        for (fate, calls, reason) in [
+            (Lost(Failure::Reset), "rrw", Some(StopReason::MaybeApplied)),
+            (
+                Lost(Failure::Status(503)),
+                "rrw",
+                Some(StopReason::MaybeApplied),
+            ),
+            (Fails(Failure::Refused), "rrwrw", None),
+            (Overtaken, "rrwrw", None),
+        ] {
+            // The failed read before says nothing about the write.
+            let store = Store::with(&[Fails(Failure::Reset)], std::slice::from_ref(&fate));
+            let outcome = POLICY
+                .idempotent(false)
+                .blocking_update(
+                    || now(store.get()),
+                    |Members(members, _)| members.push("one more"),
+                    |m| now(store.set(m)),
+                )
+                .runtime(Scripted::default())
+                .reported();
+            assert_eq!(store.calls(), calls, "{fate:?}");
+            assert_eq!(outcome.err().map(|error| error.reason), reason, "{fate:?}");
+            assert_eq!(store.has("one more"), 1, "{fate:?}");
+        }
+    }
+
+    #[test]
+    fn no_read_is_begun_when_the_timer_wakes_after_the_deadline() {
+        let store = Store::with(&[], &[Overtaken]);
+        let runtime = Scripted::late(60 * SECOND);
+        let mut told = Vec::new();
+        let gave_up = POLICY
+            .deadline(5 * SECOND)
+            .blocking_update(|| now(store.get()), add, |m| now(store.set(m)))
+            .notify(|event: &Event<'_, Failure>| told.push(matches!(event, Event::GaveUp { .. })))
+            .runtime(runtime.clone())
+            .reported()
+            .unwrap_err();
+        // A blocking call can make no error of its own: the last one is handed back.
+        assert_eq!(
+            (gave_up.error, gave_up.reason),
+            (Failure::Aborted, StopReason::Deadline)
+        );
+        let report = gave_up.report;
+        assert_eq!(store.calls(), "rw");
+        assert_eq!(
+            (report.attempts, report.writes, report.conflicts),
+            (1, 1, 1)
+        );
+        assert_eq!((report.slept, report.elapsed), (SECOND, 61 * SECOND));
+        assert_eq!(told, [false, true]);
+        assert_eq!(runtime.waits.take(), [SECOND]);
+    }
+
+    #[test]
+    fn a_conflict_for_ever_ends_with_the_attempts() {
+        let store = Store::with(&[], &vec![Overtaken; 9]);
+        let gave_up = POLICY
+            .max_attempts(3)
+            .blocking_update(|| now(store.get()), add, |m| now(store.set(m)))
+            .runtime(Scripted::default())
+            .reported()
+            .unwrap_err();
+        assert_eq!(
+            (gave_up.error, gave_up.reason),
+            (Failure::Aborted, StopReason::Attempts)
+        );
+        assert_eq!(
+            gave_up.report.to_string(),
+            "3 attempts (3 reads, 3 writes, 3 conflicts) in 3.0s, of which 3.0s waiting"
+        );
+        assert_eq!(store.calls(), "rwrwrw");
+    }
+
+    #[test]
+    fn a_reply_can_be_a_conflict() {
+        let update = |replies: &[bool], attempts| {
+            let mut replies: VecDeque<_> = replies.to_vec().into();
+            let mut reads = 0;
+            let outcome = POLICY
+                .idempotent(false)
+                .max_attempts(attempts)
+                .blocking_update(
+                    || {
+                        reads += 1;
+                        Ok::<_, Failure>(reads)
+                    },
+                    |_| {},
+                    |_| Ok(replies.pop_front().unwrap()),
+                )
+                .conflict_if(|succeeded| !succeeded)
+                .runtime(Scripted::default())
+                .reported();
+            (outcome, reads)
+        };
+        let (outcome, reads) = update(&[false, false, true], 3);
+        let (updated, report) = outcome.unwrap();
+        assert_eq!((updated, report.conflicts), (Updated::Written(true), 2));
+        assert_eq!((reads, report.reads, report.writes), (3, 3, 3));
+        let (outcome, reads) = update(&[false, false], 2);
+        let gave_up = outcome.unwrap_err();
+        assert_eq!(
+            (gave_up.error, gave_up.reason, reads),
+            (Failure::Conflict, StopReason::Attempts, 2)
+        );
+        assert_eq!(gave_up.report.conflicts, 2);
+    }
+}
+
 mod whatever_happens {
     use super::*;
     use proptest::prelude::*;

@@ -1,4 +1,5 @@
-//! `Fault` for the error of Google's own clients, version 1 of `google-cloud-gax`.
+//! `Fault` for the error of Google's own clients, version 1 of `google-cloud-gax`, and one of an
+//! attempt that was cut.
 
 use super::{
     boxed::{Cause, first_known},
@@ -7,7 +8,7 @@ use super::{
 };
 use crate::{
     facts::{
-        fault::{Delivery, Fault, FaultKind},
+        fault::{Delivery, Fault, FaultKind, TimedOut},
         grpc::GrpcCode,
     },
     hint::{self, Pushback},
@@ -87,6 +88,14 @@ impl Fault for Error {
 
     fn message(&self) -> Option<&dyn fmt::Display> {
         Some(self)
+    }
+}
+
+/// For attempts that are [cut](crate::Retrying::attempt_timeout): as the client's own timeout, with the
+/// [`TimedOut`] as its source.
+impl From<TimedOut> for Error {
+    fn from(error: TimedOut) -> Self {
+        Error::timeout(error)
     }
 }
 
@@ -185,6 +194,24 @@ mod tests {
         };
         assert_eq!(of(true), Some(Delivery::NotSent));
         assert_eq!(of(false), None);
+    }
+
+    #[test]
+    fn an_attempt_that_was_cut_timed_out() {
+        let cut = TimedOut::new(Duration::from_secs(1));
+        let error = Error::from(cut);
+        assert!(error.is_timeout());
+        // How gax puts its own timeouts.
+        let text = "the request exceeded the request deadline the attempt was cut after 1s";
+        assert_eq!(error.to_string(), text);
+        let source = error.source().and_then(|it| it.downcast_ref());
+        assert_eq!(source, Some(&cut));
+        assert_eq!(error.delivery(), Some(Delivery::MaybeSent));
+        assert_eq!((error.grpc_code(), Fault::status(&error)), (None, None));
+        assert_eq!(Fault::kind(&error), None);
+        assert_eq!(POLICY.judge(&error), Verdict::from(true));
+        let careful = POLICY.idempotent(false);
+        assert_eq!(careful.judge(&error), Verdict::MaybeApplied);
     }
 
     #[test]

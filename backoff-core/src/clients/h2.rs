@@ -1,4 +1,8 @@
 //! `Fault` for `h2::Error`, version 0.4.
+//!
+//! There is none of an attempt that is [cut](crate::Retrying::attempt_timeout): all that one can be
+//! made of is an error code of HTTP/2, and it would call itself a protocol error. Wrap it in an error
+//! of your own that has a variant for [`TimedOut`](crate::TimedOut).
 
 use crate::facts::fault::{Delivery, Fault, FaultKind};
 use core::fmt;

@@ -1,5 +1,9 @@
 //! `Fault` for the responses and statuses of the crate `http`, version 1: for hyper, axum, tower,
 //! and whatever else speaks in its types.
+//!
+//! There is none of an attempt that is [cut](crate::Retrying::attempt_timeout): it would say that a
+//! server has answered. Make an error of your own that has a variant for
+//! [`TimedOut`](crate::TimedOut).
 
 use crate::{
     facts::{fault::Fault, grpc::GrpcCode},

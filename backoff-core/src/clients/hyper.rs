@@ -1,4 +1,7 @@
 //! `Fault` for `hyper::Error`, version 1.
+//!
+//! Only hyper makes one, so none can be made of an attempt that is [cut](crate::Retrying::attempt_timeout):
+//! wrap it in an error of your own that has a variant for [`TimedOut`](crate::TimedOut).
 
 use super::{
     boxed::{Cause, first_known},

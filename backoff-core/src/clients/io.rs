@@ -1,10 +1,10 @@
-//! `Fault` for `std::io::Error`.
+//! `Fault` for `std::io::Error`, and one of an attempt that was cut.
 
 use super::{
     boxed::{Cause, first_known},
     sources::begins_with,
 };
-use crate::facts::fault::{Delivery, Fault, FaultKind};
+use crate::facts::fault::{Delivery, Fault, FaultKind, TimedOut};
 use core::fmt;
 use std::io::{Error, ErrorKind};
 
@@ -59,6 +59,14 @@ impl Fault for Error {
     }
 }
 
+/// For attempts that are [cut](crate::Retrying::attempt_timeout): of the kind `TimedOut`, with the
+/// [`TimedOut`] inside, where [`get_ref`](Error::get_ref) finds it.
+impl From<TimedOut> for Error {
+    fn from(error: TimedOut) -> Self {
+        Error::new(ErrorKind::TimedOut, error)
+    }
+}
+
 /// A host name that was not found has no kind of its own; the standard library says it in words.
 fn is_unknown_name(error: &Error) -> bool {
     let words = error.get_ref();
@@ -68,7 +76,7 @@ fn is_unknown_name(error: &Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{facts::fault::TimedOut, judge::Verdict, policy::Policy};
+    use crate::{judge::Verdict, policy::Policy};
 
     #[test]
     fn a_connection_that_was_never_made_is_retried_by_everybody() {
@@ -111,6 +119,20 @@ mod tests {
         }
         let other = Error::other("no kind of its own");
         assert_eq!(policy.judge(&other), Verdict::NothingKnown);
+    }
+
+    #[test]
+    fn an_attempt_that_was_cut_timed_out() {
+        let cut = TimedOut::new(core::time::Duration::from_secs(1));
+        let error = Error::from(cut);
+        assert_eq!(error.kind(), ErrorKind::TimedOut);
+        assert_eq!(error.to_string(), "the attempt was cut after 1s");
+        let inside = error.get_ref().and_then(|it| it.downcast_ref());
+        assert_eq!(inside, Some(&cut));
+        assert_eq!(error.delivery(), Some(Delivery::MaybeSent));
+        assert_eq!(Fault::kind(&error), None);
+        let careful = Policy::exponential().idempotent(false);
+        assert_eq!(careful.judge(&error), Verdict::MaybeApplied);
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! `Fault` for the errors of other crates: a file each, and a feature where it is another crate's.
+//! `Fault` for the errors of other crates: a file each, and a feature where it is another crate's. Where
+//! one can be made of an attempt that was cut, its `From<TimedOut>` stands there too.
 
 pub(crate) mod boxed;
 mod io;

@@ -1,4 +1,7 @@
 //! `Fault` for `reqwest::Error`, version 0.13.
+//!
+//! Only reqwest makes one, so none can be made of an attempt that is [cut](crate::Retrying::attempt_timeout):
+//! wrap it in an error of your own that has a variant for [`TimedOut`](crate::TimedOut).
 
 use super::sources::{chain, is_untrusted_certificate};
 use crate::facts::{

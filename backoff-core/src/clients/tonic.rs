@@ -1,4 +1,7 @@
-//! `Fault` for the errors of tonic, version 0.14.
+//! `Fault` for the errors of tonic, version 0.14, and a status of an attempt that was cut.
+//!
+//! A `transport::Error` only tonic makes, so none can be made of such an attempt; and a `ConnectError`
+//! would say that nothing was sent.
 
 use super::{
     boxed::{Cause, first_known},
@@ -6,14 +9,14 @@ use super::{
 };
 use crate::{
     facts::{
-        fault::{Delivery, Fault, FaultKind},
+        fault::{Delivery, Fault, FaultKind, TimedOut},
         grpc::GrpcCode,
     },
     hint::{self, Pushback},
 };
 use core::{fmt, time::Duration};
 use prost_014::Message as _;
-use std::error::Error;
+use std::{error::Error, sync::Arc};
 use tonic_014 as tonic;
 use tonic_types_014::pb;
 
@@ -81,6 +84,17 @@ impl Fault for tonic::Status {
 
     fn message(&self) -> Option<&dyn fmt::Display> {
         Some(self)
+    }
+}
+
+/// For attempts that are [cut](crate::Retrying::attempt_timeout): `DEADLINE_EXCEEDED`, with the
+/// [`TimedOut`] as its source. So it is told from a server's: the code is no word of the server's,
+/// and the request may have been applied.
+impl From<TimedOut> for tonic::Status {
+    fn from(error: TimedOut) -> Self {
+        let mut status = tonic::Status::deadline_exceeded(error.to_string());
+        status.set_source(Arc::new(error));
+        status
     }
 }
 
@@ -173,6 +187,13 @@ impl Fault for tonic::ConnectError {
     }
 }
 
+/// For attempts that are [cut](crate::Retrying::attempt_timeout): as the client's own timeout.
+impl From<TimedOut> for tonic::TimeoutExpired {
+    fn from(_: TimedOut) -> Self {
+        tonic::TimeoutExpired(())
+    }
+}
+
 /// The client's timeout was over: perhaps applied.
 impl Fault for tonic::TimeoutExpired {
     fn delivery(&self) -> Option<Delivery> {
@@ -188,7 +209,7 @@ impl Fault for tonic::TimeoutExpired {
 mod tests {
     use super::*;
     use crate::{codes, facts::codes::Codes, judge::Verdict, policy::Policy};
-    use std::{io, sync::Arc};
+    use std::io;
     use tonic::{Code, ConnectError, Status, TimeoutExpired};
 
     fn with_source(code: Code, source: impl Error + Send + Sync + 'static) -> Status {
@@ -216,6 +237,26 @@ mod tests {
         let late = with_source(Code::Cancelled, TimeoutExpired(()));
         assert_eq!(late.delivery(), Some(Delivery::MaybeSent));
         assert_eq!(late.grpc_code(), None);
+    }
+
+    #[test]
+    fn an_attempt_that_was_cut_exceeded_its_deadline() {
+        let cut = TimedOut::new(Duration::from_secs(1));
+        let status = Status::from(cut);
+        assert_eq!(status.code(), Code::DeadlineExceeded);
+        assert_eq!(status.message(), "the attempt was cut after 1s");
+        let source = status.source().and_then(|it| it.downcast_ref());
+        assert_eq!(source, Some(&cut));
+        let late = TimeoutExpired::from(cut);
+        // No code of a server's: a policy repeats it whatever its codes are.
+        let policy = Policy::exponential().on(Codes::UNAVAILABLE);
+        for fault in [&status as &dyn Fault, &late] {
+            assert_eq!(fault.delivery(), Some(Delivery::MaybeSent));
+            assert_eq!((fault.grpc_code(), fault.kind()), (None, None));
+            assert_eq!(policy.judge(fault), Verdict::from(true));
+            let careful = policy.idempotent(false);
+            assert_eq!(careful.judge(fault), Verdict::MaybeApplied);
+        }
     }
 
     #[test]

@@ -1,0 +1,193 @@
+//! Generators of `rand` as random sources, alone and in a pair with a runtime.
+#![cfg(feature = "tokio")]
+
+mod common;
+
+use backoff_core::{Jitter, Policy, Random, TimedOut};
+use common::Scripted;
+use rand::{Rng as _, SeedableRng as _, rngs::SmallRng};
+use std::{
+    cell::RefCell,
+    convert::Infallible,
+    future::{Future, pending, ready},
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
+    sync::{Arc, Mutex},
+    task::{Context, Poll, Waker},
+    thread,
+    time::Duration,
+};
+
+const SECOND: Duration = Duration::from_secs(1);
+const POLICY: Policy = Policy::exponential().jitter(Jitter::Full).max_attempts(6);
+
+fn generator() -> SmallRng {
+    SmallRng::seed_from_u64(7)
+}
+
+/// The first numbers that it draws.
+fn drawn<const N: usize>() -> [u64; N] {
+    let mut generator = generator();
+    [0; N].map(|_| generator.next_u64())
+}
+
+/// The policy's waits with these numbers.
+fn waits() -> Vec<Duration> {
+    let backoff = |(retry, number)| POLICY.backoff(retry, Duration::ZERO, number);
+    (0..).zip(drawn::<5>()).map(backoff).collect()
+}
+
+fn late() -> TimedOut {
+    TimedOut::new(Duration::ZERO)
+}
+
+fn now<F: Future>(future: F) -> F::Output {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("it waits"),
+    }
+}
+
+#[test]
+fn a_generator_behind_a_lock_draws_its_numbers_for_all_threads() {
+    let shared = Arc::new(Mutex::new(generator()));
+    let mut numbers: Vec<_> = (0..4)
+        .map(|_| {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || [(); 8].map(|()| shared.random()))
+        })
+        .flat_map(|thread| thread.join().unwrap())
+        .collect();
+    let mut expected = drawn::<32>();
+    numbers.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(numbers, expected);
+}
+
+/// A generator whose first number is never drawn.
+struct Broken {
+    is_broken: bool,
+    generator: SmallRng,
+}
+
+impl rand::TryRng for Broken {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        self.generator.try_next_u32()
+    }
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        if std::mem::take(&mut self.is_broken) {
+            std::panic::resume_unwind(Box::new("broken"));
+        }
+        self.generator.try_next_u64()
+    }
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        self.generator.try_fill_bytes(bytes)
+    }
+}
+
+#[test]
+fn a_generator_that_panicked_behind_a_lock_still_draws() {
+    let shared = Mutex::new(Broken {
+        is_broken: true,
+        generator: generator(),
+    });
+    assert!(catch_unwind(AssertUnwindSafe(|| shared.random())).is_err());
+    assert!(shared.is_poisoned());
+    assert_eq!([(); 3].map(|()| shared.random()), drawn());
+
+    let runtime = Scripted::default();
+    let mut left = generator();
+    let skipped = [(); 3].map(|()| left.next_u64());
+    assert_eq!(skipped, drawn());
+    let gave_up = POLICY
+        .blocking(|| Err::<(), _>(late()))
+        .runtime((runtime.clone(), &shared))
+        .call();
+    assert!(gave_up.is_err() && shared.is_poisoned());
+    let expected: Vec<_> = (0..5)
+        .map(|retry| POLICY.backoff(retry, Duration::ZERO, left.next_u64()))
+        .collect();
+    assert_eq!(runtime.waits.take(), expected);
+}
+
+/// The clock and the timer of the first, the numbers of the second.
+#[test]
+fn a_pair_runs_both_loops() {
+    let expected = waits();
+    let slept = expected.iter().sum();
+    assert_eq!(expected.len(), 5);
+
+    let runtime = Scripted::drawing(u64::MAX);
+    let pair = (runtime.clone(), RefCell::new(generator()));
+    let retry = POLICY.retry(|| ready(Err::<(), _>(late())));
+    let gave_up = now(retry.runtime(pair).reported()).unwrap_err();
+    assert_eq!(runtime.waits.take(), expected);
+    assert_eq!(
+        (gave_up.report.slept, gave_up.report.elapsed),
+        (slept, slept)
+    );
+    assert_eq!(runtime.now.get(), slept);
+
+    let runtime = Scripted::drawing(u64::MAX);
+    let pair = (runtime.clone(), Mutex::new(generator()));
+    let blocking = POLICY.blocking(|| Err::<(), _>(late()));
+    let gave_up = blocking.runtime(pair).reported().unwrap_err();
+    assert_eq!(runtime.waits.take(), expected);
+    assert_eq!(
+        (gave_up.report.slept, gave_up.report.elapsed),
+        (slept, slept)
+    );
+}
+
+/// The pair's timer cuts the attempts, by the pair's clock.
+#[test]
+fn a_pair_cuts_attempts() {
+    let runtime = Scripted::drawing(u64::MAX);
+    let retry = POLICY.retry(pending::<Result<(), TimedOut>>);
+    let gave_up = now(retry
+        .attempt_timeout(3 * SECOND)
+        .runtime((runtime.clone(), Mutex::new(generator())))
+        .reported())
+    .unwrap_err();
+    assert_eq!(gave_up.error, TimedOut::new(3 * SECOND));
+    let mut expected = vec![3 * SECOND];
+    for wait in waits() {
+        expected.extend([wait, 3 * SECOND]);
+    }
+    assert_eq!(runtime.now.get(), expected.iter().sum::<Duration>());
+    assert_eq!(runtime.waits.take(), expected);
+
+    // The last attempt has what the clock says is left.
+    let runtime = Scripted::drawing(u64::MAX);
+    let policy = POLICY.deadline(5 * SECOND);
+    let outcome = now(policy
+        .retry(pending::<Result<(), TimedOut>>)
+        .attempt_timeout(3 * SECOND)
+        .runtime((runtime.clone(), RefCell::new(generator()))));
+    let left = 2 * SECOND - waits()[0];
+    assert_eq!(outcome, Err(TimedOut::new(left)));
+    assert_eq!(runtime.waits.take(), [3 * SECOND, waits()[0], left]);
+    assert_eq!(runtime.now.get(), 5 * SECOND);
+}
+
+/// Tokio's clock and timer, with numbers that a test knows.
+#[tokio::test(start_paused = true)]
+async fn a_pair_with_tokio() {
+    let start = tokio::time::Instant::now();
+    let policy = POLICY.base(1_000 * SECOND).max_backoff(64_000 * SECOND);
+    let gave_up = policy
+        .retry(|| ready(Err::<(), _>(late())))
+        .runtime((backoff_core::Tokio, Mutex::new(generator())))
+        .reported()
+        .await
+        .unwrap_err();
+    let numbers = (0..).zip(drawn::<5>());
+    let slept = numbers.map(|(retry, number)| policy.backoff(retry, Duration::ZERO, number));
+    let slept: Duration = slept.sum();
+    assert_eq!(gave_up.report.slept, slept);
+    // Tokio's timer rounds each wait up to a millisecond.
+    let late = start.elapsed() - slept;
+    assert!(late <= Duration::from_millis(10), "{late:?}");
+}
