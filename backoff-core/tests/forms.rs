@@ -18,6 +18,9 @@ const POLICY: Policy = Policy::exponential()
     .on(codes![429, 503]);
 const CAREFUL: Policy = POLICY.idempotent(false);
 
+/// A form's name, and a call in that form.
+type Form<'f> = (&'static str, &'f dyn Fn(&Trial));
+
 /// What an error may say of itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Facts {
@@ -99,7 +102,7 @@ fn by_codes(policy: &'static Policy, facts: Facts) -> Vec<(&'static str, Came)> 
     fn annotated_blocking(policy: &Policy, trial: &Trial) -> Result<(), Facts> {
         trial.call()
     }
-    let forms: [(&str, &dyn Fn(&Trial)); 8] = [
+    let forms: [Form; 8] = [
         ("function form", &|trial| {
             let call = policy.retry(|| ready(trial.call()));
             assert!(block_on(call.runtime(trial.time.clone())).is_err());
@@ -151,7 +154,7 @@ fn by_function(policy: &'static Policy, facts: Facts) -> Vec<(&'static str, Came
     async fn patterns(policy: &Policy, trial: &Trial) -> Result<(), Facts> {
         trial.call()
     }
-    let forms: [(&str, &dyn Fn(&Trial)); 7] = [
+    let forms: [Form; 7] = [
         ("function form", &|trial| {
             let call = policy.when(|_: &Facts| true).retry(|| ready(trial.call()));
             assert!(block_on(call.runtime(trial.time.clone())).is_err());
@@ -198,7 +201,7 @@ fn bare(facts: Facts) -> Vec<(&'static str, Came)> {
     fn annotated_blocking(trial: &Trial) -> Result<(), Facts> {
         trial.call()
     }
-    let forms: [(&str, &dyn Fn(&Trial)); 3] = [
+    let forms: [Form; 3] = [
         ("attribute", &|trial| {
             assert!(block_on(annotated(trial)).is_err());
         }),
@@ -218,8 +221,8 @@ fn bare(facts: Facts) -> Vec<(&'static str, Came)> {
     came(facts, &forms)
 }
 
-fn came<'f>(facts: Facts, forms: &[(&'f str, &dyn Fn(&Trial))]) -> Vec<(&'f str, Came)> {
-    let run = |(name, form): &(&'f str, &dyn Fn(&Trial))| {
+fn came(facts: Facts, forms: &[Form<'_>]) -> Vec<(&'static str, Came)> {
+    let run = |(name, form): &Form<'_>| {
         let trial = Trial::of(facts);
         form(&trial);
         (*name, trial.came())

@@ -519,10 +519,10 @@ mod a_whole_call {
         match event {
             Event::Waiting {
                 attempt,
-                error,
+                failure,
                 wait,
                 ..
-            } => format!("{attempt} waits {:?}: {error:?}", wait.delay),
+            } => format!("{attempt} waits {:?}: {:?}", wait.delay, failure.error()),
             Event::GaveUp {
                 attempts, reason, ..
             } => format!("{attempts} gave up: {}", reason.name()),

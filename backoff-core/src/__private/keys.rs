@@ -50,7 +50,7 @@ pub struct Keys {
     pub keep: (),
     /// A name for the `Attempt`, other than those of the arguments: its number, the time elapsed and remaining. Example: `attempt = n`.
     pub attempt: (),
-    /// A function or closure of `&Event<'_, E>`, told of each failure. Without it: nobody is told. Example: `notify = |event| log(event)`.
+    /// A function or closure of `&Event<'_, E>`, called after each failure. Without it: no function is called. Example: `notify = |event| log(event)`.
     pub notify: (),
     /// A function from `Duration` to a future (in a sync function: to nothing) that waits instead of the timer. Without it: tokio's, or the thread's. Example: `sleep = my_timer`.
     pub sleep: (),

@@ -34,7 +34,7 @@ impl<R: Clock> Run<'_, R> {
     /// Whether the time of an attempt that is cut is over. Reads the clock only if attempts are cut.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
-        self.terms.is_cut() && self.attempt().remaining().is_zero()
+        self.terms.cut_at_deadline() && self.attempt().remaining().is_zero()
     }
 }
 

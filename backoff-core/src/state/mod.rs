@@ -371,7 +371,7 @@ impl RetryState {
 #[inline]
 fn is_over(policy: &Policy, terms: Option<&Terms<'_>>, elapsed: u64) -> bool {
     let deadline = terms.deadline(policy);
-    elapsed > deadline || terms.is_cut() && elapsed == deadline
+    elapsed > deadline || terms.cut_at_deadline() && elapsed == deadline
 }
 
 /// Why an attempt that is not to be retried ends everything.

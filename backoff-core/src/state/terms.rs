@@ -60,7 +60,7 @@ pub(crate) trait Holds<'b> {
     /// No attempt begins later than so many nanoseconds after the start.
     fn deadline(self, policy: &Policy) -> u64;
     /// Whether an attempt is cut at the deadline, and so needs some time before it.
-    fn is_cut(self) -> bool;
+    fn cut_at_deadline(self) -> bool;
     /// How many attempts there are at most.
     fn attempts(self, policy: &Policy) -> u32;
     /// What retries are paid from.
@@ -79,7 +79,7 @@ impl<'b> Holds<'b> for Option<&Terms<'b>> {
     }
 
     #[inline]
-    fn is_cut(self) -> bool {
+    fn cut_at_deadline(self) -> bool {
         self.is_some_and(|terms| terms.cut)
     }
 
