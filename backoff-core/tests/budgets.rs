@@ -214,7 +214,7 @@ fn it_goes_with_waits_of_its_own_and_with_attempts_that_are_cut() {
     let budget = Budget::costs(100, 10, 5).starting_with(25);
     let runtime = Scripted::default();
     let gave_up = now(POLICY
-        .retry(|| std::future::pending::<Result<(), TimedOut>>())
+        .retry(std::future::pending::<Result<(), TimedOut>>)
         .attempt_timeout(3 * SECOND)
         .budget(&budget)
         .runtime(runtime.clone())
