@@ -116,7 +116,7 @@ pub const fn cut_at(timeout: Option<Duration>) -> Option<Terms<'static>> {
     message = "`attempt_timeout` makes an error of each attempt that it cuts: implement `From<TimedOut>` for `{Self}`",
     label = "`{Self}` cannot be made from `TimedOut`",
     note = "`impl From<TimedOut> for {Self} {{ fn from(late: TimedOut) -> Self {{ .. }} }}`, or a variant with `#[from] TimedOut`",
-    note = "an error of another crate needs a wrapper of your own"
+    note = "an error of another crate that has no such `From` needs a wrapper of your own"
 )]
 pub trait FromTimedOut {
     /// Makes it.

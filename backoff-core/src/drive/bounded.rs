@@ -156,8 +156,9 @@ where
     where
         R: Clock,
     {
-        // What is inside knows what time remains, and cuts the attempt itself.
-        if O::CUT {
+        // What is inside knows what time remains, and cuts the attempt itself, unless the attempt has
+        // a limit here as well.
+        if O::CUT && self.limit == Duration::MAX {
             let attempt = running.project().attempt;
             return self.operation.poll(attempt, run, cx);
         }

@@ -124,7 +124,7 @@ impl Course {
             let retry = &mut self.retry;
             in_tests(handler.decide(handler.runtime(), policy, retry, ruling, terms.as_ref()))
         };
-        handler.measure(ruling.is_conflict(), next);
+        handler.measure(stage, ruling.is_conflict(), next);
         let failure = Failure::new(Some(error), handler.fault(error));
         self.tell(next, handler, name, failure);
         next
@@ -134,7 +134,7 @@ impl Course {
     #[cold]
     pub(crate) fn late<E, H: Handle<E>>(&self, handler: &mut H, name: &'static str, error: &E) {
         let next = Next::stop(StopReason::Deadline);
-        handler.measure(false, next);
+        handler.measure(Stage::Late, false, next);
         let failure = Failure::new(Some(error), handler.fault(error));
         self.tell(next, handler, name, failure);
     }
@@ -164,7 +164,7 @@ impl Course {
         let retry = &mut self.retry;
         let next =
             in_tests(handler.decide(handler.runtime(), policy, retry, ruling, terms.as_ref()));
-        handler.measure(ruling.is_conflict(), next);
+        handler.measure(Stage::Whole, ruling.is_conflict(), next);
         self.tell(next, handler, name, Failure::new(None, Some(fault)));
         Some(next)
     }

@@ -14,7 +14,7 @@ use core::future::Future;
 
 /// A policy with the function that judges errors in place of the policy's codes.
 ///
-/// Made by [`Policy::when`] and [`Policy::when`].
+/// Made by [`Policy::when`] and [`Policy::when_any`].
 #[derive(Clone, Copy, Debug)]
 #[must_use = "a policy does nothing until it is given an operation"]
 pub struct Judged<'p, H> {
@@ -161,8 +161,12 @@ impl Policy {
         self.judged(WhenAny(judge))
     }
 
-    /// As [`when`](Self::when), for an error that is a [`Fault`]: a server that asks to be left
-    /// alone, for a while or for good, is still obeyed, and its text is still logged.
+    /// Lets a function decide which errors are retried, in place of the policy's codes. The error is a
+    /// [`Fault`]: a server that asks to be left alone, for a while or for good, is obeyed,
+    /// [`idempotent(false)`](Policy::idempotent) holds, and the error's text is logged. For an error
+    /// that is no `Fault` there is [`when_any`](Self::when_any).
+    ///
+    /// The function answers with a `bool`, or with a [`Verdict`].
     ///
     /// ```
     /// use backoff_core::{Fault, Policy};
@@ -383,9 +387,9 @@ impl<'p, H: Handler<Runtime = AsyncRuntime>> Judged<'p, H> {
     }
 
     /// As [`Policy::update`]. What the function says of an error is said of a failed read and of a
-    /// failed write alike. A function given to [`when`](Policy::when) sees no facts, so it has to
-    /// know by itself what may have been applied, whatever [`idempotent`](Policy::idempotent) says;
-    /// and a conflict counts as one in the report only where a [`Verdict`] of it says so.
+    /// failed write alike. A function given to [`when_any`](Policy::when_any) is given errors
+    /// without facts, so it has to know by itself what may have been applied, whatever
+    /// [`idempotent`](Policy::idempotent) says; and a conflict counts as one in the report only where a [`Verdict`] of it says so.
     pub fn update<Read, Change, Write, Reading, Changes, Writing, V, W, E>(
         self,
         read: Read,

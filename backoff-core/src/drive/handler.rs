@@ -50,10 +50,10 @@ pub trait Handler {
         retry.decide(policy, ruling, terms, || runtime.now(), || runtime.random())
     }
 
-    /// An attempt failed, as a conflict or not, and this comes next.
+    /// This of an attempt failed, as a conflict or not, and this comes next.
     #[inline]
-    fn measure(&mut self, is_conflict: bool, next: Next) {
-        let _ = (is_conflict, next);
+    fn measure(&mut self, stage: Stage, is_conflict: bool, next: Next) {
+        let _ = (stage, is_conflict, next);
     }
 
     /// What was counted by [`measure`](Self::measure).
@@ -230,8 +230,8 @@ macro_rules! forward {
         const MEASURES: bool = H::MEASURES;
 
         #[inline]
-        fn measure(&mut self, is_conflict: bool, next: Next) {
-            self.inner.measure(is_conflict, next);
+        fn measure(&mut self, stage: Stage, is_conflict: bool, next: Next) {
+            self.inner.measure(stage, is_conflict, next);
         }
 
         fn measured(&self) -> Measures {
@@ -413,8 +413,11 @@ impl<H: Handler, E> Handler for Measured<H, E> {
 
     const MEASURES: bool = true;
 
-    fn measure(&mut self, is_conflict: bool, next: Next) {
-        self.inner.measure(is_conflict, next);
+    fn measure(&mut self, stage: Stage, is_conflict: bool, next: Next) {
+        self.inner.measure(stage, is_conflict, next);
+        if !stage.is_cut() {
+            self.last = None;
+        }
         self.slept = self.slept.saturating_add(next.delay());
         self.conflicts = self.conflicts.saturating_add(is_conflict.into());
         self.reason = next.reason();

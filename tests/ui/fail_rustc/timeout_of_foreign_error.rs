@@ -3,7 +3,7 @@
 use backoff_core::retry;
 
 #[retry(attempt_timeout = "1s")]
-async fn f() -> Result<(), std::io::Error> {
+async fn f() -> Result<(), std::fmt::Error> {
     Ok(())
 }
 
