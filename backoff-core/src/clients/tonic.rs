@@ -38,10 +38,13 @@ impl Fault for tonic::Status {
     fn inner(&self) -> Option<&dyn Fault> {
         let source = first_known(Cause::new(self.source()?), &|_| None)?;
         let is_answer = source.grpc_code().is_some();
-        let may_pass = source
-            .kind()
-            .is_some_and(|kind| kind != FaultKind::Permanent);
-        let failed_on_its_way = source.delivery().is_some() || may_pass;
+        // A permanent source speaks only where tonic has no code to give: an interceptor gives one.
+        let says_more = match source.kind() {
+            None => false,
+            Some(FaultKind::Permanent) => self.code() == tonic::Code::Unknown,
+            Some(_) => true,
+        };
+        let failed_on_its_way = source.delivery().is_some() || says_more;
         (is_answer || failed_on_its_way).then_some(source)
     }
 

@@ -40,7 +40,7 @@ impl Policy {
     /// it is drawn often, by [`backoff`](Self::backoff).
     ///
     /// ```
-    /// use backoff_core::{Fits, Policy};
+    /// use backoff_core::{Policy, schedule::Fits};
     /// use std::time::Duration;
     ///
     /// let policy = Policy::exponential().deadline(Duration::from_secs(10));
