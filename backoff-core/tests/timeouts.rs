@@ -519,7 +519,11 @@ mod a_whole_call {
                 failure,
                 wait,
                 ..
-            } => format!("{attempt} waits {:?}: {:?}", wait.delay, failure.error().expect("an error")),
+            } => format!(
+                "{attempt} waits {:?}: {:?}",
+                wait.delay,
+                failure.error().expect("an error")
+            ),
             Event::GaveUp {
                 attempts, reason, ..
             } => format!("{attempts} gave up: {}", reason.name()),

@@ -75,6 +75,9 @@ pub fn __retry_block(input: proc_macro::TokenStream) -> proc_macro::TokenStream 
 ///     #[error(transparent)]
 ///     #[fault(forward)]
 ///     Delivery(#[from] reqwest::Error),
+///     #[error(transparent)]
+///     #[fault(forward)]
+///     TimedOut(#[from] backoff_core::TimedOut), // for `timeout` and `attempt_timeout`
 ///     #[error("wrong: {0}")]
 ///     Config(String), // says nothing, and is permanent to a policy
 /// }

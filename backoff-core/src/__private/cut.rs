@@ -113,10 +113,10 @@ pub const fn cut_at(timeout: Option<Duration>) -> Option<Terms<'static>> {
 
 /// The error of a function whose attempts are cut.
 #[diagnostic::on_unimplemented(
-    message = "`attempt_timeout` makes an error of each attempt that it cuts: implement `From<TimedOut>` for `{Self}`",
+    message = "`timeout` and `attempt_timeout` make an error of each attempt that they cut: implement `From<TimedOut>` for `{Self}`",
     label = "`{Self}` cannot be made from `TimedOut`",
     note = "`impl From<TimedOut> for {Self} {{ fn from(late: TimedOut) -> Self {{ .. }} }}`, or a variant with `#[from] TimedOut`",
-    note = "an error of another crate that has no such `From` needs a wrapper of your own"
+    note = "for an error of another crate, write an error of your own around it, or use `deadline` with `attempt = n` and hand `n.remaining()` to the client as its timeout"
 )]
 pub trait FromTimedOut {
     /// Makes it.

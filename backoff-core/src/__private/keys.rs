@@ -12,11 +12,11 @@ pub struct Keys {
     pub throttled_base: (),
     /// A number from 1: how much longer each wait is than the one before. Without it: 2. Example: `factor = 1.5`.
     pub factor: (),
-    /// A duration: the longest wait, jitter included. Without it: 64 s. Example: `max_backoff = "64s"`.
+    /// A duration: the longest wait, jitter included; only a server's hint can be longer, as far as `max_retry_after` allows. Without it: 64 s. Example: `max_backoff = "64s"`.
     pub max_backoff: (),
     /// `full`, `equal`, `decorrelated`, `slots`, `whole_seconds`, `none`; a duration, the most that is added to each wait; or a `Jitter`. Without it: `full`. Example: `jitter = "1s"`.
     pub jitter: (),
-    /// A number from 1: how often the function is called at most, the first call counted. Without it: 5; no limit if there is a deadline. Example: `max_attempts = 8`.
+    /// A number from 1: how often the function is called at most, the first call counted. Without it: 5; no limit if there is a `deadline` or a `timeout`. Example: `max_attempts = 8`.
     pub max_attempts: (),
     /// A duration: no wait is begun that would end later. Without it: none. Example: `deadline = "5m"`.
     pub deadline: (),
@@ -26,7 +26,7 @@ pub struct Keys {
     pub timeout: (),
     /// A duration: what one attempt may take; async only, and the error is `From<TimedOut>`. Without it: none. Example: `attempt_timeout = "10s"`.
     pub attempt_timeout: (),
-    /// HTTP statuses, ranges of them, constants of type `Codes`, and patterns of the error, with guards. Without it: the policy's codes; without a policy every error. Example: `on = [429, 500..=504, Error::Busy { .. }]`.
+    /// HTTP statuses, ranges of them, constants of type `Codes`, and patterns of the error, with guards. Without it: the policy's codes; without a policy, errors about which nothing is known as well. Example: `on = [429, 500..=504, Error::Busy { .. }]`.
     pub on: (),
     /// Codes beside those of the policy. Without it: none. Example: `also_on = [408]`.
     pub also_on: (),
@@ -50,7 +50,7 @@ pub struct Keys {
     pub keep: (),
     /// A name for the `Attempt`, other than those of the arguments: its number, the time elapsed and remaining. Example: `attempt = n`.
     pub attempt: (),
-    /// A function or closure of `&Event<'_, E>`, called after each failure. Without it: no function is called. Example: `notify = |event| log(event)`.
+    /// A function or closure of `&Event<'_, E>`, called after each failure; an `Event` is `Debug`, and `Display` where the error is. Without it: no function is called. Example: `notify = |event| log(event)`.
     pub notify: (),
     /// A function from `Duration` to a future (in a sync function: to nothing) that waits instead of the timer. Without it: tokio's, or the thread's. Example: `sleep = my_timer`.
     pub sleep: (),

@@ -75,11 +75,8 @@ where
     H: Handle<R::Error>,
     C: Clock + Random,
 {
-    let Context {
-        policy,
-        name,
-        terms,
-    } = *context;
+    let Context { policy, name, .. } = *context;
+    let terms = context.terms.as_ref();
     let mut handler = Under {
         inner: Lent { inner: judge },
         runtime,
@@ -96,7 +93,7 @@ where
             match next {
                 Some(next) => next,
                 None => {
-                    course.succeeded(policy, terms.as_ref());
+                    course.succeeded(policy, terms);
                     return None;
                 }
             }

@@ -106,7 +106,7 @@ impl Course {
         name: &'static str,
         error: &E,
         stage: Stage,
-        of_operation: Option<Terms<'_>>,
+        of_operation: Option<&Terms<'_>>,
     ) -> Next
     where
         H: Handle<E>,
@@ -120,9 +120,8 @@ impl Course {
         let next = if stage == Stage::Late {
             Next::stop(StopReason::Deadline)
         } else {
-            let terms = handler.terms(of_operation);
             let retry = &mut self.retry;
-            in_tests(handler.decide(handler.runtime(), policy, retry, ruling, terms.as_ref()))
+            in_tests(handler.decide(handler.runtime(), policy, retry, ruling, of_operation))
         };
         handler.measure(stage, ruling.is_conflict(), next);
         let failure = Failure::new(Some(error), handler.fault(error));
@@ -149,7 +148,7 @@ impl Course {
         handler: &mut H,
         name: &'static str,
         fault: &dyn Fault,
-        of_operation: Option<Terms<'_>>,
+        of_operation: Option<&Terms<'_>>,
     ) -> Option<Next>
     where
         H: Handle<E>,
@@ -160,10 +159,9 @@ impl Course {
         if ruling.is_permanent() {
             return None;
         }
-        let terms = handler.terms(of_operation);
         let retry = &mut self.retry;
         let next =
-            in_tests(handler.decide(handler.runtime(), policy, retry, ruling, terms.as_ref()));
+            in_tests(handler.decide(handler.runtime(), policy, retry, ruling, of_operation));
         handler.measure(Stage::Whole, ruling.is_conflict(), next);
         self.tell(next, handler, name, Failure::new(None, Some(fault)));
         Some(next)

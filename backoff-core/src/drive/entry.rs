@@ -26,6 +26,9 @@ impl Policy {
     /// Retries an async operation. What this returns is a future that gives the operation's own
     /// `Result`; before it is awaited, more can be said: [`Retrying`].
     ///
+    /// A closure that borrows a value mutably in its future, such as a client with `&mut self`, is given
+    /// to [`retry_mut`](Self::retry_mut).
+    ///
     /// ```
     /// use backoff_core::{Policy, TimedOut};
     ///

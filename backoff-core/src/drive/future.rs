@@ -172,7 +172,8 @@ where
     /// first polled. Where the policy has a deadline too, the shorter one holds. With a limit of time
     /// and no `max_attempts`, as many attempts are made as fit.
     ///
-    /// When an attempt is cut, the error is made from [`TimedOut`]. A report keeps the last real error
+    /// When an attempt is cut, the error is made from [`TimedOut`]; when the next wait would end after
+    /// the limit, the call ends at once with the operation's own error. A report keeps the last real error
     /// beside it ([`RetryError::last`]).
     ///
     /// A call inside of another one's attempt is bounded by hand: `.timeout(attempt.remaining())`.
@@ -539,7 +540,7 @@ where
                     let next = O::fault(&value).and_then(|fault| {
                         let (handler, terms) = (&mut *this.handler, this.operation.terms());
                         this.course
-                            .answered(this.policy, handler, name, fault, terms)
+                            .answered(this.policy, handler, name, fault, terms.as_ref())
                     });
                     match next {
                         Some(next) if next.is_wait() => {
@@ -560,7 +561,7 @@ where
             let (handler, name, terms) = (&mut *this.handler, O::name(), this.operation.terms());
             let next = this
                 .course
-                .failed(this.policy, handler, name, &error, stage, terms);
+                .failed(this.policy, handler, name, &error, stage, terms.as_ref());
             if !next.is_wait() {
                 break error;
             }

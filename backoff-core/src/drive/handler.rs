@@ -323,7 +323,9 @@ impl<H: Handler, D: Delay> Handler for Paced<H, D> {
         ruling: Ruling,
         terms: Option<&Terms<'_>>,
     ) -> Next {
-        decide_with(runtime, policy, retry, ruling, terms, &self.delays)
+        // What is inside is not asked to decide, but it may hold a budget.
+        let terms = self.inner.terms(terms.copied());
+        decide_with(runtime, policy, retry, ruling, terms.as_ref(), &self.delays)
     }
 }
 
@@ -339,12 +341,27 @@ pub struct Funded<'b, H> {
 }
 
 impl<H: Handler> Handler for Funded<'_, H> {
-    forward!(runtime policy measure decide);
+    forward!(runtime policy measure);
 
+    // The budget that was said last holds, and so the outermost one, which is the first here.
     #[inline]
     fn terms<'b>(&'b self, of_operation: Option<Terms<'b>>) -> Option<Terms<'b>> {
-        let terms = self.inner.terms(of_operation);
-        Some(Terms::with_budget(terms, self.budget))
+        let terms = Terms::with_budget(of_operation.as_ref(), self.budget);
+        self.inner.terms(Some(terms))
+    }
+
+    #[inline]
+    fn decide<R: Clock + Random>(
+        &self,
+        runtime: &R,
+        policy: &Policy,
+        retry: &mut RetryState,
+        ruling: Ruling,
+        terms: Option<&Terms<'_>>,
+    ) -> Next {
+        let terms = Terms::with_budget(terms, self.budget);
+        self.inner
+            .decide(runtime, policy, retry, ruling, Some(&terms))
     }
 }
 

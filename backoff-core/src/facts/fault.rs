@@ -172,7 +172,8 @@ pub enum FaultKind {
     Permanent,
 }
 
-/// An attempt that ran longer than its `attempt_timeout`, or than what remained of the deadline.
+/// An attempt that ran longer than its `attempt_timeout`, or than what remained of the call's `timeout`
+/// or deadline when the attempt began. The time in the text is that of the attempt, not of the call.
 ///
 /// The error of an operation with an attempt timeout is made from it: `E: From<TimedOut>`. Keep it,
 /// and name it as [`Fault::inner`], or a policy cannot see that the attempt may be repeated:

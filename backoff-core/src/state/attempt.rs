@@ -31,7 +31,8 @@ impl Attempt {
         Duration::from_nanos(self.elapsed)
     }
 
-    /// What remains of the deadline; [`Duration::MAX`] where there is none.
+    /// What remains of the deadline, or of the call's `timeout` if that is less; [`Duration::MAX`] where
+    /// there is neither.
     #[inline]
     pub const fn remaining(&self) -> Duration {
         match self.remaining {

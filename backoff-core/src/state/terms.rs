@@ -40,17 +40,18 @@ impl<'b> Terms<'b> {
         }
     }
 
-    /// The same terms and this budget, or a budget alone.
+    /// The same terms and this budget, unless they have one; or a budget alone.
     #[inline]
-    pub(crate) const fn with_budget(terms: Option<Self>, budget: &'b Budget) -> Self {
-        let (timeout, cut) = match terms {
-            Some(terms) => (terms.timeout, terms.cut),
-            None => (NEVER, false),
+    pub(crate) fn with_budget(terms: Option<&Self>, budget: &'b Budget) -> Self {
+        let plain = Terms {
+            timeout: NEVER,
+            cut: false,
+            budget: None,
         };
+        let terms = *terms.unwrap_or(&plain);
         Terms {
-            timeout,
-            cut,
-            budget: Some(budget),
+            budget: terms.budget.or(Some(budget)),
+            ..terms
         }
     }
 }

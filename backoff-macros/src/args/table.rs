@@ -129,7 +129,8 @@ keys! {
         }
         max_backoff: Time = Expr(time), Time {
             usage: r#"max_backoff = "64s""#,
-            takes: "a duration: the longest wait, jitter included",
+            takes: "a duration: the longest wait, jitter included; only a server's hint can be longer, as \
+                    far as `max_retry_after` allows",
             without: "64 s",
         }
         jitter: Jitter = Expr(jitter), Jitter {
@@ -143,7 +144,7 @@ keys! {
             usage: "max_attempts = 5",
             takes: "a number from 1: how often the function is called at most, the first call \
                     counted",
-            without: "5; no limit if there is a deadline",
+            without: "5; no limit if there is a `deadline` or a `timeout`",
             example: "max_attempts = 8",
         }
         deadline: Time = Expr(time), Time {
@@ -175,7 +176,7 @@ keys! {
             usage: "on = [429, 500..=504]",
             takes: "HTTP statuses, ranges of them, constants of type `Codes`, and patterns of the \
                     error, with guards",
-            without: "the policy's codes; without a policy every error",
+            without: "the policy's codes; without a policy, errors about which nothing is known as well",
             example: "on = [429, 500..=504, Error::Busy { .. }]",
         }
         also_on: On = On(Ok), Codes {
@@ -252,7 +253,8 @@ keys! {
         notify: Expr = Expr(Ok) {
             usage: "notify = |event| log(event)",
             no_literal: "a function or a closure",
-            takes: "a function or closure of `&Event<'_, E>`, called after each failure",
+            takes: "a function or closure of `&Event<'_, E>`, called after each failure; an `Event` is \
+                    `Debug`, and `Display` where the error is",
             without: "no function is called",
         }
         sleep: Expr = Expr(Ok) {

@@ -4,7 +4,7 @@ use crate::operation::{self, ApiError, BASE, CAP, fail, ready_sleep, succeed};
 use backoff::{
     Error, ExponentialBackoff, ExponentialBackoffBuilder,
     backoff::Backoff,
-    future::{RetryState, Sleeper},
+    future::{Retry, Sleeper},
 };
 use std::{
     cell::Cell,
@@ -54,7 +54,7 @@ impl Sleeper for AtOnce {
 
 pub fn flaky_ready(left: &Cell<u32>) -> impl Future<Output = Result<u64, ApiError>> {
     let told = |_: ApiError, _: Duration| {};
-    RetryState::new(AtOnce, policy(), told, move || async move {
+    Retry::new(AtOnce, policy(), told, move || async move {
         transient(operation::flaky(left))
     })
 }

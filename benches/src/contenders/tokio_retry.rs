@@ -3,7 +3,7 @@
 use crate::operation::{self, ApiError, CAP, RETRIES, fail, succeed};
 use std::{cell::Cell, future::Future, time::Duration};
 use tokio_retry::{
-    RetryState,
+    Retry,
     strategy::{ExponentialBackoff, jitter},
 };
 
@@ -23,18 +23,18 @@ pub fn success_by(
     policy: &ExponentialBackoff,
     n: u64,
 ) -> impl Future<Output = Result<u64, ApiError>> + use<> {
-    RetryState::start(waits(policy.clone()), move || async move { succeed(n) })
+    Retry::start(waits(policy.clone()), move || async move { succeed(n) })
 }
 
 pub fn flaky(left: &Cell<u32>) -> impl Future<Output = Result<u64, ApiError>> {
-    RetryState::start(
+    Retry::start(
         waits(policy()),
         move || async move { operation::flaky(left) },
     )
 }
 
 pub fn failing(n: u64) -> impl Future<Output = Result<u64, ApiError>> + Send {
-    RetryState::start(waits(policy()), move || async move { fail(n) })
+    Retry::start(waits(policy()), move || async move { fail(n) })
 }
 
 pub fn delays() -> impl Iterator<Item = Duration> {

@@ -3,7 +3,7 @@
 use crate::operation::{self, ApiError, CAP, RETRIES, fail, succeed};
 use std::{cell::Cell, future::Future, time::Duration};
 use tokio_retry2::{
-    MapErr, RetryState, RetryError,
+    MapErr, Retry, RetryError,
     strategy::{ExponentialBackoff, jitter},
 };
 
@@ -28,19 +28,19 @@ pub fn success_by(
     policy: &ExponentialBackoff,
     n: u64,
 ) -> impl Future<Output = Result<u64, ApiError>> + use<> {
-    RetryState::spawn(waits(policy.clone()), move || async move {
+    Retry::spawn(waits(policy.clone()), move || async move {
         transient(succeed(n))
     })
 }
 
 pub fn flaky(left: &Cell<u32>) -> impl Future<Output = Result<u64, ApiError>> {
-    RetryState::spawn(waits(policy()), move || async move {
+    Retry::spawn(waits(policy()), move || async move {
         transient(operation::flaky(left))
     })
 }
 
 pub fn failing(n: u64) -> impl Future<Output = Result<u64, ApiError>> + Send {
-    RetryState::spawn(waits(policy()), move || async move { transient(fail(n)) })
+    Retry::spawn(waits(policy()), move || async move { transient(fail(n)) })
 }
 
 pub fn delays() -> impl Iterator<Item = Duration> {

@@ -9,7 +9,7 @@ use std::{
 use tower::{
     Service,
     retry::{
-        Policy, RetryState,
+        Policy, Retry,
         backoff::{Backoff, ExponentialBackoff, ExponentialBackoffMaker, MakeBackoff},
     },
     service_fn,
@@ -62,19 +62,19 @@ pub fn policy() -> Transient<ExponentialBackoff> {
 }
 
 pub fn success(n: u64) -> impl Future<Output = Result<u64, ApiError>> {
-    RetryState::new(policy(), service_fn(|n| async move { succeed(n) })).call(n)
+    Retry::new(policy(), service_fn(|n| async move { succeed(n) })).call(n)
 }
 
 pub fn success_by(
     policy: &Transient<ExponentialBackoff>,
     n: u64,
 ) -> impl Future<Output = Result<u64, ApiError>> + use<> {
-    RetryState::new(policy.clone(), service_fn(|n| async move { succeed(n) })).call(n)
+    Retry::new(policy.clone(), service_fn(|n| async move { succeed(n) })).call(n)
 }
 
 pub fn flaky(left: &Cell<u32>) -> impl Future<Output = Result<u64, ApiError>> {
     let service = service_fn(|left| async move { operation::flaky(left) });
-    RetryState::new(policy(), service).call(left)
+    Retry::new(policy(), service).call(left)
 }
 
 pub fn flaky_ready(left: &Cell<u32>) -> impl Future<Output = Result<u64, ApiError>> {
@@ -83,11 +83,11 @@ pub fn flaky_ready(left: &Cell<u32>) -> impl Future<Output = Result<u64, ApiErro
         backoff: AtOnce,
         left: RETRIES,
     };
-    RetryState::new(policy, service).call(left)
+    Retry::new(policy, service).call(left)
 }
 
 pub fn failing(n: u64) -> impl Future<Output = Result<u64, ApiError>> + Send {
-    RetryState::new(policy(), service_fn(|n| async move { fail(n) })).call(n)
+    Retry::new(policy(), service_fn(|n| async move { fail(n) })).call(n)
 }
 
 /// Its waits: only as timers.
