@@ -160,8 +160,7 @@ impl Course {
             return None;
         }
         let retry = &mut self.retry;
-        let next =
-            in_tests(handler.decide(handler.runtime(), policy, retry, ruling, of_operation));
+        let next = in_tests(handler.decide(handler.runtime(), policy, retry, ruling, of_operation));
         handler.measure(Stage::Whole, ruling.is_conflict(), next);
         self.tell(next, handler, name, Failure::new(None, Some(fault)));
         Some(next)

@@ -559,9 +559,9 @@ where
             };
             rarely();
             let (handler, name, terms) = (&mut *this.handler, O::name(), this.operation.terms());
-            let next = this
-                .course
-                .failed(this.policy, handler, name, &error, stage, terms.as_ref());
+            let next =
+                this.course
+                    .failed(this.policy, handler, name, &error, stage, terms.as_ref());
             if !next.is_wait() {
                 break error;
             }

@@ -2,7 +2,8 @@
 
 use crate::operation::{self, ApiError, BASE, CAP, RETRIES, fail, no_pause, ready_sleep, succeed};
 use backoff_core::{
-    Clock, Fault, BlockingSleep, Policy, Random, Reconnect, Sleep, Std, Updated, delay::Delay, retry,
+    BlockingSleep, Clock, Fault, Policy, Random, Reconnect, Sleep, Std, Updated, delay::Delay,
+    retry,
 };
 use std::{
     cell::Cell,
