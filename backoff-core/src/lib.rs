@@ -61,8 +61,8 @@
 //! # What holds
 //!
 //! - A wait never exceeds `max_backoff`, jitter included, unless the server asks for more.
-//! - The deadline bounds everything: a wait that would end after it is not begun, and neither a
-//!   server's hint nor a judge gets past it.
+//! - No wait is begun that would end after the deadline, whatever a server's hint or a judge says. An
+//!   attempt that is running goes on; with a [`timeout`](Retrying::timeout) it is cut as well.
 //! - Nothing is allocated. A success reads no clock unless a deadline, a report or
 //!   [`Attempt`] asks for the time, and draws no random number.
 //! - Every form gives back the operation's own `Result`, but [`reported`](Retrying::reported),

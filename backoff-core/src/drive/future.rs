@@ -212,9 +212,12 @@ where
     /// resource that is ready.
     ///
     /// A value that is not yet what is awaited counts as an attempt, is waited after as a failure
-    /// is, and costs no budget. Errors are retried as ever. So say how long it may take, by
-    /// [`deadline`](crate::Policy::deadline): without one, five attempts are made. When attempts or time are used up, the
-    /// error is made from [`NotYet`](crate::NotYet).
+    /// is, and costs no budget. Errors are retried as ever. Say how long all of it may take, by
+    /// [`deadline`](crate::Policy::deadline): without one, five attempts are made. When attempts or
+    /// time are used up, the error is made from [`NotYet`](crate::NotYet).
+    ///
+    /// After an [`update`](crate::Policy::update) the whole update is repeated, its write included.
+    /// To wait for what a write began, await the update and then a call that only reads.
     ///
     /// ```
     /// use backoff_core::{NotYet, Policy};

@@ -127,6 +127,7 @@ impl RetryState {
     }
 
     /// Whether an attempt that was waited for would begin too late, because the timer woke late.
+    /// `false` before the first failure: the first attempt is always begun.
     #[inline]
     pub fn is_too_late(&self, policy: &Policy, now: impl FnOnce() -> Duration) -> bool {
         self.is_late(policy, None, now)
