@@ -123,7 +123,10 @@ pub(crate) fn measure() -> Vec<Figure> {
         "deadline",
         size_of_val(&ours_rules::deadline(0)),
     );
-    // `timeout` goes here.
+    let bounded = ours_rules::timeout_attribute(0);
+    put("ours, attribute", "timeout", size_of_val(&bounded));
+    let bounded = ours_rules::timeout(0);
+    put("ours, function form", "timeout", size_of_val(&bounded));
     let cut = ours_rules::attempt_timeout_attribute(0);
     put("ours, attribute", "attempt_timeout", size_of_val(&cut));
     let cut = ours_rules::attempt_timeout(0);

@@ -70,7 +70,13 @@ pub(super) fn cases() -> Cases {
         rules::flaky_deadline_attribute,
         rules::flaky_deadline
     );
-    // `timeout` goes here.
+    both!(
+        cases,
+        success,
+        "timeout",
+        rules::timeout_attribute,
+        rules::timeout
+    );
     both!(
         cases,
         success,
