@@ -1,0 +1,507 @@
+//! How a policy is made, rule by rule, and the wait that its rules give.
+
+use super::{
+    DEFAULT_ATTEMPTS, DEFAULT_MAX_RETRY_AFTER, MOST_ATTEMPTS, MOST_DEADLINE, NEVER, NO_ATTEMPTS,
+    Policy, Way,
+};
+use crate::{
+    budget::Budget,
+    codes,
+    delay::{
+        connect_retry,
+        draw::uniform,
+        exponential,
+        growth::Growth,
+        jitter::{Jitter, Spread},
+        slots,
+    },
+    facts::{codes::Codes, fault::FaultKind},
+    runtime::nanos,
+};
+use core::time::Duration;
+
+impl Policy {
+    /// Exponential backoff with the defaults of the table above.
+    pub const fn exponential() -> Self {
+        Policy {
+            base: 1_000_000_000,
+            throttled_base: NEVER,
+            growth: Growth::Exponential(2.0),
+            max_backoff: 64_000_000_000,
+            deadline: NEVER,
+            max_retry_after: NEVER,
+            retry_after_slack: NEVER,
+            budget: None,
+            jitter: Spread::Full,
+            codes: codes![429, 500, 502..=504],
+            max_attempts: 0,
+            attempts: DEFAULT_ATTEMPTS,
+            way: Way::Full,
+            simple_retries: DEFAULT_ATTEMPTS - 1,
+            conflicts: false,
+            idempotent: true,
+            spread_retry_after: false,
+        }
+    }
+
+    /// With what follows from the rules worked out anew.
+    const fn settled(mut self) -> Self {
+        self.attempts = match self.max_attempts {
+            0 if self.deadline == NEVER => DEFAULT_ATTEMPTS,
+            0 => u32::MAX,
+            set => set,
+        };
+        self.way = match (self.growth, self.jitter) {
+            _ if self.throttled_base != NEVER => Way::Any,
+            (Growth::Exponential(2.0), Spread::Full) => Way::Full,
+            (Growth::Exponential(2.0), Spread::Additive(most)) => Way::Additive(most),
+            _ => Way::Any,
+        };
+        let limited = self.deadline != NEVER || self.budget.is_some();
+        self.simple_retries = if limited || matches!(self.way, Way::Any) {
+            0
+        } else {
+            self.attempts - 1
+        };
+        self
+    }
+
+    const fn growing(growth: Growth, base: Duration) -> Self {
+        Self::exponential().base(base).growth(growth)
+    }
+
+    /// The same policy with another growth.
+    pub(crate) const fn growth(mut self, growth: Growth) -> Self {
+        self.growth = growth;
+        self.settled()
+    }
+
+    /// The same wait before each retry, up to `max_backoff`, with full jitter and the other
+    /// defaults of the table above. [`delay::Constant`](crate::delay::Constant) in a policy.
+    pub const fn constant(wait: Duration) -> Self {
+        Self::growing(Growth::Constant, wait)
+    }
+
+    /// Waits that grow by `step` each time, up to a `max_backoff` of 64 s. [`delay::Linear`](crate::delay::Linear) in a policy.
+    pub const fn linear(first: Duration, step: Duration) -> Self {
+        Self::growing(Growth::Linear(nanos(step)), first)
+    }
+
+    /// Waits that grow as Fibonacci's numbers, up to a `max_backoff` of 64 s.
+    /// [`delay::Fibonacci`](crate::delay::Fibonacci) in a policy.
+    pub const fn fibonacci(first: Duration) -> Self {
+        Self::growing(Growth::Fibonacci, first)
+    }
+
+    /// Slots as on Ethernet, and 16 attempts; no wait above a `max_backoff` of 64 s, which cuts slots
+    /// of more than 62 ms. [`delay::Slots`](crate::delay::Slots) in a policy.
+    pub const fn slots(slot: Duration) -> Self {
+        Self::growing(Growth::Slots, slot)
+            .jitter(Jitter::Slots)
+            .max_attempts(slots::ATTEMPTS)
+    }
+
+    /// Celery's backoff with its own defaults: a maximum of 600 s, full jitter in whole seconds, 3
+    /// retries. [`delay::Celery`](crate::delay::Celery) in a policy.
+    pub const fn celery(factor: u32) -> Self {
+        Self::growing(Growth::Exponential(2.0), Duration::from_secs(factor as u64))
+            .max_backoff(Duration::from_secs(600))
+            .jitter(Jitter::WholeSeconds)
+            .max_attempts(4)
+    }
+
+    /// The waits between attempts to connect a socket: 1, 2, 4, …, 32 s, seven attempts, no jitter.
+    /// [`delay::ConnectRetry`](crate::delay::ConnectRetry) in a policy.
+    pub const fn connect_retry() -> Self {
+        Self::exponential()
+            .jitter(Jitter::None)
+            .max_attempts(connect_retry::ATTEMPTS)
+    }
+
+    /// An algorithm of your own: a function of the number of the retry, counted from 0. What it
+    /// says is held to `max_backoff` and given the policy's jitter. `base` has no part in it,
+    /// unless the jitter asks for it.
+    ///
+    /// An algorithm that is more than a function goes with one operation:
+    /// [`Retrying::delays`](crate::Retrying::delays).
+    ///
+    /// ```
+    /// use backoff_core::{Jitter, Policy};
+    /// use std::time::Duration;
+    ///
+    /// fn squares(n: u32) -> Duration {
+    ///     Duration::from_millis(100) * (n + 1).saturating_pow(2)
+    /// }
+    ///
+    /// const POLICY: Policy = Policy::custom(squares).jitter(Jitter::None);
+    /// assert_eq!(POLICY.backoff(2, Duration::ZERO, 0), Duration::from_millis(900));
+    /// ```
+    pub const fn custom(delay: fn(u32) -> Duration) -> Self {
+        Self::growing(Growth::Custom(delay), Duration::from_secs(1))
+    }
+
+    /// The first wait, before jitter. A base of zero retries without waiting, unless the jitter
+    /// adds something.
+    pub const fn base(mut self, base: Duration) -> Self {
+        self.base = nanos(base);
+        self
+    }
+
+    /// How much longer each wait is than the one before, at least 1. Exact for 1 and 2; any other
+    /// factor is rounded, by a nanosecond or by one part in 10¹³, whichever is more.
+    ///
+    /// # Panics
+    /// When `factor` is below 1, infinite or NaN, or the policy is not exponential. In a constant
+    /// that is a compile error.
+    #[track_caller]
+    pub const fn factor(mut self, factor: f64) -> Self {
+        assert!(
+            matches!(self.growth, Growth::Exponential(_)),
+            "`factor` belongs to exponential backoff: begin with `Policy::exponential()`"
+        );
+        self.growth = Growth::Exponential(exponential::checked(factor));
+        self.settled()
+    }
+
+    /// The first wait after throttling, where it differs: the AWS SDKs wait longer after a 429
+    /// than after a 500.
+    pub const fn throttled_base(mut self, base: Duration) -> Self {
+        self.throttled_base = limited(nanos(base));
+        self.settled()
+    }
+
+    /// The longest wait that the backoff may ask for, jitter included. Only a server's hint can
+    /// make a wait longer.
+    pub const fn max_backoff(mut self, max_backoff: Duration) -> Self {
+        self.max_backoff = nanos(max_backoff);
+        self
+    }
+
+    /// How chance enters a wait.
+    ///
+    /// # Panics
+    /// When a proportional jitter's share is not within 0 to 1. In a constant that is a compile
+    /// error.
+    #[track_caller]
+    pub const fn jitter(mut self, jitter: Jitter) -> Self {
+        self.jitter = Spread::new(jitter);
+        self.settled()
+    }
+
+    /// How often the operation is called at most, the first call included: 1 means no retry.
+    ///
+    /// Left unsaid, 5 attempts are made, or, where there is a deadline, as many as fit. More than
+    /// 4,194,303 count as that many.
+    ///
+    /// # Panics
+    /// When `max_attempts` is 0. In a constant that is a compile error.
+    #[track_caller]
+    pub const fn max_attempts(mut self, max_attempts: u32) -> Self {
+        assert!(max_attempts > 0, "{}", NO_ATTEMPTS);
+        self.max_attempts = if max_attempts > MOST_ATTEMPTS {
+            MOST_ATTEMPTS
+        } else {
+            max_attempts
+        };
+        self.settled()
+    }
+
+    /// The time for everything together, from before the first attempt.
+    ///
+    /// A wait that would end later is not begun: the last error is handed back at once. An attempt
+    /// that is running is not cut; for that, set an attempt timeout. An async timer that wakes late
+    /// begins its attempt late, and so perhaps after the deadline; a blocking retry then stops. More
+    /// than a year counts as a year.
+    pub const fn deadline(mut self, deadline: Duration) -> Self {
+        let deadline = nanos(deadline);
+        self.deadline = if deadline > MOST_DEADLINE {
+            MOST_DEADLINE
+        } else {
+            deadline
+        };
+        self.settled()
+    }
+
+    /// The HTTP statuses and gRPC codes that are retried, instead of those named so far.
+    pub const fn on(mut self, codes: Codes) -> Self {
+        self.codes = codes;
+        self
+    }
+
+    /// HTTP statuses and gRPC codes that are retried too.
+    ///
+    /// ```
+    /// use backoff_core::{Codes, Policy, codes};
+    ///
+    /// const POLICY: Policy = Policy::exponential().on(codes![503]).also_on(codes![Codes::ABORTED]);
+    /// assert_eq!(POLICY, Policy::exponential().on(codes![503, Codes::ABORTED]));
+    /// ```
+    pub const fn also_on(mut self, codes: Codes) -> Self {
+        self.codes = self.codes.union(codes);
+        self
+    }
+
+    /// Whether an error that calls itself a [`FaultKind::Conflict`](crate::FaultKind::Conflict) is retried.
+    ///
+    /// Say yes only where the operation reads anew before it writes: the same write would fail for
+    /// ever.
+    pub const fn retry_conflicts(mut self, retry: bool) -> Self {
+        self.conflicts = retry;
+        self
+    }
+
+    /// Whether the operation may be applied twice without harm, or carries a precondition (an
+    /// etag, a generation, a request id).
+    ///
+    /// If not, only what was surely not applied is retried, and what the server says it did not
+    /// do. Anything else that would be retried ends with
+    /// [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied):
+    ///
+    /// | failure | applied? | retried where not idempotent |
+    /// |---|---|---|
+    /// | no such name, refused, connect timeout, stream refused ([`Delivery::NotSent`](crate::Delivery)) | no | yes |
+    /// | 429, `RESOURCE_EXHAUSTED`, [`FaultKind::Throttled`] | no: the server says so | yes |
+    /// | 409, 412, `ABORTED`, `FAILED_PRECONDITION`, [`FaultKind::Conflict`] | no: the server says so | where the policy retries them |
+    /// | 408, 425 | no: the server says so | where the policy names them |
+    /// | [`FaultKind::Pending`] | nothing failed | yes |
+    /// | reset, reply lost or cut, attempt timed out ([`Delivery::MaybeSent`](crate::Delivery)) | perhaps | no |
+    /// | 500, 502, 503, 504, `UNAVAILABLE`, `INTERNAL`, [`FaultKind::Transient`] | perhaps: a proxy may have sent it | no |
+    ///
+    /// An error that says several of these is taken by its transport, then by its kind, its gRPC
+    /// code, its status. All this holds for [`when`](Self::when) too; a function given to
+    /// [`when`](Self::when), which sees no such facts, decides by itself.
+    ///
+    /// ```
+    /// use backoff_core::{Fault, Policy, Delivery, Verdict};
+    ///
+    /// struct Reset;
+    /// impl Fault for Reset {
+    ///     fn delivery(&self) -> Option<Delivery> { Some(Delivery::MaybeSent) }
+    /// }
+    ///
+    /// const PAYMENT: Policy = Policy::exponential().idempotent(false);
+    /// assert_eq!(PAYMENT.judge(&Reset), Verdict::MaybeApplied);
+    /// assert!(matches!(Policy::exponential().judge(&Reset), Verdict::Retry { .. }));
+    /// ```
+    pub const fn idempotent(mut self, idempotent: bool) -> Self {
+        self.idempotent = idempotent;
+        self
+    }
+
+    /// The longest `Retry-After` (or similar hint) that is waited for. A longer one ends the
+    /// retries at once, with [`StopReason::RetryAfter`](crate::StopReason::RetryAfter).
+    ///
+    /// Left unsaid, the deadline is the limit, or, where there is none, one hour: no server's word
+    /// makes a client wait for ever.
+    pub const fn max_retry_after(mut self, longest: Duration) -> Self {
+        self.max_retry_after = limited(nanos(longest));
+        self
+    }
+
+    /// How much longer a hint may make a wait than the backoff is. What it asks beyond that is not
+    /// waited for; unlike [`max_retry_after`](Self::max_retry_after) that ends nothing. The AWS
+    /// SDKs allow 5 s.
+    pub const fn retry_after_slack(mut self, slack: Duration) -> Self {
+        self.retry_after_slack = limited(nanos(slack));
+        self
+    }
+
+    /// Whether the backoff is waited on top of a hint that is longer, and not instead of it.
+    ///
+    /// A server that tells everybody `Retry-After: 1` makes everybody come back at once: the hint
+    /// undoes the jitter. In the simulation of 500 calls against a limit of 50 a second, the largest
+    /// crowd within 0.1 s is then 450; with this it is 55, fewer calls are made, and all are done
+    /// sooner (`cargo run --release -p examples --example simulation -- batch`). Where a server gives
+    /// each client a time of its own, it costs a second.
+    ///
+    /// ```
+    /// use backoff_core::{Decision, Policy, RetryState, Verdict};
+    /// use std::time::Duration;
+    ///
+    /// let second = Duration::from_secs(1);
+    /// let policy = Policy::exponential().spread_retry_after(true);
+    /// let hinted = Verdict::from(true).after(Some(30 * second));
+    /// let mut retry = RetryState::start(&policy, || Duration::ZERO);
+    /// let Decision::Wait(wait) = retry.failed(&policy, hinted, || Duration::ZERO, || u64::MAX)
+    /// else { unreachable!() };
+    /// assert_eq!(wait.delay, 31 * second);
+    /// ```
+    pub const fn spread_retry_after(mut self, spread: bool) -> Self {
+        self.spread_retry_after = spread;
+        self
+    }
+
+    /// The tokens that all retries of one service are paid from; without any left there is no
+    /// retry, which is [`StopReason::Budget`](crate::StopReason::Budget). See [`Budget`].
+    pub const fn budget(mut self, budget: &'static Budget) -> Self {
+        self.budget = Some(budget);
+        self.settled()
+    }
+
+    /// Retries as long as the other limits allow, whatever others spend.
+    pub const fn without_budget(mut self) -> Self {
+        self.budget = None;
+        self.settled()
+    }
+
+    /// The same policy with all its times multiplied: `scaled(0.01)` makes a test a hundred times
+    /// as fast, `scaled(2.0)` a client twice as patient. Limits that were not set stay so, and so do
+    /// the waits of a function of your own.
+    ///
+    /// ```
+    /// use backoff_core::Policy;
+    /// use std::time::Duration;
+    ///
+    /// const FAST: Policy = Policy::exponential().deadline(Duration::from_secs(300)).scaled(0.01);
+    /// let by_hand = Policy::exponential()
+    ///     .base(Duration::from_millis(10))
+    ///     .max_backoff(Duration::from_millis(640))
+    ///     .deadline(Duration::from_secs(3));
+    /// assert_eq!(FAST, by_hand);
+    /// ```
+    ///
+    /// # Panics
+    /// When `by` is not a finite number above 0. In a constant that is a compile error.
+    #[track_caller]
+    pub const fn scaled(mut self, by: f64) -> Self {
+        assert!(
+            by > 0.0 && by.is_finite(),
+            "`scaled` takes a finite number above 0: write 0.01 for a hundredth of every time"
+        );
+        if by == 1.0 {
+            return self;
+        }
+        self.base = scaled(self.base, by);
+        self.max_backoff = scaled(self.max_backoff, by);
+        self.deadline = match self.deadline {
+            NEVER => NEVER,
+            set if scaled(set, by) > MOST_DEADLINE => MOST_DEADLINE,
+            set => scaled(set, by),
+        };
+        self.max_retry_after = scaled(self.max_retry_after, by);
+        self.retry_after_slack = scaled(self.retry_after_slack, by);
+        self.throttled_base = scaled(self.throttled_base, by);
+        if let Growth::Linear(step) = self.growth {
+            self.growth = Growth::Linear(scaled(step, by));
+        }
+        match self.jitter {
+            Spread::Additive(most) => self.jitter = Spread::Additive(scaled(most, by)),
+            Spread::AdditiveWithin(most) => self.jitter = Spread::AdditiveWithin(scaled(most, by)),
+            // A unit of zero would be no unit.
+            Spread::WholeSeconds(unit) => {
+                let unit = scaled(unit, by);
+                self.jitter = Spread::WholeSeconds(if unit == 0 { 1 } else { unit });
+            }
+            _ => {}
+        }
+        self.settled()
+    }
+
+    /// The wait before a retry, a pure function: `retry` counts from 0, `previous` is the wait
+    /// before this one (zero at first; only decorrelated jitter asks), `random` is a number drawn
+    /// uniformly from all of `u64`. It lies within zero and `max_backoff`.
+    pub fn backoff(&self, retry: u32, previous: Duration, random: u64) -> Duration {
+        let previous = || nanos(previous);
+        let wait = self.backoff_nanos(FaultKind::Transient, retry, previous, || random);
+        Duration::from_nanos(wait)
+    }
+
+    /// As [`backoff`](Self::backoff), in nanoseconds; `previous` and `random` are asked where they
+    /// have a part in it.
+    #[inline(always)]
+    pub(crate) fn backoff_nanos(
+        &self,
+        kind: FaultKind,
+        retry: u32,
+        previous: impl FnOnce() -> u64,
+        random: impl FnOnce() -> u64,
+    ) -> u64 {
+        if !matches!(self.way, Way::Any) {
+            return self.simple_backoff(retry, random());
+        }
+        let previous = if self.remembers() { previous() } else { 0 };
+        let random = if self.is_random() { random() } else { 0 };
+        self.any_backoff(kind, retry, previous, random)
+    }
+
+    /// Whether nothing else has to be asked of this retry than its number and a random one. Of any
+    /// other it is to be found out whether there is one.
+    #[inline]
+    pub(crate) const fn is_simple(&self, retry: u32) -> bool {
+        retry < self.simple_retries
+    }
+
+    /// The wait where the way is a short one.
+    #[inline]
+    pub(crate) fn simple_backoff(&self, retry: u32, random: u64) -> u64 {
+        let doubled = exponential::doubled(self.base, self.max_backoff, retry);
+        match self.way {
+            Way::Additive(most) => doubled
+                .saturating_add(uniform(most, random))
+                .min(self.max_backoff),
+            Way::Full | Way::Any => uniform(doubled, random),
+        }
+    }
+
+    /// Apart, so that the short ways are inlined.
+    #[inline(never)]
+    fn any_backoff(&self, kind: FaultKind, retry: u32, previous: u64, random: u64) -> u64 {
+        let base = match kind {
+            FaultKind::Throttled if self.throttled_base != NEVER => self.throttled_base,
+            _ => self.base,
+        };
+        let plain = |cap| self.growth.delay(base, cap, retry);
+        self.jitter
+            .apply(plain, base, self.max_backoff, previous, random)
+    }
+
+    /// Whether a wait depends on the one before.
+    #[inline]
+    pub(crate) const fn remembers(&self) -> bool {
+        matches!(self.jitter, Spread::Decorrelated)
+    }
+
+    /// Whether a wait depends on chance.
+    #[inline]
+    const fn is_random(&self) -> bool {
+        !matches!(self.jitter, Spread::None)
+    }
+
+    /// The number of attempts at most; `u32::MAX` where only the deadline limits.
+    #[inline]
+    pub(crate) const fn attempts(&self) -> u32 {
+        self.attempts
+    }
+
+    /// The number of attempts at most where the call has a time limit of its own.
+    #[inline]
+    pub(crate) const fn attempts_in_time(&self) -> u32 {
+        match self.max_attempts {
+            0 => u32::MAX,
+            set => set,
+        }
+    }
+
+    /// The longest hint that is waited for.
+    #[inline]
+    pub(crate) const fn longest_hint(&self, deadline: u64) -> u64 {
+        match self.max_retry_after {
+            NEVER if deadline == NEVER => DEFAULT_MAX_RETRY_AFTER,
+            set => set,
+        }
+    }
+}
+
+const fn scaled(nanos: u64, by: f64) -> u64 {
+    if nanos == NEVER {
+        return NEVER;
+    }
+    // Rounded to the nearest; a cast from beyond the end stops at the end.
+    let scaled = (nanos as f64 * by + 0.5) as u64;
+    limited(scaled)
+}
+
+/// What was limited stays so, if only to 584 years.
+const fn limited(nanos: u64) -> u64 {
+    if nanos == NEVER { NEVER - 1 } else { nanos }
+}
