@@ -81,8 +81,9 @@ impl Fault for Error {
         let behind = behind(error)
             .and_then(Fault::kind)
             .filter(|_| error.is_io());
-        let says_more =
-            self.status().is_some() || self.grpc_code().is_some() || self.delivery().is_some();
+        // `self.status()` would be gax's own, which only a reply of the service has.
+        let has_status = Fault::status(self).is_some();
+        let says_more = has_status || self.grpc_code().is_some() || self.delivery().is_some();
         behind.or((!says_more).then_some(FaultKind::Permanent))
     }
 
@@ -212,6 +213,16 @@ mod tests {
         assert_eq!(POLICY.judge(&error), Verdict::from(true));
         let careful = POLICY.idempotent(false);
         assert_eq!(careful.judge(&error), Verdict::MaybeApplied);
+    }
+
+    #[test]
+    fn the_page_of_a_proxy_is_judged_by_its_status() {
+        for (status, verdict) in [(502, Verdict::from(true)), (404, Verdict::Permanent)] {
+            let page = Error::http(status, Default::default(), "<html>".into());
+            assert_eq!(Fault::status(&page), Some(status));
+            assert_eq!(Fault::kind(&page), None);
+            assert_eq!(Policy::exponential().judge(&page), verdict);
+        }
     }
 
     #[test]
