@@ -73,6 +73,32 @@ pub trait Reports {
     fn report(&self, measures: Measures) -> Self::Report;
 }
 
+/// What a wrapper is called and reports is what the operation inside is called and reports.
+macro_rules! reports_inside {
+    ($(<$($parameter:ident),+> $wrapper:ty),+ $(,)?) => {
+        $(
+            impl<$($parameter),+> Reports for $wrapper
+            where
+                O: Reports,
+            {
+                type Report = O::Report;
+                const TIMED: bool = O::TIMED;
+
+                #[inline]
+                fn name() -> &'static str {
+                    O::name()
+                }
+
+                fn report(&self, measures: Measures) -> O::Report {
+                    self.operation.report(measures)
+                }
+            }
+        )+
+    };
+}
+
+pub(super) use reports_inside;
+
 /// An async operation that can be begun again and again, under a runtime `R`.
 ///
 /// Implemented for what [`Policy::retry`], [`Policy::retry_with`] and [`Policy::update`] are given.

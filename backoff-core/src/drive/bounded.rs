@@ -1,6 +1,6 @@
 //! Attempts that are cut.
 
-use super::attempt::{Failed, Operation, Reports, Run};
+use super::attempt::{Failed, Operation, Reports, Run, reports_inside};
 use crate::{
     facts::fault::{Fault, TimedOut},
     judge::Stage,
@@ -113,19 +113,7 @@ impl<A, S> Limited<A, S> {
     }
 }
 
-impl<O: Reports> Reports for Bounded<O> {
-    type Report = O::Report;
-    const TIMED: bool = O::TIMED;
-
-    #[inline]
-    fn name() -> &'static str {
-        O::name()
-    }
-
-    fn report(&self, measures: Measures) -> O::Report {
-        self.operation.report(measures)
-    }
-}
+reports_inside!(<O> Bounded<O>);
 
 impl<R, O> Operation<R> for Bounded<O>
 where

@@ -1,7 +1,7 @@
 //! Values that count as failures: one that is not yet the awaited one, and a reply that tells a
 //! conflict.
 
-use super::attempt::{Call, Failed, Operation, Reports, Run};
+use super::attempt::{Call, Failed, Operation, Reports, Run, reports_inside};
 use crate::{
     facts::fault::{Fault, FaultKind},
     judge::Stage,
@@ -76,41 +76,7 @@ pub struct Responses<O> {
     pub(super) operation: O,
 }
 
-impl<O: Reports> Reports for Responses<O> {
-    type Report = O::Report;
-    const TIMED: bool = O::TIMED;
-
-    #[inline]
-    fn name() -> &'static str {
-        O::name()
-    }
-
-    fn report(&self, measures: Measures) -> O::Report {
-        self.operation.report(measures)
-    }
-}
-
-macro_rules! reports {
-    ($($wrapper:ident),+) => {
-        $(
-            impl<O: Reports, F> Reports for $wrapper<O, F> {
-                type Report = O::Report;
-                const TIMED: bool = O::TIMED;
-
-                #[inline]
-                fn name() -> &'static str {
-                    O::name()
-                }
-
-                fn report(&self, measures: Measures) -> O::Report {
-                    self.operation.report(measures)
-                }
-            }
-        )+
-    };
-}
-
-reports!(Until, ConflictIf);
+reports_inside!(<O, F> Until<O, F>, <O, F> ConflictIf<O, F>, <O> Responses<O>);
 
 /// What an async wrapper leaves to the operation inside.
 macro_rules! inside {
