@@ -18,6 +18,9 @@ pub struct Course {
     retry: RetryState,
 }
 
+/// No time remains for the next attempt.
+const LATE: Next = Next::stop(StopReason::Deadline);
+
 /// What a test has said of retries.
 #[cfg(feature = "testing")]
 fn in_tests(next: Next) -> Next {
@@ -112,30 +115,29 @@ impl Course {
         H: Handle<E>,
         H::Runtime: Clock + Random,
     {
+        if stage == Stage::Late {
+            self.late(handler, name, error);
+            return LATE;
+        }
         let policy = handler.policy(borrowed);
         let ruling = match stage.ruling(policy) {
             None => handler.judge(policy, stage, error),
             Some(ruling) => ruling,
         };
-        let next = if stage == Stage::Late {
-            Next::stop(StopReason::Deadline)
-        } else {
-            let retry = &mut self.retry;
-            in_tests(handler.decide(handler.runtime(), policy, retry, ruling, of_operation))
-        };
+        let retry = &mut self.retry;
+        let next = in_tests(handler.decide(handler.runtime(), policy, retry, ruling, of_operation));
         handler.measure(stage, ruling.is_conflict(), next);
         let failure = Failure::new(Some(error), handler.fault(error));
         self.tell(next, handler, name, failure);
         next
     }
 
-    /// The timer woke after the deadline, and the loop hands back the error it has kept.
+    /// The timer woke after the deadline, and the loop hands back this error.
     #[cold]
     pub(crate) fn late<E, H: Handle<E>>(&self, handler: &mut H, name: &'static str, error: &E) {
-        let next = Next::stop(StopReason::Deadline);
-        handler.measure(Stage::Late, false, next);
+        handler.measure(Stage::Late, false, LATE);
         let failure = Failure::new(Some(error), handler.fault(error));
-        self.tell(next, handler, name, failure);
+        self.tell(LATE, handler, name, failure);
     }
 
     /// A value counts as a failure: judges it by the policy's codes, and decides as about an error.
