@@ -88,7 +88,11 @@ pub const NOT_IDEMPOTENT: Policy = REQUEST.idempotent(false);
 /// let updated = storage::READ_MODIFY_WRITE
 ///     .update(
 ///         || client.read("members.txt"),
-///         |object| object.lines.push("ann"),
+///         |object| {
+///             let is_new = !object.lines.contains(&"ann");
+///             if is_new { object.lines.push("ann") }
+///             is_new // after a lost reply, this is how the change recognises its own effect
+///         },
 ///         |object| client.write("members.txt", object), // if the generation is what was read
 ///     )
 ///     .await?;

@@ -96,6 +96,9 @@ impl Ruling {
     /// No rule applies to an error that says nothing about itself.
     pub(crate) const NOTHING_KNOWN: Ruling = Ruling::of(Ruled::NothingKnown);
 
+    /// It must not be repeated, because it may have been applied.
+    pub(crate) const MAYBE_APPLIED: Ruling = Ruling::of(Ruled::MaybeApplied);
+
     #[inline]
     const fn of(ruled: Ruled) -> Self {
         Ruling { hint: 0, ruled }
@@ -130,7 +133,7 @@ impl From<Verdict> for Ruling {
             },
             Verdict::Permanent => Ruling::of(Ruled::Permanent),
             Verdict::NothingKnown => Ruling::NOTHING_KNOWN,
-            Verdict::MaybeApplied => Ruling::of(Ruled::MaybeApplied),
+            Verdict::MaybeApplied => Ruling::MAYBE_APPLIED,
             Verdict::StoppedByServer => Ruling::of(Ruled::StoppedByServer),
         }
     }
@@ -163,6 +166,9 @@ pub enum Stage {
     Read,
     /// The write of a read-modify-write. A conflict leads back to the read.
     Write,
+    /// The write of a read-modify-write whose change cannot recognise its own effect: a write that
+    /// may have been applied is not repeated.
+    WriteOnce,
     /// The change of a read-modify-write refused what was read: no attempt follows.
     Change,
     /// The write's reply says that somebody else was faster.
@@ -173,13 +179,17 @@ pub enum Stage {
     Cut,
     /// The attempt was cut during the read of a read-modify-write, which can always be repeated.
     CutRead,
+    /// The attempt was cut during a [`WriteOnce`](Stage::WriteOnce).
+    CutOnce,
+    /// A write may have been applied, and the value that was read next has another version.
+    InDoubt,
     /// The attempt was not begun, because no time remained for it.
     Late,
 }
 
 impl Stage {
     const fn is_step(self) -> bool {
-        matches!(self, Stage::Read | Stage::Write)
+        matches!(self, Stage::Read | Stage::Write | Stage::WriteOnce)
     }
 
     /// The stage of an attempt that was cut while this was under way.
@@ -187,6 +197,7 @@ impl Stage {
     pub(crate) const fn cut(self) -> Self {
         match self {
             Stage::Read => Stage::CutRead,
+            Stage::WriteOnce => Stage::CutOnce,
             _ => Stage::Cut,
         }
     }
@@ -194,7 +205,10 @@ impl Stage {
     /// Whether the error stands for something that is no failure of the operation's own.
     #[inline]
     pub(crate) const fn is_cut(self) -> bool {
-        matches!(self, Stage::Cut | Stage::CutRead | Stage::Late)
+        matches!(
+            self,
+            Stage::Cut | Stage::CutRead | Stage::CutOnce | Stage::Late
+        )
     }
 
     /// What is to be done about the failure if that does not depend on the error: whatever error a
@@ -202,8 +216,9 @@ impl Stage {
     #[inline]
     pub(crate) const fn ruling(self, policy: &Policy) -> Option<Ruling> {
         Some(Ruling::of(match self {
-            Stage::Whole | Stage::Read | Stage::Write => return None,
+            Stage::Whole | Stage::Read | Stage::Write | Stage::WriteOnce => return None,
             Stage::Cut if !policy.idempotent => Ruled::MaybeApplied,
+            Stage::CutOnce | Stage::InDoubt => Ruled::MaybeApplied,
             Stage::Cut | Stage::CutRead => Ruled::Retry(FaultKind::Transient),
             Stage::Change | Stage::Late => Ruled::Permanent,
             Stage::Conflict => Ruled::Retry(FaultKind::Conflict),
@@ -244,6 +259,16 @@ impl Policy {
         }
     }
 
+    /// Whether what failed at this stage may be repeated although it may have been applied.
+    #[inline]
+    const fn may_repeat(&self, stage: Stage) -> bool {
+        match stage {
+            Stage::Read => true,
+            Stage::WriteOnce => false,
+            _ => self.idempotent,
+        }
+    }
+
     /// Retried, unless the attempt may have been applied and must not be twice.
     #[inline]
     fn retried<F: Fault + ?Sized>(
@@ -253,8 +278,8 @@ impl Policy {
         hint: Option<Duration>,
         fault: &F,
     ) -> Ruling {
-        if !self.idempotent && stage != Stage::Read && is_perhaps_applied(fault) {
-            return Ruling::of(Ruled::MaybeApplied);
+        if !self.may_repeat(stage) && is_perhaps_applied(fault) {
+            return Ruling::MAYBE_APPLIED;
         }
         Ruling {
             hint: hint.map_or(0, nanos),
@@ -288,11 +313,11 @@ impl Policy {
     #[inline(never)]
     pub(crate) fn rule_any(&self, stage: Stage, fault: Option<&dyn Fault>) -> Ruling {
         let Some(fault) = fault else {
-            return Ruling::of(if self.idempotent || stage == Stage::Read {
-                Ruled::Retry(FaultKind::Transient)
+            return if self.may_repeat(stage) {
+                Ruling::of(Ruled::Retry(FaultKind::Transient))
             } else {
-                Ruled::MaybeApplied
-            });
+                Ruling::MAYBE_APPLIED
+            };
         };
         match self.rule(stage, fault) {
             Ruling::NOTHING_KNOWN => {
@@ -317,6 +342,12 @@ impl Policy {
                     (said, _) => said,
                 };
                 self.retried(stage, kind, retry_after.or(fault.retry_after()), fault)
+            }
+            // Nobody else knows whether it was applied.
+            (Verdict::Retry { kind, .. }, None)
+                if stage == Stage::WriteOnce && !did_nothing(kind) =>
+            {
+                Ruling::MAYBE_APPLIED
             }
             (verdict, _) => verdict.into(),
         }
@@ -350,18 +381,21 @@ fn kind_of<F: Fault + ?Sized>(fault: &F) -> FaultKind {
     }
 }
 
+/// Whether a failure of this kind says that nothing was done.
+const fn did_nothing(kind: FaultKind) -> bool {
+    matches!(
+        kind,
+        FaultKind::Throttled | FaultKind::Conflict | FaultKind::Pending
+    )
+}
+
 /// Whether the attempt may have been applied although it failed.
-fn is_perhaps_applied<F: Fault + ?Sized>(fault: &F) -> bool {
+pub(crate) fn is_perhaps_applied<F: Fault + ?Sized>(fault: &F) -> bool {
     if let Some(transport) = fault.delivery() {
         return transport == Delivery::MaybeSent;
     }
     let says_it_did_nothing = match (fault.kind(), fault.grpc_code(), fault.status()) {
-        (Some(kind), _, _) => {
-            matches!(
-                kind,
-                FaultKind::Throttled | FaultKind::Conflict | FaultKind::Pending
-            )
-        }
+        (Some(kind), _, _) => did_nothing(kind),
         (None, Some(code), _) => codes::NOTHING_DONE.contains_grpc(code),
         (None, None, Some(status)) => codes::NOTHING_DONE.contains_status(status),
         (None, None, None) => false,

@@ -93,12 +93,12 @@ fn call(
             blocking.reported().map(drop).map_err(end)
         }
         Form::Update => {
-            let update = policy.update(|| ready(Ok(1)), |_| {}, |_| ready(next()));
+            let update = policy.update(|| ready(Ok(1)), |_| true, |_| ready(next()));
             let outcome = now(update.budget(budget).runtime(runtime).reported());
             outcome.map(drop).map_err(end)
         }
         Form::BlockingUpdate => {
-            let update = policy.blocking_update(|| Ok(1), |_| {}, |_| next());
+            let update = policy.blocking_update(|| Ok(1), |_| true, |_| next());
             let update = update.budget(budget).runtime(runtime);
             update.reported().map(drop).map_err(end)
         }

@@ -93,10 +93,10 @@ fn a_function_has_nothing_repeated_that_may_have_been_applied() {
             assert_eq!((calls.take(), gave_up.reason), (attempts, reason));
 
             // Of an update: the write, and not the read.
-            let write = judged.update(|| ready(Ok(())), |()| {}, |()| ready(fail()));
+            let write = judged.update(|| ready(Ok(())), |()| true, |()| ready(fail()));
             let gave_up = now(write.runtime(Scripted::default()).reported()).unwrap_err();
             assert_eq!((calls.take(), gave_up.reason), (attempts, reason));
-            let read = judged.blocking_update(fail, |()| {}, |()| Ok(()));
+            let read = judged.blocking_update(fail, |()| true, |()| Ok(()));
             let gave_up = read.runtime(Scripted::default()).reported().unwrap_err();
             let of_read = match reason {
                 StopReason::MaybeApplied => (3, StopReason::Attempts),

@@ -341,7 +341,14 @@ mod a_whole_call {
         ] {
             let start = Instant::now();
             let gave_up = policy
-                .update(|| ready(Ok(1)), |n| *n += 1, |_| hangs::<()>())
+                .update(
+                    || ready(Ok(1)),
+                    |n| {
+                        *n += 1;
+                        true
+                    },
+                    |_| hangs::<()>(),
+                )
                 .timeout(10 * SECOND)
                 .reported()
                 .await
@@ -361,7 +368,10 @@ mod a_whole_call {
             policy
                 .update(
                     || ready(Ok(1)),
-                    |n| *n += 1,
+                    |n| {
+                        *n += 1;
+                        true
+                    },
                     move |n| {
                         writes += 1;
                         let is_first = writes == 1;

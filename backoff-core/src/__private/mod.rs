@@ -128,7 +128,7 @@ where
     let is_late = course.is_late(context.policy, context.terms.as_ref(), runtime);
     // A value that counts as a failure is handed back without an event of its own.
     if let Some(error) = last.error().filter(|_| is_late) {
-        course.late(judge, context.name, error);
+        course.late(judge, context.name, error, None);
     }
     is_late
 }

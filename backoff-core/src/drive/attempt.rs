@@ -97,7 +97,27 @@ macro_rules! reports_inside {
     };
 }
 
-pub(super) use reports_inside;
+/// What a wrapper leaves to the operation inside when an attempt has failed.
+macro_rules! failures_inside {
+    () => {
+        #[inline]
+        fn failed(&mut self, error: &Self::Error, stage: Stage) {
+            self.operation.failed(error, stage);
+        }
+
+        #[inline]
+        fn keep(&mut self, error: Self::Error) -> Option<Self::Error> {
+            self.operation.keep(error)
+        }
+
+        #[inline]
+        fn last_word(&mut self, error: Self::Error) -> Self::Error {
+            self.operation.last_word(error)
+        }
+    };
+}
+
+pub(super) use {failures_inside, reports_inside};
 
 /// An async operation that can be begun again and again, under a runtime `R`.
 ///
@@ -154,6 +174,24 @@ pub trait Operation<R>: Reports {
     fn expired() -> Option<Self::Error> {
         None
     }
+
+    /// An attempt failed; what comes next is not decided yet.
+    #[inline]
+    fn failed(&mut self, error: &Self::Error, stage: Stage) {
+        let _ = (error, stage);
+    }
+
+    /// A wait follows after this error, which the operation may keep.
+    #[inline]
+    fn keep(&mut self, error: Self::Error) -> Option<Self::Error> {
+        Some(error)
+    }
+
+    /// No attempt follows after this error: the error that is handed back.
+    #[inline]
+    fn last_word(&mut self, error: Self::Error) -> Self::Error {
+        error
+    }
 }
 
 /// A blocking operation that can be called again and again.
@@ -177,6 +215,30 @@ pub trait Call: Reports {
     fn fault(value: &Self::Value) -> Option<&dyn Fault> {
         let _ = value;
         None
+    }
+
+    /// What the operation says beside the policy.
+    #[inline]
+    fn terms(&self) -> Option<Terms<'static>> {
+        None
+    }
+
+    /// As [`Operation::failed`].
+    #[inline]
+    fn failed(&mut self, error: &Self::Error, stage: Stage) {
+        let _ = (error, stage);
+    }
+
+    /// As [`Operation::keep`].
+    #[inline]
+    fn keep(&mut self, error: Self::Error) -> Option<Self::Error> {
+        Some(error)
+    }
+
+    /// As [`Operation::last_word`].
+    #[inline]
+    fn last_word(&mut self, error: Self::Error) -> Self::Error {
+        error
     }
 }
 

@@ -56,7 +56,7 @@ impl<'p, O: Call, H> Blocking<'p, O, Blocked<H>> {
 }
 
 impl<'p, O: Call, H> Blocking<'p, O, H> {
-    fn operation<P>(self, change: impl FnOnce(O) -> P) -> Blocking<'p, P, H> {
+    pub(super) fn operation<P>(self, change: impl FnOnce(O) -> P) -> Blocking<'p, P, H> {
         Blocking {
             policy: self.policy,
             operation: change(self.operation),
@@ -181,11 +181,11 @@ where
     fn run(&mut self, course: &mut Course) -> Result<O::Value, O::Error> {
         let (operation, handler) = (&mut self.operation, &mut self.handler);
         let timed = O::TIMED || H::MEASURES;
-        let terms = handler.terms(None);
+        let terms = handler.terms(operation.terms());
         let clock = handler.runtime();
         course.start(handler.policy(self.policy), terms.as_ref(), clock, timed);
         loop {
-            let terms = handler.terms(None);
+            let terms = handler.terms(operation.terms());
             let run = Run {
                 policy: handler.policy(self.policy),
                 terms: terms.as_ref(),
@@ -195,10 +195,11 @@ where
             let Failed { error, stage } = match operation.call(&run) {
                 Ok(value) => {
                     let next = O::fault(&value).and_then(|fault| {
-                        course.answered(self.policy, handler, O::name(), fault, None)
+                        let terms = operation.terms();
+                        course.answered(self.policy, handler, O::name(), fault, terms.as_ref())
                     });
                     let runtime = handler.runtime();
-                    let terms = handler.terms(None);
+                    let terms = handler.terms(operation.terms());
                     match next {
                         Some(next) if next.is_wait() => runtime.sleep_blocking(next.wait()),
                         // The last response is handed back as it came.
@@ -216,17 +217,20 @@ where
                 Err(failed) => failed,
             };
             rarely();
-            let next = course.failed(self.policy, handler, O::name(), &error, stage, None);
+            operation.failed(&error, stage);
+            let (name, terms) = (O::name(), operation.terms());
+            let next = course.failed(self.policy, handler, name, &error, stage, terms.as_ref());
             if !next.is_wait() {
-                return Err(error);
+                return Err(operation.last_word(error));
             }
             let runtime = handler.runtime();
             runtime.sleep_blocking(next.wait());
-            let (policy, terms) = (handler.policy(self.policy), handler.terms(None));
-            if course.is_late(policy, terms.as_ref(), runtime) {
-                course.late(handler, O::name(), &error);
-                return Err(error);
+            let (policy, of_call) = (handler.policy(self.policy), handler.terms(terms));
+            if course.is_late(policy, of_call.as_ref(), runtime) {
+                course.late(handler, name, &error, terms.as_ref());
+                return Err(operation.last_word(error));
             }
+            let _ = operation.keep(error);
         }
     }
 }

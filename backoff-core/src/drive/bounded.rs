@@ -1,6 +1,6 @@
 //! Attempts that are cut.
 
-use super::attempt::{Failed, Operation, Reports, Run, reports_inside};
+use super::attempt::{Failed, Operation, Reports, Run, failures_inside, reports_inside};
 use crate::{
     facts::fault::{Fault, TimedOut},
     judge::Stage,
@@ -186,4 +186,6 @@ where
     fn expired() -> Option<O::Error> {
         Some(TimedOut::new(Duration::ZERO).into())
     }
+
+    failures_inside!();
 }

@@ -4,12 +4,12 @@
 use super::handler::{Handle, Handler};
 use crate::{
     facts::fault::Fault,
-    judge::Stage,
+    judge::{Ruling, Stage},
     observe::{self, Event, Failure, Record},
     policy::{NEVER, Policy},
     report::{Measures, StopReason},
     runtime::{Clock, Random},
-    state::{Attempt, Decision, Holds, Next, RetryState, Terms},
+    state::{Attempt, Decision, Doubt, Holds, Next, RetryState, Terms},
 };
 
 /// Where a call stands. Policy, stage and runtime are passed in, so that a future keeps 15 bytes.
@@ -32,6 +32,20 @@ fn in_tests(next: Next) -> Next {
 #[inline(always)]
 fn in_tests(next: Next) -> Next {
     next
+}
+
+/// What ends while a write may have been applied, ends because of that.
+fn in_doubt(next: Next, doubt: Doubt) -> Next {
+    let is_refused = matches!(
+        next.reason(),
+        Some(StopReason::Permanent | StopReason::NothingKnown | StopReason::StoppedByServer)
+    );
+    match doubt {
+        Doubt::None => next,
+        Doubt::New if is_refused => next,
+        Doubt::New | Doubt::Open if next.is_wait() => next,
+        Doubt::New | Doubt::Open => Next::stop(StopReason::MaybeApplied),
+    }
 }
 
 /// Tells the compiler that the way to here is rarely taken, so that a success keeps the registers.
@@ -116,16 +130,25 @@ impl Course {
         H::Runtime: Clock + Random,
     {
         if stage == Stage::Late {
-            self.late(handler, name, error);
-            return LATE;
+            self.late(handler, name, error, of_operation);
+            return in_doubt(LATE, of_operation.doubt());
         }
         let policy = handler.policy(borrowed);
         let ruling = match stage.ruling(policy) {
             None => handler.judge(policy, stage, error),
             Some(ruling) => ruling,
         };
+        let doubt = of_operation.doubt();
+        // Whoever was faster than the second write may have been the first one.
+        let is_overtaken = doubt == Doubt::Open && stage != Stage::Read && ruling.is_conflict();
+        let ruling = if is_overtaken {
+            Ruling::MAYBE_APPLIED
+        } else {
+            ruling
+        };
         let retry = &mut self.retry;
         let next = in_tests(handler.decide(handler.runtime(), policy, retry, ruling, of_operation));
+        let next = in_doubt(next, doubt);
         handler.measure(stage, ruling.is_conflict(), next);
         let failure = Failure::new(Some(error), handler.fault(error));
         self.tell(next, handler, name, failure);
@@ -134,10 +157,17 @@ impl Course {
 
     /// The timer woke after the deadline, and the loop hands back this error.
     #[cold]
-    pub(crate) fn late<E, H: Handle<E>>(&self, handler: &mut H, name: &'static str, error: &E) {
-        handler.measure(Stage::Late, false, LATE);
+    pub(crate) fn late<E, H: Handle<E>>(
+        &self,
+        handler: &mut H,
+        name: &'static str,
+        error: &E,
+        of_operation: Option<&Terms<'_>>,
+    ) {
+        let next = in_doubt(LATE, of_operation.doubt());
+        handler.measure(Stage::Late, false, next);
         let failure = Failure::new(Some(error), handler.fault(error));
-        self.tell(LATE, handler, name, failure);
+        self.tell(next, handler, name, failure);
     }
 
     /// A value counts as a failure: judges it by the policy's codes, and decides as about an error.

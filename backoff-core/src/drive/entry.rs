@@ -205,9 +205,7 @@ impl Policy {
     ///
     /// - A read that fails and is to be retried is made again.
     /// - A write that fails and is to be retried, be it a conflict or not, goes back to the read,
-    ///   after a wait. The change then decides anew whether there is still something to do: if the
-    ///   write arrived and only its reply was lost, a change that recognises its own effect says
-    ///   so, and nothing is written twice.
+    ///   after a wait. The change then decides anew, on the value that was read last.
     /// - A change that changed nothing writes nothing.
     ///
     /// Deadline, attempts and budget are those of the whole: each failure of a read or a write
@@ -219,9 +217,18 @@ impl Policy {
     /// or a `Result` of either, whose error ends everything. The value that was read, with its etag
     /// or version, is all that `write` gets: it cannot write blindly.
     ///
-    /// Where the policy is not [idempotent](Policy::idempotent), a write that may have been applied
-    /// ends everything with [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied), for changes that cannot recognise their
-    /// own effect: a counter that is increased. Reads are made again in any case.
+    /// # After a write that may have been applied
+    ///
+    /// A write whose reply is lost may have arrived. What follows depends on what `change` returns:
+    ///
+    /// | `change` returns | | after such a write |
+    /// |---|---|---|
+    /// | `bool` | it recognises its own effect: "the member is there already" | read again; `false` means that the write has arrived |
+    /// | nothing | a counter, a list that is appended to | the update ends with [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied) |
+    /// | nothing, with [`version`](crate::Retrying::version) | the same, and the value has an etag or a number | read again; written again only if the version is still the same |
+    ///
+    /// So nothing is applied twice. Where the policy is not [idempotent](Policy::idempotent), the
+    /// update ends in every case with `MaybeApplied`. Reads are made again in any case.
     ///
     /// ```
     /// use backoff_core::{FaultKind, Fault, Policy, Updated};
@@ -260,6 +267,7 @@ impl Policy {
     ///         },
     ///         |(number, version)| store.set(number, version),
     ///     )
+    ///     .version(|(_, version)| *version)
     ///     .await;
     /// assert_eq!(updated, Ok(Updated::Written(())));
     /// assert_eq!(store.0.get().0, 11);
@@ -393,6 +401,10 @@ impl<'p, H: Handler<Runtime = AsyncRuntime>> Judged<'p, H> {
     /// failed write alike. A function given to [`when_any`](Policy::when_any) is given errors
     /// without facts, so it has to know by itself what may have been applied, whatever
     /// [`idempotent`](Policy::idempotent) says; and a conflict counts as one in the report only where a [`Verdict`] of it says so.
+    ///
+    /// After a change that returns nothing, `true` for a failed write means that the write may have
+    /// been applied, and ends the update. Answer with a [`Verdict::Retry`] of the kind `Conflict` or
+    /// `Throttled` where nothing was done.
     pub fn update<Read, Change, Write, Reading, Changes, Writing, V, W, E>(
         self,
         read: Read,

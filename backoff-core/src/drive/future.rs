@@ -120,7 +120,7 @@ where
     }
 
     #[inline]
-    fn operation<P>(self, change: impl FnOnce(O) -> P) -> Retrying<'p, P, H>
+    pub(super) fn operation<P>(self, change: impl FnOnce(O) -> P) -> Retrying<'p, P, H>
     where
         P: Operation<<H as Handler>::Runtime>,
     {
@@ -515,7 +515,9 @@ where
                         && this.course.is_late(policy, terms.as_ref(), clock)
                         && let Some(error) = O::expired()
                     {
-                        this.course.late(this.handler, O::name(), &error);
+                        let terms = this.operation.terms();
+                        this.course
+                            .late(this.handler, O::name(), &error, terms.as_ref());
                         break error;
                     }
                     true
@@ -561,6 +563,7 @@ where
                 Err(failed) => failed,
             };
             rarely();
+            this.operation.failed(&error, stage);
             let (handler, name, terms) = (&mut *this.handler, O::name(), this.operation.terms());
             let next =
                 this.course
@@ -568,12 +571,14 @@ where
             if !next.is_wait() {
                 break error;
             }
-            this.handler.keep(error, stage);
+            if let Some(error) = this.operation.keep(error) {
+                this.handler.keep(error, stage);
+            }
             let sleep = this.handler.runtime().sleep(next.wait());
             this.phase.set(Phase::Waiting { sleep });
         };
         this.phase.set(Phase::Done);
-        Poll::Ready(Err(error))
+        Poll::Ready(Err(this.operation.last_word(error)))
     }
 }
 

@@ -13,6 +13,7 @@ pub(crate) mod handler;
 mod mutable;
 pub(crate) mod until;
 pub(crate) mod update;
+mod version;
 
 pub use attempt::{Call, Failed, Operation, Plain, Reports, Run, WithAttempt};
 pub use blocking::Blocked;
@@ -24,7 +25,8 @@ pub use handler::{
     ByCodes, Funded, Handle, Handler, Measured, Notified, Owning, Paced, Under, When, WhenAny,
 };
 pub use until::{ConflictIf, Responses, Until};
-pub use update::{Changed, Running, Update};
+pub use update::{Changed, Forgets, Memory, Running, Update};
+pub use version::{Version, Versioned};
 
 #[doc(no_inline)]
 pub use crate::{

@@ -1,7 +1,7 @@
 //! Values that count as failures: one that is not yet the awaited one, and a reply that tells a
 //! conflict.
 
-use super::attempt::{Call, Failed, Operation, Reports, Run, reports_inside};
+use super::attempt::{Call, Failed, Operation, Reports, Run, failures_inside, reports_inside};
 use crate::{
     facts::fault::{Fault, FaultKind},
     judge::Stage,
@@ -107,6 +107,22 @@ macro_rules! inside {
         fn expired() -> Option<O::Error> {
             O::expired()
         }
+
+        failures_inside!();
+    };
+}
+
+/// What a blocking wrapper leaves to the operation inside.
+macro_rules! called_inside {
+    () => {
+        type Error = O::Error;
+
+        #[inline]
+        fn terms(&self) -> Option<Terms<'static>> {
+            self.operation.terms()
+        }
+
+        failures_inside!();
     };
 }
 
@@ -167,7 +183,7 @@ where
 
 impl<O: Call<Value: Fault>> Call for Responses<O> {
     type Value = O::Value;
-    type Error = O::Error;
+    called_inside!();
 
     #[inline]
     fn call<R: Clock>(&mut self, run: &Run<'_, R>) -> Result<O::Value, Failed<O::Error>> {
@@ -211,7 +227,7 @@ where
     F: FnMut(&O::Value) -> bool,
 {
     type Value = O::Value;
-    type Error = O::Error;
+    called_inside!();
 
     #[inline]
     fn fault(value: &O::Value) -> Option<&dyn Fault> {
@@ -232,7 +248,7 @@ where
     F: FnMut(&W) -> bool,
 {
     type Value = Updated<V, W>;
-    type Error = O::Error;
+    called_inside!();
 
     #[inline]
     fn call<R: Clock>(&mut self, run: &Run<'_, R>) -> Result<Updated<V, W>, Failed<O::Error>> {

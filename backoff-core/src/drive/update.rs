@@ -5,6 +5,7 @@ use crate::{
     judge::Stage,
     report::{Measures, UpdateReport, Updated},
     runtime::Clock,
+    state::Terms,
 };
 use core::{
     fmt,
@@ -21,6 +22,10 @@ use pin_project_lite::pin_project;
     note = "nothing counts as a change; `Result<bool, E>` and `Result<(), E>` may fail"
 )]
 pub trait Changed<E> {
+    /// Whether the change can say that there is nothing to do, and so recognises its own effect in
+    /// a value that was read after a write whose reply was lost.
+    const RECOGNISES: bool;
+
     /// Whether there is something to write.
     ///
     /// # Errors
@@ -29,24 +34,32 @@ pub trait Changed<E> {
 }
 
 impl<E> Changed<E> for () {
+    const RECOGNISES: bool = false;
+
     fn changed(self) -> Result<bool, E> {
         Ok(true)
     }
 }
 
 impl<E> Changed<E> for bool {
+    const RECOGNISES: bool = true;
+
     fn changed(self) -> Result<bool, E> {
         Ok(self)
     }
 }
 
 impl<E> Changed<E> for Result<(), E> {
+    const RECOGNISES: bool = false;
+
     fn changed(self) -> Result<bool, E> {
         self.map(|()| true)
     }
 }
 
 impl<E> Changed<E> for Result<bool, E> {
+    const RECOGNISES: bool = true;
+
     fn changed(self) -> Result<bool, E> {
         self
     }
@@ -55,11 +68,66 @@ impl<E> Changed<E> for Result<bool, E> {
 /// The three functions of a read-modify-write. Made by [`Policy::update`](crate::Policy::update) and
 /// [`Policy::blocking_update`](crate::Policy::blocking_update).
 #[derive(Clone, Copy)]
-pub struct Update<Read, Change, Write> {
+pub struct Update<Read, Change, Write, M = Forgets> {
     read: Read,
     change: Change,
     write: Write,
     writes: u32,
+    memory: M,
+}
+
+/// What an update knows of a write that may have been applied, when it reads again. Only a change
+/// that cannot recognise its own effect asks.
+pub trait Memory<V, E> {
+    /// Whether it knows anything.
+    const KEEPS: bool;
+
+    /// This was read. If it shows that somebody has written since a write that may have been
+    /// applied, the error of that write.
+    fn read(&mut self, value: &V) -> Option<E>;
+
+    /// An attempt failed.
+    fn failed(&mut self, error: &E, stage: Stage);
+
+    /// As [`Operation::keep`].
+    fn keep(&mut self, error: E) -> Option<E>;
+
+    /// As [`Operation::last_word`].
+    fn last_word(&mut self, error: E) -> E;
+
+    /// What the operation says beside the policy.
+    fn terms(&self) -> Option<Terms<'static>>;
+}
+
+/// Nothing is known of a write that may have been applied.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Forgets;
+
+impl<V, E> Memory<V, E> for Forgets {
+    const KEEPS: bool = false;
+
+    #[inline]
+    fn read(&mut self, _value: &V) -> Option<E> {
+        None
+    }
+
+    #[inline]
+    fn failed(&mut self, _error: &E, _stage: Stage) {}
+
+    #[inline]
+    fn keep(&mut self, error: E) -> Option<E> {
+        Some(error)
+    }
+
+    #[inline]
+    fn last_word(&mut self, error: E) -> E {
+        error
+    }
+
+    #[inline]
+    fn terms(&self) -> Option<Terms<'static>> {
+        None
+    }
 }
 
 impl<Read, Change, Write> Update<Read, Change, Write> {
@@ -69,9 +137,23 @@ impl<Read, Change, Write> Update<Read, Change, Write> {
             change,
             write,
             writes: 0,
+            memory: Forgets,
         }
     }
 
+    /// The same update with a memory.
+    pub(super) fn with_memory<M>(self, memory: M) -> Update<Read, Change, Write, M> {
+        Update {
+            read: self.read,
+            change: self.change,
+            write: self.write,
+            writes: self.writes,
+            memory,
+        }
+    }
+}
+
+impl<Read, Change, Write, M> Update<Read, Change, Write, M> {
     /// Begins a write.
     #[inline]
     fn write<V, Writing>(&mut self, value: V) -> Writing
@@ -88,7 +170,13 @@ impl<Read, Change, Write> Update<Read, Change, Write> {
     where
         Change: FnMut(&mut V) -> Changes,
         Changes: Changed<E>,
+        M: Memory<V, E>,
     {
+        if !Changes::RECOGNISES
+            && let Some(error) = self.memory.read(&value)
+        {
+            return Err(Err(Failed::at(Stage::InDoubt, error)));
+        }
         match (self.change)(&mut value).changed() {
             Ok(true) => Ok(value),
             Ok(false) => Err(Ok(Updated::Unchanged(value))),
@@ -103,13 +191,23 @@ type Ended<V, W, E> = Result<Updated<V, W>, Failed<E>>;
 /// A value to write, or what ends the attempt without a write.
 type Changing<V, W, E> = Result<V, Ended<V, W, E>>;
 
-impl<Read, Change, Write> fmt::Debug for Update<Read, Change, Write> {
+/// The stage of a write after such a change.
+#[inline]
+const fn writing<V, E, Changes: Changed<E>, M: Memory<V, E>>() -> Stage {
+    if Changes::RECOGNISES || M::KEEPS {
+        Stage::Write
+    } else {
+        Stage::WriteOnce
+    }
+}
+
+impl<Read, Change, Write, M> fmt::Debug for Update<Read, Change, Write, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Update(..)")
     }
 }
 
-impl<Read, Change, Write> Reports for Update<Read, Change, Write> {
+impl<Read, Change, Write, M> Reports for Update<Read, Change, Write, M> {
     type Report = UpdateReport;
 
     fn name() -> &'static str {
@@ -141,9 +239,35 @@ pin_project! {
     }
 }
 
-impl<R, Read, Change, Write, Reading, Changes, Writing, V, W, E> Operation<R>
-    for Update<Read, Change, Write>
+/// What the memory of an update is told.
+macro_rules! remembered {
+    () => {
+        #[inline]
+        fn terms(&self) -> Option<Terms<'static>> {
+            self.memory.terms()
+        }
+
+        #[inline]
+        fn failed(&mut self, error: &E, stage: Stage) {
+            self.memory.failed(error, stage);
+        }
+
+        #[inline]
+        fn keep(&mut self, error: E) -> Option<E> {
+            self.memory.keep(error)
+        }
+
+        #[inline]
+        fn last_word(&mut self, error: E) -> E {
+            self.memory.last_word(error)
+        }
+    };
+}
+
+impl<R, Read, Change, Write, M, Reading, Changes, Writing, V, W, E> Operation<R>
+    for Update<Read, Change, Write, M>
 where
+    M: Memory<V, E>,
     Read: FnMut() -> Reading,
     Reading: Future<Output = Result<V, E>>,
     Change: FnMut(&mut V) -> Changes,
@@ -154,6 +278,8 @@ where
     type Value = Updated<V, W>;
     type Error = E;
     type Running = Running<Reading, Writing>;
+
+    remembered!();
 
     #[inline]
     fn begin(&mut self, _run: &Run<'_, R>) -> Self::Running {
@@ -191,7 +317,7 @@ where
         match step.project() {
             StepProjection::Writing { write } => Poll::Ready(match ready!(write.poll(cx)) {
                 Ok(written) => Ok(Updated::Written(written)),
-                Err(error) => Err(Failed::at(Stage::Write, error)),
+                Err(error) => Err(Failed::at(writing::<V, E, Changes, M>(), error)),
             }),
             StepProjection::Reading { .. } | StepProjection::Over => Poll::Pending,
         }
@@ -201,13 +327,14 @@ where
     fn stage(running: Pin<&Self::Running>) -> Stage {
         match running.get_ref().step {
             Step::Reading { .. } | Step::Over => Stage::Read,
-            Step::Writing { .. } => Stage::Write,
+            Step::Writing { .. } => writing::<V, E, Changes, M>(),
         }
     }
 }
 
-impl<Read, Change, Write, Changes, V, W, E> Call for Update<Read, Change, Write>
+impl<Read, Change, Write, M, Changes, V, W, E> Call for Update<Read, Change, Write, M>
 where
+    M: Memory<V, E>,
     Read: FnMut() -> Result<V, E>,
     Change: FnMut(&mut V) -> Changes,
     Changes: Changed<E>,
@@ -216,13 +343,15 @@ where
     type Value = Updated<V, W>;
     type Error = E;
 
+    remembered!();
+
     #[inline]
     fn call<R: Clock>(&mut self, _run: &Run<'_, R>) -> Ended<V, W, E> {
         let value = (self.read)().map_err(|error| Failed::at(Stage::Read, error))?;
         match self.changed(value) {
             Ok(value) => match self.write(value) {
                 Ok(written) => Ok(Updated::Written(written)),
-                Err(error) => Err(Failed::at(Stage::Write, error)),
+                Err(error) => Err(Failed::at(writing::<V, E, Changes, M>(), error)),
             },
             Err(ended) => ended,
         }

@@ -9,8 +9,8 @@ pub use attempt::Attempt;
 pub use decision::{Decision, Wait, WaitSource};
 
 pub use decision::Next;
-pub(crate) use terms::Holds;
 pub use terms::Terms;
+pub(crate) use terms::{Doubt, Holds};
 
 use crate::{
     budget::Budget,

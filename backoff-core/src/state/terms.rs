@@ -7,23 +7,51 @@ use crate::{
 };
 use core::time::Duration;
 
-/// What one call says beside its policy: a time limit, whether its attempts are cut, a budget. A call
-/// that says nothing has none, which is the short way.
+/// What one call says beside its policy: a time limit, whether its attempts are cut, a budget, and
+/// whether a write may have been applied. A call that says nothing has none, which is the short way.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms<'b> {
     timeout: u64,
     cut: bool,
+    doubt: Doubt,
     budget: Option<&'b Budget>,
 }
 
+/// Whether a write of an update may have been applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doubt {
+    /// No write may have been.
+    None,
+    /// The write that failed just now may have been applied, if it is one that is retried.
+    New,
+    /// An earlier write may have been applied.
+    Open,
+}
+
 impl<'b> Terms<'b> {
+    const PLAIN: Self = Terms {
+        timeout: NEVER,
+        cut: false,
+        doubt: Doubt::None,
+        budget: None,
+    };
+
+    /// A write may have been applied.
+    pub(crate) const fn in_doubt(doubt: Doubt) -> Self {
+        Terms {
+            doubt,
+            ..Self::PLAIN
+        }
+    }
+
     /// Attempts are cut at the deadline, and at `timeout`, if there is one; and what was said before.
     #[inline]
     pub(crate) const fn cut(timeout: Option<Duration>, before: Option<Self>) -> Self {
-        let earlier = match before {
-            Some(before) => before.timeout,
-            None => NEVER,
+        let before = match before {
+            Some(before) => before,
+            None => Self::PLAIN,
         };
+        let earlier = before.timeout;
         let timeout = match timeout {
             None => NEVER,
             Some(timeout) => match nanos(timeout) {
@@ -36,6 +64,7 @@ impl<'b> Terms<'b> {
         Terms {
             timeout: if timeout < earlier { timeout } else { earlier },
             cut: true,
+            doubt: before.doubt,
             budget: None,
         }
     }
@@ -43,12 +72,7 @@ impl<'b> Terms<'b> {
     /// The same terms and this budget, unless they have one; or a budget alone.
     #[inline]
     pub(crate) fn with_budget(terms: Option<&Self>, budget: &'b Budget) -> Self {
-        let plain = Terms {
-            timeout: NEVER,
-            cut: false,
-            budget: None,
-        };
-        let terms = *terms.unwrap_or(&plain);
+        let terms = *terms.unwrap_or(&Terms::PLAIN);
         Terms {
             budget: terms.budget.or(Some(budget)),
             ..terms
@@ -62,6 +86,8 @@ pub(crate) trait Holds<'b> {
     fn deadline(self, policy: &Policy) -> u64;
     /// Whether an attempt is cut at the deadline, and so needs some time before it.
     fn cut_at_deadline(self) -> bool;
+    /// Whether a write may have been applied.
+    fn doubt(self) -> Doubt;
     /// How many attempts there are at most.
     fn attempts(self, policy: &Policy) -> u32;
     /// What retries are paid from.
@@ -82,6 +108,11 @@ impl<'b> Holds<'b> for Option<&Terms<'b>> {
     #[inline]
     fn cut_at_deadline(self) -> bool {
         self.is_some_and(|terms| terms.cut)
+    }
+
+    #[inline]
+    fn doubt(self) -> Doubt {
+        self.map_or(Doubt::None, |terms| terms.doubt)
     }
 
     #[inline]

@@ -1,0 +1,274 @@
+//! Updates whose values tell their version: what to do when a write may have been applied and the
+//! change cannot recognise its own effect.
+
+use super::{
+    attempt::{Call, Operation},
+    blocking::Blocking,
+    future::Retrying,
+    handler::Handler,
+    update::{Memory, Update},
+};
+use crate::{
+    facts::fault::Fault,
+    judge::{self, Stage},
+    runtime::Sleep,
+    state::{Doubt, Terms},
+};
+use core::{fmt, future::Future};
+
+/// The version of a value: an etag, a number, a generation. Two values with the same version are
+/// the same value, and each write makes another version.
+///
+/// Implemented for numbers, `String`, `&'static str`, bytes, and for an `Option` of any type that
+/// can be compared: so any other type goes as `Some(version)`. `None` is a value without a version.
+#[diagnostic::on_unimplemented(
+    message = "`version` reads a number, a `String`, bytes or an `Option` from the value, and not `{Self}`",
+    label = "`{Self}` is no version",
+    note = "write `Some(..)` around any other type that is `PartialEq`, and copy what is borrowed: `|value| value.etag.clone()`"
+)]
+pub trait Version {
+    /// Whether both values have this version. A version that is not known equals no other.
+    fn is_same(&self, other: &Self) -> bool;
+}
+
+macro_rules! versions {
+    ($($version:ty),+ $(,)?) => {
+        $(
+            impl Version for $version {
+                #[inline]
+                fn is_same(&self, other: &Self) -> bool {
+                    self == other
+                }
+            }
+        )+
+    };
+}
+
+versions!(
+    u8,
+    u16,
+    u32,
+    u64,
+    u128,
+    usize,
+    i8,
+    i16,
+    i32,
+    i64,
+    i128,
+    isize,
+    &'static str,
+);
+
+#[cfg(feature = "std")]
+versions!(
+    String,
+    Box<str>,
+    std::sync::Arc<str>,
+    Vec<u8>,
+    Box<[u8]>,
+    std::time::SystemTime,
+);
+
+impl<T: PartialEq> Version for Option<T> {
+    fn is_same(&self, other: &Self) -> bool {
+        self.is_some() && self == other
+    }
+}
+
+impl<const N: usize> Version for [u8; N] {
+    fn is_same(&self, other: &Self) -> bool {
+        self == other
+    }
+}
+
+/// What an update remembers by the versions of what it reads. Made by
+/// [`Retrying::version`] and [`Blocking::version`].
+#[derive(Clone, Copy)]
+pub struct Versioned<F, K, E> {
+    version: F,
+    /// What was read before the write that is under way.
+    writing: Option<K>,
+    /// What was read before a write that may have been applied, and the error of that write.
+    doubtful: Option<Doubtful<K, E>>,
+}
+
+#[derive(Clone, Copy)]
+struct Doubtful<K, E> {
+    version: K,
+    /// `None` until it is decided that the update goes on.
+    error: Option<E>,
+}
+
+impl<F, K, E> Versioned<F, K, E> {
+    const fn new(version: F) -> Self {
+        Versioned {
+            version,
+            writing: None,
+            doubtful: None,
+        }
+    }
+}
+
+impl<F, K, E, V> Memory<V, E> for Versioned<F, K, E>
+where
+    F: FnMut(&V) -> K,
+    K: Version,
+    E: Fault,
+{
+    const KEEPS: bool = true;
+
+    fn read(&mut self, value: &V) -> Option<E> {
+        let version = (self.version)(value);
+        if let Some(doubtful) = &mut self.doubtful
+            && !doubtful.version.is_same(&version)
+        {
+            return doubtful.error.take();
+        }
+        self.writing = Some(version);
+        None
+    }
+
+    fn failed(&mut self, error: &E, stage: Stage) {
+        let Some(version) = self.writing.take() else {
+            return;
+        };
+        let is_doubtful =
+            stage == Stage::Cut || stage == Stage::Write && judge::is_perhaps_applied(error);
+        if is_doubtful && self.doubtful.is_none() {
+            let error = None;
+            self.doubtful = Some(Doubtful { version, error });
+        }
+    }
+
+    fn keep(&mut self, error: E) -> Option<E> {
+        match &mut self.doubtful {
+            Some(Doubtful {
+                error: kept @ None, ..
+            }) => {
+                *kept = Some(error);
+                None
+            }
+            _ => Some(error),
+        }
+    }
+
+    fn last_word(&mut self, error: E) -> E {
+        let doubtful = self.doubtful.take();
+        doubtful.and_then(|it| it.error).unwrap_or(error)
+    }
+
+    fn terms(&self) -> Option<Terms<'static>> {
+        let doubtful = self.doubtful.as_ref()?;
+        Some(Terms::in_doubt(match doubtful.error {
+            None => Doubt::New,
+            Some(_) => Doubt::Open,
+        }))
+    }
+}
+
+impl<F, K, E> fmt::Debug for Versioned<F, K, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Versioned")
+            .field("in_doubt", &self.doubtful.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'p, Read, Change, Write, H> Retrying<'p, Update<Read, Change, Write>, H>
+where
+    H: Handler,
+    <H as Handler>::Runtime: Sleep,
+    Update<Read, Change, Write>: Operation<<H as Handler>::Runtime>,
+{
+    /// Tells the version of a value that was read, so that a change which cannot recognise its own
+    /// effect (a counter, a list that is appended to) is retried after a write that may have been
+    /// applied, and never applied twice.
+    ///
+    /// After such a write the value is read again. If it still has the version that was read
+    /// before, the write has not arrived yet, and the change is written again under that version.
+    /// If that succeeds, the first write can no longer arrive, because its precondition is stale.
+    /// If the value has another version, or the second write meets a conflict, then the winner may
+    /// have been the first write, and nobody can know: the update ends with
+    /// [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied) and the error of the first
+    /// write.
+    ///
+    /// This holds where the write names the version as its precondition, and each write makes
+    /// another version. A change that returns a `bool` recognises its own effect, and its versions
+    /// are not asked for.
+    ///
+    /// ```
+    /// use backoff_core::{Delivery, Fault, FaultKind, Policy, Updated};
+    /// use std::cell::Cell;
+    ///
+    /// #[derive(Debug)]
+    /// enum Failure { Stale, Lost }
+    /// impl Fault for Failure {
+    ///     fn kind(&self) -> Option<FaultKind> {
+    ///         matches!(self, Failure::Stale).then_some(FaultKind::Conflict)
+    ///     }
+    ///     fn delivery(&self) -> Option<Delivery> {
+    ///         matches!(self, Failure::Lost).then_some(Delivery::MaybeSent)
+    ///     }
+    /// }
+    ///
+    /// #[derive(Clone, Copy)]
+    /// struct Counter { number: u32, version: u64 }
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let stored = Cell::new(Counter { number: 1, version: 1 });
+    /// let mut is_lost = true; // the first write does not arrive
+    /// let updated = Policy::exponential()
+    ///     .update(
+    ///         || std::future::ready(Ok(stored.get())),
+    ///         |counter| counter.number += 1,
+    ///         |counter| {
+    ///             if std::mem::take(&mut is_lost) { return std::future::ready(Err(Failure::Lost)) }
+    ///             if counter.version != stored.get().version { return std::future::ready(Err(Failure::Stale)) }
+    ///             stored.set(Counter { version: counter.version + 1, ..counter });
+    ///             std::future::ready(Ok(()))
+    ///         },
+    ///     )
+    ///     .version(|counter| counter.version)
+    ///     .await;
+    /// assert!(matches!(updated, Ok(Updated::Written(()))));
+    /// assert_eq!(stored.get().number, 2);
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn version<F, K, Reading, V, E>(
+        self,
+        version: F,
+    ) -> Retrying<'p, Update<Read, Change, Write, Versioned<F, K, E>>, H>
+    where
+        Read: FnMut() -> Reading,
+        Reading: Future<Output = Result<V, E>>,
+        F: FnMut(&V) -> K,
+        K: Version,
+        E: Fault,
+        Update<Read, Change, Write, Versioned<F, K, E>>: Operation<<H as Handler>::Runtime>,
+    {
+        self.operation(|update| update.with_memory(Versioned::new(version)))
+    }
+}
+
+impl<'p, Read, Change, Write, H> Blocking<'p, Update<Read, Change, Write>, H>
+where
+    Update<Read, Change, Write>: Call,
+{
+    /// Tells the version of a value that was read, as [`Retrying::version`] does.
+    pub fn version<F, K, V, E>(
+        self,
+        version: F,
+    ) -> Blocking<'p, Update<Read, Change, Write, Versioned<F, K, E>>, H>
+    where
+        Read: FnMut() -> Result<V, E>,
+        F: FnMut(&V) -> K,
+        K: Version,
+        E: Fault,
+    {
+        self.operation(|update| update.with_memory(Versioned::new(version)))
+    }
+}
