@@ -185,19 +185,30 @@ impl Budget {
     #[inline]
     pub(crate) fn pay(&self, kind: FaultKind) -> bool {
         match self.rules {
-            Rules::Costs {
-                transient,
-                throttled,
-            } => {
-                let cost = if kind == FaultKind::Throttled {
-                    throttled
-                } else {
-                    transient
-                };
+            Rules::Throttle { .. } => self.tokens.load(Relaxed) > self.capacity / 2,
+            Rules::Costs { .. } | Rules::Share { .. } => {
+                let cost = self.cost(kind);
                 self.change(|tokens| tokens.checked_sub(cost))
             }
-            Rules::Throttle { .. } => self.tokens.load(Relaxed) > self.capacity / 2,
-            Rules::Share { .. } => self.change(|tokens| tokens.checked_sub(TOKEN)),
+        }
+    }
+
+    /// What was paid for a retry of this kind comes back, because the retry was not made.
+    #[cold]
+    pub(crate) fn give_back(&self, kind: FaultKind) {
+        // Of gRPC's bucket a failure takes a token, and a retry none.
+        let back = self.cost(kind);
+        self.change(|tokens| Some(tokens.saturating_add(back).min(self.capacity)));
+    }
+
+    /// What a retry of this kind costs.
+    #[inline]
+    fn cost(&self, kind: FaultKind) -> u32 {
+        match self.rules {
+            Rules::Costs { throttled, .. } if kind == FaultKind::Throttled => throttled,
+            Rules::Costs { transient, .. } => transient,
+            Rules::Share { .. } => TOKEN,
+            Rules::Throttle { .. } => 0,
         }
     }
 
@@ -208,14 +219,7 @@ impl Budget {
             return;
         }
         let back = match self.rules {
-            Rules::Costs {
-                transient,
-                throttled,
-            } => match last {
-                Some(FaultKind::Throttled) => throttled,
-                Some(_) => transient,
-                None => TOKEN,
-            },
+            Rules::Costs { .. } => last.map_or(TOKEN, |kind| self.cost(kind)),
             Rules::Throttle { success } | Rules::Share { success } => success,
         };
         self.change(|tokens| Some(tokens.saturating_add(back).min(self.capacity)));

@@ -2,7 +2,10 @@
 //! notice.
 
 pub use crate::{
-    drive::course::Course,
+    drive::{
+        course::Course,
+        deposit::{Deposit, Payer},
+    },
     judge::Stage,
     policy::Policy,
     runtime::{ASYNC, AsyncRuntime, BLOCKING, BlockingRuntime},
@@ -17,7 +20,7 @@ pub use backoff_macros::__retry_block;
 #[cfg(feature = "std")]
 pub use crate::clients::boxed::know;
 pub use awaited::*;
-pub use context::Context;
+pub use context::{Context, budget_of};
 pub use cut::*;
 pub use facts::*;
 pub use judges::{by_codes, every, found, notified, or, value_of, when};
@@ -47,10 +50,14 @@ mod timer;
 
 /// Before the first attempt. `timed` says that the function asks what time has passed.
 #[inline]
-pub fn start<C: Clock>(context: &Context<'_>, runtime: &C, timed: bool) -> Course {
-    let mut course = Course::new();
+pub fn start<C: Clock>(context: &Context<'_>, runtime: &C, course: &mut Course, timed: bool) {
     course.start(context.policy, context.terms.as_ref(), runtime, timed);
-    course
+}
+
+/// The attempt that was waited for begins.
+#[inline]
+pub fn begins(course: &mut Course) {
+    course.spend();
 }
 
 /// The attempt that is about to begin.

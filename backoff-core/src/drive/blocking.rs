@@ -3,6 +3,7 @@
 use super::{
     attempt::{Call, Failed, Run},
     course::{Course, rarely},
+    deposit::Deposit,
     handler::{ByCodes, Funded, Handle, Handler, Measured, Notified, Paced, Under},
     until::{Conflict, ConflictIf, NotYet, Responses, Until},
 };
@@ -122,7 +123,7 @@ impl<'p, O: Call, H> Blocking<'p, O, H> {
     /// Pays for this call's retries from `budget` instead of from the policy's, as
     /// [`Retrying::budget`](crate::Retrying::budget) does.
     pub fn budget<'b>(self, budget: &'b Budget) -> Blocking<'p, O, Funded<'b, H>> {
-        self.handler(|inner| Funded { inner, budget })
+        self.handler(|inner| Funded::new(inner, budget))
     }
 
     /// Takes clock, timer and random numbers from here instead of from the standard library, as
@@ -147,8 +148,8 @@ where
     /// The operation's last error.
     #[inline]
     pub fn call(mut self) -> Result<O::Value, O::Error> {
-        let mut course = Course::new();
-        self.run(&mut course)
+        let mut deposit = Deposit::new(self.policy);
+        self.run(&mut deposit.course)
     }
 
     /// As [`call`](Self::call), and says what it took.
@@ -167,9 +168,9 @@ where
     /// ```
     pub fn reported(self) -> Reporting<O::Value, O::Error, O::Report> {
         let mut measured = self.handler(Measured::new);
-        let mut course = Course::new();
-        let outcome = measured.run(&mut course);
-        let measures = course.measures(&measured.handler, outcome.is_ok());
+        let mut deposit = Deposit::new(measured.policy);
+        let outcome = measured.run(&mut deposit.course);
+        let measures = deposit.course.measures(&measured.handler, outcome.is_ok());
         let report = measured.operation.report(measures);
         match outcome {
             Ok(value) => Ok((value, report)),
@@ -212,6 +213,7 @@ where
                     if course.is_late(handler.policy(self.policy), terms.as_ref(), runtime) {
                         return Ok(value);
                     }
+                    course.begins(handler);
                     continue;
                 }
                 Err(failed) => failed,
@@ -231,6 +233,7 @@ where
                 return Err(operation.last_word(error));
             }
             let _ = operation.keep(error);
+            course.begins(handler);
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::handler::{Handle, Handler};
 use crate::{
-    facts::fault::Fault,
+    facts::fault::{Fault, FaultKind},
     judge::{Ruling, Stage},
     observe::{self, Event, Failure, Record},
     policy::{NEVER, Policy},
@@ -106,6 +106,25 @@ impl Course {
         self.retry.is_late(policy, terms, || clock.now())
     }
 
+    /// The attempt that was waited for begins.
+    #[inline]
+    pub(crate) fn begins<H: Handler>(&mut self, handler: &mut H) {
+        self.spend();
+        handler.begins();
+    }
+
+    /// As [`begins`](Self::begins), where no handler holds a budget.
+    #[inline]
+    pub(crate) fn spend(&mut self) {
+        self.retry.begins();
+    }
+
+    /// What was paid for the wait, if no attempt has followed yet.
+    #[inline]
+    pub(super) fn take_held(&mut self) -> Option<FaultKind> {
+        self.retry.take_held()
+    }
+
     /// An attempt succeeded.
     #[inline]
     pub(crate) fn succeeded(&self, policy: &Policy, terms: Option<&Terms<'_>>) {
@@ -149,6 +168,7 @@ impl Course {
         let retry = &mut self.retry;
         let next = in_tests(handler.decide(handler.runtime(), policy, retry, ruling, of_operation));
         let next = in_doubt(next, doubt);
+        handler.hold(&mut self.retry);
         handler.measure(stage, ruling.is_conflict(), next);
         let failure = Failure::new(Some(error), handler.fault(error));
         self.tell(next, handler, name, failure);
@@ -193,6 +213,7 @@ impl Course {
         }
         let retry = &mut self.retry;
         let next = in_tests(handler.decide(handler.runtime(), policy, retry, ruling, of_operation));
+        handler.hold(&mut self.retry);
         handler.measure(Stage::Whole, ruling.is_conflict(), next);
         self.tell(next, handler, name, Failure::new(None, Some(fault)));
         Some(next)

@@ -5,6 +5,7 @@ use super::{
     attempt::{Failed, Operation, Run},
     bounded::Bounded,
     course::{Course, rarely},
+    deposit::Deposit,
     handler::{ByCodes, Funded, Handle, Handler, Measured, Notified, Owning, Paced, Under},
     until::{Conflict, ConflictIf, NotYet, Responses, Until},
 };
@@ -78,10 +79,9 @@ pin_project! {
         H: Handler,
         <H as Handler>::Runtime: Sleep,
     {
-        policy: &'p Policy,
+        deposit: Deposit<&'p Policy>,
         operation: O,
         handler: H,
-        course: Course,
         #[pin]
         phase: Phase<
             <O as Operation<<H as Handler>::Runtime>>::Running,
@@ -111,10 +111,9 @@ where
 {
     pub(super) const fn new(policy: &'p Policy, operation: O, handler: H) -> Self {
         Retrying {
-            policy,
+            deposit: Deposit::new(policy),
             operation,
             handler,
-            course: Course::new(),
             phase: Phase::New,
         }
     }
@@ -124,7 +123,7 @@ where
     where
         P: Operation<<H as Handler>::Runtime>,
     {
-        Retrying::new(self.policy, change(self.operation), self.handler)
+        Retrying::new(self.deposit.payer, change(self.operation), self.handler)
     }
 
     #[inline]
@@ -134,7 +133,7 @@ where
         G: Handler,
         <G as Handler>::Runtime: Sleep,
     {
-        Retrying::new(self.policy, self.operation, change(self.handler))
+        Retrying::new(self.deposit.payer, self.operation, change(self.handler))
     }
 
     /// Cuts each attempt after `limit`, or when the deadline is over, whichever comes first.
@@ -430,7 +429,7 @@ where
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
     pub fn budget<'b>(self, budget: &'b Budget) -> Retrying<'p, O, Funded<'b, H>> {
-        self.handler(|inner| Funded { inner, budget })
+        self.handler(|inner| Funded::new(inner, budget))
     }
 
     /// Takes a copy of the policy along, so that the future borrows none and can be stored, spawned
@@ -449,15 +448,11 @@ where
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
     pub fn owned(self) -> Retrying<'static, O, Owning<H>> {
-        let policy = *self.handler.policy(self.policy);
+        let policy = *self.handler.policy(self.deposit.payer);
         let Retrying {
             operation, handler, ..
         } = self;
-        let handler = Owning {
-            inner: handler,
-            policy,
-        };
-        Retrying::new(OWNED, operation, handler)
+        Retrying::new(OWNED, operation, Owning::new(handler, policy))
     }
 
     /// Also says what it took: a success comes with a [`Report`](crate::Report), a failure as a
@@ -495,41 +490,43 @@ where
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
+        let Deposit { payer, course } = this.deposit;
+        let borrowed = *payer;
         let error = loop {
             let begins = match this.phase.as_mut().project() {
                 PhaseProjection::Running { .. } => false,
                 PhaseProjection::New => {
                     let timed = O::TIMED || H::MEASURES;
-                    let policy = this.handler.policy(this.policy);
+                    let policy = this.handler.policy(borrowed);
                     let terms = this.handler.terms(this.operation.terms());
                     let clock = this.handler.runtime();
-                    this.course.start(policy, terms.as_ref(), clock, timed);
+                    course.start(policy, terms.as_ref(), clock, timed);
                     true
                 }
                 PhaseProjection::Waiting { sleep } => {
                     ready!(sleep.poll(cx));
-                    let policy = this.handler.policy(this.policy);
+                    let policy = this.handler.policy(borrowed);
                     let terms = this.handler.terms(this.operation.terms());
                     if O::CUT
                         && let clock = this.handler.runtime()
-                        && this.course.is_late(policy, terms.as_ref(), clock)
+                        && course.is_late(policy, terms.as_ref(), clock)
                         && let Some(error) = O::expired()
                     {
                         let terms = this.operation.terms();
-                        this.course
-                            .late(this.handler, O::name(), &error, terms.as_ref());
+                        course.late(this.handler, O::name(), &error, terms.as_ref());
                         break error;
                     }
+                    course.begins(this.handler);
                     true
                 }
                 PhaseProjection::Done => finished_before(),
             };
-            let policy = this.handler.policy(this.policy);
+            let policy = this.handler.policy(borrowed);
             let terms = this.handler.terms(this.operation.terms());
             let run = Run {
                 policy,
                 terms: terms.as_ref(),
-                course: this.course,
+                course: course,
                 runtime: this.handler.runtime(),
             };
             if begins {
@@ -544,8 +541,7 @@ where
                     let name = O::name();
                     let next = O::fault(&value).and_then(|fault| {
                         let (handler, terms) = (&mut *this.handler, this.operation.terms());
-                        this.course
-                            .answered(this.policy, handler, name, fault, terms.as_ref())
+                        course.answered(borrowed, handler, name, fault, terms.as_ref())
                     });
                     match next {
                         Some(next) if next.is_wait() => {
@@ -555,7 +551,7 @@ where
                         }
                         // The last response is handed back as it came.
                         Some(_) => {}
-                        None => succeeded(this.operation, this.handler, this.policy, this.course),
+                        None => succeeded(this.operation, this.handler, borrowed, course),
                     }
                     this.phase.set(Phase::Done);
                     return Poll::Ready(Ok(value));
@@ -565,9 +561,7 @@ where
             rarely();
             this.operation.failed(&error, stage);
             let (handler, name, terms) = (&mut *this.handler, O::name(), this.operation.terms());
-            let next =
-                this.course
-                    .failed(this.policy, handler, name, &error, stage, terms.as_ref());
+            let next = course.failed(borrowed, handler, name, &error, stage, terms.as_ref());
             if !next.is_wait() {
                 break error;
             }
@@ -626,7 +620,7 @@ where
         let mut retrying = self.project().retrying;
         let outcome = ready!(retrying.as_mut().poll(cx));
         let this = retrying.project();
-        let (course, handler, operation) = (this.course, this.handler, this.operation);
+        let (course, handler, operation) = (&this.deposit.course, this.handler, this.operation);
         let report = operation.report(course.measures(handler, outcome.is_ok()));
         Poll::Ready(match outcome {
             Ok(value) => Ok((value, report)),

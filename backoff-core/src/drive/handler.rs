@@ -1,6 +1,7 @@
 //! What goes along with a call: who judges, who is told, which runtime and whose waits. One type
 //! holds all of it; each thing that the caller says wraps what was said before.
 
+use super::purse::Purse;
 use crate::{
     budget::Budget,
     delay::Delay,
@@ -49,6 +50,17 @@ pub trait Handler {
         // The short way of it is inlined; the rest is compiled once for a runtime.
         retry.decide(policy, ruling, terms, || runtime.now(), || runtime.random())
     }
+
+    /// Takes over from the state what was paid for the wait that begins, if a budget paid that only
+    /// this knows.
+    #[inline]
+    fn hold(&mut self, retry: &mut RetryState) {
+        let _ = retry;
+    }
+
+    /// The attempt that was waited for begins.
+    #[inline]
+    fn begins(&mut self) {}
 
     /// This of an attempt failed, as a conflict or not, and this comes next.
     #[inline]
@@ -226,6 +238,17 @@ macro_rules! forward {
             self.inner.decide(runtime, policy, retry, ruling, terms)
         }
     };
+    (@ hold) => {
+        #[inline]
+        fn hold(&mut self, retry: &mut RetryState) {
+            self.inner.hold(retry);
+        }
+
+        #[inline]
+        fn begins(&mut self) {
+            self.inner.begins();
+        }
+    };
     (@ measure) => {
         const MEASURES: bool = H::MEASURES;
 
@@ -271,7 +294,7 @@ pub struct Notified<H, N> {
 }
 
 impl<H: Handler, N> Handler for Notified<H, N> {
-    forward!(runtime policy measure terms decide);
+    forward!(runtime policy measure terms decide hold);
 }
 
 impl<E, H: Handle<E>, N: Notify<E>> Handle<E> for Notified<H, N> {
@@ -298,7 +321,7 @@ impl<H: Handler, R> Handler for Under<H, R> {
         &self.runtime
     }
 
-    forward!(policy measure terms decide);
+    forward!(policy measure terms decide hold);
 }
 
 impl<E, H: Handle<E>, R> Handle<E> for Under<H, R> {
@@ -313,7 +336,7 @@ pub struct Paced<H, D> {
 }
 
 impl<H: Handler, D: Delay> Handler for Paced<H, D> {
-    forward!(runtime policy measure terms);
+    forward!(runtime policy measure terms hold);
 
     fn decide<R: Clock + Random>(
         &self,
@@ -334,10 +357,22 @@ impl<E, H: Handle<E>, D: Delay> Handle<E> for Paced<H, D> {
 }
 
 /// A budget for one call. Made by [`Retrying::budget`](super::future::Retrying::budget).
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Funded<'b, H> {
-    pub(crate) inner: H,
-    pub(crate) budget: &'b Budget,
+    inner: H,
+    budget: &'b Budget,
+    purse: Purse<'b>,
+}
+
+impl<'b, H> Funded<'b, H> {
+    pub(super) const fn new(inner: H, budget: &'b Budget) -> Self {
+        let purse = Purse::new(Some(budget));
+        Funded {
+            inner,
+            budget,
+            purse,
+        }
+    }
 }
 
 impl<H: Handler> Handler for Funded<'_, H> {
@@ -363,6 +398,16 @@ impl<H: Handler> Handler for Funded<'_, H> {
         self.inner
             .decide(runtime, policy, retry, ruling, Some(&terms))
     }
+
+    // The outermost budget has paid.
+    fn hold(&mut self, retry: &mut RetryState) {
+        self.purse.hold(retry);
+    }
+
+    fn begins(&mut self) {
+        self.purse.begins();
+        self.inner.begins();
+    }
 }
 
 impl<E, H: Handle<E>> Handle<E> for Funded<'_, H> {
@@ -370,10 +415,21 @@ impl<E, H: Handle<E>> Handle<E> for Funded<'_, H> {
 }
 
 /// A policy of its own. Made by [`Retrying::owned`](super::future::Retrying::owned).
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Owning<H> {
-    pub(crate) inner: H,
-    pub(crate) policy: Policy,
+    inner: H,
+    policy: Policy,
+    purse: Purse<'static>,
+}
+
+impl<H> Owning<H> {
+    pub(super) const fn new(inner: H, policy: Policy) -> Self {
+        Owning {
+            inner,
+            policy,
+            purse: Purse::new(policy.budget),
+        }
+    }
 }
 
 impl<H: Handler> Handler for Owning<H> {
@@ -382,6 +438,17 @@ impl<H: Handler> Handler for Owning<H> {
     #[inline]
     fn policy<'p>(&'p self, _borrowed: &'p Policy) -> &'p Policy {
         &self.policy
+    }
+
+    // A budget that was named before has paid, if there is one.
+    fn hold(&mut self, retry: &mut RetryState) {
+        self.inner.hold(retry);
+        self.purse.hold(retry);
+    }
+
+    fn begins(&mut self) {
+        self.purse.begins();
+        self.inner.begins();
     }
 
     forward!(terms decide);
@@ -426,7 +493,7 @@ impl<H, E> Measured<H, E> {
 }
 
 impl<H: Handler, E> Handler for Measured<H, E> {
-    forward!(runtime policy terms decide);
+    forward!(runtime policy terms decide hold);
 
     const MEASURES: bool = true;
 
@@ -466,7 +533,7 @@ pub(crate) struct Lent<'a, H> {
 }
 
 impl<H: Handler> Handler for Lent<'_, H> {
-    forward!(runtime policy measure terms decide);
+    forward!(runtime policy measure terms decide hold);
 }
 
 impl<E, H: Handle<E>> Handle<E> for Lent<'_, H> {

@@ -6,11 +6,13 @@ pub(crate) mod attempt;
 pub(crate) mod blocking;
 pub(crate) mod bounded;
 pub(crate) mod course;
+pub(crate) mod deposit;
 pub(crate) mod entry;
 pub(crate) mod future;
 pub(crate) mod handler;
 #[cfg(feature = "tokio")]
 mod mutable;
+mod purse;
 pub(crate) mod until;
 pub(crate) mod update;
 mod version;
@@ -19,6 +21,7 @@ pub use attempt::{Call, Failed, Operation, Plain, Reports, Run, WithAttempt};
 pub use blocking::Blocked;
 pub use bounded::{Bounded, Limited};
 pub use course::Course;
+pub use deposit::{Deposit, Payer};
 pub use entry::Judged;
 pub use future::Reported;
 pub use handler::{
@@ -26,7 +29,7 @@ pub use handler::{
 };
 pub use until::{ConflictIf, Responses, Until};
 pub use update::{Changed, Forgets, Memory, Running, Update};
-pub use version::{Version, Versioned};
+pub use version::{Version, Versioned, VersionedUpdate};
 
 #[doc(no_inline)]
 pub use crate::{

@@ -1,7 +1,7 @@
 //! An async closure that borrows mutably what is around it. Its future cannot be named, so this loop is
 //! an async function; what it does around an attempt is the course's affair, as everywhere.
 
-use super::{course::Course, entry::Judged, handler::Handle};
+use super::{deposit::Deposit, entry::Judged, handler::Handle};
 use crate::{
     facts::fault::Fault,
     judge::Stage,
@@ -64,7 +64,8 @@ impl<H> Judged<'_, H> {
             policy,
             mut handler,
         } = self;
-        let mut course = Course::new();
+        let mut deposit = Deposit::new(policy);
+        let course = &mut deposit.course;
         course.start(policy, None, handler.runtime(), false);
         loop {
             // The error ends before the sleep, so that the future need not keep it.
@@ -84,6 +85,7 @@ impl<H> Judged<'_, H> {
                 next.wait()
             };
             handler.runtime().sleep(wait).await;
+            course.begins(&mut handler);
         }
     }
 }

@@ -93,6 +93,10 @@ pub struct Versioned<F, K, E> {
     doubtful: Option<Doubtful<K, E>>,
 }
 
+/// An update that remembers versions. Made by [`Retrying::version`] and [`Blocking::version`].
+pub type VersionedUpdate<Read, Change, Write, F, K, E> =
+    Update<Read, Change, Write, Versioned<F, K, E>>;
+
 #[derive(Clone, Copy)]
 struct Doubtful<K, E> {
     version: K,
@@ -241,14 +245,14 @@ where
     pub fn version<F, K, Reading, V, E>(
         self,
         version: F,
-    ) -> Retrying<'p, Update<Read, Change, Write, Versioned<F, K, E>>, H>
+    ) -> Retrying<'p, VersionedUpdate<Read, Change, Write, F, K, E>, H>
     where
         Read: FnMut() -> Reading,
         Reading: Future<Output = Result<V, E>>,
         F: FnMut(&V) -> K,
         K: Version,
         E: Fault,
-        Update<Read, Change, Write, Versioned<F, K, E>>: Operation<<H as Handler>::Runtime>,
+        VersionedUpdate<Read, Change, Write, F, K, E>: Operation<<H as Handler>::Runtime>,
     {
         self.operation(|update| update.with_memory(Versioned::new(version)))
     }
@@ -262,7 +266,7 @@ where
     pub fn version<F, K, V, E>(
         self,
         version: F,
-    ) -> Blocking<'p, Update<Read, Change, Write, Versioned<F, K, E>>, H>
+    ) -> Blocking<'p, VersionedUpdate<Read, Change, Write, F, K, E>, H>
     where
         Read: FnMut() -> Result<V, E>,
         F: FnMut(&V) -> K,

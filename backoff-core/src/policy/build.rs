@@ -191,7 +191,7 @@ impl Policy {
     /// How often the operation is called at most, the first call included: 1 means no retry.
     ///
     /// Left unsaid, 5 attempts are made, or, where there is a deadline, as many as fit. More than
-    /// 4,194,303 count as that many.
+    /// 2,097,151 count as that many.
     ///
     /// # Panics
     /// When `max_attempts` is 0. In a constant that is a compile error.

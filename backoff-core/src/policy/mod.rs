@@ -102,7 +102,7 @@ enum Way {
 }
 
 /// The highest number of attempts that is counted. What is set above it counts as this.
-pub(crate) const MOST_ATTEMPTS: u32 = 4_194_303;
+pub(crate) const MOST_ATTEMPTS: u32 = 2_097_151;
 
 /// What is said of a policy that would never call.
 pub(crate) const NO_ATTEMPTS: &str =

@@ -217,11 +217,57 @@ impl RetryState {
 
     #[inline(never)]
     fn refund(&self, budget: &Budget) {
-        budget.succeeded(match self.packed.paid() {
+        budget.succeeded(self.paid());
+    }
+
+    /// The kind of the failure that a budget paid for last.
+    fn paid(&self) -> Option<FaultKind> {
+        match self.packed.paid() {
             Paid::Nothing => None,
             Paid::Transient => Some(FaultKind::Transient),
             Paid::Throttled => Some(FaultKind::Throttled),
-        });
+        }
+    }
+
+    /// The wait that [`failed`](Self::failed) asked for leads to no attempt, because the call was
+    /// cancelled: the policy's budget gets back what it has paid for that wait.
+    ///
+    /// ```
+    /// use backoff_core::{Budget, Policy, RetryState};
+    /// use std::time::Duration;
+    ///
+    /// static BUDGET: Budget = Budget::aws();
+    /// const POLICY: Policy = Policy::exponential().budget(&BUDGET);
+    /// let now = || Duration::ZERO;
+    /// let mut retry = RetryState::start(&POLICY, now);
+    /// let _ = retry.failed(&POLICY, true, now, || 0);
+    /// assert_eq!(BUDGET.tokens(), 486.0);
+    /// retry.cancelled(&POLICY);
+    /// assert_eq!(BUDGET.tokens(), 500.0);
+    /// ```
+    pub fn cancelled(&mut self, policy: &Policy) {
+        if let Some(kind) = self.take_held()
+            && let Some(budget) = policy.budget
+        {
+            budget.give_back(kind);
+        }
+    }
+
+    /// The kind of the failure that was paid for, if no attempt has followed yet; the state no
+    /// longer answers for it.
+    #[inline]
+    pub(crate) fn take_held(&mut self) -> Option<FaultKind> {
+        if !self.packed.is_held() {
+            return None;
+        }
+        self.packed.spend();
+        self.paid()
+    }
+
+    /// The attempt that was waited for begins.
+    #[inline]
+    pub(crate) fn begins(&mut self) {
+        self.packed.spend();
     }
 
     /// As [`failed`](Self::failed), under the terms of a call.

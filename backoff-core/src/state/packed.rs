@@ -12,8 +12,8 @@ pub(super) struct Packed {
     /// When the first attempt began, in nanoseconds of the caller's clock: the lowest 56 bits, which
     /// repeat after 2.3 years, or `UNTIMED` if nobody asked.
     started: [u8; 7],
-    /// The lowest 22 bits: how many attempts have failed. The next 2: what a budget paid for last.
-    /// The highest 40: the backoff drawn last, for the algorithms that grow from it. Together they
+    /// The lowest 21 bits: how many attempts have failed. The next 2: what a budget paid for last.
+    /// The next one: no attempt has followed yet. The highest 40: the backoff drawn last, for the algorithms that grow from it. Together they
     /// are read and written by one instruction each.
     rest: [u8; 8],
 }
@@ -31,9 +31,11 @@ const UNTIMED: u64 = (1 << 56) - 1;
 /// How far a clock may go back without being taken for one that went on: 26 days.
 const BACK: u64 = 1 << 51;
 
-const COUNT: u64 = (1 << 22) - 1;
-const PAID: u64 = 1 << 22;
-const PAID_THROTTLED: u64 = 2 << 22;
+const COUNT: u64 = (1 << 21) - 1;
+const PAID: u64 = 1 << 21;
+const PAID_THROTTLED: u64 = 2 << 21;
+/// Whether no attempt has followed yet on what was paid.
+const HELD: u64 = 4 << 21;
 /// Where the backoff begins.
 const BACKOFF: u32 = 24;
 
@@ -115,15 +117,27 @@ impl Packed {
         self.set(COUNT, failures);
     }
 
-    /// Sets what a budget has paid for.
+    /// Sets what a budget has paid for a wait that begins now.
     #[inline]
     pub(super) fn set_paid(&mut self, paid: Paid) {
         let bits = match paid {
             Paid::Nothing => 0,
-            Paid::Transient => PAID,
-            Paid::Throttled => PAID_THROTTLED,
+            Paid::Transient => PAID | HELD,
+            Paid::Throttled => PAID_THROTTLED | HELD,
         };
-        self.set(PAID | PAID_THROTTLED, bits);
+        self.set(PAID | PAID_THROTTLED | HELD, bits);
+    }
+
+    /// Whether no attempt has followed yet on what was paid.
+    #[inline]
+    pub(super) fn is_held(&self) -> bool {
+        self.rest() & HELD != 0
+    }
+
+    /// An attempt follows on what was paid.
+    #[inline]
+    pub(super) fn spend(&mut self) {
+        self.set(HELD, 0);
     }
 
     /// The backoff that was kept; `narrow` as it was then.
@@ -202,6 +216,10 @@ mod tests {
             prop_assert!(packed.elapsed(|| now).abs_diff(5) <= 1);
             prop_assert_eq!((packed.failures(), packed.paid()), (failures, paid));
             prop_assert_eq!(packed.previous(true), narrow);
+            prop_assert_eq!(packed.is_held(), paid != Paid::Nothing);
+            packed.spend();
+            prop_assert_eq!((packed.failures(), packed.paid()), (failures, paid));
+            prop_assert_eq!((packed.previous(true), packed.is_held()), (narrow, false));
         }
     }
 }

@@ -28,17 +28,33 @@ pub(super) struct Loop<'a> {
     pub(super) name: TokenStream,
 }
 
+/// What is the same for all attempts.
+struct Bound {
+    /// The statement that makes it.
+    bind: TokenStream,
+    /// The expression that refers to it.
+    context: TokenStream,
+    /// Who pays for the waits.
+    payer: TokenStream,
+}
+
 impl Loop<'_> {
     pub(super) fn statements(&self) -> TokenStream {
         let here = Span::mixed_site();
         let k = self.library.at(here);
-        let (bind_context, context) = self.context();
+        let Bound {
+            bind: bind_context,
+            context,
+            payer,
+        } = self.context();
+        let bind_deposit =
+            quote_spanned!(here=> let mut __deposit = #k::__private::Deposit::new(#payer););
         let (bind_runtime, runtime) = self.runtime();
         let with = quote_spanned!(here=> #context, #runtime);
         let timed = self.args.attempt.is_some();
         let bind_attempt = self.args.attempt.as_ref().map(|attempt| {
             let name = &attempt.value;
-            quote_spanned!(here=> let #name = #k::__private::attempt(#with, &__course);)
+            quote_spanned!(here=> let #name = #k::__private::attempt(#with, &__deposit.course);)
         });
         let cut = self.args.cuts().filter(|_| self.is_async);
         let (bind_outcome, stage) = self.bind_outcome(cut, &with);
@@ -48,7 +64,7 @@ impl Loop<'_> {
         let value = self.value();
         let step = quote_spanned! {judged_at=>
             #k_at_step::__private::step(
-                #with, &mut __course, #stage, &__outcome, #value, &mut __judge
+                #with, &mut __deposit.course, #stage, &__outcome, #value, &mut __judge
             )
         };
         let judge = self.notified(self.judge());
@@ -70,12 +86,13 @@ impl Loop<'_> {
                     }
                 };
                 #k::__private::sleep(#runtime, __wait).await;
+                #k::__private::begins(&mut __deposit.course);
             }
         } else {
             // At the place of the step, so that what is wrong there is not said twice.
             let pause = quote_spanned! {judged_at=>
                 #k_at_step::__private::pause(
-                    #with, &__course, __wait, &__outcome, &mut __judge
+                    #with, &__deposit.course, __wait, &__outcome, &mut __judge
                 )
             };
             // The judge may be asked and told twice of one error: that it is waited after, and that
@@ -86,21 +103,22 @@ impl Loop<'_> {
                     #k::__private::Option::None => break __outcome,
                     #k::__private::Option::Some(__wait) => if #pause { break __outcome; },
                 }
+                #k::__private::begins(&mut __deposit.course);
             }
         };
         quote_spanned! {here=>
             #bind_context
             #bind_runtime
-            let mut __course = #k::__private::start(#with, #timed);
+            #bind_deposit
+            #k::__private::start(#with, &mut __deposit.course, #timed);
             loop {
                 #body
             }
         }
     }
 
-    /// The statement that makes what is the same for all attempts, and the expression that refers to
-    /// it.
-    fn context(&self) -> (TokenStream, TokenStream) {
+    /// What is the same for all attempts.
+    fn context(&self) -> Bound {
         let here = Span::mixed_site();
         let k = self.library.at(here);
         let policy = policy(self.library, self.args, self.place);
@@ -111,36 +129,58 @@ impl Loop<'_> {
                 #k::__private::Context { policy: #policy, terms: #terms, name: #name }
             }
         };
+        // The budget of a constant: known when the code is compiled, and so is that there is none.
+        let of_constant =
+            |context: &TokenStream| quote_spanned!(here=> || #k::__private::budget_of(#context));
         match self.place {
             // Items are not hygienic: the name must be one that nobody else uses.
             Place::Item => {
-                let context = of(quote_spanned!(here=> &#policy));
-                let bind = quote_spanned! {here=>
-                    const __BACKOFF: #k::__private::Context<'static> = #context;
-                };
-                (bind, quote_spanned!(here=> &__BACKOFF))
+                let made = of(quote_spanned!(here=> &#policy));
+                let context = quote_spanned!(here=> &__BACKOFF);
+                Bound {
+                    bind: quote_spanned! {here=>
+                        const __BACKOFF: #k::__private::Context<'static> = #made;
+                    },
+                    payer: of_constant(&context),
+                    context,
+                }
             }
             // A closure takes no room in the future, and stands where an item could not.
             Place::Inline => {
-                let context = of(quote_spanned!(here=> &#policy));
-                let bind = quote_spanned! {here=>
-                    let __context = || -> &'static #k::__private::Context<'static> {
-                        const { &#context }
-                    };
-                };
-                (bind, quote_spanned!(here=> __context()))
+                let made = of(quote_spanned!(here=> &#policy));
+                let context = quote_spanned!(here=> __context());
+                Bound {
+                    bind: quote_spanned! {here=>
+                        let __context = || -> &'static #k::__private::Context<'static> {
+                            const { &#made }
+                        };
+                    },
+                    payer: of_constant(&context),
+                    context,
+                }
             }
             // What is behind a reference stays there; anything else is copied out, so that no guard
             // and no borrow of `self` lives as long as the call.
-            Place::Call if place::is_behind_a_reference(self.args) => {
-                let bind = quote_spanned!(here=> let __policy: &#k::Policy = &#policy;);
-                let context = of(quote_spanned!(here=> __policy));
-                (bind, quote_spanned!(here=> &#context))
-            }
             Place::Call => {
-                let bind = quote_spanned!(here=> let __policy: #k::Policy = #policy;);
-                let context = of(quote_spanned!(here=> &__policy));
-                (bind, quote_spanned!(here=> &#context))
+                let (ty, policy, of_deposit) = if place::is_behind_a_reference(self.args) {
+                    (
+                        quote_spanned!(here=> &#k::Policy),
+                        quote_spanned!(here=> &#policy),
+                        quote_spanned!(here=> __deposit.payer),
+                    )
+                } else {
+                    (
+                        quote_spanned!(here=> #k::Policy),
+                        policy,
+                        quote_spanned!(here=> &__deposit.payer),
+                    )
+                };
+                let context = of(of_deposit);
+                Bound {
+                    bind: quote_spanned!(here=> let __policy: #ty = #policy;),
+                    context: quote_spanned!(here=> &#context),
+                    payer: quote_spanned!(here=> __policy),
+                }
             }
         }
     }
@@ -213,7 +253,7 @@ impl Loop<'_> {
         let k_at_key = self.library.at(key_at);
         let settled = quote_spanned!(key_at=> #k_at_key::__private::settle(__done, __is_late));
         let bind = quote_spanned! {here=>
-            let (__done, __is_late) = if #k::__private::is_late(#with, &__course) {
+            let (__done, __is_late) = if #k::__private::is_late(#with, &__deposit.course) {
                 (#k::__private::expired(), true)
             } else {
                 (#outcome, false)
@@ -238,7 +278,7 @@ impl Loop<'_> {
             None => quote_spanned!(key_at=> #k::__private::Duration::MAX),
         };
         quote_spanned! {key_at=>
-            #k::__private::cut(#with, &__course, #limit, #attempt).await
+            #k::__private::cut(#with, &__deposit.course, #limit, #attempt).await
         }
     }
 

@@ -37,9 +37,13 @@ fn bare_attribute() {
                     terms: ::backoff_core::__private::Option::None,
                     name: ::core::concat!(::core::module_path!(), "::read"),
                 };
-                let mut __course = ::backoff_core::__private::start(
+                let mut __deposit = ::backoff_core::__private::Deposit::new(|| ::backoff_core::__private::budget_of(
+                    &__BACKOFF,
+                ));
+                ::backoff_core::__private::start(
                     &__BACKOFF,
                     &::backoff_core::__private::ASYNC,
+                    &mut __deposit.course,
                     false,
                 );
                 loop {
@@ -64,7 +68,7 @@ fn bare_attribute() {
                         match ::backoff_core::__private::step(
                             &__BACKOFF,
                             &::backoff_core::__private::ASYNC,
-                            &mut __course,
+                            &mut __deposit.course,
                             ::backoff_core::__private::Stage::Whole,
                             &__outcome,
                             ::backoff_core::__private::Option::None,
@@ -76,6 +80,7 @@ fn bare_attribute() {
                     };
                     ::backoff_core::__private::sleep(&::backoff_core::__private::ASYNC, __wait)
                         .await;
+                    ::backoff_core::__private::begins(&mut __deposit.course);
                 }
             }
         "#]],
@@ -121,9 +126,13 @@ fn every_key_of_a_policy() {
                     ),
                     name: ::core::concat!(::core::module_path!(), "::f"),
                 };
-                let mut __course = ::backoff_core::__private::start(
+                let mut __deposit = ::backoff_core::__private::Deposit::new(|| ::backoff_core::__private::budget_of(
+                    &__BACKOFF,
+                ));
+                ::backoff_core::__private::start(
                     &__BACKOFF,
                     &::backoff_core::__private::ASYNC,
+                    &mut __deposit.course,
                     false,
                 );
                 loop {
@@ -131,7 +140,7 @@ fn every_key_of_a_policy() {
                         let (__done, __is_late) = if ::backoff_core::__private::is_late(
                             &__BACKOFF,
                             &::backoff_core::__private::ASYNC,
-                            &__course,
+                            &__deposit.course,
                         ) {
                             (::backoff_core::__private::expired(), true)
                         } else {
@@ -139,7 +148,7 @@ fn every_key_of_a_policy() {
                                 ::backoff_core::__private::cut(
                                         &__BACKOFF,
                                         &::backoff_core::__private::ASYNC,
-                                        &__course,
+                                        &__deposit.course,
                                         ::backoff_core::__private::Duration::new(10u64, 0u32),
                                         async {
                                             if let ::core::option::Option::Some(__returns) = ::core::option::Option::<
@@ -162,7 +171,7 @@ fn every_key_of_a_policy() {
                         match ::backoff_core::__private::step(
                             &__BACKOFF,
                             &::backoff_core::__private::ASYNC,
-                            &mut __course,
+                            &mut __deposit.course,
                             __stage,
                             &__outcome,
                             ::backoff_core::__private::value_of(
@@ -180,6 +189,7 @@ fn every_key_of_a_policy() {
                     };
                     ::backoff_core::__private::sleep(&::backoff_core::__private::ASYNC, __wait)
                         .await;
+                    ::backoff_core::__private::begins(&mut __deposit.course);
                 }
             }
         "#]],
@@ -207,13 +217,15 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                     ),
                     limit,
                 );
-                let mut __course = my::renamed::__private::start(
+                let mut __deposit = my::renamed::__private::Deposit::new(__policy);
+                my::renamed::__private::start(
                     &my::renamed::__private::Context {
-                        policy: &__policy,
+                        policy: &__deposit.payer,
                         terms: my::renamed::__private::Option::None,
                         name: ::core::concat!(::core::module_path!(), "::type"),
                     },
                     &my::renamed::__private::BLOCKING,
+                    &mut __deposit.course,
                     false,
                 );
                 loop {
@@ -228,12 +240,12 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                     );
                     match my::renamed::__private::step(
                         &my::renamed::__private::Context {
-                            policy: &__policy,
+                            policy: &__deposit.payer,
                             terms: my::renamed::__private::Option::None,
                             name: ::core::concat!(::core::module_path!(), "::type"),
                         },
                         &my::renamed::__private::BLOCKING,
-                        &mut __course,
+                        &mut __deposit.course,
                         my::renamed::__private::Stage::Whole,
                         &__outcome,
                         my::renamed::__private::Option::None,
@@ -243,12 +255,12 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                         my::renamed::__private::Option::Some(__wait) => {
                             if my::renamed::__private::pause(
                                 &my::renamed::__private::Context {
-                                    policy: &__policy,
+                                    policy: &__deposit.payer,
                                     terms: my::renamed::__private::Option::None,
                                     name: ::core::concat!(::core::module_path!(), "::type"),
                                 },
                                 &my::renamed::__private::BLOCKING,
-                                &__course,
+                                &__deposit.course,
                                 __wait,
                                 &__outcome,
                                 &mut __judge,
@@ -257,6 +269,7 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                             }
                         }
                     }
+                    my::renamed::__private::begins(&mut __deposit.course);
                 }
             }
         "#]],
@@ -279,10 +292,17 @@ fn copies_the_attempt_a_hook_and_a_timer() {
                     name: "put",
                 };
                 let __timer = ::backoff_core::__private::sleep_by(timer);
-                let mut __course = ::backoff_core::__private::start(&__BACKOFF, &__timer, true);
+                let mut __deposit = ::backoff_core::__private::Deposit::new(|| ::backoff_core::__private::budget_of(
+                    &__BACKOFF,
+                ));
+                ::backoff_core::__private::start(&__BACKOFF, &__timer, &mut __deposit.course, true);
                 loop {
                     let __wait = {
-                        let n = ::backoff_core::__private::attempt(&__BACKOFF, &__timer, &__course);
+                        let n = ::backoff_core::__private::attempt(
+                            &__BACKOFF,
+                            &__timer,
+                            &__deposit.course,
+                        );
                         let __outcome: Result<(), E> = {
                             let __copy_of_body = ::core::clone::Clone::clone(&body);
                             let __attempted = async {
@@ -313,7 +333,7 @@ fn copies_the_attempt_a_hook_and_a_timer() {
                         match ::backoff_core::__private::step(
                             &__BACKOFF,
                             &__timer,
-                            &mut __course,
+                            &mut __deposit.course,
                             ::backoff_core::__private::Stage::Whole,
                             &__outcome,
                             ::backoff_core::__private::value_of(
@@ -330,6 +350,7 @@ fn copies_the_attempt_a_hook_and_a_timer() {
                         }
                     };
                     ::backoff_core::__private::sleep(&__timer, __wait).await;
+                    ::backoff_core::__private::begins(&mut __deposit.course);
                 }
             }
         "#]],
@@ -371,9 +392,13 @@ fn a_method_that_async_trait_has_rewritten() {
                                 }
                             }
                         };
-                        let mut __course = ::backoff_core::__private::start(
+                        let mut __deposit = ::backoff_core::__private::Deposit::new(|| ::backoff_core::__private::budget_of(
+                            __context(),
+                        ));
+                        ::backoff_core::__private::start(
                             __context(),
                             &::backoff_core::__private::ASYNC,
+                            &mut __deposit.course,
                             false,
                         );
                         loop {
@@ -408,7 +433,7 @@ fn a_method_that_async_trait_has_rewritten() {
                                 match ::backoff_core::__private::step(
                                     __context(),
                                     &::backoff_core::__private::ASYNC,
-                                    &mut __course,
+                                    &mut __deposit.course,
                                     ::backoff_core::__private::Stage::Whole,
                                     &__outcome,
                                     ::backoff_core::__private::value_of(
@@ -430,6 +455,7 @@ fn a_method_that_async_trait_has_rewritten() {
                                     __wait,
                                 )
                                 .await;
+                            ::backoff_core::__private::begins(&mut __deposit.course);
                         }
                     };
                     __ret
@@ -455,9 +481,13 @@ fn a_block_that_is_not_async() {
                         terms: backoff_core::__private::Option::None,
                         name: ::core::concat!(::core::module_path!(), ":", ::core::line!()),
                     };
-                    let mut __course = backoff_core::__private::start(
+                    let mut __deposit = backoff_core::__private::Deposit::new(|| backoff_core::__private::budget_of(
+                        &__BACKOFF,
+                    ));
+                    backoff_core::__private::start(
                         &__BACKOFF,
                         &backoff_core::__private::BLOCKING,
+                        &mut __deposit.course,
                         false,
                     );
                     loop {
@@ -472,7 +502,7 @@ fn a_block_that_is_not_async() {
                         match backoff_core::__private::step(
                             &__BACKOFF,
                             &backoff_core::__private::BLOCKING,
-                            &mut __course,
+                            &mut __deposit.course,
                             backoff_core::__private::Stage::Whole,
                             &__outcome,
                             backoff_core::__private::Option::None,
@@ -483,7 +513,7 @@ fn a_block_that_is_not_async() {
                                 if backoff_core::__private::pause(
                                     &__BACKOFF,
                                     &backoff_core::__private::BLOCKING,
-                                    &__course,
+                                    &__deposit.course,
                                     __wait,
                                     &__outcome,
                                     &mut __judge,
@@ -492,6 +522,7 @@ fn a_block_that_is_not_async() {
                                 }
                             }
                         }
+                        backoff_core::__private::begins(&mut __deposit.course);
                     }
                 }
             }
@@ -542,9 +573,13 @@ fn a_block_in_a_loop() {
                         terms: backoff_core::__private::Option::None,
                         name: ::core::concat!(::core::module_path!(), ":", ::core::line!()),
                     };
-                    let mut __course = backoff_core::__private::start(
+                    let mut __deposit = backoff_core::__private::Deposit::new(|| backoff_core::__private::budget_of(
+                        &__BACKOFF,
+                    ));
+                    backoff_core::__private::start(
                         &__BACKOFF,
                         &backoff_core::__private::ASYNC,
+                        &mut __deposit.course,
                         false,
                     );
                     loop {
@@ -558,7 +593,7 @@ fn a_block_in_a_loop() {
                             match backoff_core::__private::step(
                                 &__BACKOFF,
                                 &backoff_core::__private::ASYNC,
-                                &mut __course,
+                                &mut __deposit.course,
                                 backoff_core::__private::Stage::Whole,
                                 &__outcome,
                                 backoff_core::__private::Option::None,
@@ -570,6 +605,7 @@ fn a_block_in_a_loop() {
                         };
                         backoff_core::__private::sleep(&backoff_core::__private::ASYNC, __wait)
                             .await;
+                        backoff_core::__private::begins(&mut __deposit.course);
                     }
                 }
             }

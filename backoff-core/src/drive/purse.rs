@@ -1,0 +1,39 @@
+//! A budget that only the handler of a call knows.
+
+use crate::{budget::Budget, facts::fault::FaultKind, state::RetryState};
+
+/// A budget that pays for one call in place of the policy's, or the budget of a policy that the
+/// call owns. It answers for its own payments.
+#[derive(Debug)]
+pub(crate) struct Purse<'b> {
+    pub(super) budget: Option<&'b Budget>,
+    held: Option<FaultKind>,
+}
+
+impl<'b> Purse<'b> {
+    pub(super) const fn new(budget: Option<&'b Budget>) -> Self {
+        Purse { budget, held: None }
+    }
+
+    /// Takes over from the state what was paid for the wait that begins.
+    pub(super) fn hold(&mut self, retry: &mut RetryState) {
+        if let Some(kind) = retry.take_held() {
+            self.held = Some(kind);
+        }
+    }
+
+    /// The attempt that was waited for begins.
+    pub(super) fn begins(&mut self) {
+        self.held = None;
+    }
+}
+
+impl Drop for Purse<'_> {
+    fn drop(&mut self) {
+        if let Some(kind) = self.held
+            && let Some(budget) = self.budget
+        {
+            budget.give_back(kind);
+        }
+    }
+}
