@@ -225,8 +225,8 @@ impl RetryPolicy for Adapted {
     }
 
     fn remaining_time(&self, state: &Loop) -> Option<Duration> {
-        let attempt = RetryState::start_at(Duration::ZERO).attempt(&self.policy, || elapsed(state));
-        let remaining = attempt.remaining();
+        let retry = RetryState::start_at(Duration::ZERO);
+        let remaining = retry.remaining(&self.policy, || elapsed(state));
         let waited = Handed::take(state).filter(|handed| handed.is_waited);
         let wait = waited.map_or(Duration::ZERO, |handed| handed.delay);
         // gax gives up where it is told less than the wait, even if the attempt could be made.

@@ -64,7 +64,8 @@
 //! - No wait is begun that would end after the deadline, whatever a server's hint or a judge says. An
 //!   attempt that is running goes on; with a [`timeout`](Retrying::timeout) it is cut as well.
 //! - Nothing is allocated. A success reads no clock unless a deadline, a report or
-//!   [`Attempt`] asks for the time, and draws no random number.
+//!   [`Attempt`] asks for the time, and draws no random number unless an [`Attempt`] asks for its
+//!   [id](Attempt::id).
 //! - Every form gives back the operation's own `Result`, but [`reported`](Retrying::reported),
 //!   whose error also says what was tried.
 //!
@@ -153,7 +154,7 @@ pub use runtime::Std;
 #[cfg(feature = "tokio")]
 pub use runtime::Tokio;
 pub use runtime::{BlockingSleep, Clock, Random, Sleep};
-pub use state::{Attempt, Decision, RetryState, Wait, WaitSource};
+pub use state::{Attempt, Decision, RequestId, RetryState, Wait, WaitSource};
 
 #[cfg(feature = "macros")]
 pub use backoff_macros::{Fault, retry};

@@ -36,7 +36,7 @@ use crate::{
     facts::fault::Fault,
     judge::Verdict,
     runtime::{BlockingSleep, Clock, Random, Sleep},
-    state::{Attempt, Decision, RetryState, Terms},
+    state::{Attempt, Decision, RequestId, RetryState, Terms},
 };
 
 mod awaited;
@@ -62,8 +62,19 @@ pub fn begins(course: &mut Course) {
 
 /// The attempt that is about to begin.
 #[inline]
-pub fn attempt<C: Clock>(context: &Context<'_>, runtime: &C, course: &Course) -> Attempt {
-    course.attempt(context.policy, context.terms.as_ref(), runtime)
+pub fn attempt<C: Clock>(
+    context: &Context<'_>,
+    runtime: &C,
+    course: &Course,
+    id: RequestId,
+) -> Attempt {
+    course.attempt(context.policy, context.terms.as_ref(), runtime, id)
+}
+
+/// The id of the call.
+#[inline]
+pub fn request_id<R: Random>(runtime: &R) -> RequestId {
+    RequestId::random(runtime)
 }
 
 /// After an attempt: how long to wait before the next one, or nothing if its outcome is the last.

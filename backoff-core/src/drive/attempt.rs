@@ -6,13 +6,14 @@ use crate::{
     judge::Stage,
     policy::Policy,
     report::{Measures, Report},
-    runtime::Clock,
-    state::{Attempt, Holds, Terms},
+    runtime::{Clock, Random},
+    state::{Attempt, Holds, RequestId, Terms},
 };
 use core::{
     future::Future,
     pin::Pin,
     task::{Context, Poll},
+    time::Duration,
 };
 
 /// What an attempt may ask about the call that it belongs to.
@@ -25,16 +26,24 @@ pub struct Run<'r, R> {
 }
 
 impl<R: Clock> Run<'_, R> {
-    /// Which attempt this is, and what time remains for it. Reads the clock if the call is timed.
+    /// Which attempt of the call with this id it is, and what time remains for it. Reads the clock if
+    /// the call is timed.
     #[inline]
-    pub fn attempt(&self) -> Attempt {
-        self.course.attempt(self.policy, self.terms, self.runtime)
+    pub fn attempt(&self, id: RequestId) -> Attempt {
+        self.course
+            .attempt(self.policy, self.terms, self.runtime, id)
+    }
+
+    /// What time remains. Reads the clock if the call is timed.
+    #[inline]
+    pub(crate) fn remaining(&self) -> Duration {
+        self.course.remaining(self.policy, self.terms, self.runtime)
     }
 
     /// Whether the time of an attempt that is cut is over. Reads the clock only if attempts are cut.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
-        self.terms.cut_at_deadline() && self.attempt().remaining().is_zero()
+        self.terms.cut_at_deadline() && self.remaining().is_zero()
     }
 }
 
@@ -137,7 +146,7 @@ pub trait Operation<R>: Reports {
     /// Begins an attempt.
     fn begin(&mut self, run: &Run<'_, R>) -> Self::Running
     where
-        R: Clock;
+        R: Clock + Random;
 
     /// Drives an attempt.
     fn poll(
@@ -208,7 +217,10 @@ pub trait Call: Reports {
     ///
     /// # Errors
     /// The operation's own.
-    fn call<R: Clock>(&mut self, run: &Run<'_, R>) -> Result<Self::Value, Failed<Self::Error>>;
+    fn call<R: Clock + Random>(
+        &mut self,
+        run: &Run<'_, R>,
+    ) -> Result<Self::Value, Failed<Self::Error>>;
 
     /// What a value tells if it is to be judged as an error is.
     #[inline]
@@ -289,14 +301,35 @@ impl<F: FnMut() -> Result<T, E>, T, E> Call for Plain<F> {
     type Error = E;
 
     #[inline]
-    fn call<R: Clock>(&mut self, _run: &Run<'_, R>) -> Result<T, Failed<E>> {
+    fn call<R: Clock + Random>(&mut self, _run: &Run<'_, R>) -> Result<T, Failed<E>> {
         (self.0)().map_err(Failed::whole)
     }
 }
 
 /// An operation that is told which attempt it is: `|attempt| client.get(url)`.
 #[derive(Clone, Copy, Debug)]
-pub struct WithAttempt<F>(pub(super) F);
+pub struct WithAttempt<F> {
+    operation: F,
+    /// Drawn when the first attempt begins.
+    id: Option<RequestId>,
+}
+
+impl<F> WithAttempt<F> {
+    pub(super) const fn new(operation: F) -> Self {
+        WithAttempt {
+            operation,
+            id: None,
+        }
+    }
+
+    #[inline]
+    fn attempt<R: Clock + Random>(&mut self, run: &Run<'_, R>) -> Attempt {
+        let id = self
+            .id
+            .get_or_insert_with(|| RequestId::random(run.runtime));
+        run.attempt(*id)
+    }
+}
 
 impl<F> Reports for WithAttempt<F> {
     type Report = Report;
@@ -324,9 +357,10 @@ where
     #[inline]
     fn begin(&mut self, run: &Run<'_, R>) -> Fut
     where
-        R: Clock,
+        R: Clock + Random,
     {
-        (self.0)(run.attempt())
+        let attempt = self.attempt(run);
+        (self.operation)(attempt)
     }
 
     #[inline]
@@ -345,7 +379,8 @@ impl<F: FnMut(Attempt) -> Result<T, E>, T, E> Call for WithAttempt<F> {
     type Error = E;
 
     #[inline]
-    fn call<R: Clock>(&mut self, run: &Run<'_, R>) -> Result<T, Failed<E>> {
-        (self.0)(run.attempt()).map_err(Failed::whole)
+    fn call<R: Clock + Random>(&mut self, run: &Run<'_, R>) -> Result<T, Failed<E>> {
+        let attempt = self.attempt(run);
+        (self.operation)(attempt).map_err(Failed::whole)
     }
 }

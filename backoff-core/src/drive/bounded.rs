@@ -5,7 +5,7 @@ use crate::{
     facts::fault::{Fault, TimedOut},
     judge::Stage,
     report::Measures,
-    runtime::{Clock, Sleep},
+    runtime::{Clock, Random, Sleep},
     state::Terms,
 };
 use core::{
@@ -101,7 +101,7 @@ impl<A, S> Limited<A, S> {
             if this.timer.is_some() {
                 return Poll::Pending;
             }
-            *this.limit = (*this.limit).min(run.attempt().remaining());
+            *this.limit = (*this.limit).min(run.remaining());
             if !this.limit.is_zero() {
                 this.timer.set(Some(run.runtime.sleep(*this.limit)));
                 if let Some(timer) = this.timer.as_pin_mut() {
@@ -129,7 +129,7 @@ where
     #[inline]
     fn begin(&mut self, run: &Run<'_, R>) -> Self::Running
     where
-        R: Clock,
+        R: Clock + Random,
     {
         Limited::new(self.operation.begin(run), self.limit)
     }

@@ -9,8 +9,10 @@ use crate::{
     policy::{NEVER, Policy},
     report::{Measures, StopReason},
     runtime::{Clock, Random},
-    state::{Attempt, Decision, Doubt, Holds, Next, RetryState, Terms},
+    state::{Attempt, Decision, Doubt, Holds, Next, RequestId, RetryState, Terms},
 };
+
+use core::time::Duration;
 
 /// Where a call stands. Policy, stage and runtime are passed in, so that a future keeps 15 bytes.
 #[derive(Clone, Copy, Debug)]
@@ -90,8 +92,20 @@ impl Course {
         policy: &Policy,
         terms: Option<&Terms<'_>>,
         clock: &C,
+        id: RequestId,
     ) -> Attempt {
-        self.retry.attempt_under(policy, terms, || clock.now())
+        self.retry.attempt_under(policy, terms, id, || clock.now())
+    }
+
+    /// What time remains.
+    #[inline]
+    pub(crate) fn remaining<C: Clock>(
+        &self,
+        policy: &Policy,
+        terms: Option<&Terms<'_>>,
+        clock: &C,
+    ) -> Duration {
+        self.retry.remaining_under(policy, terms, || clock.now())
     }
 
     /// Whether a timer woke so late that no time remains for the next attempt. The first one is

@@ -56,7 +56,8 @@ impl Policy {
         self.by_codes().retry(operation)
     }
 
-    /// Retries an async operation that is told which attempt it is, and what time remains for it.
+    /// Retries an async operation that is told which attempt it is, what time remains for it, and the id
+    /// of the call ([`RequestId`](crate::RequestId)).
     ///
     /// ```
     /// use backoff_core::{Policy, TimedOut};
@@ -363,7 +364,7 @@ impl<'p, H: Handler<Runtime = AsyncRuntime>> Judged<'p, H> {
         Fut: Future<Output = Result<T, E>>,
         H: Handle<E>,
     {
-        Retrying::new(self.policy, WithAttempt(operation), self.handler)
+        Retrying::new(self.policy, WithAttempt::new(operation), self.handler)
     }
 
     /// As [`Policy::retry_blocking`].
@@ -394,7 +395,7 @@ impl<'p, H: Handler<Runtime = AsyncRuntime>> Judged<'p, H> {
         F: FnMut(Attempt) -> Result<T, E>,
         H: Handle<E>,
     {
-        Blocking::new(self.policy, WithAttempt(operation), self.handler)
+        Blocking::new(self.policy, WithAttempt::new(operation), self.handler)
     }
 
     /// As [`Policy::update`]. What the function says of an error is said of a failed read and of a

@@ -6,7 +6,7 @@ use crate::{
     facts::fault::{Fault, FaultKind},
     judge::Stage,
     report::{Measures, Updated},
-    runtime::Clock,
+    runtime::{Clock, Random},
     state::Terms,
 };
 use core::{
@@ -88,7 +88,7 @@ macro_rules! inside {
         #[inline]
         fn begin(&mut self, run: &Run<'_, R>) -> O::Running
         where
-            R: Clock,
+            R: Clock + Random,
         {
             self.operation.begin(run)
         }
@@ -186,7 +186,7 @@ impl<O: Call<Value: Fault>> Call for Responses<O> {
     called_inside!();
 
     #[inline]
-    fn call<R: Clock>(&mut self, run: &Run<'_, R>) -> Result<O::Value, Failed<O::Error>> {
+    fn call<R: Clock + Random>(&mut self, run: &Run<'_, R>) -> Result<O::Value, Failed<O::Error>> {
         self.operation.call(run)
     }
 
@@ -235,7 +235,7 @@ where
     }
 
     #[inline]
-    fn call<R: Clock>(&mut self, run: &Run<'_, R>) -> Result<O::Value, Failed<O::Error>> {
+    fn call<R: Clock + Random>(&mut self, run: &Run<'_, R>) -> Result<O::Value, Failed<O::Error>> {
         let value = self.operation.call(run)?;
         awaited(value, &mut self.is_done)
     }
@@ -251,7 +251,10 @@ where
     called_inside!();
 
     #[inline]
-    fn call<R: Clock>(&mut self, run: &Run<'_, R>) -> Result<Updated<V, W>, Failed<O::Error>> {
+    fn call<R: Clock + Random>(
+        &mut self,
+        run: &Run<'_, R>,
+    ) -> Result<Updated<V, W>, Failed<O::Error>> {
         let updated = self.operation.call(run)?;
         self.checked(updated)
     }

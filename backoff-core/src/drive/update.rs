@@ -4,7 +4,7 @@ use super::attempt::{Call, Failed, Operation, Reports, Run};
 use crate::{
     judge::Stage,
     report::{Measures, UpdateReport, Updated},
-    runtime::Clock,
+    runtime::{Clock, Random},
     state::Terms,
 };
 use core::{
@@ -346,7 +346,7 @@ where
     remembered!();
 
     #[inline]
-    fn call<R: Clock>(&mut self, _run: &Run<'_, R>) -> Ended<V, W, E> {
+    fn call<R: Clock + Random>(&mut self, _run: &Run<'_, R>) -> Ended<V, W, E> {
         let value = (self.read)().map_err(|error| Failed::at(Stage::Read, error))?;
         match self.changed(value) {
             Ok(value) => match self.write(value) {

@@ -1,23 +1,26 @@
 //! Which attempt it is, and what time it has.
 
+use super::request_id::RequestId;
 use crate::policy::NEVER;
 use core::time::Duration;
 
-/// Which attempt this is, and what time remains for it.
+/// Which attempt this is, what time remains for it, and the id of the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt {
     number: u32,
     elapsed: u64,
     remaining: u64,
+    id: RequestId,
 }
 
 impl Attempt {
     #[inline]
-    pub(super) const fn new(number: u32, elapsed: u64, remaining: u64) -> Self {
+    pub(super) const fn new(number: u32, elapsed: u64, remaining: u64, id: RequestId) -> Self {
         Attempt {
             number,
             elapsed,
             remaining,
+            id,
         }
     }
 
@@ -35,9 +38,20 @@ impl Attempt {
     /// there is neither.
     #[inline]
     pub const fn remaining(&self) -> Duration {
-        match self.remaining {
-            NEVER => Duration::MAX,
-            nanos => Duration::from_nanos(nanos),
-        }
+        shown(self.remaining)
+    }
+
+    /// The id of the call: the same in each of its attempts, and another one in each call.
+    pub const fn id(&self) -> RequestId {
+        self.id
+    }
+}
+
+/// What remains, as users read it.
+#[inline]
+pub(super) const fn shown(remaining: u64) -> Duration {
+    match remaining {
+        NEVER => Duration::MAX,
+        nanos => Duration::from_nanos(nanos),
     }
 }

@@ -3,10 +3,12 @@
 mod attempt;
 mod decision;
 mod packed;
+mod request_id;
 mod terms;
 
 pub use attempt::Attempt;
 pub use decision::{Decision, Wait, WaitSource};
+pub use request_id::RequestId;
 
 pub use decision::Next;
 pub use terms::Terms;
@@ -147,10 +149,15 @@ impl RetryState {
             && is_over(policy, terms, self.elapsed_nanos(now))
     }
 
-    /// The attempt that is about to begin.
+    /// The attempt that is about to begin, of the call with this id.
     #[inline]
-    pub fn attempt(&self, policy: &Policy, now: impl FnOnce() -> Duration) -> Attempt {
-        self.attempt_under(policy, None, now)
+    pub fn attempt(
+        &self,
+        policy: &Policy,
+        id: RequestId,
+        now: impl FnOnce() -> Duration,
+    ) -> Attempt {
+        self.attempt_under(policy, None, id, now)
     }
 
     /// As [`attempt`](Self::attempt), under the terms of a call.
@@ -159,14 +166,29 @@ impl RetryState {
         &self,
         policy: &Policy,
         terms: Option<&Terms<'_>>,
+        id: RequestId,
         now: impl FnOnce() -> Duration,
     ) -> Attempt {
         let elapsed = self.elapsed_nanos(now);
-        let remaining = match terms.deadline(policy) {
-            NEVER => NEVER,
-            deadline => deadline.saturating_sub(elapsed),
-        };
-        Attempt::new(self.failures() + 1, elapsed, remaining)
+        let remaining = remaining(policy, terms, elapsed);
+        Attempt::new(self.failures() + 1, elapsed, remaining, id)
+    }
+
+    /// What remains of the deadline; [`Duration::MAX`] without one.
+    #[inline]
+    pub fn remaining(&self, policy: &Policy, now: impl FnOnce() -> Duration) -> Duration {
+        self.remaining_under(policy, None, now)
+    }
+
+    /// As [`remaining`](Self::remaining), under the terms of a call.
+    #[inline]
+    pub(crate) fn remaining_under(
+        &self,
+        policy: &Policy,
+        terms: Option<&Terms<'_>>,
+        now: impl FnOnce() -> Duration,
+    ) -> Duration {
+        attempt::shown(remaining(policy, terms, self.elapsed_nanos(now)))
     }
 
     /// An attempt failed: wait, or stop?
@@ -413,6 +435,15 @@ impl RetryState {
     }
 }
 
+/// What remains of the deadline so long after the start.
+#[inline]
+fn remaining(policy: &Policy, terms: Option<&Terms<'_>>, elapsed: u64) -> u64 {
+    match terms.deadline(policy) {
+        NEVER => NEVER,
+        deadline => deadline.saturating_sub(elapsed),
+    }
+}
+
 /// Whether no attempt may begin so long after the start: one that is cut at the deadline needs some
 /// time before it.
 #[inline]
@@ -469,6 +500,7 @@ mod tests {
     use proptest::prelude::*;
 
     const SECOND: Duration = Duration::from_secs(1);
+    const ID: RequestId = RequestId::from_u128(7);
     const PLAIN: Policy = Policy::exponential().jitter(Jitter::None);
 
     fn hinted(hint: Duration) -> Verdict {
@@ -799,24 +831,24 @@ mod tests {
     fn an_attempt_knows_what_remains() {
         let policy = PLAIN.deadline(10 * SECOND);
         let mut retry = RetryState::start(&policy, || SECOND);
-        let first = retry.attempt(&policy, || SECOND);
+        let first = retry.attempt(&policy, ID, || SECOND);
         assert_eq!(
             (first.number(), first.elapsed(), first.remaining()),
             (1, Duration::ZERO, 10 * SECOND)
         );
         let _ = retry.failed(&policy, true, || 3 * SECOND, || 0);
-        let second = retry.attempt(&policy, || 4 * SECOND);
+        let second = retry.attempt(&policy, ID, || 4 * SECOND);
         assert_eq!(
             (second.number(), second.elapsed(), second.remaining()),
             (2, 3 * SECOND, 7 * SECOND)
         );
         assert_eq!(
-            retry.attempt(&policy, || 20 * SECOND).remaining(),
+            retry.attempt(&policy, ID, || 20 * SECOND).remaining(),
             Duration::ZERO
         );
         let endless = RetryState::start(&PLAIN, || unreachable!());
         assert_eq!(
-            endless.attempt(&PLAIN, || unreachable!()).remaining(),
+            endless.attempt(&PLAIN, ID, || unreachable!()).remaining(),
             Duration::MAX
         );
     }

@@ -247,7 +247,7 @@ keys! {
         attempt: Ident = Expr(name) {
             usage: "attempt = n",
             takes: "a name for the `Attempt`, other than those of the arguments: its number, the \
-                    time elapsed and remaining",
+                    time elapsed and remaining, the id of the call",
             without: "",
         }
         notify: Expr = Expr(Ok) {

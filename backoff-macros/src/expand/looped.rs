@@ -54,8 +54,12 @@ impl Loop<'_> {
         let timed = self.args.attempt.is_some();
         let bind_attempt = self.args.attempt.as_ref().map(|attempt| {
             let name = &attempt.value;
-            quote_spanned!(here=> let #name = #k::__private::attempt(#with, &__deposit.course);)
+            quote_spanned! {here=>
+                let #name = #k::__private::attempt(#with, &__deposit.course, __id);
+            }
         });
+        let bind_id =
+            timed.then(|| quote_spanned!(here=> let __id = #k::__private::request_id(#runtime);));
         let cut = self.args.cuts().filter(|_| self.is_async);
         let (bind_outcome, stage) = self.bind_outcome(cut, &with);
         let (await_value, stage) = self.awaited(stage);
@@ -111,6 +115,7 @@ impl Loop<'_> {
             #bind_runtime
             #bind_deposit
             #k::__private::start(#with, &mut __deposit.course, #timed);
+            #bind_id
             loop {
                 #body
             }

@@ -296,12 +296,14 @@ fn copies_the_attempt_a_hook_and_a_timer() {
                     &__BACKOFF,
                 ));
                 ::backoff_core::__private::start(&__BACKOFF, &__timer, &mut __deposit.course, true);
+                let __id = ::backoff_core::__private::request_id(&__timer);
                 loop {
                     let __wait = {
                         let n = ::backoff_core::__private::attempt(
                             &__BACKOFF,
                             &__timer,
                             &__deposit.course,
+                            __id,
                         );
                         let __outcome: Result<(), E> = {
                             let __copy_of_body = ::core::clone::Clone::clone(&body);

@@ -1,0 +1,123 @@
+//! A name for one call, by which a server knows its attempts again.
+
+use crate::runtime::Random;
+use core::fmt;
+
+/// A name for one call: the same in every attempt, another one in each call. A server that is given
+/// it can apply the request once, however often it arrives.
+///
+/// It is written as a random UUID (version 4, RFC 9562), as the providers ask for it: the header
+/// `Idempotency-Key`, the field `request_id` of [AIP-155](https://google.aip.dev/155), a client
+/// token of AWS. The policy may then be [idempotent](crate::Policy::idempotent), which it is unless
+/// it says otherwise.
+///
+/// [`Attempt::id`](crate::Attempt::id) has the one of the call. 122 bits are drawn from the call's
+/// random numbers, so the ids of all calls differ. They are no secret: a generator for jitter need
+/// not be unpredictable. After a `fork` without an `exec`, both processes draw the same ones.
+///
+/// ```
+/// use backoff_core::{Policy, TimedOut};
+/// use std::time::Duration;
+///
+/// # #[cfg(feature = "tokio")]
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() {
+/// let mut sent = Vec::new();
+/// let _: Result<(), TimedOut> = Policy::exponential()
+///     .max_attempts(3)
+///     .retry_with(|attempt| {
+///         sent.push(attempt.id().to_string()); // .header("Idempotency-Key", ..)
+///         std::future::ready(Err(TimedOut::new(Duration::ZERO)))
+///     })
+///     .await;
+/// assert_eq!(sent.len(), 3);
+/// assert!(sent[0].len() == 36 && sent.iter().all(|id| *id == sent[0]));
+/// # }
+/// # #[cfg(not(feature = "tokio"))] fn main() {}
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RequestId([u8; 16]);
+
+impl RequestId {
+    /// A new one from these random numbers, for a loop of your own around
+    /// [`RetryState`](crate::RetryState).
+    pub fn random<R: Random + ?Sized>(random: &R) -> Self {
+        let [high, low] = [random.random(), random.random()];
+        RequestId::from_u128(u128::from(high) << 64 | u128::from(low))
+    }
+
+    /// One that is made of these bits, but for the six that say that it is a random UUID.
+    ///
+    /// ```
+    /// use backoff_core::RequestId;
+    ///
+    /// let id = RequestId::from_u128(0);
+    /// assert_eq!(id.to_string(), "00000000-0000-4000-8000-000000000000");
+    /// assert_eq!(id.as_u128(), 0x4000_8000_0000_0000_0000);
+    /// ```
+    pub const fn from_u128(bits: u128) -> Self {
+        const VERSION: u128 = 0xf << 76;
+        const VARIANT: u128 = 0b11 << 62;
+        let bits = bits & !(VERSION | VARIANT) | 4 << 76 | 0b10 << 62;
+        RequestId(bits.to_be_bytes())
+    }
+
+    /// Its 128 bits.
+    pub const fn as_u128(&self) -> u128 {
+        u128::from_be_bytes(self.0)
+    }
+}
+
+/// As a UUID: `xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx`.
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, byte) in self.0.iter().enumerate() {
+            if matches!(i, 4 | 6 | 8 | 10) {
+                f.write_str("-")?;
+            }
+            write!(f, "{byte:02x}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::cell::Cell;
+
+    struct Counting(Cell<u64>);
+
+    impl Random for Counting {
+        fn random(&self) -> u64 {
+            self.0.replace(self.0.get() + 1)
+        }
+    }
+
+    #[test]
+    fn it_is_written_as_a_random_uuid() {
+        for bits in [0, u128::MAX, 0x1234_5678_9abc_def0_1234_5678_9abc_def0] {
+            let id = RequestId::from_u128(bits).to_string();
+            let parts: Vec<_> = id.split('-').map(str::len).collect();
+            assert_eq!(parts, [8, 4, 4, 4, 12], "{id}");
+            assert_eq!(&id[14..15], "4", "{id}");
+            assert!("89ab".contains(&id[19..20]), "{id}");
+        }
+        let id = RequestId::from_u128(0x1234_5678_9abc_def0_1234_5678_9abc_def0);
+        assert_eq!(id.to_string(), "12345678-9abc-4ef0-9234-56789abcdef0");
+    }
+
+    #[test]
+    fn each_is_drawn_anew() {
+        let random = Counting(Cell::new(1));
+        let (first, second) = (RequestId::random(&random), RequestId::random(&random));
+        assert_eq!(first.to_string(), "00000000-0000-4001-8000-000000000002");
+        assert_eq!(second.to_string(), "00000000-0000-4003-8000-000000000004");
+    }
+}
