@@ -127,6 +127,8 @@ mod clients;
 pub mod __private;
 
 pub use budget::Budget;
+#[cfg(feature = "std")]
+pub use clients::boxed::known_fault;
 pub use delay::jitter::Jitter;
 pub use drive::{
     blocking::Blocking,

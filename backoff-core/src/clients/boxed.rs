@@ -8,7 +8,7 @@ use core::fmt;
 use std::{
     error::Error,
     io,
-    sync::{PoisonError, RwLock},
+    sync::{Arc, OnceLock},
 };
 
 /// One error of a chain, as it is asked for its type.
@@ -38,7 +38,7 @@ impl<'e> Cause<'e> {
 
     /// This error, if it is a `T`, or the `T` in it that only the whole can be asked for.
     fn find<T: Error + Send + Sync + 'static>(&self) -> Option<&'e T> {
-        let itself = self.link.downcast_ref();
+        let itself = own(self.link);
         #[cfg(feature = "anyhow-1")]
         let itself = itself.or_else(|| self.added());
         itself
@@ -83,6 +83,45 @@ impl<'e> Cause<'e> {
         self.link = self.link.source()?;
         Some(self)
     }
+}
+
+/// This error as a `T`: itself, or in a `Box` or an `Arc`, which are errors of their own.
+fn own<'e, T: Error + 'static>(link: &'e (dyn Error + 'static)) -> Option<&'e T> {
+    let itself = link.downcast_ref::<T>();
+    let itself = itself.or_else(|| link.downcast_ref::<Box<T>>().map(|boxed| &**boxed));
+    itself.or_else(|| link.downcast_ref::<Arc<T>>().map(|shared| &**shared))
+}
+
+/// What is known about an error whose type is hidden, or that has a known one among its sources:
+/// the first of them, from the outside in, that says something about itself. `None` if nothing is
+/// known, and then a policy does not retry it.
+///
+/// Known are [`TimedOut`], `io::Error`, the errors of the clients whose features are on,
+/// `backoff-cloud`'s `ApiError`, and the [`RetryError`] of each, also in a `Box` or an `Arc`. A type
+/// of your own is not, and neither is an error in a wrapper that is `#[error(transparent)]`, because
+/// such a wrapper leaves the error out of its sources.
+///
+/// ```
+/// use backoff_core::{Delivery, known_fault};
+/// use std::{error::Error, fmt, io};
+///
+/// #[derive(Debug)]
+/// struct NotSaved(Box<io::Error>);
+/// impl fmt::Display for NotSaved {
+///     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { f.write_str("not saved") }
+/// }
+/// impl Error for NotSaved {
+///     fn source(&self) -> Option<&(dyn Error + 'static)> { Some(&self.0) }
+/// }
+///
+/// let refused = io::Error::from(io::ErrorKind::ConnectionRefused);
+/// let hidden: Box<dyn Error> = Box::new(NotSaved(Box::new(refused)));
+/// let fault = known_fault(&*hidden).expect("an io::Error is known");
+/// assert_eq!(fault.delivery(), Some(Delivery::NotSent));
+/// assert!(known_fault(&fmt::Error).is_none());
+/// ```
+pub fn known_fault<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e dyn Fault> {
+    first_known(Cause::new(error), &|_| None)
 }
 
 /// The first error, from the outside in, that says something about itself: one that `named` knows,
@@ -143,21 +182,19 @@ fn of_a_client(cause: Cause<'_>) -> Option<&dyn Fault> {
         #[cfg(feature = "h2-04")]
         h2_04::Error,
     ];
-    let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
-    known.iter().find_map(|ask| ask(cause))
+    OF_CLOUD.get().and_then(|ask| ask(cause))
 }
 
 type Ask = for<'e> fn(Cause<'e>) -> Option<&'e dyn Fault>;
 
-/// The types that have made themselves known.
-static KNOWN: RwLock<Vec<Ask>> = RwLock::new(Vec::new());
+/// Finds the error of `backoff-cloud`'s HTTP, which this crate cannot name.
+static OF_CLOUD: OnceLock<Ask> = OnceLock::new();
 
-/// Makes an error of another crate of this project known, so that it is found wherever it hides. To
-/// be called once for each, before the first error of the type exists.
+/// Makes that error known, so that it is found wherever it hides. The first type stays. To be called
+/// before the first error of the type exists.
 #[doc(hidden)]
 pub fn know<T: Fault + Error + Send + Sync + 'static>() {
-    let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
-    known.push(as_fault::<T>);
+    OF_CLOUD.get_or_init(|| as_fault::<T>);
 }
 
 /// The error as one of this type, or as what a retry of it that was given up hands back.
@@ -174,9 +211,9 @@ where
 
 /// The same for a type that stays on its thread, which anyhow does not take.
 pub(crate) fn as_own_fault<T: Fault + Error + 'static>(cause: Cause<'_>) -> Option<&dyn Fault> {
-    let itself = cause.link.downcast_ref::<T>();
+    let itself = own::<T>(cause.link);
     itself.map(|fault| fault as &dyn Fault).or_else(|| {
-        let given_up = cause.link.downcast_ref::<RetryError<T>>();
+        let given_up = own::<RetryError<T>>(cause.link);
         given_up.map(|fault| fault as &dyn Fault)
     })
 }
@@ -257,6 +294,22 @@ mod tests {
         assert_eq!(POLICY.judge(&hidden()), Verdict::NothingKnown);
         know::<Busy>();
         assert_eq!(POLICY.judge(&hidden()), Verdict::from(true));
+    }
+
+    #[test]
+    fn what_is_in_a_box_or_shared_is_found() {
+        let refused = || io::Error::from(ErrorKind::ConnectionRefused);
+        let hidden: [Box<dyn Error + Send + Sync>; 4] = [
+            Box::new(Box::new(refused())),
+            Box::new(Around(Box::new(refused()))),
+            Box::new(Around(Arc::new(refused()))),
+            Box::new(Around(Box::new(Around(Box::new(refused()))))),
+        ];
+        for error in hidden {
+            let found = known_fault(&*error).and_then(Fault::delivery);
+            assert_eq!(found, Some(Delivery::NotSent), "{error:?}");
+        }
+        assert!(known_fault(&Around(Box::new(Api(503)))).is_none());
     }
 
     #[derive(Debug)]

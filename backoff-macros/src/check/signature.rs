@@ -2,7 +2,7 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{FnArg, Ident, ItemFn, ReturnType, Signature};
+use syn::{FnArg, Ident, ItemFn, Path, ReturnType, Signature};
 
 use crate::args::Args;
 use crate::args::given::{Given, Names};
@@ -12,12 +12,26 @@ use crate::shape::Shape;
 use crate::shape::body::runs_a_runtime;
 use crate::shape::ending::{early_return, last_async, last_choice};
 
+/// Whether an attribute is this one, whatever library it is named by.
+fn is_retry(path: &Path) -> bool {
+    path.segments
+        .last()
+        .is_some_and(|last| last.ident == "retry")
+}
+
 pub(crate) fn signature(function: &ItemFn, args: &Args, errors: &mut Errors) {
     let sig = &function.sig;
     if let Some(constness) = &sig.constness {
         errors.at(
             constness,
             "a `const fn` cannot wait between attempts: remove `const` or `#[retry]`",
+        );
+    }
+    if let Some(second) = function.attrs.iter().find(|attr| is_retry(attr.path())) {
+        errors.at(
+            second.path(),
+            "a second `#[retry]` multiplies the attempts, five times five: remove one of the two, and \
+             put its keys into the other",
         );
     }
     let shape = Shape::of(function);
