@@ -262,10 +262,10 @@ impl Policy {
     /// Whether what failed at this stage may be repeated although it may have been applied.
     #[inline]
     const fn may_repeat(&self, stage: Stage) -> bool {
-        match stage {
-            Stage::Read => true,
-            Stage::WriteOnce => false,
-            _ => self.idempotent,
+        if self.idempotent {
+            !matches!(stage, Stage::WriteOnce)
+        } else {
+            matches!(stage, Stage::Read)
         }
     }
 

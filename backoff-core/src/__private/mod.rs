@@ -4,7 +4,7 @@
 pub use crate::{
     drive::{
         course::Course,
-        deposit::{Deposit, Payer},
+        deposit::{Borrowed, Deposit, Payer},
     },
     judge::Stage,
     policy::Policy,

@@ -148,8 +148,8 @@ where
     /// The operation's last error.
     #[inline]
     pub fn call(mut self) -> Result<O::Value, O::Error> {
-        let mut deposit = Deposit::new(self.policy);
-        self.run(&mut deposit.course)
+        let mut course = Course::new();
+        self.run(&mut course)
     }
 
     /// As [`call`](Self::call), and says what it took.
@@ -168,9 +168,9 @@ where
     /// ```
     pub fn reported(self) -> Reporting<O::Value, O::Error, O::Report> {
         let mut measured = self.handler(Measured::new);
-        let mut deposit = Deposit::new(measured.policy);
-        let outcome = measured.run(&mut deposit.course);
-        let measures = deposit.course.measures(&measured.handler, outcome.is_ok());
+        let mut course = Course::new();
+        let outcome = measured.run(&mut course);
+        let measures = course.measures(&measured.handler, outcome.is_ok());
         let report = measured.operation.report(measures);
         match outcome {
             Ok(value) => Ok((value, report)),
@@ -195,45 +195,59 @@ where
             };
             let Failed { error, stage } = match operation.call(&run) {
                 Ok(value) => {
-                    let next = O::fault(&value).and_then(|fault| {
-                        let terms = operation.terms();
-                        course.answered(self.policy, handler, O::name(), fault, terms.as_ref())
-                    });
-                    let runtime = handler.runtime();
-                    let terms = handler.terms(operation.terms());
-                    match next {
-                        Some(next) if next.is_wait() => runtime.sleep_blocking(next.wait()),
-                        // The last response is handed back as it came.
-                        Some(_) => return Ok(value),
-                        None => {
-                            course.succeeded(handler.policy(self.policy), terms.as_ref());
-                            return Ok(value);
+                    let mut next = None;
+                    if let Some(fault) = O::fault(&value) {
+                        let mut deposit = Deposit::of(self.policy, *course);
+                        let waiting = &mut deposit.course;
+                        let (name, terms) = (O::name(), operation.terms());
+                        next = waiting.answered(self.policy, handler, name, fault, terms.as_ref());
+                        if let Some(next) = next
+                            && next.is_wait()
+                        {
+                            let runtime = handler.runtime();
+                            runtime.sleep_blocking(next.wait());
+                            let (policy, terms) =
+                                (handler.policy(self.policy), handler.terms(terms));
+                            if !waiting.is_late(policy, terms.as_ref(), runtime) {
+                                waiting.begins(handler);
+                                *course = deposit.course;
+                                continue;
+                            }
                         }
+                        *course = deposit.course;
                     }
-                    if course.is_late(handler.policy(self.policy), terms.as_ref(), runtime) {
-                        return Ok(value);
+                    // Otherwise the last response is handed back as it came.
+                    if next.is_none() {
+                        let terms = handler.terms(operation.terms());
+                        course.succeeded(handler.policy(self.policy), terms.as_ref());
                     }
-                    course.begins(handler);
-                    continue;
+                    return Ok(value);
                 }
                 Err(failed) => failed,
             };
             rarely();
             operation.failed(&error, stage);
             let (name, terms) = (O::name(), operation.terms());
-            let next = course.failed(self.policy, handler, name, &error, stage, terms.as_ref());
-            if !next.is_wait() {
-                return Err(operation.last_word(error));
+            let mut deposit = Deposit::of(self.policy, *course);
+            let waiting = &mut deposit.course;
+            let next = waiting.failed(self.policy, handler, name, &error, stage, terms.as_ref());
+            let mut goes_on = next.is_wait();
+            if goes_on {
+                let runtime = handler.runtime();
+                runtime.sleep_blocking(next.wait());
+                let (policy, of_call) = (handler.policy(self.policy), handler.terms(terms));
+                if waiting.is_late(policy, of_call.as_ref(), runtime) {
+                    waiting.late(handler, name, &error, terms.as_ref());
+                    goes_on = false;
+                }
             }
-            let runtime = handler.runtime();
-            runtime.sleep_blocking(next.wait());
-            let (policy, of_call) = (handler.policy(self.policy), handler.terms(terms));
-            if course.is_late(policy, of_call.as_ref(), runtime) {
-                course.late(handler, name, &error, terms.as_ref());
+            if !goes_on {
+                *course = deposit.course;
                 return Err(operation.last_word(error));
             }
             let _ = operation.keep(error);
-            course.begins(handler);
+            waiting.begins(handler);
+            *course = deposit.course;
         }
     }
 }

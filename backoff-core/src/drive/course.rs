@@ -36,7 +36,20 @@ fn in_tests(next: Next) -> Next {
     next
 }
 
+/// Whoever was faster than a second write may have been the first one.
+#[cold]
+#[inline(never)]
+fn overtaken(stage: Stage, ruling: Ruling) -> Ruling {
+    if stage != Stage::Read && ruling.is_conflict() {
+        Ruling::MAYBE_APPLIED
+    } else {
+        ruling
+    }
+}
+
 /// What ends while a write may have been applied, ends because of that.
+#[cold]
+#[inline(never)]
 fn in_doubt(next: Next, doubt: Doubt) -> Next {
     let is_refused = matches!(
         next.reason(),
@@ -133,6 +146,12 @@ impl Course {
         self.retry.begins();
     }
 
+    /// Whether something was paid for a wait on which no attempt has followed yet.
+    #[inline]
+    pub(super) fn is_held(&self) -> bool {
+        self.retry.is_held()
+    }
+
     /// What was paid for the wait, if no attempt has followed yet.
     #[inline]
     pub(super) fn take_held(&mut self) -> Option<FaultKind> {
@@ -172,16 +191,18 @@ impl Course {
             Some(ruling) => ruling,
         };
         let doubt = of_operation.doubt();
-        // Whoever was faster than the second write may have been the first one.
-        let is_overtaken = doubt == Doubt::Open && stage != Stage::Read && ruling.is_conflict();
-        let ruling = if is_overtaken {
-            Ruling::MAYBE_APPLIED
+        let ruling = if doubt == Doubt::Open {
+            overtaken(stage, ruling)
         } else {
             ruling
         };
         let retry = &mut self.retry;
         let next = in_tests(handler.decide(handler.runtime(), policy, retry, ruling, of_operation));
-        let next = in_doubt(next, doubt);
+        let next = if doubt == Doubt::None {
+            next
+        } else {
+            in_doubt(next, doubt)
+        };
         handler.hold(&mut self.retry);
         handler.measure(stage, ruling.is_conflict(), next);
         let failure = Failure::new(Some(error), handler.fault(error));

@@ -21,7 +21,7 @@ pub use attempt::{Call, Failed, Operation, Plain, Reports, Run, WithAttempt};
 pub use blocking::Blocked;
 pub use bounded::{Bounded, Limited};
 pub use course::Course;
-pub use deposit::{Deposit, Payer};
+pub use deposit::{Borrowed, Deposit, Payer};
 pub use entry::Judged;
 pub use future::Reported;
 pub use handler::{

@@ -286,6 +286,12 @@ impl RetryState {
         self.paid()
     }
 
+    /// Whether a budget has paid for a wait on which no attempt has followed yet.
+    #[inline]
+    pub(crate) fn is_held(&self) -> bool {
+        self.packed.is_held()
+    }
+
     /// The attempt that was waited for begins.
     #[inline]
     pub(crate) fn begins(&mut self) {

@@ -36,6 +36,9 @@ const PAID: u64 = 1 << 21;
 const PAID_THROTTLED: u64 = 2 << 21;
 /// Whether no attempt has followed yet on what was paid.
 const HELD: u64 = 4 << 21;
+/// Where that bit stands, so that one byte is asked.
+const HELD_BYTE: usize = 2;
+const HELD_BIT: u8 = 0x80;
 /// Where the backoff begins.
 const BACKOFF: u32 = 24;
 
@@ -44,6 +47,7 @@ const WIDE: u64 = (1 << 34) - 1;
 
 // What a policy allows must fit.
 const _: () = assert!(MOST_ATTEMPTS as u64 <= COUNT && MOST_DEADLINE < UNTIMED - BACK);
+const _: () = assert!(HELD == (HELD_BIT as u64) << (8 * HELD_BYTE));
 
 impl Packed {
     /// A retry whose start is not timed.
@@ -131,13 +135,13 @@ impl Packed {
     /// Whether no attempt has followed yet on what was paid.
     #[inline]
     pub(super) fn is_held(&self) -> bool {
-        self.rest() & HELD != 0
+        self.rest[HELD_BYTE] & HELD_BIT != 0
     }
 
     /// An attempt follows on what was paid.
     #[inline]
     pub(super) fn spend(&mut self) {
-        self.set(HELD, 0);
+        self.rest[HELD_BYTE] &= !HELD_BIT;
     }
 
     /// The backoff that was kept; `narrow` as it was then.

@@ -135,8 +135,7 @@ impl Loop<'_> {
             }
         };
         // The budget of a constant: known when the code is compiled, and so is that there is none.
-        let of_constant =
-            |context: &TokenStream| quote_spanned!(here=> || #k::__private::budget_of(#context));
+        let of_constant = |context: &TokenStream| quote_spanned!(here=> move || #k::__private::budget_of(#context));
         match self.place {
             // Items are not hygienic: the name must be one that nobody else uses.
             Place::Item => {
@@ -167,16 +166,18 @@ impl Loop<'_> {
             // What is behind a reference stays there; anything else is copied out, so that no guard
             // and no borrow of `self` lives as long as the call.
             Place::Call => {
-                let (ty, policy, of_deposit) = if place::is_behind_a_reference(self.args) {
+                let (ty, policy, payer, of_deposit) = if place::is_behind_a_reference(self.args) {
                     (
                         quote_spanned!(here=> &#k::Policy),
                         quote_spanned!(here=> &#policy),
-                        quote_spanned!(here=> __deposit.payer),
+                        quote_spanned!(here=> #k::__private::Borrowed::new(__policy)),
+                        quote_spanned!(here=> __deposit.payer.policy()),
                     )
                 } else {
                     (
                         quote_spanned!(here=> #k::Policy),
                         policy,
+                        quote_spanned!(here=> __policy),
                         quote_spanned!(here=> &__deposit.payer),
                     )
                 };
@@ -184,7 +185,7 @@ impl Loop<'_> {
                 Bound {
                     bind: quote_spanned!(here=> let __policy: #ty = #policy;),
                     context: quote_spanned!(here=> &#context),
-                    payer: quote_spanned!(here=> __policy),
+                    payer,
                 }
             }
         }

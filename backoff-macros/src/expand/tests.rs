@@ -37,7 +37,7 @@ fn bare_attribute() {
                     terms: ::backoff_core::__private::Option::None,
                     name: ::core::concat!(::core::module_path!(), "::read"),
                 };
-                let mut __deposit = ::backoff_core::__private::Deposit::new(|| ::backoff_core::__private::budget_of(
+                let mut __deposit = ::backoff_core::__private::Deposit::new(move || ::backoff_core::__private::budget_of(
                     &__BACKOFF,
                 ));
                 ::backoff_core::__private::start(
@@ -126,7 +126,7 @@ fn every_key_of_a_policy() {
                     ),
                     name: ::core::concat!(::core::module_path!(), "::f"),
                 };
-                let mut __deposit = ::backoff_core::__private::Deposit::new(|| ::backoff_core::__private::budget_of(
+                let mut __deposit = ::backoff_core::__private::Deposit::new(move || ::backoff_core::__private::budget_of(
                     &__BACKOFF,
                 ));
                 ::backoff_core::__private::start(
@@ -292,7 +292,7 @@ fn copies_the_attempt_a_hook_and_a_timer() {
                     name: "put",
                 };
                 let __timer = ::backoff_core::__private::sleep_by(timer);
-                let mut __deposit = ::backoff_core::__private::Deposit::new(|| ::backoff_core::__private::budget_of(
+                let mut __deposit = ::backoff_core::__private::Deposit::new(move || ::backoff_core::__private::budget_of(
                     &__BACKOFF,
                 ));
                 ::backoff_core::__private::start(&__BACKOFF, &__timer, &mut __deposit.course, true);
@@ -394,7 +394,7 @@ fn a_method_that_async_trait_has_rewritten() {
                                 }
                             }
                         };
-                        let mut __deposit = ::backoff_core::__private::Deposit::new(|| ::backoff_core::__private::budget_of(
+                        let mut __deposit = ::backoff_core::__private::Deposit::new(move || ::backoff_core::__private::budget_of(
                             __context(),
                         ));
                         ::backoff_core::__private::start(
@@ -483,7 +483,7 @@ fn a_block_that_is_not_async() {
                         terms: backoff_core::__private::Option::None,
                         name: ::core::concat!(::core::module_path!(), ":", ::core::line!()),
                     };
-                    let mut __deposit = backoff_core::__private::Deposit::new(|| backoff_core::__private::budget_of(
+                    let mut __deposit = backoff_core::__private::Deposit::new(move || backoff_core::__private::budget_of(
                         &__BACKOFF,
                     ));
                     backoff_core::__private::start(
@@ -575,7 +575,7 @@ fn a_block_in_a_loop() {
                         terms: backoff_core::__private::Option::None,
                         name: ::core::concat!(::core::module_path!(), ":", ::core::line!()),
                     };
-                    let mut __deposit = backoff_core::__private::Deposit::new(|| backoff_core::__private::budget_of(
+                    let mut __deposit = backoff_core::__private::Deposit::new(move || backoff_core::__private::budget_of(
                         &__BACKOFF,
                     ));
                     backoff_core::__private::start(
