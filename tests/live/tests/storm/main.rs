@@ -1,0 +1,134 @@
+//! A storm: every failure of a connection and of a server, before and after the request is applied,
+//! through every form of a call and every preset. Counts what is applied once and twice.
+//!
+//! `cargo test -p live --test storm -- --nocapture` prints the tables.
+
+mod forms;
+mod presets;
+mod server;
+
+use backoff_core::{Policy, StopReason};
+use forms::{FORMS, Form};
+use server::{Resource, Server};
+use std::{
+    collections::BTreeMap,
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
+};
+
+/// How many operations of each form under each preset.
+const OPERATIONS: usize = 8;
+
+/// What came of many operations.
+#[derive(Debug, Default)]
+struct Tally {
+    operations: u32,
+    calls: u32,
+    succeeded: u32,
+    once: u32,
+    twice: u32,
+    /// Failed, and applied: each of them has to be told.
+    failed_and_applied: u32,
+    told: u32,
+}
+
+impl Tally {
+    fn count(&mut self, resource: Resource, ended: Option<StopReason>) {
+        self.operations += 1;
+        self.calls += resource.calls;
+        self.succeeded += u32::from(ended.is_none());
+        self.once += u32::from(resource.applied == 1);
+        self.twice += u32::from(resource.applied > 1);
+        if ended.is_some() && resource.applied > 0 {
+            self.failed_and_applied += 1;
+            self.told += u32::from(ended == Some(StopReason::MaybeApplied));
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nothing_that_must_not_be_made_twice_is() {
+    let server = Server::default();
+    let client = forms::Client::new(server.start().await);
+    let (mut by_form, mut by_preset) = (BTreeMap::new(), BTreeMap::new());
+    let number = AtomicU32::new(0);
+    let mut running = tokio::task::JoinSet::new();
+    for &(preset, policy) in presets::ALL {
+        for is_idempotent in [true, false] {
+            let policy = policy.scaled(1e-3).idempotent(is_idempotent);
+            for form in FORMS {
+                for _ in 0..OPERATIONS {
+                    // The sockets of a machine are not without number.
+                    if running.len() >= 64 {
+                        check(running.join_next().await, &mut by_form, &mut by_preset);
+                    }
+                    let number = number.fetch_add(1, Relaxed);
+                    let (client, server) = (client.clone(), server.clone());
+                    running.spawn(async move {
+                        let ended = form.call(&client, policy, number).await;
+                        // What is on its way still may arrive.
+                        tokio::time::sleep(std::time::Duration::from_millis(150)).await;
+                        (preset, policy, form, ended, server.resource(number))
+                    });
+                }
+            }
+        }
+    }
+    while let Some(done) = running.join_next().await {
+        check(Some(done), &mut by_form, &mut by_preset);
+    }
+    print("form", &by_form);
+    print("preset, may it be made twice", &by_preset);
+}
+
+type Done = (&'static str, Policy, Form, Option<StopReason>, Resource);
+
+fn check(
+    done: Option<Result<Done, tokio::task::JoinError>>,
+    by_form: &mut BTreeMap<String, Tally>,
+    by_preset: &mut BTreeMap<String, Tally>,
+) {
+    let (preset, policy, form, ended, resource) =
+        done.expect("one is running").expect("it does not panic");
+    let is_idempotent = policy == policy.idempotent(true);
+    let kind = if is_idempotent { "yes" } else { "no" };
+    let said = || format!("{preset}, {form:?}, idempotent: {kind}: {ended:?}, {resource:?}");
+    // A success is applied.
+    assert!(ended.is_some() || resource.applied > 0, "{}", said());
+    if form.is_update() || !is_idempotent {
+        assert!(resource.applied <= 1, "{}", said());
+    }
+    // What failed and was applied says so, unless the error is one that the policy does not repeat.
+    if !is_idempotent && ended.is_some() && resource.applied > 0 {
+        let is_told = matches!(
+            ended,
+            Some(StopReason::MaybeApplied | StopReason::Permanent | StopReason::NothingKnown)
+        );
+        assert!(is_told, "{}", said());
+    }
+    let count = |tallies: &mut BTreeMap<String, Tally>, key: String| {
+        tallies.entry(key).or_default().count(resource, ended);
+    };
+    count(by_form, format!("{form:?}, {kind}"));
+    count(by_preset, format!("{preset}, {kind}"));
+}
+
+fn print(of: &str, tallies: &BTreeMap<String, Tally>) {
+    println!(
+        "\n| {of} | operations | calls | succeeded | applied once | twice | failed and applied | of them told |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    for (key, tally) in tallies {
+        let Tally {
+            operations,
+            calls,
+            succeeded,
+            once,
+            twice,
+            failed_and_applied,
+            told,
+        } = tally;
+        println!(
+            "| {key} | {operations} | {calls} | {succeeded} | {once} | {twice} | {failed_and_applied} | {told} |"
+        );
+    }
+}
