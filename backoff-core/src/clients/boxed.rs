@@ -1,14 +1,17 @@
 //! `Fault` for errors whose type is hidden: the chain of sources is searched for what is known.
 
 use crate::{
-    facts::fault::{Fault, TimedOut},
+    facts::{
+        fault::{Fault, TimedOut},
+        not_opened::NotOpened,
+    },
     report::RetryError,
 };
 use core::fmt;
 use std::{
     error::Error,
     io,
-    sync::{PoisonError, RwLock},
+    sync::{Arc, PoisonError, RwLock},
 };
 
 /// One error of a chain, as it is asked for its type.
@@ -99,7 +102,7 @@ pub(crate) fn first_known<'e>(
         if let Some(fault) = cause.hidden().and_then(|it| first_known(it, named)) {
             return Some(fault);
         }
-        if let Some(io) = cause.find::<io::Error>() {
+        if let Some(io) = as_fault::<io::Error>(cause) {
             return Some(io);
         }
         if let Some(fault) = of_a_client(cause) {
@@ -123,7 +126,6 @@ fn of_a_client(cause: Cause<'_>) -> Option<&dyn Fault> {
     }
     first_of![
         TimedOut,
-        RetryError<io::Error>,
         #[cfg(feature = "gax-1")]
         google_cloud_gax_1::error::Error,
         #[cfg(feature = "redis-1")]
@@ -160,25 +162,37 @@ pub fn know<T: Fault + Error + Send + Sync + 'static>() {
     known.push(as_fault::<T>);
 }
 
-/// The error as one of this type, or as what a retry of it that was given up hands back.
+/// The error as one of this type, as what a retry of it that was given up hands back, or as what an
+/// opening that failed with it hands back.
 pub(crate) fn as_fault<T>(cause: Cause<'_>) -> Option<&dyn Fault>
 where
     T: Fault + Error + Send + Sync + 'static,
 {
-    let itself = cause.find::<T>().map(|fault| fault as &dyn Fault);
-    itself.or_else(|| {
-        let given_up = cause.find::<RetryError<T>>();
-        given_up.map(|fault| fault as &dyn Fault)
-    })
+    fn found<T>(cause: Cause<'_>) -> Option<&dyn Fault>
+    where
+        T: Fault + Error + Send + Sync + 'static,
+    {
+        cause.find::<T>().map(|fault| fault as &dyn Fault)
+    }
+    found::<T>(cause)
+        .or_else(|| found::<RetryError<T>>(cause))
+        .or_else(|| found::<NotOpened<T>>(cause))
+        .or_else(|| found::<NotOpened<Arc<T>>>(cause))
 }
 
 /// The same for a type that stays on its thread, which anyhow does not take.
 pub(crate) fn as_own_fault<T: Fault + Error + 'static>(cause: Cause<'_>) -> Option<&dyn Fault> {
     let itself = cause.link.downcast_ref::<T>();
-    itself.map(|fault| fault as &dyn Fault).or_else(|| {
-        let given_up = cause.link.downcast_ref::<RetryError<T>>();
-        given_up.map(|fault| fault as &dyn Fault)
-    })
+    let itself = itself.map(|fault| fault as &dyn Fault);
+    itself
+        .or_else(|| {
+            let given_up = cause.link.downcast_ref::<RetryError<T>>();
+            given_up.map(|fault| fault as &dyn Fault)
+        })
+        .or_else(|| {
+            let not_opened = cause.link.downcast_ref::<NotOpened<T>>();
+            not_opened.map(|fault| fault as &dyn Fault)
+        })
 }
 
 /// An error that hides its type.

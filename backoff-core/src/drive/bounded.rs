@@ -1,6 +1,9 @@
 //! Attempts that are cut.
 
-use super::attempt::{Failed, Operation, Reports, Run, reports_inside};
+use super::{
+    attempt::{Failed, Operation, Reports, Run, reports_inside},
+    mark,
+};
 use crate::{
     facts::fault::{Fault, TimedOut},
     judge::Stage,
@@ -53,8 +56,9 @@ pin_project! {
     /// pending, so that an attempt that is ready at once costs none.
     #[derive(Debug)]
     pub struct Limited<A, S> {
+        // Gone once it is cut.
         #[pin]
-        attempt: A,
+        attempt: Option<A>,
         #[pin]
         timer: Option<S>,
         limit: Duration,
@@ -65,35 +69,41 @@ impl<A, S> Limited<A, S> {
     /// An attempt that has `limit`, or what remains of the deadline if that is less.
     pub(crate) fn new(attempt: A, limit: Duration) -> Self {
         Limited {
-            attempt,
+            attempt: Some(attempt),
             timer: None,
             limit,
         }
     }
 
-    /// Drives the attempt until it is ready or its time is over. `may_go_on` says whether an attempt
-    /// is still driven when its time is over; one more time, for it may be ready as well.
+    /// Drives the attempt until it is ready or its time is over. Then the attempt is dropped at once,
+    /// [marked](mark) as cut, and the stage at which it was comes with the error.
+    ///
+    /// When the time is over the attempt is driven once more, for it may be ready as well; but not
+    /// while it reads, for then a write would begin after its time.
     #[inline]
     pub(crate) fn poll_with<R, T>(
         self: Pin<&mut Self>,
         run: &Run<'_, R>,
         cx: &mut Context<'_>,
-        may_go_on: impl FnOnce(Pin<&A>) -> bool,
+        stage: impl Fn(Pin<&A>) -> Stage,
         poll: impl FnOnce(Pin<&mut A>, &mut Context<'_>) -> Poll<T>,
-    ) -> Poll<Result<T, TimedOut>>
+    ) -> Poll<Result<T, (TimedOut, Stage)>>
     where
         R: Clock + Sleep<Sleep = S>,
         S: Future<Output = ()>,
     {
         let mut this = self.project();
+        let Some(mut attempt) = this.attempt.as_mut().as_pin_mut() else {
+            return Poll::Ready(Err((TimedOut::new(*this.limit), Stage::Whole)));
+        };
         // An attempt that is always busy uses up what tokio lets a task do at a time, and then no
         // timer is ever ready: from the second time on the timer goes first.
         let is_over = match this.timer.as_mut().as_pin_mut() {
             Some(timer) => timer.poll(cx).is_ready(),
             None => false,
         };
-        if (!is_over || may_go_on(this.attempt.as_ref()))
-            && let Poll::Ready(outcome) = poll(this.attempt, cx)
+        if (!is_over || stage(attempt.as_ref()) != Stage::Read)
+            && let Poll::Ready(outcome) = poll(attempt.as_mut(), cx)
         {
             return Poll::Ready(Ok(outcome));
         }
@@ -109,7 +119,9 @@ impl<A, S> Limited<A, S> {
                 }
             }
         }
-        Poll::Ready(Err(TimedOut::new(*this.limit)))
+        let stage = stage(attempt.as_ref());
+        mark::cutting(|| this.attempt.set(None));
+        Poll::Ready(Err((TimedOut::new(*this.limit), stage)))
     }
 }
 
@@ -146,25 +158,18 @@ where
     {
         // What is inside knows what time remains, and cuts the attempt itself, unless the attempt has
         // a limit here as well.
-        if O::CUT && self.limit == Duration::MAX {
-            let attempt = running.project().attempt;
+        if O::CUT
+            && self.limit == Duration::MAX
+            && let Some(attempt) = running.as_mut().project().attempt.as_pin_mut()
+        {
             return self.operation.poll(attempt, run, cx);
         }
-        // A read that is ready after its time leads to a write, which must not begin.
-        let may_go_on = |attempt: Pin<&O::Running>| O::stage(attempt) != Stage::Read;
-        let outcome = ready!(
-            running
-                .as_mut()
-                .poll_with(run, cx, may_go_on, |attempt, cx| {
-                    self.operation.poll(attempt, run, cx)
-                })
-        );
-        Poll::Ready(outcome.unwrap_or_else(|late| {
-            Err(Failed::at(
-                O::stage(running.as_ref().project_ref().attempt).cut(),
-                late.into(),
-            ))
-        }))
+        let outcome = ready!(running.poll_with(run, cx, O::stage, |attempt, cx| {
+            self.operation.poll(attempt, run, cx)
+        }));
+        Poll::Ready(
+            outcome.unwrap_or_else(|(late, stage)| Err(Failed::at(stage.cut(), late.into()))),
+        )
     }
 
     #[inline]
@@ -174,7 +179,8 @@ where
 
     #[inline]
     fn stage(running: Pin<&Self::Running>) -> Stage {
-        O::stage(running.project_ref().attempt)
+        let attempt = running.project_ref().attempt.as_pin_ref();
+        attempt.map_or(Stage::Whole, O::stage)
     }
 
     #[inline]

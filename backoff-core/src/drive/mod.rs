@@ -9,6 +9,7 @@ pub(crate) mod course;
 pub(crate) mod entry;
 pub(crate) mod future;
 pub(crate) mod handler;
+pub(crate) mod mark;
 #[cfg(feature = "tokio")]
 mod mutable;
 pub(crate) mod until;
