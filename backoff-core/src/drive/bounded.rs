@@ -56,12 +56,25 @@ pin_project! {
     /// pending, so that an attempt that is ready at once costs none.
     #[derive(Debug)]
     pub struct Limited<A, S> {
-        // Gone once it is cut.
         #[pin]
-        attempt: Option<A>,
-        #[pin]
-        timer: Option<S>,
-        limit: Duration,
+        state: State<A, S>,
+    }
+}
+
+pin_project! {
+    /// That the attempt is gone takes no room: an impossible `limit` stands for it.
+    #[project = StateProjection]
+    #[project_ref = StateRef]
+    #[derive(Debug)]
+    enum State<A, S> {
+        Running {
+            #[pin]
+            attempt: A,
+            #[pin]
+            timer: Option<S>,
+            limit: Duration,
+        },
+        Cut,
     }
 }
 
@@ -69,10 +82,28 @@ impl<A, S> Limited<A, S> {
     /// An attempt that has `limit`, or what remains of the deadline if that is less.
     pub(crate) fn new(attempt: A, limit: Duration) -> Self {
         Limited {
-            attempt: Some(attempt),
-            timer: None,
-            limit,
+            state: State::Running {
+                attempt,
+                timer: None,
+                limit,
+            },
         }
+    }
+
+    /// The attempt, unless it was cut.
+    fn attempt(self: Pin<&mut Self>) -> Option<Pin<&mut A>> {
+        match self.project().state.project() {
+            StateProjection::Running { attempt, .. } => Some(attempt),
+            StateProjection::Cut => None,
+        }
+    }
+
+    /// Drops the attempt, for its time is over.
+    #[cold]
+    #[inline(never)]
+    fn cut(self: Pin<&mut Self>) {
+        let mut state = self.project().state;
+        mark::cutting(|| state.set(State::Cut));
     }
 
     /// Drives the attempt until it is ready or its time is over. Then the attempt is dropped at once,
@@ -82,7 +113,7 @@ impl<A, S> Limited<A, S> {
     /// while it reads, for then a write would begin after its time.
     #[inline]
     pub(crate) fn poll_with<R, T>(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         run: &Run<'_, R>,
         cx: &mut Context<'_>,
         stage: impl Fn(Pin<&A>) -> Stage,
@@ -92,13 +123,17 @@ impl<A, S> Limited<A, S> {
         R: Clock + Sleep<Sleep = S>,
         S: Future<Output = ()>,
     {
-        let mut this = self.project();
-        let Some(mut attempt) = this.attempt.as_mut().as_pin_mut() else {
-            return Poll::Ready(Err((TimedOut::new(*this.limit), Stage::Whole)));
+        let StateProjection::Running {
+            mut attempt,
+            mut timer,
+            limit,
+        } = self.as_mut().project().state.project()
+        else {
+            return Poll::Ready(Err((TimedOut::new(Duration::ZERO), Stage::Whole)));
         };
         // An attempt that is always busy uses up what tokio lets a task do at a time, and then no
         // timer is ever ready: from the second time on the timer goes first.
-        let is_over = match this.timer.as_mut().as_pin_mut() {
+        let is_over = match timer.as_mut().as_pin_mut() {
             Some(timer) => timer.poll(cx).is_ready(),
             None => false,
         };
@@ -108,20 +143,20 @@ impl<A, S> Limited<A, S> {
             return Poll::Ready(Ok(outcome));
         }
         if !is_over {
-            if this.timer.is_some() {
+            if timer.is_some() {
                 return Poll::Pending;
             }
-            *this.limit = (*this.limit).min(run.attempt().remaining());
-            if !this.limit.is_zero() {
-                this.timer.set(Some(run.runtime.sleep(*this.limit)));
-                if let Some(timer) = this.timer.as_pin_mut() {
+            *limit = (*limit).min(run.attempt().remaining());
+            if !limit.is_zero() {
+                timer.set(Some(run.runtime.sleep(*limit)));
+                if let Some(timer) = timer.as_mut().as_pin_mut() {
                     ready!(timer.poll(cx));
                 }
             }
         }
-        let stage = stage(attempt.as_ref());
-        mark::cutting(|| this.attempt.set(None));
-        Poll::Ready(Err((TimedOut::new(*this.limit), stage)))
+        let late = (TimedOut::new(*limit), stage(attempt.as_ref()));
+        self.cut();
+        Poll::Ready(Err(late))
     }
 }
 
@@ -160,7 +195,7 @@ where
         // a limit here as well.
         if O::CUT
             && self.limit == Duration::MAX
-            && let Some(attempt) = running.as_mut().project().attempt.as_pin_mut()
+            && let Some(attempt) = running.as_mut().attempt()
         {
             return self.operation.poll(attempt, run, cx);
         }
@@ -179,8 +214,10 @@ where
 
     #[inline]
     fn stage(running: Pin<&Self::Running>) -> Stage {
-        let attempt = running.project_ref().attempt.as_pin_ref();
-        attempt.map_or(Stage::Whole, O::stage)
+        match running.project_ref().state.project_ref() {
+            StateRef::Running { attempt, .. } => O::stage(attempt),
+            StateRef::Cut => Stage::Whole,
+        }
     }
 
     #[inline]
