@@ -268,10 +268,10 @@ impl<C: Clone, O, OpenError: Clone> Reconnect<C, O, OpenError> {
         Fut: Future<Output = Result<T, E>>,
         E: Fault + FromNotOpened<OpenError>,
     {
-        // The common case needs no future of its own.
+        // The rare case has a box of its own, so that the common one is a small future.
         let (connection, number) = match self.found() {
             Some(found) => found,
-            None => match self.get().await {
+            None => match Box::pin(self.get()).await {
                 Ok(found) => found,
                 Err(error) => return Err(E::from_not_opened(error)),
             },
@@ -288,7 +288,7 @@ impl<C: Clone, O, OpenError: Clone> Reconnect<C, O, OpenError> {
     }
 
     /// The connection and its number.
-    #[inline]
+    #[inline(always)]
     fn found(&self) -> Option<(C, u64)> {
         let current = self.current();
         let connection = current.connection.clone()?;
@@ -311,7 +311,7 @@ impl<C: Clone, O, OpenError: Clone> Reconnect<C, O, OpenError> {
             Look::Decided(decided) => return decided,
             Look::Open { resets, .. } => resets,
         };
-        // In a box, so that the futures of all the calls need not have room for it.
+        // In a box of its own, so that those who wait for it need no room for it.
         let opened = Box::pin((self.open)()).await;
         let mut current = self.current();
         // What began before a reset is for this caller alone.

@@ -362,6 +362,28 @@ mod tests {
     }
 
     #[test]
+    fn an_opening_that_failed_was_not_sent_whatever_the_error_inside_says() {
+        let careful = POLICY.idempotent(false);
+        let timed_out = || io::Error::from(ErrorKind::TimedOut);
+        assert_eq!(careful.judge(&hide(timed_out())), Verdict::MaybeApplied);
+        let pause = Some(core::time::Duration::from_millis(20));
+        let late = TimedOut::new(Default::default());
+        for error in [
+            hide(NotOpened {
+                error: timed_out(),
+                pause,
+            }),
+            hide(NotOpened {
+                error: Arc::new(timed_out()),
+                pause,
+            }),
+            hide(Around(NotOpened { error: late, pause })),
+        ] {
+            assert_eq!(careful.judge(&error), Verdict::from(true).after(pause));
+        }
+    }
+
+    #[test]
     fn a_type_that_stays_on_its_thread_is_found_too() {
         #[derive(Debug)]
         struct Local(std::rc::Rc<Api>);
@@ -379,6 +401,10 @@ mod tests {
         let error: Box<dyn Error> = Box::new(Around(Local(Api(503).into())));
         let found = first_known(error.first(), &as_own_fault::<Local>).unwrap();
         assert_eq!(found.status(), Some(503));
+        let not_opened = NotOpened::new(Local(Api(503).into()));
+        let error: Box<dyn Error> = Box::new(Around(not_opened));
+        let found = first_known(error.first(), &as_own_fault::<Local>).unwrap();
+        assert_eq!(found.delivery(), Some(Delivery::NotSent));
     }
 
     #[cfg(feature = "anyhow-1")]
