@@ -51,7 +51,8 @@ const PAUSES: Policy = Policy::exponential()
 ///     .retry(|| {
 ///         redis.with(|connection| async move {
 ///             // The first connection breaks, the second one works.
-///             if connection == 1 { Err(io::ErrorKind::BrokenPipe.into()) } else { Ok("pong") }
+///             let broken = io::Error::from(io::ErrorKind::BrokenPipe);
+///             if connection == 1 { Err(broken) } else { Ok("pong") }
 ///         })
 ///     })
 ///     .await?;
@@ -92,9 +93,10 @@ const PAUSES: Policy = Policy::exponential()
 ///
 /// A pause is 10 to 20 ms after the first failure, half as much again after each further one in a
 /// row, and 0.5 to 1 s in the end; an opening that succeeds, and [`reset`](Self::reset), begin anew. It
-/// begins that small and grows that slowly because a failover often takes less than a second: the
-/// pause that is running when the new server is there is then at most half as long as the failover
-/// took. It is partly random, so that the clients of one server do not come back together.
+/// begins that small and grows that slowly because a failover often takes less than a second: what is
+/// left of the pause when the new server is there is then on average a quarter of the time that the
+/// failover took. A pause is partly random, so that the clients of one server do not come back
+/// together.
 /// [`opening_backoff`](Self::opening_backoff) sets other pauses.
 ///
 /// # Attempts that are dropped
@@ -191,8 +193,8 @@ impl<C, O, OpenError> Reconnect<C, O, OpenError> {
     ///
     /// let open = || std::future::ready(Ok::<u32, TimedOut>(7));
     /// let slowly = Policy::exponential().base(Duration::from_millis(100));
-    /// let connection = Reconnect::new(open).opening_backoff(slowly);
-    /// # let _ = connection;
+    /// let source: Reconnect<u32, _, TimedOut> = Reconnect::new(open).opening_backoff(slowly);
+    /// assert_eq!(source.opened(), 0);
     /// ```
     #[must_use]
     pub fn opening_backoff(mut self, policy: Policy) -> Self {
