@@ -119,29 +119,28 @@ pub const OPERATION: Policy = Policy::exponential()
 ///
 #[cfg_attr(feature = "reconnect", doc = "```")]
 #[cfg_attr(not(feature = "reconnect"), doc = "```ignore")]
-/// use backoff_cloud::{NotOpened, Reconnect, memorystore};
-/// # use backoff_cloud::TimedOut as RedisError;
+/// use backoff_cloud::{Reconnect, memorystore};
+/// # use backoff_cloud::{Fault, NotOpened};
+/// # #[derive(Clone, Debug)] struct RedisError;
+/// # impl From<NotOpened<RedisError>> for RedisError {
+/// #     fn from(error: NotOpened<RedisError>) -> Self { error.error }
+/// # }
+/// # impl Fault for RedisError {}
 /// # #[derive(Clone)] struct Connection;
 /// # impl Connection {
 /// #     async fn get(&mut self, _: &str) -> Result<String, RedisError> { Ok("blue".to_owned()) }
 /// # }
-/// # #[derive(Debug)] struct Error;
-/// # impl From<RedisError> for Error { fn from(_: RedisError) -> Self { Error } }
-/// # impl From<NotOpened<RedisError>> for Error { fn from(_: NotOpened<RedisError>) -> Self { Error } }
-/// # impl backoff_cloud::Fault for Error {}
 /// # struct Client;
 /// # impl Client {
 /// #     async fn get_multiplexed_async_connection(&self) -> Result<Connection, RedisError> { Ok(Connection) }
 /// # }
 ///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), Error> {
+/// # async fn main() -> Result<(), RedisError> {
 /// # let client = Client;
-/// let redis = Reconnect::new(|| async {
-///     client.get_multiplexed_async_connection().await.map_err(NotOpened)
-/// });
+/// let redis = Reconnect::new(|| client.get_multiplexed_async_connection());
 /// let colour = memorystore::DATA
-///     .retry(|| redis.with(|mut connection| async move { Ok::<_, Error>(connection.get("colour").await?) }))
+///     .retry(|| redis.with(|mut connection| async move { connection.get("colour").await }))
 ///     .await?;
 /// # assert_eq!(colour, "blue");
 /// # Ok(())

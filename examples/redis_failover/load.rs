@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use backoff_core::{Event, NotOpened, Policy, Reconnect};
+use backoff_core::{Event, Policy, Reconnect};
 use redis::RedisError;
 use redis::aio::ConnectionLike;
 use redis_1 as redis;
@@ -128,11 +128,10 @@ pub(crate) async fn increment(
 
 type Boxed<T> = std::pin::Pin<Box<dyn Future<Output = T> + Send>>;
 pub(crate) type Connection = redis::aio::MultiplexedConnection;
-pub(crate) type Open =
-    Box<dyn Fn() -> Boxed<Result<Connection, NotOpened<RedisError>>> + Send + Sync>;
+pub(crate) type Open = Box<dyn Fn() -> Boxed<Result<Connection, RedisError>> + Send + Sync>;
 
 /// Where commands take their connection from.
-pub(crate) type Source = Reconnect<Connection, Open, NotOpened<RedisError>>;
+pub(crate) type Source = Reconnect<Connection, Open, RedisError>;
 
 /// Commands under a policy, on a connection that is opened anew when a failure asks for it.
 #[derive(Clone)]
@@ -146,10 +145,7 @@ impl Retried {
     pub(crate) fn new(policy: Policy, client: redis::Client) -> Self {
         let open: Open = Box::new(move || {
             let client = client.clone();
-            Box::pin(async move {
-                let connection = client.get_multiplexed_async_connection();
-                connection.await.map_err(NotOpened)
-            })
+            Box::pin(async move { client.get_multiplexed_async_connection().await })
         });
         Retried {
             policy,

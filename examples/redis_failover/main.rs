@@ -186,9 +186,9 @@ async fn run(options: &Options) -> Drawn {
     say(&format!("\n{}", table(&header, 3, &rows)))?;
     say(
         "A client's own reconnecting does not leave a server that still answers; Reconnect opens \
-         another connection\nwhen a failure asks for it, and tries so at each retry while nobody \
-         listens. What may have been counted\nalready, idempotent(false) does not make again: so \
-         nothing is counted twice, and some calls fail.\n",
+         another connection\nwhen a failure asks for it, and pauses after each opening that fails. \
+         What may have been counted already,\nidempotent(false) does not make again: so nothing is \
+         counted twice, and some calls fail.\n",
     )?;
     picture::draw(&options.out, &stories)?;
     say(&format!("Picture: {}\n", options.out.display()))?;

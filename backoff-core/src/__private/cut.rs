@@ -68,12 +68,13 @@ where
             course: this.course,
             runtime: *this.runtime,
         };
-        let outcome =
-            ready!(
-                this.limited
-                    .poll_with(&run, cx, |_| true, |attempt, cx| attempt.poll(cx))
-            );
-        Poll::Ready(outcome)
+        let outcome = ready!(this.limited.poll_with(
+            &run,
+            cx,
+            |_| Stage::Whole,
+            |attempt, cx| attempt.poll(cx)
+        ));
+        Poll::Ready(outcome.map_err(|(late, _)| late))
     }
 }
 

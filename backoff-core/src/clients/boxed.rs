@@ -1,7 +1,10 @@
 //! `Fault` for errors whose type is hidden: the chain of sources is searched for what is known.
 
 use crate::{
-    facts::fault::{Fault, TimedOut},
+    facts::{
+        fault::{Fault, TimedOut},
+        not_opened::NotOpened,
+    },
     report::RetryError,
 };
 use core::fmt;
@@ -138,7 +141,7 @@ pub(crate) fn first_known<'e>(
         if let Some(fault) = cause.hidden().and_then(|it| first_known(it, named)) {
             return Some(fault);
         }
-        if let Some(io) = cause.find::<io::Error>() {
+        if let Some(io) = as_fault::<io::Error>(cause) {
             return Some(io);
         }
         if let Some(fault) = of_a_client(cause) {
@@ -162,7 +165,6 @@ fn of_a_client(cause: Cause<'_>) -> Option<&dyn Fault> {
     }
     first_of![
         TimedOut,
-        RetryError<io::Error>,
         #[cfg(feature = "gax-1")]
         google_cloud_gax_1::error::Error,
         #[cfg(feature = "redis-1")]
@@ -197,25 +199,37 @@ pub fn know<T: Fault + Error + Send + Sync + 'static>() {
     OF_CLOUD.get_or_init(|| as_fault::<T>);
 }
 
-/// The error as one of this type, or as what a retry of it that was given up hands back.
+/// The error as one of this type, as what a retry of it that was given up hands back, or as what an
+/// opening that failed with it hands back.
 pub(crate) fn as_fault<T>(cause: Cause<'_>) -> Option<&dyn Fault>
 where
     T: Fault + Error + Send + Sync + 'static,
 {
-    let itself = cause.find::<T>().map(|fault| fault as &dyn Fault);
-    itself.or_else(|| {
-        let given_up = cause.find::<RetryError<T>>();
-        given_up.map(|fault| fault as &dyn Fault)
-    })
+    fn found<T>(cause: Cause<'_>) -> Option<&dyn Fault>
+    where
+        T: Fault + Error + Send + Sync + 'static,
+    {
+        cause.find::<T>().map(|fault| fault as &dyn Fault)
+    }
+    found::<T>(cause)
+        .or_else(|| found::<RetryError<T>>(cause))
+        .or_else(|| found::<NotOpened<T>>(cause))
+        .or_else(|| found::<NotOpened<Arc<T>>>(cause))
 }
 
 /// The same for a type that stays on its thread, which anyhow does not take.
 pub(crate) fn as_own_fault<T: Fault + Error + 'static>(cause: Cause<'_>) -> Option<&dyn Fault> {
     let itself = own::<T>(cause.link);
-    itself.map(|fault| fault as &dyn Fault).or_else(|| {
-        let given_up = own::<RetryError<T>>(cause.link);
-        given_up.map(|fault| fault as &dyn Fault)
-    })
+    let itself = itself.map(|fault| fault as &dyn Fault);
+    itself
+        .or_else(|| {
+            let given_up = own::<RetryError<T>>(cause.link);
+            given_up.map(|fault| fault as &dyn Fault)
+        })
+        .or_else(|| {
+            let not_opened = own::<NotOpened<T>>(cause.link);
+            not_opened.map(|fault| fault as &dyn Fault)
+        })
 }
 
 /// An error that hides its type.
@@ -401,6 +415,28 @@ mod tests {
     }
 
     #[test]
+    fn an_opening_that_failed_was_not_sent_whatever_the_error_inside_says() {
+        let careful = POLICY.idempotent(false);
+        let timed_out = || io::Error::from(ErrorKind::TimedOut);
+        assert_eq!(careful.judge(&hide(timed_out())), Verdict::MaybeApplied);
+        let pause = Some(core::time::Duration::from_millis(20));
+        let late = TimedOut::new(Default::default());
+        for error in [
+            hide(NotOpened {
+                error: timed_out(),
+                pause,
+            }),
+            hide(NotOpened {
+                error: Arc::new(timed_out()),
+                pause,
+            }),
+            hide(Around(NotOpened { error: late, pause })),
+        ] {
+            assert_eq!(careful.judge(&error), Verdict::from(true).after(pause));
+        }
+    }
+
+    #[test]
     fn a_type_that_stays_on_its_thread_is_found_too() {
         #[derive(Debug)]
         struct Local(std::rc::Rc<Api>);
@@ -418,6 +454,10 @@ mod tests {
         let error: Box<dyn Error> = Box::new(Around(Local(Api(503).into())));
         let found = first_known(error.first(), &as_own_fault::<Local>).unwrap();
         assert_eq!(found.status(), Some(503));
+        let not_opened = NotOpened::new(Local(Api(503).into()));
+        let error: Box<dyn Error> = Box::new(Around(not_opened));
+        let found = first_known(error.first(), &as_own_fault::<Local>).unwrap();
+        assert_eq!(found.delivery(), Some(Delivery::NotSent));
     }
 
     #[cfg(feature = "anyhow-1")]

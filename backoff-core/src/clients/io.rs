@@ -4,9 +4,15 @@ use super::{
     boxed::{Cause, first_known},
     sources::begins_with,
 };
-use crate::facts::fault::{Delivery, Fault, FaultKind, TimedOut};
+use crate::facts::{
+    fault::{Delivery, Fault, FaultKind, TimedOut},
+    not_opened::NotOpened,
+};
 use core::fmt;
-use std::io::{Error, ErrorKind};
+use std::{
+    io::{Error, ErrorKind},
+    sync::Arc,
+};
 
 /// Refused, or no such name: not sent. It broke off, nobody could be reached or none is connected (a
 /// connection that was open may end like that too), or nothing came in time (which Unix reports as
@@ -64,6 +70,20 @@ impl Fault for Error {
 impl From<TimedOut> for Error {
     fn from(error: TimedOut) -> Self {
         Error::new(ErrorKind::TimedOut, error)
+    }
+}
+
+/// For openings that failed: of the same kind, with the [`NotOpened`] inside.
+impl From<NotOpened<Error>> for Error {
+    fn from(error: NotOpened<Error>) -> Self {
+        Error::new(error.error.kind(), error)
+    }
+}
+
+/// The same for an error that is shared by those who waited for the opening.
+impl From<NotOpened<Arc<Error>>> for Error {
+    fn from(error: NotOpened<Arc<Error>>) -> Self {
+        Error::new(Error::kind(&error.error), error)
     }
 }
 
@@ -133,6 +153,29 @@ mod tests {
         assert_eq!(Fault::kind(&error), None);
         let careful = Policy::exponential().idempotent(false);
         assert_eq!(careful.judge(&error), Verdict::MaybeApplied);
+    }
+
+    #[test]
+    fn an_opening_that_failed_was_not_sent() {
+        let pause = Some(core::time::Duration::from_millis(20));
+        let careful = Policy::exponential().idempotent(false);
+        let timed_out = || Error::from(ErrorKind::TimedOut);
+        let (owned, shared) = (timed_out(), Arc::new(timed_out()));
+        for error in [
+            Error::from(NotOpened {
+                error: owned,
+                pause,
+            }),
+            Error::from(NotOpened {
+                error: shared,
+                pause,
+            }),
+        ] {
+            assert_eq!(error.kind(), ErrorKind::TimedOut);
+            assert_eq!(careful.judge(&error), Verdict::from(true).after(pause));
+        }
+        let denied = NotOpened::new(Error::from(ErrorKind::PermissionDenied));
+        assert_eq!(careful.judge(&Error::from(denied)), Verdict::Permanent);
     }
 
     #[test]

@@ -46,8 +46,18 @@ use std::{error::Error, io, sync::Arc};
 /// The replies are those of <https://redis.io/docs/latest/develop/reference/protocol-spec/> and of
 /// the server's source, measured with redis 7.0.
 impl Fault for RedisError {
+    /// A [`NotOpened`], where no connection was opened.
+    fn inner(&self) -> Option<&dyn Fault> {
+        let inside = io_error(self)?.get_ref()?;
+        let not_opened: &NotOpened<RedisError> = inside.downcast_ref()?;
+        Some(not_opened)
+    }
+
     /// [`Delivery::NotSent`] for what the server says it did not begin, too.
     fn delivery(&self) -> Option<Delivery> {
+        if let Some(not_opened) = self.inner() {
+            return not_opened.delivery();
+        }
         match self.kind() {
             ErrorKind::Io => broken(self),
             // None of the servers asked was the one to send it to.
@@ -94,13 +104,16 @@ impl From<Conflict> for RedisError {
     }
 }
 
-/// Keeps that nothing was sent, where the error alone does not say so.
+/// For openings that failed: an I/O error with the [`NotOpened`] inside, of the same kind as the
+/// error of opening; where that was no I/O error, of the kind `NotConnected`. One that is permanent
+/// stays as it is.
 impl From<NotOpened<RedisError>> for RedisError {
-    fn from(NotOpened(error): NotOpened<RedisError>) -> Self {
-        match error.delivery() {
-            Some(Delivery::MaybeSent) => io::Error::new(io::ErrorKind::NotConnected, error).into(),
-            _ => error,
+    fn from(not_opened: NotOpened<RedisError>) -> Self {
+        if Fault::kind(&not_opened.error) == Some(FaultKind::Permanent) {
+            return not_opened.error;
         }
+        let kind = io_error(&not_opened.error).map(io::Error::kind);
+        io::Error::new(kind.unwrap_or(io::ErrorKind::NotConnected), not_opened).into()
     }
 }
 
@@ -269,15 +282,28 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_opened_stays_so_and_keeps_its_text() {
+    fn what_was_not_opened_stays_so_with_its_kind_and_its_pause() {
+        let pause = Some(core::time::Duration::from_millis(20));
+        let not_opened = |error| RedisError::from(NotOpened { error, pause });
+        let retried = Verdict::from(true).after(pause);
         let timed_out = of(io::ErrorKind::TimedOut);
         assert_eq!(CAREFUL.judge(&timed_out), Verdict::MaybeApplied);
-        let kept = RedisError::from(NotOpened(timed_out.clone()));
-        assert_eq!(CAREFUL.judge(&kept), Verdict::from(true));
-        assert_eq!(kept.to_string(), timed_out.to_string());
-        assert!(kept.must_reconnect());
-        let refused = RedisError::from(NotOpened(reply("NOAUTH Authentication required.")));
-        assert_eq!(CAREFUL.judge(&refused), Verdict::Permanent);
+        let kept = not_opened(timed_out);
+        assert_eq!(CAREFUL.judge(&kept), retried);
+        assert!(kept.is_timeout() && kept.must_reconnect());
+        assert_eq!(
+            kept.to_string(),
+            "no connection was opened: timed out" // as the error of opening says
+        );
+        let refused = not_opened(of(io::ErrorKind::ConnectionRefused));
+        assert_eq!(CAREFUL.judge(&refused), retried);
+        assert!(refused.is_connection_refusal());
+        let full = not_opened(reply("ERR max number of clients reached"));
+        assert_eq!(CAREFUL.judge(&full), retried);
+
+        let denied = not_opened(reply("NOAUTH Authentication required."));
+        assert_eq!(CAREFUL.judge(&denied), Verdict::Permanent);
+        assert_eq!(denied.code(), Some("NOAUTH"));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::{
     facts::{
         fault::{Delivery, Fault, FaultKind, TimedOut},
         grpc::GrpcCode,
+        not_opened::NotOpened,
     },
     hint::{self, Pushback},
 };
@@ -99,6 +100,35 @@ impl From<TimedOut> for tonic::Status {
         status.set_source(Arc::new(error));
         status
     }
+}
+
+/// For openings that failed with a status: the same one, with the [`NotOpened`] as its source.
+impl From<NotOpened<tonic::Status>> for tonic::Status {
+    fn from(error: NotOpened<tonic::Status>) -> Self {
+        let mut status = error.error.clone();
+        status.set_source(Arc::new(error));
+        status
+    }
+}
+
+/// For channels that were not opened: `UNAVAILABLE`, with the [`NotOpened`] as its source.
+impl From<NotOpened<tonic::transport::Error>> for tonic::Status {
+    fn from(error: NotOpened<tonic::transport::Error>) -> Self {
+        unavailable(error)
+    }
+}
+
+/// The same for an error that is shared by those who waited for the opening.
+impl From<NotOpened<Arc<tonic::transport::Error>>> for tonic::Status {
+    fn from(error: NotOpened<Arc<tonic::transport::Error>>) -> Self {
+        unavailable(error)
+    }
+}
+
+fn unavailable(error: impl Error + Send + Sync + 'static) -> tonic::Status {
+    let mut status = tonic::Status::unavailable(error.to_string());
+    status.set_source(Arc::new(error));
+    status
 }
 
 /// The text of [`tonic::TimeoutExpired`], which is all of it that crosses the wire.
@@ -219,6 +249,33 @@ mod tests {
         let mut status = Status::new(code, "transport error");
         status.set_source(Arc::new(source));
         status
+    }
+
+    #[test]
+    fn what_was_not_opened_was_not_sent() {
+        let pause = Some(Duration::from_millis(20));
+        let careful = Policy::exponential().on(codes![503]).idempotent(false);
+        let error = Status::unavailable("the proxy is full");
+        assert_eq!(careful.judge(&error), Verdict::MaybeApplied);
+        let not_opened = Status::from(NotOpened { error, pause });
+        assert_eq!(not_opened.message(), "the proxy is full");
+        assert_eq!(careful.judge(&not_opened), Verdict::from(true).after(pause));
+        let error = Status::permission_denied("no");
+        let denied = Status::from(NotOpened { error, pause });
+        assert_eq!(careful.judge(&denied), Verdict::Permanent);
+    }
+
+    #[test]
+    fn a_channel_that_was_not_opened_is_unavailable() {
+        let pause = Some(Duration::from_millis(20));
+        let careful = Policy::exponential().on(codes![]).idempotent(false);
+        let wrong = tonic::transport::Endpoint::from_shared("not an address").unwrap_err();
+        let denied = Status::from(NotOpened {
+            error: wrong,
+            pause,
+        });
+        assert_eq!(denied.code(), Code::Unavailable);
+        assert_eq!(careful.judge(&denied), Verdict::Permanent);
     }
 
     #[test]

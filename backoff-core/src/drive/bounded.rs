@@ -1,6 +1,9 @@
 //! Attempts that are cut.
 
-use super::attempt::{Failed, Operation, Reports, Run, failures_inside, reports_inside};
+use super::{
+    attempt::{Failed, Operation, Reports, Run, failures_inside, reports_inside},
+    mark,
+};
 use crate::{
     facts::fault::{Fault, TimedOut},
     judge::Stage,
@@ -54,10 +57,24 @@ pin_project! {
     #[derive(Debug)]
     pub struct Limited<A, S> {
         #[pin]
-        attempt: A,
-        #[pin]
-        timer: Option<S>,
-        limit: Duration,
+        state: State<A, S>,
+    }
+}
+
+pin_project! {
+    /// That the attempt is gone takes no room: an impossible `limit` stands for it.
+    #[project = StateProjection]
+    #[project_ref = StateRef]
+    #[derive(Debug)]
+    enum State<A, S> {
+        Running {
+            #[pin]
+            attempt: A,
+            #[pin]
+            timer: Option<S>,
+            limit: Duration,
+        },
+        Cut,
     }
 }
 
@@ -65,51 +82,81 @@ impl<A, S> Limited<A, S> {
     /// An attempt that has `limit`, or what remains of the deadline if that is less.
     pub(crate) fn new(attempt: A, limit: Duration) -> Self {
         Limited {
-            attempt,
-            timer: None,
-            limit,
+            state: State::Running {
+                attempt,
+                timer: None,
+                limit,
+            },
         }
     }
 
-    /// Drives the attempt until it is ready or its time is over. `may_go_on` says whether an attempt
-    /// is still driven when its time is over; one more time, for it may be ready as well.
+    /// The attempt, unless it was cut.
+    fn attempt(self: Pin<&mut Self>) -> Option<Pin<&mut A>> {
+        match self.project().state.project() {
+            StateProjection::Running { attempt, .. } => Some(attempt),
+            StateProjection::Cut => None,
+        }
+    }
+
+    /// Drops the attempt, for its time is over.
+    #[cold]
+    #[inline(never)]
+    fn cut(self: Pin<&mut Self>) {
+        let mut state = self.project().state;
+        mark::cutting(|| state.set(State::Cut));
+    }
+
+    /// Drives the attempt until it is ready or its time is over. Then the attempt is dropped at once,
+    /// [marked](mark) as cut, and the stage at which it was comes with the error.
+    ///
+    /// When the time is over the attempt is driven once more, for it may be ready as well; but not
+    /// while it reads, for then a write would begin after its time.
     #[inline]
     pub(crate) fn poll_with<R, T>(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         run: &Run<'_, R>,
         cx: &mut Context<'_>,
-        may_go_on: impl FnOnce(Pin<&A>) -> bool,
+        stage: impl Fn(Pin<&A>) -> Stage,
         poll: impl FnOnce(Pin<&mut A>, &mut Context<'_>) -> Poll<T>,
-    ) -> Poll<Result<T, TimedOut>>
+    ) -> Poll<Result<T, (TimedOut, Stage)>>
     where
         R: Clock + Sleep<Sleep = S>,
         S: Future<Output = ()>,
     {
-        let mut this = self.project();
+        let StateProjection::Running {
+            mut attempt,
+            mut timer,
+            limit,
+        } = self.as_mut().project().state.project()
+        else {
+            return Poll::Ready(Err((TimedOut::new(Duration::ZERO), Stage::Whole)));
+        };
         // An attempt that is always busy uses up what tokio lets a task do at a time, and then no
         // timer is ever ready: from the second time on the timer goes first.
-        let is_over = match this.timer.as_mut().as_pin_mut() {
+        let is_over = match timer.as_mut().as_pin_mut() {
             Some(timer) => timer.poll(cx).is_ready(),
             None => false,
         };
-        if (!is_over || may_go_on(this.attempt.as_ref()))
-            && let Poll::Ready(outcome) = poll(this.attempt, cx)
+        if (!is_over || stage(attempt.as_ref()) != Stage::Read)
+            && let Poll::Ready(outcome) = poll(attempt.as_mut(), cx)
         {
             return Poll::Ready(Ok(outcome));
         }
         if !is_over {
-            if this.timer.is_some() {
+            if timer.is_some() {
                 return Poll::Pending;
             }
-            *this.limit = (*this.limit).min(run.remaining());
-            if !this.limit.is_zero() {
-                this.timer.set(Some(run.runtime.sleep(*this.limit)));
-                if let Some(timer) = this.timer.as_pin_mut() {
+            *limit = (*limit).min(run.remaining());
+            if !limit.is_zero() {
+                timer.set(Some(run.runtime.sleep(*limit)));
+                if let Some(timer) = timer.as_mut().as_pin_mut() {
                     ready!(timer.poll(cx));
                 }
             }
         }
-        Poll::Ready(Err(TimedOut::new(*this.limit)))
+        let late = (TimedOut::new(*limit), stage(attempt.as_ref()));
+        self.cut();
+        Poll::Ready(Err(late))
     }
 }
 
@@ -146,25 +193,18 @@ where
     {
         // What is inside knows what time remains, and cuts the attempt itself, unless the attempt has
         // a limit here as well.
-        if O::CUT && self.limit == Duration::MAX {
-            let attempt = running.project().attempt;
+        if O::CUT
+            && self.limit == Duration::MAX
+            && let Some(attempt) = running.as_mut().attempt()
+        {
             return self.operation.poll(attempt, run, cx);
         }
-        // A read that is ready after its time leads to a write, which must not begin.
-        let may_go_on = |attempt: Pin<&O::Running>| O::stage(attempt) != Stage::Read;
-        let outcome = ready!(
-            running
-                .as_mut()
-                .poll_with(run, cx, may_go_on, |attempt, cx| {
-                    self.operation.poll(attempt, run, cx)
-                })
-        );
-        Poll::Ready(outcome.unwrap_or_else(|late| {
-            Err(Failed::at(
-                O::stage(running.as_ref().project_ref().attempt).cut(),
-                late.into(),
-            ))
-        }))
+        let outcome = ready!(running.poll_with(run, cx, O::stage, |attempt, cx| {
+            self.operation.poll(attempt, run, cx)
+        }));
+        Poll::Ready(
+            outcome.unwrap_or_else(|(late, stage)| Err(Failed::at(stage.cut(), late.into()))),
+        )
     }
 
     #[inline]
@@ -174,7 +214,10 @@ where
 
     #[inline]
     fn stage(running: Pin<&Self::Running>) -> Stage {
-        O::stage(running.project_ref().attempt)
+        match running.project_ref().state.project_ref() {
+            StateRef::Running { attempt, .. } => O::stage(attempt),
+            StateRef::Cut => Stage::Whole,
+        }
     }
 
     #[inline]

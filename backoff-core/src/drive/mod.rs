@@ -10,6 +10,7 @@ pub(crate) mod deposit;
 pub(crate) mod entry;
 pub(crate) mod future;
 pub(crate) mod handler;
+pub(crate) mod mark;
 #[cfg(feature = "tokio")]
 mod mutable;
 mod purse;

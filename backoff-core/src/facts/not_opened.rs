@@ -1,15 +1,15 @@
 //! A failure to open a connection.
 
 use super::fault::{Delivery, Fault};
-use core::{error::Error, fmt};
+use core::{error::Error, fmt, time::Duration};
 
 /// No connection was opened, so nothing of the operation was sent on it.
 ///
 /// A client's error does not say that: a handshake that timed out looks like a command that timed
 /// out, which may have been applied. Where the policy is not
 /// [idempotent](crate::Policy::idempotent) that would end the operation, although nothing has been
-/// done yet. So let the function that opens say what it knows; whatever the error inside says, it is
-/// then safe to repeat, if it is to be retried at all:
+/// done yet. So the error of opening goes into this one. Whatever the error inside says, the
+/// operation is then safe to repeat, if it is to be retried at all:
 ///
 /// ```
 /// use backoff_core::{Fault, NotOpened, Policy, TimedOut, Verdict};
@@ -18,38 +18,156 @@ use core::{error::Error, fmt};
 /// let handshake = TimedOut::new(Duration::from_secs(1));
 /// let careful = Policy::exponential().idempotent(false);
 /// assert_eq!(careful.judge(&handshake), Verdict::MaybeApplied);
-/// assert_eq!(careful.judge(&NotOpened(handshake)), Verdict::from(true));
+/// assert_eq!(careful.judge(&NotOpened::new(handshake)), Verdict::from(true));
 /// ```
 ///
-/// With `Reconnect` it is a `.map_err(NotOpened)` in the function that opens, and a
-/// `From<NotOpened<..>>` for the error of the operation. The feature `redis-1` has that for
-/// `redis::RedisError`.
+/// `Reconnect` makes it of each error of opening, and makes the error of the operation from it:
+/// `E: From<NotOpened<OpenError>>`. The features `redis-1` and `tonic-014` have that for
+/// `redis::RedisError` and `tonic::Status`, the standard library's `io::Error` has it too, and
+/// `anyhow::Error` and `Box<dyn Error + Send + Sync>` take it as any error. An error of your own
+/// keeps it and names it as [`Fault::inner`]:
+///
+/// ```
+/// use backoff_core::{Fault, NotOpened, TimedOut};
+///
+/// #[derive(Debug)]
+/// enum MyError {
+///     NotOpened(NotOpened<TimedOut>), // of the error of opening
+///     Config(String),
+/// }
+///
+/// impl From<NotOpened<TimedOut>> for MyError {
+///     fn from(error: NotOpened<TimedOut>) -> Self { MyError::NotOpened(error) }
+/// }
+///
+/// impl Fault for MyError {
+///     fn inner(&self) -> Option<&dyn Fault> {
+///         match self {
+///             MyError::NotOpened(error) => Some(error),
+///             MyError::Config(_) => None,
+///         }
+///     }
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotOpened<E>(pub E);
+#[non_exhaustive]
+pub struct NotOpened<E> {
+    /// Why no connection was opened.
+    pub error: E,
+    /// How long none will be opened, where that is known. [`Fault::retry_after`] says so, unless the
+    /// error inside asks for more.
+    pub pause: Option<Duration>,
+}
+
+impl<E> NotOpened<E> {
+    /// No connection was opened because of this error; nothing is known of a pause.
+    pub const fn new(error: E) -> Self {
+        NotOpened { error, pause: None }
+    }
+}
 
 impl<E: fmt::Display> fmt::Display for NotOpened<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no connection was opened: {}", self.0)
+        write!(f, "no connection was opened: {}", self.error)
     }
 }
 
 impl<E: Error + 'static> Error for NotOpened<E> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(&self.0)
+        Some(&self.error)
     }
 }
 
 impl<E: Fault> Fault for NotOpened<E> {
     fn inner(&self) -> Option<&dyn Fault> {
-        Some(&self.0)
+        Some(&self.error)
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        self.pause.max(self.error.retry_after())
     }
 
     // Said only of an error that says something: another one is permanent, and stays so.
     fn delivery(&self) -> Option<Delivery> {
-        let says_something = self.0.delivery().is_some()
-            || self.0.kind().is_some()
-            || self.0.grpc_code().is_some()
-            || self.0.status().is_some();
+        let says_something = self.error.delivery().is_some()
+            || self.error.kind().is_some()
+            || self.error.grpc_code().is_some()
+            || self.error.status().is_some();
         says_something.then_some(Delivery::NotSent)
+    }
+}
+
+/// The error of an operation on a connection of `Reconnect`. Every error that implements
+/// `From<NotOpened<Opening>>` is one.
+#[diagnostic::on_unimplemented(
+    message = "`Reconnect::with` makes an error of an opening that failed: implement `From<NotOpened<{Opening}>>` for `{Self}`",
+    label = "`{Self}` cannot be made from `NotOpened<{Opening}>`",
+    note = "`impl From<NotOpened<{Opening}>> for {Self} {{ fn from(error: NotOpened<{Opening}>) -> Self {{ .. }} }}`, or a variant with `#[from] NotOpened<{Opening}>`",
+    note = "keep the `NotOpened` and let `Fault::inner` give it (`#[fault(forward)]`): it says that nothing was sent, and how long no connection will be opened",
+    note = "for an error of another crate, write an error of your own around it"
+)]
+#[cfg(feature = "reconnect")]
+pub trait FromNotOpened<Opening> {
+    /// Makes it.
+    fn from_not_opened(error: NotOpened<Opening>) -> Self;
+}
+
+#[cfg(feature = "reconnect")]
+impl<Opening, E: From<NotOpened<Opening>>> FromNotOpened<Opening> for E {
+    fn from_not_opened(error: NotOpened<Opening>) -> Self {
+        error.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{facts::grpc::GrpcCode, judge::Verdict, policy::Policy};
+
+    #[derive(Clone, Copy)]
+    struct Says(Option<GrpcCode>, Option<Duration>);
+
+    impl Fault for Says {
+        fn grpc_code(&self) -> Option<GrpcCode> {
+            self.0
+        }
+        fn retry_after(&self) -> Option<Duration> {
+            self.1
+        }
+    }
+
+    #[test]
+    fn what_was_not_opened_is_safe_to_repeat_and_no_more_than_that() {
+        let careful = Policy::exponential().idempotent(false);
+        let unavailable = Some(GrpcCode::Unavailable);
+        assert_eq!(
+            careful.judge(&Says(unavailable, None)),
+            Verdict::MaybeApplied
+        );
+        for (said, verdict) in [
+            (unavailable, Verdict::from(true)),
+            (Some(GrpcCode::PermissionDenied), Verdict::Permanent),
+            (None, Verdict::NothingKnown),
+        ] {
+            let not_opened = NotOpened::new(Says(said, None));
+            assert_eq!(careful.judge(&not_opened), verdict, "{said:?}");
+        }
+    }
+
+    #[test]
+    fn the_longer_one_of_the_pause_and_the_servers_hint_is_the_hint() {
+        let second = Some(Duration::from_secs(1));
+        let two = Some(Duration::from_secs(2));
+        for (pause, asked, hint) in [
+            (None, None, None),
+            (second, None, second),
+            (None, second, second),
+            (second, two, two),
+            (two, second, two),
+        ] {
+            let error = Says(Some(GrpcCode::Unavailable), asked);
+            let not_opened = NotOpened { error, pause };
+            assert_eq!(not_opened.retry_after(), hint);
+        }
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::operation::{self, ApiError, BASE, CAP, RETRIES, fail, no_pause, ready_sleep, succeed};
 use backoff_core::{
-    BlockingSleep, Clock, Fault, Policy, Random, Reconnect, Sleep, Std, Updated, delay::Delay,
-    retry,
+    BlockingSleep, Clock, Fault, NotOpened, Policy, Random, Reconnect, Sleep, Std, Updated,
+    delay::Delay, retry,
 };
 use std::{
     cell::Cell,
@@ -22,6 +22,12 @@ pub const P: Policy = POLICY;
 impl Fault for ApiError {
     fn status(&self) -> Option<u16> {
         Some(self.code)
+    }
+}
+
+impl From<NotOpened<ApiError>> for ApiError {
+    fn from(error: NotOpened<ApiError>) -> Self {
+        error.error
     }
 }
 

@@ -8,9 +8,9 @@ use crate::{
     },
     server::{self, End, nobody},
 };
-use backoff_core::{GrpcCode, Reconnect};
+use backoff_core::{Delivery, Fault as _, GrpcCode, Reconnect};
 use http_1::HeaderMap;
-use std::{error::Error as _, net::SocketAddr, time::Duration};
+use std::{error::Error as _, net::SocketAddr, sync::Arc, time::Duration};
 use tonic_014::{
     Code, Request, Status,
     client::Grpc,
@@ -298,4 +298,21 @@ async fn a_lost_connection_is_opened_anew() {
         .await;
     assert_eq!(outcome.expect_err("the answer").code(), Code::NotFound);
     assert_eq!(channel.opened(), 2);
+}
+
+/// The error of a channel is no status and cannot be cloned; the calls fail with a status that says
+/// that nothing was sent.
+#[tokio::test]
+async fn a_channel_that_nobody_answers_was_not_opened() {
+    let nobody = nobody().await;
+    let channel = Reconnect::new(async || endpoint(nobody).connect().await.map_err(Arc::new));
+    for _ in 0..2 {
+        let outcome = channel.with(async |it| call_on(it).await).await;
+        let status = outcome.expect_err("nobody there");
+        assert_eq!(status.code(), Code::Unavailable);
+        assert_eq!(status.delivery(), Some(Delivery::NotSent));
+        let pause = status.retry_after().expect("a pause");
+        assert!(pause <= Duration::from_millis(20), "{pause:?}");
+    }
+    assert_eq!((channel.opened(), channel.failed()), (0, 1));
 }

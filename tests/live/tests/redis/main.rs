@@ -12,6 +12,7 @@ mod load;
 mod server;
 
 mod failover;
+mod opening;
 mod replies;
 mod states;
 mod transaction;

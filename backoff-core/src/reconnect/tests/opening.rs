@@ -1,0 +1,262 @@
+//! Openings that fail, and the pauses after them.
+
+use super::*;
+use std::sync::Arc;
+
+/// Waits exactly so long after openings that failed.
+const TENTH: Policy = Policy::constant(Duration::from_millis(100)).jitter(Jitter::None);
+
+/// The first pause is of 100 ms, the second one of 200 ms, and so on.
+const DOUBLED: Policy = Policy::exponential()
+    .base(Duration::from_millis(100))
+    .jitter(Jitter::None);
+
+fn not_opened(pause: u64) -> Failure {
+    Failure::NotOpened(NotOpened {
+        error: Refused,
+        pause: (pause > 0).then(|| Duration::from_millis(pause)),
+    })
+}
+
+/// Opens a connection unless the server is down, and counts.
+#[derive(Default)]
+struct Server {
+    is_down: std::sync::atomic::AtomicBool,
+    tried: AtomicU32,
+}
+
+impl Server {
+    fn down() -> Self {
+        let server = Server::default();
+        server.set_down(true);
+        server
+    }
+
+    fn set_down(&self, is_down: bool) {
+        self.is_down.store(is_down, Relaxed);
+    }
+
+    async fn open(&self) -> Result<(), Refused> {
+        self.tried.fetch_add(1, Relaxed);
+        if self.is_down.load(Relaxed) {
+            Err(Refused)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn tried(&self) -> u32 {
+        self.tried.load(Relaxed)
+    }
+}
+
+async fn pass(millis: u64) {
+    tokio::time::advance(Duration::from_millis(millis)).await;
+}
+
+#[test]
+fn the_first_pauses_are_short_and_the_last_ones_a_second() {
+    let pauses = |random| {
+        let pause = |n| PAUSES.backoff(n, Duration::ZERO, random).as_millis();
+        [0, 1, 2, 3, 9, 10, 1_000].map(pause)
+    };
+    assert_eq!(pauses(0), [10, 15, 22, 33, 384, 500, 500]);
+    assert_eq!(pauses(u64::MAX), [20, 30, 45, 67, 768, 1_000, 1_000]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_the_pause_after_a_failed_opening_a_call_fails_at_once_and_opens_nothing() {
+    let server = Server::down();
+    let source = Reconnect::new(|| server.open()).opening_backoff(TENTH);
+    let call = || source.with(|()| async { Ok::<_, Failure>(42) });
+    let began = Instant::now();
+    assert_eq!(call().await, Err(not_opened(100)));
+    pass(40).await;
+    for _ in 0..1_000 {
+        assert_eq!(call().await, Err(not_opened(60)));
+    }
+    assert_eq!((server.tried(), source.failed()), (1, 1));
+    pass(59).await;
+    assert_eq!(call().await, Err(not_opened(1)));
+    assert_eq!(began.elapsed(), Duration::from_millis(99));
+    pass(1).await;
+    assert_eq!(call().await, Err(not_opened(100)));
+    assert_eq!((server.tried(), source.failed()), (2, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_pause_grows_while_openings_keep_failing_and_a_success_begins_anew() {
+    let server = Server::down();
+    let source = Reconnect::new(|| server.open()).opening_backoff(DOUBLED);
+    let call = |outcome: Result<(), Failure>| source.with(|()| async { outcome });
+    for pause in [100, 200, 400, 800] {
+        assert_eq!(call(Ok(())).await, Err(not_opened(pause)));
+        pass(pause).await;
+    }
+    server.set_down(false);
+    assert_eq!(call(Err(Failure::Reset)).await, Err(Failure::Reset));
+    server.set_down(true);
+    assert_eq!(call(Ok(())).await, Err(not_opened(100)));
+    assert_eq!((source.opened(), source.failed()), (1, 5));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reset_ends_the_pause() {
+    let server = Server::down();
+    let source = Reconnect::new(|| server.open()).opening_backoff(DOUBLED);
+    let call = || source.with(|()| async { Ok::<_, Failure>(42) });
+    for _ in 0..3 {
+        assert_eq!(call().await, Err(not_opened(100)));
+        source.reset();
+    }
+    assert_eq!(server.tried(), 3);
+    server.set_down(false);
+    assert_eq!(call().await, Ok(42));
+}
+
+/// The failure says nothing of the time after the reset.
+#[tokio::test(start_paused = true)]
+async fn an_opening_that_began_before_a_reset_begins_no_pause() {
+    let tried = AtomicU32::new(0);
+    let source = Reconnect::new(|| async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        match tried.fetch_add(1, Relaxed) {
+            0 => Err(Refused),
+            _ => Ok(()),
+        }
+    });
+    let call = || source.with(|()| async { Ok::<_, Failure>(42) });
+    let reset = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        source.reset();
+    };
+    let (first, ()) = tokio::join!(call(), reset);
+    assert_eq!((first, call().await), (Err(not_opened(0)), Ok(42)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_pauses_every_call_opens() {
+    let server = Server::down();
+    let none = Policy::constant(Duration::ZERO);
+    let source = Reconnect::new(|| server.open()).opening_backoff(none);
+    for _ in 0..10 {
+        let outcome = source.with(|()| async { Ok::<_, Failure>(42) }).await;
+        assert_eq!(outcome, Err(not_opened(0)));
+    }
+    assert_eq!(server.tried(), 10);
+}
+
+/// From 10, 15, 22.5, … 384 and then 500 ms between two openings, which are 28 in 10 s, to twice as
+/// long, which are 18. The own waits of the policy are so short that without the hint a task would
+/// make an attempt each millisecond.
+#[tokio::test(start_paused = true)]
+async fn a_thousand_tasks_open_at_most_28_times_in_10_seconds() {
+    const EAGER: Policy = Policy::constant(Duration::from_millis(1))
+        .deadline(Duration::from_secs(60))
+        .idempotent(false);
+    let server = Arc::new(Server::down());
+    let opened_by = Arc::clone(&server);
+    let source = Arc::new(Reconnect::new(move || {
+        let server = Arc::clone(&opened_by);
+        async move { server.open().await }
+    }));
+    let began = Instant::now();
+    let tasks: Vec<_> = (0..1_000)
+        .map(|_| {
+            let source = Arc::clone(&source);
+            tokio::spawn(async move {
+                let mut attempts = 0;
+                let call = || {
+                    attempts += 1;
+                    source.with(|()| async { Ok::<_, Failure>(42) })
+                };
+                let answer = EAGER.retry(call).await;
+                (answer, attempts, began.elapsed())
+            })
+        })
+        .collect();
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    server.set_down(false);
+    let (failed, at_most) = (source.failed(), Duration::from_millis(11_001));
+    assert!((18..=28).contains(&failed), "{failed} openings");
+    for task in tasks {
+        let (answer, attempts, ended) = task.await.unwrap();
+        assert_eq!(answer, Ok(42));
+        assert!(attempts <= failed + 1, "{attempts} attempts");
+        assert!(ended <= at_most, "{ended:?}");
+    }
+    assert_eq!((source.opened(), server.tried()), (1, failed as u32 + 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_not_opened_is_repeated_although_it_must_not_be_made_twice() {
+    const CAREFUL: Policy = POLICY.idempotent(false);
+    assert_eq!(CAREFUL.judge(&Refused), crate::judge::Verdict::MaybeApplied);
+    let server = Server::down();
+    let source = Reconnect::new(|| server.open());
+    let mut attempts = 0;
+    let answer = CAREFUL
+        .retry(|| {
+            attempts += 1;
+            server.set_down(attempts < 3);
+            source.with(|()| async { Ok::<_, Failure>(42) })
+        })
+        .await;
+    assert_eq!((answer, server.tried()), (Ok(42), 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_to_open_is_a_failure_of_the_attempt() {
+    let tried = AtomicU32::new(0);
+    let source = Reconnect::new(|| async {
+        match tried.fetch_add(1, Relaxed) {
+            0 | 1 => Err(Refused),
+            _ => Ok(()),
+        }
+    });
+    let answer = POLICY
+        .retry(|| source.with(|()| async { Ok::<_, Failure>(42) }))
+        .await;
+    assert_eq!((answer, source.opened()), (Ok(42), 1));
+    assert_eq!(tried.load(Relaxed), 3);
+}
+
+/// A server that hangs: each opening takes a second to fail.
+#[tokio::test(start_paused = true)]
+async fn those_who_wait_for_an_opening_fail_with_it() {
+    let tried = AtomicU32::new(0);
+    let source = Reconnect::new(|| async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        match tried.fetch_add(1, Relaxed) {
+            0 => Err(Refused),
+            _ => Ok(()),
+        }
+    })
+    .opening_backoff(TENTH);
+    let source = &source;
+    let began = tokio::time::Instant::now();
+    let call = async |after| {
+        tokio::time::sleep(Duration::from_millis(after)).await;
+        let outcome = source.with(|()| async { Ok::<_, Failure>(42) }).await;
+        (outcome, began.elapsed().as_millis())
+    };
+    let outcomes = tokio::join!(call(0), call(1), call(500), call(1_500));
+    let failed = (Err(not_opened(100)), 1_000);
+    // The last one comes later, and opens by itself.
+    let opened = (Ok(42), 2_500);
+    assert_eq!(outcomes, (failed.clone(), failed.clone(), failed, opened));
+    assert_eq!((source.opened(), tried.load(Relaxed)), (1, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_opening_that_is_cut_is_taken_over_by_the_next() {
+    let source = Reconnect::new(|| async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        Ok::<_, Refused>(())
+    });
+    let use_it = || source.with(|()| async { Ok::<_, Failure>(42) });
+    let cut = tokio::time::timeout(Duration::from_millis(500), use_it());
+    let (cut, next) = tokio::join!(cut, use_it());
+    assert!(cut.is_err());
+    assert_eq!((next, source.opened()), (Ok(42), 1));
+}

@@ -1,0 +1,192 @@
+//! Which dropped attempts take their connection with them: those that a timeout of this crate cuts.
+
+use backoff_core::{Fault, NotOpened, Policy, Reconnect, TimedOut, Updated, retry};
+use std::{
+    future::pending,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+use tokio::time::sleep;
+
+const SECOND: Duration = Duration::from_secs(1);
+const POLICY: Policy = Policy::exponential().max_attempts(3);
+
+#[derive(Clone, Debug, PartialEq, Fault)]
+enum Failure {
+    #[fault(forward)]
+    TimedOut(TimedOut),
+    #[fault(forward)]
+    NotOpened(NotOpened<TimedOut>),
+}
+
+impl From<TimedOut> for Failure {
+    fn from(error: TimedOut) -> Self {
+        Failure::TimedOut(error)
+    }
+}
+
+impl From<NotOpened<TimedOut>> for Failure {
+    fn from(error: NotOpened<TimedOut>) -> Self {
+        Failure::NotOpened(error)
+    }
+}
+
+type Opened = std::future::Ready<Result<u32, TimedOut>>;
+type Source = Reconnect<u32, Box<dyn Fn() -> Opened + Send + Sync>, TimedOut>;
+
+/// Connections with the numbers 0, 1, 2, …
+fn numbered() -> Source {
+    let next = AtomicU32::new(0);
+    Reconnect::new(Box::new(move || {
+        std::future::ready(Ok(next.fetch_add(1, Relaxed)))
+    }))
+}
+
+/// The first connection hangs; any other answers with its number.
+async fn ask(source: &Source) -> Result<u32, Failure> {
+    source
+        .with(|connection| async move {
+            if connection == 0 {
+                pending::<()>().await;
+            }
+            Ok(connection)
+        })
+        .await
+}
+
+/// Hangs on whatever connection.
+async fn hang(source: &Source) -> Result<u32, Failure> {
+    source.with(|_| pending()).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_its_caller_drops_leaves_the_connection_to_the_others() {
+    let source = Arc::new(numbered());
+    tokio::select! {
+        _ = hang(&source) => unreachable!("hangs"),
+        () = sleep(SECOND) => {}
+    }
+    let aborted = tokio::spawn({
+        let source = Arc::clone(&source);
+        async move {
+            POLICY
+                .retry(|| hang(&source))
+                .attempt_timeout(5 * SECOND)
+                .await
+        }
+    });
+    sleep(SECOND).await;
+    aborted.abort();
+    assert!(aborted.await.unwrap_err().is_cancelled());
+    let late = tokio::time::timeout(SECOND, POLICY.retry(|| hang(&source))).await;
+    assert!(late.is_err());
+    let used = source.with(|number| async move { Ok::<_, Failure>(number) });
+    assert_eq!((used.await, source.opened()), (Ok(0), 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_attempt_timeout_cuts_drops_its_connection() {
+    let source = numbered();
+    let answer = POLICY.retry(|| ask(&source)).attempt_timeout(SECOND);
+    assert_eq!((answer.await, source.opened()), (Ok(1), 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_timeout_cuts_drops_its_connection() {
+    let source = numbered();
+    let answer = POLICY.retry(|| ask(&source)).timeout(SECOND).await;
+    assert_eq!(answer, Err(TimedOut::new(SECOND).into()));
+    assert_eq!((ask(&source).await, source.opened()), (Ok(1), 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_attributes_timeouts_drop_the_connection_too() {
+    #[retry(policy = POLICY, attempt_timeout = "1s")]
+    async fn by_attempt(source: &Source) -> Result<u32, Failure> {
+        ask(source).await
+    }
+    let source = numbered();
+    assert_eq!((by_attempt(&source).await, source.opened()), (Ok(1), 2));
+
+    #[retry(policy = POLICY, timeout = "1s")]
+    async fn by_call(source: &Source) -> Result<u32, Failure> {
+        ask(source).await
+    }
+    let source = numbered();
+    let late = Failure::from(TimedOut::new(SECOND));
+    assert_eq!(by_call(&source).await, Err(late));
+    assert_eq!((ask(&source).await, source.opened()), (Ok(1), 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_cut_of_an_update_drops_the_connection_of_its_step() {
+    for hangs_in_write in [false, true] {
+        let source = numbered();
+        let updated = POLICY
+            .update(
+                || async {
+                    if hangs_in_write {
+                        Ok(7)
+                    } else {
+                        ask(&source).await
+                    }
+                },
+                |number| {
+                    *number += 1;
+                    true
+                },
+                |number| {
+                    let source = &source;
+                    async move { ask(source).await.map(|_| number) }
+                },
+            )
+            .attempt_timeout(SECOND)
+            .await;
+        let expected = if hangs_in_write { 8 } else { 2 };
+        assert_eq!(updated, Ok(Updated::Written(expected)));
+        assert_eq!(source.opened(), 2);
+    }
+}
+
+/// The outer call cuts an attempt, in which an inner call is dropped with its own attempt.
+#[tokio::test(start_paused = true)]
+async fn the_cut_of_an_outer_attempt_drops_the_connections_inside() {
+    let source = numbered();
+    let inner = || POLICY.retry(|| ask(&source)).attempt_timeout(5 * SECOND);
+    let answer = POLICY.retry(inner).attempt_timeout(SECOND).await;
+    assert_eq!((answer, source.opened()), (Ok(1), 2));
+}
+
+/// An attempt that is cut later has itself dropped a call on another connection before.
+#[tokio::test(start_paused = true)]
+async fn what_was_dropped_before_the_cut_is_not_cut() {
+    let (left, cut) = (numbered(), numbered());
+    let outcome = POLICY
+        .retry(async || {
+            tokio::select! {
+                _ = hang(&left) => {}
+                () = sleep(SECOND / 2) => {}
+            }
+            hang(&cut).await
+        })
+        .attempt_timeout(SECOND)
+        .await;
+    assert_eq!(outcome, Err(TimedOut::new(SECOND).into()));
+    assert_eq!((left.opened(), cut.opened()), (1, 3));
+}
+
+/// Whoever else uses the connection goes on; only who comes later gets another one.
+#[tokio::test(start_paused = true)]
+async fn a_cut_disturbs_nobody_else_on_the_connection() {
+    let source = numbered();
+    let slow = source.with(|number| async move {
+        sleep(2 * SECOND).await;
+        Ok::<_, Failure>(number)
+    });
+    let cut = POLICY.retry(|| ask(&source)).attempt_timeout(SECOND);
+    assert_eq!(tokio::join!(slow, cut), (Ok(0), Ok(1)));
+    assert_eq!(source.opened(), 2);
+}
