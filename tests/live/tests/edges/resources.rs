@@ -1,0 +1,1 @@
+//! Names of resources that are more than a name.
