@@ -55,6 +55,8 @@ pub(crate) mod member;
 mod official;
 mod plain;
 #[cfg(feature = "http")]
+mod resource;
+#[cfg(feature = "http")]
 mod rest;
 mod store;
 
