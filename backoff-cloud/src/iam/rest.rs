@@ -2,8 +2,8 @@
 
 use super::allow::POLICY_VERSION;
 use super::plain::PlainPolicy;
-use super::resource::{Verb, url, url_of_get};
 use super::store::PolicyStore;
+use super::url::{Verb, url, url_of_get};
 use crate::http::{ApiError, Limits, status_of};
 use backoff_core::__private::Loggable;
 use reqwest::{Client, Method, RequestBuilder, Response, Url, header::CONTENT_TYPE};
