@@ -119,6 +119,7 @@ mod runtime;
 mod state;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod text;
 
 #[cfg(feature = "std")]
 mod clients;

@@ -6,6 +6,7 @@ use crate::{
     facts::fault::Fault,
     report::StopReason,
     state::{Decision, Wait},
+    text::Loggable,
 };
 use core::fmt;
 
@@ -87,15 +88,16 @@ impl<'a, E> Failure<'a, E> {
     }
 }
 
-/// The error; of a value that counts as a failure, its text or its status.
+/// The error; of a value that counts as a failure, its text or its status. A text is shown as a log
+/// may show it: on one line, cut after 500 characters, and without the passwords and queries of URLs.
 impl<E: fmt::Display> fmt::Display for Failure<'_, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(error) = self.error {
-            return error.fmt(f);
+            return Loggable(error).fmt(f);
         }
         let fault = self.fault;
         match fault.map(|fault| (fault.message(), fault.status())) {
-            Some((Some(text), _)) => text.fmt(f),
+            Some((Some(text), _)) => Loggable(text).fmt(f),
             Some((None, Some(status))) => write!(f, "status {status}"),
             _ => f.write_str("the value counts as a failure"),
         }
@@ -140,7 +142,8 @@ impl<E: fmt::Debug> fmt::Debug for Event<'_, E> {
 }
 
 /// "attempt 2 failed, next in 1.5s: …", or "gave up after 3 attempts (deadline): …". The error is
-/// written as the event is: `{event:#}` shows the causes of an `anyhow::Error`.
+/// written as the event is: `{event:#}` shows the causes of an `anyhow::Error`. It stays on one line,
+/// is cut after 500 characters, and shows no password and no query of a URL.
 impl<E: fmt::Display> fmt::Display for Event<'_, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -217,13 +220,14 @@ fn logged(decision: Decision, failure: Record<'_>) {
         error_type,
         error,
     } = failure;
+    let error = error.map(|error| tracing::field::display(Loggable(error)));
     match decision {
         Decision::Stop(StopReason::NothingKnown) => tracing::warn!(
             operation,
             attempts = attempt,
             reason = StopReason::NothingKnown.name(),
             error_type,
-            error = error.map(tracing::field::display),
+            error,
             "not retried, because nothing is known about the error: derive or implement `Fault` for \
              its type, or judge it by `when_any` (in the attribute: `when`)",
         ),
@@ -235,14 +239,14 @@ fn logged(decision: Decision, failure: Record<'_>) {
                 WaitSource::Backoff => "backoff",
                 WaitSource::RetryAfter => "retry_after",
             },
-            error = error.map(tracing::field::display),
+            error,
             "attempt failed, waiting before the next",
         ),
         Decision::Stop(reason) => tracing::warn!(
             operation,
             attempts = attempt,
             reason = reason.name(),
-            error = error.map(tracing::field::display),
+            error,
             "gave up",
         ),
     }
@@ -286,5 +290,27 @@ mod tests {
             event.to_string(),
             "gave up after 1 attempt (permanent): gone"
         );
+    }
+
+    #[test]
+    fn an_event_stays_on_one_line_and_tells_no_secrets() {
+        let text = "no reply\r\n2026 INFO forged (http://ann:pw@example.com/a?key=1) \u{1b}[2J";
+        let event = Event::GaveUp {
+            attempts: 2,
+            failure: Failure::new(Some(&text), None),
+            reason: StopReason::Attempts,
+        };
+        assert_eq!(
+            event.to_string(),
+            "gave up after 2 attempts (attempts): no reply 2026 INFO forged \
+             (http://…@example.com/a?…) \\u{1b}[2J"
+        );
+        let long = "a".repeat(10_000);
+        let event = Event::GaveUp {
+            attempts: 2,
+            failure: Failure::new(Some(&long), None),
+            reason: StopReason::Attempts,
+        };
+        assert_eq!(event.to_string().chars().count(), 37 + 501);
     }
 }

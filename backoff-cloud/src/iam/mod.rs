@@ -54,9 +54,13 @@ pub(crate) mod member;
 #[cfg(feature = "google-cloud-iam-v1")]
 mod official;
 mod plain;
+#[cfg(any(feature = "http", feature = "google-cloud-iam-v1"))]
+mod resource;
 #[cfg(feature = "http")]
 mod rest;
 mod store;
+#[cfg(feature = "http")]
+mod url;
 
 pub use allow::{AllowPolicy, Binding, POLICY_VERSION};
 #[cfg(feature = "tokio")]

@@ -2,6 +2,7 @@
 
 use super::allow::{AllowPolicy, Binding, POLICY_VERSION};
 use super::condition::Condition;
+use super::resource::check_raw;
 use super::store::PolicyStore;
 use google_cloud_gax_1::{error::Error, options::RequestOptionsBuilder, retry_policy::NeverRetry};
 use google_cloud_iam_v1::model;
@@ -56,10 +57,18 @@ fn once<B: RequestOptionsBuilder>(request: B) -> B {
     request.with_retry_policy(NeverRetry)
 }
 
+/// Google's clients leave `\`, which a URL takes for `/`, and `..` as they are:
+/// `projects/mine\..\victim` would lead to another project.
+fn named(resource: &str) -> Result<&str, Error> {
+    check_raw(resource).map_err(|reason| Error::binding(format!("nothing was sent: {reason}")))?;
+    Ok(resource)
+}
+
 macro_rules! official {
     ($($(#[$when:meta])* $client:ty),+ $(,)?) => {
         $(
-            /// Each request is made once, whatever the client's own retry policy is.
+            /// Each request is made once, whatever the client's own retry policy is. A name that
+            /// could lead to another resource or another method is refused before anything is sent.
             $(#[$when])*
             impl PolicyStore for $client {
                 type Policy = model::Policy;
@@ -68,7 +77,7 @@ macro_rules! official {
                 async fn get(&self, resource: &str) -> Result<model::Policy, Error> {
                     let options =
                         model::GetPolicyOptions::new().set_requested_policy_version(POLICY_VERSION);
-                    let request = self.get_iam_policy().set_resource(resource);
+                    let request = self.get_iam_policy().set_resource(named(resource)?);
                     once(request.set_options(options)).send().await
                 }
 
@@ -77,7 +86,7 @@ macro_rules! official {
                     resource: &str,
                     policy: model::Policy,
                 ) -> Result<model::Policy, Error> {
-                    let request = self.set_iam_policy().set_resource(resource);
+                    let request = self.set_iam_policy().set_resource(named(resource)?);
                     once(request.set_policy(policy)).send().await
                 }
             }

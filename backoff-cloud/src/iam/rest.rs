@@ -3,8 +3,10 @@
 use super::allow::POLICY_VERSION;
 use super::plain::PlainPolicy;
 use super::store::PolicyStore;
-use crate::http::{self, ApiError};
-use reqwest::{Client, Method, RequestBuilder, Response, header::CONTENT_TYPE};
+use super::url::{Verb, url, url_of_get};
+use crate::http::{ApiError, Limits, status_of};
+use backoff_core::__private::Loggable;
+use reqwest::{Client, Method, RequestBuilder, Response, Url, header::CONTENT_TYPE};
 use serde_json::{Value, json};
 use std::{fmt, future::Future, pin::Pin, sync::Arc, time::SystemTime};
 
@@ -14,6 +16,11 @@ type Token = Pin<Box<dyn Future<Output = Result<String, ApiError>> + Send>>;
 ///
 /// A success with an error inside is an error, and so is the reply to a write that has no etag: it
 /// shows no policy, so nobody knows whether it was written, and a change reads again.
+///
+/// A resource is named as in `projects/p`, not encoded: what is special in a URL is encoded here, `%` too.
+/// Nothing is sent, and the error is permanent, where the name is empty, begins or ends with a slash, has
+/// an empty segment, `.` or `..`, a control character, or one of IAM's verbs (`:getIamPolicy`): such a
+/// name would lead to another resource or another method.
 ///
 /// Fields of a policy that nobody knows yet are kept. Give it a client that does not retry by
 /// itself: `reqwest::Client::builder().retry(reqwest::retry::never())`.
@@ -38,11 +45,12 @@ pub struct Rest {
     client: Client,
     base: String,
     by_get: bool,
+    limits: Limits,
     token: Option<Arc<dyn Fn() -> Token + Send + Sync>>,
 }
 
 impl Rest {
-    /// The service at this URL, its version included. Sends no token, and reads policies by POST,
+    /// The service at this URL, its version included, without a query. Sends no token, and reads policies by POST,
     /// unless told otherwise.
     pub fn new(client: Client, base: impl Into<String>) -> Self {
         let mut base = base.into();
@@ -51,6 +59,7 @@ impl Rest {
             client,
             base,
             by_get: false,
+            limits: Limits::new(),
             token: None,
         }
     }
@@ -60,6 +69,13 @@ impl Rest {
     #[must_use]
     pub fn read_by_get(mut self) -> Self {
         self.by_get = true;
+        self
+    }
+
+    /// Reads replies within these limits. Unless this is called, within [`Limits::new`].
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
         self
     }
 
@@ -75,11 +91,11 @@ impl Rest {
         self
     }
 
-    fn url(&self, resource: &str, verb: &str) -> String {
-        format!("{}/{resource}:{verb}", self.base)
+    fn url(&self, resource: &str, verb: Verb) -> Result<Url, ApiError> {
+        url(&self.base, resource, verb).map_err(ApiError::not_sent)
     }
 
-    fn post(&self, url: String, body: &Value) -> RequestBuilder {
+    fn post(&self, url: Url, body: &Value) -> RequestBuilder {
         let request = self.client.request(Method::POST, url);
         let request = request.header(CONTENT_TYPE, "application/json");
         request.body(body.to_string())
@@ -95,15 +111,15 @@ impl Rest {
 
 /// The policy of a reply. A success with an error inside is that error, with the status that it
 /// names.
-async fn read(response: Response) -> Result<PlainPolicy, ApiError> {
+async fn read(response: Response, limits: Limits) -> Result<PlainPolicy, ApiError> {
     let headers = response.headers().clone();
     let status = response.status().as_u16();
-    let policy: PlainPolicy = http::json(response).await?;
+    let policy: PlainPolicy = limits.json(response).await?;
     let Some(error) = error_in(&policy) else {
         return Ok(policy);
     };
     let body = json!({ "error": error }).to_string();
-    let named = error["code"].as_i64().and_then(http::status_of);
+    let named = error["code"].as_i64().and_then(status_of);
     let status = named.unwrap_or(status);
     Err(ApiError::new(
         status,
@@ -115,9 +131,9 @@ async fn read(response: Response) -> Result<PlainPolicy, ApiError> {
 
 /// The policy that was written: an empty one, which has no etag, where the reply is a success with
 /// an error inside of which nobody knows what it means.
-async fn written(response: Response) -> Result<PlainPolicy, ApiError> {
+async fn written(response: Response, limits: Limits) -> Result<PlainPolicy, ApiError> {
     let is_success = response.status().is_success();
-    match read(response).await {
+    match read(response, limits).await {
         // An error that names a code has another status, or that code.
         Err(error) if is_success && names_no_code(&error) => Ok(PlainPolicy::default()),
         reply => reply,
@@ -137,29 +153,31 @@ impl PolicyStore for Rest {
     type Error = ApiError;
 
     async fn get(&self, resource: &str) -> Result<PlainPolicy, ApiError> {
-        let url = self.url(resource, "getIamPolicy");
         let request = if self.by_get {
-            let asked = format!("{url}?options.requestedPolicyVersion={POLICY_VERSION}");
-            self.client.request(Method::GET, asked)
+            let url = url_of_get(&self.base, resource).map_err(ApiError::not_sent)?;
+            self.client.request(Method::GET, url)
         } else {
             let options = json!({ "requestedPolicyVersion": POLICY_VERSION });
+            let url = self.url(resource, Verb::Get)?;
             self.post(url, &json!({ "options": options }))
         };
-        read(self.send(request).await?).await
+        read(self.send(request).await?, self.limits).await
     }
 
     async fn set(&self, resource: &str, policy: PlainPolicy) -> Result<PlainPolicy, ApiError> {
-        let url = self.url(resource, "setIamPolicy");
+        let url = self.url(resource, Verb::Set)?;
         let request = self.post(url, &json!({ "policy": policy }));
-        written(self.send(request).await?).await
+        written(self.send(request).await?, self.limits).await
     }
 }
 
+/// Without a password that the URL may have.
 impl fmt::Debug for Rest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Rest")
-            .field("base", &self.base)
+            .field("base", &Loggable(&self.base).to_string())
             .field("by_get", &self.by_get)
+            .field("limits", &self.limits)
             .field("has_token", &self.token.is_some())
             .finish_non_exhaustive()
     }

@@ -1,7 +1,9 @@
 //! Where allow policies are kept, and what a change of one can fail of.
 
 use super::allow::AllowPolicy;
-use backoff_core::{Delivery, Fault, FaultKind, RetryError, TimedOut, UpdateReport};
+use backoff_core::{
+    __private::Loggable, Delivery, Fault, FaultKind, RetryError, TimedOut, UpdateReport,
+};
 use std::{error, fmt, future::Future};
 
 /// Something that gets and sets allow policies: a client.
@@ -131,13 +133,15 @@ impl<E: fmt::Display> fmt::Display for Failure<E> {
             Failure::Client(error) => error.fmt(f),
             Failure::NoEtag { resource } => write!(
                 f,
-                "the policy of {resource} was read without an etag, and is not written: that would \
-                 undo what others write meanwhile"
+                "the policy of {} was read without an etag, and is not written: that would undo what \
+                 others write meanwhile",
+                Loggable(resource)
             ),
             Failure::Doubtful { resource } => write!(
                 f,
-                "the reply to the write of the policy of {resource} has no etag; whether it was \
-                 written, only a read can tell"
+                "the reply to the write of the policy of {} has no etag; whether it was written, only \
+                 a read can tell",
+                Loggable(resource)
             ),
             Failure::TimedOut(error) => error.fmt(f),
         }

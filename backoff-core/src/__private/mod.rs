@@ -9,6 +9,7 @@ pub use crate::{
     judge::Stage,
     policy::Policy,
     runtime::{ASYNC, AsyncRuntime, BLOCKING, BlockingRuntime},
+    text::Loggable,
 };
 pub use core::{option::Option, result::Result, time::Duration};
 

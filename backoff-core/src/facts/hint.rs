@@ -66,7 +66,9 @@ pub fn retry_delay(value: &str) -> Option<Duration> {
 /// The longest hint among these headers: `Retry-After`, and in milliseconds `retry-after-ms`,
 /// `x-ms-retry-after-ms` and `x-amz-retry-after`. What is not understood is passed over.
 ///
-/// `now` is as in [`retry_after`].
+/// A date in `Retry-After` is compared with the reply's own `Date`, so that a client whose clock is
+/// wrong waits as long as the server asks. `now`, the client's wall clock, is used where the reply has
+/// no valid `Date`.
 ///
 /// Sources: [RFC 9110](https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3), section 10.2.3;
 /// Azure's [constants](https://docs.rs/azure_core/latest/azure_core/http/headers/index.html); the
@@ -82,6 +84,11 @@ pub fn retry_delay(value: &str) -> Option<Duration> {
 /// headers.insert("retry-after-ms", "2500".parse().unwrap());
 /// let longest = hint::in_headers(&headers, SystemTime::UNIX_EPOCH);
 /// assert_eq!(longest, Some(Duration::from_millis(2_500)));
+///
+/// headers.insert("date", "Sun, 06 Nov 1994 08:49:37 GMT".parse().unwrap());
+/// headers.insert("retry-after", "Sun, 06 Nov 1994 08:50:07 GMT".parse().unwrap());
+/// let longest = hint::in_headers(&headers, SystemTime::UNIX_EPOCH);
+/// assert_eq!(longest, Some(Duration::from_secs(30)));
 /// ```
 #[cfg(feature = "http-1")]
 pub fn in_headers(headers: &http_1::HeaderMap, now: SystemTime) -> Option<Duration> {
@@ -91,6 +98,9 @@ pub fn in_headers(headers: &http_1::HeaderMap, now: SystemTime) -> Option<Durati
     };
     let milliseconds = ["retry-after-ms", "x-ms-retry-after-ms", "x-amz-retry-after"]
         .map(|name| longest(name, &retry_after_ms));
+    let date = headers.get("date").and_then(|date| date.to_str().ok());
+    let sent = date.and_then(|date| httpdate::parse_http_date(date.trim_matches([' ', '\t'])).ok());
+    let now = sent.unwrap_or(now);
     let seconds = longest("retry-after", &|value| retry_after(value, now));
     milliseconds.into_iter().max().flatten().max(seconds)
 }
@@ -280,6 +290,41 @@ mod tests {
         assert_eq!(append("x-ms-retry-after-ms", b"1001"), ms(1_001));
         assert_eq!(append("retry-after-ms", b"1.5"), ms(1_001));
         assert_eq!(append("retry-after", b"7"), ms(7_000));
+    }
+
+    #[cfg(feature = "http-1")]
+    #[test]
+    fn a_date_is_read_by_the_servers_clock() {
+        let wait = |date: Option<&[u8]>, now| {
+            let mut headers = http_1::HeaderMap::new();
+            let after = http_1::HeaderValue::from_static("Sun, 06 Nov 1994 08:49:37 GMT");
+            headers.insert("retry-after", after);
+            if let Some(date) = date {
+                headers.insert("date", http_1::HeaderValue::from_bytes(date).unwrap());
+            }
+            in_headers(&headers, at(now)).map(|wait| wait.as_secs())
+        };
+        const HOURS: u64 = 2 * 3_600;
+        for now in [EXAMPLE - 30, EXAMPLE - 30 - HOURS, EXAMPLE - 30 + HOURS] {
+            for date in [
+                "Sun, 06 Nov 1994 08:49:07 GMT",
+                "Sunday, 06-Nov-94 08:49:07 GMT",
+            ] {
+                assert_eq!(wait(Some(date.as_bytes()), now), Some(30), "{date}");
+            }
+        }
+        let past = wait(Some(b"Sun, 06 Nov 1994 08:50:07 GMT"), EXAMPLE - 30);
+        assert_eq!(past, Some(0));
+        // Without a valid date the client's clock counts.
+        for date in [
+            None,
+            Some(&b"yesterday"[..]),
+            Some(b""),
+            Some(b"30"),
+            Some(b"\xff"),
+        ] {
+            assert_eq!(wait(date, EXAMPLE - 90), Some(90), "{date:?}");
+        }
     }
 
     proptest! {

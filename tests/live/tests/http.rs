@@ -151,9 +151,9 @@ async fn a_reset_a_cut_and_a_stall_may_have_been_applied() {
     }
 }
 
-/// The status alone would say "permanent", but the half that is missing may say `ABORTED`.
+/// The missing half may say `ABORTED`, so whoever retries conflicts reads again.
 #[tokio::test]
-async fn half_a_conflict_is_a_failure_of_the_transport() {
+async fn half_a_conflict_is_retried_where_conflicts_are() {
     let emulator = Emulator::start().expect("a port on loopback");
     let url = format!("{}/v1/projects/p/secrets/s:setIamPolicy", emulator.url());
     let write = async || {
@@ -163,8 +163,8 @@ async fn half_a_conflict_is_a_failure_of_the_transport() {
     emulator.script(Call::SetIamPolicy, [Reply::cut()]);
     let error = write().await.expect_err("half a 409");
     assert_eq!(
-        (error.status(), error.delivery()),
-        (None, Some(Delivery::MaybeSent))
+        (error.status(), error.grpc_code(), error.delivery()),
+        (Some(409), None, None)
     );
     assert!(
         error
@@ -172,7 +172,7 @@ async fn half_a_conflict_is_a_failure_of_the_transport() {
             .starts_with("HTTP 409, but its body was cut: "),
         "{error}"
     );
-    assert!(is_retried(iam::READ_MODIFY_WRITE, &error));
+    assert!(is_retried(iam::READ_MODIFY_WRITE, &error) && !is_retried(iam::REQUEST, &error));
     let error = write().await.expect_err("a whole 409");
     assert_eq!(
         (error.status(), error.grpc_code()),

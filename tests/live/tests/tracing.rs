@@ -181,3 +181,31 @@ fn a_hook_and_a_log_do_not_exclude_each_other() {
     ));
     assert_eq!((told, events.len()), (3, 3));
 }
+
+#[test]
+fn what_a_server_wrote_stays_on_one_line_and_tells_no_secrets() {
+    #[derive(Debug)]
+    struct Forged;
+    impl fmt::Display for Forged {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            let text = "no\r\nINFO all is well http://ann:pw@example.com/?key=1 \u{1b}[2J";
+            write!(f, "{text}{}", "x".repeat(9_999))
+        }
+    }
+    impl Fault for Forged {
+        fn status(&self) -> Option<u16> {
+            Some(503)
+        }
+        fn message(&self) -> Option<&dyn fmt::Display> {
+            Some(self)
+        }
+    }
+    let events = Kept::during(POLICY.retry(|| ready(Err::<(), _>(Forged))));
+    assert_eq!(events.len(), 3);
+    for (_, line) in events {
+        let (_, text) = line.split_once(" error=").expect("an error");
+        let expected = "no INFO all is well http://…@example.com/?… \\u{1b}[2Jxxx";
+        assert!(text.starts_with(expected), "{text}");
+        assert_eq!(text.chars().count(), 501, "{text}");
+    }
+}

@@ -528,3 +528,31 @@ async fn a_token_is_asked_for_before_each_request() {
     assert_eq!(gave_up.error.status(), Some(403));
     assert_eq!(emulator.stats().calls, 0);
 }
+
+#[tokio::test]
+async fn a_name_that_could_lead_elsewhere_sends_nothing() {
+    let emulator = Emulator::start().unwrap();
+    let projects = client!(Projects, emulator.url());
+    let secrets = client!(SecretManagerService, emulator.url());
+    for resource in [
+        r"projects/mine\..\victim",
+        r"projects/mine\%2e%2E\victim",
+        "projects/p:getIamPolicy?x=",
+        "projects/..",
+        "projects/%2e%2e/secrets/s",
+        "projects/../secrets/s",
+        "",
+    ] {
+        let of_project = iam::add(&projects, resource, ROLE, ANN).policy(FAST).await;
+        let of_secret = iam::add(&secrets, resource, ROLE, ANN).policy(FAST).await;
+        for change in [of_project, of_secret] {
+            let refused = change.expect_err(resource);
+            assert_eq!(refused.reason, StopReason::Permanent, "{resource}");
+            assert_eq!(refused.report.attempts, 1, "{resource}");
+            let shown = refused.to_string();
+            assert!(shown.contains("nothing was sent"), "{shown}");
+        }
+    }
+    assert_eq!(bindings(&emulator, "projects/victim"), BTreeSet::new());
+    assert_eq!(emulator.stats().calls, 0);
+}

@@ -1,6 +1,7 @@
 //! From a request to what is asked of a policy.
 
 use axum::http::Method;
+use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
 use super::action::Action;
@@ -33,7 +34,10 @@ pub(in crate::emulator) fn parse(request: &Request<'_>) -> Result<Demand, Refusa
         (&Method::POST, "testIamPermissions") => Action::Test(permissions(request)?),
         _ => return Err(request.unknown()),
     };
-    Ok(Demand::policy(resource, action))
+    // After the path was split, so that no encoded slash or colon splits it.
+    let resource = percent_decode_str(resource).decode_utf8();
+    let resource = resource.map_err(|_| request.unknown())?;
+    Ok(Demand::policy(&resource, action))
 }
 
 /// Whether it is one of the Secret Manager's, whose policies are read by GET alone:
@@ -171,6 +175,24 @@ mod tests {
         for nonsense in ["2", "-1", "three", "\"3\"", "3 3"] {
             assert_eq!(get(nonsense), Err(400), "{nonsense}");
         }
+    }
+
+    #[test]
+    fn names_of_resources_are_decoded() {
+        for (path, resource) in [
+            ("b/my%20bucket", "b/my bucket"),
+            ("b/gr%C3%B6%c3%9fe", "b/größe"),
+            ("b/%252e%252E", "b/%2e%2E"),
+            ("b/a%3AgetIamPolicy%3Fx", "b/a:getIamPolicy?x"),
+            ("example.com:p", "example.com:p"),
+            ("b/100%", "b/100%"),
+        ] {
+            let path = format!("/v1/{path}:getIamPolicy");
+            let asked = parsed(Method::POST, &path, "");
+            assert_eq!(asked, read(resource, Version::One), "{path}");
+        }
+        let no_text = parsed(Method::POST, "/v1/b/%ff:getIamPolicy", "");
+        assert_eq!(no_text, Err(404));
     }
 
     #[test]

@@ -1,0 +1,503 @@
+//! What the body of an error says, as far as it can be read.
+//!
+//! The body comes from a server or from a proxy before it, and may be cut, of another encoding, or
+//! no JSON. What was read before the first mistake is kept.
+
+use backoff_core::{GrpcCode, hint};
+use serde::de::{
+    DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
+use serde_json::{Value, value::RawValue};
+use std::{borrow::Cow, fmt, time::Duration};
+
+/// How many characters are kept of a body that is no `google.rpc.Status`.
+const EXCERPT: usize = 200;
+
+/// The parts of a `google.rpc.Status`, or an excerpt of another body as the message.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    /// Whether there is an object named `error`.
+    is_status: bool,
+    number: Option<i64>,
+    name: Option<String>,
+    message: Option<String>,
+    details: Vec<Value>,
+}
+
+impl Said {
+    /// Reads the body of an error.
+    pub(super) fn read(body: &[u8]) -> Self {
+        let text = readable(body);
+        let mut said = Said::default();
+        let mut json = serde_json::Deserializer::from_str(&text);
+        let body = Part {
+            said: &mut said,
+            of: Of::Body,
+        };
+        let is_whole = body
+            .deserialize(&mut json)
+            .and_then(|()| json.end())
+            .is_ok();
+        if said.message.is_none() && !(is_whole && said.is_status) {
+            said.message = Some(excerpt_of(&text));
+        }
+        said
+    }
+
+    /// The code: by its name, or, where the HTTP status is a success and so says nothing of the
+    /// error, by its number. (Beside an HTTP status of its own, Google writes that status there, and
+    /// others a number that only they know.)
+    pub(super) fn grpc_code(&self, http_status: u16) -> Option<GrpcCode> {
+        let name = self.name.as_deref().and_then(GrpcCode::from_name);
+        let number = || match http_status {
+            200..300 => i32::try_from(self.number?).ok(),
+            _ => None,
+        };
+        name.or_else(|| GrpcCode::from_number(number()?))
+    }
+
+    /// The HTTP status that its number is, if it is one of a failure.
+    pub(super) fn status(&self) -> Option<u16> {
+        status_of(self.number?)
+    }
+
+    /// The longest delay of a `google.rpc.RetryInfo` among the details.
+    pub(super) fn retry_after(&self) -> Option<Duration> {
+        self.details.iter().filter_map(retry_info).max()
+    }
+
+    /// The message and the details.
+    pub(super) fn into_parts(self) -> (String, Vec<Value>) {
+        (self.message.unwrap_or_default(), self.details)
+    }
+}
+
+/// The HTTP status that the `code` of an error in a body is, if it is one of a failure.
+pub(crate) fn status_of(code: i64) -> Option<u16> {
+    let status = u16::try_from(code).ok()?;
+    (400..600).contains(&status).then_some(status)
+}
+
+/// The error of a body that has an error with a code and nothing else, though its status is a
+/// success. Any other body is left at its first field. Of the body, `longest` bytes are read for what
+/// the error says.
+pub(super) fn error_of_success(body: &[u8], longest: usize) -> Option<Said> {
+    let mut json = serde_json::Deserializer::from_slice(without_mark(body));
+    let is_only_error = Only::Body.deserialize(&mut json).and_then(|()| json.end());
+    is_only_error.ok()?;
+    let said = Said::read(&body[..body.len().min(longest)]);
+    (said.number.is_some() || said.name.is_some()).then_some(said)
+}
+
+/// The beginning of a body for people to read, on one line.
+pub(super) fn excerpt(body: &[u8]) -> String {
+    // A character has at most four bytes.
+    excerpt_of(&readable(&body[..body.len().min(4 * EXCERPT)]))
+}
+
+fn excerpt_of(text: &str) -> String {
+    let beginning = match text.char_indices().nth(4 * EXCERPT) {
+        Some((end, _)) => &text[..end],
+        None => text,
+    };
+    let line = beginning.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(EXCERPT) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+/// A body without the mark that some servers put before UTF-8.
+pub(super) fn without_mark(body: &[u8]) -> &[u8] {
+    body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body)
+}
+
+/// A body as text in which no character stops the parser: what is no UTF-8 is replaced, and so are
+/// control characters, which JSON forbids in strings.
+fn readable(body: &[u8]) -> Cow<'_, str> {
+    let text = String::from_utf8_lossy(without_mark(body));
+    let is_forbidden = |c: char| c < ' ';
+    if text.contains(is_forbidden) {
+        text.replace(is_forbidden, " ").into()
+    } else {
+        text
+    }
+}
+
+/// The delay of a `google.rpc.RetryInfo`.
+fn retry_info(detail: &Value) -> Option<Duration> {
+    let kind = detail.get("@type")?.as_str()?;
+    if !kind.ends_with("/google.rpc.RetryInfo") {
+        return None;
+    }
+    hint::retry_delay(detail.get("retryDelay")?.as_str()?)
+}
+
+/// Reads a part of the body into `said`, field by field, so that what comes before a mistake is kept.
+/// An odd field does not hide the others, and unknown fields may be as deep as they like: neither
+/// [`IgnoredAny`] nor [`RawValue`] has a limit.
+struct Part<'s> {
+    said: &'s mut Said,
+    of: Of,
+}
+
+/// What a [`Part`] is.
+enum Of {
+    /// An object with `error`, or a list whose first element is one: streaming services send lists.
+    Body,
+    /// The first element of such a list.
+    Element,
+    /// The `google.rpc.Status`.
+    Error,
+    Details,
+}
+
+impl<'de> DeserializeSeed<'de> for Part<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
+        json.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Part<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any JSON")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let said = self.said;
+        if matches!(self.of, Of::Error) {
+            said.is_status = true;
+        }
+        while let Some(key) = map.next_key::<String>()? {
+            match (&self.of, key.as_str()) {
+                (Of::Body | Of::Element, "error") => {
+                    let of = Of::Error;
+                    map.next_value_seed(Part { said, of })?;
+                }
+                (Of::Error, "details") => {
+                    let of = Of::Details;
+                    map.next_value_seed(Part { said, of })?;
+                }
+                (Of::Error, "code") => said.number = parsed(map.next_value()?),
+                (Of::Error, "status") => said.name = parsed(map.next_value()?),
+                (Of::Error, "message") => said.message = text(map.next_value()?),
+                _ => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let said = self.said;
+        match self.of {
+            Of::Body => {
+                let of = Of::Element;
+                list.next_element_seed(Part { said, of })?;
+            }
+            Of::Details => {
+                while let Some(detail) = list.next_element()? {
+                    said.details.extend(parsed::<Value>(detail));
+                }
+            }
+            Of::Element | Of::Error => {}
+        }
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+}
+
+/// A field as a `T`, if it is one.
+fn parsed<T: serde::de::DeserializeOwned>(field: &RawValue) -> Option<T> {
+    serde_json::from_str(field.get()).ok()
+}
+
+/// A field that is a text. One with an escape that means nothing stays as it was written.
+fn text(field: &RawValue) -> Option<String> {
+    let raw = field.get().strip_prefix('"')?.strip_suffix('"')?;
+    Some(parsed(field).unwrap_or_else(|| raw.to_owned()))
+}
+
+/// Checks that a body is an object that has an object as `error` and nothing else, or a list of one
+/// such object. Keeps nothing.
+#[derive(Clone, Copy, PartialEq)]
+enum Only {
+    Body,
+    Element,
+    Error,
+}
+
+impl<'de> DeserializeSeed<'de> for Only {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
+        json.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Only {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("nothing but an error")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        if self == Only::Error {
+            while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+            return Ok(());
+        }
+        if map.next_key::<Cow<'de, str>>()?.as_deref() != Some("error") {
+            return Err(A::Error::custom("another field"));
+        }
+        map.next_value_seed(Only::Error)?;
+        match map.next_key::<IgnoredAny>()? {
+            None => Ok(()),
+            Some(_) => Err(A::Error::custom("another field")),
+        }
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        if self != Only::Body {
+            return Err(A::Error::custom("a list"));
+        }
+        list.next_element_seed(Only::Element)?
+            .ok_or_else(|| A::Error::custom("an empty list"))?;
+        match list.next_element::<IgnoredAny>()? {
+            None => Ok(()),
+            Some(_) => Err(A::Error::custom("more than one element")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Code, message and number of details.
+    fn read(body: impl AsRef<[u8]>) -> (Option<GrpcCode>, String, usize) {
+        let said = Said::read(body.as_ref());
+        let code = said.grpc_code(409);
+        let (message, details) = said.into_parts();
+        (code, message, details.len())
+    }
+
+    const ABORTED: Option<GrpcCode> = Some(GrpcCode::Aborted);
+
+    #[test]
+    fn an_odd_field_does_not_hide_the_code() {
+        for body in [
+            r#"{"error": {"status": "ABORTED", "details": null, "message": null}}"#,
+            r#"{"error": {"status": "ABORTED", "details": {}, "message": 3, "code": "x"}}"#,
+            r#"{"error": {"details": {"a": [{}]}, "message": [], "code": {}, "status": "ABORTED"}}"#,
+            r#"{"error": {"details": "", "message": {"a": 1}, "code": 1e99, "status": "ABORTED"}}"#,
+            r#"{"a": {"error": 1}, "error": {"status": "ABORTED"}, "b": [true, 1, -1, 1.5, null]}"#,
+            r#"[{"error": {"status": "ABORTED"}}]"#,
+            r#"[{"error": {"status": "ABORTED"}}, {"error": {"status": "INTERNAL"}}, 3]"#,
+        ] {
+            assert_eq!(read(body), (ABORTED, String::new(), 0), "{body}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_google_status_is_kept_as_an_excerpt() {
+        for body in [
+            "null",
+            "[]",
+            "{}",
+            "3",
+            "-3",
+            "1.5",
+            "true",
+            "\"a\"",
+            r#"{"error": "no"}"#,
+            r#"{"error": null}"#,
+            r#"{"error": [{"status": "ABORTED"}]}"#,
+            "<p>busy</p>",
+            r#"[[{"error": {"status": "ABORTED"}}]]"#,
+        ] {
+            assert_eq!(read(body), (None, body.to_owned(), 0));
+        }
+        assert_eq!(read(""), (None, String::new(), 0));
+        assert_eq!(read("\0a\r\n\tb"), (None, "a b".to_owned(), 0));
+        let long = "<p>busy</p>\n".repeat(1_000);
+        let (_, shown, _) = read(long);
+        assert!(shown.starts_with("<p>busy</p> <p>busy</p>"), "{shown}");
+        assert_eq!(shown.chars().count(), EXCERPT + 1);
+        assert!(shown.ends_with('…'), "{shown}");
+    }
+
+    #[test]
+    fn a_mark_before_the_text_hides_nothing() {
+        let body = "\u{feff}{\"error\": {\"status\": \"ABORTED\", \"message\": \"busy\"}}";
+        assert_eq!(read(body), (ABORTED, "busy".to_owned(), 0));
+    }
+
+    #[test]
+    fn a_message_of_another_encoding_hides_nothing() {
+        let body = b"{\"error\": {\"message\": \"besch\xe4ftigt\", \"status\": \"ABORTED\"}}";
+        assert_eq!(read(body), (ABORTED, "besch\u{fffd}ftigt".to_owned(), 0));
+        let body = "{\"error\": {\"message\": \"on two\nlines\", \"status\": \"ABORTED\"}}";
+        assert_eq!(read(body), (ABORTED, "on two lines".to_owned(), 0));
+        let body = r#"{"error": {"message": "half \ud800 a pair", "status": "ABORTED"}}"#;
+        assert_eq!(read(body), (ABORTED, r"half \ud800 a pair".to_owned(), 0));
+    }
+
+    #[test]
+    fn what_is_too_deep_hides_nothing() {
+        let deep = format!("{}{}", "[".repeat(5_000), "]".repeat(5_000));
+        let info = r#"{"@type": "a/google.rpc.RetryInfo", "retryDelay": "7s"}"#;
+        let error = format!(
+            r#""details": [{deep}, {{"a": {deep}}}, {info}], "x": {deep}, "status": "ABORTED", "message": "busy""#
+        );
+        for body in [
+            format!(r#"{{"error": {{{error}}}}}"#),
+            format!(r#"{{"x": {deep}, "error": {{{error}, "y": {deep}}}, "z": {deep}}}"#),
+            format!(r#"{{"error": {{"code": {deep}, "message": {deep}, {error}}}}}"#),
+        ] {
+            assert_eq!(read(&body), (ABORTED, "busy".to_owned(), 1));
+            assert_eq!(
+                Said::read(body.as_bytes()).retry_after(),
+                Some(Duration::from_secs(7))
+            );
+        }
+    }
+
+    #[test]
+    fn what_came_before_the_cut_counts() {
+        let whole = r#"{"error": {"status": "ABORTED", "details": [{"@type": "a/google.rpc.RetryInfo", "retryDelay": "7s"}, {"b": 1}], "message": "busy"}}"#;
+        let after = |part: &str| whole.find(part).unwrap() + part.len();
+        for end in 0..whole.len() {
+            let said = Said::read(&whole.as_bytes()[..end]);
+            let expected = (end >= after("\"ABORTED\"")).then_some(GrpcCode::Aborted);
+            assert_eq!(said.grpc_code(409), expected, "{end}");
+            let expected = (end >= after("\"7s\"}")).then_some(Duration::from_secs(7));
+            assert_eq!(said.retry_after(), expected, "{end}");
+            let (message, _) = said.into_parts();
+            if end < after("\"busy\"") {
+                let beginning = excerpt(&whole.as_bytes()[..end]);
+                assert_eq!(message, beginning, "{end}");
+            } else {
+                assert_eq!(message, "busy");
+            }
+        }
+        // What comes after a mistake does not.
+        let wrong = r#"{"error": {"status": "ABORTED", "message": "a" "code": 1}}"#;
+        assert_eq!(read(wrong), (ABORTED, "a".to_owned(), 0));
+    }
+
+    #[test]
+    fn a_code_without_a_name_is_known_by_its_number() {
+        let code = |status, body: &str| Said::read(body.as_bytes()).grpc_code(status);
+        let unavailable = Some(GrpcCode::Unavailable);
+        assert_eq!(code(200, r#"{"error": {"code": 14}}"#), unavailable);
+        for (status, number) in [(503, "1"), (400, "14"), (403, "10")] {
+            let own = code(status, &format!(r#"{{"error": {{"code": {number}}}}}"#));
+            assert_eq!(own, None, "{status} {number}");
+        }
+        for number in ["0", "17", "503", "-1", "1e99", "\"14\""] {
+            let other = code(200, &format!(r#"{{"error": {{"code": {number}}}}}"#));
+            assert_eq!(other, None, "{number}");
+        }
+    }
+
+    fn error_in(body: &[u8]) -> Option<Option<u16>> {
+        error_of_success(body, usize::MAX).map(|said| said.status())
+    }
+
+    #[test]
+    fn only_a_body_that_is_nothing_but_an_error_is_one() {
+        let deep = format!(
+            r#"{{"error": {{"code": 503, "x": {}{}}}}}"#,
+            "[".repeat(500),
+            "]".repeat(500)
+        );
+        for body in [
+            &br#"{"error": {"code": 503, "message": "busy"}}"#[..],
+            br#"{"error": {"status": "ABORTED", "code": 503, "details": [{}]}}"#,
+            br#"[{"error": {"code": 503}}]"#,
+            b"\xef\xbb\xbf {\"error\": {\"code\": 503}}",
+            b"{\"error\": {\"message\": \"besch\xe4ftigt\", \"code\": 503}}",
+            deep.as_bytes(),
+        ] {
+            let shown = String::from_utf8_lossy(body);
+            assert_eq!(error_in(body), Some(Some(503)), "{shown}");
+        }
+        let unnumbered = br#"{"error": {"status": "ABORTED"}}"#;
+        assert_eq!(error_in(unnumbered), Some(None));
+        for body in [
+            "",
+            "{}",
+            "[]",
+            "[[]]",
+            r#"[[{"error": {"code": 503}}]]"#,
+            r#"{"error": {}}"#,
+            r#"{"error": null}"#,
+            r#"{"error": "no"}"#,
+            r#"{"error": [503, "ABORTED"]}"#,
+            r#"[{"code": 503}]"#,
+            r#"{"name": "operations/1", "done": true, "error": {"code": 5}}"#,
+            r#"{"error": {"code": 5}, "done": true}"#,
+            r#"{"error": {"code": 5}} {}"#,
+            r#"{"error": {"code": 5}"#,
+            r#"[{"error": {"code": 503}}, {"name": "the second"}]"#,
+        ] {
+            assert_eq!(error_in(body.as_bytes()), None, "{body}");
+        }
+    }
+
+    #[test]
+    fn of_a_long_error_in_a_success_only_the_beginning_is_read() {
+        let long = "x".repeat(1_000);
+        let body =
+            format!(r#"{{"error": {{"code": 503, "message": "{long}", "status": "ABORTED"}}}}"#);
+        let said = error_of_success(body.as_bytes(), 100).unwrap();
+        assert_eq!((said.status(), said.grpc_code(503)), (Some(503), None));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_panics(body in prop::collection::vec(any::<u8>(), 0..100), longest in 0usize..100) {
+            let said = Said::read(&body);
+            let _ = (said.grpc_code(200), said.retry_after(), said.status(), excerpt(&body));
+            let _ = error_of_success(&body, longest);
+        }
+
+        #[test]
+        fn nothing_panics_of_what_is_almost_an_error(
+            body in "(\\{|\\}|\\[|\\]|\"error\"|\"code\"|\"status\"|\"details\"|\"message\"|:|,|\"|1| |é){0,40}",
+            end in 0usize..100,
+        ) {
+            let body = &body.as_bytes()[..end.min(body.len())];
+            let _ = (Said::read(body).retry_after(), error_of_success(body, 50).is_some());
+        }
+    }
+}

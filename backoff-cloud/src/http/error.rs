@@ -1,0 +1,481 @@
+//! What a request to an HTTP/JSON service failed of.
+
+use super::body::{Said, excerpt};
+use backoff_core::{
+    __private::Loggable, Conflict, Delivery, Fault, FaultKind, GrpcCode, NotYet, TimedOut, hint,
+};
+use reqwest::header::HeaderMap;
+use serde_json::Value;
+use std::{
+    error::Error,
+    fmt,
+    sync::Once,
+    time::{Duration, SystemTime},
+};
+
+/// How many bytes of the body of an error are read, unless something else is said.
+pub(super) const ERROR_BODY: usize = 64 << 10;
+
+/// What a request to an HTTP/JSON service failed of, with all that the server said about it.
+///
+/// As a [`Fault`] it tells the HTTP status, the code of a Google error body, and the longest of the
+/// hints in its [headers](hint::in_headers) and `google.rpc.RetryInfo`. An error whose body was cut
+/// (the connection was lost, the body did not end in time, or it is too long) tells its status, the
+/// hint of its headers, and what the body said before the cut.
+///
+/// ```
+/// use backoff_cloud::{Fault, GrpcCode, http::ApiError};
+/// use std::time::{Duration, SystemTime};
+///
+/// let mut headers = reqwest::header::HeaderMap::new();
+/// headers.insert("retry-after", "3".parse().unwrap());
+/// let body = br#"{"error": {"code": 409, "status": "ABORTED", "message": "try again"}}"#;
+/// let error = ApiError::new(409, &headers, body, SystemTime::now());
+/// assert_eq!((error.status(), error.grpc_code()), (Some(409), Some(GrpcCode::Aborted)));
+/// assert_eq!(error.retry_after(), Some(Duration::from_secs(3)));
+/// assert_eq!(error.to_string(), "HTTP 409 ABORTED: try again");
+/// ```
+#[derive(Debug)]
+pub struct ApiError(Box<Kind>);
+
+#[derive(Debug)]
+enum Kind {
+    Reply(Reply),
+    Json {
+        error: serde_json::Error,
+        excerpt: String,
+        /// Whether HTTP says where the body ends.
+        is_whole: bool,
+    },
+    /// The body of a success is longer than this.
+    TooLong(usize),
+    /// Nothing was sent, for this reason.
+    NotSent(String),
+    Delivery(reqwest::Error),
+    TimedOut(TimedOut),
+    NotYet(NotYet),
+    /// A reply that was a conflict without being an error.
+    Conflict(Conflict),
+}
+
+#[derive(Debug)]
+struct Reply {
+    status: u16,
+    retry_after: Option<Duration>,
+    code: Option<GrpcCode>,
+    message: String,
+    details: Vec<Value>,
+    cut: Option<Cut>,
+}
+
+/// Why the body of an error was not read to its end.
+#[derive(Debug)]
+pub(super) enum Cut {
+    Lost(reqwest::Error),
+    /// It did not end within this time.
+    Stalled(Duration),
+    /// It is longer than this.
+    TooLong(usize),
+}
+
+impl ApiError {
+    /// Makes its type known first, so that it is found behind an `anyhow::Error` or in a box.
+    fn of(kind: Kind) -> Self {
+        static KNOWN: Once = Once::new();
+        KNOWN.call_once(backoff_core::__private::know::<ApiError>);
+        ApiError(Box::new(kind))
+    }
+
+    /// What a reply with these parts says. `now` is the wall clock that an HTTP date in
+    /// `Retry-After` is compared with where the reply has no `Date`. A body that is no
+    /// `google.rpc.Status` is kept as an excerpt. Of the body, the first 64 KiB are read; what is
+    /// longer counts as cut.
+    pub fn new(status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Self {
+        let read = body.len().min(ERROR_BODY);
+        let cut = (read < body.len()).then_some(Cut::TooLong(read));
+        let said = Said::read(&body[..read]);
+        Self::reply(status, hint::in_headers(headers, now), said, cut)
+    }
+
+    pub(super) fn reply(
+        status: u16,
+        retry_after: Option<Duration>,
+        said: Said,
+        cut: Option<Cut>,
+    ) -> Self {
+        let code = said.grpc_code(status);
+        let retry_after = retry_after.max(said.retry_after());
+        let (message, details) = said.into_parts();
+        ApiError::of(Kind::Reply(Reply {
+            status,
+            retry_after,
+            code,
+            message,
+            details,
+            cut,
+        }))
+    }
+
+    /// A success whose body is not the JSON that was asked for. `is_whole` says whether HTTP says
+    /// where the body ends.
+    pub(super) fn not_json(error: serde_json::Error, body: &[u8], is_whole: bool) -> Self {
+        ApiError::of(Kind::Json {
+            error,
+            excerpt: excerpt(body),
+            is_whole,
+        })
+    }
+
+    /// A success whose body is longer than `limit`.
+    pub(super) fn too_long(limit: usize) -> Self {
+        ApiError::of(Kind::TooLong(limit))
+    }
+
+    /// A request that was refused before anything was sent, and why.
+    pub(crate) fn not_sent(reason: String) -> Self {
+        ApiError::of(Kind::NotSent(reason))
+    }
+
+    /// The HTTP status of an error, also where its body was cut.
+    pub fn status(&self) -> Option<u16> {
+        match &*self.0 {
+            Kind::Reply(reply) => Some(reply.status),
+            Kind::Delivery(error) => error.status().map(|status| status.as_u16()),
+            Kind::Json { .. }
+            | Kind::TooLong(_)
+            | Kind::NotSent(_)
+            | Kind::TimedOut(_)
+            | Kind::NotYet(_)
+            | Kind::Conflict(_) => None,
+        }
+    }
+
+    /// The code that Google's error body names.
+    pub fn grpc_code(&self) -> Option<GrpcCode> {
+        self.as_reply()?.code
+    }
+
+    /// The details of Google's error body, each an object with an `@type`; empty without one.
+    pub fn details(&self) -> &[Value] {
+        self.as_reply().map_or(&[], |reply| &reply.details)
+    }
+
+    fn is_cut_json(&self) -> bool {
+        matches!(&*self.0, Kind::Json { error, is_whole: false, .. } if error.is_eof())
+    }
+
+    fn as_reply(&self) -> Option<&Reply> {
+        match &*self.0 {
+            Kind::Reply(reply) => Some(reply),
+            _ => None,
+        }
+    }
+}
+
+impl Fault for ApiError {
+    fn status(&self) -> Option<u16> {
+        self.status()
+    }
+
+    /// The code that the body names. A 409 whose body was cut before it named one counts as
+    /// `ABORTED`: Google sends a 409 with that code or with `ALREADY_EXISTS`, and only another attempt,
+    /// which begins with a read where conflicts are retried, can tell which it is.
+    fn grpc_code(&self) -> Option<GrpcCode> {
+        let is_half_a_conflict = |reply: &Reply| reply.status == 409 && reply.cut.is_some();
+        let reply = self.as_reply()?;
+        reply
+            .code
+            .or(is_half_a_conflict(reply).then_some(GrpcCode::Aborted))
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        match &*self.0 {
+            Kind::Reply(reply) => reply.retry_after,
+            Kind::Json { .. }
+            | Kind::TooLong(_)
+            | Kind::NotSent(_)
+            | Kind::Delivery(_)
+            | Kind::TimedOut(_)
+            | Kind::NotYet(_)
+            | Kind::Conflict(_) => None,
+        }
+    }
+
+    fn delivery(&self) -> Option<Delivery> {
+        match &*self.0 {
+            Kind::Delivery(error) => error.delivery(),
+            Kind::NotSent(_) => Some(Delivery::NotSent),
+            Kind::TimedOut(error) => error.delivery(),
+            // A body without a length that ends in the middle looks whole to HTTP.
+            Kind::Json { .. } if self.is_cut_json() => Some(Delivery::MaybeSent),
+            Kind::Json { .. } => None,
+            Kind::Reply(_) | Kind::TooLong(_) | Kind::NotYet(_) | Kind::Conflict(_) => None,
+        }
+    }
+
+    fn kind(&self) -> Option<FaultKind> {
+        match &*self.0 {
+            Kind::Delivery(error) => error.kind(),
+            Kind::Conflict(error) => error.kind(),
+            Kind::Json { .. } => (!self.is_cut_json()).then_some(FaultKind::Permanent),
+            Kind::TooLong(_) | Kind::NotSent(_) => Some(FaultKind::Permanent),
+            Kind::NotYet(error) => error.kind(),
+            Kind::Reply(_) | Kind::TimedOut(_) => None,
+        }
+    }
+
+    fn message(&self) -> Option<&dyn fmt::Display> {
+        Some(self)
+    }
+}
+
+/// Of the URL in it, the user, the password, the query and the fragment are removed, so that no log of
+/// the error or of its sources shows them.
+impl From<reqwest::Error> for ApiError {
+    fn from(error: reqwest::Error) -> Self {
+        ApiError::of(Kind::Delivery(without_secrets(error)))
+    }
+}
+
+impl From<reqwest::Error> for Cut {
+    fn from(error: reqwest::Error) -> Self {
+        Cut::Lost(without_secrets(error))
+    }
+}
+
+fn without_secrets(mut error: reqwest::Error) -> reqwest::Error {
+    if let Some(url) = error.url_mut() {
+        url.set_query(None);
+        url.set_fragment(None);
+        // These fail where a URL can have neither.
+        let _ = url.set_username("");
+        let _ = url.set_password(None);
+    }
+    error
+}
+
+impl From<TimedOut> for ApiError {
+    fn from(error: TimedOut) -> Self {
+        ApiError::of(Kind::TimedOut(error))
+    }
+}
+
+impl From<NotYet> for ApiError {
+    fn from(error: NotYet) -> Self {
+        ApiError::of(Kind::NotYet(error))
+    }
+}
+
+/// For a reply that says that somebody else was faster, without being an error:
+/// [`conflict_if`](backoff_core::Retrying::conflict_if).
+impl From<Conflict> for ApiError {
+    fn from(error: Conflict) -> Self {
+        ApiError::of(Kind::Conflict(error))
+    }
+}
+
+/// On one line, cut after 500 characters, and without the passwords and queries of URLs: the text comes
+/// from a server, and goes into logs.
+impl fmt::Display for ApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Loggable(&self.0).fmt(f)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Kind::Reply(Reply {
+                status,
+                code,
+                message,
+                cut,
+                ..
+            }) => {
+                write!(f, "HTTP {status}")?;
+                if let Some(code) = code {
+                    write!(f, " {code}")?;
+                }
+                if let Some(cut) = cut {
+                    write!(f, ", but its body was cut: {cut}")?;
+                }
+                if !message.is_empty() {
+                    write!(f, ": {message}")?;
+                }
+                Ok(())
+            }
+            Kind::Json { error, excerpt, .. } => {
+                write!(
+                    f,
+                    "the reply is not the JSON that was asked for: {error}: {excerpt}"
+                )
+            }
+            Kind::TooLong(limit) => write!(
+                f,
+                "the body of the reply is longer than {limit} bytes, which is what may be read; to \
+                 read longer bodies, write `http::Limits::new().body(bytes)` and call its `json` or \
+                 `success`"
+            ),
+            Kind::NotSent(reason) => write!(f, "nothing was sent: {reason}"),
+            Kind::Delivery(error) => with_causes(f, error),
+            Kind::TimedOut(error) => error.fmt(f),
+            Kind::Conflict(error) => error.fmt(f),
+            Kind::NotYet(error) => error.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cut::Lost(error) => with_causes(f, error),
+            Cut::Stalled(time) => write!(f, "it did not end within {time:?}"),
+            Cut::TooLong(limit) => write!(f, "it is longer than {limit} bytes"),
+        }
+    }
+}
+
+impl Error for ApiError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &*self.0 {
+            Kind::Reply(Reply {
+                cut: Some(Cut::Lost(error)),
+                ..
+            }) => Some(error),
+            Kind::Reply(_) | Kind::TooLong(_) | Kind::NotSent(_) => None,
+            Kind::Json { error, .. } => Some(error),
+            Kind::Delivery(error) => Some(error),
+            Kind::TimedOut(error) => Some(error),
+            Kind::NotYet(error) => Some(error),
+            Kind::Conflict(error) => Some(error),
+        }
+    }
+}
+
+/// reqwest leaves the cause to the source, and the cause is what helps.
+fn with_causes(f: &mut fmt::Formatter<'_>, error: &reqwest::Error) -> fmt::Result {
+    write!(f, "{error}")?;
+    let mut source = error.source();
+    while let Some(cause) = source {
+        write!(f, ": {cause}")?;
+        source = cause.source();
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Policy, Verdict, iam};
+
+    fn error(status: u16, body: &str) -> ApiError {
+        ApiError::new(
+            status,
+            &HeaderMap::new(),
+            body.as_bytes(),
+            SystemTime::UNIX_EPOCH,
+        )
+    }
+
+    fn is_retried(policy: Policy, error: &ApiError) -> bool {
+        matches!(policy.judge(error), Verdict::Retry { .. })
+    }
+
+    #[test]
+    fn the_two_kinds_of_409() {
+        let of = |code| {
+            error(
+                409,
+                &format!(r#"{{"error": {{"code": 409, "status": "{code}"}}}}"#),
+            )
+        };
+        assert!(is_retried(iam::READ_MODIFY_WRITE, &of("ABORTED")));
+        let exists = of("ALREADY_EXISTS");
+        assert_eq!(exists.grpc_code(), Some(GrpcCode::AlreadyExists));
+        assert!(!is_retried(iam::READ_MODIFY_WRITE, &exists));
+    }
+
+    #[test]
+    fn the_longest_hint_counts() {
+        let mut headers = HeaderMap::new();
+        headers.insert("retry-after", "2".parse().unwrap());
+        headers.insert("retry-after-ms", "2500".parse().unwrap());
+        let info = r#"{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "1s"}"#;
+        let body = format!(r#"{{"error": {{"details": [{{}}, {info}]}}}}"#);
+        let error = ApiError::new(429, &headers, body.as_bytes(), SystemTime::UNIX_EPOCH);
+        assert_eq!(error.retry_after(), Some(Duration::from_millis(2_500)));
+    }
+
+    #[test]
+    fn of_a_long_body_the_beginning_is_read() {
+        let long = "x".repeat(ERROR_BODY);
+        let body = format!(r#"{{"error": {{"status": "ABORTED", "message": "{long}"}}}}"#);
+        let error = error(409, &body);
+        assert_eq!(
+            (error.status(), error.grpc_code()),
+            (Some(409), Some(GrpcCode::Aborted))
+        );
+        let shown = error.to_string();
+        let beginning = "HTTP 409 ABORTED, but its body was cut: it is longer than 65536 bytes: ";
+        assert!(shown.starts_with(beginning), "{shown}");
+    }
+
+    #[test]
+    fn half_a_409_may_be_a_conflict() {
+        let half = |status, body: &str| {
+            let cut = Some(Cut::Stalled(Duration::from_secs(5)));
+            ApiError::reply(status, None, Said::read(body.as_bytes()), cut)
+        };
+        let unnamed = half(409, r#"{"error": {"co"#);
+        assert_eq!((unnamed.status(), unnamed.grpc_code()), (Some(409), None));
+        assert!(is_retried(iam::READ_MODIFY_WRITE, &unnamed));
+        assert!(!is_retried(iam::REQUEST, &unnamed));
+        assert_eq!(
+            unnamed.to_string(),
+            r#"HTTP 409, but its body was cut: it did not end within 5s: {"error": {"co"#
+        );
+        let exists = half(409, r#"{"error": {"status": "ALREADY_EXISTS", "#);
+        assert!(!is_retried(iam::READ_MODIFY_WRITE, &exists));
+        // Of every other status the status is enough.
+        let missing = half(404, "");
+        assert_eq!(Fault::grpc_code(&missing), None);
+        assert_eq!(Policy::exponential().judge(&missing), Verdict::Permanent);
+    }
+
+    #[test]
+    fn what_a_server_writes_stays_on_one_line_and_is_no_secret_of_a_url() {
+        let message = "no\\r\\n2026 INFO forged\\u001b[2J https://ann:pw@example.com/?key=1";
+        let body = format!(r#"{{"error": {{"message": "{message}"}}}}"#);
+        assert_eq!(
+            error(503, &body).to_string(),
+            "HTTP 503: no 2026 INFO forged\\u{1b}[2J https://…@example.com/?…"
+        );
+        let long = error(
+            503,
+            &format!(r#"{{"error": {{"message": "{}"}}}}"#, "x".repeat(9_999)),
+        );
+        assert_eq!(long.to_string().chars().count(), 501);
+    }
+
+    #[test]
+    fn what_was_not_sent_is_permanent() {
+        let error = ApiError::not_sent("there is no such resource".to_owned());
+        assert_eq!(error.delivery(), Some(Delivery::NotSent));
+        assert_eq!(Policy::exponential().judge(&error), Verdict::Permanent);
+        let expected = "nothing was sent: there is no such resource";
+        assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn a_success_that_is_too_long_is_permanent_and_says_what_to_write() {
+        let error = ApiError::too_long(1_000);
+        assert_eq!(Policy::exponential().judge(&error), Verdict::Permanent);
+        assert_eq!((error.status(), error.delivery()), (None, None));
+        let shown = error.to_string();
+        assert!(shown.contains("longer than 1000 bytes"), "{shown}");
+        assert!(
+            shown.contains("`http::Limits::new().body(bytes)`"),
+            "{shown}"
+        );
+    }
+}

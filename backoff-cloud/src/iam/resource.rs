@@ -1,0 +1,140 @@
+//! Names of resources, which may come from anywhere, and what is refused as none.
+
+use backoff_core::__private::Loggable;
+
+/// What no name of a resource contains, in any case of letters: IAM's verbs.
+const VERBS: [&str; 3] = [":getIamPolicy", ":setIamPolicy", ":testIamPermissions"];
+
+/// Refuses a name that is none; the error says what to write. It is for clients that encode what is
+/// special in a URL.
+pub(super) fn check(resource: &str) -> Result<(), String> {
+    let has = |found: &dyn Fn(&str) -> bool| resource.split('/').any(found);
+    let lower = resource.to_ascii_lowercase();
+    let what = if resource.is_empty() {
+        "the name of a resource is empty: write one such as `projects/my-project`".to_owned()
+    } else if resource.contains(char::is_control) {
+        "the name of a resource has a control character: write it without".to_owned()
+    } else if let Some(verb) = VERBS
+        .iter()
+        .find(|verb| lower.contains(&verb.to_ascii_lowercase()))
+    {
+        format!(
+            "the name of a resource contains the verb `{verb}`: write it without, the verb is added"
+        )
+    } else if has(&|segment| segment.is_empty()) {
+        "the name of a resource has an empty segment: write no slash at its beginning or its end, and \
+         no two slashes in a row"
+            .to_owned()
+    } else if has(&|segment| matches!(segment, "." | "..")) {
+        "the name of a resource has the segment `.` or `..`, which would lead to another resource: \
+         write the whole name"
+            .to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(match resource {
+        "" => what,
+        _ => format!("{what}: `{}`", Loggable(resource)),
+    })
+}
+
+/// The same for clients that leave `\` and `%` in a URL as they are.
+#[cfg(feature = "google-cloud-iam-v1")]
+pub(super) fn check_raw(resource: &str) -> Result<(), String> {
+    check(resource)?;
+    if resource.contains('\\') {
+        let resource = Loggable(resource);
+        return Err(format!(
+            "the name of a resource has `\\`, which a URL takes for `/`: write it without: `{resource}`"
+        ));
+    }
+    // In a URL this is a dot.
+    check(&resource.replace("%2e", ".").replace("%2E", "."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_lead_elsewhere_is_refused() {
+        for (resource, says) in [
+            ("", "is empty: write one such as `projects/my-project`"),
+            ("/", "an empty segment: write no slash at its beginning"),
+            ("/projects/p", "an empty segment"),
+            ("projects/p/", "an empty segment"),
+            ("projects//p", "an empty segment"),
+            ("https://elsewhere.example", "an empty segment"),
+            (".", "the segment `.` or `..`"),
+            ("..", "the segment `.` or `..`"),
+            (
+                "projects/mine/../victim",
+                "would lead to another resource: write the whole name",
+            ),
+            ("projects/./p", "the segment `.` or `..`"),
+            ("projects/p/..", "the segment `.` or `..`"),
+            ("projects/p\n", "a control character: write it without"),
+            ("projects/.\t./p", "a control character"),
+            ("projects/p\0", "a control character"),
+            ("projects/p\u{85}", "a control character"),
+            (
+                "projects/p:getIamPolicy?x=",
+                "the verb `:getIamPolicy`: write it without",
+            ),
+            ("projects/p:SETIAMPOLICY", "the verb `:setIamPolicy`"),
+            (
+                "projects/p:testIamPermissions",
+                "the verb `:testIamPermissions`",
+            ),
+            ("projects/p:setIamPolicy/q", "the verb `:setIamPolicy`"),
+        ] {
+            let refusal = check(resource).expect_err(resource);
+            assert!(refusal.contains(says), "{resource}: {refusal}");
+        }
+    }
+
+    #[test]
+    fn names_are_not_refused() {
+        for resource in [
+            "projects/p",
+            "projects/example.com:p",
+            "projects/_/buckets/b",
+            "b/my bucket",
+            "b/größe",
+            "b/...",
+            "b/..c",
+            "b/%2e%2e",
+            "b/c?d#e",
+            "b\\c",
+        ] {
+            assert_eq!(check(resource), Ok(()), "{resource}");
+        }
+    }
+
+    #[cfg(feature = "google-cloud-iam-v1")]
+    #[test]
+    fn more_is_refused_where_the_name_is_not_encoded() {
+        for resource in [
+            "projects/p",
+            "projects/example.com:p",
+            "projects/_/buckets/b",
+            "b/c%20d",
+            "b/c?d#e",
+        ] {
+            assert_eq!(check_raw(resource), Ok(()), "{resource}");
+        }
+        for (resource, says) in [
+            (
+                "projects/mine\\..\\victim",
+                "has `\\`, which a URL takes for `/`",
+            ),
+            ("projects/%2e%2E/secrets/s", "the segment `.` or `..`"),
+            ("projects/.%2e/secrets/s", "the segment `.` or `..`"),
+            ("projects/p:getIamPolicy?x=", "the verb `:getIamPolicy`"),
+            ("projects/../secrets/s", "the segment `.` or `..`"),
+        ] {
+            let refusal = check_raw(resource).expect_err(resource);
+            assert!(refusal.contains(says), "{resource}: {refusal}");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The URL of a resource's policy, from a name that may come from anywhere.
+
+use super::allow::POLICY_VERSION;
+use super::resource::check;
+use backoff_core::__private::Loggable;
+use reqwest::Url;
+
+/// What is asked of a resource: the end of its URL.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Verb {
+    Get,
+    Set,
+}
+
+impl Verb {
+    const fn name(self) -> &'static str {
+        match self {
+            Verb::Get => "getIamPolicy",
+            Verb::Set => "setIamPolicy",
+        }
+    }
+}
+
+/// The URL of this verb: the segments of `base`, then those of the resource, each encoded, then the
+/// verb. Where the name could lead to another resource or to another verb, the error says what to
+/// write.
+pub(super) fn url(base: &str, resource: &str, verb: Verb) -> Result<Url, String> {
+    check(resource)?;
+    let mut url = Url::parse(base)
+        .map_err(|error| format!("`{}` is no URL of a service: {error}", Loggable(base)))?;
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(format!(
+            "write the URL of the service without a query and a fragment, not `{}`",
+            Loggable(base)
+        ));
+    }
+    let Ok(mut path) = url.path_segments_mut() else {
+        let base = Loggable(base);
+        return Err(format!("`{base}` is no URL of a service: it has no path"));
+    };
+    path.pop_if_empty();
+    let named = format!("{resource}:{}", verb.name());
+    path.extend(named.split('/'));
+    drop(path);
+    Ok(url)
+}
+
+/// The same for a read by GET, which has its options in the query.
+pub(super) fn url_of_get(base: &str, resource: &str) -> Result<Url, String> {
+    let mut url = url(base, resource, Verb::Get)?;
+    url.set_query(Some(&format!(
+        "options.requestedPolicyVersion={POLICY_VERSION}"
+    )));
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const BASE: &str = "https://example.com/v1";
+
+    fn path(resource: &str) -> String {
+        let url = url(BASE, resource, Verb::Get).unwrap();
+        let rest = url.as_str().strip_prefix("https://example.com/v1/");
+        let resource = rest.and_then(|rest| rest.strip_suffix(":getIamPolicy"));
+        resource.expect("base and verb stay").to_owned()
+    }
+
+    #[test]
+    fn names_are_encoded_segment_by_segment() {
+        for (resource, expected) in [
+            ("projects/p", "projects/p"),
+            ("projects/example.com:p", "projects/example.com:p"),
+            ("projects/_/buckets/b", "projects/_/buckets/b"),
+            (
+                "projects/p/serviceAccounts/a@p.example.com",
+                "projects/p/serviceAccounts/a@p.example.com",
+            ),
+            ("b/my bucket", "b/my%20bucket"),
+            ("b/größe/好", "b/gr%C3%B6%C3%9Fe/%E5%A5%BD"),
+            ("b/%2e%2e/c", "b/%252e%252e/c"),
+            ("b/.%2E", "b/.%252E"),
+            ("b/c%2Fd", "b/c%252Fd"),
+            ("b/c?d=e", "b/c%3Fd=e"),
+            ("b/c#d", "b/c%23d"),
+            ("b\\..\\c", "b%5C..%5Cc"),
+            ("b/...", "b/..."),
+            ("b/..c", "b/..c"),
+            ("b/\"<>`{}", "b/%22%3C%3E%60%7B%7D"),
+        ] {
+            assert_eq!(path(resource), expected, "{resource}");
+        }
+    }
+
+    #[test]
+    fn the_base_keeps_its_segments() {
+        for (base, expected) in [
+            ("http://a", "http://a/b/c:setIamPolicy"),
+            ("http://a/", "http://a/b/c:setIamPolicy"),
+            ("http://a/v1", "http://a/v1/b/c:setIamPolicy"),
+            ("http://a/x/v1/", "http://a/x/v1/b/c:setIamPolicy"),
+        ] {
+            assert_eq!(url(base, "b/c", Verb::Set).unwrap().as_str(), expected);
+        }
+        for (base, says) in [
+            (
+                "http://a/v1?key=1",
+                "without a query and a fragment, not `http://a/v1?…`",
+            ),
+            ("http://a/v1#b", "without a query and a fragment"),
+            ("example", "is no URL of a service"),
+            ("data:a", "it has no path"),
+        ] {
+            let refusal = url(base, "b/c", Verb::Set).expect_err(base);
+            assert!(refusal.contains(says), "{refusal}");
+        }
+        let read = url_of_get("http://a/v1", "b").unwrap();
+        assert_eq!(
+            read.as_str(),
+            "http://a/v1/b:getIamPolicy?options.requestedPolicyVersion=3"
+        );
+    }
+
+    /// What a server reads in a segment.
+    fn decoded(segment: &str) -> String {
+        let mut bytes = segment.bytes();
+        let mut read = Vec::new();
+        while let Some(byte) = bytes.next() {
+            read.push(match byte {
+                b'%' => {
+                    let mut digit = || (bytes.next().unwrap() as char).to_digit(16).unwrap() as u8;
+                    digit() * 16 + digit()
+                }
+                byte => byte,
+            });
+        }
+        String::from_utf8(read).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_accepted_leads_to_this_resource_and_no_other(
+            resource in prop_oneof![
+                "\\PC{0,20}",
+                "([a-z]|/|\\.|\\.\\.|%2e|%2F|\\?|#|\\\\|:|@| |:getIamPolicy|\\n|\u{e9}){0,12}",
+                "[a-z:.%?#\\\\ ]{1,5}(/[a-z:.%?#\\\\ ]{1,5}){0,4}",
+            ],
+            base in "(/[a-z0-9]{1,4}){0,3}/?",
+        ) {
+            let whole = format!("https://example.com{base}");
+            if let Ok(url) = url(&whole, &resource, Verb::Set) {
+                prop_assert_eq!(url.host_str(), Some("example.com"));
+                prop_assert_eq!((url.query(), url.fragment()), (None, None));
+                prop_assert_eq!((url.username(), url.password()), ("", None));
+                // As a client sends it, parsed anew.
+                let again = Url::parse(url.as_str()).unwrap();
+                prop_assert_eq!(&again, &url);
+                let path = url.path().strip_prefix('/').unwrap();
+                let path = path.strip_suffix(":setIamPolicy").unwrap();
+                let read: Vec<_> = path.split('/').map(decoded).collect();
+                let base = base.split('/').filter(|segment| !segment.is_empty());
+                let expected: Vec<_> = base.chain(resource.split('/')).collect();
+                prop_assert_eq!(read, expected);
+            }
+        }
+    }
+}

@@ -1,0 +1,454 @@
+//! Text that others wrote, in a form that can stand in a log: on one line, not long, and without the
+//! secrets that URLs carry.
+
+use core::fmt::{self, Write};
+
+/// How many characters are shown of a text. More is cut, and `…` stands for the rest.
+const LONGEST: usize = 500;
+
+/// How many bytes of a host with its port are shown. A name has at most 253.
+const LONGEST_HOST: usize = 264;
+
+/// Displays a value as a log may show it.
+///
+/// - Line breaks and tabs become one space; other control characters, and those that change the
+///   direction of the text, become `\u{..}`.
+/// - After 500 characters the text ends with `…`.
+/// - Of a URL (whatever has `://`) the user and password, the query and the fragment are left out:
+///   `https://ann:pw@example.com/a?key=1` becomes `https://…@example.com/a?…`.
+///
+/// The value is written with `{}`, or with `{:#}` where this is. Nothing is allocated.
+#[derive(Clone, Copy)]
+pub struct Loggable<T>(pub T);
+
+impl<T: fmt::Display> fmt::Display for Loggable<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_alternate = f.alternate();
+        let mut filter = Filter::new(f);
+        if is_alternate {
+            write!(filter, "{:#}", self.0)?;
+        } else {
+            write!(filter, "{}", self.0)?;
+        }
+        filter.finish()
+    }
+}
+
+/// Passes text on to `out`, one character at a time.
+struct Filter<W> {
+    out: W,
+    /// How many characters may still be shown.
+    left: usize,
+    /// Whether something was left out at the end.
+    is_cut: bool,
+    is_after_space: bool,
+    place: Place,
+    authority: Authority,
+    /// Punctuation at the end of what is hidden, which belongs to the text if the URL ends there.
+    closing: Closing,
+}
+
+/// What the next character is part of.
+#[derive(Clone, Copy)]
+enum Place {
+    /// Text, or the path of a URL.
+    Plain { is_url: bool, begun: Begun },
+    /// User, password, host and port of a URL.
+    Authority,
+    /// The query or the fragment of a URL.
+    Hidden,
+}
+
+/// How much of `://` was just read.
+#[derive(Clone, Copy, PartialEq)]
+enum Begun {
+    Nothing,
+    Colon,
+    Slash,
+}
+
+impl<W: Write> Filter<W> {
+    fn new(out: W) -> Self {
+        Filter {
+            out,
+            left: LONGEST,
+            is_cut: false,
+            is_after_space: false,
+            place: Place::TEXT,
+            authority: Authority::EMPTY,
+            closing: Closing::EMPTY,
+        }
+    }
+
+    fn take(&mut self, c: char) -> fmt::Result {
+        match self.place {
+            Place::Hidden if ends_url(c) => {
+                self.show_closing()?;
+                self.plain(c, false, Begun::Nothing)
+            }
+            Place::Hidden => {
+                self.closing.take(c);
+                Ok(())
+            }
+            Place::Authority if ends_url(c) => {
+                self.show_authority()?;
+                self.plain(c, false, Begun::Nothing)
+            }
+            Place::Authority if matches!(c, '/' | '\\' | '?' | '#') => {
+                // The end of `a://b:` can be the beginning of another URL.
+                let begun = match self.authority.ends_with_colon() {
+                    true => Begun::Colon,
+                    false => Begun::Nothing,
+                };
+                self.show_authority()?;
+                self.plain(c, true, begun)
+            }
+            Place::Authority => {
+                self.authority.take(c);
+                Ok(())
+            }
+            Place::Plain { is_url, begun } => self.plain(c, is_url && !ends_url(c), begun),
+        }
+    }
+
+    fn plain(&mut self, c: char, is_url: bool, begun: Begun) -> fmt::Result {
+        self.show(c)?;
+        self.place = match (c, begun) {
+            ('?' | '#', _) if is_url => {
+                self.closing = Closing::EMPTY;
+                self.put('…')?;
+                Place::Hidden
+            }
+            ('/', Begun::Slash) => {
+                self.authority = Authority::EMPTY;
+                Place::Authority
+            }
+            ('/', Begun::Colon) => Place::Plain {
+                is_url,
+                begun: Begun::Slash,
+            },
+            (':', _) => Place::Plain {
+                is_url,
+                begun: Begun::Colon,
+            },
+            // Some write `:\/\/` in JSON.
+            ('\\', begun) => Place::Plain { is_url, begun },
+            _ => Place::Plain {
+                is_url,
+                begun: Begun::Nothing,
+            },
+        };
+        Ok(())
+    }
+
+    fn show_authority(&mut self) -> fmt::Result {
+        let authority = self.authority;
+        if authority.has_user {
+            self.put('…')?;
+            self.put('@')?;
+        }
+        if authority.is_too_long {
+            return self.put('…');
+        }
+        for c in authority.host().chars() {
+            self.show(c)?;
+        }
+        Ok(())
+    }
+
+    fn show_closing(&mut self) -> fmt::Result {
+        let closing = self.closing;
+        for &c in &closing.last[..closing.length] {
+            self.put(c)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a character so that it can be seen.
+    fn show(&mut self, c: char) -> fmt::Result {
+        match c {
+            '\t'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}' if self.is_after_space => Ok(()),
+            '\t'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}' => self.put(' '),
+            '\u{61c}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' => self.escape(c),
+            c if c.is_control() => self.escape(c),
+            c => self.put(c),
+        }
+    }
+
+    fn escape(&mut self, c: char) -> fmt::Result {
+        c.escape_unicode().try_for_each(|c| self.put(c))
+    }
+
+    fn put(&mut self, c: char) -> fmt::Result {
+        let c = match self.left {
+            0 if self.is_cut => return Ok(()),
+            0 => {
+                self.is_cut = true;
+                '…'
+            }
+            _ => {
+                self.left -= 1;
+                c
+            }
+        };
+        self.is_after_space = c == ' ';
+        self.out.write_char(c)
+    }
+
+    /// Writes what was held back.
+    fn finish(mut self) -> fmt::Result {
+        match self.place {
+            Place::Plain { .. } => Ok(()),
+            Place::Authority => self.show_authority(),
+            Place::Hidden => self.show_closing(),
+        }
+    }
+}
+
+impl<W: Write> Write for Filter<W> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.is_cut {
+            return Ok(());
+        }
+        text.chars().try_for_each(|c| self.take(c))
+    }
+}
+
+impl Place {
+    const TEXT: Place = Place::Plain {
+        is_url: false,
+        begun: Begun::Nothing,
+    };
+}
+
+/// What no URL contains: a URL in a text ends here.
+fn ends_url(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '"' | '<' | '>')
+}
+
+/// User, password, host and port as far as they were read. Until the end nobody knows which is which.
+#[derive(Clone, Copy)]
+struct Authority {
+    bytes: [u8; LONGEST_HOST],
+    length: usize,
+    is_too_long: bool,
+    has_user: bool,
+}
+
+impl Authority {
+    const EMPTY: Authority = Authority {
+        bytes: [0; LONGEST_HOST],
+        length: 0,
+        is_too_long: false,
+        has_user: false,
+    };
+
+    fn take(&mut self, c: char) {
+        if c == '@' {
+            *self = Authority {
+                has_user: true,
+                ..Authority::EMPTY
+            };
+            return;
+        }
+        let end = self.length + c.len_utf8();
+        match self.bytes.get_mut(self.length..end) {
+            Some(room) if !self.is_too_long => {
+                c.encode_utf8(room);
+                self.length = end;
+            }
+            _ => self.is_too_long = true,
+        }
+    }
+
+    fn host(&self) -> &str {
+        str::from_utf8(&self.bytes[..self.length]).unwrap_or_default()
+    }
+
+    fn ends_with_colon(&self) -> bool {
+        // What is too long is not shown, so its end is not known: as if it were a colon.
+        self.is_too_long || self.host().ends_with(':')
+    }
+}
+
+/// The last characters of what is hidden, as far as they are punctuation: `(see http://a/?b)`.
+#[derive(Clone, Copy)]
+struct Closing {
+    last: [char; 4],
+    length: usize,
+}
+
+impl Closing {
+    const EMPTY: Closing = Closing {
+        last: [' '; 4],
+        length: 0,
+    };
+
+    fn take(&mut self, c: char) {
+        let is_closing = matches!(c, ')' | ']' | '}' | ',' | ';' | '.' | ':' | '\'');
+        if !is_closing || self.length == self.last.len() {
+            self.length = 0;
+        }
+        if is_closing {
+            self.last[self.length] = c;
+            self.length += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn shown(text: &str) -> String {
+        Loggable(text).to_string()
+    }
+
+    #[test]
+    fn plain_text_stays_as_it_is() {
+        for text in [
+            "",
+            "busy",
+            "a: b / c? d # e @ f",
+            "größer — 好",
+            "a // b?c",
+            "{\"a\": [1]}",
+        ] {
+            assert_eq!(shown(text), text);
+        }
+    }
+
+    #[test]
+    fn text_stays_on_one_line_and_moves_no_cursor() {
+        for (text, expected) in [
+            ("a\r\nb\tc", "a b c"),
+            ("a \n\n b", "a  b"),
+            ("a\u{2028}b\u{85}c", "a b c"),
+            ("\u{1b}[2Jred\u{7}", "\\u{1b}[2Jred\\u{7}"),
+            ("\0\u{7f}\u{9b}", "\\u{0}\\u{7f}\\u{9b}"),
+            ("\u{202e}gpj.exe", "\\u{202e}gpj.exe"),
+            ("\u{2066}\u{200f}\u{61c}", "\\u{2066}\\u{200f}\\u{61c}"),
+        ] {
+            assert_eq!(shown(text), expected);
+        }
+    }
+
+    #[test]
+    fn a_long_text_is_cut() {
+        let most = "ä".repeat(LONGEST);
+        assert_eq!(shown(&most), most);
+        assert_eq!(shown(&format!("{most}b")), format!("{most}…"));
+        assert_eq!(shown(&"\0".repeat(LONGEST)).chars().count(), LONGEST + 1);
+    }
+
+    #[test]
+    fn of_a_url_only_what_is_no_secret() {
+        for (text, expected) in [
+            ("http://a/b", "http://a/b"),
+            ("http://a:80/b?c=d", "http://a:80/b?…"),
+            ("https://a?b", "https://a?…"),
+            ("https://a#b?c", "https://a#…"),
+            (
+                "get (http://a/b?c=d): refused",
+                "get (http://a/b?…): refused",
+            ),
+            (
+                "<http://a/?b> and \"c://d?e\"?",
+                "<http://a/?…> and \"c://d?…\"?",
+            ),
+            ("http://ann:pw@a/b", "http://…@a/b"),
+            ("http://ann:p@w@a:1", "http://…@a:1"),
+            ("redis://:pw@a", "redis://…@a"),
+            ("http:\\/\\/ann:pw@a\\/b?c", "http:\\/\\/…@a\\/b?…"),
+            ("http://a/http://ann:pw@b/?c", "http://a/http://…@b/?…"),
+            ("x://yhttp://ann:pw@b/?c", "x://yhttp://…@b/?…"),
+            ("http://a/?b http://c/?d", "http://a/?… http://c/?…"),
+            ("http://a/?b\nwhat?", "http://a/?… what?"),
+            ("http://a\0b@c/", "http://…@c/"),
+            ("http://", "http://"),
+        ] {
+            assert_eq!(shown(text), expected, "{text}");
+        }
+        let long = "a".repeat(LONGEST_HOST + 1);
+        assert_eq!(shown(&format!("http://{long}/b?c")), "http://…/b?…");
+        assert_eq!(shown(&format!("http://{long}@b?c")), "http://…@b?…");
+        assert_eq!(shown(&format!("http://{long}://u:p@b")), "http://…//…@b");
+    }
+
+    #[test]
+    fn the_form_of_the_format_is_handed_on() {
+        let one = Some("a");
+        let both = format_args!("{:?}", one).to_string();
+        assert_eq!(format!("{}", Loggable(&both)), both);
+        struct Both;
+        impl fmt::Display for Both {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(if f.alternate() { "long" } else { "short" })
+            }
+        }
+        assert_eq!(format!("{0} {0:#}", Loggable(Both)), "short long");
+    }
+
+    /// Text that is likely to lead the filter astray.
+    fn odd_text() -> impl Strategy<Value = String> {
+        let odd =
+            "([a-z]{0,3}|[:/?#@\\\\ \"<>.,)\u{85}\u{2028}\u{202e}\\n]|\\PC|[\0-\u{9f}]|://){0,60}";
+        prop_oneof![odd, "\\PC{0,700}", "[ -~]{0,700}"]
+    }
+
+    fn is_unseen(c: char) -> bool {
+        c.is_control()
+            || "\u{61c}\u{200e}\u{200f}\u{2028}\u{2029}".contains(c)
+            || ('\u{202a}'..='\u{202e}').contains(&c)
+            || ('\u{2066}'..='\u{2069}').contains(&c)
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_unseen_and_nothing_long_is_written(text in odd_text()) {
+            let shown = shown(&text);
+            prop_assert!(!shown.contains(is_unseen), "{shown:?}");
+            prop_assert!(shown.chars().count() <= LONGEST + 1, "{shown:?}");
+        }
+
+        #[test]
+        fn no_query_no_fragment_and_no_password_is_written(
+            before in odd_text(),
+            scheme in "[a-z][a-z0-9+.-]{0,8}",
+            user in "[A-Za-z:%]{0,5}",
+            host in "[a-z.]{1,20}(:[0-9]{1,5})?",
+            path in "(/[a-z:@.%-]{0,5}){0,3}",
+            query in "[A-Za-z0-9&=%._~+/:@!$(),;?#\\\\-]{0,30}",
+            mark in "[?#]",
+            after in odd_text(),
+        ) {
+            let url = format!("{scheme}://{user}SECRET@{host}{path}{mark}{query}SECRET{query}");
+            let shown = shown(&format!("{before}{url}{after}"));
+            prop_assert!(!shown.contains("SECRET"), "{shown:?}");
+        }
+
+        #[test]
+        fn what_was_filtered_stays_as_it_is(text in odd_text()) {
+            let once = shown(&text);
+            prop_assert_eq!(shown(&once), once);
+        }
+
+        #[test]
+        fn it_does_not_matter_in_which_pieces_a_text_is_written(
+            pieces in prop::collection::vec("[a:/?@ \n]{0,4}", 0..8),
+        ) {
+            let mut out = String::new();
+            let mut filter = Filter::new(&mut out);
+            for piece in &pieces {
+                filter.write_str(piece).unwrap();
+            }
+            filter.finish().unwrap();
+            prop_assert_eq!(out, shown(&pieces.concat()));
+        }
+    }
+}

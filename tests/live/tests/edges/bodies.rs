@@ -1,0 +1,280 @@
+//! Bodies that are too long, never end, or end too early. What is measured is the heap of the
+//! client's thread; the servers have threads of their own.
+
+use crate::server::{bytes, serve, stalls_after, text};
+use allocation_counter::measure;
+use backoff_cloud::{Delivery, Fault, FaultKind, GrpcCode, Policy, StopReason, Verdict, http, iam};
+use flate2::{Compression, write::GzEncoder};
+use http::{ApiError, Limits};
+use reqwest::Client;
+use serde_json::Value;
+use std::{
+    io::Write as _,
+    time::{Duration, Instant},
+};
+use tokio::runtime::{Builder, Runtime};
+
+const MB: u64 = 1_000_000;
+
+/// Far above what a reply takes here, far below the default.
+const QUICK: Limits = Limits::new().error_body_time(Duration::from_millis(200));
+
+fn runtime() -> Runtime {
+    Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime")
+}
+
+fn client() -> Client {
+    Client::builder()
+        .retry(reqwest::retry::never())
+        .build()
+        .expect("a client")
+}
+
+async fn get(url: &str, limits: Limits) -> Result<Value, ApiError> {
+    limits.json(client().get(url).send().await?).await
+}
+
+async fn failure(url: &str, limits: Limits) -> ApiError {
+    get(url, limits).await.expect_err("a failure")
+}
+
+/// What a read fails of, the most heap that it had at a time, and how long it took.
+fn measured(name: &str, url: &str, limits: Limits) -> (ApiError, u64, Duration) {
+    let (begin, mut error) = (Instant::now(), None);
+    let heap = measure(|| error = Some(runtime().block_on(failure(url, limits)))).bytes_max;
+    let (error, time) = (error.expect("it was read"), begin.elapsed());
+    println!("{name}: {heap} bytes, {time:?}");
+    (error, heap, time)
+}
+
+/// An error that was left before its end: little memory, little time, and the status counts.
+fn assert_left(name: &str, url: &str) -> ApiError {
+    let (error, heap, time) = measured(name, url, Limits::new());
+    assert!(heap < 2 * MB, "{name}: {heap} bytes");
+    assert!(time < Duration::from_secs(3), "{name}: {time:?}");
+    assert_eq!(error.status(), Some(503), "{name}");
+    assert_ne!(iam::REQUEST.judge(&error), Verdict::Permanent, "{name}");
+    let shown = error.to_string();
+    let cut = "but its body was cut: it is longer than 65536 bytes";
+    assert!(shown.contains(cut), "{name}: {shown}");
+    error
+}
+
+#[test]
+fn an_error_of_a_hundred_megabytes_is_left_at_the_limit() {
+    let head = "503 Busy\r\ncontent-length: 100000000";
+    assert_left("100 MB of text", &serve(head, bytes(100 * MB)));
+    // As a tree, this would take 32 bytes for every two.
+    let zeros = serve(head, |stream| {
+        stream.write_all(br#"{"error": {"status": "UNAVAILABLE", "details": ["#)?;
+        let piece = "0,".repeat(50_000);
+        (0..1_000).try_for_each(|_| stream.write_all(piece.as_bytes()))
+    });
+    let error = assert_left("100 MB of JSON", &zeros);
+    assert_eq!(error.grpc_code(), Some(GrpcCode::Unavailable));
+}
+
+#[test]
+fn an_error_without_end_is_left_at_the_limit() {
+    assert_left("no end", &serve("503 Busy", bytes(u64::MAX)));
+}
+
+fn bomb(megabytes: u64) -> Vec<u8> {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+    let piece = vec![b' '; MB as usize];
+    (0..megabytes).for_each(|_| packed.write_all(&piece).expect("it is written to memory"));
+    packed.finish().expect("it is written to memory")
+}
+
+fn packed(status: &str, body: Vec<u8>) -> String {
+    let length = body.len();
+    let head = format!("{status}\r\ncontent-encoding: gzip\r\ncontent-length: {length}");
+    serve(head, move |stream| stream.write_all(&body))
+}
+
+#[test]
+fn the_limits_count_what_is_unpacked() {
+    let body = bomb(50);
+    assert!(body.len() < 50_000, "{} bytes", body.len());
+    assert_left("a bomb of an error", &packed("503 Busy", body.clone()));
+    let url = packed("200 OK", body);
+    let limits = Limits::new().body(MB as usize);
+    let (error, heap, _) = measured("a bomb of a success", &url, limits);
+    assert!(heap < 3 * MB, "{heap} bytes");
+    assert_eq!(error.kind(), Some(FaultKind::Permanent));
+}
+
+#[test]
+fn a_success_has_as_many_bytes_as_are_allowed() {
+    let limits = Limits::new().body(8 * MB as usize);
+    let unknown = serve("200 OK", bytes(u64::MAX));
+    let (error, heap, _) = measured("a success without end", &unknown, limits);
+    assert!(heap < 13 * MB, "{heap} bytes");
+    let expected = "the body of the reply is longer than 8000000 bytes, which is what may be read; to \
+                    read longer bodies, write `http::Limits::new().body(bytes)` and call its `json` \
+                    or `success`";
+    assert_eq!(error.to_string(), expected);
+    assert_eq!(
+        (error.kind(), error.delivery()),
+        (Some(FaultKind::Permanent), None)
+    );
+    // Where the length is told, nothing is read.
+    let told = serve("200 OK\r\ncontent-length: 8000001", stalls_after(""));
+    let (error, heap, _) = measured("a success that tells its length", &told, limits);
+    assert!(heap < MB, "{heap} bytes");
+    assert_eq!(error.to_string(), expected);
+    // Exactly so many are read.
+    let full = |length: usize| {
+        let body = format!("\"{}\"", "x".repeat(length - 2));
+        let url = serve(format!("200 OK\r\ncontent-length: {length}"), text(body));
+        runtime().block_on(get(&url, Limits::new().body(100_000)))
+    };
+    let value = full(100_000).expect("it is allowed");
+    assert_eq!(value.as_str().map(str::len), Some(99_998));
+    assert_eq!(
+        full(100_001).expect_err("too long").kind(),
+        Some(FaultKind::Permanent)
+    );
+}
+
+#[test]
+fn a_length_that_is_told_costs_nothing() {
+    let url = serve("200 OK\r\ncontent-length: 67108864", text("{"));
+    let (error, heap, _) = measured("a length that is told", &url, Limits::new());
+    assert!(heap < MB, "{heap} bytes");
+    assert_eq!(error.delivery(), Some(Delivery::MaybeSent));
+}
+
+#[tokio::test]
+async fn the_default_of_a_success_is_64_mib() {
+    let told = |length: u64| serve(format!("200 OK\r\ncontent-length: {length}"), text("{"));
+    let error = failure(&told((64 << 20) + 1), Limits::new()).await;
+    assert!(
+        error.to_string().contains("longer than 67108864 bytes"),
+        "{error}"
+    );
+    let error = failure(&told(64 << 20), Limits::new()).await;
+    assert_eq!(error.delivery(), Some(Delivery::MaybeSent), "{error}");
+}
+
+#[tokio::test]
+async fn a_stalled_429_keeps_its_retry_after_and_ends_before_the_deadline() {
+    let head = "429 Slow\r\nretry-after: 7\r\ncontent-length: 100";
+    let url = serve(head, stalls_after(r#"{"error": {"#));
+    let policy = Policy::exponential().deadline(Duration::from_secs(3));
+    let begin = Instant::now();
+    let given_up = policy
+        .retry(async || get(&url, QUICK).await)
+        .reported()
+        .await;
+    let given_up = given_up.expect_err("the server asks for more time than there is");
+    let time = begin.elapsed();
+    assert!(time < Duration::from_secs(1), "{time:?}");
+    assert_eq!(given_up.reason, StopReason::RetryAfter);
+    let error = given_up.error;
+    let said = (error.status(), error.retry_after(), error.delivery());
+    assert_eq!(said, (Some(429), Some(Duration::from_secs(7)), None));
+    let expected = r#"HTTP 429, but its body was cut: it did not end within 200ms: {"error": {"#;
+    assert_eq!(error.to_string(), expected);
+}
+
+/// The time is virtual: it jumps to the end of the wait when nothing else is to be done.
+#[tokio::test(start_paused = true)]
+async fn a_stalled_error_is_left_after_five_seconds() {
+    let url = serve("503 Busy\r\ncontent-length: 100", stalls_after("{"));
+    let begin = tokio::time::Instant::now();
+    let response = client().get(&url).send().await.expect("a head");
+    let error = http::success(response).await.expect_err("a 503");
+    assert_eq!(error.status(), Some(503));
+    let time = begin.elapsed();
+    assert!((5_000..5_010).contains(&time.as_millis()), "{time:?}");
+}
+
+#[tokio::test]
+async fn an_error_that_is_cut_is_judged_by_its_status() {
+    for (status, verdict) in [(404, Verdict::Permanent), (403, Verdict::Permanent)] {
+        let head = format!("{status} No\r\nretry-after: 3\r\ncontent-length: 100");
+        let url = serve(head, text(r#"{"error": {"code": 4"#));
+        let error = failure(&url, QUICK).await;
+        let said = (error.status(), Fault::grpc_code(&error), error.delivery());
+        assert_eq!(said, (Some(status), None, None), "{error}");
+        assert_eq!(error.retry_after(), Some(Duration::from_secs(3)));
+        assert_eq!(Policy::exponential().judge(&error), verdict);
+        let shown = error.to_string();
+        let beginning =
+            format!("HTTP {status}, but its body was cut: error decoding response body");
+        assert!(shown.starts_with(&beginning), "{shown}");
+        assert!(shown.ends_with(r#": {"error": {"code": 4"#), "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn what_the_body_said_before_the_cut_counts() {
+    let info = r#"{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "4s"}"#;
+    let half = format!(r#"{{"error": {{"status": "ALREADY_EXISTS", "details": [{info}, "#);
+    let lost = serve("409 No\r\ncontent-length: 1000", text(half.clone()));
+    let stalled = serve("409 No\r\ncontent-length: 1000", stalls_after(half.clone()));
+    let long = format!("{half}\"{}\"]}}}}", "x".repeat(100_000));
+    let long = serve(
+        format!("409 No\r\ncontent-length: {}", long.len()),
+        text(long),
+    );
+    for url in [lost, stalled, long] {
+        let error = failure(&url, QUICK).await;
+        let said = (error.status(), error.grpc_code(), error.retry_after());
+        let four = Some(Duration::from_secs(4));
+        assert_eq!(
+            said,
+            (Some(409), Some(GrpcCode::AlreadyExists), four),
+            "{error}"
+        );
+        assert_eq!(iam::READ_MODIFY_WRITE.judge(&error), Verdict::Permanent);
+    }
+}
+
+#[tokio::test]
+async fn a_mark_before_a_success_is_no_mistake() {
+    let url = serve("200 OK\r\ncontent-length: 6", text("\u{feff}[1]"));
+    assert_eq!(
+        get(&url, QUICK).await.expect("JSON"),
+        serde_json::json!([1])
+    );
+}
+
+#[tokio::test]
+async fn no_text_of_an_error_shows_a_password_or_a_query() {
+    let url = serve("200 OK\r\ncontent-length: 100", text("{"));
+    let secret = url.replace("http://", "http://ann:PASSWORD@") + "/a?key=QUERY#FRAGMENT";
+    let cut = failure(&secret, QUICK).await;
+    let url = serve("503 Busy\r\ncontent-length: 100", text("{"));
+    let secret = url.replace("http://", "http://ann:PASSWORD@") + "/a?key=QUERY#FRAGMENT";
+    let half = failure(&secret, QUICK).await;
+    let nobody = "http://ann:PASSWORD@127.0.0.1:1/a?key=QUERY#FRAGMENT";
+    let refused = failure(nobody, QUICK).await;
+    for error in [cut, half, refused] {
+        let mut texts = vec![error.to_string(), format!("{error:?}")];
+        let mut source = std::error::Error::source(&error);
+        while let Some(cause) = source {
+            texts.push(cause.to_string());
+            source = cause.source();
+        }
+        assert!(
+            texts.len() > 3 && texts[0].contains("127.0.0.1"),
+            "{texts:?}"
+        );
+        for secret in ["PASSWORD", "QUERY", "FRAGMENT"] {
+            assert!(texts.iter().all(|text| !text.contains(secret)), "{texts:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_date_is_read_by_the_clock_of_the_server() {
+    let head = "503 Busy\r\ncontent-length: 0\r\ndate: Sun, 06 Nov 1994 08:49:07 GMT\r\n\
+                retry-after: Sun, 06 Nov 1994 08:49:37 GMT";
+    let error = failure(&serve(head, text("")), QUICK).await;
+    assert_eq!(error.retry_after(), Some(Duration::from_secs(30)));
+}
