@@ -26,6 +26,12 @@ const DOCUMENTED: Codes = codes![429, 500..=599, Codes::DATA_LOSS];
 /// never repeats `DATA_LOSS`. To follow AIP-194 in this, write
 /// `memorystore::REQUEST.on(codes![429, 500..=599])`: such a set does not hold `DATA_LOSS`.
 ///
+/// # A server that asks for a pause
+///
+/// A `Retry-After` of up to 5 minutes is waited for, as in every policy without a deadline. If each
+/// reply asks for 5 minutes, the call takes 45 minutes. Say `.deadline(..)` or `.max_retry_after(..)`
+/// to bound it.
+///
 /// # What the document leaves to the client
 ///
 /// The document names 32 s as another usual maximum: `memorystore::REQUEST.max_backoff(Duration::from_secs(32))`.
@@ -183,7 +189,7 @@ pub const DATA: Policy = Policy::exponential()
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reply::{Reply, retries, table};
+    use crate::reply::{Reply, Says, life, retries, table};
     use backoff_core::{Decision, GrpcCode, RetryState, StopReason, TimedOut, Verdict};
 
     #[test]
@@ -240,6 +246,20 @@ mod tests {
         let phone = REQUEST.scaled(2.0).max_attempts(12);
         let expected = [2, 4, 8, 16, 32, 64, 128, 128, 128, 128, 128];
         assert_eq!(waits(phone), expected);
+    }
+
+    #[test]
+    fn hints_keep_a_request_for_three_quarters_of_an_hour_at_most() {
+        let hinted = |seconds| Says {
+            retry_after: Some(Duration::from_secs(seconds)),
+            status: Some(429),
+            ..Says::default()
+        };
+        let (waits, ended) = life(&REQUEST, &hinted(300), 0, 99);
+        assert_eq!(ended, Some(StopReason::Attempts));
+        assert_eq!(waits.iter().sum::<Duration>(), Duration::from_secs(45 * 60));
+        let ended = Some(StopReason::RetryAfter);
+        assert_eq!(life(&REQUEST, &hinted(3_599), 0, 99), (vec![], ended));
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub struct Keys {
     pub max_attempts: (),
     /// A duration: no wait is begun that would end later. Without it: none. Example: `deadline = "5m"`.
     pub deadline: (),
-    /// A duration: a server's hint beyond it ends the retries. Without it: the deadline, else 1 h. Example: `max_retry_after = "60s"`.
+    /// A duration: a server's hint beyond it ends the retries. Without it: the deadline or the `timeout`, else 5 min. Example: `max_retry_after = "60s"`.
     pub max_retry_after: (),
     /// A duration: what the whole call may take, whatever the server does; async only, and the error is `From<TimedOut>`. Without it: none. Example: `timeout = "60s"`.
     pub timeout: (),

@@ -291,8 +291,28 @@ impl Policy {
     /// The longest `Retry-After` (or similar hint) that is waited for. A longer one ends the
     /// retries at once, with [`StopReason::RetryAfter`](crate::StopReason::RetryAfter).
     ///
-    /// Left unsaid, the deadline is the limit, or, where there is none, one hour: no server's word
-    /// makes a client wait for ever.
+    /// Left unsaid, the deadline is the limit, or the [timeout](crate::Retrying::timeout) of the call.
+    /// Where there is neither, the limit is 5 minutes.
+    ///
+    /// The limit holds for each wait, not for their sum: if every reply asks for 5 minutes, a policy
+    /// waits 5 minutes before each of its retries. `Policy::exponential()` (4 retries) then waits 20
+    /// minutes in all, and a policy of 10 attempts, such as `memorystore::REQUEST` of the crate
+    /// `backoff-cloud`, 45 minutes. A [`deadline`](Self::deadline) bounds the sum.
+    ///
+    /// ```
+    /// use backoff_core::{Decision, Policy, RetryState, StopReason, Verdict};
+    /// use std::time::Duration;
+    ///
+    /// let an_hour = Verdict::from(true).after(Some(Duration::from_secs(3_600)));
+    /// let decide = |policy: Policy| {
+    ///     let mut retry = RetryState::start(&policy, || Duration::ZERO);
+    ///     retry.failed(&policy, an_hour, || Duration::ZERO, || 0)
+    /// };
+    /// let policy = Policy::exponential();
+    /// assert_eq!(decide(policy), Decision::Stop(StopReason::RetryAfter));
+    /// let patient = policy.max_retry_after(Duration::from_secs(7_200));
+    /// assert!(matches!(decide(patient), Decision::Wait(_)));
+    /// ```
     pub const fn max_retry_after(mut self, longest: Duration) -> Self {
         self.max_retry_after = limited(nanos(longest));
         self

@@ -136,7 +136,8 @@ rules! {
         also_on: Codes = codes => Policy::also_on, "as `on`";
         retry_conflicts: bool = yes_or_no => Policy::retry_conflicts, "`true`, `false`";
         idempotent: bool = yes_or_no => Policy::idempotent, "`true`, `false`";
-        max_retry_after: Duration = time => Policy::max_retry_after, "a time";
+        max_retry_after: Duration = time => Policy::max_retry_after,
+            "a time; without it the deadline is the limit, else 5 minutes";
         retry_after_slack: Duration = time => Policy::retry_after_slack, "a time";
         spread_retry_after: bool = yes_or_no => Policy::spread_retry_after, "`true`, `false`";
     }

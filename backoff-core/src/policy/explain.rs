@@ -162,8 +162,9 @@ fn limits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let deadline = shown(policy.deadline);
         write!(f, "{or}when the next wait would end after {deadline:?}")?;
     }
-    if policy.max_retry_after != NEVER {
-        let longest = shown(policy.max_retry_after);
+    let longest = policy.longest_hint(policy.deadline);
+    if longest != NEVER && attempts > 1 {
+        let longest = shown(longest);
         write!(f, ", or when the server asks for more than {longest:?}")?;
     }
     if let Some(budget) = policy.budget {
@@ -207,6 +208,27 @@ mod tests {
              of the connection, but only what was surely not applied; gives up after 8 attempts, or when the next wait would end \
              after 300s, or when the server asks for more than 30s, or when its budget of 500 \
              tokens allows no more"
+        );
+    }
+
+    #[test]
+    fn the_longest_hint_is_said_unless_the_deadline_is_the_limit() {
+        let limits = |policy: Policy| {
+            let all = policy.explain().to_string();
+            all.rsplit(';').next().unwrap_or_default().to_owned()
+        };
+        assert_eq!(
+            limits(Policy::exponential()),
+            " gives up after 5 attempts, or when the server asks for more than 300s"
+        );
+        assert_eq!(
+            limits(Policy::exponential().max_attempts(1)),
+            " gives up after 1 attempt"
+        );
+        let timed = Policy::exponential().max_attempts(3).deadline(SECOND);
+        assert_eq!(
+            limits(timed),
+            " gives up after 3 attempts, or when the next wait would end after 1s"
         );
     }
 

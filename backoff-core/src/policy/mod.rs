@@ -35,7 +35,7 @@ pub(crate) const NEVER: u64 = u64::MAX;
 /// | time for everything | [`deadline`](Self::deadline) | none |
 /// | codes | [`on`](Self::on) | 429, 500, 502, 503, 504 |
 /// | conflicts | [`retry_conflicts`](Self::retry_conflicts) | not retried |
-/// | longest hint | [`max_retry_after`](Self::max_retry_after) | the deadline, else 1 h |
+/// | longest hint | [`max_retry_after`](Self::max_retry_after) | the deadline, else 5 min |
 /// | what a hint may add | [`retry_after_slack`](Self::retry_after_slack) | no limit |
 /// | backoff on top of a hint | [`spread_retry_after`](Self::spread_retry_after) | no: the longer one |
 /// | tokens for all retries | [`budget`](Self::budget) | none |
@@ -114,8 +114,8 @@ const DEFAULT_ATTEMPTS: u32 = 5;
 /// The longest deadline: a year. What is set above it counts as this.
 pub(crate) const MOST_DEADLINE: u64 = 365 * 86_400 * 1_000_000_000;
 
-/// The longest hint for a policy that names neither it nor a deadline.
-const DEFAULT_MAX_RETRY_AFTER: u64 = 3_600_000_000_000;
+/// The longest hint for a policy that names neither it nor a deadline: 5 minutes.
+const DEFAULT_MAX_RETRY_AFTER: u64 = 300_000_000_000;
 
 /// The policy's waits, as long as its attempts last.
 impl Delay for Policy {
@@ -221,7 +221,12 @@ impl fmt::Debug for Policy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::delay::jitter::Jitter;
+    use crate::{
+        delay::jitter::Jitter,
+        judge::Verdict,
+        report::StopReason,
+        state::{Decision, RetryState},
+    };
     use proptest::prelude::*;
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -343,6 +348,35 @@ mod tests {
                 .attempts(),
             3
         );
+    }
+
+    #[test]
+    fn a_hint_of_more_than_five_minutes_needs_a_word_of_the_policy_or_a_deadline() {
+        let policy = Policy::exponential();
+        let obeyed = |policy: Policy, hint: Duration| {
+            let hinted = Verdict::from(true).after(Some(hint));
+            let mut retry = RetryState::start(&policy, || Duration::ZERO);
+            match retry.failed(&policy, hinted, || Duration::ZERO, || 0) {
+                Decision::Wait(wait) => wait.delay == hint,
+                Decision::Stop(reason) => {
+                    assert_eq!(reason, StopReason::RetryAfter);
+                    false
+                }
+            }
+        };
+        let more = 300 * SECOND + Duration::from_nanos(1);
+        assert!(obeyed(policy, 300 * SECOND));
+        assert!(!obeyed(policy, more));
+        assert!(!obeyed(policy, 3_599 * SECOND));
+        for patient in [
+            policy.max_retry_after(3_600 * SECOND),
+            policy.deadline(3_600 * SECOND),
+        ] {
+            assert!(obeyed(patient, 3_599 * SECOND));
+            assert!(!obeyed(patient, 3_601 * SECOND));
+        }
+        // A limit that was not set is not scaled.
+        assert!(!obeyed(policy.scaled(100.0), more));
     }
 
     #[test]

@@ -156,7 +156,7 @@ keys! {
         max_retry_after: Time = Expr(time), Time {
             usage: r#"max_retry_after = "60s""#,
             takes: "a duration: a server's hint beyond it ends the retries",
-            without: "the deadline, else 1 h",
+            without: "the deadline or the `timeout`, else 5 min",
         }
         timeout: Time = Expr(time) {
             usage: r#"timeout = "60s""#,
