@@ -16,7 +16,7 @@ pub struct Keys {
     pub max_backoff: (),
     /// `full`, `equal`, `decorrelated`, `slots`, `whole_seconds`, `none`; a duration, the most that is added to each wait; or a `Jitter`. Without it: `full`. Example: `jitter = "1s"`.
     pub jitter: (),
-    /// A number from 1: how often the function is called at most, the first call counted. Without it: 5; no limit if there is a `deadline` or a `timeout`. Example: `max_attempts = 8`.
+    /// A number from 1: how often the function is called at most, the first call counted. Without it: 5; no limit if there is a `deadline` or a `timeout` and any wait can be longer than zero. Example: `max_attempts = 8`.
     pub max_attempts: (),
     /// A duration: no wait is begun that would end later. Without it: none. Example: `deadline = "5m"`.
     pub deadline: (),

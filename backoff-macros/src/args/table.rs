@@ -144,7 +144,7 @@ keys! {
             usage: "max_attempts = 5",
             takes: "a number from 1: how often the function is called at most, the first call \
                     counted",
-            without: "5; no limit if there is a `deadline` or a `timeout`",
+            without: "5; no limit if there is a `deadline` or a `timeout` and any wait can be longer than zero",
             example: "max_attempts = 8",
         }
         deadline: Time = Expr(time), Time {
