@@ -3,7 +3,8 @@
 use super::allow::{AllowPolicy, Binding, POLICY_VERSION};
 use super::condition::Condition;
 use super::store::PolicyStore;
-use google_cloud_gax_1::{error::Error, options::RequestOptionsBuilder, retry_policy::NeverRetry};
+use crate::gax::WithPolicy as _;
+use google_cloud_gax_1::error::Error;
 use google_cloud_iam_v1::model;
 
 impl AllowPolicy for model::Policy {
@@ -50,16 +51,12 @@ impl Binding for model::Binding {
     }
 }
 
-/// The update around it retries. A retry inside would repeat a write whose reply was lost, and turn
-/// its success into a conflict.
-fn once<B: RequestOptionsBuilder>(request: B) -> B {
-    request.with_retry_policy(NeverRetry)
-}
-
 macro_rules! official {
     ($($(#[$when:meta])* $client:ty),+ $(,)?) => {
         $(
-            /// Each request is made once, whatever the client's own retry policy is.
+            /// Each request is made once, whatever the client's own retry policy is: the update around
+            /// it retries. A retry inside would repeat a write whose reply was lost, and turn its
+            /// success into a conflict.
             $(#[$when])*
             impl PolicyStore for $client {
                 type Policy = model::Policy;
@@ -69,7 +66,7 @@ macro_rules! official {
                     let options =
                         model::GetPolicyOptions::new().set_requested_policy_version(POLICY_VERSION);
                     let request = self.get_iam_policy().set_resource(resource);
-                    once(request.set_options(options)).send().await
+                    request.set_options(options).try_once().send().await
                 }
 
                 async fn set(
@@ -78,7 +75,7 @@ macro_rules! official {
                     policy: model::Policy,
                 ) -> Result<model::Policy, Error> {
                     let request = self.set_iam_policy().set_resource(resource);
-                    once(request.set_policy(policy)).send().await
+                    request.set_policy(policy).try_once().send().await
                 }
             }
         )+
