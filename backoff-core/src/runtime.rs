@@ -250,19 +250,19 @@ mod with_tokio {
         #[inline]
         #[track_caller]
         fn sleep(&self, wait: Duration) -> Self::Sleep {
-            if tokio::runtime::Handle::try_current().is_err() {
-                no_runtime();
-            }
+            needs_runtime();
             tokio::time::sleep(wait)
         }
     }
 
-    /// In place of tokio's own panic, which does not say what to do in a program that only retries.
+    /// Panics in place of tokio, which does not say what to do in a program that only retries. Apart, so
+    /// that a call that does not wait pays nothing for it.
     #[cold]
     #[inline(never)]
     #[track_caller]
-    fn no_runtime() -> ! {
-        panic!(
+    fn needs_runtime() {
+        assert!(
+            tokio::runtime::Handle::try_current().is_ok(),
             "an async retry waits by tokio's timer, and no tokio runtime runs on this thread. Call it \
              inside a runtime (`#[tokio::main]`, `Runtime::block_on`), hand over the timer of another \
              executor (`.runtime(..)`, in the attribute `runtime = ..`), or use the blocking form \
