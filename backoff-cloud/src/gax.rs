@@ -50,20 +50,47 @@
 //!
 //! # What it is not for
 //!
-//! A conflict (`ABORTED`) is not for this loop. The same write would conflict for ever; what is to
-//! be repeated is the read before it: [`Policy::update`], [`iam::add`](crate::iam::add).
+//! A conflict (409, 412, `ABORTED`, `FAILED_PRECONDITION`, or any error that the policy takes for
+//! [`FaultKind::Conflict`](crate::FaultKind)) is not repeated in this loop, whatever the policy says.
+//! The same write would conflict again; what is to be repeated is the read before it:
+//! [`Policy::update`], [`iam::add`](crate::iam::add). So
+//! [`iam::READ_MODIFY_WRITE`](crate::iam::READ_MODIFY_WRITE) inside a client repeats what passes, and
+//! leaves conflicts to the retry around it.
 //! Nor does it say how often a long-running operation is polled (`with_polling_backoff_policy`);
 //! [`Retrying::until`](crate::Retrying::until) polls by a policy.
+//!
+//! # One retry, not two
+//!
+//! A retry around a client that retries by itself multiplies the calls: three levels of five attempts
+//! make 125. A `deadline` outside does not cut the loop inside either: `deadline = "3s"` around a
+//! client of Google's with its default policy ran 56 s. So retry at one level:
+//!
+//! - inside, by [`with_policy`](WithPolicy::with_policy), and call the client plainly; or
+//! - outside, around a client or a request that tries once: [`try_once`](WithPolicy::try_once).
+//!
+//! [`iam::add`](crate::iam::add) and [`iam::remove`](crate::iam::remove) make each request once by
+//! themselves, whatever the client's policy is.
+//!
+//! What gax's own loop gave up because of its time limit comes as an error that says "exhausted", and
+//! such an error is permanent to a policy outside, as [`RetryError`](crate::RetryError) is. What a
+//! limit of attempts gave up, or a policy of this library inside the client, is the service's own
+//! error without a mark, and a policy outside repeats the whole call.
 //!
 //! Google's crates need Rust 1.91.
 
 use backoff_core::{
-    __private::failed_if_cut, Decision, Policy, Random, RetryState, StopReason, Tokio,
+    __private::failed_if_cut, Decision, FaultKind, Policy, Random, RetryState, StopReason, Tokio,
+    Verdict,
 };
 use google_cloud_gax_1::{
-    backoff_policy::BackoffPolicy, client_builder::ClientBuilder, error::Error,
-    options::RequestOptionsBuilder, retry_policy::RetryPolicy, retry_result::RetryResult,
-    retry_state::RetryState as Loop, retry_throttler::RetryThrottler,
+    backoff_policy::BackoffPolicy,
+    client_builder::ClientBuilder,
+    error::Error,
+    options::RequestOptionsBuilder,
+    retry_policy::{NeverRetry, RetryPolicy},
+    retry_result::RetryResult,
+    retry_state::RetryState as Loop,
+    retry_throttler::RetryThrottler,
     throttle_result::ThrottleResult,
 };
 use std::{
@@ -77,9 +104,30 @@ use std::{
 /// `Kind` is never named: it tells the two apart for the compiler. Nobody else implements this trait.
 pub trait WithPolicy<Kind>: kind::Sealed<Kind> + Sized {
     /// Retries by this policy, and by nothing else: takes the place of the retry policy, of the
-    /// backoff policy and of the throttler.
+    /// backoff policy and of the throttler. [Conflicts](self#what-it-is-not-for) are not retried,
+    /// whatever the policy says of them.
     #[must_use]
     fn with_policy(self, policy: Policy) -> Self;
+
+    /// Tries once: the client's own loop repeats nothing, so that a retry around the call is the only
+    /// one. The error of a failed call is the one that the attempt gave.
+    ///
+    #[cfg_attr(feature = "google-cloud-secretmanager-v1", doc = "```no_run")]
+    #[cfg_attr(not(feature = "google-cloud-secretmanager-v1"), doc = "```ignore")]
+    /// use backoff_cloud::{gax::WithPolicy as _, iam};
+    /// use google_cloud_secretmanager_v1::client::SecretManagerService;
+    ///
+    /// # async fn f() -> Result<(), Box<dyn std::error::Error>> {
+    /// let client = SecretManagerService::builder().try_once().build().await?;
+    /// let get = || client.get_secret().set_name("projects/p/secrets/s").send();
+    /// let secret = iam::REQUEST.retry(get).await?;
+    ///
+    /// // Or one request of a client that retries otherwise.
+    /// let get = client.get_secret().set_name("projects/p/secrets/s").try_once();
+    /// # drop((secret, get)); Ok(()) }
+    /// ```
+    #[must_use]
+    fn try_once(self) -> Self;
 }
 
 /// What has a policy put into it, and which of the two it is.
@@ -105,6 +153,10 @@ impl<F, C> WithPolicy<kind::OfClient> for ClientBuilder<F, C> {
             .with_backoff_policy(adapted.clone())
             .with_retry_throttler(adapted)
     }
+
+    fn try_once(self) -> Self {
+        self.with_retry_policy(NeverRetry)
+    }
 }
 
 impl<B: RequestOptionsBuilder> WithPolicy<kind::OfRequest> for B {
@@ -113,6 +165,10 @@ impl<B: RequestOptionsBuilder> WithPolicy<kind::OfRequest> for B {
         self.with_retry_policy(adapted.clone())
             .with_backoff_policy(adapted.clone())
             .with_retry_throttler(adapted)
+    }
+
+    fn try_once(self) -> Self {
+        self.with_retry_policy(NeverRetry)
     }
 }
 
@@ -194,7 +250,14 @@ impl RetryPolicy for Adapted {
         let failures = state.attempt_count.saturating_sub(1);
         let mut retry = RetryState::resumed(Duration::ZERO, failures);
         let (now, random) = (|| elapsed(state), || Tokio.random());
-        let verdict = policy.judge(&error);
+        let verdict = match policy.judge(&error) {
+            // The same write would conflict again: only a new read helps, which is outside.
+            Verdict::Retry {
+                kind: FaultKind::Conflict,
+                ..
+            } => Verdict::Permanent,
+            verdict => verdict,
+        };
         // What gax runs is cut when the deadline is over.
         let decision = failed_if_cut(&mut retry, &policy, verdict, now, random);
         HANDED.set(match decision {
@@ -298,6 +361,24 @@ mod tests {
         let waits = (1..=4).map(|n| wait(&adapted, &failed(start, n), unavailable()));
         let seconds: Vec<_> = waits.map(|wait| wait.map(|it| it.as_secs())).collect();
         assert_eq!(seconds, [Some(1), Some(2), Some(4), None]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_conflict_is_not_repeated_whatever_the_policy_says() {
+        let conflicts = codes![409, 412, 503, backoff_core::Codes::FAILED_PRECONDITION];
+        let adapted = adapt(PLAIN.on(conflicts).retry_conflicts(true));
+        let state = failed(tokio::time::Instant::now(), 1);
+        for code in [Code::Aborted, Code::FailedPrecondition] {
+            let conflict = Error::service(Status::default().set_code(code));
+            let flow = adapted.on_error(&state, conflict);
+            assert!(flow.is_permanent(), "{flow:?}");
+        }
+        for status in [409, 412] {
+            let page = Error::http(status, Default::default(), "<html>".into());
+            let flow = adapted.on_error(&state, page);
+            assert!(flow.is_permanent(), "{flow:?}");
+        }
+        assert!(adapted.on_error(&state, unavailable()).is_continue());
     }
 
     #[tokio::test(start_paused = true)]

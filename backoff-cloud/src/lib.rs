@@ -3,7 +3,8 @@
 //! | preset | for | waits | retries | ends |
 //! |---|---|---|---|---|
 //! | [`iam::REQUEST`] | one request to Google Cloud IAM | `min(2ⁿ s + U(0, 1 s), 64 s)` | 500, 502, 503, 504 | after 300 s |
-//! | [`iam::READ_MODIFY_WRITE`] | a whole read-modify-write of an allow policy | `U(0, min(2ⁿ s, 64 s))` | 500, 502, 503, 504, `ABORTED` | after 300 s |
+//! | [`iam::READ_MODIFY_WRITE`] | a whole read-modify-write of an allow policy | `U(0, min(2ⁿ s, 64 s))` | 429, 500, 502, 503, 504, `ABORTED` | after 300 s |
+//! | [`iam::AFTER_GRANT`] | one request that needs a role granted a moment ago | `min(2ⁿ s + U(0, 1 s), 32 s)` | 403, 500, 502, 503, 504 | after 480 s |
 //! | [`memorystore::REQUEST`] | one request to Memorystore for Redis | `min(2ⁿ s + U(0, 1 s), 64 s)` | 429, every 5xx | after 10 attempts |
 //! | [`memorystore::OPERATION`] | polling an operation of Memorystore until it is done | `min(1.5ⁿ · 5 s + U(0, 1 s), 45 s)` | 429, every 5xx | after 7,200 s |
 //! | [`memorystore::DATA`] | a command to the Redis behind it | `U(0, min(2ⁿ · 20 ms, 1 s))` | a lost connection, `LOADING`, `READONLY`, … | after 60 s |
@@ -25,7 +26,7 @@
 //! | [`plain_http::IDEMPOTENT`] | a `GET`, `PUT` or `DELETE` anywhere | `U(0, min(2ⁿ s, 64 s))` | 408, 425, 429, 500, 502, 503, 504 | after 5 attempts |
 //!
 //! Failures of the connection are retried by all but those for transactions. What must not be made
-//! twice has [`storage::NOT_IDEMPOTENT`], [`aip194::NOT_IDEMPOTENT`] and
+//! twice has [`iam::NOT_IDEMPOTENT`], [`storage::NOT_IDEMPOTENT`], [`aip194::NOT_IDEMPOTENT`] and
 //! [`plain_http::NOT_IDEMPOTENT`], or [`Policy::idempotent`].
 //!
 //! Everything of [`backoff_core`] is re-exported, and `#[retry]` here refers to this crate, so that

@@ -1,12 +1,42 @@
 //! Google Cloud Memorystore for Redis: the requests that manage instances.
 
-use backoff_core::{Jitter, Policy, codes};
+use backoff_core::{Codes, Jitter, Policy, codes};
 use std::time::Duration;
+
+/// 429 and every 5xx. A set of statuses leaves out `DATA_LOSS`, which Google sends with a 500, so it
+/// is named.
+const DOCUMENTED: Codes = codes![429, 500..=599, Codes::DATA_LOSS];
 
 /// One request to the Memorystore API, as its documentation asks: 429 and every 5xx retried; the
 /// wait before retry *n*, counted from 0, is `min(2ⁿ s + up to 1000 ms, maximum backoff)`, with a
-/// maximum backoff of 64 s, and the number of retries is limited. (A 500 whose body says
-/// `DATA_LOSS` is not retried: no repetition brings it back.)
+/// maximum backoff of 64 s, and the number of retries is limited.
+///
+/// # Which replies are retried
+///
+/// A reply that names a gRPC code is judged by that code, and a reply that names none by its status:
+///
+/// | the reply names | retried |
+/// |---|---|
+/// | no gRPC code | 429, and every status from 500 to 599 |
+/// | `UNKNOWN`, `INTERNAL`, `DATA_LOSS` (500), `UNIMPLEMENTED` (501), `UNAVAILABLE` (503), `DEADLINE_EXCEEDED` (504), `RESOURCE_EXHAUSTED` (429) | yes, whatever the status |
+/// | `CANCELLED`, `INVALID_ARGUMENT`, `NOT_FOUND`, `ALREADY_EXISTS`, `PERMISSION_DENIED`, `FAILED_PRECONDITION`, `ABORTED`, `OUT_OF_RANGE`, `UNAUTHENTICATED` | no, even with a 5xx: Google sends these codes with a 4xx, and the code is the service's own word |
+///
+/// `DATA_LOSS` and `UNIMPLEMENTED` are retried because the document says every 5xx. A repetition
+/// rarely cures them, and [AIP-194](https://google.aip.dev/194), a rule for all of Google's services,
+/// never repeats `DATA_LOSS`. To follow AIP-194 in this, write
+/// `memorystore::REQUEST.on(codes![429, 500..=599])`: such a set does not hold `DATA_LOSS`.
+///
+/// # A server that asks for a pause
+///
+/// A `Retry-After` of up to 5 minutes is waited for, as in every policy without a deadline. If each
+/// reply asks for 5 minutes, the call takes 45 minutes. Say `.deadline(..)` or `.max_retry_after(..)`
+/// to bound it.
+///
+/// # What the document leaves to the client
+///
+/// The document names 32 s as another usual maximum: `memorystore::REQUEST.max_backoff(Duration::from_secs(32))`.
+/// A phone may need more retries and longer waits than a desktop:
+/// `memorystore::REQUEST.scaled(2.0).max_attempts(12)`.
 ///
 /// The documentation leaves that number to the client. Here it is 9, so 10 attempts: the waits
 /// then sum up to 255 to 262 seconds. When they are used up the failure is to be reported: with
@@ -32,7 +62,7 @@ pub const REQUEST: Policy = Policy::exponential()
     .max_backoff(Duration::from_secs(64))
     .jitter(Jitter::Additive(Duration::from_millis(1000)))
     .max_attempts(10)
-    .on(codes![429, 500..=599]);
+    .on(DOCUMENTED);
 
 /// Polling a long-running operation of the Memorystore API until it is done: what creates,
 /// changes or deletes an instance.
@@ -48,8 +78,8 @@ pub const REQUEST: Policy = Policy::exponential()
 /// the most; 45 s notices the end sooner, at a price of about 160 polls in two hours.) The number
 /// of attempts is not limited.
 ///
-/// A poll that fails is repeated after what [`REQUEST`] retries, 429 and every 5xx, and as there
-/// up to 1000 ms is added to each wait.
+/// A poll that fails is repeated after exactly what [`REQUEST`] retries: 429, every 5xx, and the gRPC
+/// codes in the table there. As there, up to 1000 ms is added to each wait.
 ///
 /// An operation that is done may have failed: look at its `error`. And a deadline bounds the
 /// polling, not the operation, which goes on without its caller.
@@ -86,7 +116,7 @@ pub const OPERATION: Policy = Policy::exponential()
     .max_backoff(Duration::from_secs(45))
     .jitter(Jitter::Additive(Duration::from_millis(1000)))
     .deadline(Duration::from_secs(7200))
-    .on(codes![429, 500..=599]);
+    .on(DOCUMENTED);
 
 /// One command to the Redis behind a Memorystore instance.
 ///
@@ -158,7 +188,7 @@ pub const DATA: Policy = Policy::exponential()
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reply::Reply;
+    use crate::reply::{Reply, Says, life, retries, table};
     use backoff_core::{Decision, GrpcCode, RetryState, StopReason, TimedOut, Verdict};
 
     #[test]
@@ -175,6 +205,60 @@ mod tests {
             let reply = Reply(code.http_status(), Some(code));
             assert_ne!(REQUEST.judge(&reply), Verdict::Permanent, "{code}");
         }
+    }
+
+    /// "All requests that return 5xx and 429": a reply that names a code is judged by the code, and
+    /// each code that stands for such a status in Google's replies is retried.
+    #[test]
+    fn every_grpc_code_behind_a_5xx_is_judged_by_the_status_it_stands_for() {
+        for status in 500..600 {
+            for code in GrpcCode::ALL {
+                let documented = matches!(code.http_status(), 429 | 500..=599);
+                for policy in [REQUEST, OPERATION] {
+                    let reply = Reply(status, Some(code));
+                    assert_eq!(retries(&policy, &reply), documented, "{status} {code}");
+                }
+            }
+        }
+        let (_, codes) = table(&REQUEST);
+        use GrpcCode::*;
+        let expected = [
+            Unknown,
+            DeadlineExceeded,
+            ResourceExhausted,
+            Unimplemented,
+            Internal,
+            Unavailable,
+            DataLoss,
+        ];
+        assert_eq!(codes, expected);
+    }
+
+    #[test]
+    fn the_other_advice_of_the_document_is_one_call_each() {
+        let waits = |policy: Policy| -> Vec<u64> {
+            let planned = policy.schedule();
+            planned.map(|it| it.least.as_secs()).collect()
+        };
+        let shorter = REQUEST.max_backoff(Duration::from_secs(32));
+        assert_eq!(waits(shorter), [1, 2, 4, 8, 16, 32, 32, 32, 32]);
+        let phone = REQUEST.scaled(2.0).max_attempts(12);
+        let expected = [2, 4, 8, 16, 32, 64, 128, 128, 128, 128, 128];
+        assert_eq!(waits(phone), expected);
+    }
+
+    #[test]
+    fn hints_keep_a_request_for_three_quarters_of_an_hour_at_most() {
+        let hinted = |seconds| Says {
+            retry_after: Some(Duration::from_secs(seconds)),
+            status: Some(429),
+            ..Says::default()
+        };
+        let (waits, ended) = life(&REQUEST, &hinted(300), 0, 99);
+        assert_eq!(ended, Some(StopReason::Attempts));
+        assert_eq!(waits.iter().sum::<Duration>(), Duration::from_secs(45 * 60));
+        let ended = Some(StopReason::RetryAfter);
+        assert_eq!(life(&REQUEST, &hinted(3_599), 0, 99), (vec![], ended));
     }
 
     #[test]

@@ -568,7 +568,7 @@ mod tests {
     #[test]
     fn what_must_not_be_made_twice_is_repeated_only_where_nothing_was_done() {
         let policy = POLICY
-            .also_on(crate::codes![408, 409, 412, 425])
+            .also_on(crate::codes![403, 408, 409, 412, 425])
             .retry_conflicts(true);
         let careful = policy.idempotent(false);
         let status = |status| Facts {
@@ -586,6 +586,8 @@ mod tests {
             ..Facts::default()
         };
         let nothing_done = [
+            status(403),
+            code(GrpcCode::PermissionDenied),
             status(408),
             status(409),
             status(412),

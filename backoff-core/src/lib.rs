@@ -48,6 +48,9 @@
 //!
 //! For the rules that Google Cloud's services document, see the crate `backoff-cloud`.
 //!
+//! What goes wrong when retries stand inside retries or inside `select!`, and what to do about it,
+//! says the [`guide`].
+//!
 //! # How it works
 //!
 //! ```text
@@ -108,6 +111,7 @@ mod budget;
 pub mod delay;
 pub mod drive;
 mod facts;
+pub mod guide;
 mod judge;
 #[cfg(feature = "std")]
 pub mod many;

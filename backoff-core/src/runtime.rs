@@ -230,7 +230,10 @@ mod with_tokio {
     /// The timer has a resolution of one millisecond and rounds up.
     ///
     /// # Panics
-    /// As `tokio::time::sleep`: outside a tokio runtime, or in one whose time is not enabled.
+    /// When a wait begins, or a call that is cut at a time limit, outside a tokio runtime: with what to
+    /// write instead. A call whose first attempt succeeds does not panic. In a runtime whose time is
+    /// not enabled, `tokio::time::sleep` panics: build such a runtime with `enable_time` or
+    /// `enable_all`.
     #[derive(Clone, Copy, Debug, Default)]
     pub struct Tokio;
 
@@ -245,9 +248,26 @@ mod with_tokio {
         type Sleep = tokio::time::Sleep;
 
         #[inline]
+        #[track_caller]
         fn sleep(&self, wait: Duration) -> Self::Sleep {
+            needs_runtime();
             tokio::time::sleep(wait)
         }
+    }
+
+    /// Panics in place of tokio, which does not say what to do in a program that only retries. Apart, so
+    /// that a call that does not wait pays nothing for it.
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn needs_runtime() {
+        assert!(
+            tokio::runtime::Handle::try_current().is_ok(),
+            "an async retry waits by tokio's timer, and no tokio runtime runs on this thread. Call it \
+             inside a runtime (`#[tokio::main]`, `Runtime::block_on`), hand over the timer of another \
+             executor (`.runtime(..)`, in the attribute `runtime = ..`), or use the blocking form \
+             (`Policy::retry_blocking`, `#[retry]` on a function that is not async)"
+        );
     }
 
     impl Random for Tokio {

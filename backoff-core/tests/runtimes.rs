@@ -37,6 +37,65 @@ fn waits() -> Vec<Duration> {
     (0..).zip(drawn::<5>()).map(backoff).collect()
 }
 
+/// What a panic of this says.
+fn panic_of(run: impl FnOnce()) -> String {
+    let panic = catch_unwind(AssertUnwindSafe(run)).expect_err("it panics");
+    let text = panic.downcast_ref::<&str>().map(|text| text.to_string());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .expect("a message")
+}
+
+fn poll_once<F: Future>(future: F) -> bool {
+    let polled = pin!(future).poll(&mut Context::from_waker(Waker::noop()));
+    polled.is_ready()
+}
+
+#[test]
+fn without_a_runtime_a_success_needs_none_and_a_wait_says_what_to_write() {
+    let fine = POLICY.retry(|| ready(Ok::<_, TimedOut>(7)));
+    assert!(poll_once(fine));
+    let said = [
+        panic_of(|| assert!(poll_once(POLICY.retry(|| ready(Err::<(), _>(late())))))),
+        panic_of(|| assert!(poll_once(POLICY.retry_mut(async || Err::<(), _>(late()))))),
+        panic_of(|| {
+            let hangs = POLICY.retry(pending::<Result<(), TimedOut>>);
+            poll_once(hangs.attempt_timeout(SECOND));
+        }),
+    ];
+    for said in said {
+        for way_out in [
+            "no tokio runtime",
+            "#[tokio::main]",
+            ".runtime(..)",
+            "retry_blocking",
+        ] {
+            assert!(said.contains(way_out), "{said}");
+        }
+    }
+}
+
+#[cfg(feature = "macros")]
+#[test]
+fn the_attributes_panic_points_to_the_function() {
+    #[backoff_core::retry]
+    async fn busy() -> Result<(), TimedOut> {
+        Err(late())
+    }
+    let at = Arc::new(Mutex::new(None));
+    let seen = Arc::clone(&at);
+    let before = std::panic::take_hook();
+    let this = thread::current().id();
+    std::panic::set_hook(Box::new(move |panic| {
+        if thread::current().id() == this {
+            *seen.lock().unwrap() = panic.location().map(|at| at.file().to_owned());
+        }
+    }));
+    let said = panic_of(|| assert!(poll_once(busy())));
+    std::panic::set_hook(before);
+    assert!(said.contains("no tokio runtime"), "{said}");
+    assert_eq!(at.lock().unwrap().as_deref(), Some(file!()));
+}
+
 fn late() -> TimedOut {
     TimedOut::new(Duration::ZERO)
 }

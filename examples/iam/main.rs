@@ -154,7 +154,7 @@ async fn run(options: &Options) -> Result<(), Error> {
     say(&format!(
         "\n{}\n{}",
         table::table(&stories),
-        remarks(options, &stories)
+        remarks(&stories)
     ))?;
     say(&format!("Picture: {}\n", options.out.display()))?;
     Ok(())
@@ -188,11 +188,8 @@ fn cannot_write(out: &Path, error: &io::Error) -> Error {
 }
 
 /// What the table does not explain by itself.
-fn remarks(options: &Options, stories: &[Story]) -> String {
+fn remarks(stories: &[Story]) -> String {
     let mut remarks = String::new();
-    if !matches!(options.faults, Misbehaviour::None) {
-        remarks += "Ways 2 to 4 retry 429 too, which is not in iam::READ_MODIFY_WRITE by itself.\n";
-    }
     let misled: usize = stories
         .iter()
         .map(|story| story.ended(Ending::Misled))

@@ -3,14 +3,11 @@
 //! `.scaled(client.pace)` shortens the waits for the demonstration; a program leaves it out.
 
 use backoff_cloud::http::ApiError;
-use backoff_cloud::{Jitter, Policy, codes, iam, retry};
+use backoff_cloud::{Jitter, iam, retry};
 
 use crate::client::{Client, IamPolicy};
 
 const ROLE: &str = "roles/viewer";
-
-/// IAM's policy, and 429: the documentation does not list it, but the quota here is small.
-const GRANT: Policy = iam::READ_MODIFY_WRITE.also_on(codes![429]);
 
 /// 1. Read, change, write, and hope.
 pub(crate) async fn no_retry(
@@ -34,13 +31,13 @@ pub(crate) async fn write_alone(
     write(client, resource, &policy).await
 }
 
-#[retry(policy = GRANT.scaled(client.pace))]
+#[retry(policy = iam::READ_MODIFY_WRITE.scaled(client.pace))]
 async fn write(client: &Client, resource: &str, policy: &IamPolicy) -> Result<IamPolicy, ApiError> {
     client.set_iam_policy(resource, policy).await
 }
 
 /// 3. The whole function is retried, but all writers wait equally long, and so they meet again.
-#[retry(policy = GRANT.jitter(Jitter::None).scaled(client.pace))]
+#[retry(policy = iam::READ_MODIFY_WRITE.jitter(Jitter::None).scaled(client.pace))]
 pub(crate) async fn bare_exponential(
     client: &Client,
     resource: &str,
@@ -52,7 +49,7 @@ pub(crate) async fn bare_exponential(
 }
 
 /// 4. The whole function is retried, and chance keeps the writers apart.
-#[retry(policy = GRANT.scaled(client.pace))]
+#[retry(policy = iam::READ_MODIFY_WRITE.scaled(client.pace))]
 pub(crate) async fn read_modify_write(
     client: &Client,
     resource: &str,

@@ -95,7 +95,7 @@ async fn demonstrate() -> Result<(), Error> {
     emulator.script(Call::GetIamPolicy, [hint]);
     emulator.set_policy(SECRET, json!({"bindings": []}));
     let gave_up = iam::add(&client, SECRET, ROLE, "user:bob@example.com")
-        .policy(READ_MODIFY_WRITE.also_on(backoff_cloud::codes![429]))
+        .policy(READ_MODIFY_WRITE)
         .await;
     if let Err(error) = gave_up {
         say(&format!("a server that asks for an hour: {error}\n"))?;

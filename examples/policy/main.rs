@@ -24,7 +24,9 @@ const SECOND: Duration = Duration::from_secs(1);
 /// The presets, and a policy of each algorithm.
 const PRESETS: &[(&str, Policy)] = &[
     ("iam::REQUEST", iam::REQUEST),
+    ("iam::NOT_IDEMPOTENT", iam::NOT_IDEMPOTENT),
     ("iam::READ_MODIFY_WRITE", iam::READ_MODIFY_WRITE),
+    ("iam::AFTER_GRANT", iam::AFTER_GRANT),
     ("memorystore::REQUEST", memorystore::REQUEST),
     ("memorystore::OPERATION", memorystore::OPERATION),
     ("memorystore::DATA", memorystore::DATA),

@@ -4,7 +4,8 @@ use super::allow::{AllowPolicy, Binding, POLICY_VERSION};
 use super::condition::Condition;
 use super::resource::check_raw;
 use super::store::PolicyStore;
-use google_cloud_gax_1::{error::Error, options::RequestOptionsBuilder, retry_policy::NeverRetry};
+use crate::gax::WithPolicy as _;
+use google_cloud_gax_1::error::Error;
 use google_cloud_iam_v1::model;
 
 impl AllowPolicy for model::Policy {
@@ -51,12 +52,6 @@ impl Binding for model::Binding {
     }
 }
 
-/// The update around it retries. A retry inside would repeat a write whose reply was lost, and turn
-/// its success into a conflict.
-fn once<B: RequestOptionsBuilder>(request: B) -> B {
-    request.with_retry_policy(NeverRetry)
-}
-
 /// Google's clients leave `\`, which a URL takes for `/`, and `..` as they are:
 /// `projects/mine\..\victim` would lead to another project.
 fn named(resource: &str) -> Result<&str, Error> {
@@ -67,8 +62,10 @@ fn named(resource: &str) -> Result<&str, Error> {
 macro_rules! official {
     ($($(#[$when:meta])* $client:ty),+ $(,)?) => {
         $(
-            /// Each request is made once, whatever the client's own retry policy is. A name that
-            /// could lead to another resource or another method is refused before anything is sent.
+            /// Each request is made once, whatever the client's own retry policy is: the update around
+            /// it retries. A retry inside would repeat a write whose reply was lost, and turn its
+            /// success into a conflict. A name that could lead to another resource or another
+            /// method is refused before anything is sent.
             $(#[$when])*
             impl PolicyStore for $client {
                 type Policy = model::Policy;
@@ -78,7 +75,7 @@ macro_rules! official {
                     let options =
                         model::GetPolicyOptions::new().set_requested_policy_version(POLICY_VERSION);
                     let request = self.get_iam_policy().set_resource(named(resource)?);
-                    once(request.set_options(options)).send().await
+                    request.set_options(options).try_once().send().await
                 }
 
                 async fn set(
@@ -87,7 +84,7 @@ macro_rules! official {
                     policy: model::Policy,
                 ) -> Result<model::Policy, Error> {
                     let request = self.set_iam_policy().set_resource(named(resource)?);
-                    once(request.set_policy(policy)).send().await
+                    request.set_policy(policy).try_once().send().await
                 }
             }
         )+

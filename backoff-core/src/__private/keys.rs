@@ -16,11 +16,11 @@ pub struct Keys {
     pub max_backoff: (),
     /// `full`, `equal`, `decorrelated`, `slots`, `whole_seconds`, `none`; a duration, the most that is added to each wait; or a `Jitter`. Without it: `full`. Example: `jitter = "1s"`.
     pub jitter: (),
-    /// A number from 1: how often the function is called at most, the first call counted. Without it: 5; no limit if there is a `deadline` or a `timeout`. Example: `max_attempts = 8`.
+    /// A number from 1: how often the function is called at most, the first call counted. Without it: 5; no limit if there is a `deadline` or a `timeout` and any wait can be longer than zero. Example: `max_attempts = 8`.
     pub max_attempts: (),
     /// A duration: no wait is begun that would end later. Without it: none. Example: `deadline = "5m"`.
     pub deadline: (),
-    /// A duration: a server's hint beyond it ends the retries. Without it: the deadline, else 1 h. Example: `max_retry_after = "60s"`.
+    /// A duration: a server's hint beyond it ends the retries. Without it: the deadline or the `timeout`, else 5 min. Example: `max_retry_after = "60s"`.
     pub max_retry_after: (),
     /// A duration: what the whole call may take, whatever the server does; async only, and the error is `From<TimedOut>`. Without it: none. Example: `timeout = "60s"`.
     pub timeout: (),

@@ -123,6 +123,7 @@ where
 
 /// The wait of an async function.
 #[inline]
+#[track_caller]
 pub fn sleep<C: Sleep>(runtime: &C, wait: Duration) -> C::Sleep {
     runtime.sleep(wait)
 }

@@ -26,7 +26,14 @@ use std::{error::Error as _, time::SystemTime};
 /// says nothing of this: a request that no path fits, a reply that is not what was asked for. With
 /// the feature `reqwest-013`, so is a redirect that leads nowhere.
 ///
-/// An error that says only that a retry policy is exhausted tells what the error behind it tells.
+/// An error that says that a retry policy is exhausted is permanent, as
+/// [`RetryError`](crate::RetryError) is: the client's own loop has repeated the call until its limit,
+/// and a retry around it does not begin that loop anew. The status, the gRPC code and the hint are
+/// those of the error behind it (its [`source`](core::error::Error::source), an [`Error`] too), for
+/// logs and for a function given to [`when`](crate::Policy::when). Only a time limit of gax leaves
+/// this mark; an error that ended a loop by its number of attempts comes without it, so that a retry
+/// around it repeats the whole call. Where you retry yourself, let the client try once:
+/// `gax::WithPolicy::try_once` of the crate `backoff-cloud`, or `NeverRetry` of gax.
 impl Fault for Error {
     fn status(&self) -> Option<u16> {
         cause(self).http_status_code()
@@ -74,7 +81,10 @@ impl Fault for Error {
     }
 
     fn kind(&self) -> Option<FaultKind> {
-        let error = cause(self);
+        if self.is_exhausted() {
+            return Some(FaultKind::Permanent);
+        }
+        let error = self;
         if error.is_connect() && is_untrusted_certificate(error) {
             return Some(FaultKind::Permanent);
         }
@@ -179,11 +189,11 @@ mod tests {
             panic!("the limit is over")
         };
         assert_eq!(error.grpc_code(), Some(GrpcCode::Unavailable));
-        assert_ne!(POLICY.judge(&error), Verdict::Permanent);
-        assert_eq!(
-            POLICY.judge(&Error::exhausted("no error")),
-            Verdict::Permanent
-        );
+        // It was repeated inside, so not outside again; unless the caller says so.
+        assert_ne!(POLICY.judge(&busy()), Verdict::Permanent);
+        for exhausted in [twice, error, Error::exhausted("no error")] {
+            assert_eq!(POLICY.judge(&exhausted), Verdict::Permanent);
+        }
     }
 
     #[test]

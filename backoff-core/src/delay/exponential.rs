@@ -130,7 +130,7 @@ fn capped(base: u64, cap: u64) -> u64 {
 }
 
 /// `factorⁿ` by squaring; `f64::powi` is neither in `core` nor the same on every machine.
-fn power(factor: f64, mut n: u32) -> f64 {
+pub(crate) const fn power(factor: f64, mut n: u32) -> f64 {
     let (mut result, mut square) = (1.0, factor);
     while n > 0 {
         if n & 1 == 1 {

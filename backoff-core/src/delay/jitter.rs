@@ -114,7 +114,7 @@ impl Spread {
     }
 
     /// The cap for the wait without jitter, which may have to leave room for what is added.
-    fn limit(self, cap: u64) -> u64 {
+    pub(crate) const fn limit(self, cap: u64) -> u64 {
         match self {
             Spread::AdditiveWithin(most) => cap.saturating_sub(most),
             // Rounded up, so that the sum is not above the cap.

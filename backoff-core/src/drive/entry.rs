@@ -29,6 +29,9 @@ impl Policy {
     /// A closure that borrows a value mutably in its future, such as a client with `&mut self`, is given
     /// to [`retry_mut`](Self::retry_mut).
     ///
+    /// Where the operation retries by itself, the calls multiply: see
+    /// [retries inside retries](crate::guide#retries-inside-retries).
+    ///
     /// ```
     /// use backoff_core::{Policy, TimedOut};
     ///
@@ -88,6 +91,10 @@ impl Policy {
 
     /// Retries a blocking operation, sleeping on this thread between attempts.
     ///
+    /// On a thread of an async runtime nothing else runs meanwhile. There use [`retry`](Self::retry), or
+    /// call this inside `tokio::task::spawn_blocking`: see
+    /// [the guide](crate::guide#a-blocking-retry-inside-an-async-runtime).
+    ///
     /// # Errors
     /// The operation's last error, once it is not to be retried any more.
     ///
@@ -115,7 +122,8 @@ impl Policy {
     }
 
     /// As [`retry_blocking`](Self::retry_blocking), but does nothing until [`Blocking::call`], so
-    /// that more can be said before.
+    /// that more can be said before. It sleeps on this thread, too: not for a thread of an async
+    /// runtime.
     pub fn blocking<F, T, E>(&self, operation: F) -> Blocking<'_, Plain<F>>
     where
         F: FnMut() -> Result<T, E>,

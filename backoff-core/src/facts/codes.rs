@@ -71,11 +71,11 @@ pub(crate) const CONFLICTS: Codes = Codes {
     grpc: 1 << GrpcCode::Aborted as u32,
 };
 
-/// The replies by which a server says that it did nothing: 408 (the request was not complete), 409
-/// and 412 (its state is another), 425 (too early) and 429 (too many); `RESOURCE_EXHAUSTED`,
-/// `ABORTED`, `FAILED_PRECONDITION`. A 503, `UNAVAILABLE` or any other 5xx may come from a proxy
+/// The replies by which a server says that it did nothing: 403 (the caller may not), 408 (the request
+/// was not complete), 409 and 412 (its state is another), 425 (too early) and 429 (too many);
+/// `PERMISSION_DENIED`, `RESOURCE_EXHAUSTED`, `ABORTED`, `FAILED_PRECONDITION`. A 503, `UNAVAILABLE` or any other 5xx may come from a proxy
 /// whose server went on working.
-pub(crate) const NOTHING_DONE: Codes = codes![408, 409, 412, 425, 429];
+pub(crate) const NOTHING_DONE: Codes = codes![403, 408, 409, 412, 425, 429];
 
 /// What is said of a range that is none.
 pub(crate) const TURNED_ROUND: &str = "the range is turned round: write the smaller status first";

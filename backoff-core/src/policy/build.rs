@@ -37,6 +37,7 @@ impl Policy {
             max_attempts: 0,
             attempts: DEFAULT_ATTEMPTS,
             way: Way::Full,
+            waits: true,
             simple_retries: DEFAULT_ATTEMPTS - 1,
             conflicts: false,
             idempotent: true,
@@ -46,10 +47,11 @@ impl Policy {
 
     /// With what follows from the rules worked out anew.
     const fn settled(mut self) -> Self {
-        self.attempts = match self.max_attempts {
-            0 if self.deadline == NEVER => DEFAULT_ATTEMPTS,
-            0 => u32::MAX,
-            set => set,
+        self.waits = !self.never_waits();
+        self.attempts = if self.deadline == NEVER && self.max_attempts == 0 {
+            DEFAULT_ATTEMPTS
+        } else {
+            self.attempts_in_time()
         };
         self.way = match (self.growth, self.jitter) {
             _ if self.throttled_base != NEVER => Way::Any,
@@ -141,10 +143,11 @@ impl Policy {
     }
 
     /// The first wait, before jitter. A base of zero retries without waiting, unless the jitter
-    /// adds something.
+    /// adds something; such a policy makes five attempts, even beside a deadline, unless
+    /// [`max_attempts`](Self::max_attempts) says otherwise.
     pub const fn base(mut self, base: Duration) -> Self {
         self.base = nanos(base);
-        self
+        self.settled()
     }
 
     /// How much longer each wait is than the one before, at least 1. Exact for 1 and 2; any other
@@ -174,7 +177,7 @@ impl Policy {
     /// make a wait longer.
     pub const fn max_backoff(mut self, max_backoff: Duration) -> Self {
         self.max_backoff = nanos(max_backoff);
-        self
+        self.settled()
     }
 
     /// How chance enters a wait.
@@ -190,8 +193,10 @@ impl Policy {
 
     /// How often the operation is called at most, the first call included: 1 means no retry.
     ///
-    /// Left unsaid, 5 attempts are made, or, where there is a deadline, as many as fit. More than
-    /// 2,097,151 count as that many.
+    /// Left unsaid, 5 attempts are made, or, where there is a deadline, as many as fit. A policy of
+    /// which no wait can be longer than zero makes 5 attempts beside a deadline too: without a pause,
+    /// it would call a failing service some hundred thousand times a second. More than 2,097,151
+    /// count as that many.
     ///
     /// # Panics
     /// When `max_attempts` is 0. In a constant that is a compile error.
@@ -212,6 +217,30 @@ impl Policy {
     /// that is running is not cut; for that, set an attempt timeout. An async timer that wakes late
     /// begins its attempt late, and so perhaps after the deadline; a blocking retry then stops. More
     /// than a year counts as a year.
+    ///
+    /// # How many calls that can be
+    ///
+    /// A deadline alone does not limit the number of calls: short waits make many of them. If each
+    /// call fails at once, 300 s hold about 15 calls with the waits of `Policy::exponential()`, and
+    /// with a [`max_backoff`](Self::max_backoff) of 10 ms about 60,000 (about 54,600 with tokio's
+    /// timer, which rounds each wait up to a millisecond). [`explain`](Self::explain) says the number
+    /// for any policy. [`max_attempts`](Self::max_attempts) limits it, and a [`budget`](Self::budget)
+    /// limits the calls of a whole program. Where no wait can be longer than zero, five attempts are
+    /// made and no more. (A server's hint makes a wait longer, but is no rule of the policy. Of
+    /// [`Policy::custom`] nothing is known beforehand, so the deadline alone limits it.)
+    ///
+    /// ```
+    /// use backoff_core::Policy;
+    /// use std::time::Duration;
+    ///
+    /// const HASTY: Policy = Policy::exponential()
+    ///     .max_backoff(Duration::from_millis(10))
+    ///     .deadline(Duration::from_secs(300));
+    /// assert!(HASTY.to_string().ends_with("(about 60,000 calls, if each fails at once)"));
+    ///
+    /// const NEVER_WAITS: Policy = HASTY.base(Duration::ZERO);
+    /// assert!(NEVER_WAITS.to_string().contains("gives up after 5 attempts, because it never waits"));
+    /// ```
     pub const fn deadline(mut self, deadline: Duration) -> Self {
         let deadline = nanos(deadline);
         self.deadline = if deadline > MOST_DEADLINE {
@@ -262,7 +291,7 @@ impl Policy {
     /// | no such name, refused, connect timeout, stream refused ([`Delivery::NotSent`](crate::Delivery)) | no | yes |
     /// | 429, `RESOURCE_EXHAUSTED`, [`FaultKind::Throttled`] | no: the server says so | yes |
     /// | 409, 412, `ABORTED`, `FAILED_PRECONDITION`, [`FaultKind::Conflict`] | no: the server says so | where the policy retries them |
-    /// | 408, 425 | no: the server says so | where the policy names them |
+    /// | 403, `PERMISSION_DENIED`, 408, 425 | no: the server says so | where the policy names them |
     /// | [`FaultKind::Pending`] | nothing failed | yes |
     /// | reset, reply lost or cut, attempt timed out ([`Delivery::MaybeSent`](crate::Delivery)) | perhaps | no |
     /// | 500, 502, 503, 504, `UNAVAILABLE`, `INTERNAL`, [`FaultKind::Transient`] | perhaps: a proxy may have sent it | no |
@@ -291,8 +320,28 @@ impl Policy {
     /// The longest `Retry-After` (or similar hint) that is waited for. A longer one ends the
     /// retries at once, with [`StopReason::RetryAfter`](crate::StopReason::RetryAfter).
     ///
-    /// Left unsaid, the deadline is the limit, or, where there is none, one hour: no server's word
-    /// makes a client wait for ever.
+    /// Left unsaid, the deadline is the limit, or the [timeout](crate::Retrying::timeout) of the call.
+    /// Where there is neither, the limit is 5 minutes.
+    ///
+    /// The limit holds for each wait, not for their sum: if every reply asks for 5 minutes, a policy
+    /// waits 5 minutes before each of its retries. `Policy::exponential()` (4 retries) then waits 20
+    /// minutes in all, and a policy of 10 attempts, such as `memorystore::REQUEST` of the crate
+    /// `backoff-cloud`, 45 minutes. A [`deadline`](Self::deadline) bounds the sum.
+    ///
+    /// ```
+    /// use backoff_core::{Decision, Policy, RetryState, StopReason, Verdict};
+    /// use std::time::Duration;
+    ///
+    /// let an_hour = Verdict::from(true).after(Some(Duration::from_secs(3_600)));
+    /// let decide = |policy: Policy| {
+    ///     let mut retry = RetryState::start(&policy, || Duration::ZERO);
+    ///     retry.failed(&policy, an_hour, || Duration::ZERO, || 0)
+    /// };
+    /// let policy = Policy::exponential();
+    /// assert_eq!(decide(policy), Decision::Stop(StopReason::RetryAfter));
+    /// let patient = policy.max_retry_after(Duration::from_secs(7_200));
+    /// assert!(matches!(decide(patient), Decision::Wait(_)));
+    /// ```
     pub const fn max_retry_after(mut self, longest: Duration) -> Self {
         self.max_retry_after = limited(nanos(longest));
         self
@@ -477,7 +526,9 @@ impl Policy {
     #[inline]
     pub(crate) const fn attempts_in_time(&self) -> u32 {
         match self.max_attempts {
-            0 => u32::MAX,
+            0 if self.waits => u32::MAX,
+            // Calls without a pause until the time is over are an attack and no retry.
+            0 => DEFAULT_ATTEMPTS,
             set => set,
         }
     }

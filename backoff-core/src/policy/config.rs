@@ -6,7 +6,7 @@ mod value;
 use crate::{
     delay::{growth::Growth, jitter::Jitter},
     facts::{codes::Codes, fault::FaultKind},
-    policy::Policy,
+    policy::{NEVER, Policy},
     runtime::nanos,
 };
 use core::{fmt, time::Duration};
@@ -69,8 +69,8 @@ rules! {
     /// in `on` brings along the gRPC codes that stand for it.
     ///
     /// A rule that there is not, one that is named twice, and a value that makes no sense are errors
-    /// that name the rule and say what to write instead. So are rules that would call without a pause
-    /// until the deadline.
+    /// that name the rule and say what to write instead. So are rules beside a deadline by which a
+    /// failure, or a throttled call, is never waited after.
     ///
     /// ```
     /// use backoff_core::{Jitter, Policy, PolicySettings, codes};
@@ -136,7 +136,8 @@ rules! {
         also_on: Codes = codes => Policy::also_on, "as `on`";
         retry_conflicts: bool = yes_or_no => Policy::retry_conflicts, "`true`, `false`";
         idempotent: bool = yes_or_no => Policy::idempotent, "`true`, `false`";
-        max_retry_after: Duration = time => Policy::max_retry_after, "a time";
+        max_retry_after: Duration = time => Policy::max_retry_after,
+            "a time; without it the deadline is the limit, else 5 minutes";
         retry_after_slack: Duration = time => Policy::retry_after_slack, "a time";
         spread_retry_after: bool = yes_or_no => Policy::spread_retry_after, "`true`, `false`";
     }
@@ -171,8 +172,8 @@ impl PolicySettings {
     /// unless `growth` is named.
     ///
     /// # Errors
-    /// When `factor` is named and the waits do not grow by one; when no wait of the policy that comes
-    /// of it is ever above zero and only its deadline limits the attempts.
+    /// When `factor` is named and the waits do not grow by one; when the policy that comes of it has a
+    /// deadline and no `max_attempts`, and no wait, or none after throttling, is ever above zero.
     pub fn over(self, policy: Policy) -> Result<Policy, PolicySettingsError> {
         let grown = self.growth.map_or(policy, |grows| grow(policy, grows));
         if self.factor.is_some() && !matches!(grown.growth, Growth::Exponential(_)) {
@@ -189,16 +190,16 @@ impl PolicySettings {
     }
 }
 
-/// What to write instead, where only the deadline limits the attempts and no wait is ever above
-/// zero.
+/// What to write instead, where there is a deadline, no number of attempts is named, and no wait, or
+/// none after throttling, is ever above zero.
 fn without_pause(policy: &Policy) -> Option<&'static str> {
-    if policy.attempts() != u32::MAX {
+    if policy.max_attempts != 0 || policy.deadline == NEVER {
         return None;
     }
     if policy.max_backoff == 0 {
         return Some(
-            "`max_backoff` of zero calls without a pause until the deadline: write a longer one as \
-             \"64s\", or name `max_attempts`",
+            "`max_backoff` of zero calls without a pause: write a longer one as \"64s\", or name \
+             `max_attempts`",
         );
     }
     // What a function of the caller's says of late retries is not to be asked here.
@@ -209,8 +210,8 @@ fn without_pause(policy: &Policy) -> Option<&'static str> {
     let never_waits = |kind| policy.backoff_nanos(kind, u32::MAX, || 0, || u64::MAX) == 0;
     if never_waits(FaultKind::Transient) {
         return Some(
-            "`base` is so short that every wait is zero, without a pause until the deadline: write \
-             a longer one as \"1s\", or name `max_attempts`",
+            "`base` is so short that every wait is zero: write a longer one as \"1s\", or name \
+             `max_attempts`",
         );
     }
     never_waits(FaultKind::Throttled).then_some(

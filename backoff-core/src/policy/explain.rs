@@ -11,7 +11,8 @@ use core::{fmt, time::Duration};
 struct Explanation<'p>(&'p Policy);
 
 impl Policy {
-    /// The policy in words, on one line:
+    /// The policy in words, on one line. Where only the deadline limits the attempts, that line also
+    /// says how many calls it makes on average if each call fails at once:
     ///
     /// ```
     /// use backoff_core::Policy;
@@ -22,7 +23,8 @@ impl Policy {
     ///     policy.explain().to_string(),
     ///     "waits 1s, doubling up to 64s, each drawn from zero up to that; retries {429, 500, \
     ///      502..=504, UNKNOWN, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, INTERNAL, UNAVAILABLE} and \
-    ///      failures of the connection; gives up when the next wait would end after 300s",
+    ///      failures of the connection; gives up when the next wait would end after 300s \
+    ///      (about 15 calls, if each fails at once)",
     /// );
     /// ```
     pub fn explain(&self) -> impl fmt::Display + '_ {
@@ -156,14 +158,24 @@ fn limits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if attempts != u32::MAX {
         let s = if attempts == 1 { "" } else { "s" };
         write!(f, "after {attempts} attempt{s}")?;
+        if policy.max_attempts == 0 && policy.deadline != NEVER {
+            f.write_str(", because it never waits")?;
+        }
     }
     if policy.deadline != NEVER {
         let or = if attempts == u32::MAX { "" } else { ", or " };
         let deadline = shown(policy.deadline);
         write!(f, "{or}when the next wait would end after {deadline:?}")?;
+        if let Some(calls) = policy.calls_in_time() {
+            f.write_str(" (about ")?;
+            grouped(three_digits(calls), f)?;
+            let s = if calls == 1 { "" } else { "s" };
+            write!(f, " call{s}, if each fails at once)")?;
+        }
     }
-    if policy.max_retry_after != NEVER {
-        let longest = shown(policy.max_retry_after);
+    let longest = policy.longest_hint(policy.deadline);
+    if longest != NEVER && attempts > 1 {
+        let longest = shown(longest);
         write!(f, ", or when the server asks for more than {longest:?}")?;
     }
     if let Some(budget) = policy.budget {
@@ -174,6 +186,24 @@ fn limits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         )?;
     }
     Ok(())
+}
+
+/// Rounded to three digits that count.
+const fn three_digits(number: u64) -> u64 {
+    let mut unit = 1;
+    while number / unit >= 1_000 {
+        unit *= 10;
+    }
+    number.saturating_add(unit / 2) / unit * unit
+}
+
+/// With a comma after every third digit.
+fn grouped(number: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if number < 1_000 {
+        return write!(f, "{number}");
+    }
+    grouped(number / 1_000, f)?;
+    write!(f, ",{:03}", number % 1_000)
 }
 
 #[cfg(test)]
@@ -207,6 +237,62 @@ mod tests {
              of the connection, but only what was surely not applied; gives up after 8 attempts, or when the next wait would end \
              after 300s, or when the server asks for more than 30s, or when its budget of 500 \
              tokens allows no more"
+        );
+    }
+
+    #[test]
+    fn the_longest_hint_is_said_unless_the_deadline_is_the_limit() {
+        let limits = |policy: Policy| {
+            let all = policy.explain().to_string();
+            all.rsplit(';').next().unwrap_or_default().to_owned()
+        };
+        assert_eq!(
+            limits(Policy::exponential()),
+            " gives up after 5 attempts, or when the server asks for more than 300s"
+        );
+        assert_eq!(
+            limits(Policy::exponential().max_attempts(1)),
+            " gives up after 1 attempt"
+        );
+        let timed = Policy::exponential().max_attempts(3).deadline(SECOND);
+        assert_eq!(
+            limits(timed),
+            " gives up after 3 attempts, or when the next wait would end after 1s"
+        );
+    }
+
+    #[test]
+    fn numbers_are_rounded_to_three_digits_and_grouped() {
+        let said = |number| {
+            struct Grouped(u64);
+            impl fmt::Display for Grouped {
+                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    grouped(three_digits(self.0), f)
+                }
+            }
+            Grouped(number).to_string()
+        };
+        assert_eq!([7, 999].map(said), ["7", "999"]);
+        assert_eq!(said(1_004), "1,000");
+        assert_eq!(said(54_567), "54,600");
+        assert_eq!(said(1_005_999), "1,010,000");
+        assert_eq!(said(999_500), "1,000,000");
+        assert_eq!(said(u64::MAX), "18,400,000,000,000,000,000");
+    }
+
+    #[test]
+    fn a_policy_that_never_waits_says_why_it_ends_soon() {
+        let policy = Policy::constant(Duration::ZERO).deadline(SECOND);
+        let said = "gives up after 5 attempts, because it never waits, or when the next wait would \
+                    end after 1s";
+        assert!(policy.to_string().ends_with(said), "{policy}");
+        let once = Policy::exponential()
+            .deadline(SECOND / 2)
+            .jitter(Jitter::None);
+        assert!(
+            once.to_string()
+                .ends_with("500ms (about 1 call, if each fails at once)"),
+            "{once}"
         );
     }
 

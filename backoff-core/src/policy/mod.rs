@@ -2,6 +2,7 @@
 
 // First, so that the page of `Policy` begins with the constructors.
 mod build;
+mod calls;
 #[cfg(feature = "serde")]
 pub(crate) mod config;
 mod explain;
@@ -31,11 +32,11 @@ pub(crate) const NEVER: u64 = u64::MAX;
 /// | growth | [`factor`](Self::factor) | 2 |
 /// | longest wait | [`max_backoff`](Self::max_backoff) | 64 s |
 /// | chance | [`jitter`](Self::jitter) | [`Jitter::Full`](crate::Jitter::Full) |
-/// | attempts | [`max_attempts`](Self::max_attempts) | 5; no limit once a deadline is set |
+/// | attempts | [`max_attempts`](Self::max_attempts) | 5; no limit once a deadline is set and any wait can be longer than zero |
 /// | time for everything | [`deadline`](Self::deadline) | none |
 /// | codes | [`on`](Self::on) | 429, 500, 502, 503, 504 |
 /// | conflicts | [`retry_conflicts`](Self::retry_conflicts) | not retried |
-/// | longest hint | [`max_retry_after`](Self::max_retry_after) | the deadline, else 1 h |
+/// | longest hint | [`max_retry_after`](Self::max_retry_after) | the deadline, else 5 min |
 /// | what a hint may add | [`retry_after_slack`](Self::retry_after_slack) | no limit |
 /// | backoff on top of a hint | [`spread_retry_after`](Self::spread_retry_after) | no: the longer one |
 /// | tokens for all retries | [`budget`](Self::budget) | none |
@@ -78,10 +79,12 @@ pub struct Policy {
     pub(crate) codes: Codes,
     /// 0 where nobody has set it.
     max_attempts: u32,
-    /// What follows from `max_attempts` and `deadline`: the number of attempts at most.
+    /// What follows from `max_attempts`, `deadline` and `waits`: the number of attempts at most.
     attempts: u32,
     /// What follows from `growth`, `jitter` and `throttled_base`.
     way: Way,
+    /// What follows from all that makes a wait: whether any wait can be longer than zero.
+    waits: bool,
     /// What follows from `attempts`, `way`, `deadline` and `budget`: how many retries there are of
     /// which nothing else has to be asked than their number and a random one.
     simple_retries: u32,
@@ -108,14 +111,14 @@ pub(crate) const MOST_ATTEMPTS: u32 = 2_097_151;
 pub(crate) const NO_ATTEMPTS: &str =
     "`max_attempts` counts the first call too: write 1 to never retry";
 
-/// The limit of a policy that names neither attempts nor a deadline.
+/// The limit of a policy that names neither attempts nor a deadline, and of one that never waits.
 const DEFAULT_ATTEMPTS: u32 = 5;
 
 /// The longest deadline: a year. What is set above it counts as this.
 pub(crate) const MOST_DEADLINE: u64 = 365 * 86_400 * 1_000_000_000;
 
-/// The longest hint for a policy that names neither it nor a deadline.
-const DEFAULT_MAX_RETRY_AFTER: u64 = 3_600_000_000_000;
+/// The longest hint for a policy that names neither it nor a deadline: 5 minutes.
+const DEFAULT_MAX_RETRY_AFTER: u64 = 300_000_000_000;
 
 /// The policy's waits, as long as its attempts last.
 impl Delay for Policy {
@@ -221,12 +224,17 @@ impl fmt::Debug for Policy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::delay::jitter::Jitter;
+    use crate::{
+        delay::jitter::Jitter,
+        judge::Verdict,
+        report::StopReason,
+        state::{Decision, RetryState},
+    };
     use proptest::prelude::*;
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn any_duration() -> impl Strategy<Value = Duration> {
+    pub(super) fn any_duration() -> impl Strategy<Value = Duration> {
         prop_oneof![
             Just(Duration::ZERO),
             Just(Duration::MAX),
@@ -269,7 +277,7 @@ mod tests {
     }
 
     prop_compose! {
-        fn any_policy()(
+        pub(super) fn any_policy()(
             policy in any_growth(),
             base in any_duration(),
             max_backoff in any_duration(),
@@ -329,6 +337,15 @@ mod tests {
     fn a_deadline_replaces_the_default_number_of_attempts() {
         assert_eq!(Policy::exponential().attempts(), 5);
         assert_eq!(Policy::exponential().deadline(SECOND).attempts(), u32::MAX);
+        let never_waits = Policy::exponential().deadline(SECOND).base(Duration::ZERO);
+        assert_eq!(never_waits.attempts(), 5);
+        assert_eq!(never_waits.max_attempts(9).attempts(), 9);
+        assert_eq!(never_waits.base(SECOND).attempts(), u32::MAX);
+        assert_eq!(
+            never_waits.throttled_base(SECOND).attempts(),
+            u32::MAX,
+            "one of its waits is longer than zero"
+        );
         assert_eq!(
             Policy::exponential()
                 .deadline(SECOND)
@@ -343,6 +360,35 @@ mod tests {
                 .attempts(),
             3
         );
+    }
+
+    #[test]
+    fn a_hint_of_more_than_five_minutes_needs_a_word_of_the_policy_or_a_deadline() {
+        let policy = Policy::exponential();
+        let obeyed = |policy: Policy, hint: Duration| {
+            let hinted = Verdict::from(true).after(Some(hint));
+            let mut retry = RetryState::start(&policy, || Duration::ZERO);
+            match retry.failed(&policy, hinted, || Duration::ZERO, || 0) {
+                Decision::Wait(wait) => wait.delay == hint,
+                Decision::Stop(reason) => {
+                    assert_eq!(reason, StopReason::RetryAfter);
+                    false
+                }
+            }
+        };
+        let more = 300 * SECOND + Duration::from_nanos(1);
+        assert!(obeyed(policy, 300 * SECOND));
+        assert!(!obeyed(policy, more));
+        assert!(!obeyed(policy, 3_599 * SECOND));
+        for patient in [
+            policy.max_retry_after(3_600 * SECOND),
+            policy.deadline(3_600 * SECOND),
+        ] {
+            assert!(obeyed(patient, 3_599 * SECOND));
+            assert!(!obeyed(patient, 3_601 * SECOND));
+        }
+        // A limit that was not set is not scaled.
+        assert!(!obeyed(policy.scaled(100.0), more));
     }
 
     #[test]

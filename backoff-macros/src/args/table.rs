@@ -144,7 +144,7 @@ keys! {
             usage: "max_attempts = 5",
             takes: "a number from 1: how often the function is called at most, the first call \
                     counted",
-            without: "5; no limit if there is a `deadline` or a `timeout`",
+            without: "5; no limit if there is a `deadline` or a `timeout` and any wait can be longer than zero",
             example: "max_attempts = 8",
         }
         deadline: Time = Expr(time), Time {
@@ -156,7 +156,7 @@ keys! {
         max_retry_after: Time = Expr(time), Time {
             usage: r#"max_retry_after = "60s""#,
             takes: "a duration: a server's hint beyond it ends the retries",
-            without: "the deadline, else 1 h",
+            without: "the deadline or the `timeout`, else 5 min",
         }
         timeout: Time = Expr(time) {
             usage: r#"timeout = "60s""#,

@@ -163,6 +163,27 @@ async fn already_exists_is_no_conflict_to_repeat() {
 }
 
 #[tokio::test]
+async fn a_role_that_was_granted_a_moment_ago_is_waited_for() {
+    const AFTER_GRANT: Policy = iam::AFTER_GRANT.scaled(0.001);
+    let emulator = Emulator::start().expect("a port on loopback");
+    let iam = Iam::new(&emulator);
+    // In production the last of these retries comes after four minutes: 1 + 2 + 4 + 8 + 16 + 7 · 32 s.
+    emulator.script(Call::GetIamPolicy, [(); 12].map(|()| Reply::status(403)));
+    AFTER_GRANT
+        .retry(|| iam.get())
+        .await
+        .expect("permitted now");
+    assert_eq!(emulator.stats().calls, 13);
+    emulator.script(Call::SetIamPolicy, [Reply::status(403)]);
+    let careful = AFTER_GRANT.idempotent(false);
+    let set = || iam.set(json!({ "etag": "", "bindings": [] }));
+    careful.retry(set).await.expect("nothing was done before");
+    emulator.script(Call::GetIamPolicy, [Reply::status(403)]);
+    let denied = READ_MODIFY_WRITE.retry(|| iam.get()).await;
+    assert_eq!(denied.expect_err("permanent").status(), Some(403));
+}
+
+#[tokio::test]
 async fn the_servers_hint_is_honoured_over_real_http() {
     let emulator = Emulator::start().expect("a port on loopback");
     emulator.script(Call::GetIamPolicy, [Reply::status(503).retry_after("1")]);

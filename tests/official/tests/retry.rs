@@ -1,14 +1,16 @@
 //! Google's own clients retrying by our policies, against the emulator.
 
 use backoff_cloud::{
-    Budget, Policy,
+    Budget, Fault, GrpcCode, Policy, StopReason, codes,
     emulator::{Call, Emulator, Memorystore as Product, Reply},
     gax::{self, WithPolicy},
-    memorystore,
+    iam, memorystore,
 };
 use google_cloud_gax_1::{
     error::{Error, rpc::Code},
+    exponential_backoff::ExponentialBackoffBuilder,
     options::RequestOptionsBuilder,
+    retry_policy::{AlwaysRetry, RetryPolicyExt as _},
     retry_result::RetryResult,
     retry_throttler::RetryThrottler,
 };
@@ -127,6 +129,109 @@ async fn a_conflict_is_left_to_the_loop_around_the_read() {
         Some(Code::Aborted)
     );
     assert_eq!((emulator.stats().calls, emulator.stats().conflicts), (2, 1));
+}
+
+/// Repeated inside, the same stale write would conflict until the deadline.
+#[tokio::test]
+async fn a_policy_for_read_modify_writes_does_not_repeat_the_write_inside() {
+    const SERIES: Policy = iam::READ_MODIFY_WRITE.scaled(0.001);
+    let emulator = Emulator::start().unwrap();
+    let client = client!(IAMPolicy, emulator).with_policy(SERIES);
+    let client = client.build().await.unwrap();
+    let read = async || client.get_iam_policy().set_resource(PROJECT).send().await;
+    let write = async |policy| {
+        let write = client.set_iam_policy().set_resource(PROJECT);
+        write.set_policy(policy).send().await
+    };
+    let stale = read().await.unwrap();
+    emulator.set_policy(PROJECT, serde_json::json!({"bindings": []}));
+    let error = write(stale).await.unwrap_err();
+    let code = error.status().map(|status| status.code);
+    assert_eq!(code, Some(Code::Aborted));
+    assert_eq!((emulator.stats().calls, emulator.stats().conflicts), (2, 1));
+    // A 409 that names no code, where the policy does.
+    emulator.reset_stats();
+    emulator.script(Call::SetIamPolicy, [Reply::status(409).html()]);
+    let policy = read().await.unwrap();
+    let also = client.set_iam_policy().set_resource(PROJECT);
+    let also = also.with_policy(SERIES.also_on(codes![409, 412]));
+    let error = also.set_policy(policy).send().await.unwrap_err();
+    assert_eq!(error.http_status_code(), Some(409));
+    assert_eq!(emulator.stats().calls, 2);
+    // A failure that passes is repeated inside as before, and the series around it reads anew.
+    emulator.reset_stats();
+    let replies = [Reply::status(503), Reply::status(409)];
+    emulator.script(Call::SetIamPolicy, replies);
+    let series = SERIES.update(read, |policy| policy.version = 3, write);
+    series.await.unwrap();
+    assert_eq!(emulator.stats().calls, 5, "read, write, write, read, write");
+}
+
+/// So that a retry around the client is the only one.
+#[tokio::test]
+async fn a_client_or_a_request_can_try_once() {
+    let emulator = Emulator::start().unwrap();
+    let down = || {
+        emulator.reset_stats();
+        emulator.script(Call::ListInstances, [(); 30].map(|()| Reply::status(503)));
+    };
+    let patient = client!(Memorystore, emulator).build().await.unwrap();
+    let once = client!(Memorystore, emulator).try_once();
+    let once = once.build().await.unwrap();
+    let outer = POLICY.max_attempts(3);
+
+    down();
+    let list = async || once.list_instances().set_parent(PLACE).send().await;
+    let error = list().await.unwrap_err();
+    assert_eq!(error.http_status_code(), Some(503));
+    assert_eq!(emulator.stats().calls, 1);
+    outer.retry(list).await.unwrap_err();
+    assert_eq!(emulator.stats().calls, 4);
+
+    down();
+    let list = async || {
+        let list = patient.list_instances().set_parent(PLACE);
+        list.try_once().send().await
+    };
+    outer.retry(list).await.unwrap_err();
+    assert_eq!(emulator.stats().calls, 3);
+
+    // And a policy for one request of a client that tries once.
+    down();
+    let list = once.list_instances().set_parent(PLACE);
+    list.with_policy(outer).send().await.unwrap_err();
+    assert_eq!(emulator.stats().calls, 3);
+}
+
+/// A retry around it does not begin anew what gax's own loop has given up.
+#[tokio::test]
+async fn what_the_client_gave_up_is_not_multiplied() {
+    let emulator = Emulator::start().unwrap();
+    emulator.script(Call::GetIamPolicy, [(); 100].map(|()| Reply::status(503)));
+    let limited = AlwaysRetry.with_time_limit(Duration::from_millis(500));
+    let slow = ExponentialBackoffBuilder::new()
+        .with_initial_delay(Duration::from_millis(300))
+        .with_maximum_delay(Duration::from_secs(60))
+        .with_scaling(100.0);
+    let client = client!(IAMPolicy, emulator)
+        .with_retry_policy(limited)
+        .with_backoff_policy(slow.clamp());
+    let client = client.build().await.unwrap();
+    let read = async || client.get_iam_policy().set_resource(PROJECT).send().await;
+    let (gave_up, calls) = loop {
+        emulator.reset_stats();
+        let error = POLICY.retry(read).reported().await.unwrap_err();
+        // The time limit may be over within an attempt; then gax does not say that it gave up.
+        if error.error.is_exhausted() {
+            break (error, emulator.stats().calls);
+        }
+    };
+    assert_eq!(gave_up.report.attempts, 1, "{gave_up}");
+    assert_eq!(gave_up.reason, StopReason::Permanent);
+    assert!((1..5).contains(&calls), "{calls}");
+    // What is behind it is told all the same.
+    assert_eq!(Fault::status(&gave_up.error), Some(503));
+    assert_eq!(gave_up.error.grpc_code(), Some(GrpcCode::Unavailable));
 }
 
 #[tokio::test]

@@ -5,5 +5,6 @@ mod faults;
 mod instances;
 mod life;
 mod policies;
+mod quota;
 mod rubbish;
 mod writers;

@@ -1,0 +1,369 @@
+//! How many calls a policy makes: whether it ever waits, and how many calls fit into its deadline.
+
+use super::{MOST_ATTEMPTS, NEVER, Policy};
+use crate::{
+    delay::{exponential, growth::Growth, jitter::Spread},
+    facts::fault::FaultKind,
+};
+
+impl Policy {
+    /// Whether no wait is ever longer than zero, whatever is drawn and however often it fails. What
+    /// a function of the caller's says is unknown, and counts as a wait.
+    pub(super) const fn never_waits(&self) -> bool {
+        !self.may_wait(self.base)
+            && (self.throttled_base == NEVER || !self.may_wait(self.throttled_base))
+    }
+
+    /// Whether a wait from this base can be longer than zero.
+    const fn may_wait(&self, base: u64) -> bool {
+        let cap = self.max_backoff;
+        // As `Growth::delay`, of the last retry that is counted: no wait is shorter than the one
+        // before.
+        let grows = match self.growth {
+            Growth::Linear(step) => base > 0 || step > 0,
+            Growth::Constant | Growth::Exponential(_) | Growth::Fibonacci | Growth::Slots => {
+                base > 0
+            }
+            Growth::Custom(_) => true,
+        };
+        // As `Spread::apply`.
+        cap > 0
+            && match self.jitter {
+                Spread::None | Spread::Full | Spread::Equal => grows,
+                Spread::Decorrelated => base > 0,
+                Spread::Additive(most) | Spread::AdditiveWithin(most) => grows || most > 0,
+                Spread::Proportional(_) => grows && self.jitter.limit(cap) > 0,
+                Spread::Slots => base > 0 && base <= cap,
+                Spread::WholeSeconds(unit) => self.longest_plain(base) >= unit,
+            }
+    }
+
+    /// The longest wait without jitter and without a cap.
+    const fn longest_plain(&self, base: u64) -> u64 {
+        let last = MOST_ATTEMPTS as u64;
+        match self.growth {
+            Growth::Constant | Growth::Exponential(1.0) => base,
+            Growth::Linear(step) => base.saturating_add(step.saturating_mul(last)),
+            Growth::Exponential(factor) => {
+                let power = exponential::power(factor, MOST_ATTEMPTS);
+                if base == 0 {
+                    0
+                } else {
+                    (base as f64 * power + 0.5) as u64
+                }
+            }
+            Growth::Fibonacci if base == 0 => 0,
+            Growth::Fibonacci | Growth::Custom(_) => u64::MAX,
+            Growth::Slots => base.saturating_mul(1_023),
+        }
+    }
+
+    /// About how many calls fit into the deadline if each fails at once, the first call included:
+    /// the mean of many lives. `None` where there is no deadline, where the number of attempts is
+    /// limited, and where no number is large enough.
+    pub(super) fn calls_in_time(&self) -> Option<u64> {
+        if self.deadline == NEVER || self.attempts() != u32::MAX {
+            return None;
+        }
+        let mut lives = Lives::new(self.deadline);
+        let mut retry = 0;
+        while retry < LIVED && lives.go_on(self, retry) {
+            retry += 1;
+        }
+        let begun = lives.begun();
+        // The rest is too long to be lived: from here on the means are added up.
+        let further = match lives.mean_left() {
+            None => 0.0,
+            Some(left) => lives.further(self, retry, left)?,
+        };
+        Some((1.0 + begun + further + 0.5) as u64)
+    }
+}
+
+/// How many lives are drawn.
+const LIVES: usize = 64;
+/// How many retries of each life are drawn one by one.
+const LIVED: u32 = 512;
+
+/// Some calls that fail again and again, in numbers that are always the same.
+struct Lives {
+    /// The time that is left to each, or nothing once a wait did not fit.
+    left: [Option<u64>; LIVES],
+    /// The wait before.
+    previous: [u64; LIVES],
+    /// How many retries were begun in all.
+    begun: u64,
+    /// How long the waits of the second half of what is drawn were, in all, and how many.
+    late: (f64, f64),
+}
+
+impl Lives {
+    const fn new(deadline: u64) -> Self {
+        Lives {
+            left: [Some(deadline); LIVES],
+            previous: [0; LIVES],
+            begun: 0,
+            late: (0.0, 0.0),
+        }
+    }
+
+    /// One more wait in each; whether any goes on.
+    fn go_on(&mut self, policy: &Policy, retry: u32) -> bool {
+        let mut any = false;
+        for (life, left) in self.left.iter_mut().enumerate() {
+            let Some(before) = *left else { continue };
+            let previous = &mut self.previous[life];
+            *previous = drawn(policy, retry, *previous, life);
+            if retry >= LIVED / 2 {
+                self.late.0 += *previous as f64;
+                self.late.1 += 1.0;
+            }
+            *left = before.checked_sub(*previous);
+            if left.is_some() {
+                self.begun += 1;
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// How many retries a life has begun, on average.
+    fn begun(&self) -> f64 {
+        self.begun as f64 / LIVES as f64
+    }
+
+    /// The time that is left on average, counting those that have ended as those without any.
+    fn mean_left(&self) -> Option<f64> {
+        let left: u64 = self
+            .left
+            .iter()
+            .flatten()
+            .map(|left| left / LIVES as u64)
+            .sum();
+        (left > 0).then_some(left as f64)
+    }
+
+    /// How many retries more fit into what is left. `None` where there is no end of them.
+    fn further(&self, policy: &Policy, from: u32, mut left: f64) -> Option<f64> {
+        let mut further = 0.0;
+        let mut retry = from;
+        while retry < MOST_ATTEMPTS && !policy.remembers() {
+            // As many at once as hardly differ from each other.
+            let step = (retry / 16).min(MOST_ATTEMPTS - retry);
+            let wait = mean(policy, retry + step / 2);
+            let waits = wait * f64::from(step);
+            if waits >= left {
+                return Some(further + left / wait);
+            }
+            left -= waits;
+            further += f64::from(step);
+            retry += step.max(1);
+        }
+        let wait = if policy.remembers() {
+            self.late.0 / self.late.1
+        } else {
+            mean(policy, MOST_ATTEMPTS)
+        };
+        let calls = further + left / wait;
+        calls.is_finite().then_some(calls)
+    }
+}
+
+/// The part of the range of random numbers that is a life's own.
+const PART: u64 = u64::MAX / LIVES as u64;
+
+/// The mean of what can be drawn before this retry: of the middles of all parts of the range.
+fn mean(policy: &Policy, retry: u32) -> f64 {
+    let waits = (0..LIVES as u64).map(|part| {
+        let random = || part * PART + PART / 2;
+        policy.backoff_nanos(FaultKind::Transient, retry, || 0, random) as f64
+    });
+    waits.sum::<f64>() / LIVES as f64
+}
+
+/// One of the waits that can be drawn. The lives draw from all parts of the range before each retry,
+/// and each life from another part before the next.
+fn drawn(policy: &Policy, retry: u32, previous: u64, life: usize) -> u64 {
+    let random = (life as u64 * PART).wrapping_add(mixed(retry));
+    policy.backoff_nanos(FaultKind::Transient, retry, || previous, || random)
+}
+
+/// A number that looks drawn, always the same for the same retry.
+fn mixed(retry: u32) -> u64 {
+    let mut bits = (u64::from(retry) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    for _ in 0..2 {
+        bits ^= bits >> 32;
+        bits = bits.wrapping_mul(0xd6e8_feb8_6659_fd93);
+    }
+    bits ^ bits >> 32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        delay::jitter::Jitter,
+        policy::tests::{any_duration, any_policy},
+        state::{Decision, RetryState},
+    };
+    use core::{cell::Cell, time::Duration};
+    use proptest::prelude::*;
+    use rand::{SeedableRng as _, rngs::SmallRng};
+
+    const SECOND: Duration = Duration::from_secs(1);
+    const MILLISECOND: Duration = Duration::from_millis(1);
+    const PLAIN: Policy = Policy::exponential().jitter(Jitter::None);
+
+    /// How many calls are made if each fails at once, up to `most`.
+    fn played(policy: &Policy, most: u64, mut random: impl FnMut() -> u64) -> u64 {
+        let now = Cell::new(Duration::ZERO);
+        let mut retry = RetryState::start(policy, || now.get());
+        for calls in 1..most {
+            match retry.failed(policy, true, || now.get(), &mut random) {
+                Decision::Wait(wait) => now.set(now.get() + wait.delay),
+                Decision::Stop(_) => return calls,
+            }
+        }
+        most
+    }
+
+    fn mean_of_lives(policy: &Policy, lives: u32) -> f64 {
+        let mut generator = SmallRng::seed_from_u64(7);
+        let calls = (0..lives).map(|_| played(policy, u64::MAX, || generator.next_u64()));
+        calls.sum::<u64>() as f64 / f64::from(lives)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        #[test]
+        fn only_where_every_wait_is_zero_the_attempts_are_limited_beside_a_deadline(
+            policy in any_policy(),
+            throttled in prop_oneof![Just(None), any_duration().prop_map(Some)],
+            zero in any::<[bool; 3]>(),
+            deadline in any_duration(),
+            set in prop_oneof![Just(None), (1u32..100).prop_map(Some)],
+        ) {
+            let mut policy = policy;
+            if zero[0] {
+                policy = policy.base(Duration::ZERO);
+            }
+            if let Some(base) = throttled {
+                policy = policy.throttled_base(if zero[1] { Duration::ZERO } else { base });
+            }
+            // Sometimes the deadline comes first, so that each setter has to keep the limit.
+            let mut policy = if zero[2] {
+                let base = Duration::from_nanos(policy.base);
+                policy.base(SECOND).deadline(deadline).base(base)
+            } else {
+                policy.deadline(deadline)
+            };
+            if let Some(set) = set {
+                policy = policy.max_attempts(set);
+            }
+            // No wait is longer than the last one with the greatest number, but of a function.
+            let longest = |kind| policy.backoff_nanos(kind, MOST_ATTEMPTS, || 0, || u64::MAX);
+            let waits = longest(FaultKind::Transient) > 0 || longest(FaultKind::Throttled) > 0;
+            let is_custom = matches!(policy.growth, Growth::Custom(_));
+            prop_assert!(policy.waits == waits || is_custom && policy.waits, "{policy:?}");
+            // Slots, Celery's and APUE's policies bring a number of their own.
+            let expected = match policy.max_attempts {
+                0 if policy.waits => u32::MAX,
+                0 => 5,
+                set => set,
+            };
+            prop_assert_eq!(policy.attempts(), expected, "{:?}", policy);
+            prop_assert_eq!(policy.attempts_in_time(), expected, "{:?}", policy);
+            prop_assert!(!policy.is_simple(0), "the deadline has to be asked");
+            if !policy.waits {
+                let made = played(&policy, 1_000, || u64::MAX);
+                prop_assert_eq!(made, u64::from(expected));
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        #[test]
+        fn the_number_of_calls_is_that_of_lives_in_virtual_time(
+            base in 1u64..2_000,
+            cap in 1u64..20_000,
+            deadline in 1u64..100_000,
+            growth in 0..5,
+            factor in prop_oneof![Just(1.0), Just(2.0), 1.0..3.0f64],
+            jitter in prop_oneof![
+                Just(Jitter::None),
+                Just(Jitter::Full),
+                Just(Jitter::Equal),
+                Just(Jitter::Decorrelated),
+                Just(Jitter::Slots),
+                Just(Jitter::Additive(700 * MILLISECOND)),
+                Just(Jitter::AdditiveWithin(700 * MILLISECOND)),
+                (0.0..=1.0f64).prop_map(Jitter::Proportional),
+            ],
+        ) {
+            let base = Duration::from_millis(base);
+            let policy = match growth {
+                0 => Policy::constant(base),
+                1 => Policy::linear(base, base / 3),
+                2 => Policy::fibonacci(base),
+                _ => Policy::exponential().base(base).factor(factor),
+            };
+            let policy = policy
+                .max_backoff(Duration::from_millis(cap))
+                .jitter(jitter)
+                .deadline(Duration::from_millis(deadline));
+            prop_assume!(policy.waits);
+            let told = policy.calls_in_time().expect("a number") as f64;
+            let mean = mean_of_lives(&policy, 100);
+            // The number is a whole one.
+            let off = (told - mean).abs();
+            prop_assert!(off <= (0.15 * mean).max(0.7), "{told} {mean} {policy:?}");
+        }
+    }
+
+    #[test]
+    fn exact_where_nothing_is_drawn() {
+        let calls = |policy: Policy, deadline| policy.deadline(deadline).calls_in_time();
+        // 1 + 2 + 4 end exactly at the deadline.
+        assert_eq!(calls(PLAIN, 7 * SECOND), Some(4));
+        assert_eq!(calls(PLAIN, 7 * SECOND - MILLISECOND), Some(3));
+        assert_eq!(calls(PLAIN, Duration::ZERO), Some(1));
+        assert_eq!(calls(PLAIN.max_attempts(3), SECOND), None);
+        assert_eq!(PLAIN.calls_in_time(), None);
+        assert_eq!(calls(PLAIN.base(Duration::ZERO), SECOND), None);
+        fn never(_: u32) -> Duration {
+            Duration::ZERO
+        }
+        assert_eq!(calls(Policy::custom(never), SECOND), None);
+    }
+
+    /// Too many to be drawn one by one.
+    #[test]
+    fn a_year_of_short_waits_is_counted_at_once() {
+        let about = |policy: Policy, expected: f64| {
+            let calls = policy.calls_in_time().expect("a number") as f64;
+            assert!((calls / expected - 1.0).abs() < 0.03, "{calls} {policy:?}");
+        };
+        let year = 365 * 86_400 * SECOND;
+        let nanosecond = Duration::from_nanos(1);
+        about(
+            Policy::constant(nanosecond)
+                .jitter(Jitter::None)
+                .deadline(year),
+            3.1536e16,
+        );
+        let hasty = Policy::exponential().max_backoff(10 * MILLISECOND);
+        about(hasty.deadline(300 * SECOND), 60_000.0);
+        // n · (n + 1) / 2 µs.
+        let micro = 1_000 * nanosecond;
+        let linear = Policy::linear(micro, micro).jitter(Jitter::None);
+        about(linear.deadline(300 * SECOND), 24_495.0);
+        let decorrelated = hasty.base(MILLISECOND).jitter(Jitter::Decorrelated);
+        let decorrelated = decorrelated.deadline(1_000 * SECOND);
+        about(decorrelated, mean_of_lives(&decorrelated, 3));
+        // Every wait is at the cap after the first ones.
+        about(PLAIN.deadline(year), 365.0 * 86_400.0 / 64.0);
+    }
+}

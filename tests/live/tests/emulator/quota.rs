@@ -1,0 +1,48 @@
+//! Many writers of one policy under a quota.
+
+use backoff_cloud::emulator::Emulator;
+use backoff_cloud::{Codes, Policy, codes, iam};
+
+use crate::client::*;
+
+const WRITERS: usize = 32;
+const ROLE: &str = "roles/viewer";
+
+/// How many of the writers add their member under a quota of 200 calls a second, 8 at once, and
+/// how many members the policy then has. All times are a hundredth of what they are in production.
+async fn arrived(policy: Policy) -> (usize, usize) {
+    let emulator = Emulator::builder().rate_limit(200, 8).start().unwrap();
+    let writers: Vec<_> = (0..WRITERS)
+        .map(|writer| {
+            let store = iam::Rest::new(client(), format!("{}/v3", emulator.url()));
+            tokio::spawn(async move {
+                let member = format!("user:{writer}@example.com");
+                let add = iam::add(&store, PROJECT, ROLE, &member);
+                add.policy(policy.scaled(0.01)).await.is_ok()
+            })
+        })
+        .collect();
+    let mut told = 0;
+    for writer in writers {
+        told += usize::from(writer.await.unwrap());
+    }
+    assert!(emulator.stats().throttled > 0, "{:?}", emulator.stats());
+    let policy = emulator.policy(PROJECT);
+    let members = policy["bindings"][0]["members"].as_array();
+    (told, members.map_or(0, Vec::len))
+}
+
+#[tokio::test]
+async fn a_quota_loses_no_writer() {
+    assert_eq!(arrived(iam::READ_MODIFY_WRITE).await, (WRITERS, WRITERS));
+}
+
+/// What the documentation lists is not enough in a crowd, which is why 429 is added.
+#[tokio::test]
+async fn the_documented_codes_alone_lose_writers_to_a_quota() {
+    let documented = iam::READ_MODIFY_WRITE.on(codes![500, 502..=504, Codes::ABORTED]);
+    let (told, members) = arrived(documented).await;
+    assert_eq!(told, members);
+    // The quota lets the first reads of eight writers pass, and then few writes.
+    assert!(members <= 4, "{members} arrived");
+}
