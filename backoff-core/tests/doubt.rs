@@ -468,3 +468,48 @@ mod whatever_happens {
         }
     }
 }
+
+/// 50,000 increments of one counter, of whose writes one in ten loses its reply, and half of those
+/// its request.
+#[tokio::test(start_paused = true)]
+async fn fifty_thousand_increments_are_applied_as_often_as_they_say() {
+    for with_versions in [false, true] {
+        let store = Store::default();
+        let (mut done, mut doubtful) = (0, 0);
+        for _ in 0..50_000 {
+            let fate = match backoff_core::Random::random(&backoff_core::Std) % 20 {
+                0 => Lost,
+                1 => Gone,
+                _ => Well,
+            };
+            store.writes.borrow_mut().push_back(fate);
+            let update = POLICY.update(|| store.get(), increase, |counter| store.set(counter));
+            let outcome = if with_versions {
+                let update = update.version(|counter| counter.version);
+                update.reported().await.map(drop)
+            } else {
+                update.reported().await.map(drop)
+            };
+            store.writes.borrow_mut().clear();
+            match outcome {
+                Ok(()) => done += 1,
+                Err(gave_up) => {
+                    assert_eq!(gave_up.reason, StopReason::MaybeApplied);
+                    doubtful += 1;
+                }
+            }
+        }
+        let (number, _) = store.counter.get();
+        println!("versions: {with_versions}: {done} done, {doubtful} doubtful, {number} applied");
+        assert_eq!(store.applied.get(), number);
+        assert_eq!(done + doubtful, 50_000);
+        // Of what is doubtful, some is applied; of what is done, all is, once.
+        assert!((done..=50_000).contains(&number));
+        // Versions tell that a request was lost, and so half of the doubts are settled.
+        let expected = if with_versions { 2_500 } else { 5_000 };
+        assert!(
+            (expected - 300..expected + 300).contains(&doubtful),
+            "{doubtful}"
+        );
+    }
+}
