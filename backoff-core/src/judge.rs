@@ -39,7 +39,7 @@ pub enum Verdict {
     Permanent,
     /// The error says nothing about itself, so no rule applies and it is not retried.
     NothingKnown,
-    /// The attempt may have been applied, and the operation is not idempotent.
+    /// The attempt may have been applied, and must not be applied twice.
     MaybeApplied,
     /// The server asked not to be called again.
     StoppedByServer,

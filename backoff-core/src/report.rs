@@ -15,8 +15,9 @@ pub enum StopReason {
     NothingKnown,
     /// The server asked not to be called again.
     StoppedByServer,
-    /// The attempt may have been applied, and the operation is not
-    /// [idempotent](crate::Policy::idempotent).
+    /// The attempt may have been applied, and must not be applied twice: the policy is not
+    /// [idempotent](crate::Policy::idempotent), or the change of an
+    /// [update](crate::Policy::update) cannot recognise its own effect.
     MaybeApplied,
     /// All attempts are used up.
     Attempts,

@@ -4,7 +4,8 @@
 #![cfg(feature = "tokio")]
 
 use backoff_core::{
-    Conflict, Delivery, Fault, FaultKind, Jitter, Policy, StopReason, TimedOut, Updated, Verdict,
+    Conflict, Delivery, Fault, FaultKind, Jitter, NotYet, Policy, StopReason, TimedOut, Updated,
+    Verdict,
 };
 use std::{
     cell::{Cell, RefCell},
@@ -51,6 +52,12 @@ impl Fault for Failure {
 impl From<TimedOut> for Failure {
     fn from(_: TimedOut) -> Self {
         Failure::TimedOut
+    }
+}
+
+impl From<NotYet> for Failure {
+    fn from(_: NotYet) -> Self {
+        Failure::Status(202)
     }
 }
 
@@ -318,6 +325,35 @@ fn a_value_without_a_version_is_never_written_again() {
         (Failure::Lost(1), StopReason::MaybeApplied)
     );
     assert_eq!(*store.calls.borrow(), "rwr");
+}
+
+/// Many services say by an empty etag that there is none.
+#[test]
+fn an_empty_version_is_none() {
+    let is_written_again = |version: fn(&Counter) -> Option<String>| {
+        let store = Store::with(&[], &[Gone]);
+        let update = POLICY.update(|| store.get(), increase, |counter| store.set(counter));
+        run(update.version(version)).is_ok()
+    };
+    assert!(is_written_again(|_| Some("etag".into())));
+    assert!(!is_written_again(|_| Some(String::new())));
+    assert!(!is_written_again(|_| None));
+    let store = Store::with(&[], &[Gone]);
+    let update = POLICY.update(|| store.get(), increase, |counter| store.set(counter));
+    assert!(run(update.version(|_| Vec::<u8>::new())).is_err());
+}
+
+/// What `until` waits for after a write that succeeded is no doubt about the write.
+#[test]
+fn a_write_that_succeeded_leaves_no_doubt() {
+    let store = Store::with(&[], &[Gone]);
+    let outcome = run(POLICY
+        .update(|| store.get(), increase, |counter| store.set(counter))
+        .version(|counter| counter.version)
+        .until(|_| store.applied.get() == 2)
+        .reported());
+    let (updated, report) = outcome.unwrap();
+    assert_eq!((updated, report.writes), (Updated::Written(()), 3));
 }
 
 #[test]

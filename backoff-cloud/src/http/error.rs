@@ -79,7 +79,7 @@ pub(super) enum Cut {
 }
 
 impl ApiError {
-    /// Makes its type known first, so that it is found behind an `anyhow::Error` or in a box.
+    /// Makes its type known first, so that the core finds it behind an `anyhow::Error` or in a box.
     fn of(kind: Kind) -> Self {
         static KNOWN: Once = Once::new();
         KNOWN.call_once(backoff_core::__private::know::<ApiError>);

@@ -74,8 +74,8 @@ impl Payer for &Policy {
     }
 }
 
-/// For a policy that is a constant: a closure that names it takes no room, and what a constant
-/// without a budget never does is not compiled.
+/// For a policy that is a constant: a closure that names it takes no room, and for a constant without
+/// a budget the compiler removes the refund.
 impl<F: Fn() -> Option<&'static Budget>> Payer for F {
     #[inline]
     fn budget(&self) -> Option<&Budget> {

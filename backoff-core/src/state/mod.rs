@@ -254,6 +254,9 @@ impl RetryState {
     /// The wait that [`failed`](Self::failed) asked for leads to no attempt, because the call was
     /// cancelled: the policy's budget gets back what it has paid for that wait.
     ///
+    /// A loop of your own calls [`begins`](Self::begins) when the wait is over. From then on the
+    /// payment is spent, and this does nothing: so a guard may call it whenever it is dropped.
+    ///
     /// ```
     /// use backoff_core::{Budget, Policy, RetryState};
     /// use std::time::Duration;
@@ -266,6 +269,11 @@ impl RetryState {
     /// assert_eq!(BUDGET.tokens(), 486.0);
     /// retry.cancelled(&POLICY);
     /// assert_eq!(BUDGET.tokens(), 500.0);
+    ///
+    /// let _ = retry.failed(&POLICY, true, now, || 0);
+    /// retry.begins(); // the wait is over, and an attempt follows
+    /// retry.cancelled(&POLICY);
+    /// assert_eq!(BUDGET.tokens(), 486.0);
     /// ```
     pub fn cancelled(&mut self, policy: &Policy) {
         if let Some(kind) = self.take_held()
@@ -292,9 +300,9 @@ impl RetryState {
         self.packed.is_held()
     }
 
-    /// The attempt that was waited for begins.
+    /// The attempt that was waited for begins: what a budget has paid for the wait is spent.
     #[inline]
-    pub(crate) fn begins(&mut self) {
+    pub fn begins(&mut self) {
         self.packed.spend();
     }
 
@@ -369,6 +377,8 @@ impl RetryState {
         let retry = self.failures();
         let failures = (retry + 1).min(MOST_ATTEMPTS);
         self.packed.set_failures(failures.into());
+        // An attempt was made on what was paid before.
+        self.packed.spend();
         let budget = terms.budget(policy);
         let kind = match ruling.ruled {
             Ruled::Retry(kind) => kind,

@@ -144,6 +144,7 @@ fn every_key_of_a_policy() {
                         ) {
                             (::backoff_core::__private::expired(), true)
                         } else {
+                            ::backoff_core::__private::begins(&mut __deposit.course);
                             (
                                 ::backoff_core::__private::cut(
                                         &__BACKOFF,
@@ -189,7 +190,6 @@ fn every_key_of_a_policy() {
                     };
                     ::backoff_core::__private::sleep(&::backoff_core::__private::ASYNC, __wait)
                         .await;
-                    ::backoff_core::__private::begins(&mut __deposit.course);
                 }
             }
         "#]],
