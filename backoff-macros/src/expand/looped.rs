@@ -90,7 +90,7 @@ impl Loop<'_> {
                     }
                 };
                 #k::__private::sleep(#runtime, __wait).await;
-                #k::__private::begins(&mut __deposit.course);
+                #k::__private::begins(&mut __deposit);
             }
         } else {
             // At the place of the step, so that what is wrong there is not said twice.
@@ -107,7 +107,7 @@ impl Loop<'_> {
                     #k::__private::Option::None => break __outcome,
                     #k::__private::Option::Some(__wait) => if #pause { break __outcome; },
                 }
-                #k::__private::begins(&mut __deposit.course);
+                #k::__private::begins(&mut __deposit);
             }
         };
         quote_spanned! {here=>
