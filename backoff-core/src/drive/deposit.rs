@@ -37,7 +37,7 @@ impl Payer for Policy {
 /// A reference to a policy, without an alignment: beside the 15 bytes of a course it leaves no gap,
 /// which would make the future of an annotated function larger by 8 bytes.
 #[derive(Clone, Copy)]
-#[repr(packed)]
+#[repr(Rust, packed)]
 pub struct Borrowed<'p>(&'p Policy);
 
 impl<'p> Borrowed<'p> {
@@ -95,6 +95,14 @@ impl<P: Payer> Deposit<P> {
         Self::of(payer, Course::new())
     }
 
+    /// The attempt that was waited for begins, and no handler holds a budget.
+    #[inline]
+    pub(crate) fn begins(&mut self) {
+        if self.payer.may_pay() {
+            self.course.spend();
+        }
+    }
+
     /// The course so far.
     #[inline]
     pub(super) const fn of(payer: P, course: Course) -> Self {
@@ -105,18 +113,8 @@ impl<P: Payer> Deposit<P> {
 impl<P: Payer> Drop for Deposit<P> {
     #[inline(always)]
     fn drop(&mut self) {
-        if self.payer.may_pay() && self.course.is_held() {
-            give_back(self.payer.budget(), &mut self.course);
+        if self.payer.may_pay() {
+            self.course.cancelled(self.payer.budget());
         }
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn give_back(budget: Option<&Budget>, course: &mut Course) {
-    if let Some(budget) = budget
-        && let Some(kind) = course.take_held()
-    {
-        budget.give_back(kind);
     }
 }

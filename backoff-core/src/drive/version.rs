@@ -4,6 +4,7 @@
 use super::{
     attempt::{Call, Operation},
     blocking::Blocking,
+    doubt::Doubt,
     future::Retrying,
     handler::Handler,
     update::{Memory, Update},
@@ -12,7 +13,6 @@ use crate::{
     facts::fault::Fault,
     judge::{self, Stage},
     runtime::Sleep,
-    state::{Doubt, Terms},
 };
 use core::{fmt, future::Future};
 
@@ -168,12 +168,12 @@ where
         doubtful.and_then(|it| it.error).unwrap_or(error)
     }
 
-    fn terms(&self) -> Option<Terms<'static>> {
-        let doubtful = self.doubtful.as_ref()?;
-        Some(Terms::in_doubt(match doubtful.error {
-            None => Doubt::New,
-            Some(_) => Doubt::Open,
-        }))
+    fn doubt(&self) -> Doubt {
+        match &self.doubtful {
+            None => Doubt::None,
+            Some(Doubtful { error: None, .. }) => Doubt::New,
+            Some(Doubtful { error: Some(_), .. }) => Doubt::Open,
+        }
     }
 }
 

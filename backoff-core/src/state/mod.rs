@@ -11,8 +11,8 @@ pub use decision::{Decision, Wait, WaitSource};
 pub use request_id::RequestId;
 
 pub use decision::Next;
+pub(crate) use terms::Holds;
 pub use terms::Terms;
-pub(crate) use terms::{Doubt, Holds};
 
 use crate::{
     budget::Budget,
@@ -243,6 +243,7 @@ impl RetryState {
     }
 
     /// The kind of the failure that a budget paid for last.
+    #[inline]
     fn paid(&self) -> Option<FaultKind> {
         match self.packed.paid() {
             Paid::Nothing => None,
@@ -276,8 +277,16 @@ impl RetryState {
     /// assert_eq!(BUDGET.tokens(), 486.0);
     /// ```
     pub fn cancelled(&mut self, policy: &Policy) {
+        self.give_back(policy.budget);
+    }
+
+    /// Gives back what was paid for a wait on which no attempt has followed. Inlined, so that the
+    /// compiler sees that this does not unwind, which makes it cheaper to drop a call.
+    #[cold]
+    #[inline]
+    pub(crate) fn give_back(&mut self, budget: Option<&Budget>) {
         if let Some(kind) = self.take_held()
-            && let Some(budget) = policy.budget
+            && let Some(budget) = budget
         {
             budget.give_back(kind);
         }

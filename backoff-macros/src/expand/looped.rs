@@ -64,7 +64,7 @@ impl Loop<'_> {
         // An attempt that would be cut is not begun if the timer woke too late.
         let begins = cut
             .is_none()
-            .then(|| quote_spanned!(here=> #k::__private::begins(&mut __deposit.course);));
+            .then(|| quote_spanned!(here=> #k::__private::begins(&mut __deposit);));
         let (bind_outcome, stage) = self.bind_outcome(cut, &with);
         let (await_value, stage) = self.awaited(stage);
         let judged_at = self.judged_at;
@@ -111,7 +111,7 @@ impl Loop<'_> {
                     #k::__private::Option::None => break __outcome,
                     #k::__private::Option::Some(__wait) => if #pause { break __outcome; },
                 }
-                #k::__private::begins(&mut __deposit.course);
+                #k::__private::begins(&mut __deposit);
             }
         };
         quote_spanned! {here=>
@@ -266,7 +266,7 @@ impl Loop<'_> {
             let (__done, __is_late) = if #k::__private::is_late(#with, &__deposit.course) {
                 (#k::__private::expired(), true)
             } else {
-                #k::__private::begins(&mut __deposit.course);
+                #k::__private::begins(&mut __deposit);
                 (#outcome, false)
             };
             let (__outcome, __stage): (#returns, _) = #settled;

@@ -80,7 +80,7 @@ fn bare_attribute() {
                     };
                     ::backoff_core::__private::sleep(&::backoff_core::__private::ASYNC, __wait)
                         .await;
-                    ::backoff_core::__private::begins(&mut __deposit.course);
+                    ::backoff_core::__private::begins(&mut __deposit);
                 }
             }
         "#]],
@@ -144,7 +144,7 @@ fn every_key_of_a_policy() {
                         ) {
                             (::backoff_core::__private::expired(), true)
                         } else {
-                            ::backoff_core::__private::begins(&mut __deposit.course);
+                            ::backoff_core::__private::begins(&mut __deposit);
                             (
                                 ::backoff_core::__private::cut(
                                         &__BACKOFF,
@@ -269,7 +269,7 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                             }
                         }
                     }
-                    my::renamed::__private::begins(&mut __deposit.course);
+                    my::renamed::__private::begins(&mut __deposit);
                 }
             }
         "#]],
@@ -352,7 +352,7 @@ fn copies_the_attempt_a_hook_and_a_timer() {
                         }
                     };
                     ::backoff_core::__private::sleep(&__timer, __wait).await;
-                    ::backoff_core::__private::begins(&mut __deposit.course);
+                    ::backoff_core::__private::begins(&mut __deposit);
                 }
             }
         "#]],
@@ -457,7 +457,7 @@ fn a_method_that_async_trait_has_rewritten() {
                                     __wait,
                                 )
                                 .await;
-                            ::backoff_core::__private::begins(&mut __deposit.course);
+                            ::backoff_core::__private::begins(&mut __deposit);
                         }
                     };
                     __ret
@@ -524,7 +524,7 @@ fn a_block_that_is_not_async() {
                                 }
                             }
                         }
-                        backoff_core::__private::begins(&mut __deposit.course);
+                        backoff_core::__private::begins(&mut __deposit);
                     }
                 }
             }
@@ -607,7 +607,7 @@ fn a_block_in_a_loop() {
                         };
                         backoff_core::__private::sleep(&backoff_core::__private::ASYNC, __wait)
                             .await;
-                        backoff_core::__private::begins(&mut __deposit.course);
+                        backoff_core::__private::begins(&mut __deposit);
                     }
                 }
             }
