@@ -49,6 +49,8 @@ enum Kind {
     },
     /// The body of a success is longer than this.
     TooLong(usize),
+    /// The body of a success did not go on within this time.
+    Stalled(Duration),
     /// Nothing was sent, for this reason.
     NotSent(String),
     Delivery(reqwest::Error),
@@ -97,6 +99,20 @@ impl ApiError {
         Self::reply(status, hint::in_headers(headers, now), said, cut)
     }
 
+    /// The error in the body of a success, of which the first `longest` bytes were read if it
+    /// `is_cut`. It has the status that its code names; that of the reply, if it names none.
+    pub(super) fn in_success(
+        status: u16,
+        retry_after: Option<Duration>,
+        said: Said,
+        is_cut: bool,
+        longest: usize,
+    ) -> Self {
+        let status = said.status().unwrap_or(status);
+        let cut = is_cut.then_some(Cut::TooLong(longest));
+        Self::reply(status, retry_after, said, cut)
+    }
+
     pub(super) fn reply(
         status: u16,
         retry_after: Option<Duration>,
@@ -131,6 +147,11 @@ impl ApiError {
         ApiError::of(Kind::TooLong(limit))
     }
 
+    /// A success whose body did not go on within this time.
+    pub(super) fn stalled(time: Duration) -> Self {
+        ApiError::of(Kind::Stalled(time))
+    }
+
     /// A request that was refused before anything was sent, and why.
     pub(crate) fn not_sent(reason: String) -> Self {
         ApiError::of(Kind::NotSent(reason))
@@ -143,6 +164,7 @@ impl ApiError {
             Kind::Delivery(error) => error.status().map(|status| status.as_u16()),
             Kind::Json { .. }
             | Kind::TooLong(_)
+            | Kind::Stalled(_)
             | Kind::NotSent(_)
             | Kind::TimedOut(_)
             | Kind::NotYet(_)
@@ -193,6 +215,7 @@ impl Fault for ApiError {
             Kind::Reply(reply) => reply.retry_after,
             Kind::Json { .. }
             | Kind::TooLong(_)
+            | Kind::Stalled(_)
             | Kind::NotSent(_)
             | Kind::Delivery(_)
             | Kind::TimedOut(_)
@@ -205,6 +228,7 @@ impl Fault for ApiError {
         match &*self.0 {
             Kind::Delivery(error) => error.delivery(),
             Kind::NotSent(_) => Some(Delivery::NotSent),
+            Kind::Stalled(_) => Some(Delivery::MaybeSent),
             Kind::TimedOut(error) => error.delivery(),
             // A body without a length that ends in the middle looks whole to HTTP.
             Kind::Json { .. } if self.is_cut_json() => Some(Delivery::MaybeSent),
@@ -220,7 +244,7 @@ impl Fault for ApiError {
             Kind::Json { .. } => (!self.is_cut_json()).then_some(FaultKind::Permanent),
             Kind::TooLong(_) | Kind::NotSent(_) => Some(FaultKind::Permanent),
             Kind::NotYet(error) => error.kind(),
-            Kind::Reply(_) | Kind::TimedOut(_) => None,
+            Kind::Reply(_) | Kind::Stalled(_) | Kind::TimedOut(_) => None,
         }
     }
 
@@ -316,6 +340,12 @@ impl fmt::Display for Kind {
                  read longer bodies, write `http::Limits::new().body(bytes)` and call its `json` or \
                  `success`"
             ),
+            Kind::Stalled(time) => write!(
+                f,
+                "the body of the reply stopped: nothing of it came within {time:?}, which is how long \
+                 one may wait; to wait longer, write `http::Limits::new().read_timeout(time)` and call \
+                 its `json` or `success`"
+            ),
             Kind::NotSent(reason) => write!(f, "nothing was sent: {reason}"),
             Kind::Delivery(error) => with_causes(f, error),
             Kind::TimedOut(error) => error.fmt(f),
@@ -342,7 +372,7 @@ impl Error for ApiError {
                 cut: Some(Cut::Lost(error)),
                 ..
             }) => Some(error),
-            Kind::Reply(_) | Kind::TooLong(_) | Kind::NotSent(_) => None,
+            Kind::Reply(_) | Kind::TooLong(_) | Kind::Stalled(_) | Kind::NotSent(_) => None,
             Kind::Json { error, .. } => Some(error),
             Kind::Delivery(error) => Some(error),
             Kind::TimedOut(error) => Some(error),
