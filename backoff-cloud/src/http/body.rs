@@ -148,7 +148,8 @@ pub(super) fn excerpt(body: &[u8]) -> String {
     excerpt_of(&readable(&body[..body.len().min(4 * EXCERPT)]))
 }
 
-fn excerpt_of(text: &str) -> String {
+/// The beginning of a text, as [`excerpt`].
+pub(super) fn excerpt_of(text: &str) -> String {
     let beginning = match text.char_indices().nth(4 * EXCERPT) {
         Some((end, _)) => &text[..end],
         None => text,

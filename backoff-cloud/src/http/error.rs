@@ -1,6 +1,6 @@
 //! What a request to an HTTP/JSON service failed of.
 
-use super::body::{Said, excerpt};
+use super::body::{Said, excerpt, excerpt_of};
 use backoff_core::{
     __private::Loggable, Conflict, Delivery, Fault, FaultKind, GrpcCode, NotYet, TimedOut, hint,
 };
@@ -35,17 +35,16 @@ pub(super) const ERROR_BODY: usize = 64 << 10;
 /// assert_eq!(error.retry_after(), Some(Duration::from_secs(3)));
 /// assert_eq!(error.to_string(), "HTTP 409 ABORTED: try again");
 /// ```
-#[derive(Debug)]
 pub struct ApiError(Box<Kind>);
 
-#[derive(Debug)]
 enum Kind {
     Reply(Reply),
     Json {
-        error: serde_json::Error,
+        /// The beginning of what the parser says: it repeats whole texts of the server.
+        problem: String,
         excerpt: String,
-        /// Whether HTTP says where the body ends.
-        is_whole: bool,
+        /// Whether it ends too early, and HTTP does not say where it ends.
+        is_cut: bool,
     },
     /// The body of a success is longer than this.
     TooLong(usize),
@@ -60,7 +59,6 @@ enum Kind {
     Conflict(Conflict),
 }
 
-#[derive(Debug)]
 struct Reply {
     status: u16,
     retry_after: Option<Duration>,
@@ -71,7 +69,6 @@ struct Reply {
 }
 
 /// Why the body of an error was not read to its end.
-#[derive(Debug)]
 pub(super) enum Cut {
     Lost(reqwest::Error),
     /// It did not end within this time.
@@ -136,9 +133,9 @@ impl ApiError {
     /// where the body ends.
     pub(super) fn not_json(error: serde_json::Error, body: &[u8], is_whole: bool) -> Self {
         ApiError::of(Kind::Json {
-            error,
+            problem: excerpt_of(&error.to_string()),
             excerpt: excerpt(body),
-            is_whole,
+            is_cut: error.is_eof() && !is_whole,
         })
     }
 
@@ -180,10 +177,6 @@ impl ApiError {
     /// The details of Google's error body, each an object with an `@type`; empty without one.
     pub fn details(&self) -> &[Value] {
         self.as_reply().map_or(&[], |reply| &reply.details)
-    }
-
-    fn is_cut_json(&self) -> bool {
-        matches!(&*self.0, Kind::Json { error, is_whole: false, .. } if error.is_eof())
     }
 
     fn as_reply(&self) -> Option<&Reply> {
@@ -231,8 +224,7 @@ impl Fault for ApiError {
             Kind::Stalled(_) => Some(Delivery::MaybeSent),
             Kind::TimedOut(error) => error.delivery(),
             // A body without a length that ends in the middle looks whole to HTTP.
-            Kind::Json { .. } if self.is_cut_json() => Some(Delivery::MaybeSent),
-            Kind::Json { .. } => None,
+            Kind::Json { is_cut, .. } => is_cut.then_some(Delivery::MaybeSent),
             Kind::Reply(_) | Kind::TooLong(_) | Kind::NotYet(_) | Kind::Conflict(_) => None,
         }
     }
@@ -241,7 +233,7 @@ impl Fault for ApiError {
         match &*self.0 {
             Kind::Delivery(error) => error.kind(),
             Kind::Conflict(error) => error.kind(),
-            Kind::Json { .. } => (!self.is_cut_json()).then_some(FaultKind::Permanent),
+            Kind::Json { is_cut, .. } => (!is_cut).then_some(FaultKind::Permanent),
             Kind::TooLong(_) | Kind::NotSent(_) => Some(FaultKind::Permanent),
             Kind::NotYet(error) => error.kind(),
             Kind::Reply(_) | Kind::Stalled(_) | Kind::TimedOut(_) => None,
@@ -306,6 +298,14 @@ impl fmt::Display for ApiError {
     }
 }
 
+/// The same text in quotes, because `unwrap` and `{:?}` write into logs too. For what is left out there
+/// are the methods.
+impl fmt::Debug for ApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ApiError({:?})", self.to_string())
+    }
+}
+
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -328,10 +328,12 @@ impl fmt::Display for Kind {
                 }
                 Ok(())
             }
-            Kind::Json { error, excerpt, .. } => {
+            Kind::Json {
+                problem, excerpt, ..
+            } => {
                 write!(
                     f,
-                    "the reply is not the JSON that was asked for: {error}: {excerpt}"
+                    "the reply is not the JSON that was asked for: {problem}: {excerpt}"
                 )
             }
             Kind::TooLong(limit) => write!(
@@ -365,6 +367,8 @@ impl fmt::Display for Cut {
     }
 }
 
+/// The source is an error of reqwest, without secrets in its URL, or one of this library. There is none
+/// where the body is not the JSON that was asked for: the parser's error repeats the server's text.
 impl Error for ApiError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &*self.0 {
@@ -372,8 +376,11 @@ impl Error for ApiError {
                 cut: Some(Cut::Lost(error)),
                 ..
             }) => Some(error),
-            Kind::Reply(_) | Kind::TooLong(_) | Kind::Stalled(_) | Kind::NotSent(_) => None,
-            Kind::Json { error, .. } => Some(error),
+            Kind::Reply(_)
+            | Kind::Json { .. }
+            | Kind::TooLong(_)
+            | Kind::Stalled(_)
+            | Kind::NotSent(_) => None,
             Kind::Delivery(error) => Some(error),
             Kind::TimedOut(error) => Some(error),
             Kind::NotYet(error) => Some(error),
@@ -485,6 +492,31 @@ mod tests {
             &format!(r#"{{"error": {{"message": "{}"}}}}"#, "x".repeat(9_999)),
         );
         assert_eq!(long.to_string().chars().count(), 501);
+    }
+
+    #[test]
+    fn neither_the_debug_text_nor_a_source_is_longer_than_the_text() {
+        let secret = format!("https://a.b/?key=SECRET {}", "x".repeat(9_999));
+        let said = error(
+            503,
+            &format!(r#"{{"error": {{"message": "{secret}", "details": [{{"a": "{secret}"}}]}}}}"#),
+        );
+        let page = error(503, &secret);
+        let body = format!("\"{secret}\"");
+        let problem = serde_json::from_str::<u8>(&body).unwrap_err();
+        let not_json = ApiError::not_json(problem, body.as_bytes(), true);
+        assert_eq!(not_json.kind(), Some(FaultKind::Permanent));
+        for error in [said, page, not_json] {
+            let text = error.to_string();
+            assert!(
+                text.chars().count() <= 501 && text.contains("https://a.b/?…"),
+                "{text}"
+            );
+            let debug = format!("{error:?}");
+            assert_eq!(debug, format!("ApiError({text:?})"));
+            assert!(!text.contains("SECRET"), "{text}");
+            assert!(error.source().is_none(), "{text}");
+        }
     }
 
     #[test]
