@@ -15,7 +15,7 @@ impl Policy {
     }
 
     /// Whether a wait from this base can be longer than zero.
-    const fn may_wait(&self, base: u64) -> bool {
+    pub(super) const fn may_wait(&self, base: u64) -> bool {
         let cap = self.max_backoff;
         // As `Growth::delay`, of the last retry that is counted: no wait is shorter than the one
         // before.
