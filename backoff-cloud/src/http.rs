@@ -21,7 +21,6 @@ mod error;
 mod limits;
 mod scan;
 
-pub(crate) use body::status_of;
 pub use error::ApiError;
 pub use limits::Limits;
 

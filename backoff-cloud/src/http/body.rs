@@ -114,7 +114,7 @@ impl Said {
 }
 
 /// The HTTP status that the `code` of an error in a body is, if it is one of a failure.
-pub(crate) fn status_of(code: i64) -> Option<u16> {
+fn status_of(code: i64) -> Option<u16> {
     let status = u16::try_from(code).ok()?;
     (400..600).contains(&status).then_some(status)
 }

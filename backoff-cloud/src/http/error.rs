@@ -96,20 +96,6 @@ impl ApiError {
         Self::reply(status, hint::in_headers(headers, now), said, cut)
     }
 
-    /// The error in the body of a success, of which the first `longest` bytes were read if it
-    /// `is_cut`. It has the status that its code names; that of the reply, if it names none.
-    pub(super) fn in_success(
-        status: u16,
-        retry_after: Option<Duration>,
-        said: Said,
-        is_cut: bool,
-        longest: usize,
-    ) -> Self {
-        let status = said.status().unwrap_or(status);
-        let cut = is_cut.then_some(Cut::TooLong(longest));
-        Self::reply(status, retry_after, said, cut)
-    }
-
     pub(super) fn reply(
         status: u16,
         retry_after: Option<Duration>,
@@ -169,14 +155,30 @@ impl ApiError {
         }
     }
 
-    /// The code that Google's error body names.
+    /// The code that Google's error body names. A 409 whose body was cut before it named one counts as
+    /// `ABORTED`: Google sends a 409 with that code or with `ALREADY_EXISTS`, and only another attempt,
+    /// which begins with a read where conflicts are retried, can tell which it is.
     pub fn grpc_code(&self) -> Option<GrpcCode> {
-        self.as_reply()?.code
+        let reply = self.as_reply()?;
+        let is_half_a_conflict = reply.status == 409 && reply.cut.is_some();
+        reply
+            .code
+            .or(is_half_a_conflict.then_some(GrpcCode::Aborted))
     }
 
     /// The details of Google's error body, each an object with an `@type`; empty without one.
     pub fn details(&self) -> &[Value] {
         self.as_reply().map_or(&[], |reply| &reply.details)
+    }
+
+    /// Whether it is a success of which the body shows nothing: it is not the JSON that was asked for,
+    /// or too long.
+    pub(crate) fn is_unreadable(&self) -> bool {
+        match &*self.0 {
+            Kind::Json { is_cut, .. } => !is_cut,
+            Kind::TooLong(_) => true,
+            _ => false,
+        }
     }
 
     fn as_reply(&self) -> Option<&Reply> {
@@ -192,15 +194,8 @@ impl Fault for ApiError {
         self.status()
     }
 
-    /// The code that the body names. A 409 whose body was cut before it named one counts as
-    /// `ABORTED`: Google sends a 409 with that code or with `ALREADY_EXISTS`, and only another attempt,
-    /// which begins with a read where conflicts are retried, can tell which it is.
     fn grpc_code(&self) -> Option<GrpcCode> {
-        let is_half_a_conflict = |reply: &Reply| reply.status == 409 && reply.cut.is_some();
-        let reply = self.as_reply()?;
-        reply
-            .code
-            .or(is_half_a_conflict(reply).then_some(GrpcCode::Aborted))
+        self.grpc_code()
     }
 
     fn retry_after(&self) -> Option<Duration> {
@@ -464,7 +459,12 @@ mod tests {
             ApiError::reply(status, None, Said::read(body.as_bytes()), cut)
         };
         let unnamed = half(409, r#"{"error": {"co"#);
-        assert_eq!((unnamed.status(), unnamed.grpc_code()), (Some(409), None));
+        let aborted = Some(GrpcCode::Aborted);
+        assert_eq!(
+            (unnamed.status(), unnamed.grpc_code()),
+            (Some(409), aborted)
+        );
+        assert_eq!(Fault::grpc_code(&unnamed), aborted);
         assert!(is_retried(iam::READ_MODIFY_WRITE, &unnamed));
         assert!(!is_retried(iam::REQUEST, &unnamed));
         assert_eq!(

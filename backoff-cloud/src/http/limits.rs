@@ -7,7 +7,7 @@ use super::{
 use backoff_core::hint;
 use reqwest::{
     Response, Version,
-    header::{CONTENT_LENGTH, TRANSFER_ENCODING},
+    header::{CONTENT_LENGTH, HeaderMap, TRANSFER_ENCODING},
 };
 use serde::de::DeserializeOwned;
 use std::{
@@ -128,15 +128,8 @@ impl Limits {
         let retry_after = hint::in_headers(response.headers(), SystemTime::now());
         let is_whole = says_where_it_ends(&response);
         let body = self.success(response).await?;
-        let longest = self.error_body;
-        if let Some((said, is_cut)) = error_of_success(&body, longest) {
-            return Err(ApiError::in_success(
-                status,
-                retry_after,
-                said,
-                is_cut,
-                longest,
-            ));
+        if let Some(said) = error_of_success(&body, self.error_body) {
+            return Err(self.in_success(status, retry_after, said));
         }
         serde_json::from_slice(without_mark(&body))
             .map_err(|error| ApiError::not_json(error, &body, is_whole))
@@ -168,6 +161,31 @@ impl Limits {
         drop(response);
         let said = Said::read(&body);
         Err(ApiError::reply(status.as_u16(), retry_after, said, cut))
+    }
+
+    /// The error in the body of a success with this status, which may have other fields too.
+    pub(crate) fn error_in_success(
+        self,
+        status: u16,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) -> ApiError {
+        let retry_after = hint::in_headers(headers, SystemTime::now());
+        let said = Said::read_part(body, self.error_body);
+        self.in_success(status, retry_after, said)
+    }
+
+    /// What was said, and whether something was left out. The error has the status that its code
+    /// names; that of the reply, if it names none.
+    fn in_success(
+        self,
+        status: u16,
+        retry_after: Option<Duration>,
+        (said, is_cut): (Said, bool),
+    ) -> ApiError {
+        let status = said.status().unwrap_or(status);
+        let cut = is_cut.then_some(Cut::TooLong(self.error_body));
+        ApiError::reply(status, retry_after, said, cut)
     }
 
     /// The whole body.
