@@ -3,7 +3,7 @@
 use crate::{
     facts::{
         codes,
-        fault::{Delivery, Fault, FaultKind},
+        fault::{Delivery, Fault, FaultKind, says_something},
         grpc::GrpcCode,
     },
     policy::Policy,
@@ -363,15 +363,6 @@ impl Policy {
             (verdict, _) => verdict.into(),
         }
     }
-}
-
-/// Whether the error says anything by which it can be judged.
-#[inline]
-fn says_something<F: Fault + ?Sized>(fault: &F) -> bool {
-    fault.kind().is_some()
-        || fault.grpc_code().is_some()
-        || fault.status().is_some()
-        || fault.delivery().is_some()
 }
 
 /// What kind of failure it is, by what the error says of itself or by what its code says.
