@@ -31,9 +31,10 @@ const FUNCTION: &str = "ours, function form";
 pub(crate) const LIMITS: &[Limit] = &[
     // Instructions.
     limit("success", ATTRIBUTE, "in place", 81.0),
-    limit("success", FUNCTION, "in place", 89.0), // reached: 87; goal: 85
+    // Dropping the future gives back what a wait has paid: 14, because its drop glue is not inlined.
+    limit("success", FUNCTION, "in place", 103.0), // reached: 101; goal: 85
     limit("success", ATTRIBUTE, "moved", 124.0),
-    limit("success", FUNCTION, "moved", 132.0), // reached: 130; goal: 122
+    limit("success", FUNCTION, "moved", 146.0), // reached: 144; goal: 122
     limit("success", ATTRIBUTE, "run time, moved", 125.0),
     limit("retry", ATTRIBUTE, "a retry, ready timer", 153.0), // reached: 150; goal: 120; `rand` takes 14, the terms of a call 13
     limit("retry", FUNCTION, "a retry, ready timer", 147.0), // reached: 147; goal: 120; `rand` takes 14, the terms of a call 9

@@ -8,10 +8,7 @@ use crate::{
     policy::Policy,
 };
 
-use super::outcome::Outcome;
-
-/// Finds what an error says of itself, whatever its type is.
-type Find<E> = fn(&E) -> Option<&dyn Fault>;
+use super::{facts::Find, outcome::Outcome};
 
 /// The policy's codes judge.
 #[inline]
@@ -65,10 +62,7 @@ pub fn found<R: Outcome>(_outcome: &R, find: Find<R::Error>) -> Found<Find<R::Er
 
 /// What a value tells, where it is to be judged as an error is.
 #[inline]
-pub fn value_of<'o, R: Outcome>(
-    outcome: &'o R,
-    find: fn(&'o R::Value) -> Option<&'o dyn Fault>,
-) -> Option<&'o dyn Fault> {
+pub fn value_of<'o, R: Outcome>(outcome: &'o R, find: Find<R::Value>) -> Option<&'o dyn Fault> {
     outcome.value().and_then(find)
 }
 

@@ -4,7 +4,7 @@
 pub use crate::{
     drive::{
         course::Course,
-        deposit::{Borrowed, Deposit, Payer},
+        deposit::{Borrowed, Deposit, Payer, Unfunded},
     },
     judge::Stage,
     policy::Policy,

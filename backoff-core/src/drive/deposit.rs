@@ -27,6 +27,22 @@ pub trait Payer {
     }
 }
 
+/// Nobody pays: the rules of the call name no budget.
+#[derive(Clone, Copy, Debug)]
+pub struct Unfunded;
+
+impl Payer for Unfunded {
+    #[inline]
+    fn budget(&self) -> Option<&Budget> {
+        None
+    }
+
+    #[inline]
+    fn may_pay(&self) -> bool {
+        false
+    }
+}
+
 impl Payer for Policy {
     #[inline]
     fn budget(&self) -> Option<&Budget> {

@@ -23,7 +23,7 @@ pub use attempt::{Call, Failed, Operation, Plain, Reports, Run, WithAttempt};
 pub use blocking::Blocked;
 pub use bounded::{Bounded, Limited};
 pub use course::Course;
-pub use deposit::{Borrowed, Deposit, Payer};
+pub use deposit::{Borrowed, Deposit, Payer, Unfunded};
 pub use doubt::Doubt;
 pub use entry::Judged;
 pub use future::Reported;

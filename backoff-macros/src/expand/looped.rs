@@ -139,7 +139,14 @@ impl Loop<'_> {
             }
         };
         // The budget of a constant: known when the code is compiled, and so is that there is none.
-        let of_constant = |context: &TokenStream| quote_spanned!(here=> move || #k::__private::budget_of(#context));
+        let names_budget = self.args.policy.is_some() || self.args.budget.is_some();
+        let of_constant = |context: &TokenStream| {
+            if names_budget {
+                quote_spanned!(here=> move || #k::__private::budget_of(#context))
+            } else {
+                quote_spanned!(here=> #k::__private::Unfunded)
+            }
+        };
         match self.place {
             // Items are not hygienic: the name must be one that nobody else uses.
             Place::Item => {
@@ -337,9 +344,9 @@ impl Loop<'_> {
         let find = match &found {
             Some(found) => quote_spanned!(judged_at=> |__error| #found),
             None => quote_spanned! {judged_at=>
-                |__error| {
+                {
                     use #k::__private::via::*;
-                    (&#k::__private::Facts(__error)).__backoff_itself()
+                    (&#k::__private::Outcomes(&__outcome)).__backoff_find()
                 }
             },
         };
@@ -378,9 +385,9 @@ impl Loop<'_> {
             return quote_spanned!(judged_at=> #k::__private::Option::None);
         }
         quote_spanned! {judged_at=>
-            #k::__private::value_of(&__outcome, |__value| {
+            #k::__private::value_of(&__outcome, {
                 use #k::__private::via::*;
-                (&#k::__private::Facts(__value)).__backoff_itself()
+                (&#k::__private::Outcomes(&__outcome)).__backoff_find_value()
             })
         }
     }

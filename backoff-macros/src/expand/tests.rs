@@ -37,9 +37,9 @@ fn bare_attribute() {
                     terms: ::backoff_core::__private::Option::None,
                     name: ::core::concat!(::core::module_path!(), "::read"),
                 };
-                let mut __deposit = ::backoff_core::__private::Deposit::new(move || ::backoff_core::__private::budget_of(
-                    &__BACKOFF,
-                ));
+                let mut __deposit = ::backoff_core::__private::Deposit::new(
+                    ::backoff_core::__private::Unfunded,
+                );
                 ::backoff_core::__private::start(
                     &__BACKOFF,
                     &::backoff_core::__private::ASYNC,
@@ -60,9 +60,9 @@ fn bare_attribute() {
                             .await;
                         let mut __judge = ::backoff_core::__private::every(
                             &__outcome,
-                            |__error| {
+                            {
                                 use ::backoff_core::__private::via::*;
-                                (&::backoff_core::__private::Facts(__error)).__backoff_itself()
+                                (&::backoff_core::__private::Outcomes(&__outcome)).__backoff_find()
                             },
                         );
                         match ::backoff_core::__private::step(
@@ -177,9 +177,10 @@ fn every_key_of_a_policy() {
                             &__outcome,
                             ::backoff_core::__private::value_of(
                                 &__outcome,
-                                |__value| {
+                                {
                                     use ::backoff_core::__private::via::*;
-                                    (&::backoff_core::__private::Facts(__value)).__backoff_itself()
+                                    (&::backoff_core::__private::Outcomes(&__outcome))
+                                        .__backoff_find_value()
                                 },
                             ),
                             &mut __judge,
@@ -233,9 +234,9 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                     let mut __judge = my::renamed::__private::when(
                         &__outcome,
                         |e| e.is_busy(),
-                        |__error| {
+                        {
                             use my::renamed::__private::via::*;
-                            (&my::renamed::__private::Facts(__error)).__backoff_itself()
+                            (&my::renamed::__private::Outcomes(&__outcome)).__backoff_find()
                         },
                     );
                     match my::renamed::__private::step(
@@ -292,9 +293,9 @@ fn copies_the_attempt_a_hook_and_a_timer() {
                     name: "put",
                 };
                 let __timer = ::backoff_core::__private::sleep_by(timer);
-                let mut __deposit = ::backoff_core::__private::Deposit::new(move || ::backoff_core::__private::budget_of(
-                    &__BACKOFF,
-                ));
+                let mut __deposit = ::backoff_core::__private::Deposit::new(
+                    ::backoff_core::__private::Unfunded,
+                );
                 ::backoff_core::__private::start(&__BACKOFF, &__timer, &mut __deposit.course, true);
                 let __id = ::backoff_core::__private::request_id(&__timer);
                 loop {
@@ -340,9 +341,10 @@ fn copies_the_attempt_a_hook_and_a_timer() {
                             &__outcome,
                             ::backoff_core::__private::value_of(
                                 &__outcome,
-                                |__value| {
+                                {
                                     use ::backoff_core::__private::via::*;
-                                    (&::backoff_core::__private::Facts(__value)).__backoff_itself()
+                                    (&::backoff_core::__private::Outcomes(&__outcome))
+                                        .__backoff_find_value()
                                 },
                             ),
                             &mut __judge,
@@ -440,10 +442,10 @@ fn a_method_that_async_trait_has_rewritten() {
                                     &__outcome,
                                     ::backoff_core::__private::value_of(
                                         &__outcome,
-                                        |__value| {
+                                        {
                                             use ::backoff_core::__private::via::*;
-                                            (&::backoff_core::__private::Facts(__value))
-                                                .__backoff_itself()
+                                            (&::backoff_core::__private::Outcomes(&__outcome))
+                                                .__backoff_find_value()
                                         },
                                     ),
                                     &mut __judge,
@@ -483,9 +485,9 @@ fn a_block_that_is_not_async() {
                         terms: backoff_core::__private::Option::None,
                         name: ::core::concat!(::core::module_path!(), ":", ::core::line!()),
                     };
-                    let mut __deposit = backoff_core::__private::Deposit::new(move || backoff_core::__private::budget_of(
-                        &__BACKOFF,
-                    ));
+                    let mut __deposit = backoff_core::__private::Deposit::new(
+                        backoff_core::__private::Unfunded,
+                    );
                     backoff_core::__private::start(
                         &__BACKOFF,
                         &backoff_core::__private::BLOCKING,
@@ -496,9 +498,9 @@ fn a_block_that_is_not_async() {
                         let __outcome: _ = (|| { read() })();
                         let mut __judge = backoff_core::__private::every(
                             &__outcome,
-                            |__error| {
+                            {
                                 use backoff_core::__private::via::*;
-                                (&backoff_core::__private::Facts(__error)).__backoff_itself()
+                                (&backoff_core::__private::Outcomes(&__outcome)).__backoff_find()
                             },
                         );
                         match backoff_core::__private::step(
