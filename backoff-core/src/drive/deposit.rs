@@ -37,7 +37,7 @@ impl Payer for Policy {
 /// A reference to a policy, without an alignment: beside the 15 bytes of a course it leaves no gap,
 /// which would make the future of an annotated function larger by 8 bytes.
 #[derive(Clone, Copy)]
-#[repr(packed)]
+#[repr(Rust, packed)]
 pub struct Borrowed<'p>(&'p Policy);
 
 impl<'p> Borrowed<'p> {

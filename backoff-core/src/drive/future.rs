@@ -526,7 +526,7 @@ where
             let run = Run {
                 policy,
                 terms: terms.as_ref(),
-                course: course,
+                course,
                 runtime: this.handler.runtime(),
             };
             if begins {

@@ -12,8 +12,7 @@
 //! ```
 
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
-use quote::ToTokens;
-use syn::{ExprAsync, ItemFn};
+use syn::ItemFn;
 
 use super::Shape;
 use super::ending::last_async;
@@ -91,7 +90,7 @@ pub(crate) fn moved_mut(function: &ItemFn) -> Vec<(Ident, Ident)> {
     let Some(block) = last_async(&mut function) else {
         return Vec::new();
     };
-    let tokens: Vec<TokenTree> = statements(block).into_iter().collect();
+    let tokens: Vec<TokenTree> = super::statements(&block.block).into_iter().collect();
     let moved = moved(&tokens).into_iter();
     moved.map(|(name, mutable, _)| (name, mutable)).collect()
 }
@@ -102,7 +101,7 @@ pub(crate) fn renamed_self(function: &ItemFn) -> Option<Ident> {
     if Shape::of(&function) != Shape::Future {
         return None;
     }
-    renamed(statements(last_async(&mut function)?))
+    renamed(super::statements(&last_async(&mut function)?.block))
 }
 
 /// `let __self = self;`, at any depth: `#[instrument]` puts it deeper.
@@ -124,11 +123,6 @@ fn renamed(tokens: TokenStream) -> Option<Ident> {
         });
         groups.into_iter().find_map(renamed)
     })
-}
-
-fn statements(block: &ExprAsync) -> TokenStream {
-    let stmts = block.block.stmts.iter();
-    stmts.map(ToTokens::to_token_stream).collect()
 }
 
 /// The body without the `mut` of these arguments, whose copies have it instead.
