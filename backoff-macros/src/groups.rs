@@ -36,7 +36,11 @@ pub(crate) fn needless(tokens: TokenStream) -> TokenStream {
             written.extend([token]);
             continue;
         };
-        let inside = needless(group.stream());
+        // What is in braces is the user's code, and stays as it is.
+        let inside = match group.delimiter() {
+            Delimiter::Brace => group.stream(),
+            _ => needless(group.stream()),
+        };
         let ends = tokens.peek().is_none_or(is_comma);
         let is_one = inside.clone().into_iter().nth(1).is_none();
         let is_alone = begun && ends && !inside.clone().into_iter().any(|token| is_comma(&token));

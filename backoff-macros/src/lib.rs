@@ -145,8 +145,8 @@ fn retry_block_in(input: TokenStream) -> TokenStream {
         library,
         args,
         block,
-    } = AroundBlock::of(input);
-    let given = groups::needless(args);
+    } = AroundBlock::of(groups::needless(input));
+    let given = args;
     let args = args::parse(given.clone(), &mut errors);
     check::arguments(&args, &mut errors);
     let parsed = check::block(block.clone(), &args)
