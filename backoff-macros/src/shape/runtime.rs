@@ -33,12 +33,15 @@ fn look(tokens: TokenStream, says_so: &mut bool, blocks: &mut bool) {
 
 /// Whether the body in it is found too.
 pub(super) fn is_known(body: &TokenStream) -> bool {
-    if !is_started(body.clone()) {
-        return false;
-    }
-    let tokens: Vec<TokenTree> = body.clone().into_iter().collect();
+    is_started(body.clone()) && holds_body(body.clone())
+}
+
+fn holds_body(tokens: TokenStream) -> bool {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     tokens.iter().enumerate().any(|(at, token)| match token {
-        TokenTree::Group(group) => self::body(&tokens[..at], group).is_some(),
+        TokenTree::Group(group) => {
+            body(&tokens[..at], group).is_some() || holds_body(group.stream())
+        }
         _ => false,
     })
 }

@@ -11,7 +11,7 @@ async fn a_test() -> Result<(), ApiError> {
     static FLAKY: Flaky = Flaky::failing(2);
     let _local = D("local");
     FLAKY.call()?;
-    assert_eq!(FLAKY.calls() % 3, 0);
+    assert_eq!(FLAKY.calls(), 3);
     Ok(())
 }
 
@@ -60,6 +60,26 @@ fn a_main() {
         |flaky| in_main(flaky, "text".to_owned()),
     );
     assert_eq!(TESTS.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test]
+#[tracing::instrument]
+#[retry(base = "1ms")]
+async fn a_test_in_a_span() -> Result<(), ApiError> {
+    static FLAKY: Flaky = Flaky::failing(2);
+    FLAKY.call()?;
+    assert_eq!(FLAKY.calls(), 3);
+    Ok(())
+}
+
+#[tokio::test(flavor = "current_thread")]
+#[retry(base = "1ms")]
+#[tracing::instrument(err)]
+async fn a_test_around_a_span() -> Result<(), ApiError> {
+    static FLAKY: Flaky = Flaky::failing(2);
+    FLAKY.call()?;
+    assert_eq!(FLAKY.calls(), 3);
+    Ok(())
 }
 
 /// A runtime of the user's own is a part of the body.
