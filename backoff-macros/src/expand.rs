@@ -58,49 +58,53 @@ pub(crate) fn function(
     let place = Place::of(args, &function.sig);
     let copies = Copies::of(&function, args);
     let around = Around::Arguments(bindings::of(&function));
-    let unique = match shape {
-        Shape::Async => Unique::of(&mut function, given),
-        _ => Unique::default(),
-    };
-    let written = Written {
-        library: Library::new(library, args),
-        args,
-        place,
-        is_async: shape != Shape::Blocking,
-        judged_at: returns_at,
-        name: quote_spanned!(Span::mixed_site()=> ::core::concat!(::core::module_path!(), #name)),
-        copies,
-        around,
-        unique,
-    };
+    let mut unique = Unique::default();
+    if matches!(shape, Shape::Async | Shape::Future) && !is_hole(&without_impl(returns.clone())) {
+        unique = Unique::of(&function, given);
+    }
+    let name = quote_spanned!(Span::mixed_site()=> ::core::concat!(::core::module_path!(), #name));
     if let Some(clone) = &args.clone {
         bindings::without_mut(&mut function.sig, &clone.value.names);
     }
-    let mut write = |part: Part| {
-        let returns = without_impl(part.returns.unwrap_or_else(|| returns.clone()));
-        written.statements(part.body, returns, part.at)
-    };
-    let (stmts, body_at) = match shape {
-        Shape::Future => match last_async(&mut function) {
-            Some(block) => {
-                let span = block.block.brace_token.span.join();
-                (&mut block.block.stmts, span)
-            }
-            None => return function.into_token_stream(),
-        },
-        Shape::Async | Shape::InRuntime | Shape::Blocking => {
-            let span = function.block.brace_token.span.join();
-            (&mut function.block.stmts, span)
-        }
+    let Some((stmts, body_at)) = repeated(shape, &mut function) else {
+        return function.into_token_stream();
     };
     let body = std::mem::take(stmts);
     let mut body = quote!(#(#body)*);
     if let (Shape::Future, Some(clone)) = (shape, &args.clone) {
         body = without_moved_mut(body, &clone.value.names);
     }
+    let (unique, body) = unique.made_mutable(shape, &mut function, body);
+    let written = Written {
+        library: Library::new(library, args),
+        args,
+        place,
+        is_async: shape != Shape::Blocking,
+        judged_at: returns_at,
+        name,
+        copies,
+        around,
+        unique,
+    };
+    let mut write = |part: Part| {
+        let returns = without_impl(part.returns.unwrap_or_else(|| returns.clone()));
+        written.statements(part.body, returns, part.at)
+    };
     let body = around_body(shape, body, body_at, &mut write);
-    *stmts = vec![Stmt::Expr(Expr::Verbatim(body), None)];
+    if let Some((stmts, _)) = repeated(shape, &mut function) {
+        *stmts = vec![Stmt::Expr(Expr::Verbatim(body), None)];
+    }
     function.into_token_stream()
+}
+
+/// The statements that are repeated, and where their braces stand.
+fn repeated(shape: Shape, function: &mut ItemFn) -> Option<(&mut Vec<Stmt>, Span)> {
+    let block = match shape {
+        Shape::Future => &mut last_async(function)?.block,
+        Shape::Async | Shape::InRuntime | Shape::Blocking => &mut function.block,
+    };
+    let span = block.brace_token.span.join();
+    Some((&mut block.stmts, span))
 }
 
 /// A block in a loop: a future, or, where the block is not async, the outcome itself. Like the

@@ -11,7 +11,7 @@
 //! }
 //! ```
 
-use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use syn::ItemFn;
 
 use super::Shape;
@@ -123,6 +123,34 @@ fn renamed(tokens: TokenStream) -> Option<Ident> {
         });
         groups.into_iter().find_map(renamed)
     })
+}
+
+/// Whether it has rewritten this body.
+pub(crate) fn is_rewritten(body: TokenStream) -> bool {
+    let tokens: Vec<TokenTree> = body.into_iter().collect();
+    before_ret(&tokens).is_some()
+}
+
+/// The body with a `mut` for each of these arguments, `let mut name = name;`, and those of them for
+/// which it has such a statement.
+pub(crate) fn with_mut(body: TokenStream, names: &[Ident]) -> (TokenStream, Vec<Ident>) {
+    let tokens: Vec<TokenTree> = body.into_iter().collect();
+    let end = before_ret(&tokens).map_or(0, <[_]>::len);
+    let (mut written, mut found) = (TokenStream::new(), Vec::new());
+    for (at, token) in tokens.iter().enumerate() {
+        let follows_let = (1..end).contains(&at) && is_word(&tokens[at - 1], "let");
+        if let Some([TokenTree::Ident(name), TokenTree::Punct(equals), TokenTree::Ident(same)]) =
+            tokens.get(at..at + 3)
+            && follows_let
+            && (name == same && equals.as_char() == '=' && names.contains(name))
+        {
+            let mutable = Ident::new("mut", Span::mixed_site().located_at(name.span()));
+            written.extend([TokenTree::Ident(mutable)]);
+            found.push(name.clone());
+        }
+        written.extend([token.clone()]);
+    }
+    (written, found)
 }
 
 /// The body without the `mut` of these arguments, whose copies have it instead.

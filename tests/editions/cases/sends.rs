@@ -172,3 +172,103 @@ fn guard_in_a_blocking_function() {
     );
     assert_eq!(*shared.lock().unwrap(), 5);
 }
+
+#[async_trait::async_trait]
+trait Runs {
+    async fn job(
+        &self,
+        flaky: &Flaky,
+        job: Box<dyn Fn() -> u32 + Send>,
+        list: Vec<Cell<u32>>,
+    ) -> Result<u32, ApiError>;
+
+    async fn in_a_span(&self, flaky: &Flaky, job: Cell<u32>) -> Result<u32, ApiError>;
+}
+
+#[async_trait::async_trait]
+impl Runs for () {
+    #[retry(base = "1ms", clone(list))]
+    async fn job(
+        &self,
+        flaky: &Flaky,
+        job: Box<dyn Fn() -> u32 + Send>,
+        mut list: Vec<Cell<u32>>,
+    ) -> Result<u32, ApiError> {
+        list.push(Cell::new(0));
+        let first = job();
+        std::future::ready(()).await;
+        flaky.call()?;
+        Ok(first + job())
+    }
+
+    #[tracing::instrument(skip_all)]
+    #[retry(base = "1ms", clone(job))]
+    async fn in_a_span(&self, flaky: &Flaky, job: Cell<u32>) -> Result<u32, ApiError> {
+        job.set(job.get() + 1);
+        flaky.call()?;
+        Ok(job.get())
+    }
+}
+
+#[retry(base = "1ms")]
+fn future<'a>(
+    flaky: &'a Flaky,
+    job: Box<dyn Fn() -> u32 + Send>,
+) -> BoxFuture<'a, Result<u32, ApiError>> {
+    Box::pin(async move {
+        let first = job();
+        std::future::ready(()).await;
+        flaky.call()?;
+        Ok(first + job())
+    })
+}
+
+#[retry(base = "1ms", keep(more))]
+fn rebound<'a>(
+    flaky: &'a Flaky,
+    job: Cell<u32>,
+    mut more: u32,
+) -> impl Future<Output = Result<u32, ApiError>> + use<'a> {
+    more += 1;
+    let job = job;
+    async move {
+        job.set(job.get() + 1);
+        flaky.call()?;
+        Ok(job.get() + more)
+    }
+}
+
+#[tracing::instrument(skip_all)]
+#[retry(base = "1ms")]
+async fn span_above(flaky: &Flaky, job: Box<dyn Fn() -> u32 + Send>) -> Result<u32, ApiError> {
+    flaky.call()?;
+    std::future::ready(()).await;
+    Ok(job())
+}
+
+#[retry(base = "1ms")]
+#[tracing::instrument(skip_all)]
+async fn span_below(flaky: &Flaky, job: Box<dyn Fn() -> u32 + Send>) -> Result<u32, ApiError> {
+    flaky.call()?;
+    std::future::ready(()).await;
+    Ok(job())
+}
+
+#[test]
+fn where_other_attributes_have_moved_the_arguments() {
+    same(
+        |_| Ok(2),
+        |flaky| run(().job(flaky, Box::new(|| 1), Vec::new())),
+    );
+    same(|_| Ok(2), |flaky| run(().in_a_span(flaky, Cell::new(1))));
+    same(|_| Ok(2), |flaky| run(sent(future(flaky, Box::new(|| 1)))));
+    same(
+        |_| Ok(1),
+        |flaky| run(sent(span_above(flaky, Box::new(|| 1)))),
+    );
+    same(
+        |_| Ok(1),
+        |flaky| run(sent(span_below(flaky, Box::new(|| 1)))),
+    );
+    assert_eq!(run(rebound(&Flaky::failing(2), Cell::new(0), 1)), Ok(5));
+}
