@@ -38,7 +38,9 @@ fn of_signature(sig: &Signature) -> Vec<Binding> {
         let FnArg::Typed(typed) = input else { continue };
         let mut ty = flat(typed.ty.to_token_stream()).into_iter();
         let first = ty.next();
-        let is_mut = ty.take(3).any(|token| matches!(token, TokenTree::Ident(it) if it == "mut"));
+        let is_mut = ty
+            .take(3)
+            .any(|token| matches!(token, TokenTree::Ident(it) if it == "mut"));
         let is_plain = matches!(&*typed.pat, Pat::Ident(_));
         let is_reference =
             is_plain && matches!(first, Some(TokenTree::Punct(punct)) if punct.as_char() == '&');

@@ -9,8 +9,8 @@ mod unique;
 
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::spanned::Spanned;
 use syn::parse::Parser;
+use syn::spanned::Spanned;
 use syn::{Block, Expr, ItemFn, ReturnType, Stmt, Type};
 
 use crate::args::Args;
@@ -188,7 +188,10 @@ impl Written<'_> {
             quote_spanned!(body_at=> async { #copies #body })
         };
         let is_function = matches!(self.around, Around::Arguments(_));
-        let consumed = self.copies.consumed().filter(|_| is_function && !self.is_async);
+        let consumed = self
+            .copies
+            .consumed()
+            .filter(|_| is_function && !self.is_async);
         let looped = Loop {
             library: &self.library,
             args: self.args,

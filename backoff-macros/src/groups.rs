@@ -30,7 +30,8 @@ pub(crate) fn needless(tokens: TokenStream) -> TokenStream {
         let begun = begins;
         // After anything but a word, `=` is the end of another operator.
         begins = is_comma(&token)
-            || after_word && matches!(&token, TokenTree::Punct(punct) if punct.as_char() == '=' && punct.spacing() == Spacing::Alone);
+            || after_word
+                && matches!(&token, TokenTree::Punct(punct) if punct.as_char() == '=' && punct.spacing() == Spacing::Alone);
         after_word = matches!(token, TokenTree::Ident(_));
         let TokenTree::Group(group) = token else {
             written.extend([token]);
@@ -84,7 +85,8 @@ mod tests {
     #[test]
     fn what_changes_no_meaning_is_unwrapped() {
         let (sum, path) = (group(quote!(1 + 2)), group(quote!(POLICY)));
-        let value = needless(quote!(policy = #path.base(B), max_attempts = #sum, x = #sum * 2, y == #sum));
+        let value =
+            needless(quote!(policy = #path.base(B), max_attempts = #sum, x = #sum * 2, y == #sum));
         let expected =
             quote!(policy = POLICY.base(B), max_attempts = 1 + 2, x = #sum * 2, y == #sum);
         assert_eq!(value.to_string(), expected.to_string());

@@ -116,9 +116,10 @@ fn ends_boxed(last: &Stmt) -> bool {
             ends_boxed(&body)
         }),
         Stmt::Expr(Expr::Block(inner), None) => block(&inner.block),
-        Stmt::Expr(Expr::Group(ExprGroup { expr, .. }) | Expr::Paren(ExprParen { expr, .. }), None) => {
-            ends_boxed(&Stmt::Expr((**expr).clone(), None))
-        }
+        Stmt::Expr(
+            Expr::Group(ExprGroup { expr, .. }) | Expr::Paren(ExprParen { expr, .. }),
+            None,
+        ) => ends_boxed(&Stmt::Expr((**expr).clone(), None)),
         Stmt::Expr(expr @ (Expr::Call(_) | Expr::MethodCall(_)), None) => {
             async_inside(&mut expr.clone()).is_some()
         }

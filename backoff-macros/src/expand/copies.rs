@@ -79,9 +79,9 @@ impl Copies {
     /// it `clippy::needless_pass_by_value` advises to take them by reference.
     pub(super) fn consumed(&self) -> Option<TokenStream> {
         let here = Span::mixed_site();
-        let consumed = self.0.iter().map(|Copied { name, cfgs, .. }| {
-            quote_spanned!(here=> #(#cfgs)* ::core::mem::drop(#name);)
-        });
+        let consumed = self.0.iter().map(
+            |Copied { name, cfgs, .. }| quote_spanned!(here=> #(#cfgs)* ::core::mem::drop(#name);),
+        );
         let consumed: TokenStream = consumed.collect();
         (!consumed.is_empty()).then(|| {
             quote_spanned! {here=>
@@ -105,7 +105,7 @@ impl Copies {
                  mutable,
                  cfgs,
              }| {
-                quote_spanned!(Span::mixed_site()=> #(#cfgs)* let #mutable #name @ _ = #copy;)
+                quote_spanned!(Span::mixed_site()=> #(#cfgs)* let #mutable #name @ (_) = #copy;)
             },
         );
         taken.collect()

@@ -315,7 +315,7 @@ fn copies_the_attempt_a_hook_and_a_timer() {
                                 >::None {
                                     return __returns;
                                 }
-                                let mut body = __copy_of_body;
+                                let mut body @ (_) = __copy_of_body;
                                 {
                                     body.push(n.number());
                                     send(body).await

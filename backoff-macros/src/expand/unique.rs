@@ -14,8 +14,8 @@ use crate::shape::async_trait::{is_rewritten, with_mut};
 /// Types that are `Sync` if all that they are made of is.
 const SYNC: [&str; 27] = [
     "bool", "char", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128",
-    "isize", "f32", "f64", "str", "String", "Vec", "Option", "Box", "Duration", "Instant", "PathBuf",
-    "Uuid", "std", "time",
+    "isize", "f32", "f64", "str", "String", "Vec", "Option", "Box", "Duration", "Instant",
+    "PathBuf", "Uuid", "std", "time",
 ];
 
 /// The arguments of one function that its attempts borrow as if they changed them.
@@ -73,9 +73,10 @@ impl Unique {
 
     /// Statements that never run and borrow them so.
     pub(super) fn borrowed(&self) -> TokenStream {
-        let borrowed = self.0.iter().map(|(name, cfgs)| {
-            quote_spanned!(Span::mixed_site()=> #(#cfgs)* let _ = &mut #name;)
-        });
+        let borrowed = self
+            .0
+            .iter()
+            .map(|(name, cfgs)| quote_spanned!(Span::mixed_site()=> #(#cfgs)* let _ = &mut #name;));
         borrowed.collect()
     }
 }

@@ -139,8 +139,13 @@ pub(crate) fn with_mut(body: TokenStream, names: &[Ident]) -> (TokenStream, Vec<
     let (mut written, mut found) = (TokenStream::new(), Vec::new());
     for (at, token) in tokens.iter().enumerate() {
         let follows_let = (1..end).contains(&at) && is_word(&tokens[at - 1], "let");
-        if let Some([TokenTree::Ident(name), TokenTree::Punct(equals), TokenTree::Ident(same)]) =
-            tokens.get(at..at + 3)
+        if let Some(
+            [
+                TokenTree::Ident(name),
+                TokenTree::Punct(equals),
+                TokenTree::Ident(same),
+            ],
+        ) = tokens.get(at..at + 3)
             && follows_let
             && (name == same && equals.as_char() == '=' && names.contains(name))
         {

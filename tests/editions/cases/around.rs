@@ -96,7 +96,7 @@ mod strict {
         other: Box<dyn Fn() -> u32 + Send>,
     ) -> Result<usize, ApiError> {
         const MORE: usize = 1;
-        let _guard = text;
+        drop(text);
         list.push(1);
         let _ = flaky.call()?;
         Ok(list.len() + MORE + other() as usize)

@@ -259,7 +259,10 @@ pub fn copied(body: Vec<u8>, seen: Vec<u8>) -> Result<usize, Error> {
 /// # Errors
 /// Any.
 #[retry(on = [503], clone(body))]
-pub async fn copied_async(body: Vec<u8>, other: Box<dyn Fn() -> usize + Send>) -> Result<usize, Error> {
+pub async fn copied_async(
+    body: Vec<u8>,
+    other: Box<dyn Fn() -> usize + Send>,
+) -> Result<usize, Error> {
     let length = work("").await?.saturating_add(other());
     drop(body);
     Ok(length)
