@@ -32,10 +32,12 @@
 //! The loop is gax's, but all is decided by the state machine that decides everywhere else,
 //! [`RetryState`]. The deadline also bounds each attempt; but gax gives an attempt after a wait no less
 //! time than the wait was, so where the wait took more than half of what was left, the last attempt
-//! may run over the deadline, by less than that wait. Two things the loop does not tell:
+//! may run over the deadline, by less than that wait. Three things the loop does not tell:
 //!
 //! - Which of its calls succeeded: a [`Budget`](crate::Budget) gets back what a success at the first
 //!   attempt gives.
+//! - That a call is dropped while it waits. What the retry has paid to the [`Budget`](crate::Budget)
+//!   before the wait is then lost; a retry around the call gives it back.
 //! - What it waited before. [Decorrelated jitter](crate::Jitter::Decorrelated) grows from the base
 //!   again at each retry, so that it never waits longer than three times the base. Choose another.
 //!
@@ -72,9 +74,10 @@
 //! themselves, whatever the client's policy is.
 //!
 //! What gax's own loop gave up because of its time limit comes as an error that says "exhausted", and
-//! such an error is permanent to a policy outside, as [`RetryError`](crate::RetryError) is. What a
-//! limit of attempts gave up, or a policy of this library inside the client, is the service's own
-//! error without a mark, and a policy outside repeats the whole call.
+//! such an error is permanent to a policy outside, as [`RetryError`](crate::RetryError) is. gax's limit
+//! of attempts, and a policy of this library inside the client, hand back the service's own error
+//! without a mark. A policy outside cannot tell that the call was repeated already, and repeats the
+//! whole call.
 //!
 //! Google's crates need Rust 1.91.
 

@@ -19,8 +19,8 @@
 mod body;
 mod error;
 mod limits;
+mod scan;
 
-pub(crate) use body::status_of;
 pub use error::ApiError;
 pub use limits::Limits;
 
@@ -38,9 +38,15 @@ use serde::de::DeserializeOwned;
 ///
 /// # Errors
 /// [`ApiError`]: an HTTP status that is not 2xx, a reply that did not arrive or a success that was
-/// cut, a success of more than 64 MiB, or a body that is an error or not the JSON asked for. The last
-/// two are permanent, for the server did answer, unless the body ends too early and nothing said where
-/// it ends. So is an empty body: for a reply without one there is [`success`].
+/// cut, a success of more than 64 MiB or that stopped for 30 s, or a body that is an error or not the
+/// JSON asked for. A body that is too long or not the JSON asked for is permanent, for the server did
+/// answer, unless the body ends too early and nothing said where it ends. So is an empty body: for a
+/// reply without one there is [`success`].
+///
+/// Over HTTP/1.1, where the body was compressed and its length was told (`content-length`), nothing
+/// says where the unpacked body ends: reqwest's decoders (its features `gzip`, `brotli`, `zstd` and
+/// `deflate`) take that header away. So an empty or half JSON text that was compressed whole counts as
+/// a reply that was cut, which may be repeated, and not as a permanent error.
 ///
 /// # Panics
 /// As [`Limits::json`].
@@ -54,7 +60,7 @@ pub async fn json<T: DeserializeOwned>(response: Response) -> Result<T, ApiError
 ///
 /// # Errors
 /// [`ApiError`]: an HTTP status that is not 2xx, a reply that did not arrive or a success that was
-/// cut, or a success of more than 64 MiB, which is permanent.
+/// cut, a success that stopped for 30 s, or a success of more than 64 MiB, which is permanent.
 ///
 /// # Panics
 /// As [`Limits::json`].

@@ -3,7 +3,7 @@
 use crate::{
     facts::{
         codes,
-        fault::{Delivery, Fault, FaultKind},
+        fault::{Delivery, Fault, FaultKind, says_something},
         grpc::GrpcCode,
     },
     policy::Policy,
@@ -39,7 +39,7 @@ pub enum Verdict {
     Permanent,
     /// The error says nothing about itself, so no rule applies and it is not retried.
     NothingKnown,
-    /// The attempt may have been applied, and the operation is not idempotent.
+    /// The attempt may have been applied, and must not be applied twice.
     MaybeApplied,
     /// The server asked not to be called again.
     StoppedByServer,
@@ -211,19 +211,28 @@ impl Stage {
         )
     }
 
-    /// What is to be done about the failure if that does not depend on the error: whatever error a
-    /// cut attempt was put into, it was cut.
+    /// Whether the judge is asked about the error.
     #[inline]
-    pub(crate) const fn ruling(self, policy: &Policy) -> Option<Ruling> {
-        Some(Ruling::of(match self {
-            Stage::Whole | Stage::Read | Stage::Write | Stage::WriteOnce => return None,
+    pub(crate) const fn is_judged(self) -> bool {
+        matches!(
+            self,
+            Stage::Whole | Stage::Read | Stage::Write | Stage::WriteOnce
+        )
+    }
+
+    /// What is to be done about a failure about which [no judge is asked](Self::is_judged): whatever
+    /// error a cut attempt was put into, it was cut.
+    #[cold]
+    #[inline(never)]
+    pub(crate) const fn ruling(self, policy: &Policy) -> Ruling {
+        Ruling::of(match self {
             Stage::Cut if !policy.idempotent => Ruled::MaybeApplied,
             Stage::CutOnce | Stage::InDoubt => Ruled::MaybeApplied,
             Stage::Cut | Stage::CutRead => Ruled::Retry(FaultKind::Transient),
-            Stage::Change | Stage::Late => Ruled::Permanent,
             Stage::Conflict => Ruled::Retry(FaultKind::Conflict),
             Stage::Pending => Ruled::Retry(FaultKind::Pending),
-        }))
+            _ => Ruled::Permanent,
+        })
     }
 }
 
@@ -262,10 +271,10 @@ impl Policy {
     /// Whether what failed at this stage may be repeated although it may have been applied.
     #[inline]
     const fn may_repeat(&self, stage: Stage) -> bool {
-        if self.idempotent {
-            !matches!(stage, Stage::WriteOnce)
-        } else {
-            matches!(stage, Stage::Read)
+        match stage {
+            Stage::Read => true,
+            Stage::WriteOnce => false,
+            _ => self.idempotent,
         }
     }
 
@@ -278,7 +287,9 @@ impl Policy {
         hint: Option<Duration>,
         fault: &F,
     ) -> Ruling {
-        if !self.may_repeat(stage) && is_perhaps_applied(fault) {
+        // What holds for most comes first.
+        let is_harmless = self.idempotent && stage != Stage::WriteOnce;
+        if !is_harmless && !self.may_repeat(stage) && is_perhaps_applied(fault) {
             return Ruling::MAYBE_APPLIED;
         }
         Ruling {
@@ -352,15 +363,6 @@ impl Policy {
             (verdict, _) => verdict.into(),
         }
     }
-}
-
-/// Whether the error says anything by which it can be judged.
-#[inline]
-fn says_something<F: Fault + ?Sized>(fault: &F) -> bool {
-    fault.kind().is_some()
-        || fault.grpc_code().is_some()
-        || fault.status().is_some()
-        || fault.delivery().is_some()
 }
 
 /// What kind of failure it is, by what the error says of itself or by what its code says.

@@ -48,8 +48,8 @@
 //!
 //! For the rules that Google Cloud's services document, see the crate `backoff-cloud`.
 //!
-//! What goes wrong when retries stand inside retries or inside `select!`, and what to do about it,
-//! says the [`guide`].
+//! The [`guide`] says what goes wrong when retries stand inside retries or inside `select!`, and what
+//! to do about it.
 //!
 //! # How it works
 //!
@@ -67,8 +67,8 @@
 //! - No wait is begun that would end after the deadline, whatever a server's hint or a judge says. An
 //!   attempt that is running goes on; with a [`timeout`](Retrying::timeout) it is cut as well.
 //! - Nothing is allocated. A success reads no clock unless a deadline, a report or
-//!   [`Attempt`] asks for the time, and draws no random number unless an [`Attempt`] asks for its
-//!   [id](Attempt::id).
+//!   [`Attempt`] asks for the time, and draws no random number unless there is an [`Attempt`], which
+//!   has an [id](Attempt::id).
 //! - Every form gives back the operation's own `Result`, but [`reported`](Retrying::reported),
 //!   whose error also says what was tried.
 //!

@@ -92,10 +92,10 @@ const PAUSES: Policy = Policy::exponential()
 /// is asked about once a second.
 ///
 /// A pause is 10 to 20 ms after the first failure, half as much again after each further one in a
-/// row, and 0.5 to 1 s in the end; an opening that succeeds, and [`reset`](Self::reset), begin anew. It
-/// begins that small and grows that slowly because a failover often takes less than a second: what is
-/// left of the pause when the new server is there is then on average a quarter of the time that the
-/// failover took. A pause is partly random, so that the clients of one server do not come back
+/// row, and 0.5 to 1 s in the end; an opening that succeeds, and [`reset`](Self::reset), begin anew.
+/// The first pause is short, because a failover often takes less than a second. The pauses grow slowly
+/// for the same reason: when the new server is there, the rest of the pause is on average a quarter of
+/// the time that the failover took. A pause is partly random, so that the clients of one server do not come back
 /// together.
 /// [`opening_backoff`](Self::opening_backoff) sets other pauses.
 ///
@@ -213,7 +213,8 @@ impl<C, O, OpenError> Reconnect<C, O, OpenError> {
     }
 
     /// Drops the connection, and ends the pause after an opening that failed: the next attempt opens
-    /// another connection.
+    /// another connection. An opening that has begun already counts for its own caller only: its
+    /// connection or its error is handed to nobody else, and those who wait for it open another one.
     pub fn reset(&self) {
         let mut current = self.current();
         current.resets += 1;
@@ -316,7 +317,7 @@ impl<C: Clone, O, OpenError: Clone> Reconnect<C, O, OpenError> {
         // In a box of its own, so that those who wait for it need no room for it.
         let opened = Box::pin((self.open)()).await;
         let mut current = self.current();
-        // What began before a reset is for this caller alone.
+        // An opening that began before a reset is for this caller alone, whatever comes of it.
         let is_newest = current.resets == resets;
         match opened {
             Ok(connection) => {
@@ -328,12 +329,11 @@ impl<C: Clone, O, OpenError: Clone> Reconnect<C, O, OpenError> {
             }
             Err(error) => {
                 current.failed += 1;
-                let failure = self.failure(error, current.failure.take().filter(|_| is_newest));
-                let failure = current.failure.insert(failure);
                 if !is_newest {
-                    failure.pause = Duration::ZERO;
+                    return Err(NotOpened::new(error));
                 }
-                Err(failure.told())
+                let failure = self.failure(error, current.failure.take());
+                Err(current.failure.insert(failure).told())
             }
         }
     }

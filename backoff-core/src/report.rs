@@ -1,6 +1,9 @@
 //! How it ended.
 
-use crate::facts::fault::{Fault, FaultKind};
+use crate::{
+    facts::fault::{Fault, FaultKind},
+    text::Loggable,
+};
 use core::{error::Error, fmt, time::Duration};
 
 /// Why no further attempt was made.
@@ -15,8 +18,9 @@ pub enum StopReason {
     NothingKnown,
     /// The server asked not to be called again.
     StoppedByServer,
-    /// The attempt may have been applied, and the operation is not
-    /// [idempotent](crate::Policy::idempotent).
+    /// The attempt may have been applied, and must not be applied twice: the policy is not
+    /// [idempotent](crate::Policy::idempotent), or the change of an
+    /// [update](crate::Policy::update) cannot recognise its own effect.
     MaybeApplied,
     /// All attempts are used up.
     Attempts,
@@ -248,13 +252,18 @@ impl<E, R> RetryError<E, R> {
     }
 }
 
+/// What was tried, why it ended, and the text of the error as `tracing` events have it: on one line, cut
+/// after 500 characters, and without the passwords and queries of URLs.
 impl<E: fmt::Display, R: fmt::Display> fmt::Display for RetryError<E, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "gave up after {}: {}: {}",
-            self.report, self.reason, self.error
-        )
+        let RetryError {
+            error,
+            reason,
+            report,
+            ..
+        } = self;
+        let error = Loggable(error);
+        write!(f, "gave up after {report}: {reason}: {error}")
     }
 }
 
@@ -312,6 +321,15 @@ mod tests {
                 .source()
                 .is_some_and(|source| source.is::<TimedOut>())
         );
+    }
+
+    #[test]
+    fn the_text_of_the_error_can_stand_in_a_log() {
+        let RetryError { reason, report, .. } = error();
+        let text = "no\nhttps://ann:pw@a.b/?key=1";
+        let error = RetryError::new(text, reason, report);
+        let shown = error.to_string();
+        assert!(shown.ends_with(": no https://…@a.b/?…"), "{shown}");
     }
 
     #[test]

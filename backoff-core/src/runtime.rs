@@ -31,7 +31,8 @@ pub trait BlockingSleep {
     fn sleep_blocking(&self, wait: Duration);
 }
 
-/// A source of random numbers for the jitter.
+/// A source of random numbers for the jitter, and for the id of a call
+/// ([`RequestId`](crate::RequestId)).
 ///
 /// Any generator of the crate `rand` is one, in a `RefCell` or, for several threads, in a `Mutex`.
 /// A pair is a runtime that takes clock and timer from the first and random numbers from the

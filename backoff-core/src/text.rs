@@ -16,6 +16,10 @@ const LONGEST_HOST: usize = 264;
 /// - After 500 characters the text ends with `…`.
 /// - Of a URL (whatever has `://`) the user and password, the query and the fragment are left out:
 ///   `https://ann:pw@example.com/a?key=1` becomes `https://…@example.com/a?…`.
+/// - A URL may be cut before its `@`, or its password may have a character that ends a URL. So
+///   whatever follows the colon of a host and is no port is left out too: `https://ann:pw` becomes
+///   `https://ann:…`. Of a password with a space, a quote or a slash, what comes after that character
+///   is taken for text.
 ///
 /// The value is written with `{}`, or with `{:#}` where this is. Nothing is allocated.
 #[derive(Clone, Copy)]
@@ -150,10 +154,14 @@ impl<W: Write> Filter<W> {
         if authority.is_too_long {
             return self.put('…');
         }
-        for c in authority.host().chars() {
+        let (host, is_rest_hidden) = authority.without_password();
+        for c in host.chars() {
             self.show(c)?;
         }
-        Ok(())
+        match is_rest_hidden {
+            true => self.put('…'),
+            false => Ok(()),
+        }
     }
 
     fn show_closing(&mut self) -> fmt::Result {
@@ -230,6 +238,17 @@ fn ends_url(c: char) -> bool {
     c.is_whitespace() || matches!(c, '"' | '<' | '>')
 }
 
+/// Whether this is a port, perhaps with the punctuation of the text around it, or nothing.
+fn is_port(rest: &str) -> bool {
+    let after = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    rest.len() - after.len() <= 5 && after.chars().all(is_closing)
+}
+
+/// Punctuation that stands after a URL, as in `(see http://a)`.
+fn is_closing(c: char) -> bool {
+    matches!(c, ')' | ']' | '}' | ',' | ';' | '.' | ':' | '\'' | '`')
+}
+
 /// User, password, host and port as far as they were read. Until the end nobody knows which is which.
 #[derive(Clone, Copy)]
 struct Authority {
@@ -269,6 +288,29 @@ impl Authority {
         str::from_utf8(&self.bytes[..self.length]).unwrap_or_default()
     }
 
+    /// What may be shown of it, and whether the rest is hidden, because it may be a part of a
+    /// password.
+    fn without_password(&self) -> (&str, bool) {
+        let host = self.host();
+        // An address in brackets has colons of its own.
+        let bracket = match host.starts_with('[') {
+            true => host.find(']').unwrap_or(0),
+            false => 0,
+        };
+        match host[bracket..].find(':') {
+            Some(colon) => {
+                let (shown, rest) = host.split_at(bracket + colon + 1);
+                match is_port(rest) {
+                    true => (host, false),
+                    false => (shown, true),
+                }
+            }
+            // Cut before the colon or the `@` that would tell what it is.
+            None if host.ends_with('…') => ("", true),
+            None => (host, false),
+        }
+    }
+
     fn ends_with_colon(&self) -> bool {
         // What is too long is not shown, so its end is not known: as if it were a colon.
         self.is_too_long || self.host().ends_with(':')
@@ -289,7 +331,7 @@ impl Closing {
     };
 
     fn take(&mut self, c: char) {
-        let is_closing = matches!(c, ')' | ']' | '}' | ',' | ';' | '.' | ':' | '\'');
+        let is_closing = is_closing(c);
         if !is_closing || self.length == self.last.len() {
             self.length = 0;
         }
@@ -381,6 +423,32 @@ mod tests {
     }
 
     #[test]
+    fn a_password_without_its_end_is_hidden() {
+        for (text, expected) in [
+            ("redis://ann:password…", "redis://ann:…"),
+            ("redis://:password", "redis://:…"),
+            ("redis://ann:p:80", "redis://ann:…"),
+            ("redis://ann:123456", "redis://ann:…"),
+            ("redis://ann:12…", "redis://ann:…"),
+            ("https://token…", "https://…"),
+            ("http://a:p\"q@h/", "http://a:…\"q@h/"),
+            ("http://a:p q@h/", "http://a:… q@h/"),
+            ("http://[a:p", "http://[a:…"),
+            ("http://[::1]:p", "http://[::1]:…"),
+            ("http://b@c:p", "http://…@c:…"),
+            // These are hosts and ports.
+            ("http://[::1]/a", "http://[::1]/a"),
+            ("http://[::1]:8080", "http://[::1]:8080"),
+            ("no http://a:80, b", "no http://a:80, b"),
+            ("(at http://a:65535): b", "(at http://a:65535): b"),
+            ("at `http://a:`", "at `http://a:`"),
+            ("http://a: no", "http://a: no"),
+        ] {
+            assert_eq!(shown(text), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn the_form_of_the_format_is_handed_on() {
         let one = Some("a");
         let both = format_args!("{:?}", one).to_string();
@@ -429,6 +497,17 @@ mod tests {
         ) {
             let url = format!("{scheme}://{user}SECRET@{host}{path}{mark}{query}SECRET{query}");
             let shown = shown(&format!("{before}{url}{after}"));
+            prop_assert!(!shown.contains("SECRET"), "{shown:?}");
+        }
+
+        #[test]
+        fn no_password_without_its_end_is_written(
+            before in odd_text(),
+            user in "[A-Za-z%]{0,5}",
+            password in "[A-Za-z0-9:.%]{0,9}",
+            end in "…|[\"<> \n].{0,9}|",
+        ) {
+            let shown = shown(&format!("{before}redis://{user}:{password}SECRET{end}"));
             prop_assert!(!shown.contains("SECRET"), "{shown:?}");
         }
 

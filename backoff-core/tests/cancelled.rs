@@ -3,7 +3,9 @@
 
 mod common;
 
-use backoff_core::{Budget, Event, Fault, Jitter, Policy, StopReason, TimedOut, retry};
+use backoff_core::{
+    Budget, Event, Fault, Jitter, Policy, StopReason, TimedOut, retry, retry_block,
+};
 use common::Scripted;
 use std::{
     future::{Future, pending, ready},
@@ -272,6 +274,20 @@ fn a_retry_that_a_late_timer_leaves_no_time_for_costs_nothing() {
             .runtime(late()),
     );
     assert_eq!(poll(&mut call), Poll::Ready(()));
+    drop(call);
+    assert_eq!(BUDGET.tokens(), 500.0);
+
+    #[retry(policy = POLICY, timeout = "5s", runtime = runtime)]
+    async fn annotated(runtime: Scripted) -> Result<(), Status> {
+        Err(BUSY)
+    }
+    assert_eq!(poll(&mut boxed(annotated(late()))), Poll::Ready(()));
+    assert_eq!(BUDGET.tokens(), 500.0);
+    let runtime = late();
+    let block = retry_block!(policy = POLICY, timeout = "5s", runtime = runtime, async {
+        Err::<(), _>(BUSY)
+    });
+    assert_eq!(poll(&mut boxed(block)), Poll::Ready(()));
     assert_eq!(BUDGET.tokens(), 500.0);
 }
 

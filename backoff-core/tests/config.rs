@@ -343,6 +343,9 @@ fn waits_of_zero_are_refused_over_a_preset_too() {
     let custom = Policy::custom(at_first_only);
     assert!(over("deadline = '1m'", custom).is_ok());
     assert!(over("deadline = '1m'\nmax_backoff = '0s'", custom).is_err());
+    // Decorrelated jitter grows from the base, whatever the function says.
+    let decorrelated = custom.base(Duration::ZERO).jitter(Jitter::Decorrelated);
+    assert!(over("deadline = '1m'", decorrelated).is_err());
 }
 
 #[test]

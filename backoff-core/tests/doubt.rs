@@ -4,7 +4,8 @@
 #![cfg(feature = "tokio")]
 
 use backoff_core::{
-    Conflict, Delivery, Fault, FaultKind, Jitter, Policy, StopReason, TimedOut, Updated, Verdict,
+    Conflict, Delivery, Fault, FaultKind, Jitter, NotYet, Policy, StopReason, TimedOut, Updated,
+    Verdict,
 };
 use std::{
     cell::{Cell, RefCell},
@@ -51,6 +52,12 @@ impl Fault for Failure {
 impl From<TimedOut> for Failure {
     fn from(_: TimedOut) -> Self {
         Failure::TimedOut
+    }
+}
+
+impl From<NotYet> for Failure {
+    fn from(_: NotYet) -> Self {
+        Failure::Status(202)
     }
 }
 
@@ -320,6 +327,35 @@ fn a_value_without_a_version_is_never_written_again() {
     assert_eq!(*store.calls.borrow(), "rwr");
 }
 
+/// Many services say by an empty etag that there is none.
+#[test]
+fn an_empty_version_is_none() {
+    let is_written_again = |version: fn(&Counter) -> Option<String>| {
+        let store = Store::with(&[], &[Gone]);
+        let update = POLICY.update(|| store.get(), increase, |counter| store.set(counter));
+        run(update.version(version)).is_ok()
+    };
+    assert!(is_written_again(|_| Some("etag".into())));
+    assert!(!is_written_again(|_| Some(String::new())));
+    assert!(!is_written_again(|_| None));
+    let store = Store::with(&[], &[Gone]);
+    let update = POLICY.update(|| store.get(), increase, |counter| store.set(counter));
+    assert!(run(update.version(|_| Vec::<u8>::new())).is_err());
+}
+
+/// What `until` waits for after a write that succeeded is no doubt about the write.
+#[test]
+fn a_write_that_succeeded_leaves_no_doubt() {
+    let store = Store::with(&[], &[Gone]);
+    let outcome = run(POLICY
+        .update(|| store.get(), increase, |counter| store.set(counter))
+        .version(|counter| counter.version)
+        .until(|_| store.applied.get() == 2)
+        .reported());
+    let (updated, report) = outcome.unwrap();
+    assert_eq!((updated, report.writes), (Updated::Written(()), 3));
+}
+
 #[test]
 fn a_change_that_recognises_its_effect_asks_for_no_version() {
     let store = Store::with(&[], &[Lost]);
@@ -466,5 +502,50 @@ mod whatever_happens {
                 Err(other) => prop_assert_eq!(store.applied.get(), 0, "{:?}", other),
             }
         }
+    }
+}
+
+/// 50,000 increments of one counter, of whose writes one in ten loses its reply, and half of those
+/// its request.
+#[tokio::test(start_paused = true)]
+async fn fifty_thousand_increments_are_applied_as_often_as_they_say() {
+    for with_versions in [false, true] {
+        let store = Store::default();
+        let (mut done, mut doubtful) = (0, 0);
+        for _ in 0..50_000 {
+            let fate = match backoff_core::Random::random(&backoff_core::Std) % 20 {
+                0 => Lost,
+                1 => Gone,
+                _ => Well,
+            };
+            store.writes.borrow_mut().push_back(fate);
+            let update = POLICY.update(|| store.get(), increase, |counter| store.set(counter));
+            let outcome = if with_versions {
+                let update = update.version(|counter| counter.version);
+                update.reported().await.map(drop)
+            } else {
+                update.reported().await.map(drop)
+            };
+            store.writes.borrow_mut().clear();
+            match outcome {
+                Ok(()) => done += 1,
+                Err(gave_up) => {
+                    assert_eq!(gave_up.reason, StopReason::MaybeApplied);
+                    doubtful += 1;
+                }
+            }
+        }
+        let (number, _) = store.counter.get();
+        println!("versions: {with_versions}: {done} done, {doubtful} doubtful, {number} applied");
+        assert_eq!(store.applied.get(), number);
+        assert_eq!(done + doubtful, 50_000);
+        // Of what is doubtful, some is applied; of what is done, all is, once.
+        assert!((done..=50_000).contains(&number));
+        // Versions tell that a request was lost, and so half of the doubts are settled.
+        let expected = if with_versions { 2_500 } else { 5_000 };
+        assert!(
+            (expected - 300..expected + 300).contains(&doubtful),
+            "{doubtful}"
+        );
     }
 }

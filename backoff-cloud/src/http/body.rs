@@ -3,12 +3,11 @@
 //! The body comes from a server or from a proxy before it, and may be cut, of another encoding, or
 //! no JSON. What was read before the first mistake is kept.
 
+use super::scan::{Name, Rest, elements, fields};
 use backoff_core::{GrpcCode, hint};
-use serde::de::{
-    DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
-};
-use serde_json::{Value, value::RawValue};
-use std::{borrow::Cow, fmt, time::Duration};
+use serde::de::IgnoredAny;
+use serde_json::Value;
+use std::{borrow::Cow, time::Duration};
 
 /// How many characters are kept of a body that is no `google.rpc.Status`.
 const EXCERPT: usize = 200;
@@ -29,19 +28,61 @@ impl Said {
     pub(super) fn read(body: &[u8]) -> Self {
         let text = readable(body);
         let mut said = Said::default();
-        let mut json = serde_json::Deserializer::from_str(&text);
-        let body = Part {
-            said: &mut said,
-            of: Of::Body,
-        };
-        let is_whole = body
-            .deserialize(&mut json)
-            .and_then(|()| json.end())
-            .is_ok();
-        if said.message.is_none() && !(is_whole && said.is_status) {
+        let json = text.as_bytes();
+        // Streaming services send lists.
+        let object = elements(json).next().unwrap_or(json);
+        for (name, value) in fields(object) {
+            if name.is("error") && value.starts_with(b"{") {
+                said.is_status = true;
+                said.read_error(value);
+            }
+        }
+        let is_whole = said.is_status && serde_json::from_str::<IgnoredAny>(&text).is_ok();
+        if said.message.is_none() && !is_whole {
             said.message = Some(excerpt_of(&text));
         }
         said
+    }
+
+    /// Reads the message and the details in the first `longest` bytes, and the code wherever it is:
+    /// the code decides what becomes of the call, and takes no memory. Says too whether something was
+    /// left out.
+    pub(super) fn read_part(body: &[u8], longest: usize) -> (Self, bool) {
+        let mut said = Said::read(&body[..body.len().min(longest)]);
+        let is_cut = body.len() > longest;
+        if is_cut {
+            let mut rest = Rest(without_mark(body));
+            rest.take(b'[');
+            for (name, value) in fields(rest.0) {
+                if name.is("error") {
+                    fields(value).for_each(|(name, value)| said.read_code(name, value));
+                }
+            }
+        }
+        (said, is_cut)
+    }
+
+    fn read_error(&mut self, error: &[u8]) {
+        for (name, value) in fields(error) {
+            self.read_code(name, value);
+            if name.is("message") {
+                self.message = text(value);
+            } else if name.is("details") {
+                self.details
+                    .extend(elements(value).filter_map(parsed::<Value>));
+            }
+        }
+    }
+
+    /// Reads a field of the error, if it is a code.
+    fn read_code(&mut self, name: Name<'_>, value: &[u8]) {
+        // No code is longer.
+        let value = if value.len() > 64 { b"" } else { value };
+        if name.is("code") {
+            self.number = parsed(value);
+        } else if name.is("status") {
+            self.name = parsed(value);
+        }
     }
 
     /// The code: by its name, or, where the HTTP status is a success and so says nothing of the
@@ -73,20 +114,32 @@ impl Said {
 }
 
 /// The HTTP status that the `code` of an error in a body is, if it is one of a failure.
-pub(crate) fn status_of(code: i64) -> Option<u16> {
+fn status_of(code: i64) -> Option<u16> {
     let status = u16::try_from(code).ok()?;
     (400..600).contains(&status).then_some(status)
 }
 
 /// The error of a body that has an error with a code and nothing else, though its status is a
-/// success. Any other body is left at its first field. Of the body, `longest` bytes are read for what
-/// the error says.
-pub(super) fn error_of_success(body: &[u8], longest: usize) -> Option<Said> {
-    let mut json = serde_json::Deserializer::from_slice(without_mark(body));
-    let is_only_error = Only::Body.deserialize(&mut json).and_then(|()| json.end());
-    is_only_error.ok()?;
-    let said = Said::read(&body[..body.len().min(longest)]);
-    (said.number.is_some() || said.name.is_some()).then_some(said)
+/// success. Any other body is left at its first field. Of a body that is longer than `longest`, see
+/// [`Said::read_part`].
+pub(super) fn error_of_success(body: &[u8], longest: usize) -> Option<(Said, bool)> {
+    let body = without_mark(body);
+    let is_only_error = has_only_error(body) && serde_json::from_slice::<IgnoredAny>(body).is_ok();
+    let (said, is_cut) = is_only_error.then(|| Said::read_part(body, longest))?;
+    (said.number.is_some() || said.name.is_some()).then_some((said, is_cut))
+}
+
+/// Whether a body has an object as `error` and nothing else, or is a list of one such body.
+fn has_only_error(body: &[u8]) -> bool {
+    let mut rest = Rest(body);
+    let is_list = rest.take(b'[');
+    rest.take(b'{')
+        && rest.name().is_some_and(|name| name.is("error"))
+        && rest.begins_with(b'{')
+        && rest.value().is_some()
+        && rest.take(b'}')
+        && (!is_list || rest.take(b']'))
+        && rest.is_at_end()
 }
 
 /// The beginning of a body for people to read, on one line.
@@ -95,7 +148,8 @@ pub(super) fn excerpt(body: &[u8]) -> String {
     excerpt_of(&readable(&body[..body.len().min(4 * EXCERPT)]))
 }
 
-fn excerpt_of(text: &str) -> String {
+/// The beginning of a text, as [`excerpt`].
+pub(super) fn excerpt_of(text: &str) -> String {
     let beginning = match text.char_indices().nth(4 * EXCERPT) {
         Some((end, _)) => &text[..end],
         None => text,
@@ -133,168 +187,15 @@ fn retry_info(detail: &Value) -> Option<Duration> {
     hint::retry_delay(detail.get("retryDelay")?.as_str()?)
 }
 
-/// Reads a part of the body into `said`, field by field, so that what comes before a mistake is kept.
-/// An odd field does not hide the others, and unknown fields may be as deep as they like: neither
-/// [`IgnoredAny`] nor [`RawValue`] has a limit.
-struct Part<'s> {
-    said: &'s mut Said,
-    of: Of,
-}
-
-/// What a [`Part`] is.
-enum Of {
-    /// An object with `error`, or a list whose first element is one: streaming services send lists.
-    Body,
-    /// The first element of such a list.
-    Element,
-    /// The `google.rpc.Status`.
-    Error,
-    Details,
-}
-
-impl<'de> DeserializeSeed<'de> for Part<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
-        json.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Part<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any JSON")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let said = self.said;
-        if matches!(self.of, Of::Error) {
-            said.is_status = true;
-        }
-        while let Some(key) = map.next_key::<String>()? {
-            match (&self.of, key.as_str()) {
-                (Of::Body | Of::Element, "error") => {
-                    let of = Of::Error;
-                    map.next_value_seed(Part { said, of })?;
-                }
-                (Of::Error, "details") => {
-                    let of = Of::Details;
-                    map.next_value_seed(Part { said, of })?;
-                }
-                (Of::Error, "code") => said.number = parsed(map.next_value()?),
-                (Of::Error, "status") => said.name = parsed(map.next_value()?),
-                (Of::Error, "message") => said.message = text(map.next_value()?),
-                _ => drop(map.next_value::<IgnoredAny>()?),
-            }
-        }
-        Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        let said = self.said;
-        match self.of {
-            Of::Body => {
-                let of = Of::Element;
-                list.next_element_seed(Part { said, of })?;
-            }
-            Of::Details => {
-                while let Some(detail) = list.next_element()? {
-                    said.details.extend(parsed::<Value>(detail));
-                }
-            }
-            Of::Element | Of::Error => {}
-        }
-        while list.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(())
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-}
-
-/// A field as a `T`, if it is one.
-fn parsed<T: serde::de::DeserializeOwned>(field: &RawValue) -> Option<T> {
-    serde_json::from_str(field.get()).ok()
+/// A part as a `T`, if it is one.
+fn parsed<T: serde::de::DeserializeOwned>(part: &[u8]) -> Option<T> {
+    serde_json::from_slice(part).ok()
 }
 
 /// A field that is a text. One with an escape that means nothing stays as it was written.
-fn text(field: &RawValue) -> Option<String> {
-    let raw = field.get().strip_prefix('"')?.strip_suffix('"')?;
-    Some(parsed(field).unwrap_or_else(|| raw.to_owned()))
-}
-
-/// Checks that a body is an object that has an object as `error` and nothing else, or a list of one
-/// such object. Keeps nothing.
-#[derive(Clone, Copy, PartialEq)]
-enum Only {
-    Body,
-    Element,
-    Error,
-}
-
-impl<'de> DeserializeSeed<'de> for Only {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
-        json.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Only {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("nothing but an error")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        if self == Only::Error {
-            while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-            return Ok(());
-        }
-        if map.next_key::<Cow<'de, str>>()?.as_deref() != Some("error") {
-            return Err(A::Error::custom("another field"));
-        }
-        map.next_value_seed(Only::Error)?;
-        match map.next_key::<IgnoredAny>()? {
-            None => Ok(()),
-            Some(_) => Err(A::Error::custom("another field")),
-        }
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        if self != Only::Body {
-            return Err(A::Error::custom("a list"));
-        }
-        list.next_element_seed(Only::Element)?
-            .ok_or_else(|| A::Error::custom("an empty list"))?;
-        match list.next_element::<IgnoredAny>()? {
-            None => Ok(()),
-            Some(_) => Err(A::Error::custom("more than one element")),
-        }
-    }
+fn text(field: &[u8]) -> Option<String> {
+    let raw = field.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    Some(parsed(field).unwrap_or_else(|| String::from_utf8_lossy(raw).into_owned()))
 }
 
 #[cfg(test)]
@@ -322,9 +223,30 @@ mod tests {
             r#"{"a": {"error": 1}, "error": {"status": "ABORTED"}, "b": [true, 1, -1, 1.5, null]}"#,
             r#"[{"error": {"status": "ABORTED"}}]"#,
             r#"[{"error": {"status": "ABORTED"}}, {"error": {"status": "INTERNAL"}}, 3]"#,
+            r#"{"error": {"\ud800": 1, "status": "ABORTED"}}"#,
+            r#"{"\ud800": 1, "error": {"status": "ABORTED"}}"#,
+            r#"{"error": {"details": 1e999, "status": "ABORTED"}}"#,
+            r#"{"error": {"details": "\ud800", "status": "ABORTED"}}"#,
+            r#"{"error": 1e999, "error": {"message": 1e999, "status": "ABORTED"}}"#,
+            r#"{"error": {"details": [1e999, "\ud800"], "status": "ABORTED", "code": "\ud800"}}"#,
         ] {
             assert_eq!(read(body), (ABORTED, String::new(), 0), "{body}");
         }
+        // And where the text ends too early.
+        let cut = r#"{"error": {"\ud800": 1, "details": 1e999, "status": "ABORTED", "mess"#;
+        assert_eq!(read(cut), (ABORTED, cut.to_owned(), 0));
+    }
+
+    /// 50 is half of 503, and 1 half of 14.
+    #[test]
+    fn half_a_number_is_no_code() {
+        let said = Said::read(br#"{"error": {"status": "ABORTED", "code": 50"#);
+        assert_eq!(
+            (said.number, said.grpc_code(200)),
+            (None, Some(GrpcCode::Aborted))
+        );
+        let said = Said::read(br#"{"error": {"code": 503,"#);
+        assert_eq!(said.status(), Some(503));
     }
 
     #[test]
@@ -430,7 +352,7 @@ mod tests {
     }
 
     fn error_in(body: &[u8]) -> Option<Option<u16>> {
-        error_of_success(body, usize::MAX).map(|said| said.status())
+        error_of_success(body, usize::MAX).map(|(said, _)| said.status())
     }
 
     #[test]
@@ -475,12 +397,51 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_error_in_a_success_only_the_beginning_is_read() {
+    fn of_a_long_error_in_a_success_the_code_is_read_wherever_it_is() {
         let long = "x".repeat(1_000);
-        let body =
-            format!(r#"{{"error": {{"code": 503, "message": "{long}", "status": "ABORTED"}}}}"#);
-        let said = error_of_success(body.as_bytes(), 100).unwrap();
-        assert_eq!((said.status(), said.grpc_code(503)), (Some(503), None));
+        let aborted = Some(GrpcCode::Aborted);
+        for (error, status, code) in [
+            (
+                format!(r#""message": "{long}", "code": 503"#),
+                Some(503),
+                None,
+            ),
+            (
+                format!(r#""details": [{{"a": "{long}"}}], "status": "ABORTED""#),
+                None,
+                aborted,
+            ),
+            (
+                format!(r#""code": 503, "message": "{long}", "status": "ABORTED""#),
+                Some(503),
+                aborted,
+            ),
+        ] {
+            for body in [
+                format!(r#"{{"error": {{{error}}}}}"#),
+                format!("\u{feff} [ {{ \"error\" : {{{error}}} }} ] "),
+            ] {
+                for longest in [0, 8, 100, 1_000] {
+                    let (said, is_cut) = error_of_success(body.as_bytes(), longest).unwrap();
+                    assert_eq!(
+                        (said.status(), said.grpc_code(200)),
+                        (status, code),
+                        "{body}"
+                    );
+                    assert!(is_cut && said.details.is_empty(), "{body}");
+                }
+                let (said, is_cut) = error_of_success(body.as_bytes(), 2_000).unwrap();
+                assert_eq!(
+                    (said.status(), said.grpc_code(200)),
+                    (status, code),
+                    "{body}"
+                );
+                assert!(!is_cut, "{body}");
+            }
+        }
+        // Without a code, a long body is a value as a short one is.
+        let body = format!(r#"{{"error": {{"message": "{long}", "code": "{long}"}}}}"#);
+        assert!(error_of_success(body.as_bytes(), 100).is_none());
     }
 
     proptest! {

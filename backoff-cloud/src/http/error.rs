@@ -1,6 +1,6 @@
 //! What a request to an HTTP/JSON service failed of.
 
-use super::body::{Said, excerpt};
+use super::body::{Said, excerpt, excerpt_of};
 use backoff_core::{
     __private::Loggable, Conflict, Delivery, Fault, FaultKind, GrpcCode, NotYet, TimedOut, hint,
 };
@@ -35,20 +35,21 @@ pub(super) const ERROR_BODY: usize = 64 << 10;
 /// assert_eq!(error.retry_after(), Some(Duration::from_secs(3)));
 /// assert_eq!(error.to_string(), "HTTP 409 ABORTED: try again");
 /// ```
-#[derive(Debug)]
 pub struct ApiError(Box<Kind>);
 
-#[derive(Debug)]
 enum Kind {
     Reply(Reply),
     Json {
-        error: serde_json::Error,
+        /// The beginning of what the parser says: it repeats whole texts of the server.
+        problem: String,
         excerpt: String,
-        /// Whether HTTP says where the body ends.
-        is_whole: bool,
+        /// Whether it ends too early, and HTTP does not say where it ends.
+        is_cut: bool,
     },
     /// The body of a success is longer than this.
     TooLong(usize),
+    /// The body of a success did not go on within this time.
+    Stalled(Duration),
     /// Nothing was sent, for this reason.
     NotSent(String),
     Delivery(reqwest::Error),
@@ -58,7 +59,6 @@ enum Kind {
     Conflict(Conflict),
 }
 
-#[derive(Debug)]
 struct Reply {
     status: u16,
     retry_after: Option<Duration>,
@@ -69,7 +69,6 @@ struct Reply {
 }
 
 /// Why the body of an error was not read to its end.
-#[derive(Debug)]
 pub(super) enum Cut {
     Lost(reqwest::Error),
     /// It did not end within this time.
@@ -79,7 +78,7 @@ pub(super) enum Cut {
 }
 
 impl ApiError {
-    /// Makes its type known first, so that it is found behind an `anyhow::Error` or in a box.
+    /// Makes its type known first, so that the core finds it behind an `anyhow::Error` or in a box.
     fn of(kind: Kind) -> Self {
         static KNOWN: Once = Once::new();
         KNOWN.call_once(backoff_core::__private::know::<ApiError>);
@@ -120,15 +119,20 @@ impl ApiError {
     /// where the body ends.
     pub(super) fn not_json(error: serde_json::Error, body: &[u8], is_whole: bool) -> Self {
         ApiError::of(Kind::Json {
-            error,
+            problem: excerpt_of(&error.to_string()),
             excerpt: excerpt(body),
-            is_whole,
+            is_cut: error.is_eof() && !is_whole,
         })
     }
 
     /// A success whose body is longer than `limit`.
     pub(super) fn too_long(limit: usize) -> Self {
         ApiError::of(Kind::TooLong(limit))
+    }
+
+    /// A success whose body did not go on within this time.
+    pub(super) fn stalled(time: Duration) -> Self {
+        ApiError::of(Kind::Stalled(time))
     }
 
     /// A request that was refused before anything was sent, and why.
@@ -143,6 +147,7 @@ impl ApiError {
             Kind::Delivery(error) => error.status().map(|status| status.as_u16()),
             Kind::Json { .. }
             | Kind::TooLong(_)
+            | Kind::Stalled(_)
             | Kind::NotSent(_)
             | Kind::TimedOut(_)
             | Kind::NotYet(_)
@@ -150,9 +155,15 @@ impl ApiError {
         }
     }
 
-    /// The code that Google's error body names.
+    /// The code that Google's error body names. A 409 whose body was cut before it named one counts as
+    /// `ABORTED`: Google sends a 409 with that code or with `ALREADY_EXISTS`, and only another attempt,
+    /// which begins with a read where conflicts are retried, can tell which it is.
     pub fn grpc_code(&self) -> Option<GrpcCode> {
-        self.as_reply()?.code
+        let reply = self.as_reply()?;
+        let is_half_a_conflict = reply.status == 409 && reply.cut.is_some();
+        reply
+            .code
+            .or(is_half_a_conflict.then_some(GrpcCode::Aborted))
     }
 
     /// The details of Google's error body, each an object with an `@type`; empty without one.
@@ -160,8 +171,14 @@ impl ApiError {
         self.as_reply().map_or(&[], |reply| &reply.details)
     }
 
-    fn is_cut_json(&self) -> bool {
-        matches!(&*self.0, Kind::Json { error, is_whole: false, .. } if error.is_eof())
+    /// Whether it is a success of which the body shows nothing: it is not the JSON that was asked for,
+    /// or too long.
+    pub(crate) fn is_unreadable(&self) -> bool {
+        match &*self.0 {
+            Kind::Json { is_cut, .. } => !is_cut,
+            Kind::TooLong(_) => true,
+            _ => false,
+        }
     }
 
     fn as_reply(&self) -> Option<&Reply> {
@@ -177,15 +194,8 @@ impl Fault for ApiError {
         self.status()
     }
 
-    /// The code that the body names. A 409 whose body was cut before it named one counts as
-    /// `ABORTED`: Google sends a 409 with that code or with `ALREADY_EXISTS`, and only another attempt,
-    /// which begins with a read where conflicts are retried, can tell which it is.
     fn grpc_code(&self) -> Option<GrpcCode> {
-        let is_half_a_conflict = |reply: &Reply| reply.status == 409 && reply.cut.is_some();
-        let reply = self.as_reply()?;
-        reply
-            .code
-            .or(is_half_a_conflict(reply).then_some(GrpcCode::Aborted))
+        self.grpc_code()
     }
 
     fn retry_after(&self) -> Option<Duration> {
@@ -193,6 +203,7 @@ impl Fault for ApiError {
             Kind::Reply(reply) => reply.retry_after,
             Kind::Json { .. }
             | Kind::TooLong(_)
+            | Kind::Stalled(_)
             | Kind::NotSent(_)
             | Kind::Delivery(_)
             | Kind::TimedOut(_)
@@ -205,10 +216,10 @@ impl Fault for ApiError {
         match &*self.0 {
             Kind::Delivery(error) => error.delivery(),
             Kind::NotSent(_) => Some(Delivery::NotSent),
+            Kind::Stalled(_) => Some(Delivery::MaybeSent),
             Kind::TimedOut(error) => error.delivery(),
             // A body without a length that ends in the middle looks whole to HTTP.
-            Kind::Json { .. } if self.is_cut_json() => Some(Delivery::MaybeSent),
-            Kind::Json { .. } => None,
+            Kind::Json { is_cut, .. } => is_cut.then_some(Delivery::MaybeSent),
             Kind::Reply(_) | Kind::TooLong(_) | Kind::NotYet(_) | Kind::Conflict(_) => None,
         }
     }
@@ -217,10 +228,10 @@ impl Fault for ApiError {
         match &*self.0 {
             Kind::Delivery(error) => error.kind(),
             Kind::Conflict(error) => error.kind(),
-            Kind::Json { .. } => (!self.is_cut_json()).then_some(FaultKind::Permanent),
+            Kind::Json { is_cut, .. } => (!is_cut).then_some(FaultKind::Permanent),
             Kind::TooLong(_) | Kind::NotSent(_) => Some(FaultKind::Permanent),
             Kind::NotYet(error) => error.kind(),
-            Kind::Reply(_) | Kind::TimedOut(_) => None,
+            Kind::Reply(_) | Kind::Stalled(_) | Kind::TimedOut(_) => None,
         }
     }
 
@@ -282,6 +293,14 @@ impl fmt::Display for ApiError {
     }
 }
 
+/// The same text in quotes, because `unwrap` and `{:?}` write into logs too. For what is left out there
+/// are the methods.
+impl fmt::Debug for ApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ApiError({:?})", self.to_string())
+    }
+}
+
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -304,10 +323,12 @@ impl fmt::Display for Kind {
                 }
                 Ok(())
             }
-            Kind::Json { error, excerpt, .. } => {
+            Kind::Json {
+                problem, excerpt, ..
+            } => {
                 write!(
                     f,
-                    "the reply is not the JSON that was asked for: {error}: {excerpt}"
+                    "the reply is not the JSON that was asked for: {problem}: {excerpt}"
                 )
             }
             Kind::TooLong(limit) => write!(
@@ -315,6 +336,12 @@ impl fmt::Display for Kind {
                 "the body of the reply is longer than {limit} bytes, which is what may be read; to \
                  read longer bodies, write `http::Limits::new().body(bytes)` and call its `json` or \
                  `success`"
+            ),
+            Kind::Stalled(time) => write!(
+                f,
+                "the body of the reply stopped: nothing of it came within {time:?}, which is how long \
+                 one may wait; to wait longer, write `http::Limits::new().read_timeout(time)` and call \
+                 its `json` or `success`"
             ),
             Kind::NotSent(reason) => write!(f, "nothing was sent: {reason}"),
             Kind::Delivery(error) => with_causes(f, error),
@@ -335,6 +362,8 @@ impl fmt::Display for Cut {
     }
 }
 
+/// The source is an error of reqwest, without secrets in its URL, or one of this library. There is none
+/// where the body is not the JSON that was asked for: the parser's error repeats the server's text.
 impl Error for ApiError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &*self.0 {
@@ -342,8 +371,11 @@ impl Error for ApiError {
                 cut: Some(Cut::Lost(error)),
                 ..
             }) => Some(error),
-            Kind::Reply(_) | Kind::TooLong(_) | Kind::NotSent(_) => None,
-            Kind::Json { error, .. } => Some(error),
+            Kind::Reply(_)
+            | Kind::Json { .. }
+            | Kind::TooLong(_)
+            | Kind::Stalled(_)
+            | Kind::NotSent(_) => None,
             Kind::Delivery(error) => Some(error),
             Kind::TimedOut(error) => Some(error),
             Kind::NotYet(error) => Some(error),
@@ -427,7 +459,12 @@ mod tests {
             ApiError::reply(status, None, Said::read(body.as_bytes()), cut)
         };
         let unnamed = half(409, r#"{"error": {"co"#);
-        assert_eq!((unnamed.status(), unnamed.grpc_code()), (Some(409), None));
+        let aborted = Some(GrpcCode::Aborted);
+        assert_eq!(
+            (unnamed.status(), unnamed.grpc_code()),
+            (Some(409), aborted)
+        );
+        assert_eq!(Fault::grpc_code(&unnamed), aborted);
         assert!(is_retried(iam::READ_MODIFY_WRITE, &unnamed));
         assert!(!is_retried(iam::REQUEST, &unnamed));
         assert_eq!(
@@ -455,6 +492,31 @@ mod tests {
             &format!(r#"{{"error": {{"message": "{}"}}}}"#, "x".repeat(9_999)),
         );
         assert_eq!(long.to_string().chars().count(), 501);
+    }
+
+    #[test]
+    fn neither_the_debug_text_nor_a_source_is_longer_than_the_text() {
+        let secret = format!("https://a.b/?key=SECRET {}", "x".repeat(9_999));
+        let said = error(
+            503,
+            &format!(r#"{{"error": {{"message": "{secret}", "details": [{{"a": "{secret}"}}]}}}}"#),
+        );
+        let page = error(503, &secret);
+        let body = format!("\"{secret}\"");
+        let problem = serde_json::from_str::<u8>(&body).unwrap_err();
+        let not_json = ApiError::not_json(problem, body.as_bytes(), true);
+        assert_eq!(not_json.kind(), Some(FaultKind::Permanent));
+        for error in [said, page, not_json] {
+            let text = error.to_string();
+            assert!(
+                text.chars().count() <= 501 && text.contains("https://a.b/?…"),
+                "{text}"
+            );
+            let debug = format!("{error:?}");
+            assert_eq!(debug, format!("ApiError({text:?})"));
+            assert!(!text.contains("SECRET"), "{text}");
+            assert!(error.source().is_none(), "{text}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::{
 use backoff_core::hint;
 use reqwest::{
     Response, Version,
-    header::{CONTENT_LENGTH, TRANSFER_ENCODING},
+    header::{CONTENT_LENGTH, HeaderMap, TRANSFER_ENCODING},
 };
 use serde::de::DeserializeOwned;
 use std::{
@@ -30,10 +30,18 @@ const FIRST: usize = 64 << 10;
 /// | bytes of the body of an error | [`error_body`](Self::error_body) | 64 KiB |
 /// | time for the body of an error | [`error_body_time`](Self::error_body_time) | 5 s |
 /// | bytes of the body of a success | [`body`](Self::body) | 64 MiB |
+/// | time between two chunks of the body of a success | [`read_timeout`](Self::read_timeout) | 30 s |
 ///
 /// An error whose body passes a limit keeps its status and the hints of its headers, and what its body
-/// said until then. A success whose body passes the limit is a permanent error. The bytes of a body
+/// said until then. A success whose body is too long is a permanent error. A success whose body stops
+/// coming is a failure of the transport, and the request may have been applied. The bytes of a body
 /// take memory of at most one and a half times its limit; a value that is made of them may take more.
+///
+/// These limits begin where the head of the reply has arrived. The time until then is limited by
+/// reqwest's `read_timeout` or `timeout` on a client or a request. A server that sends its body very
+/// slowly passes `read_timeout` here and there. What one attempt or the whole call may take is limited
+/// by the keys `attempt_timeout` and `timeout` of `#[retry]`, and by the
+/// [methods](backoff_core::Retrying::timeout) of these names.
 ///
 /// ```no_run
 /// use backoff_cloud::{http, memorystore};
@@ -56,15 +64,18 @@ pub struct Limits {
     error_body: usize,
     error_body_time: Duration,
     body: usize,
+    read_timeout: Duration,
 }
 
 impl Limits {
-    /// The defaults: 64 KiB and 5 s for the body of an error, 64 MiB for the body of a success.
+    /// The defaults: 64 KiB and 5 s for the body of an error, 64 MiB and 30 s between two chunks for
+    /// the body of a success.
     pub const fn new() -> Self {
         Limits {
             error_body: ERROR_BODY,
             error_body_time: Duration::from_secs(5),
             body: 64 << 20,
+            read_timeout: Duration::from_secs(30),
         }
     }
 
@@ -77,8 +88,8 @@ impl Limits {
 
     /// For how long the body of an error is read. 5 s, unless this is called: the body follows its
     /// status at once where nothing is wrong. The status decides about the next attempt without a
-    /// body too, and until then no deadline can end the call. So the time is much shorter than a
-    /// deadline, and longer than a lost packet takes to be sent again.
+    /// body too, and while the body is read, the deadline does not end the call. So the time is much
+    /// shorter than a deadline, and longer than a lost packet takes to be sent again.
     pub const fn error_body_time(mut self, time: Duration) -> Self {
         self.error_body_time = time;
         self
@@ -90,22 +101,35 @@ impl Limits {
         self
     }
 
+    /// How long to wait for the next chunk of the body of a success. 30 s, unless this is called. A
+    /// chunk is what arrives at once, so a long body may take as long as it likes while it keeps
+    /// coming. A body that stops coming is a failure of the transport with
+    /// [`Delivery::MaybeSent`](crate::Delivery::MaybeSent): the server has said that the request
+    /// succeeded.
+    ///
+    /// reqwest's `read_timeout` on a client or a request does the same, and begins with the head of
+    /// the reply; the shorter one of the two holds. Neither of them limits the whole call; the key
+    /// and the [method](backoff_core::Retrying::timeout) `timeout` do.
+    pub const fn read_timeout(mut self, time: Duration) -> Self {
+        self.read_timeout = time;
+        self
+    }
+
     /// As [`http::json`](super::json), within these limits.
     ///
     /// # Errors
     /// As [`http::json`](super::json).
     ///
     /// # Panics
-    /// If the runtime has no timer (`enable_time` of tokio's `Builder`), and the body of an error is
-    /// not there at once.
+    /// If the runtime has no timer (`enable_time` of tokio's `Builder`), and the body is not there at
+    /// once.
     pub async fn json<T: DeserializeOwned>(self, response: Response) -> Result<T, ApiError> {
         let status = response.status().as_u16();
         let retry_after = hint::in_headers(response.headers(), SystemTime::now());
         let is_whole = says_where_it_ends(&response);
         let body = self.success(response).await?;
         if let Some(said) = error_of_success(&body, self.error_body) {
-            let status = said.status().unwrap_or(status);
-            return Err(ApiError::reply(status, retry_after, said, None));
+            return Err(self.in_success(status, retry_after, said));
         }
         serde_json::from_slice(without_mark(&body))
             .map_err(|error| ApiError::not_json(error, &body, is_whole))
@@ -139,6 +163,31 @@ impl Limits {
         Err(ApiError::reply(status.as_u16(), retry_after, said, cut))
     }
 
+    /// The error in the body of a success with this status, which may have other fields too.
+    pub(crate) fn error_in_success(
+        self,
+        status: u16,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) -> ApiError {
+        let retry_after = hint::in_headers(headers, SystemTime::now());
+        let said = Said::read_part(body, self.error_body);
+        self.in_success(status, retry_after, said)
+    }
+
+    /// What was said, and whether something was left out. The error has the status that its code
+    /// names; that of the reply, if it names none.
+    fn in_success(
+        self,
+        status: u16,
+        retry_after: Option<Duration>,
+        (said, is_cut): (Said, bool),
+    ) -> ApiError {
+        let status = said.status().unwrap_or(status);
+        let cut = is_cut.then_some(Cut::TooLong(self.error_body));
+        ApiError::reply(status, retry_after, said, cut)
+    }
+
     /// The whole body.
     async fn whole(self, mut response: Response) -> Result<Vec<u8>, ApiError> {
         let limit = self.body;
@@ -149,7 +198,11 @@ impl Limits {
         }
         // A length is easily told: memory is taken as the bytes come.
         let mut body = Vec::with_capacity(told.min(FIRST));
-        while let Some(chunk) = chunk(&mut response).await? {
+        loop {
+            let reading = within(self.read_timeout, chunk(&mut response)).await;
+            let Some(chunk) = reading.ok_or_else(|| ApiError::stalled(self.read_timeout))?? else {
+                return Ok(body);
+            };
             if chunk.len() > limit - body.len() {
                 return Err(ApiError::too_long(limit));
             }
@@ -161,7 +214,6 @@ impl Limits {
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(body)
     }
 }
 

@@ -77,6 +77,20 @@ pub fn remove<'a, S: PolicyStore>(
     Change::new(store, resource, role, member, false)
 }
 
+/// Makes the errors of changes known, so that the core finds them behind an `anyhow::Error` or in a
+/// box.
+#[cfg(any(feature = "http", feature = "gax-1"))]
+fn make_known() {
+    use backoff_core::__private::know;
+    static KNOWN: std::sync::Once = std::sync::Once::new();
+    KNOWN.call_once(|| {
+        #[cfg(feature = "http")]
+        know::<Failure<crate::http::ApiError>>();
+        #[cfg(feature = "gax-1")]
+        know::<Failure<google_cloud_gax_1::error::Error>>();
+    });
+}
+
 /// A change of an allow policy that is to be made. Made by [`add`] and [`remove`]; does nothing
 /// until it is awaited.
 #[derive(Debug)]
@@ -94,6 +108,8 @@ pub struct Change<'a, S> {
 
 impl<'a, S: PolicyStore> Change<'a, S> {
     fn new(store: &'a S, resource: &'a str, role: &'a str, member: &'a str, adds: bool) -> Self {
+        #[cfg(any(feature = "http", feature = "gax-1"))]
+        make_known();
         Change {
             store,
             resource,

@@ -4,18 +4,19 @@ use super::allow::POLICY_VERSION;
 use super::plain::PlainPolicy;
 use super::store::PolicyStore;
 use super::url::{Verb, url, url_of_get};
-use crate::http::{ApiError, Limits, status_of};
+use crate::http::{ApiError, Limits};
 use backoff_core::__private::Loggable;
 use reqwest::{Client, Method, RequestBuilder, Response, Url, header::CONTENT_TYPE};
 use serde_json::{Value, json};
-use std::{fmt, future::Future, pin::Pin, sync::Arc, time::SystemTime};
+use std::{fmt, future::Future, pin::Pin, sync::Arc};
 
 type Token = Pin<Box<dyn Future<Output = Result<String, ApiError>> + Send>>;
 
 /// A service over HTTP/JSON, with a client of reqwest.
 ///
 /// A success with an error inside is an error, and so is the reply to a write that has no etag: it
-/// shows no policy, so nobody knows whether it was written, and a change reads again.
+/// shows no policy, so nobody knows whether it was written, and a change reads again. The same holds
+/// for a write that is answered by a success with a body that is no JSON or is too long.
 ///
 /// A resource is named as in `projects/p`, not encoded: what is special in a URL is encoded here, `%` too.
 /// Nothing is sent, and the error is permanent, where the name is empty, begins or ends with a slash, has
@@ -119,29 +120,24 @@ async fn read(response: Response, limits: Limits) -> Result<PlainPolicy, ApiErro
         return Ok(policy);
     };
     let body = json!({ "error": error }).to_string();
-    let named = error["code"].as_i64().and_then(status_of);
-    let status = named.unwrap_or(status);
-    Err(ApiError::new(
-        status,
-        &headers,
-        body.as_bytes(),
-        SystemTime::now(),
-    ))
+    Err(limits.error_in_success(status, &headers, body.as_bytes()))
 }
 
-/// The policy that was written: an empty one, which has no etag, where the reply is a success with
-/// an error inside of which nobody knows what it means.
+/// The policy that was written: an empty one, which has no etag, where the reply is a success that
+/// shows no policy and does not say what failed. That is an error inside of which nobody knows what it
+/// means, a page in place of JSON, and a body that is too long.
 async fn written(response: Response, limits: Limits) -> Result<PlainPolicy, ApiError> {
     let is_success = response.status().is_success();
     match read(response, limits).await {
-        // An error that names a code has another status, or that code.
-        Err(error) if is_success && names_no_code(&error) => Ok(PlainPolicy::default()),
+        Err(error) if is_success && says_nothing(&error) => Ok(PlainPolicy::default()),
         reply => reply,
     }
 }
 
-fn names_no_code(error: &ApiError) -> bool {
-    error.status().is_some_and(|status| status < 300) && error.grpc_code().is_none()
+fn says_nothing(error: &ApiError) -> bool {
+    // An error that names a code has another status, or that code.
+    let names_no_code = error.status().is_some_and(|status| status < 300);
+    error.is_unreadable() || names_no_code && error.grpc_code().is_none()
 }
 
 fn error_in(policy: &PlainPolicy) -> Option<&Value> {

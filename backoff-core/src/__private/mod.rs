@@ -37,7 +37,7 @@ use crate::{
     facts::fault::Fault,
     judge::Verdict,
     runtime::{BlockingSleep, Clock, Random, Sleep},
-    state::{Attempt, Decision, RequestId, RetryState, Terms},
+    state::{Attempt, Decision, Next, RequestId, RetryState, Terms},
 };
 
 mod awaited;
@@ -57,8 +57,8 @@ pub fn start<C: Clock>(context: &Context<'_>, runtime: &C, course: &mut Course, 
 
 /// The attempt that was waited for begins.
 #[inline]
-pub fn begins(course: &mut Course) {
-    course.spend();
+pub fn begins<P: Payer>(deposit: &mut Deposit<P>) {
+    deposit.begins();
 }
 
 /// The attempt that is about to begin.
@@ -100,25 +100,17 @@ where
         inner: Lent { inner: judge },
         runtime,
     };
-    let next = match (outcome.error(), value) {
-        (Some(error), _) => {
-            rarely();
-            course.failed(policy, &mut handler, name, error, stage, terms)
-        }
-        (None, value) => {
-            let next = value.and_then(|value| {
-                course.answered::<R::Error, _>(policy, &mut handler, name, value, terms)
-            });
-            match next {
-                Some(next) => next,
-                None => {
-                    course.succeeded(policy, terms);
-                    return None;
-                }
-            }
-        }
-    };
-    next.is_wait().then(|| next.wait())
+    if let Some(error) = outcome.error() {
+        rarely();
+        let next = course.failed(policy, &mut handler, name, error, stage, terms);
+        return next.is_wait().then(|| next.wait());
+    }
+    let next = value
+        .and_then(|value| course.answered::<R::Error, _>(policy, &mut handler, name, value, terms));
+    if next.is_none() {
+        course.succeeded(policy, terms);
+    }
+    next.filter(|next| next.is_wait()).map(Next::wait)
 }
 
 /// The wait of an async function.
@@ -148,7 +140,7 @@ where
     let is_late = course.is_late(context.policy, context.terms.as_ref(), runtime);
     // A value that counts as a failure is handed back without an event of its own.
     if let Some(error) = last.error().filter(|_| is_late) {
-        course.late(judge, context.name, error, None);
+        course.late(judge, context.name, error);
     }
     is_late
 }

@@ -5,7 +5,7 @@ use crate::{
         fault::{Fault, TimedOut},
         not_opened::NotOpened,
     },
-    report::RetryError,
+    report::{RetryError, UpdateReport},
 };
 use core::fmt;
 use std::{
@@ -184,23 +184,50 @@ fn of_a_client(cause: Cause<'_>) -> Option<&dyn Fault> {
         #[cfg(feature = "h2-04")]
         h2_04::Error,
     ];
-    OF_CLOUD.get().and_then(|ask| ask(cause))
+    OF_CLOUD.iter().find_map(|ask| ask.get()?(cause))
 }
 
 type Ask = for<'e> fn(Cause<'e>) -> Option<&'e dyn Fault>;
 
-/// Finds the error of `backoff-cloud`'s HTTP, which this crate cannot name.
-static OF_CLOUD: OnceLock<Ask> = OnceLock::new();
+/// Find the errors of `backoff-cloud`, which this crate cannot name: one of its HTTP, and those of
+/// its changes of allow policies.
+static OF_CLOUD: [OnceLock<Ask>; 4] = [const { OnceLock::new() }; 4];
 
-/// Makes that error known, so that it is found wherever it hides. The first type stays. To be called
-/// before the first error of the type exists.
+/// Makes an error of `backoff-cloud` known, so that it is found wherever it hides. To be called once
+/// for each, before the first error of the type exists.
 #[doc(hidden)]
 pub fn know<T: Fault + Error + Send + Sync + 'static>() {
-    OF_CLOUD.get_or_init(|| as_fault::<T>);
+    let is_kept = OF_CLOUD.iter().any(|free| free.set(as_fault::<T>).is_ok());
+    debug_assert!(is_kept, "there is room for every error of `backoff-cloud`");
 }
 
-/// The error as one of this type, as what a retry of it that was given up hands back, or as what an
-/// opening that failed with it hands back.
+/// The error as one of this type, or as what became of one: a retry that was given up, or an opening
+/// that failed. `$find` looks for a type.
+macro_rules! of_type {
+    ($find:ident, $type:ty, $cause:expr) => {
+        of_type!(
+            @ $find, $cause,
+            $type,
+            RetryError<$type>,
+            RetryError<$type, UpdateReport>,
+            NotOpened<$type>,
+            NotOpened<Arc<$type>>,
+            RetryError<NotOpened<$type>>,
+            RetryError<NotOpened<$type>, UpdateReport>,
+        )
+    };
+    (@ $find:ident, $cause:expr, $($type:ty),+ $(,)?) => {{
+        let cause = $cause;
+        $(
+            if let Some(fault) = $find::<$type>(cause) {
+                return Some(fault);
+            }
+        )+
+        None
+    }};
+}
+
+/// The error as one of this type, or as what became of one.
 pub(crate) fn as_fault<T>(cause: Cause<'_>) -> Option<&dyn Fault>
 where
     T: Fault + Error + Send + Sync + 'static,
@@ -211,25 +238,15 @@ where
     {
         cause.find::<T>().map(|fault| fault as &dyn Fault)
     }
-    found::<T>(cause)
-        .or_else(|| found::<RetryError<T>>(cause))
-        .or_else(|| found::<NotOpened<T>>(cause))
-        .or_else(|| found::<NotOpened<Arc<T>>>(cause))
+    of_type!(found, T, cause)
 }
 
 /// The same for a type that stays on its thread, which anyhow does not take.
 pub(crate) fn as_own_fault<T: Fault + Error + 'static>(cause: Cause<'_>) -> Option<&dyn Fault> {
-    let itself = own::<T>(cause.link);
-    let itself = itself.map(|fault| fault as &dyn Fault);
-    itself
-        .or_else(|| {
-            let given_up = own::<RetryError<T>>(cause.link);
-            given_up.map(|fault| fault as &dyn Fault)
-        })
-        .or_else(|| {
-            let not_opened = own::<NotOpened<T>>(cause.link);
-            not_opened.map(|fault| fault as &dyn Fault)
-        })
+    fn found<T: Fault + Error + 'static>(cause: Cause<'_>) -> Option<&dyn Fault> {
+        own::<T>(cause.link).map(|fault| fault as &dyn Fault)
+    }
+    of_type!(found, T, cause)
 }
 
 /// An error that hides its type.
@@ -308,6 +325,27 @@ mod tests {
         assert_eq!(POLICY.judge(&hidden()), Verdict::NothingKnown);
         know::<Busy>();
         assert_eq!(POLICY.judge(&hidden()), Verdict::from(true));
+    }
+
+    #[test]
+    fn what_was_given_up_inside_is_permanent_however_it_was_made() {
+        let policy = Policy::exponential().max_attempts(1);
+        let cut = || TimedOut::new(core::time::Duration::ZERO);
+        let updated = policy
+            .blocking_update(|| Ok(1), |_| {}, |_| Err::<(), _>(cut()))
+            .reported();
+        let called = policy.blocking(|| Err::<(), _>(cut())).reported();
+        let opened = policy
+            .blocking(|| Err::<(), _>(NotOpened::new(cut())))
+            .reported();
+        let hidden: [Box<dyn Error + Send + Sync>; 3] = [
+            updated.unwrap_err().into(),
+            called.unwrap_err().into(),
+            opened.unwrap_err().into(),
+        ];
+        for error in hidden {
+            assert_eq!(POLICY.judge(&error), Verdict::Permanent, "{error:?}");
+        }
     }
 
     #[test]

@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn a_channel_that_was_not_opened_is_unavailable() {
         let pause = Some(Duration::from_millis(20));
-        let careful = Policy::exponential().on(codes![]).idempotent(false);
+        let careful = Policy::exponential().on(codes![503]).idempotent(false);
         let wrong = tonic::transport::Endpoint::from_shared("not an address").unwrap_err();
         let denied = Status::from(NotOpened {
             error: wrong,

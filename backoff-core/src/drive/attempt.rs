@@ -1,6 +1,6 @@
 //! What can be attempted again and again.
 
-use super::course::Course;
+use super::{course::Course, doubt::Doubt};
 use crate::{
     facts::fault::Fault,
     judge::Stage,
@@ -110,6 +110,11 @@ macro_rules! reports_inside {
 macro_rules! failures_inside {
     () => {
         #[inline]
+        fn doubt(&self) -> crate::drive::doubt::Doubt {
+            self.operation.doubt()
+        }
+
+        #[inline]
         fn failed(&mut self, error: &Self::Error, stage: Stage) {
             self.operation.failed(error, stage);
         }
@@ -184,6 +189,12 @@ pub trait Operation<R>: Reports {
         None
     }
 
+    /// Whether a write of an update may have been applied.
+    #[inline]
+    fn doubt(&self) -> Doubt {
+        Doubt::None
+    }
+
     /// An attempt failed; what comes next is not decided yet.
     #[inline]
     fn failed(&mut self, error: &Self::Error, stage: Stage) {
@@ -233,6 +244,12 @@ pub trait Call: Reports {
     #[inline]
     fn terms(&self) -> Option<Terms<'static>> {
         None
+    }
+
+    /// As [`Operation::doubt`].
+    #[inline]
+    fn doubt(&self) -> Doubt {
+        Doubt::None
     }
 
     /// As [`Operation::failed`].

@@ -2,7 +2,7 @@
 
 use super::{
     attempt::{Call, Failed, Run},
-    course::{Course, rarely},
+    course::Course,
     deposit::Deposit,
     handler::{ByCodes, Funded, Handle, Handler, Measured, Notified, Paced, Under},
     until::{Conflict, ConflictIf, NotYet, Responses, Until},
@@ -15,7 +15,9 @@ use crate::{
     policy::Policy,
     report::{Reporting, RetryError, Updated},
     runtime::{BLOCKING, BlockingRuntime, BlockingSleep, Clock, Random},
+    state::Next,
 };
+
 /// A blocking operation that is to be retried. It does nothing until [`call`](Self::call) or
 /// [`reported`](Self::reported).
 ///
@@ -180,74 +182,92 @@ where
 
     #[inline]
     fn run(&mut self, course: &mut Course) -> Result<O::Value, O::Error> {
-        let (operation, handler) = (&mut self.operation, &mut self.handler);
         let timed = O::TIMED || H::MEASURES;
-        let terms = handler.terms(operation.terms());
-        let clock = handler.runtime();
-        course.start(handler.policy(self.policy), terms.as_ref(), clock, timed);
+        let terms = self.handler.terms(self.operation.terms());
+        let (policy, clock) = (self.handler.policy(self.policy), self.handler.runtime());
+        course.start(policy, terms.as_ref(), clock, timed);
         loop {
-            let terms = handler.terms(operation.terms());
+            let terms = self.handler.terms(self.operation.terms());
             let run = Run {
-                policy: handler.policy(self.policy),
+                policy: self.handler.policy(self.policy),
                 terms: terms.as_ref(),
                 course,
-                runtime: handler.runtime(),
+                runtime: self.handler.runtime(),
             };
-            let Failed { error, stage } = match operation.call(&run) {
+            match self.operation.call(&run) {
                 Ok(value) => {
-                    let mut next = None;
-                    if let Some(fault) = O::fault(&value) {
-                        let mut deposit = Deposit::of(self.policy, *course);
-                        let waiting = &mut deposit.course;
-                        let (name, terms) = (O::name(), operation.terms());
-                        next = waiting.answered(self.policy, handler, name, fault, terms.as_ref());
-                        if let Some(next) = next
-                            && next.is_wait()
-                        {
-                            let runtime = handler.runtime();
-                            runtime.sleep_blocking(next.wait());
-                            let (policy, terms) =
-                                (handler.policy(self.policy), handler.terms(terms));
-                            if !waiting.is_late(policy, terms.as_ref(), runtime) {
-                                waiting.begins(handler);
-                                *course = deposit.course;
-                                continue;
-                            }
-                        }
-                        *course = deposit.course;
+                    let goes_on = match O::fault(&value) {
+                        Some(fault) => self.answered(course, fault),
+                        None => None,
+                    };
+                    if goes_on.is_none() {
+                        let terms = self.handler.terms(self.operation.terms());
+                        course.succeeded(self.handler.policy(self.policy), terms.as_ref());
                     }
-                    // Otherwise the last response is handed back as it came.
-                    if next.is_none() {
-                        let terms = handler.terms(operation.terms());
-                        course.succeeded(handler.policy(self.policy), terms.as_ref());
+                    // The last response is handed back as it came.
+                    if goes_on != Some(true) {
+                        return Ok(value);
                     }
-                    return Ok(value);
                 }
-                Err(failed) => failed,
-            };
-            rarely();
-            operation.failed(&error, stage);
-            let (name, terms) = (O::name(), operation.terms());
-            let mut deposit = Deposit::of(self.policy, *course);
-            let waiting = &mut deposit.course;
-            let next = waiting.failed(self.policy, handler, name, &error, stage, terms.as_ref());
-            let mut goes_on = next.is_wait();
-            if goes_on {
-                let runtime = handler.runtime();
-                runtime.sleep_blocking(next.wait());
-                let (policy, of_call) = (handler.policy(self.policy), handler.terms(terms));
-                if waiting.is_late(policy, of_call.as_ref(), runtime) {
-                    waiting.late(handler, name, &error, terms.as_ref());
-                    goes_on = false;
+                Err(failed) => {
+                    if let Some(error) = self.failed(course, failed) {
+                        return Err(error);
+                    }
                 }
             }
-            if !goes_on {
-                *course = deposit.course;
-                return Err(operation.last_word(error));
-            }
-            let _ = operation.keep(error);
-            waiting.begins(handler);
-            *course = deposit.course;
         }
+    }
+
+    /// After an attempt that failed: waits, or gives the error to hand back. Apart, so that a success
+    /// keeps the registers.
+    #[cold]
+    #[inline(never)]
+    fn failed(&mut self, course: &mut Course, failed: Failed<O::Error>) -> Option<O::Error> {
+        let Failed { error, stage } = failed;
+        self.operation.failed(&error, stage);
+        let (name, doubt, terms) = (O::name(), self.operation.doubt(), self.operation.terms());
+        let (policy, handler, terms) = (self.policy, &mut self.handler, terms.as_ref());
+        let mut deposit = Deposit::of(policy, *course);
+        let waiting = &mut deposit.course;
+        let next = doubt.failed(waiting, policy, handler, name, &error, stage, terms);
+        let goes_on = next.is_wait() && self.wait(waiting, next);
+        if next.is_wait() && !goes_on {
+            doubt.late(waiting, &mut self.handler, name, &error);
+        }
+        *course = deposit.course;
+        if goes_on {
+            let _ = self.operation.keep(error);
+            return None;
+        }
+        Some(self.operation.last_word(error))
+    }
+
+    /// After an attempt that gave a value which may count as a failure: whether an attempt follows,
+    /// after the wait; nothing if the value is a success.
+    #[inline(never)]
+    fn answered(&mut self, course: &mut Course, fault: &dyn Fault) -> Option<bool> {
+        let (name, terms) = (O::name(), self.operation.terms());
+        let (policy, handler, terms) = (self.policy, &mut self.handler, terms.as_ref());
+        let mut deposit = Deposit::of(policy, *course);
+        let waiting = &mut deposit.course;
+        let next = waiting.answered(policy, handler, name, fault, terms)?;
+        let goes_on = next.is_wait() && self.wait(waiting, next);
+        *course = deposit.course;
+        Some(goes_on)
+    }
+
+    /// Waits on this thread, and begins the next attempt unless the timer wakes too late for one.
+    fn wait(&mut self, course: &mut Course, next: Next) -> bool {
+        let runtime = self.handler.runtime();
+        runtime.sleep_blocking(next.wait());
+        let (policy, terms) = (
+            self.handler.policy(self.policy),
+            self.handler.terms(self.operation.terms()),
+        );
+        if course.is_late(policy, terms.as_ref(), runtime) {
+            return false;
+        }
+        course.begins(&mut self.handler);
+        true
     }
 }

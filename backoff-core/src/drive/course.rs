@@ -3,13 +3,14 @@
 
 use super::handler::{Handle, Handler};
 use crate::{
-    facts::fault::{Fault, FaultKind},
-    judge::{Ruling, Stage},
+    budget::Budget,
+    facts::fault::Fault,
+    judge::Stage,
     observe::{self, Event, Failure, Record},
     policy::{NEVER, Policy},
     report::{Measures, StopReason},
     runtime::{Clock, Random},
-    state::{Attempt, Decision, Doubt, Holds, Next, RequestId, RetryState, Terms},
+    state::{Attempt, Decision, Holds, Next, RequestId, RetryState, Terms},
 };
 
 use core::time::Duration;
@@ -34,33 +35,6 @@ fn in_tests(next: Next) -> Next {
 #[inline(always)]
 fn in_tests(next: Next) -> Next {
     next
-}
-
-/// Whoever was faster than a second write may have been the first one.
-#[cold]
-#[inline(never)]
-fn overtaken(stage: Stage, ruling: Ruling) -> Ruling {
-    if stage != Stage::Read && ruling.is_conflict() {
-        Ruling::MAYBE_APPLIED
-    } else {
-        ruling
-    }
-}
-
-/// What ends while a write may have been applied, ends because of that.
-#[cold]
-#[inline(never)]
-fn in_doubt(next: Next, doubt: Doubt) -> Next {
-    let is_refused = matches!(
-        next.reason(),
-        Some(StopReason::Permanent | StopReason::NothingKnown | StopReason::StoppedByServer)
-    );
-    match doubt {
-        Doubt::None => next,
-        Doubt::New if is_refused => next,
-        Doubt::New | Doubt::Open if next.is_wait() => next,
-        Doubt::New | Doubt::Open => Next::stop(StopReason::MaybeApplied),
-    }
 }
 
 /// Tells the compiler that the way to here is rarely taken, so that a success keeps the registers.
@@ -146,16 +120,12 @@ impl Course {
         self.retry.begins();
     }
 
-    /// Whether something was paid for a wait on which no attempt has followed yet.
+    /// The wait leads to no attempt: the budget gets back what it has paid for it.
     #[inline]
-    pub(super) fn is_held(&self) -> bool {
-        self.retry.is_held()
-    }
-
-    /// What was paid for the wait, if no attempt has followed yet.
-    #[inline]
-    pub(super) fn take_held(&mut self) -> Option<FaultKind> {
-        self.retry.take_held()
+    pub(super) fn cancelled(&mut self, budget: Option<&Budget>) {
+        if self.retry.is_held() {
+            self.retry.give_back(budget);
+        }
     }
 
     /// An attempt succeeded.
@@ -181,28 +151,19 @@ impl Course {
         H: Handle<E>,
         H::Runtime: Clock + Random,
     {
-        if stage == Stage::Late {
-            self.late(handler, name, error, of_operation);
-            return in_doubt(LATE, of_operation.doubt());
-        }
         let policy = handler.policy(borrowed);
-        let ruling = match stage.ruling(policy) {
-            None => handler.judge(policy, stage, error),
-            Some(ruling) => ruling,
-        };
-        let doubt = of_operation.doubt();
-        let ruling = if doubt == Doubt::Open {
-            overtaken(stage, ruling)
+        let ruling = if stage.is_judged() {
+            handler.judge(policy, stage, error)
+        } else if stage == Stage::Late {
+            self.late(handler, name, error);
+            return handler.concluded(LATE);
         } else {
-            ruling
+            stage.ruling(policy)
         };
+        let ruling = handler.corrected(stage, ruling);
         let retry = &mut self.retry;
         let next = in_tests(handler.decide(handler.runtime(), policy, retry, ruling, of_operation));
-        let next = if doubt == Doubt::None {
-            next
-        } else {
-            in_doubt(next, doubt)
-        };
+        let next = handler.concluded(next);
         handler.hold(&mut self.retry);
         handler.measure(stage, ruling.is_conflict(), next);
         let failure = Failure::new(Some(error), handler.fault(error));
@@ -212,14 +173,8 @@ impl Course {
 
     /// The timer woke after the deadline, and the loop hands back this error.
     #[cold]
-    pub(crate) fn late<E, H: Handle<E>>(
-        &self,
-        handler: &mut H,
-        name: &'static str,
-        error: &E,
-        of_operation: Option<&Terms<'_>>,
-    ) {
-        let next = in_doubt(LATE, of_operation.doubt());
+    pub(crate) fn late<E, H: Handle<E>>(&self, handler: &mut H, name: &'static str, error: &E) {
+        let next = handler.concluded(LATE);
         handler.measure(Stage::Late, false, next);
         let failure = Failure::new(Some(error), handler.fault(error));
         self.tell(next, handler, name, failure);

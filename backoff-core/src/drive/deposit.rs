@@ -74,8 +74,8 @@ impl Payer for &Policy {
     }
 }
 
-/// For a policy that is a constant: a closure that names it takes no room, and what a constant
-/// without a budget never does is not compiled.
+/// For a policy that is a constant: a closure that names it takes no room, and for a constant without
+/// a budget the compiler removes the refund.
 impl<F: Fn() -> Option<&'static Budget>> Payer for F {
     #[inline]
     fn budget(&self) -> Option<&Budget> {
@@ -95,6 +95,14 @@ impl<P: Payer> Deposit<P> {
         Self::of(payer, Course::new())
     }
 
+    /// The attempt that was waited for begins, and no handler holds a budget.
+    #[inline]
+    pub(crate) fn begins(&mut self) {
+        if self.payer.may_pay() {
+            self.course.spend();
+        }
+    }
+
     /// The course so far.
     #[inline]
     pub(super) const fn of(payer: P, course: Course) -> Self {
@@ -105,18 +113,8 @@ impl<P: Payer> Deposit<P> {
 impl<P: Payer> Drop for Deposit<P> {
     #[inline(always)]
     fn drop(&mut self) {
-        if self.payer.may_pay() && self.course.is_held() {
-            give_back(self.payer.budget(), &mut self.course);
+        if self.payer.may_pay() {
+            self.course.cancelled(self.payer.budget());
         }
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn give_back(budget: Option<&Budget>, course: &mut Course) {
-    if let Some(budget) = budget
-        && let Some(kind) = course.take_held()
-    {
-        budget.give_back(kind);
     }
 }

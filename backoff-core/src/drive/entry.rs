@@ -234,7 +234,7 @@ impl Policy {
     /// |---|---|---|
     /// | `bool` | it recognises its own effect: "the member is there already" | read again; `false` means that the write has arrived |
     /// | nothing | a counter, a list that is appended to | the update ends with [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied) |
-    /// | nothing, with [`version`](crate::Retrying::version) | the same, and the value has an etag or a number | read again; written again only if the version is still the same |
+    /// | nothing, with [`version`](crate::Retrying::version) directly after `update(..)` | the same, and the value has an etag or a number | read again; written again only if the version is still the same |
     ///
     /// So nothing is applied twice. Where the policy is not [idempotent](Policy::idempotent), the
     /// update ends in every case with `MaybeApplied`. Reads are made again in any case.

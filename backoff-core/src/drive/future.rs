@@ -512,8 +512,8 @@ where
                         && course.is_late(policy, terms.as_ref(), clock)
                         && let Some(error) = O::expired()
                     {
-                        let terms = this.operation.terms();
-                        course.late(this.handler, O::name(), &error, terms.as_ref());
+                        let doubt = this.operation.doubt();
+                        doubt.late(course, this.handler, O::name(), &error);
                         break error;
                     }
                     course.begins(this.handler);
@@ -561,7 +561,8 @@ where
             rarely();
             this.operation.failed(&error, stage);
             let (handler, name, terms) = (&mut *this.handler, O::name(), this.operation.terms());
-            let next = course.failed(borrowed, handler, name, &error, stage, terms.as_ref());
+            let (doubt, terms) = (this.operation.doubt(), terms.as_ref());
+            let next = doubt.failed(course, borrowed, handler, name, &error, stage, terms);
             if !next.is_wait() {
                 break error;
             }

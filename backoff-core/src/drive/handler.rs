@@ -51,6 +51,20 @@ pub trait Handler {
         retry.decide(policy, ruling, terms, || runtime.now(), || runtime.random())
     }
 
+    /// What is to be done about a failure, after what was ruled. Only a [`Doubt`](super::doubt::Doubt)
+    /// changes it.
+    #[inline]
+    fn corrected(&self, stage: Stage, ruling: Ruling) -> Ruling {
+        let _ = stage;
+        ruling
+    }
+
+    /// What comes next, after what was decided. Only a [`Doubt`](super::doubt::Doubt) changes it.
+    #[inline]
+    fn concluded(&self, next: Next) -> Next {
+        next
+    }
+
     /// Takes over from the state what was paid for the wait that begins, if a budget paid that only
     /// this knows.
     #[inline]
@@ -525,6 +539,8 @@ impl<E, H: Handle<E>> Handle<E> for Measured<H, E> {
         }
     }
 }
+
+pub(super) use forward;
 
 /// A handler that is asked and told again later.
 #[derive(Debug)]

@@ -7,6 +7,7 @@ pub(crate) mod blocking;
 pub(crate) mod bounded;
 pub(crate) mod course;
 pub(crate) mod deposit;
+pub(crate) mod doubt;
 pub(crate) mod entry;
 pub(crate) mod future;
 pub(crate) mod handler;
@@ -23,6 +24,7 @@ pub use blocking::Blocked;
 pub use bounded::{Bounded, Limited};
 pub use course::Course;
 pub use deposit::{Borrowed, Deposit, Payer};
+pub use doubt::Doubt;
 pub use entry::Judged;
 pub use future::Reported;
 pub use handler::{

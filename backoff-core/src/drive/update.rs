@@ -1,11 +1,13 @@
 //! Read-modify-write: an attempt with two steps. A failure of either leads back to the read.
 
-use super::attempt::{Call, Failed, Operation, Reports, Run};
+use super::{
+    attempt::{Call, Failed, Operation, Reports, Run},
+    doubt::Doubt,
+};
 use crate::{
     judge::Stage,
     report::{Measures, UpdateReport, Updated},
     runtime::{Clock, Random},
-    state::Terms,
 };
 use core::{
     fmt,
@@ -95,8 +97,8 @@ pub trait Memory<V, E> {
     /// As [`Operation::last_word`].
     fn last_word(&mut self, error: E) -> E;
 
-    /// What the operation says beside the policy.
-    fn terms(&self) -> Option<Terms<'static>>;
+    /// Whether a write may have been applied.
+    fn doubt(&self) -> Doubt;
 }
 
 /// Nothing is known of a write that may have been applied.
@@ -125,8 +127,8 @@ impl<V, E> Memory<V, E> for Forgets {
     }
 
     #[inline]
-    fn terms(&self) -> Option<Terms<'static>> {
-        None
+    fn doubt(&self) -> Doubt {
+        Doubt::None
     }
 }
 
@@ -243,8 +245,8 @@ pin_project! {
 macro_rules! remembered {
     () => {
         #[inline]
-        fn terms(&self) -> Option<Terms<'static>> {
-            self.memory.terms()
+        fn doubt(&self) -> Doubt {
+            self.memory.doubt()
         }
 
         #[inline]

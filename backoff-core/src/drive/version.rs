@@ -4,6 +4,7 @@
 use super::{
     attempt::{Call, Operation},
     blocking::Blocking,
+    doubt::Doubt,
     future::Retrying,
     handler::Handler,
     update::{Memory, Update},
@@ -12,19 +13,19 @@ use crate::{
     facts::fault::Fault,
     judge::{self, Stage},
     runtime::Sleep,
-    state::{Doubt, Terms},
 };
 use core::{fmt, future::Future};
 
 /// The version of a value: an etag, a number, a generation. Two values with the same version are
 /// the same value, and each write makes another version.
 ///
-/// Implemented for numbers, `String`, `&'static str`, bytes, and for an `Option` of any type that
-/// can be compared: so any other type goes as `Some(version)`. `None` is a value without a version.
+/// Implemented for numbers, texts, bytes, `SystemTime`, and an `Option` of these. For a type of your
+/// own, implement it, or write the version as a text. `None`, an empty text and empty bytes
+/// mean that the value has no version, because many services say so of an etag.
 #[diagnostic::on_unimplemented(
-    message = "`version` reads a number, a `String`, bytes or an `Option` from the value, and not `{Self}`",
+    message = "`version` reads a number, a `String`, bytes or an `Option` of these from the value, and not `{Self}`",
     label = "`{Self}` is no version",
-    note = "write `Some(..)` around any other type that is `PartialEq`, and copy what is borrowed: `|value| value.etag.clone()`"
+    note = "copy what is borrowed: `|value| value.etag.clone()`; write a type of your own as a text: `value.version.to_string()`; or implement `backoff_core::drive::Version` for it"
 )]
 pub trait Version {
     /// Whether both values have this version. A version that is not known equals no other.
@@ -44,35 +45,36 @@ macro_rules! versions {
     };
 }
 
+macro_rules! texts {
+    ($($version:ty),+ $(,)?) => {
+        $(
+            impl Version for $version {
+                fn is_same(&self, other: &Self) -> bool {
+                    !self.is_empty() && self == other
+                }
+            }
+        )+
+    };
+}
+
 versions!(
-    u8,
-    u16,
-    u32,
-    u64,
-    u128,
-    usize,
-    i8,
-    i16,
-    i32,
-    i64,
-    i128,
-    isize,
-    &'static str,
+    u8, u16, u32, u64, u128, usize, i8, i16, i32, i64, i128, isize,
 );
+
+texts!(&'static str);
 
 #[cfg(feature = "std")]
-versions!(
-    String,
-    Box<str>,
-    std::sync::Arc<str>,
-    Vec<u8>,
-    Box<[u8]>,
-    std::time::SystemTime,
-);
+texts!(String, Box<str>, std::sync::Arc<str>, Vec<u8>, Box<[u8]>);
 
-impl<T: PartialEq> Version for Option<T> {
+#[cfg(feature = "std")]
+versions!(std::time::SystemTime);
+
+impl<T: Version> Version for Option<T> {
     fn is_same(&self, other: &Self) -> bool {
-        self.is_some() && self == other
+        match (self, other) {
+            (Some(version), Some(other)) => version.is_same(other),
+            _ => false,
+        }
     }
 }
 
@@ -134,6 +136,10 @@ where
     }
 
     fn failed(&mut self, error: &E, stage: Stage) {
+        // The write of this attempt succeeded, so that no earlier one can arrive.
+        if stage == Stage::Pending {
+            self.doubtful = None;
+        }
         let Some(version) = self.writing.take() else {
             return;
         };
@@ -162,12 +168,12 @@ where
         doubtful.and_then(|it| it.error).unwrap_or(error)
     }
 
-    fn terms(&self) -> Option<Terms<'static>> {
-        let doubtful = self.doubtful.as_ref()?;
-        Some(Terms::in_doubt(match doubtful.error {
-            None => Doubt::New,
-            Some(_) => Doubt::Open,
-        }))
+    fn doubt(&self) -> Doubt {
+        match &self.doubtful {
+            None => Doubt::None,
+            Some(Doubtful { error: None, .. }) => Doubt::New,
+            Some(Doubtful { error: Some(_), .. }) => Doubt::Open,
+        }
     }
 }
 
@@ -197,8 +203,11 @@ where
     /// [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied) and the error of the first
     /// write.
     ///
+    /// Write it directly after `update(..)`, before `attempt_timeout`, `conflict_if` and the like.
+    ///
     /// This holds where the write names the version as its precondition, and each write makes
-    /// another version. A change that returns a `bool` recognises its own effect, and its versions
+    /// another version. A value without a version (`None`, an empty etag) is never written again. A
+    /// change that returns a `bool` recognises its own effect, and its versions
     /// are not asked for.
     ///
     /// ```

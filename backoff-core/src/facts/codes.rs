@@ -77,6 +77,24 @@ pub(crate) const CONFLICTS: Codes = Codes {
 /// whose server went on working.
 pub(crate) const NOTHING_DONE: Codes = codes![403, 408, 409, 412, 425, 429];
 
+/// For each status from 400, the gRPC codes that stand for it and that a repetition can cure. Worked
+/// out once for all sets, because the sets of many annotated functions are made while they compile.
+static STAND_FOR: [u32; (LAST - FIRST) as usize + 1] = {
+    let mut codes = [0; (LAST - FIRST) as usize + 1];
+    let mut i = 0;
+    while i < GrpcCode::ALL.len() {
+        let code = GrpcCode::ALL[i];
+        let status = code.http_status();
+        if status >= FIRST && !matches!(code, GrpcCode::AlreadyExists | GrpcCode::DataLoss) {
+            codes[(status - FIRST) as usize] |= 1 << code as u32;
+        }
+        i += 1;
+    }
+    codes[502 - FIRST as usize] |= 1 << GrpcCode::Unavailable as u32;
+    codes[412 - FIRST as usize] |= 1 << GrpcCode::FailedPrecondition as u32;
+    codes
+};
+
 /// What is said of a range that is none.
 pub(crate) const TURNED_ROUND: &str = "the range is turned round: write the smaller status first";
 
@@ -109,17 +127,7 @@ impl Codes {
         }
         let bit = (status - FIRST) as usize;
         self.http[bit / 64] |= 1 << (bit % 64);
-        let mut i = 0;
-        while i < GrpcCode::ALL.len() {
-            let code = GrpcCode::ALL[i];
-            let stands_for_it = code.http_status() == status
-                || matches!((code, status), (GrpcCode::Unavailable, 502))
-                || matches!((code, status), (GrpcCode::FailedPrecondition, 412));
-            if stands_for_it && !matches!(code, GrpcCode::AlreadyExists | GrpcCode::DataLoss) {
-                self = self.with_grpc(code);
-            }
-            i += 1;
-        }
+        self.grpc |= STAND_FOR[bit];
         self
     }
 

@@ -105,6 +105,15 @@ pub trait Fault {
     }
 }
 
+/// Whether the error says anything by which it can be judged.
+#[inline]
+pub(crate) fn says_something<F: Fault + ?Sized>(fault: &F) -> bool {
+    fault.kind().is_some()
+        || fault.grpc_code().is_some()
+        || fault.status().is_some()
+        || fault.delivery().is_some()
+}
+
 macro_rules! forward {
     ($($pointer:ty),+) => {
         $(

@@ -1,6 +1,6 @@
 //! A failure to open a connection.
 
-use super::fault::{Delivery, Fault};
+use super::fault::{Delivery, Fault, says_something};
 use core::{error::Error, fmt, time::Duration};
 
 /// No connection was opened, so nothing of the operation was sent on it.
@@ -89,11 +89,7 @@ impl<E: Fault> Fault for NotOpened<E> {
 
     // Said only of an error that says something: another one is permanent, and stays so.
     fn delivery(&self) -> Option<Delivery> {
-        let says_something = self.error.delivery().is_some()
-            || self.error.kind().is_some()
-            || self.error.grpc_code().is_some()
-            || self.error.status().is_some();
-        says_something.then_some(Delivery::NotSent)
+        says_something(&self.error).then_some(Delivery::NotSent)
     }
 }
 

@@ -15,7 +15,7 @@ impl Policy {
     }
 
     /// Whether a wait from this base can be longer than zero.
-    const fn may_wait(&self, base: u64) -> bool {
+    pub(super) const fn may_wait(&self, base: u64) -> bool {
         let cap = self.max_backoff;
         // As `Growth::delay`, of the last retry that is counted: no wait is shorter than the one
         // before.
@@ -60,9 +60,11 @@ impl Policy {
 
     /// About how many calls fit into the deadline if each fails at once, the first call included:
     /// the mean of many lives. `None` where there is no deadline, where the number of attempts is
-    /// limited, and where no number is large enough.
+    /// limited, where no number is large enough, and where a function of the caller's says the waits:
+    /// it may panic when it is asked for a retry far beyond what a call makes.
     pub(super) fn calls_in_time(&self) -> Option<u64> {
-        if self.deadline == NEVER || self.attempts() != u32::MAX {
+        let is_custom = matches!(self.growth, Growth::Custom(_));
+        if self.deadline == NEVER || self.attempts() != u32::MAX || is_custom {
             return None;
         }
         let mut lives = Lives::new(self.deadline);
@@ -81,9 +83,9 @@ impl Policy {
 }
 
 /// How many lives are drawn.
-const LIVES: usize = 64;
+const LIVES: usize = 16;
 /// How many retries of each life are drawn one by one.
-const LIVED: u32 = 512;
+const LIVED: u32 = 256;
 
 /// Some calls that fail again and again, in numbers that are always the same.
 struct Lives {
@@ -333,10 +335,19 @@ mod tests {
         assert_eq!(calls(PLAIN.max_attempts(3), SECOND), None);
         assert_eq!(PLAIN.calls_in_time(), None);
         assert_eq!(calls(PLAIN.base(Duration::ZERO), SECOND), None);
-        fn never(_: u32) -> Duration {
-            Duration::ZERO
-        }
-        assert_eq!(calls(Policy::custom(never), SECOND), None);
+    }
+
+    /// The function overflows at the 64th retry.
+    #[test]
+    fn a_function_is_asked_for_no_number() {
+        let doubled = Policy::custom(|n| Duration::from_secs(1 << n));
+        let hour = doubled.deadline(3_600 * SECOND);
+        let said = hour.to_string();
+        assert!(
+            said.ends_with("gives up when the next wait would end after 3600s"),
+            "{said}"
+        );
+        assert_eq!(hour.explain().to_string(), said);
     }
 
     /// Too many to be drawn one by one.

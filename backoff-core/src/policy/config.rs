@@ -5,7 +5,7 @@ mod value;
 
 use crate::{
     delay::{growth::Growth, jitter::Jitter},
-    facts::{codes::Codes, fault::FaultKind},
+    facts::codes::Codes,
     policy::{NEVER, Policy},
     runtime::nanos,
 };
@@ -202,19 +202,15 @@ fn without_pause(policy: &Policy) -> Option<&'static str> {
              `max_attempts`",
         );
     }
-    // What a function of the caller's says of late retries is not to be asked here.
-    if matches!(policy.growth, Growth::Custom(_)) {
-        return None;
-    }
-    // No wait shrinks from retry to retry.
-    let never_waits = |kind| policy.backoff_nanos(kind, u32::MAX, || 0, || u64::MAX) == 0;
-    if never_waits(FaultKind::Transient) {
+    if !policy.may_wait(policy.base) {
         return Some(
             "`base` is so short that every wait is zero: write a longer one as \"1s\", or name \
              `max_attempts`",
         );
     }
-    never_waits(FaultKind::Throttled).then_some(
+    let throttled_is_zero =
+        policy.throttled_base != NEVER && !policy.may_wait(policy.throttled_base);
+    throttled_is_zero.then_some(
         "`throttled_base` is so short that every wait after throttling is zero, without a pause \
          until the deadline: write a longer one as \"1s\", or name `max_attempts`",
     )

@@ -12,7 +12,8 @@ struct Explanation<'p>(&'p Policy);
 
 impl Policy {
     /// The policy in words, on one line. Where only the deadline limits the attempts, that line also
-    /// says how many calls it makes on average if each call fails at once:
+    /// says how many calls it makes on average if each call fails at once (but not of a
+    /// [`custom`](Policy::custom) function, which is not called here):
     ///
     /// ```
     /// use backoff_core::Policy;

@@ -41,7 +41,8 @@ impl Attempt {
         shown(self.remaining)
     }
 
-    /// The id of the call: the same in each of its attempts, and another one in each call.
+    /// The id of the call: the same in each of its attempts, and another one in each call, as long
+    /// as the runtime draws other numbers for each ([`RequestId`]).
     pub const fn id(&self) -> RequestId {
         self.id
     }

@@ -11,8 +11,8 @@ pub use decision::{Decision, Wait, WaitSource};
 pub use request_id::RequestId;
 
 pub use decision::Next;
+pub(crate) use terms::Holds;
 pub use terms::Terms;
-pub(crate) use terms::{Doubt, Holds};
 
 use crate::{
     budget::Budget,
@@ -243,6 +243,7 @@ impl RetryState {
     }
 
     /// The kind of the failure that a budget paid for last.
+    #[inline]
     fn paid(&self) -> Option<FaultKind> {
         match self.packed.paid() {
             Paid::Nothing => None,
@@ -253,6 +254,9 @@ impl RetryState {
 
     /// The wait that [`failed`](Self::failed) asked for leads to no attempt, because the call was
     /// cancelled: the policy's budget gets back what it has paid for that wait.
+    ///
+    /// A loop of your own calls [`begins`](Self::begins) when the wait is over. From then on the
+    /// payment is spent, and this does nothing: so a guard may call it whenever it is dropped.
     ///
     /// ```
     /// use backoff_core::{Budget, Policy, RetryState};
@@ -266,10 +270,23 @@ impl RetryState {
     /// assert_eq!(BUDGET.tokens(), 486.0);
     /// retry.cancelled(&POLICY);
     /// assert_eq!(BUDGET.tokens(), 500.0);
+    ///
+    /// let _ = retry.failed(&POLICY, true, now, || 0);
+    /// retry.begins(); // the wait is over, and an attempt follows
+    /// retry.cancelled(&POLICY);
+    /// assert_eq!(BUDGET.tokens(), 486.0);
     /// ```
     pub fn cancelled(&mut self, policy: &Policy) {
+        self.give_back(policy.budget);
+    }
+
+    /// Gives back what was paid for a wait on which no attempt has followed. Inlined, so that the
+    /// compiler sees that this does not unwind, which makes it cheaper to drop a call.
+    #[cold]
+    #[inline]
+    pub(crate) fn give_back(&mut self, budget: Option<&Budget>) {
         if let Some(kind) = self.take_held()
-            && let Some(budget) = policy.budget
+            && let Some(budget) = budget
         {
             budget.give_back(kind);
         }
@@ -292,9 +309,9 @@ impl RetryState {
         self.packed.is_held()
     }
 
-    /// The attempt that was waited for begins.
+    /// The attempt that was waited for begins: what a budget has paid for the wait is spent.
     #[inline]
-    pub(crate) fn begins(&mut self) {
+    pub fn begins(&mut self) {
         self.packed.spend();
     }
 
@@ -369,6 +386,8 @@ impl RetryState {
         let retry = self.failures();
         let failures = (retry + 1).min(MOST_ATTEMPTS);
         self.packed.set_failures(failures.into());
+        // An attempt was made on what was paid before.
+        self.packed.spend();
         let budget = terms.budget(policy);
         let kind = match ruling.ruled {
             Ruled::Retry(kind) => kind,

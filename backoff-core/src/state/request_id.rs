@@ -11,9 +11,14 @@ use core::fmt;
 /// token of AWS. The policy may then be [idempotent](crate::Policy::idempotent), which it is unless
 /// it says otherwise.
 ///
-/// [`Attempt::id`](crate::Attempt::id) has the one of the call. 122 bits are drawn from the call's
-/// random numbers, so the ids of all calls differ. They are no secret: a generator for jitter need
-/// not be unpredictable. After a `fork` without an `exec`, both processes draw the same ones.
+/// [`Attempt::id`](crate::Attempt::id) has the one of the call. 122 bits are drawn from the random
+/// numbers of the call's runtime. Those of tokio's and of the standard library's runtime are seeded
+/// by the operating system, so the ids of all calls differ.
+///
+/// **A runtime of your own has to draw other numbers in each process**: with a fixed seed, or a
+/// generator that always draws the same number, two calls have the same id, and a server takes the
+/// second call for a copy of the first. The same holds on `wasm32-unknown-unknown`, and after a
+/// `fork` without an `exec`. The ids are no secret, for a generator of jitter may be predictable.
 ///
 /// ```
 /// use backoff_core::{Policy, TimedOut};

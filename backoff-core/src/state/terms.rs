@@ -7,42 +7,21 @@ use crate::{
 };
 use core::time::Duration;
 
-/// What one call says beside its policy: a time limit, whether its attempts are cut, a budget, and
-/// whether a write may have been applied. A call that says nothing has none, which is the short way.
+/// What one call says beside its policy: a time limit, whether its attempts are cut, and
+/// a budget. A call that says nothing has none, which is the short way.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms<'b> {
     timeout: u64,
     cut: bool,
-    doubt: Doubt,
     budget: Option<&'b Budget>,
-}
-
-/// Whether a write of an update may have been applied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Doubt {
-    /// No write may have been.
-    None,
-    /// The write that failed just now may have been applied, if it is one that is retried.
-    New,
-    /// An earlier write may have been applied.
-    Open,
 }
 
 impl<'b> Terms<'b> {
     const PLAIN: Self = Terms {
         timeout: NEVER,
         cut: false,
-        doubt: Doubt::None,
         budget: None,
     };
-
-    /// A write may have been applied.
-    pub(crate) const fn in_doubt(doubt: Doubt) -> Self {
-        Terms {
-            doubt,
-            ..Self::PLAIN
-        }
-    }
 
     /// Attempts are cut at the deadline, and at `timeout`, if there is one; and what was said before.
     #[inline]
@@ -64,7 +43,6 @@ impl<'b> Terms<'b> {
         Terms {
             timeout: if timeout < earlier { timeout } else { earlier },
             cut: true,
-            doubt: before.doubt,
             budget: None,
         }
     }
@@ -86,8 +64,6 @@ pub(crate) trait Holds<'b> {
     fn deadline(self, policy: &Policy) -> u64;
     /// Whether an attempt is cut at the deadline, and so needs some time before it.
     fn cut_at_deadline(self) -> bool;
-    /// Whether a write may have been applied.
-    fn doubt(self) -> Doubt;
     /// How many attempts there are at most.
     fn attempts(self, policy: &Policy) -> u32;
     /// What retries are paid from.
@@ -108,11 +84,6 @@ impl<'b> Holds<'b> for Option<&Terms<'b>> {
     #[inline]
     fn cut_at_deadline(self) -> bool {
         self.is_some_and(|terms| terms.cut)
-    }
-
-    #[inline]
-    fn doubt(self) -> Doubt {
-        self.map_or(Doubt::None, |terms| terms.doubt)
     }
 
     #[inline]

@@ -64,6 +64,10 @@ impl Loop<'_> {
         let bind_id =
             timed.then(|| quote_spanned!(here=> let __id = #k::__private::request_id(#runtime);));
         let cut = self.args.cuts().filter(|_| self.is_async);
+        // An attempt that would be cut is not begun if the timer woke too late.
+        let begins = cut
+            .is_none()
+            .then(|| quote_spanned!(here=> #k::__private::begins(&mut __deposit);));
         let (bind_outcome, stage) = self.bind_outcome(cut, &with);
         let (await_value, stage) = self.awaited(stage);
         let judged_at = self.judged_at;
@@ -93,7 +97,7 @@ impl Loop<'_> {
                     }
                 };
                 #k::__private::sleep(#runtime, __wait).await;
-                #k::__private::begins(&mut __deposit.course);
+                #begins
             }
         } else {
             // At the place of the step, so that what is wrong there is not said twice.
@@ -110,7 +114,7 @@ impl Loop<'_> {
                     #k::__private::Option::None => break __outcome,
                     #k::__private::Option::Some(__wait) => if #pause { break __outcome; },
                 }
-                #k::__private::begins(&mut __deposit.course);
+                #k::__private::begins(&mut __deposit);
             }
         };
         quote_spanned! {here=>
@@ -265,6 +269,7 @@ impl Loop<'_> {
             let (__done, __is_late) = if #k::__private::is_late(#with, &__deposit.course) {
                 (#k::__private::expired(), true)
             } else {
+                #k::__private::begins(&mut __deposit);
                 (#outcome, false)
             };
             let (__outcome, __stage): (#returns, _) = #settled;

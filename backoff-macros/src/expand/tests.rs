@@ -82,7 +82,7 @@ fn bare_attribute() {
                     };
                     ::backoff_core::__private::sleep(&::backoff_core::__private::ASYNC, __wait)
                         .await;
-                    ::backoff_core::__private::begins(&mut __deposit.course);
+                    ::backoff_core::__private::begins(&mut __deposit);
                 }
             }
         "#]],
@@ -146,6 +146,7 @@ fn every_key_of_a_policy() {
                         ) {
                             (::backoff_core::__private::expired(), true)
                         } else {
+                            ::backoff_core::__private::begins(&mut __deposit);
                             (
                                 ::backoff_core::__private::cut(
                                         &__BACKOFF,
@@ -191,7 +192,6 @@ fn every_key_of_a_policy() {
                     };
                     ::backoff_core::__private::sleep(&::backoff_core::__private::ASYNC, __wait)
                         .await;
-                    ::backoff_core::__private::begins(&mut __deposit.course);
                 }
             }
         "#]],
@@ -271,7 +271,7 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                             }
                         }
                     }
-                    my::renamed::__private::begins(&mut __deposit.course);
+                    my::renamed::__private::begins(&mut __deposit);
                 }
             }
         "#]],
@@ -356,7 +356,7 @@ fn copies_the_attempt_a_hook_and_a_timer() {
                         }
                     };
                     ::backoff_core::__private::sleep(&__timer, __wait).await;
-                    ::backoff_core::__private::begins(&mut __deposit.course);
+                    ::backoff_core::__private::begins(&mut __deposit);
                 }
             }
         "#]],
@@ -461,7 +461,7 @@ fn a_method_that_async_trait_has_rewritten() {
                                     __wait,
                                 )
                                 .await;
-                            ::backoff_core::__private::begins(&mut __deposit.course);
+                            ::backoff_core::__private::begins(&mut __deposit);
                         }
                     };
                     __ret
@@ -528,7 +528,7 @@ fn a_block_that_is_not_async() {
                                 }
                             }
                         }
-                        backoff_core::__private::begins(&mut __deposit.course);
+                        backoff_core::__private::begins(&mut __deposit);
                     }
                 }
             }
@@ -613,7 +613,7 @@ fn a_block_in_a_loop() {
                         };
                         backoff_core::__private::sleep(&backoff_core::__private::ASYNC, __wait)
                             .await;
-                        backoff_core::__private::begins(&mut __deposit.course);
+                        backoff_core::__private::begins(&mut __deposit);
                     }
                 }
             }

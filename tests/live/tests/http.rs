@@ -164,7 +164,7 @@ async fn half_a_conflict_is_retried_where_conflicts_are() {
     let error = write().await.expect_err("half a 409");
     assert_eq!(
         (error.status(), error.grpc_code(), error.delivery()),
-        (Some(409), None, None)
+        (Some(409), Some(GrpcCode::Aborted), None)
     );
     assert!(
         error

@@ -134,6 +134,35 @@ async fn an_opening_that_began_before_a_reset_begins_no_pause() {
     assert_eq!((first, call().await), (Err(not_opened(0)), Ok(42)));
 }
 
+/// Those who waited when the reset came, and those who came after it, do not fail with the opening that
+/// began before it.
+#[tokio::test(start_paused = true)]
+async fn after_a_reset_nobody_fails_with_an_opening_that_began_before() {
+    let tried = AtomicU32::new(0);
+    let source = Reconnect::new(|| async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        match tried.fetch_add(1, Relaxed) {
+            0 => Err(Refused),
+            _ => Ok(()),
+        }
+    });
+    let (source, began) = (&source, Instant::now());
+    let call = async |after| {
+        tokio::time::sleep(Duration::from_millis(after)).await;
+        let outcome = source.with(|()| async { Ok::<_, Failure>(42) }).await;
+        (outcome, began.elapsed().as_millis())
+    };
+    let reset = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        source.reset();
+    };
+    let (first, before, after, ()) = tokio::join!(call(0), call(300), call(600), reset);
+    assert_eq!(first, (Err(not_opened(0)), 1_000));
+    // One of the two opens, the other waits for it.
+    assert_eq!((before, after), ((Ok(42), 2_000), (Ok(42), 2_000)));
+    assert_eq!((source.opened(), source.failed()), (1, 1));
+}
+
 #[tokio::test(start_paused = true)]
 async fn without_pauses_every_call_opens() {
     let server = Server::down();

@@ -193,6 +193,77 @@ async fn a_stalled_error_is_left_after_five_seconds() {
     assert!((5_000..5_010).contains(&time.as_millis()), "{time:?}");
 }
 
+/// Without a limit, the call would not end: the deadline is only asked between attempts.
+#[tokio::test]
+async fn a_success_that_stops_is_a_lost_reply() {
+    let url = serve("200 OK\r\ncontent-length: 100", stalls_after("{"));
+    let time = Duration::from_millis(200);
+    let limits = Limits::new().read_timeout(time);
+    let policy = Policy::exponential()
+        .base(Duration::from_millis(1))
+        .deadline(Duration::from_secs(1));
+    let begin = Instant::now();
+    let read = async || get(&url, limits).await;
+    let given_up = policy.retry(read).reported().await;
+    let given_up = given_up.expect_err("every body stops");
+    assert_eq!(given_up.reason, StopReason::Deadline);
+    let took = begin.elapsed();
+    assert!(took < Duration::from_secs(3), "{took:?}");
+    assert!(given_up.report.attempts > 1, "{given_up}");
+    let error = given_up.error;
+    let said = (error.status(), error.kind(), error.delivery());
+    assert_eq!(said, (None, None, Some(Delivery::MaybeSent)));
+    let expected = "the body of the reply stopped: nothing of it came within 200ms";
+    assert!(error.to_string().starts_with(expected), "{error}");
+    assert_eq!(
+        policy.idempotent(false).judge(&error),
+        Verdict::MaybeApplied
+    );
+}
+
+/// Twice as long as one may wait, in pieces.
+#[tokio::test]
+async fn a_success_that_keeps_coming_is_read_to_its_end() {
+    let url = serve("200 OK\r\ncontent-length: 10", |stream| {
+        (0..10).try_for_each(|_| {
+            std::thread::sleep(Duration::from_millis(100));
+            stream.write_all(b"1")
+        })
+    });
+    let limits = Limits::new().read_timeout(Duration::from_millis(500));
+    let value = get(&url, limits).await.expect("it comes");
+    assert_eq!(value, serde_json::json!(1_111_111_111));
+}
+
+/// The time is virtual: it jumps to the end of the wait when nothing else is to be done.
+#[tokio::test(start_paused = true)]
+async fn a_stalled_success_is_left_after_thirty_seconds() {
+    let url = serve("200 OK\r\ncontent-length: 100", stalls_after("{"));
+    let begin = tokio::time::Instant::now();
+    let response = client().get(&url).send().await.expect("a head");
+    let error = http::success(response).await.expect_err("a cut body");
+    assert_eq!(error.delivery(), Some(Delivery::MaybeSent));
+    let time = begin.elapsed();
+    assert!((30_000..30_010).contains(&time.as_millis()), "{time:?}");
+}
+
+/// A decoder takes away the header that says where the body ends.
+#[tokio::test]
+async fn half_a_json_text_that_was_packed_whole_counts_as_cut() {
+    let pack = |text: &[u8]| {
+        let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+        packed.write_all(text).expect("it is written to memory");
+        packed.finish().expect("it is written to memory")
+    };
+    for half in ["", "{\"etag\": "] {
+        let error = failure(&packed("200 OK", pack(half.as_bytes())), QUICK).await;
+        assert_eq!(error.delivery(), Some(Delivery::MaybeSent), "{error}");
+        let head = format!("200 OK\r\ncontent-length: {}", half.len());
+        let error = failure(&serve(head, text(half)), QUICK).await;
+        assert_eq!(error.kind(), Some(FaultKind::Permanent), "{error}");
+    }
+}
+
 #[tokio::test]
 async fn an_error_that_is_cut_is_judged_by_its_status() {
     for (status, verdict) in [(404, Verdict::Permanent), (403, Verdict::Permanent)] {
@@ -232,6 +303,26 @@ async fn what_the_body_said_before_the_cut_counts() {
             "{error}"
         );
         assert_eq!(iam::READ_MODIFY_WRITE.judge(&error), Verdict::Permanent);
+    }
+}
+
+#[tokio::test]
+async fn a_long_error_in_a_success_is_no_value() {
+    let long = format!(
+        r#"{{"error": {{"message": "{}", "code": 503}}}}"#,
+        "x".repeat(70_000)
+    );
+    let short = r#"{"error": {"code": 503}}"#.to_owned();
+    let little = QUICK.error_body(8);
+    for (body, limits, cut) in [(long, QUICK, "65536"), (short, little, "8")] {
+        let head = format!("200 OK\r\nretry-after: 3\r\ncontent-length: {}", body.len());
+        let error = failure(&serve(head, text(body)), limits).await;
+        let said = (error.status(), error.retry_after(), error.delivery());
+        assert_eq!(said, (Some(503), Some(Duration::from_secs(3)), None));
+        let shown = error.to_string();
+        let cut =
+            format!("HTTP 503, but its body was cut: it is longer than {cut} bytes: {{\"error");
+        assert!(shown.starts_with(&cut), "{shown}");
     }
 }
 

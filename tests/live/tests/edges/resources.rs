@@ -10,7 +10,7 @@ use serde_json::json;
 
 const MEMBER: &str = "user:mallory@example.com";
 
-fn rest(emulator: &Emulator) -> Rest {
+pub(crate) fn rest(emulator: &Emulator) -> Rest {
     let client = Client::builder().retry(reqwest::retry::never()).build();
     Rest::new(client.expect("a client"), format!("{}/v3", emulator.url()))
 }

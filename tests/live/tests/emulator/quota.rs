@@ -43,6 +43,6 @@ async fn the_documented_codes_alone_lose_writers_to_a_quota() {
     let documented = iam::READ_MODIFY_WRITE.on(codes![500, 502..=504, Codes::ABORTED]);
     let (told, members) = arrived(documented).await;
     assert_eq!(told, members);
-    // The quota lets the first reads of eight writers pass, and then few writes.
-    assert!(members <= 4, "{members} arrived");
+    // How many arrive depends on the speed of the machine: 1 to 7 were seen.
+    assert!(members <= WRITERS / 2, "{members} arrived");
 }

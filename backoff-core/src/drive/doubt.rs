@@ -1,0 +1,116 @@
+//! What changes for an update while one of its writes may have been applied. A call without such a
+//! write compiles nothing of this.
+
+use super::{
+    course::Course,
+    handler::{Handle, Handler, forward},
+};
+use crate::{
+    facts::fault::Fault,
+    judge::{Ruling, Stage},
+    observe::Event,
+    policy::Policy,
+    report::{Measures, StopReason},
+    runtime::{Clock, Random},
+    state::{Next, RetryState, Terms},
+};
+
+/// Whether a write of an update may have been applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// No write may have been.
+    None,
+    /// The write that failed just now may have been applied, if it is one that is retried.
+    New,
+    /// An earlier write may have been applied.
+    Open,
+}
+
+impl Doubt {
+    /// As [`Course::failed`].
+    #[inline]
+    #[expect(clippy::too_many_arguments)]
+    pub(super) fn failed<E, H>(
+        self,
+        course: &mut Course,
+        policy: &Policy,
+        handler: &mut H,
+        name: &'static str,
+        error: &E,
+        stage: Stage,
+        terms: Option<&Terms<'_>>,
+    ) -> Next
+    where
+        H: Handle<E>,
+        H::Runtime: Clock + Random,
+    {
+        match self {
+            Doubt::None => course.failed(policy, handler, name, error, stage, terms),
+            doubt => {
+                let mut handler = InDoubt {
+                    inner: handler,
+                    doubt,
+                };
+                course.failed(policy, &mut handler, name, error, stage, terms)
+            }
+        }
+    }
+
+    /// As [`Course::late`].
+    #[inline]
+    pub(super) fn late<E, H: Handle<E>>(
+        self,
+        course: &Course,
+        handler: &mut H,
+        name: &'static str,
+        error: &E,
+    ) {
+        match self {
+            Doubt::None => course.late(handler, name, error),
+            doubt => {
+                let mut handler = InDoubt {
+                    inner: handler,
+                    doubt,
+                };
+                course.late(&mut handler, name, error);
+            }
+        }
+    }
+}
+
+/// The handler of an update while one of its writes may have been applied.
+struct InDoubt<'a, H> {
+    inner: &'a mut H,
+    doubt: Doubt,
+}
+
+impl<H: Handler> Handler for InDoubt<'_, H> {
+    forward!(runtime policy measure terms decide hold);
+
+    /// Whoever was faster than a second write may have been the first one.
+    fn corrected(&self, stage: Stage, ruling: Ruling) -> Ruling {
+        if self.doubt == Doubt::Open && stage != Stage::Read && ruling.is_conflict() {
+            Ruling::MAYBE_APPLIED
+        } else {
+            ruling
+        }
+    }
+
+    /// What ends while a write may have been applied, ends because of that.
+    fn concluded(&self, next: Next) -> Next {
+        let is_refused = matches!(
+            next.reason(),
+            Some(StopReason::Permanent | StopReason::NothingKnown | StopReason::StoppedByServer)
+        );
+        match self.doubt {
+            Doubt::None => next,
+            Doubt::New if is_refused => next,
+            Doubt::New | Doubt::Open if next.is_wait() => next,
+            Doubt::New | Doubt::Open => Next::stop(StopReason::MaybeApplied),
+        }
+    }
+}
+
+impl<E, H: Handle<E>> Handle<E> for InDoubt<'_, H> {
+    forward!(judge keep notify);
+}

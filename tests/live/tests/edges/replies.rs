@@ -1,0 +1,71 @@
+//! Successes that show no policy, in reply to `iam::Rest`.
+
+use crate::{
+    resources::rest,
+    server::{serve, text},
+};
+use backoff_cloud::{
+    Fault as _,
+    emulator::{Call, Emulator, Reply},
+    http::Limits,
+    iam::{self, PlainPolicy, PolicyStore as _, Rest},
+};
+use reqwest::Client;
+use std::time::Duration;
+
+const MEMBER: &str = "user:ann@example.com";
+
+/// A page of a proxy in place of the reply to a write that was applied.
+#[tokio::test]
+async fn a_write_that_is_answered_by_a_page_is_read_again() {
+    let emulator = Emulator::start().expect("a port on loopback");
+    let page = Reply::status(200).html().applied();
+    emulator.script(Call::SetIamPolicy, [page]);
+    let rest = rest(&emulator);
+    let change = iam::add(&rest, "projects/p", "roles/viewer", MEMBER)
+        .policy(iam::READ_MODIFY_WRITE.scaled(0.001));
+    let (updated, report) = change.reported().await.expect("it is there");
+    assert!(!updated.is_written());
+    assert_eq!((report.reads, report.writes), (2, 1));
+    assert_eq!(emulator.stats().writes, 1);
+}
+
+#[tokio::test]
+async fn a_write_that_is_answered_by_a_success_without_a_policy_shows_none() {
+    let page = "<html><head><title>Busy</title></head></html>".to_owned();
+    let error = format!(
+        r#"{{"x": 1, "error": {{"message": "{}"}}}}"#,
+        "x".repeat(50)
+    );
+    let long = format!(r#"{{"etag": "a", "x": "{}"}}"#, "x".repeat(200));
+    let limits = Limits::new().body(200).error_body(20);
+    for body in [page, error, long] {
+        let head = format!("200 OK\r\ncontent-length: {}", body.len());
+        let rest = Rest::new(Client::new(), serve(head, text(body.clone()))).limits(limits);
+        let written = rest.set("projects/p", PlainPolicy::default()).await;
+        assert_eq!(
+            written.expect("a success"),
+            PlainPolicy::default(),
+            "{body}"
+        );
+        // A read that shows no policy failed.
+        let read = rest.get("projects/p").await;
+        read.expect_err("no policy");
+    }
+}
+
+#[tokio::test]
+async fn an_error_beside_other_fields_is_read_within_the_limits() {
+    let message = "x".repeat(50);
+    let body = format!(r#"{{"x": 1, "error": {{"message": "{message}", "code": 503}}}}"#);
+    let head = format!("200 OK\r\nretry-after: 3\r\ncontent-length: {}", body.len());
+    let limits = Limits::new().error_body(40);
+    let rest = Rest::new(Client::new(), serve(head, text(body))).limits(limits);
+    let error = rest.get("projects/p").await.expect_err("an error inside");
+    let said = (error.status(), error.retry_after());
+    assert_eq!(said, (Some(503), Some(Duration::from_secs(3))));
+    let shown = error.to_string();
+    let cut = "HTTP 503, but its body was cut: it is longer than 40 bytes: ";
+    assert!(shown.starts_with(cut), "{shown}");
+    assert!(!shown.contains(&message), "{shown}");
+}
