@@ -130,7 +130,8 @@ impl Store {
         self.calls.borrow_mut().push('w');
         self.sent.set(self.sent.get() + 1);
         let lost = Failure::Lost(self.sent.get());
-        match self.writes.borrow_mut().pop_front().unwrap_or(Well) {
+        let outcome = self.writes.borrow_mut().pop_front().unwrap_or(Well);
+        match outcome {
             Well => self.apply(counter),
             Fails(failure) => Err(failure),
             Gone => Err(lost),

@@ -57,7 +57,7 @@ pub(crate) fn function(
     let name = format!("::{}", name.trim_start_matches("r#"));
     let place = Place::of(args, &function.sig);
     let copies = Copies::of(&function, args);
-    let around = Around::Arguments(bindings::of(&function));
+    let around = Around::arguments(&function, args);
     let mut unique = Unique::default();
     if matches!(shape, Shape::Async | Shape::Future) && !is_hole(&without_impl(returns.clone())) {
         unique = Unique::of(&function, given);

@@ -3,10 +3,11 @@
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Expr, Ident};
+use syn::{Expr, Ident, ItemFn};
 
 use super::library::at;
-use crate::bindings::Binding;
+use crate::args::Args;
+use crate::bindings::{self, Binding};
 
 /// The names around the code that is written.
 pub(super) enum Around {
@@ -17,6 +18,18 @@ pub(super) enum Around {
 }
 
 impl Around {
+    /// The arguments; those named in `clone(..)` are not mutable themselves.
+    pub(super) fn arguments(function: &ItemFn, args: &Args) -> Self {
+        let mut bound = bindings::of(function);
+        for binding in &mut bound {
+            let mut given = args.clone.iter();
+            if given.any(|clone| clone.value.names.contains(&binding.name)) {
+                binding.mutable = None;
+            }
+        }
+        Around::Arguments(bound)
+    }
+
     /// The value of `when` or `until`, which only reads.
     pub(super) fn read(&self, value: &Expr) -> TokenStream {
         let is_variable = match value {

@@ -108,6 +108,7 @@ fn hear(event: &Event<'_, Error>) {
 ///
 /// # Errors
 /// Those of the radio.
+#[allow(clippy::manual_async_fn)]
 #[retry(runtime = Board, on = [Error::Silent])]
 pub fn future() -> impl Future<Output = Result<u8, Error>> + Send {
     async move { radio().await }
