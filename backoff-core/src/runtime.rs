@@ -9,7 +9,7 @@ use core::{future::Future, time::Duration};
     message = "there is no clock to retry with",
     label = "`{Self}` is no clock",
     note = "turn on the feature `tokio` (for blocking functions: `std`) of backoff-core",
-    note = "with `Policy::retry` you can also hand over a runtime of your own: `.runtime(..)`"
+    note = "or hand over a runtime of your own: `runtime = ..` in `#[retry]`, `.runtime(..)` after `Policy::retry`"
 )]
 pub trait Clock {
     /// The time since an origin that never changes and that is the clock's own affair.

@@ -5,6 +5,7 @@ use quote::ToTokens;
 use syn::parse::Parser;
 use syn::{Attribute, FnArg, ItemFn, Pat, Signature};
 
+use crate::groups::{flat, with};
 use crate::shape::async_trait::moved_mut;
 
 /// A name among the arguments.
@@ -14,6 +15,8 @@ pub(crate) struct Binding {
     pub(crate) mutable: Option<Ident>,
     /// Whether the argument as a whole is of a type that begins with `&`.
     pub(crate) is_reference: bool,
+    /// Whether that type begins with `&mut` or `&'a mut`.
+    pub(crate) is_mut_reference: bool,
     /// Its `#[cfg(..)]`: where that does not hold, there is no such name.
     pub(crate) cfgs: Vec<Attribute>,
 }
@@ -33,12 +36,16 @@ fn of_signature(sig: &Signature) -> Vec<Binding> {
     let mut found = Vec::new();
     for input in &sig.inputs {
         let FnArg::Typed(typed) = input else { continue };
-        let ty = typed.ty.to_token_stream().into_iter().next();
+        let mut ty = flat(typed.ty.to_token_stream()).into_iter();
+        let first = ty.next();
+        let is_mut = ty
+            .take(3)
+            .any(|token| matches!(token, TokenTree::Ident(it) if it == "mut"));
         let is_plain = matches!(&*typed.pat, Pat::Ident(_));
         let is_reference =
-            is_plain && matches!(ty, Some(TokenTree::Punct(punct)) if punct.as_char() == '&');
+            is_plain && matches!(first, Some(TokenTree::Punct(punct)) if punct.as_char() == '&');
         let before = found.len();
-        among(typed.pat.to_token_stream(), is_reference, &mut found);
+        among(flat(typed.pat.to_token_stream()), is_reference, &mut found);
         let cfgs = typed
             .attrs
             .iter()
@@ -46,6 +53,7 @@ fn of_signature(sig: &Signature) -> Vec<Binding> {
         let cfgs: Vec<Attribute> = cfgs.cloned().collect();
         for binding in &mut found[before..] {
             binding.cfgs.clone_from(&cfgs);
+            binding.is_mut_reference = is_reference && is_mut;
         }
     }
     found
@@ -84,6 +92,7 @@ fn among(pattern: TokenStream, is_reference: bool, found: &mut Vec<Binding>) {
                         name,
                         mutable,
                         is_reference,
+                        is_mut_reference: false,
                         cfgs: Vec::new(),
                     });
                 }
@@ -122,10 +131,7 @@ pub(crate) fn stripped(tokens: TokenStream, names: &[Ident]) -> TokenStream {
                 }
             }
             TokenTree::Group(group) => {
-                let mut inside =
-                    proc_macro2::Group::new(group.delimiter(), stripped(group.stream(), names));
-                inside.set_span(group.span());
-                kept.extend([TokenTree::Group(inside)]);
+                kept.extend([with(&group, stripped(group.stream(), names))]);
             }
             other => kept.extend([other]),
         }

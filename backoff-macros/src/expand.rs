@@ -1,29 +1,40 @@
 //! The code that is written: a loop around the body, and the library's `step` in it.
 
 mod copies;
+mod lent;
 mod library;
 mod looped;
 mod policy;
+mod unique;
 
-use proc_macro2::{Group, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
+use syn::parse::Parser;
 use syn::spanned::Spanned;
-use syn::{Expr, ItemFn, ReturnType, Stmt, Type};
+use syn::{Block, Expr, ItemFn, ReturnType, Stmt, Type};
 
 use crate::args::Args;
 use crate::bindings;
 use crate::check::Repeated;
+use crate::groups::{flat, inside, with};
 use crate::place::Place;
 use crate::shape::async_trait::without_moved_mut;
 use crate::shape::body::{Part, around_body};
 use crate::shape::ending::last_async;
 use crate::shape::{self, Shape};
 use copies::Copies;
+use lent::Around;
 use library::{Library, at};
 use looped::Loop;
+use unique::Unique;
 
 /// The function with its body in a loop; everything else about it stays as it was.
-pub(crate) fn function(library: TokenStream, args: &Args, mut function: ItemFn) -> TokenStream {
+pub(crate) fn function(
+    library: TokenStream,
+    args: &Args,
+    given: &TokenStream,
+    mut function: ItemFn,
+) -> TokenStream {
     let shape = Shape::of(&function);
     let returns_at = match &function.sig.output {
         ReturnType::Default => at(function.sig.ident.span()),
@@ -31,7 +42,7 @@ pub(crate) fn function(library: TokenStream, args: &Args, mut function: ItemFn) 
     };
     let returns = match (&function.sig.output, shape) {
         (ReturnType::Type(_, ty), Shape::Future) => {
-            shape::output(&function.sig).unwrap_or_else(|| match **ty {
+            shape::output(&function.sig).unwrap_or_else(|| match inside(ty) {
                 // A name for a boxed future says what it gives when it is asked.
                 Type::Path(_) => quote_spanned! {returns_at=>
                     <#ty as ::core::future::Future>::Output
@@ -45,43 +56,55 @@ pub(crate) fn function(library: TokenStream, args: &Args, mut function: ItemFn) 
     let name = function.sig.ident.to_string();
     let name = format!("::{}", name.trim_start_matches("r#"));
     let place = Place::of(args, &function.sig);
-    let written = Written {
-        library: Library::new(library, args),
-        args,
-        place,
-        is_async: shape != Shape::Blocking,
-        judged_at: returns_at,
-        name: quote_spanned!(Span::mixed_site()=> ::core::concat!(::core::module_path!(), #name)),
-        copies: Copies::of(&function, args),
-    };
+    let copies = Copies::of(&function, args);
+    let around = Around::arguments(&function, args);
+    let mut unique = Unique::default();
+    if matches!(shape, Shape::Async | Shape::Future) && !is_hole(&without_impl(returns.clone())) {
+        unique = Unique::of(&function, given);
+    }
+    let name = quote_spanned!(Span::mixed_site()=> ::core::concat!(::core::module_path!(), #name));
     if let Some(clone) = &args.clone {
         bindings::without_mut(&mut function.sig, &clone.value.names);
     }
-    let mut write = |part: Part| {
-        let returns = without_impl(part.returns.unwrap_or_else(|| returns.clone()));
-        written.statements(part.body, returns, at(part.at))
-    };
-    let (stmts, body_at) = match shape {
-        Shape::Future => match last_async(&mut function) {
-            Some(block) => {
-                let span = block.block.brace_token.span.join();
-                (&mut block.block.stmts, span)
-            }
-            None => return function.into_token_stream(),
-        },
-        Shape::Async | Shape::Blocking => {
-            let span = function.block.brace_token.span.join();
-            (&mut function.block.stmts, span)
-        }
+    let Some((stmts, body_at)) = repeated(shape, &mut function) else {
+        return function.into_token_stream();
     };
     let body = std::mem::take(stmts);
     let mut body = quote!(#(#body)*);
     if let (Shape::Future, Some(clone)) = (shape, &args.clone) {
         body = without_moved_mut(body, &clone.value.names);
     }
-    let body = around_body(body, body_at, &mut write);
-    *stmts = vec![Stmt::Expr(Expr::Verbatim(body), None)];
+    let (unique, body) = unique.made_mutable(shape, &mut function, body);
+    let written = Written {
+        library: Library::new(library, args),
+        args,
+        place,
+        is_async: shape != Shape::Blocking,
+        judged_at: returns_at,
+        name,
+        copies,
+        around,
+        unique,
+    };
+    let mut write = |part: Part| {
+        let returns = without_impl(part.returns.unwrap_or_else(|| returns.clone()));
+        written.statements(part.body, returns, part.at)
+    };
+    let body = around_body(shape, body, body_at, &mut write);
+    if let Some((stmts, _)) = repeated(shape, &mut function) {
+        *stmts = vec![Stmt::Expr(Expr::Verbatim(body), None)];
+    }
     function.into_token_stream()
+}
+
+/// The statements that are repeated, and where their braces stand.
+fn repeated(shape: Shape, function: &mut ItemFn) -> Option<(&mut Vec<Stmt>, Span)> {
+    let block = match shape {
+        Shape::Future => &mut last_async(function)?.block,
+        Shape::Async | Shape::InRuntime | Shape::Blocking => &mut function.block,
+    };
+    let span = block.brace_token.span.join();
+    Some((&mut block.stmts, span))
 }
 
 /// A block in a loop: a future, or, where the block is not async, the outcome itself. Like the
@@ -96,22 +119,25 @@ pub(crate) fn block(library: TokenStream, args: &Args, block: Repeated) -> Token
         judged_at,
         name: quote_spanned!(here=> ::core::concat!(::core::module_path!(), ":", ::core::line!())),
         copies: Copies::of_block(args),
+        around: Around::Unknown,
+        unique: Unique::default(),
     };
     let returns = quote_spanned!(here=> _);
     match block {
         Repeated::Async(block) => {
             let block_at = at(block.async_token.span);
-            let body_at = at(block.block.brace_token.span.join());
+            let body_at = block.block.brace_token.span.join();
             let (attrs, capture, body) = (&block.attrs, &block.capture, &block.block.stmts);
             let written = written(true, block_at);
             let statements = written.statements(quote!(#(#body)*), returns, body_at);
             quote_spanned!(block_at=> #(#attrs)* async #capture { #statements })
         }
         Repeated::Blocking(block) => {
-            let block_at = at(block.brace_token.span.join());
+            let body_at = block.brace_token.span.join();
+            let block_at = at(body_at);
             let body = &block.stmts;
             let written = written(false, block_at);
-            let statements = written.statements(quote!(#(#body)*), returns, block_at);
+            let statements = written.statements(quote!(#(#body)*), returns, body_at);
             quote_spanned!(block_at=> { #statements })
         }
     }
@@ -127,12 +153,18 @@ struct Written<'a> {
     /// The name in logs, if no key gives another.
     name: TokenStream,
     copies: Copies,
+    around: Around,
+    unique: Unique,
 }
 
 impl Written<'_> {
-    fn statements(&self, body: TokenStream, returns: TokenStream, body_at: Span) -> TokenStream {
+    /// The body is what stands between the braces at `braces_at`.
+    fn statements(&self, body: TokenStream, returns: TokenStream, braces_at: Span) -> TokenStream {
         let copies = self.copies.taken();
-        let is_known = returns.to_string() != "_";
+        let unique = self.unique.borrowed();
+        let body = in_braces(body, braces_at);
+        let body_at = at(braces_at);
+        let is_known = !is_hole(&returns);
         let attempt = if !self.is_async {
             let ty = is_known.then(|| quote_spanned!(body_at=> -> #returns));
             quote_spanned! {body_at=> (|| #ty { #copies #body })() }
@@ -145,6 +177,7 @@ impl Written<'_> {
                     if let ::core::option::Option::Some(__returns) =
                         ::core::option::Option::<#returns>::None
                     {
+                        #unique
                         return __returns;
                     }
                     #copies
@@ -154,10 +187,16 @@ impl Written<'_> {
         } else {
             quote_spanned!(body_at=> async { #copies #body })
         };
+        let is_function = matches!(self.around, Around::Arguments(_));
+        let consumed = self
+            .copies
+            .consumed()
+            .filter(|_| is_function && !self.is_async);
         let looped = Loop {
             library: &self.library,
             args: self.args,
             copies: &self.copies,
+            around: &self.around,
             place: &self.place,
             is_async: self.is_async,
             attempt,
@@ -168,8 +207,27 @@ impl Written<'_> {
                 None => self.name.clone(),
             },
         };
-        looped.statements()
+        let looped = looped.statements();
+        quote!(#consumed #looped)
     }
+}
+
+/// Several statements in the user's own braces: the edition of their span says whether the
+/// temporaries of the last expression are dropped before the local variables. One statement has no
+/// such order, and alone in braces it would set off `unused_braces`.
+fn in_braces(body: TokenStream, braces_at: Span) -> TokenStream {
+    let stmts = Block::parse_within.parse2(body.clone());
+    if stmts.is_ok_and(|stmts| stmts.len() < 2) {
+        return body;
+    }
+    let mut braces = Group::new(Delimiter::Brace, body);
+    braces.set_span(braces_at);
+    TokenTree::Group(braces).into()
+}
+
+/// Whether nothing of the type is known.
+pub(crate) fn is_hole(ty: &TokenStream) -> bool {
+    flat(ty.clone()).to_string() == "_"
 }
 
 /// The type with `_` for each `impl Trait`, which no binding can be annotated with.
@@ -188,7 +246,7 @@ pub(crate) fn without_impl(ty: TokenStream) -> TokenStream {
                         _ => ' ',
                     };
                     match char {
-                        ',' if depth == 0 => break,
+                        ',' | ';' if depth == 0 => break,
                         '>' if arrow => {}
                         '>' if depth == 0 => break,
                         '>' => depth -= 1,
@@ -200,9 +258,7 @@ pub(crate) fn without_impl(ty: TokenStream) -> TokenStream {
                 }
             }
             TokenTree::Group(group) => {
-                let mut inside = Group::new(group.delimiter(), without_impl(group.stream()));
-                inside.set_span(group.span());
-                written.extend([TokenTree::Group(inside)]);
+                written.extend([with(&group, without_impl(group.stream()))]);
             }
             other => written.extend([other]),
         }

@@ -15,6 +15,7 @@ mod duration;
 mod errors;
 mod expand;
 mod fault;
+mod groups;
 mod hints;
 mod place;
 mod shape;
@@ -112,6 +113,7 @@ fn retry_in(default_crate: &str, args: TokenStream, item: TokenStream) -> TokenS
     let mut errors = errors::Errors::default();
     let function = check::function(item.clone());
     let this = function.as_ref().ok().and_then(renamed_self);
+    let args = groups::needless(args);
     let given = match this {
         Some(this) => with_self(args, &this),
         None => args,
@@ -126,7 +128,7 @@ fn retry_in(default_crate: &str, args: TokenStream, item: TokenStream) -> TokenS
     let library = quote_spanned!(name.span()=> ::#name);
     let errors = errors.into_compile_errors();
     let written = match (&errors, function) {
-        (None, Some(function)) => expand::function(library.clone(), &args, function),
+        (None, Some(function)) => expand::function(library.clone(), &args, &given, function),
         _ => item,
     };
     let library = args
@@ -143,7 +145,7 @@ fn retry_block_in(input: TokenStream) -> TokenStream {
         library,
         args,
         block,
-    } = AroundBlock::of(input);
+    } = AroundBlock::of(groups::needless(input));
     let given = args;
     let args = args::parse(given.clone(), &mut errors);
     check::arguments(&args, &mut errors);

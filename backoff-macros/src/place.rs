@@ -6,6 +6,7 @@ use syn::punctuated::Punctuated;
 use syn::{Expr, ExprGroup, ExprParen, FnArg, GenericParam, Signature, Token, UnOp};
 
 use crate::args::Args;
+use crate::groups::flat;
 
 /// Where the policy is made.
 #[derive(Debug, PartialEq)]
@@ -25,7 +26,7 @@ impl Place {
             match input {
                 FnArg::Receiver(_) => variables.extend(["self", "__self"].map(str::to_owned)),
                 FnArg::Typed(typed) => {
-                    let names = named(typed.pat.to_token_stream());
+                    let names = named(flat(typed.pat.to_token_stream()));
                     variables.extend(names.into_iter().map(|named| named.name));
                 }
             }
@@ -160,7 +161,7 @@ fn policy_tokens(args: &Args) -> Vec<TokenStream> {
     // The time limit of the whole call stands beside the policy.
     let timeout = args.timeout.iter();
     let timeout = timeout.map(|given| given.value.expr.to_token_stream());
-    policy.chain(rules).chain(timeout).collect()
+    policy.chain(rules).chain(timeout).map(flat).collect()
 }
 
 /// An identifier that may name a variable or a type.

@@ -4,11 +4,13 @@
 pub(crate) mod async_trait;
 pub(crate) mod body;
 pub(crate) mod ending;
+pub(crate) mod runtime;
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{Block, Expr, ItemFn, ReturnType, Signature, Stmt, Type};
+use syn::{Block, Expr, ExprGroup, ExprParen, ItemFn, ReturnType, Signature, Stmt, Type};
 
+use crate::groups::{flat, inside};
 use ending::async_inside;
 
 /// How the function runs.
@@ -16,6 +18,8 @@ use ending::async_inside;
 pub(crate) enum Shape {
     /// `async fn`
     Async,
+    /// An `async fn` that another attribute has made to start a runtime and to run there.
+    InRuntime,
     /// Any other function.
     Blocking,
     /// A function that returns a future, its own or a boxed one.
@@ -27,14 +31,20 @@ impl Shape {
         let sig = &function.sig;
         if sig.asyncness.is_some() {
             Shape::Async
-        } else if is_future(sig.output.to_token_stream())
+        } else if is_future(flat(sig.output.to_token_stream()))
             || returns_a_name(sig) && function.block.stmts.last().is_some_and(ends_boxed)
         {
             Shape::Future
+        } else if runtime::is_known(&statements(&function.block)) {
+            Shape::InRuntime
         } else {
             Shape::Blocking
         }
     }
+}
+
+fn statements(block: &Block) -> TokenStream {
+    block.stmts.iter().map(ToTokens::to_token_stream).collect()
 }
 
 const BOXED: [&str; 2] = ["BoxFuture", "LocalBoxFuture"];
@@ -92,7 +102,7 @@ fn bounds_name_future(bounds: TokenStream) -> bool {
 }
 
 fn returns_a_name(sig: &Signature) -> bool {
-    matches!(&sig.output, ReturnType::Type(_, ty) if matches!(**ty, Type::Path(_)))
+    matches!(&sig.output, ReturnType::Type(_, ty) if matches!(inside(ty), Type::Path(_)))
 }
 
 /// Whether it gives back an `async` block in a box: then the type, whatever its name, is a boxed
@@ -106,6 +116,10 @@ fn ends_boxed(last: &Stmt) -> bool {
             ends_boxed(&body)
         }),
         Stmt::Expr(Expr::Block(inner), None) => block(&inner.block),
+        Stmt::Expr(
+            Expr::Group(ExprGroup { expr, .. }) | Expr::Paren(ExprParen { expr, .. }),
+            None,
+        ) => ends_boxed(&Stmt::Expr((**expr).clone(), None)),
         Stmt::Expr(expr @ (Expr::Call(_) | Expr::MethodCall(_)), None) => {
             async_inside(&mut expr.clone()).is_some()
         }
@@ -116,14 +130,25 @@ fn ends_boxed(last: &Stmt) -> bool {
 /// What the future gives, `None` if the type does not say: an alias, whatever its name, may put
 /// anything around its arguments.
 pub(crate) fn output(sig: &Signature) -> Option<TokenStream> {
-    let tokens: Vec<TokenTree> = sig.output.to_token_stream().into_iter().collect();
+    output_in(sig.output.to_token_stream())
+}
+
+fn output_in(tokens: TokenStream) -> Option<TokenStream> {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let is = |at: usize, word: &str| {
         tokens
             .get(at)
             .is_some_and(|token| token.to_string() == word)
     };
     let named = (0..tokens.len()).find(|&at| is(at, "Output") && is(at + 1, "="));
-    let begin = named? + 2;
+    let Some(named) = named else {
+        let groups = tokens.into_iter().filter_map(|token| match token {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::None => Some(group),
+            _ => None,
+        });
+        return groups.map(|group| group.stream()).find_map(output_in);
+    };
+    let begin = named + 2;
     let mut depth = 0_usize;
     let mut arrow = false;
     let mut ty = TokenStream::new();

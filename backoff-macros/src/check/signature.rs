@@ -8,9 +8,10 @@ use crate::args::Args;
 use crate::args::given::{Given, Names};
 use crate::bindings::{self, Binding};
 use crate::errors::{Errors, did_you_mean};
+use crate::groups::flat;
 use crate::shape::Shape;
-use crate::shape::body::runs_a_runtime;
 use crate::shape::ending::{early_return, last_async, last_choice};
+use crate::shape::runtime::is_started;
 
 /// Whether an attribute is this one, whatever library it is named by.
 fn is_retry(path: &Path) -> bool {
@@ -35,7 +36,7 @@ pub(crate) fn signature(function: &ItemFn, args: &Args, errors: &mut Errors) {
         );
     }
     let shape = Shape::of(function);
-    if shape == Shape::Blocking && runs_a_runtime(&function.block.to_token_stream()) {
+    if shape == Shape::Blocking && is_started(function.block.to_token_stream()) {
         errors.at(
             &sig.ident,
             "an attribute above `#[retry]` makes this function start a runtime, which each attempt \
@@ -187,7 +188,7 @@ fn mutable_self(sig: &Signature) -> Option<TokenTree> {
     let FnArg::Receiver(receiver) = sig.inputs.first()? else {
         return None;
     };
-    let mut tokens = receiver.to_token_stream().into_iter();
+    let mut tokens = flat(receiver.to_token_stream()).into_iter();
     let first = tokens.next()?;
     let is_mut = matches!(&first, TokenTree::Ident(word) if word == "mut");
     is_mut.then_some(first)
@@ -266,12 +267,12 @@ fn borrowed_return(sig: &Signature, errors: &mut Errors) {
         return;
     };
     let receiver = match sig.inputs.first() {
-        Some(FnArg::Receiver(receiver)) => borrows(receiver.to_token_stream()),
+        Some(FnArg::Receiver(receiver)) => borrows(flat(receiver.to_token_stream())),
         _ => Vec::new(),
     };
     let given: Vec<Borrow> = if receiver.is_empty() {
         let types = sig.inputs.iter().filter_map(|input| match input {
-            FnArg::Typed(typed) => Some(typed.ty.to_token_stream()),
+            FnArg::Typed(typed) => Some(flat(typed.ty.to_token_stream())),
             FnArg::Receiver(_) => None,
         });
         types.flat_map(borrows).collect()
@@ -287,13 +288,13 @@ fn borrowed_return(sig: &Signature, errors: &mut Errors) {
             named.next().is_some_and(|borrow| borrow.is_mut) && named.next().is_none()
         }
     };
-    let mut back = borrows(returns.to_token_stream()).into_iter();
-    if back.any(|back| back.is_mut && is_from_mut(&back)) {
+    let mut back = borrows(flat(returns.to_token_stream())).into_iter();
+    if back.any(|back| is_from_mut(&back)) {
         errors.at(
             returns,
             "what is borrowed from a `&mut` argument cannot be given back, because the next attempt \
-             would need that argument: return an owned value, or repeat a part of the body with \
-             `retry_block!`",
+             would need that argument: return an owned value, take the argument by `&`, or repeat a \
+             part of the body with `retry_block!`",
         );
     }
 }

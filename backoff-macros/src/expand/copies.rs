@@ -75,7 +75,28 @@ impl Copies {
         made.collect()
     }
 
-    /// The statements that take them into an attempt, under the names that the body knows.
+    /// A statement that never runs and consumes the arguments, as the plain function does: without
+    /// it `clippy::needless_pass_by_value` advises to take them by reference.
+    pub(super) fn consumed(&self) -> Option<TokenStream> {
+        let here = Span::mixed_site();
+        let consumed = self.0.iter().map(
+            |Copied { name, cfgs, .. }| quote_spanned!(here=> #(#cfgs)* ::core::mem::drop(#name);),
+        );
+        let consumed: TokenStream = consumed.collect();
+        (!consumed.is_empty()).then(|| {
+            quote_spanned! {here=>
+                if let ::core::option::Option::Some(__never) =
+                    ::core::option::Option::<::core::convert::Infallible>::None
+                {
+                    #consumed
+                    match __never {}
+                }
+            }
+        })
+    }
+
+    /// The statements that take them into an attempt, under the names that the body knows. The
+    /// pattern is more than the name, so that its span is the macro's and no lint sees a shadow.
     pub(super) fn taken(&self) -> TokenStream {
         let taken = self.0.iter().map(
             |Copied {
@@ -84,7 +105,7 @@ impl Copies {
                  mutable,
                  cfgs,
              }| {
-                quote_spanned!(Span::mixed_site()=> #(#cfgs)* let #mutable #name = #copy;)
+                quote_spanned!(Span::mixed_site()=> #(#cfgs)* let #mutable #name @ (_) = #copy;)
             },
         );
         taken.collect()

@@ -4,6 +4,8 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 
 use super::copies::Copies;
+use super::is_hole;
+use super::lent::Around;
 use super::library::{Library, at};
 use super::policy::{policy, time};
 use crate::args::Args;
@@ -16,6 +18,7 @@ pub(super) struct Loop<'a> {
     pub(super) library: &'a Library,
     pub(super) args: &'a Args,
     pub(super) copies: &'a Copies,
+    pub(super) around: &'a Around,
     pub(super) place: &'a Place,
     pub(super) is_async: bool,
     /// The body as a future, or as the outcome itself where nothing is awaited.
@@ -182,7 +185,7 @@ impl Loop<'_> {
                         quote_spanned!(here=> &#k::Policy),
                         quote_spanned!(here=> &#policy),
                         quote_spanned!(here=> #k::__private::Borrowed::new(__policy)),
-                        quote_spanned!(here=> __deposit.payer.policy()),
+                        quote_spanned!(here=> #k::__private::Borrowed::policy(&__deposit.payer)),
                     )
                 } else {
                     (
@@ -319,8 +322,9 @@ impl Loop<'_> {
         };
         let key_at = at(key.span());
         let k = self.library.at(key_at);
+        let is_done = self.around.read(value);
         let bind = quote_spanned! {key_at=>
-            let (__outcome, __stage) = #k::__private::awaited(__outcome, #stage, #value);
+            let (__outcome, __stage) = #k::__private::awaited(__outcome, #stage, #is_done);
         };
         (Some(bind), quote_spanned!(key_at=> __stage))
     }
@@ -331,7 +335,7 @@ impl Loop<'_> {
             return judge;
         };
         let key_at = at(notify.key.span());
-        let (k, hook) = (self.library.at(key_at), &notify.value);
+        let (k, hook) = (self.library.at(key_at), self.around.changed(&notify.value));
         quote_spanned!(key_at=> #k::__private::notified(&__outcome, #judge, #hook))
     }
 
@@ -357,7 +361,7 @@ impl Loop<'_> {
             quote_spanned!(judged_at=> #k::__private::#name(&__outcome #(, #given)*))
         };
         if let Some(when) = &self.args.when {
-            return judge("when", &[when.value.to_token_stream(), find]);
+            return judge("when", &[self.around.read(&when.value), find]);
         }
         match patterns {
             Some(patterns @ [_, ..]) if asks_codes => judge("or", &[matches(patterns)]),
@@ -373,7 +377,7 @@ impl Loop<'_> {
     fn value(&self) -> TokenStream {
         let judged_at = self.judged_at;
         let k = self.library.at(judged_at);
-        let is_written = self.returns.to_string() != "_";
+        let is_written = !is_hole(&self.returns);
         let is_asked = match &self.args.responses {
             None => is_written,
             Some(Given { value: None, .. }) => true,

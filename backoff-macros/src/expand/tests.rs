@@ -54,8 +54,10 @@ fn bare_attribute() {
                             >::None {
                                 return __returns;
                             }
-                            let raw = fetch(id).await?;
-                            raw.parse()
+                            {
+                                let raw = fetch(id).await?;
+                                raw.parse()
+                            }
                         }
                             .await;
                         let mut __judge = ::backoff_core::__private::every(
@@ -314,9 +316,11 @@ fn copies_the_attempt_a_hook_and_a_timer() {
                                 >::None {
                                     return __returns;
                                 }
-                                let mut body = __copy_of_body;
-                                body.push(n.number());
-                                send(body).await
+                                let mut body @ (_) = __copy_of_body;
+                                {
+                                    body.push(n.number());
+                                    send(body).await
+                                }
                             }
                                 .await;
                             __attempted
@@ -589,8 +593,10 @@ fn a_block_in_a_loop() {
                     loop {
                         let __wait = {
                             let __outcome: _ = async {
-                                read().await?;
-                                Ok::<_, E>(1)
+                                {
+                                    read().await?;
+                                    Ok::<_, E>(1)
+                                }
                             }
                                 .await;
                             let mut __judge = backoff_core::__private::by_codes(&__outcome);
@@ -651,6 +657,7 @@ fn impl_trait_becomes_a_hole() {
             "Result<Vec<_>, _>",
         ),
         ("impl Outcome", "_"),
+        ("Result<[impl Fn(u8) -> u8; 2], E>", "Result<[_; 2], E>"),
         (
             "Result<Box<dyn Fn(u8) -> u8>, E>",
             "Result<Box<dyn Fn(u8) -> u8>, E>",

@@ -11,9 +11,8 @@
 //! }
 //! ```
 
-use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
-use quote::ToTokens;
-use syn::{ExprAsync, ItemFn};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use syn::ItemFn;
 
 use super::Shape;
 use super::ending::last_async;
@@ -91,7 +90,7 @@ pub(crate) fn moved_mut(function: &ItemFn) -> Vec<(Ident, Ident)> {
     let Some(block) = last_async(&mut function) else {
         return Vec::new();
     };
-    let tokens: Vec<TokenTree> = statements(block).into_iter().collect();
+    let tokens: Vec<TokenTree> = super::statements(&block.block).into_iter().collect();
     let moved = moved(&tokens).into_iter();
     moved.map(|(name, mutable, _)| (name, mutable)).collect()
 }
@@ -102,7 +101,7 @@ pub(crate) fn renamed_self(function: &ItemFn) -> Option<Ident> {
     if Shape::of(&function) != Shape::Future {
         return None;
     }
-    renamed(statements(last_async(&mut function)?))
+    renamed(super::statements(&last_async(&mut function)?.block))
 }
 
 /// `let __self = self;`, at any depth: `#[instrument]` puts it deeper.
@@ -126,9 +125,37 @@ fn renamed(tokens: TokenStream) -> Option<Ident> {
     })
 }
 
-fn statements(block: &ExprAsync) -> TokenStream {
-    let stmts = block.block.stmts.iter();
-    stmts.map(ToTokens::to_token_stream).collect()
+/// Whether it has rewritten this body.
+pub(crate) fn is_rewritten(body: TokenStream) -> bool {
+    let tokens: Vec<TokenTree> = body.into_iter().collect();
+    before_ret(&tokens).is_some()
+}
+
+/// The body with a `mut` for each of these arguments, `let mut name = name;`, and those of them for
+/// which it has such a statement.
+pub(crate) fn with_mut(body: TokenStream, names: &[Ident]) -> (TokenStream, Vec<Ident>) {
+    let tokens: Vec<TokenTree> = body.into_iter().collect();
+    let end = before_ret(&tokens).map_or(0, <[_]>::len);
+    let (mut written, mut found) = (TokenStream::new(), Vec::new());
+    for (at, token) in tokens.iter().enumerate() {
+        let follows_let = (1..end).contains(&at) && is_word(&tokens[at - 1], "let");
+        if let Some(
+            [
+                TokenTree::Ident(name),
+                TokenTree::Punct(equals),
+                TokenTree::Ident(same),
+            ],
+        ) = tokens.get(at..at + 3)
+            && follows_let
+            && (name == same && equals.as_char() == '=' && names.contains(name))
+        {
+            let mutable = Ident::new("mut", Span::mixed_site().located_at(name.span()));
+            written.extend([TokenTree::Ident(mutable)]);
+            found.push(name.clone());
+        }
+        written.extend([token.clone()]);
+    }
+    (written, found)
 }
 
 /// The body without the `mut` of these arguments, whose copies have it instead.

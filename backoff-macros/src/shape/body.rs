@@ -2,7 +2,8 @@
 
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 
-use super::async_trait;
+use super::{Shape, async_trait, runtime};
+use crate::groups::with;
 
 /// A part of a body that another attribute has put deeper: its statements, and the type they give
 /// where that is written beside them.
@@ -12,14 +13,19 @@ pub(crate) struct Part {
     pub(crate) at: Span,
 }
 
-/// Writes the loop where the body is: in the place where `#[async_trait]` or `#[instrument]` have put
-/// it, or around everything.
+/// Writes the loop where the body is: in the place where another attribute has put it, or around
+/// everything.
 pub(crate) fn around_body(
+    shape: Shape,
     tokens: TokenStream,
     at: Span,
     write: &mut dyn FnMut(Part) -> TokenStream,
 ) -> TokenStream {
-    for place in [async_trait::body, instrument] {
+    let places: &[Place] = match shape {
+        Shape::InRuntime => &[runtime::body],
+        _ => &[async_trait::body, instrument],
+    };
+    for &place in places {
         let (written, found) = replace(tokens.clone(), place, write);
         if found {
             return written;
@@ -57,9 +63,7 @@ fn replace(
                     found = in_it;
                     inside
                 };
-                let mut kept = Group::new(group.delimiter(), inside);
-                kept.set_span(group.span());
-                written.push(TokenTree::Group(kept));
+                written.push(with(&group, inside));
             }
             other => written.push(other),
         }
@@ -74,24 +78,4 @@ fn instrument(_before: &[TokenTree], group: &Group) -> Option<Option<TokenStream
         matches!(token, TokenTree::Group(inner) if inner.stream().into_iter().any(names_it))
     });
     (group.delimiter() == Delimiter::Brace && is_marked).then_some(None)
-}
-
-/// Whether `#[tokio::test]` or `#[tokio::main]` has made this the body of a function that runs a
-/// runtime of its own.
-pub(crate) fn runs_a_runtime(body: &TokenStream) -> bool {
-    let (mut says_so, mut blocks) = (false, false);
-    fn look(tokens: TokenStream, says_so: &mut bool, blocks: &mut bool) {
-        for token in tokens {
-            match token {
-                TokenTree::Group(group) => look(group.stream(), says_so, blocks),
-                TokenTree::Ident(word) => *blocks |= word == "block_on",
-                TokenTree::Literal(literal) => {
-                    *says_so |= literal.to_string() == "\"Failed building the Runtime\"";
-                }
-                TokenTree::Punct(_) => {}
-            }
-        }
-    }
-    look(body.clone(), &mut says_so, &mut blocks);
-    says_so && blocks
 }

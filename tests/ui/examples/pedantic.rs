@@ -25,6 +25,7 @@
     clippy::semicolon_inside_block,
     clippy::shadow_reuse,
     clippy::shadow_same,
+    clippy::shadow_unrelated,
     clippy::single_call_fn,
     clippy::std_instead_of_core,
     clippy::unwrap_used,
@@ -239,6 +240,44 @@ pub type Answer<'a> = core::pin::Pin<Box<dyn Future<Output = Result<usize, Error
 #[retry(on = [503])]
 pub fn alias(name: &str) -> Answer<'_> {
     Box::pin(async move { work(name).await })
+}
+
+/// A copy for each attempt, and nothing else takes the argument.
+///
+/// # Errors
+/// Any.
+#[retry(on = [503], clone(body, mut seen))]
+pub fn copied(body: Vec<u8>, seen: Vec<u8>) -> Result<usize, Error> {
+    const LIMIT: usize = 3;
+    seen.push(1);
+    let all = [body, seen].concat();
+    Ok(all.len().min(LIMIT))
+}
+
+/// The same, async, with an item behind a statement.
+///
+/// # Errors
+/// Any.
+#[retry(on = [503], clone(body))]
+pub async fn copied_async(
+    body: Vec<u8>,
+    other: Box<dyn Fn() -> usize + Send>,
+) -> Result<usize, Error> {
+    let length = work("").await?.saturating_add(other());
+    drop(body);
+    Ok(length)
+}
+
+/// The same, in a future of its own.
+///
+/// # Errors
+/// Any.
+#[retry(on = [503], clone(body))]
+pub fn copied_future(body: Vec<u8>) -> impl Future<Output = Result<usize, Error>> + Send {
+    async move {
+        drop(body);
+        work("").await
+    }
 }
 
 /// What a chain of sources is searched for.

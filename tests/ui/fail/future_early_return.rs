@@ -9,7 +9,8 @@ fn f(fast: bool) -> Pin<Box<dyn Future<Output = Result<(), ApiError>> + Send>> {
     let closure = || {
         return 1;
     };
-    if fast && closure() == 1 {
+    let typed = || -> u8 { return 1 };
+    if fast && closure() + typed() == 2 {
         return Box::pin(async { Ok(()) });
     }
     Box::pin(async move { Ok(()) })

@@ -1,18 +1,14 @@
-//! An attribute above has made the function start a runtime of its own.
+//! An attribute above, of a form that is not known, has made the function start a runtime.
 
 use backoff_core::retry;
 use ui::ApiError;
 
-#[tokio::test]
 #[retry(base = "1ms")]
-async fn f() -> Result<(), ApiError> {
-    Ok(())
-}
-
-#[tokio::main(flavor = "current_thread")]
-#[retry(base = "1ms")]
-async fn other() -> Result<(), ApiError> {
-    Ok(())
+fn f() -> Result<(), ApiError> {
+    tokio::runtime::Builder::new_current_thread()
+        .build()
+        .expect("Failed building the Runtime")
+        .block_on(async { Ok(()) })
 }
 
 fn main() {}

@@ -1,0 +1,80 @@
+//! Functions in keys that stand in variables: each attempt borrows them.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Expr, Ident, ItemFn};
+
+use super::library::at;
+use crate::args::Args;
+use crate::bindings::{self, Binding};
+
+/// The names around the code that is written.
+pub(super) enum Around {
+    /// Of a function: its arguments.
+    Arguments(Vec<Binding>),
+    /// Of a block: any, so a name in small letters alone is taken for a variable.
+    Unknown,
+}
+
+impl Around {
+    /// The arguments; those named in `clone(..)` are not mutable themselves.
+    pub(super) fn arguments(function: &ItemFn, args: &Args) -> Self {
+        let mut bound = bindings::of(function);
+        for binding in &mut bound {
+            let mut given = args.clone.iter();
+            if given.any(|clone| clone.value.names.contains(&binding.name)) {
+                binding.mutable = None;
+            }
+        }
+        Around::Arguments(bound)
+    }
+
+    /// The value of `when` or `until`, which only reads.
+    pub(super) fn read(&self, value: &Expr) -> TokenStream {
+        let is_variable = match value {
+            Expr::Field(_) => true,
+            _ => lone(value).is_some_and(|name| match self {
+                Around::Arguments(bound) => found(bound, name).is_some_and(|it| !it.is_reference),
+                Around::Unknown => name.to_string().starts_with(char::is_lowercase),
+            }),
+        };
+        lent(value, is_variable, quote_spanned!(at(value.span())=> &))
+    }
+
+    /// The value of `notify`, which may change what it has captured.
+    pub(super) fn changed(&self, value: &Expr) -> TokenStream {
+        let here = at(value.span());
+        let plain = quote_spanned!(here=> &);
+        let (is_variable, borrow) = match (self, lone(value)) {
+            (_, None) => (matches!(value, Expr::Field(_)), plain),
+            (Around::Unknown, Some(_)) => (false, plain),
+            (Around::Arguments(bound), Some(name)) => match found(bound, name) {
+                Some(it) if it.is_mut_reference => (true, quote_spanned!(here=> &mut *)),
+                Some(it) if it.mutable.is_some() => (true, quote_spanned!(here=> &mut)),
+                Some(it) => (!it.is_reference, plain),
+                None => (false, plain),
+            },
+        };
+        lent(value, is_variable, borrow)
+    }
+}
+
+fn lent(value: &Expr, is_variable: bool, borrow: TokenStream) -> TokenStream {
+    if is_variable {
+        quote_spanned!(at(value.span())=> #borrow #value)
+    } else {
+        value.to_token_stream()
+    }
+}
+
+fn lone(value: &Expr) -> Option<&Ident> {
+    match value {
+        Expr::Path(path) => path.path.get_ident(),
+        _ => None,
+    }
+}
+
+fn found<'a>(bound: &'a [Binding], name: &Ident) -> Option<&'a Binding> {
+    bound.iter().find(|binding| binding.name == *name)
+}

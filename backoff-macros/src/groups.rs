@@ -1,0 +1,101 @@
+//! The invisible groups that `macro_rules!` puts around what it matched: a type from `$t:ty` or an
+//! expression from `$e:expr` is one token tree with `Delimiter::None`.
+
+use proc_macro2::{Delimiter, Group, Spacing, TokenStream, TokenTree};
+use syn::Type;
+
+/// The same tokens without invisible groups. To be looked at only: where such tokens are written,
+/// `2 * $e` may mean something else.
+pub(crate) fn flat(tokens: TokenStream) -> TokenStream {
+    let mut written = TokenStream::new();
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::None => {
+                written.extend(flat(group.stream()));
+            }
+            TokenTree::Group(group) => written.extend([with(&group, flat(group.stream()))]),
+            other => written.extend([other]),
+        }
+    }
+    written
+}
+
+/// The tokens without the invisible groups that change nothing: around a single token, and around
+/// all that stands between two separators.
+pub(crate) fn needless(tokens: TokenStream) -> TokenStream {
+    let mut written = TokenStream::new();
+    let (mut begins, mut after_word) = (true, false);
+    let mut tokens = tokens.into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        let begun = begins;
+        // After anything but a word, `=` is the end of another operator.
+        begins = is_comma(&token)
+            || after_word
+                && matches!(&token, TokenTree::Punct(punct) if punct.as_char() == '=' && punct.spacing() == Spacing::Alone);
+        after_word = matches!(token, TokenTree::Ident(_));
+        let TokenTree::Group(group) = token else {
+            written.extend([token]);
+            continue;
+        };
+        // What is in braces is the user's code, and stays as it is.
+        let inside = match group.delimiter() {
+            Delimiter::Brace => group.stream(),
+            _ => needless(group.stream()),
+        };
+        let ends = tokens.peek().is_none_or(is_comma);
+        let is_one = inside.clone().into_iter().nth(1).is_none();
+        let is_alone = begun && ends && !inside.clone().into_iter().any(|token| is_comma(&token));
+        if group.delimiter() == Delimiter::None && (is_one || is_alone) {
+            written.extend(inside);
+        } else {
+            written.extend([with(&group, inside)]);
+        }
+    }
+    written
+}
+
+/// A group like this one, with other tokens inside.
+pub(crate) fn with(group: &Group, inside: TokenStream) -> TokenTree {
+    let mut written = Group::new(group.delimiter(), inside);
+    written.set_span(group.span());
+    TokenTree::Group(written)
+}
+
+/// The type inside of the invisible groups around it.
+pub(crate) fn inside(mut ty: &Type) -> &Type {
+    while let Type::Group(group) = ty {
+        ty = &group.elem;
+    }
+    ty
+}
+
+fn is_comma(token: &TokenTree) -> bool {
+    matches!(token, TokenTree::Punct(punct) if punct.as_char() == ',')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quote::quote;
+
+    fn group(inside: TokenStream) -> TokenStream {
+        TokenTree::Group(Group::new(Delimiter::None, inside)).into()
+    }
+
+    #[test]
+    fn what_changes_no_meaning_is_unwrapped() {
+        let (sum, path) = (group(quote!(1 + 2)), group(quote!(POLICY)));
+        let value =
+            needless(quote!(policy = #path.base(B), max_attempts = #sum, x = #sum * 2, y == #sum));
+        let expected =
+            quote!(policy = POLICY.base(B), max_attempts = 1 + 2, x = #sum * 2, y == #sum);
+        assert_eq!(value.to_string(), expected.to_string());
+    }
+
+    #[test]
+    fn a_look_sees_no_group() {
+        let ty = group(quote!(dyn Future<Output = u8>));
+        let boxed = flat(quote!((Pin<Box<#ty>>))).to_string();
+        assert_eq!(boxed.replace(' ', ""), "(Pin<Box<dynFuture<Output=u8>>>)");
+    }
+}

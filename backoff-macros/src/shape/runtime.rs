@@ -1,0 +1,58 @@
+//! A function that `#[tokio::test]` or `#[tokio::main]` has rewritten, before this attribute saw it:
+//!
+//! ```text
+//! fn f() -> T {
+//!     let body = async { the body };
+//!     {
+//!         return Builder::new_current_thread().build().expect("Failed building the Runtime").block_on(body);
+//!     }
+//! }
+//! ```
+
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+
+/// Whether the body starts a runtime that another attribute has written.
+pub(crate) fn is_started(body: TokenStream) -> bool {
+    let (mut says_so, mut blocks) = (false, false);
+    look(body, &mut says_so, &mut blocks);
+    says_so && blocks
+}
+
+fn look(tokens: TokenStream, says_so: &mut bool, blocks: &mut bool) {
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) => look(group.stream(), says_so, blocks),
+            TokenTree::Ident(word) => *blocks |= word == "block_on",
+            TokenTree::Literal(literal) => {
+                *says_so |= literal.to_string() == "\"Failed building the Runtime\"";
+            }
+            TokenTree::Punct(_) => {}
+        }
+    }
+}
+
+/// Whether the body in it is found too.
+pub(super) fn is_known(body: &TokenStream) -> bool {
+    is_started(body.clone()) && holds_body(body.clone())
+}
+
+fn holds_body(tokens: TokenStream) -> bool {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    tokens.iter().enumerate().any(|(at, token)| match token {
+        TokenTree::Group(group) => {
+            body(&tokens[..at], group).is_some() || holds_body(group.stream())
+        }
+        _ => false,
+    })
+}
+
+/// `let body = async { body };`
+pub(super) fn body(before: &[TokenTree], group: &Group) -> Option<Option<TokenStream>> {
+    let is = |back: usize, text: &str| {
+        let at = before.len().checked_sub(back);
+        at.is_some_and(|at| before[at].to_string() == text)
+    };
+    let is_it = group.delimiter() == Delimiter::Brace
+        && (is(1, "async") && is(2, "=") && is(3, "body") && is(4, "let"));
+    is_it.then_some(None)
+}

@@ -1,0 +1,176 @@
+//! Generics and lifetimes in odd places.
+
+use super::*;
+use std::fmt::Debug;
+
+struct Ring<T, const N: usize = 3> {
+    flaky: Flaky,
+    items: [T; N],
+}
+
+impl<T: Copy + Debug, const N: usize> Ring<T, N> {
+    const HALF: u32 = 1 + N as u32 / 2;
+
+    #[retry(base = "1ms", max_attempts = Self::HALF + 1)]
+    async fn sum<const M: usize>(&self, more: [T; M]) -> Result<usize, ApiError>
+    where
+        [T; M]: Debug,
+    {
+        self.flaky.call()?;
+        Ok(N + more.len() + self.items.len() + M)
+    }
+
+    #[retry(base = "1ms", max_attempts = 1 + N as u32)]
+    fn first(&self) -> Result<T, ApiError> {
+        self.flaky.call()?;
+        let [first, ..] = &self.items[..] else {
+            return Err(ApiError(404));
+        };
+        Ok(*first)
+    }
+}
+
+#[test]
+fn constants_with_defaults() {
+    let ring: Ring<u8> = Ring {
+        flaky: Flaky::failing(1),
+        items: [1, 2, 3],
+    };
+    assert_eq!(run(ring.sum([4])), Ok(8));
+    let ring: Ring<u8, 2> = Ring {
+        flaky: Flaky::failing(2),
+        items: [1, 2],
+    };
+    assert_eq!(ring.first(), Ok(1));
+    let ring: Ring<u8, 1> = Ring {
+        flaky: Flaky::failing(2),
+        items: [1],
+    };
+    assert_eq!(ring.first(), Err(ApiError(503)));
+}
+
+#[test]
+fn parameters_only_in_the_body() {
+    both! {
+        #[retry(base = "1ms")] =>
+        pub(super) async fn f<T, const N: usize>(flaky: &Flaky) -> Result<usize, ApiError>
+        where
+            T: Default + Into<u64>,
+        {
+            flaky.call()?;
+            let list: [u64; N] = std::array::from_fn(|_| T::default().into());
+            Ok(list.len() + std::mem::size_of::<T>())
+        }
+    }
+    same(
+        |flaky| run(plain::f::<u8, 4>(flaky)),
+        |flaky| run(retried::f::<u8, 4>(flaky)),
+    );
+}
+
+#[test]
+fn lifetimes() {
+    struct Client<'c, 's: 'c> {
+        flaky: &'c Flaky,
+        name: &'s str,
+    }
+    impl<'c, 's: 'c> Client<'c, 's> {
+        #[retry(base = "1ms")]
+        async fn name(&self) -> Result<&'s str, ApiError> {
+            self.flaky.call()?;
+            Ok(self.name)
+        }
+        #[retry(base = "1ms")]
+        fn longest<'a, 'b>(&'a self, other: &'b str) -> Result<std::borrow::Cow<'b, str>, ApiError>
+        where
+            's: 'b,
+            'a: 'a,
+        {
+            self.flaky.call()?;
+            Ok(if other.len() > self.name.len() {
+                other
+            } else {
+                self.name
+            }
+            .into())
+        }
+        #[retry(base = "1ms")]
+        fn each<'f>(
+            &'f self,
+            mut_: &'f (dyn for<'x> Fn(&'x str) -> &'x str + Sync),
+        ) -> impl Future<Output = Result<&'f str, ApiError>> + use<'f, 'c, 's> {
+            async move {
+                self.flaky.call()?;
+                Ok(mut_(self.name))
+            }
+        }
+    }
+    let name = "name".to_owned();
+    fn client<'c, 's>(flaky: &'c Flaky, name: &'s str) -> Client<'c, 's> {
+        Client { flaky, name }
+    }
+    same(|_| Ok("name"), |flaky| run(client(flaky, &name).name()));
+    same(
+        |_| Ok("other".into()),
+        |flaky| client(flaky, &name).longest("other"),
+    );
+    same(
+        |_| Ok(1),
+        |flaky| run(client(flaky, &name).each(&|name| &name[..1])).map(str::len),
+    );
+}
+
+#[test]
+fn results_that_capture() {
+    trait Captures<'a> {}
+    impl<T> Captures<'_> for T {}
+    #[retry(base = "1ms")]
+    fn opaque<'a>(flaky: &'a Flaky) -> Result<impl Debug + Captures<'a> + use<'a>, ApiError> {
+        flaky.call().map(|call| (call, flaky))
+    }
+    #[retry(base = "1ms")]
+    fn nothing<T: Debug>(flaky: &Flaky, value: &T) -> Result<impl Debug + use<T>, ApiError> {
+        flaky.call().map(|call| format!("{call}{value:?}"))
+    }
+    #[retry(base = "1ms")]
+    fn closure<'a>(flaky: &'a Flaky) -> Result<Box<dyn Fn() -> u32 + 'a>, ApiError> {
+        let call = flaky.call()?;
+        Ok(Box::new(move || call + flaky.calls()))
+    }
+    let flaky = Flaky::failing(2);
+    assert!(format!("{:?}", opaque(&flaky)).contains("Ok((3"));
+    assert_eq!(
+        format!("{:?}", nothing(&Flaky::failing(2), &1)),
+        r#"Ok("31")"#
+    );
+    let flaky = Flaky::failing(2);
+    assert_eq!(closure(&flaky).map(|closure| closure()).ok(), Some(6));
+}
+
+#[test]
+fn bounds_that_lead_nowhere() {
+    #[retry(base = "1ms", when = |_| true)]
+    async fn f<'a, E, F, Fut>(make: F) -> Result<<Vec<&'a str> as IntoIterator>::Item, E>
+    where
+        for<'x> F: Fn(&'x str) -> Fut,
+        Fut: Future<Output = Result<&'a str, E>>,
+    {
+        make("name").await
+    }
+    let flaky = Flaky::failing(2);
+    let got = run(f(|_| std::future::ready(flaky.call().map(|_| "name"))));
+    assert_eq!((got, flaky.calls()), (Ok("name"), 3));
+}
+
+#[test]
+fn extern_function() {
+    #[retry(base = "1ms")]
+    #[allow(improper_ctypes_definitions)]
+    extern "C" fn callback(fails: u32) -> Result<u32, ApiError> {
+        static FLAKY: Flaky = Flaky::failing(2);
+        let call = FLAKY.call()?;
+        Ok(call + fails)
+    }
+    let pointer: extern "C" fn(u32) -> Result<u32, ApiError> = callback;
+    assert_eq!(pointer(1), Ok(4));
+}

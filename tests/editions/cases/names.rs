@@ -1,0 +1,190 @@
+//! Names that mean something else here, or that are words of the language.
+
+use super::*;
+
+#[allow(non_camel_case_types)]
+struct r#struct {
+    r#in: u32,
+}
+
+#[test]
+fn raw_identifiers() {
+    both! {
+        #[retry(base = "1ms", clone(r#match), attempt = r#fn, name = "r")] =>
+        #[allow(unused_mut, unused_variables)]
+        pub(super) async fn r#async(r#ref: &Flaky, r#match: String, r#type: r#struct) -> Result<usize, ApiError> {
+            let r#fn = 1;
+            r#ref.call()?;
+            let r#let = r#match;
+            Ok(r#let.len() + r#type.r#in as usize + r#fn)
+        }
+    }
+    #[retry(base = "1ms", max_attempts = r#use)]
+    fn r#gen(r#dyn: &Flaky, r#use: u32) -> Result<u32, ApiError> {
+        let r#try = r#dyn.call()?;
+        Ok(r#try)
+    }
+    same(
+        |flaky| {
+            run(plain::r#async(
+                flaky,
+                "text".to_owned(),
+                r#struct { r#in: 1 },
+            ))
+        },
+        |flaky| {
+            run(retried::r#async(
+                flaky,
+                "text".to_owned(),
+                r#struct { r#in: 1 },
+            ))
+        },
+    );
+    assert_eq!(r#gen(&Flaky::failing(2), 3), Ok(3));
+    assert!(r#gen(&Flaky::failing(2), 2).is_err());
+}
+
+mod shadows {
+    #![allow(dead_code, non_upper_case_globals, unused_macros, unused_imports)]
+
+    use crate::cases::{ApiError, Flaky, retry};
+
+    pub(super) mod backoff_core {}
+    mod core {}
+    mod std {}
+    mod alloc {}
+    enum Option {
+        Some,
+        None,
+    }
+    enum Result {
+        Ok,
+        Err,
+    }
+    use self::Option::{None, Some};
+    use self::Result::{Err, Ok};
+    trait Clone {
+        fn clone(&self) {}
+    }
+    trait Future {}
+    trait Send {}
+    trait Into {}
+    impl<T> Clone for T {}
+    struct Context;
+    struct Box;
+    struct Vec;
+    struct String;
+    fn drop() {}
+    fn start() {}
+    fn step() {}
+    macro_rules! matches {
+        () => {};
+    }
+    macro_rules! codes {
+        () => {};
+    }
+
+    #[retry(base = "1ms", on = [503], clone(text), attempt = _n)]
+    pub(super) async fn names(
+        flaky: &Flaky,
+        text: ::std::vec::Vec<u8>,
+        list: [u8; 2],
+    ) -> ::core::result::Result<u32, ApiError> {
+        match flaky.call() {
+            ::core::result::Result::Ok(_) => ::core::result::Result::Ok(list.len() as u32),
+            error => error,
+        }
+    }
+
+    #[retry(base = "1ms", when = |_| true, clone(list))]
+    pub(super) fn blocking(flaky: &Flaky, list: [u8; 2]) -> ::core::result::Result<u32, ApiError> {
+        let _ = list;
+        flaky.call()
+    }
+}
+
+#[test]
+fn prelude_and_library() {
+    assert_eq!(shadows::blocking(&Flaky::failing(2), [1, 2]), Ok(3));
+    same(
+        |_| Ok(1),
+        |flaky| run(generic_names::<u32, ApiError>(flaky, 1)),
+    );
+}
+
+/// Parameters that are called as types of the prelude.
+#[retry(base = "1ms")]
+async fn generic_names<Option: Copy, Err: From<ApiError>>(
+    flaky: &Flaky,
+    some: Option,
+) -> Result<Option, Err> {
+    flaky.call()?;
+    Ok(some)
+}
+
+#[test]
+fn variables_named_like_ours() {
+    both! {
+        #[retry(base = "1ms", clone(__copy_of_wait), attempt = __attempt, notify = |__event| { let _ = (__event, __course); })] =>
+        #[allow(unused_variables, unused_mut, clippy::too_many_arguments)]
+        pub(super) async fn f(
+            flaky: &Flaky,
+            __course: u32,
+            __outcome: u32,
+            __copy_of_wait: u32,
+            __deposit: Box<u32>,
+            __judge: &str,
+            __returns: Vec<u8>,
+        ) -> Result<u32, ApiError> {
+            const __BACKOFF: u32 = 1;
+            let __attempt = 1;
+            let (__wait, __context, __policy, __timer, __id, __done, __is_late, __stage, __error, __value) =
+                (1, 1, 1, 1, 1, 1, 1, 1, 1, 1);
+            flaky.call()?;
+            Ok(__course + __outcome + __copy_of_wait + *__deposit + __BACKOFF + __wait + __judge.len() as u32 + __returns.len() as u32)
+        }
+    }
+    same(
+        |flaky| run(plain::f(flaky, 1, 2, 3, Box::new(4), "5", vec![6])),
+        |flaky| run(retried::f(flaky, 1, 2, 3, Box::new(4), "5", vec![6])),
+    );
+}
+
+#[test]
+fn constants_named_like_ours() {
+    const __COURSE: u32 = 3;
+    #[retry(base = "1ms", max_attempts = __COURSE)]
+    fn f(flaky: &Flaky) -> Result<u32, ApiError> {
+        flaky.call()?;
+        Ok(__COURSE)
+    }
+    #[allow(non_snake_case)]
+    fn g(flaky: &Flaky, __policy: u32) -> Result<u32, ApiError> {
+        let __context = 1;
+        retry_block!(base = "1ms", max_attempts = __policy + 1, {
+            flaky.call()?;
+            Ok(__policy + __context)
+        })
+    }
+    assert_eq!(f(&Flaky::failing(2)), Ok(3));
+    assert_eq!(g(&Flaky::failing(2), 2), Ok(3));
+}
+
+mod aliases {
+    pub(super) type Result<T = u32, E = super::ApiError> = std::result::Result<T, E>;
+}
+
+#[test]
+fn result_under_other_names() {
+    use aliases::Result as Outcome;
+    #[retry(base = "1ms")]
+    async fn f(flaky: &Flaky) -> aliases::Result {
+        flaky.call()
+    }
+    #[retry(base = "1ms")]
+    fn g(flaky: &Flaky) -> Outcome<[u32; 1]> {
+        Ok([flaky.call()?])
+    }
+    assert_eq!(run(f(&Flaky::failing(2))), Ok(3));
+    assert_eq!(g(&Flaky::failing(2)), Ok([3]));
+}

@@ -1,0 +1,274 @@
+//! A future is `Send` where that of the plain function is.
+
+use super::*;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+#[test]
+fn function_in_a_box() {
+    both! {
+        #[retry(base = "1ms")] =>
+        pub(super) async fn f(flaky: &Flaky, job: Box<dyn Fn() -> u32 + Send>) -> Result<u32, ApiError> {
+            let first = job();
+            flaky.call()?;
+            std::future::ready(()).await;
+            Ok(first + job())
+        }
+    }
+    same(
+        |flaky| run(sent(plain::f(flaky, Box::new(|| 1)))),
+        |flaky| run(sent(retried::f(flaky, Box::new(|| 1)))),
+    );
+}
+
+#[test]
+fn cells_and_receivers() {
+    both! {
+        #[retry(base = "1ms")] =>
+        pub(super) async fn f<T: Send + Copy>(
+            flaky: &Flaky,
+            cell: Cell<u32>,
+            list: std::sync::mpsc::Receiver<u32>,
+            both: RefCell<Vec<T>>,
+        ) -> Result<u32, ApiError> {
+            cell.set(cell.get() + 1);
+            std::future::ready(()).await;
+            flaky.call()?;
+            Ok(list.recv().unwrap_or(7) + both.borrow().len() as u32)
+        }
+    }
+    let make = || {
+        (
+            Cell::new(0),
+            std::sync::mpsc::channel().1,
+            RefCell::new(vec![1_u8]),
+        )
+    };
+    same(
+        |flaky| {
+            let (a, b, c) = make();
+            run(sent(plain::f(flaky, a, b, c)))
+        },
+        |flaky| {
+            let (a, b, c) = make();
+            run(sent(retried::f(flaky, a, b, c)))
+        },
+    );
+}
+
+#[test]
+fn boxed_future() {
+    both! {
+        #[retry(base = "1ms", keep(job))] =>
+        pub(super) async fn f(
+            flaky: &Flaky,
+            mut job: Option<BoxFuture<'static, u32>>,
+        ) -> Result<u32, ApiError> {
+            flaky.call()?;
+            match job.take() {
+                Some(job) => Ok(job.await),
+                None => Err(ApiError(404)),
+            }
+        }
+    }
+    same(
+        |flaky| run(sent(plain::f(flaky, Some(Box::pin(async { 1 }))))),
+        |flaky| run(sent(retried::f(flaky, Some(Box::pin(async { 1 }))))),
+    );
+}
+
+#[test]
+fn generic_that_is_not_sync() {
+    both! {
+        #[retry(base = "1ms")] =>
+        pub(super) async fn f<T: Send + Fn() -> u32>(flaky: &Flaky, job: T, also: impl Fn() -> u32 + Send) -> Result<u32, ApiError> {
+            std::future::ready(()).await;
+            flaky.call()?;
+            Ok(job() + also())
+        }
+    }
+    let (cell, other) = (Cell::new(3), Cell::new(4));
+    let _ = (&cell, &other);
+    same(
+        |flaky| {
+            let (cell, other) = (Cell::new(3), Cell::new(4));
+            run(sent(plain::f(
+                flaky,
+                move || cell.get(),
+                move || other.get(),
+            )))
+        },
+        |flaky| {
+            let (cell, other) = (Cell::new(3), Cell::new(4));
+            run(sent(retried::f(
+                flaky,
+                move || cell.get(),
+                move || other.get(),
+            )))
+        },
+    );
+}
+
+/// What stays on its thread may do so.
+#[test]
+fn rc_on_one_thread() {
+    both! {
+        #[retry(base = "1ms")] =>
+        pub(super) async fn f(flaky: Rc<&Flaky>, seen: Rc<Cell<u32>>) -> Result<u32, ApiError> {
+            seen.set(seen.get() + 1);
+            std::future::ready(()).await;
+            flaky.call()?;
+            Ok(Rc::strong_count(&seen) as u32)
+        }
+    }
+    let seen = Rc::new(Cell::new(0));
+    same(
+        |flaky| run(plain::f(Rc::new(flaky), Rc::default())),
+        |flaky| run(retried::f(Rc::new(flaky), Rc::default())),
+    );
+    assert_eq!(
+        run(retried::f(Rc::new(&Flaky::failing(2)), seen.clone())),
+        Ok(2)
+    );
+    assert_eq!(seen.get(), 3);
+}
+
+/// A value that a key borrows for the whole call.
+#[test]
+fn argument_in_a_timer() {
+    #[retry(base = "1ms", sleep = |_| job.wait())]
+    async fn f(flaky: &Flaky, job: Job) -> Result<u32, ApiError> {
+        flaky.call()?;
+        Ok(job.0.get())
+    }
+    struct Job(Cell<u32>);
+    impl Job {
+        fn wait(&self) -> std::future::Ready<()> {
+            self.0.set(self.0.get() + 1);
+            std::future::ready(())
+        }
+    }
+    assert_eq!(run(f(&Flaky::failing(2), Job(Cell::new(0)))), Ok(2));
+}
+
+/// Holding a guard of std over an await is the user's affair, in a blocking function it is fine.
+#[test]
+fn guard_in_a_blocking_function() {
+    both! {
+        #[retry(base = "1ms")] =>
+        pub(super) fn f(flaky: &Flaky, shared: &std::sync::Mutex<u32>) -> Result<u32, ApiError> {
+            let mut guard = shared.lock().unwrap();
+            *guard += 1;
+            flaky.call()?;
+            Ok(1)
+        }
+    }
+    let shared = std::sync::Mutex::new(0);
+    same(
+        |flaky| plain::f(flaky, &shared),
+        |flaky| retried::f(flaky, &shared),
+    );
+    assert_eq!(*shared.lock().unwrap(), 5);
+}
+
+#[async_trait::async_trait]
+trait Runs {
+    async fn job(
+        &self,
+        flaky: &Flaky,
+        job: Box<dyn Fn() -> u32 + Send>,
+        list: Vec<Cell<u32>>,
+    ) -> Result<u32, ApiError>;
+
+    async fn in_a_span(&self, flaky: &Flaky, job: Cell<u32>) -> Result<u32, ApiError>;
+}
+
+#[async_trait::async_trait]
+impl Runs for () {
+    #[retry(base = "1ms", clone(list))]
+    async fn job(
+        &self,
+        flaky: &Flaky,
+        job: Box<dyn Fn() -> u32 + Send>,
+        mut list: Vec<Cell<u32>>,
+    ) -> Result<u32, ApiError> {
+        list.push(Cell::new(0));
+        let first = job();
+        std::future::ready(()).await;
+        flaky.call()?;
+        Ok(first + job())
+    }
+
+    #[tracing::instrument(skip_all)]
+    #[retry(base = "1ms", clone(job))]
+    async fn in_a_span(&self, flaky: &Flaky, job: Cell<u32>) -> Result<u32, ApiError> {
+        job.set(job.get() + 1);
+        flaky.call()?;
+        Ok(job.get())
+    }
+}
+
+#[retry(base = "1ms")]
+fn future<'a>(
+    flaky: &'a Flaky,
+    job: Box<dyn Fn() -> u32 + Send>,
+) -> BoxFuture<'a, Result<u32, ApiError>> {
+    Box::pin(async move {
+        let first = job();
+        std::future::ready(()).await;
+        flaky.call()?;
+        Ok(first + job())
+    })
+}
+
+#[retry(base = "1ms", keep(more))]
+fn rebound<'a>(
+    flaky: &'a Flaky,
+    job: Cell<u32>,
+    mut more: u32,
+) -> impl Future<Output = Result<u32, ApiError>> + use<'a> {
+    more += 1;
+    let job = job;
+    async move {
+        job.set(job.get() + 1);
+        flaky.call()?;
+        Ok(job.get() + more)
+    }
+}
+
+#[tracing::instrument(skip_all)]
+#[retry(base = "1ms")]
+async fn span_above(flaky: &Flaky, job: Box<dyn Fn() -> u32 + Send>) -> Result<u32, ApiError> {
+    flaky.call()?;
+    std::future::ready(()).await;
+    Ok(job())
+}
+
+#[retry(base = "1ms")]
+#[tracing::instrument(skip_all)]
+async fn span_below(flaky: &Flaky, job: Box<dyn Fn() -> u32 + Send>) -> Result<u32, ApiError> {
+    flaky.call()?;
+    std::future::ready(()).await;
+    Ok(job())
+}
+
+#[test]
+fn where_other_attributes_have_moved_the_arguments() {
+    same(
+        |_| Ok(2),
+        |flaky| run(().job(flaky, Box::new(|| 1), Vec::new())),
+    );
+    same(|_| Ok(2), |flaky| run(().in_a_span(flaky, Cell::new(1))));
+    same(|_| Ok(2), |flaky| run(sent(future(flaky, Box::new(|| 1)))));
+    same(
+        |_| Ok(1),
+        |flaky| run(sent(span_above(flaky, Box::new(|| 1)))),
+    );
+    same(
+        |_| Ok(1),
+        |flaky| run(sent(span_below(flaky, Box::new(|| 1)))),
+    );
+    assert_eq!(run(rebound(&Flaky::failing(2), Cell::new(0), 1)), Ok(5));
+}

@@ -1,0 +1,133 @@
+//! Annotated functions without the standard library and without an allocator. `.ci/run` checks this
+//! package by itself, so that no other package's features are joined to its own.
+
+#![no_std]
+
+use core::future::Future;
+use core::time::Duration;
+
+use backoff_core::{
+    BlockingSleep, Clock, Event, Fault, NotYet, Policy, Random, Sleep, TimedOut, codes, retry,
+    retry_block,
+};
+
+/// A board's timer.
+#[derive(Clone, Copy, Debug)]
+pub struct Board;
+
+impl Clock for Board {
+    fn now(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+impl Random for Board {
+    fn random(&self) -> u64 {
+        4
+    }
+}
+
+impl Sleep for Board {
+    type Sleep = core::future::Ready<()>;
+
+    fn sleep(&self, _: Duration) -> Self::Sleep {
+        core::future::ready(())
+    }
+}
+
+impl BlockingSleep for Board {
+    fn sleep_blocking(&self, _: Duration) {}
+}
+
+/// What the radio fails with.
+#[derive(Debug, Fault)]
+pub enum Error {
+    /// Nobody answered.
+    #[fault(status = 503)]
+    Silent,
+    /// Too slow.
+    #[fault(forward)]
+    Late(TimedOut),
+    /// Not there yet.
+    #[fault(pending)]
+    NotYet,
+}
+
+impl core::fmt::Display for Error {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("the radio failed")
+    }
+}
+
+impl From<TimedOut> for Error {
+    fn from(late: TimedOut) -> Self {
+        Error::Late(late)
+    }
+}
+
+impl From<NotYet> for Error {
+    fn from(_: NotYet) -> Self {
+        Error::NotYet
+    }
+}
+
+const POLICY: Policy = Policy::exponential().on(codes![503]);
+
+async fn radio() -> Result<u8, Error> {
+    Err(Error::Silent)
+}
+
+/// Bare, but for the runtime.
+///
+/// # Errors
+/// Those of the radio.
+#[retry(runtime = Board)]
+pub async fn bare() -> Result<u8, Error> {
+    radio().await
+}
+
+/// With all that a runtime is asked for.
+///
+/// # Errors
+/// Those of the radio.
+#[retry(
+    policy = POLICY, deadline = "1m", timeout = "30s", attempt_timeout = "1s", jitter = decorrelated,
+    until = |value| *value > 3, attempt = n, notify = hear, clone(packet), runtime = board, name = "send"
+)]
+pub async fn send(board: Board, packet: [u8; 4]) -> Result<u8, Error> {
+    let number = n.number();
+    let [first, ..] = packet;
+    Ok(radio().await?.saturating_add(first) + u8::from(number > 1))
+}
+
+fn hear(event: &Event<'_, Error>) {
+    let _: &dyn core::fmt::Display = event;
+}
+
+/// A future of its own.
+///
+/// # Errors
+/// Those of the radio.
+#[allow(clippy::manual_async_fn)]
+#[retry(runtime = Board, on = [Error::Silent])]
+pub fn future() -> impl Future<Output = Result<u8, Error>> + Send {
+    async move { radio().await }
+}
+
+/// Without a wait that others could use.
+///
+/// # Errors
+/// Those of the radio.
+#[retry(runtime = Board, when = |error| matches!(error, Error::Silent), deadline = "1m")]
+pub fn blocking() -> Result<u8, Error> {
+    Err(Error::Silent)
+}
+
+/// Blocks.
+///
+/// # Errors
+/// Those of the radio.
+pub async fn blocks() -> Result<u8, Error> {
+    let first = retry_block!(policy = POLICY, runtime = Board, async { radio().await }).await?;
+    retry_block!(policy = POLICY, runtime = Board, { Ok(first) })
+}
