@@ -2,8 +2,10 @@
 
 pub(crate) mod bare;
 pub(crate) mod block;
+mod elsewhere;
 pub(crate) mod given;
 pub(crate) mod keys;
+mod misread;
 pub(crate) mod on;
 #[cfg(test)]
 mod pages;
@@ -21,7 +23,7 @@ use crate::errors::Errors;
 use given::Time;
 use split::arguments;
 pub(crate) use table::Args;
-use value::{check_literal, key_and_value};
+use value::{check_literal, key_and_value, stray};
 
 /// Reads all arguments; those that cannot be read are reported and left out.
 pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Args {
@@ -30,10 +32,11 @@ pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Args {
     // Reported last: what cannot be read at all comes first.
     let mut wrong_literals = Vec::new();
     for argument in arguments(tokens, errors) {
-        let (known, given) = match key_and_value.parse2(argument) {
+        let (known, given) = match key_and_value.parse2(argument.clone()) {
             Ok(argument) => argument,
             Err(error) => {
                 errors.push(error);
+                args.strays.extend(stray(argument));
                 continue;
             }
         };

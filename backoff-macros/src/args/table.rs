@@ -18,6 +18,8 @@ pub(super) struct Key {
     pub(super) form: Form,
     /// What it takes, said to who writes a literal instead.
     pub(super) no_literal: Option<&'static str>,
+    /// The function that reads its value.
+    reader: &'static str,
     /// Puts a value of its form where it belongs.
     pub(super) put: fn(&mut Args, Given<Value>) -> syn::Result<()>,
     #[cfg(test)]
@@ -28,6 +30,11 @@ impl Key {
     /// Whether names or types follow it in parentheses.
     pub(super) fn takes_parentheses(&self) -> bool {
         matches!(self.form, Form::Names | Form::Types)
+    }
+
+    /// Whether it takes a duration and nothing else.
+    pub(super) fn takes_time(&self) -> bool {
+        self.reader == "time"
     }
 }
 
@@ -62,6 +69,8 @@ macro_rules! keys {
         #[derive(Default)]
         pub(crate) struct Args {
             $($(pub(crate) $field: Option<Given<$type>>,)*)*
+            /// The values of keys that there are not.
+            pub(crate) strays: Vec<Expr>,
         }
 
         impl Args {
@@ -84,6 +93,7 @@ macro_rules! keys {
                 usage: $usage,
                 form: Form::$form,
                 no_literal: first!($(Some($no_literal),)? None),
+                reader: stringify!($read),
                 put: |args, Given { key, value }| {
                     if let Value::$form(value) = value {
                         let value: syn::Result<$type> = $read(value);
