@@ -4,11 +4,12 @@ mod copies;
 mod library;
 mod looped;
 mod policy;
+mod refused;
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Expr, ItemFn, ReturnType, Stmt, Type};
+use syn::{Block, Expr, ItemFn, ReturnType, Stmt, Type};
 
 use crate::args::Args;
 use crate::bindings;
@@ -22,8 +23,14 @@ use copies::Copies;
 use library::{Library, at};
 use looped::Loop;
 
-/// The function with its body in a loop; everything else about it stays as it was.
-pub(crate) fn function(library: TokenStream, args: &Args, mut function: ItemFn) -> TokenStream {
+/// The function with its body in a loop; everything else about it stays as it was. With errors it
+/// says those, and its body is not repeated.
+pub(crate) fn function(
+    library: TokenStream,
+    args: &Args,
+    mut function: ItemFn,
+    errors: Option<TokenStream>,
+) -> TokenStream {
     let shape = Shape::of(&function);
     let returns_at = match &function.sig.output {
         ReturnType::Default => at(function.sig.ident.span()),
@@ -53,8 +60,10 @@ pub(crate) fn function(library: TokenStream, args: &Args, mut function: ItemFn) 
         judged_at: returns_at,
         name: quote_spanned!(Span::mixed_site()=> ::core::concat!(::core::module_path!(), #name)),
         copies: Copies::of(&function, args),
+        errors,
     };
-    if let Some(clone) = &args.clone {
+    let clone = args.clone.as_ref().filter(|_| written.errors.is_none());
+    if let Some(clone) = clone {
         bindings::without_mut(&mut function.sig, &clone.value.names);
     }
     let mut write = |part: Part| {
@@ -67,7 +76,10 @@ pub(crate) fn function(library: TokenStream, args: &Args, mut function: ItemFn) 
                 let span = block.block.brace_token.span.join();
                 (&mut block.block.stmts, span)
             }
-            None => return function.into_token_stream(),
+            None => {
+                let errors = written.errors;
+                return quote!(#function #errors);
+            }
         },
         Shape::Async | Shape::Blocking => {
             let span = function.block.brace_token.span.join();
@@ -76,7 +88,7 @@ pub(crate) fn function(library: TokenStream, args: &Args, mut function: ItemFn) 
     };
     let body = std::mem::take(stmts);
     let mut body = quote!(#(#body)*);
-    if let (Shape::Future, Some(clone)) = (shape, &args.clone) {
+    if let (Shape::Future, Some(clone)) = (shape, clone) {
         body = without_moved_mut(body, &clone.value.names);
     }
     let body = around_body(body, body_at, &mut write);
@@ -96,6 +108,7 @@ pub(crate) fn block(library: TokenStream, args: &Args, block: Repeated) -> Token
         judged_at,
         name: quote_spanned!(here=> ::core::concat!(::core::module_path!(), ":", ::core::line!())),
         copies: Copies::of_block(args),
+        errors: None,
     };
     let returns = quote_spanned!(here=> _);
     match block {
@@ -117,6 +130,23 @@ pub(crate) fn block(library: TokenStream, args: &Args, block: Repeated) -> Token
     }
 }
 
+/// A block whose arguments are refused, as it was, or none if it cannot be read.
+pub(crate) fn refused_block(
+    library: TokenStream,
+    args: &Args,
+    block: Option<Repeated>,
+    errors: &TokenStream,
+) -> TokenStream {
+    let library = Library::new(library, args);
+    let is_async = matches!(block, Some(Repeated::Async(_)));
+    let before = refused::statements(&library, args, errors, None, is_async);
+    match block {
+        Some(Repeated::Async(block)) => quote!({ #before #block }),
+        Some(Repeated::Blocking(Block { stmts, .. })) => quote!({ #before #(#stmts)* }),
+        None => quote_spanned!(Span::mixed_site()=> { #before __refused }),
+    }
+}
+
 /// All that is known before the body is.
 struct Written<'a> {
     library: Library,
@@ -127,12 +157,20 @@ struct Written<'a> {
     /// The name in logs, if no key gives another.
     name: TokenStream,
     copies: Copies,
+    /// What is wrong with the arguments or the function.
+    errors: Option<TokenStream>,
 }
 
 impl Written<'_> {
     fn statements(&self, body: TokenStream, returns: TokenStream, body_at: Span) -> TokenStream {
         let copies = self.copies.taken();
         let is_known = returns.to_string() != "_";
+        if let Some(errors) = &self.errors {
+            let returns = Some(&returns).filter(|returns| is_known && !shape::cannot_fail(returns));
+            let before =
+                refused::statements(&self.library, self.args, errors, returns, self.is_async);
+            return quote!(#before #body);
+        }
         let attempt = if !self.is_async {
             let ty = is_known.then(|| quote_spanned!(body_at=> -> #returns));
             quote_spanned! {body_at=> (|| #ty { #copies #body })() }

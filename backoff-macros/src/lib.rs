@@ -24,7 +24,7 @@ mod tokens;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 
-use args::block::{AroundBlock, closure};
+use args::block::AroundBlock;
 use args::this::with_self;
 use check::signature::signature;
 use shape::async_trait::renamed_self;
@@ -125,15 +125,14 @@ fn retry_in(default_crate: &str, args: TokenStream, item: TokenStream) -> TokenS
     let name = Ident::new(default_crate, Span::mixed_site());
     let library = quote_spanned!(name.span()=> ::#name);
     let errors = errors.into_compile_errors();
-    let written = match (&errors, function) {
-        (None, Some(function)) => expand::function(library.clone(), &args, function),
-        _ => item,
+    let written = match function {
+        Some(function) => expand::function(library.clone(), &args, function, errors),
+        None => quote!(#item #errors),
     };
     let library = args
         .krate
         .map_or(library, |path| path.value.into_token_stream());
-    let written = hints::in_body(&library, given, written);
-    quote!(#written #errors)
+    hints::in_body(&library, given, written)
 }
 
 /// The same for a block: it is written even if its arguments are wrong.
@@ -152,11 +151,10 @@ fn retry_block_in(input: TokenStream) -> TokenStream {
         .ok();
     match (errors.into_compile_errors(), parsed) {
         (None, Some(parsed)) => expand::block(library, &args, parsed),
-        (errors, _) => {
+        (errors, parsed) => {
             let hints = hints::of(&library, given);
-            // What its result is used for is then right, if nothing else is wrong.
-            let block = closure(&block).map_or(block, |closure| closure.body.into_token_stream());
-            quote!({ #hints #errors #block })
+            let block = expand::refused_block(library, &args, parsed, &errors.unwrap_or_default());
+            quote!({ #hints #block })
         }
     }
 }

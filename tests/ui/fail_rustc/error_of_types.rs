@@ -1,0 +1,11 @@
+//! An unknown key, and a mistake in the types of the body: both are said.
+
+use backoff_core::retry;
+use ui::ApiError;
+
+#[retry(colour = 3, attempt = n)]
+async fn f() -> Result<u32, ApiError> {
+    Ok(n.number() + "")
+}
+
+fn main() {}
