@@ -1,10 +1,13 @@
 //! The code that is written: a loop around the body, and the library's `step` in it.
 
+mod consumed;
 mod copies;
 mod library;
 mod looped;
 mod policy;
 mod refused;
+
+use std::collections::HashSet;
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
@@ -60,6 +63,7 @@ pub(crate) fn function(
         judged_at: returns_at,
         name: quote_spanned!(Span::mixed_site()=> ::core::concat!(::core::module_path!(), #name)),
         copies: Copies::of(&function, args),
+        consumable: consumed::candidates(&function, args),
         errors,
     };
     let clone = args.clone.as_ref().filter(|_| written.errors.is_none());
@@ -108,6 +112,7 @@ pub(crate) fn block(library: TokenStream, args: &Args, block: Repeated) -> Token
         judged_at,
         name: quote_spanned!(here=> ::core::concat!(::core::module_path!(), ":", ::core::line!())),
         copies: Copies::of_block(args),
+        consumable: HashSet::new(),
         errors: None,
     };
     let returns = quote_spanned!(here=> _);
@@ -157,6 +162,8 @@ struct Written<'a> {
     /// The name in logs, if no key gives another.
     name: TokenStream,
     copies: Copies,
+    /// The arguments of which each attempt needs the value.
+    consumable: HashSet<String>,
     /// What is wrong with the arguments or the function.
     errors: Option<TokenStream>,
 }
@@ -171,6 +178,7 @@ impl Written<'_> {
                 refused::statements(&self.library, self.args, errors, returns, self.is_async);
             return quote!(#before #body);
         }
+        let consumed = consumed::asked(&self.library, &body, &self.consumable);
         let attempt = if !self.is_async {
             let ty = is_known.then(|| quote_spanned!(body_at=> -> #returns));
             quote_spanned! {body_at=> (|| #ty { #copies #body })() }
@@ -206,7 +214,8 @@ impl Written<'_> {
                 None => self.name.clone(),
             },
         };
-        looped.statements()
+        let looped = looped.statements();
+        quote!(#consumed #looped)
     }
 }
 

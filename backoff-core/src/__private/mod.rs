@@ -21,12 +21,14 @@ pub use backoff_macros::__retry_block;
 #[cfg(feature = "std")]
 pub use crate::clients::boxed::know;
 pub use awaited::*;
+pub use codes::{IsCodes, NoCodes};
 pub use context::{Context, budget_of};
 pub use cut::*;
 pub use facts::*;
 pub use judges::{by_codes, every, found, notified, or, value_of, when};
 pub use keys::Keys;
 pub use outcome::Outcome;
+pub use shared::{Shared, SharedSelf};
 pub use timer::*;
 
 use crate::{
@@ -41,12 +43,14 @@ use crate::{
 };
 
 mod awaited;
+mod codes;
 mod context;
 mod cut;
 mod facts;
 mod judges;
 mod keys;
 mod outcome;
+mod shared;
 mod timer;
 
 /// Before the first attempt. `timed` says that the function asks what time has passed.
