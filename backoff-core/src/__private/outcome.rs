@@ -21,6 +21,7 @@ pub trait Outcome {
     fn value(&self) -> Option<&Self::Value>;
 }
 
+#[diagnostic::do_not_recommend]
 impl<T, E> Outcome for Result<T, E> {
     type Error = E;
     type Value = T;

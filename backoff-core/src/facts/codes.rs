@@ -147,6 +147,13 @@ impl Codes {
         self
     }
 
+    /// Itself: what `codes![..]` asks of each constant.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn __backoff_codes(self) -> Self {
+        self
+    }
+
     /// What is in either set.
     #[must_use]
     pub const fn union(mut self, other: Codes) -> Self {
@@ -237,7 +244,12 @@ macro_rules! codes {
         $crate::codes!(@ $set.with_status($status); $($($rest)*)?)
     };
     (@ $set:expr; $other:expr $(, $($rest:tt)*)?) => {
-        $crate::codes!(@ $set.union($other); $($($rest)*)?)
+        $crate::codes!(@ $set.union({
+            #[allow(unused_imports)]
+            use $crate::__private::NoCodes as _;
+            let _ = || $crate::__private::IsCodes::is_codes($other);
+            $other.__backoff_codes()
+        }); $($($rest)*)?)
     };
     ($($item:tt)*) => { const { $crate::codes!(@ $crate::Codes::NONE; $($item)*) } };
 }
