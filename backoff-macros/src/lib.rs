@@ -16,6 +16,7 @@ mod errors;
 mod expand;
 mod fault;
 mod hints;
+mod manifest;
 mod place;
 mod shape;
 #[cfg(test)]
@@ -122,7 +123,13 @@ fn retry_in(default_crate: &str, args: TokenStream, item: TokenStream) -> TokenS
     if let Some(function) = &function {
         signature(function, &args, &mut errors);
     }
-    let name = Ident::new(default_crate, Span::mixed_site());
+    let name = manifest::name_of(
+        default_crate,
+        args.krate.is_some(),
+        "crate = ..",
+        &mut errors,
+    );
+    let name = Ident::new(&name, Span::mixed_site());
     let library = quote_spanned!(name.span()=> ::#name);
     let errors = errors.into_compile_errors();
     let written = match function {

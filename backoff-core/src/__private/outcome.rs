@@ -1,5 +1,13 @@
 //! What an attempt of an annotated function comes to.
 
+/// A value in code that is compiled for its types alone, because an argument is refused.
+#[must_use]
+pub fn placeholder<T>() -> T {
+    loop {
+        core::hint::spin_loop();
+    }
+}
+
 /// What an annotated function returns.
 #[diagnostic::on_unimplemented(
     message = "`#[retry]` needs a function that returns `Result`",

@@ -25,7 +25,7 @@ pub(super) fn statements(
     let here = Span::mixed_site();
     let k = library.at(here);
     let attempt = args.attempt.iter().map(
-        |Given { value: name, .. }| quote_spanned!(here=> let #name: #k::Attempt = __refused;),
+        |Given { value: name, .. }| quote_spanned!(here=> let #name: #k::Attempt = #k::__private::placeholder();),
     );
     let of_type = |ty: &str, value: &Expr| {
         let ty = Ident::new(ty, here);
@@ -68,11 +68,14 @@ pub(super) fn statements(
         .chain(judges)
         .chain(strays)
         .collect();
-    let outcome = returns.map(|returns| quote_spanned!(here=> : #returns));
+    let outcome = match returns {
+        Some(returns) => quote_spanned!(here=> #k::__private::placeholder::<#returns>()),
+        None => quote_spanned!(here=> __refused),
+    };
     let mentioned = (!mentioned.is_empty()).then(|| {
         quote_spanned! {here=>
             if false {
-                let __outcome #outcome = __refused;
+                let __outcome = #outcome;
                 #(#mentioned)*
             }
         }
