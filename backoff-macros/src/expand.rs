@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Block, Expr, ItemFn, ReturnType, Stmt, Type};
+use syn::{Attribute, Block, Expr, ItemFn, ReturnType, Stmt, Type};
 
 use crate::args::Args;
 use crate::bindings;
@@ -64,6 +64,7 @@ pub(crate) fn function(
         name: quote_spanned!(Span::mixed_site()=> ::core::concat!(::core::module_path!(), #name)),
         copies: Copies::of(&function, args),
         consumable: consumed::candidates(&function, args),
+        hides: hides(&function, args),
         errors,
     };
     let clone = args.clone.as_ref().filter(|_| written.errors.is_none());
@@ -97,7 +98,15 @@ pub(crate) fn function(
     }
     let body = around_body(body, body_at, &mut write);
     *stmts = vec![Stmt::Expr(Expr::Verbatim(body), None)];
-    function.into_token_stream()
+    // A test is left out where no tests are compiled, and with it what is said in its body.
+    let is_test = |attr: &Attribute| {
+        let last = attr.path().segments.last();
+        last.is_some_and(|last| last.ident == "test")
+    };
+    let beside = written
+        .errors
+        .filter(|_| function.attrs.iter().any(is_test));
+    quote!(#function #beside)
 }
 
 /// A block in a loop: a future, or, where the block is not async, the outcome itself. Like the
@@ -113,6 +122,7 @@ pub(crate) fn block(library: TokenStream, args: &Args, block: Repeated) -> Token
         name: quote_spanned!(here=> ::core::concat!(::core::module_path!(), ":", ::core::line!())),
         copies: Copies::of_block(args),
         consumable: HashSet::new(),
+        hides: false,
         errors: None,
     };
     let returns = quote_spanned!(here=> _);
@@ -144,12 +154,21 @@ pub(crate) fn refused_block(
 ) -> TokenStream {
     let library = Library::new(library, args);
     let is_async = matches!(block, Some(Repeated::Async(_)));
+    let attempt = refused::attempt(&library, args);
     let before = refused::statements(&library, args, errors, None, is_async);
+    let before = quote!(#attempt #before);
     match block {
         Some(Repeated::Async(block)) => quote!({ #before #block }),
         Some(Repeated::Blocking(Block { stmts, .. })) => quote!({ #before #(#stmts)* }),
         None => quote_spanned!(Span::mixed_site()=> { #before __refused }),
     }
+}
+
+/// Whether the attempt has the name of an argument.
+fn hides(function: &ItemFn, args: &Args) -> bool {
+    let bound = bindings::of(function);
+    let attempt = args.attempt.as_ref();
+    attempt.is_some_and(|attempt| bound.iter().any(|binding| binding.name == attempt.value))
 }
 
 /// All that is known before the body is.
@@ -164,6 +183,8 @@ struct Written<'a> {
     copies: Copies,
     /// The arguments of which each attempt needs the value.
     consumable: HashSet<String>,
+    /// The name of the attempt is that of an argument too, which is refused.
+    hides: bool,
     /// What is wrong with the arguments or the function.
     errors: Option<TokenStream>,
 }
@@ -174,9 +195,10 @@ impl Written<'_> {
         let is_known = returns.to_string() != "_";
         if let Some(errors) = &self.errors {
             let returns = Some(&returns).filter(|returns| is_known && !shape::cannot_fail(returns));
+            let attempt = (!self.hides).then(|| refused::attempt(&self.library, self.args));
             let before =
                 refused::statements(&self.library, self.args, errors, returns, self.is_async);
-            return quote!(#before #body);
+            return quote!(#attempt #before #body);
         }
         let consumed = consumed::asked(&self.library, &body, &self.consumable);
         let attempt = if !self.is_async {

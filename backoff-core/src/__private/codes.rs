@@ -11,7 +11,7 @@ use crate::facts::codes::Codes;
 )]
 pub trait IsCodes: Sized {
     /// Never called.
-    fn is_codes(self) {}
+    fn of_a_list(self) {}
 }
 
 #[diagnostic::do_not_recommend]

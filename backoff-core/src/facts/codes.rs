@@ -247,7 +247,7 @@ macro_rules! codes {
         $crate::codes!(@ $set.union({
             #[allow(unused_imports)]
             use $crate::__private::NoCodes as _;
-            let _ = || $crate::__private::IsCodes::is_codes($other);
+            let _ = || $crate::__private::IsCodes::of_a_list($other);
             $other.__backoff_codes()
         }); $($($rest)*)?)
     };

@@ -14,6 +14,14 @@ use crate::args::Args;
 use crate::args::given::{Given, Jitter, Rule, Time};
 use crate::check::numbers::signed;
 
+/// The name of the attempt, with its type.
+pub(super) fn attempt(library: &Library, args: &Args) -> Option<TokenStream> {
+    let here = Span::mixed_site();
+    let k = library.at(here);
+    let name = &args.attempt.as_ref()?.value;
+    Some(quote_spanned!(here=> let #name: #k::Attempt = #k::__private::placeholder();))
+}
+
 /// The statements before the body. `returns` is the type of the outcome, if that is known.
 pub(super) fn statements(
     library: &Library,
@@ -24,9 +32,6 @@ pub(super) fn statements(
 ) -> TokenStream {
     let here = Span::mixed_site();
     let k = library.at(here);
-    let attempt = args.attempt.iter().map(
-        |Given { value: name, .. }| quote_spanned!(here=> let #name: #k::Attempt = #k::__private::placeholder();),
-    );
     let of_type = |ty: &str, value: &Expr| {
         let ty = Ident::new(ty, here);
         is_told(value).then(|| quote_spanned!(here=> let _: #k::#ty = #value;))
@@ -82,7 +87,6 @@ pub(super) fn statements(
     });
     quote_spanned! {here=>
         let __refused = { #errors };
-        #(#attempt)*
         #mentioned
     }
 }

@@ -4,8 +4,9 @@ use backoff_core::retry;
 use ui::ApiError;
 
 #[retry(colour = 3, attempt = n)]
-async fn f() -> Result<u32, ApiError> {
-    Ok(n.number() + "")
+async fn f() -> Result<u64, ApiError> {
+    let number: u64 = n.number();
+    Ok(number)
 }
 
 fn main() {}
