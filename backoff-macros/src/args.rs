@@ -11,6 +11,7 @@ pub(crate) mod on;
 mod pages;
 mod read;
 pub(crate) mod split;
+mod strays;
 mod table;
 pub(crate) mod this;
 mod value;
@@ -22,8 +23,9 @@ use syn::parse::Parser;
 use crate::errors::Errors;
 use given::Time;
 use split::arguments;
+use strays::strays;
 pub(crate) use table::Args;
-use value::{check_literal, key_and_value, stray};
+use value::{check_literal, key_and_value};
 
 /// Reads all arguments; those that cannot be read are reported and left out.
 pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Args {
@@ -36,7 +38,7 @@ pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Args {
             Ok(argument) => argument,
             Err(error) => {
                 errors.push(error);
-                args.strays.extend(stray(argument));
+                args.strays.extend(strays(argument));
                 continue;
             }
         };

@@ -6,6 +6,7 @@ pub use crate::{
         course::Course,
         deposit::{Borrowed, Deposit, Payer},
     },
+    facts::codes::{IsCodes, NoCodes},
     judge::Stage,
     policy::Policy,
     runtime::{ASYNC, AsyncRuntime, BLOCKING, BlockingRuntime},
@@ -21,7 +22,6 @@ pub use backoff_macros::__retry_block;
 #[cfg(feature = "std")]
 pub use crate::clients::boxed::know;
 pub use awaited::*;
-pub use codes::{IsCodes, NoCodes};
 pub use context::{Context, budget_of};
 pub use cut::*;
 pub use facts::*;
@@ -43,7 +43,6 @@ use crate::{
 };
 
 mod awaited;
-mod codes;
 mod context;
 mod cut;
 mod facts;

@@ -4,8 +4,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::{Expr, Lit};
 
 use super::bare::bare;
-use super::keys;
-use super::table::Key;
+use super::table::{Key, named};
 use crate::errors::show;
 
 /// What a name of another library means here.
@@ -243,7 +242,7 @@ fn meaning(name: &str) -> Option<Meant> {
         .iter()
         .find_map(|&(other, meant)| (other == name).then_some(meant));
     other.or_else(|| {
-        let known = keys::named(name)?;
+        let known = named(name)?;
         Some(if known.takes_time() {
             Time(known.name)
         } else {
@@ -331,7 +330,7 @@ fn written(key: Option<&str>, shown: Option<&str>) -> String {
 }
 
 fn takes_equals(key: &str) -> bool {
-    keys::named(key).is_some_and(|known: &Key| !known.takes_parentheses())
+    named(key).is_some_and(|known: &Key| !known.takes_parentheses())
 }
 
 fn is_list(value: &TokenStream) -> bool {
@@ -406,9 +405,9 @@ mod tests {
         let mut seen = HashSet::new();
         for &(name, meant) in NAMES {
             assert!(seen.insert(name), "`{name}` stands here twice");
-            assert!(keys::named(name).is_none(), "`{name}` is a key");
+            assert!(named(name).is_none(), "`{name}` is a key");
             if let Same(key) | Time(key) = meant {
-                assert!(keys::named(key).is_some(), "`{key}` is no key");
+                assert!(named(key).is_some(), "`{key}` is no key");
             }
         }
     }

@@ -12,11 +12,6 @@ pub(super) fn find(key: &Ident) -> Option<&'static Key> {
     KEYS.iter().find(|known| *key == known.name)
 }
 
-/// The same for a name that is no token.
-pub(super) fn named(name: &str) -> Option<&'static Key> {
-    KEYS.iter().find(|known| name == known.name)
-}
-
 /// How the key is written, if it is one.
 pub(crate) fn usage(key: &Ident) -> Option<&'static str> {
     find(key).map(|known| known.usage)

@@ -35,24 +35,27 @@ pub(super) fn key_and_value(input: ParseStream<'_>) -> syn::Result<Argument> {
     Ok((known, Given { key, value }))
 }
 
-/// The value of a key that there is not, if it names something.
-pub(super) fn stray(argument: TokenStream) -> Option<Expr> {
-    let mut tokens = argument.into_iter();
-    let key: Ident = syn::parse2(tokens.next()?.into()).ok()?;
-    if keys::find(&key).is_some() {
-        return None;
+/// The value of a key that there is not.
+pub(super) fn of_unknown_key(argument: TokenStream) -> Option<Expr> {
+    let (key, value) = halves(argument)?;
+    match keys::find(&key) {
+        Some(_) => None,
+        None => syn::parse2(value).ok(),
     }
-    let value = syn::parse2(after_equals(&tokens.collect())?).ok()?;
-    matches!(
-        value,
-        Expr::Path(_)
-            | Expr::Closure(_)
-            | Expr::Call(_)
-            | Expr::MethodCall(_)
-            | Expr::Reference(_)
-            | Expr::Field(_)
-    )
-    .then_some(value)
+}
+
+/// The items of a list, by whatever brackets it is written, behind a key that there is.
+pub(super) fn listed(argument: TokenStream) -> TokenStream {
+    let halves = halves(argument).filter(|(key, _)| keys::find(key).is_some());
+    let list = halves.and_then(|(_, value)| in_brackets(&value));
+    list.unwrap_or_default()
+}
+
+/// `key = value`
+fn halves(argument: TokenStream) -> Option<(Ident, TokenStream)> {
+    let mut tokens = argument.into_iter();
+    let key = Ident::parse_any.parse2(tokens.next()?.into()).ok()?;
+    Some((key, after_equals(&tokens.collect())?))
 }
 
 fn value(known: &Key, key: &Ident, rest: TokenStream) -> syn::Result<Value> {
