@@ -422,7 +422,7 @@ impl Loop<'_> {
 }
 
 /// Whether one of the user's patterns matches; later ones are tried where a guard says no.
-fn matches(patterns: &[Pattern]) -> TokenStream {
+pub(super) fn matches(patterns: &[Pattern]) -> TokenStream {
     let here = Span::mixed_site();
     let arms = patterns.iter().map(|Pattern { pat, guard }| {
         let guard = guard.as_ref().map(|guard| quote_spanned!(here=> if #guard));
