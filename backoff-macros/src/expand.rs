@@ -20,12 +20,12 @@ use syn::{Attribute, Block, Expr, ItemFn, ReturnType, Stmt, Type};
 use crate::args::Args;
 use crate::bindings;
 use crate::check::Repeated;
-use crate::groups::{flat, inside, with};
+use crate::groups::{inside, with};
 use crate::place::Place;
 use crate::shape::async_trait::without_moved_mut;
 use crate::shape::body::{Part, around_body};
 use crate::shape::ending::last_async;
-use crate::shape::{self, Shape};
+use crate::shape::{self, Shape, is_hole};
 use copies::Copies;
 use lent::Around;
 use library::{Library, at};
@@ -288,11 +288,6 @@ fn in_braces(body: TokenStream, braces_at: Span) -> TokenStream {
     let mut braces = Group::new(Delimiter::Brace, body);
     braces.set_span(braces_at);
     TokenTree::Group(braces).into()
-}
-
-/// Whether nothing of the type is known.
-pub(crate) fn is_hole(ty: &TokenStream) -> bool {
-    flat(ty.clone()).to_string() == "_"
 }
 
 /// The type with `_` for each `impl Trait`, which no binding can be annotated with.

@@ -101,6 +101,11 @@ fn bounds_name_future(bounds: TokenStream) -> bool {
     false
 }
 
+/// Whether nothing of the type is known.
+pub(crate) fn is_hole(ty: &TokenStream) -> bool {
+    flat(ty.clone()).to_string() == "_"
+}
+
 /// Whether a type surely is no `Result`, nor another name for one.
 pub(crate) fn cannot_fail(returns: &TokenStream) -> bool {
     const OTHERS: [&str; 27] = [

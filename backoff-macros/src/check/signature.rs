@@ -333,14 +333,14 @@ fn borrowed_return(sig: &Signature, errors: &mut Errors) {
         let otherwise = if back.any(|back| back.is_mut) {
             ""
         } else {
-            ", or take the argument by `&` if no attempt changes it"
+            ", take the argument by `&` if no attempt changes it"
         };
         errors.at(
             returns,
             format_args!(
                 "what is borrowed from a `&mut` argument cannot be given back, because the next \
-                 attempt would need that argument: return an owned value, or repeat a part of the \
-                 body with `retry_block!`{otherwise}"
+                 attempt would need that argument: return an owned value{otherwise}, or repeat a \
+                 part of the body with `retry_block!`"
             ),
         );
     }
