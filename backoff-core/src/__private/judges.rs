@@ -62,7 +62,7 @@ pub fn found<R: Outcome>(_outcome: &R, find: Find<R::Error>) -> Found<Find<R::Er
 
 /// What a value tells, where it is to be judged as an error is.
 #[inline]
-pub fn value_of<'o, R: Outcome>(outcome: &'o R, find: Find<R::Value>) -> Option<&'o dyn Fault> {
+pub fn value_of<R: Outcome>(outcome: &R, find: Find<R::Value>) -> Option<&dyn Fault> {
     outcome.value().and_then(find)
 }
 

@@ -45,17 +45,8 @@ pub(super) fn asked(
     if candidates.is_empty() {
         return None;
     }
-    let mut seen = Seen::default();
-    seen.look(flat(body.clone()), candidates);
-    if seen.is_unsure {
-        return None;
-    }
-    let mut asked = HashSet::new();
-    let consumed = seen
-        .consumed
+    let questions: Vec<TokenStream> = consumed(body, candidates)
         .into_iter()
-        .filter(|name| !seen.bound.contains(&name.to_string()) && asked.insert(name.to_string()));
-    let questions: Vec<TokenStream> = consumed
         .map(|name| {
             let name_at = at(name.span());
             let k = library.at(name_at);
@@ -66,6 +57,18 @@ pub(super) fn asked(
         .collect();
     let here = Span::mixed_site();
     (!questions.is_empty()).then(|| quote_spanned!(here=> if false { #(#questions)* }))
+}
+
+/// The arguments that the body surely hands over, each once.
+fn consumed(body: &TokenStream, candidates: &HashSet<String>) -> Vec<Ident> {
+    let mut seen = Seen::default();
+    seen.look(flat(body.clone()), candidates);
+    let mut names = HashSet::new();
+    seen.consumed.retain(|name| {
+        let name = name.to_string();
+        !seen.is_unsure && !seen.bound.contains(&name) && names.insert(name)
+    });
+    seen.consumed
 }
 
 #[derive(Default)]
@@ -192,13 +195,11 @@ fn is_word(token: Option<&TokenTree>, text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn consumed(body: &str) -> String {
+    fn shown(body: &str) -> String {
         let candidates = ["a", "b", "self"].map(str::to_owned).into();
-        let mut seen = Seen::default();
-        seen.look(body.parse().unwrap(), &candidates);
-        let names = seen.consumed.iter().map(Ident::to_string);
-        let names = names.filter(|name| !seen.is_unsure && !seen.bound.contains(name));
-        names.collect::<Vec<_>>().join(" ")
+        let names = consumed(&body.parse().unwrap(), &candidates);
+        let names: Vec<String> = names.iter().map(Ident::to_string).collect();
+        names.join(" ")
     }
 
     #[test]
@@ -207,6 +208,7 @@ mod tests {
             ("post(a).await", "a"),
             ("client.post(url, a).send(b)", "a b"),
             ("Ok(a)", "a"),
+            ("if c { f(a) } else { g(a) }", "a"),
             ("drop(self)", "self"),
             ("for x in a { f(x) }", "a"),
             ("if c { f(&a) } else { f(a.b) }", ""),
@@ -226,7 +228,7 @@ mod tests {
             ("a.into_bytes()", ""),
         ];
         for (body, expected) in cases {
-            assert_eq!(consumed(body), expected, "{body}");
+            assert_eq!(shown(body), expected, "{body}");
         }
     }
 }
