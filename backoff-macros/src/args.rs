@@ -2,13 +2,16 @@
 
 pub(crate) mod bare;
 pub(crate) mod block;
+mod elsewhere;
 pub(crate) mod given;
 pub(crate) mod keys;
+mod misread;
 pub(crate) mod on;
 #[cfg(test)]
 mod pages;
 mod read;
 pub(crate) mod split;
+mod strays;
 mod table;
 pub(crate) mod this;
 mod value;
@@ -20,6 +23,7 @@ use syn::parse::Parser;
 use crate::errors::Errors;
 use given::Time;
 use split::arguments;
+use strays::strays;
 pub(crate) use table::Args;
 use value::{check_literal, key_and_value};
 
@@ -30,10 +34,11 @@ pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Args {
     // Reported last: what cannot be read at all comes first.
     let mut wrong_literals = Vec::new();
     for argument in arguments(tokens, errors) {
-        let (known, given) = match key_and_value.parse2(argument) {
+        let (known, given) = match key_and_value.parse2(argument.clone()) {
             Ok(argument) => argument,
             Err(error) => {
                 errors.push(error);
+                args.strays.extend(strays(argument));
                 continue;
             }
         };

@@ -15,7 +15,7 @@ use crate::args::block::closure;
 use crate::args::given::{Given, Time};
 use crate::args::keys::usage;
 use crate::args::on::On;
-use crate::errors::Errors;
+use crate::errors::{Errors, show};
 use numbers::{number, signed};
 
 /// The function to repeat, or a sentence about what the attribute was put on instead.
@@ -68,13 +68,24 @@ pub(crate) fn block(block: TokenStream, args: &Args) -> syn::Result<Repeated> {
         return Err(syn::Error::new(Span::call_site(), message));
     };
     if let Some(closure) = closure(&block) {
-        let body = &closure.body;
-        let shown = match &**body {
-            Expr::Block(_) | Expr::Async(_) => "remove the `||` before the braces".to_owned(),
-            body => format!("write `{{ {} }}`", crate::errors::show(body)),
+        let message = match &*closure.body {
+            Expr::Block(_) | Expr::Async(_) => {
+                "`retry_block!` repeats a block and no closure: remove the `||` before the braces"
+                    .to_owned()
+            }
+            body if closure.asyncness.is_some() => {
+                let body = show(body);
+                format!("`retry_block!` repeats a block and no closure: write `async {{ {body} }}`")
+            }
+            body => no_block(body),
         };
-        let message = format!("`retry_block!` repeats a block and no closure: {shown}");
         return Err(syn::Error::new_spanned(closure, message));
+    }
+    if !matches!(&first, TokenTree::Group(_))
+        && first.to_string() != "async"
+        && let Ok(expr) = syn::parse2::<Expr>(block.clone())
+    {
+        return Err(syn::Error::new_spanned(block, no_block(&expr)));
     }
     if matches!(&first, TokenTree::Group(_)) {
         if let Some((key, _)) = args.cuts() {
@@ -87,6 +98,24 @@ pub(crate) fn block(block: TokenStream, args: &Args) -> syn::Result<Repeated> {
         return syn::parse2(block).map(Repeated::Blocking);
     }
     syn::parse2(block).map(Repeated::Async)
+}
+
+/// What is said of an expression without a block around it.
+fn no_block(expr: &Expr) -> String {
+    let shown = show(expr);
+    let shown = match expr {
+        Expr::Path(_) => format!("{shown}()"),
+        _ => shown,
+    };
+    match expr {
+        Expr::Await(_) => {
+            format!("`retry_block!` repeats a block: write `async {{ {shown} }}`")
+        }
+        _ => format!(
+            "`retry_block!` repeats a block: write `async {{ {shown}.await }}`, or `{{ {shown} }}` \
+             to block this thread"
+        ),
+    }
 }
 
 /// What the arguments say, each by itself and together.

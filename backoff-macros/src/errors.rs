@@ -51,11 +51,20 @@ pub(crate) fn show(tokens: impl ToTokens) -> String {
         (" :: ", "::"),
         (" . ", "."),
         (" ,", ","),
+        (" ()", "()"),
+        (" (", "("),
         ("& ", "&"),
     ] {
         shown = shown.replace(from, to);
     }
-    shown
+    // The arguments of a closure.
+    match shown
+        .strip_prefix("| ")
+        .and_then(|closure| closure.split_once(" |"))
+    {
+        Some((arguments, body)) => format!("|{arguments}|{body}"),
+        None => shown,
+    }
 }
 
 /// The candidate that `word` most likely was meant to be: at most one mistake in three letters.

@@ -1,39 +1,45 @@
 //! The code that is written: a loop around the body, and the library's `step` in it.
 
+mod consumed;
 mod copies;
 mod lent;
 mod library;
 mod looped;
 mod policy;
+mod refused;
 mod unique;
+
+use std::collections::HashSet;
 
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::Parser;
 use syn::spanned::Spanned;
-use syn::{Block, Expr, ItemFn, ReturnType, Stmt, Type};
+use syn::{Attribute, Block, Expr, ItemFn, ReturnType, Stmt, Type};
 
 use crate::args::Args;
 use crate::bindings;
 use crate::check::Repeated;
-use crate::groups::{flat, inside, with};
+use crate::groups::{inside, with};
 use crate::place::Place;
 use crate::shape::async_trait::without_moved_mut;
 use crate::shape::body::{Part, around_body};
 use crate::shape::ending::last_async;
-use crate::shape::{self, Shape};
+use crate::shape::{self, Shape, is_hole};
 use copies::Copies;
 use lent::Around;
 use library::{Library, at};
 use looped::Loop;
 use unique::Unique;
 
-/// The function with its body in a loop; everything else about it stays as it was.
+/// The function with its body in a loop; everything else about it stays as it was. With errors it
+/// says those, and its body is not repeated.
 pub(crate) fn function(
     library: TokenStream,
     args: &Args,
     given: &TokenStream,
     mut function: ItemFn,
+    errors: Option<TokenStream>,
 ) -> TokenStream {
     let shape = Shape::of(&function);
     let returns_at = match &function.sig.output {
@@ -58,20 +64,25 @@ pub(crate) fn function(
     let place = Place::of(args, &function.sig);
     let copies = Copies::of(&function, args);
     let around = Around::arguments(&function, args);
+    let consumable = consumed::candidates(&function, args);
+    let hides = hides(&function, args);
+    let is_repeated = errors.is_none();
+    let is_known = !is_hole(&without_impl(returns.clone()));
     let mut unique = Unique::default();
-    if matches!(shape, Shape::Async | Shape::Future) && !is_hole(&without_impl(returns.clone())) {
+    if is_repeated && is_known && matches!(shape, Shape::Async | Shape::Future) {
         unique = Unique::of(&function, given);
     }
     let name = quote_spanned!(Span::mixed_site()=> ::core::concat!(::core::module_path!(), #name));
-    if let Some(clone) = &args.clone {
+    let clone = args.clone.as_ref().filter(|_| is_repeated);
+    if let Some(clone) = clone {
         bindings::without_mut(&mut function.sig, &clone.value.names);
     }
     let Some((stmts, body_at)) = repeated(shape, &mut function) else {
-        return function.into_token_stream();
+        return quote!(#function #errors);
     };
     let body = std::mem::take(stmts);
     let mut body = quote!(#(#body)*);
-    if let (Shape::Future, Some(clone)) = (shape, &args.clone) {
+    if let (Shape::Future, Some(clone)) = (shape, clone) {
         body = without_moved_mut(body, &clone.value.names);
     }
     let (unique, body) = unique.made_mutable(shape, &mut function, body);
@@ -85,6 +96,9 @@ pub(crate) fn function(
         copies,
         around,
         unique,
+        consumable,
+        hides,
+        errors,
     };
     let mut write = |part: Part| {
         let returns = without_impl(part.returns.unwrap_or_else(|| returns.clone()));
@@ -94,7 +108,15 @@ pub(crate) fn function(
     if let Some((stmts, _)) = repeated(shape, &mut function) {
         *stmts = vec![Stmt::Expr(Expr::Verbatim(body), None)];
     }
-    function.into_token_stream()
+    // A test is left out where no tests are compiled, and with it what is said in its body.
+    let is_test = |attr: &Attribute| {
+        let last = attr.path().segments.last();
+        last.is_some_and(|last| last.ident == "test")
+    };
+    let beside = written
+        .errors
+        .filter(|_| function.attrs.iter().any(is_test));
+    quote!(#function #beside)
 }
 
 /// The statements that are repeated, and where their braces stand.
@@ -121,6 +143,9 @@ pub(crate) fn block(library: TokenStream, args: &Args, block: Repeated) -> Token
         copies: Copies::of_block(args),
         around: Around::Unknown,
         unique: Unique::default(),
+        consumable: HashSet::new(),
+        hides: false,
+        errors: None,
     };
     let returns = quote_spanned!(here=> _);
     match block {
@@ -143,6 +168,32 @@ pub(crate) fn block(library: TokenStream, args: &Args, block: Repeated) -> Token
     }
 }
 
+/// A block whose arguments are refused, as it was, or none if it cannot be read.
+pub(crate) fn refused_block(
+    library: TokenStream,
+    args: &Args,
+    block: Option<Repeated>,
+    errors: &TokenStream,
+) -> TokenStream {
+    let library = Library::new(library, args);
+    let is_async = matches!(block, Some(Repeated::Async(_)));
+    let attempt = refused::attempt(&library, args);
+    let before = refused::statements(&library, args, errors, None, is_async);
+    let before = quote!(#attempt #before);
+    match block {
+        Some(Repeated::Async(block)) => quote!({ #before #block }),
+        Some(Repeated::Blocking(Block { stmts, .. })) => quote!({ #before #(#stmts)* }),
+        None => quote_spanned!(Span::mixed_site()=> { #before __refused }),
+    }
+}
+
+/// Whether the attempt has the name of an argument.
+fn hides(function: &ItemFn, args: &Args) -> bool {
+    let bound = bindings::of(function);
+    let attempt = args.attempt.as_ref();
+    attempt.is_some_and(|attempt| bound.iter().any(|binding| binding.name == attempt.value))
+}
+
 /// All that is known before the body is.
 struct Written<'a> {
     library: Library,
@@ -155,16 +206,30 @@ struct Written<'a> {
     copies: Copies,
     around: Around,
     unique: Unique,
+    /// The arguments of which each attempt needs the value.
+    consumable: HashSet<String>,
+    /// The name of the attempt is that of an argument too, which is refused.
+    hides: bool,
+    /// What is wrong with the arguments or the function.
+    errors: Option<TokenStream>,
 }
 
 impl Written<'_> {
     /// The body is what stands between the braces at `braces_at`.
     fn statements(&self, body: TokenStream, returns: TokenStream, braces_at: Span) -> TokenStream {
         let copies = self.copies.taken();
+        let is_known = !is_hole(&returns);
+        if let Some(errors) = &self.errors {
+            let returns = Some(&returns).filter(|returns| is_known && !shape::cannot_fail(returns));
+            let attempt = (!self.hides).then(|| refused::attempt(&self.library, self.args));
+            let before =
+                refused::statements(&self.library, self.args, errors, returns, self.is_async);
+            return quote!(#attempt #before #body);
+        }
+        let asked = consumed::asked(&self.library, &body, &self.consumable);
         let unique = self.unique.borrowed();
         let body = in_braces(body, braces_at);
         let body_at = at(braces_at);
-        let is_known = !is_hole(&returns);
         let attempt = if !self.is_async {
             let ty = is_known.then(|| quote_spanned!(body_at=> -> #returns));
             quote_spanned! {body_at=> (|| #ty { #copies #body })() }
@@ -208,7 +273,7 @@ impl Written<'_> {
             },
         };
         let looped = looped.statements();
-        quote!(#consumed #looped)
+        quote!(#asked #consumed #looped)
     }
 }
 
@@ -223,11 +288,6 @@ fn in_braces(body: TokenStream, braces_at: Span) -> TokenStream {
     let mut braces = Group::new(Delimiter::Brace, body);
     braces.set_span(braces_at);
     TokenTree::Group(braces).into()
-}
-
-/// Whether nothing of the type is known.
-pub(crate) fn is_hole(ty: &TokenStream) -> bool {
-    flat(ty.clone()).to_string() == "_"
 }
 
 /// The type with `_` for each `impl Trait`, which no binding can be annotated with.

@@ -9,6 +9,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::DeriveInput;
 
 use crate::errors::Errors;
+use crate::manifest;
 use case::cases;
 use says::Says;
 
@@ -22,7 +23,9 @@ pub(crate) fn derive(default_crate: &str, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let (of_type, krate) = Says::of_type(&input.attrs, &mut errors);
     let cases = cases(&input, of_type, &mut errors);
-    let name = Ident::new(default_crate, Span::mixed_site());
+    let write = "#[fault(crate = ..)]";
+    let name = manifest::name_of(default_crate, krate.is_some(), write, &mut errors);
+    let name = Ident::new(&name, Span::mixed_site());
     let library = krate.map_or_else(
         || quote_spanned!(name.span()=> ::#name),
         ToTokens::into_token_stream,

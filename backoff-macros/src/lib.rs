@@ -17,6 +17,7 @@ mod expand;
 mod fault;
 mod groups;
 mod hints;
+mod manifest;
 mod place;
 mod shape;
 #[cfg(test)]
@@ -25,7 +26,7 @@ mod tokens;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 
-use args::block::{AroundBlock, closure};
+use args::block::AroundBlock;
 use args::this::with_self;
 use check::signature::signature;
 use shape::async_trait::renamed_self;
@@ -124,18 +125,23 @@ fn retry_in(default_crate: &str, args: TokenStream, item: TokenStream) -> TokenS
     if let Some(function) = &function {
         signature(function, &args, &mut errors);
     }
-    let name = Ident::new(default_crate, Span::mixed_site());
+    let name = manifest::name_of(
+        default_crate,
+        args.krate.is_some(),
+        "crate = ..",
+        &mut errors,
+    );
+    let name = Ident::new(&name, Span::mixed_site());
     let library = quote_spanned!(name.span()=> ::#name);
     let errors = errors.into_compile_errors();
-    let written = match (&errors, function) {
-        (None, Some(function)) => expand::function(library.clone(), &args, &given, function),
-        _ => item,
+    let written = match function {
+        Some(function) => expand::function(library.clone(), &args, &given, function, errors),
+        None => quote!(#item #errors),
     };
     let library = args
         .krate
         .map_or(library, |path| path.value.into_token_stream());
-    let written = hints::in_body(&library, given, written);
-    quote!(#written #errors)
+    hints::in_body(&library, given, written)
 }
 
 /// The same for a block: it is written even if its arguments are wrong.
@@ -154,11 +160,10 @@ fn retry_block_in(input: TokenStream) -> TokenStream {
         .ok();
     match (errors.into_compile_errors(), parsed) {
         (None, Some(parsed)) => expand::block(library, &args, parsed),
-        (errors, _) => {
+        (errors, parsed) => {
             let hints = hints::of(&library, given);
-            // What its result is used for is then right, if nothing else is wrong.
-            let block = closure(&block).map_or(block, |closure| closure.body.into_token_stream());
-            quote!({ #hints #errors #block })
+            let block = expand::refused_block(library, &args, parsed, &errors.unwrap_or_default());
+            quote!({ #hints #block })
         }
     }
 }

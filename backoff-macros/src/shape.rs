@@ -101,6 +101,32 @@ fn bounds_name_future(bounds: TokenStream) -> bool {
     false
 }
 
+/// Whether nothing of the type is known.
+pub(crate) fn is_hole(ty: &TokenStream) -> bool {
+    flat(ty.clone()).to_string() == "_"
+}
+
+/// Whether a type surely is no `Result`, nor another name for one.
+pub(crate) fn cannot_fail(returns: &TokenStream) -> bool {
+    const OTHERS: [&str; 27] = [
+        "bool", "char", "str", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32",
+        "i64", "i128", "isize", "f32", "f64", "Option", "String", "Vec", "HashMap", "HashSet",
+        "BTreeMap", "BTreeSet", "Rc", "Arc", "Bytes",
+    ];
+    let Ok(returns) = syn::parse2::<Type>(returns.clone()) else {
+        return false;
+    };
+    match inside(&returns) {
+        Type::Tuple(_) | Type::Reference(_) | Type::Array(_) | Type::Slice(_) => true,
+        Type::Path(path) if path.qself.is_none() => path
+            .path
+            .segments
+            .last()
+            .is_some_and(|last| OTHERS.iter().any(|other| last.ident == other)),
+        _ => false,
+    }
+}
+
 fn returns_a_name(sig: &Signature) -> bool {
     matches!(&sig.output, ReturnType::Type(_, ty) if matches!(inside(ty), Type::Path(_)))
 }

@@ -1,5 +1,6 @@
 //! Values that are not yet what is awaited.
 
+use super::outcome::Outcome;
 use crate::{drive::until::NotYet, judge::Stage};
 
 /// The outcome, where a value that is not yet the awaited one is a failure; and its stage.
@@ -14,6 +15,10 @@ pub fn awaited<T, E: FromNotYet>(
         other => (other, stage),
     }
 }
+
+/// Gives the function of `until` its type, where another key is wrong and nothing is called.
+#[inline]
+pub fn is_awaited<R: Outcome>(_outcome: &R, _is_done: impl FnOnce(&R::Value) -> bool) {}
 
 /// The error of a function that is repeated until its value is what is awaited.
 #[diagnostic::on_unimplemented(

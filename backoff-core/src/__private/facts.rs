@@ -68,7 +68,7 @@ pub mod via {
     #[cfg(feature = "std")]
     use super::{Cause, HasSources, Named};
     use super::{Facts, Find, Outcomes};
-    use crate::__private::outcome::Outcome;
+    use crate::__private::outcome::{Outcome, placeholder};
     use crate::facts::fault::Fault;
     use core::fmt;
     #[cfg(feature = "std")]
@@ -119,6 +119,25 @@ pub mod via {
     impl<R: Outcome> ViaNoFault<R> for &Outcomes<'_, R> {
         fn __backoff_find(&self) -> Find<R::Error> {
             |_| None
+        }
+    }
+
+    /// For what is no outcome: the judge refuses that, and one error is enough.
+    pub trait ViaNoOutcome {
+        /// Never called.
+        fn __backoff_find<T>(&mut self) -> T;
+
+        /// Never called.
+        fn __backoff_find_value<T>(&mut self) -> T;
+    }
+
+    impl<R> ViaNoOutcome for &Outcomes<'_, R> {
+        fn __backoff_find<T>(&mut self) -> T {
+            placeholder()
+        }
+
+        fn __backoff_find_value<T>(&mut self) -> T {
+            placeholder()
         }
     }
 

@@ -6,6 +6,7 @@ pub use crate::{
         course::Course,
         deposit::{Borrowed, Deposit, Payer, Unfunded},
     },
+    facts::codes::{IsCodes, NoCodes},
     judge::Stage,
     policy::Policy,
     runtime::{ASYNC, AsyncRuntime, BLOCKING, BlockingRuntime},
@@ -26,7 +27,8 @@ pub use cut::*;
 pub use facts::*;
 pub use judges::{by_codes, every, found, notified, or, value_of, when};
 pub use keys::Keys;
-pub use outcome::Outcome;
+pub use outcome::{Outcome, placeholder};
+pub use shared::{Shared, SharedSelf};
 pub use timer::*;
 
 use crate::{
@@ -47,6 +49,7 @@ mod facts;
 mod judges;
 mod keys;
 mod outcome;
+mod shared;
 mod timer;
 
 /// Before the first attempt. `timed` says that the function asks what time has passed.

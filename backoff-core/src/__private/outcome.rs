@@ -1,5 +1,13 @@
 //! What an attempt of an annotated function comes to.
 
+/// A value in code that is compiled for its types alone, because an argument is refused.
+#[must_use]
+pub fn placeholder<T>() -> T {
+    loop {
+        core::hint::spin_loop();
+    }
+}
+
 /// What an annotated function returns.
 #[diagnostic::on_unimplemented(
     message = "`#[retry]` needs a function that returns `Result`",
@@ -21,6 +29,7 @@ pub trait Outcome {
     fn value(&self) -> Option<&Self::Value>;
 }
 
+#[diagnostic::do_not_recommend]
 impl<T, E> Outcome for Result<T, E> {
     type Error = E;
     type Value = T;

@@ -155,6 +155,13 @@ impl Codes {
         self
     }
 
+    /// Itself: what `codes![..]` asks of each constant.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn __backoff_codes(self) -> Self {
+        self
+    }
+
     /// What is in either set.
     #[must_use]
     pub const fn union(mut self, other: Codes) -> Self {
@@ -245,10 +252,40 @@ macro_rules! codes {
         $crate::codes!(@ $set.with_status($status); $($($rest)*)?)
     };
     (@ $set:expr; $other:expr $(, $($rest:tt)*)?) => {
-        $crate::codes!(@ $set.union($other); $($($rest)*)?)
+        $crate::codes!(@ $set.union({
+            #[allow(unused_imports)]
+            use $crate::__private::NoCodes as _;
+            let _ = || $crate::__private::IsCodes::of_a_list($other);
+            $other.__backoff_codes()
+        }); $($($rest)*)?)
     };
     ($($item:tt)*) => { const { $crate::codes!(@ $crate::Codes::NONE; $($item)*) } };
 }
+
+/// A constant of type `Codes`: nothing else is one.
+#[diagnostic::on_unimplemented(
+    message = "a list of codes holds numbers and constants of type `Codes`, and no `{Self}`",
+    label = "this is `{Self}`",
+    note = "a status is written as its number, such as `429`; a gRPC code as `Codes::ABORTED`",
+    note = "in the attribute, a variant whose name is in capitals is written with braces: `Error::BUSY {{ .. }}`"
+)]
+pub trait IsCodes: Sized {
+    /// Never called.
+    fn of_a_list(self) {}
+}
+
+#[diagnostic::do_not_recommend]
+impl IsCodes for Codes {}
+
+/// Anything else, so that [`IsCodes`] alone says what is wrong with it.
+pub trait NoCodes: Sized {
+    /// Never called.
+    fn __backoff_codes(self) -> Codes {
+        Codes::NONE
+    }
+}
+
+impl<T> NoCodes for T {}
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,9 @@
 //! What the block macro is given: arguments, and then the block.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
-use syn::ExprClosure;
+use syn::{Expr, ExprClosure};
+
+use super::keys;
 
 /// All that the block macro is given: the path of the library, which comes first in parentheses, the
 /// arguments, and the block, which is the last thing.
@@ -35,6 +37,7 @@ impl AroundBlock {
             // What is said about that is not that it lacks a key.
             _ if closure(&args[piece..].iter().cloned().collect()).is_some() => piece,
             Some(start) => start,
+            None if stands_for_a_block(&args[piece..]) => piece,
             None => args.len(),
         };
         let block = args.split_off(start);
@@ -50,6 +53,23 @@ impl AroundBlock {
 pub(crate) fn closure(block: &TokenStream) -> Option<ExprClosure> {
     let closure: ExprClosure = syn::parse2(block.clone()).ok()?;
     closure.inputs.is_empty().then_some(closure)
+}
+
+/// Whether this is no argument: what should be repeated was written without a block around it.
+fn stands_for_a_block(piece: &[TokenTree]) -> bool {
+    match piece {
+        [TokenTree::Ident(word)] => !keys::is_near(word),
+        [TokenTree::Ident(word), TokenTree::Group(_)] => keys::usage(word).is_none(),
+        [TokenTree::Ident(_), TokenTree::Punct(equals), ..] if equals.as_char() == '=' => false,
+        _ => matches!(
+            syn::parse2(piece.iter().cloned().collect()),
+            Ok(Expr::Await(_)
+                | Expr::Call(_)
+                | Expr::MethodCall(_)
+                | Expr::Try(_)
+                | Expr::Macro(_))
+        ),
+    }
 }
 
 fn is_comma(token: Option<&TokenTree>) -> bool {
@@ -74,5 +94,13 @@ mod tests {
         );
         assert_eq!(block(quote!((k) { a })), "{ a }");
         assert_eq!(block(quote!((k) when = |e| { a })), "");
+        assert_eq!(block(quote!((k) base = 1s, call())), "call ()");
+        assert_eq!(
+            block(quote!((k) base = 1s, a.call().await)),
+            "a . call () . await"
+        );
+        assert_eq!(block(quote!((k) base = 1s, clone(a))), "");
+        assert_eq!(block(quote!((k) base = 1s, max_back)), "");
+        assert_eq!(block(quote!((k) base = 1s, on = [503])), "");
     }
 }

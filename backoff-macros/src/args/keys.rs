@@ -1,31 +1,11 @@
 //! The names of the keys, and what is said about any other name.
 
+use proc_macro2::TokenStream;
 use syn::Ident;
 
+use super::elsewhere;
 use super::table::{KEYS, Key};
 use crate::errors::did_you_mean;
-
-/// What the keys are called elsewhere.
-const ELSEWHERE: [(&str, &str); 15] = [
-    ("retries", "max_attempts"),
-    ("max_retries", "max_attempts"),
-    ("attempts", "max_attempts"),
-    ("times", "max_attempts"),
-    ("executor", "runtime"),
-    ("max_delay", "max_backoff"),
-    ("max_interval", "max_backoff"),
-    ("cap", "max_backoff"),
-    ("delay", "base"),
-    ("min_delay", "base"),
-    ("initial_interval", "base"),
-    ("multiplier", "factor"),
-    ("codes", "on"),
-    ("retry_if", "when"),
-    ("context", "clone"),
-];
-
-/// What a policy can be told, but not the attribute.
-const SETTERS: [&str; 3] = ["retry_after_slack", "scaled", "without_budget"];
 
 /// The key of this name, if there is one.
 pub(super) fn find(key: &Ident) -> Option<&'static Key> {
@@ -42,26 +22,18 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     KEYS.iter().map(|known| known.name)
 }
 
-pub(super) fn unknown(key: &Ident) -> syn::Error {
+/// What is said of a key that is none; all keys are listed only where nothing better is known.
+pub(super) fn unknown(key: &Ident, value: Option<&TokenStream>) -> syn::Error {
     let word = key.to_string();
-    if SETTERS.contains(&word.as_str()) {
-        let message = format!(
-            "`{word}` is a rule of a policy and no key: write `policy = POLICY.{word}(..)` with \
-             the policy that you use"
-        );
-        return syn::Error::new(key.span(), message);
-    }
-    let meant = ELSEWHERE
-        .into_iter()
-        .find_map(|(other, ours)| (other == word).then_some(ours))
-        .or_else(|| did_you_mean(&word, names()));
-    let hint = meant
-        .map(|name| format!(" write `{name}`;"))
-        .unwrap_or_default();
-    syn::Error::new(
-        key.span(),
-        format!("unknown key `{word}`:{hint} {}", list()),
-    )
+    let hint = elsewhere::instead(&word, value)
+        .or_else(|| did_you_mean(&word, names()).map(|meant| format!("write `{meant}`")))
+        .unwrap_or_else(list);
+    syn::Error::new(key.span(), format!("unknown key `{word}`: {hint}"))
+}
+
+/// Whether this is a key, or was meant to be one.
+pub(super) fn is_near(word: &Ident) -> bool {
+    did_you_mean(&word.to_string(), names()).is_some()
 }
 
 /// "the keys are …"

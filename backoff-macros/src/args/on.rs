@@ -6,6 +6,7 @@ use syn::parse::{ParseStream, Parser};
 use syn::{Expr, LitStr, Pat, Token};
 
 use super::bare::bare;
+use super::misread;
 
 /// What is retried.
 #[derive(Default)]
@@ -38,19 +39,13 @@ pub(super) fn list(key: &str, value: TokenStream) -> syn::Result<On> {
             _ => {}
         }
     }
-    let shown = match syn::parse2::<LitStr>(value.clone()) {
-        Ok(text) if reads_as_codes(&text.value()) => text.value(),
-        Ok(_) => "429, 500..=504".to_owned(),
-        Err(_) => crate::errors::show(&value),
+    let shown = match (misread::codes(&value), syn::parse2::<LitStr>(value.clone())) {
+        (Some(codes), _) => codes,
+        (None, Ok(_)) => "429, 500..=504".to_owned(),
+        (None, Err(_)) => crate::errors::show(&value),
     };
     let message = format!("`{key}` takes a list: write `{key} = [{shown}]`");
     Err(syn::Error::new_spanned(value, message))
-}
-
-/// Whether this would be codes if it had no quotes.
-fn reads_as_codes(text: &str) -> bool {
-    let is_code = |c: char| c.is_ascii_digit() || matches!(c, ',' | '.' | '=' | ' ');
-    text.starts_with(|c: char| c.is_ascii_digit()) && text.chars().all(is_code)
 }
 
 fn items(input: ParseStream<'_>) -> syn::Result<On> {
@@ -72,11 +67,21 @@ fn items(input: ParseStream<'_>) -> syn::Result<On> {
 
 fn item(input: ParseStream<'_>, on: &mut On) -> syn::Result<()> {
     let ends = |input: ParseStream<'_>| input.is_empty() || input.peek(Token![,]);
+    let tokens = item_tokens(&input.fork())?;
+    if let Some(codes) = misread::codes(&tokens) {
+        let message = format!("{}: write `{codes}`", misread::rule(&tokens));
+        return Err(syn::Error::new_spanned(tokens, message));
+    }
     let fork = input.fork();
     if let Ok(expr) = fork.parse::<Expr>()
         && ends(&fork)
         && !is_pattern(&expr)
     {
+        if let Expr::Path(path) = &expr
+            && let Some(message) = misread::name(&path.path)
+        {
+            return Err(syn::Error::new_spanned(expr, message));
+        }
         on.codes.push(bare(input.parse()?));
         return Ok(());
     }
@@ -99,6 +104,11 @@ fn item(input: ParseStream<'_>, on: &mut On) -> syn::Result<()> {
         return Err(syn::Error::new_spanned(first(rest), message));
     }
     let pat = pat.to_token_stream();
+    if let Ok(Expr::Path(path)) = syn::parse2::<Expr>(pat.clone())
+        && let Some(message) = misread::name(&path.path).filter(|_| path.path.segments.len() > 1)
+    {
+        return Err(syn::Error::new_spanned(pat, message));
+    }
     if let Some(word) = lone(&pat) {
         let message = match (&guard, word.as_str()) {
             (None, "_") => "`_` names no code: write codes, or leave out `on` and `policy` to \
@@ -123,6 +133,15 @@ fn item(input: ParseStream<'_>, on: &mut On) -> syn::Result<()> {
     }
     on.patterns.push(Pattern { pat, guard });
     Ok(())
+}
+
+/// The tokens before the next comma.
+fn item_tokens(input: ParseStream<'_>) -> syn::Result<TokenStream> {
+    let mut tokens = TokenStream::new();
+    while !input.is_empty() && !input.peek(Token![,]) {
+        tokens.extend([input.parse::<TokenTree>()?]);
+    }
+    Ok(tokens)
 }
 
 fn first(tokens: TokenStream) -> Option<TokenTree> {

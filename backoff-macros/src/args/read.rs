@@ -63,20 +63,94 @@ pub(super) fn jitter(value: Expr) -> syn::Result<Jitter> {
             return Err(syn::Error::new_spanned(name, message));
         }
     }
-    if let Expr::Lit(literal) = &value
-        && let Lit::Str(text) = &literal.lit
-        && NAMES.into_iter().any(|(own, _)| own == text.value())
+    let list = || {
+        let names: Vec<String> = NAMES.iter().map(|(own, _)| format!("`{own}`")).collect();
+        names.join(", ")
+    };
+    if let Some(name) = lone_name(&value)
+        && OTHER_JITTERS.contains(&name.as_str())
     {
-        let message = format!(
-            "a named jitter has no quotes: write `jitter = {}`",
-            text.value()
-        );
-        return Err(syn::Error::new_spanned(&value, message));
+        let message = format!("unknown jitter `{name}`: the names are {}", list());
+        return Err(syn::Error::new_spanned(value, message));
+    }
+    if let Expr::Lit(literal) = &value {
+        let message = match &literal.lit {
+            Lit::Str(text) if NAMES.into_iter().any(|(own, _)| own == text.value()) => {
+                Some(format!(
+                    "a named jitter has no quotes: write `jitter = {}`",
+                    text.value()
+                ))
+            }
+            Lit::Str(text) if !text.value().contains(|c: char| c.is_ascii_digit()) => {
+                Some(format!(
+                    "unknown jitter `{}`: the names, without quotes, are {}",
+                    text.value(),
+                    list()
+                ))
+            }
+            Lit::Bool(yes) if yes.value => Some(
+                "`jitter` takes a name: write `jitter = full`, which is the default".to_owned(),
+            ),
+            Lit::Bool(_) => Some("`jitter` takes a name: write `jitter = none`".to_owned()),
+            other => share(other),
+        };
+        if let Some(message) = message {
+            return Err(syn::Error::new_spanned(&value, message));
+        }
     }
     match &value {
         Expr::Lit(_) | Expr::Unary(_) => time(value).map(Jitter::Additive),
         _ => Ok(Jitter::Expr(value)),
     }
+}
+
+/// What other libraries call their jitters, where no name here is near.
+const OTHER_JITTERS: [&str; 9] = [
+    "random",
+    "randomized",
+    "rand",
+    "uniform",
+    "proportional",
+    "partial",
+    "additive",
+    "auto",
+    "default",
+];
+
+fn lone_name(value: &Expr) -> Option<String> {
+    match value {
+        Expr::Path(path) => path.path.get_ident().map(Ident::to_string),
+        _ => None,
+    }
+}
+
+/// What is said of a share of the wait, such as `0.2` or `"20%"`: it is no number of seconds.
+fn share(literal: &Lit) -> Option<String> {
+    let (share, shown) = match literal {
+        Lit::Str(text) => {
+            let percent: f64 = text.value().strip_suffix('%')?.trim().parse().ok()?;
+            (percent / 100.0, None)
+        }
+        Lit::Float(number) if number.suffix().is_empty() => {
+            let digits = number.base10_digits();
+            (digits.parse().ok()?, Some(digits))
+        }
+        _ => return None,
+    };
+    if !(0.0..=1.0).contains(&share) {
+        return None;
+    }
+    let percent = (share * 100_000.0).round() / 1_000.0;
+    let seconds = match shown {
+        Some(digits) => {
+            format!(", or `jitter = \"{digits}s\"` for up to {digits} seconds on top of each wait")
+        }
+        None => String::new(),
+    };
+    Some(format!(
+        "a share of the wait is no duration: write `jitter = Jitter::Proportional({share:?})` for \
+         waits that are up to {percent} % shorter or longer{seconds}"
+    ))
 }
 
 pub(super) fn path(value: Expr) -> syn::Result<Path> {

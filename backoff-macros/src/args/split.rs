@@ -3,7 +3,7 @@
 use proc_macro2::{Spacing, TokenStream, TokenTree};
 use syn::parse::Parser;
 
-use super::value::key_and_value;
+use super::value::{key_and_value, of_unknown_key};
 use crate::errors::Errors;
 
 /// Splits at the commas that separate arguments. A comma inside `<A, B>` or `|a, b|` stands bare
@@ -56,7 +56,9 @@ fn whole(pieces: &[Piece]) -> Option<(TokenStream, usize)> {
             argument.extend(pieces[taken - 1].1.clone());
         }
         argument.extend(piece.clone());
-        if key_and_value.parse2(argument.clone()).is_ok() {
+        if key_and_value.parse2(argument.clone()).is_ok()
+            || of_unknown_key(argument.clone()).is_some()
+        {
             return Some((argument, taken + 1));
         }
     }

@@ -18,6 +18,8 @@ pub(super) struct Key {
     pub(super) form: Form,
     /// What it takes, said to who writes a literal instead.
     pub(super) no_literal: Option<&'static str>,
+    /// The function that reads its value.
+    reader: &'static str,
     /// Puts a value of its form where it belongs.
     pub(super) put: fn(&mut Args, Given<Value>) -> syn::Result<()>,
     #[cfg(test)]
@@ -29,6 +31,16 @@ impl Key {
     pub(super) fn takes_parentheses(&self) -> bool {
         matches!(self.form, Form::Names | Form::Types)
     }
+
+    /// Whether it takes a duration and nothing else.
+    pub(super) fn takes_time(&self) -> bool {
+        self.reader == "time"
+    }
+}
+
+/// The key of this name, if there is one.
+pub(super) fn named(name: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|known| name == known.name)
 }
 
 /// The row of `retry.md`.
@@ -62,6 +74,8 @@ macro_rules! keys {
         #[derive(Default)]
         pub(crate) struct Args {
             $($(pub(crate) $field: Option<Given<$type>>,)*)*
+            /// The values of keys that there are not.
+            pub(crate) strays: Vec<Expr>,
         }
 
         impl Args {
@@ -84,6 +98,7 @@ macro_rules! keys {
                 usage: $usage,
                 form: Form::$form,
                 no_literal: first!($(Some($no_literal),)? None),
+                reader: stringify!($read),
                 put: |args, Given { key, value }| {
                     if let Value::$form(value) = value {
                         let value: syn::Result<$type> = $read(value);

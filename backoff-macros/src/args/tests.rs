@@ -92,8 +92,8 @@ fn every_mistake_is_reported() {
 #[test]
 fn each_message_says_what_to_write() {
     let cases = [
-        (quote!(dedline = "1s"), "write `deadline`;"),
-        (quote!(max_retries = 3), "write `max_attempts`;"),
+        (quote!(dedline = "1s"), "write `deadline`"),
+        (quote!(max_retries = 3), "write `max_attempts = 4`"),
         (
             quote!(colour = 3),
             "unknown key `colour`: the keys are `policy`",

@@ -10,6 +10,7 @@ use syn::{Expr, Ident, Lit, Token, Type};
 use super::bare::bare;
 use super::given::{Form, Given, Names, Value};
 use super::keys;
+use super::misread;
 use super::on;
 use super::table::Key;
 use crate::errors::show;
@@ -27,10 +28,34 @@ pub(super) fn key_and_value(input: ParseStream<'_>) -> syn::Result<Argument> {
     input.call(Ident::parse_any)?;
     let rest: TokenStream = input.parse()?;
     let Some(known) = keys::find(&key) else {
-        return Err(keys::unknown(&key));
+        let given = after_equals(&rest).or_else(|| in_brackets(&rest));
+        return Err(keys::unknown(&key, given.as_ref()));
     };
     let value = value(known, &key, rest)?;
     Ok((known, Given { key, value }))
+}
+
+/// The value of a key that there is not.
+pub(super) fn of_unknown_key(argument: TokenStream) -> Option<Expr> {
+    let (key, value) = halves(argument)?;
+    match keys::find(&key) {
+        Some(_) => None,
+        None => syn::parse2(value).ok(),
+    }
+}
+
+/// The items of a list, by whatever brackets it is written, behind a key that there is.
+pub(super) fn listed(argument: TokenStream) -> TokenStream {
+    let halves = halves(argument).filter(|(key, _)| keys::find(key).is_some());
+    let list = halves.and_then(|(_, value)| in_brackets(&value));
+    list.unwrap_or_default()
+}
+
+/// `key = value`
+fn halves(argument: TokenStream) -> Option<(Ident, TokenStream)> {
+    let mut tokens = argument.into_iter();
+    let key = Ident::parse_any.parse2(tokens.next()?.into()).ok()?;
+    Some((key, after_equals(&tokens.collect())?))
 }
 
 fn value(known: &Key, key: &Ident, rest: TokenStream) -> syn::Result<Value> {
@@ -77,7 +102,14 @@ fn value(known: &Key, key: &Ident, rest: TokenStream) -> syn::Result<Value> {
         Form::Flag if rest.is_empty() => Ok(Value::Flag(None)),
         Form::Flag => expr().map(|value| Value::Flag(Some(value))),
         Form::On => {
-            let value = after_equals()?;
+            let value = match in_brackets(&rest) {
+                Some(list) => {
+                    let list = misread::codes(&list).unwrap_or_else(|| show(&list));
+                    let message = format!("`{key}` takes a list: write `{key} = [{list}]`");
+                    return Err(syn::Error::new_spanned(rest, message));
+                }
+                None => after_equals()?,
+            };
             on::list(known.name, value.clone())
                 .map(Value::On)
                 .map_err(|error| missing_comma(&value, false).unwrap_or(error))
@@ -144,6 +176,15 @@ fn after_equals(tokens: &TokenStream) -> Option<TokenStream> {
         && matches!(value.clone().into_iter().next(),
             Some(TokenTree::Punct(next)) if matches!(next.as_char(), '=' | '>'));
     (equals.as_char() == '=' && !compound).then_some(value)
+}
+
+/// What stands in brackets and alone.
+fn in_brackets(tokens: &TokenStream) -> Option<TokenStream> {
+    let mut rest = tokens.clone().into_iter();
+    match (rest.next(), rest.next()) {
+        (Some(TokenTree::Group(group)), None) => Some(group.stream()),
+        _ => None,
+    }
 }
 
 /// Where the next argument begins without a comma before it, if that is what is wrong.

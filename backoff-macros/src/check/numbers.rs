@@ -3,7 +3,7 @@
 use syn::{Expr, Lit, UnOp};
 
 /// A literal with its sign.
-pub(super) fn signed(expr: &Expr) -> Option<(bool, &Lit)> {
+pub(crate) fn signed(expr: &Expr) -> Option<(bool, &Lit)> {
     match expr {
         Expr::Lit(literal) => Some((false, &literal.lit)),
         Expr::Group(group) => signed(&group.expr),

@@ -1,17 +1,17 @@
 //! What cannot be repeated, or not with these arguments.
 
 use proc_macro2::{TokenStream, TokenTree};
-use quote::ToTokens;
+use quote::{ToTokens, quote};
 use syn::{FnArg, Ident, ItemFn, Path, ReturnType, Signature};
 
 use crate::args::Args;
 use crate::args::given::{Given, Names};
 use crate::bindings::{self, Binding};
-use crate::errors::{Errors, did_you_mean};
+use crate::errors::{Errors, did_you_mean, show};
 use crate::groups::flat;
-use crate::shape::Shape;
 use crate::shape::ending::{early_return, last_async, last_choice};
 use crate::shape::runtime::is_started;
+use crate::shape::{Shape, cannot_fail, output};
 
 /// Whether an attribute is this one, whatever library it is named by.
 fn is_retry(path: &Path) -> bool {
@@ -80,11 +80,49 @@ pub(crate) fn signature(function: &ItemFn, args: &Args, errors: &mut Errors) {
             ),
         );
     }
+    no_result(function, shape, errors);
     let bound = bindings::of(function);
     names(sig, &bound, args, errors);
     undecided(sig, &bound, args, errors);
     hidden(&bound, args, errors);
     borrowed_return(sig, errors);
+}
+
+/// An attempt that cannot fail is never repeated.
+fn no_result(function: &ItemFn, shape: Shape, errors: &mut Errors) {
+    let sig = &function.sig;
+    let (at, returns) = match &sig.output {
+        ReturnType::Default => (sig.ident.to_token_stream(), quote!(())),
+        ReturnType::Type(_, ty) => {
+            let returns = match shape {
+                Shape::Future => output(sig),
+                _ => Some(ty.to_token_stream()),
+            };
+            (ty.to_token_stream(), returns.unwrap_or_default())
+        }
+    };
+    let starts_runtime = || is_started(function.block.to_token_stream());
+    if !cannot_fail(&returns) || shape == Shape::Blocking && starts_runtime() {
+        return;
+    }
+    let found = match &sig.output {
+        ReturnType::Default => "this one returns nothing".to_owned(),
+        ReturnType::Type(..) => {
+            let shown = show(&returns).replace(" < ", "<").replace(" >", ">");
+            format!("`{shown}` tells no failure")
+        }
+    };
+    let advice = match shape {
+        Shape::Future => "write `Output = Result<T, E>`",
+        _ if flat(returns.clone()).to_string().starts_with("Option") => {
+            "write `-> Result<T, E>`, and `.ok_or(error)` behind the value"
+        }
+        _ => "write `-> Result<T, E>`",
+    };
+    errors.at(
+        at,
+        format_args!("`#[retry]` needs a function that returns `Result`, and {found}: {advice}"),
+    );
 }
 
 fn is_named(given: &Option<Given<Names>>, name: &Ident) -> bool {
@@ -261,7 +299,8 @@ fn borrows(tokens: TokenStream) -> Vec<Borrow> {
     found
 }
 
-/// A borrow of what is borrowed mutably would have to be given back before the next attempt.
+/// A borrow, shared or not, of what is borrowed mutably would have to be given back before the next
+/// attempt.
 fn borrowed_return(sig: &Signature, errors: &mut Errors) {
     let ReturnType::Type(_, returns) = &sig.output else {
         return;
@@ -288,13 +327,21 @@ fn borrowed_return(sig: &Signature, errors: &mut Errors) {
             named.next().is_some_and(|borrow| borrow.is_mut) && named.next().is_none()
         }
     };
-    let mut back = borrows(flat(returns.to_token_stream())).into_iter();
-    if back.any(|back| is_from_mut(&back)) {
+    let back = borrows(flat(returns.to_token_stream()));
+    let mut back = back.iter().filter(|back| is_from_mut(back)).peekable();
+    if back.peek().is_some() {
+        let otherwise = if back.any(|back| back.is_mut) {
+            ""
+        } else {
+            ", take the argument by `&` if no attempt changes it"
+        };
         errors.at(
             returns,
-            "what is borrowed from a `&mut` argument cannot be given back, because the next attempt \
-             would need that argument: return an owned value, take the argument by `&`, or repeat a \
-             part of the body with `retry_block!`",
+            format_args!(
+                "what is borrowed from a `&mut` argument cannot be given back, because the next \
+                 attempt would need that argument: return an owned value{otherwise}, or repeat a \
+                 part of the body with `retry_block!`"
+            ),
         );
     }
 }

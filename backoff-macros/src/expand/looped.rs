@@ -4,7 +4,6 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 
 use super::copies::Copies;
-use super::is_hole;
 use super::lent::Around;
 use super::library::{Library, at};
 use super::policy::{policy, time};
@@ -12,6 +11,7 @@ use crate::args::Args;
 use crate::args::given::{Given, Time};
 use crate::args::on::Pattern;
 use crate::place::{self, Place};
+use crate::shape::is_hole;
 
 /// One retry loop.
 pub(super) struct Loop<'a> {
@@ -422,7 +422,7 @@ impl Loop<'_> {
 }
 
 /// Whether one of the user's patterns matches; later ones are tried where a guard says no.
-fn matches(patterns: &[Pattern]) -> TokenStream {
+pub(super) fn matches(patterns: &[Pattern]) -> TokenStream {
     let here = Span::mixed_site();
     let arms = patterns.iter().map(|Pattern { pat, guard }| {
         let guard = guard.as_ref().map(|guard| quote_spanned!(here=> if #guard));

@@ -32,6 +32,9 @@ fn bare_attribute() {
             /// Reads one.
             pub async fn read(id: u64) -> Result<Item, Error> {
                 #![allow(dead_code)]
+                if false {
+                    ::backoff_core::__private::Shared::by_all_attempts(&id);
+                }
                 const __BACKOFF: ::backoff_core::__private::Context<'static> = ::backoff_core::__private::Context {
                     policy: &::backoff_core::Policy::exponential(),
                     terms: ::backoff_core::__private::Option::None,
@@ -554,13 +557,15 @@ fn a_mistake_keeps_the_function() {
         quote! { async fn f() -> Result<(), Error> { g().await } },
         expect![[r#"
             async fn f() -> Result<(), Error> {
+                let __refused = {
+                    ::core::compile_error! {
+                        "unknown key `colour`: the keys are `policy`, `base`, `throttled_base`, `factor`, `max_backoff`, `jitter`, `max_attempts`, `deadline`, `max_retry_after`, `timeout`, `attempt_timeout`, `on`, `also_on`, `when`, `faults`, `until`, `idempotent`, `retry_conflicts`, `responses`, `budget`, `clone`, `keep`, `attempt`, `notify`, `sleep`, `runtime`, `name`, `crate`"
+                    }
+                    ::core::compile_error! {
+                        "`max_attempts = 0` never calls the function: write 1 for one call without a retry"
+                    }
+                };
                 g().await
-            }
-            ::core::compile_error! {
-                "unknown key `colour`: the keys are `policy`, `base`, `throttled_base`, `factor`, `max_backoff`, `jitter`, `max_attempts`, `deadline`, `max_retry_after`, `timeout`, `attempt_timeout`, `on`, `also_on`, `when`, `faults`, `until`, `idempotent`, `retry_conflicts`, `responses`, `budget`, `clone`, `keep`, `attempt`, `notify`, `sleep`, `runtime`, `name`, `crate`"
-            }
-            ::core::compile_error! {
-                "`max_attempts = 0` never calls the function: write 1 for one call without a retry"
             }
         "#]],
     );
@@ -631,10 +636,18 @@ fn a_mistake_keeps_the_block() {
         expect![[r#"
             fn f() {
                 {
-                    ::core::compile_error! {
-                        "unknown key `polcy`: write `policy`; the keys are `policy`, `base`, `throttled_base`, `factor`, `max_backoff`, `jitter`, `max_attempts`, `deadline`, `max_retry_after`, `timeout`, `attempt_timeout`, `on`, `also_on`, `when`, `faults`, `until`, `idempotent`, `retry_conflicts`, `responses`, `budget`, `clone`, `keep`, `attempt`, `notify`, `sleep`, `runtime`, `name`, `crate`"
+                    {
+                        let __refused = {
+                            ::core::compile_error! {
+                                "unknown key `polcy`: write `policy`"
+                            }
+                        };
+                        if false {
+                            let __outcome = __refused;
+                            let _ = &P;
+                        }
+                        async { a() }
                     }
-                    async { a() }
                 }
             }
         "#]],

@@ -1,0 +1,29 @@
+//! Values that all attempts of an annotated function need.
+
+/// An argument that is handed over by value, and that a later attempt has nevertheless.
+#[diagnostic::on_unimplemented(
+    message = "the first attempt consumes this argument, and the next one would need it",
+    label = "`{Self}` is not `Copy`: write `clone(..)` in the attribute, with the name of this argument",
+    note = "with `clone(..)` each attempt gets a copy of its own; an attempt that only reads can hand over a reference"
+)]
+pub trait Shared {
+    /// Never called.
+    fn by_all_attempts(&self) {}
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Copy> Shared for T {}
+
+/// The same for `self`.
+#[diagnostic::on_unimplemented(
+    message = "the first attempt consumes `self`, and the next one would need it",
+    label = "`{Self}` is not `Copy`: begin the body with `let this = self.clone();` and write `this` here",
+    note = "a method that only reads takes `&self`"
+)]
+pub trait SharedSelf {
+    /// Never called.
+    fn by_all_attempts(&self) {}
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Copy> SharedSelf for T {}

@@ -1,0 +1,414 @@
+//! What other libraries call the keys, and how their values are written here.
+
+use proc_macro2::{TokenStream, TokenTree};
+use syn::{Expr, Lit};
+
+use super::bare::bare;
+use super::table::{Key, named};
+use crate::errors::show;
+
+/// What a name of another library means here.
+#[derive(Clone, Copy)]
+enum Meant {
+    /// The key of this name, with the same value.
+    Key(&'static str),
+    /// The key of this name, which takes a duration.
+    Time(&'static str),
+    /// Calls without the first one: `max_attempts` is one more.
+    Retries,
+    /// Calls in one library, and retries in another.
+    Count,
+    /// A share of the wait, by which it is spread.
+    Share,
+    /// Codes if the value is a list, and otherwise a function.
+    CodesOrFunction,
+    /// A rule of a policy, and no key.
+    Rule,
+    /// What to write is this sentence.
+    Sentence(&'static str),
+}
+
+use Meant::{CodesOrFunction, Count, Key as Same, Retries, Rule, Sentence, Share, Time};
+
+const FIXED: Meant = Sentence(
+    "write `base = \"1s\", factor = 1, jitter = none` with your duration for waits that are all \
+     alike",
+);
+const GROWTH: Meant = Sentence(
+    "remove it, because waits grow exponentially: `base` is the first wait, `factor` the growth, \
+     and `max_backoff` the longest wait",
+);
+const OTHER_WAITS: Meant = Sentence(
+    "waits of an algorithm of your own need the function form: write `POLICY.retry(|| ..).delays(..)`",
+);
+const EXCLUDED: Meant = Sentence(
+    "name what is retried in `on`, or write `when = |error| ..`, which is `false` for what is not \
+     retried",
+);
+const BORROWED: Meant =
+    Sentence("name the arguments that an attempt consumes in `clone(..)`; it borrows the others");
+const OPPOSITE: Meant = Sentence(
+    "write `until = |value| ..`, which is the opposite: `true` for a value that is not asked for \
+     again",
+);
+const HEARD: Meant = Sentence(
+    "remove it, because the `Retry-After` of a server is obeyed: `max_retry_after` says up to \
+     which length",
+);
+const HANDED_BACK: Meant =
+    Sentence("remove it, because the last error is given back as it is: handle it at the call");
+
+/// Each name with what it means here. The names are those of backon, tokio-retry, tryhard, backoff,
+/// retry, again, stamina, tenacity, resilience4j, Polly, Spring Retry and their relatives.
+const NAMES: &[(&str, Meant)] = &[
+    ("attempts", Same("max_attempts")),
+    ("tries", Same("max_attempts")),
+    ("max_tries", Same("max_attempts")),
+    ("total_tries", Same("max_attempts")),
+    ("max_calls", Same("max_attempts")),
+    ("max_attempt_number", Same("max_attempts")),
+    ("stop_after_attempt", Same("max_attempts")),
+    ("retry", Retries),
+    ("retries", Retries),
+    ("max_retry", Retries),
+    ("max_retries", Retries),
+    ("max_retry_attempts", Retries),
+    ("max_times", Retries),
+    ("num_retries", Retries),
+    ("number_of_retries", Retries),
+    ("retry_count", Retries),
+    ("retry_attempts", Retries),
+    ("retry_limit", Retries),
+    ("take", Retries),
+    ("times", Count),
+    ("count", Count),
+    ("limit", Count),
+    ("max", Count),
+    ("delay", Time("base")),
+    ("min", Time("base")),
+    ("wait", Time("base")),
+    ("interval", Time("base")),
+    ("period", Time("base")),
+    ("initial", Time("base")),
+    ("base_delay", Time("base")),
+    ("initial_backoff", Time("base")),
+    ("initial_delay", Time("base")),
+    ("initial_interval", Time("base")),
+    ("initial_wait", Time("base")),
+    ("min_backoff", Time("base")),
+    ("min_delay", Time("base")),
+    ("min_wait", Time("base")),
+    ("retry_delay", Time("base")),
+    ("retry_interval", Time("base")),
+    ("start_delay", Time("base")),
+    ("wait_duration", Time("base")),
+    ("wait_initial", Time("base")),
+    ("wait_min", Time("base")),
+    ("cap", Time("max_backoff")),
+    ("max_delay", Time("max_backoff")),
+    ("max_interval", Time("max_backoff")),
+    ("max_retry_delay", Time("max_backoff")),
+    ("max_wait", Time("max_backoff")),
+    ("max_wait_duration", Time("max_backoff")),
+    ("maximum_backoff", Time("max_backoff")),
+    ("wait_max", Time("max_backoff")),
+    ("max_duration", Time("deadline")),
+    ("max_elapsed", Time("deadline")),
+    ("max_elapsed_time", Time("deadline")),
+    ("max_total_delay", Time("deadline")),
+    ("stop_after_delay", Time("deadline")),
+    ("total_delay", Time("deadline")),
+    ("overall_timeout", Time("timeout")),
+    ("total_timeout", Time("timeout")),
+    ("call_timeout", Time("attempt_timeout")),
+    ("operation_timeout", Time("attempt_timeout")),
+    ("per_attempt_timeout", Time("attempt_timeout")),
+    ("per_try_timeout", Time("attempt_timeout")),
+    ("try_timeout", Time("attempt_timeout")),
+    ("backoff_factor", Same("factor")),
+    ("backoff_multiplier", Same("factor")),
+    ("exp_base", Same("factor")),
+    ("exponent", Same("factor")),
+    ("exponential_base", Same("factor")),
+    ("multiplier", Same("factor")),
+    ("wait_exp_base", Same("factor")),
+    ("constant", FIXED),
+    ("constant_delay", FIXED),
+    ("fixed", FIXED),
+    ("fixed_delay", FIXED),
+    ("fixed_interval", FIXED),
+    ("wait_fixed", FIXED),
+    ("backoff", GROWTH),
+    ("backoff_type", GROWTH),
+    ("exponential", GROWTH),
+    ("exponential_backoff", GROWTH),
+    ("strategy", GROWTH),
+    ("wait_exponential", GROWTH),
+    ("adjust", OTHER_WAITS),
+    ("delay_generator", OTHER_WAITS),
+    ("fibonacci", OTHER_WAITS),
+    ("interval_function", OTHER_WAITS),
+    ("linear", OTHER_WAITS),
+    ("jitter_factor", Share),
+    ("random", Share),
+    ("randomization_factor", Share),
+    ("randomized_wait_factor", Share),
+    ("max_jitter", Time("jitter")),
+    ("wait_jitter", Time("jitter")),
+    ("full_jitter", Sentence("write `jitter = full`")),
+    (
+        "use_jitter",
+        Sentence("write `jitter = full`, or `jitter = none` for no jitter"),
+    ),
+    ("codes", Same("on")),
+    ("error", Same("on")),
+    ("errors", Same("on")),
+    ("include", Same("on")),
+    ("retry_exceptions", Same("on")),
+    ("retry_for", Same("on")),
+    ("status", Same("on")),
+    ("status_codes", Same("on")),
+    ("statuses", Same("on")),
+    ("retry_on", CodesOrFunction),
+    ("condition", Same("when")),
+    ("filter", Same("when")),
+    ("if", Same("when")),
+    ("predicate", Same("when")),
+    ("retry_if", Same("when")),
+    ("retry_if_exception", Same("when")),
+    ("retry_on_exception", Same("when")),
+    ("retry_when", Same("when")),
+    ("should_handle", Same("when")),
+    ("should_retry", Same("when")),
+    ("abort_on", EXCLUDED),
+    ("exclude", EXCLUDED),
+    ("give_up", EXCLUDED),
+    ("ignore", EXCLUDED),
+    ("ignore_exceptions", EXCLUDED),
+    ("no_retry_for", EXCLUDED),
+    ("retry_if_result", OPPOSITE),
+    ("retry_on_result", OPPOSITE),
+    ("context", BORROWED),
+    ("after", Same("notify")),
+    ("before_sleep", Same("notify")),
+    ("listener", Same("notify")),
+    ("listeners", Same("notify")),
+    ("on_error", Same("notify")),
+    ("on_failure", Same("notify")),
+    ("on_retry", Same("notify")),
+    ("retry_after", HEARD),
+    ("fallback", HANDED_BACK),
+    ("executor", Same("runtime")),
+    ("krate", Same("crate")),
+    ("retry_after_slack", Rule),
+    ("scaled", Rule),
+    ("without_budget", Rule),
+];
+
+/// The end of a name that tells the unit of a number.
+const UNITS: &[(&str, &str)] = &[
+    ("_ns", "ns"),
+    ("_us", "us"),
+    ("_ms", "ms"),
+    ("_msec", "ms"),
+    ("_millis", "ms"),
+    ("_milliseconds", "ms"),
+    ("_s", "s"),
+    ("_sec", "s"),
+    ("_secs", "s"),
+    ("_seconds", "s"),
+    ("_min", "m"),
+    ("_mins", "m"),
+    ("_minutes", "m"),
+];
+
+/// What to write instead of the unknown key `word`, as the end of a sentence.
+pub(super) fn instead(word: &str, value: Option<&TokenStream>) -> Option<String> {
+    let name = snake(word);
+    if let Some(meant) = meaning(&name) {
+        return Some(meant.said(&name, None, value));
+    }
+    let (stem, unit) = UNITS
+        .iter()
+        .find_map(|&(end, unit)| Some((name.strip_suffix(end)?, unit)))?;
+    match meaning(stem)? {
+        meant @ Time(_) => Some(meant.said(stem, Some(unit), value)),
+        _ => None,
+    }
+}
+
+fn meaning(name: &str) -> Option<Meant> {
+    let other = NAMES
+        .iter()
+        .find_map(|&(other, meant)| (other == name).then_some(meant));
+    other.or_else(|| {
+        let known = named(name)?;
+        Some(if known.takes_time() {
+            Time(known.name)
+        } else {
+            Same(known.name)
+        })
+    })
+}
+
+/// `maxAttempts` and `MaxAttempts` as `max_attempts`.
+fn snake(word: &str) -> String {
+    let mut name = String::new();
+    for letter in word.chars() {
+        if letter.is_uppercase() && !name.is_empty() && !name.ends_with('_') {
+            name.push('_');
+        }
+        name.extend(letter.to_lowercase());
+    }
+    name
+}
+
+impl Meant {
+    fn said(self, name: &str, unit: Option<&str>, value: Option<&TokenStream>) -> String {
+        let expr = value.and_then(|value| syn::parse2::<Expr>(value.clone()).ok().map(bare));
+        let number = expr.as_ref().and_then(plain_number);
+        let shown = value.map(show).filter(|shown| shown.len() <= 40);
+        let shown = shown.as_deref();
+        match self {
+            Same("on") => match value {
+                Some(value) if is_list(value) => written(Some("on"), shown),
+                _ => "name codes or patterns of the error in `on`, such as `on = [429, \
+                      Error::Busy { .. }]`"
+                    .to_owned(),
+            },
+            Same(key) => written(Some(key), shown.filter(|_| takes_equals(key))),
+            Time(key) => match (number, unit) {
+                (Some(number), Some(unit)) => format!("write `{key} = \"{number}{unit}\"`"),
+                (Some(number), None) => format!(
+                    "write `{key} = \"{number}ms\"` if {number} is a number of milliseconds, or \
+                     `{key} = \"{number}s\"` for seconds"
+                ),
+                (None, Some(unit)) => {
+                    format!("write `{key}` with a duration, such as `{key} = \"10{unit}\"`")
+                }
+                (None, None) => written(Some(key), shown),
+            },
+            Retries => {
+                let more = match (number.and_then(|number| number.parse::<u32>().ok()), shown) {
+                    (Some(count), _) => count.saturating_add(1).to_string(),
+                    (None, Some(shown)) => format!("{shown} + 1"),
+                    (None, None) => "..".to_owned(),
+                };
+                format!("write `max_attempts = {more}`, which counts the first call too")
+            }
+            Count => match number.and_then(|number| number.parse::<u32>().ok()) {
+                Some(count) => format!(
+                    "write `max_attempts = {count}` for {count} calls, or `max_attempts = {}` for \
+                     {count} retries after the first call",
+                    count.saturating_add(1)
+                ),
+                None => "write `max_attempts`, which counts the first call too".to_owned(),
+            },
+            Share => format!(
+                "write `jitter = Jitter::Proportional({})`, which takes a share from 0 to 1",
+                shown.unwrap_or("0.2")
+            ),
+            CodesOrFunction => match value {
+                Some(value) if is_list(value) => written(Some("on"), shown),
+                Some(_) => written(Some("when"), shown),
+                None => "write `on = [..]` with codes, or `when = |error| ..`".to_owned(),
+            },
+            Rule => format!(
+                "it is a rule of a policy, so write `policy = POLICY.{name}(..)` with the policy \
+                 that you use"
+            ),
+            Sentence(sentence) => sentence.to_owned(),
+        }
+    }
+}
+
+fn written(key: Option<&str>, shown: Option<&str>) -> String {
+    match (key, shown) {
+        (Some(key), Some(shown)) => format!("write `{key} = {shown}`"),
+        (key, _) => format!("write `{}`", key.unwrap_or_default()),
+    }
+}
+
+fn takes_equals(key: &str) -> bool {
+    named(key).is_some_and(|known: &Key| !known.takes_parentheses())
+}
+
+fn is_list(value: &TokenStream) -> bool {
+    matches!(value.clone().into_iter().next(),
+        Some(TokenTree::Group(group)) if group.delimiter() == proc_macro2::Delimiter::Bracket)
+}
+
+/// The digits of a number that has no unit.
+fn plain_number(expr: &Expr) -> Option<String> {
+    let Expr::Lit(literal) = expr else {
+        return None;
+    };
+    match &literal.lit {
+        Lit::Int(number) if number.suffix().is_empty() => Some(number.base10_digits().to_owned()),
+        Lit::Float(number) if number.suffix().is_empty() => Some(number.base10_digits().to_owned()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quote::quote;
+    use std::collections::HashSet;
+
+    fn said(word: &str, value: TokenStream) -> String {
+        instead(word, Some(&value)).unwrap_or_default()
+    }
+
+    #[test]
+    fn numbers_are_converted_where_they_count_something_else() {
+        let cases = [
+            (
+                "retries",
+                quote!(3),
+                "write `max_attempts = 4`, which counts the first call too",
+            ),
+            (
+                "max_times",
+                quote!(N),
+                "write `max_attempts = N + 1`, which counts the first call too",
+            ),
+            (
+                "MaxRetryAttempts",
+                quote!(2),
+                "write `max_attempts = 3`, which counts the first call too",
+            ),
+            ("tries", quote!(3), "write `max_attempts = 3`"),
+            ("maxAttempts", quote!(3), "write `max_attempts = 3`"),
+            ("timeout_ms", quote!(500), "write `timeout = \"500ms\"`"),
+            ("initial_delay_secs", quote!(1.5), "write `base = \"1.5s\"`"),
+            (
+                "max_elapsed_time",
+                quote!(900_000),
+                "write `deadline = \"900000ms\"` if 900000 is a number of milliseconds, or \
+                 `deadline = \"900000s\"` for seconds",
+            ),
+            ("max_delay", quote!("10s"), "write `max_backoff = \"10s\"`"),
+            ("retry_on", quote!([429]), "write `on = [429]`"),
+            ("retry_on", quote!(is_busy), "write `when = is_busy`"),
+            ("colour", quote!(3), ""),
+            ("colour_ms", quote!(3), ""),
+            ("jitter_ms", quote!(3), ""),
+        ];
+        for (word, value, expected) in cases {
+            assert_eq!(said(word, value), expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn each_name_stands_once_and_means_a_key_that_there_is() {
+        let mut seen = HashSet::new();
+        for &(name, meant) in NAMES {
+            assert!(seen.insert(name), "`{name}` stands here twice");
+            assert!(named(name).is_none(), "`{name}` is a key");
+            if let Same(key) | Time(key) = meant {
+                assert!(named(key).is_some(), "`{key}` is no key");
+            }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! What an argument names that cannot be read, so that it counts as used nevertheless.
+
+use proc_macro2::TokenStream;
+use syn::Expr;
+
+use super::split::pieces;
+use super::value::{listed, of_unknown_key};
+
+/// The value of a key that there is not, and the paths in a list that holds something else too.
+pub(super) fn strays(argument: TokenStream) -> Vec<Expr> {
+    let value = of_unknown_key(argument.clone()).filter(names_something);
+    let items = pieces(listed(argument)).into_iter();
+    let items = items.filter_map(|(item, _)| syn::parse2::<Expr>(item).ok());
+    let is_path = |item: &Expr| matches!(item, Expr::Path(path) if path.path.segments.len() > 1);
+    value.into_iter().chain(items.filter(is_path)).collect()
+}
+
+fn names_something(value: &Expr) -> bool {
+    matches!(
+        value,
+        Expr::Path(_)
+            | Expr::Closure(_)
+            | Expr::Call(_)
+            | Expr::MethodCall(_)
+            | Expr::Reference(_)
+            | Expr::Field(_)
+    )
+}
