@@ -1,4 +1,4 @@
-//! The cases of `cases`, compiled in edition 2024.
+//! The cases of `cases`, compiled in edition 2018.
 
 #![deny(warnings, unused, rust_2018_idioms)]
 #![allow(
@@ -16,5 +16,5 @@
     reason = "the functions are odd on purpose"
 )]
 
-#[path = "../cases/mod.rs"]
+#[path = "../../cases/mod.rs"]
 mod cases;

@@ -1,0 +1,1 @@
+//! Nothing: what is tested stands in `tests`.
