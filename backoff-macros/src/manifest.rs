@@ -18,6 +18,9 @@ pub(crate) fn name_of(default: &str, is_said: bool, write: &str, errors: &mut Er
     let Some(other) = other_name(&package) else {
         return default.to_owned();
     };
+    if other == default || syn::parse_str::<syn::Ident>(&other).is_err() {
+        return default.to_owned();
+    }
     let write = write.replace("..", &other);
     let message = format!("`{package}` is named `{other}` in Cargo.toml: write `{write}`");
     errors.push(syn::Error::new(Span::call_site(), message));
@@ -35,6 +38,9 @@ fn other_name_in(manifest: &str, package: &str) -> Option<String> {
     // The table of the dependencies, and the one dependency whose table this is.
     let (mut of_dependencies, mut of_one) = (false, None);
     for line in manifest.lines().map(str::trim) {
+        if line.starts_with('#') {
+            continue;
+        }
         if let Some(table) = line.strip_prefix('[') {
             let table = table.split(']').next()?;
             let (parent, last) = table.rsplit_once('.').unwrap_or(("", table));
@@ -62,11 +68,20 @@ fn other_name_in(manifest: &str, package: &str) -> Option<String> {
         };
         if is_package {
             other = Some(name.replace('-', "_"));
-        } else if name == package && !value.contains("package") {
+        } else if name == package && !has_package(value) {
             return None;
         }
     }
     other
+}
+
+/// Whether `{ package = "..", .. }` gives another package.
+fn has_package(value: &str) -> bool {
+    let inside = value.trim().trim_start_matches('{');
+    let mut keys = inside
+        .split(',')
+        .filter_map(|pair| Some(pair.split_once('=')?.0.trim()));
+    keys.any(|key| key == "package")
 }
 
 fn unquoted(text: &str) -> &str {

@@ -217,7 +217,6 @@ const UNITS: &[(&str, &str)] = &[
     ("_sec", "s"),
     ("_secs", "s"),
     ("_seconds", "s"),
-    ("_min", "m"),
     ("_mins", "m"),
     ("_minutes", "m"),
 ];

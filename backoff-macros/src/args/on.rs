@@ -105,7 +105,7 @@ fn item(input: ParseStream<'_>, on: &mut On) -> syn::Result<()> {
     }
     let pat = pat.to_token_stream();
     if let Ok(Expr::Path(path)) = syn::parse2::<Expr>(pat.clone())
-        && let Some(message) = misread::name(&path.path).filter(|_| path.path.segments.len() > 1)
+        && let Some(message) = misread::name(&path.path).filter(|_| is_no_variant(&path.path))
     {
         return Err(syn::Error::new_spanned(pat, message));
     }
@@ -188,4 +188,15 @@ fn is_pattern(expr: &Expr) -> bool {
 
 fn is_camel(name: &str) -> bool {
     name.starts_with(char::is_uppercase) && (name.len() == 1 || name.contains(char::is_lowercase))
+}
+
+/// Whether a path cannot be a variant of the user's error: it is a constant, or a code of this library.
+fn is_no_variant(path: &syn::Path) -> bool {
+    let mut segments = path.segments.iter().rev().map(|it| it.ident.to_string());
+    let is_constant = segments
+        .next()
+        .is_some_and(|last| !last.contains(char::is_lowercase));
+    segments
+        .next()
+        .is_some_and(|owner| is_constant || owner == "GrpcCode")
 }

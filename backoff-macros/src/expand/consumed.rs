@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
-use quote::{ToTokens, quote_spanned};
+use quote::quote_spanned;
 use syn::{FnArg, ItemFn};
 
 use super::library::{Library, at};
@@ -16,7 +16,28 @@ use crate::args::Args;
 use crate::bindings;
 use crate::groups::flat;
 
-/// The arguments that hold values and that no key names.
+/// Types of which a call that is handed the value takes it for good. Any other type may hold a `&mut`,
+/// which such a call only borrows.
+const OWNERS: [&str; 9] = [
+    "String", "Vec", "PathBuf", "OsString", "HashMap", "HashSet", "BTreeMap", "BTreeSet",
+    "VecDeque",
+];
+
+/// The name of an argument of such a type.
+fn sure_owner(input: &FnArg) -> Option<String> {
+    let FnArg::Typed(typed) = input else {
+        return None;
+    };
+    let (syn::Pat::Ident(pat), syn::Type::Path(path)) = (&*typed.pat, &*typed.ty) else {
+        return None;
+    };
+    let last = path.path.segments.last()?.ident.to_string();
+    OWNERS
+        .contains(&last.as_str())
+        .then(|| pat.ident.to_string())
+}
+
+/// The arguments that surely own their values and that no key names.
 pub(super) fn candidates(function: &ItemFn, args: &Args) -> HashSet<String> {
     let named = [&args.clone, &args.keep].into_iter().flatten();
     let named: Vec<&Ident> = named.flat_map(|given| &given.value.names).collect();
@@ -24,16 +45,9 @@ pub(super) fn candidates(function: &ItemFn, args: &Args) -> HashSet<String> {
     let owned = bound.iter().filter(|binding| {
         !binding.is_reference && binding.cfgs.is_empty() && !named.contains(&&binding.name)
     });
-    let mut candidates: HashSet<String> = owned.map(|it| it.name.to_string()).collect();
-    if let Some(FnArg::Receiver(receiver)) = function.sig.inputs.first() {
-        let mut tokens = flat(receiver.to_token_stream()).into_iter();
-        let is_borrowed =
-            tokens.any(|token| matches!(token, TokenTree::Punct(punct) if punct.as_char() == '&'));
-        if !is_borrowed && !named.iter().any(|name| *name == "self") {
-            candidates.extend(["self".to_owned(), "__self".to_owned()]);
-        }
-    }
-    candidates
+    let owned = owned.map(|it| it.name.to_string());
+    let surely: HashSet<String> = function.sig.inputs.iter().filter_map(sure_owner).collect();
+    owned.filter(|name| surely.contains(name)).collect()
 }
 
 /// Statements that are never run: each asks whether an argument that the body hands over is `Copy`.

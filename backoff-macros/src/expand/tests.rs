@@ -32,9 +32,6 @@ fn bare_attribute() {
             /// Reads one.
             pub async fn read(id: u64) -> Result<Item, Error> {
                 #![allow(dead_code)]
-                if false {
-                    ::backoff_core::__private::Shared::by_all_attempts(&id);
-                }
                 const __BACKOFF: ::backoff_core::__private::Context<'static> = ::backoff_core::__private::Context {
                     policy: &::backoff_core::Policy::exponential(),
                     terms: ::backoff_core::__private::Option::None,

@@ -10,6 +10,7 @@ use super::library::at;
 use crate::groups::flat;
 use crate::shape::Shape;
 use crate::shape::async_trait::{is_rewritten, with_mut};
+use crate::shape::ending::last_async;
 
 /// Types that are `Sync` if all that they are made of is.
 const SYNC: [&str; 27] = [
@@ -57,7 +58,8 @@ impl Unique {
         }
         let mut kept = self.0;
         if shape == Shape::Future {
-            let is_moved_in = function.block.stmts.len() == 1;
+            let is_moved_in = function.block.stmts.len() == 1
+                && last_async(function).is_some_and(|block| block.capture.is_some());
             kept.retain(|(name, _)| is_moved_in && !binds(body.clone(), name));
         }
         for input in &mut function.sig.inputs {
