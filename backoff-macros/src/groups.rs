@@ -69,8 +69,18 @@ pub(crate) fn inside(mut ty: &Type) -> &Type {
     ty
 }
 
+/// Whether the token is this word.
+pub(crate) fn is_word(token: &TokenTree, text: &str) -> bool {
+    matches!(token, TokenTree::Ident(word) if word == text)
+}
+
+/// Whether the token is this sign.
+pub(crate) fn is_punct(token: &TokenTree, char: char) -> bool {
+    matches!(token, TokenTree::Punct(punct) if punct.as_char() == char)
+}
+
 fn is_comma(token: &TokenTree) -> bool {
-    matches!(token, TokenTree::Punct(punct) if punct.as_char() == ',')
+    is_punct(token, ',')
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ pub use facts::*;
 pub use judges::{by_codes, every, found, notified, or, value_of, when};
 pub use keys::Keys;
 pub use outcome::{Outcome, placeholder};
-pub use shared::{Shared, SharedSelf};
+pub use shared::Shared;
 pub use timer::*;
 
 use crate::{

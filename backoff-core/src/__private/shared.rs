@@ -13,17 +13,3 @@ pub trait Shared {
 
 #[diagnostic::do_not_recommend]
 impl<T: Copy> Shared for T {}
-
-/// The same for `self`.
-#[diagnostic::on_unimplemented(
-    message = "the first attempt consumes `self`, and the next one would need it",
-    label = "`{Self}` is not `Copy`: begin the body with `let this = self.clone();` and write `this` here",
-    note = "a method that only reads takes `&self`"
-)]
-pub trait SharedSelf {
-    /// Never called.
-    fn by_all_attempts(&self) {}
-}
-
-#[diagnostic::do_not_recommend]
-impl<T: Copy> SharedSelf for T {}

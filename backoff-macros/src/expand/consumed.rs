@@ -64,9 +64,7 @@ pub(super) fn asked(
         .map(|name| {
             let name_at = at(name.span());
             let k = library.at(name_at);
-            let is_self = name == "self" || name == "__self";
-            let owner = Ident::new(if is_self { "SharedSelf" } else { "Shared" }, name_at);
-            quote_spanned!(name_at=> #k::__private::#owner::by_all_attempts(&#name);)
+            quote_spanned!(name_at=> #k::__private::Shared::by_all_attempts(&#name);)
         })
         .collect();
     let here = Span::mixed_site();

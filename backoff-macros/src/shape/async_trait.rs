@@ -14,6 +14,8 @@
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use syn::ItemFn;
 
+use crate::groups::is_word;
+
 use super::Shape;
 use super::ending::last_async;
 
@@ -68,10 +70,6 @@ fn moved(tokens: &[TokenTree]) -> Vec<(Ident, Ident, usize)> {
         }
     }
     found
-}
-
-fn is_word(token: &TokenTree, text: &str) -> bool {
-    matches!(token, TokenTree::Ident(word) if word == text)
 }
 
 /// What stands before its `let __ret`, if these are its statements.

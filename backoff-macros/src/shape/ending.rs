@@ -4,7 +4,7 @@ use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{Expr, ExprAsync, ItemFn, Stmt};
 
-use crate::groups::flat;
+use crate::groups::{flat, is_punct, is_word};
 
 /// The `async` block that the function ends with, if it does: by itself, in `Box::pin(..)` or before
 /// `.boxed()`.
@@ -137,14 +137,6 @@ fn begins_value(tokens: &[TokenTree], at: usize) -> bool {
         Some(TokenTree::Ident(word)) => BEFORE_A_VALUE.iter().any(|it| word == it),
         Some(TokenTree::Group(_) | TokenTree::Literal(_)) => false,
     }
-}
-
-fn is_word(token: &TokenTree, text: &str) -> bool {
-    matches!(token, TokenTree::Ident(word) if word == text)
-}
-
-fn is_punct(token: &TokenTree, char: char) -> bool {
-    matches!(token, TokenTree::Punct(punct) if punct.as_char() == char)
 }
 
 #[cfg(test)]
