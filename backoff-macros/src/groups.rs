@@ -69,17 +69,18 @@ pub(crate) fn inside(mut ty: &Type) -> &Type {
     ty
 }
 
-/// Whether the token is this word.
-pub(crate) fn is_word(token: &TokenTree, text: &str) -> bool {
-    matches!(token, TokenTree::Ident(word) if word == text)
+/// Whether there is a token and it is this word.
+pub(crate) fn is_word<'a>(token: impl Into<Option<&'a TokenTree>>, text: &str) -> bool {
+    matches!(token.into(), Some(TokenTree::Ident(word)) if word == text)
 }
 
-/// Whether the token is this sign.
-pub(crate) fn is_punct(token: &TokenTree, char: char) -> bool {
-    matches!(token, TokenTree::Punct(punct) if punct.as_char() == char)
+/// Whether there is a token and it is this sign.
+pub(crate) fn is_punct<'a>(token: impl Into<Option<&'a TokenTree>>, char: char) -> bool {
+    matches!(token.into(), Some(TokenTree::Punct(punct)) if punct.as_char() == char)
 }
 
-fn is_comma(token: &TokenTree) -> bool {
+/// Whether there is a token and it is a comma.
+pub(crate) fn is_comma<'a>(token: impl Into<Option<&'a TokenTree>>) -> bool {
     is_punct(token, ',')
 }
 

@@ -4,6 +4,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::{Expr, ExprClosure};
 
 use super::keys;
+use crate::groups::{is_comma, is_word};
 
 /// All that the block macro is given: the path of the library, which comes first in parentheses, the
 /// arguments, and the block, which is the last thing.
@@ -24,13 +25,13 @@ impl AroundBlock {
         if is_comma(args.last()) {
             args.pop();
         }
-        let is_async = |token: &TokenTree| matches!(token, TokenTree::Ident(i) if i == "async");
+        let is_async = |token: &TokenTree| is_word(token, "async");
         let is_braced = matches!(args.last(),
             Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace);
         let last = args.len().saturating_sub(1);
         // A closure's braces, or those of a `match`, do not follow a comma.
         let stands_alone = is_braced && (last == 0 || is_comma(args.get(last - 1)));
-        let piece = args.iter().rposition(|token| is_comma(Some(token)));
+        let piece = args.iter().rposition(is_comma);
         let piece = piece.map_or(0, |comma| comma + 1);
         let start = match args.iter().rposition(is_async) {
             _ if stands_alone => last,
@@ -70,10 +71,6 @@ fn stands_for_a_block(piece: &[TokenTree]) -> bool {
                 | Expr::Macro(_))
         ),
     }
-}
-
-fn is_comma(token: Option<&TokenTree>) -> bool {
-    matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == ',')
 }
 
 #[cfg(test)]

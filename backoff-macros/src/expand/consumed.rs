@@ -14,7 +14,7 @@ use syn::{FnArg, ItemFn};
 use super::library::{Library, at};
 use crate::args::Args;
 use crate::bindings;
-use crate::groups::flat;
+use crate::groups::{flat, is_punct, is_word};
 
 /// Types of which a call that is handed the value takes it for good. Any other type may hold a `&mut`,
 /// which such a call only borrows.
@@ -143,6 +143,12 @@ impl Seen {
         let mut start = 0;
         let mut bars = 0_usize;
         let mut binds = false;
+        // The `>` of `=>`, and not that of `Some::<T>(a)`.
+        let is_arrow = |at: Option<usize>| {
+            at.is_some_and(|at| {
+                at > 0 && is_punct(tokens.get(at), '>') && is_punct(tokens.get(at - 1), '=')
+            })
+        };
         for (at, token) in tokens.iter().enumerate() {
             match token {
                 TokenTree::Ident(word) if word == "let" || word == "for" || word == "fn" => {
@@ -150,7 +156,7 @@ impl Seen {
                 }
                 TokenTree::Ident(word) if word == "in" => binds = false,
                 TokenTree::Punct(punct) => match punct.as_char() {
-                    '>' if at > 0 && is_punct(tokens.get(at - 1), '=') => {
+                    '>' if is_arrow(Some(at)) => {
                         self.bind(&tokens[start..at]);
                         start = at + 1;
                     }
@@ -160,7 +166,7 @@ impl Seen {
                     _ => {}
                 },
                 // The body of the arm before.
-                TokenTree::Group(_) if at > 0 && is_punct(tokens.get(at - 1), '>') => {
+                TokenTree::Group(_) if is_arrow(at.checked_sub(1)) => {
                     start = at + 1;
                 }
                 _ => {}
@@ -195,14 +201,6 @@ fn calls(before: Option<&TokenTree>) -> bool {
     matches!(before, Some(TokenTree::Ident(word)) if !WORDS.iter().any(|it| word == it))
 }
 
-fn is_punct(token: Option<&TokenTree>, char: char) -> bool {
-    matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == char)
-}
-
-fn is_word(token: Option<&TokenTree>, text: &str) -> bool {
-    matches!(token, Some(TokenTree::Ident(word)) if word == text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -232,6 +230,8 @@ mod tests {
             ("if let Some(a) = x { f(a) }", ""),
             ("match x { Some(a) => f(a), None => f(b) }", "b"),
             ("match x { Y { a, .. } if z => f(a) }", ""),
+            ("match x { Some::<String>(a) => f(a), _ => f(b) }", "b"),
+            ("match x { A => (1), V::<u8, u8> { a } => f(a) }", ""),
             ("x.map(|a| f(a))", ""),
             ("x.map(|(c, a)| f(a))", ""),
             ("for (a, c) in x { f(a) }", ""),
