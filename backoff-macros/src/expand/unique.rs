@@ -7,26 +7,37 @@ use quote::{ToTokens, quote_spanned};
 use syn::{Attribute, FnArg, ItemFn, Pat, Type};
 
 use super::library::at;
-use crate::groups::flat;
+use crate::args::split::pieces;
+use crate::groups::{flat, is_punct};
 use crate::shape::Shape;
 use crate::shape::async_trait::{is_rewritten, with_mut};
 use crate::shape::ending::last_async;
 
-/// Types that are `Sync` if all that they are made of is.
-const SYNC: [&str; 27] = [
+/// Types that are `Sync` if all that they are made of is. A macro sees names and no types, so here
+/// stand the primitive types, and those of the standard library whose names nobody gives to a type
+/// of their own. A name that stands here and is another type would cost the future its `Send`; a
+/// name that does not stand here costs a statement that never runs.
+const SYNC: [&str; 22] = [
     "bool", "char", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128",
-    "isize", "f32", "f64", "str", "String", "Vec", "Option", "Box", "Duration", "Instant",
-    "PathBuf", "Uuid", "std", "time",
+    "isize", "f32", "f64", "str", "String", "Vec", "Option", "Box", "PathBuf",
 ];
+
+/// What is trusted only in a path that begins with one of [`ROOTS`].
+const IN_STD: [&str; 7] = [
+    "time", "Duration", "Instant", "string", "vec", "option", "boxed",
+];
+
+const ROOTS: [&str; 3] = ["std", "core", "alloc"];
 
 /// The arguments of one function that its attempts borrow as if they changed them.
 #[derive(Default)]
 pub(super) struct Unique(Vec<(Ident, Vec<Attribute>)>);
 
 impl Unique {
-    /// Those that the body names and the attribute, whose values may borrow for longer than an
-    /// attempt, does not. They must become mutable.
+    /// Those that the body names and no value in the attribute does, because that may borrow for
+    /// longer than an attempt. They must become mutable.
     pub(super) fn of(function: &ItemFn, given: &TokenStream) -> Self {
+        let given: TokenStream = values(given.clone());
         let body = function.block.to_token_stream();
         let inputs = function.sig.inputs.iter();
         let found = inputs.filter_map(|input| {
@@ -35,7 +46,7 @@ impl Unique {
             };
             let name = plain(&typed.pat)?;
             let word = name.to_string();
-            let is_asked = !is_sync(&typed.ty) && !names(given, &word) && names(&body, &word);
+            let is_asked = !is_sync(&typed.ty) && !names(&given, &word) && names(&body, &word);
             let cfgs = typed.attrs.iter().filter(|it| it.path().is_ident("cfg"));
             is_asked.then(|| (name.clone(), cfgs.cloned().collect()))
         });
@@ -93,12 +104,29 @@ fn binds(tokens: TokenStream, name: &Ident) -> bool {
     })
 }
 
-/// The name, if the pattern is nothing else.
+/// What stands in the attribute without the words that are keys: an argument may have the name of one.
+fn values(given: TokenStream) -> TokenStream {
+    let pieces = pieces(given).into_iter().flat_map(|(piece, comma)| {
+        let mut rest = piece.clone().into_iter();
+        let is_keyed = matches!(rest.next(), Some(TokenTree::Ident(_)))
+            && match rest.next() {
+                Some(TokenTree::Punct(punct)) => punct.as_char() == '=',
+                Some(TokenTree::Group(_)) | None => true,
+                Some(_) => false,
+            };
+        piece.into_iter().skip(usize::from(is_keyed)).chain(comma)
+    });
+    pieces.collect()
+}
+
+/// The name, if the pattern is nothing else. One in capitals is a unit struct or a constant, which
+/// cannot be `mut`.
 fn plain(pat: &Pat) -> Option<&Ident> {
     match pat {
         Pat::Ident(pat) => {
             let is_plain = pat.by_ref.is_none() && pat.mutability.is_none() && pat.subpat.is_none();
-            is_plain.then_some(&pat.ident)
+            let is_variable = !pat.ident.to_string().starts_with(char::is_uppercase);
+            (is_plain && is_variable).then_some(&pat.ident)
         }
         _ => None,
     }
@@ -108,15 +136,28 @@ fn plain(pat: &Pat) -> Option<&Ident> {
 /// borrower.
 fn is_sync(ty: &Type) -> bool {
     fn all(tokens: TokenStream) -> bool {
+        let (mut in_path, mut in_std) = (false, false);
         tokens.into_iter().all(|token| match token {
-            TokenTree::Ident(word) => SYNC.iter().any(|it| word == it),
-            TokenTree::Punct(_) | TokenTree::Literal(_) => true,
-            TokenTree::Group(group) => all(group.stream()),
+            TokenTree::Ident(word) => {
+                let is_in = |list: &[&str]| list.iter().any(|it| word == it);
+                let is_root = !in_path && is_in(&ROOTS);
+                in_std = is_root || in_path && in_std;
+                in_path = true;
+                is_root || is_in(&SYNC) || in_std && is_in(&IN_STD)
+            }
+            TokenTree::Punct(punct) => {
+                in_path &= punct.as_char() == ':';
+                true
+            }
+            TokenTree::Literal(_) => true,
+            TokenTree::Group(group) => {
+                in_path = false;
+                all(group.stream())
+            }
         })
     }
     let tokens = flat(ty.to_token_stream());
-    let first = tokens.clone().into_iter().next();
-    matches!(first, Some(TokenTree::Punct(punct)) if punct.as_char() == '&') || all(tokens)
+    is_punct(tokens.clone().into_iter().next().as_ref(), '&') || all(tokens)
 }
 
 /// Whether the tokens name a variable; a text may do so between braces.
@@ -128,4 +169,66 @@ fn names(tokens: &TokenStream, name: &str) -> bool {
         TokenTree::Literal(text) => text.to_string().contains(&in_text),
         TokenTree::Punct(_) => false,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quote::quote;
+    use syn::parse_quote;
+
+    fn asked(function: &ItemFn, given: &TokenStream) -> String {
+        let found = Unique::of(function, given).0.into_iter();
+        let found: Vec<String> = found.map(|(name, _)| name.to_string()).collect();
+        found.join(" ")
+    }
+
+    #[test]
+    fn a_key_with_the_name_of_an_argument_names_no_argument() {
+        let function = parse_quote! {
+            async fn f(base: Cell<u8>, name: Job, clone: Job, idempotent: Job) { f(base, name, clone, idempotent) }
+        };
+        let cases = [
+            (
+                quote!(base = "1s", name = "a", idempotent, clone(x)),
+                "base name clone idempotent",
+            ),
+            (quote!(base = base.get(), clone(name)), "clone idempotent"),
+            (quote!(when = |a, base| b == clone), "name idempotent"),
+            (quote!(name = "{base}"), "name clone idempotent"),
+            (quote!(P.base(base)), "name clone idempotent"),
+        ];
+        for (given, expected) in cases {
+            assert_eq!(asked(&function, &given), expected, "{given}");
+        }
+    }
+
+    #[test]
+    fn a_constant_in_the_place_of_a_name_is_no_variable() {
+        let function = parse_quote! {
+            async fn f(Marker: Marker, marker: Marker, _Odd: Marker) { f(Marker, marker, _Odd) }
+        };
+        assert_eq!(asked(&function, &quote!()), "marker _Odd");
+    }
+
+    #[test]
+    fn only_names_that_are_seldom_given_to_other_types_are_trusted() {
+        let cases: [(Type, bool); 12] = [
+            (parse_quote!(Vec<Option<[u8; 4]>>), true),
+            (parse_quote!(&Cell<u8>), true),
+            (parse_quote!(std::time::Duration), true),
+            (parse_quote!(::core::time::Duration), true),
+            (parse_quote!((std::string::String, u8)), true),
+            (parse_quote!(Duration), false),
+            (parse_quote!(time::Duration), false),
+            (parse_quote!(my::core::Duration), false),
+            (parse_quote!((std::time::Duration, Duration)), false),
+            (parse_quote!(Uuid), false),
+            (parse_quote!(std::cell::Cell<u8>), false),
+            (parse_quote!(Vec<T>), false),
+        ];
+        for (ty, expected) in cases {
+            assert_eq!(is_sync(&ty), expected, "{}", ty.to_token_stream());
+        }
+    }
 }

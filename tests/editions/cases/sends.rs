@@ -272,3 +272,49 @@ fn where_other_attributes_have_moved_the_arguments() {
     );
     assert_eq!(run(rebound(&Flaky::failing(2), Cell::new(0), 1)), Ok(5));
 }
+
+/// A type of the user's that has the name of a well-known one.
+struct Duration(Cell<u32>);
+
+/// An argument that has the name of a key, and one that has the name of a type of std.
+#[test]
+fn arguments_with_names_of_other_things() {
+    both! {
+        #[retry(base = "1ms", name = "f")] =>
+        pub(super) async fn f(flaky: &Flaky, base: Cell<u32>, name: Duration) -> Result<u32, ApiError> {
+            std::future::ready(()).await;
+            flaky.call()?;
+            Ok(base.get() + name.0.get())
+        }
+    }
+    let make = || (Cell::new(1), Duration(Cell::new(2)));
+    same(
+        |flaky| {
+            let (base, name) = make();
+            run(sent(plain::f(flaky, base, name)))
+        },
+        |flaky| {
+            let (base, name) = make();
+            run(sent(retried::f(flaky, base, name)))
+        },
+    );
+}
+
+/// A unit struct and a constant in the place of an argument's name are patterns.
+#[test]
+fn arguments_that_are_no_names() {
+    #[derive(PartialEq)]
+    pub(super) struct Marker;
+    impl Marker {
+        fn number(&self) -> u32 {
+            7
+        }
+    }
+    #[retry(base = "1ms")]
+    async fn f(flaky: &Flaky, Marker: Marker, (): ()) -> Result<u32, ApiError> {
+        std::future::ready(()).await;
+        flaky.call()?;
+        Ok(Marker.number())
+    }
+    assert_eq!(run(sent(f(&Flaky::failing(2), Marker, ()))), Ok(7));
+}
