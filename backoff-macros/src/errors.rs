@@ -1,6 +1,6 @@
 //! Everything wrong with one use of a macro, gathered so that it is reported at once.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 
 /// The mistakes found so far.
@@ -42,9 +42,47 @@ impl Errors {
     }
 }
 
-/// Tokens as a user would write them.
+/// Tokens as a user would write them. A text stays as it is.
 pub(crate) fn show(tokens: impl ToTokens) -> String {
-    let mut shown = tokens.to_token_stream().to_string();
+    let tokens = tokens.to_token_stream();
+    let mut texts = Vec::new();
+    texts_in(tokens.clone(), &mut texts);
+    let all = tokens.to_string();
+    let (mut rest, mut shown) = (all.as_str(), String::new());
+    for text in texts {
+        if let Some((before, after)) = rest.split_once(&text) {
+            shown += &tidy(before);
+            shown += &text;
+            rest = after;
+        }
+    }
+    shown += &tidy(rest);
+    // The arguments of a closure.
+    match shown
+        .strip_prefix("| ")
+        .and_then(|closure| closure.split_once(" |"))
+    {
+        Some((arguments, body)) => format!("|{arguments}|{body}"),
+        None => shown,
+    }
+}
+
+/// The literals with quotes, in their order.
+fn texts_in(tokens: TokenStream, texts: &mut Vec<String>) {
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) => texts_in(group.stream(), texts),
+            TokenTree::Literal(literal) => {
+                texts.extend(Some(literal.to_string()).filter(|it| it.contains(['"', '\''])));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Without the blanks that a user would not write.
+fn tidy(tokens: &str) -> String {
+    let mut shown = tokens.to_owned();
     for (from, to) in [
         (" ..= ", "..="),
         (" .. ", ".."),
@@ -54,17 +92,11 @@ pub(crate) fn show(tokens: impl ToTokens) -> String {
         (" ()", "()"),
         (" (", "("),
         ("& ", "&"),
+        ("&&", "&& "),
     ] {
         shown = shown.replace(from, to);
     }
-    // The arguments of a closure.
-    match shown
-        .strip_prefix("| ")
-        .and_then(|closure| closure.split_once(" |"))
-    {
-        Some((arguments, body)) => format!("|{arguments}|{body}"),
-        None => shown,
-    }
+    shown
 }
 
 /// The candidate that `word` most likely was meant to be: at most one mistake in three letters.
@@ -106,6 +138,19 @@ fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tokens_are_shown_as_they_are_written_and_texts_unchanged() {
+        let cases = [
+            "|e| e.is(\"a , b . c :: d (e) & f\")",
+            "f('.', \" .. \", \"\\\" , \", r#\"\" , \"#) && g(500..=504, \"a\")",
+            "call(\"\", b\" ()\", &x)",
+        ];
+        for written in cases {
+            let tokens: TokenStream = written.parse().unwrap();
+            assert_eq!(show(tokens), written);
+        }
+    }
 
     #[test]
     fn finds_the_word_that_was_meant() {
