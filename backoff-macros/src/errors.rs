@@ -93,6 +93,7 @@ fn tidy(tokens: &str) -> String {
         (" (", "("),
         ("& ", "&"),
         ("&&", "&& "),
+        ("{..}", "{ .. }"),
     ] {
         shown = shown.replace(from, to);
     }

@@ -1,11 +1,11 @@
 //! What other libraries call the keys, and how their values are written here.
 
-use proc_macro2::{TokenStream, TokenTree};
-use syn::{Expr, Lit};
+mod pasted;
 
-use super::bare::bare;
-use super::table::{Key, named};
-use crate::errors::show;
+use proc_macro2::TokenStream;
+
+use super::table::named;
+use pasted::Pasted;
 
 /// What a name of another library means here.
 #[derive(Clone, Copy)]
@@ -264,19 +264,16 @@ fn snake(word: &str) -> String {
 
 impl Meant {
     fn said(self, name: &str, unit: Option<&str>, value: Option<&TokenStream>) -> String {
-        let expr = value.and_then(|value| syn::parse2::<Expr>(value.clone()).ok().map(bare));
-        let number = expr.as_ref().and_then(plain_number);
-        let shown = value.map(show).filter(|shown| shown.len() <= 40);
-        let shown = shown.as_deref();
+        let value = Pasted::new(value);
         match self {
-            Same("on") => match value {
-                Some(value) if is_list(value) => written(Some("on"), shown),
-                _ => "name codes or patterns of the error in `on`, such as `on = [429, \
-                      Error::Busy { .. }]`"
+            Same("on") => match value.as_list() {
+                Some(list) => format!("write `on = {list}`"),
+                None => "name codes or patterns of the error in `on`, such as `on = [429, \
+                         Error::Busy { .. }]`"
                     .to_owned(),
             },
-            Same(key) => written(Some(key), shown.filter(|_| takes_equals(key))),
-            Time(key) => match (number, unit) {
+            Same(key) => value.written(key),
+            Time(key) => match (value.amount(), unit) {
                 (Some(number), Some(unit)) => format!("write `{key} = \"{number}{unit}\"`"),
                 (Some(number), None) => format!(
                     "write `{key} = \"{number}ms\"` if {number} is a number of milliseconds, or \
@@ -285,17 +282,13 @@ impl Meant {
                 (None, Some(unit)) => {
                     format!("write `{key}` with a duration, such as `{key} = \"10{unit}\"`")
                 }
-                (None, None) => written(Some(key), shown),
+                (None, None) => value.written(key),
             },
             Retries => {
-                let more = match (number.and_then(|number| number.parse::<u32>().ok()), shown) {
-                    (Some(count), _) => count.saturating_add(1).to_string(),
-                    (None, Some(shown)) => format!("{shown} + 1"),
-                    (None, None) => "..".to_owned(),
-                };
+                let more = value.one_more().unwrap_or_else(|| "..".to_owned());
                 format!("write `max_attempts = {more}`, which counts the first call too")
             }
-            Count => match number.and_then(|number| number.parse::<u32>().ok()) {
+            Count => match value.count() {
                 Some(count) => format!(
                     "write `max_attempts = {count}` for {count} calls, or `max_attempts = {}` for \
                      {count} retries after the first call",
@@ -303,14 +296,18 @@ impl Meant {
                 ),
                 None => "write `max_attempts`, which counts the first call too".to_owned(),
             },
-            Share => format!(
-                "write `jitter = Jitter::Proportional({})`, which takes a share from 0 to 1",
-                shown.unwrap_or("0.2")
-            ),
-            CodesOrFunction => match value {
-                Some(value) if is_list(value) => written(Some("on"), shown),
-                Some(_) => written(Some("when"), shown),
-                None => "write `on = [..]` with codes, or `when = |error| ..`".to_owned(),
+            Share => {
+                let share = value.share().unwrap_or_else(|| "0.2".to_owned());
+                format!(
+                    "write `jitter = Jitter::Proportional({share})`, which takes a share from 0 to 1"
+                )
+            }
+            CodesOrFunction if value.is_function() => value.written("when"),
+            CodesOrFunction => match value.as_list() {
+                Some(list) => format!("write `on = {list}`"),
+                None => "write `on = [..]` with codes or patterns of the error, or \
+                         `when = |error| ..`"
+                    .to_owned(),
             },
             Rule => format!(
                 "it is a rule of a policy, so write `policy = POLICY.{name}(..)` with the policy \
@@ -318,34 +315,6 @@ impl Meant {
             ),
             Sentence(sentence) => sentence.to_owned(),
         }
-    }
-}
-
-fn written(key: Option<&str>, shown: Option<&str>) -> String {
-    match (key, shown) {
-        (Some(key), Some(shown)) => format!("write `{key} = {shown}`"),
-        (key, _) => format!("write `{}`", key.unwrap_or_default()),
-    }
-}
-
-fn takes_equals(key: &str) -> bool {
-    named(key).is_some_and(|known: &Key| !known.takes_parentheses())
-}
-
-fn is_list(value: &TokenStream) -> bool {
-    matches!(value.clone().into_iter().next(),
-        Some(TokenTree::Group(group)) if group.delimiter() == proc_macro2::Delimiter::Bracket)
-}
-
-/// The digits of a number that has no unit.
-fn plain_number(expr: &Expr) -> Option<String> {
-    let Expr::Lit(literal) = expr else {
-        return None;
-    };
-    match &literal.lit {
-        Lit::Int(number) if number.suffix().is_empty() => Some(number.base10_digits().to_owned()),
-        Lit::Float(number) if number.suffix().is_empty() => Some(number.base10_digits().to_owned()),
-        _ => None,
     }
 }
 
@@ -390,6 +359,11 @@ mod tests {
             ("max_delay", quote!("10s"), "write `max_backoff = \"10s\"`"),
             ("retry_on", quote!([429]), "write `on = [429]`"),
             ("retry_on", quote!(is_busy), "write `when = is_busy`"),
+            (
+                "retry_on",
+                quote!(my::is_busy),
+                "write `when = my::is_busy`",
+            ),
             ("colour", quote!(3), ""),
             ("colour_ms", quote!(3), ""),
             ("jitter_ms", quote!(3), ""),

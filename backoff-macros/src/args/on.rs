@@ -161,7 +161,7 @@ fn lone(pat: &TokenStream) -> Option<String> {
 /// Whether what reads as an expression is meant as a pattern. A path whose last name is in capitals
 /// is a constant set of codes, and so is a name alone; other paths, also to a single letter, are
 /// variants.
-fn is_pattern(expr: &Expr) -> bool {
+pub(super) fn is_pattern(expr: &Expr) -> bool {
     let is_variant = |path: &syn::Path| {
         path.segments.len() > 1
             && path

@@ -50,4 +50,14 @@ async fn i() -> Result<(), ApiError> {
     Ok(())
 }
 
+#[retry(retries = 1 << 2)]
+async fn j() -> Result<(), ApiError> {
+    Ok(())
+}
+
+#[retry(retries = "3")]
+async fn k() -> Result<(), ApiError> {
+    Ok(())
+}
+
 fn main() {}

@@ -47,4 +47,21 @@ async fn h() -> Result<(), ApiError> {
     Ok(())
 }
 
-fn main() {}
+#[retry(retry_on = 503)]
+async fn i() -> Result<(), ApiError> {
+    Ok(())
+}
+
+#[retry(retry_on = Busy::Now, retry_if = 503)]
+async fn j() -> Result<(), Busy> {
+    Ok(())
+}
+
+#[derive(Debug)]
+enum Busy {
+    Now,
+}
+
+fn main() {
+    drop((j(), Busy::Now));
+}

@@ -33,4 +33,9 @@ async fn f() -> Result<(), ApiError> {
     Ok(())
 }
 
+#[retry(timeout_ms = 1e3, delay = true)]
+async fn g() -> Result<(), ApiError> {
+    Ok(())
+}
+
 fn main() {}
