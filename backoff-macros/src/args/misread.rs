@@ -47,7 +47,8 @@ const STATUSES: &[(&str, u16)] = &[
     ("NETWORK_AUTHENTICATION_REQUIRED", 511),
 ];
 
-/// The gRPC codes of failures, as constants of `Codes`.
+/// The gRPC codes of failures, as constants of `Codes`. This crate cannot ask the core; a test in
+/// `tests/ui` compares the two lists.
 const GRPC: [&str; 16] = [
     "CANCELLED",
     "UNKNOWN",
@@ -183,8 +184,8 @@ pub(super) fn name(path: &Path) -> Option<String> {
             format!("a gRPC code is written as a constant of `Codes`: write `Codes::{code}`")
         }),
         None if GRPC.contains(&last.as_str()) => Some(format!(
-            "a gRPC code is a constant of `Codes`: write `Codes::{last}`, or `self::{last}` for a \
-             constant of your own"
+            "a gRPC code is a constant of `Codes`: write `Codes::{last}`, or, for a constant of \
+             your own, `self::{last}` (`codes![{last}]` if the constant stands in a function)"
         )),
         None if last.starts_with(char::is_uppercase) && last.contains(char::is_lowercase) => {
             Some(format!(
