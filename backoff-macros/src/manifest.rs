@@ -3,44 +3,128 @@
 //! A macro cannot see under which name its library was imported. Without this, the compiler says
 //! that `backoff_core` is unresolved, at a place that the user did not write.
 
-use std::path::PathBuf;
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use proc_macro2::Span;
 
 use crate::errors::Errors;
 
 /// The name by which the library `default` is reached; another name has to be said by the user.
+///
+/// The other name is a guess. An error of the macro's own is the only way to say it, because the
+/// compiler lets nobody add to what it says of a path that leads nowhere. So nothing is said where
+/// `::default` may lead to the library nevertheless: where the manifest has the library under its own
+/// name as well, and where the root of the crate has an `extern crate .. as default`.
 pub(crate) fn name_of(default: &str, is_said: bool, write: &str, errors: &mut Errors) -> String {
     if is_said {
         return default.to_owned();
     }
-    let package = default.replace('_', "-");
-    let Some(other) = other_name(&package) else {
+    let Some(other) = other_name(default) else {
         return default.to_owned();
     };
-    if other == default || syn::parse_str::<syn::Ident>(&other).is_err() {
-        return default.to_owned();
-    }
+    let package = default.replace('_', "-");
     let write = write.replace("..", &other);
     let message = format!("`{package}` is named `{other}` in Cargo.toml: write `{write}`");
     errors.push(syn::Error::new(Span::call_site(), message));
     other
 }
 
-fn other_name(package: &str) -> Option<String> {
-    let directory = std::env::var_os("CARGO_MANIFEST_DIR")?;
-    let manifest = std::fs::read_to_string(PathBuf::from(directory).join("Cargo.toml")).ok()?;
-    other_name_in(&manifest, package)
+/// The other name, if that is the only one.
+fn other_name(default: &str) -> Option<String> {
+    thread_local!(static READ: RefCell<Vec<Read>> = const { RefCell::new(Vec::new()) });
+
+    let directory = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR")?);
+    let path = directory.join("Cargo.toml");
+    // An editor's server of macros outlives a change of the manifest.
+    let modified = std::fs::metadata(&path).ok()?.modified().ok();
+    let package = default.replace('_', "-");
+    let key = (path, modified, package);
+    let other = READ.with_borrow_mut(|read| {
+        remembered(read, key, |(path, _, package)| {
+            other_name_in(&std::fs::read_to_string(path).ok()?, package)
+        })
+    })?;
+    let is_usable = syn::parse_str::<syn::Ident>(&other).is_ok();
+    (is_usable && !is_renamed_in_code(&directory, default)).then_some(other)
 }
 
+/// A manifest, when it was written, and a package; and the package's other name in it.
+type Read = (Asked, Option<String>);
+type Asked = (PathBuf, Option<SystemTime>, String);
+
+/// The answer of before, or the one that `read` gives.
+fn remembered(
+    before: &mut Vec<Read>,
+    asked: Asked,
+    read: impl FnOnce(&Asked) -> Option<String>,
+) -> Option<String> {
+    if let Some((_, other)) = before.iter().find(|(of, _)| *of == asked) {
+        return other.clone();
+    }
+    let other = read(&asked);
+    before.push((asked, other.clone()));
+    other
+}
+
+/// Whether the root of the crate has an `extern crate .. as name`, with which `::name` is a path.
+fn is_renamed_in_code(directory: &Path, name: &str) -> bool {
+    let file = proc_macro::is_available()
+        .then(|| Span::call_site().unwrap().local_file())
+        .flatten();
+    let mut roots = roots(directory, file.as_deref()).into_iter();
+    roots.any(|root| std::fs::read_to_string(root).is_ok_and(|code| renames(&code, name)))
+}
+
+/// The files that may be the root of the crate that `file` belongs to: a macro does not know which
+/// one is.
+fn roots(directory: &Path, file: Option<&Path>) -> Vec<PathBuf> {
+    let source = directory.join("src");
+    let mut roots = vec![source.join("lib.rs"), source.join("main.rs")];
+    if let Some(file) = file {
+        // The compiler gives the path as it was given to it, which may be a relative one.
+        roots.push(file.to_owned());
+        let folders = file.ancestors().skip(1);
+        for folder in folders.take_while(|it| !it.as_os_str().is_empty() && *it != directory) {
+            roots.extend([folder.with_extension("rs"), folder.join("main.rs")]);
+        }
+    }
+    roots
+}
+
+/// Whether the code has an `extern crate .. as name`.
+fn renames(code: &str, name: &str) -> bool {
+    let lines = code.lines().map(|line| line.split("//").next());
+    let code = lines.flatten().collect::<Vec<_>>().join(" ");
+    let code = code.replace(';', " ; ");
+    let words: Vec<&str> = code.split_whitespace().collect();
+    words
+        .windows(6)
+        .any(|it| it[..2] == ["extern", "crate"] && it[3..] == ["as", name, ";"])
+}
+
+/// The line up to the `#` that is in no text.
+fn without_comment(line: &str) -> &str {
+    let mut quote = None;
+    let end = line.find(|char| {
+        match (char, quote) {
+            ('"' | '\'', None) => quote = Some(char),
+            (_, Some(open)) if open == char => quote = None,
+            ('#', None) => return true,
+            _ => {}
+        }
+        false
+    });
+    &line[..end.unwrap_or(line.len())]
+}
+
+/// The name of the package where it has another one only; none where the manifest says nothing.
 fn other_name_in(manifest: &str, package: &str) -> Option<String> {
     let mut other = None;
     // The table of the dependencies, and the one dependency whose table this is.
     let (mut of_dependencies, mut of_one) = (false, None);
-    for line in manifest.lines().map(str::trim) {
-        if line.starts_with('#') {
-            continue;
-        }
+    for line in manifest.lines().map(|line| without_comment(line).trim()) {
         if let Some(table) = line.strip_prefix('[') {
             let table = table.split(']').next()?;
             let (parent, last) = table.rsplit_once('.').unwrap_or(("", table));
@@ -66,6 +150,9 @@ fn other_name_in(manifest: &str, package: &str) -> Option<String> {
             (None, None) if of_dependencies => (unquoted(key), names(value, package)),
             _ => continue,
         };
+        if is_package && name.replace('_', "-") == package {
+            return None;
+        }
         if is_package {
             other = Some(name.replace('-', "_"));
         } else if name == package && !has_package(value) {
@@ -133,6 +220,27 @@ mod tests {
                 "[workspace.dependencies]\nagain = { package = \"backoff-core\" }",
                 None,
             ),
+            (
+                "[dependencies] # these\nagain = { package = \"backoff-core\" } # = \"no, # that\"",
+                Some("again"),
+            ),
+            (
+                "[dependencies.again] # \"it\"\nfeatures = ['#'] # \n package = \"backoff-core\"# x",
+                Some("again"),
+            ),
+            (
+                "[dependencies]\n# backoff-core = \"1\"\nagain.package = \"backoff-core\" # backoff-core",
+                Some("again"),
+            ),
+            (
+                "[dependencies]\nbackoff_core = { package = \"backoff-core\" }\n\
+                 again = { package = \"backoff-core\" }",
+                None,
+            ),
+            (
+                "[dependencies.backoff_core]\npackage = \"backoff-core\"",
+                None,
+            ),
             ("[package]\nname = \"backoff-core\"", None),
             ("no [manifest = at all", None),
             ("", None),
@@ -141,5 +249,55 @@ mod tests {
             let found = other_name_in(manifest, "backoff-core");
             assert_eq!(found.as_deref(), expected, "{manifest}");
         }
+    }
+
+    #[test]
+    fn a_manifest_is_read_once() {
+        let asked = |path: &str| (PathBuf::from(path), None, "backoff-core".to_owned());
+        let mut before = Vec::new();
+        let first = remembered(&mut before, asked("a"), |_| Some("again".to_owned()));
+        assert_eq!(first.as_deref(), Some("again"));
+        let second = remembered(&mut before, asked("a"), |_| None);
+        assert_eq!(second.as_deref(), Some("again"));
+        assert_eq!(remembered(&mut before, asked("b"), |_| None), None);
+        let written_anew = (
+            PathBuf::from("a"),
+            Some(SystemTime::UNIX_EPOCH),
+            asked("a").2,
+        );
+        assert_eq!(remembered(&mut before, written_anew, |_| None), None);
+    }
+
+    #[test]
+    fn an_extern_crate_gives_the_library_its_own_name_back() {
+        let cases = [
+            ("extern crate again as backoff_core;", true),
+            (
+                "use a::b;\npub extern crate again\n  as backoff_core ;\n",
+                true,
+            ),
+            ("fn f() {}\nextern crate again as backoff_core;", true),
+            ("extern crate again as backoff_cores;", false),
+            ("extern crate again;", false),
+            ("// extern crate again as backoff_core;", false),
+            ("", false),
+        ];
+        for (code, expected) in cases {
+            assert_eq!(renames(code, "backoff_core"), expected, "{code}");
+        }
+    }
+
+    #[test]
+    fn the_root_of_a_crate_is_above_the_file_or_beside_its_folder() {
+        let roots = |file| {
+            let roots = roots(Path::new("/p"), file);
+            let roots: Vec<String> = roots.iter().map(|it| it.display().to_string()).collect();
+            roots.join(" ")
+        };
+        assert_eq!(roots(None), "/p/src/lib.rs /p/src/main.rs");
+        let found = roots(Some(Path::new("/p/tests/all/deep/mod.rs")));
+        assert!(found.contains("/p/tests/all.rs"), "{found}");
+        assert!(found.contains("/p/tests/all/main.rs"), "{found}");
+        assert!(!found.contains("/p.rs"), "{found}");
     }
 }
