@@ -4,7 +4,7 @@
 #[diagnostic::on_unimplemented(
     message = "the first attempt consumes this argument, and the next one would need it",
     label = "`{Self}` is not `Copy`: write `clone(..)` in the attribute, with the name of this argument",
-    note = "with `clone(..)` each attempt gets a copy of its own; an attempt that only reads can hand over a reference"
+    note = "with `clone(..)` each attempt gets a copy of its own; where an attempt only reads the argument, write `&name`"
 )]
 pub trait Shared {
     /// Never called.

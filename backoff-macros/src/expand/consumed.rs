@@ -18,9 +18,9 @@ use crate::groups::{flat, is_punct, is_word};
 
 /// Types of which a call that is handed the value takes it for good. Any other type may hold a `&mut`,
 /// which such a call only borrows.
-const OWNERS: [&str; 9] = [
+const OWNERS: [&str; 11] = [
     "String", "Vec", "PathBuf", "OsString", "HashMap", "HashSet", "BTreeMap", "BTreeSet",
-    "VecDeque",
+    "VecDeque", "Rc", "Arc",
 ];
 
 /// The name of an argument of such a type.

@@ -1,5 +1,7 @@
 //! An argument, or `self`, that the first attempt would consume.
 
+use std::sync::Arc;
+
 use backoff_core::retry;
 use ui::ApiError;
 
@@ -43,10 +45,17 @@ async fn h(numbers: Vec<u32>) -> Result<u32, ApiError> {
     Ok(sum)
 }
 
+#[retry]
+fn i(path: Arc<str>) -> Result<(), ApiError> {
+    drop(path);
+    Ok(())
+}
+
 fn main() {
     drop(Client(String::new()).close());
     drop(Client(String::new()).into_text());
     drop(f("", Vec::new()));
     drop(g(Request(String::new())).map(|request| request.0));
     drop(h(Vec::new()));
+    drop(i("".into()));
 }
