@@ -18,7 +18,7 @@ use syn::spanned::Spanned;
 use syn::{Attribute, Block, Expr, ItemFn, ReturnType, Stmt, Type};
 
 use crate::args::Args;
-use crate::bindings;
+use crate::bindings::{self, Binding};
 use crate::check::Repeated;
 use crate::groups::{inside, with};
 use crate::place::Place;
@@ -62,10 +62,11 @@ pub(crate) fn function(
     let name = function.sig.ident.to_string();
     let name = format!("::{}", name.trim_start_matches("r#"));
     let place = Place::of(args, &function.sig);
-    let copies = Copies::of(&function, args);
-    let around = Around::arguments(&function, args);
-    let consumable = consumed::candidates(&function, args);
-    let hides = hides(&function, args);
+    let bound = bindings::of(&function);
+    let copies = Copies::of(&bound, args);
+    let consumable = consumed::candidates(&function, &bound, args);
+    let hides = hides(&bound, args);
+    let around = Around::arguments(bound, args);
     let is_repeated = errors.is_none();
     let is_known = !is_hole(&without_impl(returns.clone()));
     let mut unique = Unique::default();
@@ -188,8 +189,7 @@ pub(crate) fn refused_block(
 }
 
 /// Whether the attempt has the name of an argument.
-fn hides(function: &ItemFn, args: &Args) -> bool {
-    let bound = bindings::of(function);
+fn hides(bound: &[Binding], args: &Args) -> bool {
     let attempt = args.attempt.as_ref();
     attempt.is_some_and(|attempt| bound.iter().any(|binding| binding.name == attempt.value))
 }
@@ -281,13 +281,23 @@ impl Written<'_> {
 /// temporaries of the last expression are dropped before the local variables. One statement has no
 /// such order, and alone in braces it would set off `unused_braces`.
 fn in_braces(body: TokenStream, braces_at: Span) -> TokenStream {
-    let stmts = Block::parse_within.parse2(body.clone());
-    if stmts.is_ok_and(|stmts| stmts.len() < 2) {
+    let is_one = || {
+        let stmts = Block::parse_within.parse2(body.clone());
+        stmts.is_ok_and(|stmts| stmts.len() < 2)
+    };
+    if !goes_on_after_a_semicolon(&body) && is_one() {
         return body;
     }
     let mut braces = Group::new(Delimiter::Brace, body);
     braces.set_span(braces_at);
     TokenTree::Group(braces).into()
+}
+
+/// Whether there surely are two statements, which is seen without parsing them.
+fn goes_on_after_a_semicolon(body: &TokenStream) -> bool {
+    let mut tokens = body.clone().into_iter();
+    tokens.any(|token| matches!(token, TokenTree::Punct(sign) if sign.as_char() == ';'))
+        && tokens.next().is_some()
 }
 
 /// The type with `_` for each `impl Trait`, which no binding can be annotated with.

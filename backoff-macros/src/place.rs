@@ -66,7 +66,8 @@ impl Place {
     ) -> Self {
         let tokens = policy_tokens(args);
         let is_evaluated = |tokens: &TokenStream| {
-            syn::parse2::<Expr>(tokens.clone()).is_ok_and(|expr| !is_constant(&expr))
+            !is_plain(tokens)
+                && syn::parse2::<Expr>(tokens.clone()).is_ok_and(|expr| !is_constant(&expr))
         };
         let policy = args.policy.as_ref().map(|policy| &policy.value);
         let evaluated =
@@ -80,6 +81,16 @@ impl Place {
             Self::Item
         }
     }
+}
+
+/// Whether these tokens are a number, a text, a path or a range, which is seen without parsing them.
+fn is_plain(tokens: &TokenStream) -> bool {
+    tokens.clone().into_iter().all(|token| match token {
+        TokenTree::Literal(_) => true,
+        TokenTree::Ident(word) => word != "await" && word != "return" && word != "break",
+        TokenTree::Punct(sign) => matches!(sign.as_char(), ':' | '.' | '='),
+        TokenTree::Group(_) => false,
+    })
 }
 
 /// Whether an expression looks like a constant. A macro cannot see what is one, so its form decides:

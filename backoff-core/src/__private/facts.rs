@@ -23,15 +23,6 @@ impl<E> Clone for Facts<'_, E> {
 
 impl<E> Copy for Facts<'_, E> {}
 
-/// The outcome of an attempt, whose error and value are asked whether they are a [`Fault`]: see
-/// [`via`]. A method of it gives a function, because a function is cheaper to compile than a closure
-/// in each annotated function.
-#[derive(Debug)]
-pub struct Outcomes<'o, R>(pub &'o R);
-
-/// Finds what an error or a value says of itself.
-pub type Find<T> = fn(&T) -> Option<&dyn Fault>;
-
 /// A type that the key `faults` names.
 #[derive(Debug)]
 pub struct Named<T>(PhantomData<T>);
@@ -65,10 +56,9 @@ impl<E: Error + 'static> HasSources for E {}
 /// `Facts` itself is tried before one for a reference to it, and that before one that takes `Facts`
 /// by value.
 pub mod via {
+    use super::Facts;
     #[cfg(feature = "std")]
     use super::{Cause, HasSources, Named};
-    use super::{Facts, Find, Outcomes};
-    use crate::__private::outcome::{Outcome, placeholder};
     use crate::facts::fault::Fault;
     use core::fmt;
     #[cfg(feature = "std")]
@@ -95,73 +85,6 @@ pub mod via {
     impl<'e, E> ViaNobody<'e> for &Facts<'e, E> {
         fn __backoff_itself(&self) -> Option<&'e dyn Fault> {
             None
-        }
-    }
-
-    /// For an outcome whose error is a `Fault`.
-    pub trait ViaFault<R: Outcome> {
-        /// Finds it.
-        fn __backoff_find(&self) -> Find<R::Error>;
-    }
-
-    impl<R: Outcome<Error: Fault>> ViaFault<R> for Outcomes<'_, R> {
-        fn __backoff_find(&self) -> Find<R::Error> {
-            |error| Some(error)
-        }
-    }
-
-    /// For an outcome with any other error.
-    pub trait ViaNoFault<R: Outcome> {
-        /// Finds nothing.
-        fn __backoff_find(&self) -> Find<R::Error>;
-    }
-
-    impl<R: Outcome> ViaNoFault<R> for &Outcomes<'_, R> {
-        fn __backoff_find(&self) -> Find<R::Error> {
-            |_| None
-        }
-    }
-
-    /// For what is no outcome: the judge refuses that, and one error is enough.
-    pub trait ViaNoOutcome {
-        /// Never called.
-        fn __backoff_find<T>(&mut self) -> T;
-
-        /// Never called.
-        fn __backoff_find_value<T>(&mut self) -> T;
-    }
-
-    impl<R> ViaNoOutcome for &Outcomes<'_, R> {
-        fn __backoff_find<T>(&mut self) -> T {
-            placeholder()
-        }
-
-        fn __backoff_find_value<T>(&mut self) -> T {
-            placeholder()
-        }
-    }
-
-    /// For an outcome whose value is a `Fault`.
-    pub trait ViaResponse<R: Outcome> {
-        /// Finds it.
-        fn __backoff_find_value(&self) -> Find<R::Value>;
-    }
-
-    impl<R: Outcome<Value: Fault>> ViaResponse<R> for Outcomes<'_, R> {
-        fn __backoff_find_value(&self) -> Find<R::Value> {
-            |value| Some(value)
-        }
-    }
-
-    /// For an outcome with any other value.
-    pub trait ViaNoResponse<R: Outcome> {
-        /// Finds nothing.
-        fn __backoff_find_value(&self) -> Find<R::Value>;
-    }
-
-    impl<R: Outcome> ViaNoResponse<R> for &Outcomes<'_, R> {
-        fn __backoff_find_value(&self) -> Find<R::Value> {
-            |_| None
         }
     }
 

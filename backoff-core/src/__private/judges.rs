@@ -1,24 +1,14 @@
 //! Who judges the errors of an annotated function.
 
 use crate::{
-    drive::handler::{ByCodes, Handle, Handler, Notified},
+    drive::handler::{Handle, Handler, Notified},
     facts::fault::Fault,
     judge::{Ruling, Stage, Verdict},
     observe::Event,
     policy::Policy,
 };
 
-use super::{facts::Find, outcome::Outcome};
-
-/// The policy's codes judge.
-#[inline]
-pub fn by_codes<R>(_outcome: &R) -> ByCodes
-where
-    R: Outcome,
-    R::Error: Fault,
-{
-    ByCodes
-}
+use super::{outcome::Outcome, outcomes::Find};
 
 /// The policy's codes judge a fault that `find` finds and that says something; any other error is
 /// retried.
@@ -58,12 +48,6 @@ where
 #[inline]
 pub fn found<R: Outcome>(_outcome: &R, find: Find<R::Error>) -> Found<Find<R::Error>> {
     Found(find)
-}
-
-/// What a value tells, where it is to be judged as an error is.
-#[inline]
-pub fn value_of<R: Outcome>(outcome: &R, find: Find<R::Value>) -> Option<&dyn Fault> {
-    outcome.value().and_then(find)
 }
 
 /// The same judge, and the user's hook.

@@ -4,7 +4,7 @@
 pub use crate::{
     drive::{
         course::Course,
-        deposit::{Borrowed, Deposit, Payer, Unfunded},
+        deposit::{Borrowed, Deposit, Payer},
     },
     facts::codes::{IsCodes, NoCodes},
     judge::Stage,
@@ -21,13 +21,15 @@ pub use backoff_macros::__retry_block;
 
 #[cfg(feature = "std")]
 pub use crate::clients::boxed::know;
+pub use crate::drive::handler::ByCodes;
 pub use awaited::*;
-pub use context::{Context, budget_of};
+pub use context::{Context, Known, begin, begin_known, known, step_known};
 pub use cut::*;
 pub use facts::*;
-pub use judges::{by_codes, every, found, notified, or, value_of, when};
+pub use judges::{every, found, notified, or, when};
 pub use keys::Keys;
 pub use outcome::{Outcome, placeholder};
+pub use outcomes::Outcomes;
 pub use shared::Shared;
 pub use timer::*;
 
@@ -49,6 +51,7 @@ mod facts;
 mod judges;
 mod keys;
 mod outcome;
+mod outcomes;
 mod shared;
 mod timer;
 

@@ -90,20 +90,6 @@ impl Payer for &Policy {
     }
 }
 
-/// For a policy that is a constant: a closure that names it takes no room, and for a constant without
-/// a budget the compiler removes the refund.
-impl<F: Fn() -> Option<&'static Budget>> Payer for F {
-    #[inline]
-    fn budget(&self) -> Option<&Budget> {
-        self()
-    }
-
-    #[inline]
-    fn may_pay(&self) -> bool {
-        self().is_some()
-    }
-}
-
 impl<P: Payer> Deposit<P> {
     /// Nothing is paid yet.
     #[inline]

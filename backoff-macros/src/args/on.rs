@@ -68,7 +68,9 @@ fn items(input: ParseStream<'_>) -> syn::Result<On> {
 fn item(input: ParseStream<'_>, on: &mut On) -> syn::Result<()> {
     let ends = |input: ParseStream<'_>| input.is_empty() || input.peek(Token![,]);
     let tokens = item_tokens(&input.fork())?;
-    if let Some(codes) = misread::codes(&tokens) {
+    // A number alone is a code: most items are.
+    let is_number = tokens.to_string().parse::<u16>().is_ok();
+    if !is_number && let Some(codes) = misread::codes(&tokens) {
         let message = format!("{}: write `{codes}`", misread::rule(&tokens));
         return Err(syn::Error::new_spanned(tokens, message));
     }

@@ -47,6 +47,10 @@ pub(crate) fn pieces(tokens: TokenStream) -> Vec<Piece> {
 
 /// The argument that begins with the first piece, and of how many pieces it is made.
 fn whole(pieces: &[Piece]) -> Option<(TokenStream, usize)> {
+    // Alone anyway, however it reads: most arguments are not read twice.
+    if pieces.get(1).is_none_or(|(next, _)| begins_with_key(next)) {
+        return pieces.first().map(|(piece, _)| (piece.clone(), 1));
+    }
     let mut argument = TokenStream::new();
     for (taken, (piece, _)) in pieces.iter().enumerate() {
         if begins_with_key(piece) != (taken == 0) {

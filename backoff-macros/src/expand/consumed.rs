@@ -13,7 +13,7 @@ use syn::{FnArg, ItemFn};
 
 use super::library::{Library, at};
 use crate::args::Args;
-use crate::bindings;
+use crate::bindings::Binding;
 use crate::groups::{flat, is_punct, is_word};
 
 /// Types of which a call that is handed the value takes it for good. Any other type may hold a `&mut`,
@@ -38,10 +38,9 @@ fn sure_owner(input: &FnArg) -> Option<String> {
 }
 
 /// The arguments that surely own their values and that no key names.
-pub(super) fn candidates(function: &ItemFn, args: &Args) -> HashSet<String> {
+pub(super) fn candidates(function: &ItemFn, bound: &[Binding], args: &Args) -> HashSet<String> {
     let named = [&args.clone, &args.keep].into_iter().flatten();
     let named: Vec<&Ident> = named.flat_map(|given| &given.value.names).collect();
-    let bound = bindings::of(function);
     let owned = bound.iter().filter(|binding| {
         !binding.is_reference && binding.cfgs.is_empty() && !named.contains(&&binding.name)
     });

@@ -2,11 +2,11 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote_spanned;
-use syn::{Attribute, ItemFn};
+use syn::Attribute;
 
 use super::library::at;
 use crate::args::Args;
-use crate::bindings;
+use crate::bindings::Binding;
 
 /// All copies of one loop.
 pub(super) struct Copies(Vec<Copied>);
@@ -21,8 +21,7 @@ struct Copied {
 
 impl Copies {
     /// Those of arguments, each with the `mut` and the `#[cfg]` of its argument.
-    pub(super) fn of(function: &ItemFn, args: &Args) -> Self {
-        let bound = bindings::of(function);
+    pub(super) fn of(bound: &[Binding], args: &Args) -> Self {
         Self::with(args, |copied| {
             let mut all = bound.iter().filter(|binding| binding.name == copied.name);
             let cfgs = all.clone().flat_map(|binding| binding.cfgs.clone());

@@ -3,11 +3,11 @@
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Expr, Ident, ItemFn};
+use syn::{Expr, Ident};
 
 use super::library::at;
 use crate::args::Args;
-use crate::bindings::{self, Binding};
+use crate::bindings::Binding;
 
 /// The names around the code that is written.
 pub(super) enum Around {
@@ -19,8 +19,7 @@ pub(super) enum Around {
 
 impl Around {
     /// The arguments; those named in `clone(..)` are not mutable themselves.
-    pub(super) fn arguments(function: &ItemFn, args: &Args) -> Self {
-        let mut bound = bindings::of(function);
+    pub(super) fn arguments(mut bound: Vec<Binding>, args: &Args) -> Self {
         for binding in &mut bound {
             let mut given = args.clone.iter();
             if given.any(|clone| clone.value.names.contains(&binding.name)) {

@@ -33,28 +33,29 @@ pub(super) struct Loop<'a> {
 
 /// What is the same for all attempts.
 struct Bound {
-    /// The statement that makes it.
-    bind: TokenStream,
+    /// The statements that make it, and the deposit; the course begins.
+    begin: TokenStream,
     /// The expression that refers to it.
     context: TokenStream,
-    /// Who pays for the waits.
-    payer: TokenStream,
+    /// Whether it may name a budget.
+    may_pay: bool,
+    /// Whether it is a constant that the deposit knows.
+    is_known: bool,
 }
 
 impl Loop<'_> {
     pub(super) fn statements(&self) -> TokenStream {
         let here = Span::mixed_site();
         let k = self.library.at(here);
-        let Bound {
-            bind: bind_context,
-            context,
-            payer,
-        } = self.context();
-        let bind_deposit =
-            quote_spanned!(here=> let mut __deposit = #k::__private::Deposit::new(#payer););
-        let (bind_runtime, runtime) = self.runtime();
-        let with = quote_spanned!(here=> #context, #runtime);
         let timed = self.args.attempt.is_some();
+        let (bind_runtime, runtime) = self.runtime();
+        let Bound {
+            begin,
+            context,
+            may_pay,
+            is_known,
+        } = self.context(&runtime, timed);
+        let with = quote_spanned!(here=> #context, #runtime);
         let bind_attempt = self.args.attempt.as_ref().map(|attempt| {
             let name = &attempt.value;
             quote_spanned! {here=>
@@ -65,18 +66,22 @@ impl Loop<'_> {
             timed.then(|| quote_spanned!(here=> let __id = #k::__private::request_id(#runtime);));
         let cut = self.args.cuts().filter(|_| self.is_async);
         // An attempt that would be cut is not begun if the timer woke too late.
-        let begins = cut
-            .is_none()
+        let begins = (cut.is_none() && may_pay)
             .then(|| quote_spanned!(here=> #k::__private::begins(&mut __deposit);));
         let (bind_outcome, stage) = self.bind_outcome(cut, &with);
         let (await_value, stage) = self.awaited(stage);
         let judged_at = self.judged_at;
         let k_at_step = self.library.at(judged_at);
         let value = self.value();
-        let step = quote_spanned! {judged_at=>
-            #k_at_step::__private::step(
-                #with, &mut __deposit.course, #stage, &__outcome, #value, &mut __judge
-            )
+        let judged = quote_spanned!(judged_at=> #stage, &__outcome, #value, &mut __judge);
+        let step = if is_known {
+            quote_spanned! {judged_at=>
+                #k_at_step::__private::step_known(&mut __deposit, #runtime, #judged)
+            }
+        } else {
+            quote_spanned! {judged_at=>
+                #k_at_step::__private::step(#with, &mut __deposit.course, #judged)
+            }
         };
         let judge = self.notified(self.judge());
         let attempt = quote_spanned! {here=>
@@ -114,14 +119,12 @@ impl Loop<'_> {
                     #k::__private::Option::None => break __outcome,
                     #k::__private::Option::Some(__wait) => if #pause { break __outcome; },
                 }
-                #k::__private::begins(&mut __deposit);
+                #begins
             }
         };
         quote_spanned! {here=>
-            #bind_context
             #bind_runtime
-            #bind_deposit
-            #k::__private::start(#with, &mut __deposit.course, #timed);
+            #begin
             #bind_id
             loop {
                 #body
@@ -130,52 +133,54 @@ impl Loop<'_> {
     }
 
     /// What is the same for all attempts.
-    fn context(&self) -> Bound {
+    fn context(&self, runtime: &TokenStream, timed: bool) -> Bound {
         let here = Span::mixed_site();
         let k = self.library.at(here);
-        let policy = policy(self.library, self.args, self.place);
+        let policy = policy(self.library, self.args);
         let name = &self.name;
         let terms = self.terms();
         let of = |policy: TokenStream| {
             quote_spanned! {here=>
-                #k::__private::Context { policy: #policy, terms: #terms, name: #name }
+                &#k::__private::Context { policy: #policy, terms: #terms, name: #name }
             }
         };
-        // The budget of a constant: known when the code is compiled, and so is that there is none.
-        let names_budget = self.args.policy.is_some() || self.args.budget.is_some();
-        let of_constant = |context: &TokenStream| {
-            if names_budget {
-                quote_spanned!(here=> move || #k::__private::budget_of(#context))
-            } else {
-                quote_spanned!(here=> #k::__private::Unfunded)
+        // Items are not hygienic: the name must be one that nobody else uses.
+        let item = || {
+            let made = of(quote_spanned!(here=> &#policy));
+            quote_spanned! {here=>
+                const __BACKOFF: &#k::__private::Context<'static> = #made;
             }
+        };
+        let named = quote_spanned!(here=> __BACKOFF);
+        // A constant policy is the only one that is known to name no budget.
+        let may_pay = self.args.policy.is_some() || self.args.budget.is_some();
+        let known = |bind: Option<TokenStream>, made: &TokenStream| Bound {
+            begin: quote_spanned! {here=>
+                #bind
+                let mut __deposit = #k::__private::begin_known(|| #made, #runtime, #timed);
+            },
+            context: quote_spanned!(here=> #k::__private::known(&__deposit)),
+            may_pay,
+            is_known: true,
         };
         match self.place {
-            // Items are not hygienic: the name must be one that nobody else uses.
+            Place::Item if may_pay => known(Some(item()), &named),
             Place::Item => {
-                let made = of(quote_spanned!(here=> &#policy));
-                let context = quote_spanned!(here=> &__BACKOFF);
+                let item = item();
                 Bound {
-                    bind: quote_spanned! {here=>
-                        const __BACKOFF: #k::__private::Context<'static> = #made;
+                    begin: quote_spanned! {here=>
+                        #item
+                        let mut __deposit = #k::__private::begin(#named, #runtime, #timed);
                     },
-                    payer: of_constant(&context),
-                    context,
+                    context: named,
+                    may_pay,
+                    is_known: false,
                 }
             }
-            // A closure takes no room in the future, and stands where an item could not.
+            // Where an item could not stand.
             Place::Inline => {
                 let made = of(quote_spanned!(here=> &#policy));
-                let context = quote_spanned!(here=> __context());
-                Bound {
-                    bind: quote_spanned! {here=>
-                        let __context = || -> &'static #k::__private::Context<'static> {
-                            const { &#made }
-                        };
-                    },
-                    payer: of_constant(&context),
-                    context,
-                }
+                known(None, &quote_spanned!(here=> const { #made }))
             }
             // What is behind a reference stays there; anything else is copied out, so that no guard
             // and no borrow of `self` lives as long as the call.
@@ -197,9 +202,14 @@ impl Loop<'_> {
                 };
                 let context = of(of_deposit);
                 Bound {
-                    bind: quote_spanned!(here=> let __policy: #ty = #policy;),
-                    context: quote_spanned!(here=> &#context),
-                    payer,
+                    begin: quote_spanned! {here=>
+                        let __policy: #ty = #policy;
+                        let mut __deposit = #k::__private::Deposit::new(#payer);
+                        #k::__private::start(#context, #runtime, &mut __deposit.course, #timed);
+                    },
+                    context,
+                    may_pay: true,
+                    is_known: false,
                 }
             }
         }
@@ -348,10 +358,7 @@ impl Loop<'_> {
         let find = match &found {
             Some(found) => quote_spanned!(judged_at=> |__error| #found),
             None => quote_spanned! {judged_at=>
-                {
-                    use #k::__private::via::*;
-                    (&#k::__private::Outcomes(&__outcome)).__backoff_find()
-                }
+                #k::__private::Outcomes::of(&__outcome).__backoff_find()
             },
         };
         let patterns = self.args.on.as_ref().map(|on| on.value.patterns.as_slice());
@@ -367,7 +374,7 @@ impl Loop<'_> {
             Some(patterns @ [_, ..]) if asks_codes => judge("or", &[matches(patterns)]),
             Some(patterns @ [_, ..]) => judge("when", &[matches(patterns), find]),
             _ if asks_codes && found.is_some() => judge("found", &[find]),
-            _ if asks_codes => judge("by_codes", &[]),
+            _ if asks_codes => quote_spanned!(judged_at=> #k::__private::ByCodes),
             _ => judge("every", &[find]),
         }
     }
@@ -389,10 +396,7 @@ impl Loop<'_> {
             return quote_spanned!(judged_at=> #k::__private::Option::None);
         }
         quote_spanned! {judged_at=>
-            #k::__private::value_of(&__outcome, {
-                use #k::__private::via::*;
-                (&#k::__private::Outcomes(&__outcome)).__backoff_find_value()
-            })
+            #k::__private::Outcomes::of(&__outcome).__backoff_value()
         }
     }
 

@@ -9,10 +9,9 @@ use super::library::{Library, at};
 use crate::args::Args;
 use crate::args::given::{Given, Jitter, Rule, Time};
 use crate::check::numbers::number;
-use crate::place::Place;
 
 /// The policy as an expression: the user's or the default one, with a setter called for each key.
-pub(super) fn policy(library: &Library, args: &Args, place: &Place) -> TokenStream {
+pub(super) fn policy(library: &Library, args: &Args) -> TokenStream {
     let here = Span::mixed_site();
     let k = library.at(here);
     let mut made = match &args.policy {
@@ -33,10 +32,9 @@ pub(super) fn policy(library: &Library, args: &Args, place: &Place) -> TokenStre
             Rule::Jitter(value) => jitter(library, value),
             Rule::Codes(on) => {
                 let codes = &on.codes;
-                // What is made at each call may hold codes that are no constants.
-                let at_each_call =
-                    (*place == Place::Call).then(|| quote_spanned!(key_at=> @ #k::Codes::NONE;));
-                quote_spanned!(key_at=> #k::codes![#at_each_call #(#codes),*])
+                // The arm of `codes!` without a `const` block of its own: the policy is a constant
+                // as a whole, or is made at each call, where codes may be variables.
+                quote_spanned!(key_at=> #k::codes![@ #k::Codes::NONE; #(#codes),*])
             }
             Rule::Flag(Some(value)) => value.to_token_stream(),
             Rule::Flag(None) => quote_spanned!(key_at=> true),

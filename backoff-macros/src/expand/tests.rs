@@ -32,18 +32,14 @@ fn bare_attribute() {
             /// Reads one.
             pub async fn read(id: u64) -> Result<Item, Error> {
                 #![allow(dead_code)]
-                const __BACKOFF: ::backoff_core::__private::Context<'static> = ::backoff_core::__private::Context {
+                const __BACKOFF: &::backoff_core::__private::Context<'static> = &::backoff_core::__private::Context {
                     policy: &::backoff_core::Policy::exponential(),
                     terms: ::backoff_core::__private::Option::None,
                     name: ::core::concat!(::core::module_path!(), "::read"),
                 };
-                let mut __deposit = ::backoff_core::__private::Deposit::new(
-                    ::backoff_core::__private::Unfunded,
-                );
-                ::backoff_core::__private::start(
-                    &__BACKOFF,
+                let mut __deposit = ::backoff_core::__private::begin(
+                    __BACKOFF,
                     &::backoff_core::__private::ASYNC,
-                    &mut __deposit.course,
                     false,
                 );
                 loop {
@@ -62,13 +58,10 @@ fn bare_attribute() {
                             .await;
                         let mut __judge = ::backoff_core::__private::every(
                             &__outcome,
-                            {
-                                use ::backoff_core::__private::via::*;
-                                (&::backoff_core::__private::Outcomes(&__outcome)).__backoff_find()
-                            },
+                            ::backoff_core::__private::Outcomes::of(&__outcome).__backoff_find(),
                         );
                         match ::backoff_core::__private::step(
-                            &__BACKOFF,
+                            __BACKOFF,
                             &::backoff_core::__private::ASYNC,
                             &mut __deposit.course,
                             ::backoff_core::__private::Stage::Whole,
@@ -82,7 +75,6 @@ fn bare_attribute() {
                     };
                     ::backoff_core::__private::sleep(&::backoff_core::__private::ASYNC, __wait)
                         .await;
-                    ::backoff_core::__private::begins(&mut __deposit);
                 }
             }
         "#]],
@@ -100,7 +92,7 @@ fn every_key_of_a_policy() {
         quote! { async fn f(&self) -> Result<(), Error> { self.g().await } },
         expect![[r#"
             async fn f(&self) -> Result<(), Error> {
-                const __BACKOFF: ::backoff_core::__private::Context<'static> = ::backoff_core::__private::Context {
+                const __BACKOFF: &::backoff_core::__private::Context<'static> = &::backoff_core::__private::Context {
                     policy: &::backoff_core::Policy::on(
                         ::backoff_core::Policy::deadline(
                             ::backoff_core::Policy::max_attempts(
@@ -121,26 +113,24 @@ fn every_key_of_a_policy() {
                             ),
                             LIMIT,
                         ),
-                        ::backoff_core::codes![429, 500..= 504, Codes::ABORTED],
+                        ::backoff_core::codes![
+                            @ ::backoff_core::Codes::NONE; 429, 500..= 504, Codes::ABORTED
+                        ],
                     ),
                     terms: ::backoff_core::__private::cut_at(
                         ::backoff_core::__private::Option::None,
                     ),
                     name: ::core::concat!(::core::module_path!(), "::f"),
                 };
-                let mut __deposit = ::backoff_core::__private::Deposit::new(move || ::backoff_core::__private::budget_of(
-                    &__BACKOFF,
-                ));
-                ::backoff_core::__private::start(
-                    &__BACKOFF,
+                let mut __deposit = ::backoff_core::__private::begin_known(
+                    || __BACKOFF,
                     &::backoff_core::__private::ASYNC,
-                    &mut __deposit.course,
                     false,
                 );
                 loop {
                     let __wait = {
                         let (__done, __is_late) = if ::backoff_core::__private::is_late(
-                            &__BACKOFF,
+                            ::backoff_core::__private::known(&__deposit),
                             &::backoff_core::__private::ASYNC,
                             &__deposit.course,
                         ) {
@@ -149,7 +139,7 @@ fn every_key_of_a_policy() {
                             ::backoff_core::__private::begins(&mut __deposit);
                             (
                                 ::backoff_core::__private::cut(
-                                        &__BACKOFF,
+                                        ::backoff_core::__private::known(&__deposit),
                                         &::backoff_core::__private::ASYNC,
                                         &__deposit.course,
                                         ::backoff_core::__private::Duration::new(10u64, 0u32),
@@ -170,21 +160,13 @@ fn every_key_of_a_policy() {
                             __done,
                             __is_late,
                         );
-                        let mut __judge = ::backoff_core::__private::by_codes(&__outcome);
-                        match ::backoff_core::__private::step(
-                            &__BACKOFF,
+                        let mut __judge = ::backoff_core::__private::ByCodes;
+                        match ::backoff_core::__private::step_known(
+                            &mut __deposit,
                             &::backoff_core::__private::ASYNC,
-                            &mut __deposit.course,
                             __stage,
                             &__outcome,
-                            ::backoff_core::__private::value_of(
-                                &__outcome,
-                                {
-                                    use ::backoff_core::__private::via::*;
-                                    (&::backoff_core::__private::Outcomes(&__outcome))
-                                        .__backoff_find_value()
-                                },
-                            ),
+                            ::backoff_core::__private::Outcomes::of(&__outcome).__backoff_value(),
                             &mut __judge,
                         ) {
                             ::backoff_core::__private::Option::None => break __outcome,
@@ -236,10 +218,7 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                     let mut __judge = my::renamed::__private::when(
                         &__outcome,
                         |e| e.is_busy(),
-                        {
-                            use my::renamed::__private::via::*;
-                            (&my::renamed::__private::Outcomes(&__outcome)).__backoff_find()
-                        },
+                        my::renamed::__private::Outcomes::of(&__outcome).__backoff_find(),
                     );
                     match my::renamed::__private::step(
                         &my::renamed::__private::Context {
@@ -286,24 +265,21 @@ fn copies_the_attempt_a_hook_and_a_timer() {
         quote! { async fn put(mut body: Vec<u8>) -> Result<(), E> { body.push(n.number()); send(body).await } },
         expect![[r#"
             async fn put(body: Vec<u8>) -> Result<(), E> {
-                const __BACKOFF: ::backoff_core::__private::Context<'static> = ::backoff_core::__private::Context {
+                let __timer = ::backoff_core::__private::sleep_by(timer);
+                const __BACKOFF: &::backoff_core::__private::Context<'static> = &::backoff_core::__private::Context {
                     policy: &::backoff_core::Policy::on(
                         ::backoff_core::Policy::exponential(),
-                        ::backoff_core::codes![503],
+                        ::backoff_core::codes![@ ::backoff_core::Codes::NONE; 503],
                     ),
                     terms: ::backoff_core::__private::Option::None,
                     name: "put",
                 };
-                let __timer = ::backoff_core::__private::sleep_by(timer);
-                let mut __deposit = ::backoff_core::__private::Deposit::new(
-                    ::backoff_core::__private::Unfunded,
-                );
-                ::backoff_core::__private::start(&__BACKOFF, &__timer, &mut __deposit.course, true);
+                let mut __deposit = ::backoff_core::__private::begin(__BACKOFF, &__timer, true);
                 let __id = ::backoff_core::__private::request_id(&__timer);
                 loop {
                     let __wait = {
                         let n = ::backoff_core::__private::attempt(
-                            &__BACKOFF,
+                            __BACKOFF,
                             &__timer,
                             &__deposit.course,
                             __id,
@@ -338,19 +314,12 @@ fn copies_the_attempt_a_hook_and_a_timer() {
                             hear,
                         );
                         match ::backoff_core::__private::step(
-                            &__BACKOFF,
+                            __BACKOFF,
                             &__timer,
                             &mut __deposit.course,
                             ::backoff_core::__private::Stage::Whole,
                             &__outcome,
-                            ::backoff_core::__private::value_of(
-                                &__outcome,
-                                {
-                                    use ::backoff_core::__private::via::*;
-                                    (&::backoff_core::__private::Outcomes(&__outcome))
-                                        .__backoff_find_value()
-                                },
-                            ),
+                            ::backoff_core::__private::Outcomes::of(&__outcome).__backoff_value(),
                             &mut __judge,
                         ) {
                             ::backoff_core::__private::Option::None => break __outcome,
@@ -358,7 +327,6 @@ fn copies_the_attempt_a_hook_and_a_timer() {
                         }
                     };
                     ::backoff_core::__private::sleep(&__timer, __wait).await;
-                    ::backoff_core::__private::begins(&mut __deposit);
                 }
             }
         "#]],
@@ -391,22 +359,15 @@ fn a_method_that_async_trait_has_rewritten() {
                     }
                     let __self = self;
                     let __ret: Result<u8, E> = {
-                        let __context = || -> &'static ::backoff_core::__private::Context<'static> {
-                            const {
+                        let mut __deposit = ::backoff_core::__private::begin_known(
+                            || const {
                                 &::backoff_core::__private::Context {
                                     policy: &P,
                                     terms: ::backoff_core::__private::Option::None,
                                     name: ::core::concat!(::core::module_path!(), "::get"),
                                 }
-                            }
-                        };
-                        let mut __deposit = ::backoff_core::__private::Deposit::new(move || ::backoff_core::__private::budget_of(
-                            __context(),
-                        ));
-                        ::backoff_core::__private::start(
-                            __context(),
+                            },
                             &::backoff_core::__private::ASYNC,
-                            &mut __deposit.course,
                             false,
                         );
                         loop {
@@ -438,20 +399,13 @@ fn a_method_that_async_trait_has_rewritten() {
                                             .or_else(|| (&__facts).__backoff_itself())
                                     },
                                 );
-                                match ::backoff_core::__private::step(
-                                    __context(),
+                                match ::backoff_core::__private::step_known(
+                                    &mut __deposit,
                                     &::backoff_core::__private::ASYNC,
-                                    &mut __deposit.course,
                                     ::backoff_core::__private::Stage::Whole,
                                     &__outcome,
-                                    ::backoff_core::__private::value_of(
-                                        &__outcome,
-                                        {
-                                            use ::backoff_core::__private::via::*;
-                                            (&::backoff_core::__private::Outcomes(&__outcome))
-                                                .__backoff_find_value()
-                                        },
-                                    ),
+                                    ::backoff_core::__private::Outcomes::of(&__outcome)
+                                        .__backoff_value(),
                                     &mut __judge,
                                 ) {
                                     ::backoff_core::__private::Option::None => break __outcome,
@@ -481,7 +435,7 @@ fn a_block_that_is_not_async() {
         expect![[r#"
             fn f() {
                 {
-                    const __BACKOFF: backoff_core::__private::Context<'static> = backoff_core::__private::Context {
+                    const __BACKOFF: &backoff_core::__private::Context<'static> = &backoff_core::__private::Context {
                         policy: &backoff_core::Policy::max_attempts(
                             backoff_core::Policy::exponential(),
                             3,
@@ -489,26 +443,19 @@ fn a_block_that_is_not_async() {
                         terms: backoff_core::__private::Option::None,
                         name: ::core::concat!(::core::module_path!(), ":", ::core::line!()),
                     };
-                    let mut __deposit = backoff_core::__private::Deposit::new(
-                        backoff_core::__private::Unfunded,
-                    );
-                    backoff_core::__private::start(
-                        &__BACKOFF,
+                    let mut __deposit = backoff_core::__private::begin(
+                        __BACKOFF,
                         &backoff_core::__private::BLOCKING,
-                        &mut __deposit.course,
                         false,
                     );
                     loop {
                         let __outcome: _ = (|| { read() })();
                         let mut __judge = backoff_core::__private::every(
                             &__outcome,
-                            {
-                                use backoff_core::__private::via::*;
-                                (&backoff_core::__private::Outcomes(&__outcome)).__backoff_find()
-                            },
+                            backoff_core::__private::Outcomes::of(&__outcome).__backoff_find(),
                         );
                         match backoff_core::__private::step(
-                            &__BACKOFF,
+                            __BACKOFF,
                             &backoff_core::__private::BLOCKING,
                             &mut __deposit.course,
                             backoff_core::__private::Stage::Whole,
@@ -519,7 +466,7 @@ fn a_block_that_is_not_async() {
                             backoff_core::__private::Option::None => break __outcome,
                             backoff_core::__private::Option::Some(__wait) => {
                                 if backoff_core::__private::pause(
-                                    &__BACKOFF,
+                                    __BACKOFF,
                                     &backoff_core::__private::BLOCKING,
                                     &__deposit.course,
                                     __wait,
@@ -530,7 +477,6 @@ fn a_block_that_is_not_async() {
                                 }
                             }
                         }
-                        backoff_core::__private::begins(&mut __deposit);
                     }
                 }
             }
@@ -578,18 +524,14 @@ fn a_block_in_a_loop() {
         expect![[r#"
             fn f() {
                 async move {
-                    const __BACKOFF: backoff_core::__private::Context<'static> = backoff_core::__private::Context {
+                    const __BACKOFF: &backoff_core::__private::Context<'static> = &backoff_core::__private::Context {
                         policy: &iam::READ_MODIFY_WRITE,
                         terms: backoff_core::__private::Option::None,
                         name: ::core::concat!(::core::module_path!(), ":", ::core::line!()),
                     };
-                    let mut __deposit = backoff_core::__private::Deposit::new(move || backoff_core::__private::budget_of(
-                        &__BACKOFF,
-                    ));
-                    backoff_core::__private::start(
-                        &__BACKOFF,
+                    let mut __deposit = backoff_core::__private::begin_known(
+                        || __BACKOFF,
                         &backoff_core::__private::ASYNC,
-                        &mut __deposit.course,
                         false,
                     );
                     loop {
@@ -601,11 +543,10 @@ fn a_block_in_a_loop() {
                                 }
                             }
                                 .await;
-                            let mut __judge = backoff_core::__private::by_codes(&__outcome);
-                            match backoff_core::__private::step(
-                                &__BACKOFF,
+                            let mut __judge = backoff_core::__private::ByCodes;
+                            match backoff_core::__private::step_known(
+                                &mut __deposit,
                                 &backoff_core::__private::ASYNC,
-                                &mut __deposit.course,
                                 backoff_core::__private::Stage::Whole,
                                 &__outcome,
                                 backoff_core::__private::Option::None,

@@ -1,0 +1,88 @@
+//! Whether the error or the value of an attempt is a `Fault`.
+//!
+//! A method that is there for some types only, without a trait: where its bounds do not hold, the
+//! compiler goes on to what the type dereferences to. No trait has to be imported into an annotated
+//! function, and no trait of the user's can be meant.
+
+use super::outcome::{Outcome, placeholder};
+use crate::facts::fault::Fault;
+use core::ops::Deref;
+
+/// Finds what an error or a value says of itself.
+pub(super) type Find<T> = fn(&T) -> Option<&dyn Fault>;
+
+/// The outcome of an attempt. A method of it gives a function, because a function is cheaper to
+/// compile than a closure in each annotated function.
+pub struct Outcomes<'o, R>(Unknown<'o, R>);
+
+/// Its error, or its value, is no `Fault`.
+pub struct Unknown<'o, R>(NoOutcome<'o, R>);
+
+/// It is no outcome: the judge refuses that, and one error is enough.
+pub struct NoOutcome<'o, R>(&'o R);
+
+impl<'o, R> Outcomes<'o, R> {
+    /// The outcome.
+    #[inline]
+    pub const fn of(outcome: &'o R) -> Self {
+        Outcomes(Unknown(NoOutcome(outcome)))
+    }
+}
+
+impl<R: Outcome<Error: Fault>> Outcomes<'_, R> {
+    /// Finds the error.
+    #[inline]
+    pub fn __backoff_find(&self) -> Find<R::Error> {
+        |error| Some(error)
+    }
+}
+
+impl<'o, R: Outcome<Value: Fault>> Outcomes<'o, R> {
+    /// The value, if there is one.
+    #[inline]
+    pub fn __backoff_value(&self) -> Option<&'o dyn Fault> {
+        let value = self.0.0.0.value()?;
+        Some(value)
+    }
+}
+
+impl<'o, R> Deref for Outcomes<'o, R> {
+    type Target = Unknown<'o, R>;
+
+    #[inline]
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl<R: Outcome> Unknown<'_, R> {
+    /// Finds nothing.
+    #[inline]
+    pub fn __backoff_find(&self) -> Find<R::Error> {
+        |_| None
+    }
+}
+
+impl<'o, R> Unknown<'o, R> {
+    /// Nothing.
+    #[inline]
+    pub fn __backoff_value(&self) -> Option<&'o dyn Fault> {
+        None
+    }
+}
+
+impl<'o, R> Deref for Unknown<'o, R> {
+    type Target = NoOutcome<'o, R>;
+
+    #[inline]
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl<R> NoOutcome<'_, R> {
+    /// Never called.
+    pub fn __backoff_find<T>(&self) -> T {
+        placeholder()
+    }
+}
