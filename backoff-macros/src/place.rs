@@ -3,7 +3,7 @@
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::punctuated::Punctuated;
-use syn::{Expr, ExprGroup, ExprParen, FnArg, GenericParam, Signature, Token, UnOp};
+use syn::{Expr, ExprGroup, ExprParen, FnArg, GenericParam, PathSegment, Signature, Token, UnOp};
 
 use crate::args::Args;
 use crate::groups::flat;
@@ -75,12 +75,23 @@ impl Place {
         let named: Vec<Named> = tokens.into_iter().flat_map(named).collect();
         if evaluated || named.iter().any(is_variable) {
             Self::Call
-        } else if named.iter().any(is_generic) {
+        } else if named.iter().any(is_generic) || policy.is_some_and(is_of_a_type) {
             Self::Inline
         } else {
             Self::Item
         }
     }
+}
+
+/// Whether a policy is a constant of a type, `Rule::POLICY`: the type may be a parameter of the `impl`
+/// around, which a method does not show.
+fn is_of_a_type(policy: &Expr) -> bool {
+    let Expr::Path(path) = policy else {
+        return false;
+    };
+    let first = path.path.segments.first();
+    let is_type = |it: &PathSegment| it.ident.to_string().starts_with(char::is_uppercase);
+    path.qself.is_some() || path.path.segments.len() > 1 && first.is_some_and(is_type)
 }
 
 /// Whether these tokens are a number, a text, a path or a range, which is seen without parsing them.
@@ -258,7 +269,8 @@ mod tests {
             (quote!(policy = mine.limit, jitter = equal), Place::Item),
             (quote!(max_attempts = N), Place::Inline),
             (quote!(policy = T::POLICY), Place::Inline),
-            (quote!(policy = OfTheImpl::POLICY), Place::Item),
+            (quote!(policy = OfTheImpl::POLICY), Place::Inline),
+            (quote!(policy = <Rule as Rules>::POLICY), Place::Inline),
             (quote!(policy = S::POLICY), Place::Inline),
             (quote!(on = [429, Self::CODES]), Place::Inline),
             (quote!(max_attempts = const_max(N, limit)), Place::Call),
