@@ -64,7 +64,7 @@ pub(crate) fn function(
     let place = Place::of(args, &function.sig);
     let bound = bindings::of(&function);
     let copies = Copies::of(&bound, args);
-    let consumable = consumed::candidates(&function, &bound, args);
+    let consumable = consumed::candidates(&mut function, &bound, args);
     let hides = hides(&bound, args);
     let around = Around::arguments(bound, args);
     let is_repeated = errors.is_none();

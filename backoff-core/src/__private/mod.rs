@@ -30,7 +30,7 @@ pub use judges::{every, found, notified, or, when};
 pub use keys::Keys;
 pub use outcome::{Outcome, placeholder};
 pub use outcomes::Outcomes;
-pub use shared::Shared;
+pub use shared::{Consumed, HandedOver, Shared, SharedSelf};
 pub use timer::*;
 
 use crate::{

@@ -1,15 +1,88 @@
 //! Values that all attempts of an annotated function need.
+//!
+//! Whether handing over a value takes it for good depends on its type: of a `Copy` type a copy is
+//! handed over, and of a `&mut` a new borrow. As in `outcomes`, a method that is there for some types
+//! only decides this.
 
-/// An argument that is handed over by value, and that a later attempt has nevertheless.
+use core::{marker::PhantomData, ops::Deref};
+
+/// An argument that is handed over by value. Every attempt has it if its type is `Copy`.
+pub struct HandedOver<'a, T>(Reborrowed<'a, T>);
+
+/// Every attempt has it if its type is `&mut`.
+pub struct Reborrowed<'a, T>(Taken<'a, T>);
+
+/// The first attempt takes it.
+pub struct Taken<'a, T>(PhantomData<&'a T>);
+
+impl<'a, T> HandedOver<'a, T> {
+    /// The argument.
+    pub const fn of(_: &'a T) -> Self {
+        HandedOver(Reborrowed(Taken(PhantomData)))
+    }
+}
+
+impl<T: Copy> HandedOver<'_, T> {
+    /// Nothing is taken.
+    pub const fn __backoff_taken(&self) {}
+}
+
+impl<'a, T> Deref for HandedOver<'a, T> {
+    type Target = Reborrowed<'a, T>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl<T: ?Sized> Reborrowed<'_, &mut T> {
+    /// Nothing is taken.
+    pub const fn __backoff_taken(&self) {}
+}
+
+impl<'a, T> Deref for Reborrowed<'a, T> {
+    type Target = Taken<'a, T>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl<T> Taken<'_, T> {
+    /// The value is taken.
+    pub const fn __backoff_taken(&self) -> Consumed {
+        Consumed
+    }
+}
+
+/// An argument that only the first attempt has. It names no type: of one that has a parameter the
+/// compiler would advise to demand a hidden trait.
+pub struct Consumed;
+
+/// An argument that all attempts have, although each hands it over.
 #[diagnostic::on_unimplemented(
     message = "the first attempt consumes this argument, and the next one would need it",
-    label = "`{Self}` is not `Copy`: write `clone(..)` in the attribute, with the name of this argument",
-    note = "with `clone(..)` each attempt gets a copy of its own; where an attempt only reads the argument, write `&name`"
+    label = "its type is not `Copy`: write `clone(..)` in the attribute, with the name of this argument",
+    note = "with `clone(..)` each attempt gets a copy of its own; where the type is not `Clone`, or an attempt only reads the argument, hand over `&name`"
 )]
-pub trait Shared {
+pub trait Shared: Sized {
     /// Never called.
-    fn by_all_attempts(&self) {}
+    fn by_all_attempts(self) {}
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Copy> Shared for T {}
+impl Shared for () {}
+
+/// As [`Shared`], of `self`.
+#[diagnostic::on_unimplemented(
+    message = "the first attempt consumes `self`, and the next one would need it",
+    label = "its type is not `Copy`: begin the body with `let this = self.clone();`, and hand over `this`",
+    note = "where the type is not `Clone`, or an attempt only reads `self`, take `&self`"
+)]
+pub trait SharedSelf: Sized {
+    /// Never called.
+    fn by_all_attempts(self) {}
+}
+
+#[diagnostic::do_not_recommend]
+impl SharedSelf for () {}

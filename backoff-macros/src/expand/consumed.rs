@@ -1,55 +1,94 @@
 //! Arguments that an attempt would consume, so that the next one could not have them.
 //!
 //! A macro knows no types. Where an argument is handed over by value, the library is asked whether
-//! its type is `Copy`, and the compiler then says in the words of the library what to write. What is
-//! consumed by a method (`body.into_text()`) or by a block (`async move`) is not seen here; of that,
-//! the compiler says in its own words that it is moved.
+//! that takes the value for good, and the compiler then says in the words of the library what to
+//! write. What is consumed by a method (`body.into_text()`) or by a block (`async move`) is not seen
+//! here; of that, the compiler says in its own words that it is moved.
 
 use std::collections::HashSet;
 
-use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
-use quote::quote_spanned;
-use syn::{FnArg, ItemFn};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::{FnArg, ItemFn, Pat, ReceiverKind, Type};
 
 use super::library::{Library, at};
 use crate::args::Args;
 use crate::bindings::Binding;
-use crate::groups::{flat, is_punct, is_word};
+use crate::groups::{flat, inside, is_punct, is_word};
+use crate::shape::Shape;
+use crate::shape::async_trait::is_rewritten;
+use crate::shape::ending::last_async;
 
-/// Types of which a call that is handed the value takes it for good. Any other type may hold a `&mut`,
-/// which such a call only borrows.
-const OWNERS: [&str; 11] = [
-    "String", "Vec", "PathBuf", "OsString", "HashMap", "HashSet", "BTreeMap", "BTreeSet",
-    "VecDeque", "Rc", "Arc",
-];
+/// `self` as the user writes it, and as `#[async_trait]` does.
+const RECEIVERS: [&str; 2] = ["self", "__self"];
 
-/// The name of an argument of such a type.
-fn sure_owner(input: &FnArg) -> Option<String> {
-    let FnArg::Typed(typed) = input else {
-        return None;
-    };
-    let (syn::Pat::Ident(pat), syn::Type::Path(path)) = (&*typed.pat, &*typed.ty) else {
-        return None;
-    };
-    let last = path.path.segments.last()?.ident.to_string();
-    OWNERS
-        .contains(&last.as_str())
-        .then(|| pat.ident.to_string())
-}
-
-/// The arguments that surely own their values and that no key names.
-pub(super) fn candidates(function: &ItemFn, bound: &[Binding], args: &Args) -> HashSet<String> {
+/// The arguments that may own their values and that no key names.
+pub(super) fn candidates(function: &mut ItemFn, bound: &[Binding], args: &Args) -> HashSet<String> {
     let named = [&args.clone, &args.keep].into_iter().flatten();
-    let named: Vec<&Ident> = named.flat_map(|given| &given.value.names).collect();
-    let owned = bound.iter().filter(|binding| {
-        !binding.is_reference && binding.cfgs.is_empty() && !named.contains(&&binding.name)
-    });
-    let owned = owned.map(|it| it.name.to_string());
-    let surely: HashSet<String> = function.sig.inputs.iter().filter_map(sure_owner).collect();
-    owned.filter(|name| surely.contains(name)).collect()
+    let named: HashSet<String> = named
+        .flat_map(|given| given.value.names.iter().map(Ident::to_string))
+        .collect();
+    let owned = bound
+        .iter()
+        .filter(|it| !it.is_reference && it.cfgs.is_empty());
+    let mut found: HashSet<String> = owned.map(|it| it.name.to_string()).collect();
+    for input in &function.sig.inputs {
+        match input {
+            FnArg::Receiver(receiver) => {
+                let is_value = match &receiver.kind {
+                    ReceiverKind::Typed(_, ty) => !matches!(inside(ty), Type::Reference(_)),
+                    kind => matches!(kind, ReceiverKind::Value),
+                };
+                found.extend(
+                    RECEIVERS
+                        .map(str::to_owned)
+                        .into_iter()
+                        .filter(|_| is_value),
+                );
+            }
+            FnArg::Typed(typed) => {
+                if let (Pat::Ident(pat), true) = (&*typed.pat, is_primitive(&typed.ty)) {
+                    found.remove(&pat.ident.to_string());
+                }
+            }
+        }
+    }
+    found.retain(|name| !named.contains(name));
+    if !found.is_empty() && Shape::of(function) == Shape::Future {
+        not_captured(function, &mut found);
+    }
+    found
 }
 
-/// Statements that are never run: each asks whether an argument that the body hands over is `Copy`.
+/// Whether the type has a name in small letters, as `u64` has: such types are `Copy`, and no question
+/// need be compiled.
+fn is_primitive(ty: &Type) -> bool {
+    let Type::Path(path) = inside(ty) else {
+        return false;
+    };
+    let name = path.path.get_ident().map(Ident::to_string);
+    name.is_some_and(|name| name.starts_with(char::is_lowercase))
+}
+
+/// Takes out what a question in the `async` block of this function could mean otherwise: a name that
+/// is bound before the block, of a type that may not be known yet, and anything in a block without
+/// `move`, which would borrow the argument for the question although it owns no argument.
+fn not_captured(function: &mut ItemFn, found: &mut HashSet<String>) {
+    let Some(block) = last_async(function) else {
+        return found.clear();
+    };
+    if block.capture.is_none() {
+        return found.clear();
+    }
+    let stmts = &block.block.stmts;
+    if !is_rewritten(quote!(#(#stmts)*)) {
+        let mut seen = Seen::default();
+        seen.look(flat(function.block.to_token_stream()), &HashSet::new());
+        found.retain(|name| !seen.bound.contains(name));
+    }
+}
+
+/// Statements that are never run: each asks of an argument that the body hands over.
 pub(super) fn asked(
     library: &Library,
     body: &TokenStream,
@@ -63,7 +102,17 @@ pub(super) fn asked(
         .map(|name| {
             let name_at = at(name.span());
             let k = library.at(name_at);
-            quote_spanned!(name_at=> #k::__private::Shared::by_all_attempts(&#name);)
+            let needed = if RECEIVERS.iter().any(|it| name == it) {
+                "SharedSelf"
+            } else {
+                "Shared"
+            };
+            let needed = Ident::new(needed, name_at);
+            quote_spanned! {name_at=>
+                #k::__private::#needed::by_all_attempts(
+                    #k::__private::HandedOver::of(&#name).__backoff_taken()
+                );
+            }
         })
         .collect();
     let here = Span::mixed_site();
@@ -102,6 +151,10 @@ impl Seen {
                 TokenTree::Group(group) => {
                     // A macro may do anything with its tokens, and a `cfg` may remove a call.
                     if is_punct(before, '!') {
+                        self.may_bind(group, tokens.get(at + 1));
+                        continue;
+                    }
+                    if at > 2 && is_word(tokens.get(at - 3), "macro_rules") {
                         continue;
                     }
                     if is_punct(before, '#') {
@@ -125,6 +178,17 @@ impl Seen {
         }
     }
 
+    /// A macro that is a statement may bind the names that it is given (`pin!(a);`). One that is given
+    /// a text prints or logs.
+    fn may_bind(&mut self, group: &Group, next: Option<&TokenTree>) {
+        let tokens: Vec<TokenTree> = group.stream().into_iter().collect();
+        let is_text = |token: &TokenTree| matches!(token, TokenTree::Literal(_));
+        let is_statement = group.delimiter() == Delimiter::Brace || is_punct(next, ';');
+        if is_statement && !tokens.iter().any(is_text) {
+            self.bind(&tokens);
+        }
+    }
+
     /// The names among arguments of a call that are an argument by themselves.
     fn handed_over(&mut self, arguments: TokenStream, candidates: &HashSet<String>) {
         for (argument, _) in crate::args::split::pieces(arguments) {
@@ -137,7 +201,8 @@ impl Seen {
         }
     }
 
-    /// The names in patterns: after `let`, `for` and `fn`, before `=>`, and between `|`.
+    /// The names in patterns and of items: after `let`, `for`, `fn` and the like, before `=>`, and
+    /// between `|`.
     fn patterns(&mut self, tokens: &[TokenTree]) {
         let mut start = 0;
         let mut bars = 0_usize;
@@ -150,16 +215,15 @@ impl Seen {
         };
         for (at, token) in tokens.iter().enumerate() {
             match token {
-                TokenTree::Ident(word) if word == "let" || word == "for" || word == "fn" => {
-                    binds = true;
-                }
+                TokenTree::Ident(word) if BINDING.iter().any(|it| word == it) => binds = true,
                 TokenTree::Ident(word) if word == "in" => binds = false,
                 TokenTree::Punct(punct) => match punct.as_char() {
                     '>' if is_arrow(Some(at)) => {
                         self.bind(&tokens[start..at]);
                         start = at + 1;
                     }
-                    '=' | ';' => binds = false,
+                    '=' => binds = false,
+                    ';' => (binds, bars) = (false, 0),
                     ',' if !binds => start = at + 1,
                     '|' => bars += 1,
                     _ => {}
@@ -192,10 +256,14 @@ impl Seen {
     }
 }
 
+/// Words after which a name may be bound that is another one in the body.
+const BINDING: [&str; 7] = ["let", "for", "fn", "const", "static", "struct", "use"];
+
 /// Whether what stands before parentheses is called.
 fn calls(before: Option<&TokenTree>) -> bool {
-    const WORDS: [&str; 12] = [
+    const WORDS: [&str; 16] = [
         "if", "match", "while", "return", "in", "let", "for", "fn", "break", "else", "mut", "ref",
+        "pub", "Fn", "FnMut", "FnOnce",
     ];
     matches!(before, Some(TokenTree::Ident(word)) if !WORDS.iter().any(|it| word == it))
 }
@@ -237,6 +305,15 @@ mod tests {
             ("fn g(a: u8) { f(a) } g(1)", ""),
             ("return (a)", ""),
             ("a.into_bytes()", ""),
+            ("shadow_clone!(a); f(a)", ""),
+            ("info!(%a, \"sent\"); f(a)", "a"),
+            ("bind! { a } f(a)", ""),
+            ("macro_rules! unused { () => { f(a) } } g(b)", "b"),
+            ("let m = c | d; let g = |a| h(1) | f(a);", ""),
+            ("use g::a; f(a)", ""),
+            ("const a: u8 = 1; f(a)", ""),
+            ("struct S; impl S { fn g(self) { f(self) } }", ""),
+            ("pub(self) mod x {} g::<dyn Fn(a)>(1); g(b)", "b"),
         ];
         for (body, expected) in cases {
             assert_eq!(shown(body), expected, "{body}");

@@ -63,6 +63,54 @@ fn judge_that_is_an_argument() {
     assert_eq!(block, Ok(3));
 }
 
+/// A call that is handed one of these leaves it to the next attempt.
+#[test]
+fn arguments_that_are_handed_over_and_not_consumed() {
+    type Lent<'a> = &'a mut u32;
+    #[derive(Clone, Copy)]
+    struct Id(u32);
+    fn add(sum: &mut u32, id: Id) {
+        *sum += id.0;
+    }
+    #[retry(base = "1ms")]
+    async fn lent(flaky: &Flaky, sum: Lent<'_>, id: Id) -> Result<u32, ApiError> {
+        add(sum, id);
+        flaky.call()
+    }
+    #[retry(base = "1ms")]
+    fn generic<T: Into<u32> + Copy>(flaky: &Flaky, sum: Lent<'_>, n: T) -> Result<u32, ApiError> {
+        add(sum, Id(Into::into(n)));
+        flaky.call()
+    }
+    #[retry(base = "1ms")]
+    fn future<'a>(
+        flaky: &'a Flaky,
+        sum: Lent<'a>,
+        id: Id,
+    ) -> impl Future<Output = Result<u32, ApiError>> + 'a {
+        async move {
+            add(sum, id);
+            flaky.call()
+        }
+    }
+    trait Add {
+        fn add(self, flaky: &Flaky) -> Result<u32, ApiError>;
+    }
+    impl Add for &mut u32 {
+        #[retry(base = "1ms")]
+        fn add(self, flaky: &Flaky) -> Result<u32, ApiError> {
+            add(self, Id(1));
+            flaky.call()
+        }
+    }
+    let mut sum = 0;
+    assert_eq!(run(lent(&Flaky::failing(2), &mut sum, Id(1))), Ok(3));
+    assert_eq!(generic(&Flaky::failing(2), &mut sum, 1_u8), Ok(3));
+    assert_eq!(run(future(&Flaky::failing(2), &mut sum, Id(1))), Ok(3));
+    assert_eq!(Add::add(&mut sum, &Flaky::failing(2)), Ok(3));
+    assert_eq!(sum, 12);
+}
+
 #[derive(Debug)]
 pub(super) struct Either;
 

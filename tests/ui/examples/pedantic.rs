@@ -332,3 +332,12 @@ impl Client {
         3
     }
 }
+
+/// Handed over, and copied.
+///
+/// # Errors
+/// Any.
+#[retry(on = [503])]
+pub async fn handed_over(wait: Option<Duration>) -> Result<Option<Duration>, Error> {
+    core::future::ready(Ok(wait)).await
+}
