@@ -68,6 +68,7 @@ pub mod firestore;
 pub mod iam;
 pub mod memorystore;
 pub mod plain_http;
+pub mod postgres;
 pub mod pubsub;
 #[cfg(test)]
 mod reply;
