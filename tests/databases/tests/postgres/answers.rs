@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use backoff_cloud::{FaultKind, postgres};
+use backoff_cloud::{FaultKind, postgres, retry};
 use sqlx_09 as sqlx;
 use tokio_postgres_07 as tokio_postgres;
 
@@ -144,9 +144,24 @@ async fn a_session_that_was_terminated_is_not_applied<S: Session>() -> Tested {
         terminate::<S>(server.port(), &name).await
     });
     ended?;
-    Says::not_applied("57P01", FaultKind::Transient, true).is_said_by::<S, _>(outcome);
+    let terminated = || Says::not_applied("57P01", FaultKind::Transient, true);
+    terminated().is_said_by::<S, _>(outcome);
     // The client of such a session is of no more use.
     Says::maybe_applied().is_said_by::<S, _>(session.say("SELECT 1").await);
+
+    // Between two statements, sqlx keeps what the server says for the next one.
+    let mut session = S::open(server.port()).await?;
+    session
+        .say(&format!("SET application_name = '{name}'"))
+        .await?;
+    session.say("BEGIN").await?;
+    terminate::<S>(server.port(), &name).await?;
+    let outcome = session.say("COMMIT").await;
+    if S::CLIENT == "sqlx" {
+        terminated().is_said_by::<S, _>(outcome);
+    } else {
+        Says::maybe_applied().is_said_by::<S, _>(outcome);
+    }
     Ok(())
 }
 
@@ -291,6 +306,27 @@ async fn a_pool_without_a_free_connection_was_not_applied() -> Tested {
     let pool = sqlx::postgres::PgPoolOptions::new().acquire_timeout(Duration::from_millis(50));
     let pool = pool.connect_lazy_with(sqlx_options(free_port()?));
     says().is_said_by::<sqlx::PgConnection, _>(pool.acquire().await);
+    Ok(())
+}
+
+/// An attempt that is cut is an error of sqlx as well.
+#[retry(policy = postgres::TRANSACTION, timeout = "100ms")]
+async fn sleep(pool: &sqlx::PgPool) -> sqlx::Result<()> {
+    let mut transaction = pool.begin().await?;
+    let sleep = sqlx::query("SELECT pg_sleep(20)");
+    sleep.execute(&mut *transaction).await?;
+    transaction.commit().await
+}
+
+#[tokio::test]
+#[cfg_attr(
+    not(has_postgres),
+    ignore = "needs PostgreSQL's server programs: apt-get install postgresql"
+)]
+async fn a_transaction_that_is_cut_is_perhaps_applied() -> Tested {
+    let server = Server::shared()?;
+    let pool = sqlx::PgPool::connect_with(sqlx_options(server.port())).await?;
+    Says::maybe_applied().is_said_by::<sqlx::PgConnection, _>(sleep(&pool).await);
     Ok(())
 }
 

@@ -14,10 +14,9 @@ use tokio_postgres_07 as tokio_postgres;
 use crate::Tested;
 use crate::link::Link;
 use crate::server::Server;
-use crate::session::{sqlx_options, tokio_postgres_config};
+use crate::session::{Session as _, sqlx_options, tokio_postgres_config};
 
 const WRITERS: u32 = 16;
-const ROUNDS: u32 = 20;
 const ACCOUNTS: i32 = 4;
 
 /// What all writers of a run share.
@@ -25,6 +24,8 @@ struct Crew {
     policy: Policy,
     /// Whether a transaction looks first whether an earlier attempt has done its work.
     recognises: bool,
+    /// How many moves each writer makes.
+    rounds: u32,
     attempts: AtomicU32,
     conflicts: AtomicU32,
     /// Failures of the connection, and sessions that were terminated.
@@ -32,10 +33,11 @@ struct Crew {
 }
 
 impl Crew {
-    fn new(policy: Policy, recognises: bool) -> Arc<Self> {
+    fn new(policy: Policy, recognises: bool, rounds: u32) -> Arc<Self> {
         Arc::new(Crew {
             policy,
             recognises,
+            rounds,
             attempts: AtomicU32::new(0),
             conflicts: AtomicU32::new(0),
             broken: AtomicU32::new(0),
@@ -77,7 +79,6 @@ impl Transfer {
 }
 
 const TABLES: &str = "
-    DROP TABLE IF EXISTS accounts, operations, moves;
     CREATE TABLE accounts (id int PRIMARY KEY, balance bigint NOT NULL);
     INSERT INTO accounts SELECT id, 0 FROM generate_series(0, 3) AS id;
     CREATE TABLE operations (id text PRIMARY KEY);
@@ -223,7 +224,7 @@ impl Ended {
              ({} of them not); {} attempts, {} conflicts, {} broken connections, {} sessions \
              terminated, {} replies of commits and {} commits lost, {:.1} s",
             self.of(Told::Done, |times| times > 0),
-            WRITERS * ROUNDS,
+            self.told.len(),
             self.of(Told::Done, |times| times > 1),
             self.of(Told::Perhaps, |_| true),
             self.of(Told::Perhaps, |times| times == 0),
@@ -238,6 +239,9 @@ impl Ended {
     }
 }
 
+/// Runs begun so far. Each has a database of its own.
+static RUNS: AtomicU32 = AtomicU32::new(0);
+
 /// Has all writers make all their moves.
 async fn run(
     server: &Server,
@@ -245,7 +249,11 @@ async fn run(
     crew: &Arc<Crew>,
     trouble: Trouble,
 ) -> Result<Ended, Box<dyn std::error::Error + Send + Sync>> {
-    let books = sqlx::PgPool::connect_with(sqlx_options(server.port())).await?;
+    let database = format!("books_{}", RUNS.fetch_add(1, Relaxed));
+    let mut outside = sqlx::PgConnection::open(server.port()).await?;
+    outside.say(&format!("CREATE DATABASE {database}")).await?;
+    let options = sqlx_options(server.port()).database(&database);
+    let books = sqlx::PgPool::connect_with(options).await?;
     sqlx::raw_sql(TABLES).execute(&books).await?;
     let link = Link::to(server.port(), trouble.lost_of).await?;
 
@@ -253,9 +261,9 @@ async fn run(
     let kills = Kills::begin(books.clone(), trouble.kills);
     let pool = sqlx::postgres::PgPoolOptions::new().max_connections(WRITERS);
     let options = sqlx_options(link.port()).application_name("writers");
-    let pool = pool.connect_lazy_with(options);
+    let pool = pool.connect_lazy_with(options.database(&database));
     let mut config = tokio_postgres_config(link.port());
-    config.application_name("writers");
+    config.application_name("writers").dbname(&database);
     let mut writers = JoinSet::new();
     for writer in 0..WRITERS {
         let (crew, pool, config) = (Arc::clone(crew), pool.clone(), config.clone());
@@ -265,7 +273,7 @@ async fn run(
                 client: None,
             };
             let mut told = Vec::new();
-            for round in 0..ROUNDS {
+            for round in 0..crew.rounds {
                 let transfer = Transfer::of(writer, round);
                 let is_done = match client {
                     Client::Sqlx => is_done(move_by_sqlx(&crew, &pool, &transfer).await),
@@ -327,7 +335,8 @@ impl Kills {
         let killing = tokio::spawn(async move {
             let Some(every) = every else { return 0 };
             let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-                WHERE application_name = 'writers' AND state <> 'idle' ORDER BY random() LIMIT 1";
+                WHERE datname = current_database() AND application_name = 'writers'
+                AND state <> 'idle' ORDER BY random() LIMIT 1";
             let mut killed = 0;
             while tokio::time::timeout(every, &mut ended).await.is_err() {
                 let found: Result<Option<bool>, _> =
@@ -353,49 +362,60 @@ impl Kills {
     ignore = "needs PostgreSQL's server programs: apt-get install postgresql"
 )]
 async fn all_moves_are_made_and_none_twice() -> Tested {
-    let server = Server::start(&[])?;
+    let server = Server::shared()?;
     for client in [Client::Sqlx, Client::TokioPostgres] {
-        let crew = Crew::new(postgres::TRANSACTION.idempotent(true), true);
+        let crew = Crew::new(postgres::TRANSACTION.idempotent(true), true, 20);
         let ended = run(&server, client, &crew, TROUBLE).await?;
         ended.print("with ids", client, &crew);
         let once = ended.of(Told::Done, |times| times == 1);
-        assert_eq!(once, (WRITERS * ROUNDS) as usize);
+        assert_eq!(once, 16 * 20);
         assert!(crew.conflicts.load(Relaxed) > 0 && ended.killed > 0);
         assert!(ended.unheard > 0 && ended.untold > 0);
     }
     Ok(())
 }
 
-/// What happens without the ids: a policy that takes the transaction for idempotent makes moves
-/// twice; as it is, it gives up where a move may have been made, and none is made twice.
+/// The ids are not for show: without them, what is repeated after a lost reply is made twice.
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(
     not(has_postgres),
     ignore = "needs PostgreSQL's server programs: apt-get install postgresql"
 )]
-async fn without_ids_a_move_is_made_twice_or_in_doubt() -> Tested {
-    let server = Server::start(&[])?;
+async fn without_ids_what_is_called_idempotent_is_made_twice() -> Tested {
+    let server = Server::shared()?;
     for client in [Client::Sqlx, Client::TokioPostgres] {
-        let crew = Crew::new(postgres::TRANSACTION.idempotent(true), false);
+        let crew = Crew::new(postgres::TRANSACTION.idempotent(true), false, 10);
         let ended = run(&server, client, &crew, TROUBLE).await?;
-        ended.print("idempotent by mistake", client, &crew);
-        let twice: i64 = ended.booked.values().map(|times| times - 1).sum();
+        ended.print("without ids", client, &crew);
+        let more: i64 = ended.booked.values().map(|times| times - 1).sum();
         assert!(ended.unheard > 0);
         assert_eq!(
-            twice,
+            more,
             i64::from(ended.unheard),
             "each lost reply is a move more"
         );
+    }
+    Ok(())
+}
 
-        let crew = Crew::new(postgres::TRANSACTION, false);
+/// As it is, the policy gives up where a move may have been made, so that none is made twice.
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(
+    not(has_postgres),
+    ignore = "needs PostgreSQL's server programs: apt-get install postgresql"
+)]
+async fn without_ids_what_is_not_idempotent_ends_in_doubt() -> Tested {
+    let server = Server::shared()?;
+    for client in [Client::Sqlx, Client::TokioPostgres] {
+        let crew = Crew::new(postgres::TRANSACTION, false, 10);
         let ended = run(&server, client, &crew, TROUBLE).await?;
         ended.print("not idempotent", client, &crew);
         assert_eq!(ended.of(Told::Done, |times| times != 1), 0);
         assert_eq!(ended.of(Told::Perhaps, |times| times > 1), 0);
-        let applied = ended.of(Told::Perhaps, |times| times == 1);
+        let made = ended.of(Told::Perhaps, |times| times == 1);
         assert_eq!(
-            applied, ended.unheard as usize,
-            "nobody is told less than the truth"
+            made, ended.unheard as usize,
+            "whoever was not heard is in doubt"
         );
     }
     Ok(())
@@ -415,7 +435,7 @@ async fn measured_bases() -> Tested {
         let base = Duration::from_millis(millis);
         let policy = postgres::TRANSACTION.idempotent(true).base(base);
         for client in [Client::Sqlx, Client::TokioPostgres] {
-            let crew = Crew::new(policy, true);
+            let crew = Crew::new(policy, true, 20);
             let ended = run(&server, client, &crew, calm).await?;
             ended.print(&format!("base {millis} ms"), client, &crew);
         }
