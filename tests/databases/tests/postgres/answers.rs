@@ -3,13 +3,11 @@
 use std::time::Duration;
 
 use backoff_cloud::{FaultKind, postgres, retry};
-use sqlx_09 as sqlx;
-use tokio_postgres_07 as tokio_postgres;
 
-use crate::Tested;
 use crate::link::Link;
 use crate::server::{GUARDED, Server, free_port};
 use crate::session::{Says, Session, sqlx_options};
+use crate::{Tested, sqlx, tokio_postgres};
 
 /// Runs each of these with both clients.
 macro_rules! with_both_clients {
@@ -75,7 +73,7 @@ async fn a_transaction_that_cannot_be_serialized_is_a_conflict<S: Session>() -> 
     one.say("BEGIN ISOLATION LEVEL SERIALIZABLE").await?;
     one.say(&format!("SELECT * FROM {table}")).await?;
     other.say(&add).await?;
-    conflict("40001").is_said_by::<S, _>(one.say(&add).await);
+    conflict("40001").told_by::<S, _>(one.say(&add).await);
     one.say("ROLLBACK").await?;
 
     // Each writes what the other one has read: only the commit tells.
@@ -86,7 +84,7 @@ async fn a_transaction_that_cannot_be_serialized_is_a_conflict<S: Session>() -> 
     one.say(&add).await?;
     other.say(&add.replace("id = 1", "id = 2")).await?;
     one.say("COMMIT").await?;
-    conflict("40001").is_said_by::<S, _>(other.say("COMMIT").await);
+    conflict("40001").told_by::<S, _>(other.say("COMMIT").await);
     Ok(())
 }
 
@@ -106,7 +104,7 @@ async fn a_deadlock_is_a_conflict<S: Session>() -> Tested {
     } else {
         other
     };
-    conflict("40P01").is_said_by::<S, _>(ended);
+    conflict("40P01").told_by::<S, _>(ended);
     Ok(())
 }
 
@@ -118,10 +116,10 @@ async fn a_lock_that_is_not_free_is_transient<S: Session>() -> Tested {
         .await?;
     let not_free = || Says::not_applied("55P03", FaultKind::Transient, false);
     let at_once = format!("SELECT * FROM {table} FOR UPDATE NOWAIT");
-    not_free().is_said_by::<S, _>(other.say(&at_once).await);
+    not_free().told_by::<S, _>(other.say(&at_once).await);
     other.say("SET lock_timeout = '20ms'").await?;
     let soon = format!("SELECT * FROM {table} FOR UPDATE");
-    not_free().is_said_by::<S, _>(other.say(&soon).await);
+    not_free().told_by::<S, _>(other.say(&soon).await);
     Ok(())
 }
 
@@ -145,9 +143,9 @@ async fn a_session_that_was_terminated_is_not_applied<S: Session>() -> Tested {
     });
     ended?;
     let terminated = || Says::not_applied("57P01", FaultKind::Transient, true);
-    terminated().is_said_by::<S, _>(outcome);
+    terminated().told_by::<S, _>(outcome);
     // The client of such a session is of no more use.
-    Says::maybe_applied().is_said_by::<S, _>(session.say("SELECT 1").await);
+    Says::maybe_applied().told_by::<S, _>(session.say("SELECT 1").await);
 
     // Between two statements, sqlx keeps what the server says for the next one.
     let mut session = S::open(server.port()).await?;
@@ -158,9 +156,9 @@ async fn a_session_that_was_terminated_is_not_applied<S: Session>() -> Tested {
     terminate::<S>(server.port(), &name).await?;
     let outcome = session.say("COMMIT").await;
     if S::CLIENT == "sqlx" {
-        terminated().is_said_by::<S, _>(outcome);
+        terminated().told_by::<S, _>(outcome);
     } else {
-        Says::maybe_applied().is_said_by::<S, _>(outcome);
+        Says::maybe_applied().told_by::<S, _>(outcome);
     }
     Ok(())
 }
@@ -179,12 +177,12 @@ async fn limits_and_mistakes_are_permanent<S: Session>() -> Tested {
             "SET statement_timeout = '20ms'; SELECT pg_sleep(20)",
         ),
     ] {
-        Says::permanent(code).is_said_by::<S, _>(session.say(sql).await);
+        Says::permanent(code).told_by::<S, _>(session.say(sql).await);
     }
     // What hides a conflict from the policy: an error that was passed over.
     session.say("BEGIN").await?;
-    Says::permanent("42601").is_said_by::<S, _>(session.say("SELEKT 1").await);
-    Says::permanent("25P02").is_said_by::<S, _>(session.say("SELECT 1").await);
+    Says::permanent("42601").told_by::<S, _>(session.say("SELEKT 1").await);
+    Says::permanent("25P02").told_by::<S, _>(session.say("SELECT 1").await);
     Ok(())
 }
 
@@ -196,13 +194,13 @@ async fn a_server_that_is_read_only_is_left<S: Session>() -> Tested {
         .say("SET default_transaction_read_only = on")
         .await?;
     let outcome = session.say(&format!("DELETE FROM {table}")).await;
-    Says::not_applied("25006", FaultKind::Transient, true).is_said_by::<S, _>(outcome);
+    Says::not_applied("25006", FaultKind::Transient, true).told_by::<S, _>(outcome);
     Ok(())
 }
 
 async fn what_cannot_connect_was_not_applied<S: Session>() -> Tested {
     let refused = S::open(free_port()?).await;
-    Says::not_applied("", FaultKind::Transient, true).is_said_by::<S, _>(refused);
+    Says::not_applied("", FaultKind::Transient, true).told_by::<S, _>(refused);
 
     let server = Server::shared()?;
     let mut session = S::open(server.port()).await?;
@@ -212,16 +210,16 @@ async fn what_cannot_connect_was_not_applied<S: Session>() -> Tested {
         .await?;
     let _first = S::open_as(server.port(), &role, "").await?;
     let second = S::open_as(server.port(), &role, "").await;
-    Says::not_applied("53300", FaultKind::Throttled, true).is_said_by::<S, _>(second);
+    Says::not_applied("53300", FaultKind::Throttled, true).told_by::<S, _>(second);
 
     let create = "DO $$ BEGIN CREATE ROLE guarded LOGIN PASSWORD 'right'; \
                   EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$";
     session.say(create).await?;
     S::open_as(server.port(), GUARDED, "right").await?;
     let wrong = S::open_as(server.port(), GUARDED, "wrong").await;
-    Says::permanent("28P01").is_said_by::<S, _>(wrong);
+    Says::permanent("28P01").told_by::<S, _>(wrong);
     let nobody = S::open_as(server.port(), "nobody", "").await;
-    Says::permanent("28000").is_said_by::<S, _>(nobody);
+    Says::permanent("28000").told_by::<S, _>(nobody);
     Ok(())
 }
 
@@ -234,7 +232,7 @@ async fn a_commit_without_a_reply_is_perhaps_applied<S: Session>() -> Tested {
         session.say("BEGIN").await?;
         session.say(&format!("CREATE TABLE {table} ()")).await?;
         // Both look the same.
-        Says::maybe_applied().is_said_by::<S, _>(session.say("COMMIT").await);
+        Says::maybe_applied().told_by::<S, _>(session.say("COMMIT").await);
     }
     assert_eq!((link.unheard(), link.untold()), (1, 1));
     let mut session = S::open(server.port()).await?;
@@ -244,7 +242,7 @@ async fn a_commit_without_a_reply_is_perhaps_applied<S: Session>() -> Tested {
     let missing = session
         .say(&format!("SELECT * FROM {}", table_name::<S>("untold")))
         .await;
-    Says::permanent("42P01").is_said_by::<S, _>(missing);
+    Says::permanent("42P01").told_by::<S, _>(missing);
     Ok(())
 }
 
@@ -260,15 +258,15 @@ async fn a_crash_is_perhaps_applied_and_a_stop_is_not<S: Session>() -> Tested {
         sessions.push(S::open(server.port()).await?);
     }
     let full = S::open(server.port()).await;
-    Says::not_applied("53300", FaultKind::Throttled, true).is_said_by::<S, _>(full);
+    Says::not_applied("53300", FaultKind::Throttled, true).told_by::<S, _>(full);
 
     // One session crashes, and the server ends all others and recovers.
     let mut crashed = sessions.remove(0);
     let crash = "COPY (SELECT 1) TO PROGRAM 'kill -KILL $PPID'";
     let (bystander, outcome) =
         tokio::join!(sessions[0].say("SELECT pg_sleep(20)"), crashed.say(crash));
-    Says::maybe_applied().is_said_by::<S, _>(outcome);
-    Says::maybe_applied().is_said_by::<S, _>(bystander);
+    Says::maybe_applied().told_by::<S, _>(outcome);
+    Says::maybe_applied().told_by::<S, _>(bystander);
     // Whatever the recovering server says meanwhile is retried.
     let open = || S::open(server.port());
     let _open = postgres::TRANSACTION.retry(open).await?;
@@ -283,7 +281,7 @@ async fn a_crash_is_perhaps_applied_and_a_stop_is_not<S: Session>() -> Tested {
             other => break other,
         }
     };
-    Says::not_applied("57P03", FaultKind::Transient, true).is_said_by::<S, _>(stopping);
+    Says::not_applied("57P03", FaultKind::Transient, true).told_by::<S, _>(stopping);
     Ok(())
 }
 
@@ -300,12 +298,12 @@ async fn a_pool_without_a_free_connection_was_not_applied() -> Tested {
     let pool = pool.connect_with(sqlx_options(server.port())).await?;
     let held = pool.acquire().await?;
     let says = || Says::not_applied("", FaultKind::Transient, false);
-    says().is_said_by::<sqlx::PgConnection, _>(pool.acquire().await);
+    says().told_by::<sqlx::PgConnection, _>(pool.acquire().await);
     drop(held);
     // Nor is one to a server that is down.
     let pool = sqlx::postgres::PgPoolOptions::new().acquire_timeout(Duration::from_millis(50));
     let pool = pool.connect_lazy_with(sqlx_options(free_port()?));
-    says().is_said_by::<sqlx::PgConnection, _>(pool.acquire().await);
+    says().told_by::<sqlx::PgConnection, _>(pool.acquire().await);
     Ok(())
 }
 
@@ -326,7 +324,7 @@ async fn sleep(pool: &sqlx::PgPool) -> sqlx::Result<()> {
 async fn a_transaction_that_is_cut_is_perhaps_applied() -> Tested {
     let server = Server::shared()?;
     let pool = sqlx::PgPool::connect_with(sqlx_options(server.port())).await?;
-    Says::maybe_applied().is_said_by::<sqlx::PgConnection, _>(sleep(&pool).await);
+    Says::maybe_applied().told_by::<sqlx::PgConnection, _>(sleep(&pool).await);
     Ok(())
 }
 

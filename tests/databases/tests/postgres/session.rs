@@ -1,9 +1,8 @@
 //! One connection, with either client, and what its errors say.
 
+use crate::{sqlx, tokio_postgres};
 use backoff_cloud::{Delivery, Fault, FaultKind, Verdict, postgres};
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
-use sqlx_09 as sqlx;
-use tokio_postgres_07 as tokio_postgres;
 
 /// A connection to a server. Both clients are asked the same questions.
 pub(crate) trait Session: Sized {
@@ -48,6 +47,7 @@ impl Session for sqlx::PgConnection {
     }
 
     async fn say(&mut self, sql: &str) -> sqlx::Result<()> {
+        #[cfg(feature = "sqlx-09")]
         let sql = sqlx::AssertSqlSafe(sql.to_owned());
         self.execute(sqlx::raw_sql(sql)).await.map(drop)
     }
@@ -147,7 +147,7 @@ impl Says {
 
     /// Fails unless the outcome is an error that says this.
     #[track_caller]
-    pub(crate) fn is_said_by<S: Session, T>(self, outcome: Result<T, S::Error>) {
+    pub(crate) fn told_by<S: Session, T>(self, outcome: Result<T, S::Error>) {
         let Err(error) = outcome else {
             panic!("{}: a success, not {self:?}", S::CLIENT);
         };

@@ -7,14 +7,12 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use backoff_cloud::{Event, Fault, FaultKind, Policy, postgres, retry};
-use sqlx_09 as sqlx;
 use tokio::task::JoinSet;
-use tokio_postgres_07 as tokio_postgres;
 
-use crate::Tested;
 use crate::link::Link;
 use crate::server::Server;
 use crate::session::{Session as _, sqlx_options, tokio_postgres_config};
+use crate::{Tested, sqlx, tokio_postgres};
 
 const WRITERS: u32 = 16;
 const ACCOUNTS: i32 = 4;
