@@ -23,6 +23,7 @@
 //! | [`azure::REQUEST`] | a request to Azure | `min(2ⁿ · 0.8 s, 60 s)` ± 20 % | 408, 429, 500, 502, 503, 504 | after 4 attempts |
 //! | [`azure::STORAGE`] | a request to Azure Storage | `U(0, min(2ⁿ · 4 s, 120 s))` | as above | after 4 attempts |
 //! | [`azure::READ_MODIFY_WRITE`] | a whole read-modify-write with `If-Match` | `U(0, min(2ⁿ · 0.8 s, 60 s))` | as above, and 412 | after 10 attempts |
+//! | [`postgres::TRANSACTION`] | a whole transaction of PostgreSQL | `U(0, min(2ⁿ · 10 ms, 1 s))`, no connection free `2ⁿ · 100 ms` | conflicts, and what was [surely not applied](postgres::TRANSACTION) | after 30 s |
 //! | [`plain_http::IDEMPOTENT`] | a `GET`, `PUT` or `DELETE` anywhere | `U(0, min(2ⁿ s, 64 s))` | 408, 425, 429, 500, 502, 503, 504 | after 5 attempts |
 //!
 //! Failures of the connection are retried by all but those for transactions. What must not be made
@@ -52,7 +53,7 @@
 //! | `tokio`, `macros`, `tracing`, `reconnect` | as in `backoff-core` | the first two |
 //! | `std` | blocking functions without tokio, as in `backoff-core` | with `tokio` |
 //! | `hint` | `hint`: parsers for `Retry-After` and its relatives, as in `backoff-core` | no |
-//! | `anyhow-1`, `h2-04`, `http-1`, `hyper-1`, `redis-1`, `reqwest-013`, `tonic-014` | `Fault` for these crates' errors, as in `backoff-core` | no |
+//! | `anyhow-1`, `h2-04`, `http-1`, `hyper-1`, `redis-1`, `reqwest-013`, `sqlx-08`, `sqlx-09`, `tokio-postgres-07`, `tonic-014` | `Fault` for these crates' errors, as in `backoff-core` | no |
 //! | `http` | `http`: a `reqwest::Response` as a value, or as an error that keeps its hints; with it `http-1` and `reqwest-013` | no |
 //! | `serde` | a policy from configuration: [`PolicySettings`](https://docs.rs/backoff-core/latest/backoff_core/struct.PolicySettings.html), as in `backoff-core` | no |
 //! | `gax-1` | `gax`: a policy inside Google's own clients | no |
@@ -68,6 +69,7 @@ pub mod firestore;
 pub mod iam;
 pub mod memorystore;
 pub mod plain_http;
+pub mod postgres;
 pub mod pubsub;
 #[cfg(test)]
 mod reply;

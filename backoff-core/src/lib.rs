@@ -96,6 +96,8 @@
 //! | `hyper-1` | [`Fault`](trait@Fault) for `hyper::Error` 1 | no |
 //! | `redis-1` | [`Fault`](trait@Fault) for `RedisError` of redis 1 | no |
 //! | `reqwest-013` | [`Fault`](trait@Fault) for `Error` and `Response` of reqwest 0.13 | no |
+//! | `sqlx-08`, `sqlx-09` | [`Fault`](trait@Fault) for `Error` of sqlx 0.8 and 0.9 (which wants Rust 1.94): what a SQLSTATE means, and whether the transaction was surely not committed | no |
+//! | `tokio-postgres-07` | [`Fault`](trait@Fault) for `Error` of tokio-postgres 0.7 and postgres 0.19, the same | no |
 //! | `tonic-014` | [`Fault`](trait@Fault) for `Status` and `transport::Error` of tonic 0.14 | no |
 //! | `anyhow-1` | [`Fault`](trait@Fault) for `anyhow::Error` 1, by looking along its sources | no |
 //!

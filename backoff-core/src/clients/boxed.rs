@@ -171,6 +171,12 @@ fn of_a_client(cause: Cause<'_>) -> Option<&dyn Fault> {
         redis_1::RedisError,
         #[cfg(feature = "reqwest-013")]
         reqwest_013::Error,
+        #[cfg(feature = "sqlx-08")]
+        sqlx_08::Error,
+        #[cfg(feature = "sqlx-09")]
+        sqlx_09::Error,
+        #[cfg(feature = "tokio-postgres-07")]
+        tokio_postgres_07::Error,
         #[cfg(feature = "tonic-014")]
         tonic_014::Status,
         #[cfg(feature = "tonic-014")]

@@ -17,5 +17,15 @@ mod hyper;
 mod redis;
 #[cfg(feature = "reqwest-013")]
 mod reqwest;
+#[cfg(any(
+    feature = "sqlx-08",
+    feature = "sqlx-09",
+    feature = "tokio-postgres-07"
+))]
+mod sqlstate;
+#[cfg(any(feature = "sqlx-08", feature = "sqlx-09"))]
+mod sqlx;
+#[cfg(feature = "tokio-postgres-07")]
+mod tokio_postgres;
 #[cfg(feature = "tonic-014")]
 mod tonic;

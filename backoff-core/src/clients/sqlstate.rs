@@ -1,0 +1,140 @@
+//! What a SQLSTATE says, for all clients of Postgres. The table with the reasons is `sqlstate.md`,
+//! which the clients' pages show.
+
+use crate::facts::fault::{Delivery, FaultKind};
+
+/// What the server says of a statement, or of a connection that it did not accept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct State {
+    pub(crate) kind: FaultKind,
+    pub(crate) delivery: Option<Delivery>,
+    /// Whether another connection is wanted: this one is closed, or leads to the wrong server.
+    pub(crate) elsewhere: bool,
+}
+
+/// `None` for what is no SQLSTATE, such as a number of SQLite.
+pub(crate) fn state(code: &str) -> Option<State> {
+    let is_sqlstate = code.len() == 5 && code.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    is_sqlstate.then(|| state_of(code))
+}
+
+fn state_of(code: &str) -> State {
+    let not_applied = |kind, elsewhere| State {
+        kind,
+        delivery: Some(Delivery::NotSent),
+        elsewhere,
+    };
+    let maybe_applied = |elsewhere| State {
+        kind: FaultKind::Transient,
+        delivery: Some(Delivery::MaybeSent),
+        elsewhere,
+    };
+    match code {
+        "40001" | "40P01" => not_applied(FaultKind::Conflict, false),
+        "53300" => not_applied(FaultKind::Throttled, true),
+        "53000" | "53100" | "53200" | "55P03" => not_applied(FaultKind::Transient, false),
+        "08001" | "08004" | "25006" | "57P01" | "57P03" | "57P05" => {
+            not_applied(FaultKind::Transient, true)
+        }
+        "40003" => maybe_applied(false),
+        "57P02" => maybe_applied(true),
+        _ if code.starts_with("08") => maybe_applied(true),
+        _ => State {
+            kind: FaultKind::Permanent,
+            delivery: None,
+            elsewhere: matches!(code, "25P03" | "25P04"),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{facts::fault::Fault, judge::Verdict, policy::Policy};
+
+    impl Fault for State {
+        fn kind(&self) -> Option<FaultKind> {
+            Some(self.kind)
+        }
+        fn delivery(&self) -> Option<Delivery> {
+            self.delivery
+        }
+    }
+
+    /// A policy for whole transactions.
+    const WHOLE: Policy = Policy::exponential().retry_conflicts(true);
+    const CAREFUL: Policy = WHOLE.idempotent(false);
+
+    fn retried(kind: FaultKind) -> Verdict {
+        Verdict::Retry {
+            kind,
+            retry_after: None,
+        }
+    }
+
+    #[test]
+    fn what_was_rolled_back_is_a_conflict_that_only_whole_transactions_retry() {
+        for code in ["40001", "40P01"] {
+            let state = state(code).unwrap();
+            assert_eq!(
+                CAREFUL.judge(&state),
+                retried(FaultKind::Conflict),
+                "{code}"
+            );
+            let not_whole = CAREFUL.retry_conflicts(false);
+            assert_eq!(not_whole.judge(&state), Verdict::Permanent, "{code}");
+        }
+    }
+
+    #[test]
+    fn what_was_surely_not_applied_is_retried_by_everybody() {
+        for (code, elsewhere) in [
+            ("08001", true),
+            ("08004", true),
+            ("25006", true),
+            ("53000", false),
+            ("53100", false),
+            ("53200", false),
+            ("55P03", false),
+            ("57P01", true),
+            ("57P03", true),
+            ("57P05", true),
+        ] {
+            let state = state(code).unwrap();
+            assert_eq!(CAREFUL.judge(&state), Verdict::from(true), "{code}");
+            assert_eq!(state.elsewhere, elsewhere, "{code}");
+        }
+        let full = state("53300").unwrap();
+        assert_eq!(CAREFUL.judge(&full), retried(FaultKind::Throttled));
+    }
+
+    #[test]
+    fn what_may_have_been_applied_is_retried_only_where_that_is_safe() {
+        for code in [
+            "08000", "08003", "08006", "08007", "08P01", "40003", "57P02",
+        ] {
+            let state = state(code).unwrap();
+            assert_eq!(WHOLE.judge(&state), Verdict::from(true), "{code}");
+            assert_eq!(CAREFUL.judge(&state), Verdict::MaybeApplied, "{code}");
+        }
+    }
+
+    #[test]
+    fn everything_else_is_permanent() {
+        for code in [
+            "22012", "23505", "25P02", "25P03", "28P01", "3D000", "40002", "42601", "53400",
+            "57014", "57P04", "XX000",
+        ] {
+            let state = state(code).unwrap();
+            assert_eq!(WHOLE.judge(&state), Verdict::Permanent, "{code}");
+        }
+        assert!(state("25P03").unwrap().elsewhere);
+    }
+
+    #[test]
+    fn what_is_no_sqlstate_says_nothing() {
+        for code in ["", "5", "2067", "40001 ", "4000é"] {
+            assert_eq!(state(code), None, "{code}");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! `Fault` for `tokio_postgres::Error`, version 0.7.
+
+use super::{
+    boxed::known_fault,
+    sources::begins_with,
+    sqlstate::{State, state},
+};
+use crate::facts::fault::{Delivery, Fault, FaultKind};
+use core::fmt;
+use std::{error::Error as _, io};
+use tokio_postgres_07::Error;
+
+/// What the server answers is told by its SQLSTATE:
+///
+#[doc = include_str!("sqlstate.md")]
+///
+/// What the client says by itself:
+///
+/// | error | kind | applied? | another connection |
+/// |---|---|---|---|
+/// | connecting failed: refused, no such name, timed out, no server that takes writes | transient | no | yes |
+/// | a TLS handshake during which the connection broke | transient | no | yes |
+/// | closed ([`is_closed`](Error::is_closed)), I/O, a timeout | transient | perhaps | yes |
+/// | anything else: parameters, decoding, TLS, authentication, configuration | permanent | | |
+///
+/// A connection that was lost looks the same before `COMMIT` and after it. So a policy that is not
+/// [idempotent](crate::Policy::idempotent) ends with
+/// [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied) after a lost connection at any
+/// statement, although nothing was committed unless it was the commit that failed. A session that was
+/// terminated between two statements is such a lost connection too: the client drops what the server
+/// said. A transaction
+/// that recognises its own effect may be idempotent: its first statement inserts an id of the call
+/// into a table where the id is unique, with `ON CONFLICT DO NOTHING`, and where no row was inserted
+/// the work is already done.
+///
+#[cfg_attr(all(feature = "macros", feature = "tokio"), doc = "```")]
+#[cfg_attr(not(all(feature = "macros", feature = "tokio")), doc = "```ignore")]
+/// use backoff_core::{Fault, Policy, retry};
+/// # use tokio_postgres_07 as tokio_postgres;
+/// use tokio_postgres::{Client, Error};
+///
+/// const TRANSACTION: Policy = Policy::exponential().retry_conflicts(true).idempotent(false);
+/// # struct Line { client: Option<Client> }
+/// # impl Line { async fn client(&mut self) -> Result<&mut Client, Error> { Ok(self.client.as_mut().unwrap()) } }
+///
+/// #[retry(policy = TRANSACTION, deadline = "20s")]
+/// async fn pay(line: &mut Line) -> Result<(), Error> {
+///     // The last client, or a new one.
+///     let client = line.client().await?;
+///     let paid = pay_on(client).await;
+///     if paid.as_ref().is_err_and(Fault::must_reconnect) {
+///         line.client = None;
+///     }
+///     paid
+/// }
+///
+/// async fn pay_on(client: &mut Client) -> Result<(), Error> {
+///     let transaction = client.transaction().await?;
+///     transaction.execute("UPDATE accounts SET balance = balance - 1", &[]).await?;
+///     transaction.commit().await
+/// }
+/// ```
+///
+/// A `Client` whose connection is lost stays so. An attempt opens its own, or takes one from a pool.
+/// Opening is not told from a statement in what is closed before the server has answered: what fails
+/// there goes into a [`NotOpened`](crate::NotOpened), in an error of your own. The error has no
+/// constructor, so `timeout` and `attempt_timeout` want an error of your own too.
+///
+/// The crate `postgres` 0.19 has this error as well.
+impl Fault for Error {
+    /// [`Delivery::NotSent`] for what the server says it did not do, too.
+    fn delivery(&self) -> Option<Delivery> {
+        if let Some(answer) = answer(self) {
+            return answer.delivery;
+        }
+        let cause = || known_fault(self.source()?)?.delivery();
+        match Failure::of(self)? {
+            Failure::Connect if is_forbidden(self) => None,
+            Failure::Connect => Some(Delivery::NotSent),
+            Failure::Handshake => cause().map(|_| Delivery::NotSent),
+            Failure::Lost => Some(cause().unwrap_or(Delivery::MaybeSent)),
+        }
+    }
+
+    fn must_reconnect(&self) -> bool {
+        match answer(self) {
+            Some(answer) => answer.elsewhere,
+            None => self.delivery().is_some(),
+        }
+    }
+
+    fn kind(&self) -> Option<FaultKind> {
+        match answer(self) {
+            Some(answer) => Some(answer.kind),
+            None if self.delivery().is_some() => Some(FaultKind::Transient),
+            None => Some(FaultKind::Permanent),
+        }
+    }
+
+    fn message(&self) -> Option<&dyn fmt::Display> {
+        Some(self)
+    }
+}
+
+fn answer(error: &Error) -> Option<State> {
+    state(error.code()?.code())
+}
+
+/// What failed, where the server did not answer.
+enum Failure {
+    Connect,
+    Handshake,
+    Lost,
+}
+
+impl Failure {
+    /// Told by the text: the crate keeps the kind to itself.
+    fn of(error: &Error) -> Option<Self> {
+        if error.is_closed() {
+            return Some(Failure::Lost);
+        }
+        let kinds = [
+            ("error connecting to server", Failure::Connect),
+            ("error performing TLS handshake", Failure::Handshake),
+            ("error communicating with the server", Failure::Lost),
+            ("timeout waiting for server", Failure::Lost),
+        ];
+        let found = kinds.into_iter().find(|(text, _)| begins_with(error, text));
+        found.map(|(_, failure)| failure)
+    }
+}
+
+/// The system did not allow the connection. A server that is not of the role asked for
+/// (`target_session_attrs`) has the same kind, but no number of the system.
+fn is_forbidden(error: &Error) -> bool {
+    let io: Option<&io::Error> = error.source().and_then(|source| source.downcast_ref());
+    io.is_some_and(|io| io.kind() == io::ErrorKind::PermissionDenied && io.raw_os_error().is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{judge::Verdict, policy::Policy};
+
+    #[test]
+    fn a_configuration_that_makes_no_sense_is_permanent() {
+        let error = "port=none".parse::<tokio_postgres_07::Config>();
+        let error = error.expect_err("no number");
+        assert_eq!(Policy::exponential().judge(&error), Verdict::Permanent);
+        assert!(!error.must_reconnect());
+    }
+
+    #[test]
+    fn a_timeout_may_have_been_applied_and_is_found_in_a_box() {
+        // The only failure of a connection that can be made without a server.
+        let late = Error::__private_api_timeout;
+        let careful = Policy::exponential().idempotent(false);
+        assert_eq!(careful.judge(&late()), Verdict::MaybeApplied);
+        assert!(late().must_reconnect());
+        let hidden: Box<dyn std::error::Error> = Box::new(late());
+        assert_eq!(hidden.delivery(), Some(Delivery::MaybeSent));
+    }
+}

@@ -1,0 +1,1 @@
+//! Whole transactions against real databases.

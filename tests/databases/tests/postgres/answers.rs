@@ -1,0 +1,354 @@
+//! What the errors of both clients say, each of them made to happen.
+
+use std::time::Duration;
+
+use backoff_cloud::{FaultKind, postgres, retry};
+
+use crate::link::Link;
+use crate::server::{GUARDED, Server, free_port};
+use crate::session::{Says, Session, sqlx_options};
+use crate::{Tested, sqlx, tokio_postgres};
+
+/// Runs each of these with both clients.
+macro_rules! with_both_clients {
+    ($($name:ident),+ $(,)?) => {
+        $(
+            mod $name {
+                use super::{sqlx, tokio_postgres};
+
+                #[tokio::test]
+                #[cfg_attr(
+                    not(has_postgres),
+                    ignore = "needs PostgreSQL's server programs: apt-get install postgresql"
+                )]
+                async fn sqlx() -> crate::Tested {
+                    super::$name::<sqlx::PgConnection>().await
+                }
+
+                #[tokio::test]
+                #[cfg_attr(
+                    not(has_postgres),
+                    ignore = "needs PostgreSQL's server programs: apt-get install postgresql"
+                )]
+                async fn tokio_postgres() -> crate::Tested {
+                    super::$name::<tokio_postgres::Client>().await
+                }
+            }
+        )+
+    };
+}
+
+with_both_clients![
+    a_transaction_that_cannot_be_serialized_is_a_conflict,
+    a_deadlock_is_a_conflict,
+    a_lock_that_is_not_free_is_transient,
+    a_session_that_was_terminated_is_not_applied,
+    limits_and_mistakes_are_permanent,
+    a_server_that_is_read_only_is_left,
+    what_cannot_connect_was_not_applied,
+    a_commit_without_a_reply_is_perhaps_applied,
+    a_crash_is_perhaps_applied_and_a_stop_is_not,
+];
+
+/// A table of two rows that no other test has.
+async fn table<S: Session>(session: &mut S, name: &str) -> Result<String, S::Error> {
+    let table = format!("{name}_{}", S::CLIENT.replace('-', "_"));
+    let rows = "(id int PRIMARY KEY, amount int)";
+    let sql = format!("CREATE TABLE {table} {rows}; INSERT INTO {table} VALUES (1, 0), (2, 0)");
+    session.say(&sql).await?;
+    Ok(table)
+}
+
+fn conflict(code: &str) -> Says {
+    Says::not_applied(code, FaultKind::Conflict, false)
+}
+
+async fn a_transaction_that_cannot_be_serialized_is_a_conflict<S: Session>() -> Tested {
+    let server = Server::shared()?;
+    let (mut one, mut other) = (S::open(server.port()).await?, S::open(server.port()).await?);
+    let table = table(&mut one, "serialized").await?;
+
+    // Another one was faster with the same row.
+    let add = format!("UPDATE {table} SET amount = amount + 1 WHERE id = 1");
+    one.say("BEGIN ISOLATION LEVEL SERIALIZABLE").await?;
+    one.say(&format!("SELECT * FROM {table}")).await?;
+    other.say(&add).await?;
+    conflict("40001").told_by::<S, _>(one.say(&add).await);
+    one.say("ROLLBACK").await?;
+
+    // Each writes what the other one has read: only the commit tells.
+    for session in [&mut one, &mut other] {
+        session.say("BEGIN ISOLATION LEVEL SERIALIZABLE").await?;
+        session.say(&format!("SELECT * FROM {table}")).await?;
+    }
+    one.say(&add).await?;
+    other.say(&add.replace("id = 1", "id = 2")).await?;
+    one.say("COMMIT").await?;
+    conflict("40001").told_by::<S, _>(other.say("COMMIT").await);
+    Ok(())
+}
+
+async fn a_deadlock_is_a_conflict<S: Session>() -> Tested {
+    let server = Server::shared()?;
+    let (mut one, mut other) = (S::open(server.port()).await?, S::open(server.port()).await?);
+    let table = table(&mut one, "deadlock").await?;
+    let lock = |id| format!("UPDATE {table} SET amount = 1 WHERE id = {id}");
+    one.say(&format!("BEGIN; {}", lock(1))).await?;
+    other.say(&format!("BEGIN; {}", lock(2))).await?;
+    let (second, first) = (lock(2), lock(1));
+    let (one, other) = tokio::join!(one.say(&second), other.say(&first));
+    // The server ends one of the two, and the other one goes on.
+    let ended = if one.is_err() {
+        other?;
+        one
+    } else {
+        other
+    };
+    conflict("40P01").told_by::<S, _>(ended);
+    Ok(())
+}
+
+async fn a_lock_that_is_not_free_is_transient<S: Session>() -> Tested {
+    let server = Server::shared()?;
+    let (mut one, mut other) = (S::open(server.port()).await?, S::open(server.port()).await?);
+    let table = table(&mut one, "locked").await?;
+    one.say(&format!("BEGIN; SELECT * FROM {table} FOR UPDATE"))
+        .await?;
+    let not_free = || Says::not_applied("55P03", FaultKind::Transient, false);
+    let at_once = format!("SELECT * FROM {table} FOR UPDATE NOWAIT");
+    not_free().told_by::<S, _>(other.say(&at_once).await);
+    other.say("SET lock_timeout = '20ms'").await?;
+    let soon = format!("SELECT * FROM {table} FOR UPDATE");
+    not_free().told_by::<S, _>(other.say(&soon).await);
+    Ok(())
+}
+
+/// Ends the session of this name.
+async fn terminate<S: Session>(port: u16, name: &str) -> Result<(), S::Error> {
+    let who = format!("pg_stat_activity WHERE application_name = '{name}'");
+    let end = format!("SELECT pg_terminate_backend(pid, 5000) FROM {who}");
+    S::open(port).await?.say(&end).await
+}
+
+async fn a_session_that_was_terminated_is_not_applied<S: Session>() -> Tested {
+    let server = Server::shared()?;
+    let mut session = S::open(server.port()).await?;
+    let name = format!("victim of {}", S::CLIENT);
+    session
+        .say(&format!("SET application_name = '{name}'"))
+        .await?;
+    let (outcome, ended) = tokio::join!(session.say("BEGIN; SELECT pg_sleep(20)"), async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        terminate::<S>(server.port(), &name).await
+    });
+    ended?;
+    let terminated = || Says::not_applied("57P01", FaultKind::Transient, true);
+    terminated().told_by::<S, _>(outcome);
+    // The client of such a session is of no more use.
+    Says::maybe_applied().told_by::<S, _>(session.say("SELECT 1").await);
+
+    // Between two statements, sqlx keeps what the server says for the next one.
+    let mut session = S::open(server.port()).await?;
+    session
+        .say(&format!("SET application_name = '{name}'"))
+        .await?;
+    session.say("BEGIN").await?;
+    terminate::<S>(server.port(), &name).await?;
+    let outcome = session.say("COMMIT").await;
+    if S::CLIENT == "sqlx" {
+        terminated().told_by::<S, _>(outcome);
+    } else {
+        Says::maybe_applied().told_by::<S, _>(outcome);
+    }
+    Ok(())
+}
+
+async fn limits_and_mistakes_are_permanent<S: Session>() -> Tested {
+    let server = Server::shared()?;
+    let mut session = S::open(server.port()).await?;
+    let table = table(&mut session, "limits").await?;
+    let twice = format!("INSERT INTO {table} VALUES (1, 0)");
+    for (code, sql) in [
+        ("23505", twice.as_str()),
+        ("42601", "SELEKT 1"),
+        ("22012", "SELECT 1 / 0"),
+        (
+            "57014",
+            "SET statement_timeout = '20ms'; SELECT pg_sleep(20)",
+        ),
+    ] {
+        Says::permanent(code).told_by::<S, _>(session.say(sql).await);
+    }
+    // What hides a conflict from the policy: an error that was passed over.
+    session.say("BEGIN").await?;
+    Says::permanent("42601").told_by::<S, _>(session.say("SELEKT 1").await);
+    Says::permanent("25P02").told_by::<S, _>(session.say("SELECT 1").await);
+    Ok(())
+}
+
+async fn a_server_that_is_read_only_is_left<S: Session>() -> Tested {
+    let server = Server::shared()?;
+    let mut session = S::open(server.port()).await?;
+    let table = table(&mut session, "read_only").await?;
+    session
+        .say("SET default_transaction_read_only = on")
+        .await?;
+    let outcome = session.say(&format!("DELETE FROM {table}")).await;
+    Says::not_applied("25006", FaultKind::Transient, true).told_by::<S, _>(outcome);
+    Ok(())
+}
+
+async fn what_cannot_connect_was_not_applied<S: Session>() -> Tested {
+    let refused = S::open(free_port()?).await;
+    Says::not_applied("", FaultKind::Transient, true).told_by::<S, _>(refused);
+
+    let server = Server::shared()?;
+    let mut session = S::open(server.port()).await?;
+    let role = format!("crowded_{}", S::CLIENT.replace('-', "_"));
+    session
+        .say(&format!("CREATE ROLE {role} LOGIN CONNECTION LIMIT 1"))
+        .await?;
+    let _first = S::open_as(server.port(), &role, "").await?;
+    let second = S::open_as(server.port(), &role, "").await;
+    Says::not_applied("53300", FaultKind::Throttled, true).told_by::<S, _>(second);
+
+    let create = "DO $$ BEGIN CREATE ROLE guarded LOGIN PASSWORD 'right'; \
+                  EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$";
+    session.say(create).await?;
+    S::open_as(server.port(), GUARDED, "right").await?;
+    let wrong = S::open_as(server.port(), GUARDED, "wrong").await;
+    Says::permanent("28P01").told_by::<S, _>(wrong);
+    let nobody = S::open_as(server.port(), "nobody", "").await;
+    Says::permanent("28000").told_by::<S, _>(nobody);
+    Ok(())
+}
+
+async fn a_commit_without_a_reply_is_perhaps_applied<S: Session>() -> Tested {
+    let server = Server::shared()?;
+    let link = Link::to(server.port(), 2).await?;
+    for table in ["untold", "unheard"] {
+        let mut session = S::open(link.port()).await?;
+        let table = table_name::<S>(table);
+        session.say("BEGIN").await?;
+        session.say(&format!("CREATE TABLE {table} ()")).await?;
+        // Both look the same.
+        Says::maybe_applied().told_by::<S, _>(session.say("COMMIT").await);
+    }
+    assert_eq!((link.unheard(), link.untold()), (1, 1));
+    let mut session = S::open(server.port()).await?;
+    session
+        .say(&format!("SELECT * FROM {}", table_name::<S>("unheard")))
+        .await?;
+    let missing = session
+        .say(&format!("SELECT * FROM {}", table_name::<S>("untold")))
+        .await;
+    Says::permanent("42P01").told_by::<S, _>(missing);
+    Ok(())
+}
+
+fn table_name<S: Session>(name: &str) -> String {
+    format!("{name}_{}", S::CLIENT.replace('-', "_"))
+}
+
+async fn a_crash_is_perhaps_applied_and_a_stop_is_not<S: Session>() -> Tested {
+    let settings = ["max_connections=3", "superuser_reserved_connections=0"];
+    let server = Server::start(&settings)?;
+    let mut sessions = Vec::new();
+    for _ in 0..3 {
+        sessions.push(S::open(server.port()).await?);
+    }
+    let full = S::open(server.port()).await;
+    Says::not_applied("53300", FaultKind::Throttled, true).told_by::<S, _>(full);
+
+    // One session crashes, and the server ends all others and recovers.
+    let mut crashed = sessions.remove(0);
+    let crash = "COPY (SELECT 1) TO PROGRAM 'kill -KILL $PPID'";
+    let (bystander, outcome) =
+        tokio::join!(sessions[0].say("SELECT pg_sleep(20)"), crashed.say(crash));
+    Says::maybe_applied().told_by::<S, _>(outcome);
+    Says::maybe_applied().told_by::<S, _>(bystander);
+    // Whatever the recovering server says meanwhile is retried.
+    let open = || S::open(server.port());
+    let _open = postgres::TRANSACTION.retry(open).await?;
+
+    // It waits for those who are there, and lets nobody in any more.
+    server.begin_to_stop()?;
+    let until = tokio::time::Instant::now() + Duration::from_secs(10);
+    let stopping = loop {
+        match S::open(server.port()).await {
+            // The signal takes a moment.
+            Ok(_) if tokio::time::Instant::now() < until => {}
+            other => break other,
+        }
+    };
+    Says::not_applied("57P03", FaultKind::Transient, true).told_by::<S, _>(stopping);
+    Ok(())
+}
+
+#[tokio::test]
+#[cfg_attr(
+    not(has_postgres),
+    ignore = "needs PostgreSQL's server programs: apt-get install postgresql"
+)]
+async fn a_pool_without_a_free_connection_was_not_applied() -> Tested {
+    let server = Server::shared()?;
+    let pool = sqlx::postgres::PgPoolOptions::new()
+        .max_connections(1)
+        .acquire_timeout(Duration::from_millis(50));
+    let pool = pool.connect_with(sqlx_options(server.port())).await?;
+    let held = pool.acquire().await?;
+    let says = || Says::not_applied("", FaultKind::Transient, false);
+    says().told_by::<sqlx::PgConnection, _>(pool.acquire().await);
+    drop(held);
+    // Nor is one to a server that is down.
+    let pool = sqlx::postgres::PgPoolOptions::new().acquire_timeout(Duration::from_millis(50));
+    let pool = pool.connect_lazy_with(sqlx_options(free_port()?));
+    says().told_by::<sqlx::PgConnection, _>(pool.acquire().await);
+    Ok(())
+}
+
+/// An attempt that is cut is an error of sqlx as well.
+#[retry(policy = postgres::TRANSACTION, timeout = "100ms")]
+async fn sleep(pool: &sqlx::PgPool) -> sqlx::Result<()> {
+    let mut transaction = pool.begin().await?;
+    let sleep = sqlx::query("SELECT pg_sleep(20)");
+    sleep.execute(&mut *transaction).await?;
+    transaction.commit().await
+}
+
+#[tokio::test]
+#[cfg_attr(
+    not(has_postgres),
+    ignore = "needs PostgreSQL's server programs: apt-get install postgresql"
+)]
+async fn a_transaction_that_is_cut_is_perhaps_applied() -> Tested {
+    let server = Server::shared()?;
+    let pool = sqlx::PgPool::connect_with(sqlx_options(server.port())).await?;
+    Says::maybe_applied().told_by::<sqlx::PgConnection, _>(sleep(&pool).await);
+    Ok(())
+}
+
+/// As the page of `sqlx::Error`'s `Fault` says.
+#[tokio::test]
+#[cfg_attr(
+    not(has_postgres),
+    ignore = "needs PostgreSQL's server programs: apt-get install postgresql"
+)]
+async fn a_pool_that_looks_before_it_hands_out_leaves_a_replica() -> Tested {
+    let server = Server::shared()?;
+    let pool = sqlx::postgres::PgPoolOptions::new()
+        .max_connections(1)
+        .before_acquire(|connection, _| {
+            Box::pin(async move {
+                let ask = sqlx::query_scalar("SHOW transaction_read_only");
+                let answer: String = ask.fetch_one(connection).await?;
+                Ok(answer == "off")
+            })
+        });
+    let pool = pool.connect_with(sqlx_options(server.port())).await?;
+    let become_replica = "SET default_transaction_read_only = on";
+    sqlx::query(become_replica).execute(&pool).await?;
+    let write = || sqlx::query("CREATE TABLE on_the_primary ()").execute(&pool);
+    postgres::TRANSACTION.retry(write).await?;
+    Ok(())
+}

@@ -1,0 +1,19 @@
+//! Transactions under `postgres::TRANSACTION`, against a real Postgres whose sessions are killed and
+//! whose replies are lost.
+#![cfg(unix)]
+
+mod answers;
+mod link;
+mod programs;
+mod server;
+mod session;
+mod writers;
+
+#[cfg(not(feature = "sqlx-09"))]
+use sqlx_08 as sqlx;
+#[cfg(feature = "sqlx-09")]
+use sqlx_09 as sqlx;
+use tokio_postgres_07 as tokio_postgres;
+
+/// What a test gives back when it is not the thing tested that fails.
+type Tested = Result<(), Box<dyn std::error::Error + Send + Sync>>;

@@ -1,0 +1,442 @@
+//! Sixteen writers who move money between four accounts, each move a serializable transaction that an
+//! annotated function makes, while sessions are terminated and commits are lost on their way.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use backoff_cloud::{Event, Fault, FaultKind, Policy, postgres, retry};
+use tokio::task::JoinSet;
+
+use crate::link::Link;
+use crate::server::Server;
+use crate::session::{Session as _, sqlx_options, tokio_postgres_config};
+use crate::{Tested, sqlx, tokio_postgres};
+
+const WRITERS: u32 = 16;
+const ACCOUNTS: i32 = 4;
+
+/// What all writers of a run share.
+struct Crew {
+    policy: Policy,
+    /// Whether a transaction looks first whether an earlier attempt has done its work.
+    recognises: bool,
+    /// How many moves each writer makes.
+    rounds: u32,
+    attempts: AtomicU32,
+    conflicts: AtomicU32,
+    /// Failures of the connection, and sessions that were terminated.
+    broken: AtomicU32,
+}
+
+impl Crew {
+    fn new(policy: Policy, recognises: bool, rounds: u32) -> Arc<Self> {
+        Arc::new(Crew {
+            policy,
+            recognises,
+            rounds,
+            attempts: AtomicU32::new(0),
+            conflicts: AtomicU32::new(0),
+            broken: AtomicU32::new(0),
+        })
+    }
+
+    fn hear<E: Fault>(&self, event: &Event<'_, E>) {
+        let Some(fault) = event.fault() else { return };
+        if fault.kind() == Some(FaultKind::Conflict) {
+            self.conflicts.fetch_add(1, Relaxed);
+        }
+        if fault.must_reconnect() {
+            self.broken.fetch_add(1, Relaxed);
+        }
+    }
+}
+
+/// One move of money.
+struct Transfer {
+    operation: String,
+    from: i32,
+    to: i32,
+}
+
+impl Transfer {
+    fn of(writer: u32, round: u32) -> Self {
+        let from = (writer + round) as i32 % ACCOUNTS;
+        Transfer {
+            operation: format!("{writer}-{round}"),
+            from,
+            to: (from + 1 + round as i32 % (ACCOUNTS - 1)) % ACCOUNTS,
+        }
+    }
+
+    /// How much goes to which account.
+    fn changes(&self) -> [(i32, i64); 2] {
+        [(self.from, -1), (self.to, 1)]
+    }
+}
+
+const TABLES: &str = "
+    CREATE TABLE accounts (id int PRIMARY KEY, balance bigint NOT NULL);
+    INSERT INTO accounts SELECT id, 0 FROM generate_series(0, 3) AS id;
+    CREATE TABLE operations (id text PRIMARY KEY);
+    CREATE TABLE moves (operation text NOT NULL, source int NOT NULL, target int NOT NULL)";
+const BEGIN: &str = "INSERT INTO operations VALUES ($1) ON CONFLICT DO NOTHING";
+const READ: &str = "SELECT balance FROM accounts WHERE id = $1";
+const WRITE: &str = "UPDATE accounts SET balance = $2 WHERE id = $1";
+const NOTE: &str = "INSERT INTO moves VALUES ($1, $2, $3)";
+
+#[retry(policy = crew.policy, notify = |event| crew.hear(event))]
+async fn move_by_sqlx(crew: &Crew, pool: &sqlx::PgPool, transfer: &Transfer) -> sqlx::Result<()> {
+    crew.attempts.fetch_add(1, Relaxed);
+    let mut transaction = pool
+        .begin_with("BEGIN ISOLATION LEVEL SERIALIZABLE")
+        .await?;
+    let operation = &transfer.operation;
+    if crew.recognises {
+        let begin = sqlx::query(BEGIN).bind(operation);
+        if begin.execute(&mut *transaction).await?.rows_affected() == 0 {
+            return Ok(());
+        }
+    }
+    for (account, change) in transfer.changes() {
+        let read = sqlx::query_scalar(READ).bind(account);
+        let balance: i64 = read.fetch_one(&mut *transaction).await?;
+        let write = sqlx::query(WRITE).bind(account).bind(balance + change);
+        write.execute(&mut *transaction).await?;
+    }
+    let note = sqlx::query(NOTE).bind(operation);
+    let note = note.bind(transfer.from).bind(transfer.to);
+    note.execute(&mut *transaction).await?;
+    transaction.commit().await
+}
+
+/// A connection that is opened when it is needed, and dropped after a failure that asks for another.
+struct Line {
+    config: tokio_postgres::Config,
+    client: Option<tokio_postgres::Client>,
+}
+
+impl Line {
+    async fn client(&mut self) -> Result<&mut tokio_postgres::Client, tokio_postgres::Error> {
+        let client = match self.client.take() {
+            Some(client) if !client.is_closed() => client,
+            _ => {
+                let (client, connection) = self.config.connect(tokio_postgres::NoTls).await?;
+                tokio::spawn(connection);
+                client
+            }
+        };
+        Ok(self.client.insert(client))
+    }
+}
+
+#[retry(policy = crew.policy, notify = |event| crew.hear(event))]
+async fn move_by_tokio_postgres(
+    crew: &Crew,
+    line: &mut Line,
+    transfer: &Transfer,
+) -> Result<(), tokio_postgres::Error> {
+    crew.attempts.fetch_add(1, Relaxed);
+    let moved = move_on(line.client().await?, crew.recognises, transfer).await;
+    if moved.as_ref().is_err_and(Fault::must_reconnect) {
+        line.client = None;
+    }
+    moved
+}
+
+async fn move_on(
+    client: &mut tokio_postgres::Client,
+    recognises: bool,
+    transfer: &Transfer,
+) -> Result<(), tokio_postgres::Error> {
+    let begin = client.build_transaction();
+    let begin = begin.isolation_level(tokio_postgres::IsolationLevel::Serializable);
+    let transaction = begin.start().await?;
+    let operation = &transfer.operation;
+    if recognises && transaction.execute(BEGIN, &[operation]).await? == 0 {
+        return Ok(());
+    }
+    for (account, change) in transfer.changes() {
+        let balance: i64 = transaction.query_one(READ, &[&account]).await?.get(0);
+        let balance = balance + change;
+        transaction.execute(WRITE, &[&account, &balance]).await?;
+    }
+    let (from, to) = (&transfer.from, &transfer.to);
+    transaction.execute(NOTE, &[operation, from, to]).await?;
+    transaction.commit().await
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Client {
+    Sqlx,
+    TokioPostgres,
+}
+
+/// What goes wrong on the way.
+#[derive(Clone, Copy)]
+struct Trouble {
+    /// Every so often a session is terminated, if any is to be.
+    kills: Option<Duration>,
+    /// Of so many commits one loses its reply and one does not arrive.
+    lost_of: u32,
+}
+
+const TROUBLE: Trouble = Trouble {
+    kills: Some(Duration::from_millis(25)),
+    lost_of: 20,
+};
+
+/// How it ended.
+struct Ended {
+    /// What the writers were told of each operation.
+    told: Vec<(String, Told)>,
+    /// How often each operation is in the books.
+    booked: HashMap<String, i64>,
+    killed: u32,
+    unheard: u32,
+    untold: u32,
+    took: Duration,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Told {
+    Done,
+    /// Given up, because it may have been applied.
+    Perhaps,
+}
+
+impl Ended {
+    /// Of the operations whose writers were told this, those that are in the books so often.
+    fn of(&self, told: Told, booked: impl Fn(i64) -> bool) -> usize {
+        let is_so = |(operation, it): &&(String, Told)| {
+            let times = self.booked.get(operation).copied().unwrap_or(0);
+            *it == told && booked(times)
+        };
+        self.told.iter().filter(is_so).count()
+    }
+
+    fn print(&self, what: &str, client: Client, crew: &Crew) {
+        println!(
+            "{what}, {client:?}: {} of {} operations done, {} of them twice or more, {} perhaps \
+             ({} of them not); {} attempts, {} conflicts, {} broken connections, {} sessions \
+             terminated, {} replies of commits and {} commits lost, {:.1} s",
+            self.of(Told::Done, |times| times > 0),
+            self.told.len(),
+            self.of(Told::Done, |times| times > 1),
+            self.of(Told::Perhaps, |_| true),
+            self.of(Told::Perhaps, |times| times == 0),
+            crew.attempts.load(Relaxed),
+            crew.conflicts.load(Relaxed),
+            crew.broken.load(Relaxed),
+            self.killed,
+            self.unheard,
+            self.untold,
+            self.took.as_secs_f64(),
+        );
+    }
+}
+
+/// Runs begun so far. Each has a database of its own.
+static RUNS: AtomicU32 = AtomicU32::new(0);
+
+/// Has all writers make all their moves.
+async fn run(
+    server: &Server,
+    client: Client,
+    crew: &Arc<Crew>,
+    trouble: Trouble,
+) -> Result<Ended, Box<dyn std::error::Error + Send + Sync>> {
+    let database = format!("books_{}", RUNS.fetch_add(1, Relaxed));
+    let mut outside = sqlx::PgConnection::open(server.port()).await?;
+    outside.say(&format!("CREATE DATABASE {database}")).await?;
+    let options = sqlx_options(server.port()).database(&database);
+    let books = sqlx::PgPool::connect_with(options).await?;
+    sqlx::raw_sql(TABLES).execute(&books).await?;
+    let link = Link::to(server.port(), trouble.lost_of).await?;
+
+    let begun = Instant::now();
+    let kills = Kills::begin(books.clone(), trouble.kills);
+    let pool = sqlx::postgres::PgPoolOptions::new().max_connections(WRITERS);
+    let options = sqlx_options(link.port()).application_name("writers");
+    let pool = pool.connect_lazy_with(options.database(&database));
+    let mut config = tokio_postgres_config(link.port());
+    config.application_name("writers").dbname(&database);
+    let mut writers = JoinSet::new();
+    for writer in 0..WRITERS {
+        let (crew, pool, config) = (Arc::clone(crew), pool.clone(), config.clone());
+        writers.spawn(async move {
+            let mut line = Line {
+                config,
+                client: None,
+            };
+            let mut told = Vec::new();
+            for round in 0..crew.rounds {
+                let transfer = Transfer::of(writer, round);
+                let is_done = match client {
+                    Client::Sqlx => is_done(move_by_sqlx(&crew, &pool, &transfer).await),
+                    Client::TokioPostgres => {
+                        is_done(move_by_tokio_postgres(&crew, &mut line, &transfer).await)
+                    }
+                };
+                told.push((transfer.operation, is_done));
+            }
+            told
+        });
+    }
+    let told = writers.join_all().await.concat();
+    let took = begun.elapsed();
+    let killed = kills.end().await;
+
+    let moves = "SELECT operation, count(*) FROM moves GROUP BY operation";
+    let booked: Vec<(String, i64)> = sqlx::query_as(moves).fetch_all(&books).await?;
+    let wrong = "SELECT count(*) FROM accounts WHERE balance <>
+        (SELECT count(*) FROM moves WHERE target = accounts.id)
+        - (SELECT count(*) FROM moves WHERE source = accounts.id)";
+    let wrong: i64 = sqlx::query_scalar(wrong).fetch_one(&books).await?;
+    assert_eq!(wrong, 0, "a balance is not what the moves make it");
+    Ok(Ended {
+        told,
+        booked: booked.into_iter().collect(),
+        killed,
+        unheard: link.unheard(),
+        untold: link.untold(),
+        took,
+    })
+}
+
+/// What the writer is told; everything but success and doubt fails the test.
+fn is_done<E: Fault + std::error::Error>(outcome: Result<(), E>) -> Told {
+    match outcome {
+        Ok(()) => Told::Done,
+        Err(error) => {
+            let delivery = error.delivery();
+            assert_eq!(
+                delivery,
+                Some(backoff_cloud::Delivery::MaybeSent),
+                "{error:?}"
+            );
+            Told::Perhaps
+        }
+    }
+}
+
+/// Terminates a session of the writers every so often, whichever it is.
+struct Kills(
+    tokio::sync::oneshot::Sender<()>,
+    tokio::task::JoinHandle<u32>,
+);
+
+impl Kills {
+    fn begin(books: sqlx::PgPool, every: Option<Duration>) -> Self {
+        let (end, mut ended) = tokio::sync::oneshot::channel();
+        let killing = tokio::spawn(async move {
+            let Some(every) = every else { return 0 };
+            let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                WHERE datname = current_database() AND application_name = 'writers'
+                AND state <> 'idle' ORDER BY random() LIMIT 1";
+            let mut killed = 0;
+            while tokio::time::timeout(every, &mut ended).await.is_err() {
+                let found: Result<Option<bool>, _> =
+                    sqlx::query_scalar(kill).fetch_optional(&books).await;
+                killed += u32::from(found.expect("the books are on no link").unwrap_or(false));
+            }
+            killed
+        });
+        Kills(end, killing)
+    }
+
+    async fn end(self) -> u32 {
+        // Where there are no kills nobody listens.
+        let _ = self.0.send(());
+        self.1.await.expect("no panic")
+    }
+}
+
+/// Transactions that recognise their own effect: everything is retried, and each move is made once.
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(
+    not(has_postgres),
+    ignore = "needs PostgreSQL's server programs: apt-get install postgresql"
+)]
+async fn all_moves_are_made_and_none_twice() -> Tested {
+    let server = Server::shared()?;
+    for client in [Client::Sqlx, Client::TokioPostgres] {
+        let crew = Crew::new(postgres::TRANSACTION.idempotent(true), true, 20);
+        let ended = run(&server, client, &crew, TROUBLE).await?;
+        ended.print("with ids", client, &crew);
+        let once = ended.of(Told::Done, |times| times == 1);
+        assert_eq!(once, 16 * 20);
+        assert!(crew.conflicts.load(Relaxed) > 0 && ended.killed > 0);
+        assert!(ended.unheard > 0 && ended.untold > 0);
+    }
+    Ok(())
+}
+
+/// The ids are not for show: without them, what is repeated after a lost reply is made twice.
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(
+    not(has_postgres),
+    ignore = "needs PostgreSQL's server programs: apt-get install postgresql"
+)]
+async fn without_ids_what_is_called_idempotent_is_made_twice() -> Tested {
+    let server = Server::shared()?;
+    for client in [Client::Sqlx, Client::TokioPostgres] {
+        let crew = Crew::new(postgres::TRANSACTION.idempotent(true), false, 10);
+        let ended = run(&server, client, &crew, TROUBLE).await?;
+        ended.print("without ids", client, &crew);
+        let more: i64 = ended.booked.values().map(|times| times - 1).sum();
+        assert!(ended.unheard > 0);
+        assert_eq!(
+            more,
+            i64::from(ended.unheard),
+            "each lost reply is a move more"
+        );
+    }
+    Ok(())
+}
+
+/// As it is, the policy gives up where a move may have been made, so that none is made twice.
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(
+    not(has_postgres),
+    ignore = "needs PostgreSQL's server programs: apt-get install postgresql"
+)]
+async fn without_ids_what_is_not_idempotent_ends_in_doubt() -> Tested {
+    let server = Server::shared()?;
+    for client in [Client::Sqlx, Client::TokioPostgres] {
+        let crew = Crew::new(postgres::TRANSACTION, false, 10);
+        let ended = run(&server, client, &crew, TROUBLE).await?;
+        ended.print("not idempotent", client, &crew);
+        assert_eq!(ended.of(Told::Done, |times| times != 1), 0);
+        assert_eq!(ended.of(Told::Perhaps, |times| times > 1), 0);
+        let made = ended.of(Told::Perhaps, |times| times == 1);
+        assert_eq!(
+            made, ended.unheard as usize,
+            "whoever was not heard is in doubt"
+        );
+    }
+    Ok(())
+}
+
+/// Which base suits sixteen writers of four rows; the figures are on the page of
+/// `postgres::TRANSACTION`.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "a measurement that takes a minute: cargo test -p databases -- --ignored --nocapture"]
+async fn measured_bases() -> Tested {
+    let server = Server::start(&[])?;
+    let calm = Trouble {
+        kills: None,
+        lost_of: u32::MAX,
+    };
+    for millis in [1, 2, 5, 10, 20, 50, 100] {
+        let base = Duration::from_millis(millis);
+        let policy = postgres::TRANSACTION.idempotent(true).base(base);
+        for client in [Client::Sqlx, Client::TokioPostgres] {
+            let crew = Crew::new(policy, true, 20);
+            let ended = run(&server, client, &crew, calm).await?;
+            ended.print(&format!("base {millis} ms"), client, &crew);
+        }
+    }
+    Ok(())
+}
