@@ -146,6 +146,7 @@ pub use facts::{
     codes::Codes,
     fault::{Delivery, Fault, FaultKind, TimedOut},
     grpc::GrpcCode,
+    not_applied::NotApplied,
     not_opened::NotOpened,
 };
 pub use judge::Verdict;
