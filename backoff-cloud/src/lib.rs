@@ -56,7 +56,7 @@
 //! | `http` | `http`: a `reqwest::Response` as a value, or as an error that keeps its hints; with it `http-1` and `reqwest-013` | no |
 //! | `serde` | a policy from configuration: [`PolicySettings`](https://docs.rs/backoff-core/latest/backoff_core/struct.PolicySettings.html), as in `backoff-core` | no |
 //! | `gax-1` | `gax`: a policy inside Google's own clients | no |
-//! | `google-cloud-iam-v1`, `google-cloud-secretmanager-v1`, `google-cloud-resourcemanager-v3` | [`iam::add`] and [`iam::remove`] over Google's own clients (over plain REST: `http`) | no |
+//! | `google-cloud-iam-v1`, `google-cloud-iam-admin-v1`, `google-cloud-secretmanager-v1`, `google-cloud-resourcemanager-v3` | [`iam::add`] and [`iam::remove`] over Google's own clients (over plain REST: `http`) | no |
 //! | `emulator` | `emulator`: a loopback IAM and Memorystore that conflict, throttle and fail on command | no |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
