@@ -166,8 +166,14 @@ fn of_a_client(cause: Cause<'_>) -> Option<&dyn Fault> {
     }
     first_of![
         TimedOut,
+        #[cfg(feature = "azure-core-1")]
+        azure_core_1::Error,
         #[cfg(feature = "gax-1")]
         google_cloud_gax_1::error::Error,
+        #[cfg(feature = "kube-5")]
+        kube_client_5::Error,
+        #[cfg(feature = "object-store-014")]
+        object_store_014::Error,
         #[cfg(feature = "redis-1")]
         redis_1::RedisError,
         #[cfg(feature = "reqwest-013")]
@@ -180,6 +186,8 @@ fn of_a_client(cause: Cause<'_>) -> Option<&dyn Fault> {
         tonic_014::ConnectError,
         #[cfg(feature = "tonic-014")]
         tonic_014::TimeoutExpired,
+        #[cfg(feature = "ureq-3")]
+        ureq_3::Error,
         #[cfg(feature = "hyper-1")]
         hyper_1::Error,
         #[cfg(feature = "h2-04")]
