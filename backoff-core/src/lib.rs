@@ -97,6 +97,10 @@
 //! | `redis-1` | [`Fault`](trait@Fault) for `RedisError` of redis 1 | no |
 //! | `reqwest-013` | [`Fault`](trait@Fault) for `Error` and `Response` of reqwest 0.13 | no |
 //! | `tonic-014` | [`Fault`](trait@Fault) for `Status` and `transport::Error` of tonic 0.14 | no |
+//! | `ureq-3` | [`Fault`](trait@Fault) for `ureq::Error` 3 | no |
+//! | `object-store-014` | [`Fault`](trait@Fault) for `object_store::Error` 0.14 | no |
+//! | `kube-5` | [`Fault`](trait@Fault) for `kube::Error` 5 | no |
+//! | `azure-core-1` | [`Fault`](trait@Fault) for the errors of Azure's own clients (azure_core 1) | no |
 //! | `anyhow-1` | [`Fault`](trait@Fault) for `anyhow::Error` 1, by looking along its sources | no |
 //!
 //! Without any feature the crate is `no_std`; the drivers then take a runtime of your own, made of

@@ -1,29 +1,5 @@
-//! `Fault` for `azure_core::Error`, version 1, and so for the errors of all clients of Azure.
-//!
-//! | failure | `ErrorKind` | meaning |
-//! |---|---|---|
-//! | refused, no such name, no connection in time | `Connection` | not sent |
-//! | reset, closed before the reply, too late, a reply that ends too early | `Io` | perhaps applied |
-//! | a status of 4xx or 5xx | `HttpResponse` | the status, and the hint of its headers |
-//! | no token, because its server could not be reached or was busy | `Credential` | not sent |
-//! | no token for another reason | `Credential` | permanent |
-//! | everything else | | permanent |
-//!
-//! A write whose `ETag` is not the newest is answered by 412, and is a conflict. A 409 is one too where a
-//! policy names it; many services of Azure answer 409 where a thing exists already.
-//!
-//! # What to switch off
-//!
-//! Every client of Azure retries by itself: 408, 429, 500, 502, 503, 504 and failures of the
-//! transport, 8 times within a minute, a write too. A policy around it multiplies the attempts.
-//! `RetryOptions::none()` switches that off:
-//!
-//! ```no_run
-//! use azure_core_1::http::{ClientOptions, RetryOptions};
-//!
-//! let options = ClientOptions { retry: RetryOptions::none(), ..Default::default() };
-//! # let _ = options;
-//! ```
+//! `Fault` for `azure_core::Error`, version 1, and so for the errors of all clients of Azure; and one of
+//! an attempt that was cut.
 
 use super::{
     boxed::{Cause, first_known},
@@ -38,16 +14,30 @@ use core::{fmt, time::Duration};
 use http_1 as http;
 use std::{error::Error as _, time::SystemTime};
 
-/// | failure | meaning |
-/// |---|---|
-/// | `HttpResponse` | the status; the longest hint of `Retry-After`, `retry-after-ms`, `x-ms-retry-after-ms` |
-/// | `Connection` | not sent; with a certificate that is not trusted, permanent |
-/// | `Io` | what `reqwest` or [`std::io::Error`] says of it, else perhaps applied |
-/// | `Credential` | not sent, where the server of tokens could not be reached or answered that it was busy |
-/// | the rest | permanent |
+/// | failure | `ErrorKind` | meaning |
+/// |---|---|---|
+/// | no connection: refused, no such name, not in time | `Connection` | not sent |
+/// | reset, closed before the reply, too late, a reply that ends too early | `Io` | perhaps applied |
+/// | a status of 4xx or 5xx | `HttpResponse` | the status, and the longest hint of `Retry-After`, `retry-after-ms`, `x-ms-retry-after-ms` |
+/// | no token, because its server could not be reached or was busy | `Credential` | not sent, with that server's hint |
+/// | no token for another reason | `Credential` | permanent |
+/// | everything else, a certificate that is not trusted too | | permanent |
 ///
-/// The clients of Azure retry by themselves, 8 times within a minute. Where you retry, switch that off:
-/// `ClientOptions { retry: RetryOptions::none(), ..Default::default() }`.
+/// A write whose `ETag` is not the newest is answered by 412, and is a conflict: an
+/// [update](crate::Policy::update) reads again. A 409 is repeated where a policy names it; many services
+/// of Azure answer it where a thing exists already.
+///
+/// Every client of Azure retries by itself 408, 429, 500, 502, 503, 504 and failures of the transport,
+/// 8 times within a minute, a write too, and a policy around it multiplies the attempts. Where you retry,
+/// switch that off:
+///
+/// ```
+/// # use azure_core_1 as azure_core;
+/// use azure_core::http::{ClientOptions, RetryOptions};
+///
+/// let options = ClientOptions { retry: RetryOptions::none(), ..Default::default() };
+/// # let _ = options;
+/// ```
 impl Fault for Error {
     fn inner(&self) -> Option<&dyn Fault> {
         match self.kind() {

@@ -1,31 +1,5 @@
-//! `Fault` for `kube_client::Error`, which is `kube::Error`, version 5.
-//!
-//! | failure | `kube::Error` | meaning |
-//! |---|---|---|
-//! | refused, no such name, no connection in time | `Service` | not sent |
-//! | reset, closed before the reply, a reply that ends too early | `Service`, `HyperError` | perhaps applied |
-//! | 409 `Conflict`: another `resourceVersion` | `Api` | 409: a conflict |
-//! | 409 `AlreadyExists` | `Api` | permanent |
-//! | 429, 5xx | `Api` | the status, and `details.retryAfterSeconds` |
-//! | a page of a proxy, such as a 502 | `Api` | the status |
-//! | no token, because its server could not be reached | `Auth` | not sent |
-//! | everything else | | permanent |
-//!
-//! # What to switch off
-//!
-//! A client of kube retries 429, 503 and 504 by itself, up to 15 times, a write too. A policy around it
-//! multiplies the attempts. `default_retry` switches that off. There is no time limit for a reply by
-//! default; `read_timeout`, or `attempt_timeout` of the policy, sets one:
-//!
-//! ```no_run
-//! # fn f(url: http_1::Uri) -> Result<(), kube_client_5::Error> {
-//! # use kube_client_5 as kube;
-//! let mut config = kube::Config::new(url); // or `Config::infer().await?`
-//! config.default_retry = false;
-//! let client = kube::Client::try_from(config)?;
-//! # let _ = client;
-//! # Ok(()) }
-//! ```
+//! `Fault` for `kube_client::Error`, which is `kube::Error`, version 5, and one of an attempt that was
+//! cut.
 
 use super::{
     boxed::{Cause, first_known},
@@ -33,36 +7,49 @@ use super::{
 };
 use crate::facts::fault::{Delivery, Fault, FaultKind, TimedOut};
 use core::{fmt, time::Duration};
-use kube_client_5::{Error, core::response::reason};
+use kube_client_5::Error;
 use std::error::Error as _;
 
-/// | failure | meaning |
-/// |---|---|
-/// | no connection (refused, no such name, not in time) | not sent |
-/// | a connection that broke, a reply that ended too early | perhaps applied |
-/// | `Api`, 409 with the reason `Conflict` | 409: a conflict |
-/// | `Api`, 409 with the reason `AlreadyExists` | permanent |
-/// | `Api` with any other status | the status; `details.retryAfterSeconds` is the hint |
-/// | `Auth` | not sent, where the server of tokens could not be reached |
-/// | the rest | permanent |
+/// | failure | `kube::Error` | meaning |
+/// |---|---|---|
+/// | no connection: refused, no such name, not in time | `Service` | not sent |
+/// | reset, closed before the reply, too late, a reply that ends too early | `Service`, `HyperError` | perhaps applied |
+/// | 409 `Conflict`: another `resourceVersion` | `Api` | a conflict |
+/// | 409 `AlreadyExists` | `Api` | permanent |
+/// | any other status, of a proxy's page too | `Api` | the status; `details.retryAfterSeconds` is the hint |
+/// | no token, because its server could not be reached | `Auth` | not sent |
+/// | everything else, a certificate that is not trusted too | | permanent |
 ///
-/// kube reads the body of an error and drops its headers, so the hint is only what `details` says.
-/// The API server says the same in both.
+/// A conflict is repeated by an [update](crate::Policy::update), which reads again, and elsewhere where
+/// the policy [repeats conflicts](crate::Policy::retry_conflicts). kube drops the headers of an error; the API server
+/// says in `details` what it says in `Retry-After`.
 ///
-/// A client of kube retries 429, 503 and 504 by itself. Where you retry, switch that off:
-/// `config.default_retry = false`.
+/// A client of kube retries 429, 503 and 504 by itself, up to 15 times, a write too, and a policy
+/// around it multiplies the attempts. Where you retry, switch that off with `default_retry`. A reply has
+/// no time limit unless `read_timeout` sets one. An object is changed by its `resourceVersion`, which
+/// `replace` sends along:
 ///
-/// An object is changed by its `resourceVersion`, which `replace` sends along:
+/// ```no_run
+/// use backoff_core::{Policy, codes};
+/// # use kube_client_5 as kube;
+/// use kube::{Api, Client, Config, api::PostParams, core::{ApiResource, DynamicObject}};
 ///
-/// ```ignore
-/// let maps: Api<ConfigMap> = Api::default_namespaced(client);
+/// const POLICY: Policy = Policy::exponential().on(codes![429, 500..=504]);
+///
+/// # async fn f(kind: &ApiResource) -> Result<(), kube::Error> {
+/// let mut config = Config::infer().await.map_err(kube::Error::InferConfig)?;
+/// config.default_retry = false;
+/// let client = Client::try_from(config)?;
+///
+/// let maps: &Api<DynamicObject> = &Api::default_namespaced_with(client, kind);
 /// POLICY
 ///     .update(
-///         || maps.get("counter"),
-///         |map| { map.data.get_or_insert_default().insert("owner".into(), me.clone()); },
-///         |map| async move { maps.replace("counter", &PostParams::default(), &map).await },
+///         || maps.get("settings"),
+///         |map| { map.data["data"]["owner"] = "me".into(); true },
+///         |map| async move { maps.replace("settings", &PostParams::default(), &map).await },
 ///     )
 ///     .await?;
+/// # Ok(()) }
 /// ```
 impl Fault for Error {
     fn inner(&self) -> Option<&dyn Fault> {
@@ -103,9 +90,9 @@ impl Fault for Error {
 
     fn kind(&self) -> Option<FaultKind> {
         match self {
-            Error::Api(status) if status.reason == reason::ALREADY_EXISTS => {
-                Some(FaultKind::Permanent)
-            }
+            // As a status both are 409.
+            Error::Api(status) if status.is_already_exists() => Some(FaultKind::Permanent),
+            Error::Api(status) if status.is_conflict() => Some(FaultKind::Conflict),
             Error::Api(status) if status.code > 0 => None,
             Error::HyperError(_) | Error::Service(_) | Error::ReadEvents(_) | Error::Auth(_)
                 if self.delivery().is_some() =>

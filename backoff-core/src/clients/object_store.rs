@@ -1,33 +1,4 @@
-//! `Fault` for `object_store::Error`, version 0.14.
-//!
-//! | failure | `object_store::Error` | meaning |
-//! |---|---|---|
-//! | refused, no such name | `Generic`, with `reqwest::Error` among its sources | not sent |
-//! | reset, closed, too late, a reply that ends too early | the same | perhaps applied |
-//! | 429, 5xx, 408 | `Generic` | the status, without the headers |
-//! | a success with `SlowDown` or `InternalError` in it (S3) | `Generic` | transient |
-//! | the object has changed meanwhile | `Precondition` | 412: a conflict |
-//! | another conditional write is under way (S3's `ConditionalRequestConflict`) | `AlreadyExists` | 409: a conflict |
-//! | the object exists already | `AlreadyExists` | permanent |
-//! | 404, 403, 401, 304 | `NotFound`, `PermissionDenied`, `Unauthenticated`, `NotModified` | the status |
-//! | everything else | | permanent |
-//!
-//! `object_store` drops the headers of replies, so no `Retry-After` is known.
-//!
-//! # What to switch off
-//!
-//! Its clients for HTTP, S3, Cloud Storage and Azure retry by themselves: ten times within three minutes. A
-//! policy around them multiplies the attempts. [`max_retries: 0`] switches that off:
-//!
-//! [`max_retries: 0`]: https://docs.rs/object_store/0.14/object_store/struct.RetryConfig.html
-//!
-//! ```ignore
-//! use object_store::{RetryConfig, aws::AmazonS3Builder};
-//!
-//! let once = RetryConfig { max_retries: 0, ..Default::default() };
-//! let store = AmazonS3Builder::from_env().with_retry(once).build()?;
-//! let object = POLICY.retry(|| store.get(&path)).await?;
-//! ```
+//! `Fault` for `object_store::Error`, version 0.14, and one of an attempt that was cut.
 
 use super::{
     boxed::{Cause, first_known},
@@ -38,25 +9,34 @@ use core::{error, fmt};
 use object_store_014::Error;
 use std::error::Error as _;
 
-/// | failure | meaning |
-/// |---|---|
-/// | a failure of the transport | what `reqwest` or [`std::io::Error`] says of it |
-/// | 408, 429, 5xx in `Generic` | the status; the headers are lost |
-/// | a success with `SlowDown` or `InternalError` in it | transient |
-/// | `Precondition` | 412, whichever store it is: a conflict |
-/// | `AlreadyExists` | permanent; with S3's `ConditionalRequestConflict` a conflict, 409 |
-/// | `NotFound`, `PermissionDenied`, `Unauthenticated`, `NotModified` | 404, 403, 401, 304 |
-/// | the rest | permanent |
+/// | failure | `object_store::Error` | meaning |
+/// |---|---|---|
+/// | no connection: refused, no such name, not in time | `Generic` | not sent |
+/// | reset, closed, too late, a reply that ends too early | `Generic` | perhaps applied |
+/// | 408, 429, 5xx | `Generic` | the status, without the headers |
+/// | a success with `SlowDown` or `InternalError` in it (S3) | `Generic` | transient |
+/// | the object has changed meanwhile | `Precondition` | 412, whichever store it is: a conflict |
+/// | another conditional write is under way (S3) | `AlreadyExists`, with `ConditionalRequestConflict` | a conflict |
+/// | the object exists already | `AlreadyExists` | permanent |
+/// | 404, 403, 401, 304 | `NotFound`, `PermissionDenied`, `Unauthenticated`, `NotModified` | the status |
+/// | everything else | | permanent |
 ///
-/// A conflict is repeated by an [update](crate::Policy::update), which reads again, and elsewhere where
-/// the policy names 412 or 409.
+/// A conflict is repeated by an [update](crate::Policy::update), which reads again. Elsewhere 412 is
+/// repeated where the policy names it, the other one where the policy
+/// [repeats conflicts](crate::Policy::retry_conflicts).
 ///
-/// The clients for HTTP, S3, Cloud Storage and Azure retry by themselves, ten times within three
-/// minutes. Where you retry, switch that off: `RetryConfig { max_retries: 0, ..Default::default() }`,
-/// given to `with_retry` of the store's builder.
+/// `object_store` drops the headers of replies, so no `Retry-After` is known. The failures of the transport
+/// are known by the types of reqwest 0.13, which it uses; an `HttpConnector` of your own is known where
+/// its errors have a known one among their sources.
 ///
-/// The failures of the transport are known by the types of reqwest 0.13, which `object_store` uses. An
-/// `HttpConnector` of your own is known where its errors have a known one among their sources.
+/// Its clients for HTTP, S3, Cloud Storage and Azure retry by themselves, ten times within three
+/// minutes, and a policy around them multiplies the attempts. Where you retry, switch that off:
+///
+/// ```ignore
+/// let once = RetryConfig { max_retries: 0, ..Default::default() };
+/// let store = AmazonS3Builder::from_env().with_retry(once).build()?;
+/// let object = POLICY.retry(|| store.get(&path)).await?;
+/// ```
 impl Fault for Error {
     fn inner(&self) -> Option<&dyn Fault> {
         first_known(Cause::new(self.source()?), &|_| None)
@@ -87,7 +67,7 @@ impl Fault for Error {
 
     fn kind(&self) -> Option<FaultKind> {
         match self {
-            Error::AlreadyExists { .. } if is_under_way(self) => None,
+            Error::AlreadyExists { .. } if is_under_way(self) => Some(FaultKind::Conflict),
             Error::Generic { .. } => match (reply(self), self.inner()) {
                 (Some(Reply::Status(_)), _) => None,
                 (Some(Reply::ErrorInSuccess), _) => Some(FaultKind::Transient),

@@ -1,40 +1,4 @@
-//! `Fault` for `ureq::Error`, version 3.
-//!
-//! | failure | `ureq::Error` | meaning |
-//! |---|---|---|
-//! | the name is not found, the connection is refused | `HostNotFound`, `Io` | not sent |
-//! | no connection in time | `Timeout(Resolve)`, `Timeout(Connect)` | not sent |
-//! | no connection for another reason, or a proxy makes no tunnel | `ConnectionFailed`, `ConnectProxyFailed` | not sent |
-//! | reset, closed before the reply, a reply that ends too early | `Io` | perhaps applied |
-//! | any other time is over | `Timeout(..)` | perhaps applied |
-//! | a reply that is no HTTP | `Protocol` | perhaps applied |
-//! | a status of 4xx or 5xx | `StatusCode` | the status, without the headers |
-//! | everything else | | permanent |
-//!
-//! # Hints
-//!
-//! ureq drops the headers where it makes an error of a status, and with them `Retry-After`. With
-//! `http_status_as_error(false)` the response is kept. It is an `http::Response`, which says its
-//! status and its hint, so it can be judged as an error is:
-//!
-//! ```no_run
-//! use backoff_core::{Policy, codes};
-//! use ureq_3 as ureq;
-//!
-//! const POLICY: Policy = Policy::exponential().on(codes![429, 500..=504]);
-//!
-//! # fn f() -> Result<(), ureq::Error> {
-//! let config = ureq::Agent::config_builder().http_status_as_error(false).build();
-//! let agent = config.new_agent();
-//! let response = POLICY
-//!     .blocking(|| agent.get("http://127.0.0.1:8080/").call())
-//!     .responses()
-//!     .call()?;
-//! # let _ = response;
-//! # Ok(()) }
-//! ```
-//!
-//! Without any feature ureq repeats nothing by itself, so nothing is to be switched off.
+//! `Fault` for `ureq::Error`, version 3, and one of an attempt that was cut.
 
 use super::{
     boxed::{Cause, first_known},
@@ -45,22 +9,40 @@ use core::fmt;
 use std::io;
 use ureq_3::{Error, Timeout};
 
-/// | failure | meaning |
-/// |---|---|
-/// | `HostNotFound`, `ConnectionFailed`, `ConnectProxyFailed`, `Timeout` of `Resolve` or `Connect` | not sent |
-/// | every other `Timeout`; a reply that is no HTTP or cannot be decompressed | perhaps applied |
-/// | `Io` | as [`std::io::Error`] says: refused is not sent, reset is perhaps applied |
-/// | `StatusCode` | the status; the headers are lost |
-/// | `Other` | what is known of the error inside |
-/// | the rest | permanent |
+/// | failure | `ureq::Error` | meaning |
+/// |---|---|---|
+/// | the name is not found, the connection is refused | `HostNotFound`, `Io` | not sent |
+/// | no connection in time | `Timeout(Resolve)`, `Timeout(Connect)` | not sent |
+/// | no connection for another reason, a proxy that makes no tunnel | `ConnectionFailed`, `ConnectProxyFailed` | not sent |
+/// | reset, closed before the reply, a reply that ends too early | `Io` | perhaps applied |
+/// | any other time is over | `Timeout(..)` | perhaps applied |
+/// | a reply that is no HTTP, or cannot be decompressed | `Protocol`, `Decompress` | perhaps applied |
+/// | a status of 4xx or 5xx | `StatusCode` | the status, without the headers |
+/// | a connector's own | `Other` | what is known of the error inside |
+/// | everything else | | permanent |
 ///
-/// A timeout of the whole call (`Global`, `PerCall`) does not say how far the request came, and is
-/// perhaps applied. Where `timeout_connect` is set too, a server that does not answer at all counts
-/// as not sent.
+/// A timeout of the whole call (`Global`, `PerCall`) does not say how far the request came.
 ///
 /// ureq drops the headers where it makes an error of a status, and with them `Retry-After`. With
-/// `http_status_as_error(false)` the response is kept, and the feature `http-1`, which this one brings,
-/// judges it: `POLICY.blocking(|| agent.get(url).call()).responses().call()`.
+/// `http_status_as_error(false)` the response is kept. It says its status and its hint (by the
+/// feature `http-1`, which this one brings), so it can be judged as an error is:
+///
+/// ```no_run
+/// use backoff_core::{Policy, codes};
+/// # use ureq_3 as ureq;
+///
+/// const POLICY: Policy = Policy::exponential().on(codes![429, 500..=504]);
+///
+/// # fn f() -> Result<(), ureq::Error> {
+/// let config = ureq::Agent::config_builder().http_status_as_error(false).build();
+/// let agent = config.new_agent();
+/// let get = || agent.get("http://127.0.0.1:8080/").call();
+/// let response = POLICY.blocking(get).responses().call()?;
+/// # let _ = response;
+/// # Ok(()) }
+/// ```
+///
+/// ureq repeats nothing by itself.
 impl Fault for Error {
     fn inner(&self) -> Option<&dyn Fault> {
         match self {
