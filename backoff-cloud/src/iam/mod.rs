@@ -49,6 +49,8 @@
 //! iam::add(&client, "projects/p/secrets/s", "roles/viewer", "user:ann@example.com").await?;
 //! # Ok(()) }
 //! ```
+//!
+//! Sources read on 2026-11-21.
 
 mod allow;
 #[cfg(feature = "tokio")]
