@@ -20,6 +20,8 @@
 //! whose strict policy is named after the AIP (<https://docs.rs/google-cloud-gax>): drawn from zero
 //! up to 1 s, doubling up to 60 s, ten attempts within 60 s. Unlike it, these honour `Retry-After`
 //! and `google.rpc.RetryInfo`.
+//!
+//! Sources read on 2026-11-21.
 
 use backoff_core::{Jitter, Policy, codes};
 use std::time::Duration;

@@ -38,6 +38,8 @@
 //! ```
 //!
 //! Adaptive mode, which slows the first attempts too, is not offered: the page does not recommend it.
+//!
+//! Sources read on 2026-11-21.
 
 use backoff_core::{Budget, FaultKind, Jitter, Policy, codes};
 use std::time::Duration;

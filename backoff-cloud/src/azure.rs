@@ -14,6 +14,8 @@
 //! [`x-ms-retry-after-ms`](https://learn.microsoft.com/rest/api/cosmos-db/common-cosmosdb-rest-response-headers)
 //! are hints: with the feature `http` they are read from the reply, and the longer one of hint and
 //! backoff is waited. Azure's own clients put a hint in the place of the backoff.
+//!
+//! Sources read on 2026-11-21.
 
 use backoff_core::{Jitter, Policy, codes};
 use std::time::Duration;

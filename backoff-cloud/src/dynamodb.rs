@@ -7,6 +7,8 @@
 //! A conditional write whose condition does not hold is the conflict of a read-modify-write
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/BestPractices_OptimisticLocking.html>).
 //! The SDKs leave it to the caller; here it is [`READ_MODIFY_WRITE`] with [`kind`].
+//!
+//! Sources read on 2026-11-21.
 
 use crate::aws;
 use backoff_core::{Budget, FaultKind, Policy};

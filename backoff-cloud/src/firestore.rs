@@ -18,6 +18,8 @@
 //! (`TransactionOptions.ReadWrite.retry_transaction`,
 //! <https://cloud.google.com/firestore/docs/reference/rpc/google.firestore.v1#transactionoptions>),
 //! so that the service can let it go first.
+//!
+//! Sources read on 2026-11-21.
 
 use backoff_core::{Codes, Jitter, Policy, codes};
 use std::time::Duration;

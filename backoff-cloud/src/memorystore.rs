@@ -1,4 +1,6 @@
 //! Google Cloud Memorystore for Redis: the requests that manage instances.
+//!
+//! Sources read on 2026-11-21.
 
 use backoff_core::{Codes, Jitter, Policy, codes};
 use std::time::Duration;

@@ -19,6 +19,8 @@
 //!
 //! No RFC names waits. Here they are drawn from zero up to 1 s, doubling up to 64 s, five attempts:
 //! the defaults of [`Policy::exponential`]. `Retry-After` is obeyed.
+//!
+//! Sources read on 2026-11-21.
 
 use backoff_core::{Policy, codes};
 

@@ -29,6 +29,8 @@
 //! code. A bare status, as a proxy sends it, counts where it can mean nothing but codes in the list.
 //!
 //! The calls for IAM are not here, for these clients do not retry them: see [`iam`](crate::iam).
+//!
+//! Sources read on 2026-11-21.
 
 use backoff_core::{Codes, Jitter, Policy, codes};
 use std::time::Duration;

@@ -13,6 +13,8 @@
 //! <https://cloud.google.com/java/docs/reference/google-cloud-spanner/latest/com.google.cloud.spanner.TransactionContext>).
 //! It names no time. Here it is 300 s: the Java client's 30 s were found too short
 //! (<https://github.com/googleapis/java-spanner/issues/1008>).
+//!
+//! Sources read on 2026-11-21.
 
 use backoff_core::{Codes, Jitter, Policy, codes};
 use std::time::Duration;

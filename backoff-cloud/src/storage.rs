@@ -24,6 +24,8 @@
 //! request would fail for ever, so [`REQUEST`] does not. It says that somebody else has written, or
 //! that an earlier attempt of one's own was applied and its reply lost. [`READ_MODIFY_WRITE`]
 //! reads again, and sees which.
+//!
+//! Sources read on 2026-11-21.
 
 use backoff_core::{Jitter, Policy, codes};
 use std::time::Duration;

@@ -99,6 +99,10 @@
 //! | `sqlx-08`, `sqlx-09` | [`Fault`](trait@Fault) for `Error` of sqlx 0.8 and 0.9 (which wants Rust 1.94): what a SQLSTATE means, and whether the transaction was surely not committed | no |
 //! | `tokio-postgres-07` | [`Fault`](trait@Fault) for `Error` of tokio-postgres 0.7 and postgres 0.19, the same | no |
 //! | `tonic-014` | [`Fault`](trait@Fault) for `Status` and `transport::Error` of tonic 0.14 | no |
+//! | `ureq-3` | [`Fault`](trait@Fault) for `ureq::Error` 3 | no |
+//! | `object-store-014` | [`Fault`](trait@Fault) for `object_store::Error` 0.14 | no |
+//! | `kube-5` | [`Fault`](trait@Fault) for `kube::Error` 5 | no |
+//! | `azure-core-1` | [`Fault`](trait@Fault) for the errors of Azure's own clients (azure_core 1) | no |
 //! | `anyhow-1` | [`Fault`](trait@Fault) for `anyhow::Error` 1, by looking along its sources | no |
 //!
 //! Without any feature the crate is `no_std`; the drivers then take a runtime of your own, made of
@@ -148,6 +152,7 @@ pub use facts::{
     codes::Codes,
     fault::{Delivery, Fault, FaultKind, TimedOut},
     grpc::GrpcCode,
+    not_applied::NotApplied,
     not_opened::NotOpened,
 };
 pub use judge::Verdict;

@@ -2,8 +2,8 @@
 #![cfg(all(feature = "tokio", feature = "macros"))]
 
 use backoff_core::{
-    Delivery, Fault, FaultKind, GrpcCode, Jitter, Policy, TimedOut, codes, retry, retry_block,
-    testing::VirtualTime,
+    Delivery, Fault, FaultKind, GrpcCode, Jitter, NotApplied, Policy, TimedOut, codes, retry,
+    retry_block, testing::VirtualTime,
 };
 use std::{
     cell::{Cell, RefCell},
@@ -30,6 +30,18 @@ struct Facts {
     delivery: Option<Delivery>,
     hint: Option<Duration>,
     stop: bool,
+    /// Whether it is handed over in a [`NotApplied`].
+    not_applied: bool,
+}
+
+impl Facts {
+    fn wrapped(&self) -> Option<NotApplied<Facts>> {
+        let inside = Facts {
+            not_applied: false,
+            ..*self
+        };
+        self.not_applied.then_some(NotApplied(inside))
+    }
 }
 
 impl Fault for Facts {
@@ -40,10 +52,16 @@ impl Fault for Facts {
         self.grpc
     }
     fn kind(&self) -> Option<FaultKind> {
-        self.kind
+        match self.wrapped() {
+            Some(wrapped) => wrapped.kind(),
+            None => self.kind,
+        }
     }
     fn delivery(&self) -> Option<Delivery> {
-        self.delivery
+        match self.wrapped() {
+            Some(wrapped) => wrapped.delivery(),
+            None => self.delivery,
+        }
     }
     fn retry_after(&self) -> Option<Duration> {
         self.hint
@@ -268,6 +286,10 @@ fn table() -> Vec<Row> {
         stop: true,
         ..facts
     };
+    let not_applied = |facts| Facts {
+        not_applied: true,
+        ..facts
+    };
     // The hint outlasts each backoff.
     let hints = (3, 20 * SECOND);
     vec![
@@ -294,6 +316,17 @@ fn table() -> Vec<Row> {
             delivery(Delivery::MaybeSent),
             [THRICE, ONCE, THRICE, ONCE, THRICE],
         ),
+        // Somebody knows that nothing was applied: as above, and nothing is too dangerous.
+        (not_applied(status(503)), [THRICE; 5]),
+        (not_applied(code(GrpcCode::Unavailable)), [THRICE; 5]),
+        (not_applied(kind(FaultKind::Transient)), [THRICE; 5]),
+        (not_applied(delivery(Delivery::MaybeSent)), [THRICE; 5]),
+        (not_applied(status(404)), [ONCE, ONCE, THRICE, THRICE, ONCE]),
+        (
+            not_applied(kind(FaultKind::Permanent)),
+            [ONCE, ONCE, THRICE, THRICE, ONCE],
+        ),
+        (not_applied(says), [ONCE, ONCE, THRICE, ONCE, THRICE]),
         // Hints, and a server that asks not to be called, are heard by everybody.
         (hinted(status(503)), [hints, ONCE, hints, ONCE, hints]),
         (hinted(status(429)), [hints; 5]),

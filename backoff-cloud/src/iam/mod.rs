@@ -37,7 +37,7 @@
 //!
 //! What is changed most often in an allow policy is who has a role. [`add`] and [`remove`] do that
 //! as a whole read-modify-write, over Google's own clients, plain REST, or
-//! [any client of yours](PolicyStore). They are there with the feature `tokio`.
+//! any client of yours, as [two closures](store) or as [a type](PolicyStore). They are there with the feature `tokio`.
 //!
 #![cfg_attr(feature = "google-cloud-secretmanager-v1", doc = "```no_run")]
 #![cfg_attr(not(feature = "google-cloud-secretmanager-v1"), doc = "```ignore")]
@@ -49,6 +49,8 @@
 //! iam::add(&client, "projects/p/secrets/s", "roles/viewer", "user:ann@example.com").await?;
 //! # Ok(()) }
 //! ```
+//!
+//! Sources read on 2026-11-21.
 
 mod allow;
 #[cfg(feature = "tokio")]
@@ -66,6 +68,7 @@ mod resource;
 #[cfg(feature = "http")]
 mod rest;
 mod store;
+mod store_fns;
 #[cfg(feature = "http")]
 mod url;
 
@@ -77,6 +80,7 @@ pub use plain::{PlainBinding, PlainPolicy};
 #[cfg(feature = "http")]
 pub use rest::Rest;
 pub use store::{Error, Failure, PolicyStore};
+pub use store_fns::{StoreFns, store};
 
 use backoff_core::{Codes, Jitter, Policy, codes};
 use std::time::Duration;

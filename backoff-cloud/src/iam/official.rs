@@ -59,6 +59,8 @@ fn named(resource: &str) -> Result<&str, Error> {
     Ok(resource)
 }
 
+/// Implements it for each client. That for service accounts (`google-cloud-iam-admin-v1`) takes names
+/// such as `projects/p/serviceAccounts/sa@p.iam.gserviceaccount.com`.
 macro_rules! official {
     ($($(#[$when:meta])* $client:ty),+ $(,)?) => {
         $(
@@ -93,6 +95,8 @@ macro_rules! official {
 
 official!(
     google_cloud_iam_v1::client::IAMPolicy,
+    #[cfg(feature = "google-cloud-iam-admin-v1")]
+    google_cloud_iam_admin_v1::client::Iam,
     #[cfg(feature = "google-cloud-secretmanager-v1")]
     google_cloud_secretmanager_v1::client::SecretManagerService,
     #[cfg(feature = "google-cloud-resourcemanager-v3")]

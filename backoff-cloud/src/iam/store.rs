@@ -8,8 +8,9 @@ use std::{error, fmt, future::Future};
 
 /// Something that gets and sets allow policies: a client.
 ///
-/// Implemented for Google's own clients and for `Rest`. For any other it takes a few
-/// lines; see the example. Each method makes one request, and does not retry it.
+/// Implemented for Google's own clients and for `Rest`. For any other client, [`store`](super::store)
+/// makes one of two closures, and a type of your own takes a few lines; see the example. Each method
+/// makes one request, and does not retry it.
 ///
 /// ```
 /// use backoff_cloud::{FaultKind, Fault, iam::{self, PlainPolicy, PolicyStore}};

@@ -3,6 +3,7 @@
 use crate::{
     facts::{
         fault::{Fault, TimedOut},
+        not_applied::NotApplied,
         not_opened::NotOpened,
     },
     report::{RetryError, UpdateReport},
@@ -100,7 +101,7 @@ fn own<'e, T: Error + 'static>(link: &'e (dyn Error + 'static)) -> Option<&'e T>
 /// known, and then a policy does not retry it.
 ///
 /// Known are [`TimedOut`], `io::Error`, the errors of the clients whose features are on,
-/// `backoff-cloud`'s `ApiError`, and the [`RetryError`] of each, also in a `Box` or an `Arc`. A type
+/// `backoff-cloud`'s `ApiError`, and the [`RetryError`] and [`NotApplied`] of each, also in a `Box` or an `Arc`. A type
 /// of your own is not, and neither is an error in a wrapper that is `#[error(transparent)]`, because
 /// such a wrapper leaves the error out of its sources.
 ///
@@ -165,8 +166,14 @@ fn of_a_client(cause: Cause<'_>) -> Option<&dyn Fault> {
     }
     first_of![
         TimedOut,
+        #[cfg(feature = "azure-core-1")]
+        azure_core_1::Error,
         #[cfg(feature = "gax-1")]
         google_cloud_gax_1::error::Error,
+        #[cfg(feature = "kube-5")]
+        kube_client_5::Error,
+        #[cfg(feature = "object-store-014")]
+        object_store_014::Error,
         #[cfg(feature = "redis-1")]
         redis_1::RedisError,
         #[cfg(feature = "reqwest-013")]
@@ -185,6 +192,8 @@ fn of_a_client(cause: Cause<'_>) -> Option<&dyn Fault> {
         tonic_014::ConnectError,
         #[cfg(feature = "tonic-014")]
         tonic_014::TimeoutExpired,
+        #[cfg(feature = "ureq-3")]
+        ureq_3::Error,
         #[cfg(feature = "hyper-1")]
         hyper_1::Error,
         #[cfg(feature = "h2-04")]
@@ -207,8 +216,8 @@ pub fn know<T: Fault + Error + Send + Sync + 'static>() {
     debug_assert!(is_kept, "there is room for every error of `backoff-cloud`");
 }
 
-/// The error as one of this type, or as what became of one: a retry that was given up, or an opening
-/// that failed. `$find` looks for a type.
+/// The error as one of this type, or as what became of one: a retry that was given up, an opening
+/// that failed, or a failure after which nothing was done. `$find` looks for a type.
 macro_rules! of_type {
     ($find:ident, $type:ty, $cause:expr) => {
         of_type!(
@@ -220,6 +229,9 @@ macro_rules! of_type {
             NotOpened<Arc<$type>>,
             RetryError<NotOpened<$type>>,
             RetryError<NotOpened<$type>, UpdateReport>,
+            NotApplied<$type>,
+            RetryError<NotApplied<$type>>,
+            RetryError<NotApplied<$type>, UpdateReport>,
         )
     };
     (@ $find:ident, $cause:expr, $($type:ty),+ $(,)?) => {{
@@ -351,6 +363,20 @@ mod tests {
         ];
         for error in hidden {
             assert_eq!(POLICY.judge(&error), Verdict::Permanent, "{error:?}");
+        }
+    }
+
+    #[test]
+    fn that_nothing_was_applied_is_not_lost_behind_another_error() {
+        let careful = POLICY.idempotent(false);
+        let cut = || TimedOut::new(core::time::Duration::ZERO);
+        for (error, verdict) in [
+            (hide(cut()), Verdict::MaybeApplied),
+            (hide(NotApplied(cut())), Verdict::from(true)),
+            (hide(Around(NotApplied(cut()))), Verdict::from(true)),
+            (hide(given_up(NotApplied(cut()))), Verdict::Permanent),
+        ] {
+            assert_eq!(careful.judge(&error), verdict, "{error:?}");
         }
     }
 

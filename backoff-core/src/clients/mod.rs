@@ -5,6 +5,8 @@ pub(crate) mod boxed;
 mod io;
 mod sources;
 
+#[cfg(feature = "azure-core-1")]
+mod azure_core;
 #[cfg(feature = "gax-1")]
 mod gax;
 #[cfg(feature = "h2-04")]
@@ -13,6 +15,10 @@ mod h2;
 mod http;
 #[cfg(feature = "hyper-1")]
 mod hyper;
+#[cfg(feature = "kube-5")]
+mod kube;
+#[cfg(feature = "object-store-014")]
+mod object_store;
 #[cfg(feature = "redis-1")]
 mod redis;
 #[cfg(feature = "reqwest-013")]
@@ -29,3 +35,5 @@ mod sqlx;
 mod tokio_postgres;
 #[cfg(feature = "tonic-014")]
 mod tonic;
+#[cfg(feature = "ureq-3")]
+mod ureq;

@@ -5,4 +5,5 @@ pub(crate) mod fault;
 pub(crate) mod grpc;
 #[cfg(feature = "hint")]
 pub mod hint;
+pub(crate) mod not_applied;
 pub(crate) mod not_opened;

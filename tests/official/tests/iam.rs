@@ -6,6 +6,7 @@ use backoff_cloud::{
     http::ApiError,
     iam::{self, Condition, Failure, PlainPolicy, PolicyStore, Rest},
 };
+use google_cloud_iam_admin_v1::client::Iam;
 use google_cloud_iam_v1::client::IAMPolicy;
 use google_cloud_resourcemanager_v3::client::Projects;
 use google_cloud_secretmanager_v1::client::SecretManagerService;
@@ -19,6 +20,7 @@ use std::{
 };
 
 const SECRET: &str = "projects/p/secrets/s";
+const ACCOUNT: &str = "projects/p/serviceAccounts/sa@p.iam.gserviceaccount.com";
 const PROJECT: &str = "projects/p";
 const ROLE: &str = "roles/viewer";
 const ANN: &str = "user:ann@example.com";
@@ -147,6 +149,13 @@ async fn over_googles_client_for_projects() {
     let emulator = Emulator::start().unwrap();
     let client = client!(Projects, emulator.url());
     works(&emulator, &client, PROJECT).await;
+}
+
+#[tokio::test]
+async fn over_googles_client_for_service_accounts() {
+    let emulator = Emulator::start().unwrap();
+    let client = client!(Iam, emulator.url());
+    works(&emulator, &client, ACCOUNT).await;
 }
 
 #[tokio::test]
@@ -534,6 +543,7 @@ async fn a_name_that_could_lead_elsewhere_sends_nothing() {
     let emulator = Emulator::start().unwrap();
     let projects = client!(Projects, emulator.url());
     let secrets = client!(SecretManagerService, emulator.url());
+    let accounts = client!(Iam, emulator.url());
     for resource in [
         r"projects/mine\..\victim",
         r"projects/mine\%2e%2E\victim",
@@ -545,7 +555,8 @@ async fn a_name_that_could_lead_elsewhere_sends_nothing() {
     ] {
         let of_project = iam::add(&projects, resource, ROLE, ANN).policy(FAST).await;
         let of_secret = iam::add(&secrets, resource, ROLE, ANN).policy(FAST).await;
-        for change in [of_project, of_secret] {
+        let of_account = iam::add(&accounts, resource, ROLE, ANN).policy(FAST).await;
+        for change in [of_project, of_secret, of_account] {
             let refused = change.expect_err(resource);
             assert_eq!(refused.reason, StopReason::Permanent, "{resource}");
             assert_eq!(refused.report.attempts, 1, "{resource}");

@@ -10,6 +10,9 @@ use crate::emulator::demand::Demand;
 use crate::emulator::refusal::Refusal;
 use crate::emulator::request::{Query, Request};
 
+/// The parameter of a query that asks for a version.
+const VERSION: &str = "options.requestedPolicyVersion";
+
 /// Reads a request for a policy, which any resource has.
 pub(in crate::emulator) fn parse(request: &Request<'_>) -> Result<Demand, Refusal> {
     let (resource, verb) = request
@@ -28,6 +31,11 @@ pub(in crate::emulator) fn parse(request: &Request<'_>) -> Result<Demand, Refusa
                 "Nothing is served for POST {}: the Secret Manager reads policies by GET.",
                 request.path
             )));
+        }
+        (&Method::POST, "getIamPolicy")
+            if is_service_account(resource) && request.query.get(VERSION).is_some() =>
+        {
+            Action::Get(version_in_query(request.query)?)
         }
         (&Method::POST, "getIamPolicy") => Action::Get(version_in_body(request)?),
         (&Method::POST, "setIamPolicy") => Action::Set(Update::parse(request.object()?)?),
@@ -49,8 +57,18 @@ fn is_secret(resource: &str) -> bool {
     )
 }
 
+/// Whether it is a service account, whose policy is read by POST with the options in the query (Google's
+/// client sends an empty object beside it):
+/// <https://cloud.google.com/iam/docs/reference/rest/v1/projects.serviceAccounts/getIamPolicy>.
+fn is_service_account(resource: &str) -> bool {
+    matches!(
+        resource.split('/').collect::<Vec<_>>()[..],
+        ["projects", _, "serviceAccounts", _]
+    )
+}
+
 fn version_in_query(query: &Query) -> Result<Version, Refusal> {
-    match query.get("options.requestedPolicyVersion") {
+    match query.get(VERSION) {
         None => Ok(Version::One),
         Some(text) => match serde_json::from_str(text) {
             Ok(version) => requested(&version),
@@ -152,6 +170,26 @@ mod tests {
         }
         let named_so = parsed(Method::POST, "/v1/projects/secrets:getIamPolicy", "");
         assert_eq!(named_so, read("projects/secrets", Version::One));
+    }
+
+    #[test]
+    fn the_policy_of_a_service_account_is_read_by_post_with_its_version_in_the_query() {
+        let account = "projects/p/serviceAccounts/sa@p.iam.gserviceaccount.com";
+        let read_of = |resource: &str, body: &str| {
+            let asked = (VERSION.to_owned(), "3".to_owned());
+            let path = &*format!("/v1/{resource}:getIamPolicy");
+            let demand = parse(&Request {
+                method: &Method::POST,
+                path,
+                query: &[asked].into_iter().collect(),
+                body: body.as_bytes(),
+            });
+            demand.map_err(|refusal| refusal.code)
+        };
+        for body in ["", "{}"] {
+            assert_eq!(read_of(account, body), read(account, Version::Three));
+        }
+        assert_eq!(read_of("projects/p", ""), read("projects/p", Version::One));
     }
 
     #[test]

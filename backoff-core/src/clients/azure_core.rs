@@ -1,0 +1,112 @@
+//! `Fault` for `azure_core::Error`, version 1, and so for the errors of all clients of Azure; and one of
+//! an attempt that was cut.
+
+use super::{
+    boxed::{Cause, first_known},
+    sources::is_untrusted_certificate,
+};
+use crate::{
+    facts::fault::{Delivery, Fault, FaultKind, TimedOut},
+    hint,
+};
+use azure_core_1::{Error, error::ErrorKind, http::headers::Headers};
+use core::{fmt, time::Duration};
+use http_1 as http;
+use std::{error::Error as _, time::SystemTime};
+
+/// | failure | `ErrorKind` | meaning |
+/// |---|---|---|
+/// | no connection: refused, no such name, not in time | `Connection` | not sent |
+/// | reset, closed before the reply, too late, a reply that ends too early | `Io` | perhaps applied |
+/// | a status of 4xx or 5xx | `HttpResponse` | the status, and the longest hint of `Retry-After`, `retry-after-ms`, `x-ms-retry-after-ms` |
+/// | no token, because its server could not be reached or was busy | `Credential` | not sent, with that server's hint |
+/// | no token for another reason | `Credential` | permanent |
+/// | everything else, a certificate that is not trusted too | | permanent |
+///
+/// A write whose `ETag` is not the newest is answered by 412, and is a conflict: an
+/// [update](crate::Policy::update) reads again. A 409 is repeated where a policy names it; many services
+/// of Azure answer it where a thing exists already.
+///
+/// Every client of Azure retries by itself 408, 429, 500, 502, 503, 504 and failures of the transport,
+/// 8 times within a minute, a write too, and a policy around it multiplies the attempts. Where you retry,
+/// switch that off:
+///
+/// ```
+/// # use azure_core_1 as azure_core;
+/// use azure_core::http::{ClientOptions, RetryOptions};
+///
+/// let options = ClientOptions { retry: RetryOptions::none(), ..Default::default() };
+/// # let _ = options;
+/// ```
+impl Fault for Error {
+    fn inner(&self) -> Option<&dyn Fault> {
+        match self.kind() {
+            ErrorKind::HttpResponse { .. } => None,
+            _ => first_known(Cause::new(self.source()?), &|_| None),
+        }
+    }
+
+    fn status(&self) -> Option<u16> {
+        match self.kind() {
+            ErrorKind::HttpResponse { status, .. } => Some(u16::from(*status)),
+            _ => None,
+        }
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        match self.kind() {
+            ErrorKind::HttpResponse { raw_response, .. } => {
+                hint_of(raw_response.as_ref()?.headers())
+            }
+            _ => self.inner()?.retry_after(),
+        }
+    }
+
+    fn delivery(&self) -> Option<Delivery> {
+        match self.kind() {
+            ErrorKind::Connection => (!is_untrusted_certificate(self)).then_some(Delivery::NotSent),
+            ErrorKind::Io => match self.inner() {
+                Some(inner) => inner.delivery(),
+                None => Some(Delivery::MaybeSent),
+            },
+            // Whatever became of the request for a token, the request itself was not begun.
+            ErrorKind::Credential => {
+                let inner = self.inner()?;
+                let may_pass = inner.delivery().is_some() || is_busy(inner);
+                may_pass.then_some(Delivery::NotSent)
+            }
+            _ => None,
+        }
+    }
+
+    fn kind(&self) -> Option<FaultKind> {
+        let says_more = Fault::status(self).is_some() || self.delivery().is_some();
+        (!says_more).then_some(FaultKind::Permanent)
+    }
+
+    fn message(&self) -> Option<&dyn fmt::Display> {
+        Some(self)
+    }
+}
+
+/// For attempts that are [cut](crate::Retrying::attempt_timeout): of the kind `Io`, with the
+/// [`TimedOut`] inside.
+impl From<TimedOut> for Error {
+    fn from(error: TimedOut) -> Self {
+        Error::new(ErrorKind::Io, error)
+    }
+}
+
+/// What the headers ask for.
+fn hint_of(headers: &Headers) -> Option<Duration> {
+    let known = headers.iter().filter_map(|(name, value)| {
+        let name = http::HeaderName::try_from(name.as_str()).ok()?;
+        Some((name, http::HeaderValue::try_from(value.as_str()).ok()?))
+    });
+    hint::in_headers(&known.collect(), SystemTime::now())
+}
+
+/// Whether it says that the server of tokens cannot serve now.
+fn is_busy(fault: &dyn Fault) -> bool {
+    matches!(fault.status(), Some(408 | 429 | 500..=599))
+}

@@ -1,0 +1,124 @@
+//! `Fault` for `kube_client::Error`, which is `kube::Error`, version 5, and one of an attempt that was
+//! cut.
+
+use super::{
+    boxed::{Cause, first_known},
+    sources::{chain, is_untrusted_certificate},
+};
+use crate::facts::fault::{Delivery, Fault, FaultKind, TimedOut};
+use core::{fmt, time::Duration};
+use kube_client_5::Error;
+use std::error::Error as _;
+
+/// | failure | `kube::Error` | meaning |
+/// |---|---|---|
+/// | no connection: refused, no such name, not in time | `Service` | not sent |
+/// | reset, closed before the reply, too late, a reply that ends too early | `Service`, `HyperError` | perhaps applied |
+/// | 409 `Conflict`: another `resourceVersion` | `Api` | a conflict |
+/// | 409 `AlreadyExists` | `Api` | permanent |
+/// | any other status, of a proxy's page too | `Api` | the status; `details.retryAfterSeconds` is the hint |
+/// | no token, because its server could not be reached | `Auth` | not sent |
+/// | everything else, a certificate that is not trusted too | | permanent |
+///
+/// A conflict is repeated by an [update](crate::Policy::update), which reads again, and elsewhere where
+/// the policy [repeats conflicts](crate::Policy::retry_conflicts). kube drops the headers of an error; the API server
+/// says in `details` what it says in `Retry-After`.
+///
+/// A client of kube retries 429, 503 and 504 by itself, up to 15 times, a write too, and a policy
+/// around it multiplies the attempts. Where you retry, switch that off with `default_retry`. A reply has
+/// no time limit unless `read_timeout` sets one. An object is changed by its `resourceVersion`, which
+/// `replace` sends along:
+///
+/// ```no_run
+/// use backoff_core::{Policy, codes};
+/// # use kube_client_5 as kube;
+/// use kube::{Api, Client, Config, api::PostParams, core::{ApiResource, DynamicObject}};
+///
+/// const POLICY: Policy = Policy::exponential().on(codes![429, 500..=504]);
+///
+/// # async fn f(kind: &ApiResource) -> Result<(), kube::Error> {
+/// let mut config = Config::infer().await.map_err(kube::Error::InferConfig)?;
+/// config.default_retry = false;
+/// let client = Client::try_from(config)?;
+///
+/// let maps: &Api<DynamicObject> = &Api::default_namespaced_with(client, kind);
+/// POLICY
+///     .update(
+///         || maps.get("settings"),
+///         |map| { map.data["data"]["owner"] = "me".into(); true },
+///         |map| async move { maps.replace("settings", &PostParams::default(), &map).await },
+///     )
+///     .await?;
+/// # Ok(()) }
+/// ```
+impl Fault for Error {
+    fn inner(&self) -> Option<&dyn Fault> {
+        match self {
+            Error::Api(_) => None,
+            _ => first_known(Cause::new(self.source()?), &|_| None),
+        }
+    }
+
+    fn status(&self) -> Option<u16> {
+        match self {
+            Error::Api(status) => (status.code > 0).then_some(status.code),
+            _ => None,
+        }
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        let Error::Api(status) = self else {
+            return None;
+        };
+        let seconds = status.details.as_ref()?.retry_after_seconds;
+        (seconds > 0).then(|| Duration::from_secs(seconds.into()))
+    }
+
+    fn delivery(&self) -> Option<Delivery> {
+        match self {
+            // Whatever became of the request for a token, the request itself was not begun.
+            Error::Auth(_) => self.inner()?.delivery().map(|_| Delivery::NotSent),
+            Error::HyperError(_) | Error::Service(_) | Error::ReadEvents(_) => {
+                if is_not_connected(self) {
+                    return (!is_untrusted_certificate(self)).then_some(Delivery::NotSent);
+                }
+                self.inner()?.delivery()
+            }
+            _ => None,
+        }
+    }
+
+    fn kind(&self) -> Option<FaultKind> {
+        match self {
+            // As a status both are 409.
+            Error::Api(status) if status.is_already_exists() => Some(FaultKind::Permanent),
+            Error::Api(status) if status.is_conflict() => Some(FaultKind::Conflict),
+            Error::Api(status) if status.code > 0 => None,
+            Error::HyperError(_) | Error::Service(_) | Error::ReadEvents(_) | Error::Auth(_)
+                if self.delivery().is_some() =>
+            {
+                None
+            }
+            _ => Some(FaultKind::Permanent),
+        }
+    }
+
+    fn message(&self) -> Option<&dyn fmt::Display> {
+        Some(self)
+    }
+}
+
+/// For attempts that are [cut](crate::Retrying::attempt_timeout): `Service`, with the [`TimedOut`]
+/// as its source.
+impl From<TimedOut> for Error {
+    fn from(error: TimedOut) -> Self {
+        Error::Service(Box::new(error))
+    }
+}
+
+/// Whether no connection was made. What hyper's client says then is worth more than the error behind
+/// it: a connection that was not made in time looks like a reply that did not come in time.
+fn is_not_connected(error: &Error) -> bool {
+    let mut links = chain(error).filter_map(|link| link.downcast_ref());
+    links.any(hyper_util::client::legacy::Error::is_connect)
+}

@@ -1,0 +1,155 @@
+//! `Fault` for `object_store::Error`, version 0.14, and one of an attempt that was cut.
+
+use super::{
+    boxed::{Cause, first_known},
+    sources::chain,
+};
+use crate::facts::fault::{Delivery, Fault, FaultKind, TimedOut};
+use core::{error, fmt};
+use object_store_014::Error;
+use std::error::Error as _;
+
+/// | failure | `object_store::Error` | meaning |
+/// |---|---|---|
+/// | no connection: refused, no such name, not in time | `Generic` | not sent |
+/// | reset, closed, too late, a reply that ends too early | `Generic` | perhaps applied |
+/// | 408, 429, 5xx | `Generic` | the status, without the headers |
+/// | a success with `SlowDown` or `InternalError` in it (S3) | `Generic` | transient |
+/// | the object has changed meanwhile | `Precondition` | 412, whichever store it is: a conflict |
+/// | another conditional write is under way (S3) | `AlreadyExists`, with `ConditionalRequestConflict` | a conflict |
+/// | the object exists already | `AlreadyExists` | permanent |
+/// | 404, 403, 401, 304 | `NotFound`, `PermissionDenied`, `Unauthenticated`, `NotModified` | the status |
+/// | everything else | | permanent |
+///
+/// A conflict is repeated by an [update](crate::Policy::update), which reads again. Elsewhere 412 is
+/// repeated where the policy names it, the other one where the policy
+/// [repeats conflicts](crate::Policy::retry_conflicts).
+///
+/// `object_store` drops the headers of replies, so no `Retry-After` is known. The failures of the transport
+/// are known by the types of reqwest 0.13, which it uses; an `HttpConnector` of your own is known where
+/// its errors have a known one among their sources.
+///
+/// Its clients for HTTP, S3, Cloud Storage and Azure retry by themselves, ten times within three
+/// minutes, and a policy around them multiplies the attempts. Where you retry, switch that off:
+///
+/// ```ignore
+/// let once = RetryConfig { max_retries: 0, ..Default::default() };
+/// let store = AmazonS3Builder::from_env().with_retry(once).build()?;
+/// let object = POLICY.retry(|| store.get(&path)).await?;
+/// ```
+impl Fault for Error {
+    fn inner(&self) -> Option<&dyn Fault> {
+        first_known(Cause::new(self.source()?), &|_| None)
+    }
+
+    fn status(&self) -> Option<u16> {
+        match self {
+            Error::NotModified { .. } => Some(304),
+            Error::Unauthenticated { .. } => Some(401),
+            Error::PermissionDenied { .. } => Some(403),
+            Error::NotFound { .. } => Some(404),
+            Error::AlreadyExists { .. } => Some(409),
+            Error::Precondition { .. } => Some(412),
+            Error::Generic { .. } => match reply(self)? {
+                Reply::Status(status) => Some(status),
+                Reply::ErrorInSuccess => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn delivery(&self) -> Option<Delivery> {
+        match self {
+            Error::Generic { .. } => self.inner()?.delivery(),
+            _ => None,
+        }
+    }
+
+    fn kind(&self) -> Option<FaultKind> {
+        match self {
+            Error::AlreadyExists { .. } if is_under_way(self) => Some(FaultKind::Conflict),
+            Error::Generic { .. } => match (reply(self), self.inner()) {
+                (Some(Reply::Status(_)), _) => None,
+                (Some(Reply::ErrorInSuccess), _) => Some(FaultKind::Transient),
+                (None, Some(inner)) => inner.kind(),
+                (None, None) => Some(FaultKind::Permanent),
+            },
+            Error::AlreadyExists { .. } => Some(FaultKind::Permanent),
+            _ => Fault::status(self)
+                .is_none()
+                .then_some(FaultKind::Permanent),
+        }
+    }
+
+    fn message(&self) -> Option<&dyn fmt::Display> {
+        Some(self)
+    }
+}
+
+/// For attempts that are [cut](crate::Retrying::attempt_timeout): `Generic`, with the [`TimedOut`] as
+/// its source.
+impl From<TimedOut> for Error {
+    fn from(error: TimedOut) -> Self {
+        Error::Generic {
+            store: "cut",
+            source: Box::new(error),
+        }
+    }
+}
+
+/// What the error of one request says of its reply. `object_store` has a type for it that has no name
+/// outside, and that is among the sources; its text says what it is.
+enum Reply {
+    Status(u16),
+    /// A success with an error in its body, as S3 sends it.
+    ErrorInSuccess,
+}
+
+fn reply(error: &Error) -> Option<Reply> {
+    chain(error).skip(1).find_map(|link| {
+        let text = Beginning::of(link);
+        if text.starts_with("Server returned error response") {
+            return Some(Reply::ErrorInSuccess);
+        }
+        let rest = text.strip_prefix("Server returned non-2xx status code: ")?;
+        rest.get(..3)?.parse().ok().map(Reply::Status)
+    })
+}
+
+/// Whether S3 refused a conditional write because another one of the same object was under way.
+fn is_under_way(error: &Error) -> bool {
+    let mut links = chain(error).skip(1);
+    links.any(|link| link.to_string().contains("ConditionalRequestConflict"))
+}
+
+/// The beginning of a text that may be long: the body of a reply is part of it.
+struct Beginning {
+    bytes: [u8; 64],
+    length: usize,
+}
+
+impl Beginning {
+    fn of(error: &dyn error::Error) -> String {
+        let mut beginning = Beginning {
+            bytes: [0; 64],
+            length: 0,
+        };
+        // The error only ends the writing.
+        let _ = fmt::write(&mut beginning, format_args!("{error}"));
+        String::from_utf8_lossy(&beginning.bytes[..beginning.length]).into_owned()
+    }
+}
+
+impl fmt::Write for Beginning {
+    fn write_str(&mut self, part: &str) -> fmt::Result {
+        let free = &mut self.bytes[self.length..];
+        let taken = free.len().min(part.len());
+        free[..taken].copy_from_slice(&part.as_bytes()[..taken]);
+        self.length += taken;
+        if taken < part.len() {
+            Err(fmt::Error)
+        } else {
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! `Fault` for `ureq::Error`, version 3, and one of an attempt that was cut.
+
+use super::{
+    boxed::{Cause, first_known},
+    sources::begins_with,
+};
+use crate::facts::fault::{Delivery, Fault, FaultKind, TimedOut};
+use core::fmt;
+use std::io;
+use ureq_3::{Error, Timeout};
+
+/// | failure | `ureq::Error` | meaning |
+/// |---|---|---|
+/// | the name is not found, the connection is refused | `HostNotFound`, `Io` | not sent |
+/// | no connection in time | `Timeout(Resolve)`, `Timeout(Connect)` | not sent |
+/// | no connection for another reason, a proxy that makes no tunnel | `ConnectionFailed`, `ConnectProxyFailed` | not sent |
+/// | reset, closed before the reply, a reply that ends too early | `Io` | perhaps applied |
+/// | any other time is over | `Timeout(..)` | perhaps applied |
+/// | a reply that is no HTTP, or cannot be decompressed | `Protocol`, `Decompress` | perhaps applied |
+/// | a status of 4xx or 5xx | `StatusCode` | the status, without the headers |
+/// | a connector's own | `Other` | what is known of the error inside |
+/// | everything else | | permanent |
+///
+/// A timeout of the whole call (`Global`, `PerCall`) does not say how far the request came.
+///
+/// ureq drops the headers where it makes an error of a status, and with them `Retry-After`. With
+/// `http_status_as_error(false)` the response is kept. It says its status and its hint (by the
+/// feature `http-1`, which this one brings), so it can be judged as an error is:
+///
+/// ```no_run
+/// use backoff_core::{Policy, codes};
+/// # use ureq_3 as ureq;
+///
+/// const POLICY: Policy = Policy::exponential().on(codes![429, 500..=504]);
+///
+/// # fn f() -> Result<(), ureq::Error> {
+/// let config = ureq::Agent::config_builder().http_status_as_error(false).build();
+/// let agent = config.new_agent();
+/// let get = || agent.get("http://127.0.0.1:8080/").call();
+/// let response = POLICY.blocking(get).responses().call()?;
+/// # let _ = response;
+/// # Ok(()) }
+/// ```
+///
+/// ureq repeats nothing by itself.
+impl Fault for Error {
+    fn inner(&self) -> Option<&dyn Fault> {
+        match self {
+            Error::Io(error) => Some(error),
+            Error::Other(error) => first_known(Cause::new(&**error), &|_| None),
+            _ => None,
+        }
+    }
+
+    fn status(&self) -> Option<u16> {
+        match self {
+            Error::StatusCode(status) => Some(*status),
+            _ => self.inner()?.status(),
+        }
+    }
+
+    fn delivery(&self) -> Option<Delivery> {
+        match self {
+            Error::HostNotFound
+            | Error::ConnectionFailed
+            | Error::ConnectProxyFailed(_)
+            | Error::Timeout(Timeout::Resolve | Timeout::Connect) => Some(Delivery::NotSent),
+            Error::Timeout(_) => Some(Delivery::MaybeSent),
+            _ if is_of_the_reply(self) => Some(Delivery::MaybeSent),
+            _ => self.inner()?.delivery(),
+        }
+    }
+
+    fn kind(&self) -> Option<FaultKind> {
+        if let Some(inner) = self.inner() {
+            return inner.kind();
+        }
+        let says_more = Fault::status(self).is_some() || self.delivery().is_some();
+        (!says_more).then_some(FaultKind::Permanent)
+    }
+
+    fn message(&self) -> Option<&dyn fmt::Display> {
+        Some(self)
+    }
+}
+
+/// For attempts that are [cut](crate::Retrying::attempt_timeout): as an I/O error of the kind `TimedOut`,
+/// with the [`TimedOut`] inside.
+impl From<TimedOut> for Error {
+    fn from(error: TimedOut) -> Self {
+        Error::Io(io::Error::from(error))
+    }
+}
+
+/// Whether a reply came that cannot be read. ureq says so in words: `Protocol` is also a request that
+/// could not be made, and its type has no name outside of ureq. A body that ended too early inside of
+/// a compressed one counts as one that cannot be decompressed.
+fn is_of_the_reply(error: &Error) -> bool {
+    let beginnings = [
+        "protocol: http parse",
+        "protocol: chunk",
+        "protocol: unsupported http version",
+        "gzip decompression failed",
+        "brotli decompression failed",
+    ];
+    let in_words = !matches!(error, Error::Io(_) | Error::Other(_));
+    in_words && beginnings.iter().any(|it| begins_with(error, it))
+}

@@ -1,0 +1,210 @@
+//! A failure after which the caller knows that nothing was done.
+
+use super::fault::{Delivery, Fault, says_something};
+use core::{error::Error, fmt};
+
+/// Nothing of the operation was applied, although its error does not say so.
+///
+/// Where a policy is not [idempotent](crate::Policy::idempotent), an attempt that may have been
+/// applied is not repeated. An error often cannot tell: a connection that broke looks the same before
+/// and after the step that counts. But the code around it knows which step failed. A transaction
+/// whose connection broke before `COMMIT` was sent is rolled back by the server. Such an error goes
+/// into this one:
+///
+/// ```
+/// use backoff_core::{Fault, NotApplied, Policy, TimedOut};
+/// # use std::cell::Cell;
+///
+/// #[derive(Debug, Fault)]
+/// enum MyError {
+///     /// Before `COMMIT`.
+///     #[fault(forward)]
+///     Statement(NotApplied<TimedOut>), // or the error of your client
+///     /// The reply to `COMMIT` is missing.
+///     #[fault(forward)]
+///     Commit(TimedOut),
+/// }
+/// # struct Transaction;
+/// # impl Transaction {
+/// #     fn insert(&self, attempt: u32) -> Result<(), TimedOut> {
+/// #         if attempt < 3 { Err(TimedOut::new(Default::default())) } else { Ok(()) }
+/// #     }
+/// #     fn commit(self) -> Result<(), TimedOut> { Err(TimedOut::new(Default::default())) }
+/// # }
+/// # fn begin() -> Transaction { Transaction }
+///
+/// const ONCE: Policy = Policy::exponential().base(std::time::Duration::from_millis(1)).idempotent(false);
+///
+/// let mut attempts = 0;
+/// let outcome = ONCE.retry_blocking(|| {
+///     attempts += 1;
+///     let transaction = begin();
+///     # let sql = attempts;
+///     transaction.insert(sql).map_err(|error| MyError::Statement(NotApplied(error)))?;
+///     transaction.commit().map_err(MyError::Commit)
+/// });
+/// // Two inserts failed, and were repeated. The commit that failed was not.
+/// assert!(matches!(outcome, Err(MyError::Commit(_))));
+/// assert_eq!(attempts, 3);
+/// ```
+///
+/// The wrapper adds only that. The error inside decides by its kind, codes and hint whether it is
+/// retried at all, and one that says nothing about itself stays one about which nothing is known.
+/// There is no `From<E>`, so that no `?` says "nothing was done" by accident.
+///
+/// An attempt that is [cut](crate::Retrying::attempt_timeout) counts as perhaps applied, whatever
+/// error it is put into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct NotApplied<E>(
+    /// Why the operation failed.
+    pub E,
+);
+
+impl<E> NotApplied<E> {
+    /// The error inside.
+    pub fn into_inner(self) -> E {
+        self.0
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for NotApplied<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "nothing was applied: {}", self.0)
+    }
+}
+
+impl<E: Error + 'static> Error for NotApplied<E> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+impl<E: Fault> Fault for NotApplied<E> {
+    fn inner(&self) -> Option<&dyn Fault> {
+        Some(&self.0)
+    }
+
+    /// [`Delivery::NotSent`], where the error inside says anything by which it can be judged. "Not
+    /// sent" is how a fault says that surely nothing was applied.
+    fn delivery(&self) -> Option<Delivery> {
+        says_something(&self.0).then_some(Delivery::NotSent)
+    }
+
+    /// As the error inside says: that nothing was applied is no fault of the connection.
+    fn must_reconnect(&self) -> bool {
+        self.0.must_reconnect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        facts::{
+            fault::{FaultKind, TimedOut},
+            grpc::GrpcCode,
+        },
+        judge::Verdict,
+        policy::Policy,
+    };
+    use core::time::Duration;
+
+    const CAREFUL: Policy = Policy::exponential()
+        .idempotent(false)
+        .on(crate::codes![429, 503]);
+
+    #[derive(Clone, Copy, Debug, Default)]
+    struct Says {
+        status: Option<u16>,
+        code: Option<GrpcCode>,
+        kind: Option<FaultKind>,
+        stop: bool,
+    }
+
+    impl Fault for Says {
+        fn status(&self) -> Option<u16> {
+            self.status
+        }
+        fn grpc_code(&self) -> Option<GrpcCode> {
+            self.code
+        }
+        fn kind(&self) -> Option<FaultKind> {
+            self.kind
+        }
+        fn retry_after(&self) -> Option<Duration> {
+            Some(Duration::from_secs(3))
+        }
+        fn must_stop(&self) -> bool {
+            self.stop
+        }
+    }
+
+    #[test]
+    fn what_would_be_retried_is_repeated_also_where_it_must_not_be_applied_twice() {
+        let nothing = Says::default();
+        let retried = Verdict::from(true).after(Some(Duration::from_secs(3)));
+        let says = |status| Says {
+            status: Some(status),
+            ..nothing
+        };
+        let coded = |code| Says {
+            code: Some(code),
+            ..nothing
+        };
+        let kind = |kind| Says {
+            kind: Some(kind),
+            ..nothing
+        };
+        let stop = Says {
+            stop: true,
+            ..says(503)
+        };
+        for (error, plain, wrapped) in [
+            (says(503), Verdict::MaybeApplied, retried),
+            (says(404), Verdict::Permanent, Verdict::Permanent),
+            (coded(GrpcCode::Unavailable), Verdict::MaybeApplied, retried),
+            (
+                coded(GrpcCode::NotFound),
+                Verdict::Permanent,
+                Verdict::Permanent,
+            ),
+            (kind(FaultKind::Transient), Verdict::MaybeApplied, retried),
+            (
+                kind(FaultKind::Conflict),
+                Verdict::Permanent,
+                Verdict::Permanent,
+            ),
+            (
+                kind(FaultKind::Permanent),
+                Verdict::Permanent,
+                Verdict::Permanent,
+            ),
+            (nothing, Verdict::NothingKnown, Verdict::NothingKnown),
+            (stop, Verdict::StoppedByServer, Verdict::StoppedByServer),
+        ] {
+            assert_eq!(CAREFUL.judge(&error), plain, "{error:?}");
+            assert_eq!(CAREFUL.judge(&NotApplied(error)), wrapped, "{error:?}");
+        }
+    }
+
+    #[test]
+    fn a_connection_is_opened_anew_only_where_the_error_asks_for_it() {
+        assert!(NotApplied(TimedOut::new(Duration::ZERO)).must_reconnect());
+        let busy = Says {
+            status: Some(503),
+            ..Says::default()
+        };
+        assert!(!NotApplied(busy).must_reconnect());
+    }
+
+    #[test]
+    fn the_error_inside_is_its_source_and_can_be_taken_out() {
+        let cut = TimedOut::new(Duration::from_secs(1));
+        let error = NotApplied(cut);
+        let text = "nothing was applied: the attempt was cut after 1s";
+        assert_eq!(error.to_string(), text);
+        let source = error.source().and_then(|it| it.downcast_ref());
+        assert_eq!(source, Some(&cut));
+        assert_eq!(error.into_inner(), cut);
+    }
+}

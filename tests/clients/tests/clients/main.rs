@@ -1,0 +1,20 @@
+//! What the errors of clients say. Each failure is made on a real loopback socket, and each test is
+//! named after it.
+
+mod azure_core;
+#[path = "../../../live/tests/clients/facts.rs"]
+mod facts;
+#[cfg(feature = "kube")]
+mod kube;
+#[cfg(feature = "object-store")]
+mod object_store;
+mod server;
+mod ureq;
+
+/// Installs a provider for TLS, which every client of reqwest asks for where object_store is built
+/// together with it, even on `http://`.
+fn install_tls() {
+    // Fails where a test before has done it.
+    #[cfg(feature = "object-store")]
+    drop(rustls::crypto::ring::default_provider().install_default());
+}

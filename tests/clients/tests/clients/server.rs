@@ -1,0 +1,178 @@
+//! A server on threads, which does what no well-behaved one would.
+
+use socket2::{Domain, SockRef, Socket, Type};
+use std::{
+    fmt,
+    io::{BufRead, BufReader, Read, Write, copy, sink},
+    net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
+    thread,
+    time::Duration,
+};
+
+/// Far above what a reply takes, far below what a test may.
+pub(crate) const PATIENCE: Duration = Duration::from_millis(300);
+
+/// How a connection ends, after the bytes of a reply.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum End {
+    /// In order, with a FIN.
+    Close,
+    /// With an RST.
+    Reset,
+    /// Never, as far as the client can wait.
+    Stall,
+}
+
+/// A request, as it came.
+#[derive(Debug, Default)]
+pub(crate) struct Request {
+    pub(crate) method: String,
+    /// Without the query.
+    pub(crate) path: String,
+    /// The lines of the headers, in lower case.
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+/// A server of HTTP/1.1 that serves as long as the test runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Server {
+    address: SocketAddr,
+    calls: Arc<AtomicU32>,
+}
+
+impl Server {
+    /// Answers every request with these bytes, and ends its connection so.
+    pub(crate) fn of(reply: impl Into<Vec<u8>>, end: End) -> Self {
+        let reply = reply.into();
+        Server::start(move |_| (reply.clone(), end))
+    }
+
+    /// Answers every request with what this makes of it.
+    pub(crate) fn answering(answer: impl Fn(Request) -> String + Send + Sync + 'static) -> Self {
+        Server::start(move |request| (answer(request).into_bytes(), End::Close))
+    }
+
+    fn start(answer: impl Fn(Request) -> (Vec<u8>, End) + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port on loopback");
+        let address = listener.local_addr().expect("its address");
+        let (calls, answer) = (Arc::new(AtomicU32::new(0)), Arc::new(answer));
+        let server = Server {
+            address,
+            calls: Arc::clone(&calls),
+        };
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (calls, answer) = (Arc::clone(&calls), Arc::clone(&answer));
+                thread::spawn(move || {
+                    let request = read(&stream);
+                    calls.fetch_add(1, Relaxed);
+                    let (reply, end) = answer(request);
+                    reply_and_end(stream, &reply, end)
+                });
+            }
+        });
+        server
+    }
+
+    /// How many requests came.
+    pub(crate) fn calls(&self) -> u32 {
+        self.calls.load(Relaxed)
+    }
+}
+
+/// Its address.
+impl fmt::Display for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.address.fmt(f)
+    }
+}
+
+/// Where nobody listens: a port that was just given back.
+pub(crate) fn nobody() -> SocketAddr {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port on loopback");
+    listener.local_addr().expect("its address")
+}
+
+/// A server that accepts nobody, with a queue that is full: the kernel answers no more. It is so as long
+/// as what is returned lives.
+pub(crate) fn full() -> (SocketAddr, Socket, Vec<TcpStream>) {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    socket.bind(&loopback.into()).expect("a port");
+    socket.listen(1).expect("a short queue");
+    let address = socket.local_addr().ok().and_then(|it| it.as_socket());
+    let address = address.expect("its address");
+    let mut queue = Vec::new();
+    while let Ok(stream) = TcpStream::connect_timeout(&address, PATIENCE) {
+        queue.push(stream);
+        assert!(queue.len() < 64, "the queue is never full");
+    }
+    (address, socket, queue)
+}
+
+fn read(stream: &TcpStream) -> Request {
+    let mut reader = BufReader::new(stream);
+    let mut first = String::new();
+    // A client that hangs up is no failure of the server's; so it is below.
+    drop(reader.read_line(&mut first));
+    let mut words = first.split_ascii_whitespace().map(str::to_owned);
+    let method = words.next().unwrap_or_default();
+    let target = words.next().unwrap_or_default();
+    let (mut head, mut length) = (String::new(), 0);
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).unwrap_or(0) <= 2 {
+            break;
+        }
+        let line = line.to_ascii_lowercase();
+        if let Some(value) = line.strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap_or(0);
+        }
+        head.push_str(&line);
+    }
+    let mut body = vec![0; length];
+    drop(reader.read_exact(&mut body));
+    Request {
+        method,
+        path: target.split('?').next().unwrap_or_default().to_owned(),
+        head,
+        body: String::from_utf8_lossy(&body).into_owned(),
+    }
+}
+
+fn reply_and_end(mut stream: TcpStream, reply: &[u8], end: End) -> std::io::Result<()> {
+    stream.write_all(reply)?;
+    match end {
+        End::Close => {}
+        // With a linger of zero, dropping the stream sends an RST in place of a FIN.
+        End::Reset => SockRef::from(&stream).set_linger(Some(Duration::ZERO))?,
+        // Until the client goes away.
+        End::Stall => drop(copy(&mut stream, &mut sink())),
+    }
+    Ok(())
+}
+
+/// A whole HTTP reply with these lines of headers.
+pub(crate) fn reply(status: u16, headers: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "HTTP/1.1 {status} Said\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n{body}"
+    )
+}
+
+/// A reply whose body is longer by its head than what comes of it.
+pub(crate) fn half(headers: &str, body: &[u8]) -> Vec<u8> {
+    let length = 2 * body.len();
+    let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n{headers}\r\n");
+    [head.as_bytes(), body].concat()
+}
+
+/// The page of a proxy whose server is away.
+pub(crate) fn html_502() -> String {
+    reply(502, "content-type: text/html\r\n", "<h1>Bad Gateway</h1>")
+}
