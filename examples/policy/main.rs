@@ -7,7 +7,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use backoff_cloud::{
-    Policy, aip194, aws, azure, dynamodb, firestore, iam, memorystore, plain_http, pubsub,
+    Policy, aip194, aws, azure, dynamodb, firestore, iam, memorystore, plain_http, postgres,
+    pubsub,
     schedule::{Fits, PlannedWait},
     spanner, storage,
 };
@@ -50,6 +51,7 @@ const PRESETS: &[(&str, Policy)] = &[
     ("azure::REQUEST", azure::REQUEST),
     ("azure::STORAGE", azure::STORAGE),
     ("azure::READ_MODIFY_WRITE", azure::READ_MODIFY_WRITE),
+    ("postgres::TRANSACTION", postgres::TRANSACTION),
     ("plain_http::IDEMPOTENT", plain_http::IDEMPOTENT),
     ("plain_http::NOT_IDEMPOTENT", plain_http::NOT_IDEMPOTENT),
     ("Policy::exponential", Policy::exponential()),

@@ -2,6 +2,7 @@
 
 use crate::{
     delay::{growth::Growth, jitter::Spread},
+    facts::codes::Codes,
     policy::{NEVER, Policy},
 };
 use core::{fmt, time::Duration};
@@ -142,14 +143,17 @@ fn waits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 fn retries(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    write!(f, "; retries {:?}", policy.codes)?;
-    if policy.conflicts {
-        f.write_str(", conflicts")?;
+    f.write_str("; retries ")?;
+    match (policy.codes != Codes::NONE, policy.conflicts) {
+        (true, true) => write!(f, "{:?}, conflicts and ", policy.codes)?,
+        (true, false) => write!(f, "{:?} and ", policy.codes)?,
+        (false, true) => f.write_str("conflicts and ")?,
+        (false, false) => {}
     }
     f.write_str(if policy.idempotent {
-        " and failures of the connection"
+        "failures of the connection"
     } else {
-        " and failures of the connection, but only what was surely not applied"
+        "failures of the connection, but only what was surely not applied"
     })
 }
 
@@ -238,6 +242,21 @@ mod tests {
              of the connection, but only what was surely not applied; gives up after 8 attempts, or when the next wait would end \
              after 300s, or when the server asks for more than 30s, or when its budget of 500 \
              tokens allows no more"
+        );
+    }
+
+    #[test]
+    fn no_codes_are_not_mentioned() {
+        let retries = |policy: Policy| {
+            let all = policy.explain().to_string();
+            all.split("; ").nth(1).unwrap_or_default().to_owned()
+        };
+        let none = Policy::exponential().on(Codes::NONE);
+        assert_eq!(retries(none), "retries failures of the connection");
+        let conflicts = none.retry_conflicts(true);
+        assert_eq!(
+            retries(conflicts),
+            "retries conflicts and failures of the connection"
         );
     }
 

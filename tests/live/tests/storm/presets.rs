@@ -1,7 +1,8 @@
 //! Every preset.
 
 use backoff_cloud::{
-    aip194, aws, azure, dynamodb, firestore, iam, memorystore, plain_http, pubsub, spanner, storage,
+    aip194, aws, azure, dynamodb, firestore, iam, memorystore, plain_http, postgres, pubsub,
+    spanner, storage,
 };
 use backoff_core::Policy;
 
@@ -30,6 +31,7 @@ presets![
     memorystore::DATA,
     plain_http::IDEMPOTENT,
     plain_http::NOT_IDEMPOTENT,
+    postgres::TRANSACTION,
     pubsub::PUBLISH,
     pubsub::TOPIC_READ,
     pubsub::TOPIC_WRITE,
