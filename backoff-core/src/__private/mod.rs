@@ -6,7 +6,10 @@ pub use crate::{
         course::Course,
         deposit::{Borrowed, Deposit, Payer},
     },
-    facts::codes::{IsCodes, NoCodes},
+    facts::{
+        aws::aws_kind,
+        codes::{IsCodes, NoCodes},
+    },
     judge::Stage,
     policy::Policy,
     runtime::{ASYNC, AsyncRuntime, BLOCKING, BlockingRuntime},

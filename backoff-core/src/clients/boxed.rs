@@ -165,6 +165,10 @@ fn of_a_client(cause: Cause<'_>) -> Option<&dyn Fault> {
     }
     first_of![
         TimedOut,
+        #[cfg(feature = "aws-smithy-1")]
+        aws_smithy_runtime_api_1::client::result::ConnectorError,
+        #[cfg(feature = "aws-smithy-1")]
+        aws_smithy_types_1::error::ErrorMetadata,
         #[cfg(feature = "gax-1")]
         google_cloud_gax_1::error::Error,
         #[cfg(feature = "redis-1")]

@@ -5,6 +5,8 @@ pub(crate) mod boxed;
 mod io;
 mod sources;
 
+#[cfg(feature = "aws-smithy-1")]
+mod aws_smithy;
 #[cfg(feature = "gax-1")]
 mod gax;
 #[cfg(feature = "h2-04")]

@@ -1,0 +1,397 @@
+//! A policy inside the clients of AWS' SDK for Rust.
+
+use aws_smithy_runtime_1::client::retries::TokenBucket;
+use aws_smithy_runtime_api_1::{
+    box_error::BoxError,
+    client::{
+        interceptors::{
+            Intercept,
+            context::{
+                BeforeTransmitInterceptorContextMut, BeforeTransmitInterceptorContextRef, Error,
+                FinalizerInterceptorContextRef, InterceptorContext,
+            },
+        },
+        orchestrator::OrchestratorError,
+        retries::{
+            RequestAttempts,
+            classifiers::{ClassifyRetry, RetryAction, RetryClassifierPriority, RetryReason},
+        },
+        runtime_components::RuntimeComponents,
+    },
+};
+use aws_smithy_types_1::{
+    config_bag::{ConfigBag, Storable, StoreReplace},
+    retry::{ErrorKind, RetryConfig},
+    timeout::TimeoutConfig,
+};
+use backoff_core::{
+    __private::failed_if_cut, Clock, Decision, Delivery, Fault, FaultKind, Policy, Random,
+    RetryState, Tokio, Verdict, known_fault,
+};
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+/// A policy as the retry of an AWS client: hand it over twice, as interceptor and as retry classifier.
+///
+#[doc = include_str!("inside.md")]
+pub fn inside(policy: Policy) -> Inside {
+    Inside {
+        shared: Arc::new(Shared {
+            policy,
+            runtime: Tokio,
+            unlimited: TokenBucket::unlimited(),
+            is_intercepting: AtomicBool::new(false),
+        }),
+    }
+}
+
+/// A policy as interceptor and retry classifier of an AWS client. Made by [`inside`]; a clone is the
+/// same one.
+pub struct Inside<R = Tokio> {
+    shared: Arc<Shared<R>>,
+}
+
+struct Shared<R> {
+    policy: Policy,
+    runtime: R,
+    /// Takes the place of the client's quota: what a retry costs, the policy's budget was asked.
+    unlimited: TokenBucket,
+    /// Whether the interceptor has seen a call. A classifier alone would repeat everything.
+    is_intercepting: AtomicBool,
+}
+
+impl<R> Inside<R> {
+    /// With another clock and other random numbers than tokio's and this thread's. The waits are slept
+    /// by the client's own `sleep_impl`.
+    ///
+    /// ```
+    /// use backoff_cloud::{Random, Tokio, aws};
+    ///
+    /// struct Greatest;
+    /// impl Random for Greatest {
+    ///     fn random(&self) -> u64 { u64::MAX }
+    /// }
+    ///
+    /// let without_chance = aws::inside(aws::STANDARD).runtime((Tokio, Greatest));
+    /// ```
+    pub fn runtime<T: Clock + Random>(self, runtime: T) -> Inside<T> {
+        Inside {
+            shared: Arc::new(Shared {
+                policy: self.shared.policy,
+                runtime,
+                unlimited: self.shared.unlimited.clone(),
+                is_intercepting: AtomicBool::new(false),
+            }),
+        }
+    }
+}
+
+impl<R> Clone for Inside<R> {
+    fn clone(&self) -> Self {
+        Inside {
+            shared: Arc::clone(&self.shared),
+        }
+    }
+}
+
+impl<R> fmt::Debug for Inside<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inside")
+            .field("policy", &self.shared.policy)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One call, in the configuration that the client makes for it.
+#[derive(Debug)]
+struct Call {
+    retry: RetryState,
+    policy: Policy,
+    /// Whose it is: an `Inside` of one request takes the place of the client's.
+    owner: usize,
+    /// What the client was configured with.
+    timeouts: TimeoutConfig,
+    retries: RetryConfig,
+}
+
+impl Storable for Call {
+    type Storer = StoreReplace<Self>;
+}
+
+/// A call that is dropped while it waits makes no attempt for what the wait has paid.
+impl Drop for Call {
+    fn drop(&mut self) {
+        self.retry.cancelled(&self.policy);
+    }
+}
+
+impl<R: Clock + Random> Inside<R> {
+    fn owner(&self) -> usize {
+        Arc::as_ptr(&self.shared).addr()
+    }
+
+    /// The call that is under way, unless another `Inside` has it.
+    fn call<'c>(&self, cfg: &'c mut ConfigBag) -> Option<&'c mut Call> {
+        cfg.get_mut_from_interceptor_state::<Call>()
+            .filter(|call| call.owner == self.owner())
+    }
+
+    fn now(&self) -> Duration {
+        self.shared.runtime.now()
+    }
+
+    /// What the state machine says of the failure.
+    fn decide(&self, call: &mut Call, failure: &Failure<'_>) -> Decision {
+        let verdict = match call.policy.judge(failure) {
+            // The same write would conflict again: only a new read helps, which is outside.
+            Verdict::Retry {
+                kind: FaultKind::Conflict,
+                ..
+            } => Verdict::Permanent,
+            verdict => verdict,
+        };
+        let (now, random) = (|| self.now(), || self.shared.runtime.random());
+        // The client cuts an attempt when the deadline is over, as `give_time` has it.
+        failed_if_cut(&mut call.retry, &call.policy, verdict, now, random)
+    }
+
+    /// Has the client's loop do what was decided. It stops where the number of attempts is reached, and
+    /// waits as long as the longest wait is, because the classifier asks for an endless one.
+    fn obey(&self, wait: Option<Duration>, configured: &RetryConfig, cfg: &mut ConfigBag) {
+        let made = cfg.load::<RequestAttempts>().map_or(1, |it| it.attempts());
+        let attempts = match wait {
+            // The client also derives from it how long credentials may take to load.
+            Some(_) => configured.max_attempts().max(made.saturating_add(1)),
+            None => 1,
+        };
+        let config = plain(configured)
+            .with_initial_backoff(Duration::ZERO)
+            .with_max_backoff(wait.unwrap_or_default())
+            .with_max_attempts(attempts);
+        cfg.interceptor_state()
+            .store_put(config)
+            .store_put(self.shared.unlimited.clone());
+    }
+
+    /// Limits the next attempt to what remains until the deadline.
+    fn give_time(remaining: Duration, timeouts: TimeoutConfig, cfg: &mut ConfigBag) {
+        let limit = timeouts.operation_attempt_timeout();
+        let limit = limit.map_or(remaining, |limit| limit.min(remaining));
+        let timeouts = if limit == Duration::MAX {
+            timeouts
+        } else {
+            let builder = timeouts.into_builder();
+            builder.operation_attempt_timeout(limit).build()
+        };
+        cfg.interceptor_state().store_put(timeouts);
+    }
+}
+
+impl<R: Clock + Random + Send + Sync> Intercept for Inside<R> {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn modify_before_retry_loop(
+        &self,
+        _context: &mut BeforeTransmitInterceptorContextMut<'_>,
+        _components: &RuntimeComponents,
+        cfg: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        self.shared.is_intercepting.store(true, Ordering::Relaxed);
+        let policy = self.shared.policy;
+        let retry = RetryState::start(&policy, || self.now());
+        let remaining = retry.remaining(&policy, || self.now());
+        // What an `Inside` of the client has changed before one of the request is taken back.
+        let (timeouts, retries) = match cfg.load::<Call>() {
+            Some(call) => (call.timeouts.clone(), call.retries.clone()),
+            None => (
+                cfg.load::<TimeoutConfig>()
+                    .cloned()
+                    .unwrap_or_else(TimeoutConfig::disabled),
+                cfg.load::<RetryConfig>()
+                    .cloned()
+                    .unwrap_or_else(RetryConfig::standard),
+            ),
+        };
+        let config = plain(&retries).with_max_attempts(retries.max_attempts());
+        cfg.interceptor_state().store_put(config).store_put(Call {
+            retry,
+            policy,
+            owner: self.owner(),
+            timeouts: timeouts.clone(),
+            retries,
+        });
+        Self::give_time(remaining, timeouts, cfg);
+        Ok(())
+    }
+
+    fn read_before_attempt(
+        &self,
+        _context: &BeforeTransmitInterceptorContextRef<'_>,
+        _components: &RuntimeComponents,
+        cfg: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        if let Some(call) = self.call(cfg) {
+            call.retry.begins();
+        }
+        Ok(())
+    }
+
+    fn read_after_attempt(
+        &self,
+        context: &FinalizerInterceptorContextRef<'_>,
+        components: &RuntimeComponents,
+        cfg: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let Some(call) = self.call(cfg) else {
+            return Ok(());
+        };
+        let error = match context.output_or_error() {
+            Some(Err(error)) => error,
+            Some(Ok(_)) => {
+                call.retry.succeeded(&call.policy);
+                return Ok(());
+            }
+            None => return Ok(()),
+        };
+        let failure = Failure {
+            error,
+            response: context.response().map(|response| response as _),
+            said: classify(context.inner(), components),
+        };
+        let wait = match self.decide(call, &failure) {
+            Decision::Wait(wait) => Some(wait.delay),
+            Decision::Stop(_) => None,
+        };
+        let remaining = call.retry.remaining(&call.policy, || self.now());
+        let remaining = match remaining {
+            Duration::MAX => remaining,
+            _ => remaining.saturating_sub(wait.unwrap_or_default()),
+        };
+        let (timeouts, retries) = (call.timeouts.clone(), call.retries.clone());
+        self.obey(wait, &retries, cfg);
+        Self::give_time(remaining, timeouts, cfg);
+        Ok(())
+    }
+}
+
+const NAME: &str = "backoff";
+
+/// A configuration without a rate limit of the client's, and of the first revision: a later one limits
+/// the wait that a classifier asks for.
+fn plain(configured: &RetryConfig) -> RetryConfig {
+    RetryConfig::standard().with_reconnect_mode(configured.reconnect_mode())
+}
+
+/// What the client's classifiers say, and those of the user; they know the types of the errors.
+fn classify(context: &InterceptorContext, components: &RuntimeComponents) -> RetryAction {
+    let mut said = RetryAction::NoActionIndicated;
+    for classifier in components.retry_classifiers() {
+        if classifier.name() == NAME {
+            continue;
+        }
+        match classifier.classify_retry_v2(context, &said) {
+            RetryAction::NoActionIndicated => {}
+            RetryAction::RetryForbidden => return RetryAction::RetryForbidden,
+            other => said = other,
+        }
+    }
+    said
+}
+
+/// Lets the loop ask how long to wait, whatever failed. The answer is what [`Inside::obey`] has left.
+impl<R: Clock + Random + Send + Sync> ClassifyRetry for Inside<R> {
+    fn classify_retry(&self, context: &InterceptorContext) -> RetryAction {
+        self.classify_retry_v2(context, &RetryAction::NoActionIndicated)
+    }
+
+    fn classify_retry_v2(&self, context: &InterceptorContext, said: &RetryAction) -> RetryAction {
+        let is_intercepting = self.shared.is_intercepting.load(Ordering::Relaxed);
+        if !is_intercepting || !context.is_failed() {
+            return RetryAction::NoActionIndicated;
+        }
+        let kind = match said {
+            RetryAction::RetryIndicated(RetryReason::RetryableError { kind, .. }) => *kind,
+            _ => ErrorKind::ClientError,
+        };
+        RetryAction::retryable_error_with_explicit_delay(kind, Duration::MAX)
+    }
+
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn priority(&self) -> RetryClassifierPriority {
+        RetryClassifierPriority::run_after(RetryClassifierPriority::transient_error_classifier())
+    }
+}
+
+/// A failed attempt, as the client's loop knows it: the type of the error is hidden.
+struct Failure<'e> {
+    error: &'e OrchestratorError<Error>,
+    response: Option<&'e dyn Fault>,
+    said: RetryAction,
+}
+
+impl Failure<'_> {
+    fn known(&self) -> Option<&dyn Fault> {
+        known_fault(self.error)
+    }
+
+    fn is_cut(&self) -> bool {
+        self.error.is_timeout_error() || self.error.is_response_error()
+    }
+}
+
+impl Fault for Failure<'_> {
+    fn status(&self) -> Option<u16> {
+        let status = self.response?.status()?;
+        // The status of a reply that was cut is no word on whether it was applied.
+        let is_told = !self.is_cut() || !(200..300).contains(&status);
+        is_told.then_some(status)
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        let asked = match &self.said {
+            RetryAction::RetryIndicated(RetryReason::RetryableError { retry_after, .. }) => {
+                *retry_after
+            }
+            _ => None,
+        };
+        asked.max(self.response.and_then(Fault::retry_after))
+    }
+
+    fn delivery(&self) -> Option<Delivery> {
+        let cut = self.is_cut() && self.status().is_none();
+        let known = self.known().and_then(Fault::delivery);
+        known.or(cut.then_some(Delivery::MaybeSent))
+    }
+
+    fn kind(&self) -> Option<FaultKind> {
+        let of_the_client = match &self.said {
+            RetryAction::RetryForbidden => Some(FaultKind::Permanent),
+            RetryAction::RetryIndicated(RetryReason::RetryableError { kind, .. }) => match kind {
+                ErrorKind::ThrottlingError => Some(FaultKind::Throttled),
+                // By the status, or because it broke off: the policy decides.
+                ErrorKind::TransientError => {
+                    let is_reply = matches!(self.status(), Some(400..500));
+                    is_reply.then_some(FaultKind::Transient)
+                }
+                _ => Some(FaultKind::Transient),
+            },
+            _ => None,
+        };
+        of_the_client.or_else(|| self.known()?.kind())
+    }
+
+    fn message(&self) -> Option<&dyn fmt::Display> {
+        Some(self.error)
+    }
+}

@@ -1,0 +1,203 @@
+//! `Fault` for the errors of AWS' SDK for Rust, version 1 of `aws-smithy-runtime-api`, and one of an
+//! attempt that was cut.
+
+use super::{
+    boxed::{Cause, first_known},
+    sources::{begins_with, chain, is_untrusted_certificate},
+};
+use crate::facts::{
+    aws::aws_kind,
+    fault::{Delivery, Fault, FaultKind, TimedOut},
+    hint,
+};
+use aws_smithy_runtime_api_1::{
+    client::{
+        orchestrator::HttpResponse,
+        result::{ConnectorError, SdkError},
+    },
+    http::Response,
+};
+use aws_smithy_types_1::{
+    error::metadata::{ErrorMetadata, ProvideErrorMetadata},
+    retry::{ErrorKind, ProvideErrorKind},
+};
+use core::{fmt, time::Duration};
+use std::{error::Error, time::SystemTime};
+
+/// What any operation of any AWS client fails with.
+///
+/// - **The service has answered**: by the code of its reply. Throttling has many codes and mostly the
+///   status 400 (`ThrottlingException`, `ProvisionedThroughputExceededException`, `SlowDown`);
+///   `RequestTimeout` is transient; a condition that does not hold is a
+///   [conflict](FaultKind::Conflict) (`ConditionalCheckFailedException`,
+///   `TransactionConflictException`, S3's `PreconditionFailed` and `ConditionalRequestConflict`). Next
+///   counts what the service's model declares retryable, and then the HTTP status. The hint is the
+///   longest of the headers `Retry-After`, `x-amz-retry-after` and their relatives.
+/// - **No connection**: refused, no such name, no answer within the connect timeout: not sent. A
+///   certificate that is not trusted is permanent.
+/// - **It broke off**: reset, the client's own timeout, a reply that was cut: perhaps applied.
+/// - **The request could not be built**: permanent. So is whatever says nothing of this, such as
+///   credentials that are missing.
+///
+/// So an operation is retried as it is:
+///
+/// ```
+/// use backoff_core::Policy;
+/// # use aws_smithy_runtime_api_1::client::{orchestrator::HttpResponse, result::SdkError};
+/// # use aws_smithy_types_1::error::ErrorMetadata as PutItemError;
+/// # struct Put;
+/// # impl Put {
+/// #     async fn send(self) -> Result<(), SdkError<PutItemError, HttpResponse>> { Ok(()) }
+/// # }
+/// # struct Client;
+/// # impl Client { fn put_item(&self) -> Put { Put } }
+///
+/// const POLICY: Policy = Policy::exponential().max_attempts(4);
+///
+/// # #[cfg(feature = "tokio")]
+/// async fn put(client: &Client) -> Result<(), SdkError<PutItemError, HttpResponse>> {
+///     POLICY.retry(|| client.put_item().send()).await
+/// }
+/// ```
+///
+/// The client retries by itself, too: three attempts by default. Two retries multiply, so give a client
+/// that is called like this `RetryConfig::disabled()`, in its configuration or with
+/// `config_override` for one request. An error does not tell that it has been repeated inside.
+///
+/// Behind an `anyhow::Error` or in a `Box<dyn Error>` the type of an operation's error cannot be
+/// guessed, because each operation has its own. What is found there without being named: that no
+/// connection was made or that it broke off ([`ConnectorError`]), and the codes that the operation's
+/// model leaves out ([`ErrorMetadata`]). What is not found: the codes that the model has as types of
+/// their own, the HTTP status, the hints, and the client's timeouts. The key
+/// `faults(SdkError<PutItemError>)` of `#[retry]` names the type, and then everything is known.
+impl<E> Fault for SdkError<E, HttpResponse>
+where
+    E: ProvideErrorMetadata + ProvideErrorKind + Error + 'static,
+{
+    fn status(&self) -> Option<u16> {
+        let status = self.raw_response()?.status();
+        // The status of a reply that was cut is no word on whether it was applied.
+        let is_told = matches!(self, SdkError::ServiceError(_)) || !status.is_success();
+        is_told.then(|| status.as_u16())
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        self.raw_response()?.retry_after()
+    }
+
+    fn delivery(&self) -> Option<Delivery> {
+        match self {
+            SdkError::DispatchFailure(failure) => failure.as_connector_error()?.delivery(),
+            SdkError::TimeoutError(_) => Some(Delivery::MaybeSent),
+            SdkError::ResponseError(_) if Fault::status(self).is_none() => {
+                Some(Delivery::MaybeSent)
+            }
+            _ => None,
+        }
+    }
+
+    fn kind(&self) -> Option<FaultKind> {
+        match self {
+            SdkError::ConstructionFailure(_) => Some(FaultKind::Permanent),
+            SdkError::DispatchFailure(failure) => Fault::kind(failure.as_connector_error()?),
+            SdkError::ServiceError(reply) => {
+                let code = ProvideErrorMetadata::code(reply.err());
+                let modeled = || reply.err().retryable_error_kind().map(kind);
+                code.and_then(aws_kind).or_else(modeled)
+            }
+            _ => None,
+        }
+    }
+
+    fn message(&self) -> Option<&dyn fmt::Display> {
+        // The others only say which part of the client failed.
+        let cause: &dyn fmt::Display = chain(self).last()?;
+        Some(cause)
+    }
+}
+
+/// For attempts that are [cut](crate::Retrying::attempt_timeout): as the client's own timeout, with the
+/// [`TimedOut`] as its source.
+impl<E, R> From<TimedOut> for SdkError<E, R> {
+    fn from(error: TimedOut) -> Self {
+        SdkError::timeout_error(error)
+    }
+}
+
+/// The status, and the longest hint of the headers.
+impl<B> Fault for Response<B> {
+    fn status(&self) -> Option<u16> {
+        Some(self.status().as_u16())
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        hint::longest(|name| self.headers().get_all(name), SystemTime::now())
+    }
+}
+
+/// What the client's transport says: a `DispatchFailure` is made of it.
+impl Fault for ConnectorError {
+    fn delivery(&self) -> Option<Delivery> {
+        if self.is_user() || is_untrusted_certificate(self) {
+            return None;
+        }
+        if chain(self).any(is_not_opened) {
+            return Some(Delivery::NotSent);
+        }
+        let broke_off =
+            self.is_io() || self.is_timeout() || self.as_other() == Some(ErrorKind::TransientError);
+        let below = behind(self).and_then(Fault::delivery);
+        below.or(broke_off.then_some(Delivery::MaybeSent))
+    }
+
+    fn kind(&self) -> Option<FaultKind> {
+        if self.is_user() || is_untrusted_certificate(self) {
+            return Some(FaultKind::Permanent);
+        }
+        match self.delivery() {
+            Some(_) => None,
+            None => {
+                let below = behind(self).and_then(Fault::kind);
+                let kind = below.or_else(|| self.as_other().map(kind));
+                Some(kind.unwrap_or(FaultKind::Permanent))
+            }
+        }
+    }
+
+    fn message(&self) -> Option<&dyn fmt::Display> {
+        let cause: &dyn fmt::Display = chain(self).last()?;
+        Some(cause)
+    }
+}
+
+/// The code alone: what is left of an error in a box whose operation does not know its code.
+impl Fault for ErrorMetadata {
+    fn kind(&self) -> Option<FaultKind> {
+        self.code().and_then(aws_kind)
+    }
+
+    fn message(&self) -> Option<&dyn fmt::Display> {
+        Some(self)
+    }
+}
+
+/// What the service's model says of an error that it declares retryable.
+fn kind(modeled: ErrorKind) -> FaultKind {
+    match modeled {
+        ErrorKind::ThrottlingError => FaultKind::Throttled,
+        _ => FaultKind::Transient,
+    }
+}
+
+/// Whether there was no connection: told by the words of hyper-util's client and of the timeout around
+/// its connector, whose types would bring both to those who have another client.
+fn is_not_opened(link: &(dyn Error + 'static)) -> bool {
+    ["client error (Connect)", "HTTP connect timeout"]
+        .iter()
+        .any(|words| begins_with(link, words))
+}
+
+/// What is known below it.
+fn behind(error: &ConnectorError) -> Option<&dyn Fault> {
+    first_known(Cause::new(error.source()?), &|_| None)
+}
