@@ -1,5 +1,18 @@
-//! What the tests with AWS' own clients share: a server that answers as it is told.
+//! What the tests with AWS' own clients share: a server that answers as it is told, and clients.
 
+use aws_sdk_dynamodb::{
+    Client,
+    config::{
+        AsyncSleep, BehaviorVersion, Builder, Credentials, IdentityCache, Region,
+        Sleep as Sleeping, StalledStreamProtectionConfig, retry::RetryConfig,
+        timeout::TimeoutConfig,
+    },
+    error::SdkError,
+    operation::put_item::{PutItemError, PutItemOutput},
+    types::AttributeValue,
+};
+use backoff_cloud::{Policy, Sleep, aws};
+use backoff_core::testing::VirtualTime;
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{Ipv4Addr, TcpListener, TcpStream},
@@ -8,6 +21,7 @@ use std::{
         atomic::{AtomicUsize, Ordering},
     },
     thread,
+    time::Duration,
 };
 
 /// What befalls one request.
@@ -121,4 +135,61 @@ fn read_request(stream: &TcpStream) {
         }
     }
     drop(reader.read_exact(&mut vec![0; length]));
+}
+
+/// A client's timer, which passes virtual time.
+#[derive(Debug)]
+pub struct Timer(pub VirtualTime);
+
+impl AsyncSleep for Timer {
+    fn sleep(&self, duration: Duration) -> Sleeping {
+        Sleeping::new(self.0.sleep(duration))
+    }
+}
+
+/// A client's configuration, without limits of time.
+#[must_use]
+pub fn config(url: &str) -> Builder {
+    let credentials = Credentials::new("id", "secret", None, None, "test");
+    config_of_nobody(url).credentials_provider(credentials)
+}
+
+/// The same without credentials.
+#[must_use]
+pub fn config_of_nobody(url: &str) -> Builder {
+    Builder::new()
+        .behavior_version(BehaviorVersion::latest())
+        .endpoint_url(url)
+        .region(Region::from_static("eu-west-1"))
+        .http_client(aws_smithy_http_client::Builder::new().build_http())
+        // The cache asks the timer too.
+        .identity_cache(IdentityCache::no_cache())
+        .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
+        .timeout_config(TimeoutConfig::builder().disable_connect_timeout().build())
+}
+
+/// One write.
+///
+/// # Errors
+/// The client's.
+pub async fn put(client: &Client) -> Result<PutItemOutput, SdkError<PutItemError>> {
+    let put = client.put_item().table_name("accounts");
+    put.item("id", AttributeValue::S("ann".to_owned()))
+        .send()
+        .await
+}
+
+/// A client that tries once.
+#[must_use]
+pub fn outside(url: &str) -> Client {
+    Client::from_conf(config(url).retry_config(RetryConfig::disabled()).build())
+}
+
+/// A client with a policy inside, in virtual time.
+#[must_use]
+pub fn inside(url: &str, policy: Policy, time: &VirtualTime) -> Client {
+    let retry = aws::inside(policy).runtime(time.clone());
+    let config = config(url).sleep_impl(Timer(time.clone()));
+    let config = config.interceptor(retry.clone()).retry_classifier(retry);
+    Client::from_conf(config.build())
 }

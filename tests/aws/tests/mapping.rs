@@ -2,72 +2,20 @@
 //! retries are off, and inside the client.
 
 use aws_sdk_dynamodb::{
-    Client,
-    config::{AsyncSleep, BehaviorVersion, Builder, Credentials, Region, Sleep as Sleeping},
-    config::{
-        IdentityCache, StalledStreamProtectionConfig, retry::RetryConfig, timeout::TimeoutConfig,
-    },
-    error::SdkError,
-    operation::put_item::{PutItemError, PutItemOutput},
-    types::AttributeValue,
+    Client, config::retry::RetryConfig, error::SdkError, operation::put_item::PutItemError,
 };
-use aws_tests::{Answer, Server, nobody};
+use aws_tests::{Answer, Server, Timer, config, config_of_nobody, inside, nobody, outside, put};
 use backoff_cloud::{
     Delivery::{self, MaybeSent, NotSent},
     Fault,
     FaultKind::{self, Conflict, Permanent, Throttled, Transient},
-    Jitter, Policy, Sleep, aws, dynamodb,
+    Jitter, Policy, aws, dynamodb,
 };
 use backoff_core::testing::VirtualTime;
 use std::time::Duration;
 
 /// DynamoDB's documented waits without chance: 25, 50, 100 ms, and after throttling 1, 2, 4 s.
 const POLICY: Policy = dynamodb::REQUEST.without_budget().jitter(Jitter::None);
-
-/// The client's timer, which passes virtual time.
-#[derive(Debug)]
-struct Timer(VirtualTime);
-
-impl AsyncSleep for Timer {
-    fn sleep(&self, duration: Duration) -> Sleeping {
-        Sleeping::new(self.0.sleep(duration))
-    }
-}
-
-fn config(url: &str) -> Builder {
-    let credentials = Credentials::new("id", "secret", None, None, "test");
-    config_of_nobody(url).credentials_provider(credentials)
-}
-
-fn config_of_nobody(url: &str) -> Builder {
-    Builder::new()
-        .behavior_version(BehaviorVersion::latest())
-        .endpoint_url(url)
-        .region(Region::from_static("eu-west-1"))
-        .http_client(aws_smithy_http_client::Builder::new().build_http())
-        // The cache asks the timer too.
-        .identity_cache(IdentityCache::no_cache())
-        .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
-        .timeout_config(TimeoutConfig::builder().disable_connect_timeout().build())
-}
-
-async fn put(client: &Client) -> Result<PutItemOutput, SdkError<PutItemError>> {
-    let put = client.put_item().table_name("accounts");
-    put.item("id", AttributeValue::S("ann".to_owned()))
-        .send()
-        .await
-}
-
-fn outside(url: &str) -> Client {
-    Client::from_conf(config(url).retry_config(RetryConfig::disabled()).build())
-}
-
-fn inside(url: &str, policy: Policy, time: &VirtualTime) -> Client {
-    let retry = aws::inside(policy).runtime(time.clone());
-    let config = config(url).sleep_impl(Timer(time.clone()));
-    let config = config.interceptor(retry.clone()).retry_classifier(retry);
-    Client::from_conf(config.build())
-}
 
 type Said = (
     Option<FaultKind>,
