@@ -37,7 +37,29 @@
 //! }
 //! ```
 //!
-//! Adaptive mode, which slows the first attempts too, is not offered: the page does not recommend it.
+//! # AWS' SDK for Rust
+//!
+//! With the feature `aws-smithy-1` the errors of its clients are [`Fault`](trait@crate::Fault)s as they
+//! are: codes, statuses, hints, and whether a request was sent.
+//!
+#![doc = "```ignore"]
+#![doc = include_str!("aws/examples/outside.rs")]
+#![doc = "```"]
+//!
+//! Each client retries by itself: three attempts, if nothing else is configured. Two retries multiply:
+//! three attempts inside and four outside are twelve, and no error tells how often it was repeated
+//! inside. So retry at one level: around a client with `RetryConfig::disabled()`, as above, or by a
+//! policy inside the client, `aws::inside`. A client that is shared with code that relies on its retries
+//! is switched off for one request: `.customize().config_override(Builder::new().retry_config(..))`.
+//!
+//! Inside an `anyhow::Error` or a box the type of an operation's error has to be named by the key
+//! `faults(..)`. Without the key a lost connection is known there, and few codes.
+//!
+//! AWS' crates need Rust 1.94.
+//!
+//! # Not offered
+//!
+//! Adaptive mode, which slows the first attempts too: the page does not recommend it.
 
 #[cfg(feature = "aws-smithy-1")]
 mod inside;

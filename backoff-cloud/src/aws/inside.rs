@@ -39,7 +39,34 @@ use std::{
 
 /// A policy as the retry of an AWS client: hand it over twice, as interceptor and as retry classifier.
 ///
-#[doc = include_str!("inside.md")]
+#[doc = "```ignore"]
+#[doc = include_str!("examples/inside.rs")]
+#[doc = "```"]
+///
+/// The clients take no retry strategy of others. So the loop is the client's own, and in it the
+/// interceptor asks the state machine that decides everywhere else, [`RetryState`], after each attempt:
+/// how often and how long is the policy's affair, whatever `retry_config` says.
+///
+/// - **What is repeated**: what the policy's codes name, as with a retry around the client, and what the
+///   client's classifiers take for throttling or for retryable by the service's model. A classifier of
+///   your own counts too, also one that forbids.
+/// - **Hints**: `Retry-After` and `x-amz-retry-after`, within the policy's limits.
+/// - **The deadline** counts from the first attempt. It cuts the attempt that is under way, if the
+///   client's `operation_attempt_timeout` does not do so before. `operation_timeout` still ends the call.
+/// - **The policy's [`Budget`](crate::Budget)** pays, and not the client's token bucket. A call that is
+///   dropped while it waits gives back what the wait has paid.
+/// - **A conflict is not repeated**, whatever the policy says: the same write would conflict again. What
+///   is to be repeated is the read before it, by [`Policy::update`] around the client.
+/// - **What must not be made twice**: the SDK repeats every operation. `.idempotent(false)` repeats only
+///   what surely was not applied.
+///
+/// The waits are slept by the client's `sleep_impl`, which its feature `rt-tokio` brings. Without the
+/// classifier, what the client itself would not repeat is not repeated, and the waits are drawn from
+/// zero up to the policy's. Without the interceptor nothing changes.
+///
+/// An error that was given up inside bears no mark, as the client's own errors bear none. A retry around
+/// such a client repeats the whole call: three attempts inside and four outside are twelve. Retry at one
+/// level.
 pub fn inside(policy: Policy) -> Inside {
     Inside {
         shared: Arc::new(Shared {
@@ -170,9 +197,11 @@ impl<R: Clock + Random> Inside<R> {
             Some(_) => configured.max_attempts().max(made.saturating_add(1)),
             None => 1,
         };
+        let wait = wait.unwrap_or_default();
+        // Without the classifier a wait is drawn, from zero to the initial one.
         let config = plain(configured)
-            .with_initial_backoff(Duration::ZERO)
-            .with_max_backoff(wait.unwrap_or_default())
+            .with_initial_backoff(wait)
+            .with_max_backoff(wait)
             .with_max_attempts(attempts);
         cfg.interceptor_state()
             .store_put(config)

@@ -193,3 +193,16 @@ pub fn inside(url: &str, policy: Policy, time: &VirtualTime) -> Client {
     let config = config.interceptor(retry.clone()).retry_classifier(retry);
     Client::from_conf(config.build())
 }
+
+/// The examples of the documentation, compiled.
+///
+#[doc = "```no_run"]
+#[doc = include_str!("../../../backoff-cloud/src/aws/examples/inside.rs")]
+#[doc = "```"]
+///
+#[doc = "```no_run"]
+#[doc = "# use anyhow_1 as anyhow;"]
+#[doc = include_str!("../../../backoff-cloud/src/aws/examples/outside.rs")]
+#[doc = "```"]
+#[derive(Debug)]
+pub struct Examples;

@@ -219,20 +219,28 @@ async fn one_request_has_a_policy_of_its_own() {
 #[tokio::test]
 async fn half_of_it_repeats_nothing_that_the_client_would_not() {
     let mistaken = Reply(400, "", r#"{"__type":"ValidationException"}"#);
-    let times = || config("").sleep_impl(Timer(VirtualTime::new()));
+    let config = |server: &Server, time: &VirtualTime| {
+        let config = config(&server.url());
+        config.sleep_impl(Timer(time.clone()))
+    };
     for (answer, by_interceptor) in [(mistaken, 1), (BUSY, 4)] {
-        let server = Server::answering(&[answer; 9]);
-        let alone = times()
-            .endpoint_url(server.url())
-            .interceptor(aws::inside(POLICY));
+        let (time, server) = (VirtualTime::new(), Server::answering(&[answer; 9]));
+        let alone = config(&server, &time).interceptor(aws::inside(POLICY));
         put(&Client::from_conf(alone.build())).await.unwrap_err();
         assert_eq!(server.seen(), by_interceptor, "{answer:?}");
+        // Drawn by the client from zero up to the policy's.
+        let waits = time.waits();
+        assert_eq!(waits.len(), by_interceptor - 1);
+        let longest = ms(&[25, 50, 100]);
+        let mut both = waits.iter().zip(&longest);
+        assert!(
+            both.all(|(wait, longest)| !wait.is_zero() && wait <= longest),
+            "{waits:?}"
+        );
     }
     for (answer, by_client) in [(mistaken, 1), (BUSY, 3)] {
-        let server = Server::answering(&[answer; 9]);
-        let alone = times()
-            .endpoint_url(server.url())
-            .retry_classifier(aws::inside(POLICY));
+        let (time, server) = (VirtualTime::new(), Server::answering(&[answer; 9]));
+        let alone = config(&server, &time).retry_classifier(aws::inside(POLICY));
         put(&Client::from_conf(alone.build())).await.unwrap_err();
         assert_eq!(server.seen(), by_client, "{answer:?}");
     }
