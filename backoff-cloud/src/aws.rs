@@ -47,8 +47,8 @@
 #![doc = "```"]
 //!
 //! Each client retries by itself: three attempts, if nothing else is configured. Two retries multiply:
-//! three attempts inside and four outside are twelve, and no error tells how often it was repeated
-//! inside. So retry at one level: around a client with `RetryConfig::disabled()`, as above, or by a
+//! three attempts inside and four outside are twelve, and the errors of the client's own retries do not tell
+//! that they have been repeated. So retry at one level: around a client with `RetryConfig::disabled()`, as above, or by a
 //! policy inside the client, `aws::inside`. A client that is shared with code that relies on its retries
 //! is switched off for one request: `.customize().config_override(Builder::new().retry_config(..))`.
 //!

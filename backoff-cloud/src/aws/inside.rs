@@ -8,10 +8,11 @@ use aws_smithy_runtime_api_1::{
             Intercept,
             context::{
                 BeforeTransmitInterceptorContextMut, BeforeTransmitInterceptorContextRef, Error,
-                FinalizerInterceptorContextRef, InterceptorContext,
+                FinalizerInterceptorContextMut, FinalizerInterceptorContextRef, InterceptorContext,
             },
         },
         orchestrator::OrchestratorError,
+        result::ConnectorError,
         retries::{
             RequestAttempts,
             classifiers::{ClassifyRetry, RetryAction, RetryClassifierPriority, RetryReason},
@@ -25,11 +26,12 @@ use aws_smithy_types_1::{
     timeout::TimeoutConfig,
 };
 use backoff_core::{
-    __private::failed_if_cut, Clock, Decision, Delivery, Fault, FaultKind, Policy, Random,
-    RetryState, Tokio, Verdict, known_fault,
+    __private::{GivenUp, failed_if_cut},
+    Clock, Decision, Delivery, Fault, FaultKind, Policy, Random, RetryState, StopReason, Tokio,
+    Verdict, known_fault,
 };
 use std::{
-    fmt,
+    fmt, mem,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -64,9 +66,10 @@ use std::{
 /// classifier, what the client itself would not repeat is not repeated, and the waits are drawn from
 /// zero up to the policy's. Without the interceptor nothing changes.
 ///
-/// An error that was given up inside bears no mark, as the client's own errors bear none. A retry around
-/// such a client repeats the whole call: three attempts inside and four outside are twelve. Retry at one
-/// level.
+/// What the policy has given up inside is permanent to a policy around the client, as a
+/// [`RetryError`](crate::RetryError) is: it does not begin anew. The status, the hint, and whether the
+/// request was sent are told as ever. In a box, without the key `faults(..)`, a reply that was given up
+/// inside is not told from another.
 pub fn inside(policy: Policy) -> Inside {
     Inside {
         shared: Arc::new(Shared {
@@ -145,6 +148,8 @@ struct Call {
     /// What the client was configured with.
     timeouts: TimeoutConfig,
     retries: RetryConfig,
+    /// Whether a limit has ended it, and not what failed.
+    is_given_up: bool,
 }
 
 impl Storable for Call {
@@ -256,6 +261,7 @@ impl<R: Clock + Random + Send + Sync> Intercept for Inside<R> {
             owner: self.owner(),
             timeouts: timeouts.clone(),
             retries,
+            is_given_up: false,
         });
         Self::give_time(remaining, timeouts, cfg);
         Ok(())
@@ -297,7 +303,16 @@ impl<R: Clock + Random + Send + Sync> Intercept for Inside<R> {
         };
         let wait = match self.decide(call, &failure) {
             Decision::Wait(wait) => Some(wait.delay),
-            Decision::Stop(_) => None,
+            Decision::Stop(reason) => {
+                call.is_given_up = !matches!(
+                    reason,
+                    StopReason::Permanent
+                        | StopReason::NothingKnown
+                        | StopReason::StoppedByServer
+                        | StopReason::MaybeApplied
+                );
+                None
+            }
         };
         let remaining = call.retry.remaining(&call.policy, || self.now());
         let remaining = match remaining {
@@ -307,6 +322,36 @@ impl<R: Clock + Random + Send + Sync> Intercept for Inside<R> {
         let (timeouts, retries) = (call.timeouts.clone(), call.retries.clone());
         self.obey(wait, &retries, cfg);
         Self::give_time(remaining, timeouts, cfg);
+        Ok(())
+    }
+
+    fn modify_before_completion(
+        &self,
+        context: &mut FinalizerInterceptorContextMut<'_>,
+        _components: &RuntimeComponents,
+        cfg: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        if !self.call(cfg).is_some_and(|call| call.is_given_up) {
+            return Ok(());
+        }
+        let Some(Err(error)) = context.output_or_error_mut() else {
+            return Ok(());
+        };
+        let made_anew: fn(BoxError) -> OrchestratorError<Error> = match error.as_connector_error() {
+            _ if error.is_timeout_error() => OrchestratorError::timeout,
+            Some(connector) if connector.is_timeout() => {
+                |it| OrchestratorError::connector(ConnectorError::timeout(it))
+            }
+            Some(_) => |it| OrchestratorError::connector(ConnectorError::io(it)),
+            None => {
+                if let Some(reply) = context.response_mut() {
+                    GivenUp::mark(reply);
+                }
+                return Ok(());
+            }
+        };
+        let last = mem::replace(error, OrchestratorError::other("given up"));
+        *error = made_anew(GivenUp::around(last));
         Ok(())
     }
 }

@@ -62,7 +62,9 @@ use std::{error::Error, time::SystemTime};
 ///
 /// The client retries by itself, too: three attempts by default. Two retries multiply, so give a client
 /// that is called like this `RetryConfig::disabled()`, in its configuration or with
-/// `config_override` for one request. An error does not tell that it has been repeated inside.
+/// `config_override` for one request. The error of a client's own retries does not tell that it has been
+/// repeated; what a policy inside the client has given up (`aws::inside` of the crate `backoff-cloud`) is
+/// permanent, as a [`RetryError`](crate::RetryError) is.
 ///
 /// Behind an `anyhow::Error` or in a `Box<dyn Error>` the type of an operation's error cannot be
 /// guessed, because each operation has its own. What is found there without being named: that no
@@ -97,6 +99,10 @@ where
     }
 
     fn kind(&self) -> Option<FaultKind> {
+        let reply = self.raw_response();
+        if reply.is_some_and(GivenUp::is_marked) || chain(self).any(<dyn Error>::is::<GivenUp>) {
+            return Some(FaultKind::Permanent);
+        }
         match self {
             SdkError::ConstructionFailure(_) => Some(FaultKind::Permanent),
             SdkError::DispatchFailure(failure) => Fault::kind(failure.as_connector_error()?),
@@ -151,7 +157,8 @@ impl Fault for ConnectorError {
     }
 
     fn kind(&self) -> Option<FaultKind> {
-        if self.is_user() || is_untrusted_certificate(self) {
+        let is_given_up = chain(self).any(<dyn Error>::is::<GivenUp>);
+        if is_given_up || self.is_user() || is_untrusted_certificate(self) {
             return Some(FaultKind::Permanent);
         }
         match self.delivery() {
@@ -178,6 +185,43 @@ impl Fault for ErrorMetadata {
 
     fn message(&self) -> Option<&dyn fmt::Display> {
         Some(self)
+    }
+}
+
+/// What a policy inside a client has given up, so that a policy around the client does not begin anew: a
+/// link of the error's chain, or a mark on the reply that is the error.
+#[derive(Debug)]
+pub struct GivenUp(Box<dyn Error + Send + Sync>);
+
+/// The mark.
+#[derive(Clone, Copy, Debug)]
+struct Mark;
+
+impl GivenUp {
+    /// Around an error that has no reply.
+    pub fn around(error: impl Error + Send + Sync + 'static) -> Box<dyn Error + Send + Sync> {
+        Box::new(GivenUp(Box::new(error)))
+    }
+
+    /// On a reply.
+    pub fn mark<B>(reply: &mut Response<B>) {
+        reply.add_extension(Mark);
+    }
+
+    fn is_marked<B>(reply: &Response<B>) -> bool {
+        reply.extension::<Mark>().is_some()
+    }
+}
+
+impl fmt::Display for GivenUp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("given up by the policy inside the client")
+    }
+}
+
+impl Error for GivenUp {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&*self.0)
     }
 }
 

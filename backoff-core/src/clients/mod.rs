@@ -6,7 +6,7 @@ mod io;
 mod sources;
 
 #[cfg(feature = "aws-smithy-1")]
-mod aws_smithy;
+pub(crate) mod aws_smithy;
 #[cfg(feature = "gax-1")]
 mod gax;
 #[cfg(feature = "h2-04")]

@@ -190,6 +190,7 @@ async fn the_deadline_counts_from_the_first_attempt_and_cuts_the_last() {
     );
     let error = put(&client).await.unwrap_err();
     assert!(matches!(error, SdkError::TimeoutError(_)), "{error:?}");
+    assert_eq!(Fault::kind(&error), Some(FaultKind::Permanent), "given up");
     assert_eq!(server.seen(), 2);
     assert!(start.elapsed() >= deadline - Duration::from_millis(5));
     assert!(
@@ -287,6 +288,50 @@ async fn two_retries_multiply() {
         .await
         .unwrap_err();
     assert_eq!(server.seen(), 12);
+}
+
+#[tokio::test]
+async fn what_was_given_up_inside_is_not_begun_anew() {
+    for (answer, status, delivery) in [
+        (BUSY, Some(503), None),
+        (Answer::Closed, None, Some(Delivery::MaybeSent)),
+        (Answer::Cut, None, Some(Delivery::MaybeSent)),
+    ] {
+        let (time, server) = (VirtualTime::new(), Server::answering(&[answer; 99]));
+        let client = inside(&server.url(), POLICY, &time);
+        let error = POLICY
+            .retry(|| put(&client))
+            .runtime(time)
+            .await
+            .unwrap_err();
+        assert_eq!(server.seen(), 4, "{answer:?}");
+        assert_eq!(Fault::kind(&error), Some(FaultKind::Permanent), "{error:?}");
+        assert_eq!(
+            (error.status(), error.delivery()),
+            (status, delivery),
+            "{error:?}"
+        );
+    }
+    let (time, url) = (VirtualTime::new(), nobody());
+    let client = inside(&url, POLICY, &time);
+    let error = POLICY
+        .retry(|| put(&client))
+        .runtime(time.clone())
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.delivery(), time.waits().len()),
+        (Some(Delivery::NotSent), 3)
+    );
+    let boxed: Box<dyn Error + Send + Sync> = error.into();
+    assert_eq!(POLICY.judge(&boxed), Verdict::Permanent);
+
+    // What no limit has ended is left to the policy outside.
+    let server = Server::answering(&[FAILED]);
+    let error = put(&inside(&server.url(), POLICY, &VirtualTime::new()))
+        .await
+        .unwrap_err();
+    assert_eq!(Fault::kind(&error), Some(FaultKind::Conflict));
 }
 
 #[retry(policy = POLICY, attempt_timeout = "5s")]
