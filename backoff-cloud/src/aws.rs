@@ -283,21 +283,6 @@ mod tests {
     }
 
     #[test]
-    fn the_codes_are_known_with_what_is_put_around_them() {
-        for code in [
-            "ThrottlingException",
-            "aws.protocoltests.restjson#ThrottlingException",
-            "ThrottlingException:http://internal.amazon.com/coral/com.amazon.coral.service/",
-            "aws.protocoltests#ThrottlingException:http://internal.amazon.com/",
-        ] {
-            assert_eq!(kind(code), Some(FaultKind::Throttled), "{code}");
-        }
-        for unknown in ["", "#", ":", "throttling", "Throttling ", "AccessDenied"] {
-            assert_eq!(kind(unknown), None, "{unknown:?}");
-        }
-    }
-
-    #[test]
     fn a_400_is_retried_for_its_code_alone() {
         let judged = |fault: Said| crate::reply::retries(&STANDARD, &fault.unwrap());
         assert!(!judged(status(400)) && !judged(code("ValidationException")));

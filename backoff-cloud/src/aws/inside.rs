@@ -1,5 +1,7 @@
 //! A policy inside the clients of AWS' SDK for Rust.
 
+mod failure;
+
 use aws_smithy_runtime_1::client::retries::TokenBucket;
 use aws_smithy_runtime_api_1::{
     box_error::BoxError,
@@ -27,9 +29,9 @@ use aws_smithy_types_1::{
 };
 use backoff_core::{
     __private::{GivenUp, failed_if_cut},
-    Clock, Decision, Delivery, Fault, FaultKind, Policy, Random, RetryState, StopReason, Tokio,
-    Verdict, known_fault,
+    Clock, Decision, FaultKind, Policy, Random, RetryState, StopReason, Tokio, Verdict,
 };
+use failure::Failure;
 use std::{
     fmt, mem,
     sync::{
@@ -288,18 +290,12 @@ impl<R: Clock + Random + Send + Sync> Intercept for Inside<R> {
         let Some(call) = self.call(cfg) else {
             return Ok(());
         };
-        let error = match context.output_or_error() {
-            Some(Err(error)) => error,
-            Some(Ok(_)) => {
+        let Some(failure) = Failure::of(context, components) else {
+            // A request that is only signed has no outcome.
+            if let Some(Ok(_)) = context.output_or_error() {
                 call.retry.succeeded(&call.policy);
-                return Ok(());
             }
-            None => return Ok(()),
-        };
-        let failure = Failure {
-            error,
-            response: context.response().map(|response| response as _),
-            said: classify(context.inner(), components),
+            return Ok(());
         };
         let wait = match self.decide(call, &failure) {
             Decision::Wait(wait) => Some(wait.delay),
@@ -364,22 +360,6 @@ fn plain(configured: &RetryConfig) -> RetryConfig {
     RetryConfig::standard().with_reconnect_mode(configured.reconnect_mode())
 }
 
-/// What the client's classifiers say, and those of the user; they know the types of the errors.
-fn classify(context: &InterceptorContext, components: &RuntimeComponents) -> RetryAction {
-    let mut said = RetryAction::NoActionIndicated;
-    for classifier in components.retry_classifiers() {
-        if classifier.name() == NAME {
-            continue;
-        }
-        match classifier.classify_retry_v2(context, &said) {
-            RetryAction::NoActionIndicated => {}
-            RetryAction::RetryForbidden => return RetryAction::RetryForbidden,
-            other => said = other,
-        }
-    }
-    said
-}
-
 /// Lets the loop ask how long to wait, whatever failed. The answer is what [`Inside::obey`] has left.
 impl<R: Clock + Random + Send + Sync> ClassifyRetry for Inside<R> {
     fn classify_retry(&self, context: &InterceptorContext) -> RetryAction {
@@ -404,68 +384,5 @@ impl<R: Clock + Random + Send + Sync> ClassifyRetry for Inside<R> {
 
     fn priority(&self) -> RetryClassifierPriority {
         RetryClassifierPriority::run_after(RetryClassifierPriority::transient_error_classifier())
-    }
-}
-
-/// A failed attempt, as the client's loop knows it: the type of the error is hidden.
-struct Failure<'e> {
-    error: &'e OrchestratorError<Error>,
-    response: Option<&'e dyn Fault>,
-    said: RetryAction,
-}
-
-impl Failure<'_> {
-    fn known(&self) -> Option<&dyn Fault> {
-        known_fault(self.error)
-    }
-
-    fn is_cut(&self) -> bool {
-        self.error.is_timeout_error() || self.error.is_response_error()
-    }
-}
-
-impl Fault for Failure<'_> {
-    fn status(&self) -> Option<u16> {
-        let status = self.response?.status()?;
-        // The status of a reply that was cut is no word on whether it was applied.
-        let is_told = !self.is_cut() || !(200..300).contains(&status);
-        is_told.then_some(status)
-    }
-
-    fn retry_after(&self) -> Option<Duration> {
-        let asked = match &self.said {
-            RetryAction::RetryIndicated(RetryReason::RetryableError { retry_after, .. }) => {
-                *retry_after
-            }
-            _ => None,
-        };
-        asked.max(self.response.and_then(Fault::retry_after))
-    }
-
-    fn delivery(&self) -> Option<Delivery> {
-        let cut = self.is_cut() && self.status().is_none();
-        let known = self.known().and_then(Fault::delivery);
-        known.or(cut.then_some(Delivery::MaybeSent))
-    }
-
-    fn kind(&self) -> Option<FaultKind> {
-        let of_the_client = match &self.said {
-            RetryAction::RetryForbidden => Some(FaultKind::Permanent),
-            RetryAction::RetryIndicated(RetryReason::RetryableError { kind, .. }) => match kind {
-                ErrorKind::ThrottlingError => Some(FaultKind::Throttled),
-                // By the status, or because it broke off: the policy decides.
-                ErrorKind::TransientError => {
-                    let is_reply = matches!(self.status(), Some(400..500));
-                    is_reply.then_some(FaultKind::Transient)
-                }
-                _ => Some(FaultKind::Transient),
-            },
-            _ => None,
-        };
-        of_the_client.or_else(|| self.known()?.kind())
-    }
-
-    fn message(&self) -> Option<&dyn fmt::Display> {
-        Some(self.error)
     }
 }

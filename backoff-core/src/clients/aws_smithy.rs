@@ -71,7 +71,9 @@ use std::{error::Error, time::SystemTime};
 /// connection was made or that it broke off ([`ConnectorError`]), and the codes that the operation's
 /// model leaves out ([`ErrorMetadata`]). What is not found: the codes that the model has as types of
 /// their own, the HTTP status, the hints, and the client's timeouts. The key
-/// `faults(SdkError<PutItemError>)` of `#[retry]` names the type, and then everything is known.
+/// `faults(SdkError<PutItemError>)` of `#[retry]` names the type, and then everything is known. The error
+/// that a client's crate has for all its operations (`aws_sdk_dynamodb::Error`) leaves out the reply, and is
+/// no [`Fault`]: convert to it after the retry.
 impl<E> Fault for SdkError<E, HttpResponse>
 where
     E: ProvideErrorMetadata + ProvideErrorKind + Error + 'static,
@@ -244,4 +246,91 @@ fn is_not_opened(link: &(dyn Error + 'static)) -> bool {
 /// What is known below it.
 fn behind(error: &ConnectorError) -> Option<&dyn Fault> {
     first_known(Cause::new(error.source()?), &|_| None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{judge::Verdict, policy::Policy};
+    use std::io;
+
+    type Failed = SdkError<ErrorMetadata, HttpResponse>;
+
+    const POLICY: Policy = Policy::exponential();
+
+    fn refused() -> Box<dyn Error + Send + Sync> {
+        io::Error::from(io::ErrorKind::ConnectionRefused).into()
+    }
+
+    fn reply(status: u16, code: Option<&str>) -> Failed {
+        let mut error = ErrorMetadata::builder();
+        if let Some(code) = code {
+            error = error.code(code);
+        }
+        let status = status.try_into().expect("a status");
+        SdkError::service_error(error.build(), HttpResponse::new(status, "".into()))
+    }
+
+    #[test]
+    fn the_code_outranks_the_status() {
+        let throttled = reply(400, Some("com.example#ThrottlingException"));
+        assert_eq!(Fault::kind(&throttled), Some(FaultKind::Throttled));
+        let conflict = reply(412, Some("PreconditionFailed"));
+        assert_eq!(Fault::kind(&conflict), Some(FaultKind::Conflict));
+        for (status, verdict) in [(503, Verdict::from(true)), (404, Verdict::Permanent)] {
+            let error = reply(status, Some("Unheard"));
+            assert_eq!(POLICY.judge(&error), verdict);
+            assert_eq!(POLICY.judge(&reply(status, None)), verdict);
+        }
+    }
+
+    #[test]
+    fn a_connection_is_known_by_what_the_connector_says_and_by_what_is_behind_it() {
+        let failed = |connector| Failed::dispatch_failure(connector).delivery();
+        let words = |words: &str| -> Box<dyn Error + Send + Sync> { words.into() };
+        let io = ConnectorError::io(refused());
+        assert_eq!(failed(io), Some(Delivery::NotSent));
+        let late = ConnectorError::timeout(words("HTTP connect timeout occurred after 3.1s"));
+        assert_eq!(failed(late), Some(Delivery::NotSent));
+        let late = ConnectorError::timeout(words("HTTP read timeout occurred after 3.1s"));
+        assert_eq!(failed(late), Some(Delivery::MaybeSent));
+        let cut = ConnectorError::other(words("cut"), Some(ErrorKind::TransientError));
+        assert_eq!(failed(cut), Some(Delivery::MaybeSent));
+        // Credentials that are not to be had for the moment.
+        let below = ConnectorError::other(refused(), None);
+        assert_eq!(failed(below), Some(Delivery::NotSent));
+    }
+
+    #[test]
+    fn what_is_wrong_is_permanent() {
+        let words = |words: &str| -> Box<dyn Error + Send + Sync> { words.into() };
+        let untrusted = words("invalid peer certificate: UnknownIssuer");
+        for connector in [
+            ConnectorError::user(refused()),
+            ConnectorError::io(untrusted),
+            ConnectorError::other(words("no credentials"), None),
+        ] {
+            let error = Failed::dispatch_failure(connector);
+            assert_eq!(POLICY.judge(&error), Verdict::Permanent, "{error:?}");
+            assert_eq!(error.delivery(), None);
+        }
+        let unbuilt = Failed::construction_failure("no table");
+        assert_eq!(POLICY.judge(&unbuilt), Verdict::Permanent);
+        let said = Fault::message(&unbuilt).expect("a text");
+        assert_eq!(said.to_string(), "no table");
+    }
+
+    #[test]
+    fn what_a_policy_inside_has_given_up_is_permanent_with_its_facts() {
+        let around = ConnectorError::io(GivenUp::around(ConnectorError::io(refused())));
+        let error = Failed::dispatch_failure(around);
+        assert_eq!(POLICY.judge(&error), Verdict::Permanent);
+        assert_eq!(error.delivery(), Some(Delivery::NotSent));
+        let busy = 503.try_into().expect("a status");
+        let mut busy: HttpResponse = Response::new(busy, "".into());
+        GivenUp::mark(&mut busy);
+        let error = Failed::service_error(ErrorMetadata::default(), busy);
+        assert_eq!(POLICY.judge(&error), Verdict::Permanent);
+        assert_eq!(error.status(), Some(503));
+    }
 }

@@ -44,3 +44,23 @@ fn plain(code: &str) -> &str {
     let code = code.split(':').next().unwrap_or(code);
     code.rsplit('#').next().unwrap_or(code)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_codes_are_known_with_what_is_put_around_them() {
+        for code in [
+            "ThrottlingException",
+            "aws.protocoltests.restjson#ThrottlingException",
+            "ThrottlingException:http://internal.amazon.com/coral/com.amazon.coral.service/",
+            "aws.protocoltests#ThrottlingException:http://internal.amazon.com/",
+        ] {
+            assert_eq!(aws_kind(code), Some(FaultKind::Throttled), "{code}");
+        }
+        for unknown in ["", "#", ":", "throttling", "Throttling ", "AccessDenied"] {
+            assert_eq!(aws_kind(unknown), None, "{unknown:?}");
+        }
+    }
+}
