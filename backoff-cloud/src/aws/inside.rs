@@ -31,7 +31,7 @@ use backoff_core::{
     __private::{GivenUp, failed_if_cut},
     Clock, Decision, FaultKind, Policy, Random, RetryState, StopReason, Tokio, Verdict,
 };
-use failure::Failure;
+use failure::{Failure, NAME};
 use std::{
     fmt, mem,
     sync::{
@@ -351,8 +351,6 @@ impl<R: Clock + Random + Send + Sync> Intercept for Inside<R> {
         Ok(())
     }
 }
-
-const NAME: &str = "backoff";
 
 /// A configuration without a rate limit of the client's, and of the first revision: a later one limits
 /// the wait that a classifier asks for.

@@ -1,6 +1,5 @@
 //! What a failed attempt says inside a client, where the type of its error is hidden.
 
-use super::NAME;
 use aws_smithy_runtime_api_1::client::{
     interceptors::context::{Error, FinalizerInterceptorContextRef, InterceptorContext},
     orchestrator::OrchestratorError,
@@ -10,6 +9,9 @@ use aws_smithy_runtime_api_1::client::{
 use aws_smithy_types_1::retry::ErrorKind;
 use backoff_core::{Delivery, Fault, FaultKind, known_fault};
 use std::{fmt, time::Duration};
+
+/// The name of our interceptor and of our classifier.
+pub(super) const NAME: &str = "backoff";
 
 /// A failed attempt, as the client's loop knows it: the type of the error is hidden.
 pub(super) struct Failure<'e> {
