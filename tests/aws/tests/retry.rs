@@ -12,6 +12,7 @@ use aws_sdk_dynamodb::{
 use aws_smithy_runtime_api_1::client::retries::classifiers::{
     ClassifyRetry, RetryAction, RetryClassifierPriority,
 };
+use aws_smithy_types_1::retry::RetrySpec;
 use aws_tests::{
     Answer::{self, Reply, Stall},
     Server, Timer, config, inside, nobody, outside, put,
@@ -68,6 +69,43 @@ async fn the_policys_attempts_end_it_with_the_services_own_error() {
             (attempts as usize, ms(waits))
         );
     }
+}
+
+#[tokio::test]
+async fn what_the_client_is_configured_with_does_not_count() {
+    let policy = POLICY.base(Duration::from_secs(10));
+    for retries in [
+        RetryConfig::disabled(),
+        RetryConfig::adaptive(),
+        RetryConfig::standard().with_max_attempts(99),
+        // Of this revision on, the client waits no longer than 5 s for anybody.
+        RetryConfig::standard().with_retry_spec(RetrySpec::v2_1()),
+    ] {
+        let (time, server) = (VirtualTime::new(), Server::answering(&[BUSY; 9]));
+        let retry = aws::inside(policy).runtime(time.clone());
+        let config = config(&server.url()).sleep_impl(Timer(time.clone()));
+        let config = config.retry_config(retries.clone());
+        let config = config.interceptor(retry.clone()).retry_classifier(retry);
+        put(&Client::from_conf(config.build())).await.unwrap_err();
+        assert_eq!(server.seen(), 4, "{retries:?}");
+        assert_eq!(time.waits(), ms(&[10_000, 20_000, 20_000]), "{retries:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_at_the_same_time_count_for_themselves() {
+    let server = Server::answering(&[BUSY; 999]);
+    let client = real(config(&server.url()), POLICY.scaled(0.05));
+    let calls: Vec<_> = (0..8)
+        .map(|_| {
+            let client = client.clone();
+            tokio::spawn(async move { put(&client).await })
+        })
+        .collect();
+    for call in calls {
+        call.await.unwrap().unwrap_err();
+    }
+    assert_eq!(server.seen(), 8 * 4);
 }
 
 #[tokio::test]
