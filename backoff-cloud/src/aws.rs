@@ -37,11 +37,39 @@
 //! }
 //! ```
 //!
-//! Adaptive mode, which slows the first attempts too, is not offered: the page does not recommend it.
+//! # AWS' SDK for Rust
+//!
+//! With the feature `aws-smithy-1` the errors of its clients are [`Fault`](trait@crate::Fault)s as they
+//! are: codes, statuses, hints, and whether a request was sent.
+//!
+#![doc = "```ignore"]
+#![doc = include_str!("aws/examples/outside.rs")]
+#![doc = "```"]
+//!
+//! Each client retries by itself: three attempts, if nothing else is configured. Two retries multiply:
+//! three attempts inside and four outside are twelve, and the errors of the client's own retries do not tell
+//! that they have been repeated. So retry at one level: around a client with `RetryConfig::disabled()`, as above, or by a
+//! policy inside the client, `aws::inside`. A client that is shared with code that relies on its retries
+//! is switched off for one request: `.customize().config_override(Builder::new().retry_config(..))`.
+//!
+//! Inside an `anyhow::Error` or a box the type of an operation's error has to be named by the key
+//! `faults(..)`. Without the key a lost connection is known there, and few codes.
+//!
+//! AWS' crates need Rust 1.94.
+//!
+//! # Not offered
+//!
+//! Adaptive mode, which slows the first attempts too: the page does not recommend it.
 //!
 //! Sources read on 2026-11-21.
 
-use backoff_core::{Budget, FaultKind, Jitter, Policy, codes};
+#[cfg(feature = "aws-smithy-1")]
+mod inside;
+
+#[cfg(feature = "aws-smithy-1")]
+pub use inside::{Inside, inside};
+
+use backoff_core::{__private::aws_kind, Budget, FaultKind, Jitter, Policy, codes};
 use std::time::Duration;
 
 /// The quota that [`STANDARD`] draws from: 500 tokens; 14 for a retry, 5 after throttling.
@@ -82,17 +110,23 @@ pub const STANDARD: Policy = Policy::exponential()
     .budget(&BUDGET)
     .on(codes![429, 500, 502..=504]);
 
-/// What the code of an AWS error says: throttled, transient, or nothing known (`None`), so that the
-/// status decides. For [`Fault::kind`](crate::Fault::kind).
+/// What the code of an AWS error says: throttled, transient, a conflict, or nothing known (`None`), so
+/// that the status decides. For [`Fault::kind`](crate::Fault::kind) of an error of your own; the errors
+/// of AWS' SDK for Rust know it by themselves (feature `aws-smithy-1`).
 ///
 /// A code may come with the namespace before it or a URL behind it, as services send them in
 /// `__type` and in the header `x-amzn-errortype`: `"com.amazonaws.dynamodb.v20120810#ThrottlingException"`.
+///
+/// A conflict is a condition that does not hold: `ConditionalCheckFailedException` and
+/// `TransactionConflictException` of DynamoDB, `PreconditionFailed` and `ConditionalRequestConflict` of
+/// S3. It is repeated by [`Policy::update`], and where [`Policy::retry_conflicts`] says so.
 ///
 /// ```
 /// use backoff_cloud::{FaultKind, aws};
 ///
 /// assert_eq!(aws::kind("SlowDown"), Some(FaultKind::Throttled));
 /// assert_eq!(aws::kind("RequestTimeout"), Some(FaultKind::Transient));
+/// assert_eq!(aws::kind("PreconditionFailed"), Some(FaultKind::Conflict));
 /// assert_eq!(aws::kind("AccessDenied"), None);
 /// ```
 ///
@@ -100,35 +134,11 @@ pub const STANDARD: Policy = Policy::exponential()
 /// <https://github.com/boto/botocore/blob/develop/botocore/retries/standard.py>,
 /// <https://docs.rs/aws-runtime/latest/aws_runtime/retries/classifiers/>. Both have
 /// `PriorRequestNotComplete` among the throttled, the former among the transient as well, where it
-/// has no effect.
+/// has no effect. The conflicts are those of
+/// [DynamoDB](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html)
+/// and of [S3](https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html).
 pub fn kind(code: &str) -> Option<FaultKind> {
-    match plain(code) {
-        "Throttling"
-        | "ThrottlingException"
-        | "ThrottledException"
-        | "RequestThrottledException"
-        | "TooManyRequestsException"
-        | "ProvisionedThroughputExceededException"
-        | "TransactionInProgressException"
-        | "RequestLimitExceeded"
-        | "BandwidthLimitExceeded"
-        | "LimitExceededException"
-        | "RequestThrottled"
-        | "SlowDown"
-        | "PriorRequestNotComplete"
-        | "EC2ThrottledException" => Some(FaultKind::Throttled),
-        "RequestTimeout" | "RequestTimeoutException" => Some(FaultKind::Transient),
-        _ => None,
-    }
-}
-
-/// The code without what services put around it.
-///
-/// Source: <https://smithy.io/2.0/aws/protocols/aws-restjson1-protocol.html>, "Operation error
-/// serialization".
-pub(crate) fn plain(code: &str) -> &str {
-    let code = code.split(':').next().unwrap_or(code);
-    code.rsplit('#').next().unwrap_or(code)
+    aws_kind(code)
 }
 
 #[cfg(test)]
@@ -271,21 +281,6 @@ mod tests {
         #[cfg(feature = "http")]
         for invalid in ["invalid", "-100"] {
             assert_eq!(backoff_core::hint::retry_after_ms(invalid), None);
-        }
-    }
-
-    #[test]
-    fn the_codes_are_known_with_what_is_put_around_them() {
-        for code in [
-            "ThrottlingException",
-            "aws.protocoltests.restjson#ThrottlingException",
-            "ThrottlingException:http://internal.amazon.com/coral/com.amazon.coral.service/",
-            "aws.protocoltests#ThrottlingException:http://internal.amazon.com/",
-        ] {
-            assert_eq!(kind(code), Some(FaultKind::Throttled), "{code}");
-        }
-        for unknown in ["", "#", ":", "throttling", "Throttling ", "AccessDenied"] {
-            assert_eq!(kind(unknown), None, "{unknown:?}");
         }
     }
 

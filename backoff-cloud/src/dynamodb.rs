@@ -52,8 +52,8 @@ pub const REQUEST: Policy = aws::STANDARD
 /// Source: <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/BestPractices_OptimisticLocking.html>.
 pub const READ_MODIFY_WRITE: Policy = REQUEST.max_attempts(10).retry_conflicts(true);
 
-/// What the code of an error of DynamoDB says: [`aws::kind`], and `ConditionalCheckFailedException`
-/// and `TransactionConflictException` are conflicts.
+/// What the code of an error of DynamoDB says: as [`aws::kind`], by which
+/// `ConditionalCheckFailedException` and `TransactionConflictException` are conflicts.
 ///
 /// A `TransactionCanceledException` says in its reasons what befell each item; give the kind of the
 /// reason. `Fault::kind` of an error without retryable code is `None`, and its status decides.
@@ -68,12 +68,7 @@ pub const READ_MODIFY_WRITE: Policy = REQUEST.max_attempts(10).retry_conflicts(t
 ///
 /// Source: <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html>.
 pub fn kind(code: &str) -> Option<FaultKind> {
-    match aws::plain(code) {
-        "ConditionalCheckFailedException" | "TransactionConflictException" => {
-            Some(FaultKind::Conflict)
-        }
-        code => aws::kind(code),
-    }
+    aws::kind(code)
 }
 
 #[cfg(test)]

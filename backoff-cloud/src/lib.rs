@@ -56,6 +56,7 @@
 //! | `anyhow-1`, `azure-core-1`, `h2-04`, `http-1`, `hyper-1`, `kube-5`, `object-store-014`, `redis-1`, `reqwest-013`, `sqlx-08`, `sqlx-09`, `tokio-postgres-07`, `tonic-014`, `ureq-3` | `Fault` for these crates' errors, as in `backoff-core` | no |
 //! | `http` | `http`: a `reqwest::Response` as a value, or as an error that keeps its hints; with it `http-1` and `reqwest-013` | no |
 //! | `serde` | a policy from configuration: [`PolicySettings`](https://docs.rs/backoff-core/latest/backoff_core/struct.PolicySettings.html), as in `backoff-core` | no |
+//! | `aws-smithy-1` | `aws::inside`: a policy inside the clients of AWS' SDK for Rust, whose errors are faults | no |
 //! | `gax-1` | `gax`: a policy inside Google's own clients | no |
 //! | `google-cloud-iam-v1`, `google-cloud-iam-admin-v1`, `google-cloud-secretmanager-v1`, `google-cloud-resourcemanager-v3` | [`iam::add`] and [`iam::remove`] over Google's own clients (over plain REST: `http`) | no |
 //! | `emulator` | `emulator`: a loopback IAM and Memorystore that conflict, throttle and fail on command | no |

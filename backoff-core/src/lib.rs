@@ -90,6 +90,7 @@
 //! | `tracing` | one WARN when an operation is given up, a DEBUG event before each wait | no |
 //! | `hint` | parsers for `Retry-After` and its relatives | no |
 //! | `serde` | a policy from configuration, with `PolicySettings` over a preset or by itself | no |
+//! | `aws-smithy-1` | [`Fault`](trait@Fault) for `SdkError` of AWS' SDK for Rust (aws-smithy-runtime-api 1) | no |
 //! | `h2-04` | [`Fault`](trait@Fault) for `h2::Error` 0.4: a stream that an HTTP/2 server refused was not sent | no |
 //! | `gax-1` | [`Fault`](trait@Fault) for the errors of Google's own clients (google-cloud-gax 1) | no |
 //! | `http-1` | [`Fault`](trait@Fault) for `StatusCode` and `Response` of http 1, with their hints | no |

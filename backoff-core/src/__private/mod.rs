@@ -6,7 +6,10 @@ pub use crate::{
         course::Course,
         deposit::{Borrowed, Deposit, Payer},
     },
-    facts::codes::{IsCodes, NoCodes},
+    facts::{
+        aws::aws_kind,
+        codes::{IsCodes, NoCodes},
+    },
     judge::Stage,
     policy::Policy,
     runtime::{ASYNC, AsyncRuntime, BLOCKING, BlockingRuntime},
@@ -19,6 +22,8 @@ pub use crate::runtime::NoRuntime;
 #[cfg(feature = "macros")]
 pub use backoff_macros::__retry_block;
 
+#[cfg(feature = "aws-smithy-1")]
+pub use crate::clients::aws_smithy::GivenUp;
 #[cfg(feature = "std")]
 pub use crate::clients::boxed::know;
 pub use crate::drive::handler::ByCodes;

@@ -168,6 +168,10 @@ fn of_a_client(cause: Cause<'_>) -> Option<&dyn Fault> {
         TimedOut,
         #[cfg(feature = "azure-core-1")]
         azure_core_1::Error,
+        #[cfg(feature = "aws-smithy-1")]
+        aws_smithy_runtime_api_1::client::result::ConnectorError,
+        #[cfg(feature = "aws-smithy-1")]
+        aws_smithy_types_1::error::ErrorMetadata,
         #[cfg(feature = "gax-1")]
         google_cloud_gax_1::error::Error,
         #[cfg(feature = "kube-5")]

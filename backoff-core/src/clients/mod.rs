@@ -5,6 +5,8 @@ pub(crate) mod boxed;
 mod io;
 mod sources;
 
+#[cfg(feature = "aws-smithy-1")]
+pub(crate) mod aws_smithy;
 #[cfg(feature = "azure-core-1")]
 mod azure_core;
 #[cfg(feature = "gax-1")]

@@ -2,6 +2,7 @@
 
 use core::fmt;
 #[cfg(any(
+    feature = "aws-smithy-1",
     feature = "gax-1",
     feature = "kube-5",
     feature = "reqwest-013",
@@ -13,6 +14,7 @@ use std::{error::Error, io, iter};
 /// An error and what is behind it, from the outside in, with what an `io::Error` was made of: its
 /// `source` leaves that out.
 #[cfg(any(
+    feature = "aws-smithy-1",
     feature = "gax-1",
     feature = "kube-5",
     feature = "reqwest-013",
@@ -37,6 +39,7 @@ pub(crate) fn chain<'e>(
 #[cfg(any(
     feature = "gax-1",
     feature = "kube-5",
+    feature = "aws-smithy-1",
     feature = "reqwest-013",
     feature = "tonic-014"
 ))]

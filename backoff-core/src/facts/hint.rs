@@ -92,17 +92,28 @@ pub fn retry_delay(value: &str) -> Option<Duration> {
 /// ```
 #[cfg(feature = "http-1")]
 pub fn in_headers(headers: &http_1::HeaderMap, now: SystemTime) -> Option<Duration> {
-    let longest = |name, parse: &dyn Fn(&str) -> Option<Duration>| {
-        let values = headers.get_all(name).iter();
-        values.filter_map(|value| parse(value.to_str().ok()?)).max()
+    let values = |name| {
+        headers
+            .get_all(name)
+            .iter()
+            .filter_map(|it| it.to_str().ok())
     };
+    longest(values, now)
+}
+
+/// The longest hint among the headers, of which `values` gives all values of one.
+#[cfg(any(feature = "http-1", feature = "aws-smithy-1"))]
+pub(crate) fn longest<'h, V: Iterator<Item = &'h str>>(
+    values: impl Fn(&'static str) -> V,
+    now: SystemTime,
+) -> Option<Duration> {
     let milliseconds = ["retry-after-ms", "x-ms-retry-after-ms", "x-amz-retry-after"]
-        .map(|name| longest(name, &retry_after_ms));
-    let date = headers.get("date").and_then(|date| date.to_str().ok());
+        .map(|name| values(name).filter_map(retry_after_ms).max());
+    let date = values("date").next();
     let sent = date.and_then(|date| httpdate::parse_http_date(date.trim_matches([' ', '\t'])).ok());
     let now = sent.unwrap_or(now);
-    let seconds = longest("retry-after", &|value| retry_after(value, now));
-    milliseconds.into_iter().max().flatten().max(seconds)
+    let seconds = values("retry-after").filter_map(|value| retry_after(value, now));
+    milliseconds.into_iter().max().flatten().max(seconds.max())
 }
 
 /// The header, or trailer, of [`Pushback`]: `grpc-retry-pushback-ms`.

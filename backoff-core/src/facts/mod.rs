@@ -1,5 +1,6 @@
 //! What a failed attempt tells: facts only, which a policy judges.
 
+pub(crate) mod aws;
 pub(crate) mod codes;
 pub(crate) mod fault;
 pub(crate) mod grpc;

@@ -1,0 +1,105 @@
+//! What a failed attempt says inside a client, where the type of its error is hidden.
+
+use aws_smithy_runtime_api_1::client::{
+    interceptors::context::{Error, FinalizerInterceptorContextRef, InterceptorContext},
+    orchestrator::OrchestratorError,
+    retries::classifiers::{ClassifyRetry as _, RetryAction, RetryReason},
+    runtime_components::RuntimeComponents,
+};
+use aws_smithy_types_1::retry::ErrorKind;
+use backoff_core::{Delivery, Fault, FaultKind, known_fault};
+use std::{fmt, time::Duration};
+
+/// The name of our interceptor and of our classifier.
+pub(super) const NAME: &str = "backoff";
+
+/// A failed attempt, as the client's loop knows it: the type of the error is hidden.
+pub(super) struct Failure<'e> {
+    error: &'e OrchestratorError<Error>,
+    response: Option<&'e dyn Fault>,
+    said: RetryAction,
+}
+
+impl<'e> Failure<'e> {
+    /// The failure of the attempt that is over; `None` after a success.
+    pub(super) fn of(
+        context: &'e FinalizerInterceptorContextRef<'_>,
+        components: &RuntimeComponents,
+    ) -> Option<Self> {
+        Some(Failure {
+            error: context.output_or_error()?.err()?,
+            response: context.response().map(|response| response as _),
+            said: classify(context.inner(), components),
+        })
+    }
+
+    fn known(&self) -> Option<&dyn Fault> {
+        known_fault(self.error)
+    }
+
+    fn is_cut(&self) -> bool {
+        self.error.is_timeout_error() || self.error.is_response_error()
+    }
+}
+
+impl Fault for Failure<'_> {
+    fn status(&self) -> Option<u16> {
+        let status = self.response?.status()?;
+        // The status of a reply that was cut is no word on whether it was applied.
+        let is_told = !self.is_cut() || !(200..300).contains(&status);
+        is_told.then_some(status)
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        let asked = match &self.said {
+            RetryAction::RetryIndicated(RetryReason::RetryableError { retry_after, .. }) => {
+                *retry_after
+            }
+            _ => None,
+        };
+        asked.max(self.response.and_then(Fault::retry_after))
+    }
+
+    fn delivery(&self) -> Option<Delivery> {
+        let cut = self.is_cut() && self.status().is_none();
+        let known = self.known().and_then(Fault::delivery);
+        known.or(cut.then_some(Delivery::MaybeSent))
+    }
+
+    fn kind(&self) -> Option<FaultKind> {
+        let of_the_client = match &self.said {
+            RetryAction::RetryForbidden => Some(FaultKind::Permanent),
+            RetryAction::RetryIndicated(RetryReason::RetryableError { kind, .. }) => match kind {
+                ErrorKind::ThrottlingError => Some(FaultKind::Throttled),
+                // By the status, or because it broke off: the policy decides.
+                ErrorKind::TransientError => {
+                    let is_reply = matches!(self.status(), Some(400..500));
+                    is_reply.then_some(FaultKind::Transient)
+                }
+                _ => Some(FaultKind::Transient),
+            },
+            _ => None,
+        };
+        of_the_client.or_else(|| self.known()?.kind())
+    }
+
+    fn message(&self) -> Option<&dyn fmt::Display> {
+        Some(self.error)
+    }
+}
+
+/// What the client's classifiers say, and those of the user; they know the types of the errors.
+fn classify(context: &InterceptorContext, components: &RuntimeComponents) -> RetryAction {
+    let mut said = RetryAction::NoActionIndicated;
+    for classifier in components.retry_classifiers() {
+        if classifier.name() == NAME {
+            continue;
+        }
+        match classifier.classify_retry_v2(context, &said) {
+            RetryAction::NoActionIndicated => {}
+            RetryAction::RetryForbidden => return RetryAction::RetryForbidden,
+            other => said = other,
+        }
+    }
+    said
+}

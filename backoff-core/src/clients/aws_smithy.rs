@@ -1,0 +1,336 @@
+//! `Fault` for the errors of AWS' SDK for Rust, version 1 of `aws-smithy-runtime-api`, and one of an
+//! attempt that was cut.
+
+use super::{
+    boxed::{Cause, first_known},
+    sources::{begins_with, chain, is_untrusted_certificate},
+};
+use crate::facts::{
+    aws::aws_kind,
+    fault::{Delivery, Fault, FaultKind, TimedOut},
+    hint,
+};
+use aws_smithy_runtime_api_1::{
+    client::{
+        orchestrator::HttpResponse,
+        result::{ConnectorError, SdkError},
+    },
+    http::Response,
+};
+use aws_smithy_types_1::{
+    error::metadata::{ErrorMetadata, ProvideErrorMetadata},
+    retry::{ErrorKind, ProvideErrorKind},
+};
+use core::{fmt, time::Duration};
+use std::{error::Error, time::SystemTime};
+
+/// What any operation of any AWS client fails with.
+///
+/// - **The service has answered**: by the code of its reply. Throttling has many codes and mostly the
+///   status 400 (`ThrottlingException`, `ProvisionedThroughputExceededException`, `SlowDown`);
+///   `RequestTimeout` is transient; a condition that does not hold is a
+///   [conflict](FaultKind::Conflict) (`ConditionalCheckFailedException`,
+///   `TransactionConflictException`, S3's `PreconditionFailed` and `ConditionalRequestConflict`). Next
+///   counts what the service's model declares retryable, and then the HTTP status. The hint is the
+///   longest of the headers `Retry-After`, `x-amz-retry-after` and their relatives.
+/// - **No connection**: refused, no such name, no answer within the connect timeout: not sent. A
+///   certificate that is not trusted is permanent.
+/// - **It broke off**: reset, the client's own timeout, a reply that was cut: perhaps applied.
+/// - **The request could not be built**: permanent. So is whatever says nothing of this, such as
+///   credentials that are missing.
+///
+/// So an operation is retried as it is:
+///
+/// ```
+/// use backoff_core::Policy;
+/// # use aws_smithy_runtime_api_1::client::{orchestrator::HttpResponse, result::SdkError};
+/// # use aws_smithy_types_1::error::ErrorMetadata as PutItemError;
+/// # struct Put;
+/// # impl Put {
+/// #     async fn send(self) -> Result<(), SdkError<PutItemError, HttpResponse>> { Ok(()) }
+/// # }
+/// # struct Client;
+/// # impl Client { fn put_item(&self) -> Put { Put } }
+///
+/// const POLICY: Policy = Policy::exponential().max_attempts(4);
+///
+/// # #[cfg(feature = "tokio")]
+/// async fn put(client: &Client) -> Result<(), SdkError<PutItemError, HttpResponse>> {
+///     POLICY.retry(|| client.put_item().send()).await
+/// }
+/// ```
+///
+/// The client retries by itself, too: three attempts by default. Two retries multiply, so give a client
+/// that is called like this `RetryConfig::disabled()`, in its configuration or with
+/// `config_override` for one request. The error of a client's own retries does not tell that it has been
+/// repeated; what a policy inside the client has given up (`aws::inside` of the crate `backoff-cloud`) is
+/// permanent, as a [`RetryError`](crate::RetryError) is.
+///
+/// Behind an `anyhow::Error` or in a `Box<dyn Error>` the type of an operation's error cannot be
+/// guessed, because each operation has its own. What is found there without being named: that no
+/// connection was made or that it broke off ([`ConnectorError`]), and the codes that the operation's
+/// model leaves out ([`ErrorMetadata`]). What is not found: the codes that the model has as types of
+/// their own, the HTTP status, the hints, and the client's timeouts. The key
+/// `faults(SdkError<PutItemError>)` of `#[retry]` names the type, and then everything is known. The error
+/// that a client's crate has for all its operations (`aws_sdk_dynamodb::Error`) leaves out the reply, and is
+/// no [`Fault`]: convert to it after the retry.
+impl<E> Fault for SdkError<E, HttpResponse>
+where
+    E: ProvideErrorMetadata + ProvideErrorKind + Error + 'static,
+{
+    fn status(&self) -> Option<u16> {
+        let status = self.raw_response()?.status();
+        // The status of a reply that was cut is no word on whether it was applied.
+        let is_told = matches!(self, SdkError::ServiceError(_)) || !status.is_success();
+        is_told.then(|| status.as_u16())
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        self.raw_response()?.retry_after()
+    }
+
+    fn delivery(&self) -> Option<Delivery> {
+        match self {
+            SdkError::DispatchFailure(failure) => failure.as_connector_error()?.delivery(),
+            SdkError::TimeoutError(_) => Some(Delivery::MaybeSent),
+            SdkError::ResponseError(_) if Fault::status(self).is_none() => {
+                Some(Delivery::MaybeSent)
+            }
+            _ => None,
+        }
+    }
+
+    fn kind(&self) -> Option<FaultKind> {
+        let reply = self.raw_response();
+        if reply.is_some_and(GivenUp::is_marked) || chain(self).any(<dyn Error>::is::<GivenUp>) {
+            return Some(FaultKind::Permanent);
+        }
+        match self {
+            SdkError::ConstructionFailure(_) => Some(FaultKind::Permanent),
+            SdkError::DispatchFailure(failure) => Fault::kind(failure.as_connector_error()?),
+            SdkError::ServiceError(reply) => {
+                let code = ProvideErrorMetadata::code(reply.err());
+                let modeled = || reply.err().retryable_error_kind().map(kind);
+                code.and_then(aws_kind).or_else(modeled)
+            }
+            _ => None,
+        }
+    }
+
+    fn message(&self) -> Option<&dyn fmt::Display> {
+        // The others only say which part of the client failed.
+        let cause: &dyn fmt::Display = chain(self).last()?;
+        Some(cause)
+    }
+}
+
+/// For attempts that are [cut](crate::Retrying::attempt_timeout): as the client's own timeout, with the
+/// [`TimedOut`] as its source.
+impl<E, R> From<TimedOut> for SdkError<E, R> {
+    fn from(error: TimedOut) -> Self {
+        SdkError::timeout_error(error)
+    }
+}
+
+/// The status, and the longest hint of the headers.
+impl<B> Fault for Response<B> {
+    fn status(&self) -> Option<u16> {
+        Some(self.status().as_u16())
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        hint::longest(|name| self.headers().get_all(name), SystemTime::now())
+    }
+}
+
+/// What the client's transport says: a `DispatchFailure` is made of it.
+impl Fault for ConnectorError {
+    fn delivery(&self) -> Option<Delivery> {
+        if self.is_user() || is_untrusted_certificate(self) {
+            return None;
+        }
+        if chain(self).any(is_not_opened) {
+            return Some(Delivery::NotSent);
+        }
+        let broke_off =
+            self.is_io() || self.is_timeout() || self.as_other() == Some(ErrorKind::TransientError);
+        let below = behind(self).and_then(Fault::delivery);
+        below.or(broke_off.then_some(Delivery::MaybeSent))
+    }
+
+    fn kind(&self) -> Option<FaultKind> {
+        let is_given_up = chain(self).any(<dyn Error>::is::<GivenUp>);
+        if is_given_up || self.is_user() || is_untrusted_certificate(self) {
+            return Some(FaultKind::Permanent);
+        }
+        match self.delivery() {
+            Some(_) => None,
+            None => {
+                let below = behind(self).and_then(Fault::kind);
+                let kind = below.or_else(|| self.as_other().map(kind));
+                Some(kind.unwrap_or(FaultKind::Permanent))
+            }
+        }
+    }
+
+    fn message(&self) -> Option<&dyn fmt::Display> {
+        let cause: &dyn fmt::Display = chain(self).last()?;
+        Some(cause)
+    }
+}
+
+/// The code alone: what is left of an error in a box whose operation does not know its code.
+impl Fault for ErrorMetadata {
+    fn kind(&self) -> Option<FaultKind> {
+        self.code().and_then(aws_kind)
+    }
+
+    fn message(&self) -> Option<&dyn fmt::Display> {
+        Some(self)
+    }
+}
+
+/// What a policy inside a client has given up, so that a policy around the client does not begin anew: a
+/// link of the error's chain, or a mark on the reply that is the error.
+#[derive(Debug)]
+pub struct GivenUp(Box<dyn Error + Send + Sync>);
+
+/// The mark.
+#[derive(Clone, Copy, Debug)]
+struct Mark;
+
+impl GivenUp {
+    /// Around an error that has no reply.
+    pub fn around(error: impl Error + Send + Sync + 'static) -> Box<dyn Error + Send + Sync> {
+        Box::new(GivenUp(Box::new(error)))
+    }
+
+    /// On a reply.
+    pub fn mark<B>(reply: &mut Response<B>) {
+        reply.add_extension(Mark);
+    }
+
+    fn is_marked<B>(reply: &Response<B>) -> bool {
+        reply.extension::<Mark>().is_some()
+    }
+}
+
+impl fmt::Display for GivenUp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("given up by the policy inside the client")
+    }
+}
+
+impl Error for GivenUp {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&*self.0)
+    }
+}
+
+/// What the service's model says of an error that it declares retryable.
+fn kind(modeled: ErrorKind) -> FaultKind {
+    match modeled {
+        ErrorKind::ThrottlingError => FaultKind::Throttled,
+        _ => FaultKind::Transient,
+    }
+}
+
+/// Whether there was no connection: told by the words of hyper-util's client and of the timeout around
+/// its connector, whose types would bring both to those who have another client.
+fn is_not_opened(link: &(dyn Error + 'static)) -> bool {
+    ["client error (Connect)", "HTTP connect timeout"]
+        .iter()
+        .any(|words| begins_with(link, words))
+}
+
+/// What is known below it.
+fn behind(error: &ConnectorError) -> Option<&dyn Fault> {
+    first_known(Cause::new(error.source()?), &|_| None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{judge::Verdict, policy::Policy};
+    use std::io;
+
+    type Failed = SdkError<ErrorMetadata, HttpResponse>;
+
+    const POLICY: Policy = Policy::exponential();
+
+    fn refused() -> Box<dyn Error + Send + Sync> {
+        io::Error::from(io::ErrorKind::ConnectionRefused).into()
+    }
+
+    fn reply(status: u16, code: Option<&str>) -> Failed {
+        let mut error = ErrorMetadata::builder();
+        if let Some(code) = code {
+            error = error.code(code);
+        }
+        let status = status.try_into().expect("a status");
+        SdkError::service_error(error.build(), HttpResponse::new(status, "".into()))
+    }
+
+    #[test]
+    fn the_code_outranks_the_status() {
+        let throttled = reply(400, Some("com.example#ThrottlingException"));
+        assert_eq!(Fault::kind(&throttled), Some(FaultKind::Throttled));
+        let conflict = reply(412, Some("PreconditionFailed"));
+        assert_eq!(Fault::kind(&conflict), Some(FaultKind::Conflict));
+        for (status, verdict) in [(503, Verdict::from(true)), (404, Verdict::Permanent)] {
+            let error = reply(status, Some("Unheard"));
+            assert_eq!(POLICY.judge(&error), verdict);
+            assert_eq!(POLICY.judge(&reply(status, None)), verdict);
+        }
+    }
+
+    #[test]
+    fn a_connection_is_known_by_what_the_connector_says_and_by_what_is_behind_it() {
+        let failed = |connector| Failed::dispatch_failure(connector).delivery();
+        let words = |words: &str| -> Box<dyn Error + Send + Sync> { words.into() };
+        let io = ConnectorError::io(refused());
+        assert_eq!(failed(io), Some(Delivery::NotSent));
+        let late = ConnectorError::timeout(words("HTTP connect timeout occurred after 3.1s"));
+        assert_eq!(failed(late), Some(Delivery::NotSent));
+        let late = ConnectorError::timeout(words("HTTP read timeout occurred after 3.1s"));
+        assert_eq!(failed(late), Some(Delivery::MaybeSent));
+        let cut = ConnectorError::other(words("cut"), Some(ErrorKind::TransientError));
+        assert_eq!(failed(cut), Some(Delivery::MaybeSent));
+        // Credentials that are not to be had for the moment.
+        let below = ConnectorError::other(refused(), None);
+        assert_eq!(failed(below), Some(Delivery::NotSent));
+    }
+
+    #[test]
+    fn what_is_wrong_is_permanent() {
+        let words = |words: &str| -> Box<dyn Error + Send + Sync> { words.into() };
+        let untrusted = words("invalid peer certificate: UnknownIssuer");
+        for connector in [
+            ConnectorError::user(refused()),
+            ConnectorError::io(untrusted),
+            ConnectorError::other(words("no credentials"), None),
+        ] {
+            let error = Failed::dispatch_failure(connector);
+            assert_eq!(POLICY.judge(&error), Verdict::Permanent, "{error:?}");
+            assert_eq!(error.delivery(), None);
+        }
+        let unbuilt = Failed::construction_failure("no table");
+        assert_eq!(POLICY.judge(&unbuilt), Verdict::Permanent);
+        let said = Fault::message(&unbuilt).expect("a text");
+        assert_eq!(said.to_string(), "no table");
+    }
+
+    #[test]
+    fn what_a_policy_inside_has_given_up_is_permanent_with_its_facts() {
+        let around = ConnectorError::io(GivenUp::around(ConnectorError::io(refused())));
+        let error = Failed::dispatch_failure(around);
+        assert_eq!(POLICY.judge(&error), Verdict::Permanent);
+        assert_eq!(error.delivery(), Some(Delivery::NotSent));
+        let busy = 503.try_into().expect("a status");
+        let mut busy: HttpResponse = Response::new(busy, "".into());
+        GivenUp::mark(&mut busy);
+        let error = Failed::service_error(ErrorMetadata::default(), busy);
+        assert_eq!(POLICY.judge(&error), Verdict::Permanent);
+        assert_eq!(error.status(), Some(503));
+    }
+}

@@ -1,0 +1,208 @@
+//! What the tests with AWS' own clients share: a server that answers as it is told, and clients.
+
+use aws_sdk_dynamodb::{
+    Client,
+    config::{
+        AsyncSleep, BehaviorVersion, Builder, Credentials, IdentityCache, Region,
+        Sleep as Sleeping, StalledStreamProtectionConfig, retry::RetryConfig,
+        timeout::TimeoutConfig,
+    },
+    error::SdkError,
+    operation::put_item::{PutItemError, PutItemOutput},
+    types::AttributeValue,
+};
+use backoff_cloud::{Policy, Sleep, aws};
+use backoff_core::testing::VirtualTime;
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::{Ipv4Addr, TcpListener, TcpStream},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+/// What befalls one request.
+#[derive(Clone, Copy, Debug)]
+pub enum Answer {
+    /// A status, headers (each with its `\r\n`) and a body.
+    Reply(u16, &'static str, &'static str),
+    /// The connection is reset before the request is read.
+    Reset,
+    /// The connection is closed when the request is read.
+    Closed,
+    /// The head of a success, and half of its body.
+    Cut,
+    /// No answer.
+    Stall,
+}
+
+impl Answer {
+    /// The success of a write.
+    pub const OK: Answer = Answer::Reply(200, "", "{}");
+}
+
+/// A server on the loopback address.
+#[derive(Debug)]
+pub struct Server {
+    port: u16,
+    seen: Arc<AtomicUsize>,
+}
+
+impl Server {
+    /// A server that answers its first request with the first answer, and so on; all after the last
+    /// answer succeed.
+    ///
+    /// # Panics
+    /// When there is no free port.
+    #[must_use]
+    pub fn answering(answers: &[Answer]) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+        let port = listener.local_addr().expect("it is bound").port();
+        let seen = Arc::new(AtomicUsize::new(0));
+        let (counted, answers) = (Arc::clone(&seen), answers.to_vec());
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let n = counted.fetch_add(1, Ordering::SeqCst);
+                let answer = answers.get(n).copied().unwrap_or(Answer::OK);
+                thread::spawn(move || answer.give(stream));
+            }
+        });
+        Server { port, seen }
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// How many requests it has seen. Each comes on a connection of its own.
+    #[must_use]
+    pub fn seen(&self) -> usize {
+        self.seen.load(Ordering::SeqCst)
+    }
+}
+
+/// An address where nobody listens.
+///
+/// # Panics
+/// When there is no free port.
+#[must_use]
+pub fn nobody() -> String {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    format!("http://{}", listener.local_addr().expect("it is bound"))
+}
+
+impl Answer {
+    fn give(self, mut stream: TcpStream) {
+        if let Answer::Reset = self {
+            // What was sent and not read makes the closing a reset.
+            drop(stream.read(&mut [0]));
+            return;
+        }
+        read_request(&stream);
+        let text = match self {
+            Answer::Reply(status, headers, body) => format!(
+                "HTTP/1.1 {status} Said\r\ncontent-length: {}\r\nconnection: close\r\n{headers}\r\n{body}",
+                body.len()
+            ),
+            Answer::Cut => "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{\"a".to_owned(),
+            Answer::Closed | Answer::Reset => return,
+            Answer::Stall => {
+                // Until the client hangs up.
+                drop(stream.read(&mut [0]));
+                return;
+            }
+        };
+        // A client that hangs up is no failure of the server's.
+        drop(stream.write_all(text.as_bytes()));
+    }
+}
+
+fn read_request(stream: &TcpStream) {
+    let mut reader = BufReader::new(stream);
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).unwrap_or(0) <= 2 {
+            break;
+        }
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap_or(0);
+        }
+    }
+    drop(reader.read_exact(&mut vec![0; length]));
+}
+
+/// A client's timer, which passes virtual time.
+#[derive(Debug)]
+pub struct Timer(pub VirtualTime);
+
+impl AsyncSleep for Timer {
+    fn sleep(&self, duration: Duration) -> Sleeping {
+        Sleeping::new(self.0.sleep(duration))
+    }
+}
+
+/// A client's configuration, without limits of time.
+#[must_use]
+pub fn config(url: &str) -> Builder {
+    let credentials = Credentials::new("id", "secret", None, None, "test");
+    config_of_nobody(url).credentials_provider(credentials)
+}
+
+/// The same without credentials.
+#[must_use]
+pub fn config_of_nobody(url: &str) -> Builder {
+    Builder::new()
+        .behavior_version(BehaviorVersion::latest())
+        .endpoint_url(url)
+        .region(Region::from_static("eu-west-1"))
+        .http_client(aws_smithy_http_client::Builder::new().build_http())
+        // The cache asks the timer too.
+        .identity_cache(IdentityCache::no_cache())
+        .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
+        .timeout_config(TimeoutConfig::builder().disable_connect_timeout().build())
+}
+
+/// One write.
+///
+/// # Errors
+/// The client's.
+pub async fn put(client: &Client) -> Result<PutItemOutput, SdkError<PutItemError>> {
+    let put = client.put_item().table_name("accounts");
+    put.item("id", AttributeValue::S("ann".to_owned()))
+        .send()
+        .await
+}
+
+/// A client that tries once.
+#[must_use]
+pub fn outside(url: &str) -> Client {
+    Client::from_conf(config(url).retry_config(RetryConfig::disabled()).build())
+}
+
+/// A client with a policy inside, in virtual time.
+#[must_use]
+pub fn inside(url: &str, policy: Policy, time: &VirtualTime) -> Client {
+    let retry = aws::inside(policy).runtime(time.clone());
+    let config = config(url).sleep_impl(Timer(time.clone()));
+    let config = config.interceptor(retry.clone()).retry_classifier(retry);
+    Client::from_conf(config.build())
+}
+
+/// The examples of the documentation, compiled.
+///
+#[doc = "```no_run"]
+#[doc = include_str!("../../../backoff-cloud/src/aws/examples/inside.rs")]
+#[doc = "```"]
+///
+#[doc = "```no_run"]
+#[doc = "# use anyhow_1 as anyhow;"]
+#[doc = include_str!("../../../backoff-cloud/src/aws/examples/outside.rs")]
+#[doc = "```"]
+#[derive(Debug)]
+pub struct Examples;

@@ -1,0 +1,435 @@
+//! What a policy decides inside a client, and what becomes of an error on its way out.
+
+use aws_sdk_dynamodb::{
+    Client,
+    config::{
+        Builder, interceptors::InterceptorContext, retry::RetryConfig, timeout::TimeoutConfig,
+    },
+    error::SdkError,
+    operation::put_item::PutItemError,
+    types::AttributeValue,
+};
+use aws_smithy_runtime_api_1::client::retries::classifiers::{
+    ClassifyRetry, RetryAction, RetryClassifierPriority,
+};
+use aws_smithy_types_1::retry::RetrySpec;
+use aws_tests::{
+    Answer::{self, Reply, Stall},
+    Server, Timer, config, inside, nobody, outside, put,
+};
+use backoff_cloud::{
+    Budget, Delivery, Fault, FaultKind, Jitter, Policy, Verdict, aws, codes, dynamodb, known_fault,
+    retry,
+};
+use backoff_core::testing::VirtualTime;
+use std::{
+    error::Error,
+    time::{Duration, Instant},
+};
+
+const POLICY: Policy = dynamodb::REQUEST.without_budget().jitter(Jitter::None);
+
+const BUSY: Answer = Reply(503, "", "");
+const THROTTLED: Answer = Reply(400, "", r#"{"__type":"ThrottlingException"}"#);
+const FAILED: Answer = Reply(
+    400,
+    "",
+    r#"{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"}"#,
+);
+
+type PutError = SdkError<PutItemError>;
+
+fn ms(waits: &[u64]) -> Vec<Duration> {
+    waits.iter().copied().map(Duration::from_millis).collect()
+}
+
+/// The client with the policy inside, on real time.
+fn real(config: Builder, policy: Policy) -> Client {
+    let retry = aws::inside(policy);
+    let config = config.interceptor(retry.clone()).retry_classifier(retry);
+    Client::from_conf(config.build())
+}
+
+fn attempts_of(limit: Duration) -> TimeoutConfig {
+    TimeoutConfig::builder()
+        .disable_connect_timeout()
+        .operation_attempt_timeout(limit)
+        .build()
+}
+
+#[tokio::test]
+async fn the_policys_attempts_end_it_with_the_services_own_error() {
+    for (attempts, waits) in [(1, &[][..]), (2, &[25]), (6, &[25, 50, 100, 200, 400])] {
+        let (time, server) = (VirtualTime::new(), Server::answering(&[BUSY; 9]));
+        let client = inside(&server.url(), POLICY.max_attempts(attempts), &time);
+        let error = put(&client).await.unwrap_err();
+        assert_eq!(Fault::status(&error), Some(503));
+        assert_eq!(
+            (server.seen(), time.waits()),
+            (attempts as usize, ms(waits))
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_the_client_is_configured_with_does_not_count() {
+    let policy = POLICY.base(Duration::from_secs(10));
+    for retries in [
+        RetryConfig::disabled(),
+        RetryConfig::adaptive(),
+        RetryConfig::standard().with_max_attempts(99),
+        // Of this revision on, the client waits no longer than 5 s for anybody.
+        RetryConfig::standard().with_retry_spec(RetrySpec::v2_1()),
+    ] {
+        let (time, server) = (VirtualTime::new(), Server::answering(&[BUSY; 9]));
+        let retry = aws::inside(policy).runtime(time.clone());
+        let config = config(&server.url()).sleep_impl(Timer(time.clone()));
+        let config = config.retry_config(retries.clone());
+        let config = config.interceptor(retry.clone()).retry_classifier(retry);
+        put(&Client::from_conf(config.build())).await.unwrap_err();
+        assert_eq!(server.seen(), 4, "{retries:?}");
+        assert_eq!(time.waits(), ms(&[10_000, 20_000, 20_000]), "{retries:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_at_the_same_time_count_for_themselves() {
+    let server = Server::answering(&[BUSY; 999]);
+    let client = real(config(&server.url()), POLICY.scaled(0.05));
+    let calls: Vec<_> = (0..8)
+        .map(|_| {
+            let client = client.clone();
+            tokio::spawn(async move { put(&client).await })
+        })
+        .collect();
+    for call in calls {
+        call.await.unwrap().unwrap_err();
+    }
+    assert_eq!(server.seen(), 8 * 4);
+}
+
+#[tokio::test]
+async fn the_policys_codes_decide() {
+    let odd = Reply(418, "", "");
+    let policy = POLICY.on(codes![418]);
+    for (answer, seen) in [(odd, 2), (BUSY, 1), (THROTTLED, 2)] {
+        let server = Server::answering(&[answer]);
+        let outcome = put(&inside(&server.url(), policy, &VirtualTime::new())).await;
+        assert_eq!(
+            (outcome.is_ok(), server.seen()),
+            (seen == 2, seen),
+            "{answer:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_must_not_be_made_twice_is_not() {
+    let careful = POLICY.idempotent(false);
+    for (answer, seen) in [
+        (THROTTLED, 2),
+        (BUSY, 1),
+        (Answer::Closed, 1),
+        (Answer::Cut, 1),
+    ] {
+        let server = Server::answering(&[answer]);
+        drop(put(&inside(&server.url(), careful, &VirtualTime::new())).await);
+        assert_eq!(server.seen(), seen, "inside, {answer:?}");
+
+        let (server, time) = (Server::answering(&[answer]), VirtualTime::new());
+        let client = outside(&server.url());
+        drop(careful.retry(|| put(&client)).runtime(time).await);
+        assert_eq!(server.seen(), seen, "outside, {answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_budget_pays_inside_and_the_clients_quota_does_not() {
+    static BUDGET: Budget = Budget::aws().starting_with(33);
+    let server = Server::answering(&[BUSY, BUSY, THROTTLED, BUSY]);
+    let time = VirtualTime::new();
+    let client = inside(&server.url(), POLICY.max_attempts(9).budget(&BUDGET), &time);
+    // 14, 14 and 5 for throttling; nothing is left for a fourth.
+    let error = put(&client).await.unwrap_err();
+    assert_eq!((Fault::status(&error), server.seen()), (Some(503), 4));
+    assert_eq!(BUDGET.tokens(), 0.0);
+    put(&client).await.unwrap();
+    assert_eq!(BUDGET.tokens(), 1.0);
+}
+
+#[tokio::test]
+async fn a_call_that_is_dropped_while_it_waits_gets_back_what_the_wait_has_paid() {
+    static BUDGET: Budget = Budget::aws();
+    let server = Server::answering(&[Reply(503, "retry-after: 60\r\n", "")]);
+    let policy = POLICY.budget(&BUDGET).retry_after_slack(Duration::MAX);
+    let client = real(config(&server.url()), policy);
+    {
+        let mut call = Box::pin(put(&client));
+        while BUDGET.tokens() == 500.0 {
+            let moment = tokio::time::timeout(Duration::from_millis(5), &mut call);
+            assert!(moment.await.is_err(), "it waits for a minute");
+        }
+        assert_eq!(BUDGET.tokens(), 486.0);
+    }
+    assert_eq!(BUDGET.tokens(), 500.0);
+}
+
+#[tokio::test]
+async fn a_stall_is_cut_by_the_clients_limit_and_repeated() {
+    let limit = attempts_of(Duration::from_millis(80));
+    let quick = POLICY.scaled(0.1);
+
+    let server = Server::answering(&[Stall, Stall]);
+    let config_once = config(&server.url()).timeout_config(limit.clone());
+    let client = Client::from_conf(config_once.retry_config(RetryConfig::disabled()).build());
+    let error = put(&client).await.unwrap_err();
+    assert!(matches!(error, SdkError::TimeoutError(_)), "{error:?}");
+    assert_eq!(error.delivery(), Some(Delivery::MaybeSent));
+    quick.retry(|| put(&client)).await.unwrap();
+    assert_eq!(server.seen(), 3);
+
+    let server = Server::answering(&[Stall, Stall]);
+    put(&real(config(&server.url()).timeout_config(limit), quick))
+        .await
+        .unwrap();
+    assert_eq!(server.seen(), 3);
+}
+
+#[tokio::test]
+async fn the_transports_own_timeouts_say_whether_it_was_sent() {
+    for (timeouts, delivery) in [
+        (
+            TimeoutConfig::builder().connect_timeout(Duration::from_secs(1)),
+            Delivery::NotSent,
+        ),
+        (
+            TimeoutConfig::builder().read_timeout(Duration::from_secs(1)),
+            Delivery::MaybeSent,
+        ),
+    ] {
+        let server = Server::answering(&[Stall]);
+        // In virtual time whatever is not ready at once is late.
+        let config = config(&server.url()).sleep_impl(Timer(VirtualTime::new()));
+        let config = config.timeout_config(timeouts.build());
+        let client = Client::from_conf(config.retry_config(RetryConfig::disabled()).build());
+        let error = put(&client).await.unwrap_err();
+        assert!(matches!(error, SdkError::DispatchFailure(_)), "{error:?}");
+        assert_eq!(error.delivery(), Some(delivery), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_deadline_counts_from_the_first_attempt_and_cuts_the_last() {
+    let (deadline, start) = (Duration::from_millis(300), Instant::now());
+    let server = Server::answering(&[BUSY, Stall]);
+    let client = real(
+        config(&server.url()),
+        POLICY.max_attempts(9).deadline(deadline),
+    );
+    let error = put(&client).await.unwrap_err();
+    assert!(matches!(error, SdkError::TimeoutError(_)), "{error:?}");
+    assert_eq!(Fault::kind(&error), Some(FaultKind::Permanent), "given up");
+    assert_eq!(server.seen(), 2);
+    assert!(start.elapsed() >= deadline - Duration::from_millis(5));
+    assert!(
+        start.elapsed() < 10 * deadline,
+        "without it the stall would never end"
+    );
+}
+
+#[tokio::test]
+async fn one_request_has_a_policy_of_its_own() {
+    let (time, server) = (VirtualTime::new(), Server::answering(&[BUSY; 9]));
+    let client = inside(&server.url(), POLICY, &time);
+    let retry = aws::inside(POLICY.max_attempts(2)).runtime(time.clone());
+    let own = Builder::new()
+        .interceptor(retry.clone())
+        .retry_classifier(retry);
+    let put = client.put_item().table_name("accounts");
+    let put = put.item("id", AttributeValue::S("ann".to_owned()));
+    put.customize()
+        .config_override(own)
+        .send()
+        .await
+        .unwrap_err();
+    assert_eq!((server.seen(), time.waits()), (2, ms(&[25])));
+}
+
+#[tokio::test]
+async fn half_of_it_repeats_nothing_that_the_client_would_not() {
+    let mistaken = Reply(400, "", r#"{"__type":"ValidationException"}"#);
+    let config = |server: &Server, time: &VirtualTime| {
+        let config = config(&server.url());
+        config.sleep_impl(Timer(time.clone()))
+    };
+    for (answer, by_interceptor) in [(mistaken, 1), (BUSY, 4)] {
+        let (time, server) = (VirtualTime::new(), Server::answering(&[answer; 9]));
+        let alone = config(&server, &time).interceptor(aws::inside(POLICY));
+        put(&Client::from_conf(alone.build())).await.unwrap_err();
+        assert_eq!(server.seen(), by_interceptor, "{answer:?}");
+        // Drawn by the client from zero up to the policy's.
+        let waits = time.waits();
+        assert_eq!(waits.len(), by_interceptor - 1);
+        let longest = ms(&[25, 50, 100]);
+        let mut both = waits.iter().zip(&longest);
+        assert!(
+            both.all(|(wait, longest)| !wait.is_zero() && wait <= longest),
+            "{waits:?}"
+        );
+    }
+    for (answer, by_client) in [(mistaken, 1), (BUSY, 3)] {
+        let (time, server) = (VirtualTime::new(), Server::answering(&[answer; 9]));
+        let alone = config(&server, &time).retry_classifier(aws::inside(POLICY));
+        put(&Client::from_conf(alone.build())).await.unwrap_err();
+        assert_eq!(server.seen(), by_client, "{answer:?}");
+    }
+}
+
+/// A rule of the user's, beside the policy.
+#[derive(Debug)]
+struct Never;
+
+impl ClassifyRetry for Never {
+    fn classify_retry(&self, _context: &InterceptorContext) -> RetryAction {
+        RetryAction::RetryForbidden
+    }
+
+    fn name(&self) -> &'static str {
+        "never"
+    }
+
+    fn priority(&self) -> RetryClassifierPriority {
+        RetryClassifierPriority::default()
+    }
+}
+
+#[tokio::test]
+async fn a_classifier_of_the_users_may_forbid() {
+    let server = Server::answering(&[BUSY]);
+    let config = config(&server.url()).retry_classifier(Never);
+    put(&real(config, POLICY)).await.unwrap_err();
+    assert_eq!(server.seen(), 1);
+}
+
+#[tokio::test]
+async fn two_retries_multiply() {
+    // The client's own three attempts, and four around them.
+    let (time, server) = (VirtualTime::new(), Server::answering(&[BUSY; 99]));
+    let client = Client::from_conf(
+        config(&server.url())
+            .sleep_impl(Timer(time.clone()))
+            .build(),
+    );
+    POLICY
+        .retry(|| put(&client))
+        .runtime(time)
+        .await
+        .unwrap_err();
+    assert_eq!(server.seen(), 12);
+}
+
+#[tokio::test]
+async fn what_was_given_up_inside_is_not_begun_anew() {
+    for (answer, status, delivery) in [
+        (BUSY, Some(503), None),
+        (Answer::Closed, None, Some(Delivery::MaybeSent)),
+        (Answer::Cut, None, Some(Delivery::MaybeSent)),
+    ] {
+        let (time, server) = (VirtualTime::new(), Server::answering(&[answer; 99]));
+        let client = inside(&server.url(), POLICY, &time);
+        let error = POLICY
+            .retry(|| put(&client))
+            .runtime(time)
+            .await
+            .unwrap_err();
+        assert_eq!(server.seen(), 4, "{answer:?}");
+        assert_eq!(Fault::kind(&error), Some(FaultKind::Permanent), "{error:?}");
+        assert_eq!(
+            (error.status(), error.delivery()),
+            (status, delivery),
+            "{error:?}"
+        );
+    }
+    let (time, url) = (VirtualTime::new(), nobody());
+    let client = inside(&url, POLICY, &time);
+    let error = POLICY
+        .retry(|| put(&client))
+        .runtime(time.clone())
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.delivery(), time.waits().len()),
+        (Some(Delivery::NotSent), 3)
+    );
+    let boxed: Box<dyn Error + Send + Sync> = error.into();
+    assert_eq!(POLICY.judge(&boxed), Verdict::Permanent);
+
+    // What no limit has ended is left to the policy outside.
+    let server = Server::answering(&[FAILED]);
+    let error = put(&inside(&server.url(), POLICY, &VirtualTime::new()))
+        .await
+        .unwrap_err();
+    assert_eq!(Fault::kind(&error), Some(FaultKind::Conflict));
+}
+
+#[retry(policy = POLICY, attempt_timeout = "5s")]
+async fn annotated(client: &Client) -> Result<(), PutError> {
+    put(client).await?;
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_annotated_function_needs_no_error_of_its_own() {
+    let cut = PutError::from(backoff_cloud::TimedOut::new(Duration::ZERO));
+    assert_eq!(cut.delivery(), Some(Delivery::MaybeSent));
+    assert_eq!(
+        cut.message().unwrap().to_string(),
+        "the attempt was cut after 0ns"
+    );
+    let outcome = annotated(&outside(&nobody())).await.unwrap_err();
+    assert_eq!(outcome.delivery(), Some(Delivery::NotSent));
+    assert!(outcome.message().unwrap().to_string().contains("refused"));
+}
+
+async fn hidden(answer: Answer) -> Box<dyn Error + Send + Sync> {
+    let server = Server::answering(&[answer]);
+    put(&outside(&server.url())).await.unwrap_err().into()
+}
+
+#[tokio::test]
+async fn what_is_found_in_a_box_without_the_type() {
+    let refused: Box<dyn Error + Send + Sync> = put(&outside(&nobody())).await.unwrap_err().into();
+    assert_eq!(refused.delivery(), Some(Delivery::NotSent));
+    let refused = anyhow_1::Error::from(put(&outside(&nobody())).await.unwrap_err());
+    assert_eq!(
+        refused.context("saving").delivery(),
+        Some(Delivery::NotSent)
+    );
+    let closed = hidden(Answer::Closed).await;
+    assert_eq!(closed.delivery(), Some(Delivery::MaybeSent));
+    // A code that the operation does not model.
+    let slow = hidden(Reply(400, "", r#"{"__type":"SlowDown"}"#)).await;
+    assert_eq!(slow.kind(), Some(FaultKind::Throttled));
+    // What it models is a type of its own, and a status is not in the chain.
+    for answer in [THROTTLED, FAILED, BUSY] {
+        let unknown = hidden(answer).await;
+        assert_eq!(POLICY.judge(&unknown), Verdict::NothingKnown, "{answer:?}");
+        assert!(known_fault(&*unknown).and_then(Fault::kind).is_none());
+    }
+}
+
+#[retry(policy = POLICY, faults(PutError), runtime = time)]
+async fn anyhow_named(client: &Client, time: VirtualTime) -> anyhow_1::Result<()> {
+    put(client).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_key_that_names_the_type_finds_everything() {
+    let server = Server::answering(&[THROTTLED, BUSY]);
+    let time = VirtualTime::new();
+    anyhow_named(&outside(&server.url()), time.clone())
+        .await
+        .unwrap();
+    assert_eq!((server.seen(), time.waits()), (3, ms(&[1_000, 50])));
+}
