@@ -98,7 +98,8 @@ pub const STANDARD: Policy = Policy::exponential()
 /// <https://github.com/boto/botocore/blob/develop/botocore/retries/standard.py>,
 /// <https://docs.rs/aws-runtime/latest/aws_runtime/retries/classifiers/>. Both have
 /// `PriorRequestNotComplete` among the throttled, the former among the transient as well, where it
-/// has no effect.
+/// has no effect. `InternalError` is in S3's list of errors
+/// (<https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html>), which asks to try again.
 pub fn kind(code: &str) -> Option<FaultKind> {
     match plain(code) {
         "Throttling"
@@ -115,7 +116,9 @@ pub fn kind(code: &str) -> Option<FaultKind> {
         | "SlowDown"
         | "PriorRequestNotComplete"
         | "EC2ThrottledException" => Some(FaultKind::Throttled),
-        "RequestTimeout" | "RequestTimeoutException" => Some(FaultKind::Transient),
+        "RequestTimeout" | "RequestTimeoutException" | "InternalError" => {
+            Some(FaultKind::Transient)
+        }
         _ => None,
     }
 }
