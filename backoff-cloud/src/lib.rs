@@ -52,8 +52,8 @@
 //! | `tokio`, `macros`, `tracing`, `reconnect` | as in `backoff-core` | the first two |
 //! | `std` | blocking functions without tokio, as in `backoff-core` | with `tokio` |
 //! | `hint` | `hint`: parsers for `Retry-After` and its relatives, as in `backoff-core` | no |
-//! | `anyhow-1`, `h2-04`, `http-1`, `hyper-1`, `redis-1`, `reqwest-013`, `tonic-014` | `Fault` for these crates' errors, as in `backoff-core` | no |
-//! | `http` | `http`: a `reqwest::Response` as a value, or as an error that keeps its hints; with it `http-1` and `reqwest-013` | no |
+//! | `anyhow-1`, `h2-04`, `http-1`, `hyper-1`, `redis-1`, `reqwest-012`, `reqwest-013`, `tonic-014` | `Fault` for these crates' errors, as in `backoff-core` | no |
+//! | `http` | `http`: a request of reqwest 0.13 in one call; a response as a value, or as an error that keeps its headers and hints; with it `tokio`, `http-1`, `hyper-1`, `h2-04` and `reqwest-013` | no |
 //! | `serde` | a policy from configuration: [`PolicySettings`](https://docs.rs/backoff-core/latest/backoff_core/struct.PolicySettings.html), as in `backoff-core` | no |
 //! | `gax-1` | `gax`: a policy inside Google's own clients | no |
 //! | `google-cloud-iam-v1`, `google-cloud-secretmanager-v1`, `google-cloud-resourcemanager-v3` | [`iam::add`] and [`iam::remove`] over Google's own clients (over plain REST: `http`) | no |

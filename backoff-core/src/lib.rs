@@ -95,7 +95,7 @@
 //! | `http-1` | [`Fault`](trait@Fault) for `StatusCode` and `Response` of http 1, with their hints | no |
 //! | `hyper-1` | [`Fault`](trait@Fault) for `hyper::Error` 1 | no |
 //! | `redis-1` | [`Fault`](trait@Fault) for `RedisError` of redis 1 | no |
-//! | `reqwest-013` | [`Fault`](trait@Fault) for `Error` and `Response` of reqwest 0.13 | no |
+//! | `reqwest-012`, `reqwest-013` | [`Fault`](trait@Fault) for `Error` and `Response` of reqwest 0.12, 0.13 | no |
 //! | `tonic-014` | [`Fault`](trait@Fault) for `Status` and `transport::Error` of tonic 0.14 | no |
 //! | `anyhow-1` | [`Fault`](trait@Fault) for `anyhow::Error` 1, by looking along its sources | no |
 //!

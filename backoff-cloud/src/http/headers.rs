@@ -59,7 +59,9 @@ mod tests {
             .iter()
             .map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap()));
         let mut headers = HeaderMap::new();
-        pairs.for_each(|(name, value)| drop(headers.append(name, value)));
+        for (name, value) in pairs {
+            headers.append(name, value);
+        }
         headers
     }
 

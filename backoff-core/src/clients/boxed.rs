@@ -169,6 +169,8 @@ fn of_a_client(cause: Cause<'_>) -> Option<&dyn Fault> {
         google_cloud_gax_1::error::Error,
         #[cfg(feature = "redis-1")]
         redis_1::RedisError,
+        #[cfg(feature = "reqwest-012")]
+        reqwest_012::Error,
         #[cfg(feature = "reqwest-013")]
         reqwest_013::Error,
         #[cfg(feature = "tonic-014")]

@@ -15,7 +15,7 @@ mod http;
 mod hyper;
 #[cfg(feature = "redis-1")]
 mod redis;
-#[cfg(feature = "reqwest-013")]
+#[cfg(any(feature = "reqwest-012", feature = "reqwest-013"))]
 mod reqwest;
 #[cfg(feature = "tonic-014")]
 mod tonic;

@@ -3,6 +3,7 @@
 use core::fmt;
 #[cfg(any(
     feature = "gax-1",
+    feature = "reqwest-012",
     feature = "reqwest-013",
     feature = "tonic-014",
     test
@@ -13,6 +14,7 @@ use std::{error::Error, io, iter};
 /// `source` leaves that out.
 #[cfg(any(
     feature = "gax-1",
+    feature = "reqwest-012",
     feature = "reqwest-013",
     feature = "tonic-014",
     test
@@ -32,7 +34,12 @@ pub(crate) fn chain<'e>(
 /// Whether a TLS handshake failed because the server's certificate is not trusted, has expired or
 /// is another's. Told by the text that rustls begins with: naming its type would bring rustls
 /// to those who use no TLS.
-#[cfg(any(feature = "gax-1", feature = "reqwest-013", feature = "tonic-014"))]
+#[cfg(any(
+    feature = "gax-1",
+    feature = "reqwest-012",
+    feature = "reqwest-013",
+    feature = "tonic-014"
+))]
 pub(crate) fn is_untrusted_certificate(error: &(dyn Error + 'static)) -> bool {
     chain(error).any(|link| begins_with(link, "invalid peer certificate"))
 }
