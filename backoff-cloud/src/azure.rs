@@ -145,6 +145,19 @@ mod tests {
     }
 
     #[test]
+    fn the_codes_say_what_their_status_leaves_open() {
+        for code in ["ServerBusy", "TooManyRequests"] {
+            assert_eq!(kind(code), Some(FaultKind::Throttled));
+        }
+        for code in ["OperationTimedOut", "InternalError"] {
+            assert_eq!(kind(code), Some(FaultKind::Transient));
+        }
+        for code in ["", "serverbusy", "ConditionNotMet", "AuthenticationFailed"] {
+            assert_eq!(kind(code), None);
+        }
+    }
+
+    #[test]
     fn the_servers_hint_is_waited() {
         let hinted = Says {
             status: Some(429),

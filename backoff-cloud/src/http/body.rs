@@ -41,10 +41,10 @@ impl Said {
                 said.is_status = true;
                 said.read_error(value);
             } else if (name.is("__type") || name.is("code")) && value.len() <= service::LONGEST {
-                said.service_code = said.service_code.or_else(|| parsed(value));
+                said.name_service_code(parsed(value));
             }
         }
-        said.service_code = said.service_code.or_else(|| service::in_xml(&text));
+        said.name_service_code(service::in_xml(&text));
         let is_whole = said.is_status && serde_json::from_str::<IgnoredAny>(&text).is_ok();
         if said.message.is_none() && !is_whole {
             said.message = Some(excerpt_of(&text));
@@ -88,10 +88,15 @@ impl Said {
         let value = if value.len() > 64 { b"" } else { value };
         if name.is("code") {
             self.number = parsed(value);
-            self.service_code = parsed(value);
+            self.name_service_code(parsed(value));
         } else if name.is("status") {
             self.name = parsed(value);
         }
+    }
+
+    /// The first code that is named counts.
+    fn name_service_code(&mut self, code: Option<String>) {
+        self.service_code = self.service_code.take().or(code);
     }
 
     /// The code: by its name, or, where the HTTP status is a success and so says nothing of the
@@ -369,6 +374,44 @@ mod tests {
         for number in ["0", "17", "503", "-1", "1e99", "\"14\""] {
             let other = code(200, &format!(r#"{{"error": {{"code": {number}}}}}"#));
             assert_eq!(other, None, "{number}");
+        }
+    }
+
+    #[test]
+    fn the_code_of_another_service_is_found_where_it_stands() {
+        let code = |body: &str| Said::read(body.as_bytes()).take_service_code();
+        for body in [
+            r#"{"__type": "a#Busy", "message": "m"}"#,
+            r#"{"message": "m", "code": "a#Busy"}"#,
+            r#"{"error": {"message": "m", "code": "a#Busy"}}"#,
+            r#"{"__type": "a#Busy", "error": {"code": 503}}"#,
+            r#"{"__type": "a#Busy", "half": "#,
+        ] {
+            assert_eq!(code(body).as_deref(), Some("a#Busy"), "{body}");
+        }
+        assert_eq!(code("<Error><Code>Busy</Code>").as_deref(), Some("Busy"));
+        let long = format!(r#"{{"__type": "{}"}}"#, "x".repeat(service::LONGEST));
+        for body in [
+            r#"{"code": 7}"#,
+            r#"{"error": {"code": 7}}"#,
+            "{\"code\": \"a",
+            &long,
+        ] {
+            assert_eq!(code(body), None, "{body}");
+        }
+    }
+
+    #[test]
+    fn a_field_is_a_text_or_it_is_not() {
+        assert!(has_text(br#"{"a": 1, "etag": "CAE="}"#, "etag"));
+        for body in [
+            "",
+            "{}",
+            r#"{"etag": ""}"#,
+            r#"{"etag": 1}"#,
+            r#"[{"etag": "a"}]"#,
+        ] {
+            assert!(!has_text(body.as_bytes(), "etag"), "{body}");
         }
     }
 

@@ -50,7 +50,11 @@ async fn no_reply_or_half_of_one() {
         (chunked.to_owned(), End::Close),
         ("SSH-2.0-OpenSSH_9.2\r\n".to_owned(), End::Close),
     ] {
-        assert_row(&failure(bytes, end).await, MAYBE_SENT, Repeated::IfIdempotent);
+        assert_row(
+            &failure(bytes, end).await,
+            MAYBE_SENT,
+            Repeated::IfIdempotent,
+        );
     }
 }
 
