@@ -9,10 +9,10 @@ use std::time::Duration;
 
 /// What became of a request, and how many of them came.
 async fn sent(
-    acts: &[Act],
+    acts: impl IntoIterator<Item = Act>,
     request: impl FnOnce(&Server) -> RequestBuilder,
 ) -> (Option<StopReason>, usize) {
-    let server = Server::start(acts.iter().cloned()).await;
+    let server = Server::start(acts).await;
     let sending = FAST.send(request(&server)).reply().reported().await;
     (sending.err().map(|error| error.reason), server.requests())
 }
@@ -29,14 +29,14 @@ async fn a_post_is_not_made_twice_after_a_lost_reply() {
     ] {
         let post = |server: &Server| client().post(server.url("a")).body("x");
         assert_eq!(
-            sent(&[act.clone()], post).await,
+            sent([act.clone()], post).await,
             (MAYBE_APPLIED, 1),
             "{act:?}"
         );
         let keyed = |server: &Server| post(server).header("Idempotency-Key", "k");
-        assert_eq!(sent(&[act.clone()], keyed).await, (None, 2), "{act:?}");
+        assert_eq!(sent([act.clone()], keyed).await, (None, 2), "{act:?}");
         let guarded = |server: &Server| post(server).header("If-Match", "\"e\"");
-        assert_eq!(sent(&[act.clone()], guarded).await, (None, 2), "{act:?}");
+        assert_eq!(sent([act.clone()], guarded).await, (None, 2), "{act:?}");
     }
 }
 
@@ -45,9 +45,9 @@ async fn a_get_and_a_delete_are_made_again_when_the_body_is_cut() {
     for act in [Act::BrokenStream, Act::Reset, reply(503, "", "")] {
         let acts = [act.clone(), act];
         let get = |server: &Server| client().get(server.url("a"));
-        assert_eq!(sent(&acts, get).await, (None, 3));
+        assert_eq!(sent(acts.clone(), get).await, (None, 3));
         let delete = |server: &Server| client().delete(server.url("a"));
-        assert_eq!(sent(&acts, delete).await, (None, 3));
+        assert_eq!(sent(acts, delete).await, (None, 3));
     }
 }
 
