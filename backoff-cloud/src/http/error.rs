@@ -407,13 +407,13 @@ impl fmt::Display for Kind {
                 f,
                 "the body of the reply is longer than {limit} bytes, which is what may be read; to \
                  read longer bodies, write `http::Limits::new().body(bytes)` and call its `json` or \
-                 `success`, or hand it to `.limits(..)` of the request that a policy sends"
+                 `success`, or give it to `.limits(..)` of the request"
             ),
             Kind::Stalled(time) => write!(
                 f,
                 "the body of the reply stopped: nothing of it came within {time:?}, which is how long \
                  one may wait; to wait longer, write `http::Limits::new().read_timeout(time)` and call \
-                 its `json` or `success`, or hand it to `.limits(..)` of the request that a policy sends"
+                 its `json` or `success`, or give it to `.limits(..)` of the request"
             ),
             Kind::NotSent(reason) => write!(f, "nothing was sent: {reason}"),
             Kind::Delivery(error) => with_causes(f, error),
