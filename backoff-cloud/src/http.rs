@@ -51,6 +51,7 @@ mod empty;
 mod error;
 mod headers;
 mod limits;
+mod outgoing;
 mod repeat;
 mod reply;
 mod scan;
@@ -59,6 +60,7 @@ mod service;
 
 pub use error::ApiError;
 pub use limits::Limits;
+pub use outgoing::Outgoing;
 pub use reply::Reply;
 pub use send::{Attempts, SendExt, Sending, Sent};
 

@@ -55,12 +55,18 @@ enum Kind {
     Stalled(Duration),
     /// Nothing was sent, for this reason.
     NotSent(String),
-    Delivery(reqwest::Error),
+    /// An error of reqwest, in any version.
+    Delivery(Box<dyn Lost>),
     TimedOut(TimedOut),
     NotYet(NotYet),
     /// A reply that was a conflict without being an error.
     Conflict(Conflict),
 }
+
+/// An error of a client that says what it means for a retry.
+trait Lost: Error + Fault + Send + Sync {}
+
+impl<E: Error + Fault + Send + Sync> Lost for E {}
 
 struct Reply {
     status: u16,
@@ -163,7 +169,7 @@ impl ApiError {
     pub fn status(&self) -> Option<u16> {
         match &*self.0 {
             Kind::Reply(reply) => Some(reply.status),
-            Kind::Delivery(error) => error.status().map(|status| status.as_u16()),
+            Kind::Delivery(error) => error.status(),
             Kind::Json { .. }
             | Kind::TooLong(_)
             | Kind::Stalled(_)
@@ -312,26 +318,34 @@ impl Fault for ApiError {
 /// Of the URL in it, the user, the password, the query and the fragment are removed, so that no log of
 /// the error or of its sources shows them.
 impl From<reqwest::Error> for ApiError {
-    fn from(error: reqwest::Error) -> Self {
-        ApiError::of(Kind::Delivery(without_secrets(error)))
+    fn from(mut error: reqwest::Error) -> Self {
+        error.url_mut().map(without_secrets);
+        ApiError::of(Kind::Delivery(Box::new(error)))
+    }
+}
+
+/// As of reqwest 0.13.
+#[cfg(feature = "reqwest-012")]
+impl From<reqwest_012::Error> for ApiError {
+    fn from(mut error: reqwest_012::Error) -> Self {
+        error.url_mut().map(without_secrets);
+        ApiError::of(Kind::Delivery(Box::new(error)))
     }
 }
 
 impl From<reqwest::Error> for Cut {
-    fn from(error: reqwest::Error) -> Self {
-        Cut::Lost(without_secrets(error))
+    fn from(mut error: reqwest::Error) -> Self {
+        error.url_mut().map(without_secrets);
+        Cut::Lost(error)
     }
 }
 
-fn without_secrets(mut error: reqwest::Error) -> reqwest::Error {
-    if let Some(url) = error.url_mut() {
-        url.set_query(None);
-        url.set_fragment(None);
-        // These fail where a URL can have neither.
-        let _ = url.set_username("");
-        let _ = url.set_password(None);
-    }
-    error
+fn without_secrets(url: &mut reqwest::Url) {
+    url.set_query(None);
+    url.set_fragment(None);
+    // These fail where a URL can have neither.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
 }
 
 impl From<TimedOut> for ApiError {
@@ -416,7 +430,7 @@ impl fmt::Display for Kind {
                  its `json` or `success`, or give it to `.limits(..)` of the request"
             ),
             Kind::NotSent(reason) => write!(f, "nothing was sent: {reason}"),
-            Kind::Delivery(error) => with_causes(f, error),
+            Kind::Delivery(error) => with_causes(f, &**error),
             Kind::TimedOut(error) => error.fmt(f),
             Kind::Conflict(error) => error.fmt(f),
             Kind::NotYet(error) => error.fmt(f),
@@ -448,7 +462,7 @@ impl Error for ApiError {
             | Kind::TooLong(_)
             | Kind::Stalled(_)
             | Kind::NotSent(_) => None,
-            Kind::Delivery(error) => Some(error),
+            Kind::Delivery(error) => Some(&**error),
             Kind::TimedOut(error) => Some(error),
             Kind::NotYet(error) => Some(error),
             Kind::Conflict(error) => Some(error),
@@ -457,7 +471,7 @@ impl Error for ApiError {
 }
 
 /// reqwest leaves the cause to the source, and the cause is what helps.
-fn with_causes(f: &mut fmt::Formatter<'_>, error: &reqwest::Error) -> fmt::Result {
+fn with_causes(f: &mut fmt::Formatter<'_>, error: &dyn Error) -> fmt::Result {
     write!(f, "{error}")?;
     let mut source = error.source();
     while let Some(cause) = source {

@@ -1,11 +1,11 @@
 //! A request that a policy sends.
 
-use super::{ApiError, Limits, Reply, repeat::Rule};
+use super::{ApiError, Limits, Outgoing, Reply, outgoing::Built, repeat::Rule};
 use backoff_core::{
     Attempt, Policy, Retrying,
     drive::{ByCodes, Owning, WithAttempt},
 };
-use reqwest::{Client, Request, RequestBuilder, header::HeaderValue};
+use reqwest::{Request, header::HeaderValue};
 use serde::de::DeserializeOwned;
 use std::{
     future::{Future, IntoFuture},
@@ -28,14 +28,17 @@ pub(super) const IDEMPOTENCY_KEY: &str = "idempotency-key";
 pub trait SendExt {
     /// The request, to be sent until it succeeds or the policy ends it. Nothing is sent before the
     /// [`Sending`] is awaited.
-    fn send(&self, request: RequestBuilder) -> Sending;
+    ///
+    /// The request is a `RequestBuilder` of reqwest 0.13, and with the feature `reqwest-012` one of
+    /// reqwest 0.12 too.
+    fn send(&self, request: impl Into<Outgoing>) -> Sending;
 }
 
 impl SendExt for Policy {
-    fn send(&self, request: RequestBuilder) -> Sending {
+    fn send(&self, request: impl Into<Outgoing>) -> Sending {
         Sending {
             policy: *self,
-            request,
+            request: request.into(),
             limits: Limits::new(),
             rule: Rule::ByRequest,
             has_key: false,
@@ -102,7 +105,7 @@ impl SendExt for Policy {
 #[must_use = "nothing is sent until it is awaited"]
 pub struct Sending {
     policy: Policy,
-    request: RequestBuilder,
+    request: Outgoing,
     limits: Limits,
     rule: Rule,
     has_key: bool,
@@ -237,13 +240,14 @@ impl Sending {
         let attempts: Attempts<T> = Box::new(move |attempt| {
             let next = copies.next();
             Box::pin(async move {
-                let (client, mut request) = next?;
-                if has_key && !request.headers().contains_key(IDEMPOTENCY_KEY) {
+                let mut request = next?;
+                if has_key {
                     let id = attempt.id().to_string();
                     let id = HeaderValue::try_from(id).expect("a UUID is visible ASCII");
-                    request.headers_mut().insert(IDEMPOTENCY_KEY, id);
+                    let headers = request.headers_mut();
+                    headers.entry(IDEMPOTENCY_KEY).or_insert(id);
                 }
-                read(limits.reply(client.execute(request).await?).await?)
+                read(limits.reply(request.send().await?).await?)
             })
         });
         policy.retry_with(attempts).owned()
@@ -255,20 +259,16 @@ impl Sending {
             Rule::ByRequest if self.has_key => Rule::ByKey,
             rule => rule,
         };
-        let (client, request) = self.request.build_split();
-        let request = match request {
+        let request = match self.request.built() {
             Ok(request) => request,
-            Err(error) => {
-                // Its text has no secrets of the URL.
-                let problem = ApiError::from(error).to_string();
-                return (self.policy, Copies::Refused(problem));
-            }
+            // The error's text has no secrets of the URL.
+            Err(error) => return (self.policy, Copies::Refused(error.to_string())),
         };
-        let policy = rule.policy(self.policy, &request);
+        let policy = request.judged(|request| rule.policy(self.policy, request));
         let copies = if policy.schedule().next().is_none() {
-            Copies::Once(client, Some(request))
-        } else if request.try_clone().is_some() {
-            Copies::Many(client, request)
+            Copies::Once(Some(request))
+        } else if request.copy().is_some() {
+            Copies::Many(request)
         } else {
             Copies::Refused(UNREPEATABLE.to_owned())
         };
@@ -283,22 +283,21 @@ const UNREPEATABLE: &str = "the body of the request is a stream and cannot be se
 
 /// Where the attempts get their requests.
 enum Copies {
-    Many(Client, Request),
+    Many(Built),
     /// The policy makes one attempt, so the request need not be copied.
-    Once(Client, Option<Request>),
+    Once(Option<Built>),
     /// What is wrong with the request.
     Refused(String),
 }
 
 impl Copies {
-    fn next(&mut self) -> Result<(Client, Request), ApiError> {
-        let (client, request) = match self {
-            Copies::Many(client, request) => (client, request.try_clone()),
-            Copies::Once(client, request) => (client, request.take()),
+    fn next(&mut self) -> Result<Built, ApiError> {
+        let request = match self {
+            Copies::Many(request) => request.copy(),
+            Copies::Once(request) => request.take(),
             Copies::Refused(problem) => return Err(ApiError::not_sent(problem.clone())),
         };
-        let request = request.ok_or_else(|| ApiError::not_sent(UNREPEATABLE.to_owned()))?;
-        Ok((client.clone(), request))
+        request.ok_or_else(|| ApiError::not_sent(UNREPEATABLE.to_owned()))
     }
 }
 

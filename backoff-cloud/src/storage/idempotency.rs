@@ -1,8 +1,8 @@
 //! Which requests to Cloud Storage may be made twice.
 
 use super::REQUEST;
-use crate::http::{SendExt as _, Sending, has_parameter, has_text};
-use reqwest::{Method, Request, RequestBuilder, header::IF_MATCH};
+use crate::http::{Outgoing, SendExt as _, Sending, has_parameter, has_text};
+use reqwest::{Method, Request, header::IF_MATCH};
 
 /// Sends a request to Cloud Storage by [`REQUEST`], and repeats it after a failure that may have applied it
 /// only if [`is_idempotent`] says so. For another policy write
@@ -19,7 +19,7 @@ use reqwest::{Method, Request, RequestBuilder, header::IF_MATCH};
 /// storage::send(client.delete(format!("{bucket}/o/a.txt?ifGenerationMatch=7"))).await?;
 /// # Ok(()) }
 /// ```
-pub fn send(request: RequestBuilder) -> Sending {
+pub fn send(request: impl Into<Outgoing>) -> Sending {
     REQUEST.send(request).idempotent_if(is_idempotent)
 }
 
