@@ -26,6 +26,8 @@
 //!   after every failure that the policy names, a `POST` only after those that surely did nothing.
 //! - How much of a reply is read, and for how long, is limited: see [`Limits`].
 //!
+//! Requests of reqwest 0.12 are sent in the same way with the feature `reqwest-012`.
+//!
 //! reqwest itself repeats requests that an HTTP/2 server has refused. Turn that off where the policy
 //! should see each of them: `reqwest::Client::builder().retry(reqwest::retry::never())`.
 //!

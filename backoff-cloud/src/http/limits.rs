@@ -130,6 +130,16 @@ impl Limits {
 
     /// As [`success`](Self::success), with the status and the headers of the reply.
     ///
+    /// ```no_run
+    /// use backoff_cloud::http::{ApiError, Limits};
+    ///
+    /// # async fn f() -> Result<(), ApiError> {
+    /// let response = reqwest::get("http://127.0.0.1:8080/v1/x").await?;
+    /// let reply = Limits::new().body(1 << 20).reply(response).await?;
+    /// println!("{} {:?}", reply.status(), reply.header("etag"));
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// As [`http::success`](super::success).
     ///

@@ -100,6 +100,13 @@ impl SendExt for Policy {
 /// refused before anything is sent, unless the policy makes one attempt only. What reqwest refused while the
 /// request was built (a URL, a header) is the error too, and nothing is sent.
 ///
+/// All attempts send the same headers. A token or a signature that expires during the call needs a request
+/// of its own in each attempt: `policy.retry(async || http::json(client.get(url).bearer_auth(token().await?)
+/// .send().await?).await)`.
+///
+/// reqwest waits without a limit for a server that takes a request and does not answer. Say how long one
+/// attempt may take, by `.attempt_timeout(..)` after `.json()` or by `.timeout(..)` on the request or its client.
+///
 /// A response that redirects is followed as the client has it; one that is not followed is an
 /// [`ApiError`] with its headers, as a 308 without `Location` is.
 #[must_use = "nothing is sent until it is awaited"]
@@ -209,6 +216,14 @@ impl Sending {
     }
 
     /// The bytes of the reply's body.
+    ///
+    /// ```no_run
+    /// # use backoff_cloud::{http::{self, SendExt as _}, storage};
+    /// # async fn f(client: reqwest::Client) -> Result<(), http::ApiError> {
+    /// let url = "https://storage.googleapis.com/storage/v1/b/b/o/o?alt=media";
+    /// let object: Vec<u8> = storage::REQUEST.send(client.get(url)).bytes().await?;
+    /// # Ok(()) }
+    /// ```
     pub fn bytes(self) -> Sent<Vec<u8>> {
         self.read(|reply| Ok(reply.into_body()))
     }
