@@ -1,8 +1,7 @@
 //! How much of a reply is read, and for how long.
 
 use super::{
-    body::{Said, error_of_success, without_mark},
-    empty::Empty,
+    body::Said,
     error::{ApiError, Cut, ERROR_BODY, Head},
     reply::Reply,
 };
@@ -155,31 +154,8 @@ impl Limits {
         };
         let body = self.success(response).await?;
         let status = status.as_u16();
-        Ok(Reply::new(status, headers, body, is_whole, self))
-    }
-
-    /// The body of a success as a value. `is_whole` says whether HTTP says where it ends.
-    pub(super) fn value<T: DeserializeOwned>(
-        self,
-        (status, headers): (u16, &HeaderMap),
-        body: &[u8],
-        is_whole: bool,
-    ) -> Result<T, ApiError> {
-        if let Some(said) = error_of_success(body, self.error_body) {
-            let head = Head::of(headers, SystemTime::now());
-            return Err(self.in_success(status, head, said));
-        }
-        let text = without_mark(body);
-        serde_json::from_slice(text).or_else(|error| {
-            let empty = match text.trim_ascii() {
-                b"" if is_whole => Some(Empty::Surely),
-                b"" => Some(Empty::Perhaps),
-                b"{}" => Some(Empty::Object),
-                _ => None,
-            };
-            let value = empty.and_then(Empty::value);
-            value.ok_or_else(|| ApiError::not_json(error, body, is_whole))
-        })
+        let read = self.error_body;
+        Ok(Reply::new(status, headers, body, is_whole, read))
     }
 
     /// As [`http::success`](super::success), within these limits.
@@ -219,15 +195,7 @@ impl Limits {
     ) -> ApiError {
         let head = Head::of(headers, SystemTime::now());
         let said = Said::read_part(body, self.error_body);
-        self.in_success(status, head, said)
-    }
-
-    /// What was said, and whether something was left out. The error has the status that its code
-    /// names; that of the reply, if it names none.
-    fn in_success(self, status: u16, head: Head, (said, is_cut): (Said, bool)) -> ApiError {
-        let status = said.status().unwrap_or(status);
-        let cut = is_cut.then_some(Cut::TooLong(self.error_body));
-        ApiError::reply(status, head, said, cut)
+        ApiError::in_success(status, head, said, self.error_body)
     }
 
     /// The whole body.

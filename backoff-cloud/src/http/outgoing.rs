@@ -1,6 +1,6 @@
 //! A request of reqwest 0.13 or 0.12, with the client that sends it.
 
-use super::ApiError;
+use super::error::ApiError;
 use reqwest::{Client, Request, RequestBuilder, Response, header::HeaderMap};
 
 /// A request as a builder of reqwest describes it: of version 0.13, and with the feature `reqwest-012` of

@@ -6,6 +6,9 @@ use reqwest::{
     header::{HeaderMap, IF_MATCH, IF_NONE_MATCH, IF_UNMODIFIED_SINCE},
 };
 
+/// The header of a key by which a server knows a request again.
+pub(super) const IDEMPOTENCY_KEY: &str = "idempotency-key";
+
 /// Which requests may be made twice.
 #[derive(Clone, Copy)]
 pub(super) enum Rule {
@@ -45,7 +48,7 @@ pub(super) fn is_idempotent(request: &Request) -> bool {
 }
 
 fn has_key(headers: &HeaderMap) -> bool {
-    headers.contains_key(super::send::IDEMPOTENCY_KEY)
+    headers.contains_key(IDEMPOTENCY_KEY)
 }
 
 fn has_precondition(request: &Request) -> bool {

@@ -1,9 +1,14 @@
 //! A success as it came: its status, its headers, its body.
 
-use super::{ApiError, Limits, headers::text};
+use super::{
+    body::{error_of_success, without_mark},
+    empty::Empty,
+    error::{ApiError, Head},
+    headers,
+};
 use reqwest::header::HeaderMap;
 use serde::de::DeserializeOwned;
-use std::fmt;
+use std::{fmt, time::SystemTime};
 
 /// The reply to a request that succeeded. [`Sending`](super::Sending) gives one where no other form of the
 /// body was asked for.
@@ -26,7 +31,8 @@ pub struct Reply {
     body: Vec<u8>,
     /// Whether HTTP says where the body ends.
     is_whole: bool,
-    limits: Limits,
+    /// How many bytes of the body of an error are read.
+    error_body: usize,
 }
 
 impl Reply {
@@ -35,14 +41,14 @@ impl Reply {
         headers: HeaderMap,
         body: Vec<u8>,
         is_whole: bool,
-        limits: Limits,
+        error_body: usize,
     ) -> Self {
         Reply {
             status,
             headers,
             body,
             is_whole,
-            limits,
+            error_body,
         }
     }
 
@@ -59,7 +65,7 @@ impl Reply {
     /// The first value of a header, if it is visible ASCII text. The name may be written in upper or lower
     /// case.
     pub fn header(&self, name: &str) -> Option<&str> {
-        text(&self.headers, name)
+        headers::text(&self.headers, name)
     }
 
     /// The body, empty where there was none.
@@ -74,7 +80,7 @@ impl Reply {
 
     /// The body as a text. What is no UTF-8 is replaced by `U+FFFD`, and a byte order mark is left out.
     pub fn text(&self) -> String {
-        String::from_utf8_lossy(super::body::without_mark(&self.body)).into_owned()
+        String::from_utf8_lossy(without_mark(&self.body)).into_owned()
     }
 
     /// The JSON body as a value, as [`http::json`](super::json) reads it. This happens after the attempts: a
@@ -84,8 +90,26 @@ impl Reply {
     /// # Errors
     /// [`ApiError`], if the body is an error or not the JSON that was asked for.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
-        let head = (self.status, &self.headers);
-        self.limits.value(head, &self.body, self.is_whole)
+        if let Some(said) = error_of_success(&self.body, self.error_body) {
+            let head = Head::of(&self.headers, SystemTime::now());
+            return Err(ApiError::in_success(
+                self.status,
+                head,
+                said,
+                self.error_body,
+            ));
+        }
+        let text = without_mark(&self.body);
+        serde_json::from_slice(text).or_else(|error| {
+            let empty = match text.trim_ascii() {
+                b"" if self.is_whole => Some(Empty::Surely),
+                b"" => Some(Empty::Perhaps),
+                b"{}" => Some(Empty::Object),
+                _ => None,
+            };
+            let value = empty.and_then(Empty::value);
+            value.ok_or_else(|| ApiError::not_json(error, &self.body, self.is_whole))
+        })
     }
 }
 
@@ -103,7 +127,7 @@ mod tests {
     fn reply(body: &[u8]) -> Reply {
         let mut headers = HeaderMap::new();
         headers.insert("set-cookie", "SECRET".parse().unwrap());
-        Reply::new(201, headers, body.to_vec(), true, Limits::new())
+        Reply::new(201, headers, body.to_vec(), true, 1_000)
     }
 
     #[test]

@@ -1,6 +1,12 @@
 //! A request that a policy sends.
 
-use super::{ApiError, Limits, Outgoing, Reply, outgoing::Built, repeat::Rule};
+use super::{
+    error::ApiError,
+    limits::Limits,
+    outgoing::{Built, Outgoing},
+    repeat::{IDEMPOTENCY_KEY, Rule},
+    reply::Reply,
+};
 use backoff_core::{
     Attempt, Policy, Retrying,
     drive::{ByCodes, Owning, WithAttempt},
@@ -11,9 +17,6 @@ use std::{
     future::{Future, IntoFuture},
     pin::Pin,
 };
-
-/// The header that [`Sending::idempotency_key`] adds.
-pub(super) const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
 /// Sends a request of reqwest by a policy.
 ///
