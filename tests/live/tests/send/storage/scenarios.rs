@@ -77,7 +77,7 @@ impl Case {
             .reply();
         // Only what stalls needs to be cut; the others may be slow.
         let patience = match self.fails.contains(&Stall) {
-            true => Duration::from_secs(1),
+            true => Duration::from_secs(2),
             false => Duration::from_secs(60),
         };
         let outcome = sending.attempt_timeout(patience).reported().await;
