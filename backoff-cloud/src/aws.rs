@@ -134,7 +134,9 @@ pub const STANDARD: Policy = Policy::exponential()
 /// <https://github.com/boto/botocore/blob/develop/botocore/retries/standard.py>,
 /// <https://docs.rs/aws-runtime/latest/aws_runtime/retries/classifiers/>. Both have
 /// `PriorRequestNotComplete` among the throttled, the former among the transient as well, where it
-/// has no effect. The conflicts are those of
+/// has no effect. `InternalError` is in S3's list of errors
+/// (<https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html>), which asks to try again. The
+/// conflicts are those of
 /// [DynamoDB](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html)
 /// and of [S3](https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html).
 pub fn kind(code: &str) -> Option<FaultKind> {

@@ -17,7 +17,7 @@
 //!
 //! Sources read on 2026-11-21.
 
-use backoff_core::{Jitter, Policy, codes};
+use backoff_core::{FaultKind, Jitter, Policy, codes};
 use std::time::Duration;
 
 /// One request to any service: 0.8 s, doubling up to 60 s, each wait 20 % shorter or longer, 4
@@ -79,6 +79,31 @@ pub const READ_MODIFY_WRITE: Policy = REQUEST
     .also_on(codes![412])
     .retry_conflicts(true);
 
+/// What the code of an Azure error says: throttled, transient, or nothing known (`None`), so that the
+/// status decides. The code is in the header `x-ms-error-code` and in `error.code` of the body. For
+/// [`Fault::kind`](crate::Fault::kind); `http::ApiError` (feature `http`) asks it by itself.
+///
+/// ```
+/// use backoff_cloud::{FaultKind, azure};
+///
+/// assert_eq!(azure::kind("ServerBusy"), Some(FaultKind::Throttled));
+/// assert_eq!(azure::kind("OperationTimedOut"), Some(FaultKind::Transient));
+/// assert_eq!(azure::kind("BlobNotFound"), None);
+/// ```
+///
+/// `ServerBusy` says that the server takes no requests at present, or that the account sends too many.
+/// `OperationTimedOut` and `InternalError` leave open what was done.
+///
+/// Sources: <https://learn.microsoft.com/rest/api/storageservices/common-rest-api-error-codes>,
+/// <https://learn.microsoft.com/rest/api/storagerp/srp_error_codes_common> (`TooManyRequests`).
+pub fn kind(code: &str) -> Option<FaultKind> {
+    match code {
+        "ServerBusy" | "TooManyRequests" => Some(FaultKind::Throttled),
+        "OperationTimedOut" | "InternalError" => Some(FaultKind::Transient),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,6 +144,19 @@ mod tests {
         let many = STORAGE.max_attempts(9);
         let (waits, _) = life(&many, &busy, u64::MAX, 99);
         assert_eq!(waits[4..], [64, 120, 120, 120].map(Duration::from_secs));
+    }
+
+    #[test]
+    fn the_codes_say_what_their_status_leaves_open() {
+        for code in ["ServerBusy", "TooManyRequests"] {
+            assert_eq!(kind(code), Some(FaultKind::Throttled));
+        }
+        for code in ["OperationTimedOut", "InternalError"] {
+            assert_eq!(kind(code), Some(FaultKind::Transient));
+        }
+        for code in ["", "serverbusy", "ConditionNotMet", "AuthenticationFailed"] {
+            assert_eq!(kind(code), None);
+        }
     }
 
     #[test]

@@ -1,7 +1,41 @@
-//! A `reqwest::Response` as a value, or as an error that keeps what the server said.
+//! HTTP in one call: a request of reqwest, sent by a policy.
 //!
-//! `Response::error_for_status` drops the headers and the body, and with them `Retry-After` and
-//! Google's `error.status`. [`json`] keeps them:
+//! ```no_run
+//! use backoff_cloud::{http::{self, SendExt as _}, memorystore, plain_http};
+//! # use serde_json::Value as Order;
+//!
+//! # async fn f(order: &Order) -> Result<(), http::ApiError> {
+//! # let (client, url) = (reqwest::Client::new(), "http://127.0.0.1:8080/v1/x");
+//! // The JSON body as a value of yours.
+//! let instance: serde_json::Value = memorystore::REQUEST.send(client.get(url)).json().await?;
+//! // The whole reply: status, headers, bytes.
+//! let reply = memorystore::REQUEST.send(client.delete(url)).await?;
+//! // A reply that may be empty.
+//! let maybe: Option<Order> = plain_http::IDEMPOTENT.send(client.get(url)).json().await?;
+//! // A `POST` with a key by which the server knows it again, so that it may be repeated.
+//! let body = serde_json::to_vec(order).unwrap();
+//! let made: Order =
+//!     plain_http::IDEMPOTENT.send(client.post(url).body(body)).idempotency_key().json().await?;
+//! # Ok(()) }
+//! ```
+//!
+//! - A status that is no success is an [`ApiError`], which keeps the status, the headers, `Retry-After`
+//!   and what the body says.
+//! - The body is read within the attempt: a reply that is lost half-way is asked for again.
+//! - [What may be repeated](Sending#what-may-be-repeated) follows from the request: a `GET` or a `DELETE`
+//!   after every failure that the policy names, a `POST` only after those that surely did nothing.
+//! - How much of a reply is read, and for how long, is limited: see [`Limits`].
+//!
+//! Requests of reqwest 0.12 are sent in the same way with the feature `reqwest-012`.
+//!
+//! reqwest itself repeats requests that an HTTP/2 server has refused. Turn that off where the policy
+//! should see each of them: `reqwest::Client::builder().retry(reqwest::retry::never())`.
+//!
+//! # A response of your own call
+//!
+//! In a function with `#[retry]`, or where more than one request makes an attempt, [`json`] and [`success`]
+//! read a response. (`Response::error_for_status` drops the headers and the body, and with them
+//! `Retry-After` and Google's `error.status`.)
 //!
 //! ```no_run
 //! use backoff_cloud::{http, memorystore};
@@ -13,16 +47,27 @@
 //!     .await?;
 //! # Ok(()) }
 //! ```
-//!
-//! How much of a reply is read, and for how long, is limited: see [`Limits`].
 
 mod body;
+mod empty;
 mod error;
+mod headers;
 mod limits;
+mod outgoing;
+mod repeat;
+mod reply;
 mod scan;
+mod send;
+mod service;
 
 pub use error::ApiError;
 pub use limits::Limits;
+pub use outgoing::Outgoing;
+pub use reply::Reply;
+pub use send::{Attempts, SendExt, Sending, Sent};
+
+pub(crate) use body::has_text;
+pub(crate) use repeat::has_parameter;
 
 use reqwest::Response;
 use serde::de::DeserializeOwned;
@@ -40,8 +85,10 @@ use serde::de::DeserializeOwned;
 /// [`ApiError`]: an HTTP status that is not 2xx, a reply that did not arrive or a success that was
 /// cut, a success of more than 64 MiB or that stopped for 30 s, or a body that is an error or not the
 /// JSON asked for. A body that is too long or not the JSON asked for is permanent, for the server did
-/// answer, unless the body ends too early and nothing said where it ends. So is an empty body: for a
-/// reply without one there is [`success`].
+/// answer, unless the body ends too early and nothing said where it ends.
+///
+/// An empty body is `None` for an `Option`, and `()` for a unit, which takes an empty object `{}` too. For
+/// every other type an empty body is an error.
 ///
 /// Over HTTP/1.1, where the body was compressed and its length was told (`content-length`), nothing
 /// says where the unpacked body ends: reqwest's decoders (its features `gzip`, `brotli`, `zstd` and

@@ -4,7 +4,8 @@
 //! <https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2>): `GET`, `HEAD`, `OPTIONS`, `TRACE`, `PUT`
 //! and `DELETE` have the same effect made once or twice, and may be repeated by themselves. `POST`,
 //! `PATCH` and `CONNECT` may be only if the client knows that the first was never applied.
-//! [`for_method`] chooses.
+//! [`for_method`] chooses; a request that is sent in one call (`http::SendExt`, feature `http`) is judged
+//! by itself.
 //!
 //! The statuses that a repetition can cure, whatever the service:
 //!

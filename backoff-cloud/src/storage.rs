@@ -13,6 +13,9 @@
 //! | a write without a precondition, a new notification, an HMAC key | [`NOT_IDEMPOTENT`] |
 //! | read an object, change it, write it with the generation that was read | [`READ_MODIFY_WRITE`] |
 //!
+//! With the feature `http` the caller need not know it: `storage::send(request)` reads it from the request,
+//! by the table of `storage::is_idempotent`.
+//!
 //! The waits are those of "Truncated exponential backoff"
 //! (<https://cloud.google.com/storage/docs/exponential-backoff>): `min(2ⁿ s + up to 1000 ms,
 //! maximum backoff)`, with 32 or 64 s as the maximum. That page wants the retries to end at some
@@ -27,8 +30,14 @@
 //!
 //! Sources read on 2026-11-21.
 
+#[cfg(feature = "http")]
+mod idempotency;
+
 use backoff_core::{Jitter, Policy, codes};
 use std::time::Duration;
+
+#[cfg(feature = "http")]
+pub use idempotency::{is_idempotent, send};
 
 /// One request that may be made twice: it only reads, or carries a precondition. Base 1 s,
 /// factor 2, cap 64 s, up to a second added, a deadline of 300 s; 408, 429 and every 5xx retried,

@@ -96,9 +96,9 @@
 //! | `http-1` | [`Fault`](trait@Fault) for `StatusCode` and `Response` of http 1, with their hints | no |
 //! | `hyper-1` | [`Fault`](trait@Fault) for `hyper::Error` 1 | no |
 //! | `redis-1` | [`Fault`](trait@Fault) for `RedisError` of redis 1 | no |
-//! | `reqwest-013` | [`Fault`](trait@Fault) for `Error` and `Response` of reqwest 0.13 | no |
 //! | `sqlx-08`, `sqlx-09` | [`Fault`](trait@Fault) for `Error` of sqlx 0.8 and 0.9 (which wants Rust 1.94): what a SQLSTATE means, and whether the transaction was surely not committed | no |
 //! | `tokio-postgres-07` | [`Fault`](trait@Fault) for `Error` of tokio-postgres 0.7 and postgres 0.19, the same | no |
+//! | `reqwest-012`, `reqwest-013` | [`Fault`](trait@Fault) for `Error` and `Response` of reqwest 0.12, 0.13 | no |
 //! | `tonic-014` | [`Fault`](trait@Fault) for `Status` and `transport::Error` of tonic 0.14 | no |
 //! | `ureq-3` | [`Fault`](trait@Fault) for `ureq::Error` 3 | no |
 //! | `object-store-014` | [`Fault`](trait@Fault) for `object_store::Error` 0.14 | no |

@@ -3,7 +3,10 @@
 //! The body comes from a server or from a proxy before it, and may be cut, of another encoding, or
 //! no JSON. What was read before the first mistake is kept.
 
-use super::scan::{Name, Rest, elements, fields};
+use super::{
+    scan::{Name, Rest, elements, fields},
+    service,
+};
 use backoff_core::{GrpcCode, hint};
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -21,6 +24,8 @@ pub(super) struct Said {
     name: Option<String>,
     message: Option<String>,
     details: Vec<Value>,
+    /// The code that another service than Google names.
+    service_code: Option<String>,
 }
 
 impl Said {
@@ -35,8 +40,11 @@ impl Said {
             if name.is("error") && value.starts_with(b"{") {
                 said.is_status = true;
                 said.read_error(value);
+            } else if (name.is("__type") || name.is("code")) && value.len() <= service::LONGEST {
+                said.name_service_code(parsed(value));
             }
         }
+        said.name_service_code(service::in_xml(&text));
         let is_whole = said.is_status && serde_json::from_str::<IgnoredAny>(&text).is_ok();
         if said.message.is_none() && !is_whole {
             said.message = Some(excerpt_of(&text));
@@ -80,9 +88,15 @@ impl Said {
         let value = if value.len() > 64 { b"" } else { value };
         if name.is("code") {
             self.number = parsed(value);
+            self.name_service_code(parsed(value));
         } else if name.is("status") {
             self.name = parsed(value);
         }
+    }
+
+    /// The first code that is named counts.
+    fn name_service_code(&mut self, code: Option<String>) {
+        self.service_code = self.service_code.take().or(code);
     }
 
     /// The code: by its name, or, where the HTTP status is a success and so says nothing of the
@@ -105,6 +119,12 @@ impl Said {
     /// The longest delay of a `google.rpc.RetryInfo` among the details.
     pub(super) fn retry_after(&self) -> Option<Duration> {
         self.details.iter().filter_map(retry_info).max()
+    }
+
+    /// Takes the code that another service than Google names: AWS in `__type` or `code`, Azure in
+    /// `error.code`, both in the `<Code>` of an XML body.
+    pub(super) fn take_service_code(&mut self) -> Option<String> {
+        self.service_code.take()
     }
 
     /// The message and the details.
@@ -159,6 +179,12 @@ pub(super) fn excerpt_of(text: &str) -> String {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     }
+}
+
+/// Whether a JSON object has a field of this name that is a text and not empty.
+pub(crate) fn has_text(object: &[u8], name: &str) -> bool {
+    let mut named = fields(object).filter(|(field, _)| field.is(name));
+    named.any(|(_, value)| text(value).is_some_and(|text| !text.is_empty()))
 }
 
 /// A body without the mark that some servers put before UTF-8.
@@ -348,6 +374,44 @@ mod tests {
         for number in ["0", "17", "503", "-1", "1e99", "\"14\""] {
             let other = code(200, &format!(r#"{{"error": {{"code": {number}}}}}"#));
             assert_eq!(other, None, "{number}");
+        }
+    }
+
+    #[test]
+    fn the_code_of_another_service_is_found_where_it_stands() {
+        let code = |body: &str| Said::read(body.as_bytes()).take_service_code();
+        for body in [
+            r#"{"__type": "a#Busy", "message": "m"}"#,
+            r#"{"message": "m", "code": "a#Busy"}"#,
+            r#"{"error": {"message": "m", "code": "a#Busy"}}"#,
+            r#"{"__type": "a#Busy", "error": {"code": 503}}"#,
+            r#"{"__type": "a#Busy", "half": "#,
+        ] {
+            assert_eq!(code(body).as_deref(), Some("a#Busy"), "{body}");
+        }
+        assert_eq!(code("<Error><Code>Busy</Code>").as_deref(), Some("Busy"));
+        let long = format!(r#"{{"__type": "{}"}}"#, "x".repeat(service::LONGEST));
+        for body in [
+            r#"{"code": 7}"#,
+            r#"{"error": {"code": 7}}"#,
+            "{\"code\": \"a",
+            &long,
+        ] {
+            assert_eq!(code(body), None, "{body}");
+        }
+    }
+
+    #[test]
+    fn a_field_is_a_text_or_it_is_not() {
+        assert!(has_text(br#"{"a": 1, "etag": "CAE="}"#, "etag"));
+        for body in [
+            "",
+            "{}",
+            r#"{"etag": ""}"#,
+            r#"{"etag": 1}"#,
+            r#"[{"etag": "a"}]"#,
+        ] {
+            assert!(!has_text(body.as_bytes(), "etag"), "{body}");
         }
     }
 

@@ -1,9 +1,12 @@
 //! What a request to an HTTP/JSON service failed of.
 
-use super::body::{Said, excerpt, excerpt_of};
-use backoff_core::{
-    __private::Loggable, Conflict, Delivery, Fault, FaultKind, GrpcCode, NotYet, TimedOut, hint,
+mod text;
+
+use super::{
+    body::{Said, excerpt, excerpt_of},
+    headers, service,
 };
+use backoff_core::{Conflict, Delivery, Fault, FaultKind, GrpcCode, NotYet, TimedOut, hint};
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 use std::{
@@ -52,20 +55,44 @@ enum Kind {
     Stalled(Duration),
     /// Nothing was sent, for this reason.
     NotSent(String),
-    Delivery(reqwest::Error),
+    /// An error of reqwest, in any version.
+    Delivery(Box<dyn Lost>),
     TimedOut(TimedOut),
     NotYet(NotYet),
     /// A reply that was a conflict without being an error.
     Conflict(Conflict),
 }
 
+/// An error of a client that says what it means for a retry.
+trait Lost: Error + Fault + Send + Sync {}
+
+impl<E: Error + Fault + Send + Sync> Lost for E {}
+
 struct Reply {
     status: u16,
+    headers: HeaderMap,
     retry_after: Option<Duration>,
     code: Option<GrpcCode>,
+    service_code: Option<String>,
     message: String,
     details: Vec<Value>,
     cut: Option<Cut>,
+}
+
+/// What the head of a reply says beside its status.
+pub(super) struct Head {
+    headers: HeaderMap,
+    retry_after: Option<Duration>,
+}
+
+impl Head {
+    /// `now` is the wall clock that a date is compared with where the reply has none.
+    pub(super) fn of(headers: &HeaderMap, now: SystemTime) -> Self {
+        Head {
+            headers: headers::kept(headers),
+            retry_after: hint::in_headers(headers, now),
+        }
+    }
 }
 
 /// Why the body of an error was not read to its end.
@@ -93,26 +120,36 @@ impl ApiError {
         let read = body.len().min(ERROR_BODY);
         let cut = (read < body.len()).then_some(Cut::TooLong(read));
         let said = Said::read(&body[..read]);
-        Self::reply(status, hint::in_headers(headers, now), said, cut)
+        Self::reply(status, Head::of(headers, now), said, cut)
     }
 
-    pub(super) fn reply(
-        status: u16,
-        retry_after: Option<Duration>,
-        said: Said,
-        cut: Option<Cut>,
-    ) -> Self {
+    pub(super) fn reply(status: u16, head: Head, mut said: Said, cut: Option<Cut>) -> Self {
         let code = said.grpc_code(status);
-        let retry_after = retry_after.max(said.retry_after());
+        let service_code = service::code(&head.headers, said.take_service_code());
+        let retry_after = head.retry_after.max(said.retry_after());
         let (message, details) = said.into_parts();
         ApiError::of(Kind::Reply(Reply {
             status,
+            headers: head.headers,
             retry_after,
             code,
+            service_code,
             message,
             details,
             cut,
         }))
+    }
+
+    /// The error in the body of a success, of which the first `read` bytes were read, and whether something
+    /// was left out. The error has the status that its code names; that of the reply, if it names none.
+    pub(super) fn in_success(
+        status: u16,
+        head: Head,
+        (said, is_cut): (Said, bool),
+        read: usize,
+    ) -> Self {
+        let status = said.status().unwrap_or(status);
+        Self::reply(status, head, said, is_cut.then_some(Cut::TooLong(read)))
     }
 
     /// A success whose body is not the JSON that was asked for. `is_whole` says whether HTTP says
@@ -144,7 +181,7 @@ impl ApiError {
     pub fn status(&self) -> Option<u16> {
         match &*self.0 {
             Kind::Reply(reply) => Some(reply.status),
-            Kind::Delivery(error) => error.status().map(|status| status.as_u16()),
+            Kind::Delivery(error) => error.status(),
             Kind::Json { .. }
             | Kind::TooLong(_)
             | Kind::Stalled(_)
@@ -164,6 +201,52 @@ impl ApiError {
         reply
             .code
             .or(is_half_a_conflict.then_some(GrpcCode::Aborted))
+    }
+
+    /// The code by which another service than Google names its error, without what stands around it: the
+    /// headers `x-amzn-errortype` and `x-ms-error-code`; in a JSON body `__type`, `code` and
+    /// `error.code`, if they are texts; in an XML body `<Code>`.
+    ///
+    /// [`dynamodb::kind`](crate::dynamodb::kind), which knows what [`aws::kind`](crate::aws::kind) does,
+    /// and [`azure::kind`](crate::azure::kind) say what it means, so that an AWS' `ThrottlingException`
+    /// with the status 400 is throttled. A code for a failure of the server, such as `InternalError`,
+    /// is left to its status from 500 on. Where Google's error body names a code, that one decides.
+    ///
+    /// ```
+    /// use backoff_cloud::{Fault, FaultKind, http::ApiError};
+    /// use std::time::SystemTime;
+    ///
+    /// let body = br#"{"__type": "com.amazonaws.dynamodb.v20120810#ThrottlingException"}"#;
+    /// let error = ApiError::new(400, &Default::default(), body, SystemTime::now());
+    /// assert_eq!(error.service_code(), Some("ThrottlingException"));
+    /// assert_eq!(error.kind(), Some(FaultKind::Throttled));
+    /// ```
+    pub fn service_code(&self) -> Option<&str> {
+        self.as_reply()?.service_code.as_deref()
+    }
+
+    /// The headers of an error's reply, as far as they fit into 16 KiB; `None` where no reply is the error.
+    /// A header that is too long for the room that is left is passed over. The `Debug` of the map does not show
+    /// the values of `Set-Cookie`, `Location` and other headers that give power to whoever reads them.
+    ///
+    /// ```
+    /// use backoff_cloud::http::ApiError;
+    /// use std::time::SystemTime;
+    ///
+    /// let mut headers = reqwest::header::HeaderMap::new();
+    /// headers.insert("range", "bytes=0-262143".parse().unwrap());
+    /// let resume = ApiError::new(308, &headers, b"", SystemTime::now());
+    /// assert_eq!(resume.headers().unwrap().len(), 1);
+    /// assert_eq!(resume.header("Range"), Some("bytes=0-262143"));
+    /// ```
+    pub fn headers(&self) -> Option<&HeaderMap> {
+        Some(&self.as_reply()?.headers)
+    }
+
+    /// The first value of one of the [`headers`](Self::headers), if it is visible ASCII text. The name
+    /// may be written in upper or lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        headers::text(self.headers()?, name)
     }
 
     /// The details of Google's error body, each an object with an `@type`; empty without one.
@@ -231,6 +314,10 @@ impl Fault for ApiError {
             Kind::Json { is_cut, .. } => (!is_cut).then_some(FaultKind::Permanent),
             Kind::TooLong(_) | Kind::NotSent(_) => Some(FaultKind::Permanent),
             Kind::NotYet(error) => error.kind(),
+            // A gRPC code decides, where there is one.
+            Kind::Reply(reply) if self.grpc_code().is_none() => {
+                service::kind(reply.service_code.as_deref()?, reply.status)
+            }
             Kind::Reply(_) | Kind::Stalled(_) | Kind::TimedOut(_) => None,
         }
     }
@@ -243,26 +330,34 @@ impl Fault for ApiError {
 /// Of the URL in it, the user, the password, the query and the fragment are removed, so that no log of
 /// the error or of its sources shows them.
 impl From<reqwest::Error> for ApiError {
-    fn from(error: reqwest::Error) -> Self {
-        ApiError::of(Kind::Delivery(without_secrets(error)))
+    fn from(mut error: reqwest::Error) -> Self {
+        error.url_mut().map(without_secrets);
+        ApiError::of(Kind::Delivery(Box::new(error)))
+    }
+}
+
+/// As of reqwest 0.13.
+#[cfg(feature = "reqwest-012")]
+impl From<reqwest_012::Error> for ApiError {
+    fn from(mut error: reqwest_012::Error) -> Self {
+        error.url_mut().map(without_secrets);
+        ApiError::of(Kind::Delivery(Box::new(error)))
     }
 }
 
 impl From<reqwest::Error> for Cut {
-    fn from(error: reqwest::Error) -> Self {
-        Cut::Lost(without_secrets(error))
+    fn from(mut error: reqwest::Error) -> Self {
+        error.url_mut().map(without_secrets);
+        Cut::Lost(error)
     }
 }
 
-fn without_secrets(mut error: reqwest::Error) -> reqwest::Error {
-    if let Some(url) = error.url_mut() {
-        url.set_query(None);
-        url.set_fragment(None);
-        // These fail where a URL can have neither.
-        let _ = url.set_username("");
-        let _ = url.set_password(None);
-    }
-    error
+fn without_secrets(url: &mut reqwest::Url) {
+    url.set_query(None);
+    url.set_fragment(None);
+    // These fail where a URL can have neither.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
 }
 
 impl From<TimedOut> for ApiError {
@@ -283,116 +378,6 @@ impl From<Conflict> for ApiError {
     fn from(error: Conflict) -> Self {
         ApiError::of(Kind::Conflict(error))
     }
-}
-
-/// On one line, cut after 500 characters, and without the passwords and queries of URLs: the text comes
-/// from a server, and goes into logs.
-impl fmt::Display for ApiError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Loggable(&self.0).fmt(f)
-    }
-}
-
-/// The same text in quotes, because `unwrap` and `{:?}` write into logs too. For what is left out there
-/// are the methods.
-impl fmt::Debug for ApiError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ApiError({:?})", self.to_string())
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Kind::Reply(Reply {
-                status,
-                code,
-                message,
-                cut,
-                ..
-            }) => {
-                write!(f, "HTTP {status}")?;
-                if let Some(code) = code {
-                    write!(f, " {code}")?;
-                }
-                if let Some(cut) = cut {
-                    write!(f, ", but its body was cut: {cut}")?;
-                }
-                if !message.is_empty() {
-                    write!(f, ": {message}")?;
-                }
-                Ok(())
-            }
-            Kind::Json {
-                problem, excerpt, ..
-            } => {
-                write!(
-                    f,
-                    "the reply is not the JSON that was asked for: {problem}: {excerpt}"
-                )
-            }
-            Kind::TooLong(limit) => write!(
-                f,
-                "the body of the reply is longer than {limit} bytes, which is what may be read; to \
-                 read longer bodies, write `http::Limits::new().body(bytes)` and call its `json` or \
-                 `success`"
-            ),
-            Kind::Stalled(time) => write!(
-                f,
-                "the body of the reply stopped: nothing of it came within {time:?}, which is how long \
-                 one may wait; to wait longer, write `http::Limits::new().read_timeout(time)` and call \
-                 its `json` or `success`"
-            ),
-            Kind::NotSent(reason) => write!(f, "nothing was sent: {reason}"),
-            Kind::Delivery(error) => with_causes(f, error),
-            Kind::TimedOut(error) => error.fmt(f),
-            Kind::Conflict(error) => error.fmt(f),
-            Kind::NotYet(error) => error.fmt(f),
-        }
-    }
-}
-
-impl fmt::Display for Cut {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Cut::Lost(error) => with_causes(f, error),
-            Cut::Stalled(time) => write!(f, "it did not end within {time:?}"),
-            Cut::TooLong(limit) => write!(f, "it is longer than {limit} bytes"),
-        }
-    }
-}
-
-/// The source is an error of reqwest, without secrets in its URL, or one of this library. There is none
-/// where the body is not the JSON that was asked for: the parser's error repeats the server's text.
-impl Error for ApiError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match &*self.0 {
-            Kind::Reply(Reply {
-                cut: Some(Cut::Lost(error)),
-                ..
-            }) => Some(error),
-            Kind::Reply(_)
-            | Kind::Json { .. }
-            | Kind::TooLong(_)
-            | Kind::Stalled(_)
-            | Kind::NotSent(_) => None,
-            Kind::Delivery(error) => Some(error),
-            Kind::TimedOut(error) => Some(error),
-            Kind::NotYet(error) => Some(error),
-            Kind::Conflict(error) => Some(error),
-        }
-    }
-}
-
-/// reqwest leaves the cause to the source, and the cause is what helps.
-fn with_causes(f: &mut fmt::Formatter<'_>, error: &reqwest::Error) -> fmt::Result {
-    write!(f, "{error}")?;
-    let mut source = error.source();
-    while let Some(cause) = source {
-        write!(f, ": {cause}")?;
-        source = cause.source();
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -456,7 +441,8 @@ mod tests {
     fn half_a_409_may_be_a_conflict() {
         let half = |status, body: &str| {
             let cut = Some(Cut::Stalled(Duration::from_secs(5)));
-            ApiError::reply(status, None, Said::read(body.as_bytes()), cut)
+            let head = Head::of(&HeaderMap::new(), SystemTime::UNIX_EPOCH);
+            ApiError::reply(status, head, Said::read(body.as_bytes()), cut)
         };
         let unnamed = half(409, r#"{"error": {"co"#);
         let aborted = Some(GrpcCode::Aborted);
@@ -517,6 +503,62 @@ mod tests {
             assert!(!text.contains("SECRET"), "{text}");
             assert!(error.source().is_none(), "{text}");
         }
+    }
+
+    #[test]
+    fn throttling_of_aws_and_azure_has_names_and_seldom_the_status_429() {
+        let throttled = |error: &ApiError| {
+            let retry = Verdict::Retry {
+                kind: FaultKind::Throttled,
+                retry_after: None,
+            };
+            let careful = Policy::exponential().idempotent(false);
+            assert_eq!(careful.judge(error), retry, "{error}");
+        };
+        let aws = "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException";
+        throttled(&error(
+            400,
+            &format!(r#"{{"__type": "{aws}", "message": "m"}}"#),
+        ));
+        throttled(&error(
+            400,
+            r#"{"message": "m", "code": "TooManyRequestsException"}"#,
+        ));
+        throttled(&error(503, "<Error><Code>SlowDown</Code></Error>"));
+        throttled(&error(
+            503,
+            r#"{"error": {"code": "ServerBusy", "message": "m"}}"#,
+        ));
+        let shown = error(400, r#"{"__type": "ThrottlingException"}"#).to_string();
+        assert!(
+            shown.starts_with("HTTP 400 ThrottlingException: "),
+            "{shown}"
+        );
+    }
+
+    #[test]
+    fn a_code_that_google_names_is_the_only_one() {
+        let body = r#"{"__type": "ThrottlingException", "error": {"code": 400, "status": "INVALID_ARGUMENT"}}"#;
+        assert_eq!(error(400, body).kind(), None);
+        assert_eq!(
+            Policy::exponential().judge(&error(400, body)),
+            Verdict::Permanent
+        );
+        let plain = error(503, r#"{"error": {"code": 503, "message": "busy"}}"#);
+        assert_eq!((plain.service_code(), plain.kind()), (None, None));
+    }
+
+    #[test]
+    fn no_text_shows_a_header() {
+        let mut headers = HeaderMap::new();
+        headers.insert("set-cookie", "SECRET".parse().unwrap());
+        headers.insert("authorization", "SECRET".parse().unwrap());
+        let error = ApiError::new(401, &headers, b"", SystemTime::UNIX_EPOCH);
+        assert_eq!(error.header("Set-Cookie"), Some("SECRET"));
+        let shown = format!("{error} {error:?} {:?}", error.headers());
+        assert!(!shown.contains("SECRET"), "{shown}");
+        let other = ApiError::from(TimedOut::new(Duration::ZERO));
+        assert!(other.headers().is_none() && other.header("date").is_none());
     }
 
     #[test]

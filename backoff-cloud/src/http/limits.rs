@@ -1,10 +1,10 @@
 //! How much of a reply is read, and for how long.
 
 use super::{
-    body::{Said, error_of_success, without_mark},
-    error::{ApiError, Cut, ERROR_BODY},
+    body::Said,
+    error::{ApiError, Cut, ERROR_BODY, Head},
+    reply::Reply,
 };
-use backoff_core::hint;
 use reqwest::{
     Response, Version,
     header::{CONTENT_LENGTH, HeaderMap, TRANSFER_ENCODING},
@@ -59,7 +59,7 @@ const FIRST: usize = 64 << 10;
 /// # Ok(()) }
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "limits hold where their `json` or `success` is called"]
+#[must_use = "limits hold where their `json`, `reply` or `success` is called"]
 pub struct Limits {
     error_body: usize,
     error_body_time: Duration,
@@ -124,15 +124,38 @@ impl Limits {
     /// If the runtime has no timer (`enable_time` of tokio's `Builder`), and the body is not there at
     /// once.
     pub async fn json<T: DeserializeOwned>(self, response: Response) -> Result<T, ApiError> {
-        let status = response.status().as_u16();
-        let retry_after = hint::in_headers(response.headers(), SystemTime::now());
+        self.reply(response).await?.json()
+    }
+
+    /// As [`success`](Self::success), with the status and the headers of the reply.
+    ///
+    /// ```no_run
+    /// use backoff_cloud::http::{ApiError, Limits};
+    ///
+    /// # async fn f() -> Result<(), ApiError> {
+    /// let response = reqwest::get("http://127.0.0.1:8080/v1/x").await?;
+    /// let reply = Limits::new().body(1 << 20).reply(response).await?;
+    /// println!("{} {:?}", reply.status(), reply.header("etag"));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`http::success`](super::success).
+    ///
+    /// # Panics
+    /// As [`json`](Self::json).
+    pub async fn reply(self, mut response: Response) -> Result<Reply, ApiError> {
         let is_whole = says_where_it_ends(&response);
+        let status = response.status();
+        // The headers of an error stay where the error is made.
+        let headers = match status.is_success() {
+            true => std::mem::take(response.headers_mut()),
+            false => HeaderMap::new(),
+        };
         let body = self.success(response).await?;
-        if let Some(said) = error_of_success(&body, self.error_body) {
-            return Err(self.in_success(status, retry_after, said));
-        }
-        serde_json::from_slice(without_mark(&body))
-            .map_err(|error| ApiError::not_json(error, &body, is_whole))
+        let status = status.as_u16();
+        let read = self.error_body;
+        Ok(Reply::new(status, headers, body, is_whole, read))
     }
 
     /// As [`http::success`](super::success), within these limits.
@@ -147,7 +170,7 @@ impl Limits {
         if status.is_success() {
             return self.whole(response).await;
         }
-        let retry_after = hint::in_headers(response.headers(), SystemTime::now());
+        let head = Head::of(response.headers(), SystemTime::now());
         let mut body = Vec::new();
         let reading = within(
             self.error_body_time,
@@ -160,7 +183,7 @@ impl Limits {
         // A body that was not read to its end closes its connection.
         drop(response);
         let said = Said::read(&body);
-        Err(ApiError::reply(status.as_u16(), retry_after, said, cut))
+        Err(ApiError::reply(status.as_u16(), head, said, cut))
     }
 
     /// The error in the body of a success with this status, which may have other fields too.
@@ -170,22 +193,9 @@ impl Limits {
         headers: &HeaderMap,
         body: &[u8],
     ) -> ApiError {
-        let retry_after = hint::in_headers(headers, SystemTime::now());
+        let head = Head::of(headers, SystemTime::now());
         let said = Said::read_part(body, self.error_body);
-        self.in_success(status, retry_after, said)
-    }
-
-    /// What was said, and whether something was left out. The error has the status that its code
-    /// names; that of the reply, if it names none.
-    fn in_success(
-        self,
-        status: u16,
-        retry_after: Option<Duration>,
-        (said, is_cut): (Said, bool),
-    ) -> ApiError {
-        let status = said.status().unwrap_or(status);
-        let cut = is_cut.then_some(Cut::TooLong(self.error_body));
-        ApiError::reply(status, retry_after, said, cut)
+        ApiError::in_success(status, head, said, self.error_body)
     }
 
     /// The whole body.

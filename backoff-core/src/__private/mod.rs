@@ -7,7 +7,7 @@ pub use crate::{
         deposit::{Borrowed, Deposit, Payer},
     },
     facts::{
-        aws::aws_kind,
+        aws::{aws_code, aws_kind},
         codes::{IsCodes, NoCodes},
     },
     judge::Stage,

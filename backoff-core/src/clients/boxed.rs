@@ -180,6 +180,8 @@ fn of_a_client(cause: Cause<'_>) -> Option<&dyn Fault> {
         object_store_014::Error,
         #[cfg(feature = "redis-1")]
         redis_1::RedisError,
+        #[cfg(feature = "reqwest-012")]
+        reqwest_012::Error,
         #[cfg(feature = "reqwest-013")]
         reqwest_013::Error,
         #[cfg(feature = "sqlx-08")]

@@ -23,7 +23,7 @@ mod kube;
 mod object_store;
 #[cfg(feature = "redis-1")]
 mod redis;
-#[cfg(feature = "reqwest-013")]
+#[cfg(any(feature = "reqwest-012", feature = "reqwest-013"))]
 mod reqwest;
 #[cfg(any(
     feature = "sqlx-08",

@@ -1,7 +1,9 @@
-//! `Fault` for `reqwest::Error`, version 0.13.
+//! `Fault` for `reqwest::Error` and `reqwest::Response`, versions 0.12 and 0.13: the same code, once for
+//! each version that is there.
 //!
-//! Only reqwest makes one, so none can be made of an attempt that is [cut](crate::Retrying::attempt_timeout):
-//! wrap it in an error of your own that has a variant for [`TimedOut`](crate::TimedOut).
+//! Only reqwest makes an error, so none can be made of an attempt that is
+//! [cut](crate::Retrying::attempt_timeout): wrap it in an error of your own that has a variant for
+//! [`TimedOut`](crate::TimedOut).
 
 use super::sources::{chain, is_untrusted_certificate};
 use crate::facts::{
@@ -9,56 +11,77 @@ use crate::facts::{
     hint,
 };
 use core::{fmt, time::Duration};
-use reqwest_013 as reqwest;
-use std::{error::Error as _, io, time::SystemTime};
+use std::{error::Error, io, time::SystemTime};
 
-/// Refused, no such name, a TLS handshake that failed, a request that was never begun: not sent.
-/// Reset, timed out, reply cut: perhaps applied. A request that could not be built, a redirect that
-/// leads nowhere, a body of your own that failed, a certificate that is not trusted, a reply that is
-/// whole but not JSON: permanent.
-///
-/// With the feature `h2-04` a stream that an HTTP/2 server refused is told from one that it reset.
-/// A certificate is told by what rustls says of it; with `native-tls` it counts as a handshake that
-/// failed.
-///
-/// `error_for_status()` drops the headers, and with them `Retry-After`: read that before.
-impl Fault for reqwest::Error {
-    fn status(&self) -> Option<u16> {
-        reqwest::Error::status(self).map(|status| status.as_u16())
-    }
+macro_rules! faults {
+    ($reqwest:ident) => {
+        /// Refused, no such name, a TLS handshake that failed, a request that was never begun: not sent.
+        /// Reset, timed out, reply cut: perhaps applied. A request that could not be built, a redirect that
+        /// leads nowhere, a body of your own that failed, a certificate that is not trusted, a reply that is
+        /// whole but not JSON: permanent.
+        ///
+        /// With the feature `h2-04` a stream that an HTTP/2 server refused is told from one that it reset.
+        /// A certificate is told by what rustls says of it; with `native-tls` it counts as a handshake that
+        /// failed.
+        ///
+        /// `error_for_status()` drops the headers, and with them `Retry-After`: read that before.
+        impl Fault for $reqwest::Error {
+            fn status(&self) -> Option<u16> {
+                $reqwest::Error::status(self).map(|status| status.as_u16())
+            }
 
-    fn delivery(&self) -> Option<Delivery> {
-        let below = below(self);
-        // First, since reqwest looks for the others in the body's error too.
-        if below.is_some_and(is_permanent) {
-            return None;
+            fn delivery(&self) -> Option<Delivery> {
+                let below = below(self);
+                // First, since reqwest looks for the others in the body's error too.
+                if below.is_some_and(is_permanent) {
+                    return None;
+                }
+                if self.is_connect() {
+                    return Some(Delivery::NotSent);
+                }
+                if self.is_request() {
+                    let said = below.and_then(Fault::delivery);
+                    return said.or(Some(Delivery::MaybeSent));
+                }
+                let on_its_way = self.is_timeout() || self.is_body() || is_cut(self);
+                on_its_way.then_some(Delivery::MaybeSent)
+            }
+
+            fn kind(&self) -> Option<FaultKind> {
+                let is_own_doing = below(self).is_some_and(is_permanent);
+                let is_wrong = self.is_builder() || self.is_redirect() || is_own_doing;
+                let is_untrusted = self.is_connect() && is_untrusted_certificate(self);
+                let says_more = Fault::status(self).is_some() || self.delivery().is_some();
+                (is_wrong || is_untrusted || !says_more).then_some(FaultKind::Permanent)
+            }
+
+            fn message(&self) -> Option<&dyn fmt::Display> {
+                Some(self)
+            }
         }
-        if self.is_connect() {
-            return Some(Delivery::NotSent);
-        }
-        if self.is_request() {
-            let said = below.and_then(Fault::delivery);
-            return said.or(Some(Delivery::MaybeSent));
-        }
-        let on_its_way = self.is_timeout() || self.is_body() || is_cut(self);
-        on_its_way.then_some(Delivery::MaybeSent)
-    }
 
-    fn kind(&self) -> Option<FaultKind> {
-        let is_own_doing = below(self).is_some_and(is_permanent);
-        let is_wrong = self.is_builder() || self.is_redirect() || is_own_doing;
-        let is_untrusted = self.is_connect() && is_untrusted_certificate(self);
-        let says_more = Fault::status(self).is_some() || self.delivery().is_some();
-        (is_wrong || is_untrusted || !says_more).then_some(FaultKind::Permanent)
-    }
+        /// The status and the hint of its headers, so that a response can be judged as an error is
+        /// ([`Retrying::responses`](crate::Retrying::responses); in the attribute by itself). The body is not
+        /// looked at.
+        impl Fault for $reqwest::Response {
+            fn status(&self) -> Option<u16> {
+                Some($reqwest::Response::status(self).as_u16())
+            }
 
-    fn message(&self) -> Option<&dyn fmt::Display> {
-        Some(self)
-    }
+            fn retry_after(&self) -> Option<Duration> {
+                hint::in_headers(self.headers(), SystemTime::now())
+            }
+        }
+    };
 }
 
+#[cfg(feature = "reqwest-012")]
+faults!(reqwest_012);
+#[cfg(feature = "reqwest-013")]
+faults!(reqwest_013);
+
 /// What hyper says of a request that it failed to make.
-fn below(error: &reqwest::Error) -> Option<&hyper_1::Error> {
+fn below<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e hyper_1::Error> {
     chain(error).find_map(|link| link.downcast_ref())
 }
 
@@ -68,20 +91,7 @@ fn is_permanent(below: &hyper_1::Error) -> bool {
 
 /// A reply that ends too early is reported as one that cannot be decoded, as bad JSON is. Only
 /// its source tells: the transport's error, and not the parser's.
-fn is_cut(error: &reqwest::Error) -> bool {
+fn is_cut(error: &(dyn Error + 'static)) -> bool {
     let mut behind = error.source().into_iter().flat_map(chain);
     behind.any(|link| link.is::<io::Error>() || link.is::<hyper_1::Error>())
-}
-
-/// The status and the hint of its headers, so that a response can be judged as an error is
-/// ([`Retrying::responses`](crate::Retrying::responses); in the attribute by itself). The body is not
-/// looked at.
-impl Fault for reqwest::Response {
-    fn status(&self) -> Option<u16> {
-        Some(reqwest::Response::status(self).as_u16())
-    }
-
-    fn retry_after(&self) -> Option<Duration> {
-        hint::in_headers(self.headers(), SystemTime::now())
-    }
 }

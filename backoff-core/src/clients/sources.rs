@@ -5,6 +5,7 @@ use core::fmt;
     feature = "aws-smithy-1",
     feature = "gax-1",
     feature = "kube-5",
+    feature = "reqwest-012",
     feature = "reqwest-013",
     feature = "tonic-014",
     test
@@ -17,6 +18,7 @@ use std::{error::Error, io, iter};
     feature = "aws-smithy-1",
     feature = "gax-1",
     feature = "kube-5",
+    feature = "reqwest-012",
     feature = "reqwest-013",
     feature = "tonic-014",
     test
@@ -40,6 +42,7 @@ pub(crate) fn chain<'e>(
     feature = "gax-1",
     feature = "kube-5",
     feature = "aws-smithy-1",
+    feature = "reqwest-012",
     feature = "reqwest-013",
     feature = "tonic-014"
 ))]

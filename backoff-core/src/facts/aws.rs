@@ -12,7 +12,7 @@ use super::fault::FaultKind;
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html>) and to
 /// S3 (<https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html>).
 pub fn aws_kind(code: &str) -> Option<FaultKind> {
-    match plain(code) {
+    match aws_code(code) {
         "Throttling"
         | "ThrottlingException"
         | "ThrottledException"
@@ -27,7 +27,9 @@ pub fn aws_kind(code: &str) -> Option<FaultKind> {
         | "SlowDown"
         | "PriorRequestNotComplete"
         | "EC2ThrottledException" => Some(FaultKind::Throttled),
-        "RequestTimeout" | "RequestTimeoutException" => Some(FaultKind::Transient),
+        "RequestTimeout" | "RequestTimeoutException" | "InternalError" => {
+            Some(FaultKind::Transient)
+        }
         "ConditionalCheckFailedException"
         | "TransactionConflictException"
         | "PreconditionFailed"
@@ -40,7 +42,7 @@ pub fn aws_kind(code: &str) -> Option<FaultKind> {
 ///
 /// Source: <https://smithy.io/2.0/aws/protocols/aws-restjson1-protocol.html>, "Operation error
 /// serialization".
-fn plain(code: &str) -> &str {
+pub fn aws_code(code: &str) -> &str {
     let code = code.split(':').next().unwrap_or(code);
     code.rsplit('#').next().unwrap_or(code)
 }

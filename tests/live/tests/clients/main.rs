@@ -7,5 +7,6 @@ mod hyper;
 mod io;
 mod lies;
 mod reqwest;
+mod reqwest_012;
 mod server;
 mod tonic;

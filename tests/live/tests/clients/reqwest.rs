@@ -1,11 +1,11 @@
 //! reqwest, and `backoff_cloud::http` on top of it.
 
 use crate::{
-    facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, Repeated, assert_row},
+    facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, POLICY, Repeated, assert_row},
     http2,
     server::{End, Failing, half, nobody, reply, serve},
 };
-use backoff_cloud::http::{self, ApiError};
+use backoff_cloud::http::{self, ApiError, SendExt as _};
 use backoff_core::{Fault, FaultKind, GrpcCode};
 use reqwest::{Client, ClientBuilder, Error};
 use serde_json::Value;
@@ -153,6 +153,24 @@ async fn refused_stream() {
         let error = failure_of_http2(http2::Act::Frames(frames)).await;
         assert!(error.is_request() && !error.is_connect());
         assert_row(&error, NOT_SENT, Repeated::Always);
+    }
+}
+
+/// In one call too, where the feature `http` of backoff-cloud brings what is needed.
+#[tokio::test]
+async fn a_post_that_was_refused_is_sent_again() {
+    for (frames, is_repeated) in [
+        (http2::REFUSED_STREAM, true),
+        (http2::GOAWAY_BEFORE, true),
+        (http2::CANCEL, false),
+    ] {
+        let server = http2::serve(http2::Act::Frames(frames)).await;
+        let client = builder().http2_prior_knowledge().timeout(PATIENCE);
+        let client = client.build().expect("a client");
+        let post = client.post(format!("http://{server}/")).body("x");
+        let sending = POLICY.max_attempts(5).send(post).reply().reported();
+        let failed = sending.await.expect_err("the failure");
+        assert_eq!(failed.report.attempts > 1, is_repeated, "{failed}");
     }
 }
 

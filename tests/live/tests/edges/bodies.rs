@@ -115,7 +115,7 @@ fn a_success_has_as_many_bytes_as_are_allowed() {
     assert!(heap < 13 * MB, "{heap} bytes");
     let expected = "the body of the reply is longer than 8000000 bytes, which is what may be read; to \
                     read longer bodies, write `http::Limits::new().body(bytes)` and call its `json` \
-                    or `success`";
+                    or `success`, or give it to `.limits(..)` of the request";
     assert_eq!(error.to_string(), expected);
     assert_eq!(
         (error.kind(), error.delivery()),

@@ -1,0 +1,118 @@
+//! What an error says to people, and what is behind it.
+
+use super::{ApiError, Cut, Kind, Reply};
+use backoff_core::__private::Loggable;
+use std::{error::Error, fmt};
+
+/// On one line, cut after 500 characters, and without the passwords and queries of URLs: the text comes
+/// from a server, and goes into logs.
+impl fmt::Display for ApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Loggable(&self.0).fmt(f)
+    }
+}
+
+/// The same text in quotes, because `unwrap` and `{:?}` write into logs too. For what is left out there
+/// are the methods.
+impl fmt::Debug for ApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ApiError({:?})", self.to_string())
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Kind::Reply(Reply {
+                status,
+                code,
+                service_code,
+                message,
+                cut,
+                ..
+            }) => {
+                write!(f, "HTTP {status}")?;
+                if let Some(code) = code {
+                    write!(f, " {code}")?;
+                } else if let Some(code) = service_code {
+                    write!(f, " {code}")?;
+                }
+                if let Some(cut) = cut {
+                    write!(f, ", but its body was cut: {cut}")?;
+                }
+                if !message.is_empty() {
+                    write!(f, ": {message}")?;
+                }
+                Ok(())
+            }
+            Kind::Json {
+                problem, excerpt, ..
+            } => {
+                write!(
+                    f,
+                    "the reply is not the JSON that was asked for: {problem}: {excerpt}"
+                )
+            }
+            Kind::TooLong(limit) => write!(
+                f,
+                "the body of the reply is longer than {limit} bytes, which is what may be read; to \
+                 read longer bodies, write `http::Limits::new().body(bytes)` and call its `json` or \
+                 `success`, or give it to `.limits(..)` of the request"
+            ),
+            Kind::Stalled(time) => write!(
+                f,
+                "the body of the reply stopped: nothing of it came within {time:?}, which is how long \
+                 one may wait; to wait longer, write `http::Limits::new().read_timeout(time)` and call \
+                 its `json` or `success`, or give it to `.limits(..)` of the request"
+            ),
+            Kind::NotSent(reason) => write!(f, "nothing was sent: {reason}"),
+            Kind::Delivery(error) => with_causes(f, &**error),
+            Kind::TimedOut(error) => error.fmt(f),
+            Kind::Conflict(error) => error.fmt(f),
+            Kind::NotYet(error) => error.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cut::Lost(error) => with_causes(f, error),
+            Cut::Stalled(time) => write!(f, "it did not end within {time:?}"),
+            Cut::TooLong(limit) => write!(f, "it is longer than {limit} bytes"),
+        }
+    }
+}
+
+/// The source is an error of reqwest, without secrets in its URL, or one of this library. There is none
+/// where the body is not the JSON that was asked for: the parser's error repeats the server's text.
+impl Error for ApiError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &*self.0 {
+            Kind::Reply(Reply {
+                cut: Some(Cut::Lost(error)),
+                ..
+            }) => Some(error),
+            Kind::Reply(_)
+            | Kind::Json { .. }
+            | Kind::TooLong(_)
+            | Kind::Stalled(_)
+            | Kind::NotSent(_) => None,
+            Kind::Delivery(error) => Some(&**error),
+            Kind::TimedOut(error) => Some(error),
+            Kind::NotYet(error) => Some(error),
+            Kind::Conflict(error) => Some(error),
+        }
+    }
+}
+
+/// reqwest leaves the cause to the source, and the cause is what helps.
+fn with_causes(f: &mut fmt::Formatter<'_>, error: &dyn Error) -> fmt::Result {
+    write!(f, "{error}")?;
+    let mut source = error.source();
+    while let Some(cause) = source {
+        write!(f, ": {cause}")?;
+        source = cause.source();
+    }
+    Ok(())
+}

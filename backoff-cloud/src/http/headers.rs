@@ -1,0 +1,99 @@
+//! What is kept of the headers of an error.
+
+use reqwest::header::{HeaderMap, HeaderName};
+
+/// How many bytes of headers are kept, names and values together.
+const MOST: usize = 16 << 10;
+
+/// Headers whose values give power to whoever reads them: a cookie, a token, the address of an upload
+/// that anybody may go on with.
+const SECRET: [&str; 10] = [
+    "authentication-info",
+    "authorization",
+    "content-location",
+    "link",
+    "location",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "set-cookie",
+    "www-authenticate",
+    "x-amz-security-token",
+];
+
+/// These headers, as far as there is room for them. A header that is too long for what is left is passed
+/// over. The values of secret ones are marked, so that the map's `Debug` does not show them.
+pub(super) fn kept(headers: &HeaderMap) -> HeaderMap {
+    let mut kept = HeaderMap::new();
+    let mut room = MOST;
+    for (name, value) in headers {
+        let size = name.as_str().len() + value.len();
+        if size > room {
+            continue;
+        }
+        room -= size;
+        let mut value = value.clone();
+        value.set_sensitive(value.is_sensitive() || is_secret(name));
+        // A map holds 32,768 headers, more than any reply can have.
+        if kept.try_append(name.clone(), value).is_err() {
+            break;
+        }
+    }
+    kept
+}
+
+/// The first value of this name, if it is a text.
+pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+fn is_secret(name: &HeaderName) -> bool {
+    SECRET.contains(&name.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(given: &[(&'static str, &str)]) -> HeaderMap {
+        let pairs = given
+            .iter()
+            .map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap()));
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.append(name, value);
+        }
+        headers
+    }
+
+    #[test]
+    fn what_is_too_long_hides_nothing_else() {
+        let long = "x".repeat(MOST);
+        let kept = kept(&headers(&[
+            ("x-before", "1"),
+            ("x-long", &long),
+            ("range", "bytes=0-42"),
+            ("x-twice", "a"),
+            ("x-twice", "b"),
+        ]));
+        assert_eq!(text(&kept, "range"), Some("bytes=0-42"));
+        assert_eq!(kept.get_all("x-twice").iter().count(), 2);
+        assert!(!kept.contains_key("x-long") && kept.contains_key("x-before"));
+    }
+
+    #[test]
+    fn no_more_is_kept_than_there_is_room_for() {
+        let value = "x".repeat(1_000);
+        let many: Vec<_> = (0..100).map(|_| ("x-many", value.as_str())).collect();
+        let kept = kept(&headers(&many));
+        assert_eq!(kept.len(), MOST / (1_000 + "x-many".len()));
+    }
+
+    #[test]
+    fn secrets_are_read_but_not_shown() {
+        let given: Vec<_> = SECRET.iter().map(|name| (*name, "SECRET")).collect();
+        let kept = kept(&headers(&given));
+        assert!(!format!("{kept:?}").contains("SECRET"));
+        assert_eq!(text(&kept, "location"), Some("SECRET"));
+        assert!(format!("{:?}", super::kept(&headers(&[("range", "0-1")]))).contains("0-1"));
+    }
+}

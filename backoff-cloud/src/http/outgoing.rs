@@ -1,0 +1,118 @@
+//! A request of reqwest 0.13 or 0.12, with the client that sends it.
+
+use super::error::ApiError;
+use reqwest::{Client, Request, RequestBuilder, Response, header::HeaderMap};
+
+/// A request as a builder of reqwest describes it: of version 0.13, and with the feature `reqwest-012` of
+/// version 0.12 too.
+///
+/// ```
+/// use backoff_cloud::http::Outgoing;
+///
+/// let client = reqwest::Client::new();
+/// let request: Outgoing = client.get("http://127.0.0.1:8080/").into();
+/// ```
+#[must_use = "nothing is sent until it is awaited"]
+pub struct Outgoing(Result<Built, ApiError>);
+
+impl Outgoing {
+    /// The request, or what the builder refused.
+    pub(super) fn built(self) -> Result<Built, ApiError> {
+        self.0
+    }
+}
+
+impl From<RequestBuilder> for Outgoing {
+    fn from(builder: RequestBuilder) -> Self {
+        let (client, request) = builder.build_split();
+        Outgoing(match request {
+            Ok(request) => Ok(Built::New(client, request)),
+            Err(error) => Err(error.into()),
+        })
+    }
+}
+
+#[cfg(feature = "reqwest-012")]
+impl From<reqwest_012::RequestBuilder> for Outgoing {
+    fn from(builder: reqwest_012::RequestBuilder) -> Self {
+        let (client, request) = builder.build_split();
+        Outgoing(match request {
+            Ok(request) => Ok(Built::Old(client, request)),
+            Err(error) => Err(error.into()),
+        })
+    }
+}
+
+/// A request and its client.
+pub(super) enum Built {
+    New(Client, Request),
+    #[cfg(feature = "reqwest-012")]
+    Old(reqwest_012::Client, reqwest_012::Request),
+}
+
+impl Built {
+    /// A copy of the request; none, if its body is a stream.
+    pub(super) fn copy(&self) -> Option<Self> {
+        Some(match self {
+            Built::New(client, request) => Built::New(client.clone(), request.try_clone()?),
+            #[cfg(feature = "reqwest-012")]
+            Built::Old(client, request) => Built::Old(client.clone(), request.try_clone()?),
+        })
+    }
+
+    pub(super) fn headers_mut(&mut self) -> &mut HeaderMap {
+        match self {
+            Built::New(_, request) => request.headers_mut(),
+            #[cfg(feature = "reqwest-012")]
+            Built::Old(_, request) => request.headers_mut(),
+        }
+    }
+
+    /// What this rule says of the request.
+    pub(super) fn judged<T>(&self, rule: impl FnOnce(&Request) -> T) -> T {
+        match self {
+            Built::New(_, request) => rule(request),
+            #[cfg(feature = "reqwest-012")]
+            Built::Old(_, request) => rule(&old::shown(request)),
+        }
+    }
+
+    pub(super) async fn send(self) -> Result<Response, ApiError> {
+        match self {
+            Built::New(client, request) => Ok(client.execute(request).await?),
+            #[cfg(feature = "reqwest-012")]
+            Built::Old(client, request) => Ok(old::newer(client.execute(request).await?)),
+        }
+    }
+}
+
+/// What version 0.12 becomes in 0.13. Both are made of the types of the crates `http` and `url`.
+#[cfg(feature = "reqwest-012")]
+mod old {
+    use reqwest::{Body, Request, Response, ResponseBuilderExt as _};
+
+    /// The request as a rule is shown it: a body that is no stream is copied.
+    pub(super) fn shown(request: &reqwest_012::Request) -> Request {
+        let (method, url) = (request.method().clone(), request.url().clone());
+        let mut shown = Request::new(method, url);
+        request.headers().clone_into(shown.headers_mut());
+        let body = request.body().and_then(reqwest_012::Body::as_bytes);
+        *shown.body_mut() = body.map(|bytes| bytes.to_vec().into());
+        shown
+    }
+
+    /// The response, whose body goes on coming from where it came.
+    pub(super) fn newer(response: reqwest_012::Response) -> Response {
+        let url = response.url().clone();
+        let (parts, body) = http_1::Response::from(response).into_parts();
+        let mut newer = http_1::Response::new(Body::wrap(body));
+        *newer.status_mut() = parts.status;
+        *newer.version_mut() = parts.version;
+        *newer.headers_mut() = parts.headers;
+        let named = http_1::Response::builder().url(url).body(());
+        if let Ok(named) = named {
+            *newer.extensions_mut() = named.into_parts().0.extensions;
+        }
+        newer.into()
+    }
+}

@@ -1,0 +1,153 @@
+//! A success as it came: its status, its headers, its body.
+
+use super::{
+    body::{error_of_success, without_mark},
+    empty::Empty,
+    error::{ApiError, Head},
+    headers,
+};
+use reqwest::header::HeaderMap;
+use serde::de::DeserializeOwned;
+use std::{fmt, time::SystemTime};
+
+/// The reply to a request that succeeded. [`Sending`](super::Sending) gives one where no other form of the
+/// body was asked for.
+///
+/// `Debug` shows neither a header nor a byte of the body.
+///
+/// ```no_run
+/// use backoff_cloud::{http::{self, SendExt as _}, storage};
+///
+/// # async fn f() -> Result<(), http::ApiError> {
+/// let client = reqwest::Client::new();
+/// let reply = storage::REQUEST.send(client.get("http://127.0.0.1:8080/a")).await?;
+/// assert_eq!((reply.status(), reply.header("etag")), (200, Some("CAE=")));
+/// let bytes: Vec<u8> = reply.into_body();
+/// # Ok(()) }
+/// ```
+pub struct Reply {
+    status: u16,
+    headers: HeaderMap,
+    body: Vec<u8>,
+    /// Whether HTTP says where the body ends.
+    is_whole: bool,
+    /// How many bytes of the body of an error are read.
+    error_body: usize,
+}
+
+impl Reply {
+    pub(super) fn new(
+        status: u16,
+        headers: HeaderMap,
+        body: Vec<u8>,
+        is_whole: bool,
+        error_body: usize,
+    ) -> Self {
+        Reply {
+            status,
+            headers,
+            body,
+            is_whole,
+            error_body,
+        }
+    }
+
+    /// The HTTP status, from 200 to 299.
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// All headers.
+    pub fn headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+
+    /// The first value of a header, if it is visible ASCII text. The name may be written in upper or lower
+    /// case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        headers::text(&self.headers, name)
+    }
+
+    /// The body, empty where there was none.
+    pub fn body(&self) -> &[u8] {
+        &self.body
+    }
+
+    /// The body without the rest.
+    pub fn into_body(self) -> Vec<u8> {
+        self.body
+    }
+
+    /// The body as a text. What is no UTF-8 is replaced by `U+FFFD`, and a byte order mark is left out.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(without_mark(&self.body)).into_owned()
+    }
+
+    /// The JSON body as a value, as [`http::json`](super::json) reads it. This happens after the attempts: a
+    /// body that was cut is found out too late for another one. [`Sending::json`](super::Sending::json)
+    /// reads the body within each attempt.
+    ///
+    /// # Errors
+    /// [`ApiError`], if the body is an error or not the JSON that was asked for.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
+        if let Some(said) = error_of_success(&self.body, self.error_body) {
+            let head = Head::of(&self.headers, SystemTime::now());
+            return Err(ApiError::in_success(
+                self.status,
+                head,
+                said,
+                self.error_body,
+            ));
+        }
+        let text = without_mark(&self.body);
+        serde_json::from_slice(text).or_else(|error| {
+            let empty = match text.trim_ascii() {
+                b"" if self.is_whole => Some(Empty::Surely),
+                b"" => Some(Empty::Perhaps),
+                b"{}" => Some(Empty::Object),
+                _ => None,
+            };
+            let value = empty.and_then(Empty::value);
+            value.ok_or_else(|| ApiError::not_json(error, &self.body, self.is_whole))
+        })
+    }
+}
+
+impl fmt::Debug for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.body.len();
+        write!(f, "Reply(HTTP {}, {bytes} bytes)", self.status)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reply(body: &[u8]) -> Reply {
+        let mut headers = HeaderMap::new();
+        headers.insert("set-cookie", "SECRET".parse().unwrap());
+        Reply::new(201, headers, body.to_vec(), true, 1_000)
+    }
+
+    #[test]
+    fn a_reply_shows_nothing_of_what_it_holds() {
+        let reply = reply(b"SECRET");
+        assert_eq!(format!("{reply:?}"), "Reply(HTTP 201, 6 bytes)");
+        assert_eq!(reply.header("Set-Cookie"), Some("SECRET"));
+        assert_eq!((reply.status(), reply.headers().len()), (201, 1));
+    }
+
+    #[test]
+    fn a_body_has_three_forms() {
+        let marked = reply(b"\xef\xbb\xbf[1, 2]");
+        assert_eq!(marked.text(), "[1, 2]");
+        assert_eq!(marked.json::<Vec<u8>>().unwrap(), [1, 2]);
+        assert_eq!(marked.into_body().len(), 9);
+        assert_eq!(reply(b"a\xff").text(), "a\u{fffd}");
+        assert_eq!(reply(b"").json::<Option<u8>>().unwrap(), None);
+        assert!(reply(b"{}").json::<()>().is_ok());
+        let error = reply(br#"{"error": {"code": 503}}"#).json::<()>();
+        assert_eq!(error.unwrap_err().status(), Some(503));
+    }
+}

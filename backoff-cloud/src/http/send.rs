@@ -1,0 +1,330 @@
+//! A request that a policy sends.
+
+use super::{
+    error::ApiError,
+    limits::Limits,
+    outgoing::{Built, Outgoing},
+    repeat::{IDEMPOTENCY_KEY, Rule},
+    reply::Reply,
+};
+use backoff_core::{
+    Attempt, Policy, Retrying,
+    drive::{ByCodes, Owning, WithAttempt},
+};
+use reqwest::{Request, header::HeaderValue};
+use serde::de::DeserializeOwned;
+use std::{
+    future::{Future, IntoFuture},
+    pin::Pin,
+};
+
+/// Sends a request of reqwest by a policy.
+///
+/// ```no_run
+/// use backoff_cloud::{http::{self, SendExt as _}, storage};
+///
+/// # async fn f() -> Result<(), http::ApiError> {
+/// let client = reqwest::Client::new();
+/// let object = storage::REQUEST.send(client.get("http://127.0.0.1:8080/a")).bytes().await?;
+/// # Ok(()) }
+/// ```
+pub trait SendExt {
+    /// The request, to be sent until it succeeds or the policy ends it. Nothing is sent before the
+    /// [`Sending`] is awaited.
+    ///
+    /// The request is a `RequestBuilder` of reqwest 0.13, and with the feature `reqwest-012` one of
+    /// reqwest 0.12 too.
+    fn send(&self, request: impl Into<Outgoing>) -> Sending;
+}
+
+impl SendExt for Policy {
+    fn send(&self, request: impl Into<Outgoing>) -> Sending {
+        Sending {
+            policy: *self,
+            request: request.into(),
+            limits: Limits::new(),
+            rule: Rule::ByRequest,
+            has_key: false,
+        }
+    }
+}
+
+/// A request and its policy. Made by [`SendExt::send`].
+///
+/// First come the methods that say more of the request: [`idempotent`](Self::idempotent),
+/// [`idempotent_if`](Self::idempotent_if), [`idempotency_key`](Self::idempotency_key),
+/// [`limits`](Self::limits). Then comes what is wanted of the reply: [`json`](Self::json),
+/// [`bytes`](Self::bytes), [`text`](Self::text) or [`reply`](Self::reply), which is what an `.await` alone
+/// means. That gives a [`Retrying`], whose methods say more of the call: `attempt_timeout`, `timeout`,
+/// `notify`, `budget`, `until`, `reported`.
+///
+/// ```no_run
+/// use backoff_cloud::{http::{self, Limits, SendExt as _}, plain_http};
+/// use std::time::Duration;
+///
+/// # async fn f() -> Result<(), http::ApiError> {
+/// let client = reqwest::Client::new();
+/// let page = plain_http::IDEMPOTENT
+///     .send(client.get("http://127.0.0.1:8080/list"))
+///     .limits(Limits::new().body(1 << 20))
+///     .text()
+///     .attempt_timeout(Duration::from_secs(10))
+///     .timeout(Duration::from_secs(60))
+///     .notify(|event| println!("{event}"))
+///     .await?;
+/// # Ok(()) }
+/// ```
+///
+/// # What may be repeated
+///
+/// The first line that applies decides.
+///
+/// | | may be made twice |
+/// |---|---|
+/// | [`.idempotent(..)`](Self::idempotent), [`.idempotent_if(..)`](Self::idempotent_if) | as said, whatever the policy says |
+/// | [`.idempotency_key()`](Self::idempotency_key) | yes, whatever the policy says |
+/// | a policy with [`idempotent(false)`](Policy::idempotent) | `GET`, `HEAD`, `OPTIONS`, `TRACE`, which change nothing |
+/// | `GET`, `HEAD`, `OPTIONS`, `TRACE`, `PUT`, `DELETE` | yes ([RFC 9110](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2), section 9.2.2) |
+/// | the header `Idempotency-Key` | yes |
+/// | a precondition: `If-Match`, `If-None-Match`, `If-Unmodified-Since`, Google's `x-goog-if-generation-match`, `x-goog-if-metageneration-match`, `ifGenerationMatch=..` and `ifMetagenerationMatch=..` in the query | yes |
+/// | everything else | no |
+///
+/// What may not be made twice is repeated only after a failure that surely did nothing, as a policy with
+/// [`idempotent(false)`](Policy::idempotent) has it: a connection that was refused, 429, a throttled
+/// request of AWS. After a 503 or a lost reply the call ends.
+///
+/// A write with a precondition that was applied, and whose reply was lost, is answered with 412 when it is
+/// repeated. For Cloud Storage the method alone is not enough:
+/// [`storage::is_idempotent`](crate::storage::is_idempotent).
+///
+/// # What is sent
+///
+/// Each attempt sends a copy of the request. A body that cannot be copied, a stream or a multipart form, is
+/// refused before anything is sent, unless the policy makes one attempt only. What reqwest refused while the
+/// request was built (a URL, a header) is the error too, and nothing is sent.
+///
+/// All attempts send the same headers. A token or a signature that expires during the call needs a request
+/// of its own in each attempt: `policy.retry(async || http::json(client.get(url).bearer_auth(token().await?)
+/// .send().await?).await)`.
+///
+/// reqwest waits without a limit for a server that takes a request and does not answer. Say how long one
+/// attempt may take, by `.attempt_timeout(..)` after `.json()` or by `.timeout(..)` on the request or its client.
+///
+/// A response that redirects is followed as the client has it; one that is not followed is an
+/// [`ApiError`] with its headers, as a 308 without `Location` is.
+#[must_use = "nothing is sent until it is awaited"]
+pub struct Sending {
+    policy: Policy,
+    request: Outgoing,
+    limits: Limits,
+    rule: Rule,
+    has_key: bool,
+}
+
+/// A request that is being sent, and sent again: a future of the value that was asked for. Before it is
+/// awaited, the methods of [`Retrying`] say more of the call. It has a name, holds a copy of its policy and
+/// is `Send`, so it can be stored, spawned and joined.
+///
+/// ```no_run
+/// use backoff_cloud::{http::{ApiError, SendExt as _, Sent}, plain_http};
+///
+/// fn page(client: &reqwest::Client, url: &str) -> Sent<String> {
+///     plain_http::IDEMPOTENT.send(client.get(url)).text()
+/// }
+///
+/// # async fn f() -> Result<(), ApiError> {
+/// let client = reqwest::Client::new();
+/// let page = tokio::spawn(page(&client, "http://127.0.0.1:8080/")).await.unwrap()?;
+/// # Ok(()) }
+/// ```
+pub type Sent<T> = Retrying<'static, WithAttempt<Attempts<T>>, Owning<ByCodes>>;
+
+/// Sends one attempt of a [`Sent`] request each time that it is called.
+pub type Attempts<T> =
+    Box<dyn FnMut(Attempt) -> Pin<Box<dyn Future<Output = Result<T, ApiError>> + Send>> + Send>;
+
+impl Sending {
+    /// Whether the request may be made twice, in the caller's word: it counts before the policy and before
+    /// what the request says. The last one of this and [`idempotent_if`](Self::idempotent_if) holds.
+    ///
+    /// ```no_run
+    /// # use backoff_cloud::{http::{self, SendExt as _}, plain_http};
+    /// # async fn f(client: reqwest::Client) -> Result<(), http::ApiError> {
+    /// // A search, although it is a `POST`.
+    /// let search = client.post("http://127.0.0.1:8080/search").body("{}");
+    /// let found: serde_json::Value =
+    ///     plain_http::IDEMPOTENT.send(search).idempotent(true).json().await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn idempotent(mut self, idempotent: bool) -> Self {
+        self.rule = Rule::Said(idempotent);
+        self
+    }
+
+    /// Has this function say whether the request may be made twice, such as
+    /// [`storage::is_idempotent`](crate::storage::is_idempotent). Its word counts before the policy and
+    /// before what the request says.
+    ///
+    /// ```no_run
+    /// # use backoff_cloud::{http::{self, SendExt as _}, storage};
+    /// # async fn f(client: reqwest::Client) -> Result<(), http::ApiError> {
+    /// let delete = client.delete("https://storage.googleapis.com/storage/v1/b/b/o/o?ifGenerationMatch=7");
+    /// storage::REQUEST.send(delete).idempotent_if(storage::is_idempotent).await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn idempotent_if(mut self, rule: fn(&Request) -> bool) -> Self {
+        self.rule = Rule::By(rule);
+        self
+    }
+
+    /// Adds the header `Idempotency-Key` with the [id](Attempt::id) of the call, a random UUID: the same in
+    /// all attempts, another one in each call. So the request may be made twice, unless
+    /// [`idempotent`](Self::idempotent) or [`idempotent_if`](Self::idempotent_if) says otherwise. A key
+    /// that the request has already is left as it is.
+    ///
+    /// The server has to know the header, as Stripe and others do. Google's JSON APIs do not: they take a
+    /// `requestId` in the query or in the body ([AIP-155](https://google.aip.dev/155)).
+    ///
+    /// ```no_run
+    /// # use backoff_cloud::{http::{self, SendExt as _}, plain_http};
+    /// # async fn f(client: reqwest::Client) -> Result<(), http::ApiError> {
+    /// let order = client.post("http://127.0.0.1:8080/orders").body("{}");
+    /// plain_http::IDEMPOTENT.send(order).idempotency_key().await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn idempotency_key(mut self) -> Self {
+        self.has_key = true;
+        self
+    }
+
+    /// Reads replies within these limits. Unless this is called, within [`Limits::new`].
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The JSON body of the reply as a value. An empty body is `None` for an `Option`, and `()` for a unit:
+    /// see [`http::json`](super::json).
+    ///
+    /// ```no_run
+    /// # use backoff_cloud::{http::{self, SendExt as _}, memorystore};
+    /// # async fn f(client: reqwest::Client) -> Result<(), http::ApiError> {
+    /// let url = "http://127.0.0.1:8080/v1/x";
+    /// let instance: serde_json::Value = memorystore::REQUEST.send(client.get(url)).json().await?;
+    /// memorystore::REQUEST.send(client.delete(url)).json::<()>().await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn json<T: DeserializeOwned + 'static>(self) -> Sent<T> {
+        self.read(|reply| reply.json())
+    }
+
+    /// The bytes of the reply's body.
+    ///
+    /// ```no_run
+    /// # use backoff_cloud::{http::{self, SendExt as _}, storage};
+    /// # async fn f(client: reqwest::Client) -> Result<(), http::ApiError> {
+    /// let url = "https://storage.googleapis.com/storage/v1/b/b/o/o?alt=media";
+    /// let object: Vec<u8> = storage::REQUEST.send(client.get(url)).bytes().await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn bytes(self) -> Sent<Vec<u8>> {
+        self.read(|reply| Ok(reply.into_body()))
+    }
+
+    /// The reply's body as a text: see [`Reply::text`].
+    pub fn text(self) -> Sent<String> {
+        self.read(|reply| Ok(reply.text()))
+    }
+
+    /// The whole reply. `.await` alone does the same; this is for more to be said of the call.
+    ///
+    /// ```no_run
+    /// # use backoff_cloud::{http::{self, SendExt as _}, memorystore};
+    /// # use std::time::Duration;
+    /// # async fn f(client: reqwest::Client) -> Result<(), Box<dyn std::error::Error>> {
+    /// let delete = client.delete("http://127.0.0.1:8080/v1/x");
+    /// let deleting = memorystore::REQUEST.send(delete).reply();
+    /// let (reply, report) = deleting.timeout(Duration::from_secs(60)).reported().await?;
+    /// println!("{} after {} attempts", reply.status(), report.attempts);
+    /// # Ok(()) }
+    /// ```
+    pub fn reply(self) -> Sent<Reply> {
+        self.read(Ok)
+    }
+
+    fn read<T: 'static>(self, read: fn(Reply) -> Result<T, ApiError>) -> Sent<T> {
+        let (limits, has_key) = (self.limits, self.has_key);
+        let (policy, mut copies) = self.prepared();
+        let attempts: Attempts<T> = Box::new(move |attempt| {
+            let next = copies.next();
+            Box::pin(async move {
+                let mut request = next?;
+                if has_key {
+                    let id = attempt.id().to_string();
+                    let id = HeaderValue::try_from(id).expect("a UUID is visible ASCII");
+                    let headers = request.headers_mut();
+                    headers.entry(IDEMPOTENCY_KEY).or_insert(id);
+                }
+                read(limits.reply(request.send().await?).await?)
+            })
+        });
+        policy.retry_with(attempts).owned()
+    }
+
+    /// The policy for this request, and the request, or what is wrong with it.
+    fn prepared(self) -> (Policy, Copies) {
+        let rule = match self.rule {
+            Rule::ByRequest if self.has_key => Rule::ByKey,
+            rule => rule,
+        };
+        let request = match self.request.built() {
+            Ok(request) => request,
+            // The error's text has no secrets of the URL.
+            Err(error) => return (self.policy, Copies::Refused(error.to_string())),
+        };
+        let policy = request.judged(|request| rule.policy(self.policy, request));
+        let copies = if policy.schedule().next().is_none() {
+            Copies::Once(Some(request))
+        } else if request.copy().is_some() {
+            Copies::Many(request)
+        } else {
+            Copies::Refused(UNREPEATABLE.to_owned())
+        };
+        (policy, copies)
+    }
+}
+
+const UNREPEATABLE: &str = "the body of the request is a stream and cannot be sent again; give the body as \
+    bytes or as a text, or build the request anew in each attempt, with `policy.retry(async || \
+    http::success(client.post(url).body(stream()).send().await?).await)`, or write \
+    `policy.max_attempts(1).send(..)` to send the request once";
+
+/// Where the attempts get their requests.
+enum Copies {
+    Many(Built),
+    /// The policy makes one attempt, so the request need not be copied.
+    Once(Option<Built>),
+    /// What is wrong with the request.
+    Refused(String),
+}
+
+impl Copies {
+    fn next(&mut self) -> Result<Built, ApiError> {
+        let request = match self {
+            Copies::Many(request) => request.copy(),
+            Copies::Once(request) => request.take(),
+            Copies::Refused(problem) => return Err(ApiError::not_sent(problem.clone())),
+        };
+        request.ok_or_else(|| ApiError::not_sent(UNREPEATABLE.to_owned()))
+    }
+}
+
+/// The whole reply, as [`Sending::reply`].
+impl IntoFuture for Sending {
+    type Output = Result<Reply, ApiError>;
+    type IntoFuture = Sent<Reply>;
+
+    fn into_future(self) -> Sent<Reply> {
+        self.reply()
+    }
+}

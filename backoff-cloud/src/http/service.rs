@@ -1,0 +1,111 @@
+//! The code by which a service names its error, where that is not Google's `error.status`.
+//!
+//! | service | where | source |
+//! |---|---|---|
+//! | AWS, JSON | the header `x-amzn-errortype`; in the body `__type` or `code` | [restJson1](https://smithy.io/2.0/aws/protocols/aws-restjson1-protocol.html#operation-error-serialization), [awsJson1.1](https://smithy.io/2.0/aws/protocols/aws-json-1_1-protocol.html#operation-error-serialization) |
+//! | AWS, XML: S3, SQS, EC2 | `<Code>` in the body | [restXml](https://smithy.io/2.0/aws/protocols/aws-restxml-protocol.html#operation-error-serialization), [ec2Query](https://smithy.io/2.0/aws/protocols/aws-ec2-query-protocol.html#operation-error-serialization) |
+//! | Azure | the header `x-ms-error-code`; in the body `error.code` | [API guidelines](https://github.com/microsoft/api-guidelines/blob/vNext/azure/Guidelines.md#handling-errors) |
+//! | Azure Storage, XML | `<Code>` in the body | [error response](https://learn.microsoft.com/rest/api/storageservices/status-and-error-codes2) |
+
+use super::headers::text;
+use crate::{azure, dynamodb};
+use backoff_core::{__private::aws_code, FaultKind};
+use reqwest::header::HeaderMap;
+
+/// No code of a service is longer.
+pub(super) const LONGEST: usize = 256;
+
+/// The code in the headers; otherwise the one in the body.
+pub(super) fn code(headers: &HeaderMap, in_body: Option<String>) -> Option<String> {
+    let named = ["x-amzn-errortype", "x-ms-error-code"]
+        .into_iter()
+        .find_map(|name| plain(text(headers, name)?));
+    named.or_else(|| plain(&in_body?))
+}
+
+/// A code without what AWS puts around it; nothing, if it is none.
+fn plain(code: &str) -> Option<String> {
+    let code = aws_code(code.trim());
+    let is_code = (1..=LONGEST).contains(&code.len())
+        && code
+            .bytes()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'_' | b'-'));
+    is_code.then(|| code.to_owned())
+}
+
+/// The code of an error in XML, wherever in the document it stands.
+pub(super) fn in_xml(body: &str) -> Option<String> {
+    if !body.trim_ascii_start().starts_with('<') {
+        return None;
+    }
+    let (_, rest) = body.split_once("<Code>")?;
+    let (code, _) = rest.split_once("</Code>")?;
+    plain(code)
+}
+
+/// What a code says beside this HTTP status. A failure of the server that the status tells of is left
+/// to the status, so that a policy which does not repeat it keeps its word.
+pub(super) fn kind(code: &str, status: u16) -> Option<FaultKind> {
+    let kind = dynamodb::kind(code).or_else(|| azure::kind(code))?;
+    (kind != FaultKind::Transient || status < 500).then_some(kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reqwest::header::HeaderValue;
+
+    #[test]
+    fn the_header_says_it_before_the_body() {
+        let mut headers = HeaderMap::new();
+        let body = || Some("InternalError".to_owned());
+        assert_eq!(code(&headers, body()).as_deref(), Some("InternalError"));
+        assert_eq!(code(&headers, None), None);
+        let busy = HeaderValue::from_static("ServerBusy");
+        headers.insert("x-ms-error-code", busy);
+        assert_eq!(code(&headers, body()).as_deref(), Some("ServerBusy"));
+        let around = "aws.api#SlowDown:http://internal.amazon.com/";
+        headers.insert("x-amzn-errortype", HeaderValue::from_static(around));
+        assert_eq!(code(&headers, body()).as_deref(), Some("SlowDown"));
+    }
+
+    #[test]
+    fn what_is_no_code_is_none() {
+        for odd in ["", "#", "a b", "<b>", "a\nb", "Fehler\u{fc}", "a/b"] {
+            assert_eq!(plain(odd), None, "{odd:?}");
+        }
+        assert_eq!(plain(&"x".repeat(LONGEST + 1)), None);
+    }
+
+    #[test]
+    fn a_code_in_xml_is_found_where_it_is_whole() {
+        let s3 =
+            "<?xml version=\"1.0\"?>\n<Error><Code>SlowDown</Code><Message>a</Message></Error>";
+        assert_eq!(in_xml(s3).as_deref(), Some("SlowDown"));
+        let query = "<ErrorResponse><Error><Type>Sender</Type><Code>Throttling</Code></Error></ErrorResponse>";
+        assert_eq!(in_xml(query).as_deref(), Some("Throttling"));
+        for other in [
+            "",
+            "<Error><Code>Slow",
+            "<Error/>",
+            "say <Code>SlowDown</Code>",
+            "<Error><Code></Code></Error>",
+            "<Error><Code><b>SlowDown</b></Code></Error>",
+        ] {
+            assert_eq!(in_xml(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_failure_of_the_server_is_left_to_its_status() {
+        assert_eq!(kind("RequestTimeout", 400), Some(FaultKind::Transient));
+        assert_eq!(kind("InternalError", 500), None);
+        assert_eq!(kind("OperationTimedOut", 500), None);
+        assert_eq!(kind("SlowDown", 503), Some(FaultKind::Throttled));
+        assert_eq!(kind("ServerBusy", 503), Some(FaultKind::Throttled));
+        assert_eq!(kind("ThrottlingException", 400), Some(FaultKind::Throttled));
+        let failed = "ConditionalCheckFailedException";
+        assert_eq!(kind(failed, 400), Some(FaultKind::Conflict));
+        assert_eq!(kind("AccessDenied", 403), None);
+    }
+}
