@@ -292,6 +292,7 @@ impl Policy {
     /// | 429, `RESOURCE_EXHAUSTED`, [`FaultKind::Throttled`] | no: the server says so | yes |
     /// | 409, 412, `ABORTED`, `FAILED_PRECONDITION`, [`FaultKind::Conflict`] | no: the server says so | where the policy retries them |
     /// | 403, `PERMISSION_DENIED`, 408, 425 | no: the server says so | where the policy names them |
+    /// | whatever is in a [`NotApplied`](crate::NotApplied) | no: the caller says so | where the policy retries it |
     /// | [`FaultKind::Pending`] | nothing failed | yes |
     /// | reset, reply lost or cut, attempt timed out ([`Delivery::MaybeSent`](crate::Delivery)) | perhaps | no |
     /// | 500, 502, 503, 504, `UNAVAILABLE`, `INTERNAL`, [`FaultKind::Transient`] | perhaps: a proxy may have sent it | no |
