@@ -6,7 +6,7 @@ use reqwest::{Client, Request, RequestBuilder, Response, header::HeaderMap};
 /// A request as a builder of reqwest describes it: of version 0.13, and with the feature `reqwest-012` of
 /// version 0.12 too.
 ///
-/// ```
+/// ```no_run
 /// use backoff_cloud::http::Outgoing;
 ///
 /// let client = reqwest::Client::new();
