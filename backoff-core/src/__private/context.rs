@@ -1,19 +1,6 @@
 //! What the attempts of an annotated function have in common.
 
-use super::{outcome::Outcome, start, step};
-use crate::{
-    budget::Budget,
-    drive::{
-        deposit::{Deposit, Payer, Unfunded},
-        handler::Handle,
-    },
-    facts::fault::Fault,
-    judge::Stage,
-    policy::Policy,
-    runtime::{Clock, Random},
-    state::Terms,
-};
-use core::time::Duration;
+use crate::{policy::Policy, state::Terms};
 
 /// What is the same for all attempts of an annotated function: a constant, where its policy is one.
 #[derive(Clone, Copy, Debug)]
@@ -24,89 +11,4 @@ pub struct Context<'a> {
     pub terms: Option<Terms<'static>>,
     /// The name in logs.
     pub name: &'static str,
-}
-
-/// A context that is a constant, named by a closure: that takes no room in the future, and where the
-/// constant names no budget the compiler removes the refund.
-#[derive(Clone, Copy)]
-pub struct Known<F>(F);
-
-impl<F: Fn() -> &'static Context<'static>> Known<F> {
-    #[inline]
-    fn context(&self) -> &'static Context<'static> {
-        (self.0)()
-    }
-}
-
-impl<F: Fn() -> &'static Context<'static>> Payer for Known<F> {
-    #[inline]
-    fn budget(&self) -> Option<&Budget> {
-        self.context().policy.budget
-    }
-
-    #[inline]
-    fn may_pay(&self) -> bool {
-        self.budget().is_some()
-    }
-}
-
-/// Before the first attempt of a function whose context is a constant without a budget.
-#[inline]
-pub fn begin<C: Clock>(context: &Context<'_>, runtime: &C, timed: bool) -> Deposit<Unfunded> {
-    begun(Unfunded, context, runtime, timed)
-}
-
-/// The same, where the constant may name a budget. One call and not two, because each call in an
-/// annotated function takes the compiler's time.
-#[inline]
-pub fn begin_known<F, C>(context: F, runtime: &C, timed: bool) -> Deposit<Known<F>>
-where
-    F: Fn() -> &'static Context<'static>,
-    C: Clock,
-{
-    let known = Known(context);
-    let context = known.context();
-    begun(known, context, runtime, timed)
-}
-
-#[inline]
-fn begun<P: Payer, C: Clock>(
-    payer: P,
-    context: &Context<'_>,
-    runtime: &C,
-    timed: bool,
-) -> Deposit<P> {
-    let mut deposit = Deposit::new(payer);
-    start(context, runtime, &mut deposit.course, timed);
-    deposit
-}
-
-/// The constant.
-#[inline]
-pub fn known<F>(deposit: &Deposit<Known<F>>) -> &'static Context<'static>
-where
-    F: Fn() -> &'static Context<'static>,
-{
-    deposit.payer.context()
-}
-
-/// As [`step`], where the context is a constant.
-#[inline]
-pub fn step_known<F, C, R, H>(
-    deposit: &mut Deposit<Known<F>>,
-    runtime: &C,
-    stage: Stage,
-    outcome: &R,
-    value: Option<&dyn Fault>,
-    judge: &mut H,
-) -> Option<Duration>
-where
-    F: Fn() -> &'static Context<'static>,
-    R: Outcome,
-    H: Handle<R::Error>,
-    C: Clock + Random,
-{
-    let context = deposit.payer.context();
-    let course = &mut deposit.course;
-    step(context, runtime, course, stage, outcome, value, judge)
 }

@@ -1,0 +1,132 @@
+//! The steps of a loop that a macro writes: begin, judge, wait.
+
+use super::{context::Context, outcome::Outcome};
+use crate::{
+    drive::{
+        course::{Course, rarely},
+        deposit::{Deposit, Payer},
+        handler::{Handle, Lent, Under},
+    },
+    facts::fault::Fault,
+    judge::{Stage, Verdict},
+    policy::Policy,
+    runtime::{BlockingSleep, Clock, Random, Sleep},
+    state::{Attempt, Decision, Next, RequestId, RetryState, Terms},
+};
+use core::time::Duration;
+
+/// Before the first attempt. `timed` says that the function asks what time has passed.
+#[inline]
+pub fn start<C: Clock>(context: &Context<'_>, runtime: &C, course: &mut Course, timed: bool) {
+    course.start(context.policy, context.terms.as_ref(), runtime, timed);
+}
+
+/// The attempt that was waited for begins.
+#[inline]
+pub fn begins<P: Payer>(deposit: &mut Deposit<P>) {
+    deposit.begins();
+}
+
+/// The attempt that is about to begin.
+#[inline]
+pub fn attempt<C: Clock>(
+    context: &Context<'_>,
+    runtime: &C,
+    course: &Course,
+    id: RequestId,
+) -> Attempt {
+    course.attempt(context.policy, context.terms.as_ref(), runtime, id)
+}
+
+/// The id of the call.
+#[inline]
+pub fn request_id<R: Random>(runtime: &R) -> RequestId {
+    RequestId::random(runtime)
+}
+
+/// After an attempt: how long to wait before the next one, or nothing if its outcome is the last.
+#[inline]
+pub fn step<C, R, H>(
+    context: &Context<'_>,
+    runtime: &C,
+    course: &mut Course,
+    stage: Stage,
+    outcome: &R,
+    value: Option<&dyn Fault>,
+    judge: &mut H,
+) -> Option<Duration>
+where
+    R: Outcome,
+    H: Handle<R::Error>,
+    C: Clock + Random,
+{
+    let Context { policy, name, .. } = *context;
+    let terms = context.terms.as_ref();
+    let mut handler = Under {
+        inner: Lent { inner: judge },
+        runtime,
+    };
+    if let Some(error) = outcome.error() {
+        rarely();
+        let next = course.failed(policy, &mut handler, name, error, stage, terms);
+        return next.is_wait().then(|| next.wait());
+    }
+    let next = value
+        .and_then(|value| course.answered::<R::Error, _>(policy, &mut handler, name, value, terms));
+    if next.is_none() {
+        course.succeeded(policy, terms);
+    }
+    next.filter(|next| next.is_wait()).map(Next::wait)
+}
+
+/// The wait of an async function.
+#[inline]
+#[track_caller]
+pub fn sleep<C: Sleep>(runtime: &C, wait: Duration) -> C::Sleep {
+    runtime.sleep(wait)
+}
+
+/// The wait of a sync function; whether the timer woke after the deadline. If it did, whoever
+/// listens is told.
+#[inline]
+pub fn pause<C, R, H>(
+    context: &Context<'_>,
+    runtime: &C,
+    course: &Course,
+    wait: Duration,
+    last: &R,
+    judge: &mut H,
+) -> bool
+where
+    R: Outcome,
+    H: Handle<R::Error>,
+    C: Clock + BlockingSleep,
+{
+    runtime.sleep_blocking(wait);
+    let is_late = course.is_late(context.policy, context.terms.as_ref(), runtime);
+    // A value that counts as a failure is handed back without an event of its own.
+    if let Some(error) = last.error().filter(|_| is_late) {
+        course.late(judge, context.name, error);
+    }
+    is_late
+}
+
+/// As [`RetryState::failed`], where an attempt is cut at the deadline: a wait that ends just then leaves no
+/// time for one. For loops that are not ours.
+pub fn failed_if_cut(
+    retry: &mut RetryState,
+    policy: &Policy,
+    verdict: Verdict,
+    now: impl FnOnce() -> Duration,
+    random: impl FnOnce() -> u64,
+) -> Decision {
+    retry
+        .decide(
+            policy,
+            verdict.into(),
+            Some(&Terms::cut(None, None)),
+            now,
+            random,
+        )
+        .into()
+}
