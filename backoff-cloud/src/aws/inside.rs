@@ -358,7 +358,7 @@ fn plain(configured: &RetryConfig) -> RetryConfig {
     RetryConfig::standard().with_reconnect_mode(configured.reconnect_mode())
 }
 
-/// Lets the loop ask how long to wait, whatever failed. The answer is what [`Inside::obey`] has left.
+/// Lets the loop ask how long to wait, whatever failed. The answer is what `Inside::obey` has left.
 impl<R: Clock + Random + Send + Sync> ClassifyRetry for Inside<R> {
     fn classify_retry(&self, context: &InterceptorContext) -> RetryAction {
         self.classify_retry_v2(context, &RetryAction::NoActionIndicated)
