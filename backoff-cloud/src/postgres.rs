@@ -5,6 +5,8 @@
 //! (<https://www.postgresql.org/docs/current/mvcc-serialization-failure-handling.html>). The
 //! documentation names no waits, so the numbers here are this crate's own. Those of
 //! [`TRANSACTION`] were chosen by a measurement, which its page shows.
+//!
+//! Sources read on 2026-11-22.
 
 use backoff_core::{Codes, Jitter, Policy};
 use std::time::Duration;
@@ -17,14 +19,15 @@ use std::time::Duration;
 ///
 /// A connection that breaks during the transaction may have broken after the commit. So it ends
 /// with [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied), unless the transaction can
-/// recognise its own effect. Then write `idempotent = true`, and it is made again:
+/// recognise its own effect. Then write `idempotent = true`, and it is made again. (What fails before
+/// `COMMIT` was surely not applied: `.map_err(NotApplied)` says so, by [`NotApplied`](crate::NotApplied).)
 ///
 /// ```
 /// use backoff_cloud::{postgres, retry};
 /// # use backoff_cloud::TimedOut as SqlError;
 /// # struct Transaction;
 /// # impl Transaction {
-/// #     async fn execute(&mut self, _: &str) -> Result<u64, SqlError> { Ok(1) }
+/// #     async fn execute(&mut self, _: &str, _: &[&str]) -> Result<u64, SqlError> { Ok(1) }
 /// #     async fn commit(self) -> Result<(), SqlError> { Ok(()) }
 /// # }
 /// # struct Pool;
@@ -34,8 +37,8 @@ use std::time::Duration;
 /// async fn pay(pool: &Pool, id: &str) -> Result<(), SqlError> {
 ///     let mut transaction = pool.begin().await?;
 ///     // The id of the payment is unique in this table.
-///     let insert = format!("INSERT INTO payments VALUES ('{id}') ON CONFLICT DO NOTHING");
-///     if transaction.execute(&insert).await? == 0 {
+///     let insert = "INSERT INTO payments VALUES ($1) ON CONFLICT DO NOTHING";
+///     if transaction.execute(insert, &[id]).await? == 0 {
 ///         return Ok(()); // an earlier attempt was committed, and its reply was lost
 ///     }
 ///     transaction.execute("UPDATE accounts SET balance = balance - 1").await?;

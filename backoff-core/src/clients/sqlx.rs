@@ -41,7 +41,8 @@ macro_rules! fault_for {
         /// A connection that breaks looks the same before `COMMIT` and after it. So a policy that is
         /// not [idempotent](crate::Policy::idempotent) ends with
         /// [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied) after an `Io` of any
-        /// statement, although nothing was committed unless it was the commit that failed. A
+        /// statement, although nothing was committed unless it was the commit that failed:
+        /// [`NotApplied`](crate::NotApplied) around the errors before the commit says so. A
         /// transaction that recognises its own effect may be idempotent: its first statement
         /// inserts an id of the call into a table where the id is unique, with
         /// `ON CONFLICT DO NOTHING`, and where no row was inserted the work is already done.

@@ -26,7 +26,8 @@ use tokio_postgres_07::Error;
 /// A connection that was lost looks the same before `COMMIT` and after it. So a policy that is not
 /// [idempotent](crate::Policy::idempotent) ends with
 /// [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied) after a lost connection at any
-/// statement, although nothing was committed unless it was the commit that failed. A session that was
+/// statement, although nothing was committed unless it was the commit that failed:
+/// [`NotApplied`](crate::NotApplied) around the errors before the commit says so. A session that was
 /// terminated between two statements is such a lost connection too: the client drops what the server
 /// said. A transaction
 /// that recognises its own effect may be idempotent: its first statement inserts an id of the call

@@ -319,9 +319,11 @@ mod tests {
             prop_assume!(policy.waits);
             let told = policy.calls_in_time().expect("a number") as f64;
             let mean = mean_of_lives(&policy, 100);
+            // A wait that is drawn from the one before it makes lives differ most.
+            let share = if jitter == Jitter::Decorrelated { 0.25 } else { 0.15 };
             // The number is a whole one.
             let off = (told - mean).abs();
-            prop_assert!(off <= (0.15 * mean).max(0.7), "{told} {mean} {policy:?}");
+            prop_assert!(off <= (share * mean).max(0.7), "{told} {mean} {policy:?}");
         }
     }
 
