@@ -1,0 +1,48 @@
+//! What holds for all changes of a [`Combining`](super::Combining).
+
+use crate::{drive::until::Conflict, facts::fault::TimedOut, policy::Policy};
+use core::{future::Future, pin::Pin, time::Duration};
+use std::sync::Arc;
+
+/// A read or a write under way.
+pub(super) type Step<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+type Read<K, V, E> = dyn Fn(K) -> Step<Result<V, E>> + Send + Sync;
+type Write<K, V, W, E> = dyn Fn(K, V) -> Step<Result<W, E>> + Send + Sync;
+type IsConflict<W> = dyn Fn(&W) -> bool + Send + Sync;
+
+/// Policy, read, write, and what was said beside them.
+pub(super) struct Rules<K, V, W, E, R> {
+    pub(super) policy: Policy,
+    pub(super) read: Arc<Read<K, V, E>>,
+    pub(super) write: Arc<Write<K, V, W, E>>,
+    pub(super) runtime: Arc<R>,
+    /// How logs name it.
+    pub(super) name: &'static str,
+    pub(super) at_most: usize,
+    /// And the error of an attempt that is cut.
+    pub(super) attempt_timeout: Option<(Duration, fn(TimedOut) -> E)>,
+    /// Whether a reply tells a conflict, and its error.
+    pub(super) conflict: Option<(Arc<IsConflict<W>>, fn(Conflict) -> E)>,
+}
+
+impl<K, V, W, E, R> Rules<K, V, W, E, R> {
+    /// The same under another runtime.
+    pub(super) fn under<Q>(&self, runtime: Arc<Q>) -> Rules<K, V, W, E, Q> {
+        Rules {
+            policy: self.policy,
+            read: Arc::clone(&self.read),
+            write: Arc::clone(&self.write),
+            runtime,
+            name: self.name,
+            at_most: self.at_most,
+            attempt_timeout: self.attempt_timeout,
+            conflict: self.conflict.clone(),
+        }
+    }
+
+    /// How long an attempt may take.
+    pub(super) fn limit(&self) -> Option<Duration> {
+        self.attempt_timeout.map(|(limit, _)| limit)
+    }
+}
