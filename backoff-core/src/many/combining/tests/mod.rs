@@ -95,6 +95,8 @@ enum Fate {
     /// The call is done, and its reply is lost or replaced.
     DoneBut(Failure),
     Hang,
+    /// The call is done, and no reply ever comes.
+    DoneAndHang,
     Panic,
 }
 
@@ -108,6 +110,8 @@ struct Server {
     steps: AtomicU32,
     on_read: Mutex<VecDeque<Fate>>,
     on_write: Mutex<VecDeque<Fate>>,
+    /// What befalls the calls for which there is no word; whether it is a write is told.
+    by_chance: Option<Box<dyn Fn(bool) -> Fate + Send + Sync>>,
     /// Members for whose sake a write is refused with this status.
     refused: Mutex<(Vec<u32>, u16)>,
     hop: Duration,
@@ -127,6 +131,12 @@ impl Server {
             hop: Duration::from_millis(hop),
             ..Server::default()
         })
+    }
+
+    fn fate(&self, said: &Mutex<VecDeque<Fate>>, is_write: bool) -> Fate {
+        let said = said.lock().unwrap().pop_front();
+        said.or_else(|| self.by_chance.as_ref().map(|by_chance| by_chance(is_write)))
+            .unwrap_or(Fate::Fine)
     }
 
     fn on_read(&self, fates: impl IntoIterator<Item = Fate>) {
@@ -173,12 +183,12 @@ impl Server {
     async fn read(&self, key: u32) -> Result<Members, Failure> {
         self.reads.fetch_add(1, Relaxed);
         let _step = self.step();
-        let fate = self.on_read.lock().unwrap().pop_front();
+        let fate = self.fate(&self.on_read, false);
         self.travel().await;
-        match fate.unwrap_or(Fate::Fine) {
+        match fate {
             Fate::Fine => Ok(self.get(key)),
             Fate::Fail(failure) | Fate::DoneBut(failure) => Err(failure),
-            Fate::Hang => core::future::pending().await,
+            Fate::Hang | Fate::DoneAndHang => core::future::pending().await,
             Fate::Panic => panic!("the read panics"),
         }
     }
@@ -186,14 +196,13 @@ impl Server {
     async fn write(&self, key: u32, members: Members) -> Result<u64, Failure> {
         self.writes.fetch_add(1, Relaxed);
         let _step = self.step();
-        let fate = self.on_write.lock().unwrap().pop_front();
-        let fate = fate.unwrap_or(Fate::Fine);
+        let fate = self.fate(&self.on_write, true);
         self.travel().await;
         match fate {
             Fate::Fail(failure) => return Err(failure),
             Fate::Hang => core::future::pending().await,
             Fate::Panic => panic!("the write panics"),
-            Fate::Fine | Fate::DoneBut(_) => {}
+            Fate::Fine | Fate::DoneBut(_) | Fate::DoneAndHang => {}
         }
         {
             let refused = self.refused.lock().unwrap();
@@ -212,6 +221,7 @@ impl Server {
         }
         match fate {
             Fate::DoneBut(failure) => Err(failure),
+            Fate::DoneAndHang => core::future::pending().await,
             _ => Ok(version),
         }
     }
