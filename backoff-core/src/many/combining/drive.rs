@@ -3,7 +3,7 @@
 use super::{
     Shared,
     group::{self, Applied, Pieces, refuses_value, surely_refused},
-    lane::{Bound, Failing, Lane, Outcome, Place},
+    lane::{Bound, Failing, Going, Lane, Outcome, Place},
     rules::{Rules, Step},
 };
 use crate::{
@@ -20,6 +20,7 @@ use crate::{
     policy::Policy,
     report::Updated,
     runtime::{Clock, Random, Sleep},
+    state::Decision,
 };
 use core::{
     future::{Future, poll_fn},
@@ -234,17 +235,21 @@ where
         };
         let (name, course) = (self.rules.name, &mut self.deposit.course);
         let next = course.failed(&allowed, &mut handler, name, &error, stage, None);
-        let wait = next.wait();
-        let decided = match next.reason() {
-            Some(reason) => Err(reason),
-            None => Ok((wait, now.map(|now| now.saturating_add(wait)))),
+        let decided = match next.into() {
+            Decision::Stop(reason) => Err(reason),
+            Decision::Wait(wait) => Ok(Going {
+                wait,
+                begins: now.map(|now| now.saturating_add(wait.delay)),
+            }),
         };
         let going = self.lane.decided(failing, error, decided);
-        if decided.is_err() || going == 0 {
-            self.anew();
-            return None;
+        match decided {
+            Ok(next) if going > 0 => Some(next.wait.delay),
+            _ => {
+                self.anew();
+                None
+            }
         }
-        Some(wait)
     }
 
     /// The policy with what the callers allow: as long as one of them may go on.

@@ -50,9 +50,13 @@ pub(super) fn apply<V: Clone, E>(value: V, hands: &mut [Hand<V, E>]) -> Applied<
         later: Vec::new(),
         failed: Vec::new(),
     };
-    if let [hand] = hands {
-        alone(value, hand, &mut applied);
-        return applied;
+    match hands {
+        [] => return applied,
+        [hand] => {
+            alone(value, hand, &mut applied);
+            return applied;
+        }
+        _ => {}
     }
     let read = value.clone();
     let mut value = value;

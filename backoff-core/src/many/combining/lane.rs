@@ -5,7 +5,10 @@
 //! has locked it.
 
 use super::error::CombineError;
-use crate::report::{StopReason, Updated};
+use crate::{
+    report::{StopReason, Updated},
+    state::{Wait, WaitSource},
+};
 use core::{
     any::Any,
     future::Future,
@@ -182,6 +185,14 @@ pub(super) struct Failing {
     pub(super) is_conflict: bool,
 }
 
+/// What follows after a failed step for those who go on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Going {
+    pub(super) wait: Wait,
+    /// When the next attempt begins, where somebody has a deadline.
+    pub(super) begins: Option<Duration>,
+}
+
 impl<V, E> Caller<V, E> {
     pub(super) fn new(change: Change<V, E>, recognises: bool, limits: Limits) -> Self {
         Caller {
@@ -208,21 +219,20 @@ impl<V, E> Caller<V, E> {
     }
 
     /// Why no attempt follows for this caller after a shared failure, if none does.
-    fn stops(
-        &self,
-        failing: Failing,
-        next: Result<Option<Duration>, StopReason>,
-    ) -> Option<StopReason> {
+    fn stops(&self, failing: Failing, next: Result<Going, StopReason>) -> Option<StopReason> {
         if !self.is_repeatable(failing) {
             return Some(StopReason::MaybeApplied);
         }
         match next {
             Err(reason) => Some(reason),
             Ok(_) if self.failures >= self.limits.attempts => Some(StopReason::Attempts),
-            Ok(begins) => {
-                let is_late = |until| begins.is_some_and(|begins| begins > until);
+            Ok(going) => {
+                let is_late = |until| going.begins.is_some_and(|begins| begins > until);
                 let is_late = self.limits.until.is_some_and(is_late);
-                is_late.then_some(StopReason::Deadline)
+                is_late.then_some(match going.wait.source {
+                    WaitSource::Backoff => StopReason::Deadline,
+                    WaitSource::RetryAfter => StopReason::RetryAfter,
+                })
             }
         }
     }
@@ -579,13 +589,13 @@ impl<V, W, E> Lane<V, W, E> {
         })
     }
 
-    /// After a step that failed with `error`: whoever makes no further attempt is told. `next` is the
-    /// wait and when it ends, or why nobody makes one. Tells how many go on.
+    /// After a step that failed with `error`: whoever makes no further attempt is told. `next` is what
+    /// follows for the others, or why nothing does. Tells how many go on.
     pub(super) fn decided(
         &self,
         failing: Failing,
         error: E,
-        next: Result<(Duration, Option<Duration>), StopReason>,
+        next: Result<Going, StopReason>,
     ) -> usize {
         let error = Arc::new(error);
         let (told, going) = self.with(|state| {
@@ -595,11 +605,11 @@ impl<V, W, E> Lane<V, W, E> {
                     continue;
                 }
                 caller.is_taken = false;
-                match caller.stops(failing, next.map(|(_, begins)| begins)) {
+                match caller.stops(failing, next) {
                     Some(reason) => stopped.push((place, reason)),
                     None => {
                         going += 1;
-                        let wait = next.map_or(Duration::ZERO, |(wait, _)| wait);
+                        let wait = next.map_or(Duration::ZERO, |going| going.wait.delay);
                         caller.counts.slept = caller.counts.slept.saturating_add(wait);
                     }
                 }

@@ -66,3 +66,63 @@ fn what_is_made_of_it_can_be_sent_and_shared() {
             .reported(),
     );
 }
+
+/// Blocks this thread until the future is ready, and fails if it is not woken.
+fn wait_for<F: Future + Unpin>(mut future: F) -> F::Output {
+    struct Unpark(std::thread::Thread, AtomicU32);
+    impl std::task::Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.1.store(1, Relaxed);
+            self.0.unpark();
+        }
+    }
+    let unpark = Arc::new(Unpark(std::thread::current(), AtomicU32::new(0)));
+    let waker = Waker::from(Arc::clone(&unpark));
+    loop {
+        if let Poll::Ready(value) = pin!(&mut future).poll(&mut Context::from_waker(&waker)) {
+            return value;
+        }
+        let start = std::time::Instant::now();
+        while unpark.1.swap(0, Relaxed) == 0 {
+            assert!(start.elapsed() < HANGS, "nobody woke it");
+            std::thread::park_timeout(HANGS);
+        }
+    }
+}
+
+/// Nothing in these tests takes so long.
+const HANGS: Duration = Duration::from_secs(20);
+
+/// One who comes at the moment when the other one is done is neither forgotten nor lost.
+#[test]
+fn two_threads_that_come_and_go_at_the_same_moment_both_get_through() {
+    const ROUNDS: u32 = 4_000;
+    let server = Server::new(0);
+    let combined = combine(Policy::exponential(), &server);
+    let here = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for which in 0..2 {
+            let (combined, here) = (combined.clone(), &here);
+            scope.spawn(move || {
+                for round in 0..ROUNDS {
+                    here.fetch_add(1, Relaxed);
+                    let start = std::time::Instant::now();
+                    while here.load(Relaxed) < 2 * (round + 1) {
+                        assert!(start.elapsed() < 2 * HANGS, "the other one failed");
+                        std::thread::yield_now();
+                    }
+                    let count = move |members: &mut Members| {
+                        members.names.resize(2, 0);
+                        members.names[which] += 1;
+                    };
+                    let told = wait_for(combined.update(round % 2, count));
+                    assert!(written(&told), "{told:?}");
+                }
+            });
+        }
+    });
+    for key in 0..2 {
+        assert_eq!(server.get(key).names, [ROUNDS / 2; 2]);
+    }
+    assert_eq!(combined.busy(), 0);
+}

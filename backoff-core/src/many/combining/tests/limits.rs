@@ -171,17 +171,28 @@ async fn waits_grow_with_the_failures_of_the_resource_and_begin_anew_after_a_suc
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_servers_wish_is_obeyed_and_refused_by_the_deadline() {
-    let server = Server::new(0);
-    let combined = combine(Policy::exponential().jitter(Jitter::None), &server);
-    server.on_write([Fate::Fail(Failure::Status(429))]);
+async fn a_servers_wish_is_obeyed_by_those_who_have_the_time() {
+    let server = Server::new(5);
+    server.on_write([Fate::Fail(Failure::Later(7))]);
+    let combined = combine(EACH_SECOND, &server);
     let start = Instant::now();
-    let told = combined.update(0, append(1)).deadline(SECOND / 2).await;
+    let hurried = combined.update(0, append(1)).deadline(5 * SECOND);
+    let hurried = async { (hurried.await, start.elapsed()) };
+    let ((hurried, after), patient) = tokio::join!(hurried, combined.update(0, append(2)));
     assert_eq!(
-        shared(&told),
-        (Failure::Status(429), StopReason::Deadline, false)
+        shared(&hurried),
+        (Failure::Later(7), StopReason::RetryAfter, false)
     );
-    assert_eq!(start.elapsed(), Duration::ZERO);
+    assert!(written(&patient));
+    let ms = Duration::from_millis;
+    assert_eq!((after, start.elapsed()), (ms(10), ms(7_020)));
+
+    server.on_write([Fate::Fail(Failure::Later(7))]);
+    let alone = combined.update(0, append(3)).deadline(5 * SECOND).await;
+    assert_eq!(
+        shared(&alone),
+        (Failure::Later(7), StopReason::RetryAfter, false)
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -43,6 +43,8 @@ impl Members {
 enum Failure {
     Stale,
     Status(u16),
+    /// 429 with a `Retry-After` of so many seconds.
+    Later(u64),
     Reset,
     Own,
     TimedOut(TimedOut),
@@ -72,6 +74,13 @@ impl Fault for Failure {
     fn status(&self) -> Option<u16> {
         match self {
             Failure::Status(status) => Some(*status),
+            Failure::Later(_) => Some(429),
+            _ => None,
+        }
+    }
+    fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Failure::Later(seconds) => Some(Duration::from_secs(*seconds)),
             _ => None,
         }
     }
