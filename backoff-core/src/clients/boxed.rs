@@ -5,6 +5,7 @@ use crate::{
         fault::{Fault, TimedOut},
         not_opened::NotOpened,
     },
+    many::CombineError,
     report::{RetryError, UpdateReport},
 };
 use core::fmt;
@@ -100,7 +101,7 @@ fn own<'e, T: Error + 'static>(link: &'e (dyn Error + 'static)) -> Option<&'e T>
 /// known, and then a policy does not retry it.
 ///
 /// Known are [`TimedOut`], `io::Error`, the errors of the clients whose features are on,
-/// `backoff-cloud`'s `ApiError`, and the [`RetryError`] of each, also in a `Box` or an `Arc`. A type
+/// `backoff-cloud`'s `ApiError`, and the [`RetryError`] and the [`CombineError`] of each, also in a `Box` or an `Arc`. A type
 /// of your own is not, and neither is an error in a wrapper that is `#[error(transparent)]`, because
 /// such a wrapper leaves the error out of its sources.
 ///
@@ -214,6 +215,8 @@ macro_rules! of_type {
             NotOpened<Arc<$type>>,
             RetryError<NotOpened<$type>>,
             RetryError<NotOpened<$type>, UpdateReport>,
+            CombineError<$type>,
+            RetryError<CombineError<$type>, UpdateReport>,
         )
     };
     (@ $find:ident, $cause:expr, $($type:ty),+ $(,)?) => {{
@@ -450,6 +453,12 @@ mod tests {
         let error = hide(given_up(Api(503)));
         let fault = first_known(error.first(), &as_fault::<Api>).unwrap();
         assert_eq!(POLICY.judge(fault), Verdict::Permanent);
+        let error = hide(Around(CombineError::Shared {
+            error: Arc::new(io::Error::from(ErrorKind::TimedOut)),
+            reason: StopReason::Attempts,
+            may_be_applied: true,
+        }));
+        assert_eq!(POLICY.judge(&error), Verdict::Permanent);
     }
 
     #[test]

@@ -11,6 +11,12 @@ type Read<K, V, E> = dyn Fn(K) -> Step<Result<V, E>> + Send + Sync;
 type Write<K, V, W, E> = dyn Fn(K, V) -> Step<Result<W, E>> + Send + Sync;
 type IsConflict<W> = dyn Fn(&W) -> bool + Send + Sync;
 
+/// How long an attempt may take, and the error of one that is cut.
+type Cut<E> = (Duration, fn(TimedOut) -> E);
+
+/// Whether a reply tells a conflict, and the error of it.
+type ByReply<W, E> = (Arc<IsConflict<W>>, fn(Conflict) -> E);
+
 /// Policy, read, write, and what was said beside them.
 pub(super) struct Rules<K, V, W, E, R> {
     pub(super) policy: Policy,
@@ -20,10 +26,8 @@ pub(super) struct Rules<K, V, W, E, R> {
     /// How logs name it.
     pub(super) name: &'static str,
     pub(super) at_most: usize,
-    /// And the error of an attempt that is cut.
-    pub(super) attempt_timeout: Option<(Duration, fn(TimedOut) -> E)>,
-    /// Whether a reply tells a conflict, and its error.
-    pub(super) conflict: Option<(Arc<IsConflict<W>>, fn(Conflict) -> E)>,
+    pub(super) attempt_timeout: Option<Cut<E>>,
+    pub(super) conflict: Option<ByReply<W, E>>,
 }
 
 impl<K, V, W, E, R> Rules<K, V, W, E, R> {

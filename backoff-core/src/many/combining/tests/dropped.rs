@@ -183,3 +183,101 @@ async fn after_a_panic_of_the_write_only_those_begin_again_who_recognise_themsel
     drop(blind);
     assert_eq!(combined.busy(), 0);
 }
+
+/// A key that calls somebody when it is dropped.
+struct Key(Arc<dyn Fn() + Send + Sync>);
+
+impl Clone for Key {
+    fn clone(&self) -> Self {
+        Key(Arc::clone(&self.0))
+    }
+}
+
+impl PartialEq for Key {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Key {}
+
+impl core::hash::Hash for Key {
+    fn hash<H: core::hash::Hasher>(&self, _: &mut H) {}
+}
+
+impl Drop for Key {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+/// Whether it was woken.
+#[derive(Default)]
+struct Bell(AtomicU32);
+
+impl std::task::Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+/// The steps drop a key at several moments; somebody new comes at each of them once, the last time
+/// when all is done and nobody knows it yet.
+#[test]
+fn one_who_comes_when_the_driver_is_done_is_not_forgotten() {
+    let server = Server::new(0);
+    let mut came = 0;
+    for moment in 0..20 {
+        let combined: Combining<Key, Members, u64, Failure> = {
+            let (reader, writer) = (Arc::clone(&server), Arc::clone(&server));
+            AT_ONCE.combine(
+                move |_| {
+                    let server = Arc::clone(&reader);
+                    async move { server.read(moment).await }
+                },
+                move |_, members| {
+                    let server = Arc::clone(&writer);
+                    async move { server.write(moment, members).await }
+                },
+            )
+        };
+        let silent = || Key(Arc::new(|| ()));
+        let bell = Arc::new(Bell::default());
+        let newcomer = combined.update(silent(), add(2));
+        let newcomer = Arc::new(Mutex::new((0, newcomer, None)));
+        let look = {
+            let (newcomer, bell) = (Arc::clone(&newcomer), Arc::clone(&bell));
+            move || {
+                let Ok(mut newcomer) = newcomer.try_lock() else {
+                    return;
+                };
+                newcomer.0 += 1;
+                if newcomer.0 == moment + 1 {
+                    let waker = Waker::from(Arc::clone(&bell));
+                    let polled = pin!(&mut newcomer.1).poll(&mut Context::from_waker(&waker));
+                    newcomer.2 = Some(polled);
+                }
+            }
+        };
+        let first = poll(&mut combined.update(Key(Arc::new(look)), add(1)));
+        assert!(matches!(first, Poll::Ready(told) if written(&told)));
+        let mut newcomer = newcomer.lock().unwrap();
+        let Some(polled) = newcomer.2.take() else {
+            continue;
+        };
+        came += 1;
+        let told = match polled {
+            Poll::Ready(told) => told,
+            Poll::Pending => {
+                assert!(bell.0.load(Relaxed) > 0, "forgotten at moment {moment}");
+                let Poll::Ready(told) = poll(&mut newcomer.1) else {
+                    panic!("nothing is to be waited for at moment {moment}")
+                };
+                told
+            }
+        };
+        assert!(written(&told));
+        assert_eq!((server.get(moment).names.len(), combined.busy()), (2, 0));
+    }
+    assert!(came > 3, "it came at {came} moments");
+}

@@ -6,6 +6,8 @@ mod doubt;
 mod dropped;
 mod groups;
 mod limits;
+#[cfg(feature = "tracing")]
+mod logged;
 mod random;
 
 use super::*;
