@@ -1,10 +1,10 @@
 //! The reads and writes of one resource, one group after another, until nobody waits.
 
 use super::{
-    Shared,
+    error::CombineError,
     group::{self, Applied, Pieces, refuses_value, surely_refused},
     lane::{Bound, Failing, Going, Lane, Outcome, Place},
-    rules::{Rules, Step},
+    rules::{Rules, Shared, Step},
 };
 use crate::{
     drive::{
@@ -275,7 +275,7 @@ fn failing<V, W, E>(
     (place, failing): (Place, group::ChangeFailed<E>),
 ) -> (Place, Outcome<V, W, E>) {
     let outcome = match failing {
-        group::ChangeFailed::Own(error) => Outcome::Failed(super::CombineError::Own {
+        group::ChangeFailed::Own(error) => Outcome::Failed(CombineError::Own {
             error,
             may_be_applied: false,
         }),

@@ -22,12 +22,8 @@ use crate::{
     runtime::{ASYNC, AsyncRuntime},
 };
 use core::{fmt, future::Future, hash::Hash, time::Duration};
-use lane::Lane;
-use rules::Rules;
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use rules::{Rules, Shared};
+use std::sync::Arc;
 
 /// Combines the changes of many callers: what waits for one resource at the same time becomes one
 /// read, all the changes, and one write. Made by [`Policy::combine`].
@@ -149,22 +145,6 @@ pub struct Combining<K, V, W, E, R = AsyncRuntime> {
     shared: Arc<Shared<K, V, W, E, R>>,
 }
 
-/// What all clones share.
-struct Shared<K, V, W, E, R> {
-    rules: Rules<K, V, W, E, R>,
-    lanes: Mutex<Lanes<K, V, W, E>>,
-}
-
-/// The resources for which somebody waits.
-type Lanes<K, V, W, E> = HashMap<K, Arc<Lane<V, W, E>>>;
-
-impl<K, V, W, E, R> Shared<K, V, W, E, R> {
-    /// Under this lock nothing of the callers runs but the comparison of keys.
-    fn lanes(&self) -> MutexGuard<'_, Lanes<K, V, W, E>> {
-        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Policy {
     /// Combines the changes that many callers make to the same resource at the same time into one
     /// read-modify-write. Everything is said at [`Combining`].
@@ -200,10 +180,7 @@ impl Policy {
 impl<K, V, W, E, R> Combining<K, V, W, E, R> {
     fn new(rules: Rules<K, V, W, E, R>) -> Self {
         Combining {
-            shared: Arc::new(Shared {
-                rules,
-                lanes: Mutex::default(),
-            }),
+            shared: Arc::new(Shared::new(rules)),
         }
     }
 
@@ -231,7 +208,7 @@ impl<K, V, W, E, R> Combining<K, V, W, E, R> {
         R: crate::runtime::Sleep,
     {
         let change = Box::new(move |value: &mut V| change(value).changed());
-        Updating::new(self.clone(), key, change, Changes::RECOGNISES)
+        Updating::new(Arc::clone(&self.shared), key, change, Changes::RECOGNISES)
     }
 
     /// Cuts each attempt, a read and the write after it, after `limit`, as

@@ -1,8 +1,12 @@
 //! What holds for all changes of a [`Combining`](super::Combining).
 
+use super::lane::Lane;
 use crate::{drive::until::Conflict, facts::fault::TimedOut, policy::Policy};
 use core::{future::Future, pin::Pin, time::Duration};
-use std::sync::Arc;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 /// A read or a write under way.
 pub(super) type Step<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -48,5 +52,28 @@ impl<K, V, W, E, R> Rules<K, V, W, E, R> {
     /// How long an attempt may take.
     pub(super) fn limit(&self) -> Option<Duration> {
         self.attempt_timeout.map(|(limit, _)| limit)
+    }
+}
+
+/// What all clones share: the rules, and the resources for which somebody waits.
+pub(super) struct Shared<K, V, W, E, R> {
+    pub(super) rules: Rules<K, V, W, E, R>,
+    lanes: Mutex<Lanes<K, V, W, E>>,
+}
+
+/// The resources for which somebody waits.
+type Lanes<K, V, W, E> = HashMap<K, Arc<Lane<V, W, E>>>;
+
+impl<K, V, W, E, R> Shared<K, V, W, E, R> {
+    pub(super) fn new(rules: Rules<K, V, W, E, R>) -> Self {
+        Shared {
+            rules,
+            lanes: Mutex::default(),
+        }
+    }
+
+    /// Under this lock nothing of the callers runs but the comparison of keys.
+    pub(super) fn lanes(&self) -> MutexGuard<'_, Lanes<K, V, W, E>> {
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,8 +1,10 @@
 //! The future of one caller.
 
 use super::{
-    CombineError, Combining, drive,
+    drive,
+    error::CombineError,
     lane::{Caller, Change, Counts, Lane, Left, Limits, Outcome, Place, Told, finished_before},
+    rules::Shared,
 };
 use crate::{
     facts::fault::Fault,
@@ -21,7 +23,7 @@ use core::{
 use std::{panic::resume_unwind, sync::Arc};
 
 /// A change that is being made together with others: a future of
-/// `Result<Updated<V, W>, CombineError<E>>`. Made by [`Combining::update`].
+/// `Result<Updated<V, W>, CombineError<E>>`. Made by [`Combining::update`](super::Combining::update).
 ///
 /// Before it is awaited, its methods say more. Dropping it takes the change back if it was not taken
 /// yet; a write that is under way goes on as long as somebody else waits for it.
@@ -31,7 +33,7 @@ use std::{panic::resume_unwind, sync::Arc};
 /// when it is polled again after it has finished, as futures may.
 #[must_use = "futures do nothing unless awaited"]
 pub struct Updating<K: Clone + Eq + Hash, V, W, E, R: Sleep = AsyncRuntime> {
-    combining: Combining<K, V, W, E, R>,
+    shared: Arc<Shared<K, V, W, E, R>>,
     key: K,
     /// Until it is first polled; and whether it recognises its effect.
     change: Option<(Change<V, E>, bool)>,
@@ -61,13 +63,13 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Unpin for Updating<K, V, W, E, R> 
 
 impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
     pub(super) const fn new(
-        combining: Combining<K, V, W, E, R>,
+        shared: Arc<Shared<K, V, W, E, R>>,
         key: K,
         change: Change<V, E>,
         recognises: bool,
     ) -> Self {
         Updating {
-            combining,
+            shared,
             key,
             change: Some((change, recognises)),
             attempts: None,
@@ -110,7 +112,7 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
     /// Gives up the place, and the resource with it if nobody else is there.
     fn leave(&mut self) -> Option<Left<V, W, E>> {
         let Seat { lane, place } = self.seat.take()?;
-        let mut lanes = self.combining.shared.lanes();
+        let mut lanes = self.shared.lanes();
         let left = lane.leave(place);
         let is_ours = |found: &Arc<Lane<V, W, E>>| Arc::ptr_eq(found, &lane);
         let removed = if left.is_empty && lanes.get(&self.key).is_some_and(is_ours) {
@@ -138,7 +140,7 @@ where
         let Some((change, recognises)) = self.change.take() else {
             return Ok(());
         };
-        let rules = &self.combining.shared.rules;
+        let rules = &self.shared.rules;
         let mut policy = rules.policy;
         if let Some(attempts) = self.attempts {
             policy = policy.max_attempts(attempts);
@@ -166,7 +168,7 @@ where
         // needed.
         let (mut key, mut spare) = (None, None);
         let entered = loop {
-            let mut lanes = self.combining.shared.lanes();
+            let mut lanes = self.shared.lanes();
             let lane = match lanes.get(&self.key) {
                 Some(lane) => Arc::clone(lane),
                 None => {
@@ -203,7 +205,7 @@ where
         let Some(seat) = &self.seat else {
             finished_before();
         };
-        let (shared, lane) = (&self.combining.shared, &seat.lane);
+        let (shared, lane) = (&self.shared, &seat.lane);
         let make = || {
             let (shared, lane) = (Arc::clone(shared), Arc::clone(lane));
             Box::pin(drive::drive(shared, lane, self.key.clone())) as _
@@ -215,7 +217,7 @@ where
         let Some(until) = self.until else {
             return Poll::Pending;
         };
-        let runtime = &self.combining.shared.rules.runtime;
+        let runtime = &self.shared.rules.runtime;
         let timer = self.timer.get_or_insert_with(|| {
             let remaining = until.saturating_sub(runtime.now());
             Box::pin(runtime.sleep(remaining))
@@ -240,7 +242,7 @@ where
     }
 
     fn report(&self, counts: Counts) -> UpdateReport {
-        let now = self.combining.shared.rules.runtime.now();
+        let now = self.shared.rules.runtime.now();
         let measures = Measures {
             attempts: counts.attempts,
             conflicts: counts.conflicts,

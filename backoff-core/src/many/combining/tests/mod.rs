@@ -20,7 +20,10 @@ use core::{
     sync::atomic::{AtomicU32, Ordering::Relaxed},
     task::{Context, Poll, Waker},
 };
-use std::collections::{BTreeMap, VecDeque};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Mutex,
+};
 
 /// A resource: who was added, in order, and the version that a write must name.
 #[derive(Clone, Debug, Default, PartialEq)]
