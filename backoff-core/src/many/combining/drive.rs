@@ -4,7 +4,7 @@ use super::{
     error::CombineError,
     group::{self, Applied, Pieces, refuses_value, surely_refused},
     lane::{Bound, Failing, Going, Lane, Outcome, Place},
-    rules::{Rules, Shared, Step},
+    rules::{Rules, Shared, Step, Told},
 };
 use crate::{
     drive::{
@@ -49,6 +49,8 @@ pub(super) async fn drive<K, V, W, E, R>(
         lane: &lane,
         deposit: Deposit::new(rules.policy),
         pieces: Pieces::default(),
+        writing: None,
+        doubt: None,
     };
     while let Some(mark) = lane.read_begins() {
         let wait = match shift.attempt(&key, mark).await {
@@ -72,6 +74,10 @@ struct Shift<'d, K, V, W, E, R> {
     /// The waits and what was paid for them are the resource's.
     deposit: Deposit<Policy>,
     pieces: Pieces,
+    /// The version that is written upon, where values tell theirs.
+    writing: Option<Told>,
+    /// The version upon which a write was made that may have been applied, and its error.
+    doubt: Option<(Told, Arc<E>)>,
 }
 
 impl<K, V, W, E, R> Shift<'_, K, V, W, E, R>
@@ -95,6 +101,7 @@ where
             Some(Err(error)) => return Err((Failed::at(Stage::Read, error), bound)),
             None => return Err((self.cut(Stage::CutRead), bound)),
         };
+        self.compare(&value);
         let now = self.now();
         let piece = self.pieces.next(|places| lane.keep_waiting(places));
         let is_piece = piece.is_some();
@@ -143,6 +150,9 @@ where
                             .collect(),
                     );
                     lane.give_back();
+                    if self.doubt.take().is_some() {
+                        lane.resolved();
+                    }
                     if is_piece {
                         self.pieces.done(true);
                     }
@@ -167,6 +177,21 @@ where
     fn now(&self) -> Option<Duration> {
         let is_asked = self.lane.has_deadlines();
         is_asked.then(|| self.rules.runtime.now())
+    }
+
+    /// Compares the version that was read with that of a write that may have been applied.
+    fn compare(&mut self, value: &V) {
+        let Some(versions) = &self.rules.versions else {
+            return;
+        };
+        let version = (versions.read)(value);
+        if let Some((before, error)) = &self.doubt
+            && !(versions.is_same)(&**before, &*version)
+        {
+            self.lane.overtaken(error);
+            self.doubt = None;
+        }
+        self.writing = Some(version);
     }
 
     /// Whether a part of the changes may be accepted.
@@ -200,6 +225,8 @@ where
         let Failed { error, stage } = failed;
         let policy = &self.rules.policy;
         let once = match stage {
+            // The version tells what to do.
+            _ if self.rules.versions.is_some() => stage,
             Stage::Write => Stage::WriteOnce,
             Stage::Cut => Stage::CutOnce,
             other => other,
@@ -242,7 +269,13 @@ where
                 begins: now.map(|now| now.saturating_add(wait.delay)),
             }),
         };
-        let going = self.lane.decided(failing, error, decided);
+        let error = Arc::new(error);
+        let going = self.lane.decided(failing, &error, decided);
+        if failing.is_doubtful
+            && let Some(version) = self.writing.take()
+        {
+            self.doubt = Some((version, error));
+        }
         match decided {
             Ok(next) if going > 0 => Some(next.wait.delay),
             _ => {

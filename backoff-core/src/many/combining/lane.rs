@@ -215,7 +215,9 @@ impl<V, E> Caller<V, E> {
     }
 
     const fn is_repeatable(&self, failing: Failing) -> bool {
-        self.recognises || !failing.ends_blind
+        // Whoever was faster than a second write may have been the first one.
+        let is_overtaken = failing.is_conflict && self.is_taken && self.is_doubtful;
+        self.recognises || !failing.ends_blind && !is_overtaken
     }
 
     /// Why no attempt follows for this caller after a shared failure, if none does.
@@ -293,13 +295,10 @@ impl<V, W, E> State<V, W, E> {
     }
 }
 
-/// Wakes callers, where no lock is held.
-fn wake<V, E>(callers: Vec<Caller<V, E>>) {
-    for caller in callers {
-        if let Some(waker) = caller.waker {
-            waker.wake();
-        }
-    }
+/// Wakes callers and drops what is left of them, where no lock is held.
+fn wake<V, E>(mut callers: Vec<Caller<V, E>>) {
+    let wakers = callers.iter_mut().filter_map(|caller| caller.waker.take());
+    wakers.for_each(Waker::wake);
 }
 
 impl<V, W, E> Lane<V, W, E> {
@@ -426,9 +425,9 @@ impl<V: Send + 'static, W: Send + 'static, E: Send + Sync + 'static> Lane<V, W, 
             };
             (told, dropped, wakers, callers)
         });
-        drop(dropped);
         wakers.into_iter().for_each(Waker::wake);
         wake(callers);
+        drop(dropped);
         if let Some(panic) = panic {
             drop(told);
             resume_unwind(panic);
@@ -557,6 +556,37 @@ impl<V, W, E> Lane<V, W, E> {
         });
     }
 
+    /// What was read shows that somebody has written since a write that may have been applied:
+    /// changes that do not recognise themselves end with the error of that write.
+    pub(super) fn overtaken(&self, error: &Arc<E>) {
+        let told = self.with(|state| {
+            let blind = state.waiting.iter();
+            let blind = blind.filter(|(_, caller)| caller.is_doubtful && !caller.recognises);
+            let blind: Vec<_> = blind.map(|(&place, _)| place).collect();
+            let tell = |place| {
+                state.tell(place, |_| {
+                    Outcome::Failed(CombineError::Shared {
+                        error: Arc::clone(error),
+                        reason: StopReason::MaybeApplied,
+                        may_be_applied: true,
+                    })
+                })
+            };
+            blind.into_iter().filter_map(tell).collect()
+        });
+        wake(told);
+    }
+
+    /// A write succeeded on the same version as one that may have been applied, which so was not and
+    /// never will be.
+    pub(super) fn resolved(&self) {
+        self.with(|state| {
+            for caller in state.waiting.values_mut() {
+                caller.is_doubtful &= caller.recognises;
+            }
+        });
+    }
+
     /// A step failed: counts that, and counts those whom it binds.
     pub(super) fn step_failed(&self, failing: Failing) -> Standing {
         self.with(|state| {
@@ -594,18 +624,18 @@ impl<V, W, E> Lane<V, W, E> {
     pub(super) fn decided(
         &self,
         failing: Failing,
-        error: E,
+        error: &Arc<E>,
         next: Result<Going, StopReason>,
     ) -> usize {
-        let error = Arc::new(error);
         let (told, going) = self.with(|state| {
             let (mut stopped, mut going) = (Vec::new(), 0);
             for (&place, caller) in &mut state.waiting {
                 if !caller.is_bound(place, failing.bound) {
                     continue;
                 }
+                let stops = caller.stops(failing, next);
                 caller.is_taken = false;
-                match caller.stops(failing, next) {
+                match stops {
                     Some(reason) => stopped.push((place, reason)),
                     None => {
                         going += 1;
@@ -617,7 +647,7 @@ impl<V, W, E> Lane<V, W, E> {
             let told: Vec<_> = stopped
                 .into_iter()
                 .filter_map(|(place, reason)| {
-                    let error = Arc::clone(&error);
+                    let error = Arc::clone(error);
                     state.tell(place, |caller| {
                         Outcome::Failed(CombineError::Shared {
                             error,

@@ -16,13 +16,13 @@ pub use error::CombineError;
 pub use updating::{Updating, UpdatingReported};
 
 use crate::{
-    drive::{until::Conflict, update::Changed},
+    drive::{until::Conflict, update::Changed, version::Version},
     facts::fault::{Fault, TimedOut},
     policy::Policy,
     runtime::{ASYNC, AsyncRuntime},
 };
 use core::{fmt, future::Future, hash::Hash, time::Duration};
-use rules::{Rules, Shared};
+use rules::{Rules, Shared, Versions};
 use std::sync::Arc;
 
 /// Combines the changes of many callers: what waits for one resource at the same time becomes one
@@ -117,7 +117,8 @@ use std::sync::Arc;
 ///
 /// A change that returns a `bool` recognises its own effect, and is applied again to what is read then.
 /// A change that returns nothing is not: it ends with
-/// [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied). So nothing is applied twice. Where the
+/// [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied), unless the value tells its
+/// [version](Self::version) and this has stayed the same. So nothing is applied twice. Where the
 /// policy is not [idempotent](Policy::idempotent), every change of the group ends so.
 ///
 /// # Limits
@@ -173,6 +174,7 @@ impl Policy {
             at_most: usize::MAX,
             attempt_timeout: None,
             conflict: None,
+            versions: None,
         })
     }
 }
@@ -248,6 +250,20 @@ impl<K, V, W, E, R> Combining<K, V, W, E, R> {
         E: From<Conflict>,
     {
         self.with(|rules| rules.conflict = Some((Arc::new(is_conflict), E::from)))
+    }
+
+    /// Tells the version of a value that was read, as
+    /// [`Retrying::version`](crate::Retrying::version) does. A change that returns nothing is then
+    /// written again after a write that may have been applied, but only as long as the version is the
+    /// one that was written upon. To be said before the first change: what is returned combines apart
+    /// from what it was made of.
+    #[must_use]
+    pub fn version<F, T>(self, version: F) -> Self
+    where
+        F: Fn(&V) -> T + Send + Sync + 'static,
+        T: Version + Send + 'static,
+    {
+        self.with(|rules| rules.versions = Some(Arc::new(Versions::new(version))))
     }
 
     /// Takes clock, timer and random numbers from here instead of from tokio. To be said before the

@@ -1,8 +1,12 @@
 //! What holds for all changes of a [`Combining`](super::Combining).
 
 use super::lane::Lane;
-use crate::{drive::until::Conflict, facts::fault::TimedOut, policy::Policy};
-use core::{future::Future, pin::Pin, time::Duration};
+use crate::{
+    drive::{until::Conflict, version::Version},
+    facts::fault::TimedOut,
+    policy::Policy,
+};
+use core::{any::Any, future::Future, pin::Pin, time::Duration};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -21,6 +25,31 @@ type Cut<E> = (Duration, fn(TimedOut) -> E);
 /// Whether a reply tells a conflict, and the error of it.
 type ByReply<W, E> = (Arc<IsConflict<W>>, fn(Conflict) -> E);
 
+/// The version of a value.
+pub(super) type Told = Box<dyn Any + Send>;
+
+/// How the version of a value is read and compared.
+pub(super) struct Versions<V> {
+    pub(super) read: Box<dyn Fn(&V) -> Told + Send + Sync>,
+    pub(super) is_same: fn(&(dyn Any + Send), &(dyn Any + Send)) -> bool,
+}
+
+impl<V> Versions<V> {
+    pub(super) fn new<T, F>(version: F) -> Self
+    where
+        F: Fn(&V) -> T + Send + Sync + 'static,
+        T: Version + Send + 'static,
+    {
+        Versions {
+            read: Box::new(move |value| Box::new(version(value))),
+            is_same: |one, other| match (one.downcast_ref::<T>(), other.downcast_ref::<T>()) {
+                (Some(one), Some(other)) => one.is_same(other),
+                _ => false,
+            },
+        }
+    }
+}
+
 /// Policy, read, write, and what was said beside them.
 pub(super) struct Rules<K, V, W, E, R> {
     pub(super) policy: Policy,
@@ -32,6 +61,8 @@ pub(super) struct Rules<K, V, W, E, R> {
     pub(super) at_most: usize,
     pub(super) attempt_timeout: Option<Cut<E>>,
     pub(super) conflict: Option<ByReply<W, E>>,
+    /// Where values tell their version.
+    pub(super) versions: Option<Arc<Versions<V>>>,
 }
 
 impl<K, V, W, E, R> Rules<K, V, W, E, R> {
@@ -46,6 +77,7 @@ impl<K, V, W, E, R> Rules<K, V, W, E, R> {
             at_most: self.at_most,
             attempt_timeout: self.attempt_timeout,
             conflict: self.conflict.clone(),
+            versions: self.versions.clone(),
         }
     }
 

@@ -41,6 +41,62 @@ async fn where_the_policy_is_not_idempotent_no_change_is_applied_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn where_the_version_is_the_same_a_change_is_written_again_and_otherwise_not() {
+    for is_applied in [true, false] {
+        let server = Server::new(5);
+        let [lost] = LOST;
+        let reset = Fate::Fail(Failure::Reset);
+        server.on_write([reset, if is_applied { lost } else { Fate::Fine }]);
+        let combined = combine(AT_ONCE, &server).version(|members| members.version);
+        let (blind, sees) = tokio::join!(combined.update(0, append(1)), combined.update(0, add(2)));
+        if is_applied {
+            let lost = (Failure::Status(503), StopReason::MaybeApplied, true);
+            assert_eq!((shared(&blind), unchanged(&sees)), (lost, true));
+        } else {
+            assert!(written(&blind) && written(&sees));
+        }
+        assert_eq!(server.get(0).names, [1, 2]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_was_faster_than_a_second_write_may_have_been_the_first() {
+    let server = Server::new(5);
+    server.on_write([Fate::Fail(Failure::Reset), Fate::Fail(Failure::Stale)]);
+    let combined = combine(AT_ONCE, &server).version(|members| members.version);
+    let told = combined.update(0, append(1)).await;
+    assert_eq!(
+        shared(&told),
+        (Failure::Stale, StopReason::MaybeApplied, true)
+    );
+    assert_eq!(server.calls(), (2, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_upon_the_same_version_leaves_no_doubt_about_the_one_before() {
+    let server = Server::new(5);
+    server.refuse([9], 400);
+    let combined = combine(AT_ONCE, &server).version(|members| members.version);
+    let late = async {
+        pass(12).await;
+        // Joins the second attempt, is refused with it, and stands alone in the end.
+        combined.update(0, add(9)).await
+    };
+    server.on_write([Fate::Fail(Failure::Reset)]);
+    let (one, two, late) = tokio::join!(
+        combined.update(0, append(1)),
+        combined.update(0, append(2)),
+        late
+    );
+    assert!(written(&one) && written(&two), "{one:?}, {two:?}");
+    assert_eq!(
+        shared(&late),
+        (Failure::Status(400), StopReason::Permanent, false)
+    );
+    assert_eq!(server.get(0).names, [1, 2]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_sure_refusal_leaves_no_doubt() {
     for (refusal, reason) in [
         (Failure::Stale, StopReason::Attempts),

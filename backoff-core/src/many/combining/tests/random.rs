@@ -166,7 +166,11 @@ async fn case(seed: u64, hop: u64) -> u32 {
     let base = Duration::from_millis(chance.pick(&[0, hop.max(1), 5 * hop.max(1)]));
     let policy = Policy::exponential().base(base).max_attempts(6);
     let policy = policy.idempotent(chance.percent(80));
-    let combined = combine(policy, &server).attempt_timeout(Duration::from_millis(6 * hop.max(1)));
+    let mut combined = combine(policy, &server);
+    if chance.percent(50) {
+        combined = combined.version(|members| members.version);
+    }
+    let combined = combined.attempt_timeout(Duration::from_millis(6 * hop.max(1)));
     let (callers, keys) = (1 + chance.below(100) as u32, 1 + chance.below(3) as u32);
     let ms = chance.pick(&[1, 3, 30]) * hop.max(1);
     let kinds = [
