@@ -1,9 +1,10 @@
 //! The reads and writes of one resource, one group after another, until nobody waits.
 
 use super::{
+    caller::{Bound, Failing, Going, Outcome, Place},
     error::CombineError,
     group::{self, Applied, Pieces, refuses_value, surely_refused},
-    lane::{Bound, Failing, Going, Lane, Outcome, Place},
+    lane::Lane,
     rules::{Rules, Shared, Step, Told},
 };
 use crate::{

@@ -1,6 +1,6 @@
 //! Applies the changes of a group to one value, and says what a refused write tells about them.
 
-use super::lane::{Change, Hand, Panic, Place};
+use super::caller::{Change, Hand, Panic, Place};
 use crate::{
     facts::{
         fault::{Fault, FaultKind},

@@ -3,6 +3,7 @@
 //! The face. `updating.rs` is the future of one caller, `lane.rs` one resource, `drive.rs` its reads
 //! and writes, `group.rs` what they do with the changes.
 
+mod caller;
 mod drive;
 mod error;
 mod group;

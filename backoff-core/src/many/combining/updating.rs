@@ -1,9 +1,10 @@
 //! The future of one caller.
 
 use super::{
+    caller::{Caller, Change, Counts, Limits, Outcome, Place, Told},
     drive,
     error::CombineError,
-    lane::{Caller, Change, Counts, Lane, Left, Limits, Outcome, Place, Told, finished_before},
+    lane::{Lane, Left, finished_before},
     rules::Shared,
 };
 use crate::{

@@ -126,6 +126,16 @@ async fn a_conflict_is_no_refused_value() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_the_policy_retries_is_not_halved() {
+    let server = Server::new(5);
+    server.on_write([Fate::Fail(Failure::Status(400))]);
+    let policy = AT_ONCE.on(crate::codes![400]);
+    let all = together(&combine(policy, &server), 0..8).await;
+    assert!(all.iter().all(written));
+    assert_eq!(server.calls(), (2, 2));
+}
+
+#[tokio::test(start_paused = true)]
 async fn other_refusals_are_told_to_all_at_once() {
     for status in [401, 403, 404] {
         let server = Server::new(5);

@@ -82,7 +82,13 @@ async fn a_write_upon_the_same_version_leaves_no_doubt_about_the_one_before() {
         // Joins the second attempt, is refused with it, and stands alone in the end.
         combined.update(0, add(9)).await
     };
-    server.on_write([Fate::Fail(Failure::Reset)]);
+    server.on_write([
+        Fate::Fail(Failure::Reset),
+        Fate::Fine,
+        Fate::Fine,
+        // After the left half was written: a conflict like any other.
+        Fate::Fail(Failure::Stale),
+    ]);
     let (one, two, late) = tokio::join!(
         combined.update(0, append(1)),
         combined.update(0, append(2)),

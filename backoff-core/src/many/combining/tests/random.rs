@@ -81,7 +81,7 @@ fn fates(chance: Arc<Chance>, percent: u64) -> impl Fn(bool) -> Fate + Send + Sy
     }
 }
 
-fn change(kind: Kind, name: u32) -> lane::Change<Members, Failure> {
+fn change(kind: Kind, name: u32) -> caller::Change<Members, Failure> {
     let mut add = add(name);
     Box::new(move |members| match kind {
         Kind::Panics => {
