@@ -126,3 +126,59 @@ fn two_threads_that_come_and_go_at_the_same_moment_both_get_through() {
     }
     assert_eq!(combined.busy(), 0);
 }
+
+/// A hundred tasks, 50 ms a call, over a network that loses replies: a policy of IAM's kind.
+#[test]
+fn a_hundred_tasks_on_a_bad_network_are_a_few_calls() {
+    use crate::runtime::Tokio;
+    use rand::{Rng as _, SeedableRng, rngs::SmallRng};
+    let (mut calls, mut took) = (Vec::new(), Vec::new());
+    for seed in 0..60 {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .unwrap();
+        let chance = Mutex::new(SmallRng::seed_from_u64(seed));
+        let fate = move |_| match chance.lock().unwrap().next_u64() % 100 {
+            0..10 => Fate::Fail(Failure::Status(503)),
+            10..15 => Fate::DoneBut(Failure::Status(503)),
+            15..18 => Fate::Fail(Failure::Reset),
+            18..20 => Fate::DoneBut(Failure::Reset),
+            _ => Fate::Fine,
+        };
+        let server = Arc::new(Server {
+            by_chance: Some(Box::new(fate)),
+            hop: Duration::from_millis(50),
+            ..Server::default()
+        });
+        let jitter = Mutex::new(SmallRng::seed_from_u64(seed));
+        let policy = Policy::exponential().max_attempts(10);
+        let combined = combine(policy, &server).runtime((Tokio, jitter));
+        let elapsed = runtime.block_on(async {
+            let start = Instant::now();
+            let tasks: Vec<_> = (0..100)
+                .map(|name| tokio::spawn(combined.update(0, add(name))))
+                .collect();
+            for task in tasks {
+                assert!(task.await.unwrap().is_ok());
+            }
+            start.elapsed()
+        });
+        assert_eq!(server.get(0).names.len(), 100);
+        let (reads, writes) = server.calls();
+        calls.push(reads + writes);
+        took.push(elapsed.as_millis());
+    }
+    calls.sort_unstable();
+    took.sort_unstable();
+    assert_eq!(
+        (calls[29], took[29]),
+        (2, 100),
+        "p50 of {calls:?}, {took:?}"
+    );
+    assert!(
+        calls[56] <= 6 && took[56] <= 2_300,
+        "p95 of {calls:?}, {took:?}"
+    );
+}

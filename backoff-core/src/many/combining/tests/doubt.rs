@@ -221,3 +221,54 @@ async fn a_cut_write_may_have_been_applied_and_a_cut_read_was_not() {
         (vec![1, 2], 0)
     );
 }
+
+/// Timers that are over when somebody says so.
+#[derive(Clone, Default)]
+struct OnWord(Arc<AtomicU32>);
+
+impl Future for OnWord {
+    type Output = ();
+
+    fn poll(self: core::pin::Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        match self.0.load(Relaxed) {
+            0 => Poll::Pending,
+            _ => Poll::Ready(()),
+        }
+    }
+}
+
+impl crate::runtime::Sleep for OnWord {
+    type Sleep = OnWord;
+
+    fn sleep(&self, _: Duration) -> OnWord {
+        self.clone()
+    }
+}
+
+impl crate::runtime::Clock for OnWord {
+    fn now(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+impl crate::runtime::Random for OnWord {
+    fn random(&self) -> u64 {
+        0
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_write_begins_where_the_change_took_the_time() {
+    let (server, word) = (Server::new(5), OnWord::default());
+    let limit = Duration::from_millis(20);
+    let combined = combine(AT_ONCE, &server).attempt_timeout(limit);
+    let combined = combined.runtime(word.clone());
+    let slow = move |members: &mut Members| {
+        word.0.store(1, Relaxed);
+        members.names.push(1);
+    };
+    let told = combined.update(0, slow).await;
+    let cut = Failure::TimedOut(TimedOut::new(limit));
+    assert_eq!(shared(&told), (cut, StopReason::Attempts, false));
+    assert_eq!(server.calls(), (5, 0));
+}
