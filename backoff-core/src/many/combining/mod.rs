@@ -37,7 +37,8 @@ use std::sync::Arc;
 ///
 /// It is a cheap handle: clones share the resources, as does a reference. All callers go out as `read`
 /// and `write` do, so have one for each set of credentials. `K` names a resource, `V` is what is read
-/// and written, `W` the reply of a write, `E` the error of all, and `R` the runtime.
+/// and written, `W` the reply of a write, `E` the error of all, and `R` the runtime. Keys are hashed and
+/// compared while a lock is held; nothing else of yours is.
 ///
 /// ```
 /// use backoff_core::{Fault, FaultKind, Policy, Updated, many::Combining};

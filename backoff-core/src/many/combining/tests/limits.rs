@@ -171,6 +171,28 @@ async fn waits_grow_with_the_failures_of_the_resource_and_begin_anew_after_a_suc
 }
 
 #[tokio::test(start_paused = true)]
+async fn whoever_comes_later_has_no_failures_behind_it() {
+    const DOUBLING: Policy = Policy::exponential().jitter(Jitter::None);
+    let server = Server::new(5);
+    server.on_read([BUSY, BUSY, BUSY, BUSY]);
+    let combined = combine(DOUBLING, &server);
+    let late = async {
+        // While the third read is under way.
+        pass(3_012).await;
+        combined.update(0, add(2)).reported().await
+    };
+    let early = combined.update(0, add(1)).max_attempts(3).reported();
+    let (early, late) = tokio::join!(early, late);
+    let early = early.unwrap_err();
+    assert_eq!(
+        (early.reason, early.report.slept),
+        (StopReason::Attempts, 3 * SECOND)
+    );
+    let (_, report) = late.unwrap();
+    assert_eq!((report.attempts, report.slept), (2, SECOND));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_servers_wish_is_obeyed_by_those_who_have_the_time() {
     let server = Server::new(5);
     server.on_write([Fate::Fail(Failure::Later(7))]);
