@@ -44,7 +44,7 @@
 //!   awaited.
 //!
 //! What others change too is read, changed and written back by [`Policy::update`], which loses no
-//! update. A connection that is at fault itself is opened anew by `Reconnect`.
+//! update. Many changes of one resource in one process become one by `Policy::combine`. A connection that is at fault itself is opened anew by `Reconnect`.
 //!
 //! For the rules that Google Cloud's services document, see the crate `backoff-cloud`.
 //!

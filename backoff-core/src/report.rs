@@ -30,6 +30,8 @@ pub enum StopReason {
     RetryAfter,
     /// The budget that the policy or the call names has no tokens left.
     Budget,
+    /// As many callers wait for the resource as are allowed (`many::Combining::at_most`).
+    Full,
     /// Retries are switched off for a test (`testing::off`).
     SwitchedOff,
 }
@@ -46,6 +48,7 @@ impl StopReason {
             StopReason::Deadline => "deadline",
             StopReason::RetryAfter => "retry_after",
             StopReason::Budget => "budget",
+            StopReason::Full => "full",
             StopReason::SwitchedOff => "switched_off",
         }
     }
@@ -62,6 +65,7 @@ impl fmt::Display for StopReason {
             StopReason::Deadline => "the deadline leaves no time for another attempt",
             StopReason::RetryAfter => "the server asks for a longer pause than is allowed",
             StopReason::Budget => "the budget for retries is spent",
+            StopReason::Full => "too many callers wait for the resource",
             StopReason::SwitchedOff => "retries are switched off",
         })
     }

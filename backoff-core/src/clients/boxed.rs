@@ -6,6 +6,7 @@ use crate::{
         not_applied::NotApplied,
         not_opened::NotOpened,
     },
+    many::CombineError,
     report::{RetryError, UpdateReport},
 };
 use core::fmt;
@@ -101,7 +102,8 @@ fn own<'e, T: Error + 'static>(link: &'e (dyn Error + 'static)) -> Option<&'e T>
 /// known, and then a policy does not retry it.
 ///
 /// Known are [`TimedOut`], `io::Error`, the errors of the clients whose features are on,
-/// `backoff-cloud`'s `ApiError`, and the [`RetryError`] and [`NotApplied`] of each, also in a `Box` or an `Arc`. A type
+/// `backoff-cloud`'s `ApiError`, and the [`RetryError`], the [`NotApplied`] and the [`CombineError`] of
+/// each, also in a `Box` or an `Arc`. A type
 /// of your own is not, and neither is an error in a wrapper that is `#[error(transparent)]`, because
 /// such a wrapper leaves the error out of its sources.
 ///
@@ -238,6 +240,8 @@ macro_rules! of_type {
             NotApplied<$type>,
             RetryError<NotApplied<$type>>,
             RetryError<NotApplied<$type>, UpdateReport>,
+            CombineError<$type>,
+            RetryError<CombineError<$type>, UpdateReport>,
         )
     };
     (@ $find:ident, $cause:expr, $($type:ty),+ $(,)?) => {{
@@ -488,6 +492,12 @@ mod tests {
         let error = hide(given_up(Api(503)));
         let fault = first_known(error.first(), &as_fault::<Api>).unwrap();
         assert_eq!(POLICY.judge(fault), Verdict::Permanent);
+        let error = hide(Around(CombineError::Shared {
+            error: Arc::new(io::Error::from(ErrorKind::TimedOut)),
+            reason: StopReason::Attempts,
+            may_be_applied: true,
+        }));
+        assert_eq!(POLICY.judge(&error), Verdict::Permanent);
     }
 
     #[test]

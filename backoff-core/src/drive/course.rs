@@ -239,6 +239,12 @@ impl Course {
         });
     }
 
+    /// How many attempts have failed.
+    #[cfg(feature = "std")]
+    pub(crate) fn failures(&self) -> u32 {
+        self.retry.failures()
+    }
+
     /// What the call took so far.
     pub(crate) fn measures<H: Handler>(&self, handler: &H, succeeded: bool) -> Measures
     where

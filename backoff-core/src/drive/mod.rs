@@ -17,7 +17,7 @@ mod mutable;
 mod purse;
 pub(crate) mod until;
 pub(crate) mod update;
-mod version;
+pub(crate) mod version;
 
 pub use attempt::{Call, Failed, Operation, Plain, Reports, Run, WithAttempt};
 pub use blocking::Blocked;

@@ -1,5 +1,8 @@
-//! Many writers of one resource: waits that follow from how busy it is.
+//! Many writers of one resource: combined into one read-modify-write, and waits that follow from how
+//! busy the resource is.
 
+mod combining;
 mod versions;
 
+pub use combining::{CombineError, Combining, Updating, UpdatingReported};
 pub use versions::Versions;

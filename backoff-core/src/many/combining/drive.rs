@@ -1,0 +1,373 @@
+//! The reads and writes of one resource, one group after another, until nobody waits.
+
+use super::{
+    caller::{Bound, Failing, Going, Outcome, Place},
+    error::CombineError,
+    group::{self, Applied, Pieces, refuses_value, surely_refused},
+    lane::Lane,
+    rules::{Rules, Shared, Step, Told},
+};
+use crate::{
+    drive::{
+        attempt::Failed,
+        course::Course,
+        deposit::Deposit,
+        handler::{ByCodes, Under},
+        mark,
+        until::Conflict,
+    },
+    facts::fault::{Fault, TimedOut},
+    judge::{Ruling, Stage},
+    policy::Policy,
+    report::Updated,
+    runtime::{Clock, Random, Sleep},
+    state::Decision,
+};
+use core::{
+    future::{Future, poll_fn},
+    hash::Hash,
+    pin::Pin,
+    task::{Poll, ready},
+    time::Duration,
+};
+use std::sync::Arc;
+
+/// Drives a resource until nobody waits for it.
+pub(super) async fn drive<K, V, W, E, R>(
+    shared: Arc<Shared<K, V, W, E, R>>,
+    lane: Arc<Lane<V, W, E>>,
+    key: K,
+) where
+    K: Clone + Eq + Hash,
+    V: Clone,
+    W: Clone,
+    E: Fault,
+    R: Clock + Sleep + Random,
+{
+    let rules = &shared.rules;
+    let mut shift = Shift {
+        rules,
+        lane: &lane,
+        deposit: Deposit::new(rules.policy),
+        pieces: Pieces::default(),
+        writing: None,
+        doubt: None,
+    };
+    while let Some(mark) = lane.read_begins() {
+        let wait = match shift.attempt(&key, mark).await {
+            Ok(()) => {
+                shift.succeeded();
+                None
+            }
+            Err((failed, bound)) => shift.failed(failed, bound),
+        };
+        if let Some(wait) = wait {
+            rules.runtime.sleep(wait).await;
+            shift.deposit.begins();
+        }
+    }
+}
+
+/// What drives a resource.
+struct Shift<'d, K, V, W, E, R> {
+    rules: &'d Rules<K, V, W, E, R>,
+    lane: &'d Lane<V, W, E>,
+    /// The waits and what was paid for them are the resource's.
+    deposit: Deposit<Policy>,
+    pieces: Pieces,
+    /// The version that is written upon, where values tell theirs.
+    writing: Option<Told>,
+    /// The version upon which a write was made that may have been applied, and its error.
+    doubt: Option<(Told, Arc<E>)>,
+}
+
+impl<K, V, W, E, R> Shift<'_, K, V, W, E, R>
+where
+    K: Clone,
+    V: Clone,
+    W: Clone,
+    E: Fault,
+    R: Clock + Sleep + Random,
+{
+    /// One read-modify-write of whoever waits.
+    async fn attempt(&mut self, key: &K, mark: Place) -> Result<(), (Failed<E>, Bound)> {
+        let lane = self.lane;
+        let bound = Bound::Before(mark);
+        let mut time = Allowance::new(&*self.rules.runtime, self.rules.limit());
+        let value = match time
+            .within((self.rules.read)(key.clone()), Stage::Read)
+            .await
+        {
+            Some(Ok(value)) => value,
+            Some(Err(error)) => return Err((Failed::at(Stage::Read, error), bound)),
+            None => return Err((self.cut(Stage::CutRead), bound)),
+        };
+        self.compare(&value);
+        let now = self.now();
+        let piece = self.pieces.next(|places| lane.keep_waiting(places));
+        let is_piece = piece.is_some();
+        let mut hands = lane.take(mark, piece, now);
+        let applied = group::apply(value, &mut hands.all);
+        drop(hands);
+        let Applied {
+            value,
+            changed,
+            unchanged,
+            later,
+            failed,
+        } = applied;
+        let done = |(place, value)| (place, Outcome::Done(Updated::Unchanged(value)));
+        let told = unchanged.into_iter().map(done);
+        lane.tell(told.chain(failed.into_iter().map(failing)).collect());
+        let Some(value) = value else {
+            drop(later);
+            lane.give_back();
+            if is_piece {
+                self.pieces.done(false);
+            }
+            return Ok(());
+        };
+        if time.is_over().await {
+            return Err((self.cut(Stage::CutRead), Bound::Taken));
+        }
+        lane.write_begins();
+        let written = time.within((self.rules.write)(key.clone(), value), Stage::Write);
+        let written = written.await;
+        lane.write_ends();
+        let failed = match written {
+            Some(Ok(reply)) => match &self.rules.conflict {
+                Some((is_conflict, error)) if is_conflict(&reply) => {
+                    Failed::at(Stage::Conflict, error(Conflict))
+                }
+                _ => {
+                    let written = changed.into_iter().map(|place| (place, reply.clone()));
+                    let written = written.map(|(place, reply)| (place, Updated::Written(reply)));
+                    let later = later
+                        .into_iter()
+                        .map(|(place, value)| (place, Updated::Unchanged(value)));
+                    let told = written.chain(later);
+                    lane.tell(
+                        told.map(|(place, done)| (place, Outcome::Done(done)))
+                            .collect(),
+                    );
+                    lane.give_back();
+                    if self.doubt.take().is_some() {
+                        lane.resolved();
+                    }
+                    if is_piece {
+                        self.pieces.done(true);
+                    }
+                    return Ok(());
+                }
+            },
+            Some(Err(error)) => Failed::at(Stage::Write, error),
+            None => self.cut(Stage::Cut),
+        };
+        if self.is_halved(&failed, changed.len()) {
+            lane.give_back();
+            if is_piece {
+                self.pieces.done(false);
+            }
+            self.pieces.halve(changed);
+            return Ok(());
+        }
+        Err((failed, Bound::Taken))
+    }
+
+    /// What the clock says, which is read only where somebody has a deadline.
+    fn now(&self) -> Option<Duration> {
+        let is_asked = self.lane.has_deadlines();
+        is_asked.then(|| self.rules.runtime.now())
+    }
+
+    /// Compares the version that was read with that of a write that may have been applied.
+    fn compare(&mut self, value: &V) {
+        let Some(versions) = &self.rules.versions else {
+            return;
+        };
+        let version = (versions.read)(value);
+        if let Some((before, error)) = &self.doubt
+            && !(versions.is_same)(&**before, &*version)
+        {
+            self.lane.overtaken(error);
+            self.doubt = None;
+        }
+        self.writing = Some(version);
+    }
+
+    /// Whether a part of the changes may be accepted.
+    fn is_halved(&self, failed: &Failed<E>, changes: usize) -> bool {
+        let Failed { error, stage } = failed;
+        let policy = &self.rules.policy;
+        *stage == Stage::Write
+            && changes > 1
+            && refuses_value(error)
+            && policy.rule(Stage::Write, error).is_permanent()
+    }
+
+    /// An attempt was cut.
+    fn cut(&self, stage: Stage) -> Failed<E> {
+        let (limit, error) = match self.rules.attempt_timeout {
+            Some((limit, error)) => (limit, error),
+            None => unreachable!("only attempts with a limit are cut"),
+        };
+        Failed::at(stage, error(TimedOut::new(limit)))
+    }
+
+    /// The resource works: what fails next is the first failure.
+    fn succeeded(&mut self) {
+        self.deposit.course.succeeded(&self.rules.policy, None);
+        self.deposit.course = Course::new();
+    }
+
+    /// A step failed. Everybody whom it binds and who makes no further attempt is told. The wait
+    /// before the next one, if somebody goes on; the others begin anew.
+    fn failed(&mut self, failed: Failed<E>, bound: Bound) -> Option<Duration> {
+        let Failed { error, stage } = failed;
+        let policy = &self.rules.policy;
+        let once = match stage {
+            // The version tells what to do.
+            _ if self.rules.versions.is_some() => stage,
+            Stage::Write => Stage::WriteOnce,
+            Stage::Cut => Stage::CutOnce,
+            other => other,
+        };
+        let ruling = |stage: Stage| match stage.is_judged() {
+            true => policy.rule(stage, &error),
+            false => stage.ruling(policy),
+        };
+        let failing = Failing {
+            bound,
+            is_doubtful: match stage {
+                Stage::Write => !surely_refused(&error),
+                stage => stage == Stage::Cut,
+            },
+            ends_blind: ruling(once) == Ruling::MAYBE_APPLIED,
+            is_conflict: ruling(stage).is_conflict(),
+        };
+        let standing = self.lane.step_failed(failing);
+        if standing.all == 0 {
+            self.anew();
+            return None;
+        }
+        let now = self.now();
+        let allowed = self.allowed(standing.able, standing.until.zip(now));
+        let mut handler = Under {
+            inner: ByCodes,
+            runtime: &*self.rules.runtime,
+        };
+        let stage = if standing.repeatable == 0 {
+            once
+        } else {
+            stage
+        };
+        let (name, course) = (self.rules.name, &mut self.deposit.course);
+        let next = course.failed(&allowed, &mut handler, name, &error, stage, None);
+        let decided = match next.into() {
+            Decision::Stop(reason) => Err(reason),
+            Decision::Wait(wait) => Ok(Going {
+                wait,
+                begins: now.map(|now| now.saturating_add(wait.delay)),
+            }),
+        };
+        let error = Arc::new(error);
+        let going = self.lane.decided(failing, &error, decided);
+        if failing.is_doubtful
+            && let Some(version) = self.writing.take()
+        {
+            self.doubt = Some((version, error));
+        }
+        match decided {
+            Ok(next) if going > 0 => Some(next.wait.delay),
+            _ => {
+                self.anew();
+                None
+            }
+        }
+    }
+
+    /// The policy with what the callers allow: as long as one of them may go on.
+    fn allowed(&self, able: usize, until: Option<(Duration, Duration)>) -> Policy {
+        let failures = self.deposit.course.failures();
+        let most = if able > 0 { u32::MAX } else { failures + 1 };
+        let allowed = self.rules.policy.max_attempts(most);
+        match until {
+            Some((until, now)) => allowed.deadline(until.saturating_sub(now)),
+            None => allowed,
+        }
+    }
+
+    /// Whoever comes next has no failures behind it. What was paid for a wait that is not waited goes
+    /// back to the budget.
+    fn anew(&mut self) {
+        self.deposit = Deposit::new(self.rules.policy);
+    }
+}
+
+/// A change that failed, as its caller is told.
+fn failing<V, W, E>(
+    (place, failing): (Place, group::ChangeFailed<E>),
+) -> (Place, Outcome<V, W, E>) {
+    let outcome = match failing {
+        group::ChangeFailed::Own(error) => Outcome::Failed(CombineError::Own {
+            error,
+            may_be_applied: false,
+        }),
+        group::ChangeFailed::Panicked(panic) => Outcome::Panicked(panic),
+    };
+    (place, outcome)
+}
+
+/// The time that an attempt has. The timer is made when the attempt is first found pending.
+struct Allowance<'r, R: Sleep> {
+    runtime: &'r R,
+    limit: Option<Duration>,
+    timer: Option<Pin<Box<R::Sleep>>>,
+}
+
+impl<'r, R: Sleep> Allowance<'r, R> {
+    const fn new(runtime: &'r R, limit: Option<Duration>) -> Self {
+        Allowance {
+            runtime,
+            limit,
+            timer: None,
+        }
+    }
+
+    /// What the step gives, or nothing if its time is over first. When the time is over, a write is
+    /// driven once more, for it may be ready as well.
+    async fn within<T>(&mut self, mut step: Step<T>, stage: Stage) -> Option<T> {
+        let outcome = poll_fn(|cx| {
+            let is_over = match &mut self.timer {
+                Some(timer) => timer.as_mut().poll(cx).is_ready(),
+                None => false,
+            };
+            if (!is_over || stage != Stage::Read)
+                && let Poll::Ready(value) = step.as_mut().poll(cx)
+            {
+                return Poll::Ready(Some(value));
+            }
+            if !is_over {
+                let (Some(limit), None) = (self.limit, &self.timer) else {
+                    return Poll::Pending;
+                };
+                let timer = self.timer.insert(Box::pin(self.runtime.sleep(limit)));
+                ready!(timer.as_mut().poll(cx));
+            }
+            Poll::Ready(None)
+        });
+        let outcome = outcome.await;
+        if outcome.is_none() {
+            mark::cutting(|| drop(step));
+        }
+        outcome
+    }
+
+    /// Whether the time is over.
+    async fn is_over(&mut self) -> bool {
+        let Some(timer) = &mut self.timer else {
+            return false;
+        };
+        poll_fn(|cx| Poll::Ready(timer.as_mut().poll(cx).is_ready())).await
+    }
+}

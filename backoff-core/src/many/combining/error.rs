@@ -1,0 +1,182 @@
+//! How a change fails whose resource is changed by many at once.
+
+use crate::{
+    facts::fault::{Fault, FaultKind},
+    report::StopReason,
+    text::Loggable,
+};
+use core::{error::Error, fmt};
+use std::sync::Arc;
+
+/// Why [`Combining::update`](super::Combining::update) did not succeed.
+///
+/// For a policy around the call it is a permanent [`Fault`], as a
+/// [`RetryError`](crate::RetryError) is, so that a retry around it does not multiply the attempts. Only
+/// [`Full`](Self::Full) is throttled, and may be repeated. Status, gRPC code and text are those of the
+/// error inside. The error inside is also the source, so that a search along the sources finds it.
+///
+/// ```
+/// use backoff_core::{Fault, TimedOut, many::CombineError};
+/// use std::{error::Error, time::Duration};
+///
+/// let error = TimedOut::new(Duration::from_secs(1));
+/// let error = CombineError::Own { error, may_be_applied: false };
+/// assert!(!error.may_be_applied());
+/// assert!(error.source().is_some_and(|source| source.is::<TimedOut>()));
+/// assert_eq!(error.error(), Some(&TimedOut::new(Duration::from_secs(1))));
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum CombineError<E> {
+    /// The change itself returned this error. No other change failed with it.
+    Own {
+        /// The error.
+        error: E,
+        /// Whether an earlier write may have applied the change.
+        may_be_applied: bool,
+    },
+    /// The read or the write failed that this change took part in, and all who took part share the
+    /// error.
+    Shared {
+        /// The error.
+        error: Arc<E>,
+        /// Why this change takes part in no further attempt.
+        reason: StopReason,
+        /// Whether this write or an earlier one may have applied the change.
+        may_be_applied: bool,
+    },
+    /// The deadline is over. What is under way goes on as long as somebody else waits for it.
+    OutOfTime {
+        /// Whether a write may have applied the change, or may still apply it.
+        may_be_applied: bool,
+    },
+    /// As many callers wait for the resource as are allowed
+    /// ([`Combining::at_most`](super::Combining::at_most)). The change was not applied.
+    Full,
+    /// The read or the write panicked in the poll of another caller, the change may have been
+    /// applied, and it does not recognise itself, so that it is not applied again.
+    Interrupted,
+}
+
+impl<E> CombineError<E> {
+    /// The error of the change, of the read or of the write, if there is one.
+    pub fn error(&self) -> Option<&E> {
+        match self {
+            CombineError::Own { error, .. } => Some(error),
+            CombineError::Shared { error, .. } => Some(error),
+            CombineError::OutOfTime { .. } | CombineError::Full | CombineError::Interrupted => None,
+        }
+    }
+
+    /// Whether the change may have been applied, or may still be.
+    pub const fn may_be_applied(&self) -> bool {
+        match self {
+            CombineError::Own { may_be_applied, .. }
+            | CombineError::Shared { may_be_applied, .. }
+            | CombineError::OutOfTime { may_be_applied } => *may_be_applied,
+            CombineError::Full => false,
+            CombineError::Interrupted => true,
+        }
+    }
+
+    /// Why no further attempt is made.
+    pub const fn reason(&self) -> StopReason {
+        match self {
+            CombineError::Own { .. } => StopReason::Permanent,
+            CombineError::Shared { reason, .. } => *reason,
+            CombineError::OutOfTime { .. } => StopReason::Deadline,
+            CombineError::Full => StopReason::Full,
+            CombineError::Interrupted => StopReason::MaybeApplied,
+        }
+    }
+}
+
+/// What happened, whether the change may have been applied, and the text of the error inside on one
+/// line, cut after 500 characters, and without the passwords and queries of URLs.
+impl<E: fmt::Display> fmt::Display for CombineError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CombineError::Own { .. } => f.write_str("the change failed")?,
+            CombineError::Shared { reason, .. } => write!(f, "gave up: {reason}")?,
+            CombineError::OutOfTime { .. } => f.write_str("the deadline is over")?,
+            CombineError::Full => f.write_str("too many callers wait for the resource")?,
+            CombineError::Interrupted => f.write_str("the read or the write panicked")?,
+        }
+        if self.may_be_applied() {
+            f.write_str(" (the change may have been applied)")?;
+        }
+        match self.error() {
+            Some(error) => write!(f, ": {}", Loggable(error)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<E: Error + 'static> Error for CombineError<E> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.error().map(|error| error as _)
+    }
+}
+
+impl<E: Fault> Fault for CombineError<E> {
+    fn inner(&self) -> Option<&dyn Fault> {
+        self.error().map(|error| error as _)
+    }
+
+    fn kind(&self) -> Option<FaultKind> {
+        Some(match self {
+            CombineError::Full => FaultKind::Throttled,
+            _ => FaultKind::Permanent,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        facts::fault::{Delivery, TimedOut},
+        judge::{Verdict, is_perhaps_applied},
+        policy::Policy,
+    };
+    use core::time::Duration;
+
+    fn shared(may_be_applied: bool) -> CombineError<TimedOut> {
+        CombineError::Shared {
+            error: Arc::new(TimedOut::new(Duration::from_secs(1))),
+            reason: StopReason::Attempts,
+            may_be_applied,
+        }
+    }
+
+    #[test]
+    fn a_policy_around_it_repeats_only_what_was_full() {
+        let policy = Policy::exponential();
+        assert_eq!(policy.judge(&shared(false)), Verdict::Permanent);
+        let late = CombineError::<TimedOut>::OutOfTime {
+            may_be_applied: true,
+        };
+        assert_eq!(policy.judge(&late), Verdict::Permanent);
+        let full = CombineError::<TimedOut>::Full;
+        assert!(matches!(
+            policy.idempotent(false).judge(&full),
+            Verdict::Retry {
+                kind: FaultKind::Throttled,
+                ..
+            }
+        ));
+        assert!(!is_perhaps_applied(&full));
+    }
+
+    #[test]
+    fn the_error_inside_is_the_source_and_tells_its_facts() {
+        let error = shared(true);
+        assert!(error.source().is_some_and(|inner| inner.is::<TimedOut>()));
+        assert_eq!(error.delivery(), Some(Delivery::MaybeSent));
+        assert_eq!(
+            error.to_string(),
+            "gave up: all attempts are used up (the change may have been applied): \
+             the attempt was cut after 1s"
+        );
+    }
+}

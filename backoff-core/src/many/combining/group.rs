@@ -1,0 +1,317 @@
+//! Applies the changes of a group to one value, and says what a refused write tells about them.
+
+use super::caller::{Change, Hand, Panic, Place};
+use crate::{
+    facts::{
+        fault::{Fault, FaultKind},
+        grpc::GrpcCode,
+    },
+    judge::is_perhaps_applied,
+};
+use core::panic::AssertUnwindSafe;
+use std::panic::catch_unwind;
+
+/// What came of the changes of a group.
+pub(super) struct Applied<V, E> {
+    /// The value to write; `None` if nothing was changed.
+    pub(super) value: Option<V>,
+    /// Those who changed it, in their order.
+    pub(super) changed: Vec<Place>,
+    /// Those who changed nothing, in a value that was read after their calls and that nobody before
+    /// them had changed: they may be told so.
+    pub(super) unchanged: Vec<(Place, V)>,
+    /// The others who changed nothing: they may be told so after the write.
+    pub(super) later: Vec<(Place, V)>,
+    /// Those who failed.
+    pub(super) failed: Vec<(Place, ChangeFailed<E>)>,
+}
+
+/// How a change failed.
+pub(super) enum ChangeFailed<E> {
+    Own(E),
+    Panicked(Panic),
+}
+
+/// Runs a change.
+fn run<V, E>(change: &mut Change<V, E>, value: &mut V) -> Result<bool, ChangeFailed<E>> {
+    match catch_unwind(AssertUnwindSafe(|| change(value))) {
+        Ok(changed) => changed.map_err(ChangeFailed::Own),
+        Err(panic) => Err(ChangeFailed::Panicked(panic)),
+    }
+}
+
+/// Applies the changes in their order. A change that fails leaves nothing behind: the others are
+/// applied to a copy of what was read. A change that is alone costs no copy.
+pub(super) fn apply<V: Clone, E>(value: V, hands: &mut [Hand<V, E>]) -> Applied<V, E> {
+    let mut applied = Applied {
+        value: None,
+        changed: Vec::new(),
+        unchanged: Vec::new(),
+        later: Vec::new(),
+        failed: Vec::new(),
+    };
+    match hands {
+        [] => return applied,
+        [hand] => {
+            alone(value, hand, &mut applied);
+            return applied;
+        }
+        _ => {}
+    }
+    let read = value.clone();
+    let mut value = value;
+    // The places of those who changed the value, among the hands.
+    let mut changed = Vec::new();
+    for index in 0..hands.len() {
+        let Hand {
+            place,
+            change,
+            was_there,
+        } = &mut hands[index];
+        match run(change, &mut value) {
+            Ok(true) => changed.push(index),
+            Ok(false) if *was_there && changed.is_empty() => {
+                applied.unchanged.push((*place, value.clone()));
+            }
+            Ok(false) => applied.later.push((*place, value.clone())),
+            Err(failing) => {
+                applied.failed.push((*place, failing));
+                value = again(&read, hands, &mut changed, &mut applied);
+            }
+        }
+    }
+    applied.changed = changed.iter().map(|&index| hands[index].place).collect();
+    applied.value = (!changed.is_empty()).then_some(value);
+    applied
+}
+
+/// The only change of a group.
+fn alone<V, E>(mut value: V, hand: &mut Hand<V, E>, applied: &mut Applied<V, E>) {
+    let place = hand.place;
+    match run(&mut hand.change, &mut value) {
+        Ok(true) => {
+            applied.changed.push(place);
+            applied.value = Some(value);
+        }
+        Ok(false) if hand.was_there => applied.unchanged.push((place, value)),
+        Ok(false) => applied.later.push((place, value)),
+        Err(failing) => applied.failed.push((place, failing)),
+    }
+}
+
+/// Applies those again who have changed the value, to a copy of what was read.
+fn again<V: Clone, E>(
+    read: &V,
+    hands: &mut [Hand<V, E>],
+    changed: &mut Vec<usize>,
+    applied: &mut Applied<V, E>,
+) -> V {
+    'again: loop {
+        let mut value = read.clone();
+        let mut done = 0;
+        while done < changed.len() {
+            let Hand { place, change, .. } = &mut hands[changed[done]];
+            match run(change, &mut value) {
+                Ok(true) => done += 1,
+                Ok(false) => {
+                    applied.later.push((*place, value.clone()));
+                    changed.remove(done);
+                }
+                Err(failing) => {
+                    applied.failed.push((*place, failing));
+                    changed.remove(done);
+                    continue 'again;
+                }
+            }
+        }
+        return value;
+    }
+}
+
+/// The code of a reply that refused a request: there is none for a failure of the transport.
+fn refused<F: Fault>(
+    error: &F,
+    by_grpc: impl FnOnce(GrpcCode) -> bool,
+    by_status: impl FnOnce(u16) -> bool,
+) -> bool {
+    if error.delivery().is_some() || !matches!(error.kind(), None | Some(FaultKind::Permanent)) {
+        return false;
+    }
+    match (error.grpc_code(), error.status()) {
+        (Some(code), _) => by_grpc(code),
+        (None, Some(status)) => by_status(status),
+        (None, None) => false,
+    }
+}
+
+/// Whether a write was refused for its value, so that a part of its changes may be accepted.
+pub(super) fn refuses_value<F: Fault>(error: &F) -> bool {
+    use GrpcCode::{FailedPrecondition, InvalidArgument, OutOfRange};
+    refused(
+        error,
+        |code| matches!(code, InvalidArgument | FailedPrecondition | OutOfRange),
+        |status| matches!(status, 400 | 413 | 422),
+    )
+}
+
+/// Whether a write that failed has surely not been applied.
+pub(super) fn surely_refused<F: Fault>(error: &F) -> bool {
+    use GrpcCode::{NotFound, PermissionDenied, Unauthenticated};
+    !is_perhaps_applied(error)
+        || refuses_value(error)
+        || refused(
+            error,
+            |code| matches!(code, NotFound | PermissionDenied | Unauthenticated),
+            |status| matches!(status, 401 | 403 | 404),
+        )
+}
+
+/// Changes that are written together after a write was refused for its value.
+pub(super) struct Piece {
+    pub(super) places: Vec<Place>,
+    /// The piece below it on the stack is its other half.
+    is_left: bool,
+    /// The other half was accepted, so this one holds what was refused.
+    is_suspect: bool,
+}
+
+/// The pieces of refused groups: the next one is the last.
+#[derive(Default)]
+pub(super) struct Pieces(Vec<Piece>);
+
+impl Pieces {
+    /// The next piece, where there is one. `keep` drops those who wait no more. A piece that surely
+    /// holds what was refused is halved at once and not written whole.
+    pub(super) fn next(&mut self, mut keep: impl FnMut(&mut Vec<Place>)) -> Option<&[Place]> {
+        loop {
+            let piece = self.0.last_mut()?;
+            keep(&mut piece.places);
+            if piece.places.is_empty() {
+                self.0.pop();
+            } else if piece.is_suspect && piece.places.len() > 1 {
+                let places = core::mem::take(&mut piece.places);
+                self.0.pop();
+                self.halve(places);
+            } else {
+                break;
+            }
+        }
+        self.0.last().map(|piece| &piece.places[..])
+    }
+
+    /// These were refused together: left before right.
+    pub(super) fn halve(&mut self, mut places: Vec<Place>) {
+        let right = places.split_off(places.len() / 2);
+        for (places, is_left) in [(right, false), (places, true)] {
+            self.0.push(Piece {
+                places,
+                is_left,
+                is_suspect: false,
+            });
+        }
+    }
+
+    /// The piece that was written is done.
+    pub(super) fn done(&mut self, is_accepted: bool) {
+        if let Some(piece) = self.0.pop()
+            && piece.is_left
+            && is_accepted
+            && let Some(right) = self.0.last_mut()
+        {
+            right.is_suspect = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::cell::Cell;
+
+    /// How many writes find the bad ones among so many, and whether exactly they are left alone.
+    fn writes(n: u64, bad: &[u64]) -> usize {
+        let (mut pieces, mut writes) = (Pieces::default(), 0);
+        let (mut accepted, mut refused) = (Vec::<Place>::new(), Vec::<Place>::new());
+        let mut whole = Some((0..n).collect::<Vec<_>>());
+        loop {
+            let places = match whole.take() {
+                Some(places) => places,
+                None => match pieces.next(|_| ()) {
+                    Some(places) => places.to_vec(),
+                    None => break,
+                },
+            };
+            writes += 1;
+            let is_bad = places.iter().any(|place| bad.contains(place));
+            let is_piece = writes > 1;
+            match (is_bad, places.len()) {
+                (true, 1) => refused.extend(&places),
+                (true, _) => {}
+                (false, _) => accepted.extend(&places),
+            }
+            if is_piece {
+                pieces.done(!is_bad);
+            }
+            if is_bad && places.len() > 1 {
+                pieces.halve(places);
+            }
+        }
+        assert_eq!(refused, bad);
+        assert_eq!(accepted.len() + refused.len(), n as usize);
+        writes
+    }
+
+    #[test]
+    fn one_bad_change_costs_two_writes_a_halving() {
+        for n in 1..=130 {
+            for bad in 0..n {
+                let most = 2.0 * (n as f64).log2() + 2.0;
+                let writes = writes(n, &[bad]);
+                assert!(writes as f64 <= most, "{writes} writes for {bad} of {n}");
+            }
+        }
+    }
+
+    #[test]
+    fn many_bad_changes_cost_less_than_two_writes_each() {
+        for n in 1..=11_u64 {
+            for bad in 0..1_u64 << n {
+                let bad: Vec<_> = (0..n).filter(|i| bad >> i & 1 == 1).collect();
+                assert!(writes(n, &bad) < 2 * n as usize, "{bad:?} of {n}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_change_that_is_alone_costs_no_copy() {
+        struct Counted<'c>(u32, &'c Cell<u32>);
+        impl Clone for Counted<'_> {
+            fn clone(&self) -> Self {
+                self.1.set(self.1.get() + 1);
+                Counted(self.0, self.1)
+            }
+        }
+        let copies = Cell::new(0);
+        let hand = |place, add: u32| Hand::<Counted<'_>, ()> {
+            place,
+            change: Box::new(move |value| {
+                value.0 += add;
+                if add == 9 { Err(()) } else { Ok(add > 0) }
+            }),
+            was_there: true,
+        };
+        let applied = apply(Counted(0, &copies), &mut [hand(0, 1)]);
+        assert_eq!(
+            (applied.value.map(|value| value.0), copies.get()),
+            (Some(1), 0)
+        );
+        let several = &mut [hand(0, 1), hand(1, 9), hand(2, 2), hand(3, 4)];
+        let applied = apply(Counted(0, &copies), several);
+        assert_eq!(
+            applied.value.map(|value| value.0),
+            Some(7),
+            "without the one that failed"
+        );
+        assert_eq!((applied.changed, copies.get()), (vec![0, 2, 3], 2));
+    }
+}

@@ -1,0 +1,287 @@
+//! One resource: who waits for it, and who polls the step that is under way.
+//!
+//! All of it stands behind one mutex. What belongs to callers (changes, wakers, values, futures) is
+//! never called and never dropped while the mutex is held: it is taken out and handed back to whoever
+//! has locked it.
+
+mod steps;
+
+use super::{
+    caller::{Caller, Counts, Outcome, Panic, Place, Told},
+    error::CombineError,
+};
+use core::{
+    future::Future,
+    panic::AssertUnwindSafe,
+    pin::Pin,
+    task::{Context, Poll, Waker},
+};
+use std::{
+    collections::BTreeMap,
+    panic::{catch_unwind, resume_unwind},
+    sync::{Arc, Mutex, PoisonError},
+    task::Wake,
+};
+
+/// The reads and writes of a resource, one after another, until nobody waits for it.
+pub(super) type Driver = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// One resource.
+pub(super) struct Lane<V, W, E> {
+    state: Mutex<State<V, W, E>>,
+}
+
+struct State<V, W, E> {
+    waiting: BTreeMap<Place, Caller<V, E>>,
+    /// What callers were told and have not taken yet.
+    told: BTreeMap<Place, Told<V, W, E>>,
+    /// Callers who have entered and not left.
+    members: usize,
+    next: Place,
+    /// `None` while somebody polls it, and where there is none.
+    driver: Option<Driver>,
+    is_polled: bool,
+    /// The driver has asked to be polled.
+    is_woken: bool,
+    is_writing: bool,
+}
+
+/// What a caller does who is polled.
+enum Turn<V, W, E> {
+    Told(Told<V, W, E>),
+    Wait,
+    /// Drive it; where there is no driver, make one.
+    Drive(Option<Driver>),
+    Gone,
+}
+
+/// What is left of a place that was given up.
+pub(super) struct Left<V, W, E> {
+    pub(super) told: Option<Told<V, W, E>>,
+    /// Whether a write may have applied the change, or may still apply it.
+    pub(super) may_be_applied: bool,
+    pub(super) counts: Counts,
+    /// Nobody is there any more.
+    pub(super) is_empty: bool,
+    /// To be dropped where no lock is held.
+    _dropped: (Option<Caller<V, E>>, Option<Driver>),
+}
+
+impl<V, W, E> State<V, W, E> {
+    fn wakers(&mut self) -> Vec<Waker> {
+        let wakers = self.waiting.values_mut();
+        wakers.filter_map(|caller| caller.waker.take()).collect()
+    }
+
+    /// Tells a caller what came of it, and hands out its waker and its change.
+    fn tell(
+        &mut self,
+        place: Place,
+        outcome: impl FnOnce(&Caller<V, E>) -> Outcome<V, W, E>,
+    ) -> Option<Caller<V, E>> {
+        let caller = self.waiting.remove(&place)?;
+        let told = Told {
+            outcome: outcome(&caller),
+            counts: caller.counts,
+        };
+        self.told.insert(place, told);
+        Some(caller)
+    }
+
+    fn turn(&mut self, place: Place, waker: &mut Option<Waker>) -> Turn<V, W, E> {
+        if let Some(told) = self.told.remove(&place) {
+            return Turn::Told(told);
+        }
+        let Some(caller) = self.waiting.get_mut(&place) else {
+            return Turn::Gone;
+        };
+        core::mem::swap(&mut caller.waker, waker);
+        if self.is_polled || self.driver.is_some() && !self.is_woken {
+            return Turn::Wait;
+        }
+        self.is_polled = true;
+        self.is_woken = false;
+        Turn::Drive(self.driver.take())
+    }
+
+    /// After a panic of the read or the write: the others begin again.
+    fn interrupted(&mut self) -> Vec<Caller<V, E>> {
+        let is_writing = core::mem::take(&mut self.is_writing);
+        let mut blind = Vec::new();
+        for (place, caller) in &mut self.waiting {
+            let was_taken = core::mem::take(&mut caller.is_taken);
+            caller.is_doubtful |= was_taken && is_writing;
+            // A change that was lost cannot be applied again either.
+            if caller.is_doubtful && !caller.recognises || caller.change.is_none() {
+                blind.push(*place);
+            }
+        }
+        let interrupted = |_: &Caller<V, E>| Outcome::Failed(CombineError::Interrupted);
+        let tell = |place| self.tell(place, interrupted);
+        blind.into_iter().filter_map(tell).collect()
+    }
+}
+
+/// Wakes callers and drops what is left of them, where no lock is held.
+fn wake<V, E>(mut callers: Vec<Caller<V, E>>) {
+    let wakers = callers.iter_mut().filter_map(|caller| caller.waker.take());
+    wakers.for_each(Waker::wake);
+}
+
+impl<V, W, E> Lane<V, W, E> {
+    pub(super) fn new() -> Self {
+        Lane {
+            state: Mutex::new(State {
+                waiting: BTreeMap::new(),
+                told: BTreeMap::new(),
+                members: 0,
+                next: 0,
+                driver: None,
+                is_polled: false,
+                is_woken: false,
+                is_writing: false,
+            }),
+        }
+    }
+
+    /// What panics while it is held leaves nothing half done, for no caller's code runs then.
+    #[inline]
+    fn with<T>(&self, look: impl FnOnce(&mut State<V, W, E>) -> T) -> T {
+        look(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The place of a new caller, or the caller if as many as `at_most` wait.
+    pub(super) fn enter(
+        &self,
+        caller: Caller<V, E>,
+        at_most: usize,
+    ) -> Result<Place, Caller<V, E>> {
+        self.with(|state| {
+            if state.waiting.len() >= at_most {
+                return Err(caller);
+            }
+            let place = state.next;
+            state.next += 1;
+            state.members += 1;
+            state.waiting.insert(place, caller);
+            Ok(place)
+        })
+    }
+
+    /// Gives up a place. The step that is under way is dropped with the last who waits for it.
+    pub(super) fn leave(&self, place: Place) -> Left<V, W, E> {
+        self.with(|state| {
+            state.members -= 1;
+            let told = state.told.remove(&place);
+            let caller = state.waiting.remove(&place);
+            let driver = if state.waiting.is_empty() && !state.is_polled {
+                state.is_writing = false;
+                state.driver.take()
+            } else {
+                None
+            };
+            let (may_be_applied, counts) =
+                caller.as_ref().map_or_else(Default::default, |caller| {
+                    (caller.is_taken || caller.is_doubtful, caller.counts)
+                });
+            Left {
+                told,
+                may_be_applied,
+                counts,
+                is_empty: state.members == 0,
+                _dropped: (caller, driver),
+            }
+        })
+    }
+}
+
+impl<V: Send + 'static, W: Send + 'static, E: Send + Sync + 'static> Lane<V, W, E> {
+    /// Looks whether this caller was told, and drives what is under way if that has asked for it.
+    pub(super) fn poll(
+        self: &Arc<Self>,
+        place: Place,
+        make: impl FnOnce() -> Driver,
+        cx: &mut Context<'_>,
+    ) -> Poll<Told<V, W, E>> {
+        let mut waker = Some(cx.waker().clone());
+        let turn = self.with(|state| state.turn(place, &mut waker));
+        drop(waker);
+        let driver = match turn {
+            Turn::Told(told) => return Poll::Ready(told),
+            Turn::Wait => return Poll::Pending,
+            Turn::Drive(driver) => driver,
+            Turn::Gone => finished_before(),
+        };
+        let driven = catch_unwind(AssertUnwindSafe(|| {
+            let mut driver = driver.unwrap_or_else(make);
+            let waker = Waker::from(Arc::clone(self));
+            let polled = driver.as_mut().poll(&mut Context::from_waker(&waker));
+            polled.is_pending().then_some(driver)
+        }));
+        self.driven(place, driven)
+    }
+
+    fn driven(&self, place: Place, driven: Result<Option<Driver>, Panic>) -> Poll<Told<V, W, E>> {
+        let mut panic = None;
+        let (told, dropped, wakers, callers) = self.with(|state| {
+            state.is_polled = false;
+            let (mut dropped, mut callers) = (None, Vec::new());
+            match driven {
+                Ok(driver) if state.waiting.is_empty() => {
+                    state.is_writing = false;
+                    dropped = driver;
+                }
+                Ok(driver) => {
+                    // Somebody came when nobody waited any more.
+                    state.is_woken |= driver.is_none();
+                    state.driver = driver;
+                }
+                Err(payload) => {
+                    panic = Some(payload);
+                    callers.extend(state.waiting.remove(&place));
+                    callers.extend(state.interrupted());
+                    state.is_woken = true;
+                }
+            }
+            let told = state.told.remove(&place);
+            // Whoever came while it was polled was not woken.
+            let wakers = if state.is_woken {
+                state.wakers()
+            } else {
+                Vec::new()
+            };
+            (told, dropped, wakers, callers)
+        });
+        wakers.into_iter().for_each(Waker::wake);
+        wake(callers);
+        drop(dropped);
+        if let Some(panic) = panic {
+            drop(told);
+            resume_unwind(panic);
+        }
+        told.map_or(Poll::Pending, Poll::Ready)
+    }
+}
+
+/// The driver asks to be polled: every waiting caller may do it, so all are woken. A caller that is
+/// kept and not polled holds nobody up.
+impl<V: Send + 'static, W: Send + 'static, E: Send + Sync + 'static> Wake for Lane<V, W, E> {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        let wakers = self.with(|state| {
+            state.is_woken = true;
+            state.wakers()
+        });
+        wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
+#[cold]
+#[inline(never)]
+#[track_caller]
+pub(super) fn finished_before() -> ! {
+    panic!("an `Updating` was polled after it had finished")
+}

@@ -1,0 +1,260 @@
+//! What the driver of a resource does with those who wait: takes their changes, tells them what came
+//! of it, and counts.
+
+use super::{Lane, wake};
+use crate::{
+    many::combining::{
+        caller::{Bound, Caller, Failing, Going, Hand, Outcome, Place, Standing, Told},
+        error::CombineError,
+    },
+    report::StopReason,
+};
+use core::time::Duration;
+use std::{collections::btree_map::Entry, sync::Arc};
+
+/// The changes that are being applied. They go back to their callers, also where something panics.
+pub(crate) struct Hands<'l, V, W, E> {
+    lane: &'l Lane<V, W, E>,
+    pub(crate) all: Vec<Hand<V, E>>,
+}
+
+impl<V, W, E> Drop for Hands<'_, V, W, E> {
+    fn drop(&mut self) {
+        let hands = core::mem::take(&mut self.all);
+        // A change whose caller has gone is dropped here, after the lock.
+        let _gone: Vec<_> = self.lane.with(|state| {
+            let back = |hand: Hand<V, E>| match state.waiting.get_mut(&hand.place) {
+                Some(caller) => caller.change.replace(hand.change),
+                None => Some(hand.change),
+            };
+            hands.into_iter().filter_map(back).collect()
+        });
+    }
+}
+
+impl<V, W, E> Lane<V, W, E> {
+    /// A read begins; those who come from now on have higher places than this. `None` if nobody
+    /// waits.
+    pub(crate) fn read_begins(&self) -> Option<Place> {
+        self.with(|state| (!state.waiting.is_empty()).then_some(state.next))
+    }
+
+    /// Those of these who still wait.
+    pub(crate) fn keep_waiting(&self, places: &mut Vec<Place>) {
+        self.with(|state| places.retain(|place| state.waiting.contains_key(place)));
+    }
+
+    /// Whether anybody who waits has a deadline.
+    pub(crate) fn has_deadlines(&self) -> bool {
+        self.with(|state| {
+            let mut waiting = state.waiting.values();
+            waiting.any(|caller| caller.limits.until.is_some())
+        })
+    }
+
+    /// Takes the changes of everybody who waits, or only of these, in the order of their places. A
+    /// caller whose deadline was over before `now` is told so.
+    pub(crate) fn take(
+        &self,
+        mark: Place,
+        only: Option<&[Place]>,
+        now: Option<Duration>,
+    ) -> Hands<'_, V, W, E> {
+        let (all, late) = self.with(|state| {
+            let (mut all, mut late) = (Vec::new(), Vec::new());
+            for (&place, caller) in &mut state.waiting {
+                if only.is_some_and(|only| only.binary_search(&place).is_err()) {
+                    continue;
+                }
+                let is_over = |until| now.is_some_and(|now| now > until);
+                if caller.limits.until.is_some_and(is_over) {
+                    late.push(place);
+                    continue;
+                }
+                let Some(change) = caller.change.take() else {
+                    continue;
+                };
+                caller.is_taken = true;
+                caller.counts.attempts = caller.counts.attempts.saturating_add(1);
+                let was_there = place < mark;
+                all.push(Hand {
+                    place,
+                    change,
+                    was_there,
+                });
+            }
+            let is_over = |caller: &Caller<V, E>| {
+                let may_be_applied = caller.is_doubtful;
+                Outcome::Failed(CombineError::OutOfTime { may_be_applied })
+            };
+            let late: Vec<_> = late
+                .into_iter()
+                .filter_map(|place| state.tell(place, is_over))
+                .collect();
+            (all, late)
+        });
+        let hands = Hands { lane: self, all };
+        wake(late);
+        hands
+    }
+
+    /// Tells callers what came of their changes; `outcome` is made of what is known about each, and
+    /// whether a write may have applied its change before.
+    pub(crate) fn tell(&self, outcomes: Vec<(Place, Outcome<V, W, E>)>) {
+        let (callers, gone) = self.with(|state| {
+            let (mut callers, mut gone) = (Vec::new(), Vec::new());
+            for (place, mut outcome) in outcomes {
+                match state.waiting.entry(place) {
+                    Entry::Vacant(_) => gone.push(outcome),
+                    Entry::Occupied(caller) => {
+                        let caller = caller.remove();
+                        if let Outcome::Failed(CombineError::Own { may_be_applied, .. }) =
+                            &mut outcome
+                        {
+                            *may_be_applied |= caller.is_doubtful;
+                        }
+                        let counts = caller.counts;
+                        state.told.insert(place, Told { outcome, counts });
+                        callers.push(caller);
+                    }
+                }
+            }
+            (callers, gone)
+        });
+        drop(gone);
+        wake(callers);
+    }
+
+    /// The changes that were taken are written.
+    pub(crate) fn write_begins(&self) {
+        self.with(|state| {
+            state.is_writing = true;
+            for caller in state.waiting.values_mut() {
+                if caller.is_taken {
+                    caller.counts.writes = caller.counts.writes.saturating_add(1);
+                }
+            }
+        });
+    }
+
+    /// The write is over.
+    pub(crate) fn write_ends(&self) {
+        self.with(|state| state.is_writing = false);
+    }
+
+    /// Nothing was written of what was taken: those who still wait wait as before.
+    pub(crate) fn give_back(&self) {
+        self.with(|state| {
+            for caller in state.waiting.values_mut() {
+                caller.is_taken = false;
+            }
+        });
+    }
+
+    /// What was read shows that somebody has written since a write that may have been applied:
+    /// changes that do not recognise themselves end with the error of that write.
+    pub(crate) fn overtaken(&self, error: &Arc<E>) {
+        let told = self.with(|state| {
+            let blind = state.waiting.iter();
+            let blind = blind.filter(|(_, caller)| caller.is_doubtful && !caller.recognises);
+            let blind: Vec<_> = blind.map(|(&place, _)| place).collect();
+            let tell = |place| {
+                state.tell(place, |_| {
+                    Outcome::Failed(CombineError::Shared {
+                        error: Arc::clone(error),
+                        reason: StopReason::MaybeApplied,
+                        may_be_applied: true,
+                    })
+                })
+            };
+            blind.into_iter().filter_map(tell).collect()
+        });
+        wake(told);
+    }
+
+    /// A write succeeded on the same version as one that may have been applied, which so was not and
+    /// never will be.
+    pub(crate) fn resolved(&self) {
+        self.with(|state| {
+            for caller in state.waiting.values_mut() {
+                caller.is_doubtful &= caller.recognises;
+            }
+        });
+    }
+
+    /// A step failed: counts that, and counts those whom it binds.
+    pub(crate) fn step_failed(&self, failing: Failing) -> Standing {
+        self.with(|state| {
+            let mut standing = Standing::default();
+            let mut is_endless = false;
+            for (&place, caller) in &mut state.waiting {
+                if !caller.is_bound(place, failing.bound) {
+                    continue;
+                }
+                standing.all += 1;
+                caller.failures = caller.failures.saturating_add(1);
+                caller.is_doubtful |= failing.is_doubtful;
+                caller.counts.conflicts += u32::from(failing.is_conflict);
+                if let Bound::Before(_) = failing.bound {
+                    caller.counts.attempts = caller.counts.attempts.saturating_add(1);
+                }
+                if caller.is_repeatable(failing) {
+                    standing.repeatable += 1;
+                    if caller.failures < caller.limits.attempts {
+                        standing.able += 1;
+                        is_endless |= caller.limits.until.is_none();
+                        standing.until = standing.until.max(caller.limits.until);
+                    }
+                }
+            }
+            if is_endless {
+                standing.until = None;
+            }
+            standing
+        })
+    }
+
+    /// After a step that failed with `error`: whoever makes no further attempt is told. `next` is what
+    /// follows for the others, or why nothing does. Tells how many go on.
+    pub(crate) fn decided(
+        &self,
+        failing: Failing,
+        error: &Arc<E>,
+        next: Result<Going, StopReason>,
+    ) -> usize {
+        let (told, going) = self.with(|state| {
+            let (mut stopped, mut going) = (Vec::new(), 0);
+            for (&place, caller) in &mut state.waiting {
+                if !caller.is_bound(place, failing.bound) {
+                    continue;
+                }
+                let stops = caller.stops(failing, next);
+                caller.is_taken = false;
+                match stops {
+                    Some(reason) => stopped.push((place, reason)),
+                    None => {
+                        going += 1;
+                        let wait = next.map_or(Duration::ZERO, |going| going.wait.delay);
+                        caller.counts.slept = caller.counts.slept.saturating_add(wait);
+                    }
+                }
+            }
+            let told: Vec<_> = stopped
+                .into_iter()
+                .filter_map(|(place, reason)| {
+                    let error = Arc::clone(error);
+                    state.tell(place, |caller| {
+                        Outcome::Failed(CombineError::Shared {
+                            error,
+                            reason,
+                            may_be_applied: caller.is_doubtful,
+                        })
+                    })
+                })
+                .collect();
+            (told, going)
+        });
+        wake(told);
+        going
+    }
+}

@@ -1,0 +1,111 @@
+//! What holds for all changes of a [`Combining`](super::Combining).
+
+use super::lane::Lane;
+use crate::{
+    drive::{until::Conflict, version::Version},
+    facts::fault::TimedOut,
+    policy::Policy,
+};
+use core::{any::Any, future::Future, pin::Pin, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// A read or a write under way.
+pub(super) type Step<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+type Read<K, V, E> = dyn Fn(K) -> Step<Result<V, E>> + Send + Sync;
+type Write<K, V, W, E> = dyn Fn(K, V) -> Step<Result<W, E>> + Send + Sync;
+type IsConflict<W> = dyn Fn(&W) -> bool + Send + Sync;
+
+/// How long an attempt may take, and the error of one that is cut.
+type Cut<E> = (Duration, fn(TimedOut) -> E);
+
+/// Whether a reply tells a conflict, and the error of it.
+type ByReply<W, E> = (Arc<IsConflict<W>>, fn(Conflict) -> E);
+
+/// The version of a value.
+pub(super) type Told = Box<dyn Any + Send>;
+
+/// How the version of a value is read and compared.
+pub(super) struct Versions<V> {
+    pub(super) read: Box<dyn Fn(&V) -> Told + Send + Sync>,
+    pub(super) is_same: fn(&(dyn Any + Send), &(dyn Any + Send)) -> bool,
+}
+
+impl<V> Versions<V> {
+    pub(super) fn new<T, F>(version: F) -> Self
+    where
+        F: Fn(&V) -> T + Send + Sync + 'static,
+        T: Version + Send + 'static,
+    {
+        Versions {
+            read: Box::new(move |value| Box::new(version(value))),
+            is_same: |one, other| match (one.downcast_ref::<T>(), other.downcast_ref::<T>()) {
+                (Some(one), Some(other)) => one.is_same(other),
+                _ => false,
+            },
+        }
+    }
+}
+
+/// Policy, read, write, and what was said beside them.
+pub(super) struct Rules<K, V, W, E, R> {
+    pub(super) policy: Policy,
+    pub(super) read: Arc<Read<K, V, E>>,
+    pub(super) write: Arc<Write<K, V, W, E>>,
+    pub(super) runtime: Arc<R>,
+    /// How logs name it.
+    pub(super) name: &'static str,
+    pub(super) at_most: usize,
+    pub(super) attempt_timeout: Option<Cut<E>>,
+    pub(super) conflict: Option<ByReply<W, E>>,
+    /// Where values tell their version.
+    pub(super) versions: Option<Arc<Versions<V>>>,
+}
+
+impl<K, V, W, E, R> Rules<K, V, W, E, R> {
+    /// The same under another runtime.
+    pub(super) fn under<Q>(&self, runtime: Arc<Q>) -> Rules<K, V, W, E, Q> {
+        Rules {
+            policy: self.policy,
+            read: Arc::clone(&self.read),
+            write: Arc::clone(&self.write),
+            runtime,
+            name: self.name,
+            at_most: self.at_most,
+            attempt_timeout: self.attempt_timeout,
+            conflict: self.conflict.clone(),
+            versions: self.versions.clone(),
+        }
+    }
+
+    /// How long an attempt may take.
+    pub(super) fn limit(&self) -> Option<Duration> {
+        self.attempt_timeout.map(|(limit, _)| limit)
+    }
+}
+
+/// What all clones share: the rules, and the resources for which somebody waits.
+pub(super) struct Shared<K, V, W, E, R> {
+    pub(super) rules: Rules<K, V, W, E, R>,
+    lanes: Mutex<Lanes<K, V, W, E>>,
+}
+
+/// The resources for which somebody waits.
+type Lanes<K, V, W, E> = HashMap<K, Arc<Lane<V, W, E>>>;
+
+impl<K, V, W, E, R> Shared<K, V, W, E, R> {
+    pub(super) fn new(rules: Rules<K, V, W, E, R>) -> Self {
+        Shared {
+            rules,
+            lanes: Mutex::default(),
+        }
+    }
+
+    /// Under this lock nothing of the callers runs but the comparison of keys.
+    pub(super) fn lanes(&self) -> MutexGuard<'_, Lanes<K, V, W, E>> {
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

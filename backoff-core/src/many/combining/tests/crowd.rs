@@ -1,0 +1,184 @@
+//! What a crowd costs, and what a lone change does.
+
+use super::*;
+use tokio::time::Instant;
+
+#[tokio::test(start_paused = true)]
+async fn a_lone_change_is_one_read_and_one_write_and_waits_for_nothing() {
+    let server = Server::new(5);
+    let combined = combine(Policy::exponential(), &server);
+    let start = Instant::now();
+    assert!(written(&combined.update(0, add(1)).await));
+    assert_eq!(start.elapsed(), Duration::from_millis(10));
+    assert_eq!(server.calls(), (1, 1));
+
+    let server = Server::new(0);
+    let combined = combine(Policy::exponential(), &server);
+    assert!(
+        poll(&mut combined.update(0, add(1))).is_ready(),
+        "in one poll"
+    );
+    assert!(poll(&mut combined.update(0, add(1))).is_ready());
+    assert_eq!(server.calls(), (2, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hundred_tasks_are_one_read_and_one_write() {
+    let server = Server::new(5);
+    let combined = combine(Policy::exponential(), &server);
+    let start = Instant::now();
+    let tasks: Vec<_> = (0..100)
+        .map(|name| tokio::spawn(combined.update(0, add(name))))
+        .collect();
+    for task in tasks {
+        assert!(written(&task.await.unwrap()));
+    }
+    assert_eq!(start.elapsed(), Duration::from_millis(10));
+    assert_eq!(server.calls(), (1, 1));
+    assert_eq!(server.get(0).names, (0..100).collect::<Vec<_>>());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thousand_resources_cost_a_read_and_a_write_each() {
+    let server = Server::new(5);
+    let combined = combine(Policy::exponential(), &server);
+    let start = Instant::now();
+    let tasks: Vec<_> = (0..3_000)
+        .map(|n| tokio::spawn(combined.update(n % 1_000, add(n))))
+        .collect();
+    for task in tasks {
+        assert!(written(&task.await.unwrap()));
+    }
+    assert_eq!(start.elapsed(), Duration::from_millis(10));
+    assert_eq!((server.calls(), combined.busy()), ((1_000, 1_000), 0));
+}
+
+#[test]
+fn what_is_made_of_it_can_be_sent_and_shared() {
+    fn is_sent<T: Send + 'static>(_: &T) {}
+    fn is_shared<T: Send + Sync + Clone + 'static>(_: &T) {}
+    let combined = combine(AT_ONCE, &Server::new(0));
+    is_shared(&combined);
+    is_sent(&combined.update(0, append(1)));
+    is_sent(
+        &combined
+            .update(0, |_: &mut Members| Ok::<(), Failure>(()))
+            .reported(),
+    );
+}
+
+/// Blocks this thread until the future is ready, and fails if it is not woken.
+fn wait_for<F: Future + Unpin>(mut future: F) -> F::Output {
+    struct Unpark(std::thread::Thread, AtomicU32);
+    impl std::task::Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.1.store(1, Relaxed);
+            self.0.unpark();
+        }
+    }
+    let unpark = Arc::new(Unpark(std::thread::current(), AtomicU32::new(0)));
+    let waker = Waker::from(Arc::clone(&unpark));
+    loop {
+        if let Poll::Ready(value) = pin!(&mut future).poll(&mut Context::from_waker(&waker)) {
+            return value;
+        }
+        let start = std::time::Instant::now();
+        while unpark.1.swap(0, Relaxed) == 0 {
+            assert!(start.elapsed() < HANGS, "nobody woke it");
+            std::thread::park_timeout(HANGS);
+        }
+    }
+}
+
+/// Nothing in these tests takes so long.
+const HANGS: Duration = Duration::from_secs(20);
+
+/// One who comes at the moment when the other one is done is neither forgotten nor lost.
+#[test]
+fn two_threads_that_come_and_go_at_the_same_moment_both_get_through() {
+    const ROUNDS: u32 = 4_000;
+    let server = Server::new(0);
+    let combined = combine(Policy::exponential(), &server);
+    let here = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for which in 0..2 {
+            let (combined, here) = (combined.clone(), &here);
+            scope.spawn(move || {
+                for round in 0..ROUNDS {
+                    here.fetch_add(1, Relaxed);
+                    let start = std::time::Instant::now();
+                    while here.load(Relaxed) < 2 * (round + 1) {
+                        assert!(start.elapsed() < 2 * HANGS, "the other one failed");
+                        std::thread::yield_now();
+                    }
+                    let count = move |members: &mut Members| {
+                        members.names.resize(2, 0);
+                        members.names[which] += 1;
+                    };
+                    let told = wait_for(combined.update(round % 2, count));
+                    assert!(written(&told), "{told:?}");
+                }
+            });
+        }
+    });
+    for key in 0..2 {
+        assert_eq!(server.get(key).names, [ROUNDS / 2; 2]);
+    }
+    assert_eq!(combined.busy(), 0);
+}
+
+/// A hundred tasks, 50 ms a call, over a network that loses replies: a policy of IAM's kind.
+#[test]
+fn a_hundred_tasks_on_a_bad_network_are_a_few_calls() {
+    use crate::runtime::Tokio;
+    use rand::{Rng as _, SeedableRng, rngs::SmallRng};
+    let (mut calls, mut took) = (Vec::new(), Vec::new());
+    for seed in 0..60 {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .unwrap();
+        let chance = Mutex::new(SmallRng::seed_from_u64(seed));
+        let fate = move |_| match chance.lock().unwrap().next_u64() % 100 {
+            0..10 => Fate::Fail(Failure::Status(503)),
+            10..15 => Fate::DoneBut(Failure::Status(503)),
+            15..18 => Fate::Fail(Failure::Reset),
+            18..20 => Fate::DoneBut(Failure::Reset),
+            _ => Fate::Fine,
+        };
+        let server = Arc::new(Server {
+            by_chance: Some(Box::new(fate)),
+            hop: Duration::from_millis(50),
+            ..Server::default()
+        });
+        let jitter = Mutex::new(SmallRng::seed_from_u64(seed));
+        let policy = Policy::exponential().max_attempts(10);
+        let combined = combine(policy, &server).runtime((Tokio, jitter));
+        let elapsed = runtime.block_on(async {
+            let start = Instant::now();
+            let tasks: Vec<_> = (0..100)
+                .map(|name| tokio::spawn(combined.update(0, add(name))))
+                .collect();
+            for task in tasks {
+                assert!(task.await.unwrap().is_ok());
+            }
+            start.elapsed()
+        });
+        assert_eq!(server.get(0).names.len(), 100);
+        let (reads, writes) = server.calls();
+        calls.push(reads + writes);
+        took.push(elapsed.as_millis());
+    }
+    calls.sort_unstable();
+    took.sort_unstable();
+    assert_eq!(
+        (calls[29], took[29]),
+        (2, 100),
+        "p50 of {calls:?}, {took:?}"
+    );
+    assert!(
+        calls[56] <= 6 && took[56] <= 2_300,
+        "p95 of {calls:?}, {took:?}"
+    );
+}

@@ -1,0 +1,310 @@
+//! Many random changes under random faults, on a paused clock and on threads.
+
+use super::*;
+use rand::{Rng as _, SeedableRng, rngs::SmallRng};
+use std::{any::Any, panic};
+
+/// Changes on the paused clock, and on threads.
+const PAUSED: u32 = 80_000;
+const ON_THREADS: u32 = 20_000;
+
+/// A generator that is shared.
+struct Chance(Mutex<SmallRng>);
+
+impl Chance {
+    fn below(&self, n: u64) -> u64 {
+        self.0.lock().unwrap().next_u64() % n
+    }
+
+    fn percent(&self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+
+    fn pick<T: Clone>(&self, from: &[T]) -> T {
+        from[self.below(from.len() as u64) as usize].clone()
+    }
+}
+
+/// What a caller does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Adds,
+    Appends,
+    Fails,
+    Panics,
+}
+
+/// What came of a change.
+#[derive(Debug)]
+enum Came {
+    Told(Told),
+    /// It was dropped while it waited.
+    Dropped,
+    Panicked,
+}
+
+fn silent(panic: &(dyn Any + Send)) -> bool {
+    let text = panic.downcast_ref::<&str>();
+    text.is_some_and(|text| text.ends_with("panics"))
+}
+
+/// Keeps the panics that belong to the test out of its output.
+fn keep_quiet() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !silent(info.payload()) {
+                before(info);
+            }
+        }));
+    });
+}
+
+/// A fate for every call, of which so many in a hundred fail.
+fn fates(chance: Arc<Chance>, percent: u64) -> impl Fn(bool) -> Fate + Send + Sync {
+    move |is_write| {
+        if !chance.percent(percent) {
+            return Fate::Fine;
+        }
+        let lost = [Failure::Status(503), Failure::Reset];
+        let refused = [Failure::Stale, Failure::Status(429), Failure::Status(400)];
+        match chance.below(if is_write { 20 } else { 8 }) {
+            0 => Fate::Panic,
+            1 => Fate::Hang,
+            2 => Fate::Fail(Failure::Status(403)),
+            3..=7 => Fate::Fail(chance.pick(&lost)),
+            8 => Fate::DoneAndHang,
+            9..=12 => Fate::DoneBut(chance.pick(&lost)),
+            _ => Fate::Fail(chance.pick(&refused)),
+        }
+    }
+}
+
+fn change(kind: Kind, name: u32) -> caller::Change<Members, Failure> {
+    let mut add = add(name);
+    Box::new(move |members| match kind {
+        Kind::Panics => {
+            members.names.push(u32::MAX);
+            panic!("the change panics")
+        }
+        Kind::Fails => {
+            members.names.push(u32::MAX);
+            Err(Failure::Own)
+        }
+        _ => Ok(add(members)),
+    })
+}
+
+/// One caller.
+async fn caller(
+    combined: Combined,
+    chance: Arc<Chance>,
+    key: u32,
+    name: u32,
+    kind: Kind,
+    ms: u64,
+) -> Came {
+    let within = |chance: &Chance| Duration::from_millis(chance.below(ms));
+    tokio::time::sleep(within(&chance)).await;
+    let mut update = match kind {
+        Kind::Appends => combined.update(key, append(name)),
+        _ => combined.update(key, change(kind, name)),
+    };
+    if chance.percent(15) {
+        update = update.deadline(within(&chance));
+    }
+    if chance.percent(15) {
+        update = update.max_attempts(1 + chance.below(3) as u32);
+    }
+    if chance.percent(5) {
+        // Kept for a while, polled once.
+        if let Poll::Ready(told) = poll(&mut update) {
+            return Came::Told(told);
+        }
+        tokio::time::sleep(within(&chance)).await;
+        if chance.percent(50) {
+            return Came::Dropped;
+        }
+    }
+    if chance.percent(15) {
+        return match tokio::time::timeout(within(&chance), update).await {
+            Ok(told) => Came::Told(told),
+            Err(_) => Came::Dropped,
+        };
+    }
+    Came::Told(update.await)
+}
+
+/// Somebody else, who removes members; who was removed is written down.
+async fn remover(server: Arc<Server>, chance: Arc<Chance>, key: u32, ms: u64) -> Vec<u32> {
+    let mut removed = Vec::new();
+    for _ in 0..chance.below(6) {
+        tokio::time::sleep(Duration::from_millis(chance.below(ms))).await;
+        let mut resources = server.resources.lock().unwrap();
+        let members = resources.entry(key).or_default();
+        if !members.names.is_empty() {
+            let which = chance.below(members.names.len() as u64) as usize;
+            removed.push(members.names.remove(which));
+            members.version += 1;
+        }
+    }
+    removed
+}
+
+/// Some callers on one server. How many changes were made.
+async fn case(seed: u64, hop: u64) -> u32 {
+    let chance = Arc::new(Chance(Mutex::new(SmallRng::seed_from_u64(seed))));
+    let percent = chance.pick(&[0, 10, 30, 60]);
+    let refused: Vec<u32> = (0..100).filter(|_| chance.percent(2)).collect();
+    let server = Arc::new(Server {
+        by_chance: Some(Box::new(fates(Arc::clone(&chance), percent))),
+        hop: Duration::from_millis(hop),
+        refused: Mutex::new((refused.clone(), 422)),
+        ..Server::default()
+    });
+    let base = Duration::from_millis(chance.pick(&[0, hop.max(1), 5 * hop.max(1)]));
+    let policy = Policy::exponential().base(base).max_attempts(6);
+    let policy = policy.idempotent(chance.percent(80));
+    let mut combined = combine(policy, &server);
+    if chance.percent(50) {
+        combined = combined.version(|members| members.version);
+    }
+    let combined = combined.attempt_timeout(Duration::from_millis(6 * hop.max(1)));
+    let (callers, keys) = (1 + chance.below(100) as u32, 1 + chance.below(3) as u32);
+    let ms = chance.pick(&[1, 3, 30]) * hop.max(1);
+    let kinds = [
+        Kind::Adds,
+        Kind::Adds,
+        Kind::Adds,
+        Kind::Adds,
+        Kind::Appends,
+        Kind::Appends,
+    ];
+    let kinds = [&kinds[..], &[Kind::Fails, Kind::Panics]].concat();
+    let tasks: Vec<_> = (0..callers)
+        .map(|name| {
+            let (kind, key) = (chance.pick(&kinds), name % keys);
+            // Some ask for what another one asks for too.
+            let name = match kind {
+                Kind::Adds if chance.percent(10) => 1_000 + key,
+                _ => name,
+            };
+            let caller = caller(combined.clone(), Arc::clone(&chance), key, name, kind, ms);
+            (name, kind, key, tokio::spawn(caller))
+        })
+        .collect();
+    let removers: Vec<_> = (0..keys)
+        .map(|key| tokio::spawn(remover(Arc::clone(&server), Arc::clone(&chance), key, ms)))
+        .collect();
+    let mut came = Vec::new();
+    for (name, kind, key, task) in tasks {
+        came.push((
+            name,
+            kind,
+            key,
+            match task.await {
+                Ok(came) => came,
+                Err(error) => {
+                    let panic = error.into_panic();
+                    assert!(silent(&*panic), "an assertion failed");
+                    Came::Panicked
+                }
+            },
+        ));
+    }
+    let mut removed = Vec::new();
+    for remover in removers {
+        removed.push(remover.await.unwrap());
+    }
+    assert_eq!(
+        (combined.busy(), server.steps.load(Relaxed)),
+        (0, 0),
+        "nothing is left"
+    );
+    for (name, kind, key, told) in &came {
+        let members = server.get(*key).names;
+        let times = |among: &[u32]| among.iter().filter(|other| *other == name).count();
+        let (here, gone) = (times(&members), times(&removed[*key as usize]));
+        let is_shared = came.iter().filter(|other| other.0 == *name).count() > 1;
+        let context = || format!("{name} {kind:?}: {told:?}, {here} here, {gone} removed");
+        assert!(here <= 1, "twice there: {}", context());
+        if *kind == Kind::Appends && !is_shared {
+            assert!(here + gone <= 1, "applied twice: {}", context());
+        }
+        if let Came::Told(told) = told {
+            match told {
+                Ok(_) => {
+                    assert!(here + gone > 0, "told success: {}", context());
+                    assert!(!refused.contains(name), "refused: {}", context());
+                }
+                Err(error) if !error.may_be_applied() && !is_shared => {
+                    assert_eq!(here + gone, 0, "surely not applied: {}", context());
+                }
+                Err(_) => {}
+            }
+        }
+        assert!(
+            times(&[u32::MAX]) == 0 && !members.contains(&u32::MAX),
+            "{}",
+            context()
+        );
+    }
+    callers
+}
+
+#[test]
+fn no_random_change_is_lost_doubled_or_hangs() {
+    keep_quiet();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    let (mut changes, mut seed) = (0, 0);
+    while changes < PAUSED {
+        let hour = Duration::from_secs(3_600);
+        let case = panic::AssertUnwindSafe(|| {
+            runtime.block_on(async { tokio::time::timeout(hour, case(seed, 5)).await })
+        });
+        match panic::catch_unwind(case) {
+            Ok(Ok(made)) => changes += made,
+            Ok(Err(_)) => panic!("seed {seed} hangs"),
+            Err(_) => panic!("seed {seed} failed"),
+        }
+        seed += 1;
+    }
+}
+
+#[test]
+fn no_random_change_is_lost_doubled_or_hangs_on_threads() {
+    keep_quiet();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(4)
+        .enable_time()
+        .build()
+        .unwrap();
+    let (mut changes, mut seed) = (0, 1 << 32);
+    while changes < ON_THREADS {
+        let minute = Duration::from_secs(60);
+        // Many at once, so that they do not wait for the clock one after another.
+        let seeds: Vec<_> = (seed..seed + 50).collect();
+        seed += 50;
+        let hop = seed / 50 % 2;
+        let cases: Vec<_> = seeds
+            .into_iter()
+            .map(|seed| {
+                let case = async move { tokio::time::timeout(minute, case(seed, hop)).await };
+                let case = runtime.spawn(case);
+                (seed, case)
+            })
+            .collect();
+        for (seed, case) in cases {
+            match runtime.block_on(case) {
+                Ok(Ok(made)) => changes += made,
+                Ok(Err(_)) => panic!("seed {seed} hangs"),
+                Err(error) => panic!("seed {seed} failed: {error}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! The future of one caller.
+
+use super::{
+    caller::{Caller, Change, Counts, Limits, Outcome, Place, Told},
+    drive,
+    error::CombineError,
+    lane::{Lane, Left, finished_before},
+    rules::Shared,
+};
+use crate::{
+    facts::fault::Fault,
+    policy::NEVER,
+    report::{Measures, Reporting, RetryError, UpdateReport, Updated},
+    runtime::{AsyncRuntime, Clock, Random, Sleep, nanos},
+};
+use core::{
+    fmt,
+    future::Future,
+    hash::Hash,
+    pin::Pin,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+use std::{panic::resume_unwind, sync::Arc};
+
+/// A change that is being made together with others: a future of
+/// `Result<Updated<V, W>, CombineError<E>>`. Made by [`Combining::update`](super::Combining::update).
+///
+/// Before it is awaited, its methods say more. Dropping it takes the change back if it was not taken
+/// yet; a write that is under way goes on as long as somebody else waits for it.
+///
+/// # Panics
+/// With the panic of its change; with a panic of the read or the write that happens in its poll; and
+/// when it is polled again after it has finished, as futures may.
+#[must_use = "futures do nothing unless awaited"]
+pub struct Updating<K: Clone + Eq + Hash, V, W, E, R: Sleep = AsyncRuntime> {
+    shared: Arc<Shared<K, V, W, E, R>>,
+    key: K,
+    /// Until it is first polled; and whether it recognises its effect.
+    change: Option<(Change<V, E>, bool)>,
+    attempts: Option<u32>,
+    deadline: Option<Duration>,
+    is_measured: bool,
+    started: Duration,
+    until: Option<Duration>,
+    seat: Option<Seat<V, W, E>>,
+    timer: Option<Pin<Box<R::Sleep>>>,
+}
+
+/// Where a caller waits.
+struct Seat<V, W, E> {
+    lane: Arc<Lane<V, W, E>>,
+    place: Place,
+}
+
+/// How it ended.
+struct Ended<V, W, E> {
+    result: Result<Updated<V, W>, CombineError<E>>,
+    counts: Counts,
+}
+
+/// Nothing in it is pinned in place: the timer has a box of its own.
+impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Unpin for Updating<K, V, W, E, R> {}
+
+impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
+    pub(super) const fn new(
+        shared: Arc<Shared<K, V, W, E, R>>,
+        key: K,
+        change: Change<V, E>,
+        recognises: bool,
+    ) -> Self {
+        Updating {
+            shared,
+            key,
+            change: Some((change, recognises)),
+            attempts: None,
+            deadline: None,
+            is_measured: false,
+            started: Duration::ZERO,
+            until: None,
+            seat: None,
+            timer: None,
+        }
+    }
+
+    /// Ends the waiting by then, whatever the server does. It counts from when the future is first
+    /// polled; where the policy has a deadline too, the shorter one holds. With a deadline and no
+    /// `max_attempts`, as many attempts are made as fit.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = Some(deadline);
+        self
+    }
+
+    /// How many attempts this change takes part in, instead of the policy's number. Each failed read or
+    /// write counts as one; a group that is halved does not.
+    ///
+    /// # Panics
+    /// When `max_attempts` is 0.
+    #[track_caller]
+    pub fn max_attempts(mut self, max_attempts: u32) -> Self {
+        assert!(max_attempts > 0, "{}", crate::policy::NO_ATTEMPTS);
+        self.attempts = Some(max_attempts);
+        self
+    }
+
+    /// Also says what it took: the steps that this change took part in, most of them shared with
+    /// others.
+    pub fn reported(mut self) -> UpdatingReported<K, V, W, E, R> {
+        self.is_measured = true;
+        UpdatingReported { updating: self }
+    }
+
+    /// Gives up the place, and the resource with it if nobody else is there.
+    fn leave(&mut self) -> Option<Left<V, W, E>> {
+        let Seat { lane, place } = self.seat.take()?;
+        let mut lanes = self.shared.lanes();
+        let left = lane.leave(place);
+        let is_ours = |found: &Arc<Lane<V, W, E>>| Arc::ptr_eq(found, &lane);
+        let removed = if left.is_empty && lanes.get(&self.key).is_some_and(is_ours) {
+            lanes.remove_entry(&self.key)
+        } else {
+            None
+        };
+        drop(lanes);
+        drop(removed);
+        Some(left)
+    }
+}
+
+impl<K, V, W, E, R> Updating<K, V, W, E, R>
+where
+    K: Clone + Eq + Hash + Send + Sync + 'static,
+    V: Clone + Send + Sync + 'static,
+    W: Clone + Send + Sync + 'static,
+    E: Fault + Send + Sync + 'static,
+    R: Clock + Sleep + Random + Send + Sync + 'static,
+    R::Sleep: Send + 'static,
+{
+    /// Takes a place among those who wait, unless there is none.
+    fn enter(&mut self) -> Result<(), CombineError<E>> {
+        let Some((change, recognises)) = self.change.take() else {
+            return Ok(());
+        };
+        let rules = &self.shared.rules;
+        let mut policy = rules.policy;
+        if let Some(attempts) = self.attempts {
+            policy = policy.max_attempts(attempts);
+        }
+        if let Some(deadline) = self.deadline
+            && nanos(deadline) < policy.deadline
+        {
+            policy = policy.deadline(deadline);
+        }
+        let is_limited = policy.deadline != NEVER;
+        if is_limited || self.is_measured {
+            self.started = rules.runtime.now();
+        }
+        if is_limited {
+            let deadline = Duration::from_nanos(policy.deadline);
+            self.until = Some(self.started.saturating_add(deadline));
+        }
+        let limits = Limits {
+            attempts: policy.attempts(),
+            until: self.until,
+        };
+        let caller = Caller::new(change, recognises, limits);
+        let at_most = rules.at_most;
+        // Two are dropped where no lock is held: a caller who finds no place, and a key that is not
+        // needed.
+        let (mut key, mut spare) = (None, None);
+        let entered = loop {
+            let mut lanes = self.shared.lanes();
+            let lane = match lanes.get(&self.key) {
+                Some(lane) => Arc::clone(lane),
+                None => {
+                    let (Some(key), Some(lane)) = (key.take(), spare.take()) else {
+                        drop(lanes);
+                        key = Some(self.key.clone());
+                        spare = Some(Arc::new(Lane::new()));
+                        continue;
+                    };
+                    lanes.insert(key, Arc::clone(&lane));
+                    lane
+                }
+            };
+            break lane
+                .enter(caller, at_most)
+                .map(|place| Seat { lane, place });
+        };
+        match entered {
+            Ok(seat) => {
+                self.seat = Some(seat);
+                Ok(())
+            }
+            Err(_caller) => Err(CombineError::Full),
+        }
+    }
+
+    fn poll_ended(&mut self, cx: &mut Context<'_>) -> Poll<Ended<V, W, E>> {
+        if let Err(error) = self.enter() {
+            return Poll::Ready(Ended {
+                result: Err(error),
+                counts: Counts::default(),
+            });
+        }
+        let Some(seat) = &self.seat else {
+            finished_before();
+        };
+        let (shared, lane) = (&self.shared, &seat.lane);
+        let make = || {
+            let (shared, lane) = (Arc::clone(shared), Arc::clone(lane));
+            Box::pin(drive::drive(shared, lane, self.key.clone())) as _
+        };
+        if let Poll::Ready(told) = lane.poll(seat.place, make, cx) {
+            drop(self.leave());
+            return Poll::Ready(told.ended());
+        }
+        let Some(until) = self.until else {
+            return Poll::Pending;
+        };
+        let runtime = &self.shared.rules.runtime;
+        let timer = self.timer.get_or_insert_with(|| {
+            let remaining = until.saturating_sub(runtime.now());
+            Box::pin(runtime.sleep(remaining))
+        });
+        ready!(timer.as_mut().poll(cx));
+        let Some(left) = self.leave() else {
+            return Poll::Pending;
+        };
+        let Left {
+            told,
+            may_be_applied,
+            counts,
+            ..
+        } = left;
+        Poll::Ready(match told {
+            Some(told) => told.ended(),
+            None => Ended {
+                result: Err(CombineError::OutOfTime { may_be_applied }),
+                counts,
+            },
+        })
+    }
+
+    fn report(&self, counts: Counts) -> UpdateReport {
+        let now = self.shared.rules.runtime.now();
+        let measures = Measures {
+            attempts: counts.attempts,
+            conflicts: counts.conflicts,
+            elapsed: now.saturating_sub(self.started),
+            slept: counts.slept,
+        };
+        UpdateReport::new(measures, counts.writes)
+    }
+}
+
+impl<V, W, E> Told<V, W, E> {
+    fn ended(self) -> Ended<V, W, E> {
+        let result = match self.outcome {
+            Outcome::Done(updated) => Ok(updated),
+            Outcome::Failed(error) => Err(error),
+            Outcome::Panicked(panic) => resume_unwind(panic),
+        };
+        Ended {
+            result,
+            counts: self.counts,
+        }
+    }
+}
+
+impl<K, V, W, E, R> Future for Updating<K, V, W, E, R>
+where
+    K: Clone + Eq + Hash + Send + Sync + 'static,
+    V: Clone + Send + Sync + 'static,
+    W: Clone + Send + Sync + 'static,
+    E: Fault + Send + Sync + 'static,
+    R: Clock + Sleep + Random + Send + Sync + 'static,
+    R::Sleep: Send + 'static,
+{
+    type Output = Result<Updated<V, W>, CombineError<E>>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        self.get_mut().poll_ended(cx).map(|ended| ended.result)
+    }
+}
+
+impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Drop for Updating<K, V, W, E, R> {
+    fn drop(&mut self) {
+        drop(self.leave());
+    }
+}
+
+impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> fmt::Debug for Updating<K, V, W, E, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Updating(..)")
+    }
+}
+
+/// A change that also says what it took. Made by [`Updating::reported`].
+#[must_use = "futures do nothing unless awaited"]
+#[derive(Debug)]
+pub struct UpdatingReported<K: Clone + Eq + Hash, V, W, E, R: Sleep = AsyncRuntime> {
+    updating: Updating<K, V, W, E, R>,
+}
+
+impl<K, V, W, E, R> Future for UpdatingReported<K, V, W, E, R>
+where
+    K: Clone + Eq + Hash + Send + Sync + 'static,
+    V: Clone + Send + Sync + 'static,
+    W: Clone + Send + Sync + 'static,
+    E: Fault + Send + Sync + 'static,
+    R: Clock + Sleep + Random + Send + Sync + 'static,
+    R::Sleep: Send + 'static,
+{
+    type Output = Reporting<Updated<V, W>, CombineError<E>, UpdateReport>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let updating = &mut self.get_mut().updating;
+        let Ended { result, counts } = ready!(updating.poll_ended(cx));
+        let report = updating.report(counts);
+        Poll::Ready(match result {
+            Ok(updated) => Ok((updated, report)),
+            Err(error) => {
+                let reason = error.reason();
+                Err(RetryError::new(error, reason, report))
+            }
+        })
+    }
+}
