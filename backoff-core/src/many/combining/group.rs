@@ -40,8 +40,9 @@ fn run<V, E>(change: &mut Change<V, E>, value: &mut V) -> Result<bool, ChangeFai
     }
 }
 
-/// Applies the changes in their order. A change that fails leaves nothing behind: the others are
-/// applied to a copy of what was read. A change that is alone costs no copy.
+/// Applies the changes in their order. A change that fails, or that says that it changed nothing,
+/// leaves nothing behind: the others are applied to a copy of what was there before. A change that is
+/// alone costs no copy.
 pub(super) fn apply<V: Clone, E>(value: V, hands: &mut [Hand<V, E>]) -> Applied<V, E> {
     let mut applied = Applied {
         value: None,
@@ -58,30 +59,44 @@ pub(super) fn apply<V: Clone, E>(value: V, hands: &mut [Hand<V, E>]) -> Applied<
         }
         _ => {}
     }
-    let read = value.clone();
+    let mut bench = Bench {
+        kept: value.clone(),
+        is_kept: 0,
+        changed: Vec::new(),
+        later: Vec::new(),
+    };
     let mut value = value;
-    // The places of those who changed the value, among the hands.
-    let mut changed = Vec::new();
     for index in 0..hands.len() {
         let Hand {
             place,
             change,
             was_there,
         } = &mut hands[index];
-        match run(change, &mut value) {
-            Ok(true) => changed.push(index),
-            Ok(false) if *was_there && changed.is_empty() => {
-                applied.unchanged.push((*place, value.clone()));
+        let ran = run(change, &mut value);
+        if let Ok(true) = ran {
+            bench.changed.push(index);
+            continue;
+        }
+        // The value may hold what the change has begun: it belongs to this caller alone.
+        let seen = core::mem::replace(&mut value, bench.kept.clone());
+        match ran {
+            Err(failing) => applied.failed.push((*place, failing)),
+            Ok(_) if *was_there && bench.changed.is_empty() => {
+                applied.unchanged.push((*place, seen));
             }
-            Ok(false) => applied.later.push((*place, value.clone())),
-            Err(failing) => {
-                applied.failed.push((*place, failing));
-                value = again(&read, hands, &mut changed, &mut applied);
-            }
+            Ok(_) => bench.later.push((index, seen)),
+        }
+        if bench.is_kept < bench.changed.len() {
+            value = bench.again(value, hands, &mut applied);
         }
     }
-    applied.changed = changed.iter().map(|&index| hands[index].place).collect();
+    let Bench { changed, later, .. } = bench;
     applied.value = (!changed.is_empty()).then_some(value);
+    applied.changed = changed.iter().map(|&index| hands[index].place).collect();
+    let later = later.into_iter();
+    applied.later = later
+        .map(|(index, value)| (hands[index].place, value))
+        .collect();
     applied
 }
 
@@ -99,32 +114,51 @@ fn alone<V, E>(mut value: V, hand: &mut Hand<V, E>, applied: &mut Applied<V, E>)
     }
 }
 
-/// Applies those again who have changed the value, to a copy of what was read.
-fn again<V: Clone, E>(
-    read: &V,
-    hands: &mut [Hand<V, E>],
-    changed: &mut Vec<usize>,
-    applied: &mut Applied<V, E>,
-) -> V {
-    'again: loop {
-        let mut value = read.clone();
-        let mut done = 0;
-        while done < changed.len() {
-            let Hand { place, change, .. } = &mut hands[changed[done]];
-            match run(change, &mut value) {
-                Ok(true) => done += 1,
-                Ok(false) => {
-                    applied.later.push((*place, value.clone()));
-                    changed.remove(done);
-                }
-                Err(failing) => {
-                    applied.failed.push((*place, failing));
-                    changed.remove(done);
-                    continue 'again;
-                }
+/// What several changes made of the value so far. Callers stand here by their index among the hands.
+struct Bench<V> {
+    /// A copy of the value after the first `is_kept` of those who changed it. So no change runs again
+    /// twice, however many fail.
+    kept: V,
+    is_kept: usize,
+    changed: Vec<usize>,
+    later: Vec<(usize, V)>,
+}
+
+impl<V: Clone> Bench<V> {
+    /// Applies those again who have changed the value since the copy was made, to `value`, which is
+    /// equal to the copy, and makes a new copy.
+    fn again<E>(
+        &mut self,
+        mut value: V,
+        hands: &mut [Hand<V, E>],
+        applied: &mut Applied<V, E>,
+    ) -> V {
+        let mut done = self.is_kept;
+        while let Some(&index) = self.changed.get(done) {
+            let Hand {
+                place,
+                change,
+                was_there,
+            } = &mut hands[index];
+            let ran = run(change, &mut value);
+            if let Ok(true) = ran {
+                done += 1;
+                continue;
             }
+            // Whoever came after it has seen a change that is not there now, and waits for a new read.
+            self.changed.remove(done);
+            self.later.retain(|&(later, _)| later < index);
+            let seen = core::mem::replace(&mut value, self.kept.clone());
+            match ran {
+                Err(failing) => applied.failed.push((*place, failing)),
+                Ok(_) if *was_there && done == 0 => applied.unchanged.push((*place, seen)),
+                Ok(_) => self.later.push((index, seen)),
+            }
+            done = self.is_kept;
         }
-        return value;
+        self.is_kept = done;
+        self.kept = value.clone();
+        value
     }
 }
 
@@ -226,7 +260,11 @@ impl Pieces {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use core::cell::Cell;
+    use core::{
+        cell::Cell,
+        sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    };
+    use std::sync::Arc;
 
     /// How many writes find the bad ones among so many, and whether exactly they are left alone.
     fn writes(n: u64, bad: &[u64]) -> usize {
@@ -312,6 +350,100 @@ mod tests {
             Some(7),
             "without the one that failed"
         );
-        assert_eq!((applied.changed, copies.get()), (vec![0, 2, 3], 2));
+        assert_eq!((applied.changed, copies.get()), (vec![0, 2, 3], 3));
+    }
+
+    type Ran = Arc<AtomicUsize>;
+
+    /// A change that counts how often it ran.
+    fn hand(
+        place: Place,
+        ran: &Ran,
+        mut change: impl FnMut(&mut Vec<u32>) -> Result<bool, ()> + Send + 'static,
+    ) -> Hand<Vec<u32>, ()> {
+        let ran = Arc::clone(ran);
+        Hand {
+            place,
+            change: Box::new(move |value| {
+                ran.fetch_add(1, Relaxed);
+                change(value)
+            }),
+            was_there: true,
+        }
+    }
+
+    fn adds(place: Place, ran: &Ran, name: u32) -> Hand<Vec<u32>, ()> {
+        hand(place, ran, move |names| {
+            let is_new = !names.contains(&name);
+            if is_new {
+                names.push(name);
+            }
+            Ok(is_new)
+        })
+    }
+
+    #[test]
+    fn who_saw_a_change_that_is_gone_is_told_nothing_of_it() {
+        for second in [Err(()), Ok(false)] {
+            let ran = Ran::default();
+            let mut is_first = true;
+            let once = move |names: &mut Vec<u32>| match core::mem::take(&mut is_first) {
+                true => {
+                    names.push(7);
+                    Ok(true)
+                }
+                false => second,
+            };
+            let hands = &mut [
+                adds(0, &ran, 1),
+                hand(1, &ran, once),
+                adds(2, &ran, 1),
+                hand(3, &ran, |_| Err(())),
+                adds(4, &ran, 7),
+            ];
+            let applied = apply(Vec::new(), hands);
+            assert_eq!(applied.value, Some(vec![1, 7]));
+            assert_eq!(applied.changed, [0, 4]);
+            let later: Vec<_> = applied.later.iter().map(|later| later.0).collect();
+            let failed: Vec<_> = applied.failed.iter().map(|failed| failed.0).collect();
+            match second {
+                Err(()) => assert_eq!((later, failed), (vec![], vec![1, 3])),
+                Ok(_) => assert_eq!((later, failed), (vec![1], vec![3])),
+            }
+            for (_, seen) in applied.later.iter().chain(&applied.unchanged) {
+                assert_eq!(*seen, [1], "7 was not there when it was seen");
+            }
+        }
+    }
+
+    #[test]
+    fn a_change_that_says_no_leaves_nothing_in_the_value() {
+        let ran = Ran::default();
+        let touches = |names: &mut Vec<u32>| {
+            names.push(66);
+            Ok(false)
+        };
+        let hands = &mut [
+            hand(0, &ran, touches),
+            adds(1, &ran, 1),
+            hand(2, &ran, touches),
+            adds(3, &ran, 3),
+        ];
+        let applied = apply(Vec::new(), hands);
+        assert_eq!(applied.value, Some(vec![1, 3]));
+        assert_eq!(applied.changed, [1, 3]);
+    }
+
+    #[test]
+    fn changes_that_fail_let_no_other_run_more_than_twice() {
+        let ran = Ran::default();
+        let hands = (0..100).map(|place| match place % 2 {
+            0 => adds(place, &ran, place as u32),
+            _ => hand(place, &ran, |_| Err(())),
+        });
+        let applied = apply(Vec::new(), &mut hands.collect::<Vec<_>>());
+        let names = (0..100).step_by(2).collect::<Vec<u32>>();
+        assert_eq!((applied.value, applied.failed.len()), (Some(names), 50));
+        assert_eq!(ran.load(Relaxed), 150);
     }
 }
