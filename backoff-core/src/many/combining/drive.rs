@@ -133,7 +133,6 @@ where
         lane.write_begins();
         let written = time.within((self.rules.write)(key.clone(), value), Stage::Write);
         let written = written.await;
-        lane.write_ends();
         let failed = match written {
             Some(Ok(reply)) => match &self.rules.conflict {
                 Some((is_conflict, error)) if is_conflict(&reply) => {
@@ -225,6 +224,15 @@ where
     fn failed(&mut self, failed: Failed<E>, bound: Bound) -> Option<Duration> {
         let Failed { error, stage } = failed;
         let policy = &self.rules.policy;
+        let is_doubtful = match stage {
+            Stage::Write => !surely_refused(&error),
+            stage => stage == Stage::Cut,
+        };
+        let stage = match stage {
+            // A write that surely did nothing may be repeated, as a read may.
+            Stage::Write if !is_doubtful => Stage::Read,
+            stage => stage,
+        };
         let once = match stage {
             // The version tells what to do.
             _ if self.rules.versions.is_some() => stage,
@@ -238,10 +246,7 @@ where
         };
         let failing = Failing {
             bound,
-            is_doubtful: match stage {
-                Stage::Write => !surely_refused(&error),
-                stage => stage == Stage::Cut,
-            },
+            is_doubtful,
             ends_blind: ruling(once) == Ruling::MAYBE_APPLIED,
             is_conflict: ruling(stage).is_conflict(),
         };

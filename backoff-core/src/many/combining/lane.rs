@@ -43,6 +43,7 @@ struct State<V, W, E> {
     is_polled: bool,
     /// The driver has asked to be polled.
     is_woken: bool,
+    /// A write began, and its outcome is not yet noted for those who took part.
     is_writing: bool,
 }
 

@@ -99,9 +99,11 @@ impl<V, W, E> Lane<V, W, E> {
     }
 
     /// Tells callers what came of their changes; `outcome` is made of what is known about each, and
-    /// whether a write may have applied its change before.
+    /// whether a write may have applied its change before. If a write was under way, these are all who
+    /// took part in it.
     pub(crate) fn tell(&self, outcomes: Vec<(Place, Outcome<V, W, E>)>) {
         let (callers, gone) = self.with(|state| {
+            state.is_writing = false;
             let (mut callers, mut gone) = (Vec::new(), Vec::new());
             for (place, mut outcome) in outcomes {
                 match state.waiting.entry(place) {
@@ -137,14 +139,10 @@ impl<V, W, E> Lane<V, W, E> {
         });
     }
 
-    /// The write is over.
-    pub(crate) fn write_ends(&self) {
-        self.with(|state| state.is_writing = false);
-    }
-
     /// Nothing was written of what was taken: those who still wait wait as before.
     pub(crate) fn give_back(&self) {
         self.with(|state| {
+            state.is_writing = false;
             for caller in state.waiting.values_mut() {
                 caller.is_taken = false;
             }
@@ -210,6 +208,8 @@ impl<V, W, E> Lane<V, W, E> {
             if is_endless {
                 standing.until = None;
             }
+            // Whoever may have been applied is marked so now.
+            state.is_writing = false;
             standing
         })
     }

@@ -272,3 +272,21 @@ async fn no_write_begins_where_the_change_took_the_time() {
     assert_eq!(shared(&told), (cut, StopReason::Attempts, false));
     assert_eq!(server.calls(), (5, 0));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_sure_refusal_that_is_retried_leaves_no_doubt() {
+    for status in [400, 401, 404] {
+        for policy in [AT_ONCE, AT_ONCE.idempotent(false)] {
+            let policy = policy.on(crate::codes![400, 401, 404]);
+            let server = Server::new(5);
+            server.on_write([Fate::Fail(Failure::Status(status))]);
+            let combined = combine(policy, &server);
+            assert!(written(&combined.update(0, append(1)).await));
+            assert_eq!((server.get(0).names, server.calls()), (vec![1], (2, 2)));
+            server.on_write([Fate::Fail(Failure::Status(status))]);
+            let told = combined.update(0, append(1)).max_attempts(1).await;
+            let refused = (Failure::Status(status), StopReason::Attempts, false);
+            assert_eq!(shared(&told), refused);
+        }
+    }
+}

@@ -184,6 +184,50 @@ async fn after_a_panic_of_the_write_only_those_begin_again_who_recognise_themsel
     assert_eq!(combined.busy(), 0);
 }
 
+/// A reply whose first copy panics.
+#[derive(Debug)]
+struct Fragile(Arc<AtomicU32>);
+
+impl Clone for Fragile {
+    fn clone(&self) -> Self {
+        assert!(self.0.fetch_add(1, Relaxed) > 0, "the copy panics");
+        Fragile(Arc::clone(&self.0))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_after_the_write_leaves_the_others_in_doubt() {
+    let server = Server::new(5);
+    let (reader, writer) = (Arc::clone(&server), Arc::clone(&server));
+    let copies = Arc::new(AtomicU32::new(0));
+    let combined: Combining<u32, Members, Fragile, Failure> = AT_ONCE.combine(
+        move |key| {
+            let server = Arc::clone(&reader);
+            async move { server.read(key).await }
+        },
+        move |key, members| {
+            let (server, copies) = (Arc::clone(&writer), Arc::clone(&copies));
+            async move { server.write(key, members).await.map(|_| Fragile(copies)) }
+        },
+    );
+    let mut drives = combined.update(0, append(1));
+    let mut other = combined.update(0, append(2));
+    let mut sees = combined.update(0, add(3));
+    assert!(poll(&mut drives).is_pending());
+    assert!(poll(&mut other).is_pending() && poll(&mut sees).is_pending());
+    pass(6).await;
+    assert!(poll(&mut drives).is_pending());
+    pass(6).await;
+    let panicked = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| poll(&mut drives)));
+    assert!(panicked.is_err(), "the copy panics in this poll");
+    let Poll::Ready(Err(CombineError::Interrupted)) = poll(&mut other) else {
+        panic!("it may have been applied, and is not applied again")
+    };
+    assert!(matches!(sees.await, Ok(Updated::Unchanged(_))));
+    assert_eq!(server.get(0).names, [1, 2, 3]);
+    assert_eq!(server.calls(), (2, 1));
+}
+
 /// A key that calls somebody when it is dropped.
 struct Key(Arc<dyn Fn() + Send + Sync>);
 
