@@ -54,6 +54,8 @@ pub(super) struct Counts {
 pub(super) struct Told<V, W, E> {
     pub(super) outcome: Outcome<V, W, E>,
     pub(super) counts: Counts,
+    /// So that it is dropped by its owner, whatever its destructor does.
+    pub(super) change: Option<Change<V, E>>,
 }
 
 /// How it ended for one caller.

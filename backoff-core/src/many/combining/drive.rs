@@ -3,8 +3,9 @@
 use super::{
     caller::{Bound, Failing, Going, Outcome, Place},
     error::CombineError,
-    group::{self, Applied, Pieces, refuses_value, surely_refused},
+    group::{self, Applied, refuses_value, surely_refused},
     lane::Lane,
+    pieces::Pieces,
     rules::{Rules, Shared, Step, Told},
 };
 use crate::{
@@ -55,17 +56,32 @@ pub(super) async fn drive<K, V, W, E, R>(
     };
     while let Some(mark) = lane.read_begins() {
         let wait = match shift.attempt(&key, mark).await {
-            Ok(()) => {
+            Ok(Ended::Works) => {
                 shift.succeeded();
                 None
             }
+            Ok(Ended::Halved) => None,
             Err((failed, bound)) => shift.failed(failed, bound),
         };
         if let Some(wait) = wait {
             rules.runtime.sleep(wait).await;
             shift.deposit.begins();
         }
+        // What comes next is no concern of a caller who was told.
+        poll_fn(|_| match lane.ends_poll() {
+            true => Poll::Pending,
+            false => Poll::Ready(()),
+        })
+        .await;
     }
+}
+
+/// How an attempt ended that did not fail.
+enum Ended {
+    /// The resource works.
+    Works,
+    /// The write was refused for its value, and parts of it follow: neither a success nor a failure.
+    Halved,
 }
 
 /// What drives a resource.
@@ -90,7 +106,7 @@ where
     R: Clock + Sleep + Random,
 {
     /// One read-modify-write of whoever waits.
-    async fn attempt(&mut self, key: &K, mark: Place) -> Result<(), (Failed<E>, Bound)> {
+    async fn attempt(&mut self, key: &K, mark: Place) -> Result<Ended, (Failed<E>, Bound)> {
         let lane = self.lane;
         let bound = Bound::Before(mark);
         let mut time = Allowance::new(&*self.rules.runtime, self.rules.limit());
@@ -125,7 +141,7 @@ where
             if is_piece {
                 self.pieces.done(false);
             }
-            return Ok(());
+            return Ok(Ended::Works);
         };
         if time.is_over().await {
             return Err((self.cut(Stage::CutRead), Bound::Taken));
@@ -156,7 +172,7 @@ where
                     if is_piece {
                         self.pieces.done(true);
                     }
-                    return Ok(());
+                    return Ok(Ended::Works);
                 }
             },
             Some(Err(error)) => Failed::at(Stage::Write, error),
@@ -168,7 +184,7 @@ where
                 self.pieces.done(false);
             }
             self.pieces.halve(changed);
-            return Ok(());
+            return Ok(Ended::Halved);
         }
         Err((failed, Bound::Taken))
     }

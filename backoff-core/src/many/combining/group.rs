@@ -200,63 +200,6 @@ pub(super) fn surely_refused<F: Fault>(error: &F) -> bool {
         )
 }
 
-/// Changes that are written together after a write was refused for its value.
-pub(super) struct Piece {
-    pub(super) places: Vec<Place>,
-    /// The piece below it on the stack is its other half.
-    is_left: bool,
-    /// The other half was accepted, so this one holds what was refused.
-    is_suspect: bool,
-}
-
-/// The pieces of refused groups: the next one is the last.
-#[derive(Default)]
-pub(super) struct Pieces(Vec<Piece>);
-
-impl Pieces {
-    /// The next piece, where there is one. `keep` drops those who wait no more. A piece that surely
-    /// holds what was refused is halved at once and not written whole.
-    pub(super) fn next(&mut self, mut keep: impl FnMut(&mut Vec<Place>)) -> Option<&[Place]> {
-        loop {
-            let piece = self.0.last_mut()?;
-            keep(&mut piece.places);
-            if piece.places.is_empty() {
-                self.0.pop();
-            } else if piece.is_suspect && piece.places.len() > 1 {
-                let places = core::mem::take(&mut piece.places);
-                self.0.pop();
-                self.halve(places);
-            } else {
-                break;
-            }
-        }
-        self.0.last().map(|piece| &piece.places[..])
-    }
-
-    /// These were refused together: left before right.
-    pub(super) fn halve(&mut self, mut places: Vec<Place>) {
-        let right = places.split_off(places.len() / 2);
-        for (places, is_left) in [(right, false), (places, true)] {
-            self.0.push(Piece {
-                places,
-                is_left,
-                is_suspect: false,
-            });
-        }
-    }
-
-    /// The piece that was written is done.
-    pub(super) fn done(&mut self, is_accepted: bool) {
-        if let Some(piece) = self.0.pop()
-            && piece.is_left
-            && is_accepted
-            && let Some(right) = self.0.last_mut()
-        {
-            right.is_suspect = true;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -265,60 +208,6 @@ mod tests {
         sync::atomic::{AtomicUsize, Ordering::Relaxed},
     };
     use std::sync::Arc;
-
-    /// How many writes find the bad ones among so many, and whether exactly they are left alone.
-    fn writes(n: u64, bad: &[u64]) -> usize {
-        let (mut pieces, mut writes) = (Pieces::default(), 0);
-        let (mut accepted, mut refused) = (Vec::<Place>::new(), Vec::<Place>::new());
-        let mut whole = Some((0..n).collect::<Vec<_>>());
-        loop {
-            let places = match whole.take() {
-                Some(places) => places,
-                None => match pieces.next(|_| ()) {
-                    Some(places) => places.to_vec(),
-                    None => break,
-                },
-            };
-            writes += 1;
-            let is_bad = places.iter().any(|place| bad.contains(place));
-            let is_piece = writes > 1;
-            match (is_bad, places.len()) {
-                (true, 1) => refused.extend(&places),
-                (true, _) => {}
-                (false, _) => accepted.extend(&places),
-            }
-            if is_piece {
-                pieces.done(!is_bad);
-            }
-            if is_bad && places.len() > 1 {
-                pieces.halve(places);
-            }
-        }
-        assert_eq!(refused, bad);
-        assert_eq!(accepted.len() + refused.len(), n as usize);
-        writes
-    }
-
-    #[test]
-    fn one_bad_change_costs_two_writes_a_halving() {
-        for n in 1..=130 {
-            for bad in 0..n {
-                let most = 2.0 * (n as f64).log2() + 2.0;
-                let writes = writes(n, &[bad]);
-                assert!(writes as f64 <= most, "{writes} writes for {bad} of {n}");
-            }
-        }
-    }
-
-    #[test]
-    fn many_bad_changes_cost_less_than_two_writes_each() {
-        for n in 1..=11_u64 {
-            for bad in 0..1_u64 << n {
-                let bad: Vec<_> = (0..n).filter(|i| bad >> i & 1 == 1).collect();
-                assert!(writes(n, &bad) < 2 * n as usize, "{bad:?} of {n}");
-            }
-        }
-    }
 
     #[test]
     fn a_change_that_is_alone_costs_no_copy() {

@@ -40,7 +40,8 @@ struct State<V, W, E> {
     next: Place,
     /// `None` while somebody polls it, and where there is none.
     driver: Option<Driver>,
-    is_polled: bool,
+    /// Who polls the driver.
+    polled_by: Option<Place>,
     /// The driver has asked to be polled.
     is_woken: bool,
     /// A write began, and its outcome is not yet noted for those who took part.
@@ -74,19 +75,20 @@ impl<V, W, E> State<V, W, E> {
         wakers.filter_map(|caller| caller.waker.take()).collect()
     }
 
-    /// Tells a caller what came of it, and hands out its waker and its change.
+    /// Tells a caller what came of it, and hands out its waker. It drops its change itself.
     fn tell(
         &mut self,
         place: Place,
         outcome: impl FnOnce(&Caller<V, E>) -> Outcome<V, W, E>,
-    ) -> Option<Caller<V, E>> {
+    ) -> Option<Waker> {
         let caller = self.waiting.remove(&place)?;
         let told = Told {
             outcome: outcome(&caller),
             counts: caller.counts,
+            change: caller.change,
         };
         self.told.insert(place, told);
-        Some(caller)
+        caller.waker
     }
 
     fn turn(&mut self, place: Place, waker: &mut Option<Waker>) -> Turn<V, W, E> {
@@ -97,16 +99,16 @@ impl<V, W, E> State<V, W, E> {
             return Turn::Gone;
         };
         core::mem::swap(&mut caller.waker, waker);
-        if self.is_polled || self.driver.is_some() && !self.is_woken {
+        if self.polled_by.is_some() || self.driver.is_some() && !self.is_woken {
             return Turn::Wait;
         }
-        self.is_polled = true;
+        self.polled_by = Some(place);
         self.is_woken = false;
         Turn::Drive(self.driver.take())
     }
 
     /// After a panic of the read or the write: the others begin again.
-    fn interrupted(&mut self) -> Vec<Caller<V, E>> {
+    fn interrupted(&mut self) -> Vec<Waker> {
         let is_writing = core::mem::take(&mut self.is_writing);
         let mut blind = Vec::new();
         for (place, caller) in &mut self.waiting {
@@ -123,10 +125,29 @@ impl<V, W, E> State<V, W, E> {
     }
 }
 
-/// Wakes callers and drops what is left of them, where no lock is held.
-fn wake<V, E>(mut callers: Vec<Caller<V, E>>) {
-    let wakers = callers.iter_mut().filter_map(|caller| caller.waker.take());
-    wakers.for_each(Waker::wake);
+/// Calls somebody's code, and hands out its panic.
+fn caught(call: impl FnOnce()) -> Option<Panic> {
+    catch_unwind(AssertUnwindSafe(call)).err()
+}
+
+/// Wakes callers, where no lock is held. All are woken before the panic of a waker goes on.
+fn wake(wakers: Vec<Waker>) {
+    let mut first = None;
+    for waker in wakers {
+        let panic = caught(|| waker.wake());
+        first = first.or(panic);
+    }
+    if let Some(panic) = first {
+        resume_unwind(panic);
+    }
+}
+
+/// Drops what belonged to callers who have gone, where no lock is held. A panic of a destructor is no
+/// concern of the caller that is polled.
+fn bury<T>(gone: Vec<T>) {
+    for one in gone {
+        let _ = caught(|| drop(one));
+    }
 }
 
 impl<V, W, E> Lane<V, W, E> {
@@ -138,7 +159,7 @@ impl<V, W, E> Lane<V, W, E> {
                 members: 0,
                 next: 0,
                 driver: None,
-                is_polled: false,
+                polled_by: None,
                 is_woken: false,
                 is_writing: false,
             }),
@@ -175,7 +196,7 @@ impl<V, W, E> Lane<V, W, E> {
             state.members -= 1;
             let told = state.told.remove(&place);
             let caller = state.waiting.remove(&place);
-            let driver = if state.waiting.is_empty() && !state.is_polled {
+            let driver = if state.waiting.is_empty() && state.polled_by.is_none() {
                 state.is_writing = false;
                 state.driver.take()
             } else {
@@ -206,31 +227,37 @@ impl<V: Send + 'static, W: Send + 'static, E: Send + Sync + 'static> Lane<V, W, 
     ) -> Poll<Told<V, W, E>> {
         let mut waker = Some(cx.waker().clone());
         let turn = self.with(|state| state.turn(place, &mut waker));
-        drop(waker);
-        let driver = match turn {
-            Turn::Told(told) => return Poll::Ready(told),
-            Turn::Wait => return Poll::Pending,
-            Turn::Drive(driver) => driver,
+        // The turn is given back before the panic of the waker's destructor goes on.
+        let panic = caught(|| drop(waker));
+        let polled = match turn {
+            Turn::Told(told) => Poll::Ready(told),
+            Turn::Wait => Poll::Pending,
+            Turn::Drive(driver) => {
+                let driven = catch_unwind(AssertUnwindSafe(|| {
+                    let mut driver = driver.unwrap_or_else(make);
+                    let waker = Waker::from(Arc::clone(self));
+                    let polled = driver.as_mut().poll(&mut Context::from_waker(&waker));
+                    polled.is_pending().then_some(driver)
+                }));
+                self.driven(place, driven)
+            }
             Turn::Gone => finished_before(),
         };
-        let driven = catch_unwind(AssertUnwindSafe(|| {
-            let mut driver = driver.unwrap_or_else(make);
-            let waker = Waker::from(Arc::clone(self));
-            let polled = driver.as_mut().poll(&mut Context::from_waker(&waker));
-            polled.is_pending().then_some(driver)
-        }));
-        self.driven(place, driven)
+        if let Some(panic) = panic {
+            resume_unwind(panic);
+        }
+        polled
     }
 
     fn driven(&self, place: Place, driven: Result<Option<Driver>, Panic>) -> Poll<Told<V, W, E>> {
         let mut panic = None;
-        let (told, dropped, wakers, callers) = self.with(|state| {
-            state.is_polled = false;
-            let (mut dropped, mut callers) = (None, Vec::new());
+        let (told, dropped, wakers) = self.with(|state| {
+            state.polled_by = None;
+            let (mut dropped, mut wakers) = ((None, None), Vec::new());
             match driven {
                 Ok(driver) if state.waiting.is_empty() => {
                     state.is_writing = false;
-                    dropped = driver;
+                    dropped.0 = driver;
                 }
                 Ok(driver) => {
                     // Somebody came when nobody waited any more.
@@ -239,22 +266,19 @@ impl<V: Send + 'static, W: Send + 'static, E: Send + Sync + 'static> Lane<V, W, 
                 }
                 Err(payload) => {
                     panic = Some(payload);
-                    callers.extend(state.waiting.remove(&place));
-                    callers.extend(state.interrupted());
+                    dropped.1 = state.waiting.remove(&place);
+                    wakers = state.interrupted();
                     state.is_woken = true;
                 }
             }
             let told = state.told.remove(&place);
             // Whoever came while it was polled was not woken.
-            let wakers = if state.is_woken {
-                state.wakers()
-            } else {
-                Vec::new()
-            };
-            (told, dropped, wakers, callers)
+            if state.is_woken {
+                wakers.extend(state.wakers());
+            }
+            (told, dropped, wakers)
         });
-        wakers.into_iter().for_each(Waker::wake);
-        wake(callers);
+        wake(wakers);
         drop(dropped);
         if let Some(panic) = panic {
             drop(told);
@@ -276,7 +300,7 @@ impl<V: Send + 'static, W: Send + 'static, E: Send + Sync + 'static> Wake for La
             state.is_woken = true;
             state.wakers()
         });
-        wakers.into_iter().for_each(Waker::wake);
+        wake(wakers);
     }
 }
 

@@ -1,13 +1,14 @@
 //! Changes of one resource that wait at the same time become one read-modify-write.
 //!
 //! The face. `updating.rs` is the future of one caller, `lane.rs` one resource, `drive.rs` its reads
-//! and writes, `group.rs` what they do with the changes.
+//! and writes, `group.rs` what they do with the changes, `pieces.rs` the halving of a refused group.
 
 mod caller;
 mod drive;
 mod error;
 mod group;
 mod lane;
+mod pieces;
 mod rules;
 #[cfg(all(test, feature = "tokio"))]
 mod tests;
@@ -105,11 +106,15 @@ use std::sync::Arc;
 /// - [`Updated::Unchanged`](crate::Updated::Unchanged): the change found nothing to do, in a value that
 ///   was read after the call, or that its group has written since. The value is the one that the change
 ///   has seen.
-/// - A [`CombineError`], which says whether the change may have been applied.
+/// - A [`CombineError`], which says whether the change may have been applied. Its
+///   [reason](CombineError::reason) is that of the last failure: after a write that may have been
+///   applied, a later read may be refused, and then the reason is `Permanent` and
+///   [`may_be_applied`](CombineError::may_be_applied) is still true.
 ///
 /// The changes of a group are applied in the order in which the futures were first polled. A change may
-/// run many times, each time on a fresh value, so it owns what it uses. An error or a panic of a
-/// change fails that change alone. When a write is refused for its value (400, 413, 422,
+/// run many times, each time on a fresh value, so it owns what it uses. A change that returns `false`
+/// should leave the value as it was: what it has done to the value is not written with the changes of
+/// the others. An error or a panic of a change fails that change alone. When a write is refused for its value (400, 413, 422,
 /// `INVALID_ARGUMENT`, `FAILED_PRECONDITION`, `OUT_OF_RANGE`, where the policy does not retry it), the
 /// group is halved until the bad change stands alone: one bad change among `n` costs at most
 /// `2·log₂ n + 2` writes, and no number of them costs `2n` or more. Any other failure is shared by all
@@ -128,7 +133,9 @@ use std::sync::Arc;
 /// Deadline and attempts are each caller's: the policy's, or those that the call
 /// [names](Updating::deadline). A deadline ends the waiting, whatever the server does. The waits after
 /// failures and the [budget](Policy::budget) are the resource's: a retry that a hundred share costs
-/// what one retry costs, and is logged once. Halving costs no attempt.
+/// what one retry costs, and is logged once. A `Retry-After` is the resource's too: a caller who comes
+/// during such a wait waits for its end. Halving costs no attempt. For the budget it is neither a
+/// success nor a failure.
 ///
 /// # Dropping
 ///
@@ -143,7 +150,11 @@ use std::sync::Arc;
 /// # Panics
 ///
 /// A panic of `read` or `write` unwinds through the caller in whose poll it happens. The others begin
-/// again, but for those who would be [interrupted](CombineError::Interrupted).
+/// again, but for those who would be [interrupted](CombineError::Interrupted). The same holds for a
+/// panic of what is called after the write: a reply's `Clone`, the function of
+/// [`conflict_if`](Self::conflict_if), a method of [`Fault`]. A change is dropped by the caller that
+/// made it. Where that caller has gone while the change was applied, a panic of the change's destructor
+/// is not passed on.
 pub struct Combining<K, V, W, E, R = AsyncRuntime> {
     shared: Arc<Shared<K, V, W, E, R>>,
 }

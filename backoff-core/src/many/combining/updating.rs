@@ -104,7 +104,8 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
     }
 
     /// Also says what it took: the steps that this change took part in, most of them shared with
-    /// others.
+    /// others. `slept` counts the whole of each wait that follows a failure of such a step, even where
+    /// a deadline ends the wait early. It does not count a wait that was under way when the change came.
     pub fn reported(mut self) -> UpdatingReported<K, V, W, E, R> {
         self.is_measured = true;
         UpdatingReported { updating: self }
@@ -113,8 +114,10 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
     /// Gives up the place, and the resource with it if nobody else is there.
     fn leave(&mut self) -> Option<Left<V, W, E>> {
         let Seat { lane, place } = self.seat.take()?;
+        // It is dropped after the lock, also where the comparison of keys panics.
+        let left;
         let mut lanes = self.shared.lanes();
-        let left = lane.leave(place);
+        left = lane.leave(place);
         let is_ours = |found: &Arc<Lane<V, W, E>>| Arc::ptr_eq(found, &lane);
         let removed = if left.is_empty && lanes.get(&self.key).is_some_and(is_ours) {
             lanes.remove_entry(&self.key)
@@ -256,15 +259,18 @@ where
 
 impl<V, W, E> Told<V, W, E> {
     fn ended(self) -> Ended<V, W, E> {
-        let result = match self.outcome {
+        let Told {
+            outcome,
+            counts,
+            change,
+        } = self;
+        drop(change);
+        let result = match outcome {
             Outcome::Done(updated) => Ok(updated),
             Outcome::Failed(error) => Err(error),
             Outcome::Panicked(panic) => resume_unwind(panic),
         };
-        Ended {
-            result,
-            counts: self.counts,
-        }
+        Ended { result, counts }
     }
 }
 

@@ -1,16 +1,16 @@
 //! What the driver of a resource does with those who wait: takes their changes, tells them what came
 //! of it, and counts.
 
-use super::{Lane, wake};
+use super::{Lane, bury, wake};
 use crate::{
     many::combining::{
-        caller::{Bound, Caller, Failing, Going, Hand, Outcome, Place, Standing, Told},
+        caller::{Bound, Caller, Failing, Going, Hand, Outcome, Place, Standing},
         error::CombineError,
     },
     report::StopReason,
 };
 use core::time::Duration;
-use std::{collections::btree_map::Entry, sync::Arc};
+use std::sync::Arc;
 
 /// The changes that are being applied. They go back to their callers, also where something panics.
 pub(crate) struct Hands<'l, V, W, E> {
@@ -22,13 +22,14 @@ impl<V, W, E> Drop for Hands<'_, V, W, E> {
     fn drop(&mut self) {
         let hands = core::mem::take(&mut self.all);
         // A change whose caller has gone is dropped here, after the lock.
-        let _gone: Vec<_> = self.lane.with(|state| {
+        let gone = self.lane.with(|state| {
             let back = |hand: Hand<V, E>| match state.waiting.get_mut(&hand.place) {
                 Some(caller) => caller.change.replace(hand.change),
                 None => Some(hand.change),
             };
             hands.into_iter().filter_map(back).collect()
         });
+        bury(gone);
     }
 }
 
@@ -37,6 +38,17 @@ impl<V, W, E> Lane<V, W, E> {
     /// waits.
     pub(crate) fn read_begins(&self) -> Option<Place> {
         self.with(|state| (!state.waiting.is_empty()).then_some(state.next))
+    }
+
+    /// Whether the poll ends before the next read begins: its own caller was told, and others still
+    /// wait. They are woken when it has ended.
+    pub(crate) fn ends_poll(&self) -> bool {
+        self.with(|state| {
+            let is_told = |place| state.told.contains_key(&place);
+            let ends = state.polled_by.is_some_and(is_told) && !state.waiting.is_empty();
+            state.is_woken |= ends;
+            ends
+        })
     }
 
     /// Those of these who still wait.
@@ -102,29 +114,26 @@ impl<V, W, E> Lane<V, W, E> {
     /// whether a write may have applied its change before. If a write was under way, these are all who
     /// took part in it.
     pub(crate) fn tell(&self, outcomes: Vec<(Place, Outcome<V, W, E>)>) {
-        let (callers, gone) = self.with(|state| {
+        let (wakers, gone) = self.with(|state| {
             state.is_writing = false;
-            let (mut callers, mut gone) = (Vec::new(), Vec::new());
+            let (mut wakers, mut gone) = (Vec::new(), Vec::new());
             for (place, mut outcome) in outcomes {
-                match state.waiting.entry(place) {
-                    Entry::Vacant(_) => gone.push(outcome),
-                    Entry::Occupied(caller) => {
-                        let caller = caller.remove();
-                        if let Outcome::Failed(CombineError::Own { may_be_applied, .. }) =
-                            &mut outcome
-                        {
-                            *may_be_applied |= caller.is_doubtful;
-                        }
-                        let counts = caller.counts;
-                        state.told.insert(place, Told { outcome, counts });
-                        callers.push(caller);
-                    }
+                if !state.waiting.contains_key(&place) {
+                    gone.push(outcome);
+                    continue;
                 }
+                wakers.extend(state.tell(place, |caller| {
+                    if let Outcome::Failed(CombineError::Own { may_be_applied, .. }) = &mut outcome
+                    {
+                        *may_be_applied |= caller.is_doubtful;
+                    }
+                    outcome
+                }));
             }
-            (callers, gone)
+            (wakers, gone)
         });
-        drop(gone);
-        wake(callers);
+        wake(wakers);
+        bury(gone);
     }
 
     /// The changes that were taken are written.

@@ -124,6 +124,25 @@ async fn a_shared_retry_costs_one_token_and_one_wait() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_refused_write_that_is_halved_is_no_success() {
+    static BUDGET: Budget = Budget::ratio(0.5, 10).starting_with(1);
+    const DOUBLING: Policy = Policy::exponential().jitter(Jitter::None);
+    let server = Server::new(5);
+    server.refuse([2], 400);
+    server.on_read([BUSY, Fate::Fine, BUSY]);
+    let combined = combine(DOUBLING.budget(&BUDGET), &server);
+    let (one, two) = tokio::join!(combined.update(0, add(1)), combined.update(0, add(2)));
+    // One retry took the only token, and the refused write has not given half of one back.
+    for told in [one, two] {
+        assert_eq!(
+            shared(&told),
+            (Failure::Status(503), StopReason::Budget, false)
+        );
+    }
+    assert_eq!((server.calls(), BUDGET.tokens()), ((3, 1), 0.0));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_wait_that_leads_nowhere_costs_nothing() {
     static BUDGET: Budget = Budget::ratio(0.001, 10);
     let server = Server::new(5);

@@ -5,6 +5,7 @@ mod crowd;
 mod doubt;
 mod dropped;
 mod groups;
+mod hostile;
 mod limits;
 #[cfg(feature = "tracing")]
 mod logged;
