@@ -59,9 +59,9 @@ pub(super) fn apply<V: Clone, E>(value: V, hands: &mut [Hand<V, E>]) -> Applied<
         }
         _ => {}
     }
-    let mut bench = Bench {
+    let mut progress = Progress {
         kept: value.clone(),
-        is_kept: 0,
+        kept_after: 0,
         changed: Vec::new(),
         later: Vec::new(),
     };
@@ -74,23 +74,23 @@ pub(super) fn apply<V: Clone, E>(value: V, hands: &mut [Hand<V, E>]) -> Applied<
         } = &mut hands[index];
         let ran = run(change, &mut value);
         if let Ok(true) = ran {
-            bench.changed.push(index);
+            progress.changed.push(index);
             continue;
         }
         // The value may hold what the change has begun: it belongs to this caller alone.
-        let seen = core::mem::replace(&mut value, bench.kept.clone());
+        let seen = core::mem::replace(&mut value, progress.kept.clone());
         match ran {
             Err(failing) => applied.failed.push((*place, failing)),
-            Ok(_) if *was_there && bench.changed.is_empty() => {
+            Ok(_) if *was_there && progress.changed.is_empty() => {
                 applied.unchanged.push((*place, seen));
             }
-            Ok(_) => bench.later.push((index, seen)),
+            Ok(_) => progress.later.push((index, seen)),
         }
-        if bench.is_kept < bench.changed.len() {
-            value = bench.again(value, hands, &mut applied);
+        if progress.kept_after < progress.changed.len() {
+            value = progress.again(value, hands, &mut applied);
         }
     }
-    let Bench { changed, later, .. } = bench;
+    let Progress { changed, later, .. } = progress;
     applied.value = (!changed.is_empty()).then_some(value);
     applied.changed = changed.iter().map(|&index| hands[index].place).collect();
     let later = later.into_iter();
@@ -115,16 +115,16 @@ fn alone<V, E>(mut value: V, hand: &mut Hand<V, E>, applied: &mut Applied<V, E>)
 }
 
 /// What several changes made of the value so far. Callers stand here by their index among the hands.
-struct Bench<V> {
-    /// A copy of the value after the first `is_kept` of those who changed it. So no change runs again
-    /// twice, however many fail.
+struct Progress<V> {
+    /// A copy of the value after the first `kept_after` of those who changed it. These are not run again,
+    /// however many others fail.
     kept: V,
-    is_kept: usize,
+    kept_after: usize,
     changed: Vec<usize>,
     later: Vec<(usize, V)>,
 }
 
-impl<V: Clone> Bench<V> {
+impl<V: Clone> Progress<V> {
     /// Applies those again who have changed the value since the copy was made, to `value`, which is
     /// equal to the copy, and makes a new copy.
     fn again<E>(
@@ -133,7 +133,7 @@ impl<V: Clone> Bench<V> {
         hands: &mut [Hand<V, E>],
         applied: &mut Applied<V, E>,
     ) -> V {
-        let mut done = self.is_kept;
+        let mut done = self.kept_after;
         while let Some(&index) = self.changed.get(done) {
             let Hand {
                 place,
@@ -154,9 +154,9 @@ impl<V: Clone> Bench<V> {
                 Ok(_) if *was_there && done == 0 => applied.unchanged.push((*place, seen)),
                 Ok(_) => self.later.push((index, seen)),
             }
-            done = self.is_kept;
+            done = self.kept_after;
         }
-        self.is_kept = done;
+        self.kept_after = done;
         self.kept = value.clone();
         value
     }
