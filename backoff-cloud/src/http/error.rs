@@ -77,12 +77,15 @@ struct Reply {
     message: String,
     details: Vec<Value>,
     cut: Option<Cut>,
+    /// Whether it answers a request that reqwest made because of a redirect.
+    is_elsewhere: bool,
 }
 
 /// What the head of a reply says beside its status.
 pub(super) struct Head {
     headers: HeaderMap,
     retry_after: Option<Duration>,
+    service_code: Option<String>,
 }
 
 impl Head {
@@ -91,6 +94,7 @@ impl Head {
         Head {
             headers: headers::kept(headers),
             retry_after: hint::in_headers(headers, now),
+            service_code: service::in_headers(headers),
         }
     }
 }
@@ -125,7 +129,7 @@ impl ApiError {
 
     pub(super) fn reply(status: u16, head: Head, mut said: Said, cut: Option<Cut>) -> Self {
         let code = said.grpc_code(status);
-        let service_code = service::code(&head.headers, said.take_service_code());
+        let service_code = head.service_code.or_else(|| said.take_service_code());
         let retry_after = head.retry_after.max(said.retry_after());
         let (message, details) = said.into_parts();
         ApiError::of(Kind::Reply(Reply {
@@ -137,7 +141,17 @@ impl ApiError {
             message,
             details,
             cut,
+            is_elsewhere: false,
         }))
+    }
+
+    /// This error as the answer of another URL than the one that was asked for: the request itself was
+    /// answered by a redirect, and may have been applied.
+    pub(super) fn from_elsewhere(mut self) -> Self {
+        if let Kind::Reply(reply) = &mut *self.0 {
+            reply.is_elsewhere = true;
+        }
+        self
     }
 
     /// The error in the body of a success, of which the first `read` bytes were read, and whether something
@@ -303,8 +317,14 @@ impl Fault for ApiError {
             Kind::TimedOut(error) => error.delivery(),
             // A body without a length that ends in the middle looks whole to HTTP.
             Kind::Json { is_cut, .. } => is_cut.then_some(Delivery::MaybeSent),
-            Kind::Reply(_) | Kind::TooLong(_) | Kind::NotYet(_) | Kind::Conflict(_) => None,
+            Kind::Reply(reply) => reply.is_elsewhere.then_some(Delivery::MaybeSent),
+            Kind::TooLong(_) | Kind::NotYet(_) | Kind::Conflict(_) => None,
         }
+    }
+
+    /// A reply has come, so its connection is in order.
+    fn must_reconnect(&self) -> bool {
+        self.as_reply().is_none() && self.delivery().is_some()
     }
 
     fn kind(&self) -> Option<FaultKind> {
@@ -534,6 +554,53 @@ mod tests {
             shown.starts_with("HTTP 400 ThrottlingException: "),
             "{shown}"
         );
+    }
+
+    /// A policy that gives up after a 500 keeps its word, and one that must not apply a request twice too:
+    /// the server has failed half-way, whatever the service behind it has said.
+    #[test]
+    fn the_throttling_of_a_service_behind_a_500_is_left_to_the_status() {
+        let careful = Policy::exponential().idempotent(false);
+        for body in [
+            r#"{"code": "ThrottlingException"}"#,
+            r#"{"error": {"code": "ServerBusy"}}"#,
+            "<Error><Code>SlowDown</Code></Error>",
+        ] {
+            let error = error(500, body);
+            assert_eq!(error.kind(), None, "{error}");
+            assert_eq!(careful.judge(&error), Verdict::MaybeApplied, "{error}");
+        }
+    }
+
+    #[test]
+    fn a_code_is_found_behind_long_headers_and_behind_an_empty_one() {
+        let mut headers = HeaderMap::new();
+        // As much as there is room for, name and value together.
+        let long = "x".repeat((16 << 10) - "x-long".len());
+        headers.insert("x-long", long.parse().unwrap());
+        headers.insert("x-amzn-errortype", "SlowDown".parse().unwrap());
+        let long = ApiError::new(400, &headers, b"", SystemTime::UNIX_EPOCH);
+        assert_eq!(long.header("x-amzn-errortype"), None);
+        assert_eq!(long.service_code(), Some("SlowDown"));
+        for body in [
+            r#"{"code": "", "__type": "ThrottlingException"}"#,
+            r#"{"__type": "not a code", "code": "ThrottlingException"}"#,
+            r#"{"code": "\u0000", "error": {"code": "ThrottlingException"}}"#,
+        ] {
+            let error = error(400, body);
+            assert_eq!(error.service_code(), Some("ThrottlingException"), "{body}");
+        }
+    }
+
+    #[test]
+    fn the_answer_of_another_url_does_not_say_what_became_of_the_request() {
+        let careful = Policy::exponential().idempotent(false);
+        assert!(is_retried(careful, &error(429, "")));
+        let elsewhere = error(429, "").from_elsewhere();
+        assert_eq!(careful.judge(&elsewhere), Verdict::MaybeApplied);
+        assert!(is_retried(Policy::exponential(), &elsewhere));
+        assert_eq!(elsewhere.delivery(), Some(Delivery::MaybeSent));
+        assert!(!elsewhere.must_reconnect());
     }
 
     #[test]

@@ -4,14 +4,14 @@ use super::{
     error::ApiError,
     limits::Limits,
     outgoing::{Built, Outgoing},
-    repeat::{IDEMPOTENCY_KEY, Rule},
+    repeat::{IDEMPOTENCY_KEY, Rule, has_key},
     reply::Reply,
 };
 use backoff_core::{
     Attempt, Policy, Retrying,
     drive::{ByCodes, Owning, WithAttempt},
 };
-use reqwest::{Request, header::HeaderValue};
+use reqwest::{Request, Url, header::HeaderValue};
 use serde::de::DeserializeOwned;
 use std::{
     future::{Future, IntoFuture},
@@ -44,7 +44,7 @@ impl SendExt for Policy {
             request: request.into(),
             limits: Limits::new(),
             rule: Rule::ByRequest,
-            has_key: false,
+            adds_key: false,
         }
     }
 }
@@ -118,7 +118,7 @@ pub struct Sending {
     request: Outgoing,
     limits: Limits,
     rule: Rule,
-    has_key: bool,
+    adds_key: bool,
 }
 
 /// A request that is being sent, and sent again: a future of the value that was asked for. Before it is
@@ -180,7 +180,7 @@ impl Sending {
     /// Adds the header `Idempotency-Key` with the [id](Attempt::id) of the call, a random UUID: the same in
     /// all attempts, another one in each call. So the request may be made twice, unless
     /// [`idempotent`](Self::idempotent) or [`idempotent_if`](Self::idempotent_if) says otherwise. A key
-    /// that the request has already is left as it is.
+    /// that the request has already is left as it is, unless that key is empty.
     ///
     /// The server has to know the header, as Stripe and others do. Google's JSON APIs do not: they take a
     /// `requestId` in the query or in the body ([AIP-155](https://google.aip.dev/155)).
@@ -193,7 +193,7 @@ impl Sending {
     /// # Ok(()) }
     /// ```
     pub fn idempotency_key(mut self) -> Self {
-        self.has_key = true;
+        self.adds_key = true;
         self
     }
 
@@ -253,19 +253,26 @@ impl Sending {
     }
 
     fn read<T: 'static>(self, read: fn(Reply) -> Result<T, ApiError>) -> Sent<T> {
-        let (limits, has_key) = (self.limits, self.has_key);
+        let (limits, adds_key) = (self.limits, self.adds_key);
         let (policy, mut copies) = self.prepared();
+        let is_careful = policy == policy.idempotent(false);
         let attempts: Attempts<T> = Box::new(move |attempt| {
             let next = copies.next();
             Box::pin(async move {
                 let mut request = next?;
-                if has_key {
+                if adds_key && !has_key(request.headers()) {
                     let id = attempt.id().to_string();
                     let id = HeaderValue::try_from(id).expect("a UUID is visible ASCII");
-                    let headers = request.headers_mut();
-                    headers.entry(IDEMPOTENCY_KEY).or_insert(id);
+                    request.headers_mut().insert(IDEMPOTENCY_KEY, id);
                 }
-                read(limits.reply(request.send().await?).await?)
+                let asked = is_careful.then(|| request.url().clone());
+                let response = request.send().await?;
+                let is_elsewhere = asked.is_some_and(|asked| !is_same(asked, response.url()));
+                let outcome = limits.reply(response).await.and_then(read);
+                outcome.map_err(|error| match is_elsewhere {
+                    true => error.from_elsewhere(),
+                    false => error,
+                })
             })
         });
         policy.retry_with(attempts).owned()
@@ -274,7 +281,7 @@ impl Sending {
     /// The policy for this request, and the request, or what is wrong with it.
     fn prepared(self) -> (Policy, Copies) {
         let rule = match self.rule {
-            Rule::ByRequest if self.has_key => Rule::ByKey,
+            Rule::ByRequest if self.adds_key => Rule::ByKey,
             rule => rule,
         };
         let request = match self.request.built() {
@@ -282,7 +289,7 @@ impl Sending {
             // The error's text has no secrets of the URL.
             Err(error) => return (self.policy, Copies::Refused(error.to_string())),
         };
-        let policy = request.judged(|request| rule.policy(self.policy, request));
+        let policy = rule.policy(self.policy, &request);
         let copies = if policy.schedule().next().is_none() {
             Copies::Once(Some(request))
         } else if request.copy().is_some() {
@@ -292,6 +299,19 @@ impl Sending {
         };
         (policy, copies)
     }
+}
+
+/// Whether a response came from the URL that was asked for. Neither the fragment nor the user and the
+/// password are sent in a URL.
+fn is_same(mut asked: Url, answered: &Url) -> bool {
+    let mut answered = answered.clone();
+    for url in [&mut asked, &mut answered] {
+        url.set_fragment(None);
+        // These fail where a URL can have neither.
+        let _ = url.set_username("");
+        let _ = url.set_password(None);
+    }
+    asked == answered
 }
 
 const UNREPEATABLE: &str = "the body of the request is a stream and cannot be sent again; give the body as \
