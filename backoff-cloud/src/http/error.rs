@@ -403,7 +403,7 @@ impl From<Conflict> for ApiError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Policy, Verdict, iam};
+    use crate::{Policy, Verdict, azure, iam};
 
     fn error(status: u16, body: &str) -> ApiError {
         ApiError::new(
@@ -554,6 +554,20 @@ mod tests {
             shown.starts_with("HTTP 400 ThrottlingException: "),
             "{shown}"
         );
+    }
+
+    /// As the page of `azure::REQUEST` says: a status among the codes is not enough where a code names a
+    /// conflict.
+    #[test]
+    fn a_conflict_that_a_code_names_is_retried_where_the_policy_retries_conflicts() {
+        let bare = error(412, "");
+        let named = error(412, r#"{"error": {"code": "PreconditionFailed"}}"#);
+        assert_eq!(named.kind(), Some(FaultKind::Conflict));
+        let by_status = azure::REQUEST.also_on(backoff_core::codes![412]);
+        let of = |policy| (is_retried(policy, &bare), is_retried(policy, &named));
+        assert_eq!(of(by_status), (true, false));
+        assert_eq!(of(azure::READ_MODIFY_WRITE), (true, true));
+        assert_eq!(of(azure::REQUEST), (false, false));
     }
 
     /// A policy that gives up after a 500 keeps its word, and one that must not apply a request twice too:
