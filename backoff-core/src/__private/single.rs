@@ -5,7 +5,6 @@ use crate::{codes, policy::Policy};
 /// The policy without conflicts, also among its codes, if it retries them. Such a policy is for a whole
 /// read-modify-write: the same request would fail for ever. The codes of any other policy are its caller's
 /// word, and stay.
-#[must_use]
 pub const fn without_conflicts(mut policy: Policy) -> Policy {
     if policy.conflicts {
         policy.conflicts = false;
