@@ -149,7 +149,7 @@ impl ApiError {
 
     /// This error as the answer of another URL than the one that was asked for: the request itself was
     /// answered by a redirect, and may have been applied.
-    pub(super) fn from_elsewhere(mut self) -> Self {
+    pub(super) fn elsewhere(mut self) -> Self {
         if let Kind::Reply(reply) = &mut *self.0 {
             reply.is_elsewhere = true;
         }

@@ -315,7 +315,7 @@ impl Sending {
                 let is_elsewhere = asked.is_some_and(|asked| !is_same(asked, response.url()));
                 let outcome = limits.reply(response).await.and_then(read);
                 outcome.map_err(|error| match is_elsewhere {
-                    true => error.from_elsewhere(),
+                    true => error.elsewhere(),
                     false => error,
                 })
             })

@@ -208,7 +208,7 @@ fn a_code_is_found_behind_long_headers_and_behind_an_empty_one() {
 fn the_answer_of_another_url_does_not_say_what_became_of_the_request() {
     let careful = Policy::exponential().idempotent(false);
     assert!(is_retried(careful, &error(429, "")));
-    let elsewhere = error(429, "").from_elsewhere();
+    let elsewhere = error(429, "").elsewhere();
     assert_eq!(careful.judge(&elsewhere), Verdict::MaybeApplied);
     assert!(is_retried(Policy::exponential(), &elsewhere));
     assert_eq!(elsewhere.delivery(), Some(Delivery::MaybeSent));
