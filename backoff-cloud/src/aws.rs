@@ -84,7 +84,9 @@ pub static BUDGET: Budget = Budget::aws();
 /// code; an error that has only the status should not be given up for that.
 ///
 /// The SDKs repeat every operation like this, and have those that create something send a token by
-/// which the service knows it again. Where there is none, write `STANDARD.idempotent(false)`.
+/// which the service knows it again. Where there is none, write `STANDARD.idempotent(false)`. In the Query API
+/// (`?Action=..`: SQS, SNS, EC2, IAM) a `GET` may write too: for one request in one call (feature `http`) write
+/// `STANDARD.send(request).idempotent(false)`.
 ///
 /// ```
 /// use backoff_cloud::{aws, retry};
@@ -119,7 +121,8 @@ pub const STANDARD: Policy = Policy::exponential()
 ///
 /// A conflict is a condition that does not hold: `ConditionalCheckFailedException` and
 /// `TransactionConflictException` of DynamoDB, `PreconditionFailed` and `ConditionalRequestConflict` of
-/// S3. It is repeated by [`Policy::update`], and where [`Policy::retry_conflicts`] says so.
+/// S3. It is repeated by [`Policy::update`], and where [`Policy::retry_conflicts`] says so. The status of a
+/// conflict among the policy's codes (`.also_on(codes![412])`) does not repeat it, for its kind counts first.
 ///
 /// ```
 /// use backoff_cloud::{FaultKind, aws};
