@@ -226,7 +226,7 @@ impl ApiError {
     /// [`dynamodb::kind`](crate::dynamodb::kind), which knows what [`aws::kind`](crate::aws::kind) does,
     /// and [`azure::kind`](crate::azure::kind) say what it means, so that an AWS' `ThrottlingException`
     /// with the status 400 is throttled. A code for a failure of the server, such as `InternalError`,
-    /// is left to its status from 500 on, and so is a code for throttling unless the status is 503 or 509: beside
+    /// is left to its status from 500 on, and so is a code for throttling unless the status is 503: beside
     /// a 500 it may be the code of another service, which the failed server has asked. Where Google's error
     /// body names a code, that one decides.
     ///

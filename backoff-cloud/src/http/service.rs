@@ -49,7 +49,7 @@ pub(super) fn kind(code: &str, status: u16) -> Option<FaultKind> {
     let kind = dynamodb::kind(code).or_else(|| azure::kind(code))?;
     let is_its_own = match kind {
         FaultKind::Conflict => true,
-        FaultKind::Throttled => status < 500 || matches!(status, 503 | 509),
+        FaultKind::Throttled => status < 500 || status == 503,
         _ => status < 500,
     };
     is_its_own.then_some(kind)
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(kind("OperationTimedOut", 500), None);
         assert_eq!(kind("SlowDown", 503), Some(FaultKind::Throttled));
         assert_eq!(kind("ServerBusy", 503), Some(FaultKind::Throttled));
-        let limited = kind("BandwidthLimitExceeded", 509);
+        let limited = kind("BandwidthLimitExceeded", 503);
         assert_eq!(limited, Some(FaultKind::Throttled));
         for status in [500, 502, 504] {
             assert_eq!(kind("ThrottlingException", status), None, "{status}");
