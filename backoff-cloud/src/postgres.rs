@@ -41,7 +41,7 @@ use std::time::Duration;
 ///     if transaction.execute(insert, &[id]).await? == 0 {
 ///         return Ok(()); // an earlier attempt was committed, and its reply was lost
 ///     }
-///     transaction.execute("UPDATE accounts SET balance = balance - 1").await?;
+///     transaction.execute("UPDATE accounts SET balance = balance - 1", &[]).await?;
 ///     transaction.commit().await
 /// }
 /// # #[tokio::main(flavor = "current_thread")]
