@@ -205,7 +205,7 @@ fn is_nonsense(error: &tonic::transport::Error) -> bool {
     source.is_none_or(|source| source.is::<hyper_1::http::uri::InvalidUri>())
 }
 
-/// No connection was made: not sent. Permanent where the server's certificate is not trusted.
+/// No connection was made: not sent. Permanent where the server's certificate is not trusted (rustls).
 impl Fault for tonic::ConnectError {
     fn delivery(&self) -> Option<Delivery> {
         Some(Delivery::NotSent)
