@@ -174,7 +174,7 @@ fn pushback(status: &tonic::Status) -> Option<Pushback> {
 
 /// What is behind it says whether the request was sent; if nothing there is known, it may have
 /// been. An address or a user agent that makes no sense is permanent, and so is a certificate that
-/// is not trusted.
+/// is not trusted (rustls).
 impl Fault for tonic::transport::Error {
     fn inner(&self) -> Option<&dyn Fault> {
         first_known(Cause::new(self.source()?), &|_| None)

@@ -49,7 +49,7 @@ impl Server {
     pub(crate) fn start(settings: &[&str]) -> io::Result<Self> {
         let number = STARTED.fetch_add(1, Relaxed);
         let name = format!("backoff-postgres-{}-{number}", std::process::id());
-        let folder = Folder::make(&name)?;
+        let mut folder = Folder::make(&name)?;
         let initdb = program("initdb", &folder.0)?
             .args(["--username=postgres", "--auth=trust", "--no-locale"])
             .args(["--encoding=UTF8", "--no-sync", "--pgdata=data"])
@@ -64,30 +64,23 @@ impl Server {
             "host all {GUARDED} 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n"
         );
         fs::write(folder.0.join("data/pg_hba.conf"), hba)?;
-        let mut server = Server::run(folder, settings)?;
-        // Another process may have taken the port meanwhile.
-        for _ in 0..3 {
+        let mut log = String::new();
+        // Another process may take the port before Postgres does, which then ends.
+        for _ in 0..4 {
+            let port = free_port()?;
+            let process = run(port, &folder.0, settings)?;
+            let mut server = Server {
+                process,
+                port,
+                folder,
+            };
             if server.is_up()? {
                 return Ok(server);
             }
-            let folder = mem::take(&mut server.folder);
-            drop(server);
-            server = Server::run(folder, settings)?;
+            log = server.log()?;
+            folder = mem::take(&mut server.folder);
         }
-        if server.is_up()? {
-            return Ok(server);
-        }
-        Err(io::Error::other(server.log()?))
-    }
-
-    fn run(folder: Folder, settings: &[&str]) -> io::Result<Self> {
-        let port = free_port()?;
-        let process = run(port, &folder.0, settings)?;
-        Ok(Server {
-            process,
-            port,
-            folder,
-        })
+        Err(io::Error::other(log))
     }
 
     fn log(&self) -> io::Result<String> {
@@ -129,9 +122,11 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // At once, with all its sessions. If it has ended already, that is what is asked for.
-        let _ = self.signal("QUIT");
-        let _ = self.process.wait();
+        // At once, with all its sessions. Once it was waited for, its number may be another's.
+        if let Ok(None) = self.process.try_wait() {
+            let _ = self.signal("QUIT");
+            let _ = self.process.wait();
+        }
     }
 }
 
@@ -205,4 +200,15 @@ fn run(port: u16, folder: &Path, settings: &[&str]) -> io::Result<Child> {
         command.args(["-c", setting]);
     }
     command.stdout(Stdio::null()).stderr(log).spawn()
+}
+
+#[test]
+#[cfg_attr(
+    not(has_postgres),
+    ignore = "needs PostgreSQL's server programs: apt-get install postgresql"
+)]
+fn a_server_that_ends_at_once_says_why() {
+    let started = Server::start(&["no_such_setting=1"]);
+    let words = started.err().expect("it ends").to_string();
+    assert!(words.contains("no_such_setting"), "{words}");
 }
