@@ -3,7 +3,9 @@
 use crate::{
     facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, POLICY, Repeated, assert_row},
     install_tls,
-    server::{End, PATIENCE, Request as Received, Server, full, half, html_502, nobody, reply},
+    server::{
+        AMPLE, End, PATIENCE, Request as Received, Server, full, half, html_502, nobody, reply,
+    },
 };
 use azure::{
     Error,
@@ -48,14 +50,19 @@ async fn send(pipeline: &Pipeline, mut request: Request) -> Result<RawResponse, 
 }
 
 async fn get(host: impl Display) -> Result<RawResponse, Error> {
-    let options = options(reqwest::Client::builder().timeout(PATIENCE));
+    get_within(AMPLE, host).await
+}
+
+async fn get_within(limit: Duration, host: impl Display) -> Result<RawResponse, Error> {
+    let options = options(reqwest::Client::builder().timeout(limit));
     send(&pipeline(options), request(host, Method::Get)).await
 }
 
 /// What the pipeline says when the server does this.
 async fn failure(bytes: impl Into<Vec<u8>>, end: End) -> Error {
     let server = Server::of(bytes, end);
-    let error = get(&server).await.expect_err("the failure");
+    let got = get_within(end.patience(), &server).await;
+    let error = got.expect_err("the failure");
     assert_eq!(server.calls(), 1, "its own retries are off");
     error
 }
