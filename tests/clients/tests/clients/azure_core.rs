@@ -211,10 +211,6 @@ async fn no_token() {
             .await
             .expect_err("no token")
     };
-    let hinted = |hint| Facts {
-        retry_after: hint,
-        ..NOT_SENT
-    };
     let away = of(nobody().to_string()).await;
     assert_eq!(*away.kind(), ErrorKind::Credential);
     assert_row(&away, NOT_SENT, Repeated::Always);
@@ -222,8 +218,13 @@ async fn no_token() {
     assert_row(&lost, NOT_SENT, Repeated::Always);
     let busy = Server::of(reply(503, "retry-after: 7\r\n", ""), End::Close);
     let busy = of(busy.to_string()).await;
-    let seven = Duration::from_secs(7);
-    assert_row(&busy, hinted(Some(seven)), Repeated::Always);
+    // The service of the tokens has answered: its connection is of use.
+    let answered = Facts {
+        must_reconnect: false,
+        retry_after: Some(Duration::from_secs(7)),
+        ..NOT_SENT
+    };
+    assert_row(&busy, answered, Repeated::Always);
     let denied = Server::of(reply(401, "", ""), End::Close);
     let denied = of(denied.to_string()).await;
     assert_eq!(Fault::kind(&denied), Some(FaultKind::Permanent));
