@@ -52,6 +52,15 @@
 //! policy inside the client, `aws::inside`. A client that is shared with code that relies on its retries
 //! is switched off for one request: `.customize().config_override(Builder::new().retry_config(..))`.
 //!
+//! With the client's own retries on, "not sent" is said of the last attempt only, so a policy that is not
+//! idempotent needs them off.
+//!
+//! For some operations the client makes an idempotency token (`ClientRequestToken` and its relatives), by
+//! which the service knows a repeated request. Each `send()` makes a new token. So around the client each
+//! attempt has a token of its own: set the token yourself once (`.client_request_token(id)`, where
+//! [`Attempt::id`](crate::Attempt::id) is one), or use `aws::inside`, whose attempts share one, or write
+//! `idempotent(false)`.
+//!
 //! Inside an `anyhow::Error` or a box the type of an operation's error has to be named by the key
 //! `faults(..)`. Without the key a lost connection is known there, and few codes.
 //!
@@ -84,7 +93,11 @@ pub static BUDGET: Budget = Budget::aws();
 /// code; an error that has only the status should not be given up for that.
 ///
 /// The SDKs repeat every operation like this, and have those that create something send a token by
-/// which the service knows it again. Where there is none, write `STANDARD.idempotent(false)`.
+/// which the service knows it again. Around the client each attempt has a token of its own, because each
+/// `send()` makes one: set the token yourself once (`.client_request_token(id)`), or use `aws::inside`
+/// (feature `aws-smithy-1`). Where there is no token, write `STANDARD.idempotent(false)`.
+/// In the Query API (`?Action=..`: SQS, SNS, EC2, IAM) a `GET` may write too: for one request in one call
+/// (feature `http`) write `STANDARD.send(request).idempotent(false)`.
 ///
 /// ```
 /// use backoff_cloud::{aws, retry};
@@ -119,7 +132,8 @@ pub const STANDARD: Policy = Policy::exponential()
 ///
 /// A conflict is a condition that does not hold: `ConditionalCheckFailedException` and
 /// `TransactionConflictException` of DynamoDB, `PreconditionFailed` and `ConditionalRequestConflict` of
-/// S3. It is repeated by [`Policy::update`], and where [`Policy::retry_conflicts`] says so.
+/// S3. It is repeated by [`Policy::update`], and where [`Policy::retry_conflicts`] says so. The status of a
+/// conflict among the policy's codes (`.also_on(codes![412])`) does not repeat it, for its kind counts first.
 ///
 /// ```
 /// use backoff_cloud::{FaultKind, aws};

@@ -27,7 +27,13 @@ use std::time::Duration;
 /// crowd that failed together; there write `azure::REQUEST.jitter(Jitter::Full)`.
 ///
 /// Azure's clients repeat writes as well. Where a second one does harm and carries no `If-Match`,
-/// write `REQUEST.idempotent(false)`.
+/// write `REQUEST.idempotent(false)`. Such are some `PUT`s of Azure Storage: *Append Block*
+/// (`comp=appendblock`) appends again, and *Snapshot Blob* (`comp=snapshot`) makes another snapshot. For one
+/// request in one call (feature `http`) write `REQUEST.send(request).idempotent(false)`.
+///
+/// `REQUEST.also_on(codes![412])` retries a bare 412 only: one whose error has a code that
+/// [`aws::kind`](crate::aws::kind) knows, `PreconditionFailed`, is a conflict, and its kind counts before the
+/// statuses. Where each attempt reads anew, write [`READ_MODIFY_WRITE`].
 ///
 /// ```
 /// use backoff_cloud::{azure, retry};
@@ -70,7 +76,8 @@ pub const STORAGE: Policy = REQUEST
 
 /// A whole read-modify-write with `If-Match` on the etag that was read: as [`REQUEST`], and 412
 /// starts the series anew. The jitter is full, because such retries compete with each other, and
-/// the attempts are 10: the documentation is silent on both.
+/// the attempts are 10: the documentation is silent on both. Use [`update`](Policy::update); a request that is
+/// sent alone by this policy is not repeated after a 412.
 ///
 /// Source: <https://learn.microsoft.com/azure/storage/blobs/concurrency-manage> (412 and `If-Match`).
 pub const READ_MODIFY_WRITE: Policy = REQUEST

@@ -24,6 +24,8 @@
 //! - The body is read within the attempt: a reply that is lost half-way is asked for again.
 //! - [What may be repeated](Sending#what-may-be-repeated) follows from the request: a `GET` or a `DELETE`
 //!   after every failure that the policy names, a `POST` only after those that surely did nothing.
+//! - After a [redirect](Sending#what-counts-as-an-error) nobody can tell what became of the first request. For a
+//!   request that must not be made twice, build the client with `redirect::Policy::none()`.
 //! - How much of a reply is read, and for how long, is limited: see [`Limits`].
 //!
 //! Requests of reqwest 0.12 are sent in the same way with the feature `reqwest-012`.
@@ -35,7 +37,8 @@
 //!
 //! In a function with `#[retry]`, or where more than one request makes an attempt, [`json`] and [`success`]
 //! read a response. (`Response::error_for_status` drops the headers and the body, and with them
-//! `Retry-After` and Google's `error.status`.)
+//! `Retry-After` and Google's `error.status`.) They do not know the URL that was asked for, so an error that
+//! came after a redirect looks like one of the request itself.
 //!
 //! ```no_run
 //! use backoff_cloud::{http, memorystore};
@@ -67,7 +70,7 @@ pub use reply::Reply;
 pub use send::{Attempts, SendExt, Sending, Sent};
 
 pub(crate) use body::has_text;
-pub(crate) use repeat::has_parameter;
+pub(crate) use repeat::{has_etag, has_parameter, has_value, is_safe};
 
 use reqwest::Response;
 use serde::de::DeserializeOwned;

@@ -2,7 +2,8 @@
 //!
 //! What may be repeated depends on the method ("Idempotent Methods", RFC 9110, section 9.2.2,
 //! <https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2>): `GET`, `HEAD`, `OPTIONS`, `TRACE`, `PUT`
-//! and `DELETE` have the same effect made once or twice, and may be repeated by themselves. `POST`,
+//! and `DELETE` have the same effect made once or twice, and may be repeated by themselves. So may `QUERY`
+//! (<https://datatracker.ietf.org/doc/draft-ietf-httpbis-safe-method-w-body/>), which only reads. `POST`,
 //! `PATCH` and `CONNECT` may be only if the client knows that the first was never applied.
 //! [`for_method`] chooses; a request that is sent in one call (`http::SendExt`, feature `http`) is judged
 //! by itself.
@@ -51,8 +52,8 @@ pub const IDEMPOTENT: Policy = Policy::exponential().on(codes![408, 425, 429, 50
 /// Source: <https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2>.
 pub const NOT_IDEMPOTENT: Policy = IDEMPOTENT.idempotent(false);
 
-/// [`IDEMPOTENT`] for the methods that RFC 9110 calls so, [`NOT_IDEMPOTENT`] for every other, also
-/// for those that the RFC does not know. Methods are told apart by their case, as in HTTP.
+/// [`IDEMPOTENT`] for the methods that RFC 9110 calls so and for `QUERY`, [`NOT_IDEMPOTENT`] for every
+/// other, also for those that nobody has defined. Methods are told apart by their case, as in HTTP.
 ///
 /// ```
 /// use backoff_cloud::plain_http;
@@ -61,10 +62,20 @@ pub const NOT_IDEMPOTENT: Policy = IDEMPOTENT.idempotent(false);
 /// assert_eq!(plain_http::for_method("POST"), plain_http::NOT_IDEMPOTENT);
 /// ```
 pub fn for_method(method: &str) -> Policy {
-    match method {
-        "GET" | "HEAD" | "OPTIONS" | "TRACE" | "PUT" | "DELETE" => IDEMPOTENT,
-        _ => NOT_IDEMPOTENT,
+    match is_idempotent(method) {
+        true => IDEMPOTENT,
+        false => NOT_IDEMPOTENT,
     }
+}
+
+/// Whether a method has the same effect made once or twice.
+pub(crate) fn is_idempotent(method: &str) -> bool {
+    is_safe(method) || matches!(method, "PUT" | "DELETE")
+}
+
+/// Whether a method changes nothing.
+pub(crate) fn is_safe(method: &str) -> bool {
+    matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE" | "QUERY")
 }
 
 #[cfg(test)]
@@ -104,10 +115,10 @@ mod tests {
 
     #[test]
     fn what_the_rfc_does_not_call_idempotent_is_not() {
-        for method in ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"] {
+        for method in ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY"] {
             assert_eq!(for_method(method), IDEMPOTENT, "{method}");
         }
-        for method in ["POST", "PATCH", "CONNECT", "get", "", "PROPFIND"] {
+        for method in ["POST", "PATCH", "CONNECT", "get", "", "PROPFIND", "query"] {
             assert_eq!(for_method(method), NOT_IDEMPOTENT, "{method}");
         }
     }

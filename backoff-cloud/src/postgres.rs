@@ -13,14 +13,17 @@ use std::time::Duration;
 
 /// A whole transaction: begin, read, write, commit. A serialization failure (`40001`) and a deadlock
 /// (`40P01`) start it anew; so does what was surely not applied: a lock that was not free
-/// (`55P03`), a server that starts up or shuts down, a session that was terminated (`57P01`), a
-/// replica that refuses to write (`25006`), no connection in time. The features `sqlx-09`, `sqlx-08`
+/// (`55P03`), a server that starts up or shuts down (`57P03`), a replica that refuses to write
+/// (`25006`), no connection in time. A write in a `READ ONLY` transaction is `25006` too, and is
+/// repeated until the deadline, although no repetition helps. The features `sqlx-09`, `sqlx-08`
 /// and `tokio-postgres-07` say it of the clients' errors, and their pages have the whole table.
 ///
-/// A connection that breaks during the transaction may have broken after the commit. So it ends
-/// with [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied), unless the transaction can
+/// A connection that breaks during the transaction may have broken after the commit, and a session
+/// may be terminated (`57P01`) after it. So the transaction ends with
+/// [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied), unless the transaction can
 /// recognise its own effect. Then write `idempotent = true`, and it is made again. (What fails before
-/// `COMMIT` was surely not applied: `.map_err(NotApplied)` says so, by [`NotApplied`](crate::NotApplied).)
+/// `COMMIT` was surely not applied: `.map_err(NotApplied)` says so, by
+/// [`NotApplied`](crate::NotApplied).)
 ///
 /// ```
 /// use backoff_cloud::{postgres, retry};
@@ -41,7 +44,7 @@ use std::time::Duration;
 ///     if transaction.execute(insert, &[id]).await? == 0 {
 ///         return Ok(()); // an earlier attempt was committed, and its reply was lost
 ///     }
-///     transaction.execute("UPDATE accounts SET balance = balance - 1").await?;
+///     transaction.execute("UPDATE accounts SET balance = balance - 1", &[]).await?;
 ///     transaction.commit().await
 /// }
 /// # #[tokio::main(flavor = "current_thread")]

@@ -14,7 +14,8 @@
 //! | read an object, change it, write it with the generation that was read | [`READ_MODIFY_WRITE`] |
 //!
 //! With the feature `http` the caller need not know it: `storage::send(request)` reads it from the request,
-//! by the table of `storage::is_idempotent`.
+//! by the table of `storage::is_idempotent`. `REQUEST.send(request)` does not: by the general rule for HTTP it
+//! repeats every `PUT` and every `DELETE`, also one without a precondition.
 //!
 //! The waits are those of "Truncated exponential backoff"
 //! (<https://cloud.google.com/storage/docs/exponential-backoff>): `min(2ⁿ s + up to 1000 ms,
@@ -42,6 +43,9 @@ pub use idempotency::{is_idempotent, send};
 /// One request that may be made twice: it only reads, or carries a precondition. Base 1 s,
 /// factor 2, cap 64 s, up to a second added, a deadline of 300 s; 408, 429 and every 5xx retried,
 /// and failures of the connection.
+///
+/// With the feature `http`, write `storage::send(request)` and not `REQUEST.send(request)`, which repeats a
+/// delete without a precondition: the second delete may hit what somebody else has written meanwhile.
 ///
 /// "Every 5xx" is the documentation's word and holds 501 and 505 too, which no repetition cures;
 /// they cost some waits, and the service does not send them to a well-made request.
@@ -83,6 +87,9 @@ pub const NOT_IDEMPOTENT: Policy = REQUEST.idempotent(false);
 ///
 /// As [`REQUEST`], and 412 starts the series anew. The jitter is full, because such retries
 /// compete with each other: [`iam`](crate::iam) has the figures.
+///
+/// Use [`update`](Policy::update), as below. One request alone would be the same stale write each time, so
+/// `READ_MODIFY_WRITE.send(request)` (feature `http`) does not repeat it after a 412.
 ///
 /// ```
 /// use backoff_cloud::storage;

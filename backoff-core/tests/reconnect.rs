@@ -1,6 +1,8 @@
 //! Which dropped attempts take their connection with them: those that a timeout of this crate cuts.
 
-use backoff_core::{Fault, NotOpened, Policy, Reconnect, TimedOut, Updated, retry};
+use backoff_core::{
+    Delivery, Fault, NotApplied, NotOpened, Policy, Reconnect, TimedOut, Updated, retry,
+};
 use std::{
     future::pending,
     sync::{
@@ -189,4 +191,44 @@ async fn a_cut_disturbs_nobody_else_on_the_connection() {
     let cut = POLICY.retry(|| ask(&source)).attempt_timeout(SECOND);
     assert_eq!(tokio::join!(slow, cut), (Ok(0), Ok(1)));
     assert_eq!(source.opened(), 2);
+}
+
+/// The error of a statement before the commit, as the page of [`NotApplied`] has it.
+#[derive(Debug, Fault)]
+enum Statement {
+    #[fault(forward)]
+    NotApplied(NotApplied<Said>),
+    #[fault(forward)]
+    NotOpened(NotOpened<TimedOut>),
+}
+
+impl From<NotOpened<TimedOut>> for Statement {
+    fn from(error: NotOpened<TimedOut>) -> Self {
+        Statement::NotOpened(error)
+    }
+}
+
+#[derive(Debug, Fault)]
+enum Said {
+    #[fault(status = 503)]
+    Busy,
+    #[fault(forward)]
+    Lost(TimedOut),
+}
+
+/// That nothing was applied is no fault of the connection, also where an error of one's own says so.
+#[tokio::test(start_paused = true)]
+async fn what_was_not_applied_leaves_a_healthy_connection_open() {
+    let lost = || Said::Lost(TimedOut::new(SECOND));
+    for (said, opened) in [(Said::Busy, 1), (lost(), 2)] {
+        let source = numbered().least_age(Duration::ZERO);
+        let error = Statement::NotApplied(NotApplied(said));
+        assert_eq!(error.delivery(), Some(Delivery::NotSent));
+        assert_eq!(error.must_reconnect(), opened == 2);
+        let failed = source.with(|_| async { Err::<(), _>(error) }).await;
+        assert!(failed.is_err());
+        let next = source.with(|_| async { Ok::<_, Statement>(()) }).await;
+        next.expect("a connection");
+        assert_eq!(source.opened(), opened);
+    }
 }

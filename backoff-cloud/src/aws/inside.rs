@@ -57,19 +57,22 @@ use std::{
 /// - **Hints**: `Retry-After` and `x-amz-retry-after`, within the policy's limits.
 /// - **The deadline** counts from the first attempt. It cuts the attempt that is under way, if the
 ///   client's `operation_attempt_timeout` does not do so before. `operation_timeout` still ends the call.
+///   A `sleep_impl` that wakes late delays the deadline by as much.
 /// - **The policy's [`Budget`](crate::Budget)** pays, and not the client's token bucket. A call that is
 ///   dropped while it waits gives back what the wait has paid.
 /// - **A conflict is not repeated**, whatever the policy says: the same write would conflict again. What
 ///   is to be repeated is the read before it, by [`Policy::update`] around the client.
 /// - **What must not be made twice**: the SDK repeats every operation. `.idempotent(false)` repeats only
 ///   what surely was not applied.
+/// - **Tokens**: all attempts of a call send the same idempotency token (`ClientRequestToken` and its
+///   relatives), because the client makes the token before its loop begins.
 ///
 /// The waits are slept by the client's `sleep_impl`, which its feature `rt-tokio` brings. Without the
 /// classifier, what the client itself would not repeat is not repeated, and the waits are drawn from
 /// zero up to the policy's. Without the interceptor nothing changes.
 ///
-/// What the policy has given up inside is permanent to a policy around the client, as a
-/// [`RetryError`](crate::RetryError) is: it does not begin anew. The status, the hint, and whether the
+/// What the policy has given up inside, by a limit or because it may have been applied, is permanent to
+/// a policy around the client, as a [`RetryError`](crate::RetryError) is: it does not begin anew. The status, the hint, and whether the
 /// request was sent are told as ever. In a box, without the key `faults(..)`, a reply that was given up
 /// inside is not told from another.
 pub fn inside(policy: Policy) -> Inside {
@@ -101,6 +104,9 @@ struct Shared<R> {
 impl<R> Inside<R> {
     /// With another clock and other random numbers than tokio's and this thread's. The waits are slept
     /// by the client's own `sleep_impl`.
+    ///
+    /// What this returns is another `Inside` than the clones that were made before. The interceptor
+    /// and the classifier of a client have to be the same one, so clone after this call.
     ///
     /// ```
     /// use backoff_cloud::{Random, Tokio, aws};
@@ -150,7 +156,7 @@ struct Call {
     /// What the client was configured with.
     timeouts: TimeoutConfig,
     retries: RetryConfig,
-    /// Whether a limit has ended it, and not what failed.
+    /// Whether a limit has ended it, or that it may have been applied, and not what failed.
     is_given_up: bool,
 }
 
@@ -302,10 +308,7 @@ impl<R: Clock + Random + Send + Sync> Intercept for Inside<R> {
             Decision::Stop(reason) => {
                 call.is_given_up = !matches!(
                     reason,
-                    StopReason::Permanent
-                        | StopReason::NothingKnown
-                        | StopReason::StoppedByServer
-                        | StopReason::MaybeApplied
+                    StopReason::Permanent | StopReason::NothingKnown | StopReason::StoppedByServer
                 );
                 None
             }

@@ -1,5 +1,7 @@
 //! What a request to an HTTP/JSON service failed of.
 
+#[cfg(test)]
+mod tests;
 mod text;
 
 use super::{
@@ -77,12 +79,15 @@ struct Reply {
     message: String,
     details: Vec<Value>,
     cut: Option<Cut>,
+    /// Whether it answers a request that reqwest made because of a redirect.
+    is_elsewhere: bool,
 }
 
 /// What the head of a reply says beside its status.
 pub(super) struct Head {
     headers: HeaderMap,
     retry_after: Option<Duration>,
+    service_code: Option<String>,
 }
 
 impl Head {
@@ -91,6 +96,7 @@ impl Head {
         Head {
             headers: headers::kept(headers),
             retry_after: hint::in_headers(headers, now),
+            service_code: service::in_headers(headers),
         }
     }
 }
@@ -125,7 +131,7 @@ impl ApiError {
 
     pub(super) fn reply(status: u16, head: Head, mut said: Said, cut: Option<Cut>) -> Self {
         let code = said.grpc_code(status);
-        let service_code = service::code(&head.headers, said.take_service_code());
+        let service_code = head.service_code.or_else(|| said.take_service_code());
         let retry_after = head.retry_after.max(said.retry_after());
         let (message, details) = said.into_parts();
         ApiError::of(Kind::Reply(Reply {
@@ -137,7 +143,17 @@ impl ApiError {
             message,
             details,
             cut,
+            is_elsewhere: false,
         }))
+    }
+
+    /// This error as the answer of another URL than the one that was asked for: the request itself was
+    /// answered by a redirect, and may have been applied.
+    pub(super) fn elsewhere(mut self) -> Self {
+        if let Kind::Reply(reply) = &mut *self.0 {
+            reply.is_elsewhere = true;
+        }
+        self
     }
 
     /// The error in the body of a success, of which the first `read` bytes were read, and whether something
@@ -210,7 +226,9 @@ impl ApiError {
     /// [`dynamodb::kind`](crate::dynamodb::kind), which knows what [`aws::kind`](crate::aws::kind) does,
     /// and [`azure::kind`](crate::azure::kind) say what it means, so that an AWS' `ThrottlingException`
     /// with the status 400 is throttled. A code for a failure of the server, such as `InternalError`,
-    /// is left to its status from 500 on. Where Google's error body names a code, that one decides.
+    /// is left to its status from 500 on, and so is a code for throttling unless the status is 503: beside
+    /// a 500 it may be the code of another service, which the failed server has asked. Where Google's error
+    /// body names a code, that one decides.
     ///
     /// ```
     /// use backoff_cloud::{Fault, FaultKind, http::ApiError};
@@ -303,8 +321,14 @@ impl Fault for ApiError {
             Kind::TimedOut(error) => error.delivery(),
             // A body without a length that ends in the middle looks whole to HTTP.
             Kind::Json { is_cut, .. } => is_cut.then_some(Delivery::MaybeSent),
-            Kind::Reply(_) | Kind::TooLong(_) | Kind::NotYet(_) | Kind::Conflict(_) => None,
+            Kind::Reply(reply) => reply.is_elsewhere.then_some(Delivery::MaybeSent),
+            Kind::TooLong(_) | Kind::NotYet(_) | Kind::Conflict(_) => None,
         }
+    }
+
+    /// A reply has come, so its connection is in order.
+    fn must_reconnect(&self) -> bool {
+        self.as_reply().is_none() && self.delivery().is_some()
     }
 
     fn kind(&self) -> Option<FaultKind> {
@@ -377,209 +401,5 @@ impl From<NotYet> for ApiError {
 impl From<Conflict> for ApiError {
     fn from(error: Conflict) -> Self {
         ApiError::of(Kind::Conflict(error))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Policy, Verdict, iam};
-
-    fn error(status: u16, body: &str) -> ApiError {
-        ApiError::new(
-            status,
-            &HeaderMap::new(),
-            body.as_bytes(),
-            SystemTime::UNIX_EPOCH,
-        )
-    }
-
-    fn is_retried(policy: Policy, error: &ApiError) -> bool {
-        matches!(policy.judge(error), Verdict::Retry { .. })
-    }
-
-    #[test]
-    fn the_two_kinds_of_409() {
-        let of = |code| {
-            error(
-                409,
-                &format!(r#"{{"error": {{"code": 409, "status": "{code}"}}}}"#),
-            )
-        };
-        assert!(is_retried(iam::READ_MODIFY_WRITE, &of("ABORTED")));
-        let exists = of("ALREADY_EXISTS");
-        assert_eq!(exists.grpc_code(), Some(GrpcCode::AlreadyExists));
-        assert!(!is_retried(iam::READ_MODIFY_WRITE, &exists));
-    }
-
-    #[test]
-    fn the_longest_hint_counts() {
-        let mut headers = HeaderMap::new();
-        headers.insert("retry-after", "2".parse().unwrap());
-        headers.insert("retry-after-ms", "2500".parse().unwrap());
-        let info = r#"{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "1s"}"#;
-        let body = format!(r#"{{"error": {{"details": [{{}}, {info}]}}}}"#);
-        let error = ApiError::new(429, &headers, body.as_bytes(), SystemTime::UNIX_EPOCH);
-        assert_eq!(error.retry_after(), Some(Duration::from_millis(2_500)));
-    }
-
-    #[test]
-    fn of_a_long_body_the_beginning_is_read() {
-        let long = "x".repeat(ERROR_BODY);
-        let body = format!(r#"{{"error": {{"status": "ABORTED", "message": "{long}"}}}}"#);
-        let error = error(409, &body);
-        assert_eq!(
-            (error.status(), error.grpc_code()),
-            (Some(409), Some(GrpcCode::Aborted))
-        );
-        let shown = error.to_string();
-        let beginning = "HTTP 409 ABORTED, but its body was cut: it is longer than 65536 bytes: ";
-        assert!(shown.starts_with(beginning), "{shown}");
-    }
-
-    #[test]
-    fn half_a_409_may_be_a_conflict() {
-        let half = |status, body: &str| {
-            let cut = Some(Cut::Stalled(Duration::from_secs(5)));
-            let head = Head::of(&HeaderMap::new(), SystemTime::UNIX_EPOCH);
-            ApiError::reply(status, head, Said::read(body.as_bytes()), cut)
-        };
-        let unnamed = half(409, r#"{"error": {"co"#);
-        let aborted = Some(GrpcCode::Aborted);
-        assert_eq!(
-            (unnamed.status(), unnamed.grpc_code()),
-            (Some(409), aborted)
-        );
-        assert_eq!(Fault::grpc_code(&unnamed), aborted);
-        assert!(is_retried(iam::READ_MODIFY_WRITE, &unnamed));
-        assert!(!is_retried(iam::REQUEST, &unnamed));
-        assert_eq!(
-            unnamed.to_string(),
-            r#"HTTP 409, but its body was cut: it did not end within 5s: {"error": {"co"#
-        );
-        let exists = half(409, r#"{"error": {"status": "ALREADY_EXISTS", "#);
-        assert!(!is_retried(iam::READ_MODIFY_WRITE, &exists));
-        // Of every other status the status is enough.
-        let missing = half(404, "");
-        assert_eq!(Fault::grpc_code(&missing), None);
-        assert_eq!(Policy::exponential().judge(&missing), Verdict::Permanent);
-    }
-
-    #[test]
-    fn what_a_server_writes_stays_on_one_line_and_is_no_secret_of_a_url() {
-        let message = "no\\r\\n2026 INFO forged\\u001b[2J https://ann:pw@example.com/?key=1";
-        let body = format!(r#"{{"error": {{"message": "{message}"}}}}"#);
-        assert_eq!(
-            error(503, &body).to_string(),
-            "HTTP 503: no 2026 INFO forged\\u{1b}[2J https://…@example.com/?…"
-        );
-        let long = error(
-            503,
-            &format!(r#"{{"error": {{"message": "{}"}}}}"#, "x".repeat(9_999)),
-        );
-        assert_eq!(long.to_string().chars().count(), 501);
-    }
-
-    #[test]
-    fn neither_the_debug_text_nor_a_source_is_longer_than_the_text() {
-        let secret = format!("https://a.b/?key=SECRET {}", "x".repeat(9_999));
-        let said = error(
-            503,
-            &format!(r#"{{"error": {{"message": "{secret}", "details": [{{"a": "{secret}"}}]}}}}"#),
-        );
-        let page = error(503, &secret);
-        let body = format!("\"{secret}\"");
-        let problem = serde_json::from_str::<u8>(&body).unwrap_err();
-        let not_json = ApiError::not_json(problem, body.as_bytes(), true);
-        assert_eq!(not_json.kind(), Some(FaultKind::Permanent));
-        for error in [said, page, not_json] {
-            let text = error.to_string();
-            assert!(
-                text.chars().count() <= 501 && text.contains("https://a.b/?…"),
-                "{text}"
-            );
-            let debug = format!("{error:?}");
-            assert_eq!(debug, format!("ApiError({text:?})"));
-            assert!(!text.contains("SECRET"), "{text}");
-            assert!(error.source().is_none(), "{text}");
-        }
-    }
-
-    #[test]
-    fn throttling_of_aws_and_azure_has_names_and_seldom_the_status_429() {
-        let throttled = |error: &ApiError| {
-            let retry = Verdict::Retry {
-                kind: FaultKind::Throttled,
-                retry_after: None,
-            };
-            let careful = Policy::exponential().idempotent(false);
-            assert_eq!(careful.judge(error), retry, "{error}");
-        };
-        let aws = "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException";
-        throttled(&error(
-            400,
-            &format!(r#"{{"__type": "{aws}", "message": "m"}}"#),
-        ));
-        throttled(&error(
-            400,
-            r#"{"message": "m", "code": "TooManyRequestsException"}"#,
-        ));
-        throttled(&error(503, "<Error><Code>SlowDown</Code></Error>"));
-        throttled(&error(
-            503,
-            r#"{"error": {"code": "ServerBusy", "message": "m"}}"#,
-        ));
-        let shown = error(400, r#"{"__type": "ThrottlingException"}"#).to_string();
-        assert!(
-            shown.starts_with("HTTP 400 ThrottlingException: "),
-            "{shown}"
-        );
-    }
-
-    #[test]
-    fn a_code_that_google_names_is_the_only_one() {
-        let body = r#"{"__type": "ThrottlingException", "error": {"code": 400, "status": "INVALID_ARGUMENT"}}"#;
-        assert_eq!(error(400, body).kind(), None);
-        assert_eq!(
-            Policy::exponential().judge(&error(400, body)),
-            Verdict::Permanent
-        );
-        let plain = error(503, r#"{"error": {"code": 503, "message": "busy"}}"#);
-        assert_eq!((plain.service_code(), plain.kind()), (None, None));
-    }
-
-    #[test]
-    fn no_text_shows_a_header() {
-        let mut headers = HeaderMap::new();
-        headers.insert("set-cookie", "SECRET".parse().unwrap());
-        headers.insert("authorization", "SECRET".parse().unwrap());
-        let error = ApiError::new(401, &headers, b"", SystemTime::UNIX_EPOCH);
-        assert_eq!(error.header("Set-Cookie"), Some("SECRET"));
-        let shown = format!("{error} {error:?} {:?}", error.headers());
-        assert!(!shown.contains("SECRET"), "{shown}");
-        let other = ApiError::from(TimedOut::new(Duration::ZERO));
-        assert!(other.headers().is_none() && other.header("date").is_none());
-    }
-
-    #[test]
-    fn what_was_not_sent_is_permanent() {
-        let error = ApiError::not_sent("there is no such resource".to_owned());
-        assert_eq!(error.delivery(), Some(Delivery::NotSent));
-        assert_eq!(Policy::exponential().judge(&error), Verdict::Permanent);
-        let expected = "nothing was sent: there is no such resource";
-        assert_eq!(error.to_string(), expected);
-    }
-
-    #[test]
-    fn a_success_that_is_too_long_is_permanent_and_says_what_to_write() {
-        let error = ApiError::too_long(1_000);
-        assert_eq!(Policy::exponential().judge(&error), Verdict::Permanent);
-        assert_eq!((error.status(), error.delivery()), (None, None));
-        let shown = error.to_string();
-        assert!(shown.contains("longer than 1000 bytes"), "{shown}");
-        assert!(
-            shown.contains("`http::Limits::new().body(bytes)`"),
-            "{shown}"
-        );
     }
 }

@@ -1,13 +1,13 @@
 //! What is kept of the headers of an error.
 
-use reqwest::header::{HeaderMap, HeaderName};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 /// How many bytes of headers are kept, names and values together.
 const MOST: usize = 16 << 10;
 
 /// Headers whose values give power to whoever reads them: a cookie, a token, the address of an upload
 /// that anybody may go on with.
-const SECRET: [&str; 10] = [
+const SECRET: [&str; 14] = [
     "authentication-info",
     "authorization",
     "content-location",
@@ -18,6 +18,10 @@ const SECRET: [&str; 10] = [
     "set-cookie",
     "www-authenticate",
     "x-amz-security-token",
+    "x-auth-token",
+    "x-goog-upload-url",
+    "x-guploader-uploadid",
+    "x-subject-token",
 ];
 
 /// These headers, as far as there is room for them. A header that is too long for what is left is passed
@@ -32,7 +36,7 @@ pub(super) fn kept(headers: &HeaderMap) -> HeaderMap {
         }
         room -= size;
         let mut value = value.clone();
-        value.set_sensitive(value.is_sensitive() || is_secret(name));
+        mark(name, &mut value);
         // A map holds 32,768 headers, more than any reply can have.
         if kept.try_append(name.clone(), value).is_err() {
             break;
@@ -41,13 +45,22 @@ pub(super) fn kept(headers: &HeaderMap) -> HeaderMap {
     kept
 }
 
+/// Marks the values of secret headers, so that the map's `Debug` does not show them.
+pub(super) fn marked(mut headers: HeaderMap) -> HeaderMap {
+    for (name, value) in &mut headers {
+        mark(name, value);
+    }
+    headers
+}
+
 /// The first value of this name, if it is a text.
 pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
-fn is_secret(name: &HeaderName) -> bool {
-    SECRET.contains(&name.as_str())
+fn mark(name: &HeaderName, value: &mut HeaderValue) {
+    let is_secret = SECRET.contains(&name.as_str());
+    value.set_sensitive(value.is_sensitive() || is_secret);
 }
 
 #[cfg(test)]

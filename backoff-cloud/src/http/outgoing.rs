@@ -1,7 +1,7 @@
 //! A request of reqwest 0.13 or 0.12, with the client that sends it.
 
 use super::error::ApiError;
-use reqwest::{Client, Request, RequestBuilder, Response, header::HeaderMap};
+use reqwest::{Client, Method, Request, RequestBuilder, Response, Url, header::HeaderMap};
 
 /// A request as a builder of reqwest describes it: of version 0.13, and with the feature `reqwest-012` of
 /// version 0.12 too.
@@ -60,6 +60,30 @@ impl Built {
         })
     }
 
+    pub(super) fn method(&self) -> &Method {
+        match self {
+            Built::New(_, request) => request.method(),
+            #[cfg(feature = "reqwest-012")]
+            Built::Old(_, request) => request.method(),
+        }
+    }
+
+    pub(super) fn url(&self) -> &Url {
+        match self {
+            Built::New(_, request) => request.url(),
+            #[cfg(feature = "reqwest-012")]
+            Built::Old(_, request) => request.url(),
+        }
+    }
+
+    pub(super) fn headers(&self) -> &HeaderMap {
+        match self {
+            Built::New(_, request) => request.headers(),
+            #[cfg(feature = "reqwest-012")]
+            Built::Old(_, request) => request.headers(),
+        }
+    }
+
     pub(super) fn headers_mut(&mut self) -> &mut HeaderMap {
         match self {
             Built::New(_, request) => request.headers_mut(),
@@ -68,8 +92,8 @@ impl Built {
         }
     }
 
-    /// What this rule says of the request.
-    pub(super) fn judged<T>(&self, rule: impl FnOnce(&Request) -> T) -> T {
+    /// What a rule of the caller says of the request. Of version 0.12, the body is copied for it.
+    pub(super) fn judged(&self, rule: fn(&Request) -> bool) -> bool {
         match self {
             Built::New(_, request) => rule(request),
             #[cfg(feature = "reqwest-012")]

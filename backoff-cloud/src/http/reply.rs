@@ -45,7 +45,7 @@ impl Reply {
     ) -> Self {
         Reply {
             status,
-            headers,
+            headers: headers::marked(headers),
             body,
             is_whole,
             error_body,
@@ -57,7 +57,8 @@ impl Reply {
         self.status
     }
 
-    /// All headers.
+    /// All headers. The `Debug` of the map does not show the values of `Set-Cookie`, `Location` and other
+    /// headers that give power to whoever reads them.
     pub fn headers(&self) -> &HeaderMap {
         &self.headers
     }
@@ -134,6 +135,7 @@ mod tests {
     fn a_reply_shows_nothing_of_what_it_holds() {
         let reply = reply(b"SECRET");
         assert_eq!(format!("{reply:?}"), "Reply(HTTP 201, 6 bytes)");
+        assert!(!format!("{:?}", reply.headers()).contains("SECRET"));
         assert_eq!(reply.header("Set-Cookie"), Some("SECRET"));
         assert_eq!((reply.status(), reply.headers().len()), (201, 1));
     }

@@ -4,14 +4,15 @@ use super::{
     error::ApiError,
     limits::Limits,
     outgoing::{Built, Outgoing},
-    repeat::{IDEMPOTENCY_KEY, Rule},
+    repeat::{IDEMPOTENCY_KEY, Rule, has_key},
     reply::Reply,
 };
 use backoff_core::{
+    __private::without_conflicts,
     Attempt, Policy, Retrying,
     drive::{ByCodes, Owning, WithAttempt},
 };
-use reqwest::{Request, header::HeaderValue};
+use reqwest::{Request, Url, header::HeaderValue};
 use serde::de::DeserializeOwned;
 use std::{
     future::{Future, IntoFuture},
@@ -44,7 +45,7 @@ impl SendExt for Policy {
             request: request.into(),
             limits: Limits::new(),
             rule: Rule::ByRequest,
-            has_key: false,
+            adds_key: false,
         }
     }
 }
@@ -83,19 +84,44 @@ impl SendExt for Policy {
 /// |---|---|
 /// | [`.idempotent(..)`](Self::idempotent), [`.idempotent_if(..)`](Self::idempotent_if) | as said, whatever the policy says |
 /// | [`.idempotency_key()`](Self::idempotency_key) | yes, whatever the policy says |
-/// | a policy with [`idempotent(false)`](Policy::idempotent) | `GET`, `HEAD`, `OPTIONS`, `TRACE`, which change nothing |
-/// | `GET`, `HEAD`, `OPTIONS`, `TRACE`, `PUT`, `DELETE` | yes ([RFC 9110](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2), section 9.2.2) |
-/// | the header `Idempotency-Key` | yes |
-/// | a precondition: `If-Match`, `If-None-Match`, `If-Unmodified-Since`, Google's `x-goog-if-generation-match`, `x-goog-if-metageneration-match`, `ifGenerationMatch=..` and `ifMetagenerationMatch=..` in the query | yes |
+/// | a policy with [`idempotent(false)`](Policy::idempotent) | `GET`, `HEAD`, `OPTIONS`, `TRACE`, `QUERY`, which change nothing |
+/// | a method of [`plain_http::for_method`](crate::plain_http::for_method): `GET`, `HEAD`, `OPTIONS`, `TRACE`, `QUERY`, `PUT`, `DELETE` | yes ([RFC 9110](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2), section 9.2.2) |
+/// | the header `Idempotency-Key`, if it is not empty | yes |
+/// | a precondition that no longer holds once the write was applied: `If-Match` with an etag, `If-None-Match: *` | yes |
 /// | everything else | no |
 ///
 /// What may not be made twice is repeated only after a failure that surely did nothing, as a policy with
 /// [`idempotent(false)`](Policy::idempotent) has it: a connection that was refused, 429, a throttled
 /// request of AWS. After a 503 or a lost reply the call ends.
 ///
-/// A write with a precondition that was applied, and whose reply was lost, is answered with 412 when it is
-/// repeated. For Cloud Storage the method alone is not enough:
-/// [`storage::is_idempotent`](crate::storage::is_idempotent).
+/// Other preconditions do not count: `If-Match: *` and `If-Unmodified-Since` can still hold after the write.
+/// Google's (`ifGenerationMatch`, `x-goog-if-generation-match`) are read by [`storage::send`](crate::storage::send)
+/// alone, by the rule [`storage::is_idempotent`](crate::storage::is_idempotent), because not every operation
+/// of Cloud Storage obeys each of them.
+///
+/// Some services have methods that are less than they say. Write `.idempotent(false)` for a `PUT` that appends
+/// (Azure's `comp=appendblock`) or makes something new each time (`comp=snapshot`), and for a `GET` that
+/// writes (AWS' Query API, `?Action=SendMessage`).
+///
+/// # What the reply to a repeated request says
+///
+/// The first attempt may have been applied, and its reply lost. Then the server answers the second one:
+///
+/// | request | reply to the second attempt |
+/// |---|---|
+/// | `DELETE` | 404 or 410: the first one has deleted it |
+/// | a write with `If-Match` | 412: the first one has changed the etag |
+/// | a create with `If-None-Match: *` | 412: the first one has created it |
+/// | a `POST` with a key, whose first attempt still runs | 409, from most servers |
+///
+/// None of them is repeated. Each of them may be the work of somebody else, or that of this call: read what
+/// the server has now.
+///
+/// A policy with [`retry_conflicts`](Policy::retry_conflicts), such as
+/// [`storage::READ_MODIFY_WRITE`](crate::storage::READ_MODIFY_WRITE), is for a whole read-modify-write. The same
+/// request would fail for ever, so here such a policy does not repeat a conflict: 409, 412, `ABORTED`,
+/// `FAILED_PRECONDITION`, and what its [code](ApiError::service_code) calls one. Use
+/// [`update`](Policy::update), which reads again.
 ///
 /// # What is sent
 ///
@@ -110,15 +136,34 @@ impl SendExt for Policy {
 /// reqwest waits without a limit for a server that takes a request and does not answer. Say how long one
 /// attempt may take, by `.attempt_timeout(..)` after `.json()` or by `.timeout(..)` on the request or its client.
 ///
+/// # What counts as an error
+///
+/// Every status that is not 2xx. A `GET` with `If-None-Match` that finds nothing new ends as an [`ApiError`]
+/// with the [status](ApiError::status) 304. An error inside a 200 is found by [`json`](Self::json) alone; where
+/// there is nothing to read, write `.json::<()>()`.
+///
 /// A response that redirects is followed as the client has it; one that is not followed is an
 /// [`ApiError`] with its headers, as a 308 without `Location` is.
+///
+/// **After a redirect nobody can tell what became of the first request.** A `POST` that is applied and answered
+/// with 301, 302 or 303 is followed by a `GET` of another URL. If that one is answered with 429, this says
+/// nothing of the `POST`. So an error from another URL than that of the request counts as
+/// [`MaybeSent`](crate::Delivery::MaybeSent), and a request that must not be made twice is not repeated. A
+/// connection that fails after the redirect, and a redirect to the same URL, cannot be told apart from failures
+/// of the request itself. For a request that must not be made twice, build the client with
+/// `redirect::Policy::none()`.
+///
+/// # Panics
+///
+/// When a wait is needed and no tokio runtime with a timer (`enable_time` of tokio's `Builder`) is running: before
+/// another attempt, or for a body that has not yet arrived.
 #[must_use = "nothing is sent until it is awaited"]
 pub struct Sending {
     policy: Policy,
     request: Outgoing,
     limits: Limits,
     rule: Rule,
-    has_key: bool,
+    adds_key: bool,
 }
 
 /// A request that is being sent, and sent again: a future of the value that was asked for. Before it is
@@ -180,7 +225,7 @@ impl Sending {
     /// Adds the header `Idempotency-Key` with the [id](Attempt::id) of the call, a random UUID: the same in
     /// all attempts, another one in each call. So the request may be made twice, unless
     /// [`idempotent`](Self::idempotent) or [`idempotent_if`](Self::idempotent_if) says otherwise. A key
-    /// that the request has already is left as it is.
+    /// that the request has already is left as it is, unless that key is empty.
     ///
     /// The server has to know the header, as Stripe and others do. Google's JSON APIs do not: they take a
     /// `requestId` in the query or in the body ([AIP-155](https://google.aip.dev/155)).
@@ -193,7 +238,7 @@ impl Sending {
     /// # Ok(()) }
     /// ```
     pub fn idempotency_key(mut self) -> Self {
-        self.has_key = true;
+        self.adds_key = true;
         self
     }
 
@@ -253,19 +298,26 @@ impl Sending {
     }
 
     fn read<T: 'static>(self, read: fn(Reply) -> Result<T, ApiError>) -> Sent<T> {
-        let (limits, has_key) = (self.limits, self.has_key);
+        let (limits, adds_key) = (self.limits, self.adds_key);
         let (policy, mut copies) = self.prepared();
+        let is_careful = policy == policy.idempotent(false);
         let attempts: Attempts<T> = Box::new(move |attempt| {
             let next = copies.next();
             Box::pin(async move {
                 let mut request = next?;
-                if has_key {
+                if adds_key && !has_key(request.headers()) {
                     let id = attempt.id().to_string();
                     let id = HeaderValue::try_from(id).expect("a UUID is visible ASCII");
-                    let headers = request.headers_mut();
-                    headers.entry(IDEMPOTENCY_KEY).or_insert(id);
+                    request.headers_mut().insert(IDEMPOTENCY_KEY, id);
                 }
-                read(limits.reply(request.send().await?).await?)
+                let asked = is_careful.then(|| request.url().clone());
+                let response = request.send().await?;
+                let is_elsewhere = asked.is_some_and(|asked| !is_same(asked, response.url()));
+                let outcome = limits.reply(response).await.and_then(read);
+                outcome.map_err(|error| match is_elsewhere {
+                    true => error.elsewhere(),
+                    false => error,
+                })
             })
         });
         policy.retry_with(attempts).owned()
@@ -274,7 +326,7 @@ impl Sending {
     /// The policy for this request, and the request, or what is wrong with it.
     fn prepared(self) -> (Policy, Copies) {
         let rule = match self.rule {
-            Rule::ByRequest if self.has_key => Rule::ByKey,
+            Rule::ByRequest if self.adds_key => Rule::ByKey,
             rule => rule,
         };
         let request = match self.request.built() {
@@ -282,7 +334,7 @@ impl Sending {
             // The error's text has no secrets of the URL.
             Err(error) => return (self.policy, Copies::Refused(error.to_string())),
         };
-        let policy = request.judged(|request| rule.policy(self.policy, request));
+        let policy = without_conflicts(rule.policy(self.policy, &request));
         let copies = if policy.schedule().next().is_none() {
             Copies::Once(Some(request))
         } else if request.copy().is_some() {
@@ -294,8 +346,21 @@ impl Sending {
     }
 }
 
-const UNREPEATABLE: &str = "the body of the request is a stream and cannot be sent again; give the body as \
-    bytes or as a text, or build the request anew in each attempt, with `policy.retry(async || \
+/// Whether a response came from the URL that was asked for. Neither the fragment nor the user and the
+/// password are sent in a URL.
+fn is_same(mut asked: Url, answered: &Url) -> bool {
+    let mut answered = answered.clone();
+    for url in [&mut asked, &mut answered] {
+        url.set_fragment(None);
+        // These fail where a URL can have neither.
+        let _ = url.set_username("");
+        let _ = url.set_password(None);
+    }
+    asked == answered
+}
+
+const UNREPEATABLE: &str = "the body of the request is a stream or a multipart form and cannot be sent again; \
+    give the body as bytes or as a text, or build the request anew in each attempt, with `policy.retry(async || \
     http::success(client.post(url).body(stream()).send().await?).await)`, or write \
     `policy.max_attempts(1).send(..)` to send the request once";
 

@@ -15,16 +15,14 @@ use reqwest::header::HeaderMap;
 /// No code of a service is longer.
 pub(super) const LONGEST: usize = 256;
 
-/// The code in the headers; otherwise the one in the body.
-pub(super) fn code(headers: &HeaderMap, in_body: Option<String>) -> Option<String> {
-    let named = ["x-amzn-errortype", "x-ms-error-code"]
-        .into_iter()
-        .find_map(|name| plain(text(headers, name)?));
-    named.or_else(|| plain(&in_body?))
+/// The code in the headers.
+pub(super) fn in_headers(headers: &HeaderMap) -> Option<String> {
+    let mut names = ["x-amzn-errortype", "x-ms-error-code"].into_iter();
+    names.find_map(|name| plain(text(headers, name)?))
 }
 
 /// A code without what AWS puts around it; nothing, if it is none.
-fn plain(code: &str) -> Option<String> {
+pub(super) fn plain(code: &str) -> Option<String> {
     let code = aws_code(code.trim());
     let is_code = (1..=LONGEST).contains(&code.len())
         && code
@@ -44,10 +42,17 @@ pub(super) fn in_xml(body: &str) -> Option<String> {
 }
 
 /// What a code says beside this HTTP status. A failure of the server that the status tells of is left
-/// to the status, so that a policy which does not repeat it keeps its word.
+/// to the status, so that a policy which does not repeat it keeps its word. From 500 on, throttling counts
+/// only with the statuses by which a service itself says so: the code beside a 500 may be that of another
+/// service, which the failed one has asked.
 pub(super) fn kind(code: &str, status: u16) -> Option<FaultKind> {
     let kind = dynamodb::kind(code).or_else(|| azure::kind(code))?;
-    (kind != FaultKind::Transient || status < 500).then_some(kind)
+    let is_its_own = match kind {
+        FaultKind::Conflict => true,
+        FaultKind::Throttled => status < 500 || status == 503,
+        _ => status < 500,
+    };
+    is_its_own.then_some(kind)
 }
 
 #[cfg(test)]
@@ -56,17 +61,15 @@ mod tests {
     use reqwest::header::HeaderValue;
 
     #[test]
-    fn the_header_says_it_before_the_body() {
+    fn the_code_is_read_from_two_headers() {
         let mut headers = HeaderMap::new();
-        let body = || Some("InternalError".to_owned());
-        assert_eq!(code(&headers, body()).as_deref(), Some("InternalError"));
-        assert_eq!(code(&headers, None), None);
+        assert_eq!(in_headers(&headers), None);
         let busy = HeaderValue::from_static("ServerBusy");
         headers.insert("x-ms-error-code", busy);
-        assert_eq!(code(&headers, body()).as_deref(), Some("ServerBusy"));
+        assert_eq!(in_headers(&headers).as_deref(), Some("ServerBusy"));
         let around = "aws.api#SlowDown:http://internal.amazon.com/";
         headers.insert("x-amzn-errortype", HeaderValue::from_static(around));
-        assert_eq!(code(&headers, body()).as_deref(), Some("SlowDown"));
+        assert_eq!(in_headers(&headers).as_deref(), Some("SlowDown"));
     }
 
     #[test]
@@ -103,6 +106,11 @@ mod tests {
         assert_eq!(kind("OperationTimedOut", 500), None);
         assert_eq!(kind("SlowDown", 503), Some(FaultKind::Throttled));
         assert_eq!(kind("ServerBusy", 503), Some(FaultKind::Throttled));
+        let limited = kind("BandwidthLimitExceeded", 503);
+        assert_eq!(limited, Some(FaultKind::Throttled));
+        for status in [500, 502, 504] {
+            assert_eq!(kind("ThrottlingException", status), None, "{status}");
+        }
         assert_eq!(kind("ThrottlingException", 400), Some(FaultKind::Throttled));
         let failed = "ConditionalCheckFailedException";
         assert_eq!(kind(failed, 400), Some(FaultKind::Conflict));

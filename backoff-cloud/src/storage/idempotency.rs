@@ -1,8 +1,10 @@
 //! Which requests to Cloud Storage may be made twice.
 
 use super::REQUEST;
-use crate::http::{Outgoing, SendExt as _, Sending, has_parameter, has_text};
-use reqwest::{Method, Request, header::IF_MATCH};
+use crate::http::{
+    Outgoing, SendExt as _, Sending, has_etag, has_parameter, has_text, has_value, is_safe,
+};
+use reqwest::{Method, Request};
 
 /// Sends a request to Cloud Storage by [`REQUEST`], and repeats it after a failure that may have applied it
 /// only if [`is_idempotent`] says so. For another policy write
@@ -38,8 +40,10 @@ pub fn send(request: impl Into<Outgoing>) -> Sending {
 /// | `insert`, `patch`, `update` and `delete` of an ACL of a bucket or an object, and of a default ACL | never |
 /// | `hmacKeys.create`, `notifications.insert`, a batch, and everything else that writes | never |
 ///
-/// A parameter without a value counts as none. Of the XML API, reads may be made twice, and writes with the
-/// header `x-goog-if-generation-match`.
+/// A parameter or a header without a value counts as none, and so does `If-Match: *`, which still holds when
+/// the write was applied. Of the XML API, reads may be made twice, and writes with the header
+/// `x-goog-if-generation-match`. A host such as `my-bucket.storage.googleapis.com` is the XML API, whatever the
+/// path is.
 ///
 /// ```
 /// use backoff_cloud::storage;
@@ -57,15 +61,21 @@ pub fn send(request: impl Into<Outgoing>) -> Sending {
 /// <https://cloud.google.com/storage/docs/resumable-uploads>: bytes that have arrived before are passed over.
 pub fn is_idempotent(request: &Request) -> bool {
     let method = request.method();
-    if method.is_safe() {
+    if is_safe(method) {
         return true;
     }
     let path: Vec<&str> = request.url().path().split('/').skip(1).collect();
-    let Some(resource) = resource(&path) else {
-        return request.headers().contains_key("x-goog-if-generation-match");
+    let resource = match &path[..] {
+        // Of the XML API: the whole path is the name of an object.
+        _ if names_bucket(request) => None,
+        ["batch", ..] => return false,
+        path => resource(path),
+    };
+    let Some(resource) = resource else {
+        return has_value(request.headers(), "x-goog-if-generation-match");
     };
     let has = |name| has_parameter(request, name);
-    let has_if_match = || request.headers().contains_key(IF_MATCH);
+    let has_if_match = || has_etag(request.headers());
     let has_etag = || {
         let body = request.body().and_then(reqwest::Body::as_bytes);
         has_if_match() || body.is_some_and(|body| has_text(body, "etag"))
@@ -94,6 +104,13 @@ pub fn is_idempotent(request: &Request) -> bool {
     }
 }
 
+/// Whether the host names the bucket, as in the XML API alone.
+fn names_bucket(request: &Request) -> bool {
+    let host = request.url().host_str().unwrap_or_default();
+    host.trim_end_matches('.')
+        .ends_with(".storage.googleapis.com")
+}
+
 /// The path of a resource of the JSON API, without what stands before it.
 fn resource<'a, 'p>(path: &'a [&'p str]) -> Option<&'a [&'p str]> {
     match path {
@@ -107,6 +124,7 @@ fn resource<'a, 'p>(path: &'a [&'p str]) -> Option<&'a [&'p str]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use reqwest::header::IF_MATCH;
 
     fn request(line: &str) -> Request {
         let (method, path) = line.split_once(' ').unwrap();
@@ -205,6 +223,11 @@ mod tests {
                 .headers_mut()
                 .insert(IF_MATCH, "CAE=".parse().unwrap());
             assert!(is_idempotent(&by_header));
+            for none in ["", "*"] {
+                let none = none.parse().unwrap();
+                by_header.headers_mut().insert(IF_MATCH, none);
+                assert!(!is_idempotent(&by_header), "{line}");
+            }
         }
         let not_an_update = with_body("POST storage/v1/b/x/iam", r#"{"etag": "CAE="}"#);
         assert!(!is_idempotent(&not_an_update));
@@ -238,5 +261,35 @@ mod tests {
         put.headers_mut()
             .insert("x-goog-if-generation-match", generation);
         assert!(is_idempotent(&put));
+        for (line, value) in [
+            ("PUT bucket/object", ""),
+            ("POST batch/storage/v1", "0"),
+            ("POST batch", "0"),
+        ] {
+            let mut request = request(line);
+            let headers = request.headers_mut();
+            headers.insert("x-goog-if-generation-match", value.parse().unwrap());
+            assert!(!is_idempotent(&request), "{line}");
+        }
+    }
+
+    /// There the path is the name of an object, and no parameter of the JSON API has an effect.
+    #[test]
+    fn a_host_that_names_the_bucket_is_the_xml_api() {
+        for host in ["b.storage.googleapis.com", "a.b.Storage.googleapis.com."] {
+            for line in [
+                "DELETE storage/v1/b/x/o/y?ifGenerationMatch=3",
+                "POST storage/v1/b",
+                "PUT batch/x",
+            ] {
+                let mut request = request(line);
+                request.url_mut().set_host(Some(host)).unwrap();
+                assert!(!is_idempotent(&request), "{host} {line}");
+                let generation = "3".parse().unwrap();
+                let headers = request.headers_mut();
+                headers.insert("x-goog-if-generation-match", generation);
+                assert!(is_idempotent(&request), "{host} {line}");
+            }
+        }
     }
 }

@@ -37,6 +37,7 @@ pub use known::{Known, begin, begin_known, known, step_known};
 pub use outcome::{Outcome, placeholder};
 pub use outcomes::Outcomes;
 pub use shared::{Consumed, HandedOver, Shared, SharedSelf};
+pub use single::without_conflicts;
 pub use step::*;
 pub use timer::*;
 
@@ -50,5 +51,6 @@ mod known;
 mod outcome;
 mod outcomes;
 mod shared;
+mod single;
 mod step;
 mod timer;

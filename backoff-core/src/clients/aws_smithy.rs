@@ -34,7 +34,7 @@ use std::{error::Error, time::SystemTime};
 ///   counts what the service's model declares retryable, and then the HTTP status. The hint is the
 ///   longest of the headers `Retry-After`, `x-amz-retry-after` and their relatives.
 /// - **No connection**: refused, no such name, no answer within the connect timeout: not sent. A
-///   certificate that is not trusted is permanent.
+///   certificate that is not trusted is permanent (rustls).
 /// - **It broke off**: reset, the client's own timeout, a reply that was cut: perhaps applied.
 /// - **The request could not be built**: permanent. So is whatever says nothing of this, such as
 ///   credentials that are missing.
@@ -62,9 +62,15 @@ use std::{error::Error, time::SystemTime};
 ///
 /// The client retries by itself, too: three attempts by default. Two retries multiply, so give a client
 /// that is called like this `RetryConfig::disabled()`, in its configuration or with
-/// `config_override` for one request. The error of a client's own retries does not tell that it has been
+/// `config_override` for one request. With the client's own retries on, "not sent" is said of the last
+/// attempt only, so a policy that is not idempotent needs them off. The error of a client's own retries does not tell that it has been
 /// repeated; what a policy inside the client has given up (`aws::inside` of the crate `backoff-cloud`) is
 /// permanent, as a [`RetryError`](crate::RetryError) is.
+///
+/// For some operations the client makes an idempotency token, and each `send()` makes a new one. So around
+/// the client each attempt has a token of its own: set the token yourself once
+/// (`.client_request_token(id)`), or use `aws::inside`, whose attempts share one, or write
+/// `idempotent(false)`.
 ///
 /// Behind an `anyhow::Error` or in a `Box<dyn Error>` the type of an operation's error cannot be
 /// guessed, because each operation has its own. What is found there without being named: that no

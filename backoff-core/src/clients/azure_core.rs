@@ -21,15 +21,16 @@ use std::{error::Error as _, time::SystemTime};
 /// | a status of 4xx or 5xx | `HttpResponse` | the status, and the longest hint of `Retry-After`, `retry-after-ms`, `x-ms-retry-after-ms` |
 /// | no token, because its server could not be reached or was busy | `Credential` | not sent, with that server's hint |
 /// | no token for another reason | `Credential` | permanent |
-/// | everything else, a certificate that is not trusted too | | permanent |
+/// | everything else, a certificate that is not trusted too (rustls) | | permanent |
 ///
 /// A write whose `ETag` is not the newest is answered by 412, and is a conflict: an
 /// [update](crate::Policy::update) reads again. A 409 is repeated where a policy names it; many services
 /// of Azure answer it where a thing exists already.
 ///
 /// Every client of Azure retries by itself 408, 429, 500, 502, 503, 504 and failures of the transport,
-/// 8 times within a minute, a write too, and a policy around it multiplies the attempts. Where you retry,
-/// switch that off:
+/// 8 times within a minute, a write too, and a policy around it multiplies the attempts. With these
+/// retries on, "not sent" is said of the last attempt only, so a policy that is not idempotent needs them
+/// off. Where you retry, switch them off:
 ///
 /// ```
 /// # use azure_core_1 as azure_core;

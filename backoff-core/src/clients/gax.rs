@@ -22,7 +22,7 @@ use std::{error::Error as _, time::SystemTime};
 /// ([`hint::in_headers`]), of `google.rpc.RetryInfo` and of `grpc-retry-pushback-ms`.
 ///
 /// No connection, or credentials that are not to be had for the moment: not sent. Reset, timed out,
-/// reply cut: perhaps applied. A certificate that is not trusted is permanent, and so is whatever
+/// reply cut: perhaps applied. A certificate that is not trusted (rustls) is permanent, and so is whatever
 /// says nothing of this: a request that no path fits, a reply that is not what was asked for. With
 /// the feature `reqwest-013`, so is a redirect that leads nowhere.
 ///

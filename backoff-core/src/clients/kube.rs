@@ -7,7 +7,7 @@ use super::{
 };
 use crate::facts::fault::{Delivery, Fault, FaultKind, TimedOut};
 use core::{fmt, time::Duration};
-use kube_client_5::Error;
+use kube_client_5::{Error, core::Status};
 use std::error::Error as _;
 
 /// | failure | `kube::Error` | meaning |
@@ -15,17 +15,20 @@ use std::error::Error as _;
 /// | no connection: refused, no such name, not in time | `Service` | not sent |
 /// | reset, closed before the reply, too late, a reply that ends too early | `Service`, `HyperError` | perhaps applied |
 /// | 409 `Conflict`: another `resourceVersion` | `Api` | a conflict |
-/// | 409 `AlreadyExists` | `Api` | permanent |
+/// | 409 `AlreadyExists`: a lost race to create, too | `Api` | permanent, also in an update |
+/// | 409 `Conflict` with the cause `FieldManagerConflict`: a field of another manager, in a server-side apply without `force` | `Api` | permanent |
 /// | any other status, of a proxy's page too | `Api` | the status; `details.retryAfterSeconds` is the hint |
 /// | no token, because its server could not be reached | `Auth` | not sent |
-/// | everything else, a certificate that is not trusted too | | permanent |
+/// | everything else, a certificate that is not trusted too (rustls) | | permanent |
 ///
 /// A conflict is repeated by an [update](crate::Policy::update), which reads again, and elsewhere where
 /// the policy [repeats conflicts](crate::Policy::retry_conflicts). kube drops the headers of an error; the API server
 /// says in `details` what it says in `Retry-After`.
 ///
 /// A client of kube retries 429, 503 and 504 by itself, up to 15 times, a write too, and a policy
-/// around it multiplies the attempts. Where you retry, switch that off with `default_retry`. A reply has
+/// around it multiplies the attempts. With these retries on, "not sent" is said of the last attempt only,
+/// so a policy that is not idempotent needs them off. Where you retry, switch them off with
+/// `default_retry`. A reply has
 /// no time limit unless `read_timeout` sets one. An object is changed by its `resourceVersion`, which
 /// `replace` sends along:
 ///
@@ -90,8 +93,9 @@ impl Fault for Error {
 
     fn kind(&self) -> Option<FaultKind> {
         match self {
-            // As a status both are 409.
+            // As a status all three are 409.
             Error::Api(status) if status.is_already_exists() => Some(FaultKind::Permanent),
+            Error::Api(status) if is_of_another_manager(status) => Some(FaultKind::Permanent),
             Error::Api(status) if status.is_conflict() => Some(FaultKind::Conflict),
             Error::Api(status) if status.code > 0 => None,
             Error::HyperError(_) | Error::Service(_) | Error::ReadEvents(_) | Error::Auth(_)
@@ -114,6 +118,15 @@ impl From<TimedOut> for Error {
     fn from(error: TimedOut) -> Self {
         Error::Service(Box::new(error))
     }
+}
+
+/// Whether a server-side apply changes a field that another manager has. The same apply would conflict
+/// again.
+fn is_of_another_manager(status: &Status) -> bool {
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    causes
+        .into_iter()
+        .any(|cause| cause.reason == "FieldManagerConflict")
 }
 
 /// Whether no connection was made. What hyper's client says then is worth more than the error behind

@@ -17,7 +17,7 @@ use std::error::Error as _;
 /// | a success with `SlowDown` or `InternalError` in it (S3) | `Generic` | transient |
 /// | the object has changed meanwhile | `Precondition` | 412, whichever store it is: a conflict |
 /// | another conditional write is under way (S3) | `AlreadyExists`, with `ConditionalRequestConflict` | a conflict |
-/// | the object exists already | `AlreadyExists` | permanent |
+/// | the object exists already: a lost race to create, too | `AlreadyExists` | permanent, also in an update |
 /// | 404, 403, 401, 304 | `NotFound`, `PermissionDenied`, `Unauthenticated`, `NotModified` | the status |
 /// | everything else | | permanent |
 ///
@@ -30,7 +30,9 @@ use std::error::Error as _;
 /// its errors have a known one among their sources.
 ///
 /// Its clients for HTTP, S3, Cloud Storage and Azure retry by themselves, ten times within three
-/// minutes, and a policy around them multiplies the attempts. Where you retry, switch that off:
+/// minutes, and a policy around them multiplies the attempts. With these retries on, "not sent" is said of
+/// the last attempt only, so a policy that is not idempotent needs them off. Where you retry, switch them
+/// off:
 ///
 /// ```ignore
 /// let once = RetryConfig { max_retries: 0, ..Default::default() };
@@ -119,7 +121,11 @@ fn reply(error: &Error) -> Option<Reply> {
 /// Whether S3 refused a conditional write because another one of the same object was under way.
 fn is_under_way(error: &Error) -> bool {
     let mut links = chain(error).skip(1);
-    links.any(|link| link.to_string().contains("ConditionalRequestConflict"))
+    links.any(|link| {
+        let text = link.to_string();
+        // A bare name may also be part of the object's.
+        text.contains("<Code>ConditionalRequestConflict</Code>")
+    })
 }
 
 /// The beginning of a text that may be long: the body of a reply is part of it.

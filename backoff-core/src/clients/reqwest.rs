@@ -90,8 +90,20 @@ fn is_permanent(below: &hyper_1::Error) -> bool {
 }
 
 /// A reply that ends too early is reported as one that cannot be decoded, as bad JSON is. Only
-/// its source tells: the transport's error, and not the parser's.
+/// its source tells: the transport's error, and not the parser's. A body of version 0.12 may be read by
+/// version 0.13, which does not know the other's timeouts.
 fn is_cut(error: &(dyn Error + 'static)) -> bool {
     let mut behind = error.source().into_iter().flat_map(chain);
-    behind.any(|link| link.is::<io::Error>() || link.is::<hyper_1::Error>())
+    behind.any(|link| link.is::<io::Error>() || link.is::<hyper_1::Error>() || is_old_timeout(link))
+}
+
+#[cfg(feature = "reqwest-012")]
+fn is_old_timeout(error: &(dyn Error + 'static)) -> bool {
+    let old = error.downcast_ref::<reqwest_012::Error>();
+    old.is_some_and(reqwest_012::Error::is_timeout)
+}
+
+#[cfg(not(feature = "reqwest-012"))]
+fn is_old_timeout(_: &(dyn Error + 'static)) -> bool {
+    false
 }

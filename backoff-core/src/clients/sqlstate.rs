@@ -12,6 +12,33 @@ pub(crate) struct State {
     pub(crate) elsewhere: bool,
 }
 
+/// How bad the server calls it. Only some clients tell.
+#[cfg(any(feature = "tokio-postgres-07", test))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Severity {
+    /// The statement has failed, and the session goes on.
+    Error,
+    /// The session has ended: `FATAL` and `PANIC`.
+    Fatal,
+}
+
+#[cfg(any(feature = "tokio-postgres-07", test))]
+impl State {
+    /// The same, where the severity is known too.
+    pub(crate) fn of(code: &str, severity: Option<Severity>) -> Option<Self> {
+        let state = state(code)?;
+        Some(match severity {
+            // A server says so of a message that a program has made wrong. A pooler ends the session.
+            Some(Severity::Error) if code == "08P01" => permanent(false),
+            Some(Severity::Fatal) => State {
+                elsewhere: true,
+                ..state
+            },
+            _ => state,
+        })
+    }
+}
+
 /// `None` for what is no SQLSTATE, such as a number of SQLite.
 pub(crate) fn state(code: &str) -> Option<State> {
     let is_sqlstate = code.len() == 5 && code.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -33,17 +60,19 @@ fn state_of(code: &str) -> State {
         "40001" | "40P01" => not_applied(FaultKind::Conflict, false),
         "53300" => not_applied(FaultKind::Throttled, true),
         "53000" | "53100" | "53200" | "55P03" => not_applied(FaultKind::Transient, false),
-        "08001" | "08004" | "25006" | "57P01" | "57P03" | "57P05" => {
-            not_applied(FaultKind::Transient, true)
-        }
+        "08001" | "08004" | "25006" | "57P03" | "57P05" => not_applied(FaultKind::Transient, true),
         "40003" => maybe_applied(false),
-        "57P02" => maybe_applied(true),
+        "57P01" | "57P02" => maybe_applied(true),
         _ if code.starts_with("08") => maybe_applied(true),
-        _ => State {
-            kind: FaultKind::Permanent,
-            delivery: None,
-            elsewhere: matches!(code, "25P03" | "25P04"),
-        },
+        _ => permanent(matches!(code, "25P03" | "25P04")),
+    }
+}
+
+fn permanent(elsewhere: bool) -> State {
+    State {
+        kind: FaultKind::Permanent,
+        delivery: None,
+        elsewhere,
     }
 }
 
@@ -96,7 +125,6 @@ mod tests {
             ("53100", false),
             ("53200", false),
             ("55P03", false),
-            ("57P01", true),
             ("57P03", true),
             ("57P05", true),
         ] {
@@ -111,11 +139,29 @@ mod tests {
     #[test]
     fn what_may_have_been_applied_is_retried_only_where_that_is_safe() {
         for code in [
-            "08000", "08003", "08006", "08007", "08P01", "40003", "57P02",
+            "08000", "08003", "08006", "08007", "08P01", "40003", "57P01", "57P02",
         ] {
             let state = state(code).unwrap();
             assert_eq!(WHOLE.judge(&state), Verdict::from(true), "{code}");
             assert_eq!(CAREFUL.judge(&state), Verdict::MaybeApplied, "{code}");
+        }
+    }
+
+    #[test]
+    fn a_session_that_has_ended_is_left_and_an_error_in_the_protocol_is_permanent() {
+        let of = |code, severity| State::of(code, severity).unwrap();
+        for code in ["40001", "42601", "57014"] {
+            let (error, fatal) = (Some(Severity::Error), Some(Severity::Fatal));
+            assert_eq!(of(code, error), of(code, None), "{code}");
+            assert!(!of(code, None).elsewhere && of(code, fatal).elsewhere);
+            assert_eq!(of(code, fatal).kind, of(code, None).kind, "{code}");
+        }
+        let wrong = of("08P01", Some(Severity::Error));
+        assert_eq!(WHOLE.judge(&wrong), Verdict::Permanent);
+        for severity in [None, Some(Severity::Fatal)] {
+            let pooler = of("08P01", severity);
+            assert_eq!(CAREFUL.judge(&pooler), Verdict::MaybeApplied);
+            assert!(pooler.elsewhere);
         }
     }
 

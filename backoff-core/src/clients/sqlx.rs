@@ -32,11 +32,16 @@ macro_rules! fault_for {
         ///
         /// | error | kind | applied? | another connection |
         /// |---|---|---|---|
-        /// | `Io`: refused, no such name, no such socket | transient | no | yes |
+        /// | `Io`: refused, no such name | transient | no | yes |
         /// | `Io`: broken, closed by the server, timed out | transient | perhaps | yes |
         /// | `PoolTimedOut` | transient | no | |
         /// | `Tls`, where the connection broke during the handshake | transient | no | yes |
+        /// | `Io` of the kind `NotFound`: no such certificate file, no such Unix socket | permanent | | |
         /// | any other `Tls`; `PoolClosed`, `Decode`, `RowNotFound`, `Configuration`, … | permanent | | |
+        ///
+        /// A certificate file that is missing and the socket of a server that is down give the same
+        /// error, so neither is retried. Who connects by a Unix socket, and wants a restart of the
+        /// server outlasted, retries `Io` of the kind `NotFound` with `when`.
         ///
         /// A connection that breaks looks the same before `COMMIT` and after it. So a policy that is
         /// not [idempotent](crate::Policy::idempotent) ends with
@@ -82,10 +87,6 @@ macro_rules! fault_for {
             fn delivery(&self) -> Option<Delivery> {
                 match self {
                     Error::Database(_) => answer(self)?.delivery,
-                    // The file of a server's socket, while the server is down.
-                    Error::Io(error) if error.kind() == io::ErrorKind::NotFound => {
-                        Some(Delivery::NotSent)
-                    }
                     Error::Io(error) => error.delivery(),
                     Error::Tls(error) => {
                         let cause = known_fault(&**error)?;
@@ -201,7 +202,8 @@ macro_rules! fault_for {
                 };
                 for (code, verdict, elsewhere) in [
                     ("40001", conflict, false),
-                    ("57P01", true.into(), true),
+                    ("57P03", true.into(), true),
+                    ("57P01", Verdict::MaybeApplied, true),
                     ("08006", Verdict::MaybeApplied, true),
                     ("23505", Verdict::Permanent, false),
                     ("2067", Verdict::NothingKnown, false),
@@ -216,7 +218,6 @@ macro_rules! fault_for {
             fn what_was_not_sent_is_repeated_by_everybody() {
                 for error in [
                     io(io::ErrorKind::ConnectionRefused),
-                    io(io::ErrorKind::NotFound),
                     Error::PoolTimedOut,
                     Error::Tls(io::Error::from(io::ErrorKind::ConnectionReset).into()),
                     Error::from(NotOpened::new(io(io::ErrorKind::TimedOut))),
@@ -246,6 +247,7 @@ macro_rules! fault_for {
                 for error in [
                     Error::RowNotFound,
                     Error::PoolClosed,
+                    io(io::ErrorKind::NotFound),
                     Error::Decode("no number".into()),
                     Error::Tls("no such certificate".into()),
                     Error::from(NotOpened::new(Error::from(Answer("28P01")))),

@@ -3,12 +3,12 @@
 use super::{
     boxed::known_fault,
     sources::begins_with,
-    sqlstate::{State, state},
+    sqlstate::{self, State},
 };
 use crate::facts::fault::{Delivery, Fault, FaultKind};
 use core::fmt;
 use std::{error::Error as _, io};
-use tokio_postgres_07::Error;
+use tokio_postgres_07::{Error, error::Severity};
 
 /// What the server answers is told by its SQLSTATE:
 ///
@@ -104,7 +104,15 @@ impl Fault for Error {
 }
 
 fn answer(error: &Error) -> Option<State> {
-    state(error.code()?.code())
+    let answer = error.as_db_error()?;
+    let severity = match answer.parsed_severity() {
+        Some(Severity::Error) => Some(sqlstate::Severity::Error),
+        Some(Severity::Fatal | Severity::Panic) => Some(sqlstate::Severity::Fatal),
+        // In the language of the server. Poolers speak English.
+        None if matches!(answer.severity(), "FATAL" | "PANIC") => Some(sqlstate::Severity::Fatal),
+        _ => None,
+    };
+    State::of(answer.code().code(), severity)
 }
 
 /// What failed, where the server did not answer.

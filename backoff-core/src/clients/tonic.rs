@@ -174,7 +174,7 @@ fn pushback(status: &tonic::Status) -> Option<Pushback> {
 
 /// What is behind it says whether the request was sent; if nothing there is known, it may have
 /// been. An address or a user agent that makes no sense is permanent, and so is a certificate that
-/// is not trusted.
+/// is not trusted (rustls).
 impl Fault for tonic::transport::Error {
     fn inner(&self) -> Option<&dyn Fault> {
         first_known(Cause::new(self.source()?), &|_| None)
@@ -205,7 +205,7 @@ fn is_nonsense(error: &tonic::transport::Error) -> bool {
     source.is_none_or(|source| source.is::<hyper_1::http::uri::InvalidUri>())
 }
 
-/// No connection was made: not sent. Permanent where the server's certificate is not trusted.
+/// No connection was made: not sent. Permanent where the server's certificate is not trusted (rustls).
 impl Fault for tonic::ConnectError {
     fn delivery(&self) -> Option<Delivery> {
         Some(Delivery::NotSent)

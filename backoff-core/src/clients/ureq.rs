@@ -14,6 +14,7 @@ use ureq_3::{Error, Timeout};
 /// | the name is not found, the connection is refused | `HostNotFound`, `Io` | not sent |
 /// | no connection in time | `Timeout(Resolve)`, `Timeout(Connect)` | not sent |
 /// | no connection for another reason, a proxy that makes no tunnel | `ConnectionFailed`, `ConnectProxyFailed` | not sent |
+/// | a proxy that answers 4xx, but for 408 and 429 | `ConnectProxyFailed` | not sent, permanent |
 /// | reset, closed before the reply, a reply that ends too early | `Io` | perhaps applied |
 /// | any other time is over | `Timeout(..)` | perhaps applied |
 /// | a reply that is no HTTP, or cannot be decompressed | `Protocol`, `Decompress` | perhaps applied |
@@ -42,7 +43,25 @@ use ureq_3::{Error, Timeout};
 /// # Ok(()) }
 /// ```
 ///
-/// ureq repeats nothing by itself.
+/// ureq repeats nothing by itself, but it follows redirects, up to ten. An error does not tell of which
+/// request it is: where a `POST` was applied and answered by 303, and the server of the second request
+/// cannot be reached, the error says "not sent". So for what must not be made twice set `max_redirects(0)`;
+/// the redirect is then the response:
+///
+/// ```no_run
+/// use backoff_core::{Policy, codes};
+/// # use ureq_3 as ureq;
+///
+/// const ONCE: Policy = Policy::exponential().on(codes![429, 500..=504]).idempotent(false);
+///
+/// # fn f() -> Result<(), ureq::Error> {
+/// let config = ureq::Agent::config_builder().max_redirects(0).build();
+/// let agent = config.new_agent();
+/// let pay = || agent.post("http://127.0.0.1:8080/payments").send("one");
+/// let response = ONCE.blocking(pay).call()?;
+/// # let _ = response;
+/// # Ok(()) }
+/// ```
 impl Fault for Error {
     fn inner(&self) -> Option<&dyn Fault> {
         match self {
@@ -75,6 +94,9 @@ impl Fault for Error {
         if let Some(inner) = self.inner() {
             return inner.kind();
         }
+        if is_refused_by_proxy(self) {
+            return Some(FaultKind::Permanent);
+        }
         let says_more = Fault::status(self).is_some() || self.delivery().is_some();
         (!says_more).then_some(FaultKind::Permanent)
     }
@@ -90,6 +112,17 @@ impl From<TimedOut> for Error {
     fn from(error: TimedOut) -> Self {
         Error::Io(io::Error::from(error))
     }
+}
+
+/// Whether a proxy has said that this request gets no tunnel, such as one without a password. ureq has the
+/// status in the text only.
+fn is_refused_by_proxy(error: &Error) -> bool {
+    let Error::ConnectProxyFailed(reason) = error else {
+        return false;
+    };
+    let status = reason.strip_prefix("proxy server responded ");
+    let status = status.and_then(|it| it.get(..3)?.parse().ok());
+    status.is_some_and(|status: u16| matches!(status, 400..500) && !matches!(status, 408 | 429))
 }
 
 /// Whether a reply came that cannot be read. ureq says so in words: `Protocol` is also a request that

@@ -174,6 +174,18 @@ impl Codes {
         self
     }
 
+    /// What is in this set and not in the other.
+    #[must_use]
+    pub(crate) const fn without(mut self, other: Codes) -> Self {
+        let mut i = 0;
+        while i < self.http.len() {
+            self.http[i] &= !other.http[i];
+            i += 1;
+        }
+        self.grpc &= !other.grpc;
+        self
+    }
+
     /// Whether this HTTP status is in the set.
     pub const fn contains_status(&self, status: u16) -> bool {
         if status < FIRST || status > LAST {

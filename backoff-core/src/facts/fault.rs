@@ -88,10 +88,14 @@ pub trait Fault {
     }
 
     /// Whether the connection that the attempt used is of no more use, so that the next attempt
-    /// should open another. True for every failure of the transport; a server's reply can say so
-    /// as well, as a Redis that has become a replica does. `Reconnect` asks.
+    /// should open another. Unless an error says more, it is what the [error inside](Self::inner) says, and
+    /// without one true for every failure of the transport. A server's reply can say so as well, as a Redis
+    /// that has become a replica does. `Reconnect` asks.
     fn must_reconnect(&self) -> bool {
-        self.delivery().is_some() || self.inner().is_some_and(|inner| inner.must_reconnect())
+        match self.inner() {
+            Some(inner) => inner.must_reconnect(),
+            None => self.delivery().is_some(),
+        }
     }
 
     /// The kind, where the error itself knows it. It outranks the codes.

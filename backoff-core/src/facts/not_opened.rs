@@ -22,7 +22,7 @@ use core::{error::Error, fmt, time::Duration};
 /// ```
 ///
 /// `Reconnect` makes it of each error of opening, and makes the error of the operation from it:
-/// `E: From<NotOpened<OpenError>>`. The features `redis-1`, `sqlx-09` and `tonic-014` have that for
+/// `E: From<NotOpened<OpenError>>`. The features `redis-1`, `sqlx-08`, `sqlx-09` and `tonic-014` have that for
 /// `redis::RedisError`, `sqlx::Error` and `tonic::Status`, the standard library's `io::Error` has it too, and
 /// `anyhow::Error` and `Box<dyn Error + Send + Sync>` take it as any error. An error of your own
 /// keeps it and names it as [`Fault::inner`]:

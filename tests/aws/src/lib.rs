@@ -17,7 +17,7 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{Ipv4Addr, TcpListener, TcpStream},
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
@@ -49,6 +49,7 @@ impl Answer {
 pub struct Server {
     port: u16,
     seen: Arc<AtomicUsize>,
+    bodies: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
@@ -63,20 +64,32 @@ impl Server {
         let port = listener.local_addr().expect("it is bound").port();
         let seen = Arc::new(AtomicUsize::new(0));
         let (counted, answers) = (Arc::clone(&seen), answers.to_vec());
+        let bodies = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&bodies);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let n = counted.fetch_add(1, Ordering::SeqCst);
                 let answer = answers.get(n).copied().unwrap_or(Answer::OK);
-                thread::spawn(move || answer.give(stream));
+                let kept = Arc::clone(&kept);
+                thread::spawn(move || answer.give(stream, &kept));
             }
         });
-        Server { port, seen }
+        Server { port, seen, bodies }
     }
 
     /// Where it listens.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// The bodies of the requests that it has read.
+    ///
+    /// # Panics
+    /// When a thread of it has panicked.
+    #[must_use]
+    pub fn bodies(&self) -> Vec<String> {
+        self.bodies.lock().expect("no panic").clone()
     }
 
     /// How many requests it has seen. Each comes on a connection of its own.
@@ -97,13 +110,14 @@ pub fn nobody() -> String {
 }
 
 impl Answer {
-    fn give(self, mut stream: TcpStream) {
+    fn give(self, mut stream: TcpStream, bodies: &Mutex<Vec<String>>) {
         if let Answer::Reset = self {
             // What was sent and not read makes the closing a reset.
             drop(stream.read(&mut [0]));
             return;
         }
-        read_request(&stream);
+        let body = read_request(&stream);
+        bodies.lock().expect("no panic").push(body);
         let text = match self {
             Answer::Reply(status, headers, body) => format!(
                 "HTTP/1.1 {status} Said\r\ncontent-length: {}\r\nconnection: close\r\n{headers}\r\n{body}",
@@ -122,7 +136,8 @@ impl Answer {
     }
 }
 
-fn read_request(stream: &TcpStream) {
+/// Its body.
+fn read_request(stream: &TcpStream) -> String {
     let mut reader = BufReader::new(stream);
     let mut length = 0;
     loop {
@@ -134,7 +149,10 @@ fn read_request(stream: &TcpStream) {
             length = value.trim().parse().unwrap_or(0);
         }
     }
-    drop(reader.read_exact(&mut vec![0; length]));
+    let mut body = vec![0; length];
+    // A client that hangs up leaves zeros.
+    drop(reader.read_exact(&mut body));
+    String::from_utf8_lossy(&body).into_owned()
 }
 
 /// A client's timer, which passes virtual time.

@@ -3,7 +3,9 @@
 use crate::{
     facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, POLICY, Repeated, assert_row},
     install_tls,
-    server::{End, PATIENCE, Request as Received, Server, full, half, html_502, nobody, reply},
+    server::{
+        AMPLE, End, PATIENCE, Request as Received, Server, full, half, html_502, nobody, reply,
+    },
 };
 use azure::{
     Error,
@@ -48,14 +50,19 @@ async fn send(pipeline: &Pipeline, mut request: Request) -> Result<RawResponse, 
 }
 
 async fn get(host: impl Display) -> Result<RawResponse, Error> {
-    let options = options(reqwest::Client::builder().timeout(PATIENCE));
+    get_within(AMPLE, host).await
+}
+
+async fn get_within(limit: Duration, host: impl Display) -> Result<RawResponse, Error> {
+    let options = options(reqwest::Client::builder().timeout(limit));
     send(&pipeline(options), request(host, Method::Get)).await
 }
 
 /// What the pipeline says when the server does this.
 async fn failure(bytes: impl Into<Vec<u8>>, end: End) -> Error {
     let server = Server::of(bytes, end);
-    let error = get(&server).await.expect_err("the failure");
+    let got = get_within(end.patience(), &server).await;
+    let error = got.expect_err("the failure");
     assert_eq!(server.calls(), 1, "its own retries are off");
     error
 }
@@ -204,10 +211,6 @@ async fn no_token() {
             .await
             .expect_err("no token")
     };
-    let hinted = |hint| Facts {
-        retry_after: hint,
-        ..NOT_SENT
-    };
     let away = of(nobody().to_string()).await;
     assert_eq!(*away.kind(), ErrorKind::Credential);
     assert_row(&away, NOT_SENT, Repeated::Always);
@@ -215,8 +218,13 @@ async fn no_token() {
     assert_row(&lost, NOT_SENT, Repeated::Always);
     let busy = Server::of(reply(503, "retry-after: 7\r\n", ""), End::Close);
     let busy = of(busy.to_string()).await;
-    let seven = Duration::from_secs(7);
-    assert_row(&busy, hinted(Some(seven)), Repeated::Always);
+    // The service of the tokens has answered: its connection is of use.
+    let answered = Facts {
+        must_reconnect: false,
+        retry_after: Some(Duration::from_secs(7)),
+        ..NOT_SENT
+    };
+    assert_row(&busy, answered, Repeated::Always);
     let denied = Server::of(reply(401, "", ""), End::Close);
     let denied = of(denied.to_string()).await;
     assert_eq!(Fault::kind(&denied), Some(FaultKind::Permanent));

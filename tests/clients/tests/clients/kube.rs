@@ -2,7 +2,7 @@
 
 use crate::{
     facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, POLICY, Repeated, assert_row},
-    server::{End, PATIENCE, Request, Server, full, half, html_502, nobody, reply},
+    server::{AMPLE, End, PATIENCE, Request, Server, full, half, html_502, nobody, reply},
 };
 use backoff_core::{Delivery, Fault, FaultKind, Policy, StopReason, TimedOut, known_fault};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -24,8 +24,8 @@ fn config(host: impl Display) -> Config {
     let url = format!("http://{host}/").parse().expect("a URL");
     let mut config = Config::new(url);
     config.default_retry = false;
-    config.read_timeout = Some(PATIENCE);
-    config.connect_timeout = Some(PATIENCE);
+    config.read_timeout = Some(AMPLE);
+    config.connect_timeout = Some(AMPLE);
     config
 }
 
@@ -36,14 +36,23 @@ fn maps(config: Config) -> Api<ConfigMap> {
 /// What kube says when the server does this.
 async fn failure(bytes: impl Into<Vec<u8>>, end: End) -> Error {
     let server = Server::of(bytes, end);
-    let got = maps(config(&server)).get("counter").await;
+    let mut config = config(&server);
+    config.read_timeout = Some(end.patience());
+    let got = maps(config).get("counter").await;
     assert_eq!(server.calls(), 1, "its own retries are off");
     got.expect_err("the failure")
 }
 
 /// A failure as the API server sends it.
 fn said(code: u16, reason: &str, seconds: u32) -> String {
-    let details = json!({"name": "counter", "kind": "configmaps", "retryAfterSeconds": seconds});
+    said_because(code, reason, seconds, &json!([]))
+}
+
+/// The same with causes.
+fn said_because(code: u16, reason: &str, seconds: u32, causes: &Value) -> String {
+    let details = json!({
+        "name": "counter", "kind": "configmaps", "retryAfterSeconds": seconds, "causes": causes,
+    });
     let body = json!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
         "message": "said", "reason": reason, "details": details, "code": code,
@@ -67,16 +76,16 @@ async fn refused() {
 
 #[tokio::test]
 async fn dns() {
-    let mut config = config("no-such-host.invalid");
-    config.connect_timeout = Some(20 * PATIENCE);
-    let got = maps(config).get("counter").await;
+    let got = maps(config("no-such-host.invalid")).get("counter").await;
     assert_row(&got.expect_err("no name"), NOT_SENT, Repeated::Always);
 }
 
 #[tokio::test]
 async fn connect_timeout() {
     let (server, _socket, _queue) = full();
-    let got = maps(config(server)).get("counter").await;
+    let mut config = config(server);
+    config.connect_timeout = Some(PATIENCE);
+    let got = maps(config).get("counter").await;
     assert_row(&got.expect_err("no answer"), NOT_SENT, Repeated::Always);
 }
 
@@ -127,7 +136,7 @@ async fn statuses() {
 }
 
 #[tokio::test]
-async fn both_kinds_of_409() {
+async fn all_kinds_of_409() {
     let stale = failure(said(409, "Conflict", 0), End::Close).await;
     assert_eq!(stale.kind(), Some(FaultKind::Conflict));
     assert_row(&stale, status(409), Repeated::Never);
@@ -136,6 +145,14 @@ async fn both_kinds_of_409() {
     assert_eq!(exists.kind(), Some(FaultKind::Permanent));
     assert_row(&exists, status(409), Repeated::Never);
     assert_eq!(POLICY.retry_conflicts(true).judge(&exists), false.into());
+    let cause = json!([{
+        "reason": "FieldManagerConflict", "field": ".data.count",
+        "message": "conflict with \"other\" using v1",
+    }]);
+    let applied = failure(said_because(409, "Conflict", 0, &cause), End::Close).await;
+    assert_eq!(applied.kind(), Some(FaultKind::Permanent));
+    assert_row(&applied, status(409), Repeated::Never);
+    assert_eq!(POLICY.retry_conflicts(true).judge(&applied), false.into());
 }
 
 #[tokio::test]
@@ -154,12 +171,24 @@ async fn no_object() {
 
 #[tokio::test]
 async fn its_own_retries_are_on_by_default() {
-    let server = Server::of(reply(503, "", ""), End::Close);
+    let (call, mut calls) = tokio::sync::mpsc::unbounded_channel();
+    let server = Server::answering(move |_| {
+        // Nobody listens any more when the third has come.
+        let _ = call.send(());
+        reply(503, "", "")
+    });
     let mut config = config(&server);
     config.default_retry = true;
     let maps = maps(config);
-    let cut = tokio::time::timeout(PATIENCE, maps.get("counter")).await;
-    assert!(cut.is_err() && server.calls() > 2, "{}", server.calls());
+    let third = async {
+        for _ in 0..3 {
+            calls.recv().await.expect("a call");
+        }
+    };
+    tokio::select! {
+        got = maps.get("counter") => panic!("it gave up: {got:?}"),
+        () = third => {}
+    }
 }
 
 #[tokio::test]

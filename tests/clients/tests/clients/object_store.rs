@@ -3,7 +3,7 @@
 use crate::{
     facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, POLICY, Repeated, assert_row},
     install_tls,
-    server::{End, PATIENCE, Request, Server, full, half, html_502, nobody, reply},
+    server::{AMPLE, End, PATIENCE, Request, Server, full, half, html_502, nobody, reply},
 };
 use backoff_core::{Delivery, Fault, FaultKind, StopReason, TimedOut, known_fault};
 use object_store::{
@@ -39,7 +39,7 @@ fn store(host: impl Display, options: ClientOptions) -> AmazonS3 {
 }
 
 fn patient() -> ClientOptions {
-    ClientOptions::new().with_timeout(PATIENCE)
+    ClientOptions::new().with_timeout(AMPLE)
 }
 
 fn path() -> Path {
@@ -53,7 +53,8 @@ async fn get(store: &AmazonS3) -> Result<Vec<u8>, Error> {
 /// What the client says when the server does this.
 async fn failure(bytes: impl Into<Vec<u8>>, end: End) -> Error {
     let server = Server::of(bytes, end);
-    let got = get(&store(&server, patient())).await;
+    let options = ClientOptions::new().with_timeout(end.patience());
+    let got = get(&store(&server, options)).await;
     assert_eq!(server.calls(), 1, "its own retries are off");
     got.expect_err("the failure")
 }
@@ -90,8 +91,7 @@ async fn refused() {
 
 #[tokio::test]
 async fn dns() {
-    let options = ClientOptions::new().with_timeout(20 * PATIENCE);
-    let got = get(&store("no-such-host.invalid", options)).await;
+    let got = get(&store("no-such-host.invalid", patient())).await;
     assert_row(&got.expect_err("no name"), NOT_SENT, Repeated::Always);
 }
 
@@ -178,6 +178,10 @@ async fn conflicts() {
         let patient = POLICY.retry_conflicts(true);
         assert_ne!(patient.judge(&under_way), false.into());
     }
+    // A name in the reply is not its code.
+    let body = "<Error><Code>Other</Code><Key>ConditionalRequestConflict</Key></Error>";
+    let other = failure_to_put(PutMode::Create, reply(409, "", body)).await;
+    assert_eq!(other.kind(), Some(FaultKind::Permanent));
 }
 
 #[tokio::test]

@@ -13,8 +13,11 @@ use std::{
     time::Duration,
 };
 
-/// Far above what a reply takes, far below what a test may.
+/// A limit that is to be reached.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(300);
+
+/// A limit that is not to be reached, on a busy machine either.
+pub(crate) const AMPLE: Duration = Duration::from_secs(6);
 
 /// How a connection ends, after the bytes of a reply.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +28,16 @@ pub(crate) enum End {
     Reset,
     /// Never, as far as the client can wait.
     Stall,
+}
+
+impl End {
+    /// How long a client waits for what ends so.
+    pub(crate) fn patience(self) -> Duration {
+        match self {
+            End::Stall => PATIENCE,
+            End::Close | End::Reset => AMPLE,
+        }
+    }
 }
 
 /// A request, as it came.

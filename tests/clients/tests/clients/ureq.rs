@@ -2,7 +2,7 @@
 
 use crate::{
     facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, POLICY, Repeated, assert_row},
-    server::{End, PATIENCE, Server, full, half, html_502, nobody, reply},
+    server::{AMPLE, End, PATIENCE, Server, full, half, html_502, nobody, reply},
 };
 use backoff_core::{Delivery, Fault, FaultKind, TimedOut, known_fault};
 use std::{fmt::Display, sync::Mutex, time::Duration};
@@ -12,8 +12,8 @@ use ureq_3 as ureq;
 /// A body of gzip, of which the first half is sent.
 const GZIP: &[u8] = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xcb\x48";
 
-fn agent() -> Agent {
-    let config = Agent::config_builder().timeout_global(Some(PATIENCE));
+fn agent(limit: Duration) -> Agent {
+    let config = Agent::config_builder().timeout_global(Some(limit));
     config.build().new_agent()
 }
 
@@ -24,7 +24,7 @@ fn get(host: impl Display, agent: &Agent) -> Result<String, Error> {
 
 /// What ureq says when the server does this.
 fn failure(bytes: impl Into<Vec<u8>>, end: End) -> Error {
-    get(Server::of(bytes, end), &agent()).expect_err("the failure")
+    get(Server::of(bytes, end), &agent(end.patience())).expect_err("the failure")
 }
 
 fn status(status: u16) -> Facts {
@@ -36,7 +36,7 @@ fn status(status: u16) -> Facts {
 
 #[test]
 fn refused() {
-    let error = get(nobody(), &agent()).expect_err("refused");
+    let error = get(nobody(), &agent(AMPLE)).expect_err("refused");
     assert!(matches!(error, Error::Io(_)), "{error:?}");
     assert_row(&error, NOT_SENT, Repeated::Always);
 }
@@ -44,7 +44,7 @@ fn refused() {
 #[test]
 fn dns() {
     // No resolver may know a name below it: RFC 6761, section 6.4.
-    let config = Config::builder().timeout_global(Some(20 * PATIENCE));
+    let config = Config::builder().timeout_global(Some(AMPLE));
     let error = get("no-such-host.invalid", &config.build().new_agent()).expect_err("no name");
     assert_row(&error, NOT_SENT, Repeated::Always);
     assert_row(&Error::HostNotFound, NOT_SENT, Repeated::Always);
@@ -169,11 +169,47 @@ fn a_response_that_is_kept_says_its_hint() {
 }
 
 #[test]
+fn a_proxy_without_a_tunnel() {
+    for (code, repeated) in [
+        (403, Repeated::Never),
+        (407, Repeated::Never),
+        (408, Repeated::Always),
+        (429, Repeated::Always),
+        (502, Repeated::Always),
+    ] {
+        let proxy = Server::of(reply(code, "", ""), End::Close);
+        let proxy = ureq::Proxy::new(&format!("http://{proxy}")).expect("a proxy");
+        let config = Agent::config_builder().proxy(Some(proxy));
+        let config = config.timeout_global(Some(AMPLE)).build();
+        let error = get(nobody(), &config.new_agent()).expect_err("no tunnel");
+        assert!(matches!(error, Error::ConnectProxyFailed(_)), "{error:?}");
+        assert_row(&error, NOT_SENT, repeated);
+    }
+}
+
+/// As the page says: "not sent" may be said of the second request.
+#[test]
+fn a_redirect_after_a_post_that_was_applied() {
+    let see = format!("location: http://{}/\r\n", nobody());
+    let server = Server::of(reply(303, &see, ""), End::Close);
+    let pay = |redirects| {
+        let config = Agent::config_builder().timeout_global(Some(AMPLE));
+        let agent = config.max_redirects(redirects).build().new_agent();
+        agent.post(format!("http://{server}/")).send("one")
+    };
+    let error = pay(10).expect_err("nobody is there");
+    assert_row(&error, NOT_SENT, Repeated::Always);
+    assert_eq!(server.calls(), 1);
+    assert_eq!(pay(0).expect("a response").status(), 303);
+    assert_eq!(server.calls(), 2);
+}
+
+#[test]
 fn own_doing() {
     let redirects = failure(reply(302, "location: /\r\n", ""), End::Close);
-    let get = agent().get("no address").call();
+    let get = agent(AMPLE).get("no address").call();
     let no_address = get.expect_err("no address");
-    let put = agent().put(format!("http://{}/", Server::of("", End::Stall)));
+    let put = agent(AMPLE).put(format!("http://{}/", Server::of("", End::Stall)));
     let too_long = put.header("content-length", "1").send("two");
     for error in [redirects, no_address, too_long.expect_err("too long")] {
         assert_eq!(error.kind(), Some(FaultKind::Permanent), "{error:?}");
@@ -183,7 +219,7 @@ fn own_doing() {
 
 #[test]
 fn inside_other_errors() {
-    let refused = || get(nobody(), &agent()).expect_err("refused");
+    let refused = || get(nobody(), &agent(AMPLE)).expect_err("refused");
     let inside = std::io::Error::other(Error::Other(Box::new(refused())));
     assert_row(&inside, NOT_SENT, Repeated::Always);
     let hidden: Box<dyn std::error::Error> = Box::new(refused());

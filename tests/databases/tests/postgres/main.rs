@@ -7,6 +7,7 @@ mod link;
 mod programs;
 mod server;
 mod session;
+mod severity;
 mod writers;
 
 #[cfg(not(feature = "sqlx-09"))]

@@ -1,7 +1,9 @@
 //! A Postgres of one's own: on a free port, in a folder of its own, gone with its value.
 
+use std::env;
 use std::fs;
 use std::io;
+use std::mem;
 use std::net::TcpListener;
 use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt as _;
@@ -27,7 +29,7 @@ pub(crate) const GUARDED: &str = "guarded";
 pub(crate) struct Server {
     process: Child,
     port: u16,
-    folder: PathBuf,
+    folder: Folder,
 }
 
 impl Server {
@@ -37,7 +39,8 @@ impl Server {
         if let Some(server) = shared.upgrade() {
             return Ok(server);
         }
-        let server = Arc::new(Self::start(&[])?);
+        // Of many tests at once, some with sixteen sessions and more.
+        let server = Arc::new(Self::start(&["max_connections=400"])?);
         *shared = Arc::downgrade(&server);
         Ok(server)
     }
@@ -45,13 +48,9 @@ impl Server {
     /// Starts one with these settings (`name=value`) that answers as soon as this returns.
     pub(crate) fn start(settings: &[&str]) -> io::Result<Self> {
         let number = STARTED.fetch_add(1, Relaxed);
-        let folder = format!("backoff-postgres-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(folder);
-        fs::create_dir_all(&folder)?;
-        if let Some((user, group)) = programs::account()? {
-            chown(&folder, Some(user), Some(group))?;
-        }
-        let initdb = program("initdb", &folder)?
+        let name = format!("backoff-postgres-{}-{number}", std::process::id());
+        let mut folder = Folder::make(&name)?;
+        let initdb = program("initdb", &folder.0)?
             .args(["--username=postgres", "--auth=trust", "--no-locale"])
             .args(["--encoding=UTF8", "--no-sync", "--pgdata=data"])
             .stdout(Stdio::null())
@@ -64,16 +63,28 @@ impl Server {
         let hba = format!(
             "host all {GUARDED} 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n"
         );
-        fs::write(folder.join("data/pg_hba.conf"), hba)?;
-        let port = free_port()?;
-        let process = run(port, &folder, settings)?;
-        let server = Server {
-            process,
-            port,
-            folder,
-        };
-        server.is_up()?;
-        Ok(server)
+        fs::write(folder.0.join("data/pg_hba.conf"), hba)?;
+        let mut log = String::new();
+        // Another process may take the port before Postgres does, which then ends.
+        for _ in 0..4 {
+            let port = free_port()?;
+            let process = run(port, &folder.0, settings)?;
+            let mut server = Server {
+                process,
+                port,
+                folder,
+            };
+            if server.is_up()? {
+                return Ok(server);
+            }
+            log = server.log()?;
+            folder = mem::take(&mut server.folder);
+        }
+        Err(io::Error::other(log))
+    }
+
+    fn log(&self) -> io::Result<String> {
+        fs::read_to_string(self.folder.0.join("log"))
     }
 
     pub(crate) fn port(&self) -> u16 {
@@ -94,13 +105,16 @@ impl Server {
             .ok_or_else(|| io::Error::other(format!("could not send {name} to {process}")))
     }
 
-    /// Waits until the file of its log says that it accepts connections.
-    fn is_up(&self) -> io::Result<()> {
+    /// Waits until the file of its log says that it accepts connections. `false`: it has ended.
+    fn is_up(&mut self) -> io::Result<bool> {
         let soon = Policy::constant(Duration::from_millis(10)).deadline(Duration::from_secs(30));
         let look = || {
-            let log = fs::read_to_string(self.folder.join("log"))?;
+            if self.process.try_wait()?.is_some() {
+                return Ok(false);
+            }
+            let log = self.log()?;
             let is_up = log.contains("ready to accept connections");
-            is_up.then_some(()).ok_or_else(|| io::Error::other(log))
+            is_up.then_some(true).ok_or_else(|| io::Error::other(log))
         };
         soon.when_any(|_: &io::Error| true).retry_blocking(look)
     }
@@ -108,10 +122,50 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // At once, with all its sessions. If it has ended already, that is what is asked for.
-        let _ = self.signal("QUIT");
-        let _ = self.process.wait();
-        let _ = fs::remove_dir_all(&self.folder);
+        // At once, with all its sessions. Once it was waited for, its number may be another's.
+        if let Ok(None) = self.process.try_wait() {
+            let _ = self.signal("QUIT");
+            let _ = self.process.wait();
+        }
+    }
+}
+
+/// A folder of whoever runs the programs, gone with its value. An empty path is none.
+#[derive(Default)]
+struct Folder(PathBuf);
+
+impl Folder {
+    fn make(name: &str) -> io::Result<Self> {
+        let Some((user, group)) = programs::account()? else {
+            let folder = Folder(env::temp_dir().join(name));
+            fs::create_dir_all(&folder.0)?;
+            return Ok(folder);
+        };
+        // The account may not be let into a folder of root's, which `TMPDIR` can be.
+        let mut tried = None;
+        for parent in [env::temp_dir(), PathBuf::from("/tmp")] {
+            let folder = Folder(parent.join(name));
+            fs::create_dir_all(&folder.0)?;
+            chown(&folder.0, Some(user), Some(group))?;
+            let enter = Command::new("true")
+                .current_dir(&folder.0)
+                .uid(user)
+                .gid(group)
+                .status();
+            match enter {
+                Ok(_) => return Ok(folder),
+                Err(error) => tried = Some(error),
+            }
+        }
+        Err(tried.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if !self.0.as_os_str().is_empty() {
+            let _ = fs::remove_dir_all(&self.0);
+        }
     }
 }
 
@@ -146,4 +200,15 @@ fn run(port: u16, folder: &Path, settings: &[&str]) -> io::Result<Child> {
         command.args(["-c", setting]);
     }
     command.stdout(Stdio::null()).stderr(log).spawn()
+}
+
+#[test]
+#[cfg_attr(
+    not(has_postgres),
+    ignore = "needs PostgreSQL's server programs: apt-get install postgresql"
+)]
+fn a_server_that_ends_at_once_says_why() {
+    let started = Server::start(&["no_such_setting=1"]);
+    let words = started.err().expect("it ends").to_string();
+    assert!(words.contains("no_such_setting"), "{words}");
 }

@@ -135,6 +135,14 @@ impl Says {
         }
     }
 
+    /// The same, by an answer of the server.
+    pub(crate) fn maybe_applied_with(code: &str) -> Self {
+        Says {
+            code: Some(code.to_owned()),
+            ..Says::maybe_applied()
+        }
+    }
+
     pub(crate) fn permanent(code: &str) -> Self {
         Says {
             code: Some(code.to_owned()),

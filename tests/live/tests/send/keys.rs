@@ -44,6 +44,30 @@ async fn a_key_of_the_callers_own_is_left_as_it_is() {
     }
 }
 
+/// No server knows a request by it.
+#[tokio::test]
+async fn an_empty_key_is_none() {
+    let server = Server::start([Act::Reset]).await;
+    let post = client().post(server.url("orders"));
+    let post = post.header("Idempotency-Key", "");
+    assert!(FAST.send(post).await.is_err());
+    assert_eq!(server.requests(), 1);
+
+    let server = Server::start([Act::Reset]).await;
+    let post = client().post(server.url("orders"));
+    let post = post.header("Idempotency-Key", "");
+    FAST.send(post).idempotency_key().await.expect("the second");
+    let seen = server.seen();
+    let keys: Vec<_> = seen
+        .iter()
+        .filter_map(|seen| seen.header("idempotency-key"))
+        .collect();
+    assert!(
+        keys.len() == 2 && keys[0].len() == 36 && keys[0] == keys[1],
+        "{keys:?}"
+    );
+}
+
 #[tokio::test]
 async fn the_callers_word_counts_before_the_key() {
     let server = Server::start([Act::Reset]).await;

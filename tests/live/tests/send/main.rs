@@ -2,6 +2,7 @@
 
 mod keys;
 mod older;
+mod redirects;
 mod replies;
 mod requests;
 mod server;

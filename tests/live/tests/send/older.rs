@@ -6,11 +6,12 @@ use backoff_cloud::{
     http::{ApiError, Limits, SendExt as _},
     storage,
 };
-use reqwest_012::{Body, Client};
+use reqwest_012::{Body, Client, ClientBuilder, retry::never};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 fn client() -> Client {
-    let builder = Client::builder().retry(reqwest_012::retry::never());
+    let builder = Client::builder().retry(never());
     builder.build().expect("a client")
 }
 
@@ -32,6 +33,59 @@ async fn a_reply_that_is_cut_is_asked_for_again() {
         assert_eq!(seen.line, "PUT /a?b=c");
         assert_eq!((seen.header("a"), &seen.body[..]), (Some("b"), &b"x"[..]));
     }
+}
+
+/// Half a body comes, and the client ends the wait.
+#[tokio::test]
+async fn a_reply_that_stalls_is_asked_for_again() {
+    let time = Duration::from_millis(200);
+    let of_a_client = |builder: ClientBuilder| builder.retry(never()).build().expect("a client");
+    for client in [
+        of_a_client(Client::builder().timeout(time)),
+        of_a_client(Client::builder().read_timeout(time)),
+    ] {
+        let server = Server::start([Act::StallInBody]).await;
+        let get = FAST.send(client.get(server.url("a"))).reply();
+        let (_, report) = get.reported().await.expect("the second attempt");
+        assert_eq!((report.attempts, server.requests()), (2, 2));
+
+        let server = Server::start([Act::StallInBody]).await;
+        let post = FAST.send(client.post(server.url("a"))).reply();
+        let failed = post.reported().await.expect_err("it may have been applied");
+        assert_eq!(failed.reason, StopReason::MaybeApplied);
+        assert_eq!(failed.error.delivery(), Some(Delivery::MaybeSent));
+    }
+}
+
+#[tokio::test]
+async fn a_post_is_not_made_twice_because_the_next_server_did_nothing() {
+    let next = Server::start([reply(429, "", "")]).await;
+    let location = format!("location: {}\r\n", next.url("done"));
+    let server = Server::start([reply(303, &location, "")]).await;
+    let post = FAST.send(client().post(server.url("orders")).body("x"));
+    let failed = post.reply().reported().await.expect_err("429");
+    assert_eq!(failed.reason, StopReason::MaybeApplied);
+    assert_eq!((server.requests(), next.requests()), (1, 1));
+
+    let server = Server::start([reply(429, "", "")]).await;
+    let post = client().post(server.url("orders?a=b#c")).body("x");
+    FAST.send(post).await.expect("the second attempt");
+}
+
+/// Only a rule of the caller looks at the body, and is given a copy.
+#[tokio::test]
+async fn a_long_body_is_not_copied_to_find_out_what_may_be_repeated() {
+    const LONG: usize = 8 << 20;
+    let client = client();
+    let put = || client.put("http://127.0.0.1:9/a").body(vec![b'x'; LONG]);
+    let (plain, ruled) = (FAST.send(put()), FAST.send(put()));
+    let bytes = |prepare: &mut dyn FnMut()| allocation_counter::measure(prepare).bytes_total;
+    let (mut plain, mut ruled) = (Some(plain), Some(ruled));
+    let copied = bytes(&mut || drop(plain.take().map(|sending| sending.reply())));
+    assert!(copied < LONG as u64 / 8, "{copied}");
+    let rule = storage::is_idempotent;
+    let copied = bytes(&mut || drop(ruled.take().map(|it| it.idempotent_if(rule).reply())));
+    assert!(copied >= LONG as u64, "{copied}");
 }
 
 #[tokio::test]

@@ -26,6 +26,8 @@ pub(crate) enum Act {
     Close,
     /// A success that ends before its body does.
     BrokenStream,
+    /// A success of whose body a part comes, and nothing more.
+    StallInBody,
     /// Nothing comes.
     Stall,
     /// So many bytes of the request's body are read, then comes this reply.
@@ -121,6 +123,8 @@ impl Server {
     }
 }
 
+const HALF: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"half\": ";
+
 async fn answer(mut stream: TcpStream, state: &Mutex<State>) -> io::Result<()> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -160,9 +164,12 @@ async fn answer(mut stream: TcpStream, state: &Mutex<State>) -> io::Result<()> {
             Ok(())
         }
         Act::BrokenStream => {
-            let head = b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"half\": ";
-            stream.write_all(head).await?;
+            stream.write_all(HALF).await?;
             stream.shutdown().await
+        }
+        Act::StallInBody => {
+            stream.write_all(HALF).await?;
+            std::future::pending().await
         }
         Act::Close => stream.shutdown().await,
         // With a linger of zero, dropping the stream sends an RST in place of a FIN.
