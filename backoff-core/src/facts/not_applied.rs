@@ -11,7 +11,8 @@ use core::{error::Error, fmt};
 /// whose connection broke before `COMMIT` was sent is rolled back by the server. Such an error goes
 /// into this one:
 ///
-/// ```
+#[cfg_attr(all(feature = "macros", feature = "std"), doc = "```")]
+#[cfg_attr(not(all(feature = "macros", feature = "std")), doc = "```ignore")]
 /// use backoff_core::{Fault, NotApplied, Policy, TimedOut};
 /// # use std::cell::Cell;
 ///
