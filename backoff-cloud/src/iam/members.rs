@@ -61,9 +61,10 @@ use std::{fmt, future::IntoFuture, sync::Arc, time::Duration};
 /// # What fails alone and what fails together
 ///
 /// A write that the service refuses for its content (400 `INVALID_ARGUMENT`: a member or a role that
-/// does not exist) is halved until the bad change stands alone: only that change fails. A failure of
-/// another kind, such as 403 or 404, or a resource name that the store refuses, is shared by all who
-/// wait for this resource.
+/// does not exist) is halved until the bad change stands alone: only that change fails. Any other
+/// failure of a write, such as 403, is shared by all who took part. A failed read, or a resource name
+/// that the store refuses, is shared by those who waited when the read began; for the others the
+/// resource is read again.
 pub struct Members<S: PolicyStore> {
     store: Arc<S>,
     rules: Rules,
