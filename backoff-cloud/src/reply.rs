@@ -6,6 +6,7 @@ use backoff_core::{
 use std::time::Duration;
 
 /// A status, and the gRPC code that its body names.
+#[derive(Debug, PartialEq)]
 pub(crate) struct Reply(pub(crate) u16, pub(crate) Option<GrpcCode>);
 
 impl Fault for Reply {

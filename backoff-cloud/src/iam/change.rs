@@ -1,20 +1,16 @@
 //! Adding and removing a member of a role, as a whole read-modify-write.
 
 use super::READ_MODIFY_WRITE;
-use super::allow::{AllowPolicy, POLICY_VERSION};
 use super::condition::Condition;
 use super::grant::Grant;
-use super::store::{Error, Failure, PolicyStore};
+use super::step::{ATTEMPT_TIMEOUT, apply, make_known, read, write};
+use super::store::{Error, PolicyStore};
 use backoff_core::{Policy, UpdateReport, Updated};
 use std::{
     future::{Future, IntoFuture},
     pin::Pin,
     time::Duration,
 };
-
-/// How long a read and the write after it may take unless [`Change::attempt_timeout`] says otherwise: a minute,
-/// which is how long Google's own clients try.
-const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Gives a member a role on a resource: reads the policy, adds the member, writes it back, and
 /// begins anew with the read when somebody else was faster or the service fails.
@@ -77,20 +73,6 @@ pub fn remove<'a, S: PolicyStore>(
     Change::new(store, resource, role, member, false)
 }
 
-/// Makes the errors of changes known, so that the core finds them behind an `anyhow::Error` or in a
-/// box.
-#[cfg(any(feature = "http", feature = "gax-1"))]
-fn make_known() {
-    use backoff_core::__private::know;
-    static KNOWN: std::sync::Once = std::sync::Once::new();
-    KNOWN.call_once(|| {
-        #[cfg(feature = "http")]
-        know::<Failure<crate::http::ApiError>>();
-        #[cfg(feature = "gax-1")]
-        know::<Failure<google_cloud_gax_1::error::Error>>();
-    });
-}
-
 /// A change of an allow policy that is to be made. Made by [`add`] and [`remove`]; does nothing
 /// until it is awaited.
 #[derive(Debug)]
@@ -108,7 +90,6 @@ pub struct Change<'a, S> {
 
 impl<'a, S: PolicyStore> Change<'a, S> {
     fn new(store: &'a S, resource: &'a str, role: &'a str, member: &'a str, adds: bool) -> Self {
-        #[cfg(any(feature = "http", feature = "gax-1"))]
         make_known();
         Change {
             store,
@@ -148,46 +129,20 @@ impl<'a, S: PolicyStore> Change<'a, S> {
         ReportedChange(self)
     }
 
-    /// Changes what was read; whether there is something to write, and may be.
-    fn apply(&self, policy: &mut S::Policy) -> Result<bool, Failure<S::Error>> {
+    async fn run(self) -> Changed<S> {
+        let Change {
+            store, resource, ..
+        } = self;
         let grant = Grant {
             role: self.role,
             member: self.member,
             condition: self.condition.as_ref(),
         };
-        let changed = if self.adds {
-            grant.add(policy)
-        } else {
-            grant.remove(policy)
-        };
-        if !changed {
-            return Ok(false);
-        }
-        if !policy.has_etag() {
-            return Err(Failure::NoEtag {
-                resource: self.resource.to_owned(),
-            });
-        }
-        policy.set_version(POLICY_VERSION);
-        Ok(true)
-    }
-
-    async fn run(self) -> Changed<S> {
-        let Change {
-            store, resource, ..
-        } = self;
         self.policy
             .update(
-                || async { store.get(resource).await.map_err(Failure::Client) },
-                |policy| self.apply(policy),
-                |policy| async {
-                    let written = store.set(resource, policy).await.map_err(Failure::Client)?;
-                    if !written.has_etag() {
-                        let resource = resource.to_owned();
-                        return Err(Failure::Doubtful { resource });
-                    }
-                    Ok(written)
-                },
+                || read(store, resource),
+                |policy| apply(grant, self.adds, resource, policy),
+                |policy| write(store, resource, policy),
             )
             .attempt_timeout(self.attempt_timeout)
             .reported()

@@ -11,7 +11,7 @@
 //! |---|---|
 //! | a read, a write that carries an etag | [`REQUEST`] |
 //! | a request that must not be applied twice: a new service account key | [`NOT_IDEMPOTENT`] |
-//! | an allow policy: read it, change it, write it back | [`READ_MODIFY_WRITE`], or [`add`] and [`remove`] |
+//! | an allow policy: read it, change it, write it back | [`READ_MODIFY_WRITE`], or [`add`] and [`remove`], or [`Members`] |
 //! | the first request that needs a role granted a moment ago | [`AFTER_GRANT`] |
 //!
 //! # Why `READ_MODIFY_WRITE` does not use the documented jitter
@@ -38,6 +38,8 @@
 //! What is changed most often in an allow policy is who has a role. [`add`] and [`remove`] do that
 //! as a whole read-modify-write, over Google's own clients, plain REST, or
 //! any client of yours, as [two closures](store) or as [a type](PolicyStore). They are there with the feature `tokio`.
+//! Where many tasks of one process change the members of one resource, [`Members`] makes one
+//! read-modify-write of the changes that wait at the same time.
 //!
 #![cfg_attr(feature = "google-cloud-secretmanager-v1", doc = "```no_run")]
 #![cfg_attr(not(feature = "google-cloud-secretmanager-v1"), doc = "```ignore")]
@@ -60,6 +62,8 @@ mod condition;
 mod grant;
 #[cfg(any(feature = "tokio", feature = "emulator"))]
 pub(crate) mod member;
+#[cfg(feature = "tokio")]
+mod members;
 #[cfg(feature = "google-cloud-iam-v1")]
 mod official;
 mod plain;
@@ -67,6 +71,8 @@ mod plain;
 mod resource;
 #[cfg(feature = "http")]
 mod rest;
+#[cfg(feature = "tokio")]
+mod step;
 mod store;
 mod store_fns;
 #[cfg(feature = "http")]
@@ -76,6 +82,8 @@ pub use allow::{AllowPolicy, Binding, POLICY_VERSION};
 #[cfg(feature = "tokio")]
 pub use change::{Change, ReportedChange, add, remove};
 pub use condition::Condition;
+#[cfg(feature = "tokio")]
+pub use members::{MemberChange, Members};
 pub use plain::{PlainBinding, PlainPolicy};
 #[cfg(feature = "http")]
 pub use rest::Rest;

@@ -1,0 +1,69 @@
+//! Members of roles, changed by many tasks at once over Google's own client.
+
+use backoff_cloud::{
+    FaultKind, GrpcCode, StopReason,
+    emulator::{Call, Emulator, Reply},
+    iam, known_fault,
+};
+use google_cloud_resourcemanager_v3::client::Projects;
+use official::credentials;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+const PROJECT: &str = "projects/p";
+const ROLE: &str = "roles/viewer";
+
+async fn members(emulator: &Emulator) -> iam::Members<Projects> {
+    let client = Projects::builder()
+        .with_endpoint(emulator.url())
+        .with_credentials(credentials());
+    iam::Members::new(client.build().await.unwrap())
+}
+
+#[tokio::test]
+async fn a_hundred_tasks_cost_at_most_four_calls() {
+    let emulator = Emulator::start().unwrap();
+    let members = members(&emulator).await;
+    let names: BTreeSet<_> = (0..100).map(|n| format!("user:{n}@example.com")).collect();
+    let tasks: Vec<_> = names
+        .iter()
+        .map(|name| tokio::spawn(members.add(PROJECT, ROLE, name).into_future()))
+        .collect();
+    for task in tasks {
+        assert!(task.await.unwrap().unwrap().is_written());
+    }
+    let policy = emulator.policy(PROJECT);
+    let stored = policy["bindings"][0]["members"].as_array().unwrap();
+    let stored: Vec<_> = stored.iter().filter_map(Value::as_str).collect();
+    assert_eq!(stored.len(), 100);
+    assert!(names.iter().all(|name| stored.contains(&name.as_str())));
+    let stats = emulator.stats();
+    assert!(stats.calls <= 4, "{stats:?}");
+}
+
+/// A retry around the call does not multiply the attempts, also where the error is in a box.
+#[tokio::test]
+async fn a_failed_write_is_shared_and_is_permanent_in_a_box() {
+    let emulator = Emulator::start().unwrap();
+    let once = iam::READ_MODIFY_WRITE.max_attempts(1);
+    let members = members(&emulator).await.policy(once);
+    emulator.script(Call::SetIamPolicy, [Reply::status(503)]);
+    let (first, second) = tokio::join!(
+        members
+            .add(PROJECT, ROLE, "user:a@example.com")
+            .into_future(),
+        members
+            .add(PROJECT, ROLE, "user:b@example.com")
+            .into_future(),
+    );
+    for failed in [first, second] {
+        let failed = failed.unwrap_err();
+        assert_eq!(failed.reason(), StopReason::Attempts);
+        assert!(failed.may_be_applied());
+        let hidden: Box<dyn std::error::Error + Send + Sync> = failed.into();
+        let known = known_fault(&*hidden).unwrap();
+        assert_eq!(known.kind(), Some(FaultKind::Permanent));
+        assert_eq!(known.grpc_code(), Some(GrpcCode::Unavailable));
+    }
+    assert_eq!(emulator.stats().calls, 2);
+}
