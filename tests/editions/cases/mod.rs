@@ -1,6 +1,22 @@
 //! Functions of odd shapes, the same source in every edition. Each is compared with the plain
 //! function: what it gives, in which order it drops, and how often it is tried.
 
+#![deny(warnings, unused, rust_2018_idioms)]
+#![allow(
+    clippy::double_must_use,
+    clippy::erasing_op,
+    clippy::manual_async_fn,
+    clippy::match_single_binding,
+    clippy::needless_ifs,
+    clippy::needless_return,
+    clippy::never_loop,
+    clippy::redundant_allocation,
+    clippy::redundant_locals,
+    clippy::unit_arg,
+    clippy::wrong_self_convention,
+    reason = "the functions are odd on purpose"
+)]
+
 /// The same function twice: as it is, and with the attribute.
 macro_rules! both {
     ($(#[$attr:meta])+ => $($function:tt)+) => {

@@ -4,8 +4,10 @@ use crate::{
     facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, POLICY, Repeated, assert_row},
     install_tls,
     server::{
-        AMPLE, End, PATIENCE, Request as Received, Server, full, half, html_502, nobody, reply,
+        AMPLE, End, PATIENCE, Request as Received, Server, broken_off_replies, full, half,
+        html_502, nobody, reply,
     },
+    status,
 };
 use azure::{
     Error,
@@ -67,13 +69,6 @@ async fn failure(bytes: impl Into<Vec<u8>>, end: End) -> Error {
     error
 }
 
-fn status(status: u16) -> Facts {
-    Facts {
-        status: Some(status),
-        ..NOTHING
-    }
-}
-
 #[tokio::test]
 async fn refused() {
     let error = get(nobody()).await.expect_err("refused");
@@ -99,14 +94,7 @@ async fn connect_timeout() {
 
 #[tokio::test]
 async fn broken_off() {
-    for (bytes, end) in [
-        (Vec::new(), End::Reset),
-        (Vec::new(), End::Close),
-        (b"HTTP/1.1 200 OK\r\ncontent-le".to_vec(), End::Close),
-        (half("", b"half"), End::Close),
-        (half("", b"half"), End::Reset),
-        (b"SSH-2.0-OpenSSH_9.2\r\n".to_vec(), End::Close),
-    ] {
+    for (bytes, end) in broken_off_replies() {
         let error = failure(bytes, end).await;
         assert_eq!(*error.kind(), ErrorKind::Io);
         assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);

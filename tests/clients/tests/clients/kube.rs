@@ -2,7 +2,11 @@
 
 use crate::{
     facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, POLICY, Repeated, assert_row},
-    server::{AMPLE, End, PATIENCE, Request, Server, full, half, html_502, nobody, reply},
+    server::{
+        AMPLE, End, PATIENCE, Request, Server, broken_off_replies, full, half, html_502, nobody,
+        reply,
+    },
+    status,
 };
 use backoff_core::{Delivery, Fault, FaultKind, Policy, StopReason, TimedOut, known_fault};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -61,13 +65,6 @@ fn said_because(code: u16, reason: &str, seconds: u32, causes: &Value) -> String
     reply(code, headers, &body.to_string())
 }
 
-fn status(status: u16) -> Facts {
-    Facts {
-        status: Some(status),
-        ..NOTHING
-    }
-}
-
 #[tokio::test]
 async fn refused() {
     let got = maps(config(nobody())).get("counter").await;
@@ -91,14 +88,7 @@ async fn connect_timeout() {
 
 #[tokio::test]
 async fn broken_off() {
-    for (bytes, end) in [
-        (Vec::new(), End::Reset),
-        (Vec::new(), End::Close),
-        (b"HTTP/1.1 200 OK\r\ncontent-le".to_vec(), End::Close),
-        (half("", b"half"), End::Close),
-        (half("", b"half"), End::Reset),
-        (b"SSH-2.0-OpenSSH_9.2\r\n".to_vec(), End::Close),
-    ] {
+    for (bytes, end) in broken_off_replies() {
         let error = failure(bytes, end).await;
         assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
     }

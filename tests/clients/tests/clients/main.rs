@@ -11,6 +11,14 @@ mod object_store;
 mod server;
 mod ureq;
 
+/// What is known of a reply that has only this status.
+fn status(status: u16) -> facts::Facts {
+    facts::Facts {
+        status: Some(status),
+        ..facts::NOTHING
+    }
+}
+
 /// Installs a provider for TLS, which every client of reqwest asks for where object_store is built
 /// together with it, even on `http://`.
 fn install_tls() {

@@ -1,9 +1,10 @@
 //! object_store, by its client for S3.
 
 use crate::{
-    facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, POLICY, Repeated, assert_row},
+    facts::{MAYBE_SENT, NOT_SENT, NOTHING, POLICY, Repeated, assert_row},
     install_tls,
     server::{AMPLE, End, PATIENCE, Request, Server, full, half, html_502, nobody, reply},
+    status,
 };
 use backoff_core::{Delivery, Fault, FaultKind, StopReason, TimedOut, known_fault};
 use object_store::{
@@ -72,13 +73,6 @@ fn update() -> PutMode {
         e_tag: Some("\"1\"".to_owned()),
         version: None,
     })
-}
-
-fn status(status: u16) -> Facts {
-    Facts {
-        status: Some(status),
-        ..NOTHING
-    }
 }
 
 #[tokio::test]

@@ -185,6 +185,18 @@ pub(crate) fn half(headers: &str, body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), body].concat()
 }
 
+/// Replies that break off, or are no HTTP, and how the connection ends.
+pub(crate) fn broken_off_replies() -> [(Vec<u8>, End); 6] {
+    [
+        (Vec::new(), End::Reset),
+        (Vec::new(), End::Close),
+        (b"HTTP/1.1 200 OK\r\ncontent-le".to_vec(), End::Close),
+        (half("", b"half"), End::Close),
+        (half("", b"half"), End::Reset),
+        (b"SSH-2.0-OpenSSH_9.2\r\n".to_vec(), End::Close),
+    ]
+}
+
 /// The page of a proxy whose server is away.
 pub(crate) fn html_502() -> String {
     reply(502, "content-type: text/html\r\n", "<h1>Bad Gateway</h1>")

@@ -1,8 +1,9 @@
 //! ureq, which blocks.
 
 use crate::{
-    facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, POLICY, Repeated, assert_row},
+    facts::{MAYBE_SENT, NOT_SENT, NOTHING, POLICY, Repeated, assert_row},
     server::{AMPLE, End, PATIENCE, Server, full, half, html_502, nobody, reply},
+    status,
 };
 use backoff_core::{Delivery, Fault, FaultKind, TimedOut, known_fault};
 use std::{fmt::Display, sync::Mutex, time::Duration};
@@ -25,13 +26,6 @@ fn get(host: impl Display, agent: &Agent) -> Result<String, Error> {
 /// What ureq says when the server does this.
 fn failure(bytes: impl Into<Vec<u8>>, end: End) -> Error {
     get(Server::of(bytes, end), &agent(end.patience())).expect_err("the failure")
-}
-
-fn status(status: u16) -> Facts {
-    Facts {
-        status: Some(status),
-        ..NOTHING
-    }
 }
 
 #[test]
