@@ -1,6 +1,7 @@
 //! What contradicts itself, refused where it is written.
 
 mod codes;
+mod counts;
 pub(crate) mod numbers;
 pub(crate) mod signature;
 
@@ -16,6 +17,7 @@ use crate::args::given::{Given, Time};
 use crate::args::keys::usage;
 use crate::args::on::On;
 use crate::errors::{Errors, show};
+use counts::{consecutive, max_attempts};
 use numbers::{number, signed};
 
 /// The function to repeat, or a sentence about what the attribute was put on instead.
@@ -123,6 +125,7 @@ pub(crate) fn arguments(args: &Args, errors: &mut Errors) {
     if let Some(attempts) = &args.max_attempts {
         max_attempts(&attempts.value, errors);
     }
+    consecutive(args, errors);
     if let Some(given) = &args.factor {
         factor(&given.value, errors);
     }
@@ -320,30 +323,6 @@ fn literal(given: &Option<Given<Time>>) -> Option<(LiteralTime<'_>, String)> {
         other => other.to_token_stream().to_string(),
     };
     Some(((&time.expr, time.literal?), shown))
-}
-
-fn max_attempts(value: &Expr, errors: &mut Errors) {
-    let Some((negative, literal)) = signed(value) else {
-        return;
-    };
-    let count = match literal {
-        Lit::Int(number) if !negative && ["", "u32"].contains(&number.suffix()) => {
-            number.base10_parse::<u32>().ok()
-        }
-        _ => None,
-    };
-    match count {
-        Some(0) => errors.at(
-            value,
-            "`max_attempts = 0` never calls the function: write 1 for one call without a retry",
-        ),
-        Some(_) => {}
-        None => errors.at(
-            value,
-            "`max_attempts` counts calls, the first one too: write a whole number from 1 to \
-             4294967295, such as `max_attempts = 5`",
-        ),
-    }
 }
 
 fn factor(value: &Expr, errors: &mut Errors) {

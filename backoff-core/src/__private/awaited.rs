@@ -1,7 +1,14 @@
 //! Values that are not yet what is awaited.
 
-use super::outcome::Outcome;
-use crate::{drive::until::NotYet, judge::Stage};
+use super::{context::Context, outcome::Outcome};
+use crate::{
+    drive::{
+        consecutive::{self, Row},
+        until::NotYet,
+    },
+    facts::fault::Fault,
+    judge::Stage,
+};
 
 /// The outcome, where a value that is not yet the awaited one is a failure; and its stage.
 #[inline]
@@ -11,8 +18,58 @@ pub fn awaited<T, E: FromNotYet>(
     is_done: impl FnOnce(&T) -> bool,
 ) -> (Result<T, E>, Stage) {
     match outcome {
-        Ok(value) if !is_done(&value) => (Err(E::from_not_yet()), Stage::Pending),
+        Ok(value) if !is_done(&value) => (Err(E::from_not_yet(NotYet::after(0))), Stage::Pending),
         other => (other, stage),
+    }
+}
+
+/// None yet of so many values in a row.
+///
+/// # Panics
+/// If `wanted` is 0.
+#[inline]
+#[must_use]
+#[track_caller]
+pub const fn row(wanted: u32) -> Row {
+    Row::new(wanted)
+}
+
+/// As [`awaited`], where several such values in a row are awaited. `is_retried` says that the
+/// value is a failure by the policy's codes.
+#[inline]
+pub fn awaited_in_row<T, E: FromNotYet>(
+    row: &mut Row,
+    outcome: Result<T, E>,
+    stage: Stage,
+    is_retried: bool,
+    is_done: impl FnOnce(&T) -> bool,
+) -> (Result<T, E>, Stage) {
+    match outcome {
+        Ok(value) => match row.settle(value, is_done, |_| is_retried) {
+            Ok(value) => (Ok(value), stage),
+            Err(not_yet) => (Err(E::from_not_yet(not_yet)), Stage::Pending),
+        },
+        failed => {
+            row.failed(stage);
+            (failed, stage)
+        }
+    }
+}
+
+/// Whether the policy retries the value of an outcome that tells this.
+#[inline]
+#[must_use]
+pub fn is_retried(context: &Context<'_>, value: Option<&dyn Fault>) -> bool {
+    consecutive::is_retried(context.policy, value)
+}
+
+/// The same context, with the waits that follow.
+#[inline]
+#[must_use]
+pub fn of_row<'a>(context: &Context<'a>, row: &Row) -> Context<'a> {
+    Context {
+        terms: row.terms(context.terms),
+        ..*context
     }
 }
 
@@ -29,12 +86,12 @@ pub fn is_awaited<R: Outcome>(_outcome: &R, _is_done: impl FnOnce(&R::Value) -> 
 )]
 pub trait FromNotYet {
     /// Makes it.
-    fn from_not_yet() -> Self;
+    fn from_not_yet(not_yet: NotYet) -> Self;
 }
 
 impl<E: From<NotYet>> FromNotYet for E {
     #[inline]
-    fn from_not_yet() -> Self {
-        NotYet.into()
+    fn from_not_yet(not_yet: NotYet) -> Self {
+        not_yet.into()
     }
 }

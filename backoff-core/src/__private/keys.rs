@@ -36,6 +36,8 @@ pub struct Keys {
     pub faults: (),
     /// A function or closure of `&T`, whether a value is what is awaited; the error is `From<NotYet>`. Without it: any value is. Example: `until = |operation| operation.done`.
     pub until: (),
+    /// A number from 1, beside `until`: how many values in a row have to be what is awaited. Without it: 1. Example: `consecutive = 3`.
+    pub consecutive: (),
     /// Whether the operation may be applied twice; `false` leaves alone what may have arrived. Without it: `true`. Example: `idempotent = false`.
     pub idempotent: (),
     /// Whether an error that calls itself a conflict is retried. Without it: `false`. Example: `retry_conflicts`.

@@ -5,6 +5,7 @@
 pub(crate) mod attempt;
 pub(crate) mod blocking;
 pub(crate) mod bounded;
+pub(crate) mod consecutive;
 pub(crate) mod course;
 pub(crate) mod deposit;
 pub(crate) mod doubt;
@@ -22,6 +23,7 @@ pub(crate) mod version;
 pub use attempt::{Call, Failed, Operation, Plain, Reports, Run, WithAttempt};
 pub use blocking::Blocked;
 pub use bounded::{Bounded, Limited};
+pub use consecutive::{Consecutive, Row};
 pub use course::Course;
 pub use deposit::{Borrowed, Deposit, Payer, Unfunded};
 pub use doubt::Doubt;

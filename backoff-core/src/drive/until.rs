@@ -32,7 +32,7 @@ pub(crate) fn awaited<T, E: From<NotYet>>(
     if is_done(&value) {
         Ok(value)
     } else {
-        Err(Failed::at(Stage::Pending, NotYet.into()))
+        Err(Failed::at(Stage::Pending, NotYet::after(0).into()))
     }
 }
 
@@ -262,13 +262,59 @@ where
 
 /// What is awaited has not come, and attempts or time are used up: the error of an operation that
 /// was repeated [until](crate::Retrying::until) its value is what is awaited.
+///
+/// Where several such values [in a row](crate::Retrying::consecutive) are awaited, this is also the
+/// error of a value that is what is awaited while more of them are to follow: see
+/// [`consecutive`](Self::consecutive).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct NotYet;
+pub struct NotYet {
+    consecutive: u32,
+}
+
+impl NotYet {
+    /// After so many awaited values in a row.
+    #[inline]
+    pub(crate) const fn after(consecutive: u32) -> Self {
+        NotYet { consecutive }
+    }
+
+    /// How many values in a row were what is awaited, the last value included. 0 where the last
+    /// value was not.
+    ///
+    /// ```
+    /// use backoff_core::{NotYet, Policy};
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let too_few: Result<bool, NotYet> = Policy::exponential()
+    ///     .max_attempts(2)
+    ///     .retry(|| std::future::ready(Ok(true)))
+    ///     .until(|visible| *visible)
+    ///     .consecutive(3)
+    ///     .await;
+    /// assert_eq!(too_few.unwrap_err().consecutive(), 2);
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    #[inline]
+    #[must_use]
+    pub const fn consecutive(self) -> u32 {
+        self.consecutive
+    }
+}
 
 impl fmt::Display for NotYet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("what is awaited has not come yet")
+        match self.consecutive {
+            0 => f.write_str("what is awaited has not come yet"),
+            1 => f.write_str("what is awaited has come once, and must come again"),
+            times => write!(
+                f,
+                "what is awaited has come {times} times in a row, and must come again"
+            ),
+        }
     }
 }
 

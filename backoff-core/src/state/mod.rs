@@ -401,7 +401,14 @@ impl RetryState {
         if failures >= terms.attempts(policy) {
             return Next::stop(StopReason::Attempts);
         }
-        let Some(backoff) = backoff(&mut self.packed, kind, retry) else {
+        // A first wait neither grows from the waits before it nor lets later ones grow from it.
+        let mut aside = Packed::UNTIMED;
+        let memory = if terms.is_first_wait() {
+            &mut aside
+        } else {
+            &mut self.packed
+        };
+        let Some(backoff) = backoff(memory, kind, terms.turn(retry)) else {
             return Next::stop(StopReason::Attempts);
         };
         let mut next = Next::backoff(backoff);

@@ -7,19 +7,25 @@ use crate::{
 };
 use core::time::Duration;
 
-/// What one call says beside its policy: a time limit, whether its attempts are cut, and
-/// a budget. A call that says nothing has none, which is the short way.
+/// What one call says beside its policy: a time limit, whether its attempts are cut, a budget, and
+/// which failures do not lengthen its waits. A call that says nothing has none, which is the short way.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms<'b> {
     timeout: u64,
     cut: bool,
+    /// So many of the failures before do not lengthen the waits; [`ALL`]: the next wait is the first.
+    uncounted: u32,
     budget: Option<&'b Budget>,
 }
+
+/// More failures than there can be.
+const ALL: u32 = u32::MAX;
 
 impl<'b> Terms<'b> {
     const PLAIN: Self = Terms {
         timeout: NEVER,
         cut: false,
+        uncounted: 0,
         budget: None,
     };
 
@@ -43,8 +49,28 @@ impl<'b> Terms<'b> {
         Terms {
             timeout: if timeout < earlier { timeout } else { earlier },
             cut: true,
+            uncounted: before.uncounted,
             budget: None,
         }
+    }
+
+    /// So many of the failures before do not lengthen the waits; and what was said before.
+    #[inline]
+    pub(crate) const fn uncounted(failures: u32, before: Option<Self>) -> Self {
+        let before = match before {
+            Some(before) => before,
+            None => Self::PLAIN,
+        };
+        Terms {
+            uncounted: before.uncounted.saturating_add(failures),
+            ..before
+        }
+    }
+
+    /// The next wait is the policy's first one, as if nothing had failed; and what was said before.
+    #[inline]
+    pub(crate) const fn first_wait(before: Option<Self>) -> Self {
+        Self::uncounted(ALL, before)
     }
 
     /// The same terms and this budget, unless they have one; or a budget alone.
@@ -66,6 +92,10 @@ pub(crate) trait Holds<'b> {
     fn cut_at_deadline(self) -> bool;
     /// How many attempts there are at most.
     fn attempts(self, policy: &Policy) -> u32;
+    /// Which of the policy's waits follows after so many failures, counted from 0.
+    fn turn(self, failures: u32) -> u32;
+    /// Whether the next wait is the policy's first one, as if nothing had failed.
+    fn is_first_wait(self) -> bool;
     /// What retries are paid from.
     fn budget<'a>(self, policy: &'a Policy) -> Option<&'a Budget>
     where
@@ -93,6 +123,19 @@ impl<'b> Holds<'b> for Option<&Terms<'b>> {
         } else {
             policy.attempts_in_time()
         }
+    }
+
+    #[inline]
+    fn turn(self, failures: u32) -> u32 {
+        match self {
+            Some(terms) => failures.saturating_sub(terms.uncounted),
+            None => failures,
+        }
+    }
+
+    #[inline]
+    fn is_first_wait(self) -> bool {
+        self.is_some_and(|terms| terms.uncounted == ALL)
     }
 
     #[inline]

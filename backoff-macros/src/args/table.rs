@@ -218,6 +218,12 @@ keys! {
                     is `From<NotYet>`",
             without: "any value is",
         }
+        consecutive: Expr = Expr(Ok) {
+            usage: "consecutive = 3",
+            takes: "a number from 1, beside `until`: how many values in a row have to be what is \
+                    awaited",
+            without: "1",
+        }
         idempotent: Flag = Flag(Ok), Flag {
             usage: "idempotent = false",
             takes: "whether the operation may be applied twice; `false` leaves alone what may have \

@@ -62,6 +62,31 @@ fn contradictions_are_refused_with_what_to_write() {
         (quote!(when = "is_busy"), "write `when = |error|"),
         (quote!(until = "done"), "write `until = |operation|"),
         (
+            quote!(consecutive = 3),
+            "write `until = |value| ..` too, or remove `consecutive`",
+        ),
+        (quote!(until = f, consecutive = 0), "a number from 1"),
+        (quote!(until = f, consecutive = -1), "a whole number from 1"),
+        (
+            quote!(until = f, consecutive = "3"),
+            "a whole number from 1",
+        ),
+        (
+            quote!(until = f, consecutive = 6),
+            "5 attempts by default never give 6 values in a row: write `max_attempts = 6` or \
+             more, or a `deadline`",
+        ),
+        (
+            quote!(
+                until = f,
+                consecutive = 3,
+                max_attempts = 2,
+                deadline = "1m"
+            ),
+            "2 attempts never give 3 values in a row: write `max_attempts = 3` or more, or a \
+             smaller `consecutive`",
+        ),
+        (
             quote!(when = f, on = [429]),
             "remove `on`, or remove `when`",
         ),

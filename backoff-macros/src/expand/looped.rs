@@ -69,12 +69,21 @@ impl Loop<'_> {
         let begins = (cut.is_none() && may_pay)
             .then(|| quote_spanned!(here=> #k::__private::begins(&mut __deposit);));
         let (bind_outcome, stage) = self.bind_outcome(cut, &with);
-        let (await_value, stage) = self.awaited(stage);
+        let (await_value, stage) = self.awaited(stage, &context);
+        let (bind_row, in_row) = self.row();
         let judged_at = self.judged_at;
         let k_at_step = self.library.at(judged_at);
         let value = self.value();
         let judged = quote_spanned!(judged_at=> #stage, &__outcome, #value, &mut __judge);
-        let step = if is_known {
+        let step = if let Some(row) = in_row {
+            // What is awaited decides which wait follows, so the context is made anew.
+            quote_spanned! {judged_at=>
+                #k_at_step::__private::step(
+                    &#k_at_step::__private::of_row(#context, &#row),
+                    #runtime, &mut __deposit.course, #judged
+                )
+            }
+        } else if is_known {
             quote_spanned! {judged_at=>
                 #k_at_step::__private::step_known(&mut __deposit, #runtime, #judged)
             }
@@ -126,6 +135,7 @@ impl Loop<'_> {
             #bind_runtime
             #begin
             #bind_id
+            #bind_row
             loop {
                 #body
             }
@@ -326,17 +336,44 @@ impl Loop<'_> {
     }
 
     /// What makes a failure of a value that is not yet the awaited one, and the stage of it.
-    fn awaited(&self, stage: TokenStream) -> (Option<TokenStream>, TokenStream) {
+    fn awaited(
+        &self,
+        stage: TokenStream,
+        context: &TokenStream,
+    ) -> (Option<TokenStream>, TokenStream) {
         let Some(Given { key, value }) = &self.args.until else {
             return (None, stage);
         };
         let key_at = at(key.span());
         let k = self.library.at(key_at);
         let is_done = self.around.read(value);
-        let bind = quote_spanned! {key_at=>
-            let (__outcome, __stage) = #k::__private::awaited(__outcome, #stage, #is_done);
+        let bind = match self.row() {
+            (_, None) => quote_spanned! {key_at=>
+                let (__outcome, __stage) = #k::__private::awaited(__outcome, #stage, #is_done);
+            },
+            (_, Some(row)) => {
+                let value = self.value();
+                quote_spanned! {key_at=>
+                    let __is_retried = #k::__private::is_retried(#context, #value);
+                    let (__outcome, __stage) = #k::__private::awaited_in_row(
+                        &mut #row, __outcome, #stage, __is_retried, #is_done
+                    );
+                }
+            }
         };
         (Some(bind), quote_spanned!(key_at=> __stage))
+    }
+
+    /// The statement that begins to count values in a row, and the name of what counts them.
+    fn row(&self) -> (Option<TokenStream>, Option<TokenStream>) {
+        let Some(Given { key, value }) = &self.args.consecutive else {
+            return (None, None);
+        };
+        let key_at = at(key.span());
+        let k = self.library.at(key_at);
+        let row = quote_spanned!(Span::mixed_site()=> __row);
+        let bind = quote_spanned!(key_at=> let mut #row = #k::__private::row(#value););
+        (Some(bind), Some(row))
     }
 
     /// The same judge, and the user's hook, typed by the outcome.

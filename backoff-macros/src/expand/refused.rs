@@ -129,6 +129,7 @@ fn judges(library: &Library, args: &Args, is_async: bool) -> Vec<TokenStream> {
         .chain(until)
         .chain(notify)
         .chain(sleep)
+        .chain(told(&args.consecutive).map(value))
         .chain(told(&args.runtime).map(value))
         .chain(told(&args.name).map(value))
         .chain(types)

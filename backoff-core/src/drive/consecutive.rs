@@ -1,0 +1,237 @@
+//! The awaited value several times in a row.
+
+use super::{
+    attempt::{Call, Failed, Operation, Reports, Run, reports_inside},
+    doubt::Doubt,
+    until::{NotYet, Until},
+};
+use crate::{
+    facts::fault::Fault,
+    judge::Stage,
+    policy::Policy,
+    report::Measures,
+    runtime::{Clock, Random},
+    state::Terms,
+};
+use core::{
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+/// How many awaited values in a row there are to be, and how many there are.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    wanted: u32,
+    /// How many there are in a row now.
+    seen: u32,
+    /// How many awaited values did not end the call.
+    confirmed: u32,
+}
+
+impl Row {
+    /// None yet of so many.
+    ///
+    /// # Panics
+    /// If `wanted` is 0.
+    #[must_use]
+    #[track_caller]
+    pub const fn new(wanted: u32) -> Self {
+        assert!(
+            wanted > 0,
+            "`consecutive` of 0 awaits no value at all: write a number from 1, such as 3"
+        );
+        Row {
+            wanted,
+            seen: 0,
+            confirmed: 0,
+        }
+    }
+
+    /// The value if it ends the call; a value that fails by the policy's codes is handed on to be
+    /// judged, and is not counted.
+    #[inline]
+    pub(crate) fn settle<T>(
+        &mut self,
+        value: T,
+        is_done: impl FnOnce(&T) -> bool,
+        fails: impl FnOnce(&T) -> bool,
+    ) -> Result<T, NotYet> {
+        let seen = core::mem::take(&mut self.seen);
+        if !is_done(&value) {
+            return Err(NotYet::after(0));
+        }
+        if fails(&value) || seen + 1 == self.wanted {
+            return Ok(value);
+        }
+        self.seen = seen + 1;
+        self.confirmed = self.confirmed.saturating_add(1);
+        Err(NotYet::after(self.seen))
+    }
+
+    /// An attempt failed at this stage: anything but a value begins a new row.
+    #[inline]
+    pub(crate) fn failed(&mut self, stage: Stage) {
+        if stage != Stage::Pending {
+            self.seen = 0;
+        }
+    }
+
+    /// Which waits follow: the first one of the policy after an awaited value; after any other
+    /// outcome those that follow where no awaited value came between.
+    #[inline]
+    pub(crate) fn terms(&self, before: Option<Terms<'static>>) -> Option<Terms<'static>> {
+        match (self.seen, self.confirmed) {
+            (0, 0) => before,
+            (0, confirmed) => Some(Terms::uncounted(confirmed, before)),
+            _ => Some(Terms::first_wait(before)),
+        }
+    }
+}
+
+/// Whether the policy retries a value that tells this.
+#[inline]
+pub(crate) fn is_retried(policy: &Policy, fault: Option<&dyn Fault>) -> bool {
+    fault.is_some_and(|fault| !policy.rule(Stage::Whole, fault).is_permanent())
+}
+
+/// An operation that is repeated until its value is the awaited one several times in a row. Made by
+/// [`Retrying::consecutive`](crate::Retrying::consecutive) and
+/// [`Blocking::consecutive`](crate::Blocking::consecutive).
+#[derive(Clone, Copy, Debug)]
+pub struct Consecutive<O, F> {
+    operation: O,
+    is_done: F,
+    row: Row,
+}
+
+impl<O, F> Consecutive<O, F> {
+    pub(super) fn new(until: Until<O, F>, row: Row) -> Self {
+        Consecutive {
+            operation: until.operation,
+            is_done: until.is_done,
+            row,
+        }
+    }
+
+    /// The outcome of an attempt, where an awaited value may be one of too few.
+    #[inline]
+    fn settled<T, E: From<NotYet>>(
+        &mut self,
+        outcome: Result<T, Failed<E>>,
+        fails: impl FnOnce(&T) -> bool,
+    ) -> Result<T, Failed<E>>
+    where
+        F: FnMut(&T) -> bool,
+    {
+        match outcome {
+            Ok(value) => self
+                .row
+                .settle(value, &mut self.is_done, fails)
+                .map_err(|not_yet| Failed::at(Stage::Pending, not_yet.into())),
+            failed => {
+                // Where the operation awaits a value of its own, its failures are pending too.
+                self.row.failed(Stage::Whole);
+                failed
+            }
+        }
+    }
+}
+
+reports_inside!(<O, F> Consecutive<O, F>);
+
+/// What both forms leave to the operation inside.
+macro_rules! inside {
+    () => {
+        type Value = O::Value;
+        type Error = O::Error;
+
+        #[inline]
+        fn fault(value: &O::Value) -> Option<&dyn Fault> {
+            O::fault(value)
+        }
+
+        #[inline]
+        fn terms(&self) -> Option<Terms<'static>> {
+            self.row.terms(self.operation.terms())
+        }
+
+        #[inline]
+        fn doubt(&self) -> Doubt {
+            self.operation.doubt()
+        }
+
+        #[inline]
+        fn failed(&mut self, error: &O::Error, stage: Stage) {
+            self.row.failed(stage);
+            self.operation.failed(error, stage);
+        }
+
+        #[inline]
+        fn keep(&mut self, error: O::Error) -> Option<O::Error> {
+            self.operation.keep(error)
+        }
+
+        #[inline]
+        fn last_word(&mut self, error: O::Error) -> O::Error {
+            self.operation.last_word(error)
+        }
+    };
+}
+
+impl<R, O, F> Operation<R> for Consecutive<O, F>
+where
+    O: Operation<R>,
+    O::Error: From<NotYet>,
+    F: FnMut(&O::Value) -> bool,
+{
+    type Running = O::Running;
+    const CUT: bool = O::CUT;
+    inside!();
+
+    #[inline]
+    fn begin(&mut self, run: &Run<'_, R>) -> O::Running
+    where
+        R: Clock + Random,
+    {
+        self.operation.begin(run)
+    }
+
+    #[inline]
+    fn poll(
+        &mut self,
+        running: Pin<&mut O::Running>,
+        run: &Run<'_, R>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<O::Value, Failed<O::Error>>>
+    where
+        R: Clock,
+    {
+        let outcome = ready!(self.operation.poll(running, run, cx));
+        Poll::Ready(self.settled(outcome, |value| is_retried(run.policy, O::fault(value))))
+    }
+
+    #[inline]
+    fn stage(running: Pin<&O::Running>) -> Stage {
+        O::stage(running)
+    }
+
+    #[inline]
+    fn expired() -> Option<O::Error> {
+        O::expired()
+    }
+}
+
+impl<O, F> Call for Consecutive<O, F>
+where
+    O: Call,
+    O::Error: From<NotYet>,
+    F: FnMut(&O::Value) -> bool,
+{
+    inside!();
+
+    #[inline]
+    fn call<R: Clock + Random>(&mut self, run: &Run<'_, R>) -> Result<O::Value, Failed<O::Error>> {
+        let outcome = self.operation.call(run);
+        self.settled(outcome, |value| is_retried(run.policy, O::fault(value)))
+    }
+}
