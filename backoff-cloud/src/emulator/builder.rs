@@ -9,6 +9,7 @@ use tokio::sync::oneshot;
 
 use super::fault::{Bucket, Director, Faults, check_throttle};
 use super::handle::Emulator;
+use super::iam::lag::Lag;
 use super::iam::store::Policies;
 use super::instances::product::Memorystore;
 use super::instances::store::Instances;
@@ -28,6 +29,7 @@ pub struct Builder {
     product: Memorystore,
     operations_take: Duration,
     appears_after: Duration,
+    lag: Lag,
 }
 
 // What starts one stands with the settings: a running one knows nothing of them.
@@ -58,12 +60,13 @@ impl Default for Builder {
             product: Memorystore::default(),
             operations_take: Duration::from_secs(1),
             appears_after: Duration::ZERO,
+            lag: Lag::default(),
         }
     }
 }
 
 impl Builder {
-    /// Where the drawing of faults and etags starts. Default: 0.
+    /// Where the drawing of faults, etags and reads that flap starts. Default: 0.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
@@ -137,6 +140,51 @@ impl Builder {
         self
     }
 
+    /// How long reads do not show a `setIamPolicy`, from when it is carried out: meanwhile a
+    /// `getIamPolicy` gets the policy from before, with its etag. [`Duration::MAX`] never shows it.
+    /// Default: no time.
+    ///
+    /// IAM is [eventually consistent][consistency]. The write itself is not: its reply is the new
+    /// policy, and the next write is held against the new etag. So whoever changes a policy that was
+    /// read too early gets 409, and a change that finds nothing to do in such a policy is not made.
+    ///
+    /// ```
+    /// use backoff_cloud::{emulator::Emulator, iam};
+    /// use std::time::Duration;
+    ///
+    /// # #[cfg(feature = "http")]
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let emulator = Emulator::builder().visible_after(Duration::MAX).start()?;
+    /// let client = iam::Rest::new(reqwest::Client::new(), format!("{}/v3", emulator.url()));
+    /// iam::add(&client, "projects/p", "roles/viewer", "user:ann@example.com").await?;
+    ///
+    /// let read = reqwest::get(format!("{}/v1/projects/p:getIamPolicy", emulator.url())).await?;
+    /// assert_eq!(read.text().await?, r#"{"etag":"ACAB"}"#);
+    /// assert_eq!(emulator.policy("projects/p")["bindings"][0]["role"], "roles/viewer");
+    /// assert_eq!(emulator.stats().stale_reads, 1);
+    /// # Ok(())
+    /// # }
+    /// # #[cfg(not(feature = "http"))] fn main() {}
+    /// ```
+    ///
+    /// [consistency]: https://cloud.google.com/iam/docs/access-change-propagation
+    pub fn visible_after(mut self, time: Duration) -> Self {
+        self.lag.visible_after = time;
+        self
+    }
+
+    /// How long, after [`visible_after`](Self::visible_after), a read shows a `setIamPolicy` or the
+    /// policy from before, by chance and by the seed, as if one of several replicas answered.
+    /// [`Duration::MAX`] never ends. Default: no time.
+    ///
+    /// A reader that waits for a write finds it steady when it has seen it for as long as this: with
+    /// `until(..).consecutive(n)`, the `n` − 1 waits between the reads have to be longer together.
+    pub fn flaps_for(mut self, time: Duration) -> Self {
+        self.lag.flaps_for = time;
+        self
+    }
+
     /// Binds a free port on 127.0.0.1 and serves on it.
     ///
     /// # Errors
@@ -147,7 +195,7 @@ impl Builder {
         let addr = listener.local_addr()?;
         let director = Director::new(self.seed, self.faults, self.limit, self.throttle);
         // Another seed, so that no fault can be told from an etag.
-        let policies = Policies::new(!self.seed);
+        let policies = Policies::new(!self.seed, self.lag);
         let instances = Instances::new(self.product, self.operations_take, self.appears_after);
         let world = World::new(policies, instances, director, self.latency);
         let world = Arc::new(world);

@@ -57,8 +57,8 @@ impl Emulator {
         self.addr
     }
 
-    /// The policy of a resource such as `projects/p/secrets/s`, as a read of version 3 over HTTP
-    /// would give it. Not counted, and never faulty.
+    /// The newest policy of a resource such as `projects/p/secrets/s`, as a read of version 3 over
+    /// HTTP would give it once every write is visible. Not counted, and never faulty.
     #[must_use]
     pub fn policy(&self, resource: &str) -> Value {
         self.world.lock().policies.get(resource, Version::Three)
@@ -66,7 +66,7 @@ impl Emulator {
 
     /// Replaces the policy of a resource, all its fields, and changes its etag, whatever etag
     /// `policy` has: a starting point for a test, or someone else's write in the middle of one. Not
-    /// counted, and never faulty. Roles and members are checked and kept as in a write over HTTP.
+    /// counted, never faulty, and visible to every read at once. Roles and members are checked and kept as in a write over HTTP.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> {

@@ -42,12 +42,16 @@
 //! # Allow policies
 //!
 //! - `GET` and `POST /v1/{resource}:getIamPolicy`, `POST /v1/{resource}:setIamPolicy` and
-//!   `POST /v1/{resource}:testIamPermissions`, which grants everything; `v2` and `v3` are the
-//!   same. A secret's policy is read by GET alone, as the Secret Manager has it: a POST gets 404.
+//!   `POST /v1/{resource}:testIamPermissions`; `v2` and `v3` are the same. A secret's policy is read by GET alone, as the Secret Manager has it: a POST gets 404.
 //! - Every resource exists from the start, with a policy that has nothing but an etag.
 //! - A role is `roles/…`, `projects/*/roles/…` or `organizations/*/roles/…`, a member one of the
 //!   [documented identifiers][members]; anything else gets 400 `INVALID_ARGUMENT`. Members are kept
 //!   in lower case where case means nothing, and a binding without members is dropped.
+//! - `testIamPermissions` grants everything to everybody. Where reads see writes late, it grants
+//!   everything while the policy that a read would show has a binding, and nothing while that policy
+//!   has none.
+//! - Reads may see a write [only after a while](Builder::visible_after), and then [now and then at
+//!   first](Builder::flaps_for), by real time. Whoever reads an old policy reads its old etag.
 //! - A write with a stale etag gets 409 `ABORTED`. A write with none replaces whatever is there,
 //!   as in the real service, and is counted as blind.
 //! - An `updateMask` limits a write to the top-level fields it names. Without one it is the

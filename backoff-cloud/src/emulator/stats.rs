@@ -11,6 +11,9 @@ pub struct Stats {
     pub calls: u64,
     /// Policies, instances and operations read, and lists of them.
     pub reads: u64,
+    /// Policies read that were not the newest one, because a write was not visible yet or not always.
+    /// Part of [`reads`](Self::reads).
+    pub stale_reads: u64,
     /// Policies written, and instances whose creation or deletion began, also where the caller
     /// was told otherwise.
     pub writes: u64,

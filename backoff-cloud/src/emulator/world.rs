@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::demand::{Action, Demand};
 use super::fault::{Answering, Director};
 use super::iam::action::Action as PolicyAction;
-use super::iam::store::Policies;
+use super::iam::store::{Policies, Seen};
 use super::instances::action::Action as InstanceAction;
 use super::instances::store::{Done, Instances};
 use super::refusal::Refusal;
@@ -101,16 +101,25 @@ impl Inner {
         resource: &str,
         action: &PolicyAction,
     ) -> Result<(Value, Effect), Refusal> {
+        let now = Instant::now();
         match action {
-            PolicyAction::Get(version) => Ok((self.policies.get(resource, *version), Effect::Read)),
+            PolicyAction::Get(version) => {
+                let Seen { policy, stale } = self.policies.read(resource, *version, now);
+                Ok((policy, Effect::Read { stale }))
+            }
             PolicyAction::Set(update) => {
-                let written = self.policies.set(resource, update)?;
+                let written = self.policies.write(resource, update, now)?;
                 let blind = written.blind;
                 Ok((written.policy, Effect::Write { blind }))
             }
-            // It knows nobody who could lack one.
+            // It knows nobody who could lack one alone.
             PolicyAction::Test(permissions) => {
-                Ok((json!({"permissions": permissions}), Effect::Other))
+                let granted = if self.policies.grants(resource, now) {
+                    json!({ "permissions": permissions })
+                } else {
+                    json!({})
+                };
+                Ok((granted, Effect::Other))
             }
         }
     }
@@ -127,7 +136,7 @@ impl Inner {
             .instances
             .carry_out(resource, action, fails, numbers, now)?;
         let effect = match done {
-            Done::Read => Effect::Read,
+            Done::Read => Effect::Read { stale: false },
             Done::Started => Effect::Write { blind: false },
             Done::Recognised => Effect::Recognised,
             Done::Other => Effect::Other,
@@ -139,7 +148,7 @@ impl Inner {
 /// What a call that was carried out did.
 #[derive(Clone, Copy, Debug)]
 enum Effect {
-    Read,
+    Read { stale: bool },
     Write { blind: bool },
     Recognised,
     Other,
@@ -148,7 +157,10 @@ enum Effect {
 /// Counts what was done. `hidden` says that the caller will not see the result.
 fn count_effect(stats: &mut Stats, effect: Effect, hidden: bool) {
     match effect {
-        Effect::Read => stats.reads += 1,
+        Effect::Read { stale } => {
+            stats.reads += 1;
+            stats.stale_reads += u64::from(stale);
+        }
         Effect::Write { blind } => {
             stats.writes += 1;
             stats.blind_writes += u64::from(blind);

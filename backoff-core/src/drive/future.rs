@@ -524,8 +524,8 @@ where
     /// # #[cfg(feature = "tokio")]
     /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
     /// # async fn main() {
-    /// const SECOND: Duration = Duration::from_secs(1);
-    /// const POLL: Policy = Policy::exponential().jitter(Jitter::None).deadline(60 * SECOND);
+    /// const POLL: Policy =
+    ///     Policy::exponential().jitter(Jitter::None).deadline(Duration::from_secs(60));
     ///
     /// // Whether the replica that was asked knows the grant.
     /// let mut replicas = [false, true, false, true, true, true].into_iter();
@@ -538,7 +538,7 @@ where
     ///     .map_err(|gave_up| gave_up.error);
     /// let (visible, report) = steady.unwrap();
     /// // Waited: 1 s, 1 s after the awaited value, 2 s, and twice 1 s.
-    /// assert_eq!((visible, report.attempts, report.slept), (true, 6, 6 * SECOND));
+    /// assert_eq!((visible, report.attempts, report.slept.as_secs()), (true, 6, 6));
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```

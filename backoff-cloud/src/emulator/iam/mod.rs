@@ -1,6 +1,7 @@
 //! Allow policies: what is asked of them, and the rules for reading and writing them.
 
 pub(super) mod action;
+pub(super) mod lag;
 mod names;
 pub(super) mod policy;
 pub(super) mod request;

@@ -1,11 +1,13 @@
 //! The policies, and the rules for reading and writing them.
 
 use std::collections::HashMap;
+use std::time::Instant;
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Map, Value, json};
 
+use super::lag::{Lag, Past, Replicas};
 use super::policy::{Update, Version, seen_with};
 use crate::emulator::refusal::Refusal;
 
@@ -20,36 +22,106 @@ pub(in crate::emulator) struct Written {
     pub(in crate::emulator) blind: bool,
 }
 
+/// A policy that was read.
+#[derive(Debug)]
+pub(in crate::emulator) struct Seen {
+    pub(in crate::emulator) policy: Value,
+    /// Whether there is a newer one.
+    pub(in crate::emulator) stale: bool,
+}
+
 /// Every resource's policy. A resource nobody has written to has an empty one.
 #[derive(Debug)]
 pub(in crate::emulator) struct Policies {
     by_resource: HashMap<String, Map<String, Value>>,
     rng: SmallRng,
+    lag: Lag,
+    past: HashMap<String, Past>,
+    replicas: Replicas,
 }
 
 impl Policies {
-    pub(in crate::emulator) fn new(seed: u64) -> Self {
+    pub(in crate::emulator) fn new(seed: u64, lag: Lag) -> Self {
         Self {
             by_resource: HashMap::new(),
             rng: SmallRng::seed_from_u64(seed),
+            lag,
+            past: HashMap::new(),
+            // Of its own, so that reads that flap leave the etags as they are.
+            replicas: Replicas::new(seed ^ u64::MAX / 3),
         }
     }
 
-    /// The policy as a reader of this version sees it.
+    /// The newest policy, as a reader of this version sees it.
     pub(in crate::emulator) fn get(&self, resource: &str, version: Version) -> Value {
-        match self.by_resource.get(resource) {
-            Some(policy) => seen_with(version, policy),
-            None => json!({"etag": UNWRITTEN}),
+        shown(version, self.by_resource.get(resource))
+    }
+
+    /// The policy that a read of this version shows now: the newest one, or an older one.
+    pub(in crate::emulator) fn read(
+        &mut self,
+        resource: &str,
+        version: Version,
+        now: Instant,
+    ) -> Seen {
+        let older = match self.past.get_mut(resource) {
+            Some(past) => past.shown(self.lag, &mut self.replicas, now),
+            None => None,
+        };
+        match older {
+            Some(older) => Seen {
+                policy: shown(version, older.as_ref()),
+                stale: true,
+            },
+            None => Seen {
+                policy: self.get(resource, version),
+                stale: false,
+            },
         }
+    }
+
+    /// Whether a test of permissions grants them now. Where writes are seen late, somebody has to
+    /// have a role in the policy that is shown; else everybody has everything.
+    pub(in crate::emulator) fn grants(&mut self, resource: &str, now: Instant) -> bool {
+        if self.lag.is_none() {
+            return true;
+        }
+        let policy = self.read(resource, Version::Three, now).policy;
+        policy["bindings"]
+            .as_array()
+            .is_some_and(|bindings| !bindings.is_empty())
+    }
+
+    /// Writes as [`set`](Self::set) does, and reads show the write late.
+    pub(in crate::emulator) fn write(
+        &mut self,
+        resource: &str,
+        update: &Update,
+        now: Instant,
+    ) -> Result<Written, Refusal> {
+        if self.lag.is_none() {
+            return self.apply(resource, update);
+        }
+        let replaced = self.by_resource.get(resource).cloned();
+        let written = self.apply(resource, update)?;
+        let past = self.past.entry(resource.to_owned()).or_default();
+        past.replaced(replaced, now);
+        Ok(written)
     }
 
     /// Writes, unless the update carries another etag than the policy has, or would lose
-    /// conditions that its writer never saw.
+    /// conditions that its writer never saw. Every read shows it at once.
     pub(in crate::emulator) fn set(
         &mut self,
         resource: &str,
         update: &Update,
     ) -> Result<Written, Refusal> {
+        let written = self.apply(resource, update)?;
+        self.past.remove(resource);
+        Ok(written)
+    }
+
+    fn apply(&mut self, resource: &str, update: &Update) -> Result<Written, Refusal> {
         let stored = self.by_resource.get(resource);
         let current = stored
             .and_then(|policy| policy.get("etag"))
@@ -81,6 +153,14 @@ impl Policies {
     }
 }
 
+/// What a reader of this version is shown of a policy.
+fn shown(version: Version, policy: Option<&Map<String, Value>>) -> Value {
+    match policy {
+        Some(policy) => seen_with(version, policy),
+        None => json!({"etag": UNWRITTEN}),
+    }
+}
+
 /// Base64 of nine bytes, which need no padding.
 fn etag(bytes: [u8; 9]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -97,9 +177,12 @@ fn etag(bytes: [u8; 9]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     const SECRET: &str = "projects/p/secrets/s";
+    const SECOND: Duration = Duration::from_secs(1);
 
     fn set(policies: &mut Policies, body: Value) -> Result<Written, u16> {
         let Value::Object(body) = body else {
@@ -129,14 +212,14 @@ mod tests {
     #[test]
     fn a_new_resource_has_an_empty_policy_with_an_etag() {
         for version in [Version::One, Version::Three] {
-            let fresh = Policies::new(0).get(SECRET, version);
+            let fresh = Policies::new(0, Lag::default()).get(SECRET, version);
             assert_eq!(fresh, json!({"etag": "ACAB"}));
         }
     }
 
     #[test]
     fn every_write_changes_the_etag_and_a_stale_one_conflicts() {
-        let mut policies = Policies::new(0);
+        let mut policies = Policies::new(0, Lag::default());
         let first = set(&mut policies, json!({"policy": {"etag": "ACAB"}})).unwrap();
         assert!(!first.blind);
         assert_eq!(get(&policies), first.policy);
@@ -151,7 +234,7 @@ mod tests {
 
     #[test]
     fn without_an_etag_a_write_is_blind() {
-        let mut policies = Policies::new(0);
+        let mut policies = Policies::new(0, Lag::default());
         for policy in [json!({}), json!({"etag": ""}), json!({"etag": null})] {
             put(
                 &mut policies,
@@ -172,7 +255,7 @@ mod tests {
             "auditConfigs": [{"service": "allServices"}],
             "y": {"z": null},
         });
-        let mut policies = Policies::new(0);
+        let mut policies = Policies::new(0, Lag::default());
         put(&mut policies, policy.clone());
         let read = get(&policies);
         set(&mut policies, json!({"policy": read})).unwrap();
@@ -183,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_mask_limits_what_is_replaced() {
-        let mut policies = Policies::new(0);
+        let mut policies = Policies::new(0, Lag::default());
         let first = json!({"bindings": [{"role": "roles/r", "members": ["allUsers"]}], "auditConfigs": [1], "other": 1});
         put(&mut policies, first);
         let second = json!({"bindings": [{"role": "roles/s", "members": ["allUsers"]}], "auditConfigs": [2], "other": 2});
@@ -213,7 +296,7 @@ mod tests {
 
     #[test]
     fn conditions_are_not_lost_to_a_writer_who_did_not_see_them() {
-        let mut policies = Policies::new(0);
+        let mut policies = Policies::new(0, Lag::default());
         let conditional = json!([{"role": "roles/r", "members": ["allUsers"], "condition": {"expression": "true"}}]);
         put(
             &mut policies,
@@ -248,7 +331,7 @@ mod tests {
 
     #[test]
     fn a_blind_write_loses_conditions_as_documented() {
-        let mut policies = Policies::new(0);
+        let mut policies = Policies::new(0, Lag::default());
         let conditional = json!([{"role": "roles/r", "members": ["allUsers"], "condition": {"expression": "true"}}]);
         put(
             &mut policies,
@@ -257,5 +340,53 @@ mod tests {
         let written = set(&mut policies, json!({"policy": {"bindings": []}})).unwrap();
         assert!(written.blind);
         assert_eq!(get(&policies)["bindings"], json!([]));
+    }
+
+    #[test]
+    fn a_stale_read_hands_out_a_stale_etag_and_its_write_conflicts() {
+        let lag = Lag {
+            visible_after: 10 * SECOND,
+            flaps_for: 5 * SECOND,
+        };
+        let (mut policies, start) = (Policies::new(0, lag), Instant::now());
+        let viewers = json!([{"role": "roles/viewer", "members": ["user:ann@example.com"]}]);
+        let write = |policies: &mut Policies, etag: &Value, now| {
+            let policy = json!({"etag": etag, "bindings": viewers});
+            let update = Update::whole(policy).unwrap();
+            let written = policies.write(SECRET, &update, now);
+            written.map_err(|refusal| refusal.code)
+        };
+        let first = policies.read(SECRET, Version::Three, start);
+        assert_eq!(
+            (&first.policy["etag"], first.stale),
+            (&json!("ACAB"), false)
+        );
+        let written = write(&mut policies, &first.policy["etag"], start).unwrap();
+
+        // Whoever reads before the write is visible cannot write; whoever has its reply can.
+        let stale = policies.read(SECRET, Version::Three, start + 9 * SECOND);
+        assert_eq!((stale.policy, stale.stale), (first.policy, true));
+        assert!(!policies.grants(SECRET, start + 9 * SECOND));
+        let refused = write(&mut policies, &json!("ACAB"), start + 9 * SECOND);
+        assert_eq!(refused.unwrap_err(), 409);
+        assert_eq!(get(&policies), written.policy);
+        let fresh = policies.read(SECRET, Version::Three, start + 15 * SECOND);
+        assert_eq!((&fresh.policy, fresh.stale), (&written.policy, false));
+        assert!(policies.grants(SECRET, start + 15 * SECOND));
+        write(&mut policies, &written.policy["etag"], start + 15 * SECOND).unwrap();
+    }
+
+    #[test]
+    fn a_policy_set_by_hand_is_shown_at_once() {
+        let lag = Lag {
+            visible_after: 10 * SECOND,
+            flaps_for: SECOND,
+        };
+        let (mut policies, now) = (Policies::new(0, lag), Instant::now());
+        let update = |bindings: Value| Update::whole(json!({"bindings": bindings})).unwrap();
+        policies.write(SECRET, &update(json!([])), now).unwrap();
+        put(&mut policies, json!({"bindings": [], "x": 1}));
+        let seen = policies.read(SECRET, Version::Three, now);
+        assert_eq!((&seen.policy["x"], seen.stale), (&json!(1), false));
     }
 }
