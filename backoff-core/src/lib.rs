@@ -41,7 +41,7 @@
 //! - **A policy in hand**: [`Policy::retry`], [`Policy::retry_with`], [`Policy::retry_blocking`],
 //!   where attempts can be [cut](Retrying::attempt_timeout), [watched](Retrying::notify),
 //!   [reported](Retrying::reported), and repeated [until](Retrying::until) a value is what is
-//!   awaited.
+//!   awaited, also [several times in a row](Retrying::consecutive).
 //!
 //! What others change too is read, changed and written back by [`Policy::update`], which loses no
 //! update. Many changes of one resource in one process become one by `Policy::combine`. A connection that is at fault itself is opened anew by `Reconnect`.

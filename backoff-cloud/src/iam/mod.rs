@@ -176,6 +176,27 @@ pub const NOT_IDEMPOTENT: Policy = REQUEST.idempotent(false);
 /// }
 /// ```
 ///
+/// # Until a grant is seen steadily
+///
+/// The first request that succeeds does not promise that the next one does: it may be answered where
+/// the grant is not known yet. Where that matters, ask until several answers in a row are the awaited
+/// one ([`consecutive`](backoff_core::Retrying::consecutive)). The waits between them are the policy's
+/// first one, 1 to 2 s here. A 403 between them begins the row anew.
+///
+/// ```
+/// use backoff_cloud::{NotYet, iam};
+///
+/// # #[cfg(feature = "tokio")]
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), NotYet> {
+/// # let mut replies = [false, true, false, true, true, true].into_iter();
+/// # let mut has_permission = || std::future::ready(Ok::<_, NotYet>(replies.next().unwrap()));
+/// iam::AFTER_GRANT.retry(|| has_permission()).until(|granted| *granted).consecutive(3).await?;
+/// # assert_eq!(replies.next(), None);
+/// # Ok(()) }
+/// # #[cfg(not(feature = "tokio"))] fn main() {}
+/// ```
+///
 /// Sources: <https://cloud.google.com/iam/docs/access-change-propagation> (2 and 7 minutes),
 /// <https://cloud.google.com/iam/docs/retry-strategy> (the waits). The deadline is ours.
 pub const AFTER_GRANT: Policy = REQUEST

@@ -59,7 +59,8 @@ const HANDED_BACK: Meant =
     Sentence("remove it, because the last error is given back as it is: handle it at the call");
 
 /// Each name with what it means here. The names are those of backon, tokio-retry, tryhard, backoff,
-/// retry, again, stamina, tenacity, resilience4j, Polly, Spring Retry and their relatives.
+/// retry, again, stamina, tenacity, resilience4j, Polly, Spring Retry, Kubernetes' probes and their
+/// relatives.
 const NAMES: &[(&str, Meant)] = &[
     ("attempts", Same("max_attempts")),
     ("tries", Same("max_attempts")),
@@ -160,6 +161,8 @@ const NAMES: &[(&str, Meant)] = &[
         "use_jitter",
         Sentence("write `jitter = full`, or `jitter = none` for no jitter"),
     ),
+    ("in_a_row", Same("consecutive")),
+    ("success_threshold", Same("consecutive")),
     ("codes", Same("on")),
     ("error", Same("on")),
     ("errors", Same("on")),

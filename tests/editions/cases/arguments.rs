@@ -19,6 +19,14 @@ fn judge_that_is_an_argument() {
     {
         Ok(flaky.call()?)
     }
+    #[retry(base = "1ms", when = judge, until = done, consecutive = values)]
+    fn in_a_row<J, D>(flaky: &Flaky, judge: J, done: D, values: u32) -> Result<u32, Either>
+    where
+        J: Fn(&Either) -> bool,
+        D: Fn(&u32) -> bool,
+    {
+        Ok(flaky.call()?)
+    }
     #[retry(base = "1ms", when = judge, notify = hook)]
     async fn by_reference(
         flaky: &Flaky,
@@ -54,6 +62,8 @@ fn judge_that_is_an_argument() {
     assert_eq!(fields.get(&Flaky::failing(2)), Ok(3));
     let owned = "owned".to_owned();
     let judge = move |_: &Either| owned.len() == 5;
+    let steady = in_a_row(&Flaky::failing(1), &judge, |call| *call != 3, 2);
+    assert_eq!(steady.ok(), Some(5));
     let done = all(&Flaky::failing(1), judge, |call| *call > 3, |_| heard += 1);
     assert_eq!((done.ok(), heard), (Some(4), 5));
     let flaky = Flaky::failing(2);

@@ -150,7 +150,7 @@ pub fn told(limit: u32) -> Result<u32, Error> {
 ///
 /// # Errors
 /// Any.
-#[retry(deadline = "1m", attempt_timeout = "10s", until = |length| *length > 3)]
+#[retry(deadline = "1m", attempt_timeout = "10s", until = |length| *length > 3, consecutive = 2)]
 pub async fn awaited(name: &str) -> Result<usize, Error> {
     work(name).await
 }
