@@ -403,7 +403,7 @@ impl RetryState {
         }
         // A first wait neither grows from the waits before it nor lets later ones grow from it.
         let mut aside = Packed::UNTIMED;
-        let memory = if terms.is_first_wait() {
+        let memory = if terms.waits_as_first() {
             &mut aside
         } else {
             &mut self.packed

@@ -95,7 +95,7 @@ pub(crate) trait Holds<'b> {
     /// Which of the policy's waits follows after so many failures, counted from 0.
     fn turn(self, failures: u32) -> u32;
     /// Whether the next wait is the policy's first one, as if nothing had failed.
-    fn is_first_wait(self) -> bool;
+    fn waits_as_first(self) -> bool;
     /// What retries are paid from.
     fn budget<'a>(self, policy: &'a Policy) -> Option<&'a Budget>
     where
@@ -134,7 +134,7 @@ impl<'b> Holds<'b> for Option<&Terms<'b>> {
     }
 
     #[inline]
-    fn is_first_wait(self) -> bool {
+    fn waits_as_first(self) -> bool {
         self.is_some_and(|terms| terms.uncounted == ALL)
     }
 
