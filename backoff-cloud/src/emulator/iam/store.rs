@@ -48,7 +48,7 @@ impl Policies {
             lag,
             past: HashMap::new(),
             // Of its own, so that reads that flap leave the etags as they are.
-            replicas: Replicas::new(seed ^ u64::MAX / 3),
+            replicas: Replicas::new(seed ^ (u64::MAX / 3)),
         }
     }
 
