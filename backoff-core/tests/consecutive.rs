@@ -111,6 +111,12 @@ fn at_once<F: Future>(future: F) -> F::Output {
     }
 }
 
+/// A form's name, and the call in that form.
+type Form<'f> = (
+    &'static str,
+    &'f dyn Fn(&Replicas<'_>, &Scripted) -> Result<Seen, Failure>,
+);
+
 /// The same call in every form.
 fn in_every_form(policy: &Policy, reads: &[Read], values: u32) -> Vec<(&'static str, Came)> {
     #[retry(policy = *policy, until = |seen| seen.0, consecutive = values, runtime = time.clone())]
@@ -131,7 +137,7 @@ fn in_every_form(policy: &Policy, reads: &[Read], values: u32) -> Vec<(&'static 
     ) -> Result<Seen, Failure> {
         replicas.read()
     }
-    let forms: [(_, &dyn Fn(&Replicas<'_>, &Scripted) -> _); 6] = [
+    let forms: [Form<'_>; 6] = [
         ("retry", &|replicas, time| {
             let call = policy.retry(|| ready(replicas.read()));
             let call = call.until(|seen| seen.0).consecutive(values);
@@ -412,7 +418,7 @@ fn a_value_awaited_inside_begins_the_row_anew() {
 #[should_panic(expected = "write a number from 1")]
 fn no_value_at_all_is_refused() {
     let call = POLL.retry(|| ready(Ok::<_, Failure>(1)));
-    let _ = call.until(|_| true).consecutive(0);
+    drop(call.until(|_| true).consecutive(0));
 }
 
 #[test]
