@@ -2,7 +2,6 @@
 
 use super::{
     attempt::{Call, Failed, Run},
-    consecutive::{Consecutive, Row},
     course::Course,
     deposit::Deposit,
     handler::{ByCodes, Funded, Handle, Handler, Measured, Notified, Paced, Under},
@@ -136,40 +135,6 @@ impl<'p, O: Call, H> Blocking<'p, O, H> {
         runtime: R,
     ) -> Blocking<'p, O, Under<H, R>> {
         self.handler(|inner| Under { inner, runtime })
-    }
-}
-
-impl<'p, O, F, H> Blocking<'p, Until<O, F>, H>
-where
-    O: Call,
-    O::Error: From<NotYet>,
-    F: FnMut(&O::Value) -> bool,
-{
-    /// Asks again until so many values in a row are the awaited one, as
-    /// [`Retrying::consecutive`](crate::Retrying::consecutive) does.
-    ///
-    /// # Panics
-    /// If `values` is 0.
-    ///
-    /// ```
-    /// use backoff_core::{NotYet, Policy};
-    /// use std::time::Duration;
-    ///
-    /// # #[cfg(feature = "std")] {
-    /// let mut replicas = [false, true, false, true, true].into_iter();
-    /// let steady: Result<bool, NotYet> = Policy::exponential()
-    ///     .base(Duration::from_millis(1))
-    ///     .blocking(|| Ok(replicas.next().unwrap()))
-    ///     .until(|visible| *visible)
-    ///     .consecutive(2)
-    ///     .call();
-    /// assert_eq!((steady, replicas.next()), (Ok(true), None));
-    /// # }
-    /// ```
-    #[track_caller]
-    pub fn consecutive(self, values: u32) -> Blocking<'p, Consecutive<O, F>, H> {
-        let row = Row::new(values);
-        self.operation(|until| Consecutive::new(until, row))
     }
 }
 

@@ -4,7 +4,6 @@
 use super::{
     attempt::{Failed, Operation, Run},
     bounded::Bounded,
-    consecutive::{Consecutive, Row},
     course::{Course, rarely},
     deposit::Deposit,
     handler::{ByCodes, Funded, Handle, Handler, Measured, Notified, Owning, Paced, Under},
@@ -480,72 +479,6 @@ where
         Reported {
             retrying: self.handler(Measured::new),
         }
-    }
-}
-
-impl<'p, O, F, H> Retrying<'p, Until<O, F>, H>
-where
-    O: Operation<<H as Handler>::Runtime>,
-    O::Error: From<NotYet>,
-    F: FnMut(&O::Value) -> bool,
-    H: Handler,
-    <H as Handler>::Runtime: Sleep,
-{
-    /// Asks again until so many values in a row are what is awaited: for a system that is eventually
-    /// consistent, where one read shows a write and the next one, by another replica, does not. The
-    /// last value of the row is handed back. To be written right after [`until`](Retrying::until).
-    ///
-    /// - A value that is not what is awaited and an attempt that fails begin the row anew.
-    /// - Every value counts as an attempt, so `max_attempts`, `deadline` and `timeout` hold. Allow at
-    ///   least as many attempts as values, or the call always ends with [`NotYet`](crate::NotYet).
-    ///   Without a deadline five attempts are made.
-    /// - After an awaited value of which more are to follow, the policy's first wait is waited,
-    ///   whatever was waited before: `base`, with the policy's jitter. With
-    ///   [`Jitter::Full`](crate::Jitter::Full) that may be almost no time. Where values are to be read
-    ///   at some distance, take [`Jitter::Equal`](crate::Jitter::Equal) or none.
-    /// - Awaited values do not lengthen the later waits: these are as long as if only the other
-    ///   attempts had been made.
-    /// - As any value that is not the last, an awaited value costs no budget. The hook is called and
-    ///   `tracing` logs for each, with the error [`NotYet`](crate::NotYet), which says how many
-    ///   [in a row](crate::NotYet::consecutive) there are. A report counts them in `attempts`, and
-    ///   their waits in `slept`.
-    /// - A value that the policy's codes refuse ([`responses`](Retrying::responses)) does not count,
-    ///   although it is what is awaited.
-    ///
-    /// 1 is the same as [`until`](Retrying::until) alone.
-    ///
-    /// # Panics
-    /// If `values` is 0.
-    ///
-    /// ```
-    /// use backoff_core::{Jitter, NotYet, Policy};
-    /// use std::time::Duration;
-    ///
-    /// # #[cfg(feature = "tokio")]
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() {
-    /// const POLL: Policy =
-    ///     Policy::exponential().jitter(Jitter::None).deadline(Duration::from_secs(60));
-    ///
-    /// // Whether the replica that was asked knows the grant.
-    /// let mut replicas = [false, true, false, true, true, true].into_iter();
-    /// let steady: Result<_, NotYet> = POLL
-    ///     .retry(|| std::future::ready(Ok(replicas.next().unwrap())))
-    ///     .until(|visible| *visible)
-    ///     .consecutive(3)
-    ///     .reported()
-    ///     .await
-    ///     .map_err(|gave_up| gave_up.error);
-    /// let (visible, report) = steady.unwrap();
-    /// // Waited: 1 s, 1 s after the awaited value, 2 s, and twice 1 s.
-    /// assert_eq!((visible, report.attempts, report.slept.as_secs()), (true, 6, 6));
-    /// # }
-    /// # #[cfg(not(feature = "tokio"))] fn main() {}
-    /// ```
-    #[track_caller]
-    pub fn consecutive(self, values: u32) -> Retrying<'p, Consecutive<O, F>, H> {
-        let row = Row::new(values);
-        self.operation(|until| Consecutive::new(until, row))
     }
 }
 
