@@ -381,18 +381,18 @@ impl Fault for Response {
 
 #[test]
 fn a_response_that_the_codes_refuse_does_not_count() {
-    const STATUSES: [u16; 6] = [200, 503, 200, 503, 200, 200];
-    let waits = [1, 1, 1, 2, 1];
+    const STATUSES: [u16; 7] = [200, 503, 200, 503, 200, 200, 200];
+    let waits = [1, 1, 1, 2, 1, 1];
     let seconds =
         |time: &Scripted| -> Vec<_> { time.waits.take().iter().map(Duration::as_secs).collect() };
     let time = Scripted::default();
     let mut replies = STATUSES.into_iter().map(Response);
     let call = POLL.blocking(|| Ok::<_, Failure>(replies.next().unwrap()));
-    let call = call.responses().until(|_| true).consecutive(2);
+    let call = call.responses().until(|_| true).consecutive(3);
     assert_eq!(call.runtime(time.clone()).call(), Ok(Response(200)));
     assert_eq!((replies.next(), &seconds(&time)[..]), (None, &waits[..]));
 
-    #[retry(policy = POLL, until = |_| true, consecutive = 2, runtime = time.clone())]
+    #[retry(policy = POLL, until = |_| true, consecutive = 3, runtime = time.clone())]
     fn annotated(
         replies: &mut impl Iterator<Item = Response>,
         time: &Scripted,
