@@ -1,16 +1,16 @@
-//! The four ways as a picture: a panel for each way, a row for each writer, time to the right.
+//! The five ways as a picture: a panel for each way, a row for each writer, time to the right.
 
 use std::time::Duration;
 
 use examples::drawing::{
-    Area, Drawn, FAINT, GREEN, GRID, INK, ORANGE, PURPLE, SKY, VERMILLION, fill, line, text,
+    Area, BAND, Drawn, FAINT, GREEN, GRID, INK, ORANGE, PURPLE, SKY, VERMILLION, adapting, fill,
+    line, text,
 };
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
 use crate::record::{Call, Ending, Kind, Outcome, Story};
 
-const BAND: RGBColor = RGBColor(246, 246, 246);
 const WAIT: RGBColor = RGBColor(170, 170, 170);
 
 const WIDTH: i32 = 1400;
@@ -62,7 +62,7 @@ pub(crate) fn draw(
         }
         page.present()?;
     }
-    Ok(svg)
+    Ok(adapting(&svg))
 }
 
 /// Few writers get high rows; many share about the height of a screen, down to two pixels each.

@@ -11,8 +11,9 @@
 //! | `cargo run -p examples --example etcd` | Sixteen writers add their names to one key of a real etcd: without a compare, with one, with five attempts at once, and with `Policy::update`. Starts an etcd of its own, if one is installed. Prints a table. |
 //! | `cargo run -p examples --features redis --example redis_failover` | Two real redis-servers behind one address; the primary is killed, hangs, is failed over and demoted under load, and every command is served. Needs redis-server. Prints a table, draws the line of served and failed calls. |
 //!
-//! What the examples share: [`table`], [`drawing`] and [`terminal`].
+//! What the examples share: [`table`], [`drawing`], [`axis`] and [`terminal`].
 
+pub mod axis;
 pub mod drawing;
 pub mod table;
 pub mod terminal;
