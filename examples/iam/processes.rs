@@ -121,7 +121,10 @@ fn everything_is_there(options: &Options, service: &Emulator) -> Result<(), Erro
         .collect();
     let all = (0..options.processes)
         .flat_map(|process| (0..options.changes).map(move |change| member(process, change)));
-    match all.filter(|member| !there.contains(member.as_str())).count() {
+    match all
+        .filter(|member| !there.contains(member.as_str()))
+        .count()
+    {
         0 => Ok(()),
         lost => Err(format!("{lost} changes are not in the policy").into()),
     }
@@ -236,7 +239,10 @@ mod tests {
         };
         // Asks by itself whether all twelve changes are in the policy.
         let round = round(&options, copy).unwrap();
-        assert!((1..=12).contains(&(round.writes - round.conflicts)), "{round:?}");
+        assert!(
+            (1..=12).contains(&(round.writes - round.conflicts)),
+            "{round:?}"
+        );
         assert!(round.reads >= round.writes, "{round:?}");
     }
 

@@ -37,7 +37,7 @@ fn circumstances(options: &Options) -> String {
     let time = if options.real_time {
         "All times are the true ones."
     } else {
-        "All times are shortened a hundredfold: a second takes 10 ms (--real-time for the true ones)."
+        "All times are shortened a hundredfold: a second takes 10 ms."
     };
     format!(
         "{time} Service: {}, seed {}.",

@@ -249,7 +249,10 @@ impl<'a> Frame<'a> {
         ends.sort_by_key(|(_, (_, y))| *y);
         let wanted: Vec<_> = ends.iter().map(|(_, (_, y))| *y).collect();
         let (bottom, top) = self.y.pixels();
-        for ((ended, end), y) in ends.into_iter().zip(apart(&wanted, (top, bottom), NAME_ROOM)) {
+        for ((ended, end), y) in ends
+            .into_iter()
+            .zip(apart(&wanted, (top, bottom), NAME_ROOM))
+        {
             let colour = ended.colour();
             let name = (RIGHT + 32, y);
             if end.0 >= RIGHT - LEADER {

@@ -163,6 +163,9 @@ mod tests {
             assert!(svg.contains(colour), "{svg}");
             assert!(both.contains(&format!("[{colour}] {{ fill: #")), "{both}");
         }
-        assert!(both.starts_with("<svg ") && both.ends_with("</svg>\n"), "{both}");
+        assert!(
+            both.starts_with("<svg ") && both.ends_with("</svg>\n"),
+            "{both}"
+        );
     }
 }
