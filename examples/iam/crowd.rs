@@ -51,6 +51,10 @@ impl Point {
     pub(crate) fn calls(&self) -> f64 {
         self.reads + self.writes
     }
+
+    pub(crate) fn milliseconds(&self) -> f64 {
+        self.seconds * 1_000.0
+    }
 }
 
 /// What one way needs in each crowd.
@@ -90,39 +94,65 @@ async fn measure(tasks: &[u16], runs: u16) -> Result<Vec<Curve>, Error> {
     let all: u64 = tasks.iter().copied().map(u64::from).sum();
     let style = ProgressStyle::with_template("{bar:44} {pos:>5} of {len} changes, {msg}")?;
     let bar = ProgressBar::new(all * u64::from(runs) * Way::CROWD.len() as u64).with_style(style);
-    let mut curves = Vec::from(Way::CROWD.map(|way| Curve {
+    let empty = |way| Curve {
         way,
         points: Vec::new(),
-    }));
+    };
+    // These wait most of the time, so they run side by side. What they do would be most of the time
+    // of the last way, so that one runs alone.
+    let mut waiting = Way::CROWD[..3]
+        .iter()
+        .copied()
+        .map(empty)
+        .collect::<Vec<_>>();
+    let mut quick = Way::CROWD[3..]
+        .iter()
+        .copied()
+        .map(empty)
+        .collect::<Vec<_>>();
     for &writers in tasks {
         bar.set_message(format!("{writers} tasks"));
-        // The three that wait most run side by side. The last one waits least: what the others do
-        // meanwhile would be most of its time, so it runs alone.
-        let (waiting, quick) = curves.split_at_mut(3);
-        for curves in [waiting, quick] {
-            let mut stories: Vec<_> = curves.iter().map(|_| Vec::new()).collect();
-            for at_once in batches(writers, runs) {
-                let mut running = Vec::new();
-                for (index, curve) in curves.iter().enumerate() {
-                    for _ in 0..at_once {
-                        let service = Emulator::builder().latency(LATENCY).start()?;
-                        let bar = ProgressBar::hidden();
-                        let told = tell(curve.way, SHORTENED, service, writers, bar);
-                        running.push((index, tokio::spawn(told)));
-                    }
-                }
-                for (index, told) in running {
-                    stories[index].push(sound(told.await??)?);
-                    bar.inc(writers.into());
-                }
-            }
-            for (curve, stories) in curves.iter_mut().zip(stories) {
-                curve.points.extend(Point::mean(&stories));
-            }
+        for curves in [&mut waiting, &mut quick] {
+            add_point(curves, writers, runs, &bar).await?;
         }
     }
     bar.finish_and_clear();
-    Ok(curves)
+    waiting.append(&mut quick);
+    Ok(waiting)
+}
+
+/// Runs these ways at the same time, each run against a service of its own.
+async fn add_point(
+    curves: &mut [Curve],
+    writers: u16,
+    runs: u16,
+    bar: &ProgressBar,
+) -> Result<(), Error> {
+    let mut stories: Vec<_> = curves.iter().map(|_| Vec::new()).collect();
+    for at_once in batches(writers, runs) {
+        let mut running = Vec::new();
+        for (index, curve) in curves.iter().enumerate() {
+            for _ in 0..at_once {
+                let service = Emulator::builder().latency(LATENCY).start()?;
+                let told = tell(
+                    curve.way,
+                    SHORTENED,
+                    service,
+                    writers,
+                    ProgressBar::hidden(),
+                );
+                running.push((index, tokio::spawn(told)));
+            }
+        }
+        for (index, told) in running {
+            stories[index].push(sound(told.await??)?);
+            bar.inc(writers.into());
+        }
+    }
+    for (curve, stories) in curves.iter_mut().zip(stories) {
+        curve.points.extend(Point::mean(&stories));
+    }
+    Ok(())
 }
 
 /// How many runs of a crowd are made at the same time, one batch after another: so many that the
@@ -137,7 +167,7 @@ fn batches(writers: u16, runs: u16) -> impl Iterator<Item = u16> {
     })
 }
 
-/// In none of these ways a change that was told as made may be missing.
+/// In none of these ways may a change be missing that was told as made.
 fn sound(story: Story) -> Result<Story, Error> {
     match story.ended(Ending::Lost) {
         0 => Ok(story),

@@ -43,6 +43,9 @@ const TIME: Axis = Axis::new(
     Scale::Logarithmic,
 );
 
+/// What a panel shows of a point.
+type Value = fn(&Point) -> f64;
+
 /// Gives the text of the SVG.
 pub(crate) fn draw(curves: &[Curve], circumstances: &str) -> Result<String, Error> {
     let remarks = who_gave_up(curves);
@@ -54,10 +57,7 @@ pub(crate) fn draw(curves: &[Curve], circumstances: &str) -> Result<String, Erro
         page.fill(&WHITE)?;
         text(&page, TITLE, (20, 28), 24, INK, HPos::Left)?;
         text(&page, circumstances, (20, 58), 16, FAINT, HPos::Left)?;
-        let panels: [(Axis, &dyn Fn(&Point) -> f64); 2] = [
-            (CALLS, &Point::calls),
-            (TIME, &|point| point.seconds * 1_000.0),
-        ];
+        let panels = [(CALLS, Point::calls as Value), (TIME, Point::milliseconds)];
         for (index, (y, value)) in panels.into_iter().enumerate() {
             let top = HEAD + PANEL * index as i32;
             let area = page.clone().shrink((0, top), (WIDTH as u32, PANEL as u32));
@@ -107,26 +107,42 @@ struct Panel<'a> {
     y_name: &'static str,
     x: Range,
     y: Range,
-    /// Each way's values, and where somebody gave up.
-    lines: Vec<(Way, Vec<(f64, f64, bool)>)>,
+    lines: Vec<Line>,
+}
+
+struct Line {
+    way: Way,
+    points: Vec<Shown>,
+}
+
+#[derive(Clone, Copy)]
+struct Shown {
+    x: f64,
+    y: f64,
+    /// Somebody gave up.
+    is_ringed: bool,
 }
 
 impl<'a> Panel<'a> {
-    fn new(area: Area<'a>, y: Axis, curves: &[Curve], value: &dyn Fn(&Point) -> f64) -> Self {
+    fn new(area: Area<'a>, y: Axis, curves: &[Curve], value: Value) -> Self {
         let lines: Vec<_> = curves
             .iter()
             .map(|curve| {
-                let shown = |point: &Point| (point.tasks, value(point), point.gave_up > 0.0);
-                (curve.way, curve.points.iter().map(shown).collect())
+                let shown = |point: &Point| Shown {
+                    x: point.tasks,
+                    y: value(point),
+                    is_ringed: point.gave_up > 0.0,
+                };
+                let points = curve.points.iter().map(shown).collect();
+                Line {
+                    way: curve.way,
+                    points,
+                }
             })
             .collect();
-        let all = || {
-            lines
-                .iter()
-                .flat_map(|(_, points): &(Way, Vec<_>)| points.iter())
-        };
-        let x = Range::new(X, all().map(|point| point.0), (LEFT, RIGHT));
-        let y_range = Range::new(y, all().map(|point| point.1), (LOWEST, HIGHEST));
+        let all = || lines.iter().flat_map(|line: &Line| &line.points);
+        let x = Range::new(X, all().map(|point| point.x), (LEFT, RIGHT));
+        let y_range = Range::new(y, all().map(|point| point.y), (LOWEST, HIGHEST));
         Self {
             area,
             y_name: y.name,
@@ -138,14 +154,14 @@ impl<'a> Panel<'a> {
 
     fn draw(&self) -> Drawn {
         self.axes()?;
-        for (number, (way, points)) in self.lines.iter().enumerate() {
-            let colour = name(*way).2;
-            let places: Vec<_> = points.iter().map(|&point| self.place(point)).collect();
+        for (number, line) in self.lines.iter().enumerate() {
+            let colour = name(line.way).2;
+            let places: Vec<_> = line.points.iter().map(|point| self.place(point)).collect();
             let path = PathElement::new(places.clone(), colour.stroke_width(2));
             self.area.draw(&path)?;
-            for (place, point) in places.into_iter().zip(points) {
+            for (place, point) in places.into_iter().zip(&line.points) {
                 mark(&self.area, place, number, colour)?;
-                if point.2 {
+                if point.is_ringed {
                     let ring = Circle::new(place, 9, colour.stroke_width(1));
                     self.area.draw(&ring)?;
                 }
@@ -154,8 +170,8 @@ impl<'a> Panel<'a> {
         self.names()
     }
 
-    fn place(&self, (x, y, _): (f64, f64, bool)) -> (i32, i32) {
-        (self.x.at(x), self.y.at(y))
+    fn place(&self, point: &Shown) -> (i32, i32) {
+        (self.x.at(point.x), self.y.at(point.y))
     }
 
     fn axes(&self) -> Drawn {
@@ -185,7 +201,7 @@ impl<'a> Panel<'a> {
             .lines
             .iter()
             .enumerate()
-            .filter_map(|(number, (way, points))| Some((number, *way, self.place(*points.last()?))))
+            .filter_map(|(number, line)| Some((number, line.way, self.place(line.points.last()?))))
             .collect();
         ends.sort_by_key(|(.., (_, y))| *y);
         let wanted: Vec<_> = ends.iter().map(|(.., (_, y))| *y).collect();

@@ -9,6 +9,7 @@
 mod client;
 mod crowd;
 mod curves;
+mod marks;
 mod picture;
 mod processes;
 mod record;
@@ -132,11 +133,14 @@ async fn run(options: &Options) -> Result<(), Error> {
 }
 
 async fn pictures(options: &Options) -> Result<(), Error> {
-    let crowd = beside(&options.out, "-crowd");
     prepare(&options.out)?;
-    write(&options.out, side_by_side::show(options).await?)?;
-    if !options.real_time {
+    let crowd = beside(&options.out, "-crowd");
+    let draws_crowd = !options.real_time;
+    if draws_crowd {
         prepare(&crowd)?;
+    }
+    write(&options.out, side_by_side::show(options).await?)?;
+    if draws_crowd {
         write(&crowd, crowd::show(&options.tasks, options.runs).await?)?;
     }
     Ok(())

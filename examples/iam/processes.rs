@@ -58,8 +58,8 @@ struct Round {
 /// Prints the medians and ranges of all rounds.
 pub(crate) fn show(options: &Options) -> Result<(), Error> {
     say(&format!(
-        "{} processes make {} changes each of one IAM policy, all at the same time.\nEach combines \
-         its own changes with iam::Members. Base {} ms, {} ms a call, no faults, true times.\n",
+        "Processes: {}. Each makes {} changes of one IAM policy at once, and combines them with \
+         iam::Members.\nBase {} ms, {} ms a call, no faults, true times.\n",
         options.processes, options.changes, options.base, options.latency
     ))?;
     let copy = env::current_exe()?;

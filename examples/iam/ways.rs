@@ -63,8 +63,7 @@ pub(crate) async fn read_modify_write(
     client.set_iam_policy(resource, &policy).await
 }
 
-/// 5. Changes that wait at the same time become one read and one write. All writers of the process
-/// share one `Members`, which is a cheap handle.
+/// 5. All writers of the process share one `Members`: changes that wait at once are written at once.
 pub(crate) async fn combined(
     members: &Members<Client>,
     resource: &str,
