@@ -219,7 +219,9 @@ mod tests {
         for curve in &curves {
             // Alone, every way costs one read and one write.
             assert_eq!(curve.points[0].calls(), 2.0, "{:?}", curve.way);
-            assert_eq!(curve.points[1].gave_up, 0.0, "{:?}", curve.way);
+            if curve.way != Way::Documented {
+                assert_eq!(curve.points[1].gave_up, 0.0, "{:?}", curve.way);
+            }
             if curve.way != Way::Combined {
                 assert!(curve.points[1].calls() > 16.0, "{:?}", curve.way);
             }

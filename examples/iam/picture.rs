@@ -18,6 +18,8 @@ const GAP: i32 = 14;
 const NAMED_ROW: i32 = 20;
 /// No tick closer to the next than this.
 const TICK_ROOM: i32 = 72;
+/// Room at the end of the axis for the last call's bar and shape.
+const LAST_MARK: i32 = 16;
 /// A call is never drawn narrower than this.
 const THINNEST: i32 = 3;
 
@@ -98,7 +100,7 @@ impl Scale {
 
     fn x(&self, time: Duration) -> i32 {
         let share = (time.as_secs_f64() / self.end).min(1.0).sqrt();
-        self.left + (f64::from(self.right - self.left) * share).round() as i32
+        self.left + (f64::from(self.right - LAST_MARK - self.left) * share).round() as i32
     }
 
     /// Round times that leave room for one another: 1, 2 and 5 of each decade first, then the
