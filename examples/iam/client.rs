@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use backoff_cloud::GrpcCode;
 use backoff_cloud::http::{self, ApiError};
+use backoff_cloud::iam::{POLICY_VERSION, PlainPolicy, PolicyStore};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -15,7 +17,7 @@ use crate::record::{Call, Kind, Log, Outcome};
 pub(crate) struct IamPolicy {
     #[serde(default)]
     bindings: Vec<Binding>,
-    etag: String,
+    pub(crate) etag: String,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -26,23 +28,22 @@ struct Binding {
 }
 
 impl IamPolicy {
-    /// Gives the role to the member.
-    pub(crate) fn add(&mut self, role: &str, member: &str) {
+    /// Gives the role to the member. Says whether that changes anything.
+    pub(crate) fn add(&mut self, role: &str, member: &str) -> bool {
         let member = member.to_owned();
         match self
             .bindings
             .iter_mut()
             .find(|binding| binding.role == role)
         {
-            Some(binding) => {
-                binding.members.insert(member);
-            }
+            Some(binding) => binding.members.insert(member),
             None => {
                 let members = BTreeSet::from([member]);
                 self.bindings.push(Binding {
                     role: role.to_owned(),
                     members,
                 });
+                true
             }
         }
     }
@@ -55,12 +56,13 @@ impl IamPolicy {
     }
 }
 
-/// One writer's access to the service.
-#[derive(Debug)]
+/// One writer's access to the service, or one that many writers share.
+#[derive(Clone, Debug)]
 pub(crate) struct Client {
     pub(crate) http: reqwest::Client,
     pub(crate) url: String,
-    pub(crate) writer: usize,
+    /// Who calls; `None` where a call is made for several writers.
+    pub(crate) writer: Option<usize>,
     pub(crate) log: Arc<Log>,
     /// By how much a policy's times are scaled.
     pub(crate) pace: f64,
@@ -83,7 +85,12 @@ impl Client {
             .await
     }
 
-    async fn call(&self, kind: Kind, method: &str, body: &Value) -> Result<IamPolicy, ApiError> {
+    async fn call<P: DeserializeOwned>(
+        &self,
+        kind: Kind,
+        method: &str,
+        body: &Value,
+    ) -> Result<P, ApiError> {
         let start = self.log.now();
         let answer = self.post(method, body).await;
         let outcome = answer.as_ref().map_or_else(outcome, |_| Outcome::Done);
@@ -97,9 +104,27 @@ impl Client {
         answer
     }
 
-    async fn post(&self, method: &str, body: &Value) -> Result<IamPolicy, ApiError> {
+    async fn post<P: DeserializeOwned>(&self, method: &str, body: &Value) -> Result<P, ApiError> {
         let url = format!("{}/v1/{method}", self.url);
         http::json(self.http.post(url).json(body).send().await?).await
+    }
+}
+
+/// What `iam::Members` and `iam::add` ask of a client.
+impl PolicyStore for Client {
+    type Policy = PlainPolicy;
+    type Error = ApiError;
+
+    async fn get(&self, resource: &str) -> Result<PlainPolicy, ApiError> {
+        let body = json!({ "options": { "requestedPolicyVersion": POLICY_VERSION } });
+        self.call(Kind::Read, &format!("{resource}:getIamPolicy"), &body)
+            .await
+    }
+
+    async fn set(&self, resource: &str, policy: PlainPolicy) -> Result<PlainPolicy, ApiError> {
+        let body = json!({ "policy": policy });
+        self.call(Kind::Write, &format!("{resource}:setIamPolicy"), &body)
+            .await
     }
 }
 

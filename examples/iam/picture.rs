@@ -1,54 +1,52 @@
-//! The four ways as a picture: a panel for each way, a row for each writer, time to the right.
+//! The five ways as a picture: a panel for each way, a row for each writer, time to the right.
 
 use std::time::Duration;
 
-use examples::drawing::{
-    Area, Drawn, FAINT, GREEN, GRID, INK, ORANGE, PURPLE, SKY, VERMILLION, fill, line, text,
-};
+use examples::drawing::{Area, BAND, Drawn, FAINT, GRID, INK, adapting, fill, line, text};
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
-use crate::record::{Call, Ending, Kind, Outcome, Story};
+use crate::marks::{SMALL, WAIT, colour, end_mark, half, legend, shape, words};
+use crate::record::{Call, Ending, Outcome, Story};
 
-const BAND: RGBColor = RGBColor(246, 246, 246);
-const WAIT: RGBColor = RGBColor(170, 170, 170);
-
-const WIDTH: i32 = 1400;
-const LEFT: i32 = 96;
-const RIGHT: i32 = WIDTH - 180;
-const HEAD: i32 = 128;
-const HEADLINE: i32 = 34;
-const AXIS: i32 = 30;
-const GAP: i32 = 22;
+const WIDTH: i32 = 1000;
+const HEAD: i32 = 190;
+const HEADLINE: i32 = 40;
+const AXIS: i32 = 32;
+const GAP: i32 = 14;
 /// Rows lower than this have no names.
-const NAMED_ROW: i32 = 9;
+const NAMED_ROW: i32 = 20;
 /// No tick closer to the next than this.
-const TICK_ROOM: i32 = 52;
+const TICK_ROOM: i32 = 72;
+/// Room at the end of the axis for the last call's bar and shape.
+const LAST_MARK: i32 = 16;
 /// A call is never drawn narrower than this.
 const THINNEST: i32 = 3;
 
-const SCALE: &str = "Time runs to the right, by its square root: the beginning has the most room.";
+const ROWS: &str = "A row is a writer. A bar through several rows is one call for all of them.";
+const SCALE: &str = "Time runs to the right, by its square root.";
 
 /// Draws all ways under one title; gives the text of the SVG.
 pub(crate) fn draw(
     stories: &[Story],
     title: &str,
-    subtitle: &str,
+    circumstances: &str,
 ) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
     let writers = stories.iter().map(Story::writers).max().unwrap_or(0) as i32;
     let row = row_height(writers);
     let panel = HEADLINE + row * writers + AXIS + GAP;
     let height = HEAD + panel * stories.len() as i32;
-    let scale = Scale::up_to(last_moment(stories));
+    let scale = Scale::up_to(last_moment(stories), row);
 
     let mut svg = String::new();
     {
         let page =
             SVGBackend::with_string(&mut svg, (WIDTH as u32, height as u32)).into_drawing_area();
         page.fill(&WHITE)?;
-        text(&page, title, (24, 28), 24, INK, HPos::Left)?;
-        let subtitle = format!("{subtitle} {SCALE}");
-        text(&page, &subtitle, (24, 56), 14, FAINT, HPos::Left)?;
+        text(&page, title, (24, 28), 26, INK, HPos::Left)?;
+        text(&page, circumstances, (24, 62), SMALL, FAINT, HPos::Left)?;
+        let rows = format!("{ROWS} {SCALE}");
+        text(&page, &rows, (24, 88), SMALL, FAINT, HPos::Left)?;
         legend(&page)?;
         for (way, story) in stories.iter().enumerate() {
             let top = HEAD + panel * way as i32;
@@ -62,12 +60,12 @@ pub(crate) fn draw(
         }
         page.present()?;
     }
-    Ok(svg)
+    Ok(adapting(&svg))
 }
 
-/// Few writers get high rows; many share about the height of a screen, down to two pixels each.
+/// Few writers get high rows; many share about a third of a screen, down to two pixels each.
 fn row_height(writers: i32) -> i32 {
-    (420 / writers.max(1)).clamp(2, 16)
+    (176 / writers.max(1)).clamp(2, 22)
 }
 
 fn last_moment(stories: &[Story]) -> Duration {
@@ -82,18 +80,27 @@ fn last_moment(stories: &[Story]) -> Duration {
 /// an even axis; by the square root they stand apart, and the last still have room.
 struct Scale {
     end: f64,
+    left: i32,
+    right: i32,
 }
 
 impl Scale {
-    fn up_to(end: Duration) -> Self {
+    /// Rows that have names need room for them.
+    fn up_to(end: Duration, row: i32) -> Self {
+        let (left, right) = match row {
+            NAMED_ROW.. => (116, WIDTH - 210),
+            _ => (40, WIDTH - 60),
+        };
         Self {
             end: end.as_secs_f64().max(1e-3),
+            left,
+            right,
         }
     }
 
     fn x(&self, time: Duration) -> i32 {
         let share = (time.as_secs_f64() / self.end).min(1.0).sqrt();
-        LEFT + (f64::from(RIGHT - LEFT) * share).round() as i32
+        self.left + (f64::from(self.right - LAST_MARK - self.left) * share).round() as i32
     }
 
     /// Round times that leave room for one another: 1, 2 and 5 of each decade first, then the
@@ -138,7 +145,7 @@ impl Panel<'_> {
             &self.area,
             &headline,
             (24, HEADLINE / 2 - 2),
-            17,
+            19,
             INK,
             HPos::Left,
         )?;
@@ -161,7 +168,12 @@ impl Panel<'_> {
     fn bands(&self, writers: usize) -> Drawn {
         for writer in (0..writers).step_by(2) {
             let top = self.top(writer);
-            fill(&self.area, (LEFT, top), (RIGHT, top + self.row), BAND)?;
+            fill(
+                &self.area,
+                (self.scale.left, top),
+                (self.scale.right, top + self.row),
+                BAND,
+            )?;
         }
         Ok(())
     }
@@ -174,26 +186,27 @@ impl Panel<'_> {
             text(
                 &self.area,
                 &label(tick),
-                (x, bottom + 14),
-                12,
+                (x, bottom + 16),
+                SMALL,
                 FAINT,
                 HPos::Center,
             )?;
         }
-        line(&self.area, (LEFT, bottom), (RIGHT, bottom), FAINT, 1)
+        let (left, right) = (self.scale.left, self.scale.right);
+        line(&self.area, (left, bottom), (right, bottom), FAINT, 1)
     }
 
     fn writer(&self, writer: usize, calls: &[Call], ending: Ending) -> Drawn {
         let y = self.middle(writer);
         if self.row >= NAMED_ROW {
-            let size = self.row.min(12);
             let name = format!("writer {:02}", writer + 1);
-            text(&self.area, &name, (LEFT - 10, y), size, FAINT, HPos::Right)?;
+            let (before, after) = (self.scale.left - 10, self.scale.right + 40);
+            text(&self.area, &name, (before, y), SMALL, FAINT, HPos::Right)?;
             text(
                 &self.area,
                 words(ending),
-                (RIGHT + 34, y),
-                size,
+                (after, y),
+                SMALL,
                 INK,
                 HPos::Left,
             )?;
@@ -210,14 +223,13 @@ impl Panel<'_> {
         for call in calls {
             let left = self.scale.x(call.start);
             let right = self.scale.x(call.end).max(left + THINNEST);
-            bar(
-                &self.area,
-                (left, right),
-                y,
-                self.row,
-                call.kind,
-                call.outcome,
-            )?;
+            let half = half(call.kind, self.row);
+            let (top, bottom) = match call.writer {
+                Some(_) => (y - half, y + half),
+                None => (self.top(writer), self.top(writer + 1)),
+            };
+            let colour = colour(call.kind, call.outcome);
+            fill(&self.area, (left, top), (right, bottom), colour)?;
         }
         // All shapes above all bars: a shape must not vanish under the next call.
         for call in calls {
@@ -227,16 +239,7 @@ impl Panel<'_> {
                 .max(self.scale.x(call.start) + THINNEST);
             shape(&self.area, (right, y), self.row, call.outcome)?;
         }
-        end_mark(&self.area, (RIGHT + 22, y), self.row, ending)
-    }
-}
-
-fn words(ending: Ending) -> &'static str {
-    match ending {
-        Ending::Arrived => "arrived",
-        Ending::Lost => "told Ok, but lost",
-        Ending::GaveUp => "gave up",
-        Ending::Misled => "arrived, told failed",
+        end_mark(&self.area, (self.scale.right + 26, y), self.row, ending)
     }
 }
 
@@ -252,119 +255,16 @@ fn label(tick: Duration) -> String {
     }
 }
 
-fn colour(kind: Kind, outcome: Outcome) -> RGBColor {
-    match (outcome, kind) {
-        (Outcome::Done, Kind::Read) => SKY,
-        (Outcome::Done, Kind::Write) => GREEN,
-        (Outcome::Conflict, _) => VERMILLION,
-        (Outcome::Throttled, _) => ORANGE,
-        (Outcome::Failed, _) => PURPLE,
-    }
-}
-
-/// A read is a low bar, a write a high one.
-fn bar(area: &Area, x: (i32, i32), y: i32, row: i32, kind: Kind, outcome: Outcome) -> Drawn {
-    let half = match kind {
-        Kind::Read => (row / 5).max(1),
-        Kind::Write => (row * 2 / 5).max(1),
-    };
-    fill(
-        area,
-        (x.0, y - half),
-        (x.1, y + half),
-        colour(kind, outcome),
-    )
-}
-
-/// The shape of a call that failed, to the right of its bar.
-fn shape(area: &Area, (bar, y): (i32, i32), row: i32, outcome: Outcome) -> Drawn {
-    let size = shape_size(row);
-    let x = bar + size + 1;
-    match outcome {
-        Outcome::Done => {}
-        Outcome::Conflict => {
-            area.draw(&Cross::new((x, y), size, VERMILLION.stroke_width(2)))?;
-        }
-        Outcome::Throttled => {
-            area.draw(&TriangleMarker::new((x, y), size + 1, ORANGE.filled()))?;
-        }
-        Outcome::Failed => {
-            let reach = size + 1;
-            let points = [
-                (x, y - reach),
-                (x + reach, y),
-                (x, y + reach),
-                (x - reach, y),
-            ];
-            area.draw(&Polygon::new(points, PURPLE.filled()))?;
-        }
-    }
-    Ok(())
-}
-
-fn shape_size(row: i32) -> i32 {
-    (row * 3 / 10).clamp(1, 4)
-}
-
-fn end_mark(area: &Area, (x, y): (i32, i32), row: i32, ending: Ending) -> Drawn {
-    let size = shape_size(row);
-    match ending {
-        Ending::Arrived => area.draw(&Circle::new((x, y), size, GREEN.filled()))?,
-        Ending::Misled => area.draw(&Circle::new((x, y), size, GREEN.stroke_width(2)))?,
-        Ending::GaveUp => fill(area, (x - size, y - size), (x + size, y + size), INK)?,
-        Ending::Lost => area.draw(&TriangleMarker::new((x, y), size + 1, VERMILLION.filled()))?,
-    }
-    Ok(())
-}
-
-fn legend(area: &Area) -> Drawn {
-    const ROW: i32 = 14;
-    const Y: i32 = 92;
-    let calls = [
-        ("read", Kind::Read, Outcome::Done),
-        ("write", Kind::Write, Outcome::Done),
-        ("conflict (409)", Kind::Write, Outcome::Conflict),
-        ("throttled (429)", Kind::Write, Outcome::Throttled),
-        ("failed (5xx, reset)", Kind::Write, Outcome::Failed),
-    ];
-    let mut x = 24;
-    for (name, kind, outcome) in calls {
-        bar(area, (x, x + 12), Y, ROW, kind, outcome)?;
-        shape(area, (x + 12, Y), ROW, outcome)?;
-        text(area, name, (x + 28, Y), 13, INK, HPos::Left)?;
-        x += entry(name);
-    }
-    line(area, (x - 4, Y), (x + 16, Y), WAIT, 2)?;
-    text(area, "waiting", (x + 24, Y), 13, INK, HPos::Left)?;
-    x += entry("waiting");
-    for ending in [
-        Ending::Arrived,
-        Ending::Misled,
-        Ending::GaveUp,
-        Ending::Lost,
-    ] {
-        end_mark(area, (x + 8, Y), ROW, ending)?;
-        text(area, words(ending), (x + 24, Y), 13, INK, HPos::Left)?;
-        x += entry(words(ending));
-    }
-    Ok(())
-}
-
-/// The width of an entry of the legend, guessed from its letters: an SVG brings no fonts to
-/// measure with.
-fn entry(name: &str) -> i32 {
-    48 + 7 * name.chars().count() as i32
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::Kind;
 
     const MS: Duration = Duration::from_millis(1);
 
     fn call(kind: Kind, outcome: Outcome, start: u32) -> Call {
         Call {
-            writer: 0,
+            writer: Some(0),
             kind,
             outcome,
             start: MS * start,
@@ -382,24 +282,25 @@ mod tests {
                 call(Kind::Read, Outcome::Failed, 90),
             ],
             endings: vec![Ending::GaveUp; writers],
+            told: vec![MS * 3000; writers],
             took: MS * 3000,
         }
     }
 
     #[test]
     fn says_what_happened() {
-        let svg = draw(&[story(16)], "The title", "The circumstances").unwrap();
+        let svg = draw(&[story(8)], "The title", "The circumstances").unwrap();
         for words in [
             "The title",
             "The circumstances",
             "waiting",
-            "writer 16",
+            "writer 08",
             "gave up",
             "2 s",
         ] {
             assert!(svg.contains(words), "{words} is missing");
         }
-        assert!(svg.contains("1 · a way: 0 of 16 arrived, 1 conflict, 4 calls, 3.00 s"));
+        assert!(svg.contains("1 · a way: 0 of 8 arrived, 1 conflict, 4 calls, 3.00 s"));
     }
 
     #[test]
@@ -412,7 +313,7 @@ mod tests {
     #[test]
     fn ticks_leave_room() {
         for end in [MS / 2, MS * 17, MS * 3000, MS * 300_000] {
-            let scale = Scale::up_to(end);
+            let scale = Scale::up_to(end, 10);
             let mut places: Vec<_> = scale.ticks().iter().map(|&tick| scale.x(tick)).collect();
             places.sort_unstable();
             assert!(places.len() < 30);

@@ -25,7 +25,8 @@ pub(crate) enum Outcome {
 /// One call, its times counted from the start of its way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
-    pub(crate) writer: usize,
+    /// `None` where the call was made for all who waited for it.
+    pub(crate) writer: Option<usize>,
     pub(crate) kind: Kind,
     pub(crate) outcome: Outcome,
     pub(crate) start: Duration,
@@ -98,6 +99,8 @@ pub(crate) struct Story {
     pub(crate) calls: Vec<Call>,
     /// By writer's number.
     pub(crate) endings: Vec<Ending>,
+    /// When each writer was told, by its number.
+    pub(crate) told: Vec<Duration>,
     pub(crate) took: Duration,
 }
 
@@ -127,14 +130,19 @@ impl Story {
             .count()
     }
 
-    /// A writer's calls in the order of time.
+    pub(crate) fn of_kind(&self, kind: Kind) -> usize {
+        self.calls.iter().filter(|call| call.kind == kind).count()
+    }
+
+    /// A writer's calls in the order of time, and those that were made for others too while it
+    /// waited.
     pub(crate) fn calls_of(&self, writer: usize) -> Vec<Call> {
-        let mut calls: Vec<_> = self
-            .calls
-            .iter()
-            .copied()
-            .filter(|call| call.writer == writer)
-            .collect();
+        let told = self.told[writer];
+        let is_its = |call: &&Call| match call.writer {
+            Some(caller) => caller == writer,
+            None => call.end <= told,
+        };
+        let mut calls: Vec<_> = self.calls.iter().filter(is_its).copied().collect();
         calls.sort_by_key(|call| call.start);
         calls
     }
@@ -157,7 +165,7 @@ mod tests {
     fn a_pause_after_a_failure_is_a_wait() {
         let at = Duration::from_millis;
         let call = |kind, outcome, start, end| Call {
-            writer: 0,
+            writer: Some(0),
             kind,
             outcome,
             start: at(start),
@@ -170,5 +178,27 @@ mod tests {
             call(Kind::Write, Outcome::Done, 36, 41),
         ];
         assert_eq!(Story::waits_of(&calls), [(at(11), at(30))]);
+    }
+
+    #[test]
+    fn a_shared_call_is_one_of_each_writer_that_waited_for_it() {
+        let at = Duration::from_millis;
+        let shared = |start, end| Call {
+            writer: None,
+            kind: Kind::Write,
+            outcome: Outcome::Done,
+            start: at(start),
+            end: at(end),
+        };
+        let story = Story {
+            title: "",
+            calls: vec![shared(0, 5), shared(6, 11)],
+            endings: vec![Ending::Arrived; 2],
+            told: vec![at(5), at(12)],
+            took: at(12),
+        };
+        assert_eq!(story.calls_of(0).len(), 1);
+        assert_eq!(story.calls_of(1).len(), 2);
+        assert_eq!(story.of_kind(Kind::Write), 2);
     }
 }

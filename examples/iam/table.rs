@@ -1,4 +1,4 @@
-//! The four ways as a table of plain text.
+//! The five ways as a table of plain text.
 
 use crate::record::{Ending, Outcome, Story};
 
@@ -49,6 +49,7 @@ mod tests {
             title,
             calls: Vec::new(),
             endings: endings.to_vec(),
+            told: vec![Duration::ZERO; endings.len()],
             took: Duration::from_millis(1250),
         };
         let text = table(&[

@@ -1,9 +1,12 @@
-//! Four ways to add a member to a policy that others are changing too.
+//! Ways to add a member to a policy that others are changing too: five, and two more that only the
+//! picture of the crowd shows.
 //!
 //! `.scaled(client.pace)` shortens the waits for the demonstration; a program leaves it out.
 
 use backoff_cloud::http::ApiError;
-use backoff_cloud::{Jitter, iam, retry};
+use backoff_cloud::iam::{Failure, Members, PlainPolicy};
+use backoff_cloud::many::CombineError;
+use backoff_cloud::{Jitter, Updated, iam, retry};
 
 use crate::client::{Client, IamPolicy};
 
@@ -58,4 +61,49 @@ pub(crate) async fn read_modify_write(
     let mut policy = client.get_iam_policy(resource).await?;
     policy.add(ROLE, member);
     client.set_iam_policy(resource, &policy).await
+}
+
+/// 5. All writers of the process share one `Members`: changes that wait at once are written at once.
+pub(crate) async fn combined(
+    members: &Members<Client>,
+    resource: &str,
+    member: &str,
+) -> Result<Updated<PlainPolicy, PlainPolicy>, CombineError<Failure<ApiError>>> {
+    members.add(resource, ROLE, member).await
+}
+
+/// What all writers share in the fifth way.
+pub(crate) fn members(client: Client) -> Members<Client> {
+    let policy = iam::READ_MODIFY_WRITE.scaled(client.pace);
+    Members::new(client).policy(policy)
+}
+
+/// The loop of IAM's guide: the whole function, truncated exponential backoff, and up to a second
+/// more by chance.
+#[retry(policy = iam::READ_MODIFY_WRITE.jitter(iam::DOCUMENTED_JITTER).scaled(client.pace))]
+pub(crate) async fn documented(
+    client: &Client,
+    resource: &str,
+    member: &str,
+) -> Result<IamPolicy, ApiError> {
+    let mut policy = client.get_iam_policy(resource).await?;
+    policy.add(ROLE, member);
+    client.set_iam_policy(resource, &policy).await
+}
+
+/// The three steps one by one. The version of the policy tells how busy the resource is.
+pub(crate) async fn paced(
+    client: &Client,
+    resource: &str,
+    member: &str,
+) -> Result<Updated<IamPolicy, IamPolicy>, ApiError> {
+    iam::READ_MODIFY_WRITE
+        .scaled(client.pace)
+        .update(
+            || client.get_iam_policy(resource),
+            |policy| policy.add(ROLE, member),
+            |policy| async move { client.set_iam_policy(resource, &policy).await },
+        )
+        .version(|policy| policy.etag.clone())
+        .await
 }

@@ -1,7 +1,8 @@
 //! Charts of means over seeds: lines with error bars, each named where it ends.
 
 use examples::drawing::{
-    Area, BLUE, Drawn, FAINT, GREEN, GRID, INK, ORANGE, PURPLE, SKY, VERMILLION, fill, line, text,
+    Area, BLUE, Drawn, FAINT, GREEN, GRID, INK, ORANGE, PURPLE, SKY, VERMILLION, apart, fill, line,
+    mark, text,
 };
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
@@ -248,7 +249,10 @@ impl<'a> Frame<'a> {
         ends.sort_by_key(|(_, (_, y))| *y);
         let wanted: Vec<_> = ends.iter().map(|(_, (_, y))| *y).collect();
         let (bottom, top) = self.y.pixels();
-        for ((ended, end), y) in ends.into_iter().zip(apart(&wanted, (top, bottom))) {
+        for ((ended, end), y) in ends
+            .into_iter()
+            .zip(apart(&wanted, (top, bottom), NAME_ROOM))
+        {
             let colour = ended.colour();
             let name = (RIGHT + 32, y);
             if end.0 >= RIGHT - LEADER {
@@ -261,43 +265,6 @@ impl<'a> Frame<'a> {
         }
         Ok(())
     }
-}
-
-/// Places near those wanted, which are sorted, each with room to the next.
-fn apart(wanted: &[i32], (first, last): (i32, i32)) -> Vec<i32> {
-    let mut places = wanted.to_vec();
-    let mut free = first;
-    for place in &mut places {
-        *place = (*place).max(free);
-        free = *place + NAME_ROOM;
-    }
-    let mut free = last;
-    for place in places.iter_mut().rev() {
-        *place = (*place).min(free);
-        free = *place - NAME_ROOM;
-    }
-    places
-}
-
-/// A shape of its own for each number, so that the colour is not needed.
-fn mark(area: &Area, (x, y): (i32, i32), number: usize, colour: RGBColor) -> Drawn {
-    let filled = colour.filled();
-    match number % 7 {
-        0 => area.draw(&Cross::new((x, y), 4, colour.stroke_width(2)))?,
-        1 => area.draw(&TriangleMarker::new((x, y), 5, filled))?,
-        2 => area.draw(&Circle::new((x, y), 4, filled))?,
-        3 => fill(area, (x - 4, y - 4), (x + 4, y + 4), colour)?,
-        4 => {
-            let diamond = [(x, y - 5), (x + 5, y), (x, y + 5), (x - 5, y)];
-            area.draw(&Polygon::new(diamond, filled))?;
-        }
-        5 => area.draw(&Circle::new((x, y), 4, colour.stroke_width(2)))?,
-        _ => {
-            line(area, (x - 5, y), (x + 5, y), colour, 2)?;
-            line(area, (x, y - 5), (x, y + 5), colour, 2)?;
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -355,12 +322,5 @@ mod tests {
         for points in [&[][..], &[0.0], &[5.0; 100], &[1e-9, 1e9]] {
             draw(&chart(points)).unwrap();
         }
-    }
-
-    #[test]
-    fn names_do_not_touch() {
-        assert_eq!(apart(&[10, 100], (0, 200)), [10, 100]);
-        assert_eq!(apart(&[10, 12, 14], (0, 200)), [10, 28, 46]);
-        assert_eq!(apart(&[190, 195, 200], (0, 200)), [164, 182, 200]);
     }
 }

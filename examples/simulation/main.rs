@@ -15,7 +15,6 @@
 //! simulation's clock and random source. The simulation itself knows no formula: it knows clients,
 //! services and the time. All strategies stand in `strategies.rs`.
 
-mod axis;
 mod batch;
 mod chart;
 mod contention;
@@ -37,6 +36,7 @@ use std::process::ExitCode;
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Parser, Subcommand};
+use examples::axis;
 use examples::terminal::say;
 
 use crate::results::Findings;

@@ -16,6 +16,9 @@ pub const FAINT: RGBColor = RGBColor(110, 110, 110);
 /// For lines behind the data.
 pub const GRID: RGBColor = RGBColor(222, 222, 222);
 
+/// For every second row, behind the data.
+pub const BAND: RGBColor = RGBColor(246, 246, 246);
+
 // The colours of Okabe and Ito, which differ for colour-blind eyes as well.
 /// A light blue.
 pub const SKY: RGBColor = RGBColor(86, 180, 233);
@@ -33,7 +36,7 @@ pub const PURPLE: RGBColor = RGBColor(160, 70, 140);
 /// A filled rectangle.
 ///
 /// # Errors
-/// When the picture cannot be written; the same holds for [`line()`] and [`text()`].
+/// When the picture cannot be written; the same holds for [`line()`], [`text()`] and [`mark`].
 pub fn fill(area: &Area, from: (i32, i32), to: (i32, i32), colour: RGBColor) -> Drawn {
     Ok(area.draw(&Rectangle::new([from, to], colour.filled()))?)
 }
@@ -63,4 +66,106 @@ pub fn text(
         .color(&colour)
         .pos(Pos::new(side, VPos::Center));
     Ok(area.draw(&Text::new(words, at, style))?)
+}
+
+/// A shape of its own for each number, so that the colour is not needed.
+///
+/// # Errors
+/// See [`fill`].
+pub fn mark(area: &Area, (x, y): (i32, i32), number: usize, colour: RGBColor) -> Drawn {
+    let filled = colour.filled();
+    match number % 7 {
+        0 => area.draw(&Cross::new((x, y), 4, colour.stroke_width(2)))?,
+        1 => area.draw(&TriangleMarker::new((x, y), 5, filled))?,
+        2 => area.draw(&Circle::new((x, y), 4, filled))?,
+        3 => fill(area, (x - 4, y - 4), (x + 4, y + 4), colour)?,
+        4 => {
+            let diamond = [(x, y - 5), (x + 5, y), (x, y + 5), (x - 5, y)];
+            area.draw(&Polygon::new(diamond, filled))?;
+        }
+        5 => area.draw(&Circle::new((x, y), 4, colour.stroke_width(2)))?,
+        _ => {
+            line(area, (x - 5, y), (x + 5, y), colour, 2)?;
+            line(area, (x, y - 5), (x, y + 5), colour, 2)?;
+        }
+    }
+    Ok(())
+}
+
+/// Places near those wanted, which are sorted, each with so much room to the next.
+///
+/// ```
+/// assert_eq!(examples::drawing::apart(&[10, 12, 14], (0, 200), 18), [10, 28, 46]);
+/// ```
+pub fn apart(wanted: &[i32], (first, last): (i32, i32), room: i32) -> Vec<i32> {
+    let mut places = wanted.to_vec();
+    let mut free = first;
+    for place in &mut places {
+        *place = (*place).max(free);
+        free = *place + room;
+    }
+    let mut free = last;
+    for place in places.iter_mut().rev() {
+        *place = (*place).min(free);
+        free = *place - room;
+    }
+    places
+}
+
+/// A picture with a dark page where the reader's screen is dark: paper and ink change places, the
+/// colours of the data stay, but for two that are too dark there.
+pub fn adapting(svg: &str) -> String {
+    const DARK: [(RGBColor, &str); 7] = [
+        (WHITE, "#0d1117"),
+        (INK, "#e6e6e6"),
+        (FAINT, "#a0a0a0"),
+        (GRID, "#30363d"),
+        (BAND, "#161b22"),
+        (BLUE, "#4da3dc"),
+        (PURPLE, "#c77ab4"),
+    ];
+    let mut rules = String::new();
+    for (RGBColor(red, green, blue), dark) in DARK {
+        let light = format!("#{red:02X}{green:02X}{blue:02X}");
+        for property in ["fill", "stroke"] {
+            rules += &format!("[{property}=\"{light}\"] {{ {property}: {dark} }}\n");
+        }
+    }
+    let style = format!("<style>\n@media (prefers-color-scheme: dark) {{\n{rules}}}\n</style>");
+    match svg.split_once('\n') {
+        Some((head, rest)) => format!("{head}\n{style}\n{rest}"),
+        None => svg.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_do_not_touch() {
+        assert_eq!(apart(&[10, 100], (0, 200), 18), [10, 100]);
+        assert_eq!(apart(&[10, 12, 14], (0, 200), 18), [10, 28, 46]);
+        assert_eq!(apart(&[190, 195, 200], (0, 200), 18), [164, 182, 200]);
+    }
+
+    #[test]
+    fn paper_and_ink_change_places() {
+        let mut svg = String::new();
+        {
+            let page = SVGBackend::with_string(&mut svg, (100, 100)).into_drawing_area();
+            page.fill(&WHITE).unwrap();
+            text(&page, "words", (5, 50), 15, INK, HPos::Left).unwrap();
+            page.present().unwrap();
+        }
+        let both = adapting(&svg);
+        for colour in [r##"fill="#FFFFFF""##, r##"fill="#222222""##] {
+            assert!(svg.contains(colour), "{svg}");
+            assert!(both.contains(&format!("[{colour}] {{ fill: #")), "{both}");
+        }
+        assert!(
+            both.starts_with("<svg ") && both.ends_with("</svg>\n"),
+            "{both}"
+        );
+    }
 }

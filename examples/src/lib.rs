@@ -2,7 +2,7 @@
 //!
 //! | Command | What it shows |
 //! |---|---|
-//! | `cargo run -p examples --example iam` | Sixteen writers change one IAM policy at the same time, over real HTTP, while the service throttles, fails and conflicts: without retries, with the wrong retries, and with one attribute. Prints a table and draws a picture. |
+//! | `cargo run -p examples --example iam` | Sixteen writers change one IAM policy at the same time, over real HTTP, while the service throttles, fails and conflicts: without retries, with the wrong retries, with one attribute, and combined into few calls. Then crowds of different sizes do, in four ways. Prints tables and draws two pictures. With `-- processes` the writers are processes of their own. |
 //! | `cargo run --release -p examples --example simulation -- contention` | How the ways to wait compare, in virtual time and over many seeds: clients who write the same row (`contention`, and at IAM's scale `iam`), a batch of calls against a rate limit (`batch`), a service that is down for a while (`outage`). Prints a table, draws charts with error bars, writes CSV. |
 //! | `cargo run -p examples --example policy -- iam::REQUEST` | What a preset does, in words, as a table of its waits, and drawn. |
 //! | `cargo run -p examples --example memorystore` | An instance of Memorystore is created, awaited and deleted, by polling a long-running operation that the service spoils now and then. Prints a line for each call. |
@@ -11,8 +11,9 @@
 //! | `cargo run -p examples --example etcd` | Sixteen writers add their names to one key of a real etcd: without a compare, with one, with five attempts at once, and with `Policy::update`. Starts an etcd of its own, if one is installed. Prints a table. |
 //! | `cargo run -p examples --features redis --example redis_failover` | Two real redis-servers behind one address; the primary is killed, hangs, is failed over and demoted under load, and every command is served. Needs redis-server. Prints a table, draws the line of served and failed calls. |
 //!
-//! What the examples share: [`table`], [`drawing`] and [`terminal`].
+//! What the examples share: [`table`], [`drawing`], [`axis`] and [`terminal`].
 
+pub mod axis;
 pub mod drawing;
 pub mod table;
 pub mod terminal;

@@ -1,21 +1,23 @@
 //! From values to places on a chart, and round numbers along an axis.
 
 /// What an axis shows.
-#[derive(Clone, Copy)]
-pub(crate) struct Axis {
+#[derive(Clone, Copy, Debug)]
+pub struct Axis {
     /// With the unit.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     scale: Scale,
 }
 
 impl Axis {
-    pub(crate) const fn new(name: &'static str, scale: Scale) -> Self {
+    /// An axis with this name.
+    pub const fn new(name: &'static str, scale: Scale) -> Self {
         Self { name, scale }
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scale {
+/// How values are spread along an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
     /// From zero.
     Linear,
     /// Values of zero or less stand at the lower end.
@@ -23,7 +25,8 @@ pub(crate) enum Scale {
 }
 
 /// An axis with its ends.
-pub(crate) struct Range {
+#[derive(Debug)]
+pub struct Range {
     scale: Scale,
     values: (f64, f64),
     pixels: (i32, i32),
@@ -31,7 +34,7 @@ pub(crate) struct Range {
 
 impl Range {
     /// Wide enough for all values.
-    pub(crate) fn new(axis: Axis, values: impl Iterator<Item = f64>, pixels: (i32, i32)) -> Self {
+    pub fn new(axis: Axis, values: impl Iterator<Item = f64>, pixels: (i32, i32)) -> Self {
         let finite = values.filter(|value| value.is_finite());
         let values = match axis.scale {
             Scale::Linear => (0.0, finite.fold(0.0, f64::max) * 1.04),
@@ -56,12 +59,13 @@ impl Range {
         }
     }
 
-    pub(crate) fn pixels(&self) -> (i32, i32) {
+    /// Where its ends stand.
+    pub fn pixels(&self) -> (i32, i32) {
         self.pixels
     }
 
     /// Where a value stands.
-    pub(crate) fn at(&self, value: f64) -> i32 {
+    pub fn at(&self, value: f64) -> i32 {
         let place = |value: f64| match self.scale {
             Scale::Linear => value,
             Scale::Logarithmic => value.max(f64::MIN_POSITIVE).ln(),
@@ -72,7 +76,7 @@ impl Range {
     }
 
     /// Round values within the ends, and how they are written, each with so much room.
-    pub(crate) fn ticks(&self, room: i32) -> Vec<(f64, String)> {
+    pub fn ticks(&self, room: i32) -> Vec<(f64, String)> {
         let fitting = self.candidates().into_iter().find(|ticks| {
             ticks
                 .windows(2)

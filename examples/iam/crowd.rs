@@ -1,0 +1,255 @@
+//! Four ways in crowds of different sizes: the second picture.
+
+use std::time::Duration;
+
+use backoff_cloud::emulator::Emulator;
+use examples::table::table;
+use examples::terminal::say;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::record::{Ending, Kind, Outcome, Story};
+use crate::tell::tell;
+use crate::way::Way;
+use crate::{Error, SHORTENED, curves};
+
+/// As many, as far apart and as often as a short run of the example has time for.
+pub(crate) const TASKS: [u16; 6] = [1, 2, 5, 10, 20, 50];
+pub(crate) const RUNS: u16 = 2;
+/// So many tasks of one way run at the same time, or one crowd.
+const AT_ONCE: u16 = 100;
+
+/// How long the service thinks about a call.
+const LATENCY: Duration = Duration::from_millis(5);
+
+/// A crowd of one size in one way, as a mean of some runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Point {
+    pub(crate) tasks: f64,
+    pub(crate) reads: f64,
+    pub(crate) writes: f64,
+    pub(crate) conflicts: f64,
+    pub(crate) seconds: f64,
+    pub(crate) gave_up: f64,
+}
+
+impl Point {
+    /// `None` of no runs.
+    fn mean(stories: &[Story]) -> Option<Self> {
+        let tasks = stories.first()?.writers() as f64;
+        let runs = stories.len() as f64;
+        let mean = |of: &dyn Fn(&Story) -> f64| stories.iter().map(of).sum::<f64>() / runs;
+        Some(Self {
+            tasks,
+            reads: mean(&|story| story.of_kind(Kind::Read) as f64),
+            writes: mean(&|story| story.of_kind(Kind::Write) as f64),
+            conflicts: mean(&|story| story.answered(Outcome::Conflict) as f64),
+            seconds: mean(&|story| story.took.as_secs_f64()),
+            gave_up: mean(&|story| story.gave_up() as f64),
+        })
+    }
+
+    pub(crate) fn calls(&self) -> f64 {
+        self.reads + self.writes
+    }
+
+    pub(crate) fn milliseconds(&self) -> f64 {
+        self.seconds * 1_000.0
+    }
+}
+
+/// What one way needs in each crowd.
+#[derive(Debug)]
+pub(crate) struct Curve {
+    pub(crate) way: Way,
+    pub(crate) points: Vec<Point>,
+}
+
+/// Prints the table; gives the picture.
+pub(crate) async fn show(tasks: &[u16], runs: u16) -> Result<String, Error> {
+    let tasks = ascending(tasks);
+    let circumstances = format!(
+        "5 ms a call, no faults. Waits are shortened a hundredfold (base 10 ms, deadline 3 s). {}",
+        match runs {
+            1 => "One run.".to_owned(),
+            runs => format!("Means of {runs} runs."),
+        }
+    );
+    say(&format!(
+        "\nTasks change one IAM policy at the same time, in four ways.\n{circumstances}\n"
+    ))?;
+    let curves = measure(&tasks, runs).await?;
+    say(&format!("\n{}", in_words(&curves)))?;
+    curves::draw(&curves, &circumstances)
+}
+
+/// Each number once.
+fn ascending(tasks: &[u16]) -> Vec<u16> {
+    let mut tasks = tasks.to_vec();
+    tasks.sort_unstable();
+    tasks.dedup();
+    tasks
+}
+
+async fn measure(tasks: &[u16], runs: u16) -> Result<Vec<Curve>, Error> {
+    let all: u64 = tasks.iter().copied().map(u64::from).sum();
+    let style = ProgressStyle::with_template("{bar:44} {pos:>5} of {len} changes, {msg}")?;
+    let bar = ProgressBar::new(all * u64::from(runs) * Way::CROWD.len() as u64).with_style(style);
+    let empty = |way| Curve {
+        way,
+        points: Vec::new(),
+    };
+    // These wait most of the time, so they run side by side. What they do would be most of the time
+    // of the last way, so that one runs alone.
+    let mut waiting = Way::CROWD[..3]
+        .iter()
+        .copied()
+        .map(empty)
+        .collect::<Vec<_>>();
+    let mut quick = Way::CROWD[3..]
+        .iter()
+        .copied()
+        .map(empty)
+        .collect::<Vec<_>>();
+    for &writers in tasks {
+        bar.set_message(format!("{writers} tasks"));
+        for curves in [&mut waiting, &mut quick] {
+            add_point(curves, writers, runs, &bar).await?;
+        }
+    }
+    bar.finish_and_clear();
+    waiting.append(&mut quick);
+    Ok(waiting)
+}
+
+/// Runs these ways at the same time, each run against a service of its own.
+async fn add_point(
+    curves: &mut [Curve],
+    writers: u16,
+    runs: u16,
+    bar: &ProgressBar,
+) -> Result<(), Error> {
+    let mut stories: Vec<_> = curves.iter().map(|_| Vec::new()).collect();
+    for at_once in batches(writers, runs) {
+        let mut running = Vec::new();
+        for (index, curve) in curves.iter().enumerate() {
+            for _ in 0..at_once {
+                let service = Emulator::builder().latency(LATENCY).start()?;
+                let told = tell(
+                    curve.way,
+                    SHORTENED,
+                    service,
+                    writers,
+                    ProgressBar::hidden(),
+                );
+                running.push((index, tokio::spawn(told)));
+            }
+        }
+        for (index, told) in running {
+            stories[index].push(sound(told.await??)?);
+            bar.inc(writers.into());
+        }
+    }
+    for (curve, stories) in curves.iter_mut().zip(stories) {
+        curve.points.extend(Point::mean(&stories));
+    }
+    Ok(())
+}
+
+/// How many runs of a crowd are made at the same time, one batch after another: so many that the
+/// waits and not the machine take the time.
+fn batches(writers: u16, runs: u16) -> impl Iterator<Item = u16> {
+    let most = (AT_ONCE / writers).max(1);
+    let mut left = runs;
+    std::iter::from_fn(move || {
+        let batch = left.min(most);
+        left -= batch;
+        (batch > 0).then_some(batch)
+    })
+}
+
+/// In none of these ways may a change be missing that was told as made.
+fn sound(story: Story) -> Result<Story, Error> {
+    match story.ended(Ending::Lost) {
+        0 => Ok(story),
+        lost => Err(format!("{}: {lost} changes were lost", story.title).into()),
+    }
+}
+
+fn in_words(curves: &[Curve]) -> String {
+    let header = [
+        "way",
+        "tasks",
+        "reads",
+        "writes",
+        "conflicts",
+        "calls",
+        "time",
+        "gave up",
+    ];
+    let mut rows = Vec::new();
+    for curve in curves {
+        rows.extend(curve.points.iter().map(|point| row(curve.way, point)));
+        rows.push(Vec::new());
+    }
+    rows.pop();
+    table(&header, 1, &rows)
+}
+
+fn row(way: Way, point: &Point) -> Vec<String> {
+    let number = |number: f64| format!("{number:.1}");
+    vec![
+        way.title().to_owned(),
+        point.tasks.to_string(),
+        number(point.reads),
+        number(point.writes),
+        number(point.conflicts),
+        number(point.calls()),
+        format!("{:.3} s", point.seconds),
+        number(point.gave_up),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_crowd_that_combines_calls_less_often() {
+        let curves = measure(&[1, 8], 1).await.unwrap();
+        for curve in &curves {
+            // Alone, every way costs one read and one write.
+            assert_eq!(curve.points[0].calls(), 2.0, "{:?}", curve.way);
+            if curve.way != Way::Documented {
+                assert_eq!(curve.points[1].gave_up, 0.0, "{:?}", curve.way);
+            }
+            if curve.way != Way::Combined {
+                assert!(curve.points[1].calls() > 16.0, "{:?}", curve.way);
+            }
+        }
+        let combined = curves.last().unwrap();
+        // One thread: the changes wait while the first read is under way.
+        assert_eq!(
+            (combined.way, combined.points[1].calls()),
+            (Way::Combined, 2.0)
+        );
+        let words = in_words(&curves);
+        assert!(words.contains("combined, iam::Members"), "{words}");
+    }
+
+    #[test]
+    fn batches_make_up_the_runs() {
+        for (writers, runs, expected) in [
+            (1, 5, &[5][..]),
+            (40, 5, &[2, 2, 1]),
+            (50, 2, &[2]),
+            (1000, 2, &[1, 1]),
+        ] {
+            assert_eq!(batches(writers, runs).collect::<Vec<_>>(), expected);
+        }
+    }
+
+    #[test]
+    fn sizes_are_sorted_and_told_once() {
+        assert_eq!(ascending(&[50, 10, 50]), [10, 50]);
+    }
+}

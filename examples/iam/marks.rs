@@ -1,0 +1,134 @@
+//! What the marks of the first picture look like, and its legend.
+
+use examples::drawing::{
+    Area, Drawn, GREEN, INK, ORANGE, PURPLE, SKY, VERMILLION, fill, line, text,
+};
+use plotters::prelude::*;
+use plotters::style::text_anchor::HPos;
+
+use crate::record::{Ending, Kind, Outcome};
+
+/// The line between two calls of a writer.
+pub(crate) const WAIT: RGBColor = RGBColor(170, 170, 170);
+// No letter is lower than 12 px where the picture, 1000 px wide, is shown 830 px wide: plotters writes
+// a size of 18 as 14.5 px.
+pub(crate) const SMALL: i32 = 18;
+
+pub(crate) fn words(ending: Ending) -> &'static str {
+    match ending {
+        Ending::Arrived => "arrived",
+        Ending::Lost => "told Ok, but lost",
+        Ending::GaveUp => "gave up",
+        Ending::Misled => "arrived, told failed",
+    }
+}
+
+pub(crate) fn colour(kind: Kind, outcome: Outcome) -> RGBColor {
+    match (outcome, kind) {
+        (Outcome::Done, Kind::Read) => SKY,
+        (Outcome::Done, Kind::Write) => GREEN,
+        (Outcome::Conflict, _) => VERMILLION,
+        (Outcome::Throttled, _) => ORANGE,
+        (Outcome::Failed, _) => PURPLE,
+    }
+}
+
+/// Half the height of a bar: a read is low, a write high.
+pub(crate) fn half(kind: Kind, row: i32) -> i32 {
+    match kind {
+        Kind::Read => (row / 5).max(1),
+        Kind::Write => (row * 2 / 5).max(1),
+    }
+}
+
+/// The shape of a call that failed, to the right of its bar.
+pub(crate) fn shape(area: &Area, (bar, y): (i32, i32), row: i32, outcome: Outcome) -> Drawn {
+    let size = shape_size(row);
+    let x = bar + size + 1;
+    match outcome {
+        Outcome::Done => {}
+        Outcome::Conflict => {
+            area.draw(&Cross::new((x, y), size, VERMILLION.stroke_width(2)))?;
+        }
+        Outcome::Throttled => {
+            area.draw(&TriangleMarker::new((x, y), size + 1, ORANGE.filled()))?;
+        }
+        Outcome::Failed => {
+            let reach = size + 1;
+            let points = [
+                (x, y - reach),
+                (x + reach, y),
+                (x, y + reach),
+                (x - reach, y),
+            ];
+            area.draw(&Polygon::new(points, PURPLE.filled()))?;
+        }
+    }
+    Ok(())
+}
+
+fn shape_size(row: i32) -> i32 {
+    (row * 3 / 10).clamp(1, 4)
+}
+
+pub(crate) fn end_mark(area: &Area, (x, y): (i32, i32), row: i32, ending: Ending) -> Drawn {
+    let size = shape_size(row);
+    match ending {
+        Ending::Arrived => area.draw(&Circle::new((x, y), size, GREEN.filled()))?,
+        Ending::Misled => area.draw(&Circle::new((x, y), size, GREEN.stroke_width(2)))?,
+        Ending::GaveUp => fill(area, (x - size, y - size), (x + size, y + size), INK)?,
+        Ending::Lost => area.draw(&TriangleMarker::new((x, y), size + 1, VERMILLION.filled()))?,
+    }
+    Ok(())
+}
+
+/// In two lines: the calls, and how a writer ends.
+pub(crate) fn legend(area: &Area) -> Drawn {
+    const ROW: i32 = 14;
+    let calls = [
+        ("read", Kind::Read, Outcome::Done),
+        ("write", Kind::Write, Outcome::Done),
+        ("conflict (409)", Kind::Write, Outcome::Conflict),
+        ("throttled (429)", Kind::Write, Outcome::Throttled),
+        ("failed (5xx, reset)", Kind::Write, Outcome::Failed),
+    ];
+    let y = 122;
+    let mut x = 24;
+    for (name, kind, outcome) in calls {
+        let half = half(kind, ROW);
+        fill(
+            area,
+            (x, y - half),
+            (x + 12, y + half),
+            colour(kind, outcome),
+        )?;
+        shape(area, (x + 12, y), ROW, outcome)?;
+        x = named(area, name, (x, y))?;
+    }
+    line(area, (x, y), (x + 20, y), WAIT, 2)?;
+    named(area, "waiting", (x, y))?;
+
+    let y = 152;
+    let mut x = 24;
+    for ending in [
+        Ending::Arrived,
+        Ending::Misled,
+        Ending::GaveUp,
+        Ending::Lost,
+    ] {
+        end_mark(area, (x + 8, y), ROW, ending)?;
+        x = named(area, words(ending), (x, y))?;
+    }
+    Ok(())
+}
+
+/// Writes the name of an entry of the legend, and says where the next one begins. The width is
+/// guessed from the letters: an SVG brings no fonts to measure with.
+fn named(
+    area: &Area,
+    name: &str,
+    (x, y): (i32, i32),
+) -> Result<i32, Box<dyn std::error::Error + Send + Sync>> {
+    text(area, name, (x + 28, y), SMALL, INK, HPos::Left)?;
+    Ok(x + 50 + 8 * name.chars().count() as i32)
+}

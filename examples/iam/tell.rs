@@ -1,0 +1,130 @@
+//! One way, told to the end: all writers begin at the same time, and the last one is waited for.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use backoff_cloud::emulator::Emulator;
+use indicatif::ProgressBar;
+use tokio::task::JoinSet;
+
+use crate::client::{Client, IamPolicy};
+use crate::record::{Ending, Log, Outcome, Story};
+use crate::way::Way;
+use crate::{Error, RESOURCE, ways};
+
+/// How often the progress bars tell the news.
+const NEWS: Duration = Duration::from_millis(50);
+
+/// Lets all writers loose on the service in one way, and waits for the last of them.
+pub(crate) async fn tell(
+    way: Way,
+    pace: f64,
+    service: Emulator,
+    writers: u16,
+    bar: ProgressBar,
+) -> Result<Story, Error> {
+    let http = http()?;
+    let log = Arc::new(Log::start());
+    let shared = Client {
+        http,
+        url: service.url().to_owned(),
+        writer: None,
+        log: Arc::clone(&log),
+        pace,
+    };
+    let members = ways::members(shared.clone());
+    let mut running = JoinSet::new();
+    for writer in 0..usize::from(writers) {
+        let client = Client {
+            writer: Some(writer),
+            ..shared.clone()
+        };
+        let members = members.clone();
+        running.spawn(async move {
+            let ok = way.grant(&client, &members, &member(writer)).await;
+            (writer, ok, client.log.now())
+        });
+    }
+
+    let mut told_ok = vec![false; writers.into()];
+    let mut told = vec![Duration::ZERO; writers.into()];
+    let mut gave_up = 0;
+    let mut news = tokio::time::interval(NEWS);
+    loop {
+        tokio::select! {
+            ended = running.join_next() => {
+                let Some(ended) = ended else { break };
+                let (writer, ok, at) = ended?;
+                told_ok[writer] = ok;
+                told[writer] = at;
+                if ok { bar.inc(1) } else { gave_up += 1 }
+            }
+            _ = news.tick() => bar.set_message(so_far(&log, gave_up)),
+        }
+    }
+    // Not `finish`, which would fill the bar.
+    bar.abandon_with_message(so_far(&log, gave_up));
+
+    let policy: IamPolicy = serde_json::from_value(service.policy(RESOURCE))?;
+    let endings = told_ok
+        .iter()
+        .enumerate()
+        .map(|(writer, &ok)| Ending::new(ok, policy.names(&member(writer))))
+        .collect();
+    let took = told.iter().copied().max().unwrap_or_default();
+    Ok(Story {
+        title: way.title(),
+        calls: log.calls(),
+        endings,
+        told,
+        took,
+    })
+}
+
+/// A client that repeats nothing by itself.
+pub(crate) fn http() -> Result<reqwest::Client, Error> {
+    let client = reqwest::Client::builder().retry(reqwest::retry::never());
+    Ok(client.build()?)
+}
+
+fn member(writer: usize) -> String {
+    format!("user:writer-{:02}@example.com", writer + 1)
+}
+
+fn so_far(log: &Log, gave_up: usize) -> String {
+    let calls = log.calls();
+    let conflicts = calls
+        .iter()
+        .filter(|call| call.outcome == Outcome::Conflict)
+        .count();
+    format!(
+        "{gave_up} gave up, {} calls, {conflicts} conflicts",
+        calls.len()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn in_a_crowd_every_change_arrives_in_every_way() {
+        for way in Way::CROWD {
+            let story = tell(
+                way,
+                0.01,
+                Emulator::start().unwrap(),
+                6,
+                ProgressBar::hidden(),
+            )
+            .await
+            .unwrap();
+            assert_eq!(story.endings, [Ending::Arrived; 6], "{way:?}");
+            // One thread: all six have asked before the first read is answered.
+            let least = if way == Way::Combined { 2 } else { 12 };
+            assert!(story.calls.len() >= least, "{way:?}");
+            let is_shared = |call: &crate::record::Call| call.writer.is_none();
+            assert_eq!(story.calls.iter().all(is_shared), way == Way::Combined);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The ways by name.
+
+use backoff_cloud::iam::Members;
+
+use crate::client::Client;
+use crate::{RESOURCE, ways};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    NoRetry,
+    WriteAlone,
+    BareExponential,
+    ReadModifyWrite,
+    Combined,
+    Documented,
+    Paced,
+}
+
+impl Way {
+    /// On a bad day of the service.
+    pub(crate) const SIDE_BY_SIDE: [Self; 5] = [
+        Self::NoRetry,
+        Self::WriteAlone,
+        Self::BareExponential,
+        Self::ReadModifyWrite,
+        Self::Combined,
+    ];
+
+    /// In a crowd.
+    pub(crate) const CROWD: [Self; 4] = [
+        Self::Documented,
+        Self::ReadModifyWrite,
+        Self::Paced,
+        Self::Combined,
+    ];
+
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::NoRetry => "no retry",
+            Self::WriteAlone => "the write alone is retried",
+            Self::BareExponential => "the whole function, bare exponential",
+            Self::ReadModifyWrite => "the whole function, iam::READ_MODIFY_WRITE",
+            Self::Combined => "combined, iam::Members",
+            Self::Documented => "the guide's loop",
+            Self::Paced => "pacer, .update(..).version(..)",
+        }
+    }
+
+    /// Adds the member, by the writer's own client or by what all writers share; whether the writer
+    /// was told that it was added.
+    pub(crate) async fn grant(
+        self,
+        client: &Client,
+        members: &Members<Client>,
+        member: &str,
+    ) -> bool {
+        match self {
+            Self::NoRetry => ways::no_retry(client, RESOURCE, member).await.is_ok(),
+            Self::WriteAlone => ways::write_alone(client, RESOURCE, member).await.is_ok(),
+            Self::BareExponential => ways::bare_exponential(client, RESOURCE, member)
+                .await
+                .is_ok(),
+            Self::ReadModifyWrite => ways::read_modify_write(client, RESOURCE, member)
+                .await
+                .is_ok(),
+            Self::Combined => ways::combined(members, RESOURCE, member).await.is_ok(),
+            Self::Documented => ways::documented(client, RESOURCE, member).await.is_ok(),
+            Self::Paced => ways::paced(client, RESOURCE, member).await.is_ok(),
+        }
+    }
+}
