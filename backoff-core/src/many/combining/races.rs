@@ -9,6 +9,7 @@ use crate::{
 use core::{
     future::{Ready, poll_fn, ready},
     pin::pin,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     task::{Context, Poll, Waker},
 };
 use loom::{future::block_on, thread};
@@ -53,10 +54,14 @@ struct Names {
     version: usize,
 }
 
-/// The resource, and the reply to the reads of it, for which they wait.
+/// The resource, and the reply for which its reads wait.
 #[derive(Default)]
 struct Server {
     stored: std::sync::Mutex<Names>,
+    is_busy: AtomicBool,
+    /// Steps that were dropped before they ended; and how many of them before the last write ended.
+    dropped: AtomicUsize,
+    dropped_before_write: AtomicUsize,
     has_replied: Mutex<bool>,
     asks: Mutex<Option<Waker>>,
 }
@@ -86,9 +91,16 @@ impl Server {
         if stored.version != names.version {
             return Err(Stale);
         }
+        let dropped = self.dropped.load(Relaxed);
+        self.dropped_before_write.store(dropped, Relaxed);
         let version = names.version + 1;
         *stored = Names { version, ..names };
         Ok(())
+    }
+
+    /// Steps that were dropped although somebody waited who was written later.
+    fn dropped(&self) -> usize {
+        self.dropped_before_write.load(Relaxed)
     }
 
     fn writes(&self) -> usize {
@@ -100,6 +112,29 @@ impl Server {
         let mut names = self.stored.lock().unwrap().names.clone();
         names.sort_unstable();
         names
+    }
+}
+
+/// A read or a write that is under way.
+struct Step<'s> {
+    server: &'s Server,
+    has_ended: bool,
+}
+
+impl<'s> Step<'s> {
+    fn begins(server: &'s Server) -> Self {
+        let is_busy = server.is_busy.swap(true, Relaxed);
+        assert!(!is_busy, "two steps of one resource are under way");
+        let has_ended = false;
+        Step { server, has_ended }
+    }
+}
+
+impl Drop for Step<'_> {
+    fn drop(&mut self) {
+        self.server.is_busy.store(false, Relaxed);
+        let is_dropped = usize::from(!self.has_ended);
+        self.server.dropped.fetch_add(is_dropped, Relaxed);
     }
 }
 
@@ -124,14 +159,18 @@ fn combine(server: &Arc<Server>) -> Combined {
             move |_| {
                 let server = Arc::clone(&reads);
                 async move {
+                    let mut step = Step::begins(&server);
                     poll_fn(|cx| server.poll_reply(cx)).await;
+                    step.has_ended = true;
                     Ok(server.stored.lock().unwrap().clone())
                 }
             },
             move |_, names| {
                 let server = Arc::clone(&writes);
                 async move {
+                    let mut step = Step::begins(&server);
                     yields().await;
+                    step.has_ended = true;
                     server.write(names)
                 }
             },
@@ -189,24 +228,26 @@ fn both_end_whoever_polls() {
         is_written(append(combined, 1));
         second.join().unwrap();
         network.join().unwrap();
-        assert_eq!(server.names(), [1, 2]);
+        assert_eq!((server.names(), server.dropped()), (vec![1, 2], 0));
         server.writes()
     });
     assert_eq!(writes, [1, 2].into(), "together, and one after the other");
 }
 
 #[test]
-fn who_comes_while_the_other_leaves_is_not_forgotten() {
+fn who_comes_while_another_leaves_is_not_forgotten() {
     let writes = explore(3, |server, combined| {
         server.replies();
         let second = append(combined, 2);
         let second = thread::spawn(move || is_written(second));
         is_written(append(combined, 1));
+        is_written(append(combined, 3));
         second.join().unwrap();
-        assert_eq!(server.names(), [1, 2]);
+        assert_eq!(server.names(), [1, 2, 3]);
+        assert_eq!(server.dropped(), 0);
         server.writes()
     });
-    assert_eq!(writes, [1, 2].into(), "together, and one after the other");
+    assert_eq!(writes, [2, 3].into(), "together, and one after the other");
 }
 
 #[test]
@@ -221,25 +262,47 @@ fn a_caller_that_is_kept_and_not_polled_holds_nobody_up() {
         if !has_ended {
             is_written(kept);
         }
-        assert_eq!(server.names(), [1, 2]);
+        assert_eq!((server.names(), server.dropped()), (vec![1, 2], 0));
         (has_ended, server.writes())
     });
     let all = [false, true].map(|has_ended| [(has_ended, 1), (has_ended, 2)]);
     assert_eq!(outcomes, all.into_iter().flatten().collect());
 }
 
+/// A caller is polled once and dropped while the other is polled to its end. Whoever was told so was
+/// added; whoever was dropped before may have been.
+fn dropping(combined: &Combined, network: thread::JoinHandle<()>, stays: Update) -> bool {
+    let mut dropped = append(combined, 1);
+    let dropping = thread::spawn(move || poll_once(&mut dropped));
+    is_written(stays);
+    let has_ended = dropping.join().unwrap();
+    network.join().unwrap();
+    has_ended
+}
+
+fn dropped() -> BTreeSet<(bool, Vec<u32>)> {
+    [(true, vec![1, 2]), (false, vec![1, 2]), (false, vec![2])].into()
+}
+
 #[test]
-fn a_caller_that_is_dropped_while_the_other_polls_takes_nothing_along() {
+fn a_caller_that_is_dropped_while_the_other_comes_takes_nothing_along() {
     let outcomes = explore(3, |server, combined| {
         let network = replying(server);
-        let mut dropped = append(combined, 1);
-        let dropping = thread::spawn(move || poll_once(&mut dropped));
-        is_written(append(combined, 2));
-        let has_ended = dropping.join().unwrap();
-        network.join().unwrap();
+        let has_ended = dropping(combined, network, append(combined, 2));
         (has_ended, server.names())
     });
-    // Whoever was told so was added; whoever was dropped before may have been.
-    let all = [(true, vec![1, 2]), (false, vec![1, 2]), (false, vec![2])];
-    assert_eq!(outcomes, all.into());
+    assert_eq!(outcomes, dropped());
+}
+
+#[test]
+fn a_caller_that_is_dropped_drops_no_step_while_the_other_waits() {
+    let outcomes = explore(3, |server, combined| {
+        let mut stays = append(combined, 2);
+        assert!(!poll_once(&mut stays));
+        let network = replying(server);
+        let has_ended = dropping(combined, network, stays);
+        assert_eq!(server.dropped(), 0);
+        (has_ended, server.names())
+    });
+    assert_eq!(outcomes, dropped());
 }
