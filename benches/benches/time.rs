@@ -3,8 +3,8 @@
 
 use benches::{
     contenders::{
-        backoff_04, backon, bare, by_hand, gax, ours, ours_members, retry, tokio_retry, tokio_retry2, tower,
-        tryhard,
+        backoff_04, backon, bare, by_hand, gax, ours, ours_members, retry, tokio_retry,
+        tokio_retry2, tower, tryhard,
     },
     drive::paused,
     operation::FAILURES,

@@ -3,7 +3,8 @@
 
 use crate::{
     contenders::{
-        backoff_04, backon, by_hand, gax, ours, ours_members, retry, tokio_retry, tokio_retry2, tower, tryhard,
+        backoff_04, backon, by_hand, gax, ours, ours_members, retry, tokio_retry, tokio_retry2,
+        tower, tryhard,
     },
     counting::allocations,
     drive::paused,

@@ -2,11 +2,7 @@
 
 use crate::operation::ApiError;
 use backoff_cloud::iam::{Members, PlainBinding, PlainPolicy, PolicyStore};
-use std::{
-    future::IntoFuture,
-    hint::black_box,
-    sync::Mutex,
-};
+use std::{future::IntoFuture, hint::black_box, sync::Mutex};
 use tokio::task::JoinSet;
 
 const ROLE: &str = "roles/viewer";

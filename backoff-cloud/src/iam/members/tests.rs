@@ -215,6 +215,7 @@ mod live {
     use std::collections::BTreeSet;
 
     fn members(emulator: &Emulator) -> Members<Rest> {
+        crate::reply::provide_tls();
         let client = reqwest::Client::builder().retry(reqwest::retry::never());
         let client = client.build().unwrap();
         Members::new(Rest::new(client, format!("{}/v3", emulator.url())))
