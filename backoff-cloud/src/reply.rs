@@ -85,3 +85,9 @@ pub(crate) fn life<F: Fault>(
     }
     (waits, None)
 }
+
+/// Other clients' features build reqwest with TLS, which then wants a provider.
+#[cfg(feature = "http")]
+pub(crate) fn provide_tls() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}

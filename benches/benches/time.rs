@@ -3,9 +3,10 @@
 
 use benches::{
     contenders::{
-        backoff_04, backon, bare, by_hand, gax, ours, retry, tokio_retry, tokio_retry2, tower,
-        tryhard,
+        backoff_04, backon, bare, by_hand, gax, ours, ours_members, retry, tokio_retry,
+        tokio_retry2, tower, tryhard,
     },
+    drive::paused,
     operation::FAILURES,
 };
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
@@ -104,5 +105,17 @@ fn next_delay(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(questions, success, five_failures, next_delay);
+/// A hundred tasks that each add a member to a role that has 1,500.
+fn members(criterion: &mut Criterion) {
+    let runtime = paused();
+    criterion.bench_function("100 adds to 1,500 members/ours", |bencher| {
+        bencher.iter_batched_ref(
+            ours_members::role,
+            |members| runtime.block_on(ours_members::adds(members)),
+            BatchSize::LargeInput,
+        );
+    });
+}
+
+criterion_group!(questions, success, five_failures, next_delay, members);
 criterion_main!(questions);

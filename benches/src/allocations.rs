@@ -3,7 +3,8 @@
 
 use crate::{
     contenders::{
-        backoff_04, backon, by_hand, gax, ours, retry, tokio_retry, tokio_retry2, tower, tryhard,
+        backoff_04, backon, by_hand, gax, ours, ours_members, retry, tokio_retry, tokio_retry2,
+        tower, tryhard,
     },
     counting::allocations,
     drive::paused,
@@ -41,6 +42,9 @@ pub(crate) fn measure() -> Vec<Figure> {
     let connection = ours::opened();
     let call = ours::reconnect_with(&connection, 1);
     put("ours, Reconnect::with", "success", of_future(call));
+    let members = ours_members::role();
+    let adds = of_future(ours_members::adds(&members));
+    put("ours, iam::Members", "100 adds to 1,500", adds);
     of!("tokio-retry2", tokio_retry2);
     of!("tokio-retry", tokio_retry);
     of!("tryhard", tryhard);

@@ -99,8 +99,7 @@ mod tests {
     const POLICY: Policy = Policy::exponential();
 
     fn request(method: &str, url: &str, header: Option<(&str, &str)>) -> Built {
-        // Other clients' features build reqwest with TLS, which then wants a provider.
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        crate::reply::provide_tls();
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         let request = Client::new().request(method, format!("http://a.example/{url}"));
         let request = match header {

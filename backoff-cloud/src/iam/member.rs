@@ -25,17 +25,75 @@ pub(crate) fn split(member: &str) -> (&str, &str) {
     }
 }
 
-/// Whether these are the same member.
+/// Whether these are the same member. This allocates only where there is a capital sigma: a group of
+/// changes compares each of its members with each one that the role has.
 #[cfg(feature = "tokio")]
 pub(super) fn is_same(one: &str, other: &str) -> bool {
-    let lower = |value: &str| value.to_lowercase();
+    let is_ascii = one.is_ascii() && other.is_ascii();
+    // Most members differ already here.
+    if is_ascii && !one.eq_ignore_ascii_case(other) {
+        return false;
+    }
     let ((kind, value), (other_kind, other)) = (split(one), split(other));
-    kind == other_kind && (value == other || lower(value) == lower(other))
+    kind == other_kind && (is_ascii || is_same_in_lower_case(value, other))
+}
+
+/// Whether [`str::to_lowercase`] makes these equal.
+#[cfg(feature = "tokio")]
+fn is_same_in_lower_case(one: &str, other: &str) -> bool {
+    const SIGMA: char = 'Σ';
+    if one.contains(SIGMA) || other.contains(SIGMA) {
+        // The only letter whose lower case depends on the letters around it.
+        return one.to_lowercase() == other.to_lowercase();
+    }
+    let one = one.chars().flat_map(char::to_lowercase);
+    one.eq(other.chars().flat_map(char::to_lowercase))
 }
 
 #[cfg(all(test, feature = "tokio"))]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    /// What is the same, said in the plainest way.
+    fn is_same_plainly(one: &str, other: &str) -> bool {
+        let ((kind, value), (other_kind, other)) = (split(one), split(other));
+        kind == other_kind && value.to_lowercase() == other.to_lowercase()
+    }
+
+    /// Names that are often the same but for their case, with letters whose lower case is longer, is
+    /// ASCII, or depends on its place.
+    fn members() -> impl Strategy<Value = (String, String)> {
+        let any = "(deleted:|Deleted:)?(user:|USER:|principal:|allUsers|:)?[a-cA-C@.:σςΣİiıIKkÄäßẞ 本]{0,6}";
+        let cases = prop::collection::vec(0..4_u8, 12);
+        let changed = (any, cases).prop_map(|(one, cases)| {
+            let change = |(letter, case): (char, &u8)| match case {
+                0 => letter.to_uppercase().collect::<String>(),
+                1 => letter.to_lowercase().collect(),
+                _ => letter.to_string(),
+            };
+            let other = one.chars().zip(cases.iter().cycle()).map(change);
+            let other = other.collect();
+            (one, other)
+        });
+        prop_oneof![3 => changed, 1 => (any, any)]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4_096))]
+        #[test]
+        fn members_are_the_same_where_their_lower_cases_are((one, other) in members()) {
+            prop_assert_eq!(is_same(&one, &other), is_same_plainly(&one, &other));
+            prop_assert!(is_same(&one, &one));
+        }
+    }
+
+    #[test]
+    fn a_capital_sigma_is_compared_as_it_ends_a_word() {
+        assert!(is_same("user:ΟΔΟΣ", "user:οδος"));
+        assert!(!is_same("user:ΟΔΟΣ", "user:οδοσ"));
+        assert!(is_same("user:\u{212a}", "user:k"), "the sign of Kelvin");
+    }
 
     #[test]
     fn case_matters_in_types_and_in_foreign_identifiers_only() {

@@ -201,6 +201,7 @@ where
             condition: None,
             adds,
             deadline: None,
+            attempts: None,
         }
     }
 }
@@ -238,6 +239,7 @@ pub struct MemberChange<S: PolicyStore> {
     condition: Option<Condition>,
     adds: bool,
     deadline: Option<Duration>,
+    attempts: Option<u32>,
 }
 
 type Made<S> = Updating<
@@ -264,6 +266,19 @@ where
         self
     }
 
+    /// How many attempts this change takes part in, instead of the policy's number. Each failed read or
+    /// write counts as one; a group that is halved does not.
+    ///
+    /// # Panics
+    /// When `max_attempts` is 0.
+    #[track_caller]
+    pub fn max_attempts(mut self, max_attempts: u32) -> Self {
+        // 0 panics here, and not where the change is awaited.
+        let _ = READ_MODIFY_WRITE.max_attempts(max_attempts);
+        self.attempts = Some(max_attempts);
+        self
+    }
+
     /// Also says what it took: the steps that this change took part in, most of them shared with
     /// others.
     pub fn reported(self) -> UpdatingReported<Arc<str>, S::Policy, S::Policy, Failure<S::Error>> {
@@ -287,9 +302,10 @@ where
             condition,
             adds,
             deadline,
+            attempts,
         } = self;
         let named = Arc::clone(&resource);
-        let updating = combining.update(resource, move |policy: &mut S::Policy| {
+        let mut updating = combining.update(resource, move |policy: &mut S::Policy| {
             let grant = Grant {
                 role: &role,
                 member: &member,
@@ -297,10 +313,13 @@ where
             };
             apply(grant, adds, &named, policy)
         });
-        match deadline {
-            Some(deadline) => updating.deadline(deadline),
-            None => updating,
+        if let Some(deadline) = deadline {
+            updating = updating.deadline(deadline);
         }
+        if let Some(attempts) = attempts {
+            updating = updating.max_attempts(attempts);
+        }
+        updating
     }
 }
 

@@ -16,6 +16,7 @@ pub mod bare;
 pub mod by_hand;
 pub mod gax;
 pub mod ours;
+pub mod ours_members;
 pub mod ours_rules;
 pub mod retry;
 pub mod tokio_retry;

@@ -177,6 +177,36 @@ async fn each_rule_holds_in_any_order() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn each_change_has_attempts_of_its_own() {
+    let kept = Arc::new(Kept {
+        doubtful: 1.into(),
+        ..Kept::default()
+    });
+    let members = members(&kept).policy(READ_MODIFY_WRITE.max_attempts(1));
+    let add = |name| members.add(PROJECT, ROLE, name);
+    let (by_policy, once, twice) = tokio::join!(
+        add("user:a").into_future(),
+        add("user:b").max_attempts(1).into_future(),
+        add("user:c").max_attempts(2).reported(),
+    );
+    for ended in [by_policy, once] {
+        let ended = ended.unwrap_err();
+        assert_eq!(ended.reason(), StopReason::Attempts);
+        assert!(ended.may_be_applied());
+    }
+    let (updated, report) = twice.unwrap();
+    assert!(!updated.is_written(), "the second read has found it");
+    assert_eq!((report.attempts, report.writes), (2, 1));
+}
+
+#[test]
+#[should_panic(expected = "write 1 to never retry")]
+fn a_change_without_attempts_is_refused_where_it_is_said() {
+    let members = members(&Arc::default());
+    let _ = members.add(PROJECT, ROLE, "user:a").max_attempts(0);
+}
+
 #[cfg(all(feature = "emulator", feature = "http"))]
 mod live {
     use super::*;
@@ -185,6 +215,7 @@ mod live {
     use std::collections::BTreeSet;
 
     fn members(emulator: &Emulator) -> Members<Rest> {
+        crate::reply::provide_tls();
         let client = reqwest::Client::builder().retry(reqwest::retry::never());
         let client = client.build().unwrap();
         Members::new(Rest::new(client, format!("{}/v3", emulator.url())))

@@ -9,6 +9,7 @@ mod steps;
 use super::{
     caller::{Caller, Counts, Outcome, Panic, Place, Told},
     error::CombineError,
+    sync::Mutex,
 };
 use core::{
     future::Future,
@@ -19,7 +20,7 @@ use core::{
 use std::{
     collections::BTreeMap,
     panic::{catch_unwind, resume_unwind},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, PoisonError},
     task::Wake,
 };
 

@@ -9,7 +9,10 @@ mod error;
 mod group;
 mod lane;
 mod pieces;
+#[cfg(all(test, loom))]
+mod races;
 mod rules;
+mod sync;
 #[cfg(all(test, feature = "tokio"))]
 mod tests;
 mod updating;

@@ -1,6 +1,9 @@
 //! What holds for all changes of a [`Combining`](super::Combining).
 
-use super::lane::Lane;
+use super::{
+    lane::Lane,
+    sync::{Mutex, MutexGuard},
+};
 use crate::{
     drive::{until::Conflict, version::Version},
     facts::fault::TimedOut,
@@ -9,7 +12,7 @@ use crate::{
 use core::{any::Any, future::Future, pin::Pin, time::Duration};
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, PoisonError},
 };
 
 /// A read or a write under way.

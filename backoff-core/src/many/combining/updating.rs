@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     facts::fault::Fault,
-    policy::NEVER,
+    policy::{NEVER, NO_ATTEMPTS},
     report::{Measures, Reporting, RetryError, UpdateReport, Updated},
     runtime::{AsyncRuntime, Clock, Random, Sleep, nanos},
 };
@@ -45,6 +45,8 @@ pub struct Updating<K: Clone + Eq + Hash, V, W, E, R: Sleep = AsyncRuntime> {
     until: Option<Duration>,
     seat: Option<Seat<V, W, E>>,
     timer: Option<Pin<Box<R::Sleep>>>,
+    /// Once it has ended.
+    counts: Counts,
 }
 
 /// Where a caller waits.
@@ -53,17 +55,11 @@ struct Seat<V, W, E> {
     place: Place,
 }
 
-/// How it ended.
-struct Ended<V, W, E> {
-    result: Result<Updated<V, W>, CombineError<E>>,
-    counts: Counts,
-}
-
 /// Nothing in it is pinned in place: the timer has a box of its own.
 impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Unpin for Updating<K, V, W, E, R> {}
 
 impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
-    pub(super) const fn new(
+    pub(super) fn new(
         shared: Arc<Shared<K, V, W, E, R>>,
         key: K,
         change: Change<V, E>,
@@ -80,6 +76,7 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
             until: None,
             seat: None,
             timer: None,
+            counts: Counts::default(),
         }
     }
 
@@ -98,7 +95,7 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
     /// When `max_attempts` is 0.
     #[track_caller]
     pub fn max_attempts(mut self, max_attempts: u32) -> Self {
-        assert!(max_attempts > 0, "{}", crate::policy::NO_ATTEMPTS);
+        assert!(max_attempts > 0, "{NO_ATTEMPTS}");
         self.attempts = Some(max_attempts);
         self
     }
@@ -130,15 +127,7 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
     }
 }
 
-impl<K, V, W, E, R> Updating<K, V, W, E, R>
-where
-    K: Clone + Eq + Hash + Send + Sync + 'static,
-    V: Clone + Send + Sync + 'static,
-    W: Clone + Send + Sync + 'static,
-    E: Fault + Send + Sync + 'static,
-    R: Clock + Sleep + Random + Send + Sync + 'static,
-    R::Sleep: Send + 'static,
-{
+impl<K: Clone + Eq + Hash, V, W, E, R: Clock + Sleep> Updating<K, V, W, E, R> {
     /// Takes a place among those who wait, unless there is none.
     fn enter(&mut self) -> Result<(), CombineError<E>> {
         let Some((change, recognises)) = self.change.take() else {
@@ -199,53 +188,8 @@ where
         }
     }
 
-    fn poll_ended(&mut self, cx: &mut Context<'_>) -> Poll<Ended<V, W, E>> {
-        if let Err(error) = self.enter() {
-            return Poll::Ready(Ended {
-                result: Err(error),
-                counts: Counts::default(),
-            });
-        }
-        let Some(seat) = &self.seat else {
-            finished_before();
-        };
-        let (shared, lane) = (&self.shared, &seat.lane);
-        let make = || {
-            let (shared, lane) = (Arc::clone(shared), Arc::clone(lane));
-            Box::pin(drive::drive(shared, lane, self.key.clone())) as _
-        };
-        if let Poll::Ready(told) = lane.poll(seat.place, make, cx) {
-            drop(self.leave());
-            return Poll::Ready(told.ended());
-        }
-        let Some(until) = self.until else {
-            return Poll::Pending;
-        };
-        let runtime = &self.shared.rules.runtime;
-        let timer = self.timer.get_or_insert_with(|| {
-            let remaining = until.saturating_sub(runtime.now());
-            Box::pin(runtime.sleep(remaining))
-        });
-        ready!(timer.as_mut().poll(cx));
-        let Some(left) = self.leave() else {
-            return Poll::Pending;
-        };
-        let Left {
-            told,
-            may_be_applied,
-            counts,
-            ..
-        } = left;
-        Poll::Ready(match told {
-            Some(told) => told.ended(),
-            None => Ended {
-                result: Err(CombineError::OutOfTime { may_be_applied }),
-                counts,
-            },
-        })
-    }
-
-    fn report(&self, counts: Counts) -> UpdateReport {
+    fn report(&self) -> UpdateReport {
+        let counts = self.counts;
         let now = self.shared.rules.runtime.now();
         let measures = Measures {
             attempts: counts.attempts,
@@ -257,8 +201,24 @@ where
     }
 }
 
+impl<V, W, E> Left<V, W, E> {
+    /// Whoever was told nothing is out of time.
+    fn ended(self) -> (Result<Updated<V, W>, CombineError<E>>, Counts) {
+        let Left {
+            told,
+            may_be_applied,
+            counts,
+            ..
+        } = self;
+        match told {
+            Some(told) => told.ended(),
+            None => (Err(CombineError::OutOfTime { may_be_applied }), counts),
+        }
+    }
+}
+
 impl<V, W, E> Told<V, W, E> {
-    fn ended(self) -> Ended<V, W, E> {
+    fn ended(self) -> (Result<Updated<V, W>, CombineError<E>>, Counts) {
         let Told {
             outcome,
             counts,
@@ -270,7 +230,7 @@ impl<V, W, E> Told<V, W, E> {
             Outcome::Failed(error) => Err(error),
             Outcome::Panicked(panic) => resume_unwind(panic),
         };
-        Ended { result, counts }
+        (result, counts)
     }
 }
 
@@ -286,7 +246,38 @@ where
     type Output = Result<Updated<V, W>, CombineError<E>>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.get_mut().poll_ended(cx).map(|ended| ended.result)
+        let this = self.get_mut();
+        if let Err(error) = this.enter() {
+            return Poll::Ready(Err(error));
+        }
+        let Some(seat) = &this.seat else {
+            finished_before();
+        };
+        let (shared, lane) = (&this.shared, &seat.lane);
+        let make = || {
+            let (shared, lane) = (Arc::clone(shared), Arc::clone(lane));
+            Box::pin(drive::drive(shared, lane, this.key.clone())) as _
+        };
+        let (result, counts) = if let Poll::Ready(told) = lane.poll(seat.place, make, cx) {
+            drop(this.leave());
+            told.ended()
+        } else {
+            let Some(until) = this.until else {
+                return Poll::Pending;
+            };
+            let runtime = &this.shared.rules.runtime;
+            let timer = this.timer.get_or_insert_with(|| {
+                let remaining = until.saturating_sub(runtime.now());
+                Box::pin(runtime.sleep(remaining))
+            });
+            ready!(timer.as_mut().poll(cx));
+            let Some(left) = this.leave() else {
+                return Poll::Pending;
+            };
+            left.ended()
+        };
+        this.counts = counts;
+        Poll::Ready(result)
     }
 }
 
@@ -311,19 +302,16 @@ pub struct UpdatingReported<K: Clone + Eq + Hash, V, W, E, R: Sleep = AsyncRunti
 
 impl<K, V, W, E, R> Future for UpdatingReported<K, V, W, E, R>
 where
-    K: Clone + Eq + Hash + Send + Sync + 'static,
-    V: Clone + Send + Sync + 'static,
-    W: Clone + Send + Sync + 'static,
-    E: Fault + Send + Sync + 'static,
-    R: Clock + Sleep + Random + Send + Sync + 'static,
-    R::Sleep: Send + 'static,
+    K: Clone + Eq + Hash,
+    R: Clock + Sleep,
+    Updating<K, V, W, E, R>: Future<Output = Result<Updated<V, W>, CombineError<E>>>,
 {
     type Output = Reporting<Updated<V, W>, CombineError<E>, UpdateReport>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let updating = &mut self.get_mut().updating;
-        let Ended { result, counts } = ready!(updating.poll_ended(cx));
-        let report = updating.report(counts);
+        let result = ready!(Pin::new(&mut *updating).poll(cx));
+        let report = updating.report();
         Poll::Ready(match result {
             Ok(updated) => Ok((updated, report)),
             Err(error) => {

@@ -1,0 +1,308 @@
+//! Two callers of one resource on two threads, in every order that loom finds.
+
+use super::*;
+use crate::{
+    facts::fault::FaultKind,
+    report::Updated,
+    runtime::{Clock, Random, Sleep},
+};
+use core::{
+    future::{Ready, poll_fn, ready},
+    pin::pin,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+    task::{Context, Poll, Waker},
+};
+use loom::{future::block_on, thread};
+use std::collections::BTreeSet;
+use sync::Mutex;
+
+/// The clock stands still, and a wait is over at once.
+struct Still;
+
+impl Clock for Still {
+    fn now(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+impl Sleep for Still {
+    type Sleep = Ready<()>;
+    fn sleep(&self, _wait: Duration) -> Ready<()> {
+        ready(())
+    }
+}
+
+impl Random for Still {
+    fn random(&self) -> u64 {
+        0
+    }
+}
+
+#[derive(Debug)]
+struct Stale;
+
+impl Fault for Stale {
+    fn kind(&self) -> Option<FaultKind> {
+        Some(FaultKind::Conflict)
+    }
+}
+
+/// Who was added, in order, and the version that a write must name.
+#[derive(Clone, Debug, Default)]
+struct Names {
+    names: Vec<u32>,
+    version: usize,
+}
+
+/// The resource, and the reply for which its reads wait.
+#[derive(Default)]
+struct Server {
+    stored: std::sync::Mutex<Names>,
+    is_busy: AtomicBool,
+    /// Steps that were dropped before they ended; and how many of them before the last write ended.
+    dropped: AtomicUsize,
+    dropped_before_write: AtomicUsize,
+    has_replied: Mutex<bool>,
+    asks: Mutex<Option<Waker>>,
+}
+
+type Combined = Combining<u8, Names, (), Stale, Still>;
+type Update = Updating<u8, Names, (), Stale, Still>;
+
+impl Server {
+    /// As the thread of a runtime says that a socket has something to read.
+    fn replies(&self) {
+        *self.has_replied.lock().unwrap() = true;
+        let waker = self.asks.lock().unwrap().take();
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    fn poll_reply(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let before = self.asks.lock().unwrap().replace(cx.waker().clone());
+        drop(before);
+        match *self.has_replied.lock().unwrap() {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    }
+
+    fn write(&self, names: Names) -> Result<(), Stale> {
+        let mut stored = self.stored.lock().unwrap();
+        if stored.version != names.version {
+            return Err(Stale);
+        }
+        let dropped = self.dropped.load(Relaxed);
+        self.dropped_before_write.store(dropped, Relaxed);
+        let version = names.version + 1;
+        *stored = Names { version, ..names };
+        Ok(())
+    }
+
+    /// Steps that were dropped although somebody waited who was written later.
+    fn dropped(&self) -> usize {
+        self.dropped_before_write.load(Relaxed)
+    }
+
+    fn writes(&self) -> usize {
+        self.stored.lock().unwrap().version
+    }
+
+    /// Who was added, sorted: a change that was applied twice is there twice.
+    fn names(&self) -> Vec<u32> {
+        let mut names = self.stored.lock().unwrap().names.clone();
+        names.sort_unstable();
+        names
+    }
+}
+
+/// A read or a write that is under way.
+struct Step<'s> {
+    server: &'s Server,
+    has_ended: bool,
+}
+
+impl<'s> Step<'s> {
+    fn begins(server: &'s Server) -> Self {
+        let is_busy = server.is_busy.swap(true, Relaxed);
+        assert!(!is_busy, "two steps of one resource are under way");
+        let has_ended = false;
+        Step { server, has_ended }
+    }
+}
+
+impl Drop for Step<'_> {
+    fn drop(&mut self) {
+        self.server.is_busy.store(false, Relaxed);
+        let is_dropped = usize::from(!self.has_ended);
+        self.server.dropped.fetch_add(is_dropped, Relaxed);
+    }
+}
+
+/// Pending once, and woken at once.
+async fn yields() {
+    let mut has_yielded = false;
+    let yields = poll_fn(|cx| {
+        if core::mem::replace(&mut has_yielded, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    });
+    yields.await;
+}
+
+fn combine(server: &Arc<Server>) -> Combined {
+    let (reads, writes) = (Arc::clone(server), Arc::clone(server));
+    Policy::constant(Duration::ZERO)
+        .max_attempts(5)
+        .combine(
+            move |_| {
+                let server = Arc::clone(&reads);
+                async move {
+                    let mut step = Step::begins(&server);
+                    poll_fn(|cx| server.poll_reply(cx)).await;
+                    step.has_ended = true;
+                    Ok(server.stored.lock().unwrap().clone())
+                }
+            },
+            move |_, names| {
+                let server = Arc::clone(&writes);
+                async move {
+                    let mut step = Step::begins(&server);
+                    yields().await;
+                    step.has_ended = true;
+                    server.write(names)
+                }
+            },
+        )
+        .runtime(Still)
+}
+
+/// Adds a name, also where it is there already.
+fn append(combined: &Combined, name: u32) -> Update {
+    combined.update(0, move |names: &mut Names| names.names.push(name))
+}
+
+#[track_caller]
+fn is_written(update: Update) {
+    let told = block_on(update);
+    assert!(matches!(told, Ok(Updated::Written(()))), "{told:?}");
+}
+
+/// Polls a caller whose task is not polled again when it is woken.
+fn poll_once(update: &mut Update) -> bool {
+    let polled = pin!(update).poll(&mut Context::from_waker(Waker::noop()));
+    polled.is_ready()
+}
+
+/// Every order of the threads with at most so many preemptions; what came of each.
+fn explore<T: Ord + Send + 'static>(
+    preemptions: usize,
+    race: impl Fn(&Arc<Server>, &Combined) -> T + Send + Sync + 'static,
+) -> BTreeSet<T> {
+    let all = Arc::new(std::sync::Mutex::new(BTreeSet::new()));
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(preemptions);
+    let outcomes = Arc::clone(&all);
+    model.check(move || {
+        let server = Arc::new(Server::default());
+        let combined = combine(&server);
+        let outcome = race(&server, &combined);
+        assert_eq!(combined.busy(), 0, "a resource is left behind");
+        outcomes.lock().unwrap().insert(outcome);
+    });
+    core::mem::take(&mut all.lock().unwrap())
+}
+
+fn replying(server: &Arc<Server>) -> thread::JoinHandle<()> {
+    let server = Arc::clone(server);
+    thread::spawn(move || server.replies())
+}
+
+#[test]
+fn both_end_whoever_polls() {
+    let writes = explore(2, |server, combined| {
+        let network = replying(server);
+        let second = append(combined, 2);
+        let second = thread::spawn(move || is_written(second));
+        is_written(append(combined, 1));
+        second.join().unwrap();
+        network.join().unwrap();
+        assert_eq!((server.names(), server.dropped()), (vec![1, 2], 0));
+        server.writes()
+    });
+    assert_eq!(writes, [1, 2].into(), "together, and one after the other");
+}
+
+#[test]
+fn who_comes_while_another_leaves_is_not_forgotten() {
+    let writes = explore(3, |server, combined| {
+        server.replies();
+        let second = append(combined, 2);
+        let second = thread::spawn(move || is_written(second));
+        is_written(append(combined, 1));
+        is_written(append(combined, 3));
+        second.join().unwrap();
+        assert_eq!(server.names(), [1, 2, 3]);
+        assert_eq!(server.dropped(), 0);
+        server.writes()
+    });
+    assert_eq!(writes, [2, 3].into(), "together, and one after the other");
+}
+
+#[test]
+fn a_caller_that_is_kept_and_not_polled_holds_nobody_up() {
+    let outcomes = explore(3, |server, combined| {
+        let network = replying(server);
+        let mut kept = append(combined, 1);
+        let keeping = thread::spawn(move || (poll_once(&mut kept), kept));
+        is_written(append(combined, 2));
+        let (has_ended, kept) = keeping.join().unwrap();
+        network.join().unwrap();
+        if !has_ended {
+            is_written(kept);
+        }
+        assert_eq!((server.names(), server.dropped()), (vec![1, 2], 0));
+        (has_ended, server.writes())
+    });
+    let all = [false, true].map(|has_ended| [(has_ended, 1), (has_ended, 2)]);
+    assert_eq!(outcomes, all.into_iter().flatten().collect());
+}
+
+/// A caller is polled once and dropped while the other is polled to its end. Whoever was told so was
+/// added; whoever was dropped before may have been.
+fn dropping(combined: &Combined, network: thread::JoinHandle<()>, stays: Update) -> bool {
+    let mut dropped = append(combined, 1);
+    let dropping = thread::spawn(move || poll_once(&mut dropped));
+    is_written(stays);
+    let has_ended = dropping.join().unwrap();
+    network.join().unwrap();
+    has_ended
+}
+
+fn dropped() -> BTreeSet<(bool, Vec<u32>)> {
+    [(true, vec![1, 2]), (false, vec![1, 2]), (false, vec![2])].into()
+}
+
+#[test]
+fn a_caller_that_is_dropped_while_the_other_comes_takes_nothing_along() {
+    let outcomes = explore(3, |server, combined| {
+        let network = replying(server);
+        let has_ended = dropping(combined, network, append(combined, 2));
+        (has_ended, server.names())
+    });
+    assert_eq!(outcomes, dropped());
+}
+
+#[test]
+fn a_caller_that_is_dropped_drops_no_step_while_the_other_waits() {
+    let outcomes = explore(3, |server, combined| {
+        let mut stays = append(combined, 2);
+        assert!(!poll_once(&mut stays));
+        let network = replying(server);
+        let has_ended = dropping(combined, network, stays);
+        assert_eq!(server.dropped(), 0);
+        (has_ended, server.names())
+    });
+    assert_eq!(outcomes, dropped());
+}

@@ -1,0 +1,6 @@
+//! The locks of this room: the standard library's, and loom's where loom explores the races.
+
+#[cfg(all(test, loom))]
+pub(super) use loom::sync::{Mutex, MutexGuard};
+#[cfg(not(all(test, loom)))]
+pub(super) use std::sync::{Mutex, MutexGuard};
