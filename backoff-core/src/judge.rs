@@ -383,6 +383,14 @@ fn kind_of<F: Fault + ?Sized>(fault: &F) -> FaultKind {
     }
 }
 
+/// Whether the write of an update was refused because somebody else was faster.
+pub(crate) fn is_lost_race<F: Fault + ?Sized>(stage: Stage, fault: &F) -> bool {
+    match stage {
+        Stage::Write => kind_of(fault) == FaultKind::Conflict,
+        stage => stage == Stage::Conflict,
+    }
+}
+
 /// Whether a failure of this kind says that nothing was done.
 const fn did_nothing(kind: FaultKind) -> bool {
     matches!(

@@ -219,13 +219,13 @@ mod tests {
     }
 
     #[test]
-    fn who_counts_versions_needs_fewer_calls_and_less_time() {
+    fn who_keeps_the_pace_needs_fewer_calls_and_less_time() {
         for clients in [10, 50] {
             let of = |name| {
                 let strategy = CONTENTION.iter().find(|one| one.name == name).unwrap();
                 measure(&Crew::silent(100), clients, strategy, hop()).unwrap()
             };
-            let (writes, completion) = of("by versions");
+            let (writes, completion) = of("paced by numbers");
             for other in ["full", "decorrelated"] {
                 let (more, later) = of(other);
                 assert!(

@@ -13,15 +13,16 @@
 use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::iter;
 use std::time::Duration;
 
-use backoff_cloud::many::Versions;
-use backoff_cloud::{Clock, Decision, Fault, GrpcCode, Policy, RetryState};
+use backoff_cloud::delay::{Pace, Passed};
+use backoff_cloud::{Clock, Decision, Fault, GrpcCode, RetryState};
 use rand::rngs::SmallRng;
 use rand::{Rng as _, RngExt as _};
 use rand_distr::{Normal, NormalError};
 
-use crate::strategies::Strategy;
+use crate::strategies::{Strategy, Versions};
 
 /// How long a call, or its reply, is on the way.
 #[derive(Clone, Copy)]
@@ -78,38 +79,46 @@ impl Clock for Now<'_> {
     }
 }
 
-/// A client that has not succeeded yet.
-struct Client<'a> {
+/// A writer that has not succeeded yet: a client, or a process that combines what its clients change.
+struct Writer {
+    /// How many clients wait for it.
+    clients: u32,
     retry: RetryState,
-    versions: Option<Versions<Now<'a>>>,
+    pace: Pace,
+    /// The version that was read last.
+    version: Option<u32>,
 }
 
-impl<'a> Client<'a> {
-    fn start(strategy: &Strategy, now: Now<'a>) -> Self {
+impl Writer {
+    fn start(clients: u32, strategy: &Strategy, now: Now) -> Self {
         Self {
+            clients,
             retry: RetryState::start(&strategy.policy, || now.now()),
-            versions: strategy
-                .versions
-                .map(|(base, cap)| Versions::with_clock(base, cap, now)),
+            pace: Pace::new(),
+            version: None,
         }
     }
 
-    fn has_read(&self, version: u32) {
-        if let Some(versions) = &self.versions {
-            versions.read(version.into());
-        }
+    fn has_read(&mut self, version: u32, versions: Versions, now: Now) {
+        let passed = match (self.version.replace(version), versions) {
+            (None, _) => Passed::None,
+            (Some(last), Versions::Counted) => Passed::Writes((version - last).into()),
+            (Some(last), Versions::Compared) if last == version => Passed::None,
+            (Some(_), Versions::Compared) => Passed::Some,
+        };
+        self.pace.read(now.now(), passed);
     }
 
     /// What to do about a write that was stale.
-    fn failed(&mut self, policy: &Policy, now: Now, rng: &mut SmallRng) -> Decision {
+    fn failed(&mut self, strategy: &Strategy, now: Now, rng: &mut SmallRng) -> Decision {
+        let policy = &strategy.policy;
         let verdict = policy.judge(&Stale);
-        let (now, random) = (|| now.now(), || rng.next_u64());
-        match &self.versions {
-            Some(versions) => self
-                .retry
-                .failed_with(policy, verdict, now, random, &versions),
-            None => self.retry.failed(policy, verdict, now, random),
+        let (clock, random) = (|| now.now(), || rng.next_u64());
+        if strategy.paced.is_none() {
+            return self.retry.failed(policy, verdict, clock, random);
         }
+        self.retry
+            .failed_at(&mut self.pace, policy, verdict, clock, random)
     }
 }
 
@@ -117,14 +126,16 @@ impl<'a> Client<'a> {
 pub(crate) fn run(clients: u32, hop: Hop, strategy: &Strategy, rng: &mut SmallRng) -> Outcome {
     let time = Cell::new(Duration::ZERO);
     let now = Now(&time);
-    let numbers = 0..clients;
-    let mut clients: Vec<_> = numbers
+    let together = strategy.together;
+    let numbers = 0..clients.div_ceil(together);
+    let mut writers: Vec<_> = numbers
         .clone()
-        .map(|_| Client::start(strategy, now))
+        .map(|number| (clients - number * together).min(together))
+        .map(|clients| Writer::start(clients, strategy, now))
         .collect();
     // By time of arrival. All other times follow from these: nothing else is shared.
     let mut calls: BinaryHeap<_> = numbers
-        .map(|client| Reverse((hop.draw(rng), client, Call::Read)))
+        .map(|writer| Reverse((hop.draw(rng), writer, Call::Read)))
         .collect();
     let mut current = 0;
     let mut outcome = Outcome {
@@ -133,14 +144,16 @@ pub(crate) fn run(clients: u32, hop: Hop, strategy: &Strategy, rng: &mut SmallRn
         gave_up: 0,
         completion: 0,
     };
-    while let Some(Reverse((arrived, client, call))) = calls.pop() {
+    while let Some(Reverse((arrived, writer, call))) = calls.pop() {
         let replied = arrived + hop.draw(rng);
         // What a client does, it does when it has the reply.
         time.set(Duration::from_nanos(replied));
-        let one = &mut clients[client as usize];
+        let one = &mut writers[writer as usize];
         let (sent, call) = match call {
             Call::Read => {
-                one.has_read(current);
+                if let Some(versions) = strategy.paced {
+                    one.has_read(current, versions, now);
+                }
                 (replied, Call::Write { version: current })
             }
             Call::Write { version } => {
@@ -148,19 +161,20 @@ pub(crate) fn run(clients: u32, hop: Hop, strategy: &Strategy, rng: &mut SmallRn
                 outcome.completion = outcome.completion.max(replied);
                 if version == current {
                     current += 1;
-                    outcome.succeeded.push(replied);
+                    let clients = one.clients as usize;
+                    outcome.succeeded.extend(iter::repeat_n(replied, clients));
                     continue;
                 }
-                match one.failed(&strategy.policy, now, rng) {
+                match one.failed(strategy, now, rng) {
                     Decision::Wait(wait) => (replied + wait.delay.as_nanos() as u64, Call::Read),
                     Decision::Stop(_) => {
-                        outcome.gave_up += 1;
+                        outcome.gave_up += one.clients;
                         continue;
                     }
                 }
             }
         };
-        calls.push(Reverse((sent + hop.draw(rng), client, call)));
+        calls.push(Reverse((sent + hop.draw(rng), writer, call)));
     }
     outcome
 }

@@ -10,15 +10,42 @@ use backoff_cloud::{Budget, Codes, Jitter, Policy, codes, iam};
 pub(crate) struct Strategy {
     pub(crate) name: &'static str,
     pub(crate) policy: Policy,
-    /// The base and the cap, if the waits are not the policy's but those of `many::Versions`.
-    pub(crate) versions: Option<(Duration, Duration)>,
+    /// What a read tells of the writes of others, if the waits are those of a `Pace`.
+    pub(crate) paced: Option<Versions>,
+    /// How many clients stand in one process, which combines their changes.
+    pub(crate) together: u32,
+}
+
+/// What can be done with the version that a read tells.
+#[derive(Clone, Copy)]
+pub(crate) enum Versions {
+    /// It is a number that counts the writes.
+    Counted,
+    /// It can only be compared, as an etag.
+    Compared,
 }
 
 const fn strategy(name: &'static str, policy: Policy) -> Strategy {
     Strategy {
         name,
         policy,
-        versions: None,
+        paced: None,
+        together: 1,
+    }
+}
+
+const fn paced(name: &'static str, policy: Policy, versions: Versions) -> Strategy {
+    Strategy {
+        paced: Some(versions),
+        ..strategy(name, policy)
+    }
+}
+
+/// Processes of ten clients each, which combine what their clients change, and keep a pace.
+const fn combined(policy: Policy) -> Strategy {
+    Strategy {
+        together: 10,
+        ..paced("combined by tens", policy, Versions::Compared)
     }
 }
 
@@ -32,18 +59,17 @@ const ROW: Policy = Policy::exponential()
     .max_attempts(u32::MAX)
     .on(codes![Codes::ABORTED]);
 
-/// Those of the AWS Architecture Blog's "Exponential Backoff And Jitter", under its names, and one
-/// that is told how many others got through.
+/// Those of the AWS Architecture Blog's "Exponential Backoff And Jitter", under its names, and
+/// ours: waits at the pace of the row, and processes that combine.
 pub(crate) const CONTENTION: &[Strategy] = &[
     strategy("none", ROW.base(Duration::ZERO).jitter(Jitter::None)),
     strategy("exponential", ROW.jitter(Jitter::None)),
     strategy("full", ROW.jitter(Jitter::Full)),
     strategy("equal", ROW.jitter(Jitter::Equal)),
     strategy("decorrelated", ROW.base(BASE).jitter(Jitter::Decorrelated)),
-    Strategy {
-        versions: Some((BASE, CAP)),
-        ..strategy("by versions", ROW)
-    },
+    paced("paced by numbers", ROW, Versions::Counted),
+    paced("paced by etags", ROW, Versions::Compared),
+    combined(ROW),
 ];
 
 /// Base 1 s, cap 64 s, deadline 300 s.
@@ -67,6 +93,8 @@ pub(crate) const IAM: &[Strategy] = &[
         "Google's, drawn within cap",
         ALLOW_POLICY.jitter(Jitter::AdditiveWithin(Duration::from_secs(1))),
     ),
+    paced("paced by etags", ALLOW_POLICY, Versions::Compared),
+    combined(ALLOW_POLICY),
 ];
 
 /// Base 1 s, cap 64 s, and nobody gives up.

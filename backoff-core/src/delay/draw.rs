@@ -10,6 +10,12 @@ pub(crate) fn uniform(most: u64, random: u64) -> u64 {
     high + u64::from(low.overflowing_add(random).1)
 }
 
+/// The square root of a number from 0 to 15, to 29 binary places: `core` has none for floats.
+pub(crate) fn root(number: f64) -> f64 {
+    const ONE: f64 = (1_u64 << 30) as f64;
+    ((number * ONE * ONE) as u64).isqrt() as f64 / ONE
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -26,6 +26,7 @@ mod fibonacci;
 pub(crate) mod growth;
 pub(crate) mod jitter;
 mod linear;
+mod pace;
 pub(crate) mod slots;
 
 pub use celery::Celery;
@@ -35,6 +36,7 @@ pub use decorrelated::Decorrelated;
 pub use exponential::Exponential;
 pub use fibonacci::Fibonacci;
 pub use linear::Linear;
+pub use pace::{Pace, Passed};
 pub use slots::Slots;
 
 use crate::{facts::fault::FaultKind, runtime::Random};

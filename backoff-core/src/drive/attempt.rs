@@ -10,6 +10,7 @@ use crate::{
     state::{Attempt, Holds, RequestId, Terms},
 };
 use core::{
+    fmt,
     future::Future,
     pin::Pin,
     task::{Context, Poll},
@@ -68,6 +69,19 @@ impl<E> Failed<E> {
     }
 }
 
+/// Under which policy an attempt failed, and when.
+#[derive(Clone, Copy)]
+pub struct At<'a> {
+    pub(crate) policy: &'a Policy,
+    pub(crate) clock: &'a dyn Clock,
+}
+
+impl fmt::Debug for At<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("At").finish_non_exhaustive()
+    }
+}
+
 /// What an operation is called, and what a report of it says.
 pub trait Reports {
     /// What a report says.
@@ -115,8 +129,8 @@ macro_rules! failures_inside {
         }
 
         #[inline]
-        fn failed(&mut self, error: &Self::Error, stage: Stage) {
-            self.operation.failed(error, stage);
+        fn failed(&mut self, error: &Self::Error, stage: Stage, at: At<'_>) {
+            self.operation.failed(error, stage, at);
         }
 
         #[inline]
@@ -197,8 +211,8 @@ pub trait Operation<R>: Reports {
 
     /// An attempt failed; what comes next is not decided yet.
     #[inline]
-    fn failed(&mut self, error: &Self::Error, stage: Stage) {
-        let _ = (error, stage);
+    fn failed(&mut self, error: &Self::Error, stage: Stage, at: At<'_>) {
+        let _ = (error, stage, at);
     }
 
     /// A wait follows after this error, which the operation may keep.
@@ -254,8 +268,8 @@ pub trait Call: Reports {
 
     /// As [`Operation::failed`].
     #[inline]
-    fn failed(&mut self, error: &Self::Error, stage: Stage) {
-        let _ = (error, stage);
+    fn failed(&mut self, error: &Self::Error, stage: Stage, at: At<'_>) {
+        let _ = (error, stage, at);
     }
 
     /// As [`Operation::keep`].

@@ -1,7 +1,7 @@
 //! The blocking loop.
 
 use super::{
-    attempt::{Call, Failed, Run},
+    attempt::{At, Call, Failed, Run},
     course::Course,
     deposit::Deposit,
     handler::{ByCodes, Funded, Handle, Handler, Measured, Notified, Paced, Under},
@@ -224,7 +224,11 @@ where
     #[inline(never)]
     fn failed(&mut self, course: &mut Course, failed: Failed<O::Error>) -> Option<O::Error> {
         let Failed { error, stage } = failed;
-        self.operation.failed(&error, stage);
+        let at = At {
+            policy: self.handler.policy(self.policy),
+            clock: self.handler.runtime(),
+        };
+        self.operation.failed(&error, stage, at);
         let (name, doubt, terms) = (O::name(), self.operation.doubt(), self.operation.terms());
         let (policy, handler, terms) = (self.policy, &mut self.handler, terms.as_ref());
         let mut deposit = Deposit::of(policy, *course);

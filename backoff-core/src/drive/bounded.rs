@@ -1,7 +1,7 @@
 //! Attempts that are cut.
 
 use super::{
-    attempt::{Failed, Operation, Reports, Run, failures_inside, reports_inside},
+    attempt::{At, Failed, Operation, Reports, Run, failures_inside, reports_inside},
     mark,
 };
 use crate::{

@@ -1,7 +1,7 @@
 //! The awaited value several times in a row.
 
 use super::{
-    attempt::{Call, Failed, Operation, Reports, Run, reports_inside},
+    attempt::{At, Call, Failed, Operation, Reports, Run, reports_inside},
     blocking::Blocking,
     doubt::Doubt,
     future::Retrying,
@@ -164,9 +164,9 @@ macro_rules! inside {
         }
 
         #[inline]
-        fn failed(&mut self, error: &O::Error, stage: Stage) {
+        fn failed(&mut self, error: &O::Error, stage: Stage, at: At<'_>) {
             self.row.failed(stage);
-            self.operation.failed(error, stage);
+            self.operation.failed(error, stage, at);
         }
 
         #[inline]

@@ -2,7 +2,7 @@
 //! and allocates nothing.
 
 use super::{
-    attempt::{Failed, Operation, Run},
+    attempt::{At, Failed, Operation, Run},
     bounded::Bounded,
     course::{Course, rarely},
     deposit::Deposit,
@@ -562,7 +562,11 @@ where
                 Err(failed) => failed,
             };
             rarely();
-            this.operation.failed(&error, stage);
+            let at = At {
+                policy,
+                clock: this.handler.runtime(),
+            };
+            this.operation.failed(&error, stage, at);
             let (handler, name, terms) = (&mut *this.handler, O::name(), this.operation.terms());
             let (doubt, terms) = (this.operation.doubt(), terms.as_ref());
             let next = doubt.failed(course, borrowed, handler, name, &error, stage, terms);

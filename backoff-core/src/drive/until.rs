@@ -1,7 +1,7 @@
 //! Values that count as failures: one that is not yet the awaited one, and a reply that tells a
 //! conflict.
 
-use super::attempt::{Call, Failed, Operation, Reports, Run, failures_inside, reports_inside};
+use super::attempt::{At, Call, Failed, Operation, Reports, Run, failures_inside, reports_inside};
 use crate::{
     facts::fault::{Fault, FaultKind},
     judge::Stage,

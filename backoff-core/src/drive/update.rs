@@ -1,19 +1,21 @@
 //! Read-modify-write: an attempt with two steps. A failure of either leads back to the read.
 
 use super::{
-    attempt::{Call, Failed, Operation, Reports, Run},
+    attempt::{At, Call, Failed, Operation, Reports, Run},
     doubt::Doubt,
 };
 use crate::{
     judge::Stage,
     report::{Measures, UpdateReport, Updated},
     runtime::{Clock, Random},
+    state::Terms,
 };
 use core::{
     fmt,
     future::Future,
     pin::Pin,
     task::{Context, Poll, ready},
+    time::Duration,
 };
 use pin_project_lite::pin_project;
 
@@ -84,12 +86,16 @@ pub trait Memory<V, E> {
     /// Whether it knows anything.
     const KEEPS: bool;
 
-    /// This was read. If it shows that somebody has written since a write that may have been
-    /// applied, the error of that write.
-    fn read(&mut self, value: &V) -> Option<E>;
+    /// This was read, for a change that recognises its own effect or not. If it shows that somebody has
+    /// written since a write that may have been applied, and the change would not recognise that, the
+    /// error of that write.
+    fn read(&mut self, value: &V, recognises: bool, now: impl FnOnce() -> Duration) -> Option<E>;
 
     /// An attempt failed.
-    fn failed(&mut self, error: &E, stage: Stage);
+    fn failed(&mut self, error: &E, stage: Stage, at: At<'_>);
+
+    /// What it says beside the policy.
+    fn terms(&self) -> Option<Terms<'static>>;
 
     /// As [`Operation::keep`].
     fn keep(&mut self, error: E) -> Option<E>;
@@ -109,12 +115,17 @@ impl<V, E> Memory<V, E> for Forgets {
     const KEEPS: bool = false;
 
     #[inline]
-    fn read(&mut self, _value: &V) -> Option<E> {
+    fn read(&mut self, _: &V, _: bool, _: impl FnOnce() -> Duration) -> Option<E> {
         None
     }
 
     #[inline]
-    fn failed(&mut self, _error: &E, _stage: Stage) {}
+    fn failed(&mut self, _error: &E, _stage: Stage, _at: At<'_>) {}
+
+    #[inline]
+    fn terms(&self) -> Option<Terms<'static>> {
+        None
+    }
 
     #[inline]
     fn keep(&mut self, error: E) -> Option<E> {
@@ -168,15 +179,17 @@ impl<Read, Change, Write, M> Update<Read, Change, Write, M> {
 
     /// The value to write, or what ends the attempt without a write.
     #[inline]
-    fn changed<V, W, E, Changes>(&mut self, mut value: V) -> Changing<V, W, E>
+    fn changed<V, W, E, Changes>(
+        &mut self,
+        mut value: V,
+        now: impl FnOnce() -> Duration,
+    ) -> Changing<V, W, E>
     where
         Change: FnMut(&mut V) -> Changes,
         Changes: Changed<E>,
         M: Memory<V, E>,
     {
-        if !Changes::RECOGNISES
-            && let Some(error) = self.memory.read(&value)
-        {
+        if let Some(error) = self.memory.read(&value, Changes::RECOGNISES, now) {
             return Err(Err(Failed::at(Stage::InDoubt, error)));
         }
         match (self.change)(&mut value).changed() {
@@ -250,8 +263,13 @@ macro_rules! remembered {
         }
 
         #[inline]
-        fn failed(&mut self, error: &E, stage: Stage) {
-            self.memory.failed(error, stage);
+        fn failed(&mut self, error: &E, stage: Stage, at: At<'_>) {
+            self.memory.failed(error, stage, at);
+        }
+
+        #[inline]
+        fn terms(&self) -> Option<Terms<'static>> {
+            self.memory.terms()
         }
 
         #[inline]
@@ -307,7 +325,7 @@ where
                 Ok(value) => value,
                 Err(error) => return Poll::Ready(Err(Failed::at(Stage::Read, error))),
             };
-            match self.changed(value) {
+            match self.changed(value, || run.runtime.now()) {
                 Ok(_) if run.is_over() => step.set(Step::Over),
                 Ok(value) => {
                     let write = self.write(value);
@@ -348,9 +366,9 @@ where
     remembered!();
 
     #[inline]
-    fn call<R: Clock + Random>(&mut self, _run: &Run<'_, R>) -> Ended<V, W, E> {
+    fn call<R: Clock + Random>(&mut self, run: &Run<'_, R>) -> Ended<V, W, E> {
         let value = (self.read)().map_err(|error| Failed::at(Stage::Read, error))?;
-        match self.changed(value) {
+        match self.changed(value, || run.runtime.now()) {
             Ok(value) => match self.write(value) {
                 Ok(written) => Ok(Updated::Written(written)),
                 Err(error) => Err(Failed::at(writing::<V, E, Changes, M>(), error)),

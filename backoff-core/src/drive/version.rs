@@ -2,7 +2,7 @@
 //! change cannot recognise its own effect.
 
 use super::{
-    attempt::{Call, Operation},
+    attempt::{At, Call, Operation},
     blocking::Blocking,
     doubt::Doubt,
     future::Retrying,
@@ -10,11 +10,13 @@ use super::{
     update::{Memory, Update},
 };
 use crate::{
+    delay::{Pace, Passed},
     facts::fault::Fault,
     judge::{self, Stage},
     runtime::Sleep,
+    state::Terms,
 };
-use core::{fmt, future::Future};
+use core::{fmt, future::Future, time::Duration};
 
 /// The version of a value: an etag, a number, a generation. Two values with the same version are
 /// the same value, and each write makes another version.
@@ -30,6 +32,37 @@ use core::{fmt, future::Future};
 pub trait Version {
     /// Whether both values have this version. A version that is not known equals no other.
     fn is_same(&self, other: &Self) -> bool;
+
+    /// How many writes lie between an earlier version and this one. Unless it is said otherwise, only
+    /// whether there is one; numbers count.
+    fn passed(&self, earlier: &Self) -> Passed {
+        if self.is_same(earlier) {
+            Passed::None
+        } else {
+            Passed::Some
+        }
+    }
+}
+
+macro_rules! numbers {
+    ($($version:ty),+ $(,)?) => {
+        $(
+            impl Version for $version {
+                #[inline]
+                fn is_same(&self, other: &Self) -> bool {
+                    self == other
+                }
+
+                fn passed(&self, earlier: &Self) -> Passed {
+                    let writes = self.checked_sub(*earlier).map(u64::try_from);
+                    match writes {
+                        Some(Ok(writes)) => Passed::Writes(writes),
+                        _ => Passed::Some,
+                    }
+                }
+            }
+        )+
+    };
 }
 
 macro_rules! versions {
@@ -57,7 +90,7 @@ macro_rules! texts {
     };
 }
 
-versions!(
+numbers!(
     u8, u16, u32, u64, u128, usize, i8, i16, i32, i64, i128, isize,
 );
 
@@ -76,6 +109,13 @@ impl<T: Version> Version for Option<T> {
             _ => false,
         }
     }
+
+    fn passed(&self, earlier: &Self) -> Passed {
+        match (self, earlier) {
+            (Some(version), Some(earlier)) => version.passed(earlier),
+            _ => Passed::Some,
+        }
+    }
 }
 
 impl<const N: usize> Version for [u8; N] {
@@ -84,34 +124,33 @@ impl<const N: usize> Version for [u8; N] {
     }
 }
 
-/// What an update remembers by the versions of what it reads. Made by
-/// [`Retrying::version`] and [`Blocking::version`].
+/// What an update remembers by the versions of what it reads: a write that may have been applied, and
+/// the pace of the writers. Made by [`Retrying::version`] and [`Blocking::version`].
 #[derive(Clone, Copy)]
 pub struct Versioned<F, K, E> {
     version: F,
-    /// What was read before the write that is under way.
-    writing: Option<K>,
-    /// What was read before a write that may have been applied, and the error of that write.
-    doubtful: Option<Doubtful<K, E>>,
+    /// The version that was read last.
+    last: Option<K>,
+    /// A write upon that version is under way, of a change that does not recognise its own effect.
+    is_writing: bool,
+    /// A write upon the version that was read last may have been applied, and its error. `None` until
+    /// it is decided that the update goes on.
+    doubtful: Option<Option<E>>,
+    pace: Pace,
 }
 
 /// An update that remembers versions. Made by [`Retrying::version`] and [`Blocking::version`].
 pub type VersionedUpdate<Read, Change, Write, F, K, E> =
     Update<Read, Change, Write, Versioned<F, K, E>>;
 
-#[derive(Clone, Copy)]
-struct Doubtful<K, E> {
-    version: K,
-    /// `None` until it is decided that the update goes on.
-    error: Option<E>,
-}
-
 impl<F, K, E> Versioned<F, K, E> {
     const fn new(version: F) -> Self {
         Versioned {
             version,
-            writing: None,
+            last: None,
+            is_writing: false,
             doubtful: None,
+            pace: Pace::new(),
         }
     }
 }
@@ -124,38 +163,54 @@ where
 {
     const KEEPS: bool = true;
 
-    fn read(&mut self, value: &V) -> Option<E> {
+    fn read(&mut self, value: &V, recognises: bool, now: impl FnOnce() -> Duration) -> Option<E> {
         let version = (self.version)(value);
-        if let Some(doubtful) = &mut self.doubtful
-            && !doubtful.version.is_same(&version)
-        {
-            return doubtful.error.take();
+        let passed = match &self.last {
+            Some(last) => version.passed(last),
+            None => Passed::None,
+        };
+        self.pace.read(now(), passed);
+        if recognises {
+            self.last = Some(version);
+            return None;
         }
-        self.writing = Some(version);
+        if let Some(error) = &mut self.doubtful
+            && let Some(last) = &self.last
+            && !version.is_same(last)
+        {
+            return error.take();
+        }
+        self.last = Some(version);
+        self.is_writing = true;
         None
     }
 
-    fn failed(&mut self, error: &E, stage: Stage) {
+    fn failed(&mut self, error: &E, stage: Stage, at: At<'_>) {
+        let is_writing = core::mem::take(&mut self.is_writing);
+        if judge::is_lost_race(stage, error) {
+            let base = Duration::from_nanos(at.policy.base);
+            self.pace.conflict(at.clock.now(), base);
+        } else {
+            self.pace.failed();
+        }
         // The write of this attempt succeeded, so that no earlier one can arrive.
         if stage == Stage::Pending {
             self.doubtful = None;
         }
-        let Some(version) = self.writing.take() else {
-            return;
-        };
         let is_doubtful =
             stage == Stage::Cut || stage == Stage::Write && judge::is_perhaps_applied(error);
-        if is_doubtful && self.doubtful.is_none() {
-            let error = None;
-            self.doubtful = Some(Doubtful { version, error });
+        if is_writing && is_doubtful && self.doubtful.is_none() {
+            self.doubtful = Some(None);
         }
+    }
+
+    fn terms(&self) -> Option<Terms<'static>> {
+        (self.pace.kept() > 0).then(|| Terms::paced(&self.pace))
     }
 
     fn keep(&mut self, error: E) -> Option<E> {
         match &mut self.doubtful {
-            Some(Doubtful {
-                error: kept @ None, ..
-            }) => {
+            Some(kept @ None) => {
                 *kept = Some(error);
                 None
             }
@@ -164,15 +219,14 @@ where
     }
 
     fn last_word(&mut self, error: E) -> E {
-        let doubtful = self.doubtful.take();
-        doubtful.and_then(|it| it.error).unwrap_or(error)
+        self.doubtful.take().flatten().unwrap_or(error)
     }
 
     fn doubt(&self) -> Doubt {
         match &self.doubtful {
             None => Doubt::None,
-            Some(Doubtful { error: None, .. }) => Doubt::New,
-            Some(Doubtful { error: Some(_), .. }) => Doubt::Open,
+            Some(None) => Doubt::New,
+            Some(Some(_)) => Doubt::Open,
         }
     }
 }

@@ -2,7 +2,5 @@
 //! busy the resource is.
 
 mod combining;
-mod versions;
 
 pub use combining::{CombineError, Combining, Updating, UpdatingReported};
-pub use versions::Versions;

@@ -16,7 +16,7 @@ pub use terms::Terms;
 
 use crate::{
     budget::Budget,
-    delay::Delay,
+    delay::{Delay, Pace, draw::uniform},
     facts::fault::FaultKind,
     judge::{Ruled, Ruling, Verdict},
     policy::{MOST_ATTEMPTS, NEVER, Policy},
@@ -207,6 +207,27 @@ impl RetryState {
         self.decide(policy, ruling, None, now, random).into()
     }
 
+    /// As [`failed`](Self::failed), for the loop of a writer who keeps a [`Pace`]: after a conflict,
+    /// the wait is the pace's, within the policy's cap. An example stands at [`Pace`].
+    pub fn failed_at(
+        &mut self,
+        pace: &mut Pace,
+        policy: &Policy,
+        verdict: impl Into<Verdict>,
+        now: impl Fn() -> Duration,
+        random: impl FnOnce() -> u64,
+    ) -> Decision {
+        let ruling = Ruling::from(verdict.into());
+        if ruling.is_conflict() {
+            pace.conflict(now(), Duration::from_nanos(policy.base));
+        } else {
+            pace.failed();
+        }
+        let terms = Terms::paced(pace);
+        self.decide(policy, ruling, Some(&terms), now, random)
+            .into()
+    }
+
     /// As [`failed`](Self::failed), with the waits of another algorithm in place of the policy's:
     /// no cap, no jitter but its own. Where it ends, the attempts end.
     pub fn failed_with(
@@ -345,6 +366,11 @@ impl RetryState {
         random: impl FnOnce() -> u64,
     ) -> Next {
         self.conclude(policy, ruling, terms, now, |packed, kind, retry| {
+            if kind == FaultKind::Conflict
+                && let Some(range) = terms.conflict_range()
+            {
+                return Some(uniform(range.min(policy.max_backoff), random()));
+            }
             if !policy.remembers() {
                 return Some(policy.backoff_nanos(kind, retry, || 0, random));
             }

@@ -2,19 +2,22 @@
 
 use crate::{
     budget::Budget,
+    delay::Pace,
     policy::{MOST_DEADLINE, NEVER, Policy},
     runtime::nanos,
 };
 use core::time::Duration;
 
-/// What one call says beside its policy: a time limit, whether its attempts are cut, a budget, and
-/// which failures do not lengthen its waits. A call that says nothing has none, which is the short way.
+/// What one call says beside its policy: a time limit, whether its attempts are cut, a budget,
+/// what the wait after a conflict is drawn from, and which failures do not lengthen its waits. A call that says nothing has none, which is the short way.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms<'b> {
     timeout: u64,
     cut: bool,
     /// So many of the failures before do not lengthen the waits; [`ALL`]: the next wait is the first.
     uncounted: u32,
+    /// What the wait after a conflict is drawn from, in nanoseconds from 0; [`NEVER`]: the policy's own.
+    conflict_range: u64,
     budget: Option<&'b Budget>,
 }
 
@@ -26,8 +29,20 @@ impl<'b> Terms<'b> {
         timeout: NEVER,
         cut: false,
         uncounted: 0,
+        conflict_range: NEVER,
         budget: None,
     };
+
+    /// The wait after a conflict is this pace's, as far as the policy's cap allows. The conflicts after
+    /// which the pace was kept do not lengthen the waits after other failures.
+    #[inline]
+    pub(crate) fn paced(pace: &Pace) -> Self {
+        Terms {
+            uncounted: pace.kept(),
+            conflict_range: pace.range().unwrap_or(NEVER),
+            ..Self::PLAIN
+        }
+    }
 
     /// Attempts are cut at the deadline, and at `timeout`, if there is one; and what was said before.
     #[inline]
@@ -50,6 +65,7 @@ impl<'b> Terms<'b> {
             timeout: if timeout < earlier { timeout } else { earlier },
             cut: true,
             uncounted: before.uncounted,
+            conflict_range: before.conflict_range,
             budget: None,
         }
     }
@@ -96,6 +112,8 @@ pub(crate) trait Holds<'b> {
     fn turn(self, failures: u32) -> u32;
     /// Whether the next wait is the policy's first one, as if nothing had failed.
     fn waits_as_first(self) -> bool;
+    /// What the wait after a conflict is drawn from, in nanoseconds from 0, if not by the policy.
+    fn conflict_range(self) -> Option<u64>;
     /// What retries are paid from.
     fn budget<'a>(self, policy: &'a Policy) -> Option<&'a Budget>
     where
@@ -131,6 +149,12 @@ impl<'b> Holds<'b> for Option<&Terms<'b>> {
             Some(terms) => failures.saturating_sub(terms.uncounted),
             None => failures,
         }
+    }
+
+    #[inline]
+    fn conflict_range(self) -> Option<u64> {
+        let range = self?.conflict_range;
+        (range != NEVER).then_some(range)
     }
 
     #[inline]

@@ -9,6 +9,7 @@ use super::{
     rules::{Rules, Shared, Step, Told},
 };
 use crate::{
+    delay::{Pace, Passed},
     drive::{
         attempt::Failed,
         course::Course,
@@ -18,11 +19,11 @@ use crate::{
         until::Conflict,
     },
     facts::fault::{Fault, TimedOut},
-    judge::{Ruling, Stage},
+    judge::{self, Ruling, Stage},
     policy::Policy,
     report::Updated,
     runtime::{Clock, Random, Sleep},
-    state::Decision,
+    state::{Decision, Terms},
 };
 use core::{
     future::{Future, poll_fn},
@@ -51,8 +52,9 @@ pub(super) async fn drive<K, V, W, E, R>(
         lane: &lane,
         deposit: Deposit::new(rules.policy),
         pieces: Pieces::default(),
-        writing: None,
+        last: None,
         doubt: None,
+        pace: Pace::new(),
     };
     while let Some(mark) = lane.read_begins() {
         let wait = match shift.attempt(&key, mark).await {
@@ -91,10 +93,12 @@ struct Shift<'d, K, V, W, E, R> {
     /// The waits and what was paid for them are the resource's.
     deposit: Deposit<Policy>,
     pieces: Pieces,
-    /// The version that is written upon, where values tell theirs.
-    writing: Option<Told>,
-    /// The version upon which a write was made that may have been applied, and its error.
-    doubt: Option<(Told, Arc<E>)>,
+    /// The version that was read last, where values tell theirs.
+    last: Option<Told>,
+    /// A write upon that version may have been applied, and its error.
+    doubt: Option<Arc<E>>,
+    /// How this process keeps out of the way of others that write.
+    pace: Pace,
 }
 
 impl<K, V, W, E, R> Shift<'_, K, V, W, E, R>
@@ -201,13 +205,16 @@ where
             return;
         };
         let version = (versions.read)(value);
-        if let Some((before, error)) = &self.doubt
-            && !(versions.is_same)(&**before, &*version)
+        let last = self.last.as_deref();
+        let passed = last.map_or(Passed::None, |last| (versions.passed)(last, &*version));
+        self.pace.read(self.rules.runtime.now(), passed);
+        if let (Some(error), Some(last)) = (&self.doubt, last)
+            && !(versions.is_same)(last, &*version)
         {
             self.lane.overtaken(error);
             self.doubt = None;
         }
-        self.writing = Some(version);
+        self.last = Some(version);
     }
 
     /// Whether a part of the changes may be accepted.
@@ -233,12 +240,14 @@ where
     fn succeeded(&mut self) {
         self.deposit.course.succeeded(&self.rules.policy, None);
         self.deposit.course = Course::new();
+        self.pace = Pace::new();
     }
 
     /// A step failed. Everybody whom it binds and who makes no further attempt is told. The wait
     /// before the next one, if somebody goes on; the others begin anew.
     fn failed(&mut self, failed: Failed<E>, bound: Bound) -> Option<Duration> {
         let Failed { error, stage } = failed;
+        self.keep_pace(stage, &error);
         let policy = &self.rules.policy;
         let is_doubtful = match stage {
             Stage::Write => !surely_refused(&error),
@@ -282,8 +291,13 @@ where
         } else {
             stage
         };
+        let terms = self
+            .rules
+            .versions
+            .is_some()
+            .then(|| Terms::paced(&self.pace));
         let (name, course) = (self.rules.name, &mut self.deposit.course);
-        let next = course.failed(&allowed, &mut handler, name, &error, stage, None);
+        let next = course.failed(&allowed, &mut handler, name, &error, stage, terms.as_ref());
         let decided = match next.into() {
             Decision::Stop(reason) => Err(reason),
             Decision::Wait(wait) => Ok(Going {
@@ -293,10 +307,8 @@ where
         };
         let error = Arc::new(error);
         let going = self.lane.decided(failing, &error, decided);
-        if failing.is_doubtful
-            && let Some(version) = self.writing.take()
-        {
-            self.doubt = Some((version, error));
+        if failing.is_doubtful && self.last.is_some() {
+            self.doubt = Some(error);
         }
         match decided {
             Ok(next) if going > 0 => Some(next.wait.delay),
@@ -304,6 +316,19 @@ where
                 self.anew();
                 None
             }
+        }
+    }
+
+    /// Tells the pace what failed.
+    fn keep_pace(&mut self, stage: Stage, error: &E) {
+        if self.rules.versions.is_none() {
+            return;
+        }
+        if judge::is_lost_race(stage, error) {
+            let base = Duration::from_nanos(self.rules.policy.base);
+            self.pace.conflict(self.rules.runtime.now(), base);
+        } else {
+            self.pace.failed();
         }
     }
 
@@ -322,6 +347,7 @@ where
     /// back to the budget.
     fn anew(&mut self) {
         self.deposit = Deposit::new(self.rules.policy);
+        self.pace = Pace::new();
     }
 }
 

@@ -5,6 +5,7 @@ use super::{
     sync::{Mutex, MutexGuard},
 };
 use crate::{
+    delay::Passed,
     drive::{until::Conflict, version::Version},
     facts::fault::TimedOut,
     policy::Policy,
@@ -34,6 +35,8 @@ pub(super) type Told = Box<dyn Any + Send>;
 /// How the version of a value is read and compared.
 pub(super) struct Versions<V> {
     pub(super) read: Box<dyn Fn(&V) -> Told + Send + Sync>,
+    /// What the second one tells of the writes since the first one.
+    pub(super) passed: fn(&(dyn Any + Send), &(dyn Any + Send)) -> Passed,
     pub(super) is_same: fn(&(dyn Any + Send), &(dyn Any + Send)) -> bool,
 }
 
@@ -45,6 +48,11 @@ impl<V> Versions<V> {
     {
         Versions {
             read: Box::new(move |value| Box::new(version(value))),
+            passed: |earlier, later| match (earlier.downcast_ref::<T>(), later.downcast_ref::<T>())
+            {
+                (Some(earlier), Some(later)) => later.passed(earlier),
+                _ => Passed::Some,
+            },
             is_same: |one, other| match (one.downcast_ref::<T>(), other.downcast_ref::<T>()) {
                 (Some(one), Some(other)) => one.is_same(other),
                 _ => false,
