@@ -10,8 +10,13 @@ pub trait AllowPolicy {
     /// A role and who has it.
     type Binding: Binding;
 
-    /// Whether it has the etag that a write must carry, or somebody else's write is lost.
-    fn has_etag(&self) -> bool;
+    /// The etag that a write must carry, or somebody else's write is lost; empty if there is none.
+    fn etag(&self) -> &[u8];
+
+    /// Whether there is an etag.
+    fn has_etag(&self) -> bool {
+        !self.etag().is_empty()
+    }
 
     /// Sets the format that it is written in.
     fn set_version(&mut self, version: i32);

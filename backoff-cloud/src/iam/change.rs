@@ -3,7 +3,7 @@
 use super::READ_MODIFY_WRITE;
 use super::condition::Condition;
 use super::grant::Grant;
-use super::step::{ATTEMPT_TIMEOUT, apply, make_known, read, write};
+use super::step::{ATTEMPT_TIMEOUT, apply, make_known, read, version, write};
 use super::store::{Error, PolicyStore};
 use backoff_core::{Policy, UpdateReport, Updated};
 use std::{
@@ -144,6 +144,7 @@ impl<'a, S: PolicyStore> Change<'a, S> {
                 |policy| apply(grant, self.adds, resource, policy),
                 |policy| write(store, resource, policy),
             )
+            .version(version)
             .attempt_timeout(self.attempt_timeout)
             .reported()
             .await

@@ -3,7 +3,7 @@
 use super::READ_MODIFY_WRITE;
 use super::condition::Condition;
 use super::grant::Grant;
-use super::step::{ATTEMPT_TIMEOUT, apply, make_known, read, write};
+use super::step::{ATTEMPT_TIMEOUT, apply, make_known, read, version, write};
 use super::store::{Failure, PolicyStore};
 use backoff_core::{
     Policy,
@@ -119,6 +119,7 @@ where
                     async move { write(&*store, &resource, policy).await }
                 },
             )
+            .version(version)
             .attempt_timeout(rules.attempt_timeout);
         if let Some(callers) = rules.at_most {
             combining = combining.at_most(callers);

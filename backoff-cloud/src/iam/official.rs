@@ -11,8 +11,8 @@ use google_cloud_iam_v1::model;
 impl AllowPolicy for model::Policy {
     type Binding = model::Binding;
 
-    fn has_etag(&self) -> bool {
-        !self.etag.is_empty()
+    fn etag(&self) -> &[u8] {
+        &self.etag
     }
 
     fn set_version(&mut self, version: i32) {

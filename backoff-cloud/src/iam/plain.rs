@@ -49,8 +49,8 @@ pub struct PlainBinding {
 impl AllowPolicy for PlainPolicy {
     type Binding = PlainBinding;
 
-    fn has_etag(&self) -> bool {
-        self.etag.as_ref().is_some_and(|etag| !etag.is_empty())
+    fn etag(&self) -> &[u8] {
+        self.etag.as_deref().unwrap_or_default().as_bytes()
     }
 
     fn set_version(&mut self, version: i32) {

@@ -33,6 +33,11 @@ pub(super) async fn read<S: PolicyStore>(
     store.get(resource).await.map_err(Failure::Client)
 }
 
+/// The version of a policy that was read.
+pub(super) fn version<P: AllowPolicy>(policy: &P) -> Vec<u8> {
+    policy.etag().to_vec()
+}
+
 /// Changes what was read; whether there is something to write, and may be.
 pub(super) fn apply<P: AllowPolicy, E>(
     grant: Grant<'_>,
