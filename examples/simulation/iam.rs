@@ -11,7 +11,7 @@ use crate::Error;
 use crate::axis::{Axis, Scale};
 use crate::chart::{Chart, Line, Panel};
 use crate::results::{Cell, Findings, Results};
-use crate::row::{Hop, Outcome, run};
+use crate::row::{Crowd, Hop, Outcome, run};
 use crate::runs::Crew;
 use crate::stats::{Mean, percentile};
 use crate::strategies::{IAM, Strategy};
@@ -32,7 +32,8 @@ struct Measured {
 
 fn measure(crew: &Crew, clients: u32, strategy: &Strategy, hop: Hop) -> Measured {
     let experiment = format!("{clients} clients, {}", strategy.name);
-    let outcomes = crew.run(&experiment, |rng| run(clients, hop, strategy, rng));
+    let crowd = Crowd::at_once(clients, hop);
+    let outcomes = crew.run(&experiment, |rng| run(&crowd, strategy, rng));
     let number = f64::from(clients);
     let mean = |of: &dyn Fn(&Outcome) -> Option<f64>| Mean::of(outcomes.iter().filter_map(of));
     let told = |share| {
