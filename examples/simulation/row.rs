@@ -138,11 +138,11 @@ impl Writer {
     }
 
     fn has_read(&mut self, version: u32, versions: Versions, now: Now) {
-        let passed = match (self.version.replace(version), versions) {
-            (None, _) => Passed::None,
-            (Some(last), Versions::Counted) => Passed::Writes((version - last).into()),
-            (Some(last), Versions::Compared) if last == version => Passed::None,
-            (Some(_), Versions::Compared) => Passed::Some,
+        let last = self.version.replace(version).unwrap_or(version);
+        let passed = match versions {
+            Versions::Counted => Passed::Writes((version - last).into()),
+            Versions::Compared if last == version => Passed::None,
+            Versions::Compared => Passed::Some,
         };
         self.pace.read(now.now(), passed);
     }

@@ -41,6 +41,11 @@
 //! Where many tasks of one process change the members of one resource, [`Members`] makes one
 //! read-modify-write of the changes that wait at the same time.
 //!
+//! After a conflict, all three wait at the pace of the resource
+//! ([`Pace`](backoff_core::delay::Pace)): by its etag and by how long an attempt takes. That is our
+//! choice: IAM's page knows only the truncated exponential, which stays [`READ_MODIFY_WRITE`]'s own and
+//! follows after every other failure.
+//!
 #![cfg_attr(feature = "google-cloud-secretmanager-v1", doc = "```no_run")]
 #![cfg_attr(not(feature = "google-cloud-secretmanager-v1"), doc = "```ignore")]
 //! use backoff_cloud::iam;

@@ -23,6 +23,12 @@ mod tests {
 
     proptest! {
         #[test]
+        fn the_root_squared_is_the_number(number in 0.0..15.0_f64) {
+            let squared = root(number) * root(number);
+            prop_assert!((squared - number).abs() < 1e-8 * (1.0 + number));
+        }
+
+        #[test]
         fn a_draw_stays_within_its_ends(most: u64, random: u64) {
             let wide = ((u128::from(most) + 1) * u128::from(random)) >> 64;
             prop_assert_eq!(u128::from(uniform(most, random)), wide);

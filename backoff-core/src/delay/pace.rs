@@ -16,38 +16,63 @@ pub enum Passed {
     None,
 }
 
-/// The first range, in windows or in bases, whichever are shorter.
-const FIRST: f64 = 2.2;
-
 /// How much the newest window counts in the mean.
 const NEWS: f64 = 0.25;
 
-/// How a kind of version is heard.
+/// The longest range, in windows: a number that stays finite whatever it is multiplied by.
+const MOST: f64 = 1e15;
+
+/// How a version is heard of that counts, or that can only be compared.
 struct Ear {
-    /// By what a resource that is always busy multiplies the range, beside the growth with the
+    /// The first range, in windows or in bases, whichever are shorter.
+    first: f64,
+    /// By what a resource that is always taken multiplies the range, beside the growth with the
     /// number of conflicts.
     growth: f64,
-    /// What is added to the number of writes.
+    /// What is added to the writes that are known.
     writes: f64,
     /// What is added to the time, in windows.
     time: f64,
+    /// The least that `busy` is.
+    quiet: f64,
     /// The shortest range, in windows for each conflict.
     least: f64,
+    /// How much faster than the number of conflicts the range grows.
+    bend: fn(f64) -> f64,
+    /// How sharply the range follows from `busy`.
+    heed: fn(f64) -> f64,
 }
 
-const COUNTED: Ear = Ear {
-    growth: 1.03,
-    writes: 1.37,
-    time: 0.567,
-    least: 0.1,
-};
+impl Ear {
+    const COUNTED: Ear = Ear {
+        first: 3.5,
+        growth: 1.05,
+        writes: 1.5,
+        time: 0.6,
+        quiet: 0.0,
+        least: 0.2,
+        bend: |more| more * root(more),
+        heed: |busy| busy * busy * busy * busy,
+    };
 
-const COMPARED: Ear = Ear {
-    growth: 1.11,
-    writes: 9.5,
-    time: 0.5,
-    least: 0.1,
-};
+    const COMPARED: Ear = Ear {
+        first: 0.85,
+        growth: 1.19,
+        writes: 6.2,
+        time: 0.58,
+        quiet: 0.12,
+        least: 0.03,
+        bend: |more| more * more,
+        heed: root,
+    };
+
+    /// What the range is multiplied by after so many conflicts.
+    fn scale(&self, conflicts: f64, writes: f64, time: f64) -> f64 {
+        let busy = (writes + self.writes) / (time + self.time);
+        let busy = busy.clamp(self.quiet, 1.0);
+        self.growth * (self.bend)((conflicts + 1.0) / conflicts) * (self.heed)(busy)
+    }
+}
 
 /// The pace of a writer: after a conflict, the wait follows from how busy the resource is and from how
 /// long an attempt takes.
@@ -84,7 +109,7 @@ const COMPARED: Ear = Ear {
 ///
 /// let mut retry = RetryState::start(&POLICY, || ms(0));
 /// let mut pace = Pace::new();
-/// pace.read(ms(10), Passed::None); // what the first read tells is not heard
+/// pace.read(ms(10), Passed::None); // the first read: an etag has no writes to count
 /// // The write is refused 20 ms later.
 /// let decision = retry.failed_at(&mut pace, &POLICY, conflict, || ms(30), || u64::MAX);
 /// let Decision::Wait(wait) = decision else { panic!() };
@@ -101,6 +126,8 @@ pub struct Pace {
     /// How many windows the wait after the last conflict was drawn from, and how many the next one is
     /// drawn from after a read.
     range: f64,
+    /// The versions are numbers.
+    counts: bool,
     /// A conflict came after the last read.
     in_conflict: bool,
     /// The read after a conflict showed the version that had been refused.
@@ -118,6 +145,7 @@ impl Pace {
             window: 0,
             conflicts: 0,
             range: 0.0,
+            counts: false,
             in_conflict: false,
             is_stale: false,
             is_kept: false,
@@ -125,33 +153,28 @@ impl Pace {
     }
 
     /// A read was answered at this time of the clock, and told this of the writes since the read before.
-    /// What the first read tells is not heard.
+    /// The first read compares the version with itself, which tells whether it counts.
     pub fn read(&mut self, now: Duration, passed: Passed) {
         let now = nanos(now);
         let since = now.saturating_sub(core::mem::replace(&mut self.read, now));
         let after_conflict = core::mem::take(&mut self.in_conflict);
         if self.conflicts == 0 {
+            self.counts = matches!(passed, Passed::Writes(_));
             return;
         }
         self.is_stale = after_conflict && matches!(passed, Passed::None | Passed::Writes(0));
         let time = since as f64 / self.window.max(1) as f64;
         let (ear, writes) = match passed {
-            // A number that has grown by more than writers can write is none that counts.
+            // What grows faster than anybody can write does not count the writes.
             Passed::Writes(writes) if writes as f64 <= 64.0 * (time + 1.0) => {
-                (&COUNTED, writes as f64)
+                (Ear::COUNTED, writes as f64)
             }
-            Passed::Writes(_) | Passed::Some => (&COMPARED, 0.0),
+            Passed::Writes(_) | Passed::Some => (Ear::COMPARED, 0.0),
             Passed::None => return,
         };
-        let busy = ((writes + ear.writes) / (time + ear.time)).min(1.0);
-        let busy = match passed {
-            Passed::Writes(_) => busy * busy * root(busy),
-            _ => root(busy),
-        };
         let conflicts = f64::from(self.conflicts);
-        let more = (conflicts + 1.0) / conflicts;
-        let range = self.range * ear.growth * more * root(more) * busy;
-        self.range = range.max(ear.least * conflicts);
+        let range = self.range * ear.scale(conflicts, writes, time);
+        self.range = range.max(ear.least * conflicts).min(MOST);
     }
 
     /// A write was refused at this time of the clock, because somebody else was faster. `base` is the
@@ -167,7 +190,12 @@ impl Pace {
         if self.conflicts == 1 {
             self.window = took;
             let base = nanos(base) as f64 / took as f64;
-            self.range = FIRST * base.min(1.0);
+            let ear = if self.counts {
+                Ear::COUNTED
+            } else {
+                Ear::COMPARED
+            };
+            self.range = ear.first * base.min(1.0);
         } else {
             let window = self.window as f64;
             self.window = (window + NEWS * (took as f64 - window)) as u64;
@@ -189,6 +217,152 @@ impl Pace {
     pub(crate) fn range(&self) -> Option<u64> {
         // A conversion of a number that is too large gives the largest one.
         self.is_kept
-            .then(|| (self.range * self.window as f64) as u64)
+            .then_some((self.range * self.window as f64) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const MS: Duration = Duration::from_millis(1);
+    const BASE: Duration = Duration::from_secs(1);
+
+    /// A pace whose window is `took` milliseconds, after its first conflict at 100 ms.
+    fn after_one(took: u32, first: Passed) -> Pace {
+        let mut pace = Pace::new();
+        pace.read((100 - took) * MS, first);
+        pace.conflict(100 * MS, BASE);
+        pace
+    }
+
+    fn range(pace: &Pace) -> f64 {
+        pace.range().unwrap() as f64 / 1e6
+    }
+
+    #[track_caller]
+    fn assert_near(range: f64, expected: f64) {
+        assert!(
+            (range / expected - 1.0).abs() < 1e-6,
+            "{range} and not {expected}"
+        );
+    }
+
+    #[test]
+    fn the_first_range_is_that_of_the_window_or_of_a_shorter_base() {
+        assert_near(range(&after_one(20, Passed::Writes(0))), 3.5 * 20.0);
+        assert_near(range(&after_one(20, Passed::None)), 0.85 * 20.0);
+        let mut hasty = Pace::new();
+        hasty.read(80 * MS, Passed::None);
+        hasty.conflict(100 * MS, 4 * MS);
+        assert_near(range(&hasty), 0.85 * 4.0);
+    }
+
+    /// The formula, by the powers that `core` has not.
+    #[test]
+    fn the_next_range_follows_from_the_writes_of_others() {
+        for (writes, time) in [(1_u32, 2.0), (3, 8.0), (40, 25.0), (1, 60.0)] {
+            let mut pace = after_one(20, Passed::Writes(0));
+            // The read before was at 80 ms.
+            let now = 80 + (20.0 * time) as u32;
+            pace.read(now * MS, Passed::Writes(writes.into()));
+            pace.conflict((now + 20) * MS, BASE);
+            let busy = ((f64::from(writes) + 1.5) / (time + 0.6)).min(1.0);
+            let factor = 1.05 * 2_f64.powf(1.5) * busy.powf(4.0);
+            assert_near(range(&pace), 20.0 * (3.5 * factor).max(0.2));
+        }
+    }
+
+    #[test]
+    fn the_next_range_follows_from_the_time_where_writes_are_not_counted() {
+        for time in [2.0, 8.0, 25.0, 200.0] {
+            let mut pace = after_one(20, Passed::None);
+            let now = 80 + (20.0 * time) as u32;
+            pace.read(now * MS, Passed::Some);
+            pace.conflict((now + 20) * MS, BASE);
+            let busy = (6.2_f64 / (time + 0.58)).clamp(0.12, 1.0);
+            let factor = 1.19 * 4.0 * busy.sqrt();
+            assert_near(range(&pace), 20.0 * 0.85 * factor);
+        }
+    }
+
+    #[test]
+    fn a_number_that_grows_too_fast_does_not_count() {
+        // Microseconds since some day.
+        let after = |passed| {
+            let mut pace = after_one(20, passed);
+            pace.range = 1.0;
+            pace.read(480 * MS, passed);
+            pace.conflict(500 * MS, BASE);
+            range(&pace)
+        };
+        assert_near(after(Passed::Writes(400_000)), after(Passed::Some));
+        assert!(after(Passed::Writes(64)) != after(Passed::Some));
+    }
+
+    #[test]
+    fn a_read_that_shows_the_refused_version_leaves_the_wait_to_the_policy() {
+        for same in [Passed::None, Passed::Writes(0)] {
+            let mut pace = after_one(20, same);
+            pace.read(150 * MS, same);
+            pace.conflict(170 * MS, BASE);
+            assert_eq!((pace.range(), pace.kept()), (None, 1));
+            // The next read shows another one.
+            pace.read(200 * MS, Passed::Some);
+            pace.conflict(220 * MS, BASE);
+            assert!(pace.range().is_some());
+            assert_eq!(pace.kept(), 2);
+        }
+    }
+
+    #[test]
+    fn other_failures_leave_the_wait_to_the_policy_and_the_range_as_it_is() {
+        let mut pace = after_one(20, Passed::None);
+        let before = pace.range();
+        pace.failed();
+        assert_eq!(pace.range(), None);
+        // The read after the conflict failed; a write fails; then the version is as it was.
+        pace.read(150 * MS, Passed::Some);
+        pace.failed();
+        pace.read(300 * MS, Passed::None);
+        pace.conflict(320 * MS, BASE);
+        assert!(pace.range() > before);
+    }
+
+    #[test]
+    fn the_window_is_a_mean() {
+        let mut pace = after_one(20, Passed::None);
+        pace.read(200 * MS, Passed::Some);
+        pace.conflict(260 * MS, BASE);
+        assert_eq!(pace.window, 30_000_000);
+    }
+
+    proptest! {
+        /// Whatever a clock and a version say, the range is a number, and it does not vanish.
+        #[test]
+        fn any_history_gives_a_range(
+            steps in prop::collection::vec((any::<u64>(), any::<u64>(), 0..5_u8), 1..300),
+            base: u64,
+        ) {
+            let mut pace = Pace::new();
+            for (read, conflict, what) in steps {
+                let passed = match what {
+                    0 => Passed::None,
+                    1 => Passed::Some,
+                    2 => Passed::Writes(read % 7),
+                    _ => Passed::Writes(read),
+                };
+                pace.read(Duration::from_nanos(read), passed);
+                if what == 4 {
+                    pace.failed();
+                    prop_assert_eq!(pace.range(), None);
+                } else {
+                    pace.conflict(Duration::from_nanos(conflict), Duration::from_nanos(base));
+                }
+                prop_assert!(pace.range.is_finite() && pace.range >= 0.0);
+                prop_assert!(pace.conflicts == 0 || pace.window > 0);
+            }
+        }
     }
 }

@@ -39,7 +39,7 @@ impl<'b> Terms<'b> {
     pub(crate) fn paced(pace: &Pace) -> Self {
         Terms {
             uncounted: pace.kept(),
-            conflict_range: pace.range().unwrap_or(NEVER),
+            conflict_range: pace.range().map_or(NEVER, |range| range.min(NEVER - 1)),
             ..Self::PLAIN
         }
     }

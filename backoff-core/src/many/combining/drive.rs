@@ -9,7 +9,7 @@ use super::{
     rules::{Rules, Shared, Step, Told},
 };
 use crate::{
-    delay::{Pace, Passed},
+    delay::Pace,
     drive::{
         attempt::Failed,
         course::Course,
@@ -206,7 +206,7 @@ where
         };
         let version = (versions.read)(value);
         let last = self.last.as_deref();
-        let passed = last.map_or(Passed::None, |last| (versions.passed)(last, &*version));
+        let passed = (versions.passed)(last.unwrap_or(&*version), &*version);
         self.pace.read(self.rules.runtime.now(), passed);
         if let (Some(error), Some(last)) = (&self.doubt, last)
             && !(versions.is_same)(last, &*version)

@@ -269,7 +269,8 @@ impl<K, V, W, E, R> Combining<K, V, W, E, R> {
     }
 
     /// Tells the version of a value that was read, as
-    /// [`Retrying::version`](crate::Retrying::version) does. A change that returns nothing is then
+    /// [`Retrying::version`](crate::Retrying::version) does. After a conflict with another process, the
+    /// wait then follows from how busy the resource is. A change that returns nothing is
     /// written again after a write that may have been applied, but only as long as the version is the
     /// one that was written upon. To be said before the first change: what is returned combines apart
     /// from what it was made of.
