@@ -164,7 +164,7 @@ fn remarks(distances: &[Option<[f64; 2]>]) -> String {
     format!(
         "{}\
          product: (calls / N - 1) * (time / (N * 20 ms) - 1), where 20 ms lie between a read and the \
-         write after it.\n         Writers who write at random moments, and change nothing about how often they do, \
+         write after it.\n         Writers who write at random moments, always equally often in all, \
          come to 1; less is better.\n\
          combined by tens: each ten clients are one process, which combines their changes and keeps \
          the pace of etags.\n",
