@@ -79,13 +79,13 @@ impl Line {
     }
 }
 
-/// Pages of documentation show about 830 of them.
-const WIDTH: i32 = 1000;
+/// As wide as a page of rustdoc; a page of GitHub shows 830 of them.
+const WIDTH: i32 = 960;
 const LEFT: i32 = 84;
 const RIGHT: i32 = WIDTH - 244;
 /// A line of the title and of the subtitle: its height, and how many letters it has at most.
-const TITLE: (i32, usize) = (28, 96);
-const SUBTITLE: (i32, usize) = (21, 136);
+const TITLE: (i32, usize) = (28, 92);
+const SUBTITLE: (i32, usize) = (21, 130);
 /// Above a panel's axes: its title, if it has one, and the name of its y axis.
 const PANEL_TITLE: i32 = 30;
 const AXIS_NAME: i32 = 30;
