@@ -31,6 +31,7 @@ use std::{fmt, future::IntoFuture, sync::Arc, time::Duration};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let _ = rustls::crypto::ring::default_provider().install_default();
 /// let emulator = Emulator::start()?;
 /// let client = reqwest::Client::builder().retry(reqwest::retry::never()).build()?;
 /// // Or one of Google's own clients.
