@@ -251,6 +251,13 @@ type Made<S> = Updating<
     Failure<<S as PolicyStore>::Error>,
 >;
 
+type MadeReported<S> = UpdatingReported<
+    Arc<str>,
+    <S as PolicyStore>::Policy,
+    Arc<<S as PolicyStore>::Policy>,
+    Failure<<S as PolicyStore>::Error>,
+>;
+
 impl<S> MemberChange<S>
 where
     S: PolicyStore<Policy: Clone + Send + Sync + 'static, Error: Send + Sync + 'static>,
@@ -283,9 +290,7 @@ where
 
     /// Also says what it took: the steps that this change took part in, most of them shared with
     /// others.
-    pub fn reported(
-        self,
-    ) -> UpdatingReported<Arc<str>, S::Policy, Arc<S::Policy>, Failure<S::Error>> {
+    pub fn reported(self) -> MadeReported<S> {
         self.into_future().reported()
     }
 }
