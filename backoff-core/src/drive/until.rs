@@ -1,13 +1,9 @@
 //! Values that count as failures: one that is not yet the awaited one, and a reply that tells a
 //! conflict.
 
-<<<<<<< HEAD
-use super::attempt::{At, Call, Failed, Operation, Reports, Run, failures_inside, reports_inside};
-=======
 use super::attempt::{
-    Call, Failed, Operation, Plain, Reports, Run, WithAttempt, failures_inside, reports_inside,
+    At, Call, Failed, Operation, Plain, Reports, Run, WithAttempt, failures_inside, reports_inside,
 };
->>>>>>> hD
 use crate::{
     facts::fault::{Fault, FaultKind},
     judge::Stage,
