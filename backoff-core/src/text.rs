@@ -13,7 +13,9 @@ const LONGEST_HOST: usize = 264;
 ///
 /// - Line breaks and tabs become one space; other control characters, and those that change the
 ///   direction of the text, become `\u{..}`.
-/// - After 500 characters the text ends with `…`.
+/// - After 500 characters the text ends with `…`. Where the end of a URL's host, or of what follows its
+///   query, would be cut off, the text ends before that: a part of a host looks like the beginning of
+///   a name and a password.
 /// - Of a URL (whatever has `://`) the user and password, the query and the fragment are left out:
 ///   `https://ann:pw@example.com/a?key=1` becomes `https://…@example.com/a?…`.
 /// - A URL may be cut before its `@`, or its password may have a character that ends a URL. So
@@ -45,7 +47,8 @@ struct Filter<W> {
     left: usize,
     /// Whether something was left out at the end.
     is_cut: bool,
-    is_after_space: bool,
+    /// The last character that was written.
+    last: char,
     place: Place,
     authority: Authority,
     /// Punctuation at the end of what is hidden, which belongs to the text if the URL ends there.
@@ -77,7 +80,7 @@ impl<W: Write> Filter<W> {
             out,
             left: LONGEST,
             is_cut: false,
-            is_after_space: false,
+            last: '\0',
             place: Place::TEXT,
             authority: Authority::EMPTY,
             closing: Closing::EMPTY,
@@ -87,7 +90,7 @@ impl<W: Write> Filter<W> {
     fn take(&mut self, c: char) -> fmt::Result {
         match self.place {
             Place::Hidden if ends_url(c) => {
-                self.show_closing()?;
+                self.show_closing(1)?;
                 self.plain(c, false, Begun::Nothing)
             }
             Place::Hidden => {
@@ -95,7 +98,7 @@ impl<W: Write> Filter<W> {
                 Ok(())
             }
             Place::Authority if ends_url(c) => {
-                self.show_authority()?;
+                self.show_authority(1)?;
                 self.plain(c, false, Begun::Nothing)
             }
             Place::Authority if matches!(c, '/' | '\\' | '?' | '#') => {
@@ -104,7 +107,7 @@ impl<W: Write> Filter<W> {
                     true => Begun::Colon,
                     false => Begun::Nothing,
                 };
-                self.show_authority()?;
+                self.show_authority(1)?;
                 self.plain(c, true, begun)
             }
             Place::Authority => {
@@ -145,74 +148,69 @@ impl<W: Write> Filter<W> {
         Ok(())
     }
 
-    fn show_authority(&mut self) -> fmt::Result {
+    /// Writes what may be shown of user, host and port. If not all of it fits, and with it as many
+    /// characters as `follow`, the text ends here.
+    fn show_authority(&mut self, follow: usize) -> fmt::Result {
         let authority = self.authority;
-        if authority.has_user {
-            self.put('…')?;
-            self.put('@')?;
+        let (host, is_rest_hidden) = match authority.is_too_long {
+            true => ("", true),
+            false => authority.without_password(),
+        };
+        let user = if authority.has_user { "…@" } else { "" };
+        let rest = if is_rest_hidden { "…" } else { "" };
+        let shown = || user.chars().chain(host.chars()).chain(rest.chars());
+        if shown().map(width).sum::<usize>() + follow > self.left {
+            return self.cut();
         }
-        if authority.is_too_long {
-            return self.put('…');
-        }
-        let (host, is_rest_hidden) = authority.without_password();
-        for c in host.chars() {
-            self.show(c)?;
-        }
-        match is_rest_hidden {
-            true => self.put('…'),
-            false => Ok(()),
-        }
+        shown().try_for_each(|c| self.show(c))
     }
 
-    fn show_closing(&mut self) -> fmt::Result {
+    /// Writes the punctuation after what is hidden, unless the text ends here, as above.
+    fn show_closing(&mut self, follow: usize) -> fmt::Result {
         let closing = self.closing;
-        for &c in &closing.last[..closing.length] {
-            self.put(c)?;
+        let shown = &closing.last[..closing.length];
+        if shown.len() + follow > self.left {
+            return self.cut();
         }
-        Ok(())
+        shown.iter().try_for_each(|&c| self.put(c))
     }
 
     /// Writes a character so that it can be seen.
     fn show(&mut self, c: char) -> fmt::Result {
         match c {
-            '\t'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}' if self.is_after_space => Ok(()),
+            '\t'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}' if self.last == ' ' => Ok(()),
             '\t'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}' => self.put(' '),
-            '\u{61c}'
-            | '\u{200e}'
-            | '\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}' => self.escape(c),
-            c if c.is_control() => self.escape(c),
+            c if is_escaped(c) => c.escape_unicode().try_for_each(|c| self.put(c)),
             c => self.put(c),
         }
     }
 
-    fn escape(&mut self, c: char) -> fmt::Result {
-        c.escape_unicode().try_for_each(|c| self.put(c))
+    fn put(&mut self, c: char) -> fmt::Result {
+        if self.left == 0 {
+            return self.cut();
+        }
+        if self.is_cut {
+            return Ok(());
+        }
+        self.left -= 1;
+        self.last = c;
+        self.out.write_char(c)
     }
 
-    fn put(&mut self, c: char) -> fmt::Result {
-        let c = match self.left {
-            0 if self.is_cut => return Ok(()),
-            0 => {
-                self.is_cut = true;
-                '…'
-            }
-            _ => {
-                self.left -= 1;
-                c
-            }
-        };
-        self.is_after_space = c == ' ';
-        self.out.write_char(c)
+    /// Ends the text, with `…` unless that was just written.
+    fn cut(&mut self) -> fmt::Result {
+        if core::mem::replace(&mut self.is_cut, true) || self.last == '…' {
+            return Ok(());
+        }
+        self.out.write_char('…')
     }
 
     /// Writes what was held back.
     fn finish(mut self) -> fmt::Result {
         match self.place {
             Place::Plain { .. } => Ok(()),
-            Place::Authority => self.show_authority(),
-            Place::Hidden => self.show_closing(),
+            Place::Authority => self.show_authority(0),
+            Place::Hidden => self.show_closing(0),
         }
     }
 }
@@ -231,6 +229,22 @@ impl Place {
         is_url: false,
         begun: Begun::Nothing,
     };
+}
+
+/// What is not seen, or changes the direction of the text, and is no line break or tab.
+fn is_escaped(c: char) -> bool {
+    matches!(
+        c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    ) || c.is_control()
+}
+
+/// How many characters a character of a host is written with. A host has no line breaks and no tabs.
+fn width(c: char) -> usize {
+    match is_escaped(c) {
+        true => c.escape_unicode().len(),
+        false => 1,
+    }
 }
 
 /// What no URL contains: a URL in a text ends here.
@@ -389,6 +403,52 @@ mod tests {
     }
 
     #[test]
+    fn a_url_is_not_cut_inside_its_host() {
+        let before = "a".repeat(LONGEST - 11);
+        for (url, expected) in [
+            ("://host:80", "://host:80"),
+            ("://host:80/", "://host:80/"),
+            ("://host:80a/", "://host:…/"),
+            ("://host:443/", "://…"),
+            ("://hostname", "://hostname"),
+            ("://hostname/", "://…"),
+            ("://hos\0", "://hos\\u{0}"),
+            ("://host\0", "://…"),
+            ("://u@named ", "://…@named "),
+            ("://u@longer ", "://…"),
+            ("://a?b).), ", "://a?…).), "),
+            ("://a/?b).), ", "://a/?…"),
+        ] {
+            let shown = shown(&format!("{before}{url}"));
+            assert_eq!(&shown[before.len()..], expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn what_was_cut_anywhere_stays_as_it_is() {
+        for url in [
+            "x://ann:pw@host:8080/a?b#c). x",
+            "x://ann:pwd/a x",
+            "x://host\0name\u{202e}/a\n\nb",
+            "x://[::1]:80\"",
+            "x://a?b).,;:) and more",
+            "x:\\/\\/ann:pw@host\\/a?b",
+            "x://a://b:://ann:pw@c",
+            "x://… …x… … x",
+        ] {
+            for before in LONGEST - url.len()..=LONGEST {
+                let once = shown(&format!("{}{url}", "a".repeat(before)));
+                assert_eq!(shown(&once), once, "{before} {url:?}");
+            }
+        }
+        let long = format!("x://{}", "h".repeat(LONGEST_HOST + 1));
+        for before in LONGEST - 10..=LONGEST {
+            let once = shown(&format!("{}{long} a", "a".repeat(before)));
+            assert_eq!(shown(&once), once, "{before}");
+        }
+    }
+
+    #[test]
     fn of_a_url_only_what_is_no_secret() {
         for (text, expected) in [
             ("http://a/b", "http://a/b"),
@@ -466,7 +526,10 @@ mod tests {
     fn odd_text() -> impl Strategy<Value = String> {
         let odd =
             "([a-z]{0,3}|[:/?#@\\\\ \"<>.,)\u{85}\u{2028}\u{202e}\\n]|\\PC|[\0-\u{9f}]|://){0,60}";
-        prop_oneof![odd, "\\PC{0,700}", "[ -~]{0,700}"]
+        // Whatever is odd, beside the place where a long text is cut.
+        let at_the_end =
+            (430usize..=LONGEST, odd).prop_map(|(before, odd)| "a".repeat(before) + &odd);
+        prop_oneof![odd, at_the_end, "\\PC{0,700}", "[ -~]{0,700}"]
     }
 
     fn is_unseen(c: char) -> bool {

@@ -404,6 +404,50 @@ fn a_response_that_the_codes_refuse_does_not_count() {
     assert_eq!((replies.next(), &seconds(&time)[..]), (None, &waits[..]));
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_refused_response_does_not_count_wherever_responses_is_written() {
+    fn replies() -> impl Iterator<Item = Response> {
+        [200, 503, 200, 503, 200, 200, 200]
+            .into_iter()
+            .map(Response)
+    }
+    fn done(_: &Response) -> bool {
+        true
+    }
+    /// The same rules in both forms. They end with the last reply.
+    macro_rules! ends {
+        ($($rule:ident($($argument:expr)?)).+) => {
+            let mut left = replies();
+            let call = POLL.retry(|| ready(Ok::<_, Failure>(left.next().unwrap())));
+            let call = call.$($rule($($argument)?)).+;
+            assert_eq!(call.await, Ok(Response(200)));
+            assert_eq!(left.next(), None);
+
+            let mut left = replies();
+            let call = POLL.blocking(|| Ok::<_, Failure>(left.next().unwrap()));
+            let call = call.$($rule($($argument)?)).+;
+            assert_eq!(call.runtime(Scripted::default()).call(), Ok(Response(200)));
+            assert_eq!(left.next(), None);
+        };
+    }
+    ends!(responses().until(done).consecutive(3));
+    ends!(until(done).responses().consecutive(3));
+    ends!(until(done).consecutive(3).responses());
+    ends!(
+        until(done)
+            .consecutive(3)
+            .until(done)
+            .responses()
+            .responses()
+    );
+
+    let mut left = replies();
+    let call = POLL.retry_with(|_| ready(Ok::<_, Failure>(left.next().unwrap())));
+    let call = call.until(done).consecutive(3).timeout(600 * SECOND);
+    assert_eq!(call.responses().await, Ok(Response(200)));
+    assert_eq!(left.next(), None);
+}
+
 #[test]
 fn a_value_awaited_inside_begins_the_row_anew() {
     let mut values = [1, 2, 0, 1, 2, 3].into_iter();

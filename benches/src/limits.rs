@@ -67,13 +67,12 @@ pub(crate) const LIMITS: &[Limit] = &[
     limit("allocations", FUNCTION, "blocking", 0.0),
     limit("allocations", "ours, update", "success", 0.0),
     limit("allocations", "ours, Reconnect::with", "success", 0.0),
-    // Nearly all of them are the hundred copies of the policy that was written, one for each caller.
     limit(
         "allocations",
         "ours, iam::Members",
         "100 adds to 1,500",
-        168_500.0,
-    ), // reached: 168,335
+        10_400.0,
+    ), // reached: 10,293
 ];
 
 impl Limit {

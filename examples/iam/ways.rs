@@ -7,6 +7,7 @@ use backoff_cloud::http::ApiError;
 use backoff_cloud::iam::{Failure, Members, PlainPolicy};
 use backoff_cloud::many::CombineError;
 use backoff_cloud::{Jitter, Updated, iam, retry};
+use std::sync::Arc;
 
 use crate::client::{Client, IamPolicy};
 
@@ -68,7 +69,7 @@ pub(crate) async fn combined(
     members: &Members<Client>,
     resource: &str,
     member: &str,
-) -> Result<Updated<PlainPolicy, PlainPolicy>, CombineError<Failure<ApiError>>> {
+) -> Result<Updated<PlainPolicy, Arc<PlainPolicy>>, CombineError<Failure<ApiError>>> {
     members.add(resource, ROLE, member).await
 }
 

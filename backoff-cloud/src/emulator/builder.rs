@@ -155,6 +155,7 @@ impl Builder {
     /// # #[cfg(feature = "http")]
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let _ = rustls::crypto::ring::default_provider().install_default();
     /// let emulator = Emulator::builder().visible_after(Duration::MAX).start()?;
     /// let client = iam::Rest::new(reqwest::Client::new(), format!("{}/v3", emulator.url()));
     /// iam::add(&client, "projects/p", "roles/viewer", "user:ann@example.com").await?;

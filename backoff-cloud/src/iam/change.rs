@@ -32,6 +32,7 @@ use std::{
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let _ = rustls::crypto::ring::default_provider().install_default();
 /// let emulator = Emulator::start()?;
 /// // Or one of Google's own clients.
 /// let client = iam::Rest::new(reqwest::Client::new(), format!("{}/v3", emulator.url()));

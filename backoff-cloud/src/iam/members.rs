@@ -31,6 +31,7 @@ use std::{fmt, future::IntoFuture, sync::Arc, time::Duration};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let _ = rustls::crypto::ring::default_provider().install_default();
 /// let emulator = Emulator::start()?;
 /// let client = reqwest::Client::builder().retry(reqwest::retry::never()).build()?;
 /// // Or one of Google's own clients.
@@ -82,7 +83,7 @@ struct Rules {
 type Combined<S> = Combining<
     Arc<str>,
     <S as PolicyStore>::Policy,
-    <S as PolicyStore>::Policy,
+    Arc<<S as PolicyStore>::Policy>,
     Failure<<S as PolicyStore>::Error>,
 >;
 
@@ -116,7 +117,8 @@ where
                 },
                 move |resource: Arc<str>, policy| {
                     let store = Arc::clone(&writes);
-                    async move { write(&*store, &resource, policy).await }
+                    // Each caller of the group gets the reply, and a policy may have 1,500 members.
+                    async move { write(&*store, &resource, policy).await.map(Arc::new) }
                 },
             )
             .version(version)
@@ -175,8 +177,8 @@ where
     /// Gives a member a role on a resource, as [`iam::add`](super::add) does: what is the same member,
     /// what is left as it is and what is refused is said there.
     ///
-    /// Awaited, it gives [`Updated`](backoff_core::Updated): the policy as the group wrote it, or as it
-    /// was found.
+    /// Awaited, it gives [`Updated`](backoff_core::Updated): the policy as the group wrote it, in one
+    /// [`Arc`] that all callers of the group share, or a copy of the policy as it was found.
     ///
     /// # Errors
     /// A [`CombineError`](backoff_core::many::CombineError) with a [`Failure`] inside, unless the
@@ -246,7 +248,14 @@ pub struct MemberChange<S: PolicyStore> {
 type Made<S> = Updating<
     Arc<str>,
     <S as PolicyStore>::Policy,
+    Arc<<S as PolicyStore>::Policy>,
+    Failure<<S as PolicyStore>::Error>,
+>;
+
+type MadeReported<S> = UpdatingReported<
+    Arc<str>,
     <S as PolicyStore>::Policy,
+    Arc<<S as PolicyStore>::Policy>,
     Failure<<S as PolicyStore>::Error>,
 >;
 
@@ -282,7 +291,7 @@ where
 
     /// Also says what it took: the steps that this change took part in, most of them shared with
     /// others.
-    pub fn reported(self) -> UpdatingReported<Arc<str>, S::Policy, S::Policy, Failure<S::Error>> {
+    pub fn reported(self) -> MadeReported<S> {
         self.into_future().reported()
     }
 }

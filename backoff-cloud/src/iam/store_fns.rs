@@ -20,6 +20,7 @@ use std::{fmt, future::Future};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let _ = rustls::crypto::ring::default_provider().install_default();
 /// let emulator = Emulator::start()?;
 /// let client = &reqwest::Client::builder().retry(reqwest::retry::never()).build()?;
 /// let url = &emulator.url();

@@ -5,7 +5,7 @@ use super::{
     course::Course,
     deposit::Deposit,
     handler::{ByCodes, Funded, Handle, Handler, Measured, Notified, Paced, Under},
-    until::{Conflict, ConflictIf, NotYet, Responses, Until},
+    until::{Conflict, ConflictIf, NotYet, Responding, Until},
 };
 use crate::{
     budget::Budget,
@@ -101,11 +101,12 @@ impl<'p, O: Call, H> Blocking<'p, O, H> {
 
     /// Judges a value as an error is, by the policy's codes, as
     /// [`Retrying::responses`](crate::Retrying::responses) does.
-    pub fn responses(self) -> Blocking<'p, Responses<O>, H>
+    pub fn responses(self) -> Blocking<'p, O::Responses, H>
     where
+        O: Responding,
         O::Value: Fault,
     {
-        self.operation(|operation| Responses { operation })
+        self.operation(O::responses)
     }
 
     /// Calls a hook before each wait, and when the operation is given up.

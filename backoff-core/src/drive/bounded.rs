@@ -3,6 +3,7 @@
 use super::{
     attempt::{At, Failed, Operation, Reports, Run, failures_inside, reports_inside},
     mark,
+    until::Responding,
 };
 use crate::{
     facts::fault::{Fault, TimedOut},
@@ -157,6 +158,18 @@ impl<A, S> Limited<A, S> {
         let late = (TimedOut::new(*limit), stage(attempt.as_ref()));
         self.cut();
         Poll::Ready(Err(late))
+    }
+}
+
+impl<O: Responding> Responding for Bounded<O> {
+    type Responses = Bounded<O::Responses>;
+
+    fn responses(self) -> Self::Responses {
+        Bounded {
+            operation: self.operation.responses(),
+            limit: self.limit,
+            timeout: self.timeout,
+        }
     }
 }
 

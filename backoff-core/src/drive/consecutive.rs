@@ -6,7 +6,7 @@ use super::{
     doubt::Doubt,
     future::Retrying,
     handler::Handler,
-    until::{NotYet, Until},
+    until::{NotYet, Responding, Until},
 };
 use crate::{
     facts::fault::Fault,
@@ -140,6 +140,19 @@ impl<O, F> Consecutive<O, F> {
     }
 }
 
+impl<O: Responding, F> Responding for Consecutive<O, F> {
+    type Responses = Consecutive<O::Responses, F>;
+
+    /// The row asks the operation inside what its values tell.
+    fn responses(self) -> Self::Responses {
+        Consecutive {
+            operation: self.operation.responses(),
+            is_done: self.is_done,
+            row: self.row,
+        }
+    }
+}
+
 reports_inside!(<O, F> Consecutive<O, F>);
 
 /// What both forms leave to the operation inside.
@@ -265,8 +278,8 @@ where
     ///   `tracing` logs for each, with the error [`NotYet`](crate::NotYet), which says how many
     ///   [in a row](crate::NotYet::consecutive) there are. A report counts them in `attempts`, and
     ///   their waits in `slept`.
-    /// - A value that the policy's codes refuse ([`responses`](Retrying::responses)) does not count,
-    ///   although it is what is awaited.
+    /// - A value that the policy's codes refuse does not count, although it is what is awaited, whether
+    ///   [`responses`](Retrying::responses) is written before or after this.
     ///
     /// 1 is the same as [`until`](Retrying::until) alone.
     ///

@@ -7,7 +7,7 @@ use super::{
     course::{Course, rarely},
     deposit::Deposit,
     handler::{ByCodes, Funded, Handle, Handler, Measured, Notified, Owning, Paced, Under},
-    until::{Conflict, ConflictIf, NotYet, Responses, Until},
+    until::{Conflict, ConflictIf, NotYet, Responding, Until},
 };
 use crate::{
     budget::Budget,
@@ -311,11 +311,12 @@ where
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn responses(self) -> Retrying<'p, Responses<O>, H>
+    pub fn responses(self) -> Retrying<'p, O::Responses, H>
     where
+        O: Responding<Responses: Operation<<H as Handler>::Runtime>>,
         O::Value: Fault,
     {
-        self.operation(|operation| Responses { operation })
+        self.operation(O::responses)
     }
 
     /// Calls a hook before each wait, and when the operation is given up.

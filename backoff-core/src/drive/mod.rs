@@ -32,7 +32,7 @@ pub use future::Reported;
 pub use handler::{
     ByCodes, Funded, Handle, Handler, Measured, Notified, Owning, Paced, Under, When, WhenAny,
 };
-pub use until::{ConflictIf, Responses, Until};
+pub use until::{ConflictIf, Responding, Responses, Until};
 pub use update::{Changed, Forgets, Memory, Running, Update};
 pub use version::{Version, Versioned, VersionedUpdate};
 

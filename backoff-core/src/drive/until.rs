@@ -1,7 +1,9 @@
 //! Values that count as failures: one that is not yet the awaited one, and a reply that tells a
 //! conflict.
 
-use super::attempt::{At, Call, Failed, Operation, Reports, Run, failures_inside, reports_inside};
+use super::attempt::{
+    At, Call, Failed, Operation, Plain, Reports, Run, WithAttempt, failures_inside, reports_inside,
+};
 use crate::{
     facts::fault::{Fault, FaultKind},
     judge::Stage,
@@ -74,6 +76,53 @@ impl<O: fmt::Debug, F> fmt::Debug for ConflictIf<O, F> {
 #[derive(Clone, Copy, Debug)]
 pub struct Responses<O> {
     pub(super) operation: O,
+}
+
+/// An operation whose values can be judged as errors are.
+///
+/// The values are judged in the innermost place, so it does not matter whether `responses` is written
+/// before or after the other rules of a call.
+pub trait Responding {
+    /// The operation whose values are judged.
+    type Responses;
+
+    /// Has the values judged.
+    fn responses(self) -> Self::Responses;
+}
+
+impl<F> Responding for Plain<F> {
+    type Responses = Responses<Self>;
+
+    fn responses(self) -> Self::Responses {
+        Responses { operation: self }
+    }
+}
+
+impl<F> Responding for WithAttempt<F> {
+    type Responses = Responses<Self>;
+
+    fn responses(self) -> Self::Responses {
+        Responses { operation: self }
+    }
+}
+
+impl<O> Responding for Responses<O> {
+    type Responses = Self;
+
+    fn responses(self) -> Self {
+        self
+    }
+}
+
+impl<O: Responding, F> Responding for Until<O, F> {
+    type Responses = Until<O::Responses, F>;
+
+    fn responses(self) -> Self::Responses {
+        Until {
+            operation: self.operation.responses(),
+            is_done: self.is_done,
+        }
+    }
 }
 
 reports_inside!(<O, F> Until<O, F>, <O, F> ConflictIf<O, F>, <O> Responses<O>);

@@ -83,7 +83,7 @@ impl Policy {
 }
 
 /// How many lives are drawn.
-const LIVES: usize = 16;
+const LIVES: usize = 64;
 /// How many retries of each life are drawn one by one.
 const LIVED: u32 = 256;
 
@@ -183,11 +183,25 @@ fn mean(policy: &Policy, retry: u32) -> f64 {
     waits.sum::<f64>() / LIVES as f64
 }
 
-/// One of the waits that can be drawn. The lives draw from all parts of the range before each retry,
-/// and each life from another part before the next.
+/// One of the waits that can be drawn. Before each retry the lives draw from all parts of the range,
+/// one from each; which life draws from which part is mixed anew, so that what a life has drawn before
+/// tells nothing.
 fn drawn(policy: &Policy, retry: u32, previous: u64, life: usize) -> u64 {
-    let random = (life as u64 * PART).wrapping_add(mixed(retry));
+    let bits = mixed(retry);
+    let random = part(life as u64, bits) * PART + bits % PART;
     policy.backoff_nanos(FaultKind::Transient, retry, || previous, || random)
+}
+
+/// The part that a life draws from: another one for each life, because each step can be undone.
+fn part(life: u64, bits: u64) -> u64 {
+    const ALL: u64 = LIVES as u64 - 1;
+    const { assert!(LIVES.is_power_of_two()) };
+    let mut part = life;
+    for keys in [bits, bits >> 16, bits >> 32, bits >> 48] {
+        part = part.wrapping_mul(keys | 1).wrapping_add(keys >> 8) & ALL;
+        part ^= part >> (LIVES.trailing_zeros() / 2);
+    }
+    part
 }
 
 /// A number that looks drawn, always the same for the same retry.
@@ -324,6 +338,30 @@ mod tests {
             // The number is a whole one.
             let off = (told - mean).abs();
             prop_assert!(off <= (share * mean).max(0.7), "{told} {mean} {policy:?}");
+        }
+    }
+
+    /// The first waits decide nearly everything, and each is none or a whole slot.
+    #[test]
+    fn few_slots_that_just_fit_are_counted_as_lives_have_them() {
+        for slots in 1..8 {
+            let base = Duration::from_millis(1_783);
+            let policy = Policy::exponential().base(base).jitter(Jitter::Slots);
+            let policy = policy.max_backoff(3 * base).deadline(slots * base);
+            let told = policy.calls_in_time().expect("a number") as f64;
+            let mean = mean_of_lives(&policy, 2_000);
+            assert!((told - mean).abs() < 0.6, "{slots} {told} {mean}");
+        }
+    }
+
+    #[test]
+    fn each_life_draws_from_a_part_of_its_own() {
+        for retry in 0..1_000 {
+            let mut parts: Vec<_> = (0..LIVES as u64)
+                .map(|life| part(life, mixed(retry)))
+                .collect();
+            parts.sort_unstable();
+            assert!(parts.into_iter().eq(0..LIVES as u64), "{retry}");
         }
     }
 

@@ -121,6 +121,20 @@ async fn after_a_reply_without_an_etag_the_policy_is_read_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_callers_of_a_group_share_one_policy() {
+    let kept = Arc::new(Kept::default());
+    let members = members(&kept);
+    let add = |name| members.add(PROJECT, ROLE, name).into_future();
+    let (first, second) = tokio::join!(add("user:a"), add("user:b"));
+    let (Ok(Updated::Written(first)), Ok(Updated::Written(second))) = (first, second) else {
+        panic!("both are written")
+    };
+    assert!(Arc::ptr_eq(&first, &second));
+    assert_eq!(first.bindings[0].members, ["user:a", "user:b"]);
+    assert_eq!(kept.writes.load(Relaxed), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_member_that_the_service_refuses_fails_alone() {
     let kept = Arc::new(Kept::default());
     let members = members(&kept);
