@@ -1,4 +1,5 @@
-//! What to know before retries meet each other: retries inside retries, and traps.
+//! What to know before retries meet each other: retries inside retries, and traps; on a page of its
+//! own, [many writers of one resource](many_writers).
 //!
 //! # Retries inside retries
 //!
@@ -159,3 +160,5 @@
 //!
 //! Tokio's timer needs a tokio runtime on the thread. Without one, a call succeeds as long as nothing
 //! fails, and panics when the first wait begins; the message says what to write.
+
+pub mod many_writers;

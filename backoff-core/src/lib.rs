@@ -49,7 +49,8 @@
 //! For the rules that Google Cloud's services document, see the crate `backoff-cloud`.
 //!
 //! The [`guide`] says what goes wrong when retries stand inside retries or inside `select!`, and what
-//! to do about it.
+//! to do about it. Its page on [many writers](guide::many_writers) says what to use where many change one
+//! resource.
 //!
 //! # How it works
 //!
