@@ -2,6 +2,7 @@
 //! all sizes, near and far, that come at once and one after the other, and its product is held against
 //! limits.
 
+use std::iter;
 use std::time::Duration;
 
 use crate::Error;
@@ -110,25 +111,62 @@ pub(crate) fn check(seeds: u64) -> Result<Verdict, Error> {
     plan.check(&Crew::new(seeds, plan.experiments()))
 }
 
-/// How a pace compares with full jitter under the same circumstances.
-#[derive(Clone)]
-struct Ratio {
-    mean: Mean,
-    clients: u32,
-    circumstances: String,
+/// A crowd, and what was measured of it.
+struct Setting {
+    /// Mean and deviation of a hop.
+    network: (u64, u64),
+    crowd: Crowd,
+    full: Measured,
+    /// In the order of the plan.
+    paced: Vec<Measured>,
 }
 
-/// The ratios of one pace, on one network, with one kind of arrival.
-struct Compared {
-    network: String,
-    arrival: String,
+impl Setting {
+    fn is_of_two(&self) -> bool {
+        self.crowd.clients == 2
+    }
+
+    /// Whether products are measured here.
+    fn has_product(&self) -> bool {
+        self.crowd.clients == CROWD && self.crowd.over.is_zero()
+    }
+
+    fn hops(&self) -> String {
+        hops(self.network)
+    }
+
+    fn come(&self) -> String {
+        match self.crowd.over {
+            Duration::ZERO => "at once".to_owned(),
+            over => format!("over {} s", over.as_secs()),
+        }
+    }
+
+    /// How a pace compares with full jitter.
+    fn ratio(&self, pace: usize, of: Of) -> Mean {
+        of(&self.paced[pace]).over(of(&self.full))
+    }
+}
+
+fn hops((mean, deviation): (u64, u64)) -> String {
+    format!("|N({mean}, {deviation})| ms")
+}
+
+/// One of the things that were measured.
+type Of = fn(&Measured) -> Mean;
+const CALLS: Of = |measured| measured.calls;
+const TIME: Of = |measured| measured.completion;
+const WAIT: Of = |measured| measured.wait;
+
+/// The largest ratio of a pace to full jitter among some settings, and where that is.
+fn worst<'a>(
+    settings: impl Iterator<Item = &'a Setting>,
     pace: usize,
-    /// One for each number of clients.
-    calls: Vec<Ratio>,
-    time: Vec<Ratio>,
-    wait: Vec<Ratio>,
-    /// Where all come at once, and there are `CROWD` clients.
-    product: Option<Mean>,
+    of: Of,
+) -> Option<(Mean, &'a Setting)> {
+    settings
+        .map(|setting| (setting.ratio(pace, of), setting))
+        .max_by(|(one, _), (other, _)| one.mean.total_cmp(&other.mean))
 }
 
 impl Plan<'_> {
@@ -137,71 +175,137 @@ impl Plan<'_> {
     }
 
     fn check(&self, crew: &Crew) -> Result<Verdict, Error> {
+        let settings = self.measure(crew)?;
+        let limits: Vec<_> = (0..self.paces.len())
+            .flat_map(|pace| self.limits(pace, &settings))
+            .collect();
+        let (hops, product) = (
+            hops(NETWORKS[0]),
+            "(calls / N - 1) * (time / (N * two hops) - 1)",
+        );
+        let text = format!(
+            "{CROWD} clients at once, hops of {hops}:\n\n{}\n\
+             Worst ratios to full jitter, for N of {:?}:\n\n{}\n\
+             product: with {CROWD} clients, {product}.\n\
+             a client's wait: the mean from a client's arrival to its success; no limit holds for it.\n\n\
+             {}\n",
+            self.products(&settings),
+            self.clients,
+            self.ratios(&settings),
+            examples::table::table(
+                &["limit", "worst with", "measured", "at most", ""],
+                2,
+                &limits.iter().map(Limit::row).collect::<Vec<_>>()
+            ),
+        );
+        Ok(Verdict { text, limits })
+    }
+
+    fn measure(&self, crew: &Crew) -> Result<Vec<Setting>, Error> {
         let none = "there is nothing to take a mean of without seeds";
-        let mut compared = Vec::new();
-        let mut limits = Vec::new();
-        let mut products = Vec::new();
-        for (place, (mean, deviation)) in NETWORKS.into_iter().enumerate() {
-            let [mean_hop, deviation_of_it] = [mean, deviation].map(Duration::from_millis);
-            let hop = Hop::new(mean_hop, deviation_of_it)?;
+        let mut settings = Vec::new();
+        for network in NETWORKS {
+            let [mean, deviation] = <[_; 2]>::from(network).map(Duration::from_millis);
+            let hop = Hop::new(mean, deviation)?;
             for over in ARRIVALS {
-                let network = format!("|N({mean}, {deviation})| ms");
-                let arrival = match over {
-                    Duration::ZERO => "at once".to_owned(),
-                    over => format!("over {} s", over.as_secs()),
-                };
-                let first = compared.len();
-                compared.extend((0..self.paces.len()).map(|pace| Compared {
-                    network: network.clone(),
-                    arrival: arrival.clone(),
-                    pace,
-                    calls: Vec::new(),
-                    time: Vec::new(),
-                    wait: Vec::new(),
-                    product: None,
-                }));
                 for &clients in self.clients {
                     let crowd = Crowd { clients, hop, over };
-                    let full = measure(crew, &crowd, &FULL).ok_or(none)?;
-                    let in_crowd = clients == CROWD && over.is_zero();
-                    if in_crowd && place == 0 {
-                        products.push(product_row(&FULL, &full));
-                    }
-                    let ratio = |one: Mean, other: Mean| Ratio {
-                        mean: one.over(other),
-                        clients,
-                        circumstances: format!("{network} {arrival}"),
-                    };
-                    for (pace, cell) in self.paces.iter().zip(&mut compared[first..]) {
-                        let paced = measure(crew, &crowd, &pace.strategy).ok_or(none)?;
-                        cell.calls.push(ratio(paced.calls, full.calls));
-                        cell.time.push(ratio(paced.completion, full.completion));
-                        cell.wait.push(ratio(paced.wait, full.wait));
-                        if in_crowd {
-                            cell.product = Some(paced.product);
-                        }
-                        if in_crowd && place == 0 {
-                            products.push(product_row(&pace.strategy, &paced));
-                            limits.extend(pace.limits(&paced));
-                        }
-                    }
+                    let measured = |strategy| measure(crew, &crowd, strategy).ok_or(none);
+                    let paced = self.paces.iter().map(|pace| measured(&pace.strategy));
+                    settings.push(Setting {
+                        network,
+                        crowd,
+                        full: measured(&FULL)?,
+                        paced: paced.collect::<Result<_, _>>()?,
+                    });
                 }
             }
         }
-        for (number, pace) in self.paces.iter().enumerate() {
-            let own: Vec<_> = compared.iter().filter(|one| one.pace == number).collect();
-            limits.extend(pace.limits_beside_full(&own));
-        }
-        Ok(Verdict {
-            text: self.text(&products, &compared, &limits),
-            limits,
-        })
+        Ok(settings)
     }
 
-    fn text(&self, products: &[Vec<String>], compared: &[Compared], limits: &[Limit]) -> String {
-        let header = ["strategy", "calls", "reads", "time, ms", "product"];
-        let products = examples::table::table(&header, 1, products);
+    fn limits(&self, number: usize, settings: &[Setting]) -> Vec<Limit> {
+        let pace = &self.paces[number];
+        let name = pace.strategy.name;
+        let mut limits = Vec::new();
+        // The first network is the first of the settings.
+        if let Some(crowd) = settings.iter().find(|setting| setting.has_product()) {
+            let measured = &crowd.paced[number];
+            let limit = |what, measured, most| Limit {
+                what: format!("{name}: {what}"),
+                most,
+                measured,
+                at: format!("N = {CROWD}, {} {}", crowd.hops(), crowd.come()),
+            };
+            let reads = measured.reads.over(measured.calls);
+            limits.push(limit("product", measured.product, pace.product));
+            limits.push(limit("reads / calls", reads, READS));
+        }
+        for (what, of) in [("calls", CALLS), ("time", TIME)] {
+            for (whose, two, most) in [("", false, WORST), (" of two", true, WORST_OF_TWO)] {
+                let among = settings.iter().filter(|setting| setting.is_of_two() == two);
+                limits.extend(worst(among, number, of).map(|(measured, at)| Limit {
+                    what: format!("{name}: {what}{whose} / full jitter's"),
+                    most,
+                    measured,
+                    at: format!("N = {}, {} {}", at.crowd.clients, at.hops(), at.come()),
+                }));
+            }
+        }
+        limits
+    }
 
+    /// On the first network.
+    fn products(&self, settings: &[Setting]) -> String {
+        let crowd = settings.iter().find(|setting| setting.has_product());
+        let names = iter::once(FULL.name).chain(self.paces.iter().map(|pace| pace.strategy.name));
+        let row = |(name, measured): (&str, &Measured)| {
+            let Measured {
+                calls,
+                reads,
+                completion,
+                product,
+                ..
+            } = measured;
+            let means = [calls, reads, completion, product].map(Mean::to_string);
+            iter::once(name.to_owned()).chain(means).collect()
+        };
+        let measured = crowd
+            .iter()
+            .flat_map(|crowd| iter::once(&crowd.full).chain(&crowd.paced));
+        let rows: Vec<_> = names.zip(measured).map(row).collect();
+        examples::table::table(
+            &["strategy", "calls", "reads", "time, ms", "product"],
+            1,
+            &rows,
+        )
+    }
+
+    /// The worst ones of each pace for each network and kind of arrival.
+    fn ratios(&self, settings: &[Setting]) -> String {
+        let mut rows = Vec::new();
+        for group in settings.chunks(self.clients.len()) {
+            for (number, pace) in self.paces.iter().enumerate() {
+                let mut row = vec![
+                    pace.strategy.name.to_owned(),
+                    group[0].hops(),
+                    group[0].come(),
+                ];
+                for of in [CALLS, TIME] {
+                    let others = group.iter().filter(|setting| !setting.is_of_two());
+                    row.extend(shown(worst(others, number, of)));
+                }
+                for of in [CALLS, TIME] {
+                    let two = group.iter().filter(|setting| setting.is_of_two());
+                    row.extend(shown(worst(two, number, of)).into_iter().take(1));
+                }
+                row.extend(shown(worst(group.iter(), number, WAIT)));
+                let crowd = group.iter().find(|setting| setting.has_product());
+                let product = crowd.map(|crowd| crowd.paced[number].product.to_string());
+                row.push(product.unwrap_or("–".to_owned()));
+                rows.push(row);
+            }
+        }
         let header = [
             "strategy",
             "hops",
@@ -216,105 +320,14 @@ impl Plan<'_> {
             "at N =",
             "product",
         ];
-        let rows = compared.iter().map(|one| {
-            let name = self.paces[one.pace].strategy.name;
-            let mut row = [name, &one.network, &one.arrival]
-                .map(str::to_owned)
-                .to_vec();
-            for ratios in [&one.calls, &one.time] {
-                row.extend(shown(worst(ratios, |clients| clients != 2)));
-            }
-            for ratios in [&one.calls, &one.time] {
-                row.push(shown(worst(ratios, |clients| clients == 2))[0].clone());
-            }
-            row.extend(shown(worst(&one.wait, |_| true)));
-            row.push(one.product.map_or("–".to_owned(), |mean| mean.to_string()));
-            row
-        });
-        let ratios = examples::table::table(&header, 3, &rows.collect::<Vec<_>>());
-
-        let header = ["limit", "worst with", "measured", "at most", ""];
-        let rows: Vec<_> = limits.iter().map(Limit::row).collect();
-        let limits = examples::table::table(&header, 2, &rows);
-        let (mean, deviation) = NETWORKS[0];
-        format!(
-            "{CROWD} clients at once, hops of |N({mean}, {deviation})| ms:\n\n{products}\n\
-             Worst ratios to full jitter, for N of {:?}:\n\n{ratios}\n\
-             product: with {CROWD} clients, (calls / N - 1) * (time / (N * two hops) - 1).\n\
-             a client's wait: the mean from a client's arrival to its success; no limit holds for it.\n\
-             \n{limits}",
-            self.clients,
-        )
+        examples::table::table(&header, 3, &rows)
     }
-}
-
-impl Pace {
-    /// What its crowd must keep.
-    fn limits(&self, crowd: &Measured) -> [Limit; 2] {
-        let name = self.strategy.name;
-        let limit = |what, measured, most| Limit {
-            what: format!("{name}: {what}"),
-            most,
-            measured,
-            at: format!("N = {CROWD}"),
-        };
-        [
-            limit("product", crowd.product, self.product),
-            limit("reads / calls", crowd.reads.over(crowd.calls), READS),
-        ]
-    }
-
-    /// What it must keep everywhere.
-    fn limits_beside_full(&self, everywhere: &[&Compared]) -> Vec<Limit> {
-        let all = |of: &dyn Fn(&Compared) -> Vec<Ratio>| {
-            everywhere
-                .iter()
-                .flat_map(|one| of(one))
-                .collect::<Vec<_>>()
-        };
-        let calls = all(&|one| one.calls.clone());
-        let time = all(&|one| one.time.clone());
-        let two: fn(u32) -> bool = |clients| clients == 2;
-        let others: fn(u32) -> bool = |clients| clients != 2;
-        let mut limits = Vec::new();
-        for (what, ratios) in [("calls", &calls), ("time", &time)] {
-            for (whose, among, most) in [("", others, WORST), (" of two", two, WORST_OF_TWO)] {
-                limits.extend(worst(ratios, among).map(|ratio| Limit {
-                    what: format!("{}: {what}{whose} / full jitter's", self.strategy.name),
-                    most,
-                    measured: ratio.mean,
-                    at: format!("N = {}, {}", ratio.clients, ratio.circumstances),
-                }));
-            }
-        }
-        limits
-    }
-}
-
-fn product_row(strategy: &Strategy, measured: &Measured) -> Vec<String> {
-    let means = [
-        measured.calls,
-        measured.reads,
-        measured.completion,
-        measured.product,
-    ];
-    let means = means.iter().map(Mean::to_string);
-    [strategy.name.to_owned()]
-        .into_iter()
-        .chain(means)
-        .collect()
-}
-
-/// The largest ratio among some numbers of clients.
-fn worst(ratios: &[Ratio], among: impl Fn(u32) -> bool) -> Option<&Ratio> {
-    let some = ratios.iter().filter(|ratio| among(ratio.clients));
-    some.max_by(|one, other| one.mean.mean.total_cmp(&other.mean.mean))
 }
 
 /// A ratio, and for how many clients.
-fn shown(ratio: Option<&Ratio>) -> [String; 2] {
+fn shown(ratio: Option<(Mean, &Setting)>) -> [String; 2] {
     match ratio {
-        Some(ratio) => [format!("{:.3}", ratio.mean.mean), ratio.clients.to_string()],
+        Some((ratio, at)) => [format!("{:.3}", ratio.mean), at.crowd.clients.to_string()],
         None => ["–", "–"].map(str::to_owned),
     }
 }
@@ -378,16 +391,26 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_is_found_among_those_that_count() {
-        let ratio = |clients, mean| Ratio {
-            mean: Mean { mean, error: 0.0 },
-            clients,
-            circumstances: String::new(),
+    fn the_worst_is_found_among_those_that_are_asked_for() {
+        let plan = Plan {
+            clients: &[1, 2, 20],
+            paces: &[PACES[1]],
         };
-        let ratios = [ratio(1, 1.0), ratio(2, 1.2), ratio(5, 0.9), ratio(10, 1.1)];
-        let worst_of = |among: fn(u32) -> bool| worst(&ratios, among).map(|one| one.clients);
-        assert_eq!(worst_of(|clients| clients != 2), Some(10));
-        assert_eq!(worst_of(|clients| clients == 2), Some(2));
-        assert_eq!(worst_of(|clients| clients == 3), None);
+        let settings = plan.measure(&Crew::silent(5)).unwrap();
+        assert_eq!(settings.len() * 2, plan.experiments());
+        let first = &settings[..3];
+        let of = |two: bool| {
+            let among = first
+                .iter()
+                .filter(move |setting| setting.is_of_two() == two);
+            worst(among, 0, WAIT).unwrap()
+        };
+        assert_eq!(of(true).1.crowd.clients, 2);
+        let expected = first[0]
+            .ratio(0, WAIT)
+            .mean
+            .max(first[2].ratio(0, WAIT).mean);
+        assert_eq!(of(false).0.mean, expected);
+        assert!(worst(first[..0].iter(), 0, WAIT).is_none());
     }
 }
