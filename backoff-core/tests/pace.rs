@@ -147,8 +147,8 @@ fn second(first: f64, writes: Option<f64>) -> f64 {
             first * 1.05 * 2_f64.powf(1.5) * busy.powi(4)
         }
         None => {
-            let busy = (6.2 / (time + 0.58)).clamp(0.12, 1.0);
-            first * 1.19 * 4.0 * busy.sqrt()
+            let busy = (9.0 / (time + 0.8)).clamp(0.101, 1.0);
+            first * 1.22 * 2_f64.powf(1.5) * busy.sqrt()
         }
     }
 }
@@ -157,7 +157,7 @@ fn second(first: f64, writes: Option<f64>) -> f64 {
 fn the_wait_after_a_conflict_follows_from_the_window() {
     // 1 s by the policy.
     assert_near(&waits(POLICY, &[After(1)], true), &[70.0]);
-    assert_near(&waits(POLICY, &[After(1)], false), &[17.0]);
+    assert_near(&waits(POLICY, &[After(1)], false), &[23.0]);
     assert_near(&waits(POLICY.base(5 * MS), &[After(1)], true), &[17.5]);
 }
 
@@ -173,7 +173,7 @@ fn the_next_wait_follows_from_the_writes_of_others() {
     let busy = waits(POLICY, &[After(5), After(1)], true);
     assert_near(&busy, &[70.0, second(70.0, Some(5.0))]);
     let texts = waits(POLICY, &[After(5), After(1)], false);
-    assert_near(&texts, &[17.0, second(17.0, None)]);
+    assert_near(&texts, &[23.0, second(23.0, None)]);
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn the_cap_holds() {
 fn waits_after_other_failures_stay_the_policys_and_are_not_lengthened_by_conflicts() {
     let waits = waits(POLICY, &[After(1), Fails(503), After(1), Fails(503)], false);
     assert_eq!(waits.len(), 4);
-    assert_near(&[waits[0], waits[1], waits[3]], &[17.0, 1000.0, 2000.0]);
+    assert_near(&[waits[0], waits[1], waits[3]], &[23.0, 1000.0, 2000.0]);
     assert!(waits[2] < 200.0, "{waits:?}");
 }
 
@@ -200,7 +200,7 @@ fn conflicts_upon_the_same_version_are_waited_after_as_the_policy_says() {
             &[StaleRead, Fails(412), Fails(412), After(0)],
             counts,
         );
-        let first = if counts { 70.0 } else { 17.0 };
+        let first = if counts { 70.0 } else { 23.0 };
         assert_near(&waits, &[first, 1000.0, 2000.0, 4000.0]);
     }
 }
