@@ -137,9 +137,10 @@ pub(crate) fn draw(chart: &Chart) -> Result<String, Error> {
 /// Lines of so many letters at most, unless a word is longer.
 fn wrapped(text: &str, letters: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for paragraph in text.lines() {
+    // A sign stays with its number.
+    for paragraph in text.replace("± ", "±\u{a0}").lines() {
         let mut line = String::new();
-        for word in paragraph.split_whitespace() {
+        for word in paragraph.split(' ') {
             let room = letters.saturating_sub(word.chars().count() + 1);
             if !line.is_empty() && line.chars().count() > room {
                 lines.push(core::mem::take(&mut line));
@@ -352,6 +353,7 @@ mod tests {
         assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
         assert_eq!(wrapped("one\ntwo", 7), ["one", "two"]);
         assert_eq!(wrapped("one-two-three four", 7), ["one-two-three", "four"]);
+        assert_eq!(wrapped("bars: ± 1", 7), ["bars:", "±\u{a0}1"]);
         assert!(wrapped("", 7).is_empty());
     }
 
