@@ -8,7 +8,7 @@ use backoff_core::{
 };
 use std::{
     collections::VecDeque,
-    future::Future,
+    future::{Future, poll_fn},
     pin::pin,
     sync::{Arc, Mutex},
     task::{Context, Poll, Waker},
@@ -237,18 +237,26 @@ fn a_blocking_update_and_a_conflict_in_a_reply_keep_the_same_pace() {
     assert_near(&millis(&time), &expected);
 }
 
-#[test]
-fn combined_changes_keep_the_same_pace() {
-    let fates = [After(5), After(3), Fails(503), After(1)];
-    let expected = waits(POLICY, &fates, true);
+/// Pending a few times: each caller that comes polls it.
+async fn others_come() {
+    let mut times = 0..4;
+    poll_fn(|cx| {
+        cx.waker().wake_by_ref();
+        times.next().map_or(Poll::Ready(()), |_| Poll::Pending)
+    })
+    .await;
+}
 
-    let (shared, time) = store(&fates);
+fn combining(shared: Shared, time: VirtualTime) -> Combining<(), u64, (), Failure, VirtualTime> {
     let (reads, writes) = (Arc::clone(&shared), shared);
-    let combining: Combining<(), u64, (), Failure, VirtualTime> = POLICY
+    POLICY
         .combine(
             move |()| {
                 let shared = Arc::clone(&reads);
-                async move { Ok(read(&shared)) }
+                async move {
+                    others_come().await;
+                    Ok(read(&shared))
+                }
             },
             move |(), version| {
                 let shared = Arc::clone(&writes);
@@ -256,7 +264,16 @@ fn combined_changes_keep_the_same_pace() {
             },
         )
         .version(|version| *version)
-        .runtime(time.clone());
+        .runtime(time)
+}
+
+#[test]
+fn combined_changes_keep_the_same_pace() {
+    let fates = [After(5), After(3), Fails(503), After(1)];
+    let expected = waits(POLICY, &fates, true);
+
+    let (shared, time) = store(&fates);
+    let combining = combining(shared, time.clone());
     let updated = run(combining.update((), |_| true));
     assert!(matches!(updated, Ok(Updated::Written(()))), "{updated:?}");
     assert_near(&millis(&time), &expected);
@@ -265,6 +282,24 @@ fn combined_changes_keep_the_same_pace() {
     let again = run(combining.update((), |_| true));
     assert!(again.is_ok());
     assert_eq!(time.waits().len(), expected.len());
+}
+
+#[test]
+fn a_group_of_four_changes_waits_twice_as_long_at_first() {
+    let (shared, time) = store(&[After(1)]);
+    let combining = combining(shared, time.clone());
+    let mut changes: Vec<_> = (0..4)
+        .map(|_| Box::pin(combining.update((), |_| true)))
+        .collect();
+    run(poll_fn(|cx| {
+        changes.retain_mut(|change| change.as_mut().poll(cx).is_pending());
+        if changes.is_empty() {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    }));
+    assert_near(&millis(&time), &[140.0]);
 }
 
 #[test]

@@ -83,7 +83,8 @@ impl Ear {
 /// meanwhile causes the conflict: a mean of what this writer has measured. The wait is drawn from
 /// zero to a range, as with full jitter:
 ///
-/// - after the first conflict: `first · min(window, base)`;
+/// - after the first conflict: `first · min(window, base)`, times the root of the number of changes
+///   where the write [combined](crate::Policy::combine) several;
 /// - after conflict n + 1: the last range · `growth · ((n + 1) / n)^1.5 · busy^p`, and at least
 ///   `least · n` windows.
 ///
@@ -187,8 +188,9 @@ impl Pace {
     }
 
     /// A write was refused at this time of the clock, because somebody else was faster. `base` is the
-    /// policy's first wait: the first range is none longer because an attempt takes long.
-    pub(crate) fn conflict(&mut self, now: Duration, base: Duration) {
+    /// policy's first wait, and `changes` is how many changes the write combined: where many callers of
+    /// one process change the resource, as many are likely to do so elsewhere.
+    pub(crate) fn conflict(&mut self, now: Duration, base: Duration, changes: usize) {
         let took = nanos(now).saturating_sub(self.read).max(1);
         self.in_conflict = true;
         self.is_kept = !self.is_stale;
@@ -204,7 +206,7 @@ impl Pace {
             } else {
                 Ear::COMPARED
             };
-            self.range = ear.first * base.min(1.0);
+            self.range = ear.first * base.min(1.0) * changes.max(1).isqrt() as f64;
         } else {
             let window = self.window as f64;
             self.window = (window + NEWS * (took as f64 - window)) as u64;
@@ -242,7 +244,7 @@ mod tests {
     fn after_one(took: u32, first: Passed) -> Pace {
         let mut pace = Pace::new();
         pace.read((100 - took) * MS, first);
-        pace.conflict(100 * MS, BASE);
+        pace.conflict(100 * MS, BASE, 1);
         pace
     }
 
@@ -264,8 +266,16 @@ mod tests {
         assert_near(range(&after_one(20, Passed::None)), 1.15 * 20.0);
         let mut hasty = Pace::new();
         hasty.read(80 * MS, Passed::None);
-        hasty.conflict(100 * MS, 4 * MS);
+        hasty.conflict(100 * MS, 4 * MS, 1);
         assert_near(range(&hasty), 1.15 * 4.0);
+    }
+
+    #[test]
+    fn a_write_of_many_changes_waits_longer_at_first() {
+        let mut pace = Pace::new();
+        pace.read(80 * MS, Passed::None);
+        pace.conflict(100 * MS, BASE, 50);
+        assert_near(range(&pace), 7.0 * 1.15 * 20.0);
     }
 
     /// The formula, by the powers that `core` has not.
@@ -276,7 +286,7 @@ mod tests {
             // The read before was at 80 ms.
             let now = 80 + (20.0 * time) as u32;
             pace.read(now * MS, Passed::Writes(writes.into()));
-            pace.conflict((now + 20) * MS, BASE);
+            pace.conflict((now + 20) * MS, BASE, 1);
             let busy = ((f64::from(writes) + 1.5) / (time + 0.6)).min(1.0);
             let factor = 1.05 * 2_f64.powf(1.5) * busy.powf(4.0);
             assert_near(range(&pace), 20.0 * (3.5 * factor).max(0.2));
@@ -289,7 +299,7 @@ mod tests {
             let mut pace = after_one(20, Passed::None);
             let now = 80 + (20.0 * time) as u32;
             pace.read(now * MS, Passed::Some);
-            pace.conflict((now + 20) * MS, BASE);
+            pace.conflict((now + 20) * MS, BASE, 1);
             let busy = (9.0_f64 / (time + 0.8)).clamp(0.101, 1.0);
             let factor = 1.22 * 2_f64.powf(1.5) * busy.sqrt();
             assert_near(range(&pace), 20.0 * 1.15 * factor);
@@ -303,7 +313,7 @@ mod tests {
             let mut pace = after_one(20, passed);
             pace.range = 1.0;
             pace.read(480 * MS, passed);
-            pace.conflict(500 * MS, BASE);
+            pace.conflict(500 * MS, BASE, 1);
             range(&pace)
         };
         assert_near(after(Passed::Writes(400_000)), after(Passed::Some));
@@ -315,11 +325,11 @@ mod tests {
         for same in [Passed::None, Passed::Writes(0)] {
             let mut pace = after_one(20, same);
             pace.read(150 * MS, same);
-            pace.conflict(170 * MS, BASE);
+            pace.conflict(170 * MS, BASE, 1);
             assert_eq!((pace.range(), pace.kept()), (None, 1));
             // The next read shows another one.
             pace.read(200 * MS, Passed::Some);
-            pace.conflict(220 * MS, BASE);
+            pace.conflict(220 * MS, BASE, 1);
             assert!(pace.range().is_some());
             assert_eq!(pace.kept(), 2);
         }
@@ -335,7 +345,7 @@ mod tests {
         pace.read(150 * MS, Passed::Some);
         pace.failed();
         pace.read(300 * MS, Passed::None);
-        pace.conflict(320 * MS, BASE);
+        pace.conflict(320 * MS, BASE, 1);
         assert!(pace.range() > before);
     }
 
@@ -343,7 +353,7 @@ mod tests {
     fn the_window_is_a_mean() {
         let mut pace = after_one(20, Passed::None);
         pace.read(200 * MS, Passed::Some);
-        pace.conflict(260 * MS, BASE);
+        pace.conflict(260 * MS, BASE, 1);
         assert_eq!(pace.window, 30_000_000);
     }
 
@@ -367,7 +377,7 @@ mod tests {
                     pace.failed();
                     prop_assert_eq!(pace.range(), None);
                 } else {
-                    pace.conflict(Duration::from_nanos(conflict), Duration::from_nanos(base));
+                    pace.conflict(Duration::from_nanos(conflict), Duration::from_nanos(base), 1);
                 }
                 prop_assert!(pace.range.is_finite() && pace.range >= 0.0);
                 prop_assert!(pace.conflicts == 0 || pace.window > 0);
