@@ -125,7 +125,7 @@ impl Ear {
 /// let Decision::Wait(wait) = decision else { panic!() };
 /// assert_eq!(wait.delay, ms(23)); // the longest that can be drawn; by the policy, 1 s
 /// ```
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Pace {
     /// When the last read was answered, in nanoseconds.
     read: u64,
@@ -133,6 +133,8 @@ pub struct Pace {
     window: u64,
     /// Conflicts, without those of stale reads.
     conflicts: u32,
+    /// How many changes a write combines.
+    changes: u32,
     /// How many windows the wait after the last conflict was drawn from, and how many the next one is
     /// drawn from after a read.
     range: f64,
@@ -146,6 +148,13 @@ pub struct Pace {
     is_kept: bool,
 }
 
+/// Before the first read.
+impl Default for Pace {
+    fn default() -> Self {
+        Pace::new()
+    }
+}
+
 impl Pace {
     /// Before the first read.
     #[must_use]
@@ -154,12 +163,19 @@ impl Pace {
             read: 0,
             window: 0,
             conflicts: 0,
+            changes: 1,
             range: 0.0,
             counts: false,
             in_conflict: false,
             is_stale: false,
             is_kept: false,
         }
+    }
+
+    /// The next writes combine so many changes. Where many callers of one process change the resource, as
+    /// many are likely to do so elsewhere.
+    pub fn writes(&mut self, changes: u32) {
+        self.changes = changes.max(1);
     }
 
     /// A read was answered at this time of the clock, and told this of the writes since the read before.
@@ -188,9 +204,8 @@ impl Pace {
     }
 
     /// A write was refused at this time of the clock, because somebody else was faster. `base` is the
-    /// policy's first wait, and `changes` is how many changes the write combined: where many callers of
-    /// one process change the resource, as many are likely to do so elsewhere.
-    pub(crate) fn conflict(&mut self, now: Duration, base: Duration, changes: usize) {
+    /// policy's first wait.
+    pub(crate) fn conflict(&mut self, now: Duration, base: Duration) {
         let took = nanos(now).saturating_sub(self.read).max(1);
         self.in_conflict = true;
         self.is_kept = !self.is_stale;
@@ -206,7 +221,7 @@ impl Pace {
             } else {
                 Ear::COMPARED
             };
-            self.range = ear.first * base.min(1.0) * changes.max(1).isqrt() as f64;
+            self.range = ear.first * base.min(1.0) * f64::from(self.changes.isqrt());
         } else {
             let window = self.window as f64;
             self.window = (window + NEWS * (took as f64 - window)) as u64;
@@ -244,7 +259,7 @@ mod tests {
     fn after_one(took: u32, first: Passed) -> Pace {
         let mut pace = Pace::new();
         pace.read((100 - took) * MS, first);
-        pace.conflict(100 * MS, BASE, 1);
+        pace.conflict(100 * MS, BASE);
         pace
     }
 
@@ -266,7 +281,7 @@ mod tests {
         assert_near(range(&after_one(20, Passed::None)), 1.15 * 20.0);
         let mut hasty = Pace::new();
         hasty.read(80 * MS, Passed::None);
-        hasty.conflict(100 * MS, 4 * MS, 1);
+        hasty.conflict(100 * MS, 4 * MS);
         assert_near(range(&hasty), 1.15 * 4.0);
     }
 
@@ -274,7 +289,8 @@ mod tests {
     fn a_write_of_many_changes_waits_longer_at_first() {
         let mut pace = Pace::new();
         pace.read(80 * MS, Passed::None);
-        pace.conflict(100 * MS, BASE, 50);
+        pace.writes(50);
+        pace.conflict(100 * MS, BASE);
         assert_near(range(&pace), 7.0 * 1.15 * 20.0);
     }
 
@@ -286,7 +302,7 @@ mod tests {
             // The read before was at 80 ms.
             let now = 80 + (20.0 * time) as u32;
             pace.read(now * MS, Passed::Writes(writes.into()));
-            pace.conflict((now + 20) * MS, BASE, 1);
+            pace.conflict((now + 20) * MS, BASE);
             let busy = ((f64::from(writes) + 1.5) / (time + 0.6)).min(1.0);
             let factor = 1.05 * 2_f64.powf(1.5) * busy.powf(4.0);
             assert_near(range(&pace), 20.0 * (3.5 * factor).max(0.2));
@@ -299,7 +315,7 @@ mod tests {
             let mut pace = after_one(20, Passed::None);
             let now = 80 + (20.0 * time) as u32;
             pace.read(now * MS, Passed::Some);
-            pace.conflict((now + 20) * MS, BASE, 1);
+            pace.conflict((now + 20) * MS, BASE);
             let busy = (9.0_f64 / (time + 0.8)).clamp(0.101, 1.0);
             let factor = 1.22 * 2_f64.powf(1.5) * busy.sqrt();
             assert_near(range(&pace), 20.0 * 1.15 * factor);
@@ -313,7 +329,7 @@ mod tests {
             let mut pace = after_one(20, passed);
             pace.range = 1.0;
             pace.read(480 * MS, passed);
-            pace.conflict(500 * MS, BASE, 1);
+            pace.conflict(500 * MS, BASE);
             range(&pace)
         };
         assert_near(after(Passed::Writes(400_000)), after(Passed::Some));
@@ -325,11 +341,11 @@ mod tests {
         for same in [Passed::None, Passed::Writes(0)] {
             let mut pace = after_one(20, same);
             pace.read(150 * MS, same);
-            pace.conflict(170 * MS, BASE, 1);
+            pace.conflict(170 * MS, BASE);
             assert_eq!((pace.range(), pace.kept()), (None, 1));
             // The next read shows another one.
             pace.read(200 * MS, Passed::Some);
-            pace.conflict(220 * MS, BASE, 1);
+            pace.conflict(220 * MS, BASE);
             assert!(pace.range().is_some());
             assert_eq!(pace.kept(), 2);
         }
@@ -345,7 +361,7 @@ mod tests {
         pace.read(150 * MS, Passed::Some);
         pace.failed();
         pace.read(300 * MS, Passed::None);
-        pace.conflict(320 * MS, BASE, 1);
+        pace.conflict(320 * MS, BASE);
         assert!(pace.range() > before);
     }
 
@@ -353,7 +369,7 @@ mod tests {
     fn the_window_is_a_mean() {
         let mut pace = after_one(20, Passed::None);
         pace.read(200 * MS, Passed::Some);
-        pace.conflict(260 * MS, BASE, 1);
+        pace.conflict(260 * MS, BASE);
         assert_eq!(pace.window, 30_000_000);
     }
 
@@ -377,7 +393,7 @@ mod tests {
                     pace.failed();
                     prop_assert_eq!(pace.range(), None);
                 } else {
-                    pace.conflict(Duration::from_nanos(conflict), Duration::from_nanos(base), 1);
+                    pace.conflict(Duration::from_nanos(conflict), Duration::from_nanos(base));
                 }
                 prop_assert!(pace.range.is_finite() && pace.range >= 0.0);
                 prop_assert!(pace.conflicts == 0 || pace.window > 0);

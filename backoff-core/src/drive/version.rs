@@ -186,7 +186,7 @@ where
         let is_writing = core::mem::take(&mut self.is_writing);
         if judge::is_lost_race(stage, error) {
             let base = Duration::from_nanos(at.policy.base);
-            self.pace.conflict(at.clock.now(), base, 1);
+            self.pace.conflict(at.clock.now(), base);
         } else {
             self.pace.failed();
         }

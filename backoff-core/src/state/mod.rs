@@ -219,7 +219,7 @@ impl RetryState {
     ) -> Decision {
         let ruling = Ruling::from(verdict.into());
         if ruling.is_conflict() {
-            pace.conflict(now(), Duration::from_nanos(policy.base), 1);
+            pace.conflict(now(), Duration::from_nanos(policy.base));
         } else {
             pace.failed();
         }

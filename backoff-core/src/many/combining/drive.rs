@@ -55,7 +55,6 @@ pub(super) async fn drive<K, V, W, E, R>(
         last: None,
         doubt: None,
         pace: Pace::new(),
-        changes: 0,
     };
     while let Some(mark) = lane.read_begins() {
         let wait = match shift.attempt(&key, mark).await {
@@ -100,8 +99,6 @@ struct Shift<'d, K, V, W, E, R> {
     doubt: Option<Arc<E>>,
     /// How this process keeps out of the way of others that write.
     pace: Pace,
-    /// How many changes were written last.
-    changes: usize,
 }
 
 impl<K, V, W, E, R> Shift<'_, K, V, W, E, R>
@@ -153,7 +150,8 @@ where
         if time.is_over().await {
             return Err((self.cut(Stage::CutRead), Bound::Taken));
         }
-        self.changes = changed.len();
+        self.pace
+            .writes(u32::try_from(changed.len()).unwrap_or(u32::MAX));
         lane.write_begins();
         let written = time.within((self.rules.write)(key.clone(), value), Stage::Write);
         let written = written.await;
@@ -330,8 +328,7 @@ where
         }
         if judge::is_lost_race(stage, error) {
             let base = Duration::from_nanos(self.rules.policy.base);
-            self.pace
-                .conflict(self.rules.runtime.now(), base, self.changes);
+            self.pace.conflict(self.rules.runtime.now(), base);
         } else {
             self.pace.failed();
         }
