@@ -129,10 +129,12 @@ struct Writer {
 
 impl Writer {
     fn start(clients: u32, strategy: &Strategy, arrival: Duration) -> Self {
+        let mut pace = Pace::new();
+        pace.writes(clients);
         Self {
             clients,
             retry: RetryState::start(&strategy.policy, || arrival),
-            pace: Pace::new(),
+            pace,
             version: None,
         }
     }

@@ -41,8 +41,7 @@ const fn paced(name: &'static str, policy: Policy, versions: Versions) -> Strate
     }
 }
 
-/// Processes of ten clients each, which combine what their clients change, and keep the pace of a writer
-/// of one change. (The library's own waits longer after the first conflict of a combined write.)
+/// Processes of ten clients each, which combine what their clients change, and keep a pace.
 const fn combined(policy: Policy) -> Strategy {
     Strategy {
         together: 10,

@@ -8,7 +8,7 @@
 //! | situation | what to use | calls for 100 changes | time | figures |
 //! |---|---|---|---|---|
 //! | many tasks in one process | [`Policy::combine`](crate::Policy::combine); for IAM, `iam::Members` of the crate `backoff-cloud` | 2 | 14 ms | measured |
-//! | several processes (here 10) with many tasks each (10) | each process combines, and names the [`version`](crate::many::Combining::version) | 72 | 0.5 s | simulated |
+//! | several processes (here 10) with many tasks each (10) | each process combines, and names the [`version`](crate::many::Combining::version) | 60 | 0.6 s | simulated |
 //! | many processes (100), one change each; the version is a number that counts | [`update`](crate::Policy::update) with [`version`](crate::Retrying::version) | 1,656 | 2.6 s | simulated |
 //! | the same; the version can only be compared (an etag) | `update` with `version` | 1,592 | 3.3 s | simulated |
 //! | the same, in a loop of your own | [`delay::Pace`](crate::delay::Pace) | as the two rows above | | |
@@ -18,8 +18,8 @@
 //! Calls are reads and writes together. *Simulated* is AWS' model of "Exponential Backoff And Jitter":
 //! all writers come at once, a call takes two hops of about 10 ms, the base is 5 ms and the cap 2 s.
 //! The figures are means of 1,000 runs with other random numbers. The processes that combine compare
-//! etags, and each paces itself as a writer of one change does. *Measured* is the example `iam`, over
-//! HTTP on one machine, where the service thinks 5 ms about a call.
+//! etags. *Measured* is the example `iam`, over HTTP on one machine, where the service thinks 5 ms
+//! about a call.
 //!
 //! ```sh
 //! cargo run --release -p examples --example simulation -- contention
@@ -73,7 +73,7 @@
 //!
 //! Measured with the example `iam -- processes --rounds 60`, at true times: 20 processes combine 50
 //! changes each of one policy. With full jitter from the base of 1 s these 1,000 changes took 43 writes
-//! and 2.4 s; at the pace of the etag they take 56 writes and 0.60 s (medians). So the pace makes more
+//! and 2.4 s; at the pace of the etag they take 56 writes and 0.48 s (medians). So the pace makes more
 //! calls there, in much less time, because a wait of a second is long where a read and a write take 14
 //! ms. Where calls are what is scarce, as under a small quota, leave out `version`: then the policy's
 //! own waits follow. At the speed of IAM itself the difference is small: simulated with hops of 250 ms,
