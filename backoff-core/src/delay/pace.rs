@@ -83,8 +83,8 @@ impl Ear {
 /// meanwhile causes the conflict: a mean of what this writer has measured. The wait is drawn from
 /// zero to a range, as with full jitter:
 ///
-/// - after the first conflict: `first · min(window, base)`, times the root of the number of changes
-///   where the write [combined](crate::Policy::combine) several;
+/// - after the first conflict: `first · min(window · r, base)`, where `r` is the root of the number of
+///   changes that the write [combined](crate::Policy::combine), rounded down;
 /// - after conflict n + 1: the last range · `growth · ((n + 1) / n)^1.5 · busy^p`, and at least
 ///   `least · n` windows.
 ///
@@ -221,7 +221,7 @@ impl Pace {
             } else {
                 Ear::COMPARED
             };
-            self.range = ear.first * base.min(1.0) * f64::from(self.changes.isqrt());
+            self.range = ear.first * base.min(f64::from(self.changes.isqrt()));
         } else {
             let window = self.window as f64;
             self.window = (window + NEWS * (took as f64 - window)) as u64;

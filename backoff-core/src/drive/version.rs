@@ -65,6 +65,7 @@ macro_rules! numbers {
     };
 }
 
+#[cfg(feature = "std")]
 macro_rules! versions {
     ($($version:ty),+ $(,)?) => {
         $(
