@@ -130,7 +130,7 @@ struct Writer {
 impl Writer {
     fn start(clients: u32, strategy: &Strategy, arrival: Duration) -> Self {
         let mut pace = Pace::new();
-        pace.writes(clients);
+        pace.combines(clients);
         Self {
             clients,
             retry: RetryState::start(&strategy.policy, || arrival),
@@ -143,8 +143,8 @@ impl Writer {
         let last = self.version.replace(version).unwrap_or(version);
         let passed = match versions {
             Versions::Counted => Passed::Writes((version - last).into()),
-            Versions::Compared if last == version => Passed::None,
-            Versions::Compared => Passed::Some,
+            Versions::Compared if last == version => Passed::Same,
+            Versions::Compared => Passed::Changed,
         };
         self.pace.read(now.now(), passed);
     }
@@ -158,7 +158,7 @@ impl Writer {
             return self.retry.failed(policy, verdict, clock, random);
         }
         self.retry
-            .failed_at(&mut self.pace, policy, verdict, clock, random)
+            .failed_paced(&mut self.pace, policy, verdict, clock, random)
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) mod until;
 pub(crate) mod update;
 pub(crate) mod version;
 
-pub use attempt::{Call, Failed, Operation, Plain, Reports, Run, WithAttempt};
+pub use attempt::{At, Call, Failed, Operation, Plain, Reports, Run, WithAttempt};
 pub use blocking::Blocked;
 pub use bounded::{Bounded, Limited};
 pub use consecutive::{Consecutive, Row};

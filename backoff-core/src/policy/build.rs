@@ -523,6 +523,21 @@ impl Policy {
         self.attempts
     }
 
+    /// How many conflicts that were waited after at a pace do not count as attempts: those waits are
+    /// short, and the default number of attempts is meant for longer ones.
+    pub(crate) const fn more_at_pace(&self) -> u32 {
+        if self.max_attempts == 0 && self.deadline == NEVER {
+            100 - DEFAULT_ATTEMPTS
+        } else {
+            0
+        }
+    }
+
+    /// Whether the waits grow by a factor.
+    pub(crate) const fn is_exponential(&self) -> bool {
+        matches!(self.growth, Growth::Exponential(_))
+    }
+
     /// The number of attempts at most where the call has a time limit of its own.
     #[inline]
     pub(crate) const fn attempts_in_time(&self) -> u32 {

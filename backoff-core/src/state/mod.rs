@@ -209,7 +209,7 @@ impl RetryState {
 
     /// As [`failed`](Self::failed), for the loop of a writer who keeps a [`Pace`]: after a conflict,
     /// the wait is the pace's, within the policy's cap. An example stands at [`Pace`].
-    pub fn failed_at(
+    pub fn failed_paced(
         &mut self,
         pace: &mut Pace,
         policy: &Policy,
@@ -218,7 +218,7 @@ impl RetryState {
         random: impl FnOnce() -> u64,
     ) -> Decision {
         let ruling = Ruling::from(verdict.into());
-        if ruling.is_conflict() {
+        if ruling.is_conflict() && policy.is_exponential() {
             pace.conflict(now(), Duration::from_nanos(policy.base));
         } else {
             pace.failed();
@@ -392,6 +392,8 @@ impl RetryState {
         random: impl FnOnce() -> u64,
         delays: &impl Delay,
     ) -> Next {
+        let terms = terms.map(Terms::without_pace);
+        let terms = terms.as_ref();
         self.conclude(policy, ruling, terms, now, |packed, kind, retry| {
             let previous = Duration::from_nanos(packed.previous(false));
             let wait = nanos(delays.delay_after(kind, retry, previous, random())?);

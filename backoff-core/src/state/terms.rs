@@ -9,13 +9,16 @@ use crate::{
 use core::time::Duration;
 
 /// What one call says beside its policy: a time limit, whether its attempts are cut, a budget,
-/// what the wait after a conflict is drawn from, and which failures do not lengthen its waits. A call that says nothing has none, which is the short way.
+/// what the wait after a conflict is drawn from, and which failures do not lengthen its waits. Most calls
+/// have none, which is faster.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms<'b> {
     timeout: u64,
     cut: bool,
     /// So many of the failures before do not lengthen the waits; [`ALL`]: the next wait is the first.
     uncounted: u32,
+    /// So many conflicts were waited after at the pace of the resource.
+    paced: u32,
     /// What the wait after a conflict is drawn from, in nanoseconds from 0; [`NEVER`]: the policy's own.
     conflict_range: u64,
     budget: Option<&'b Budget>,
@@ -29,6 +32,7 @@ impl<'b> Terms<'b> {
         timeout: NEVER,
         cut: false,
         uncounted: 0,
+        paced: 0,
         conflict_range: NEVER,
         budget: None,
     };
@@ -38,9 +42,18 @@ impl<'b> Terms<'b> {
     #[inline]
     pub(crate) fn paced(pace: &Pace) -> Self {
         Terms {
-            uncounted: pace.kept(),
+            paced: pace.kept(),
             conflict_range: pace.range().map_or(NEVER, |range| range.min(NEVER - 1)),
             ..Self::PLAIN
+        }
+    }
+
+    /// The same terms where the waits are neither the policy's nor a pace's.
+    pub(crate) const fn without_pace(&self) -> Self {
+        Terms {
+            paced: 0,
+            conflict_range: NEVER,
+            ..*self
         }
     }
 
@@ -65,6 +78,7 @@ impl<'b> Terms<'b> {
             timeout: if timeout < earlier { timeout } else { earlier },
             cut: true,
             uncounted: before.uncounted,
+            paced: before.paced,
             conflict_range: before.conflict_range,
             budget: None,
         }
@@ -137,7 +151,9 @@ impl<'b> Holds<'b> for Option<&Terms<'b>> {
     #[inline]
     fn attempts(self, policy: &Policy) -> u32 {
         if self.deadline(policy) == policy.deadline {
-            policy.attempts()
+            let paced = self.map_or(0, |terms| terms.paced);
+            let more = paced.min(policy.more_at_pace());
+            policy.attempts().saturating_add(more)
         } else {
             policy.attempts_in_time()
         }
@@ -146,7 +162,9 @@ impl<'b> Holds<'b> for Option<&Terms<'b>> {
     #[inline]
     fn turn(self, failures: u32) -> u32 {
         match self {
-            Some(terms) => failures.saturating_sub(terms.uncounted),
+            Some(terms) => failures
+                .saturating_sub(terms.uncounted)
+                .saturating_sub(terms.paced),
             None => failures,
         }
     }

@@ -151,7 +151,7 @@ where
             return Err((self.cut(Stage::CutRead), Bound::Taken));
         }
         self.pace
-            .writes(u32::try_from(changed.len()).unwrap_or(u32::MAX));
+            .combines(u32::try_from(changed.len()).unwrap_or(u32::MAX));
         lane.write_begins();
         let written = time.within((self.rules.write)(key.clone(), value), Stage::Write);
         let written = written.await;
@@ -195,13 +195,14 @@ where
         Err((failed, Bound::Taken))
     }
 
-    /// What the clock says, which is read only where somebody has a deadline.
+    /// What the clock says, which is read here only where somebody has a deadline.
     fn now(&self) -> Option<Duration> {
         let is_asked = self.lane.has_deadlines();
         is_asked.then(|| self.rules.runtime.now())
     }
 
-    /// Compares the version that was read with that of a write that may have been applied.
+    /// Tells the pace of the version that was read, and compares it with that of a write that may have
+    /// been applied.
     fn compare(&mut self, value: &V) {
         let Some(versions) = &self.rules.versions else {
             return;
@@ -276,6 +277,7 @@ where
             is_doubtful,
             ends_blind: ruling(once) == Ruling::MAYBE_APPLIED,
             is_conflict: ruling(stage).is_conflict(),
+            is_paced: self.pace.range().is_some(),
         };
         let standing = self.lane.step_failed(failing);
         if standing.all == 0 {
@@ -326,7 +328,7 @@ where
         if self.rules.versions.is_none() {
             return;
         }
-        if judge::is_lost_race(stage, error) {
+        if self.rules.policy.is_exponential() && judge::is_lost_race(stage, error) {
             let base = Duration::from_nanos(self.rules.policy.base);
             self.pace.conflict(self.rules.runtime.now(), base);
         } else {
