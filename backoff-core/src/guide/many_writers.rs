@@ -77,7 +77,7 @@
 //!
 //! Measured with the example `iam -- processes --rounds 60`, at true times: 20 processes combine 50
 //! changes each of one policy. With full jitter from the base of 1 s these 1,000 changes took 43 writes
-//! and 2.4 s; at the pace of the etag they take 56 writes and 0.48 s (medians). So the pace makes more
+//! and 2.4 s; at the pace of the etag they take 54 writes and 0.55 s (medians). So the pace makes more
 //! calls there, in much less time, because a wait of a second is long where a read and a write take 14
 //! ms. Where calls are what is scarce, as under a small quota, leave out `version`: then the policy's
 //! own waits follow. At the speed of IAM itself the difference is small: simulated with hops of 250 ms,
