@@ -87,7 +87,7 @@
 //! | `macros` | `#[retry]`, `retry_block!` | yes |
 //! | `testing` | `testing`: virtual time, and retries made instant or switched off, for the tests of a program | no |
 //! | `reconnect` | `Reconnect`: a shared connection that is opened anew | no |
-//! | `tracing` | one WARN when an operation is given up, a DEBUG event before each wait | no |
+//! | `tracing` | one event before each wait (`INFO`, or as [`Policy::log_waits`] says), one at the end of a call that was retried (`WARN`, or `INFO` where it succeeded) | no |
 //! | `hint` | parsers for `Retry-After` and its relatives | no |
 //! | `serde` | a policy from configuration, with `PolicySettings` over a preset or by itself | no |
 //! | `aws-smithy-1` | [`Fault`](trait@Fault) for `SdkError` of AWS' SDK for Rust (aws-smithy-runtime-api 1) | no |
@@ -160,7 +160,7 @@ pub use judge::Verdict;
 pub use observe::{Event, Failure};
 #[cfg(feature = "serde")]
 pub use policy::config::{PolicySettings, PolicySettingsError};
-pub use policy::{Policy, schedule};
+pub use policy::{Policy, log_level::LogLevel, schedule};
 #[cfg(feature = "reconnect")]
 pub use reconnect::Reconnect;
 pub use report::{Report, RetryError, StopReason, UpdateReport, Updated};

@@ -6,11 +6,11 @@ use crate::{
     budget::Budget,
     facts::fault::Fault,
     judge::Stage,
-    observe::{self, Event, Failure, Record},
+    observe::{self, Event, Failure, Happened, Record},
     policy::{NEVER, Policy},
     report::{Measures, StopReason},
     runtime::{Clock, Random},
-    state::{Attempt, Decision, Holds, Next, RequestId, RetryState, Terms},
+    state::{Attempt, Decision, Holds, Next, RequestId, RetryState, Terms, Wait, WaitSource},
 };
 
 use core::time::Duration;
@@ -41,6 +41,19 @@ fn in_tests(next: Next) -> Next {
 #[cold]
 #[inline]
 pub(crate) fn rarely() {}
+
+/// Whether somebody is told of what happens: a hook or the log.
+const fn is_heard<H: Handler>() -> bool {
+    H::LISTENS || cfg!(feature = "tracing")
+}
+
+/// Who asked for the wait, by what the error says of its hint.
+fn said_by(source: WaitSource, fault: Option<&dyn Fault>) -> WaitSource {
+    match (source, fault) {
+        (WaitSource::RetryAfter, Some(fault)) if fault.is_retry_info() => WaitSource::RetryInfo,
+        (source, _) => source,
+    }
+}
 
 impl Course {
     /// Before the first attempt.
@@ -128,10 +141,48 @@ impl Course {
         }
     }
 
-    /// An attempt succeeded.
+    /// An attempt succeeded. After retries, whoever listens is told.
     #[inline]
-    pub(crate) fn succeeded(&self, policy: &Policy, terms: Option<&Terms<'_>>) {
-        self.retry.succeeded_under(policy, terms);
+    pub(crate) fn succeeded<E, H>(
+        &self,
+        borrowed: &Policy,
+        handler: &mut H,
+        name: &'static str,
+        of_operation: Option<Terms<'_>>,
+    ) where
+        H: Handle<E>,
+        H::Runtime: Clock,
+    {
+        let terms = handler.terms(of_operation);
+        let policy = handler.policy(borrowed);
+        self.retry.succeeded_under(policy, terms.as_ref());
+        if is_heard::<H>() && self.retry.failures() > 0 {
+            self.tell_success(handler, name);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tell_success<E, H>(&self, handler: &mut H, operation: &'static str)
+    where
+        H: Handle<E>,
+        H::Runtime: Clock,
+    {
+        let attempts = self.retry.failures().saturating_add(1);
+        let elapsed = self.retry.measured(|| handler.runtime().now());
+        observe::log(|| Record {
+            operation,
+            attempt: attempts,
+            elapsed,
+            happened: Happened::Succeeded,
+            error_type: core::any::type_name::<E>(),
+            error: None,
+        });
+        handler.notify(&Event::Succeeded {
+            operation,
+            attempts,
+            elapsed,
+        });
     }
 
     /// An attempt failed: judges the error, decides, and tells whoever listens. Compiled once for an
@@ -155,7 +206,7 @@ impl Course {
         let ruling = if stage.is_judged() {
             handler.judge(policy, stage, error)
         } else if stage == Stage::Late {
-            self.late(handler, name, error);
+            self.late(borrowed, handler, name, error);
             return handler.concluded(LATE);
         } else {
             stage.ruling(policy)
@@ -166,18 +217,29 @@ impl Course {
         let next = handler.concluded(next);
         handler.hold(&mut self.retry);
         handler.measure(stage, ruling.is_conflict(), next);
+        let elapsed = self.elapsed(handler);
         let failure = Failure::new(Some(error), handler.fault(error));
-        self.tell(next, handler, name, failure);
+        self.tell(next, borrowed, handler, name, failure, elapsed);
         next
     }
 
     /// The timer woke after the deadline, and the loop hands back this error.
     #[cold]
-    pub(crate) fn late<E, H: Handle<E>>(&self, handler: &mut H, name: &'static str, error: &E) {
+    pub(crate) fn late<E, H>(
+        &self,
+        borrowed: &Policy,
+        handler: &mut H,
+        name: &'static str,
+        error: &E,
+    ) where
+        H: Handle<E>,
+        H::Runtime: Clock,
+    {
         let next = handler.concluded(LATE);
         handler.measure(Stage::Late, false, next);
+        let elapsed = is_heard::<H>().then(|| self.retry.measured(|| handler.runtime().now()));
         let failure = Failure::new(Some(error), handler.fault(error));
-        self.tell(next, handler, name, failure);
+        self.tell(next, borrowed, handler, name, failure, elapsed.flatten());
     }
 
     /// A value counts as a failure: judges it by the policy's codes, and decides as about an error.
@@ -205,38 +267,79 @@ impl Course {
         let next = in_tests(handler.decide(handler.runtime(), policy, retry, ruling, of_operation));
         handler.hold(&mut self.retry);
         handler.measure(Stage::Whole, ruling.is_conflict(), next);
-        self.tell(next, handler, name, Failure::new(None, Some(fault)));
+        let elapsed = self.elapsed(handler);
+        let failure = Failure::new(None, Some(fault));
+        self.tell(next, borrowed, handler, name, failure, elapsed);
         Some(next)
+    }
+
+    /// The time since the start; without one, since the first failure. The clock is read only where
+    /// somebody is told.
+    #[inline]
+    fn elapsed<H: Handler>(&mut self, handler: &H) -> Option<Duration>
+    where
+        H::Runtime: Clock,
+    {
+        if !is_heard::<H>() {
+            return None;
+        }
+        self.retry.elapsed_from_now_on(handler.runtime().now())
     }
 
     #[inline]
     fn tell<E, H: Handle<E>>(
         &self,
         next: Next,
+        borrowed: &Policy,
         handler: &mut H,
         operation: &'static str,
         failure: Failure<'_, E>,
+        elapsed: Option<Duration>,
     ) {
+        if !is_heard::<H>() {
+            return;
+        }
         let attempt = self.retry.failures();
-        let decision = Decision::from(next);
-        observe::log(decision, || Record {
+        let decision = match Decision::from(next) {
+            Decision::Wait(wait) => Decision::Wait(Wait {
+                source: said_by(wait.source, failure.fault()),
+                ..wait
+            }),
+            stop => stop,
+        };
+        observe::log(|| Record {
             operation,
             attempt,
+            elapsed,
+            happened: match decision {
+                Decision::Wait(wait) => Happened::Waits(wait, handler.policy(borrowed).log_waits),
+                Decision::Stop(reason) => Happened::GaveUp(reason),
+            },
             error_type: core::any::type_name::<E>(),
             error: failure.fault().and_then(|fault| fault.message()),
         });
         handler.notify(&match decision {
             Decision::Wait(wait) => Event::Waiting {
+                operation,
                 attempt,
                 failure,
                 wait,
+                elapsed,
             },
             Decision::Stop(reason) => Event::GaveUp {
+                operation,
                 attempts: attempt,
                 failure,
                 reason,
+                elapsed,
             },
         });
+    }
+
+    /// The time since the start, or zero if it was not timed.
+    #[cfg(feature = "std")]
+    pub(crate) fn elapsed_at(&self, now: Duration) -> Duration {
+        self.retry.elapsed(|| now)
     }
 
     /// How many attempts have failed.

@@ -76,6 +76,12 @@ pub trait Fault {
         self.inner()?.retry_after()
     }
 
+    /// Whether the hint of [`retry_after`](Self::retry_after) is a `google.rpc.RetryInfo`, and not a
+    /// header such as `Retry-After`. Hooks, logs and metrics say which one it was; no rule asks.
+    fn is_retry_info(&self) -> bool {
+        self.inner().is_some_and(|inner| inner.is_retry_info())
+    }
+
     /// Whether the server asked not to be called again, as a negative gRPC pushback does.
     fn must_stop(&self) -> bool {
         self.inner().is_some_and(|inner| inner.must_stop())
@@ -134,6 +140,9 @@ macro_rules! forward {
                 }
                 fn retry_after(&self) -> Option<Duration> {
                     (**self).retry_after()
+                }
+                fn is_retry_info(&self) -> bool {
+                    (**self).is_retry_info()
                 }
                 fn must_stop(&self) -> bool {
                     (**self).must_stop()
