@@ -10,7 +10,7 @@ use core::{fmt, time::Duration};
 /// succeeds has no event.
 ///
 /// `elapsed` counts from before the first attempt where the call has a deadline, a timeout, a report or
-/// an [`Attempt`](crate::Attempt). Any other call reads no clock before its first attempt: it counts from
+/// an [`Attempt`](crate::Attempt), and everywhere with the feature `metrics`. Any other call reads no clock before its first attempt: it counts from
 /// the first failure, where it is `None`.
 #[derive(Clone, Copy)]
 #[non_exhaustive]

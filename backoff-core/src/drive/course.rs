@@ -2,6 +2,8 @@
 //! calls, the course says when to begin, when to wait and when to stop, and tells whoever listens.
 
 use super::handler::{Handle, Handler};
+#[cfg(feature = "metrics")]
+use super::meter::{self, Ended, ErrorType, Meter, Named};
 use crate::{
     budget::Budget,
     facts::fault::Fault,
@@ -19,6 +21,9 @@ use core::time::Duration;
 #[derive(Clone, Copy, Debug)]
 pub struct Course {
     retry: RetryState,
+    /// Beside the 15 bytes, in a program that measures.
+    #[cfg(feature = "metrics")]
+    meter: Meter,
 }
 
 /// No time remains for the next attempt.
@@ -42,6 +47,9 @@ fn in_tests(next: Next) -> Next {
 #[inline]
 pub(crate) fn rarely() {}
 
+/// Whether each call is measured.
+const METERED: bool = cfg!(feature = "metrics");
+
 /// Whether somebody is told of what happens: a hook or the log.
 const fn is_heard<H: Handler>() -> bool {
     H::LISTENS || cfg!(feature = "tracing")
@@ -61,6 +69,8 @@ impl Course {
     pub(crate) const fn new() -> Self {
         Course {
             retry: RetryState::UNTIMED,
+            #[cfg(feature = "metrics")]
+            meter: Meter::NEW,
         }
     }
 
@@ -74,7 +84,16 @@ impl Course {
         clock: &C,
         timed: bool,
     ) {
-        if timed || terms.deadline(policy) != NEVER {
+        if METERED || timed || terms.deadline(policy) != NEVER {
+            self.start_now(clock);
+        }
+    }
+
+    /// As [`start`](Self::start), where nothing but metrics asks for the time.
+    #[cfg(feature = "std")]
+    #[inline]
+    pub(crate) fn start_if_metered<C: Clock>(&mut self, clock: &C) {
+        if METERED && self.retry.failures() == 0 {
             self.start_now(clock);
         }
     }
@@ -82,7 +101,10 @@ impl Course {
     /// Apart, so that it is compiled once for a clock.
     #[inline(never)]
     fn start_now<C: Clock>(&mut self, clock: &C) {
-        self.retry = RetryState::start_at(clock.now());
+        let now = clock.now();
+        self.retry = RetryState::start_at(now);
+        #[cfg(feature = "metrics")]
+        self.meter.begins(now);
     }
 
     /// Which attempt is about to begin or under way, and what time it has.
@@ -122,9 +144,14 @@ impl Course {
 
     /// The attempt that was waited for begins.
     #[inline]
-    pub(crate) fn begins<H: Handler>(&mut self, handler: &mut H) {
+    pub(crate) fn begins<H: Handler>(&mut self, handler: &mut H)
+    where
+        H::Runtime: Clock,
+    {
         self.spend();
         handler.begins();
+        #[cfg(feature = "metrics")]
+        self.meter.begins(handler.runtime().now());
     }
 
     /// As [`begins`](Self::begins), where no handler holds a budget.
@@ -156,9 +183,60 @@ impl Course {
         let terms = handler.terms(of_operation);
         let policy = handler.policy(borrowed);
         self.retry.succeeded_under(policy, terms.as_ref());
+        #[cfg(feature = "metrics")]
+        {
+            meter::level(terms.as_ref().budget(policy));
+            self.record_success(handler.runtime().now(), name, policy);
+        }
         if is_heard::<H>() && self.retry.failures() > 0 {
             self.tell_success(handler, name);
         }
+    }
+
+    #[cfg(feature = "metrics")]
+    fn record_success(&self, now: Duration, operation: &'static str, policy: &Policy) {
+        let named = Named {
+            operation,
+            policy: policy.name,
+        };
+        let ended = Ended {
+            attempts: self.retry.failures().saturating_add(1),
+            elapsed: self.retry.elapsed(|| now),
+            reason: None,
+        };
+        self.meter.attempt(named, now, None);
+        self.meter.call(named, ended, None);
+    }
+
+    /// An attempt failed, or was not begun because its time was over.
+    #[cfg(feature = "metrics")]
+    fn record_failure(
+        &mut self,
+        now: Duration,
+        operation: &'static str,
+        policy: &Policy,
+        next: Next,
+        stage: Stage,
+        fault: Option<&dyn Fault>,
+    ) {
+        let named = Named {
+            operation,
+            policy: policy.name,
+        };
+        let error_type = || Some(ErrorType::of(stage, fault));
+        if stage != Stage::Late {
+            self.meter.attempt(named, now, error_type());
+        }
+        let Some(reason) = next.reason() else {
+            self.meter.waits(now, next.delay());
+            return;
+        };
+        let ended = Ended {
+            attempts: self.retry.failures(),
+            elapsed: self.retry.elapsed(|| now),
+            reason: Some(reason),
+        };
+        self.meter.call(named, ended, error_type());
     }
 
     #[cold]
@@ -215,6 +293,12 @@ impl Course {
         let retry = &mut self.retry;
         let next = in_tests(handler.decide(handler.runtime(), policy, retry, ruling, of_operation));
         let next = handler.concluded(next);
+        #[cfg(feature = "metrics")]
+        {
+            let (now, fault) = (handler.runtime().now(), handler.fault(error));
+            meter::level(handler.terms(of_operation.copied()).as_ref().budget(policy));
+            self.record_failure(now, name, policy, next, stage, fault);
+        }
         handler.hold(&mut self.retry);
         handler.measure(stage, ruling.is_conflict(), next);
         let elapsed = self.elapsed(handler);
@@ -236,6 +320,12 @@ impl Course {
         H::Runtime: Clock,
     {
         let next = handler.concluded(LATE);
+        #[cfg(feature = "metrics")]
+        {
+            let (now, policy) = (handler.runtime().now(), handler.policy(borrowed));
+            let mut course = *self;
+            course.record_failure(now, name, policy, next, Stage::Late, None);
+        }
         handler.measure(Stage::Late, false, next);
         let elapsed = is_heard::<H>().then(|| self.retry.measured(|| handler.runtime().now()));
         let failure = Failure::new(Some(error), handler.fault(error));
@@ -265,6 +355,12 @@ impl Course {
         }
         let retry = &mut self.retry;
         let next = in_tests(handler.decide(handler.runtime(), policy, retry, ruling, of_operation));
+        #[cfg(feature = "metrics")]
+        {
+            let now = handler.runtime().now();
+            meter::level(handler.terms(of_operation.copied()).as_ref().budget(policy));
+            self.record_failure(now, name, policy, next, Stage::Whole, Some(fault));
+        }
         handler.hold(&mut self.retry);
         handler.measure(Stage::Whole, ruling.is_conflict(), next);
         let elapsed = self.elapsed(handler);

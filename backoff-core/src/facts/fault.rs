@@ -177,6 +177,16 @@ pub enum Delivery {
     MaybeSent,
 }
 
+impl Delivery {
+    /// A short name for logs and labels: `"not_sent"`, `"maybe_sent"`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Delivery::NotSent => "not_sent",
+            Delivery::MaybeSent => "maybe_sent",
+        }
+    }
+}
+
 /// What kind of failure it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FaultKind {
@@ -192,6 +202,19 @@ pub enum FaultKind {
     Pending,
     /// No repetition will cure it.
     Permanent,
+}
+
+impl FaultKind {
+    /// A short name for logs and labels: `"transient"`, `"throttled"`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            FaultKind::Transient => "transient",
+            FaultKind::Throttled => "throttled",
+            FaultKind::Conflict => "conflict",
+            FaultKind::Pending => "pending",
+            FaultKind::Permanent => "permanent",
+        }
+    }
 }
 
 /// An attempt that ran longer than its `attempt_timeout`, or than what remained of the call's `timeout`

@@ -58,6 +58,7 @@ pub(super) async fn drive<K, V, W, E, R>(
         changes: 0,
     };
     while let Some(mark) = lane.read_begins() {
+        shift.deposit.course.start_if_metered(&*rules.runtime);
         let wait = match shift.attempt(&key, mark).await {
             Ok(Ended::Works) => {
                 shift.succeeded();
