@@ -67,8 +67,8 @@
 //! - A wait never exceeds `max_backoff`, jitter included, unless the server asks for more.
 //! - No wait is begun that would end after the deadline, whatever a server's hint or a judge says. An
 //!   attempt that is running goes on; with a [`timeout`](Retrying::timeout) it is cut as well.
-//! - Nothing is allocated. A success reads no clock unless a deadline, a report or
-//!   [`Attempt`] asks for the time, and draws no random number unless there is an [`Attempt`], which
+//! - Nothing is allocated. A success reads no clock unless a deadline, a report, an
+//!   [`Attempt`] or the feature `metrics` asks for the time, and draws no random number unless there is an [`Attempt`], which
 //!   has an [id](Attempt::id).
 //! - Every form gives back the operation's own `Result`, but [`reported`](Retrying::reported),
 //!   whose error also says what was tried.
@@ -88,7 +88,8 @@
 //! | `macros` | `#[retry]`, `retry_block!` | yes |
 //! | `testing` | `testing`: virtual time, and retries made instant or switched off, for the tests of a program | no |
 //! | `reconnect` | `Reconnect`: a shared connection that is opened anew | no |
-//! | `tracing` | one WARN when an operation is given up, a DEBUG event before each wait | no |
+//! | `tracing` | one event before each wait (`INFO`, or as [`Policy::log_waits`] says), one at the end of a call that was retried (`WARN`, or `INFO` where it succeeded) | no |
+//! | `metrics` | histograms of calls, retries and attempts, and the level of budgets ([`telemetry`]) | no |
 //! | `hint` | parsers for `Retry-After` and its relatives | no |
 //! | `serde` | a policy from configuration, with `PolicySettings` over a preset or by itself | no |
 //! | `aws-smithy-1` | [`Fault`](trait@Fault) for `SdkError` of AWS' SDK for Rust (aws-smithy-runtime-api 1) | no |
@@ -129,6 +130,7 @@ mod reconnect;
 mod report;
 mod runtime;
 mod state;
+pub mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod text;
@@ -161,7 +163,7 @@ pub use judge::Verdict;
 pub use observe::{Event, Failure};
 #[cfg(feature = "serde")]
 pub use policy::config::{PolicySettings, PolicySettingsError};
-pub use policy::{Policy, schedule};
+pub use policy::{Policy, log_level::LogLevel, schedule};
 #[cfg(feature = "reconnect")]
 pub use reconnect::Reconnect;
 pub use report::{Report, RetryError, StopReason, UpdateReport, Updated};

@@ -74,6 +74,8 @@ struct Reply {
     status: u16,
     headers: HeaderMap,
     retry_after: Option<Duration>,
+    /// Whether the body asks for that pause, and not the headers.
+    is_retry_info: bool,
     code: Option<GrpcCode>,
     service_code: Option<String>,
     message: String,
@@ -132,12 +134,15 @@ impl ApiError {
     pub(super) fn reply(status: u16, head: Head, mut said: Said, cut: Option<Cut>) -> Self {
         let code = said.grpc_code(status);
         let service_code = head.service_code.or_else(|| said.take_service_code());
-        let retry_after = head.retry_after.max(said.retry_after());
+        let of_body = said.retry_after();
+        let is_retry_info = of_body > head.retry_after;
+        let retry_after = head.retry_after.max(of_body);
         let (message, details) = said.into_parts();
         ApiError::of(Kind::Reply(Reply {
             status,
             headers: head.headers,
             retry_after,
+            is_retry_info,
             code,
             service_code,
             message,
@@ -311,6 +316,10 @@ impl Fault for ApiError {
             | Kind::NotYet(_)
             | Kind::Conflict(_) => None,
         }
+    }
+
+    fn is_retry_info(&self) -> bool {
+        matches!(&*self.0, Kind::Reply(reply) if reply.is_retry_info)
     }
 
     fn delivery(&self) -> Option<Delivery> {

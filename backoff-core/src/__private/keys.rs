@@ -52,8 +52,10 @@ pub struct Keys {
     pub keep: (),
     /// A name for the `Attempt`, other than those of the arguments: its number, the time elapsed and remaining, the id of the call. Example: `attempt = n`.
     pub attempt: (),
-    /// A function or closure of `&Event<'_, E>`, called after each failure; an `Event` is `Debug`, and `Display` where the error is. Without it: no function is called. Example: `notify = |event| log(event)`.
+    /// A function or closure of `&Event<'_, E>`, called after each failure, and when a call succeeds after retries; an `Event` is `Debug`, and `Display` where the error is. Without it: no function is called. Example: `notify = |event| log(event)`.
     pub notify: (),
+    /// `off`, `error`, `warn`, `info`, `debug`, `trace`, or a `LogLevel`: the level of the log event before each wait, with the feature `tracing`. Without it: that of the policy, else `info`. Example: `log_waits = debug`.
+    pub log_waits: (),
     /// A function from `Duration` to a future (in a sync function: to nothing) that waits instead of the timer. Without it: tokio's, or the thread's. Example: `sleep = my_timer`.
     pub sleep: (),
     /// A value with the clock, timer and random numbers of another executor. Without it: tokio's, or the thread's. Example: `runtime = MyRuntime`.

@@ -67,6 +67,11 @@ impl Fault for tonic::Status {
         own.max(self.inner().and_then(Fault::retry_after))
     }
 
+    fn is_retry_info(&self) -> bool {
+        let own = pushback(self).and_then(Pushback::wait);
+        retry_info(self) > own.max(self.inner().and_then(Fault::retry_after))
+    }
+
     fn delivery(&self) -> Option<Delivery> {
         match self.inner() {
             Some(inner) => inner.delivery(),

@@ -109,7 +109,7 @@ impl<'p, O: Call, H> Blocking<'p, O, H> {
         self.operation(O::responses)
     }
 
-    /// Calls a hook before each wait, and when the operation is given up.
+    /// Calls a hook before each wait, when the operation is given up, and when it succeeds after retries.
     pub fn notify<N>(self, hook: N) -> Blocking<'p, O, Notified<H, N>>
     where
         N: FnMut(&Event<'_, O::Error>),
@@ -202,8 +202,8 @@ where
                         None => None,
                     };
                     if goes_on.is_none() {
-                        let terms = self.handler.terms(self.operation.terms());
-                        course.succeeded(self.handler.policy(self.policy), terms.as_ref());
+                        let (handler, terms) = (&mut self.handler, self.operation.terms());
+                        course.succeeded(self.policy, handler, O::name(), terms);
                     }
                     // The last response is handed back as it came.
                     if goes_on != Some(true) {
@@ -237,7 +237,7 @@ where
         let next = doubt.failed(waiting, policy, handler, name, &error, stage, terms);
         let goes_on = next.is_wait() && self.wait(waiting, next);
         if next.is_wait() && !goes_on {
-            doubt.late(waiting, &mut self.handler, name, &error);
+            doubt.late(waiting, policy, &mut self.handler, name, &error);
         }
         *course = deposit.course;
         if goes_on {

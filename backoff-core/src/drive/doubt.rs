@@ -58,21 +58,25 @@ impl Doubt {
 
     /// As [`Course::late`].
     #[inline]
-    pub(super) fn late<E, H: Handle<E>>(
+    pub(super) fn late<E, H>(
         self,
         course: &Course,
+        policy: &Policy,
         handler: &mut H,
         name: &'static str,
         error: &E,
-    ) {
+    ) where
+        H: Handle<E>,
+        H::Runtime: Clock,
+    {
         match self {
-            Doubt::None => course.late(handler, name, error),
+            Doubt::None => course.late(policy, handler, name, error),
             doubt => {
                 let mut handler = InDoubt {
                     inner: handler,
                     doubt,
                 };
-                course.late(&mut handler, name, error);
+                course.late(policy, &mut handler, name, error);
             }
         }
     }

@@ -319,7 +319,8 @@ where
         self.operation(O::responses)
     }
 
-    /// Calls a hook before each wait, and when the operation is given up.
+    /// Calls a hook before each wait, when the operation is given up, and when it succeeds after retries.
+    /// What succeeds at once calls no hook.
     ///
     /// The hook goes with the future: once that is dropped, it is called no more.
     ///
@@ -517,7 +518,7 @@ where
                         && let Some(error) = O::expired()
                     {
                         let doubt = this.operation.doubt();
-                        doubt.late(course, this.handler, O::name(), &error);
+                        doubt.late(course, borrowed, this.handler, O::name(), &error);
                         break error;
                     }
                     course.begins(this.handler);
@@ -587,13 +588,13 @@ where
 
 /// An attempt succeeded.
 #[inline]
-fn succeeded<O, H>(operation: &O, handler: &H, borrowed: &Policy, course: &Course)
+fn succeeded<O, H>(operation: &O, handler: &mut H, borrowed: &Policy, course: &mut Course)
 where
     O: Operation<<H as Handler>::Runtime>,
-    H: Handler,
+    H: Handle<O::Error>,
+    <H as Handler>::Runtime: Clock,
 {
-    let terms = handler.terms(operation.terms());
-    course.succeeded(handler.policy(borrowed), terms.as_ref());
+    course.succeeded(borrowed, handler, O::name(), operation.terms());
 }
 
 #[cold]

@@ -21,6 +21,8 @@ pub trait Handler {
     type Runtime;
     /// Whether somebody asks how much time has passed.
     const MEASURES: bool = false;
+    /// Whether a hook is called.
+    const LISTENS: bool = false;
 
     /// Clock, timer and random numbers.
     fn runtime(&self) -> &Self::Runtime;
@@ -102,7 +104,7 @@ pub trait Handle<E>: Handler {
         let _ = (error, stage);
     }
 
-    /// Called before each wait and when the operation is given up.
+    /// Called before each wait, when the operation is given up, and when it succeeds after retries.
     #[inline]
     fn notify(&mut self, event: &Event<'_, E>) {
         let _ = event;
@@ -265,7 +267,11 @@ macro_rules! forward {
     };
     (@ measure) => {
         const MEASURES: bool = H::MEASURES;
+        const LISTENS: bool = H::LISTENS;
 
+        forward!(@ counts);
+    };
+    (@ counts) => {
         #[inline]
         fn measure(&mut self, stage: Stage, is_conflict: bool, next: Next) {
             self.inner.measure(stage, is_conflict, next);
@@ -308,7 +314,10 @@ pub struct Notified<H, N> {
 }
 
 impl<H: Handler, N> Handler for Notified<H, N> {
-    forward!(runtime policy measure terms decide hold);
+    const MEASURES: bool = H::MEASURES;
+    const LISTENS: bool = true;
+
+    forward!(runtime policy counts terms decide hold);
 }
 
 impl<E, H: Handle<E>, N: Notify<E>> Handle<E> for Notified<H, N> {
@@ -510,6 +519,7 @@ impl<H: Handler, E> Handler for Measured<H, E> {
     forward!(runtime policy terms decide hold);
 
     const MEASURES: bool = true;
+    const LISTENS: bool = H::LISTENS;
 
     fn measure(&mut self, stage: Stage, is_conflict: bool, next: Next) {
         self.inner.measure(stage, is_conflict, next);

@@ -13,6 +13,8 @@ pub(crate) mod entry;
 pub(crate) mod future;
 pub(crate) mod handler;
 pub(crate) mod mark;
+#[cfg(feature = "metrics")]
+mod meter;
 #[cfg(feature = "tokio")]
 mod mutable;
 mod purse;

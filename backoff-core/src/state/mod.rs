@@ -123,6 +123,21 @@ impl RetryState {
         Duration::from_nanos(self.elapsed_nanos(now))
     }
 
+    /// The time since the start, or since this was asked first if the start was not timed, which gives
+    /// nothing that time.
+    pub(crate) fn elapsed_from_now_on(&mut self, now: Duration) -> Option<Duration> {
+        if self.packed.is_timed() {
+            return Some(self.elapsed(|| now));
+        }
+        self.packed.set_started(reading(now));
+        None
+    }
+
+    /// The time since the start, if it was timed.
+    pub(crate) fn measured(&self, now: impl FnOnce() -> Duration) -> Option<Duration> {
+        self.packed.is_timed().then(|| self.elapsed(now))
+    }
+
     #[inline]
     fn elapsed_nanos(&self, now: impl FnOnce() -> Duration) -> u64 {
         self.packed.elapsed(|| reading(now()))

@@ -39,6 +39,11 @@ fn the_longest_hint_counts() {
     let body = format!(r#"{{"error": {{"details": [{{}}, {info}]}}}}"#);
     let error = ApiError::new(429, &headers, body.as_bytes(), SystemTime::UNIX_EPOCH);
     assert_eq!(error.retry_after(), Some(Duration::from_millis(2_500)));
+    assert!(!error.is_retry_info());
+    let longer = body.replace("1s", "3s");
+    let error = ApiError::new(429, &headers, longer.as_bytes(), SystemTime::UNIX_EPOCH);
+    assert_eq!(error.retry_after(), Some(Duration::from_secs(3)));
+    assert!(error.is_retry_info());
 }
 
 #[test]

@@ -170,7 +170,7 @@ impl<V, E> Caller<V, E> {
                 let is_late = self.limits.until.is_some_and(is_late);
                 is_late.then_some(match going.wait.source {
                     WaitSource::Backoff => StopReason::Deadline,
-                    WaitSource::RetryAfter => StopReason::RetryAfter,
+                    WaitSource::RetryAfter | WaitSource::RetryInfo => StopReason::RetryAfter,
                 })
             }
         }

@@ -57,6 +57,7 @@ pub(super) async fn drive<K, V, W, E, R>(
         pace: Pace::new(),
     };
     while let Some(mark) = lane.read_begins() {
+        shift.deposit.course.start_if_metered(&*rules.runtime);
         let wait = match shift.attempt(&key, mark).await {
             Ok(Ended::Works) => {
                 shift.succeeded();
@@ -241,7 +242,13 @@ where
 
     /// The resource works: what fails next is the first failure.
     fn succeeded(&mut self) {
-        self.deposit.course.succeeded(&self.rules.policy, None);
+        let mut handler = Under {
+            inner: ByCodes,
+            runtime: &*self.rules.runtime,
+        };
+        let (policy, name) = (&self.rules.policy, self.rules.name);
+        let course = &self.deposit.course;
+        course.succeeded::<E, _>(policy, &mut handler, name, None);
         self.deposit.course = Course::new();
         self.pace = Pace::new();
     }
@@ -342,7 +349,11 @@ where
         let most = if able > 0 { u32::MAX } else { failures + 1 };
         let allowed = self.rules.policy.max_attempts(most);
         match until {
-            Some((until, now)) => allowed.deadline(until.saturating_sub(now)),
+            // The deadline of a policy counts from the start of the course.
+            Some((until, now)) => {
+                let passed = self.deposit.course.elapsed_at(now);
+                allowed.deadline(until.saturating_sub(now).saturating_add(passed))
+            }
             None => allowed,
         }
     }
