@@ -1,5 +1,7 @@
 //! The blocking loop.
 
+#[cfg(feature = "std")]
+use super::handler::Stoppable;
 use super::{
     attempt::{At, Call, Failed, Run},
     course::Course,
@@ -7,11 +9,13 @@ use super::{
     handler::{ByCodes, Funded, Handle, Handler, Measured, Notified, Paced, Under},
     until::{Conflict, ConflictIf, NotYet, Responding, Until},
 };
+#[cfg(feature = "std")]
+use crate::stop::Stop;
 use crate::{
     budget::Budget,
     delay::Delay,
     facts::fault::Fault,
-    observe::Event,
+    observe::{Event, Failure},
     policy::Policy,
     report::{Reporting, RetryError, Updated},
     runtime::{BLOCKING, BlockingRuntime, BlockingSleep, Clock, Random},
@@ -137,6 +141,45 @@ impl<'p, O: Call, H> Blocking<'p, O, H> {
     ) -> Blocking<'p, O, Under<H, R>> {
         self.handler(|inner| Under { inner, runtime })
     }
+
+    /// Ends the waits of the call once another thread calls [`Stop::stop`], for a program that shuts down.
+    ///
+    /// A wait ends at once, and no further attempt begins: the call gives the operation's last error, or
+    /// the last response, with [`StopReason::Stopped`](crate::StopReason::Stopped). An attempt that is
+    /// running is finished, and the first attempt is always made, as with
+    /// [`Retrying::stop_on`](crate::Retrying::stop_on). Of two stops the later one holds.
+    ///
+    /// A [`runtime`](Self::runtime) of your own ends a wait before its time only if it has
+    /// [`BlockingSleep::sleep_or_stop`]. A program that has a `CancellationToken` of tokio-util hands it on
+    /// from a task: `token.cancelled().await; stop.stop()`.
+    ///
+    /// ```
+    /// use backoff_core::{Policy, Stop, TimedOut};
+    /// use std::{cell::Cell, time::Duration};
+    ///
+    /// const POLICY: Policy = Policy::constant(Duration::from_secs(60));
+    /// let (stop, calls) = (Stop::new(), Cell::new(0));
+    /// let busy = || {
+    ///     calls.set(calls.get() + 1);
+    ///     stop.stop();
+    ///     Err::<(), _>(TimedOut::new(Duration::ZERO))
+    /// };
+    /// assert!(POLICY.blocking(busy).stop_on(&stop).call().is_err());
+    /// assert_eq!(calls.get(), 1);
+    /// ```
+    #[cfg(feature = "std")]
+    pub fn stop_on(self, stop: &Stop) -> Blocking<'p, O, Stoppable<'_, H>> {
+        self.handler(|inner| Stoppable { inner, stop })
+    }
+}
+
+/// What comes after a wait.
+#[derive(Clone, Copy, PartialEq)]
+enum After {
+    Attempt,
+    /// The timer woke too late for another attempt.
+    Late,
+    Stopped,
 }
 
 impl<O, H> Blocking<'_, O, H>
@@ -235,12 +278,17 @@ where
         let mut deposit = Deposit::of(policy, *course);
         let waiting = &mut deposit.course;
         let next = doubt.failed(waiting, policy, handler, name, &error, stage, terms);
-        let goes_on = next.is_wait() && self.wait(waiting, next);
-        if next.is_wait() && !goes_on {
-            doubt.late(waiting, &mut self.handler, name, &error);
+        let after = next.is_wait().then(|| self.wait(waiting, next));
+        match after {
+            Some(After::Late) => doubt.late(waiting, &mut self.handler, name, &error),
+            Some(After::Stopped) => {
+                let failure = Failure::new(Some(&error), self.handler.fault(&error));
+                doubt.stopped(waiting, &mut self.handler, name, failure);
+            }
+            Some(After::Attempt) | None => {}
         }
         *course = deposit.course;
-        if goes_on {
+        if after == Some(After::Attempt) {
             let _ = self.operation.keep(error);
             return None;
         }
@@ -256,23 +304,30 @@ where
         let mut deposit = Deposit::of(policy, *course);
         let waiting = &mut deposit.course;
         let next = waiting.answered(policy, handler, name, fault, terms)?;
-        let goes_on = next.is_wait() && self.wait(waiting, next);
+        let after = next.is_wait().then(|| self.wait(waiting, next));
+        if after == Some(After::Stopped) {
+            let failure = Failure::new(None, Some(fault));
+            waiting.stopped(&mut self.handler, name, failure);
+        }
         *course = deposit.course;
-        Some(goes_on)
+        Some(after == Some(After::Attempt))
     }
 
-    /// Waits on this thread, and begins the next attempt unless the timer wakes too late for one.
-    fn wait(&mut self, course: &mut Course, next: Next) -> bool {
+    /// Waits on this thread, and begins the next attempt unless the timer wakes too late for one or the
+    /// call is stopped.
+    fn wait(&mut self, course: &mut Course, next: Next) -> After {
         let runtime = self.handler.runtime();
-        runtime.sleep_blocking(next.wait());
+        if self.handler.pause(runtime, next.wait()) {
+            return After::Stopped;
+        }
         let (policy, terms) = (
             self.handler.policy(self.policy),
             self.handler.terms(self.operation.terms()),
         );
         if course.is_late(policy, terms.as_ref(), runtime) {
-            return false;
+            return After::Late;
         }
         course.begins(&mut self.handler);
-        true
+        After::Attempt
     }
 }

@@ -5,7 +5,7 @@ use super::handler::{Handle, Handler};
 use crate::{
     budget::Budget,
     facts::fault::Fault,
-    judge::Stage,
+    judge::{Ruling, Stage},
     observe::{self, Event, Failure, Record},
     policy::{NEVER, Policy},
     report::{Measures, StopReason},
@@ -23,6 +23,9 @@ pub struct Course {
 
 /// No time remains for the next attempt.
 const LATE: Next = Next::stop(StopReason::Deadline);
+
+/// A signal has ended the call.
+const STOPPED: Next = Next::stop(StopReason::Stopped);
 
 /// What a test has said of retries.
 #[cfg(feature = "testing")]
@@ -177,6 +180,41 @@ impl Course {
         let next = handler.concluded(LATE);
         handler.measure(Stage::Late, false, next);
         let failure = Failure::new(Some(error), handler.fault(error));
+        self.tell(next, handler, name, failure);
+    }
+
+    /// A signal has cut the attempt: counts it, and tells whoever listens.
+    #[cold]
+    pub(crate) fn cut<E, H: Handle<E>>(
+        &mut self,
+        borrowed: &Policy,
+        handler: &mut H,
+        name: &'static str,
+        error: &E,
+        stage: Stage,
+    ) {
+        let ruling = handler.corrected(stage, stage.ruling(handler.policy(borrowed)));
+        self.retry.ended();
+        let next = if ruling == Ruling::MAYBE_APPLIED {
+            handler.concluded(Next::stop(StopReason::MaybeApplied))
+        } else {
+            handler.concluded(STOPPED)
+        };
+        handler.measure(stage, false, next);
+        let failure = Failure::new(Some(error), handler.fault(error));
+        self.tell(next, handler, name, failure);
+    }
+
+    /// A signal has come while no attempt is under way, and the loop hands back what failed last.
+    #[cold]
+    pub(crate) fn stopped<E, H: Handle<E>>(
+        &self,
+        handler: &mut H,
+        name: &'static str,
+        failure: Failure<'_, E>,
+    ) {
+        let next = handler.concluded(STOPPED);
+        handler.measure(Stage::Late, false, next);
         self.tell(next, handler, name, failure);
     }
 

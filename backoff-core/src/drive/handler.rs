@@ -2,6 +2,8 @@
 //! holds all of it; each thing that the caller says wraps what was said before.
 
 use super::purse::Purse;
+#[cfg(feature = "std")]
+use crate::stop::Stop;
 use crate::{
     budget::Budget,
     delay::Delay,
@@ -10,7 +12,7 @@ use crate::{
     observe::{Event, Notify},
     policy::Policy,
     report::{Measures, StopReason},
-    runtime::{ASYNC, AsyncRuntime, Clock, Random},
+    runtime::{ASYNC, AsyncRuntime, BlockingSleep, Clock, Random},
     state::{Next, RetryState, Terms},
 };
 use core::{fmt, time::Duration};
@@ -70,6 +72,13 @@ pub trait Handler {
     #[inline]
     fn hold(&mut self, retry: &mut RetryState) {
         let _ = retry;
+    }
+
+    /// Waits on this thread, by this runtime; whether the call is stopped.
+    #[inline]
+    fn pause<R: BlockingSleep>(&self, runtime: &R, wait: Duration) -> bool {
+        runtime.sleep_blocking(wait);
+        false
     }
 
     /// The attempt that was waited for begins.
@@ -226,6 +235,17 @@ macro_rules! forward {
         fn runtime(&self) -> &H::Runtime {
             self.inner.runtime()
         }
+
+        forward!(@ pause);
+    };
+    (@ pause) => {
+        #[inline]
+        fn pause<Q>(&self, runtime: &Q, wait: core::time::Duration) -> bool
+        where
+            Q: crate::runtime::BlockingSleep,
+        {
+            self.inner.pause(runtime, wait)
+        }
     };
     (@ policy) => {
         #[inline]
@@ -335,7 +355,7 @@ impl<H: Handler, R> Handler for Under<H, R> {
         &self.runtime
     }
 
-    forward!(policy measure terms decide hold);
+    forward!(pause policy measure terms decide hold);
 }
 
 impl<E, H: Handle<E>, R> Handle<E> for Under<H, R> {
@@ -425,6 +445,35 @@ impl<H: Handler> Handler for Funded<'_, H> {
 }
 
 impl<E, H: Handle<E>> Handle<E> for Funded<'_, H> {
+    forward!(judge keep notify);
+}
+
+/// A stop that another thread gives. Made by [`Blocking::stop_on`](crate::Blocking::stop_on).
+#[cfg(feature = "std")]
+#[derive(Clone, Copy, Debug)]
+pub struct Stoppable<'s, H> {
+    pub(super) inner: H,
+    pub(super) stop: &'s Stop,
+}
+
+#[cfg(feature = "std")]
+impl<H: Handler> Handler for Stoppable<'_, H> {
+    type Runtime = H::Runtime;
+
+    #[inline]
+    fn runtime(&self) -> &H::Runtime {
+        self.inner.runtime()
+    }
+
+    fn pause<R: BlockingSleep>(&self, runtime: &R, wait: Duration) -> bool {
+        runtime.sleep_or_stop(wait, self.stop)
+    }
+
+    forward!(policy measure terms decide hold);
+}
+
+#[cfg(feature = "std")]
+impl<E, H: Handle<E>> Handle<E> for Stoppable<'_, H> {
     forward!(judge keep notify);
 }
 

@@ -16,6 +16,7 @@ pub(crate) mod mark;
 #[cfg(feature = "tokio")]
 mod mutable;
 mod purse;
+pub(crate) mod stopping;
 pub(crate) mod until;
 pub(crate) mod update;
 pub(crate) mod version;
@@ -29,9 +30,12 @@ pub use deposit::{Borrowed, Deposit, Payer, Unfunded};
 pub use doubt::Doubt;
 pub use entry::Judged;
 pub use future::Reported;
+#[cfg(feature = "std")]
+pub use handler::Stoppable;
 pub use handler::{
     ByCodes, Funded, Handle, Handler, Measured, Notified, Owning, Paced, Under, When, WhenAny,
 };
+pub use stopping::{Once, Signal, StoppedBy, Unstopped};
 pub use until::{ConflictIf, Responding, Responses, Until};
 pub use update::{Changed, Forgets, Memory, Running, Update};
 pub use version::{Version, Versioned, VersionedUpdate};
