@@ -3,7 +3,7 @@
 
 use backoff_core::{
     Budget, Delivery, Event, Fault, Jitter, Policy, RetryError, Stop, StopReason, Stopped,
-    TimedOut, testing::VirtualTime,
+    TimedOut, retry, retry_block, testing::VirtualTime,
 };
 use std::{
     cell::Cell,
@@ -458,4 +458,66 @@ fn a_blocking_update_in_doubt_is_stopped_with_that_error() {
         (error, reason),
         (Failure::TimedOut, StopReason::MaybeApplied)
     );
+}
+
+#[retry(policy = POLICY, stop_on = token.cancelled(), notify = |event: &Event<'_, Failure>| {
+    if let Event::GaveUp { reason, .. } = event {
+        ended.set(Some(*reason));
+    }
+})]
+async fn annotated(
+    token: &CancellationToken,
+    ended: &Cell<Option<StopReason>>,
+) -> Result<(), Failure> {
+    Err(Busy)
+}
+
+#[retry(policy = POLICY, stop_on = token.cancelled_owned())]
+async fn spawned(token: CancellationToken) -> Result<(), Failure> {
+    Err(Busy)
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_key_ends_the_wait_of_a_function() {
+    let (token, ended) = (in_a_minute(), Cell::new(None));
+    let start = tokio::time::Instant::now();
+    assert_eq!(annotated(&token, &ended).await, Err(Busy));
+    assert_eq!(start.elapsed(), Duration::from_secs(60));
+    assert_eq!(ended.get(), Some(StopReason::Stopped));
+    // It is cancelled already: the first attempt is made.
+    assert_eq!(tokio::spawn(spawned(token)).await.unwrap(), Err(Busy));
+    assert_eq!(start.elapsed(), Duration::from_secs(60));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_key_takes_one_signal_for_all_waits_of_a_call() {
+    let (made, token) = (Cell::new(0), in_a_minute());
+    let signal = || {
+        made.set(made.get() + 1);
+        token.cancelled()
+    };
+    let mut calls = 0;
+    let policy = Policy::constant(Duration::from_secs(25)).jitter(Jitter::None);
+    let outcome = retry_block!(policy = policy, stop_on = signal(), async {
+        calls += 1;
+        Err::<(), _>(Busy)
+    })
+    .await;
+    assert_eq!((outcome, calls, made.get()), (Err(Busy), 3, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_key_stands_beside_timeouts_and_budgets() {
+    static BUDGET: Budget = Budget::aws();
+    const PAID: Policy = POLICY.budget(&BUDGET);
+    let token = in_a_minute();
+    let outcome = retry_block!(
+        policy = PAID,
+        attempt_timeout = "5s",
+        stop_on = token.cancelled(),
+        async { pending::<Result<(), Failure>>().await }
+    )
+    .await;
+    assert_eq!(outcome, Err(Failure::TimedOut));
+    assert_eq!(BUDGET.tokens(), 500.0);
 }
