@@ -1,7 +1,5 @@
 //! The blocking loop.
 
-#[cfg(feature = "std")]
-use super::handler::Stoppable;
 use super::{
     attempt::{At, Call, Failed, Run},
     course::Course,
@@ -9,8 +7,6 @@ use super::{
     handler::{ByCodes, Funded, Handle, Handler, Measured, Notified, Paced, Under},
     until::{Conflict, ConflictIf, NotYet, Responding, Until},
 };
-#[cfg(feature = "std")]
-use crate::stop::Stop;
 use crate::{
     budget::Budget,
     delay::Delay,
@@ -71,7 +67,7 @@ impl<'p, O: Call, H> Blocking<'p, O, H> {
         }
     }
 
-    fn handler<G>(self, change: impl FnOnce(H) -> G) -> Blocking<'p, O, G> {
+    pub(super) fn handler<G>(self, change: impl FnOnce(H) -> G) -> Blocking<'p, O, G> {
         Blocking {
             policy: self.policy,
             operation: self.operation,
@@ -140,36 +136,6 @@ impl<'p, O: Call, H> Blocking<'p, O, H> {
         runtime: R,
     ) -> Blocking<'p, O, Under<H, R>> {
         self.handler(|inner| Under { inner, runtime })
-    }
-
-    /// Ends the waits of the call once another thread calls [`Stop::stop`], for a program that shuts down.
-    ///
-    /// A wait ends at once, and no further attempt begins: the call gives the operation's last error, or
-    /// the last response, with [`StopReason::Stopped`](crate::StopReason::Stopped). An attempt that is
-    /// running is finished, and the first attempt is always made, as with
-    /// [`Retrying::stop_on`](crate::Retrying::stop_on). Of two stops the later one holds.
-    ///
-    /// A [`runtime`](Self::runtime) of your own ends a wait before its time only if it has
-    /// [`BlockingSleep::sleep_or_stop`]. A program that has a `CancellationToken` of tokio-util hands it on
-    /// from a task: `token.cancelled().await; stop.stop()`.
-    ///
-    /// ```
-    /// use backoff_core::{Policy, Stop, TimedOut};
-    /// use std::{cell::Cell, time::Duration};
-    ///
-    /// const POLICY: Policy = Policy::constant(Duration::from_secs(60));
-    /// let (stop, calls) = (Stop::new(), Cell::new(0));
-    /// let busy = || {
-    ///     calls.set(calls.get() + 1);
-    ///     stop.stop();
-    ///     Err::<(), _>(TimedOut::new(Duration::ZERO))
-    /// };
-    /// assert!(POLICY.blocking(busy).stop_on(&stop).call().is_err());
-    /// assert_eq!(calls.get(), 1);
-    /// ```
-    #[cfg(feature = "std")]
-    pub fn stop_on(self, stop: &Stop) -> Blocking<'p, O, Stoppable<'_, H>> {
-        self.handler(|inner| Stoppable { inner, stop })
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
     course::{Course, rarely},
     deposit::Deposit,
     handler::{ByCodes, Funded, Handle, Handler, Measured, Notified, Owning, Paced, Under},
-    stopping::{Signal, Stopped, StoppedBy, Unstopped},
+    stopping::{Signal, Stopped, Unstopped, stopped},
     until::{Conflict, ConflictIf, NotYet, Responding, Until},
 };
 use crate::{
@@ -163,7 +163,7 @@ where
     }
 
     #[inline]
-    fn signal<Q>(self, signal: Q) -> Retrying<'p, O, H, Q> {
+    pub(super) fn signal<Q>(self, signal: Q) -> Retrying<'p, O, H, Q> {
         let Retrying {
             deposit,
             operation,
@@ -178,93 +178,6 @@ where
             phase,
             signal,
         }
-    }
-
-    /// Ends the waits of the call once `signal` is ready, for a program that shuts down.
-    ///
-    /// - A wait ends at once, and no further attempt begins. The call gives the operation's last error, or
-    ///   the last response, with [`StopReason::Stopped`](crate::StopReason::Stopped) in the report and in
-    ///   the event `GaveUp`. A budget gets back what the wait has cost.
-    /// - An attempt that is running is finished. To cut that too, write [`cut_on`](Self::cut_on).
-    /// - The first attempt is always made, also where `signal` is ready before it.
-    ///
-    /// An update that waits while one of its writes may have been applied ends with
-    /// [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied), as at its deadline.
-    ///
-    /// Any future is a signal, whatever its output is; where several calls share one, it is one that can be
-    /// made for each of them, such as that of `CancellationToken` in tokio-util. The call keeps the last
-    /// error while it waits, so it is `Send` only if the error is. Of two signals the later one holds.
-    ///
-    /// ```
-    /// use backoff_core::{Jitter, Policy, StopReason, TimedOut};
-    /// use std::time::Duration;
-    /// use tokio_util::sync::CancellationToken;
-    ///
-    /// # #[cfg(feature = "tokio")]
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() {
-    /// const POLICY: Policy = Policy::constant(Duration::from_secs(60)).jitter(Jitter::None);
-    /// let busy = || std::future::ready(Err::<(), _>(TimedOut::new(Duration::ZERO)));
-    ///
-    /// let shutdown = CancellationToken::new();
-    /// // A future that is stored or spawned owns its signal.
-    /// let call = POLICY.retry(busy).stop_on(shutdown.clone().cancelled_owned()).reported();
-    /// let call = tokio::spawn(call);
-    /// tokio::task::yield_now().await;
-    /// shutdown.cancel();
-    /// let ended = call.await.unwrap().unwrap_err();
-    /// assert_eq!((ended.reason, ended.report.attempts), (StopReason::Stopped, 1));
-    ///
-    /// // One that is awaited at once may borrow it.
-    /// assert!(POLICY.retry(busy).stop_on(shutdown.cancelled()).await.is_err());
-    /// # }
-    /// # #[cfg(not(feature = "tokio"))] fn main() {}
-    /// ```
-    pub fn stop_on<F: Future>(
-        self,
-        signal: F,
-    ) -> Retrying<'p, O, H, StoppedBy<F, O::Value, O::Error>> {
-        self.signal(StoppedBy::new(signal, None))
-    }
-
-    /// As [`stop_on`](Self::stop_on), and cuts the attempt that is running, too.
-    ///
-    /// An attempt that is cut has no error of its own; one is made from [`Stopped`]. It may have been
-    /// applied. Where it must not be applied twice (the policy is not
-    /// [idempotent](crate::Policy::idempotent), or the change of an update cannot recognise its own
-    /// effect), the reason is [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied), else
-    /// [`StopReason::Stopped`](crate::StopReason::Stopped). A report keeps the last real error beside it
-    /// ([`RetryError::last`]). An attempt that is ready together with the signal is not cut, but an
-    /// update whose read is under way begins no write.
-    ///
-    /// Where `signal` is ready before the first attempt, no attempt is made, and the error is made from
-    /// [`Stopped`], too. When a wait is ended, the operation's last error is handed back.
-    ///
-    /// ```
-    /// use backoff_core::{Policy, Stopped};
-    /// use tokio_util::sync::CancellationToken;
-    ///
-    /// # #[cfg(feature = "tokio")]
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() {
-    /// const POLICY: Policy = Policy::exponential();
-    /// let shutdown = CancellationToken::new();
-    /// let hangs = || {
-    ///     shutdown.cancel();
-    ///     std::future::pending::<Result<(), Stopped>>()
-    /// };
-    /// assert_eq!(POLICY.retry(hangs).cut_on(shutdown.cancelled()).await, Err(Stopped::new()));
-    /// # }
-    /// # #[cfg(not(feature = "tokio"))] fn main() {}
-    /// ```
-    pub fn cut_on<F: Future>(
-        self,
-        signal: F,
-    ) -> Retrying<'p, O, H, StoppedBy<F, O::Value, O::Error>>
-    where
-        O::Error: From<Stopped>,
-    {
-        self.signal(StoppedBy::new(signal, Some(O::Error::from)))
     }
 
     /// Cuts each attempt after `limit`, or when the deadline is over, whichever comes first.
@@ -780,36 +693,6 @@ where
 {
     let terms = handler.terms(operation.terms());
     course.succeeded(handler.policy(borrowed), terms.as_ref());
-}
-
-/// The signal has come in a wait: what the call ends with.
-#[cold]
-fn stopped<O, H, S>(
-    operation: &mut O,
-    handler: &mut H,
-    course: &Course,
-    signal: Pin<&mut S>,
-) -> Option<Result<O::Value, O::Error>>
-where
-    O: Operation<<H as Handler>::Runtime>,
-    H: Handle<O::Error>,
-    S: Signal<O::Value, O::Error>,
-{
-    let doubt = operation.doubt();
-    let error = match (operation.kept(), signal.take()) {
-        (Some(error), _) => error,
-        (None, Some(Err(failed))) => failed.error,
-        (None, Some(Ok(value))) => {
-            let failure = Failure::new(None, O::fault(&value));
-            doubt.stopped(course, handler, O::name(), failure);
-            // The last response is handed back as it came.
-            return Some(Ok(value));
-        }
-        (None, None) => return None,
-    };
-    let failure = Failure::new(Some(&error), handler.fault(&error));
-    doubt.stopped(course, handler, O::name(), failure);
-    Some(Err(operation.last_word(error)))
 }
 
 #[cold]

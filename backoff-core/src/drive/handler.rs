@@ -2,8 +2,6 @@
 //! holds all of it; each thing that the caller says wraps what was said before.
 
 use super::purse::Purse;
-#[cfg(feature = "std")]
-use crate::stop::Stop;
 use crate::{
     budget::Budget,
     delay::Delay,
@@ -445,35 +443,6 @@ impl<H: Handler> Handler for Funded<'_, H> {
 }
 
 impl<E, H: Handle<E>> Handle<E> for Funded<'_, H> {
-    forward!(judge keep notify);
-}
-
-/// A stop that another thread gives. Made by [`Blocking::stop_on`](crate::Blocking::stop_on).
-#[cfg(feature = "std")]
-#[derive(Clone, Copy, Debug)]
-pub struct Stoppable<'s, H> {
-    pub(super) inner: H,
-    pub(super) stop: &'s Stop,
-}
-
-#[cfg(feature = "std")]
-impl<H: Handler> Handler for Stoppable<'_, H> {
-    type Runtime = H::Runtime;
-
-    #[inline]
-    fn runtime(&self) -> &H::Runtime {
-        self.inner.runtime()
-    }
-
-    fn pause<R: BlockingSleep>(&self, runtime: &R, wait: Duration) -> bool {
-        runtime.sleep_or_stop(wait, self.stop)
-    }
-
-    forward!(policy measure terms decide hold);
-}
-
-#[cfg(feature = "std")]
-impl<E, H: Handle<E>> Handle<E> for Stoppable<'_, H> {
     forward!(judge keep notify);
 }
 

@@ -30,11 +30,11 @@ pub use deposit::{Borrowed, Deposit, Payer, Unfunded};
 pub use doubt::Doubt;
 pub use entry::Judged;
 pub use future::Reported;
-#[cfg(feature = "std")]
-pub use handler::Stoppable;
 pub use handler::{
     ByCodes, Funded, Handle, Handler, Measured, Notified, Owning, Paced, Under, When, WhenAny,
 };
+#[cfg(feature = "std")]
+pub use stopping::Stoppable;
 pub use stopping::{Once, Signal, StoppedBy, Unstopped};
 pub use until::{ConflictIf, Responding, Responses, Until};
 pub use update::{Changed, Forgets, Memory, Running, Update};
