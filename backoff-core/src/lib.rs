@@ -130,6 +130,8 @@ mod reconnect;
 mod report;
 mod runtime;
 mod state;
+#[cfg(feature = "std")]
+mod stop;
 pub mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -148,6 +150,7 @@ pub use delay::jitter::Jitter;
 pub use drive::{
     blocking::Blocking,
     future::Retrying,
+    stopping::Stopped,
     until::{Conflict, NotYet},
 };
 #[cfg(feature = "hint")]
@@ -173,6 +176,8 @@ pub use runtime::Std;
 pub use runtime::Tokio;
 pub use runtime::{BlockingSleep, Clock, Random, Sleep};
 pub use state::{Attempt, Decision, RequestId, RetryState, Wait, WaitSource};
+#[cfg(feature = "std")]
+pub use stop::Stop;
 
 #[cfg(feature = "macros")]
 pub use backoff_macros::{Fault, retry};

@@ -8,7 +8,9 @@ use super::{
     body::{Said, excerpt, excerpt_of},
     headers, service,
 };
-use backoff_core::{Conflict, Delivery, Fault, FaultKind, GrpcCode, NotYet, TimedOut, hint};
+use backoff_core::{
+    Conflict, Delivery, Fault, FaultKind, GrpcCode, NotYet, Stopped, TimedOut, hint,
+};
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 use std::{
@@ -61,6 +63,7 @@ enum Kind {
     Delivery(Box<dyn Lost>),
     TimedOut(TimedOut),
     NotYet(NotYet),
+    Stopped(Stopped),
     /// A reply that was a conflict without being an error.
     Conflict(Conflict),
 }
@@ -209,6 +212,7 @@ impl ApiError {
             | Kind::NotSent(_)
             | Kind::TimedOut(_)
             | Kind::NotYet(_)
+            | Kind::Stopped(_)
             | Kind::Conflict(_) => None,
         }
     }
@@ -314,6 +318,7 @@ impl Fault for ApiError {
             | Kind::Delivery(_)
             | Kind::TimedOut(_)
             | Kind::NotYet(_)
+            | Kind::Stopped(_)
             | Kind::Conflict(_) => None,
         }
     }
@@ -331,7 +336,7 @@ impl Fault for ApiError {
             // A body without a length that ends in the middle looks whole to HTTP.
             Kind::Json { is_cut, .. } => is_cut.then_some(Delivery::MaybeSent),
             Kind::Reply(reply) => reply.is_elsewhere.then_some(Delivery::MaybeSent),
-            Kind::TooLong(_) | Kind::NotYet(_) | Kind::Conflict(_) => None,
+            Kind::TooLong(_) | Kind::NotYet(_) | Kind::Stopped(_) | Kind::Conflict(_) => None,
         }
     }
 
@@ -347,6 +352,7 @@ impl Fault for ApiError {
             Kind::Json { is_cut, .. } => (!is_cut).then_some(FaultKind::Permanent),
             Kind::TooLong(_) | Kind::NotSent(_) => Some(FaultKind::Permanent),
             Kind::NotYet(error) => error.kind(),
+            Kind::Stopped(error) => error.kind(),
             // A gRPC code decides, where there is one.
             Kind::Reply(reply) if self.grpc_code().is_none() => {
                 service::kind(reply.service_code.as_deref()?, reply.status)
@@ -396,6 +402,13 @@ fn without_secrets(url: &mut reqwest::Url) {
 impl From<TimedOut> for ApiError {
     fn from(error: TimedOut) -> Self {
         ApiError::of(Kind::TimedOut(error))
+    }
+}
+
+/// For attempts that a signal has [cut](backoff_core::Retrying::cut_on).
+impl From<Stopped> for ApiError {
+    fn from(error: Stopped) -> Self {
+        ApiError::of(Kind::Stopped(error))
     }
 }
 

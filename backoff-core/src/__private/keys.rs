@@ -26,6 +26,8 @@ pub struct Keys {
     pub timeout: (),
     /// A duration: what one attempt may take; async only, and the error is `From<TimedOut>`. Without it: none. Example: `attempt_timeout = "10s"`.
     pub attempt_timeout: (),
+    /// A future, made once for each call, that ends its wait once it is ready; async only. Without it: none. Example: `stop_on = token.cancelled()`.
+    pub stop_on: (),
     /// HTTP statuses, ranges of them, constants of type `Codes`, and patterns of the error, with guards. Without it: the policy's codes; without a policy, errors about which nothing is known as well. Example: `on = [429, 500..=504, Error::Busy { .. }]`.
     pub on: (),
     /// Codes beside those of the policy. Without it: none. Example: `also_on = [408]`.

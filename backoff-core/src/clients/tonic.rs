@@ -8,6 +8,7 @@ use super::{
     sources::{begins_with, is_untrusted_certificate},
 };
 use crate::{
+    drive::stopping::Stopped,
     facts::{
         fault::{Delivery, Fault, FaultKind, TimedOut},
         grpc::GrpcCode,
@@ -102,6 +103,16 @@ impl Fault for tonic::Status {
 impl From<TimedOut> for tonic::Status {
     fn from(error: TimedOut) -> Self {
         let mut status = tonic::Status::deadline_exceeded(error.to_string());
+        status.set_source(Arc::new(error));
+        status
+    }
+}
+
+/// For attempts that a signal has [cut](crate::Retrying::cut_on): `CANCELLED`, with the [`Stopped`]
+/// as its source.
+impl From<Stopped> for tonic::Status {
+    fn from(error: Stopped) -> Self {
+        let mut status = tonic::Status::cancelled(error.to_string());
         status.set_source(Arc::new(error));
         status
     }

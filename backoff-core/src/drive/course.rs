@@ -7,7 +7,7 @@ use super::meter::{self, Ended, ErrorType, Meter, Named};
 use crate::{
     budget::Budget,
     facts::fault::Fault,
-    judge::Stage,
+    judge::{Ruling, Stage},
     observe::{self, Event, Failure, Happened, Record},
     policy::{NEVER, Policy},
     report::{Measures, StopReason},
@@ -28,6 +28,9 @@ pub struct Course {
 
 /// No time remains for the next attempt.
 const LATE: Next = Next::stop(StopReason::Deadline);
+
+/// A signal has ended the call.
+const STOPPED: Next = Next::stop(StopReason::Stopped);
 
 /// What a test has said of retries.
 #[cfg(feature = "testing")]
@@ -320,15 +323,71 @@ impl Course {
         H::Runtime: Clock,
     {
         let next = handler.concluded(LATE);
+        let failure = Failure::new(Some(error), handler.fault(error));
+        self.ends(next, borrowed, handler, name, failure, Stage::Late);
+    }
+
+    /// A signal has cut the attempt: counts it, and tells whoever listens.
+    #[cold]
+    pub(crate) fn cut<E, H>(
+        &mut self,
+        borrowed: &Policy,
+        handler: &mut H,
+        name: &'static str,
+        error: &E,
+        stage: Stage,
+    ) where
+        H: Handle<E>,
+        H::Runtime: Clock,
+    {
+        let ruling = handler.corrected(stage, stage.ruling(handler.policy(borrowed)));
+        self.retry.ended();
+        let next = if ruling == Ruling::MAYBE_APPLIED {
+            handler.concluded(Next::stop(StopReason::MaybeApplied))
+        } else {
+            handler.concluded(STOPPED)
+        };
+        let failure = Failure::new(Some(error), handler.fault(error));
+        self.ends(next, borrowed, handler, name, failure, stage);
+    }
+
+    /// A signal has come while no attempt is under way, and the loop hands back what failed last.
+    #[cold]
+    pub(crate) fn stopped<E, H>(
+        &self,
+        borrowed: &Policy,
+        handler: &mut H,
+        name: &'static str,
+        failure: Failure<'_, E>,
+    ) where
+        H: Handle<E>,
+        H::Runtime: Clock,
+    {
+        let next = handler.concluded(STOPPED);
+        self.ends(next, borrowed, handler, name, failure, Stage::Late);
+    }
+
+    /// The call ends without a decision about an error: counts that, and tells whoever listens.
+    fn ends<E, H>(
+        &self,
+        next: Next,
+        borrowed: &Policy,
+        handler: &mut H,
+        name: &'static str,
+        failure: Failure<'_, E>,
+        stage: Stage,
+    ) where
+        H: Handle<E>,
+        H::Runtime: Clock,
+    {
         #[cfg(feature = "metrics")]
         {
             let (now, policy) = (handler.runtime().now(), handler.policy(borrowed));
             let mut course = *self;
-            course.record_failure(now, name, policy, next, Stage::Late, None);
+            course.record_failure(now, name, policy, next, stage, None);
         }
-        handler.measure(Stage::Late, false, next);
+        handler.measure(stage, false, next);
         let elapsed = is_heard::<H>().then(|| self.retry.measured(|| handler.runtime().now()));
-        let failure = Failure::new(Some(error), handler.fault(error));
         self.tell(next, borrowed, handler, name, failure, elapsed.flatten());
     }
 

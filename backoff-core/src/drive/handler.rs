@@ -10,7 +10,7 @@ use crate::{
     observe::{Event, Notify},
     policy::Policy,
     report::{Measures, StopReason},
-    runtime::{ASYNC, AsyncRuntime, Clock, Random},
+    runtime::{ASYNC, AsyncRuntime, BlockingSleep, Clock, Random},
     state::{Next, RetryState, Terms},
 };
 use core::{fmt, time::Duration};
@@ -72,6 +72,13 @@ pub trait Handler {
     #[inline]
     fn hold(&mut self, retry: &mut RetryState) {
         let _ = retry;
+    }
+
+    /// Waits on this thread, by this runtime; whether the call is stopped.
+    #[inline]
+    fn pause<R: BlockingSleep>(&self, runtime: &R, wait: Duration) -> bool {
+        runtime.sleep_blocking(wait);
+        false
     }
 
     /// The attempt that was waited for begins.
@@ -228,6 +235,17 @@ macro_rules! forward {
         fn runtime(&self) -> &H::Runtime {
             self.inner.runtime()
         }
+
+        forward!(@ pause);
+    };
+    (@ pause) => {
+        #[inline]
+        fn pause<Q>(&self, runtime: &Q, wait: core::time::Duration) -> bool
+        where
+            Q: crate::runtime::BlockingSleep,
+        {
+            self.inner.pause(runtime, wait)
+        }
     };
     (@ policy) => {
         #[inline]
@@ -344,7 +362,7 @@ impl<H: Handler, R> Handler for Under<H, R> {
         &self.runtime
     }
 
-    forward!(policy measure terms decide hold);
+    forward!(pause policy measure terms decide hold);
 }
 
 impl<E, H: Handle<E>, R> Handle<E> for Under<H, R> {

@@ -18,6 +18,7 @@ mod meter;
 #[cfg(feature = "tokio")]
 mod mutable;
 mod purse;
+pub(crate) mod stopping;
 pub(crate) mod until;
 pub(crate) mod update;
 pub(crate) mod version;
@@ -34,6 +35,9 @@ pub use future::Reported;
 pub use handler::{
     ByCodes, Funded, Handle, Handler, Measured, Notified, Owning, Paced, Under, When, WhenAny,
 };
+#[cfg(feature = "std")]
+pub use stopping::Stoppable;
+pub use stopping::{Once, Signal, StoppedBy, Unstopped};
 pub use until::{ConflictIf, Responding, Responses, Until};
 pub use update::{Changed, Forgets, Memory, Running, Update};
 pub use version::{Version, Versioned, VersionedUpdate};

@@ -229,6 +229,10 @@ where
         }
     }
 
+    fn kept(&mut self) -> Option<E> {
+        self.doubtful.as_mut().and_then(Option::take)
+    }
+
     fn last_word(&mut self, error: E) -> E {
         self.doubtful.take().flatten().unwrap_or(error)
     }
@@ -250,7 +254,7 @@ impl<F, K, E> fmt::Debug for Versioned<F, K, E> {
     }
 }
 
-impl<'p, Read, Change, Write, H> Retrying<'p, Update<Read, Change, Write>, H>
+impl<'p, Read, Change, Write, H, S> Retrying<'p, Update<Read, Change, Write>, H, S>
 where
     H: Handler,
     <H as Handler>::Runtime: Sleep,
@@ -334,7 +338,7 @@ where
     pub fn version<F, K, Reading, V, E>(
         self,
         version: F,
-    ) -> Retrying<'p, VersionedUpdate<Read, Change, Write, F, K, E>, H>
+    ) -> Retrying<'p, VersionedUpdate<Read, Change, Write, F, K, E>, H, S>
     where
         Read: FnMut() -> Reading,
         Reading: Future<Output = Result<V, E>>,

@@ -351,6 +351,13 @@ impl RetryState {
         self.packed.spend();
     }
 
+    /// The attempt under way ends without a word of the server: it counts, and nobody pays.
+    pub(crate) fn ended(&mut self) {
+        let failures = (self.failures() + 1).min(MOST_ATTEMPTS);
+        self.packed.set_failures(failures.into());
+        self.packed.spend();
+    }
+
     /// As [`failed`](Self::failed), under the terms of a call.
     #[inline(always)]
     pub(crate) fn decide(

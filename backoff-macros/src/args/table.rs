@@ -186,6 +186,13 @@ keys! {
                     `From<TimedOut>`",
             without: "none",
         }
+        stop_on: Expr = Expr(Ok) {
+            usage: "stop_on = token.cancelled()",
+            no_literal: "a future",
+            takes: "a future, made once for each call, that ends its wait once it is ready; async \
+                    only",
+            without: "none",
+        }
     }
     "What is retried" {
         on: On = On(Ok), Codes {
