@@ -32,6 +32,8 @@ pub enum StopReason {
     Budget,
     /// As many callers wait for the resource as are allowed (`many::Combining::at_most`).
     Full,
+    /// The request cannot be sent again, because its body could not be copied (feature `tower`).
+    Unrepeatable,
     /// Retries are switched off for a test (`testing::off`).
     SwitchedOff,
 }
@@ -49,6 +51,7 @@ impl StopReason {
             StopReason::RetryAfter => "retry_after",
             StopReason::Budget => "budget",
             StopReason::Full => "full",
+            StopReason::Unrepeatable => "unrepeatable",
             StopReason::SwitchedOff => "switched_off",
         }
     }
@@ -66,6 +69,9 @@ impl fmt::Display for StopReason {
             StopReason::RetryAfter => "the server asks for a longer pause than is allowed",
             StopReason::Budget => "the budget for retries is spent",
             StopReason::Full => "too many callers wait for the resource",
+            StopReason::Unrepeatable => {
+                "the request cannot be sent again, since it cannot be copied"
+            }
             StopReason::SwitchedOff => "retries are switched off",
         })
     }

@@ -16,6 +16,8 @@ pub(crate) mod mark;
 #[cfg(feature = "tokio")]
 mod mutable;
 mod purse;
+#[cfg(feature = "tower")]
+pub mod tower;
 pub(crate) mod until;
 pub(crate) mod update;
 pub(crate) mod version;
