@@ -149,6 +149,7 @@ pub use drive::tower;
 pub use drive::{
     blocking::Blocking,
     future::Retrying,
+    resume::Resuming,
     until::{Conflict, NotYet},
 };
 #[cfg(feature = "hint")]

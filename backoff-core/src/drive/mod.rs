@@ -16,6 +16,7 @@ pub(crate) mod mark;
 #[cfg(feature = "tokio")]
 mod mutable;
 mod purse;
+pub(crate) mod resume;
 #[cfg(feature = "tower")]
 pub mod tower;
 pub(crate) mod until;
