@@ -70,7 +70,7 @@ pub use reply::Reply;
 pub use send::{Attempts, SendExt, Sending, Sent};
 
 pub(crate) use body::has_text;
-pub(crate) use repeat::{has_etag, has_parameter, has_value, is_safe};
+pub(crate) use repeat::has_parameter;
 
 use reqwest::Response;
 use serde::de::DeserializeOwned;

@@ -24,7 +24,7 @@
 //!
 //! Sources read on 2026-11-21.
 
-use backoff_core::{Policy, codes};
+use backoff_core::{__private::is_idempotent, Policy, codes};
 
 /// A request that may be made twice: 408, 425, 429, 500, 502, 503 and 504 are retried, and failures of
 /// the connection.
@@ -66,16 +66,6 @@ pub fn for_method(method: &str) -> Policy {
         true => IDEMPOTENT,
         false => NOT_IDEMPOTENT,
     }
-}
-
-/// Whether a method has the same effect made once or twice.
-pub(crate) fn is_idempotent(method: &str) -> bool {
-    is_safe(method) || matches!(method, "PUT" | "DELETE")
-}
-
-/// Whether a method changes nothing.
-pub(crate) fn is_safe(method: &str) -> bool {
-    matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE" | "QUERY")
 }
 
 #[cfg(test)]

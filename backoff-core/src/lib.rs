@@ -91,12 +91,14 @@
 //! | `tracing` | one event before each wait (`INFO`, or as [`Policy::log_waits`] says), one at the end of a call that was retried (`WARN`, or `INFO` where it succeeded) | no |
 //! | `metrics` | histograms of calls, retries and attempts, and the level of budgets ([`telemetry`]) | no |
 //! | `hint` | parsers for `Retry-After` and its relatives | no |
+//! | `tower` | `tower`: a layer that sends requests again by a policy | no |
 //! | `serde` | a policy from configuration, with `PolicySettings` over a preset or by itself | no |
 //! | `aws-smithy-1` | [`Fault`](trait@Fault) for `SdkError` of AWS' SDK for Rust (aws-smithy-runtime-api 1) | no |
 //! | `h2-04` | [`Fault`](trait@Fault) for `h2::Error` 0.4: a stream that an HTTP/2 server refused was not sent | no |
 //! | `gax-1` | [`Fault`](trait@Fault) for the errors of Google's own clients (google-cloud-gax 1) | no |
 //! | `http-1` | [`Fault`](trait@Fault) for `StatusCode` and `Response` of http 1, with their hints | no |
 //! | `hyper-1` | [`Fault`](trait@Fault) for `hyper::Error` 1 | no |
+//! | `hyper-util-01` | [`Fault`](trait@Fault) for `client::legacy::Error` of hyper-util 0.1 | no |
 //! | `redis-1` | [`Fault`](trait@Fault) for `RedisError` of redis 1 | no |
 //! | `sqlx-08`, `sqlx-09` | [`Fault`](trait@Fault) for `Error` of sqlx 0.8 and 0.9 (which wants Rust 1.94): what a SQLSTATE means, and whether the transaction was surely not committed | no |
 //! | `tokio-postgres-07` | [`Fault`](trait@Fault) for `Error` of tokio-postgres 0.7 and postgres 0.19, the same | no |
@@ -147,9 +149,12 @@ pub use budget::Budget;
 #[cfg(feature = "std")]
 pub use clients::boxed::known_fault;
 pub use delay::jitter::Jitter;
+#[cfg(feature = "tower")]
+pub use drive::tower;
 pub use drive::{
     blocking::Blocking,
     future::Retrying,
+    resume::Resuming,
     stopping::Stopped,
     until::{Conflict, NotYet},
 };

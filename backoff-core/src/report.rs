@@ -35,6 +35,8 @@ pub enum StopReason {
     /// A signal has ended the call ([`Retrying::stop_on`](crate::Retrying::stop_on),
     /// [`Blocking::stop_on`](crate::Blocking::stop_on)).
     Stopped,
+    /// The request cannot be sent again, because its body could not be copied (feature `tower`).
+    Unrepeatable,
     /// Retries are switched off for a test (`testing::off`).
     SwitchedOff,
 }
@@ -53,6 +55,7 @@ impl StopReason {
             StopReason::Budget => "budget",
             StopReason::Full => "full",
             StopReason::Stopped => "stopped",
+            StopReason::Unrepeatable => "unrepeatable",
             StopReason::SwitchedOff => "switched_off",
         }
     }
@@ -71,6 +74,9 @@ impl fmt::Display for StopReason {
             StopReason::Budget => "the budget for retries is spent",
             StopReason::Full => "too many callers wait for the resource",
             StopReason::Stopped => "a signal has ended the call",
+            StopReason::Unrepeatable => {
+                "the request cannot be sent again, since it cannot be copied"
+            }
             StopReason::SwitchedOff => "retries are switched off",
         })
     }

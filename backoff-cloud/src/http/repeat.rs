@@ -1,15 +1,11 @@
 //! Whether a request may be made twice, by what it says of itself.
 
 use super::outgoing::Built;
-use crate::plain_http;
-use backoff_core::Policy;
-use reqwest::{
-    Method, Request,
-    header::{HeaderMap, IF_MATCH, IF_NONE_MATCH},
+use backoff_core::{
+    __private::{is_safe, may_repeat},
+    Policy,
 };
-
-/// The header of a key by which a server knows a request again.
-pub(super) const IDEMPOTENCY_KEY: &str = "idempotency-key";
+use reqwest::Request;
 
 /// Which requests may be made twice.
 #[derive(Clone, Copy)]
@@ -32,8 +28,8 @@ impl Rule {
             Rule::Said(said) => said,
             Rule::By(rule) => request.judged(rule),
             Rule::ByKey => true,
-            Rule::ByRequest if policy == careful => is_safe(request.method()),
-            Rule::ByRequest => is_idempotent(request.method(), request.headers()),
+            Rule::ByRequest if policy == careful => is_safe(request.method().as_str()),
+            Rule::ByRequest => may_repeat(request.method().as_str(), request.headers()),
         };
         if is_idempotent {
             policy.idempotent(true)
@@ -41,47 +37,6 @@ impl Rule {
             careful
         }
     }
-}
-
-/// Whether a request may be made twice: its method is idempotent, or it carries a key or a
-/// precondition.
-fn is_idempotent(method: &Method, headers: &HeaderMap) -> bool {
-    plain_http::is_idempotent(method.as_str()) || has_key(headers) || has_precondition(headers)
-}
-
-/// Whether a method changes nothing.
-pub(crate) fn is_safe(method: &Method) -> bool {
-    plain_http::is_safe(method.as_str())
-}
-
-/// Whether there is a key by which a server can know the request again.
-pub(super) fn has_key(headers: &HeaderMap) -> bool {
-    has_value(headers, IDEMPOTENCY_KEY)
-}
-
-/// Whether there is a precondition that no longer holds once the write was applied.
-fn has_precondition(headers: &HeaderMap) -> bool {
-    let is_new = headers.get(IF_NONE_MATCH);
-    has_etag(headers) || is_new.is_some_and(|value| value.as_bytes().trim_ascii() == b"*")
-}
-
-/// Whether `If-Match` names an etag. `*` matches what the write itself has made.
-pub(crate) fn has_etag(headers: &HeaderMap) -> bool {
-    let values = headers.get_all(IF_MATCH);
-    let parts = values
-        .iter()
-        .flat_map(|value| value.as_bytes().split(|c| *c == b','));
-    let mut etags = parts
-        .map(<[u8]>::trim_ascii)
-        .filter(|etag| !etag.is_empty())
-        .peekable();
-    etags.peek().is_some() && etags.all(|etag| !matches!(etag, b"*" | b"\"\"" | b"\"*\""))
-}
-
-/// Whether there is a header of this name whose first value is not empty.
-pub(crate) fn has_value(headers: &HeaderMap, name: &str) -> bool {
-    let value = headers.get(name);
-    value.is_some_and(|value| !value.as_bytes().trim_ascii().is_empty())
 }
 
 /// Whether the query has this parameter with a value.
@@ -93,8 +48,8 @@ pub(crate) fn has_parameter(request: &Request, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::Outgoing;
-    use reqwest::Client;
+    use crate::{http::Outgoing, plain_http};
+    use reqwest::{Client, Method};
 
     const POLICY: Policy = Policy::exponential();
 

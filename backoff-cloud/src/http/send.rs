@@ -4,11 +4,11 @@ use super::{
     error::ApiError,
     limits::Limits,
     outgoing::{Built, Outgoing},
-    repeat::{IDEMPOTENCY_KEY, Rule, has_key},
+    repeat::Rule,
     reply::Reply,
 };
 use backoff_core::{
-    __private::without_conflicts,
+    __private::{IDEMPOTENCY_KEY, has_key, without_conflicts},
     Attempt, Policy, Retrying,
     drive::{ByCodes, Owning, WithAttempt},
 };

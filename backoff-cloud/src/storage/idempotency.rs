@@ -1,9 +1,8 @@
 //! Which requests to Cloud Storage may be made twice.
 
 use super::REQUEST;
-use crate::http::{
-    Outgoing, SendExt as _, Sending, has_etag, has_parameter, has_text, has_value, is_safe,
-};
+use crate::http::{Outgoing, SendExt as _, Sending, has_parameter, has_text};
+use backoff_core::__private::{has_etag, has_value, is_safe};
 use reqwest::{Method, Request};
 
 /// Sends a request to Cloud Storage by [`REQUEST`], and repeats it after a failure that may have applied it
@@ -61,7 +60,7 @@ pub fn send(request: impl Into<Outgoing>) -> Sending {
 /// <https://cloud.google.com/storage/docs/resumable-uploads>: bytes that have arrived before are passed over.
 pub fn is_idempotent(request: &Request) -> bool {
     let method = request.method();
-    if is_safe(method) {
+    if is_safe(method.as_str()) {
         return true;
     }
     let path: Vec<&str> = request.url().path().split('/').skip(1).collect();

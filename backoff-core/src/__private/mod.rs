@@ -9,6 +9,7 @@ pub use crate::{
     facts::{
         aws::{aws_code, aws_kind},
         codes::{IsCodes, NoCodes},
+        idempotence::*,
     },
     judge::Stage,
     policy::Policy,

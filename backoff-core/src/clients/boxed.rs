@@ -202,6 +202,8 @@ fn of_a_client(cause: Cause<'_>) -> Option<&dyn Fault> {
         tonic_014::TimeoutExpired,
         #[cfg(feature = "ureq-3")]
         ureq_3::Error,
+        #[cfg(feature = "hyper-util-01")]
+        hyper_util::client::legacy::Error,
         #[cfg(feature = "hyper-1")]
         hyper_1::Error,
         #[cfg(feature = "h2-04")]

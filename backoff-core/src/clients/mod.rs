@@ -17,6 +17,8 @@ mod h2;
 mod http;
 #[cfg(feature = "hyper-1")]
 mod hyper;
+#[cfg(feature = "hyper-util-01")]
+mod hyper_util;
 #[cfg(feature = "kube-5")]
 mod kube;
 #[cfg(feature = "object-store-014")]

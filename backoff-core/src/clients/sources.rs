@@ -40,7 +40,7 @@ pub(crate) fn chain<'e>(
 /// to those who use no TLS.
 #[cfg(any(
     feature = "gax-1",
-    feature = "kube-5",
+    feature = "hyper-util-01",
     feature = "aws-smithy-1",
     feature = "reqwest-012",
     feature = "reqwest-013",

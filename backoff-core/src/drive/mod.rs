@@ -18,7 +18,10 @@ mod meter;
 #[cfg(feature = "tokio")]
 mod mutable;
 mod purse;
+pub(crate) mod resume;
 pub(crate) mod stopping;
+#[cfg(feature = "tower")]
+pub mod tower;
 pub(crate) mod until;
 pub(crate) mod update;
 pub(crate) mod version;

@@ -6,5 +6,6 @@ pub(crate) mod fault;
 pub(crate) mod grpc;
 #[cfg(feature = "hint")]
 pub mod hint;
+pub(crate) mod idempotence;
 pub(crate) mod not_applied;
 pub(crate) mod not_opened;

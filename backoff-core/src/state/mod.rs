@@ -451,6 +451,9 @@ impl RetryState {
         if failures >= terms.attempts(policy) {
             return Next::stop(StopReason::Attempts);
         }
+        if terms.is_unrepeatable() {
+            return Next::stop(StopReason::Unrepeatable);
+        }
         // A first wait neither grows from the waits before it nor lets later ones grow from it.
         let mut aside = Packed::UNTIMED;
         let memory = if terms.waits_as_first() {

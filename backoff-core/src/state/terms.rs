@@ -9,8 +9,8 @@ use crate::{
 use core::time::Duration;
 
 /// What one call says beside its policy: a time limit, whether its attempts are cut, a budget,
-/// what the wait after a conflict is drawn from, and which failures do not lengthen its waits. Most calls
-/// have none, which is faster.
+/// what the wait after a conflict is drawn from, which failures do not lengthen its waits, and whether
+/// it can be repeated at all. Most calls have none, which is faster.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms<'b> {
     timeout: u64,
@@ -21,6 +21,8 @@ pub struct Terms<'b> {
     paced: u32,
     /// What the wait after a conflict is drawn from, in nanoseconds from 0; [`NEVER`]: the policy's own.
     conflict_range: u64,
+    /// The operation cannot be repeated: what it sends is used up.
+    unrepeatable: bool,
     budget: Option<&'b Budget>,
 }
 
@@ -34,7 +36,15 @@ impl<'b> Terms<'b> {
         uncounted: 0,
         paced: 0,
         conflict_range: NEVER,
+        unrepeatable: false,
         budget: None,
+    };
+
+    /// No attempt can follow, whatever the policy says: what the operation sends is used up.
+    #[cfg(feature = "tower")]
+    pub(crate) const UNREPEATABLE: Self = Terms {
+        unrepeatable: true,
+        ..Self::PLAIN
     };
 
     /// The wait after a conflict is this pace's, as far as the policy's cap allows. The conflicts after
@@ -80,6 +90,7 @@ impl<'b> Terms<'b> {
             uncounted: before.uncounted,
             paced: before.paced,
             conflict_range: before.conflict_range,
+            unrepeatable: before.unrepeatable,
             budget: None,
         }
     }
@@ -126,6 +137,8 @@ pub(crate) trait Holds<'b> {
     fn turn(self, failures: u32) -> u32;
     /// Whether the next wait is the policy's first one, as if nothing had failed.
     fn waits_as_first(self) -> bool;
+    /// Whether no attempt can follow, whatever the policy says.
+    fn is_unrepeatable(self) -> bool;
     /// What the wait after a conflict is drawn from, in nanoseconds from 0, if not by the policy.
     fn conflict_range(self) -> Option<u64>;
     /// What retries are paid from.
@@ -173,6 +186,11 @@ impl<'b> Holds<'b> for Option<&Terms<'b>> {
     fn conflict_range(self) -> Option<u64> {
         let range = self?.conflict_range;
         (range != NEVER).then_some(range)
+    }
+
+    #[inline]
+    fn is_unrepeatable(self) -> bool {
+        self.is_some_and(|terms| terms.unrepeatable)
     }
 
     #[inline]

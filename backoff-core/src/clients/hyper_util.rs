@@ -1,0 +1,45 @@
+//! `Fault` for the error of hyper-util's client (`client::legacy`), version 0.1.
+//!
+//! Only hyper-util makes one, so none can be made of an attempt that is
+//! [cut](crate::Retrying::attempt_timeout): wrap it in an error of your own that has a variant for
+//! [`TimedOut`](crate::TimedOut).
+
+use super::{
+    boxed::{Cause, first_known},
+    sources::is_untrusted_certificate,
+};
+use crate::facts::fault::{Delivery, Fault, FaultKind};
+use core::fmt;
+use hyper_util::client::legacy::Error;
+use std::error::Error as _;
+
+/// No connection was made: not sent. For anything else, what hyper's error behind it says; a request
+/// that cannot be sent at all (no host in its URI, an HTTP version that is not supported) is permanent, and
+/// so is a server whose certificate is not trusted (rustls).
+impl Fault for Error {
+    fn inner(&self) -> Option<&dyn Fault> {
+        // What befell the attempt to connect is said by `is_connect` alone.
+        if self.is_connect() {
+            return None;
+        }
+        first_known(Cause::new(self.source()?), &|_| None)
+    }
+
+    fn delivery(&self) -> Option<Delivery> {
+        if self.is_connect() {
+            return (!is_untrusted_certificate(self)).then_some(Delivery::NotSent);
+        }
+        self.inner()?.delivery()
+    }
+
+    fn kind(&self) -> Option<FaultKind> {
+        match self.inner() {
+            Some(inner) => inner.kind(),
+            None => self.delivery().is_none().then_some(FaultKind::Permanent),
+        }
+    }
+
+    fn message(&self) -> Option<&dyn fmt::Display> {
+        Some(self)
+    }
+}

@@ -1,0 +1,259 @@
+//! An operation that goes on where it was: after progress its failures count anew. The loop is the
+//! caller's; what is done around an attempt is the course's affair, as everywhere.
+
+#[cfg(feature = "std")]
+use super::blocking::Blocked;
+use super::{
+    course::Course,
+    deposit::Deposit,
+    entry::Judged,
+    handler::{ByCodes, Handle, Handler, Notified, Under},
+};
+#[cfg(feature = "std")]
+use crate::runtime::BLOCKING;
+use crate::{
+    judge::Stage,
+    observe::Event,
+    policy::Policy,
+    runtime::{AsyncRuntime, BlockingSleep, Clock, Random, Sleep},
+    state::Next,
+};
+
+/// The failures of an operation that goes on where it was: a read of many pages, a watch, a stream that is
+/// opened again behind the last message. Made by [`Policy::resuming`] and [`Policy::resuming_blocking`].
+///
+/// After [`progress`](Self::progress) the next failure is the first one:
+///
+/// - the wait after it is the policy's first, and all attempts of the policy are left;
+/// - the deadline counts from that failure, and so does that of a beginning without progress. For until it
+///   fails, a watch may run for hours;
+/// - the budget got its tokens back at the progress, as at any success.
+///
+/// The limits hold for each stretch without progress. Nothing limits the whole, except the operation: for a
+/// limit of the whole put `tokio::time::timeout` around it.
+///
+/// The loop is the caller's, so attempts may borrow what they like, and the future is `Send` where the
+/// attempts are.
+#[derive(Debug)]
+#[must_use = "it does nothing until it is told of a failure"]
+pub struct Resuming<'p, H = ByCodes> {
+    deposit: Deposit<&'p Policy>,
+    handler: H,
+    /// Whether a failure came after the last progress.
+    has_failed: bool,
+}
+
+impl Policy {
+    /// Waits between the attempts of an operation that goes on where it was; after progress the waits and the
+    /// attempts begin anew: see [`Resuming`].
+    ///
+    /// ```
+    /// use backoff_core::{Policy, Resuming, TimedOut};
+    ///
+    /// # struct Client { calls: u32 }
+    /// # impl Client {
+    /// #     async fn page(&mut self, number: usize) -> Result<Vec<usize>, TimedOut> {
+    /// #         self.calls += 1;
+    /// #         if self.calls % 2 == 1 { return Err(TimedOut::new(Default::default())) }
+    /// #         Ok(if number < 5 { vec![number] } else { vec![] })
+    /// #     }
+    /// # }
+    /// /// Goes on behind the pages that were read before.
+    /// async fn read_on(
+    ///     client: &mut Client,
+    ///     pages: &mut Vec<Vec<usize>>,
+    ///     resuming: &mut Resuming<'_>,
+    /// ) -> Result<(), TimedOut> {
+    ///     loop {
+    ///         let page = client.page(pages.len()).await?;
+    ///         if page.is_empty() { return Ok(()) }
+    ///         pages.push(page);
+    ///         resuming.progress();
+    ///     }
+    /// }
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> Result<(), TimedOut> {
+    /// # let mut client = Client { calls: 0 };
+    /// // Every page fails once, so two attempts would never do for all of them.
+    /// const POLICY: Policy = Policy::exponential().max_attempts(2);
+    /// let (mut pages, mut resuming) = (Vec::new(), POLICY.resuming());
+    /// while let Err(error) = read_on(&mut client, &mut pages, &mut resuming).await {
+    ///     // Waits, or gives the error back when it is not to be retried any more.
+    ///     resuming.failed(error).await?;
+    /// }
+    /// assert_eq!(pages.len(), 5);
+    /// # Ok(()) }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub const fn resuming(&self) -> Resuming<'_> {
+        Resuming::new(self, ByCodes)
+    }
+
+    /// As [`resuming`](Self::resuming), for a loop that blocks its thread.
+    ///
+    /// ```
+    /// use backoff_core::{Policy, TimedOut};
+    /// use std::time::Duration;
+    ///
+    /// # fn main() -> Result<(), TimedOut> {
+    /// # let mut calls = 0;
+    /// # let mut page = |_: usize| {
+    /// #     calls += 1;
+    /// #     if calls % 2 == 1 { Err(TimedOut::new(Duration::ZERO)) } else { Ok("rows") }
+    /// # };
+    /// const POLICY: Policy = Policy::exponential().base(Duration::from_millis(1)).max_attempts(2);
+    /// let (mut pages, mut resuming) = (Vec::new(), POLICY.resuming_blocking());
+    /// while pages.len() < 5 {
+    ///     match page(pages.len()) {
+    ///         Ok(read) => {
+    ///             pages.push(read);
+    ///             resuming.progress();
+    ///         }
+    ///         Err(error) => resuming.failed_blocking(error)?,
+    ///     }
+    /// }
+    /// # Ok(()) }
+    /// ```
+    #[cfg(feature = "std")]
+    pub const fn resuming_blocking(&self) -> Resuming<'_, Blocked<ByCodes>> {
+        Resuming::new(self, blocked(ByCodes))
+    }
+}
+
+#[cfg(feature = "std")]
+const fn blocked<H>(inner: H) -> Blocked<H> {
+    let runtime = BLOCKING;
+    Under { inner, runtime }
+}
+
+impl<'p, H: Handler<Runtime = AsyncRuntime>> Judged<'p, H> {
+    /// As [`Policy::resuming`].
+    pub fn resuming(self) -> Resuming<'p, H> {
+        Resuming::new(self.policy, self.handler)
+    }
+
+    /// As [`Policy::resuming_blocking`].
+    #[cfg(feature = "std")]
+    pub fn resuming_blocking(self) -> Resuming<'p, Blocked<H>> {
+        Resuming::new(self.policy, blocked(self.handler))
+    }
+}
+
+impl<'p, H> Resuming<'p, H> {
+    const fn new(policy: &'p Policy, handler: H) -> Self {
+        Resuming {
+            deposit: Deposit::new(policy),
+            handler,
+            has_failed: false,
+        }
+    }
+
+    /// Calls a hook before each wait, and when the operation is given up. The numbers in its events count from
+    /// the last progress.
+    ///
+    /// ```
+    /// use backoff_core::{Event, Policy, TimedOut};
+    ///
+    /// const POLICY: Policy = Policy::exponential();
+    /// let resuming = POLICY.resuming().notify(|event: &Event<'_, TimedOut>| println!("{event}"));
+    /// # let _ = resuming;
+    /// ```
+    pub fn notify<E, N>(self, hook: N) -> Resuming<'p, Notified<H, N>>
+    where
+        N: FnMut(&Event<'_, E>),
+    {
+        let inner = self.handler;
+        Resuming::new(self.deposit.payer, Notified { inner, hook })
+    }
+
+    /// Takes clock, timer and random numbers from here instead of from tokio or the standard library.
+    ///
+    /// ```
+    /// # #[cfg(feature = "testing")] {
+    /// use backoff_core::{Policy, TimedOut, testing::VirtualTime};
+    /// use std::time::Duration;
+    ///
+    /// const POLICY: Policy = Policy::exponential();
+    /// let time = VirtualTime::new();
+    /// let mut resuming = POLICY.resuming().runtime(time.clone());
+    /// for _ in 0..3 {
+    ///     resuming.failed_blocking(TimedOut::new(Duration::ZERO)).unwrap();
+    ///     resuming.progress();
+    /// }
+    /// assert_eq!(time.waits(), [Duration::from_secs(1); 3]);
+    /// # }
+    /// ```
+    pub fn runtime<R>(self, runtime: R) -> Resuming<'p, Under<H, R>> {
+        let inner = self.handler;
+        Resuming::new(self.deposit.payer, Under { inner, runtime })
+    }
+
+    /// Says that the operation has made progress that no later attempt makes again: a page is stored, an
+    /// event is handled, an offset is committed. It counts as a success, and the next failure as the first.
+    ///
+    /// A connection that was opened is no progress: a server that accepts and then fails would be called for
+    /// ever, with the shortest waits.
+    pub fn progress(&mut self) {
+        self.deposit.course.progressed(self.deposit.payer);
+        self.deposit.course = Course::new();
+        self.has_failed = false;
+    }
+
+    /// An attempt failed: waits until the next one may begin.
+    ///
+    /// # Errors
+    /// The error, if no attempt is to follow: the policy does not retry it, or attempts, time or budget
+    /// since the last progress are used up.
+    pub async fn failed<E>(&mut self, error: E) -> Result<(), E>
+    where
+        H: Handle<E, Runtime: Clock + Sleep + Random>,
+    {
+        let next = self.decide(&error);
+        if !next.is_wait() {
+            return Err(error);
+        }
+        // So that the future need not keep it.
+        drop(error);
+        self.handler.runtime().sleep(next.wait()).await;
+        self.deposit.course.begins(&mut self.handler);
+        Ok(())
+    }
+
+    /// An attempt failed: sleeps on this thread until the next one may begin.
+    ///
+    /// # Errors
+    /// As [`failed`](Self::failed); also where the timer woke so late that no time remains.
+    pub fn failed_blocking<E>(&mut self, error: E) -> Result<(), E>
+    where
+        H: Handle<E, Runtime: Clock + BlockingSleep + Random>,
+    {
+        let next = self.decide(&error);
+        if !next.is_wait() {
+            return Err(error);
+        }
+        self.handler.runtime().sleep_blocking(next.wait());
+        let (policy, course) = (self.deposit.payer, &mut self.deposit.course);
+        if course.is_late(policy, None, self.handler.runtime()) {
+            let name = core::any::type_name::<E>();
+            course.late(policy, &mut self.handler, name, &error);
+            course.cancelled(policy.budget);
+            return Err(error);
+        }
+        course.begins(&mut self.handler);
+        Ok(())
+    }
+
+    fn decide<E>(&mut self, error: &E) -> Next
+    where
+        H: Handle<E, Runtime: Clock + Random>,
+    {
+        let (policy, course) = (self.deposit.payer, &mut self.deposit.course);
+        if !core::mem::replace(&mut self.has_failed, true) {
+            course.start(policy, None, self.handler.runtime(), false);
+        }
+        let name = core::any::type_name::<E>();
+        course.failed(policy, &mut self.handler, name, error, Stage::Whole, None)
+    }
+}

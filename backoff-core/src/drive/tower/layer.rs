@@ -1,0 +1,280 @@
+//! The layer, and the service that it makes.
+
+use super::{
+    copies::{Cloned, ClonedBy, Copies, Replaying},
+    outgoing::Outgoing,
+    replay::Replay,
+    sends::Sends,
+};
+use crate::{
+    __private::without_conflicts,
+    drive::{
+        entry::Judged,
+        future::Retrying,
+        handler::{ByCodes, Handle, Notified, Owning, Under},
+    },
+    facts::fault::Fault,
+    observe::Event,
+    policy::Policy,
+    runtime::{Clock, Random, Sleep},
+};
+use core::task::{Context, Poll};
+use http_body_1::Body;
+use tower_layer::Layer;
+use tower_service::Service;
+
+/// Sends each request by a policy. Made by [`Policy::layer`]; see [the module](super).
+///
+/// A request that cannot be copied is sent once. If it fails so that the policy would repeat it, the reason
+/// is [`StopReason::Unrepeatable`](crate::StopReason::Unrepeatable), in the event and in the WARN.
+#[derive(Clone, Copy, Debug)]
+#[must_use = "a layer does nothing until it is given a service"]
+pub struct RetryLayer<C = Cloned, H = ByCodes> {
+    policy: Policy,
+    idempotent: Option<bool>,
+    copies: C,
+    handler: H,
+}
+
+impl RetryLayer {
+    /// As [`Policy::layer`].
+    pub const fn new(policy: Policy) -> Self {
+        Self::judged(policy, ByCodes)
+    }
+}
+
+impl<H> RetryLayer<Cloned, H> {
+    const fn judged(policy: Policy, handler: H) -> Self {
+        RetryLayer {
+            policy: without_conflicts(policy),
+            idempotent: None,
+            copies: Cloned,
+            handler,
+        }
+    }
+}
+
+impl Policy {
+    /// A layer of tower that sends each request by this policy: see
+    /// [the module `tower`](crate::tower).
+    ///
+    /// A policy that [retries conflicts](Self::retry_conflicts) does not do so here, because the same
+    /// request would conflict for ever.
+    pub const fn layer(&self) -> RetryLayer {
+        RetryLayer::new(*self)
+    }
+}
+
+impl<H> Judged<'_, H> {
+    /// As [`Policy::layer`]. The function judges errors; responses are judged by the policy's codes.
+    ///
+    /// ```
+    /// use backoff_core::Policy;
+    ///
+    /// // Errors whose type tower has hidden.
+    /// let layer = Policy::exponential()
+    ///     .when_any(|error: &Box<dyn std::error::Error + Send + Sync>| error.is::<std::io::Error>())
+    ///     .layer();
+    /// # let _ = layer;
+    /// ```
+    pub fn layer(self) -> RetryLayer<Cloned, H> {
+        RetryLayer::judged(*self.policy, self.handler)
+    }
+}
+
+impl<C, H> RetryLayer<C, H> {
+    /// Whether requests may be made twice, in the caller's word: it counts before the policy and before
+    /// what a request says by its method. The extension [`Idempotent`](super::Idempotent) of a request counts before this.
+    ///
+    /// Every request of gRPC is a `POST`. Write `.idempotent(true)` for a client that only reads.
+    ///
+    /// ```
+    /// use backoff_core::Policy;
+    ///
+    /// let searches = Policy::exponential().layer().idempotent(true);
+    /// # let _ = searches;
+    /// ```
+    pub const fn idempotent(mut self, idempotent: bool) -> Self {
+        self.idempotent = Some(idempotent);
+        self
+    }
+
+    /// Copies requests by this function, in place of `Clone`: for a body that is not `Clone`, and for a
+    /// request type of your own. A request for which the function returns `None` is sent once.
+    ///
+    /// The function is called once before each attempt.
+    ///
+    /// ```
+    /// use backoff_core::Policy;
+    /// # use http_1::Request;
+    ///
+    /// struct Form(Vec<(String, String)>);
+    ///
+    /// let layer = Policy::exponential().layer().cloned_by(|request: &Request<Form>| {
+    ///     let mut copy = Request::new(Form(request.body().0.clone()));
+    ///     *copy.method_mut() = request.method().clone();
+    ///     *copy.uri_mut() = request.uri().clone();
+    ///     *copy.headers_mut() = request.headers().clone();
+    ///     Some(copy)
+    /// });
+    /// # let _ = layer;
+    /// ```
+    pub fn cloned_by<Request, F>(self, copy: F) -> RetryLayer<ClonedBy<F>, H>
+    where
+        F: Fn(&Request) -> Option<Request>,
+    {
+        self.copied(ClonedBy(copy))
+    }
+
+    /// Reads the body of each request before it is sent, up to `limit` bytes, and builds it anew for each
+    /// attempt: for the bodies of tonic and axum, whose type is hidden.
+    ///
+    /// Only bytes that are there at once are read, as those of a unary call of gRPC are. A body that is
+    /// longer than the limit, that fails, or that waits for its next chunk (a stream of a client, a request
+    /// that a proxy hands on) is sent once, as it is, and nothing of it is lost.
+    ///
+    /// ```ignore
+    /// let channel = ServiceBuilder::new()
+    ///     .layer(POLICY.layer().replaying(64 * 1024, tonic::body::Body::new))
+    ///     .service(channel);
+    /// let client = GreeterClient::new(channel);
+    /// ```
+    pub fn replaying<B, F>(self, limit: usize, rebuild: F) -> RetryLayer<Replaying<F>, H>
+    where
+        B: Body + Unpin,
+        F: Fn(Replay<B>) -> B,
+    {
+        self.copied(Replaying { limit, rebuild })
+    }
+
+    fn copied<D>(self, copies: D) -> RetryLayer<D, H> {
+        RetryLayer {
+            policy: self.policy,
+            idempotent: self.idempotent,
+            copies,
+            handler: self.handler,
+        }
+    }
+
+    fn handler<G>(self, change: impl FnOnce(H) -> G) -> RetryLayer<C, G> {
+        RetryLayer {
+            policy: self.policy,
+            idempotent: self.idempotent,
+            copies: self.copies,
+            handler: change(self.handler),
+        }
+    }
+
+    /// Calls a hook before each wait, and when a request is given up. Each request gets a clone of the
+    /// hook.
+    ///
+    /// ```
+    /// use backoff_core::{Event, Policy};
+    /// use std::io;
+    ///
+    /// let layer = Policy::exponential()
+    ///     .layer()
+    ///     .notify(|event: &Event<'_, io::Error>| println!("{event}"));
+    /// # let _ = layer;
+    /// ```
+    pub fn notify<E, N>(self, hook: N) -> RetryLayer<C, Notified<H, N>>
+    where
+        N: FnMut(&Event<'_, E>) + Clone,
+    {
+        self.handler(|inner| Notified { inner, hook })
+    }
+
+    /// Takes clock, timer and random numbers from here instead of from tokio. Each request gets a clone
+    /// of the runtime.
+    ///
+    /// ```
+    /// # #[cfg(feature = "testing")] {
+    /// use backoff_core::{Policy, testing::VirtualTime};
+    ///
+    /// let layer = Policy::exponential().layer().runtime(VirtualTime::new());
+    /// # let _ = layer;
+    /// # }
+    /// ```
+    pub fn runtime<R>(self, runtime: R) -> RetryLayer<C, Under<H, R>>
+    where
+        R: Clock + Sleep + Random + Clone,
+    {
+        self.handler(|inner| Under { inner, runtime })
+    }
+}
+
+impl<S, C: Clone, H: Clone> Layer<S> for RetryLayer<C, H> {
+    type Service = Retry<S, C, H>;
+
+    fn layer(&self, service: S) -> Retry<S, C, H> {
+        Retry {
+            service,
+            layer: self.clone(),
+        }
+    }
+}
+
+/// A service that sends each request by a policy. Made by a [`RetryLayer`].
+///
+/// The service inside has to be `Clone`, since the request that is sent again needs a service that is made
+/// ready anew.
+#[derive(Clone, Copy, Debug)]
+pub struct Retry<S, C = Cloned, H = ByCodes> {
+    service: S,
+    layer: RetryLayer<C, H>,
+}
+
+impl<S, C, H> Retry<S, C, H> {
+    /// The service inside.
+    pub const fn get_ref(&self) -> &S {
+        &self.service
+    }
+
+    /// The service inside.
+    pub const fn get_mut(&mut self) -> &mut S {
+        &mut self.service
+    }
+
+    /// The service inside.
+    pub fn into_inner(self) -> S {
+        self.service
+    }
+}
+
+/// The reply to a request of a [`Retry`]: a future that has a name, holds a copy of its policy and allocates
+/// nothing. The first attempt is made when it is first polled.
+pub type Reply<S, Request, C = Cloned, H = ByCodes> =
+    Retrying<'static, Sends<S, Request, C>, Owning<H>>;
+
+impl<S, Request, C, H> Service<Request> for Retry<S, C, H>
+where
+    S: Service<Request, Response: Fault> + Clone,
+    Request: Outgoing,
+    C: Copies<Request> + Clone,
+    H: Handle<S::Error, Runtime: Clock + Sleep + Random> + Clone,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = Reply<S, Request, C, H>;
+
+    /// Makes the service inside ready. An error of this is the caller's: there is no request yet.
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.service.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        // The service that was made ready makes the first attempt, and a clone stays here.
+        let clone = self.service.clone();
+        let ready = core::mem::replace(&mut self.service, clone);
+        let RetryLayer {
+            policy,
+            idempotent,
+            copies,
+            handler,
+        } = self.layer.clone();
+        let said = request.said().or(idempotent);
+        let may_repeat = said.unwrap_or_else(|| request.may_repeat(&policy));
+        let policy = policy.idempotent(may_repeat);
+        Retrying::new(&policy, Sends::new(ready, request, copies), handler).owned()
+    }
+}

@@ -1,0 +1,133 @@
+//! A layer of [tower](https://docs.rs/tower) that sends each request by a policy, around any client that is
+//! a `Service`: hyper-util's, reqwest's, a channel of tonic. Feature `tower`.
+//!
+//! ```
+//! use backoff_core::{Policy, codes};
+//! use tower::{Service as _, ServiceBuilder, ServiceExt as _};
+//! # use backoff_core::TimedOut;
+//! # use http_1::{Request, Response};
+//!
+//! const POLICY: Policy = Policy::exponential().on(codes![429, 502..=504]);
+//!
+//! # #[cfg(feature = "tokio")]
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() {
+//! # let mut statuses = [503, 429, 200].into_iter().cycle();
+//! # let statuses = std::sync::Arc::new(std::sync::Mutex::new(statuses));
+//! # let client = tower::service_fn(move |_: Request<String>| {
+//! #     let reply = Response::builder().status(statuses.lock().unwrap().next().unwrap());
+//! #     std::future::ready(Ok::<_, TimedOut>(reply.body("a page").unwrap()))
+//! # });
+//! let mut client = ServiceBuilder::new().layer(POLICY.layer()).service(client);
+//!
+//! let request = Request::get("http://127.0.0.1/").body(String::new()).unwrap();
+//! let response = client.ready().await.unwrap().call(request).await.unwrap();
+//! assert_eq!(response.status(), 200);
+//! # }
+//! # #[cfg(not(feature = "tokio"))] fn main() {}
+//! ```
+//!
+//! The layer has no rules of its own: policy, state machine and events are those of [`Policy::retry`]. A
+//! response is judged as an error is ([`Retrying::responses`](crate::Retrying::responses)): a 503 with
+//! `Retry-After` is waited for, and the last response is handed back as it came. The deadline counts from the
+//! first attempt. A success refills the budget, also a first one.
+//!
+//! # What may be sent twice
+//!
+//! The first line that applies decides.
+//!
+//! | | may be made twice |
+//! |---|---|
+//! | the extension [`Idempotent`] of an `http::Request` | as said |
+//! | [`RetryLayer::idempotent`] | as said |
+//! | a policy with [`idempotent(false)`](Policy::idempotent) | `GET`, `HEAD`, `OPTIONS`, `TRACE`, `QUERY`, which change nothing |
+//! | `GET`, `HEAD`, `OPTIONS`, `TRACE`, `QUERY`, `PUT`, `DELETE` | yes ([RFC 9110](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2), section 9.2.2) |
+//! | the header `Idempotency-Key`, if it is not empty | yes |
+//! | `If-Match` with an etag, `If-None-Match: *` | yes |
+//! | everything else: `POST`, `PATCH`, a call of gRPC | no |
+//!
+//! What may not be made twice is sent again only after a failure that surely did nothing: a connection that was
+//! refused, 429. A request type of your own says it by [`Outgoing`].
+//!
+//! # Which bodies can be sent again
+//!
+//! | body | write |
+//! |---|---|
+//! | `Clone`: `Full<Bytes>`, `Empty<Bytes>`, `String` | nothing |
+//! | a request of reqwest | nothing; with a stream as its body it is sent once |
+//! | tonic's or axum's `Body` | [`.replaying(64 * 1024, Body::new)`](RetryLayer::replaying) |
+//! | any other | [`.cloned_by(..)`](RetryLayer::cloned_by) |
+//!
+//! Without the right one of these the service does not compile. A request that cannot be copied at run time is
+//! sent once, and the reason to give up is [`StopReason::Unrepeatable`](crate::StopReason::Unrepeatable).
+//!
+//! # Which errors are understood
+//!
+//! The service's error is a [`Fault`](trait@crate::Fault): reqwest's with the feature `reqwest-013`, that of
+//! hyper-util's client with `hyper-util-01`, tonic's with `tonic-014`. Behind `BoxError`, which tower's own layers
+//! give, the error is found along its sources; an error of tower itself, such as the `Elapsed` of its
+//! `TimeoutLayer`, says nothing and is not repeated. Judge it by [`Policy::when_any`]:
+//! `POLICY.when_any(|error: &BoxError| error.is::<Elapsed>()).layer()`.
+//!
+//! A call of gRPC that fails has its code in the headers of the response if there is no message before it,
+//! as nearly every server does for a unary call. A code in the trailers after a message is not seen here.
+//!
+//! # Beside `tower::retry`
+//!
+//! `tower::retry` has no policy: it has a trait, and the rules are its user's. This is what most people
+//! write first:
+//!
+//! ```ignore
+//! #[derive(Clone)]
+//! struct Attempts {
+//!     left: u32,
+//!     budget: Arc<TpsBudget>,
+//!     backoff: ExponentialBackoff,
+//! }
+//!
+//! impl<B: Clone, R, E> retry::Policy<Request<B>, Response<R>, E> for Attempts {
+//!     type Future = tokio::time::Sleep;
+//!
+//!     fn retry(&mut self, _: &mut Request<B>, result: &mut Result<Response<R>, E>) -> Option<Self::Future> {
+//!         match result {
+//!             Ok(response) if !response.status().is_server_error() => None,
+//!             _ if self.left > 0 && self.budget.withdraw() => {
+//!                 self.left -= 1;
+//!                 Some(self.backoff.next_backoff())
+//!             }
+//!             _ => None,
+//!         }
+//!     }
+//!
+//!     fn clone_request(&mut self, request: &Request<B>) -> Option<Request<B>> {
+//!         Some(request.clone())
+//!     }
+//! }
+//! ```
+//!
+//! It compiles, and its tests pass. Two things go wrong under load:
+//!
+//! - **Nothing refills the budget.** A success has to call `budget.deposit()` by hand. Without that the first
+//!   outage uses up what the reserve allows, and later failures are not retried. (And with `deposit()` in place,
+//!   a request whose `clone_request` gives `None` never gets there.)
+//! - **All requests wait alike.** Each request gets a clone of the policy, and the generator of its jitter is
+//!   cloned with it. So all requests that fail at the same time come back at the same time.
+//!
+//! Besides, a `POST` whose reply is lost is sent twice, 429 is not retried but a certificate that is not
+//! trusted is, `Retry-After` is not read, and there is no deadline. Here it is
+//! `.layer(POLICY.layer())`.
+
+mod copies;
+mod layer;
+mod outgoing;
+mod replay;
+mod sends;
+
+pub use copies::{Cloned, ClonedBy, Copies, Replaying};
+pub use layer::{Reply, Retry, RetryLayer};
+pub use outgoing::{Idempotent, Outgoing};
+pub use replay::Replay;
+pub use sends::{Sending, Sends};
+
+#[cfg(doc)]
+use crate::policy::Policy;

@@ -1,0 +1,148 @@
+//! What is attempted: a request is sent by a service.
+
+use super::copies::Copies;
+use crate::{
+    drive::attempt::{Failed, Operation, Reports, Run},
+    facts::fault::Fault,
+    report::{Measures, Report},
+    runtime::{Clock, Random},
+    state::Terms,
+};
+use core::{
+    fmt,
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+use pin_project_lite::pin_project;
+use tower_service::Service;
+
+/// A request and the service that sends it: the operation of a [`Retry`](super::Retry).
+pub struct Sends<S, Request, C> {
+    /// The service that was made ready. It makes the first attempt; the others are made by clones of it,
+    /// which are made ready first.
+    service: S,
+    /// The request of the attempt that comes next, unless the one before could not be copied.
+    next: Option<Request>,
+    copies: C,
+    is_begun: bool,
+}
+
+impl<S, Request, C> Sends<S, Request, C> {
+    pub(super) const fn new(service: S, request: Request, copies: C) -> Self {
+        Sends {
+            service,
+            next: Some(request),
+            copies,
+            is_begun: false,
+        }
+    }
+}
+
+impl<S, Request, C> fmt::Debug for Sends<S, Request, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sends").finish_non_exhaustive()
+    }
+}
+
+pin_project! {
+    /// One attempt of a [`Sends`].
+    pub struct Sending<S, Request>
+    where
+        S: Service<Request>,
+    {
+        #[pin]
+        phase: Phase<S, S::Future, Request>,
+    }
+}
+
+pin_project! {
+    #[project = Projection]
+    enum Phase<S, F, Request> {
+        // The service is not ready yet.
+        Readying { service: S, request: Option<Request> },
+        Called { #[pin] reply: F },
+    }
+}
+
+impl<S: Service<Request>, Request> fmt::Debug for Sending<S, Request> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_called = matches!(self.phase, Phase::Called { .. });
+        let mut shown = f.debug_struct("Sending");
+        shown.field("is_called", &is_called).finish_non_exhaustive()
+    }
+}
+
+/// Logs name the service.
+impl<S, Request, C> Reports for Sends<S, Request, C> {
+    type Report = Report;
+
+    fn name() -> &'static str {
+        core::any::type_name::<S>()
+    }
+
+    fn report(&self, measures: Measures) -> Report {
+        measures.into()
+    }
+}
+
+impl<R, S, Request, C> Operation<R> for Sends<S, Request, C>
+where
+    S: Service<Request, Response: Fault> + Clone,
+    C: Copies<Request>,
+{
+    type Value = S::Response;
+    type Error = S::Error;
+    type Running = Sending<S, Request>;
+
+    fn begin(&mut self, _run: &Run<'_, R>) -> Sending<S, Request>
+    where
+        R: Clock + Random,
+    {
+        let request = self.next.take();
+        let request = request.expect("no attempt follows on a request that cannot be copied");
+        let (request, next) = self.copies.copy(request);
+        self.next = next;
+        let phase = if core::mem::replace(&mut self.is_begun, true) {
+            Phase::Readying {
+                service: self.service.clone(),
+                request: Some(request),
+            }
+        } else {
+            let reply = self.service.call(request);
+            Phase::Called { reply }
+        };
+        Sending { phase }
+    }
+
+    fn poll(
+        &mut self,
+        running: Pin<&mut Sending<S, Request>>,
+        _run: &Run<'_, R>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<S::Response, Failed<S::Error>>> {
+        let mut phase = running.project().phase;
+        loop {
+            let reply = match phase.as_mut().project() {
+                Projection::Called { reply } => {
+                    return reply.poll(cx).map_err(Failed::whole);
+                }
+                Projection::Readying { service, request } => {
+                    ready!(service.poll_ready(cx)).map_err(Failed::whole)?;
+                    let request = request.take();
+                    service.call(request.expect("the service is called once"))
+                }
+            };
+            phase.set(Phase::Called { reply });
+        }
+    }
+
+    fn terms(&self) -> Option<Terms<'static>> {
+        // Asked when an attempt has begun, so what is missing then is the copy of its request.
+        self.next.is_none().then_some(Terms::UNREPEATABLE)
+    }
+
+    fn fault(value: &S::Response) -> Option<&dyn Fault> {
+        Some(value)
+    }
+}

@@ -1,0 +1,227 @@
+//! Reads that go on where they were: exact schedules, in virtual time.
+
+use backoff_core::{
+    BlockingSleep, Budget, Clock, Event, Jitter, Policy, Random, TimedOut, testing::VirtualTime,
+};
+use std::{
+    cell::RefCell,
+    future::Future,
+    pin::pin,
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+use tokio::time::Instant;
+
+const POLICY: Policy = Policy::exponential().jitter(Jitter::None).max_attempts(3);
+const SECOND: Duration = Duration::from_secs(1);
+
+fn now<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("virtual time never waits"),
+    }
+}
+
+/// How an attempt goes: it reads so many pages, each of which takes a second, and fails or ends.
+type Attempt = (u32, bool);
+const FAILS: bool = false;
+const ENDS: bool = true;
+
+/// When each attempt began, what the events said, and whether all was read.
+#[derive(Debug, PartialEq)]
+struct Told {
+    begun: Vec<u64>,
+    events: Vec<String>,
+    ended: bool,
+}
+
+/// What becomes of attempts that go like this, in a loop that waits or in one that blocks.
+fn read_by(policy: &Policy, attempts: &[Attempt], is_blocking: bool) -> Told {
+    let (time, events) = (VirtualTime::new(), RefCell::new(Vec::new()));
+    let hook = |event: &Event<'_, TimedOut>| {
+        events.borrow_mut().push(match event {
+            Event::Waiting { attempt, .. } => attempt.to_string(),
+            Event::GaveUp { reason, .. } => reason.name().to_owned(),
+            _ => unreachable!("no other event"),
+        });
+    };
+    let mut resuming = policy.resuming().notify(hook).runtime(time.clone());
+    let (mut begun, mut ended) = (Vec::new(), false);
+    for (pages, ends) in attempts {
+        begun.push(time.elapsed().as_secs());
+        for _ in 0..*pages {
+            time.advance(SECOND);
+            resuming.progress();
+        }
+        if *ends {
+            ended = true;
+            break;
+        }
+        let error = TimedOut::new(SECOND);
+        let goes_on = match is_blocking {
+            true => resuming.failed_blocking(error),
+            false => now(resuming.failed(error)),
+        };
+        if goes_on.is_err() {
+            break;
+        }
+    }
+    let events = events.into_inner();
+    Told {
+        begun,
+        events,
+        ended,
+    }
+}
+
+fn read(policy: &Policy, attempts: &[Attempt]) -> Told {
+    let told = read_by(policy, attempts, false);
+    assert_eq!(told, read_by(policy, attempts, true));
+    told
+}
+
+#[test]
+fn without_progress_it_is_a_retry() {
+    let told = read(&POLICY, &[(0, FAILS); 9]);
+    assert_eq!(told.begun, [0, 1, 3]);
+    assert_eq!(told.events, ["1", "2", "attempts"]);
+    assert!(!told.ended);
+}
+
+#[test]
+fn after_progress_attempts_and_waits_begin_anew() {
+    let told = read(
+        &POLICY,
+        &[
+            (0, FAILS),
+            (0, FAILS),
+            (2, FAILS),
+            (0, FAILS),
+            (1, FAILS),
+            (1, FAILS),
+            (3, ENDS),
+        ],
+    );
+    // Waits of 1 s and 2 s; two pages and 1 s; 2 s; a page and 1 s; a page and 1 s.
+    assert_eq!(told.begun, [0, 1, 3, 6, 8, 10, 12]);
+    assert_eq!(told.events, ["1", "2", "1", "2", "1", "1"]);
+    assert!(told.ended);
+}
+
+#[test]
+fn progress_in_what_would_be_the_last_attempt_leaves_all_of_them() {
+    let attempts = [(0, FAILS), (0, FAILS), (1, FAILS), (0, FAILS), (0, FAILS)];
+    let told = read(&POLICY, &attempts);
+    assert_eq!(told.begun, [0, 1, 3, 5, 7]);
+    assert_eq!(told.events, ["1", "2", "1", "2", "attempts"]);
+}
+
+#[test]
+fn the_deadline_counts_from_the_first_failure_of_a_stretch() {
+    let policy = POLICY.max_attempts(9).deadline(6 * SECOND);
+    let attempts = [(0, FAILS), (100, FAILS), (0, FAILS), (0, FAILS), (0, FAILS)];
+    let told = read(&policy, &attempts);
+    // 100 pages take longer than the deadline. After them there is time to wait for 1 s and 2 s, but not for
+    // 4 s more.
+    assert_eq!(told.begun, [0, 1, 102, 104]);
+    assert_eq!(told.events, ["1", "1", "2", "deadline"]);
+}
+
+#[test]
+fn a_deadline_does_not_count_what_passes_before_the_first_failure() {
+    let policy = POLICY.deadline(6 * SECOND);
+    let time = VirtualTime::new();
+    let mut resuming = policy.resuming().runtime(time.clone());
+    time.advance(3_600 * SECOND);
+    assert_eq!(now(resuming.failed(TimedOut::new(SECOND))), Ok(()));
+}
+
+#[test]
+fn progress_gives_a_budget_its_tokens_back() {
+    static BUDGET: Budget = Budget::aws();
+    let policy = POLICY.budget(&BUDGET);
+    // 500 tokens pay for 35 retries without progress.
+    let told = read(&policy, &[(1, FAILS); 100]);
+    assert_eq!(told.begun.len(), 100);
+    assert_eq!(told.events, ["1"; 100]);
+    // The last retry of each loop is open; the second loop began with a success.
+    assert_eq!(BUDGET.tokens(), 500.0 - 14.0 + 1.0 - 14.0);
+}
+
+#[test]
+fn a_wait_that_is_not_awaited_to_its_end_costs_nothing() {
+    static BUDGET: Budget = Budget::aws();
+    let policy = POLICY.budget(&BUDGET);
+    let runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = { runtime }
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let mut resuming = policy.resuming();
+        let waiting = resuming.failed(TimedOut::new(SECOND));
+        let patience = Duration::from_millis(500);
+        assert!(tokio::time::timeout(patience, waiting).await.is_err());
+        assert_eq!(BUDGET.tokens(), 500.0 - 14.0);
+        drop(resuming);
+    });
+    assert_eq!(BUDGET.tokens(), 500.0);
+}
+
+/// A timer that wakes a minute too late.
+struct Late(VirtualTime);
+
+impl Clock for Late {
+    fn now(&self) -> Duration {
+        self.0.now()
+    }
+}
+
+impl BlockingSleep for Late {
+    fn sleep_blocking(&self, wait: Duration) {
+        self.0.advance(wait + 60 * SECOND);
+    }
+}
+
+impl Random for Late {
+    fn random(&self) -> u64 {
+        0
+    }
+}
+
+#[test]
+fn a_timer_that_wakes_late_ends_a_blocking_stretch_and_costs_nothing() {
+    static BUDGET: Budget = Budget::aws();
+    let policy = POLICY.deadline(30 * SECOND).budget(&BUDGET);
+    let mut resuming = policy.resuming().runtime(Late(VirtualTime::new()));
+    let late = TimedOut::new(SECOND);
+    assert_eq!(resuming.failed_blocking(late), Err(late));
+    assert_eq!(BUDGET.tokens(), 500.0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_can_be_spawned_with_what_it_borrows() {
+    async fn read_on(pages: &mut Vec<usize>, asked: &mut usize) -> Result<(), TimedOut> {
+        *asked += 1;
+        if *asked % 2 == 1 {
+            return Err(TimedOut::new(SECOND));
+        }
+        pages.push(*asked);
+        Ok(())
+    }
+    let began = Instant::now();
+    let read = tokio::spawn(async {
+        let (mut pages, mut asked) = (Vec::new(), 0);
+        let mut resuming = POLICY.resuming();
+        while pages.len() < 4 {
+            match read_on(&mut pages, &mut asked).await {
+                Ok(()) => resuming.progress(),
+                Err(error) => resuming.failed(error).await?,
+            }
+        }
+        Ok::<_, TimedOut>(pages)
+    });
+    assert_eq!(read.await.unwrap(), Ok(vec![2, 4, 6, 8]));
+    assert_eq!(began.elapsed(), 4 * SECOND);
+}

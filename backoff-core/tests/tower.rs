@@ -1,0 +1,471 @@
+//! Requests that tower's layer sends again, in virtual time: exact schedules, and what is sent twice.
+
+use backoff_core::{
+    Budget, Delivery, Event, Fault, Policy, StopReason, codes,
+    testing::VirtualTime,
+    tower::{Copies, Idempotent, Outgoing, Retry, RetryLayer},
+};
+use bytes::Bytes;
+use http_1::{HeaderMap, Request, Response};
+use http_body_1::{Body, Frame};
+use http_body_util::{BodyExt as _, Full, combinators::BoxBody};
+use std::{
+    collections::VecDeque,
+    convert::Infallible,
+    future::{Future, Ready, ready},
+    pin::{Pin, pin},
+    sync::{Arc, Mutex},
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+use tower::{Layer as _, Service, ServiceExt};
+
+const POLICY: Policy = Policy::exponential().on(codes![429, 500..=504]);
+const SECOND: Duration = Duration::from_secs(1);
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Broken(Delivery);
+
+impl Fault for Broken {
+    fn delivery(&self) -> Option<Delivery> {
+        Some(self.0)
+    }
+}
+
+/// What the server answers: a status, with these seconds of `Retry-After` unless they are 0; or nothing.
+type Answer = Result<(u16, u64), Broken>;
+
+const LOST: Answer = Err(Broken(Delivery::MaybeSent));
+const REFUSED: Answer = Err(Broken(Delivery::NotSent));
+
+#[derive(Default)]
+struct Seen {
+    answers: VecDeque<Answer>,
+    /// When each request came, and its body.
+    requests: Vec<(Duration, Bytes)>,
+    /// How often a service was made ready, and then failed.
+    readied: u32,
+    unready: VecDeque<bool>,
+}
+
+/// A service that has to be made ready before each call; a clone of it is not ready.
+struct Server {
+    time: VirtualTime,
+    seen: Arc<Mutex<Seen>>,
+    /// How long it takes to answer.
+    takes: Duration,
+    is_ready: bool,
+}
+
+impl Clone for Server {
+    fn clone(&self) -> Self {
+        Server {
+            time: self.time.clone(),
+            seen: self.seen.clone(),
+            takes: self.takes,
+            is_ready: false,
+        }
+    }
+}
+
+impl Server {
+    fn answering(answers: impl IntoIterator<Item = Answer>) -> Self {
+        let server = Server {
+            time: VirtualTime::new(),
+            seen: Arc::default(),
+            takes: Duration::ZERO,
+            is_ready: false,
+        };
+        server.seen.lock().unwrap().answers = answers.into_iter().collect();
+        server
+    }
+
+    /// After how many seconds the requests came.
+    fn schedule(&self) -> Vec<u64> {
+        let seen = self.seen.lock().unwrap();
+        seen.requests.iter().map(|(at, _)| at.as_secs()).collect()
+    }
+
+    fn bodies(&self) -> Vec<Bytes> {
+        let seen = self.seen.lock().unwrap();
+        seen.requests.iter().map(|(_, body)| body.clone()).collect()
+    }
+}
+
+impl<B> Service<Request<B>> for Server
+where
+    B: Body<Data = Bytes, Error: std::fmt::Debug>,
+{
+    type Response = Response<&'static str>;
+    type Error = Broken;
+    type Future = Ready<Result<Self::Response, Broken>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Broken>> {
+        let mut seen = self.seen.lock().unwrap();
+        seen.readied += 1;
+        if seen.unready.pop_front() == Some(true) {
+            return Poll::Ready(Err(Broken(Delivery::NotSent)));
+        }
+        self.is_ready = true;
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        assert!(std::mem::take(&mut self.is_ready), "called unready");
+        let body = now(pin!(request.into_body().collect()));
+        let body = body.map_or(Bytes::from_static(b"failed"), |body| body.to_bytes());
+        let mut seen = self.seen.lock().unwrap();
+        seen.requests.push((self.time.elapsed(), body));
+        self.time.advance(self.takes);
+        let answer = seen.answers.pop_front().unwrap_or(Ok((200, 0)));
+        ready(answer.map(|(status, seconds)| {
+            let reply = Response::builder().status(status);
+            let reply = match seconds {
+                0 => reply,
+                seconds => reply.header("retry-after", seconds),
+            };
+            reply.body("").unwrap()
+        }))
+    }
+}
+
+/// What a future gives that is ready at once.
+fn now<F: Future>(future: Pin<&mut F>) -> F::Output {
+    let mut context = Context::from_waker(Waker::noop());
+    match future.poll(&mut context) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("nothing here waits but in virtual time"),
+    }
+}
+
+type Sent = Result<u16, Broken>;
+
+/// Sends a request through this layer, and says what came of it.
+fn send<C, H, B>(layer: RetryLayer<C, H>, server: &Server, request: Request<B>) -> Sent
+where
+    RetryLayer<C, H>: tower::Layer<Server, Service = Retry<Server, C, H>>,
+    Retry<Server, C, H>: Service<Request<B>, Response = Response<&'static str>, Error = Broken>,
+{
+    let mut service = layer.layer(server.clone());
+    let reply = now(pin!(async { service.ready().await?.call(request).await }));
+    reply.map(|reply| reply.status().as_u16())
+}
+
+fn get() -> Request<Full<Bytes>> {
+    with("GET")
+}
+
+fn with(method: &str) -> Request<Full<Bytes>> {
+    let request = Request::builder().method(method).uri("http://a.example/");
+    request.body(Full::from("body")).unwrap()
+}
+
+#[test]
+fn responses_and_errors_are_waited_after() {
+    let server = Server::answering([Ok((503, 0)), LOST, Ok((500, 0)), Ok((200, 0))]);
+    let layer = POLICY.layer().runtime(server.time.clone());
+    assert_eq!(send(layer, &server, get()), Ok(200));
+    assert_eq!(server.schedule(), [0, 1, 3, 7]);
+    assert_eq!(server.bodies(), ["body"; 4]);
+}
+
+#[test]
+fn the_last_response_is_handed_back_as_it_came() {
+    let server = Server::answering([Ok((503, 0)); 9]);
+    let layer = RetryLayer::new(POLICY.max_attempts(3)).runtime(server.time.clone());
+    assert_eq!(send(layer, &server, get()), Ok(503));
+    assert_eq!(server.schedule(), [0, 1, 3]);
+    let server = Server::answering([Ok((404, 0)), LOST]);
+    let layer = POLICY.layer().runtime(server.time.clone());
+    assert_eq!(send(layer, &server, get()), Ok(404));
+    assert_eq!(server.schedule(), [0]);
+}
+
+#[test]
+fn retry_after_is_obeyed() {
+    let server = Server::answering([Ok((429, 7)), Ok((503, 30))]);
+    let layer = POLICY.layer().runtime(server.time.clone());
+    assert_eq!(send(layer, &server, get()), Ok(200));
+    assert_eq!(server.schedule(), [0, 7, 37]);
+}
+
+/// An attempt takes 4 s. After the second one 9 s are over; the next wait would end after 11 s.
+#[test]
+fn the_deadline_counts_from_the_first_attempt() {
+    let mut server = Server::answering([Ok((503, 0)); 9]);
+    server.takes = 4 * SECOND;
+    // What passes before is not counted.
+    server.time.advance(100 * SECOND);
+    let layer = POLICY.deadline(10 * SECOND).layer();
+    let layer = layer.runtime(server.time.clone());
+    assert_eq!(send(layer, &server, get()), Ok(503));
+    assert_eq!(server.schedule(), [100, 105]);
+}
+
+#[test]
+fn a_first_success_refills_the_budget() {
+    static BUDGET: Budget = Budget::ratio(0.5, 2);
+    let policy = POLICY.budget(&BUDGET);
+    let sent = |answers: &[Answer]| {
+        let server = Server::answering(answers.iter().copied());
+        let layer = policy.layer().runtime(server.time.clone());
+        let _ = send(layer, &server, get());
+        server.schedule().len()
+    };
+    let outage = [Ok((503, 0)); 9];
+    assert_eq!(sent(&outage), 3);
+    assert_eq!(sent(&outage), 1);
+    for _ in 0..4 {
+        assert_eq!(sent(&[]), 1);
+    }
+    assert_eq!(sent(&outage), 3);
+}
+
+#[test]
+fn what_may_be_sent_twice_follows_from_the_request() {
+    let careful = POLICY.idempotent(false);
+    let attempts = |policy: Policy, said: Option<bool>, answer, request| {
+        let server = Server::answering([answer]);
+        let layer = policy.layer().runtime(server.time.clone());
+        let layer = match said {
+            Some(said) => layer.idempotent(said),
+            None => layer,
+        };
+        let _ = send(layer, &server, request);
+        server.schedule().len()
+    };
+    for method in ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"] {
+        assert_eq!(attempts(POLICY, None, LOST, with(method)), 2, "{method}");
+        assert_eq!(attempts(careful, None, LOST, with(method)), 2, "{method}");
+    }
+    for method in ["PUT", "DELETE"] {
+        assert_eq!(attempts(POLICY, None, LOST, with(method)), 2, "{method}");
+        assert_eq!(attempts(careful, None, LOST, with(method)), 1, "{method}");
+    }
+    for method in ["POST", "PATCH", "CONNECT", "get"] {
+        assert_eq!(attempts(POLICY, None, LOST, with(method)), 1, "{method}");
+        assert_eq!(attempts(POLICY, None, Ok((503, 0)), with(method)), 1);
+        // Surely not applied.
+        assert_eq!(attempts(POLICY, None, REFUSED, with(method)), 2);
+        assert_eq!(attempts(POLICY, None, Ok((429, 0)), with(method)), 2);
+        assert_eq!(attempts(POLICY, Some(true), LOST, with(method)), 2);
+    }
+    assert_eq!(attempts(POLICY, Some(false), LOST, get()), 1);
+    let header = |name, value: &str| {
+        let mut request = with("POST");
+        request.headers_mut().insert(name, value.parse().unwrap());
+        request
+    };
+    for (request, expected) in [
+        (header("idempotency-key", "k"), 2),
+        (header("idempotency-key", ""), 1),
+        (header("if-match", "\"e\""), 2),
+        (header("if-match", "*"), 1),
+        (header("if-none-match", "*"), 2),
+    ] {
+        let shown = format!("{request:?}");
+        assert_eq!(attempts(POLICY, None, LOST, request), expected, "{shown}");
+    }
+    let extended = |method, idempotent| {
+        let mut request = with(method);
+        request.extensions_mut().insert(Idempotent(idempotent));
+        request
+    };
+    // The word for one request counts before the word for all.
+    let post = extended("POST", true);
+    assert_eq!(attempts(careful, Some(false), LOST, post), 2);
+    assert_eq!(
+        attempts(POLICY, Some(true), LOST, extended("GET", false)),
+        1
+    );
+}
+
+#[test]
+fn a_policy_of_updates_does_not_repeat_a_conflict() {
+    let policy = POLICY.retry_conflicts(true);
+    let server = Server::answering([Ok((412, 0))]);
+    let layer = policy.layer().runtime(server.time.clone());
+    assert_eq!(send(layer, &server, get()), Ok(412));
+}
+
+/// The reason to give up, for a request that is copied so.
+fn reason<C, B>(
+    policy: Policy,
+    copied: impl Fn(RetryLayer) -> RetryLayer<C>,
+    request: Request<B>,
+) -> (Option<StopReason>, Server)
+where
+    C: Copies<Request<B>> + Clone,
+    B: Body<Data = Bytes, Error: std::fmt::Debug>,
+    Request<B>: Outgoing,
+{
+    let server = Server::answering([Ok((503, 0)), Ok((503, 0))]);
+    let reasons = Arc::new(Mutex::new(None));
+    let told = reasons.clone();
+    let layer = copied(policy.layer()).runtime(server.time.clone()).notify(
+        move |event: &Event<'_, Broken>| {
+            if let Event::GaveUp { reason, .. } = event {
+                *told.lock().unwrap() = Some(*reason);
+            }
+        },
+    );
+    let _ = send(layer, &server, request);
+    let reason = *reasons.lock().unwrap();
+    (reason, server)
+}
+
+#[test]
+fn what_cannot_be_copied_is_sent_once_and_the_reason_says_so() {
+    static BUDGET: Budget = Budget::ratio(0.5, 10);
+    let policy = POLICY.budget(&BUDGET);
+    let (said, server) = reason(policy, |layer| layer.cloned_by(|_| None), get());
+    assert_eq!(said, Some(StopReason::Unrepeatable));
+    assert_eq!((server.schedule().len(), BUDGET.tokens()), (1, 10.0));
+    let once = POLICY.max_attempts(1);
+    let (said, _) = reason(once, |layer| layer.cloned_by(|_| None), get());
+    assert_eq!(said, Some(StopReason::Attempts));
+}
+
+#[test]
+fn a_function_copies_what_is_not_clone() {
+    let copy = |request: &Request<BoxBody<Bytes, Infallible>>| {
+        Some(Request::new(Full::from(request.uri().to_string()).boxed()))
+    };
+    let request = with("PUT").map(|body| body.boxed());
+    let (said, server) = reason(POLICY, |layer| layer.cloned_by(copy), request);
+    assert_eq!((said, server.schedule()), (None, vec![0, 1, 3]));
+    assert_eq!(server.bodies(), ["body", "http://a.example/", "/"]);
+}
+
+/// A body of these frames; a number waits so often.
+struct Frames(VecDeque<Result<Frame<Bytes>, u32>>);
+
+impl Body for Frames {
+    type Data = Bytes;
+    type Error = &'static str;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, &'static str>>> {
+        match self.0.pop_front() {
+            Some(Err(0)) => Poll::Ready(Some(Err("failed"))),
+            Some(Err(_)) => {
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
+            frame => Poll::Ready(frame.and_then(Result::ok).map(Ok)),
+        }
+    }
+}
+
+type Hidden = http_body_util::combinators::UnsyncBoxBody<Bytes, &'static str>;
+
+fn hidden(frames: impl IntoIterator<Item = Result<Frame<Bytes>, u32>>) -> Request<Hidden> {
+    Request::put("http://a.example/")
+        .body(Hidden::new(Frames(frames.into_iter().collect())))
+        .unwrap()
+}
+
+fn data(text: &'static str) -> Result<Frame<Bytes>, u32> {
+    Ok(Frame::data(text.into()))
+}
+
+#[test]
+fn a_hidden_body_is_replayed() {
+    let replaying = |layer: RetryLayer| layer.replaying(8, Hidden::new);
+    let trailers = Ok(Frame::trailers(HeaderMap::new()));
+    for frames in [
+        vec![],
+        vec![data("whole")],
+        vec![data("in"), data(""), data("part"), trailers],
+    ] {
+        let expected: Vec<u8> = frames
+            .iter()
+            .flatten()
+            .flat_map(|f| f.data_ref())
+            .flatten()
+            .copied()
+            .collect();
+        let (said, server) = reason(POLICY, replaying, hidden(frames));
+        assert_eq!((said, server.schedule()), (None, vec![0, 1, 3]));
+        assert_eq!(server.bodies(), [expected.as_slice(); 3]);
+    }
+}
+
+#[test]
+fn a_body_that_is_not_there_at_once_is_sent_once_and_whole() {
+    let replaying = |layer: RetryLayer| layer.replaying(8, Hidden::new);
+    let (said, server) = reason(
+        POLICY,
+        replaying,
+        hidden([data("too"), data(" long,"), data(" so")]),
+    );
+    assert_eq!(said, Some(StopReason::Unrepeatable));
+    assert_eq!(server.bodies(), ["too long, so"]);
+    let (said, server) = reason(POLICY, replaying, hidden([data("a"), Err(0)]));
+    assert_eq!(said, Some(StopReason::Unrepeatable));
+    assert_eq!(server.bodies(), ["failed"]);
+}
+
+/// What was read comes first, and then what the body gives to whoever sends it.
+#[test]
+fn a_body_that_waits_is_handed_on() {
+    let copies = Mutex::new(Vec::new());
+    let rebuild = |body| {
+        copies.lock().unwrap().push(());
+        Hidden::new(body)
+    };
+    let sent = Arc::new(Mutex::new(None));
+    let keeps = sent.clone();
+    let service = tower::service_fn(move |request: Request<Hidden>| {
+        *keeps.lock().unwrap() = Some(request.into_body());
+        ready(Err::<Response<()>, _>(Broken(Delivery::MaybeSent)))
+    });
+    let waiting = hidden([data("a"), Err(1), Err(1), data("b")]);
+    let mut service = POLICY.layer().replaying(8, rebuild).layer(service);
+    let reply = now(pin!(service.call(waiting)));
+    assert_eq!(reply.unwrap_err(), Broken(Delivery::MaybeSent));
+    assert_eq!(copies.lock().unwrap().len(), 1);
+    let body = sent.lock().unwrap().take().unwrap();
+    let mut body = pin!(body.collect());
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(body.as_mut().poll(&mut context).is_pending());
+    assert_eq!(now(body).unwrap().to_bytes(), "ab");
+}
+
+#[test]
+fn each_attempt_readies_a_service_and_a_failure_of_that_is_judged() {
+    let server = Server::answering([Ok((503, 0)), Ok((503, 0))]);
+    // Ready for the caller; the retry finds it unready once.
+    server.seen.lock().unwrap().unready = [false, true, false].into();
+    let layer = POLICY.layer().runtime(server.time.clone());
+    assert_eq!(send(layer, &server, get()), Ok(200));
+    assert_eq!(server.schedule(), [0, 3, 7]);
+    assert_eq!(server.seen.lock().unwrap().readied, 4);
+}
+
+#[test]
+fn one_service_sends_many_requests() {
+    let server = Server::answering([Ok((503, 0)), Ok((200, 0)), Ok((503, 0))]);
+    let layer = POLICY.layer().runtime(server.time.clone());
+    let mut service = layer.layer(server.clone());
+    now(pin!(async {
+        for _ in 0..2 {
+            let ready = ServiceExt::<Request<Full<Bytes>>>::ready(&mut service).await;
+            assert_eq!(ready.unwrap().call(get()).await.unwrap().status(), 200);
+        }
+    }));
+    assert_eq!(server.schedule(), [0, 1, 1, 2]);
+}
+
+/// A future can be spawned where the service's can.
+#[test]
+fn a_reply_is_send() {
+    fn is_send<T: Send>(_: &T) {}
+    let mut service = POLICY.layer().layer(Server::answering([]));
+    let ready = now(pin!(ServiceExt::<Request<Full<Bytes>>>::ready(
+        &mut service
+    )));
+    is_send(&ready.unwrap().call(get()));
+}
