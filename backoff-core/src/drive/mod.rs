@@ -19,6 +19,7 @@ mod meter;
 mod mutable;
 mod purse;
 pub(crate) mod resume;
+mod stop_on;
 pub(crate) mod stopping;
 #[cfg(feature = "tower")]
 pub mod tower;
@@ -39,7 +40,7 @@ pub use handler::{
     ByCodes, Funded, Handle, Handler, Measured, Notified, Owning, Paced, Under, When, WhenAny,
 };
 #[cfg(feature = "std")]
-pub use stopping::Stoppable;
+pub use stop_on::Stoppable;
 pub use stopping::{Once, Signal, StoppedBy, Unstopped};
 pub use until::{ConflictIf, Responding, Responses, Until};
 pub use update::{Changed, Forgets, Memory, Running, Update};
