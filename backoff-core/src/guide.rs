@@ -1,5 +1,5 @@
-//! What to know before retries meet each other: retries inside retries, and traps; on a page of its
-//! own, [many writers of one resource](many_writers).
+//! What to know before retries meet each other: retries inside retries, ending a call early, and traps;
+//! on a page of its own, [many writers of one resource](many_writers).
 //!
 //! # Retries inside retries
 //!

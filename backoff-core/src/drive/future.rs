@@ -34,7 +34,8 @@ pin_project! {
     /// Made by [`Policy::retry`], [`Policy::retry_with`], [`Policy::update`], and their namesakes
     /// behind [`Policy::when`]. Before it is awaited, its methods say more. It is `Send` when its
     /// parts are, and allocates nothing. Dropping it ends everything: the attempt that is running,
-    /// and the retries. A write that is under way then may have been applied.
+    /// and the retries. A write that is under way then may have been applied. A program that shuts down has
+    /// [other ways](crate::guide#ending-a-call-early).
     ///
     /// # It borrows the policy
     ///

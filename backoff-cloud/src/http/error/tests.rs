@@ -246,6 +246,15 @@ fn no_text_shows_a_header() {
 }
 
 #[test]
+fn a_call_that_a_signal_cut_is_permanent_and_says_so() {
+    let error = ApiError::from(Stopped::new());
+    assert_eq!(Policy::exponential().judge(&error), Verdict::Permanent);
+    assert_eq!(error.to_string(), "the call was stopped by a signal");
+    let source = std::error::Error::source(&error);
+    assert!(source.is_some_and(|source| source.is::<Stopped>()));
+}
+
+#[test]
 fn what_was_not_sent_is_permanent() {
     let error = ApiError::not_sent("there is no such resource".to_owned());
     assert_eq!(error.delivery(), Some(Delivery::NotSent));
