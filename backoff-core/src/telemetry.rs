@@ -18,13 +18,14 @@
 //! [`StopReason::name`]. `elapsed` is left out where it was not measured, see [`Event`]. `error` is the
 //! text of the error on one line, cut after 500 characters, without the passwords and queries of URLs.
 //!
-//! The feature is not on by default. A library that retries inside of another library's call would
-//! otherwise log what its users can neither see nor turn off at its place, and `tracing` is a
-//! dependency that a small program may not want. **A program turns it on**: one line in its `Cargo.toml`
-//! logs each call that was given up, in all crates that retry by this one, because Cargo joins features.
-//! Without it nothing is lost that the program asks for: the error is handed back to the caller,
-//! [`reported`](crate::Retrying::reported) says why and after how many attempts, and a hook
-//! ([`notify`](crate::Retrying::notify)) is called with each [`Event`].
+//! The feature is not on by default, for two reasons. A call that is given up is never silent: its error
+//! is handed back to the caller, [`reported`](crate::Retrying::reported) says why and after how many
+//! attempts, and a hook ([`notify`](crate::Retrying::notify)) is called with each [`Event`]. And only the
+//! program knows whether it has a subscriber; a library that retries by this crate and leaves the
+//! default features on would bring `tracing` into programs that have none.
+//!
+//! **A program that has a subscriber turns the feature on**: because Cargo joins features, one line in its
+//! `Cargo.toml` logs what is given up in all crates that retry by this one.
 //!
 //! # Metrics: feature `metrics`
 //!

@@ -221,3 +221,40 @@ fn a_blocking_call_records_the_same() {
     assert_eq!(time.elapsed(), Duration::from_secs(6));
     assert_eq!(shown(&seen), recovered());
 }
+
+#[test]
+fn combined_changes_are_one_call() {
+    use std::sync::{Arc, Mutex};
+    let stored = Arc::new(Mutex::new((0, 2)));
+    let (read, write) = (stored.clone(), stored.clone());
+    let combined = POLICY.combine(
+        move |_: u8| {
+            let value = read.lock().unwrap().0;
+            async move {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                Ok(value)
+            }
+        },
+        move |_, value: u32| {
+            let mut stored = write.lock().unwrap();
+            let outcome = if stored.1 == 0 {
+                stored.0 = value;
+                Ok(())
+            } else {
+                stored.1 -= 1;
+                Err(Status(503))
+            };
+            ready(outcome)
+        },
+    );
+    let add = || {
+        combined.update(0, |value| {
+            *value += 1;
+            true
+        })
+    };
+    let (outcomes, recorded) = recorded(async { tokio::join!(add(), add(), add()) });
+    assert!(outcomes.0.is_ok() && outcomes.1.is_ok() && outcomes.2.is_ok());
+    assert_eq!(stored.lock().unwrap().0, 3);
+    assert_eq!(recorded, recovered());
+}
