@@ -8,6 +8,7 @@
 //! | `cargo run -p examples --example memorystore` | An instance of Memorystore is created, awaited and deleted, by polling a long-running operation that the service spoils now and then. Prints a line for each call. |
 //! | `cargo run -p examples --features official --example official_client` | Google's own Secret Manager client: our policies inside it, a member of a role added by one call, and a read-modify-write with the attribute, while the service conflicts and fails. With `--release … -- contest`: 8 and 32 writers beside the loop of Google's guide. |
 //! | `cargo run -p examples --example connect` | A real TCP socket, connected as `connect_retry` of "Advanced Programming in the UNIX Environment" does, to a server that is not up yet. |
+//! | `cargo run -p examples --example pages` | A list of many pages, read from a service that fails now and then: by a retry that begins anew, and by one that goes on where it was. Prints a line for each. |
 //! | `cargo run -p examples --example etcd` | Sixteen writers add their names to one key of a real etcd: without a compare, with one, with five attempts at once, and with `Policy::update`. Starts an etcd of its own, if one is installed. Prints a table. |
 //! | `cargo run -p examples --features redis --example redis_failover` | Two real redis-servers behind one address; the primary is killed, hangs, is failed over and demoted under load, and every command is served. Needs redis-server. Prints a table, draws the line of served and failed calls. |
 //!
