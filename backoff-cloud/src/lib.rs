@@ -53,8 +53,9 @@
 //! | `tokio`, `macros`, `tracing`, `metrics`, `reconnect` | as in `backoff-core` | the first two |
 //! | `std` | blocking functions without tokio, as in `backoff-core` | with `tokio` |
 //! | `hint` | `hint`: parsers for `Retry-After` and its relatives, as in `backoff-core` | no |
-//! | `anyhow-1`, `azure-core-1`, `h2-04`, `http-1`, `hyper-1`, `kube-5`, `object-store-014`, `redis-1`, `reqwest-012`, `reqwest-013`, `sqlx-08`, `sqlx-09`, `tokio-postgres-07`, `tonic-014`, `ureq-3` | `Fault` for these crates' errors, as in `backoff-core` | no |
+//! | `anyhow-1`, `azure-core-1`, `h2-04`, `http-1`, `hyper-1`, `hyper-util-01`, `kube-5`, `object-store-014`, `redis-1`, `reqwest-012`, `reqwest-013`, `sqlx-08`, `sqlx-09`, `tokio-postgres-07`, `tonic-014`, `ureq-3` | `Fault` for these crates' errors, as in `backoff-core` | no |
 //! | `http` | `http`: a request of reqwest 0.13 in one call; a response as a value, or as an error that keeps its headers and hints; with it `tokio`, `http-1`, `hyper-1`, `h2-04` and `reqwest-013` | no |
+//! | `tower` | `tower`: a layer that sends requests again by a policy, as in `backoff-core` | no |
 //! | `serde` | a policy from configuration: [`PolicySettings`](https://docs.rs/backoff-core/latest/backoff_core/struct.PolicySettings.html), as in `backoff-core` | no |
 //! | `aws-smithy-1` | `aws::inside`: a policy inside the clients of AWS' SDK for Rust, whose errors are faults | no |
 //! | `gax-1` | `gax`: a policy inside Google's own clients | no |

@@ -45,6 +45,8 @@
 //!
 //! What others change too is read, changed and written back by [`Policy::update`], which loses no
 //! update. Many changes of one resource in one process become one by `Policy::combine`. A connection that is at fault itself is opened anew by `Reconnect`.
+//! A read of many pages or a watch counts its failures from the last progress: [`Policy::resuming`]. Around a
+//! client that is a `Service` of tower, a policy is a layer: `Policy::layer`, in the module `tower`.
 //!
 //! For the rules that Google Cloud's services document, see the crate `backoff-cloud`.
 //!

@@ -1,7 +1,7 @@
 //! Requests that tower's layer sends again, in virtual time: exact schedules, and what is sent twice.
 
 use backoff_core::{
-    Budget, Delivery, Event, Fault, Policy, StopReason, codes,
+    Budget, Delivery, Event, Fault, Jitter, Policy, StopReason, TimedOut, codes,
     testing::VirtualTime,
     tower::{Copies, Idempotent, Outgoing, Retry, RetryLayer},
 };
@@ -457,6 +457,45 @@ fn one_service_sends_many_requests() {
         }
     }));
     assert_eq!(server.schedule(), [0, 1, 1, 2]);
+}
+
+/// The first attempt hangs, and is cut.
+#[tokio::test(start_paused = true)]
+async fn an_attempt_is_cut() {
+    let calls = Arc::new(Mutex::new(0));
+    let keeps = calls.clone();
+    let hangs = tower::service_fn(move |_: Request<Full<Bytes>>| {
+        *keeps.lock().unwrap() += 1;
+        let hangs = *keeps.lock().unwrap() == 1;
+        async move {
+            if hangs {
+                std::future::pending::<()>().await;
+            }
+            Ok::<_, TimedOut>(Response::new(()))
+        }
+    });
+    let began = tokio::time::Instant::now();
+    let policy = POLICY.jitter(Jitter::None);
+    let mut service = policy
+        .layer()
+        .attempt_timeout(10 * SECOND)
+        .layer(hangs.clone());
+    assert!(service.call(get()).await.is_ok());
+    assert_eq!((*calls.lock().unwrap(), began.elapsed()), (2, 11 * SECOND));
+    // A write that was cut may have been applied.
+    *calls.lock().unwrap() = 0;
+    let cut = service.call(with("POST")).await;
+    assert_eq!(cut.unwrap_err(), TimedOut::new(10 * SECOND));
+    assert_eq!(*calls.lock().unwrap(), 1);
+    // One that cannot be copied is cut, and not sent again.
+    *calls.lock().unwrap() = 0;
+    let once = policy
+        .layer()
+        .cloned_by(|_| None)
+        .attempt_timeout(10 * SECOND);
+    let cut = once.layer(hangs).call(get()).await;
+    assert_eq!(cut.unwrap_err(), TimedOut::new(10 * SECOND));
+    assert_eq!(*calls.lock().unwrap(), 1);
 }
 
 /// A future can be spawned where the service's can.

@@ -4,7 +4,7 @@ use core::fmt;
 #[cfg(any(
     feature = "aws-smithy-1",
     feature = "gax-1",
-    feature = "kube-5",
+    feature = "hyper-util-01",
     feature = "reqwest-012",
     feature = "reqwest-013",
     feature = "tonic-014",
@@ -17,7 +17,7 @@ use std::{error::Error, io, iter};
 #[cfg(any(
     feature = "aws-smithy-1",
     feature = "gax-1",
-    feature = "kube-5",
+    feature = "hyper-util-01",
     feature = "reqwest-012",
     feature = "reqwest-013",
     feature = "tonic-014",

@@ -451,7 +451,7 @@ impl RetryState {
         if failures >= terms.attempts(policy) {
             return Next::stop(StopReason::Attempts);
         }
-        if terms.is_unrepeatable() {
+        if terms.cannot_repeat() {
             return Next::stop(StopReason::Unrepeatable);
         }
         // A first wait neither grows from the waits before it nor lets later ones grow from it.

@@ -138,7 +138,7 @@ pub(crate) trait Holds<'b> {
     /// Whether the next wait is the policy's first one, as if nothing had failed.
     fn waits_as_first(self) -> bool;
     /// Whether no attempt can follow, whatever the policy says.
-    fn is_unrepeatable(self) -> bool;
+    fn cannot_repeat(self) -> bool;
     /// What the wait after a conflict is drawn from, in nanoseconds from 0, if not by the policy.
     fn conflict_range(self) -> Option<u64>;
     /// What retries are paid from.
@@ -189,7 +189,7 @@ impl<'b> Holds<'b> for Option<&Terms<'b>> {
     }
 
     #[inline]
-    fn is_unrepeatable(self) -> bool {
+    fn cannot_repeat(self) -> bool {
         self.is_some_and(|terms| terms.unrepeatable)
     }
 

@@ -2,6 +2,7 @@
 
 use super::{
     copies::{Cloned, ClonedBy, Copies, Replaying},
+    limit::{Limits, PerAttempt, Unlimited},
     outgoing::Outgoing,
     replay::Replay,
     sends::Sends,
@@ -9,6 +10,7 @@ use super::{
 use crate::{
     __private::without_conflicts,
     drive::{
+        attempt::Operation,
         entry::Judged,
         future::Retrying,
         handler::{ByCodes, Handle, Notified, Owning, Under},
@@ -18,7 +20,10 @@ use crate::{
     policy::Policy,
     runtime::{Clock, Random, Sleep},
 };
-use core::task::{Context, Poll};
+use core::{
+    task::{Context, Poll},
+    time::Duration,
+};
 use http_body_1::Body;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -29,11 +34,12 @@ use tower_service::Service;
 /// is [`StopReason::Unrepeatable`](crate::StopReason::Unrepeatable), in the event and in the WARN.
 #[derive(Clone, Copy, Debug)]
 #[must_use = "a layer does nothing until it is given a service"]
-pub struct RetryLayer<C = Cloned, H = ByCodes> {
+pub struct RetryLayer<C = Cloned, H = ByCodes, L = Unlimited> {
     policy: Policy,
     idempotent: Option<bool>,
     copies: C,
     handler: H,
+    limit: L,
 }
 
 impl RetryLayer {
@@ -50,6 +56,7 @@ impl<H> RetryLayer<Cloned, H> {
             idempotent: None,
             copies: Cloned,
             handler,
+            limit: Unlimited,
         }
     }
 }
@@ -82,7 +89,7 @@ impl<H> Judged<'_, H> {
     }
 }
 
-impl<C, H> RetryLayer<C, H> {
+impl<C, H, L> RetryLayer<C, H, L> {
     /// Whether requests may be made twice, in the caller's word: it counts before the policy and before
     /// what a request says by its method. The extension [`Idempotent`](super::Idempotent) of a request counts before this.
     ///
@@ -119,7 +126,7 @@ impl<C, H> RetryLayer<C, H> {
     /// });
     /// # let _ = layer;
     /// ```
-    pub fn cloned_by<Request, F>(self, copy: F) -> RetryLayer<ClonedBy<F>, H>
+    pub fn cloned_by<Request, F>(self, copy: F) -> RetryLayer<ClonedBy<F>, H, L>
     where
         F: Fn(&Request) -> Option<Request>,
     {
@@ -139,7 +146,7 @@ impl<C, H> RetryLayer<C, H> {
     ///     .service(channel);
     /// let client = GreeterClient::new(channel);
     /// ```
-    pub fn replaying<B, F>(self, limit: usize, rebuild: F) -> RetryLayer<Replaying<F>, H>
+    pub fn replaying<B, F>(self, limit: usize, rebuild: F) -> RetryLayer<Replaying<F>, H, L>
     where
         B: Body + Unpin,
         F: Fn(Replay<B>) -> B,
@@ -147,21 +154,23 @@ impl<C, H> RetryLayer<C, H> {
         self.copied(Replaying { limit, rebuild })
     }
 
-    fn copied<D>(self, copies: D) -> RetryLayer<D, H> {
+    fn copied<D>(self, copies: D) -> RetryLayer<D, H, L> {
         RetryLayer {
             policy: self.policy,
             idempotent: self.idempotent,
             copies,
             handler: self.handler,
+            limit: self.limit,
         }
     }
 
-    fn handler<G>(self, change: impl FnOnce(H) -> G) -> RetryLayer<C, G> {
+    fn handler<G>(self, change: impl FnOnce(H) -> G) -> RetryLayer<C, G, L> {
         RetryLayer {
             policy: self.policy,
             idempotent: self.idempotent,
             copies: self.copies,
             handler: change(self.handler),
+            limit: self.limit,
         }
     }
 
@@ -177,7 +186,7 @@ impl<C, H> RetryLayer<C, H> {
     ///     .notify(|event: &Event<'_, io::Error>| println!("{event}"));
     /// # let _ = layer;
     /// ```
-    pub fn notify<E, N>(self, hook: N) -> RetryLayer<C, Notified<H, N>>
+    pub fn notify<E, N>(self, hook: N) -> RetryLayer<C, Notified<H, N>, L>
     where
         N: FnMut(&Event<'_, E>) + Clone,
     {
@@ -195,18 +204,50 @@ impl<C, H> RetryLayer<C, H> {
     /// # let _ = layer;
     /// # }
     /// ```
-    pub fn runtime<R>(self, runtime: R) -> RetryLayer<C, Under<H, R>>
+    pub fn runtime<R>(self, runtime: R) -> RetryLayer<C, Under<H, R>, L>
     where
         R: Clock + Sleep + Random + Clone,
     {
         self.handler(|inner| Under { inner, runtime })
     }
+
+    /// Cuts each attempt after `limit`, or when the policy's deadline is over: while the service is made ready,
+    /// and until it has given a response. The body of the response is not part of it.
+    ///
+    /// An attempt that is cut has no error of its own; one is made from [`TimedOut`](crate::TimedOut). The service's error is
+    /// one that can be, such as `BoxError` or your own: for another client put `map_err` between.
+    ///
+    /// ```
+    /// use backoff_core::Policy;
+    /// use std::{error::Error, time::Duration};
+    /// use tower::ServiceBuilder;
+    ///
+    /// # async fn reply(_: http_1::Request<String>) -> Result<http_1::Response<()>, std::io::Error> {
+    /// #     Ok(http_1::Response::new(()))
+    /// # }
+    /// # let client = tower::service_fn(reply);
+    /// let client = ServiceBuilder::new()
+    ///     .layer(Policy::exponential().layer().attempt_timeout(Duration::from_secs(10)))
+    ///     .map_err(|error| Box::<dyn Error + Send + Sync>::from(error))
+    ///     .service(client);
+    /// # fn is_service<S: tower::Service<http_1::Request<String>>>(_: S) {}
+    /// # is_service(client);
+    /// ```
+    pub fn attempt_timeout(self, limit: Duration) -> RetryLayer<C, H, PerAttempt> {
+        RetryLayer {
+            policy: self.policy,
+            idempotent: self.idempotent,
+            copies: self.copies,
+            handler: self.handler,
+            limit: PerAttempt(limit),
+        }
+    }
 }
 
-impl<S, C: Clone, H: Clone> Layer<S> for RetryLayer<C, H> {
-    type Service = Retry<S, C, H>;
+impl<S, C: Clone, H: Clone, L: Clone> Layer<S> for RetryLayer<C, H, L> {
+    type Service = Retry<S, C, H, L>;
 
-    fn layer(&self, service: S) -> Retry<S, C, H> {
+    fn layer(&self, service: S) -> Self::Service {
         Retry {
             service,
             layer: self.clone(),
@@ -219,12 +260,12 @@ impl<S, C: Clone, H: Clone> Layer<S> for RetryLayer<C, H> {
 /// The service inside has to be `Clone`, since the request that is sent again needs a service that is made
 /// ready anew.
 #[derive(Clone, Copy, Debug)]
-pub struct Retry<S, C = Cloned, H = ByCodes> {
+pub struct Retry<S, C = Cloned, H = ByCodes, L = Unlimited> {
     service: S,
-    layer: RetryLayer<C, H>,
+    layer: RetryLayer<C, H, L>,
 }
 
-impl<S, C, H> Retry<S, C, H> {
+impl<S, C, H, L> Retry<S, C, H, L> {
     /// The service inside.
     pub const fn get_ref(&self) -> &S {
         &self.service
@@ -243,19 +284,21 @@ impl<S, C, H> Retry<S, C, H> {
 
 /// The reply to a request of a [`Retry`]: a future that has a name, holds a copy of its policy and allocates
 /// nothing. The first attempt is made when it is first polled.
-pub type Reply<S, Request, C = Cloned, H = ByCodes> =
-    Retrying<'static, Sends<S, Request, C>, Owning<H>>;
+pub type Reply<S, Request, C = Cloned, H = ByCodes, L = Unlimited> =
+    Retrying<'static, <L as Limits<Sends<S, Request, C>>>::Operation, Owning<H>>;
 
-impl<S, Request, C, H> Service<Request> for Retry<S, C, H>
+impl<S, Request, C, H, L> Service<Request> for Retry<S, C, H, L>
 where
     S: Service<Request, Response: Fault> + Clone,
     Request: Outgoing,
     C: Copies<Request> + Clone,
     H: Handle<S::Error, Runtime: Clock + Sleep + Random> + Clone,
+    L: Limits<Sends<S, Request, C>> + Clone,
+    L::Operation: Operation<H::Runtime, Value = S::Response, Error = S::Error>,
 {
     type Response = S::Response;
     type Error = S::Error;
-    type Future = Reply<S, Request, C, H>;
+    type Future = Reply<S, Request, C, H, L>;
 
     /// Makes the service inside ready. An error of this is the caller's: there is no request yet.
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
@@ -271,10 +314,12 @@ where
             idempotent,
             copies,
             handler,
+            limit,
         } = self.layer.clone();
         let said = request.said().or(idempotent);
         let may_repeat = said.unwrap_or_else(|| request.may_repeat(&policy));
         let policy = policy.idempotent(may_repeat);
-        Retrying::new(&policy, Sends::new(ready, request, copies), handler).owned()
+        let sends = limit.limited(Sends::new(ready, request, copies));
+        Retrying::new(&policy, sends, handler).owned()
     }
 }

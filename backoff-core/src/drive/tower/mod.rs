@@ -65,9 +65,9 @@
 //!
 //! The service's error is a [`Fault`](trait@crate::Fault): reqwest's with the feature `reqwest-013`, that of
 //! hyper-util's client with `hyper-util-01`, tonic's with `tonic-014`. Behind `BoxError`, which tower's own layers
-//! give, the error is found along its sources; an error of tower itself, such as the `Elapsed` of its
-//! `TimeoutLayer`, says nothing and is not repeated. Judge it by [`Policy::when_any`]:
-//! `POLICY.when_any(|error: &BoxError| error.is::<Elapsed>()).layer()`.
+//! give, the error is found along its sources. An error of tower itself, such as the `Elapsed` of its
+//! `TimeoutLayer`, says nothing and is not repeated: cut attempts by [`RetryLayer::attempt_timeout`] instead, or
+//! judge such errors by [`Policy::when_any`]: `POLICY.when_any(|error: &BoxError| ..).layer()`.
 //!
 //! A call of gRPC that fails has its code in the headers of the response if there is no message before it,
 //! as nearly every server does for a unary call. A code in the trailers after a message is not seen here.
@@ -119,12 +119,14 @@
 
 mod copies;
 mod layer;
+mod limit;
 mod outgoing;
 mod replay;
 mod sends;
 
 pub use copies::{Cloned, ClonedBy, Copies, Replaying};
 pub use layer::{Reply, Retry, RetryLayer};
+pub use limit::{Limits, PerAttempt, Unlimited};
 pub use outgoing::{Idempotent, Outgoing};
 pub use replay::Replay;
 pub use sends::{Sending, Sends};

@@ -1,0 +1,114 @@
+//! A list of many pages is read from a service that fails now and then, in two ways: as one operation that begins
+//! anew when a page fails, and as one that goes on where it was.
+
+mod server;
+
+use backoff_cloud::http::{self, ApiError};
+use backoff_core::{Policy, Resuming, codes};
+use clap::Parser;
+use examples::terminal::say;
+use server::Service;
+use std::{net::SocketAddr, time::Duration};
+
+/// Reads a list of many pages from a service that fails now and then.
+#[derive(Parser)]
+struct Options {
+    /// How many pages there are.
+    #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pages: u64,
+    /// Which of 100 calls fail.
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u8).range(0..=100))]
+    failing: u8,
+    /// Which calls fail.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+const POLICY: Policy = Policy::exponential()
+    .base(Duration::from_millis(5))
+    .on(codes![429, 500..=504]);
+
+#[derive(serde::Deserialize)]
+struct Page {
+    rows: Vec<u64>,
+    next: Option<u64>,
+}
+
+/// What was read so far, and the page that comes next, if there is one.
+struct List {
+    rows: Vec<u64>,
+    next: Option<u64>,
+}
+
+impl List {
+    const BEGIN: List = List {
+        rows: Vec::new(),
+        next: Some(0),
+    };
+
+    async fn read_page(
+        &mut self,
+        client: &reqwest::Client,
+        service: SocketAddr,
+    ) -> Result<(), ApiError> {
+        let number = self.next.unwrap_or_default();
+        let url = format!("http://{service}/pages/{number}");
+        let page: Page = http::json(client.get(url).send().await?).await?;
+        self.rows.extend(page.rows);
+        self.next = page.next;
+        Ok(())
+    }
+
+    /// Goes on behind what was read before.
+    async fn read_on(
+        &mut self,
+        client: &reqwest::Client,
+        service: SocketAddr,
+        resuming: &mut Resuming<'_>,
+    ) -> Result<(), ApiError> {
+        while self.next.is_some() {
+            self.read_page(client, service).await?;
+            resuming.progress();
+        }
+        Ok(())
+    }
+}
+
+/// Five attempts at the whole list.
+async fn anew(client: &reqwest::Client, service: SocketAddr) -> Result<Vec<u64>, ApiError> {
+    let read = async || {
+        let mut list = List::BEGIN;
+        while list.next.is_some() {
+            list.read_page(client, service).await?;
+        }
+        Ok(list.rows)
+    };
+    POLICY.retry(read).await
+}
+
+/// Five attempts at each page.
+async fn resumed(client: &reqwest::Client, service: SocketAddr) -> Result<Vec<u64>, ApiError> {
+    let (mut list, mut resuming) = (List::BEGIN, POLICY.resuming());
+    while let Err(error) = list.read_on(client, service, &mut resuming).await {
+        resuming.failed(error).await?;
+    }
+    Ok(list.rows)
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let options = Options::parse();
+    let failing = f64::from(options.failing) / 100.0;
+    let (address, service) = Service::start(options.pages, failing, options.seed).await?;
+    let client = reqwest::Client::new();
+    let tell = |way: &str, outcome: Result<Vec<u64>, ApiError>| {
+        let calls = service.take_calls();
+        match outcome {
+            Ok(rows) => say(&format!("{way}: {} rows in {calls} calls\n", rows.len())),
+            Err(error) => say(&format!("{way}: given up after {calls} calls: {error}\n")),
+        }
+    };
+    tell("from the beginning", anew(&client, address).await)?;
+    tell("from where it was ", resumed(&client, address).await)?;
+    Ok(())
+}

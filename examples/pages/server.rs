@@ -1,0 +1,68 @@
+//! A service that lists rows in pages, and fails now and then, as its seed says.
+
+use axum::{
+    Router,
+    extract::{Path, State},
+    http::StatusCode,
+    routing::get,
+};
+use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
+use serde_json::json;
+use std::{
+    io,
+    net::{Ipv4Addr, SocketAddr},
+    sync::{Arc, Mutex},
+};
+use tokio::net::TcpListener;
+
+/// How many rows a page has.
+const ROWS: u64 = 10;
+
+pub(crate) struct Service {
+    pages: u64,
+    /// How many of 1 calls fail.
+    failing: f64,
+    chance: Mutex<SmallRng>,
+    calls: Mutex<u32>,
+}
+
+impl Service {
+    /// Begins to serve, until the program ends.
+    pub(crate) async fn start(
+        pages: u64,
+        failing: f64,
+        seed: u64,
+    ) -> io::Result<(SocketAddr, Arc<Self>)> {
+        let service = Arc::new(Service {
+            pages,
+            failing,
+            chance: Mutex::new(SmallRng::seed_from_u64(seed)),
+            calls: Mutex::new(0),
+        });
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let address = listener.local_addr()?;
+        let routes = Router::new().route("/pages/{number}", get(page));
+        let routes = routes.with_state(service.clone());
+        tokio::spawn(async move { axum::serve(listener, routes).await });
+        Ok((address, service))
+    }
+
+    /// How many calls came since this was asked last.
+    pub(crate) fn take_calls(&self) -> u32 {
+        std::mem::take(&mut self.calls.lock().expect("nobody panics with it"))
+    }
+}
+
+async fn page(
+    State(service): State<Arc<Service>>,
+    Path(number): Path<u64>,
+) -> Result<String, StatusCode> {
+    *service.calls.lock().expect("nobody panics with it") += 1;
+    let fails = service.chance.lock().expect("nobody panics with it");
+    if { fails }.random_bool(service.failing) {
+        return Err(StatusCode::SERVICE_UNAVAILABLE);
+    }
+    let rows: Vec<u64> = (number * ROWS..(number + 1) * ROWS).collect();
+    let next = Some(number + 1).filter(|next| *next < service.pages);
+    Ok(json!({ "rows": rows, "next": next }).to_string())
+}
