@@ -1,5 +1,9 @@
 //! What a program's operators see of retries: log events and metrics.
 //!
+//! Every call whose loop is this library's writes them: async and blocking calls, updates, annotated
+//! functions, blocks, and combined changes. Where the loop is somebody else's, as inside of Google's or
+//! AWS' clients, and around a [`RetryState`](crate::RetryState) of your own, that loop has the word.
+//!
 //! # Log events: feature `tracing`
 //!
 //! All events have the target `backoff`, so that `RUST_LOG=info,backoff=warn` hides the waits and shows
