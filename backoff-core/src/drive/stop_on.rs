@@ -86,8 +86,8 @@ where
     /// [idempotent](crate::Policy::idempotent), or the change of an update cannot recognise its own
     /// effect), the reason is [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied), else
     /// [`StopReason::Stopped`](crate::StopReason::Stopped). A report keeps the last real error beside it
-    /// ([`RetryError::last`]). An attempt that is ready together with the signal is not cut, but an
-    /// update whose read is under way begins no write.
+    /// ([`RetryError::last`](crate::RetryError::last)). An attempt that is ready together with the signal is
+    /// not cut, but an update whose read is under way begins no write.
     ///
     /// Where `signal` is ready before the first attempt, no attempt is made, and the error is made from
     /// [`Stopped`], too. When a wait is ended, the operation's last error is handed back.
