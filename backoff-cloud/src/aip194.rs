@@ -50,13 +50,14 @@ pub const REQUEST: Policy = Policy::exponential()
     .jitter(Jitter::Full)
     .max_attempts(10)
     .deadline(Duration::from_secs(60))
-    .on(codes![503]);
+    .on(codes![503])
+    .name("aip194::REQUEST");
 
 /// One request that must not be made twice: repeated only where it was surely not sent. The AIP
 /// would not repeat it at all; what was never sent changes nothing.
 ///
 /// Source: <https://google.aip.dev/194>.
-pub const NOT_IDEMPOTENT: Policy = REQUEST.idempotent(false);
+pub const NOT_IDEMPOTENT: Policy = REQUEST.idempotent(false).name("aip194::NOT_IDEMPOTENT");
 
 #[cfg(test)]
 mod tests {

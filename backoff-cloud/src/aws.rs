@@ -84,7 +84,7 @@ use std::time::Duration;
 /// The quota that [`STANDARD`] draws from: 500 tokens; 14 for a retry, 5 after throttling.
 ///
 /// Source: <https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html>.
-pub static BUDGET: Budget = Budget::aws();
+pub static BUDGET: Budget = Budget::aws().name("aws::BUDGET");
 
 /// One request in standard mode: 500, 502, 503, 504 retried, and failures of the connection; by
 /// their codes what [`kind`] knows.
@@ -121,7 +121,8 @@ pub const STANDARD: Policy = Policy::exponential()
     .max_attempts(3)
     .retry_after_slack(Duration::from_secs(5))
     .budget(&BUDGET)
-    .on(codes![429, 500, 502..=504]);
+    .on(codes![429, 500, 502..=504])
+    .name("aws::STANDARD");
 
 /// What the code of an AWS error says: throttled, transient, a conflict, or nothing known (`None`), so
 /// that the status decides. For [`Fault::kind`](crate::Fault::kind) of an error of your own; the errors

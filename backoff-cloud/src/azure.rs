@@ -58,7 +58,8 @@ pub const REQUEST: Policy = Policy::exponential()
     .max_backoff(Duration::from_secs(60))
     .jitter(Jitter::Proportional(0.2))
     .max_attempts(4)
-    .on(codes![408, 429, 500, 502..=504]);
+    .on(codes![408, 429, 500, 502..=504])
+    .name("azure::REQUEST");
 
 /// One request to Azure Storage, with its clients' longer waits: 4 s, doubling up to 120 s, 4
 /// attempts. The statuses are those of [`REQUEST`].
@@ -72,7 +73,8 @@ pub const REQUEST: Policy = Policy::exponential()
 pub const STORAGE: Policy = REQUEST
     .base(Duration::from_secs(4))
     .max_backoff(Duration::from_secs(120))
-    .jitter(Jitter::Full);
+    .jitter(Jitter::Full)
+    .name("azure::STORAGE");
 
 /// A whole read-modify-write with `If-Match` on the etag that was read: as [`REQUEST`], and 412
 /// starts the series anew. The jitter is full, because such retries compete with each other, and
@@ -84,7 +86,8 @@ pub const READ_MODIFY_WRITE: Policy = REQUEST
     .jitter(Jitter::Full)
     .max_attempts(10)
     .also_on(codes![412])
-    .retry_conflicts(true);
+    .retry_conflicts(true)
+    .name("azure::READ_MODIFY_WRITE");
 
 /// What the code of an Azure error says: throttled, transient, or nothing known (`None`), so that the
 /// status decides. The code is in the header `x-ms-error-code` and in `error.code` of the body. For

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// The quota that [`REQUEST`] and [`READ_MODIFY_WRITE`] draw from, as [`aws::BUDGET`]. For another
 /// region: `REQUEST.budget(&MINE)`.
-pub static BUDGET: Budget = Budget::aws();
+pub static BUDGET: Budget = Budget::aws().name("dynamodb::BUDGET");
 
 /// One request: as [`aws::STANDARD`] with a base of 25 ms and 4 attempts. After throttling the base
 /// is 1 s, as everywhere.
@@ -41,7 +41,8 @@ pub static BUDGET: Budget = Budget::aws();
 pub const REQUEST: Policy = aws::STANDARD
     .base(Duration::from_millis(25))
     .max_attempts(4)
-    .budget(&BUDGET);
+    .budget(&BUDGET)
+    .name("dynamodb::REQUEST");
 
 /// A whole read-modify-write: get the item, change it, put it back on condition that its version is
 /// what was read. As [`REQUEST`], and a conflict (by [`kind`]) starts the series anew.
@@ -50,7 +51,10 @@ pub const REQUEST: Policy = aws::STANDARD
 /// are 10, which wait up to 12.8 s in all. Conflicts cost no tokens.
 ///
 /// Source: <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/BestPractices_OptimisticLocking.html>.
-pub const READ_MODIFY_WRITE: Policy = REQUEST.max_attempts(10).retry_conflicts(true);
+pub const READ_MODIFY_WRITE: Policy = REQUEST
+    .max_attempts(10)
+    .retry_conflicts(true)
+    .name("dynamodb::READ_MODIFY_WRITE");
 
 /// What the code of an error of DynamoDB says: as [`aws::kind`], by which
 /// `ConditionalCheckFailedException` and `TransactionConflictException` are conflicts.

@@ -61,7 +61,8 @@ pub const TRANSACTION: Policy = Policy::exponential()
     .max_attempts(5)
     .on(codes![502, 503, Codes::ABORTED])
     .retry_conflicts(true)
-    .idempotent(false);
+    .idempotent(false)
+    .name("firestore::TRANSACTION");
 
 #[cfg(test)]
 mod tests {

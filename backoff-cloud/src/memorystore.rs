@@ -64,7 +64,8 @@ pub const REQUEST: Policy = Policy::exponential()
     .max_backoff(Duration::from_secs(64))
     .jitter(Jitter::Additive(Duration::from_millis(1000)))
     .max_attempts(10)
-    .on(DOCUMENTED);
+    .on(DOCUMENTED)
+    .name("memorystore::REQUEST");
 
 /// Polling a long-running operation of the Memorystore API until it is done: what creates,
 /// changes or deletes an instance.
@@ -118,7 +119,8 @@ pub const OPERATION: Policy = Policy::exponential()
     .max_backoff(Duration::from_secs(45))
     .jitter(Jitter::Additive(Duration::from_millis(1000)))
     .deadline(Duration::from_secs(7200))
-    .on(DOCUMENTED);
+    .on(DOCUMENTED)
+    .name("memorystore::OPERATION");
 
 /// One command to the Redis behind a Memorystore instance.
 ///
@@ -185,7 +187,8 @@ pub const DATA: Policy = Policy::exponential()
     .base(Duration::from_millis(20))
     .max_backoff(Duration::from_secs(1))
     .jitter(Jitter::Full)
-    .deadline(Duration::from_secs(60));
+    .deadline(Duration::from_secs(60))
+    .name("memorystore::DATA");
 
 #[cfg(test)]
 mod tests {

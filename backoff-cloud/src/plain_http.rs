@@ -42,7 +42,9 @@ use backoff_core::{__private::is_idempotent, Policy, codes};
 /// ```
 ///
 /// Sources: see [the module](self).
-pub const IDEMPOTENT: Policy = Policy::exponential().on(codes![408, 425, 429, 500, 502..=504]);
+pub const IDEMPOTENT: Policy = Policy::exponential()
+    .on(codes![408, 425, 429, 500, 502..=504])
+    .name("plain_http::IDEMPOTENT");
 
 /// A request that must not be made twice, such as a `POST`: as [`IDEMPOTENT`], but only what was
 /// surely not applied is repeated: 408, 425 and 429, and a connection that was refused.
@@ -50,7 +52,9 @@ pub const IDEMPOTENT: Policy = Policy::exponential().on(codes![408, 425, 429, 50
 /// A `POST` with an idempotency key that the service knows may have [`IDEMPOTENT`].
 ///
 /// Source: <https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2>.
-pub const NOT_IDEMPOTENT: Policy = IDEMPOTENT.idempotent(false);
+pub const NOT_IDEMPOTENT: Policy = IDEMPOTENT
+    .idempotent(false)
+    .name("plain_http::NOT_IDEMPOTENT");
 
 /// [`IDEMPOTENT`] for the methods that RFC 9110 calls so and for `QUERY`, [`NOT_IDEMPOTENT`] for every
 /// other, also for those that nobody has defined. Methods are told apart by their case, as in HTTP.

@@ -83,7 +83,8 @@ pub const TRANSACTION: Policy = Policy::exponential()
     .deadline(Duration::from_secs(30))
     .on(Codes::NONE)
     .retry_conflicts(true)
-    .idempotent(false);
+    .idempotent(false)
+    .name("postgres::TRANSACTION");
 
 #[cfg(test)]
 mod tests {

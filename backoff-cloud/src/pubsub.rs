@@ -70,33 +70,36 @@ const WRITE: Codes = codes![502, 503];
 /// Source: [the module's](self), the publisher's `publish`.
 pub const PUBLISH: Policy = TOPIC
     .factor(4.0)
-    .on(codes![429, 499, 500, 502..=504, Codes::ABORTED]);
+    .on(codes![429, 499, 500, 502..=504, Codes::ABORTED])
+    .name("pubsub::PUBLISH");
 
 /// The publisher's calls that read: get and list topics, list a topic's subscriptions and
 /// snapshots. `ABORTED`, `UNAVAILABLE` and `UNKNOWN` are retried; 502 and 503 without a code. For
 /// 600 s.
 ///
 /// Source: [the module's](self), the publisher.
-pub const TOPIC_READ: Policy = TOPIC.on(READ);
+pub const TOPIC_READ: Policy = TOPIC.on(READ).name("pubsub::TOPIC_READ");
 
 /// The publisher's other calls: create, update and delete topics, `DetachSubscription`. Only
 /// `UNAVAILABLE` is retried; 502 and 503 without a code. For 600 s.
 ///
 /// Source: [the module's](self), the publisher.
-pub const TOPIC_WRITE: Policy = TOPIC.on(WRITE);
+pub const TOPIC_WRITE: Policy = TOPIC.on(WRITE).name("pubsub::TOPIC_WRITE");
 
 /// `Pull`: `ABORTED`, `INTERNAL`, `UNAVAILABLE` and `UNKNOWN` are retried; 500, 502 and 503 without
 /// a code. For 60 s.
 ///
 /// Source: [the module's](self), the subscriber's `pull`.
-pub const PULL: Policy = SUBSCRIPTION.on(codes![500, 502, 503, Codes::ABORTED]);
+pub const PULL: Policy = SUBSCRIPTION
+    .on(codes![500, 502, 503, Codes::ABORTED])
+    .name("pubsub::PULL");
 
 /// The subscriber's calls that read, and two more: get and list subscriptions and snapshots,
 /// `CreateSubscription`, `Seek`. `ABORTED`, `UNAVAILABLE` and `UNKNOWN` are retried; 502 and 503
 /// without a code. For 60 s.
 ///
 /// Source: [the module's](self), the subscriber.
-pub const SUBSCRIPTION_READ: Policy = SUBSCRIPTION.on(READ);
+pub const SUBSCRIPTION_READ: Policy = SUBSCRIPTION.on(READ).name("pubsub::SUBSCRIPTION_READ");
 
 /// The subscriber's other calls: `Acknowledge`, `ModifyAckDeadline`, `ModifyPushConfig`, update and
 /// delete subscriptions, create, update and delete snapshots. Only `UNAVAILABLE` is retried; 502
@@ -105,7 +108,7 @@ pub const SUBSCRIPTION_READ: Policy = SUBSCRIPTION.on(READ);
 /// The calls for schemas are retried alike.
 ///
 /// Source: [the module's](self), the subscriber.
-pub const SUBSCRIPTION_WRITE: Policy = SUBSCRIPTION.on(WRITE);
+pub const SUBSCRIPTION_WRITE: Policy = SUBSCRIPTION.on(WRITE).name("pubsub::SUBSCRIPTION_WRITE");
 
 /// `StreamingPull`: opens the stream anew after `ABORTED`, `DEADLINE_EXCEEDED`, `INTERNAL`,
 /// `RESOURCE_EXHAUSTED` and `UNAVAILABLE`; 429, 502, 503 and 504 without a code. Waits as
@@ -119,7 +122,8 @@ pub const SUBSCRIPTION_WRITE: Policy = SUBSCRIPTION.on(WRITE);
 pub const STREAMING_PULL: Policy = BACKOFF
     .factor(4.0)
     .deadline(Duration::from_secs(1_800))
-    .on(codes![429, 502..=504, Codes::ABORTED, Codes::INTERNAL]);
+    .on(codes![429, 502..=504, Codes::ABORTED, Codes::INTERNAL])
+    .name("pubsub::STREAMING_PULL");
 
 #[cfg(test)]
 mod tests {

@@ -54,7 +54,8 @@ pub const TRANSACTION: Policy = Policy::exponential()
     .deadline(Duration::from_secs(300))
     .on(codes![502, 503, Codes::ABORTED])
     .retry_conflicts(true)
-    .idempotent(false);
+    .idempotent(false)
+    .name("spanner::TRANSACTION");
 
 #[cfg(test)]
 mod tests {

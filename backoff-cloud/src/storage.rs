@@ -70,7 +70,8 @@ pub const REQUEST: Policy = Policy::exponential()
     .max_backoff(Duration::from_secs(64))
     .jitter(Jitter::Additive(Duration::from_secs(1)))
     .deadline(Duration::from_secs(300))
-    .on(codes![408, 429, 500..=599]);
+    .on(codes![408, 429, 500..=599])
+    .name("storage::REQUEST");
 
 /// One request that must not be applied twice. As [`REQUEST`], but only what the service did not
 /// do is repeated: 408, 429, a connection that was refused. A 503, or a reply that was lost, ends
@@ -80,7 +81,7 @@ pub const REQUEST: Policy = Policy::exponential()
 /// applied does no harm.
 ///
 /// Source: <https://cloud.google.com/storage/docs/retry-strategy>, "Conditional idempotency".
-pub const NOT_IDEMPOTENT: Policy = REQUEST.idempotent(false);
+pub const NOT_IDEMPOTENT: Policy = REQUEST.idempotent(false).name("storage::NOT_IDEMPOTENT");
 
 /// A whole read-modify-write of an object or of its metadata: read it, change it, write it with
 /// `ifGenerationMatch` (or `ifMetagenerationMatch`) of what was read.
@@ -123,7 +124,8 @@ pub const NOT_IDEMPOTENT: Policy = REQUEST.idempotent(false);
 pub const READ_MODIFY_WRITE: Policy = REQUEST
     .jitter(Jitter::Full)
     .also_on(codes![412])
-    .retry_conflicts(true);
+    .retry_conflicts(true)
+    .name("storage::READ_MODIFY_WRITE");
 
 #[cfg(test)]
 mod tests {

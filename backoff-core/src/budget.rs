@@ -45,6 +45,7 @@ pub struct Budget {
     tokens: AtomicU32,
     capacity: u32,
     rules: Rules,
+    name: Option<&'static str>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -139,7 +140,28 @@ impl Budget {
             tokens: AtomicU32::new(capacity),
             capacity,
             rules,
+            name: None,
         }
+    }
+
+    /// The same budget with a name, under which metrics report how many tokens are left. A budget
+    /// without a name is not reported.
+    ///
+    /// ```
+    /// use backoff_core::Budget;
+    ///
+    /// static STORAGE: Budget = Budget::aws().name("storage");
+    /// ```
+    #[must_use]
+    pub const fn name(mut self, name: &'static str) -> Self {
+        self.name = Some(name);
+        self
+    }
+
+    /// What metrics call it.
+    #[cfg(feature = "metrics")]
+    pub(crate) const fn label(&self) -> Option<&'static str> {
+        self.name
     }
 
     /// The same budget with this many tokens to begin with, at most its capacity.
@@ -155,6 +177,7 @@ impl Budget {
             tokens: AtomicU32::new(tokens),
             capacity: self.capacity,
             rules: self.rules,
+            name: self.name,
         }
     }
 
@@ -236,6 +259,7 @@ impl Budget {
 impl fmt::Debug for Budget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Budget")
+            .field("name", &self.name)
             .field("tokens", &self.tokens())
             .field("capacity", &self.capacity())
             .field("rules", &self.rules)

@@ -1,4 +1,5 @@
-//! What to know before retries meet each other: retries inside retries, and traps.
+//! What to know before retries meet each other: retries inside retries, ending a call early, and traps;
+//! on a page of its own, [many writers of one resource](many_writers).
 //!
 //! # Retries inside retries
 //!
@@ -56,6 +57,55 @@
 //!   policy repeats it. A function given to [`when`](crate::Policy::when) may still say yes to it.
 //! - **Cut what is running** with [`timeout`](crate::Retrying::timeout) in place of `deadline`, where
 //!   the caller waits for an answer. It cuts an inner loop too.
+//!
+//! # Ending a call early
+//!
+//! A future that is dropped does nothing more: the attempt that is running is dropped with it, no other
+//! begins, and no hook is called. A budget gets back what a wait has cost. A write that was under way may
+//! have been applied. So `select!`, `tokio::time::timeout` and `JoinHandle::abort` end a call, but nothing
+//! says what failed before.
+//!
+//! A program that shuts down gives its calls a signal instead. Then a wait ends at once, and the call gives
+//! its last error, with the reason [`Stopped`](crate::StopReason::Stopped):
+//!
+//! | | the wait | the attempt that is running | before the first attempt |
+//! |---|---|---|---|
+//! | [`stop_on(future)`](crate::Retrying::stop_on) | ended | finished | the attempt is made |
+//! | [`cut_on(future)`](crate::Retrying::cut_on) | ended | cut, an error made from [`Stopped`](crate::Stopped) | none is made |
+//! | `stop_on = future` in `#[retry]` and `retry_block!` | ended | finished | the attempt is made |
+//! | [`stop_on(&stop)`](crate::Blocking::stop_on) of a blocking call | ended | finished | the attempt is made |
+//! | dropping the future | ended | dropped | none is made |
+//!
+//! One `CancellationToken` of tokio-util stops all calls of a program:
+//!
+#![cfg_attr(all(feature = "tokio", feature = "macros"), doc = "```")]
+#![cfg_attr(not(all(feature = "tokio", feature = "macros")), doc = "```ignore")]
+//! use backoff_core::{Policy, TimedOut, retry};
+//! use std::time::Duration;
+//! use tokio_util::sync::CancellationToken;
+//!
+//! const POLICY: Policy = Policy::exponential().deadline(Duration::from_secs(600));
+//!
+//! #[retry(policy = POLICY, stop_on = shutdown.cancelled())]
+//! async fn get(shutdown: &CancellationToken) -> Result<(), TimedOut> {
+//!     Err(TimedOut::new(Duration::ZERO))
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() {
+//! let shutdown = CancellationToken::new();
+//! let call = tokio::spawn({
+//!     let shutdown = shutdown.clone();
+//!     async move { get(&shutdown).await }
+//! });
+//! tokio::task::yield_now().await;
+//! // In a program: once `tokio::signal::ctrl_c()` is ready.
+//! shutdown.cancel();
+//! assert!(call.await.unwrap().is_err());
+//! # }
+//! ```
+//!
+//! The example `shutdown` does so in a service.
 //!
 //! # Traps
 //!
@@ -159,3 +209,5 @@
 //!
 //! Tokio's timer needs a tokio runtime on the thread. Without one, a call succeeds as long as nothing
 //! fails, and panics when the first wait begins; the message says what to write.
+
+pub mod many_writers;

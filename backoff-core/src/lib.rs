@@ -51,7 +51,8 @@
 //! For the rules that Google Cloud's services document, see the crate `backoff-cloud`.
 //!
 //! The [`guide`] says what goes wrong when retries stand inside retries or inside `select!`, and what
-//! to do about it.
+//! to do about it. Its page on [many writers](guide::many_writers) says what to use where many change one
+//! resource.
 //!
 //! # How it works
 //!
@@ -68,8 +69,8 @@
 //! - A wait never exceeds `max_backoff`, jitter included, unless the server asks for more.
 //! - No wait is begun that would end after the deadline, whatever a server's hint or a judge says. An
 //!   attempt that is running goes on; with a [`timeout`](Retrying::timeout) it is cut as well.
-//! - Nothing is allocated. A success reads no clock unless a deadline, a report or
-//!   [`Attempt`] asks for the time, and draws no random number unless there is an [`Attempt`], which
+//! - Nothing is allocated. A success reads no clock unless a deadline, a report, an
+//!   [`Attempt`] or the feature `metrics` asks for the time, and draws no random number unless there is an [`Attempt`], which
 //!   has an [id](Attempt::id).
 //! - Every form gives back the operation's own `Result`, but [`reported`](Retrying::reported),
 //!   whose error also says what was tried.
@@ -89,7 +90,8 @@
 //! | `macros` | `#[retry]`, `retry_block!` | yes |
 //! | `testing` | `testing`: virtual time, and retries made instant or switched off, for the tests of a program | no |
 //! | `reconnect` | `Reconnect`: a shared connection that is opened anew | no |
-//! | `tracing` | one WARN when an operation is given up, a DEBUG event before each wait | no |
+//! | `tracing` | one event before each wait (`INFO`, or as [`Policy::log_waits`] says), one at the end of a call that was retried (`WARN`, or `INFO` where it succeeded) | no |
+//! | `metrics` | histograms of calls, retries and attempts, and the level of budgets ([`telemetry`]) | no |
 //! | `hint` | parsers for `Retry-After` and its relatives | no |
 //! | `tower` | `tower`: a layer that sends requests again by a policy | no |
 //! | `serde` | a policy from configuration, with `PolicySettings` over a preset or by itself | no |
@@ -132,6 +134,9 @@ mod reconnect;
 mod report;
 mod runtime;
 mod state;
+#[cfg(feature = "std")]
+mod stop;
+pub mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod text;
@@ -152,6 +157,7 @@ pub use drive::{
     blocking::Blocking,
     future::Retrying,
     resume::Resuming,
+    stopping::Stopped,
     until::{Conflict, NotYet},
 };
 #[cfg(feature = "hint")]
@@ -167,7 +173,7 @@ pub use judge::Verdict;
 pub use observe::{Event, Failure};
 #[cfg(feature = "serde")]
 pub use policy::config::{PolicySettings, PolicySettingsError};
-pub use policy::{Policy, schedule};
+pub use policy::{Policy, log_level::LogLevel, schedule};
 #[cfg(feature = "reconnect")]
 pub use reconnect::Reconnect;
 pub use report::{Report, RetryError, StopReason, UpdateReport, Updated};
@@ -177,6 +183,8 @@ pub use runtime::Std;
 pub use runtime::Tokio;
 pub use runtime::{BlockingSleep, Clock, Random, Sleep};
 pub use state::{Attempt, Decision, RequestId, RetryState, Wait, WaitSource};
+#[cfg(feature = "std")]
+pub use stop::Stop;
 
 #[cfg(feature = "macros")]
 pub use backoff_macros::{Fault, retry};

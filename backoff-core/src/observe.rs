@@ -1,59 +1,96 @@
 //! What can be watched from outside: a hook for the caller, `tracing` events behind its feature.
 
-#[cfg(feature = "tracing")]
-use crate::state::WaitSource;
 use crate::{
-    facts::fault::Fault,
-    report::StopReason,
-    state::{Decision, Wait},
+    facts::fault::Fault, policy::log_level::LogLevel, report::StopReason, state::Wait,
     text::Loggable,
 };
-use core::fmt;
+use core::{fmt, time::Duration};
 
-/// What happens between attempts, as a hook sees it.
+/// What happens between attempts and at the end of a call, as a hook sees it. A call whose first attempt
+/// succeeds has no event.
+///
+/// `elapsed` counts from before the first attempt where the call has a deadline, a timeout, a report or
+/// an [`Attempt`](crate::Attempt), and everywhere with the feature `metrics`. Any other call reads no clock before its first attempt: it counts from
+/// the first failure, where it is `None`.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub enum Event<'a, E> {
     /// An attempt failed; the next one follows after the wait.
     #[non_exhaustive]
     Waiting {
+        /// What the log calls the operation: the path of the function or closure, or the `name` of the
+        /// attribute.
+        operation: &'static str,
         /// The number of the attempt that failed, from 1.
         attempt: u32,
         /// How it failed.
         failure: Failure<'a, E>,
         /// The wait, and who asked for it.
         wait: Wait,
+        /// The time that has passed, if it was measured.
+        elapsed: Option<Duration>,
     },
     /// An attempt failed; it was the last.
     #[non_exhaustive]
     GaveUp {
+        /// What the log calls the operation.
+        operation: &'static str,
         /// How many attempts were made.
         attempts: u32,
         /// How the last one failed.
         failure: Failure<'a, E>,
         /// Why no further attempt is made.
         reason: StopReason,
+        /// The time that has passed, if it was measured.
+        elapsed: Option<Duration>,
+    },
+    /// An attempt succeeded after at least one that failed.
+    #[non_exhaustive]
+    Succeeded {
+        /// What the log calls the operation.
+        operation: &'static str,
+        /// How many attempts were made, the successful one included.
+        attempts: u32,
+        /// The time that has passed, if it was measured.
+        elapsed: Option<Duration>,
     },
 }
 
 impl<'a, E> Event<'a, E> {
-    /// How the attempt failed.
-    pub const fn failure(&self) -> Failure<'a, E> {
+    /// What the log calls the operation.
+    pub const fn operation(&self) -> &'static str {
         match self {
-            Event::Waiting { failure, .. } | Event::GaveUp { failure, .. } => *failure,
+            Event::Waiting { operation, .. }
+            | Event::GaveUp { operation, .. }
+            | Event::Succeeded { operation, .. } => operation,
         }
     }
 
-    /// The error, unless a value counts as the failure ([`Retrying::responses`]).
+    /// How the attempt failed; nothing where it succeeded.
+    pub const fn failure(&self) -> Option<Failure<'a, E>> {
+        match self {
+            Event::Waiting { failure, .. } | Event::GaveUp { failure, .. } => Some(*failure),
+            Event::Succeeded { .. } => None,
+        }
+    }
+
+    /// The error, unless the attempt succeeded or a value counts as the failure
+    /// ([`Retrying::responses`]).
     ///
     /// [`Retrying::responses`]: crate::Retrying::responses
     pub const fn error(&self) -> Option<&'a E> {
-        self.failure().error
+        match self.failure() {
+            Some(failure) => failure.error,
+            None => None,
+        }
     }
 
     /// What is known of the failure, if something is.
     pub const fn fault(&self) -> Option<&'a dyn Fault> {
-        self.failure().fault
+        match self.failure() {
+            Some(failure) => failure.fault,
+            None => None,
+        }
     }
 }
 
@@ -118,32 +155,50 @@ impl<E: fmt::Debug> fmt::Debug for Event<'_, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Event::Waiting {
+                operation,
                 attempt,
                 failure,
                 wait,
+                elapsed,
             } => f
                 .debug_struct("Waiting")
+                .field("operation", operation)
                 .field("attempt", attempt)
                 .field("failure", failure)
                 .field("wait", wait)
+                .field("elapsed", elapsed)
                 .finish(),
             Event::GaveUp {
+                operation,
                 attempts,
                 failure,
                 reason,
+                elapsed,
             } => f
                 .debug_struct("GaveUp")
+                .field("operation", operation)
                 .field("attempts", attempts)
                 .field("failure", failure)
                 .field("reason", reason)
+                .field("elapsed", elapsed)
+                .finish(),
+            Event::Succeeded {
+                operation,
+                attempts,
+                elapsed,
+            } => f
+                .debug_struct("Succeeded")
+                .field("operation", operation)
+                .field("attempts", attempts)
+                .field("elapsed", elapsed)
                 .finish(),
         }
     }
 }
 
-/// "attempt 2 failed, next in 1.5s: …", or "gave up after 3 attempts (deadline): …". The error is
-/// written as the event is: `{event:#}` shows the causes of an `anyhow::Error`. It stays on one line,
-/// is cut after 500 characters, and shows no password and no query of a URL.
+/// "attempt 2 failed, next in 1.5s: …", "gave up after 3 attempts (deadline): …", or "succeeded after 3
+/// attempts". The error is written as the event is: `{event:#}` shows the causes of an `anyhow::Error`.
+/// It stays on one line, is cut after 500 characters, and shows no password and no query of a URL.
 impl<E: fmt::Display> fmt::Display for Event<'_, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -151,6 +206,7 @@ impl<E: fmt::Display> fmt::Display for Event<'_, E> {
                 attempt,
                 failure,
                 wait,
+                ..
             } => {
                 write!(f, "attempt {attempt} failed, next in {:.1?}: ", wait.delay)?;
                 failure.fmt(f)
@@ -159,6 +215,7 @@ impl<E: fmt::Display> fmt::Display for Event<'_, E> {
                 attempts,
                 failure,
                 reason,
+                ..
             } => {
                 let s = if *attempts == 1 { "" } else { "s" };
                 write!(
@@ -168,13 +225,14 @@ impl<E: fmt::Display> fmt::Display for Event<'_, E> {
                 )?;
                 failure.fmt(f)
             }
+            Event::Succeeded { attempts, .. } => write!(f, "succeeded after {attempts} attempts"),
         }
     }
 }
 
 /// A hook, which is called with every [`Event`]: a closure.
 pub trait Notify<E> {
-    /// Called before each wait and when an operation is given up.
+    /// Called before each wait, when an operation is given up, and when it succeeds after retries.
     fn notify(&mut self, event: &Event<'_, E>);
 }
 
@@ -185,69 +243,124 @@ impl<E, F: FnMut(&Event<'_, E>)> Notify<E> for F {
     }
 }
 
-/// An operation as the log names it.
+/// What the log is told.
 #[cfg_attr(
     not(feature = "tracing"),
     allow(dead_code, reason = "only logs read it")
 )]
 #[derive(Clone, Copy)]
 pub(crate) struct Record<'a> {
-    pub(crate) operation: &'a str,
+    pub(crate) operation: &'static str,
+    /// The number of the attempt that ended just now.
     pub(crate) attempt: u32,
+    pub(crate) elapsed: Option<Duration>,
+    pub(crate) happened: Happened,
     pub(crate) error_type: &'static str,
     pub(crate) error: Option<&'a dyn fmt::Display>,
 }
 
-/// Logs what follows after a failed attempt.
+/// What follows after an attempt.
+#[cfg_attr(
+    not(feature = "tracing"),
+    allow(dead_code, reason = "only logs read it")
+)]
+#[derive(Clone, Copy)]
+pub(crate) enum Happened {
+    /// A wait, which is logged at this level.
+    Waits(Wait, LogLevel),
+    GaveUp(StopReason),
+    Succeeded,
+}
+
+/// Logs what follows after an attempt.
 #[cfg(feature = "tracing")]
 #[inline]
-pub(crate) fn log<'a>(decision: Decision, failure: impl FnOnce() -> Record<'a>) {
-    logged(decision, failure());
+pub(crate) fn log<'a>(record: impl FnOnce() -> Record<'a>) {
+    logged(record());
 }
 
 /// Nobody logs.
 #[cfg(not(feature = "tracing"))]
 #[inline(always)]
-pub(crate) fn log<'a>(_decision: Decision, _failure: impl FnOnce() -> Record<'a>) {}
+pub(crate) fn log<'a>(_record: impl FnOnce() -> Record<'a>) {}
+
+/// An event of a level that is known only when the program runs.
+#[cfg(feature = "tracing")]
+macro_rules! event_at {
+    ($level:expr, $($fields:tt)+) => {
+        match $level {
+            LogLevel::Off => {}
+            LogLevel::Error => tracing::error!(target: "backoff", $($fields)+),
+            LogLevel::Warn => tracing::warn!(target: "backoff", $($fields)+),
+            LogLevel::Info => tracing::info!(target: "backoff", $($fields)+),
+            LogLevel::Debug => tracing::debug!(target: "backoff", $($fields)+),
+            LogLevel::Trace => tracing::trace!(target: "backoff", $($fields)+),
+        }
+    };
+}
 
 #[cfg(feature = "tracing")]
 #[cold]
 #[inline(never)]
-fn logged(decision: Decision, failure: Record<'_>) {
+fn logged(record: Record<'_>) {
     let Record {
         operation,
         attempt,
+        happened,
         error_type,
-        error,
-    } = failure;
-    let error = error.map(|error| tracing::field::display(Loggable(error)));
-    match decision {
-        Decision::Stop(StopReason::NothingKnown) => tracing::warn!(
+        ..
+    } = record;
+    let elapsed = record.elapsed.map(|elapsed| elapsed.as_secs_f64());
+    let error = record
+        .error
+        .map(|error| tracing::field::display(Loggable(error)));
+    match happened {
+        Happened::Waits(wait, level) => event_at!(
+            level,
+            operation,
+            attempt,
+            delay = wait.delay.as_secs_f64(),
+            source = wait.source.name(),
+            elapsed,
+            error,
+            "attempt failed, waiting before the next",
+        ),
+        Happened::GaveUp(StopReason::NothingKnown) => tracing::warn!(
+            target: "backoff",
             operation,
             attempts = attempt,
             reason = StopReason::NothingKnown.name(),
+            elapsed,
             error_type,
             error,
             "not retried, because nothing is known about the error: derive or implement `Fault` for \
              its type, or judge it by `when_any` (in the attribute: `when`)",
         ),
-        Decision::Wait(wait) => tracing::debug!(
-            operation,
-            attempt,
-            delay = wait.delay.as_secs_f64(),
-            source = match wait.source {
-                WaitSource::Backoff => "backoff",
-                WaitSource::RetryAfter => "retry_after",
-            },
-            error,
-            "attempt failed, waiting before the next",
-        ),
-        Decision::Stop(reason) => tracing::warn!(
+        // An error that is no concern of a retry is an ordinary answer: a 404, say.
+        Happened::GaveUp(reason) if attempt <= 1 => tracing::debug!(
+            target: "backoff",
             operation,
             attempts = attempt,
             reason = reason.name(),
+            elapsed,
+            error,
+            "failed, not retried",
+        ),
+        Happened::GaveUp(reason) => tracing::warn!(
+            target: "backoff",
+            operation,
+            attempts = attempt,
+            reason = reason.name(),
+            elapsed,
             error,
             "gave up",
+        ),
+        Happened::Succeeded => tracing::info!(
+            target: "backoff",
+            operation,
+            attempts = attempt,
+            elapsed,
+            "succeeded after retries",
         ),
     }
 }
@@ -265,6 +378,8 @@ mod tests {
             source: WaitSource::Backoff,
         };
         let event = Event::Waiting {
+            operation: "get",
+            elapsed: None,
             attempt: 2,
             failure: Failure::new(Some(&"busy"), None),
             wait,
@@ -273,6 +388,8 @@ mod tests {
         let one = Some(1);
         let shown = format_args!("{one:?}");
         let event = Event::Waiting {
+            operation: "get",
+            elapsed: None,
             attempt: 2,
             failure: Failure::new(Some(&shown), None),
             wait,
@@ -282,6 +399,8 @@ mod tests {
             "attempt 2 failed, next in 1.5s: Some(1)"
         );
         let event = Event::GaveUp {
+            operation: "get",
+            elapsed: None,
             attempts: 1,
             failure: Failure::new(Some(&"gone"), None),
             reason: StopReason::Permanent,
@@ -290,12 +409,21 @@ mod tests {
             event.to_string(),
             "gave up after 1 attempt (permanent): gone"
         );
+        let event: Event<'_, &str> = Event::Succeeded {
+            operation: "get",
+            attempts: 3,
+            elapsed: None,
+        };
+        assert_eq!(event.to_string(), "succeeded after 3 attempts");
+        assert!(event.failure().is_none() && event.error().is_none() && event.fault().is_none());
     }
 
     #[test]
     fn an_event_stays_on_one_line_and_tells_no_secrets() {
         let text = "no reply\r\n2026 INFO forged (http://ann:pw@example.com/a?key=1) \u{1b}[2J";
         let event = Event::GaveUp {
+            operation: "get",
+            elapsed: None,
             attempts: 2,
             failure: Failure::new(Some(&text), None),
             reason: StopReason::Attempts,
@@ -307,6 +435,8 @@ mod tests {
         );
         let long = "a".repeat(10_000);
         let event = Event::GaveUp {
+            operation: "get",
+            elapsed: None,
             attempts: 2,
             failure: Failure::new(Some(&long), None),
             reason: StopReason::Attempts,

@@ -32,6 +32,9 @@ pub enum StopReason {
     Budget,
     /// As many callers wait for the resource as are allowed (`many::Combining::at_most`).
     Full,
+    /// A signal has ended the call ([`Retrying::stop_on`](crate::Retrying::stop_on),
+    /// [`Blocking::stop_on`](crate::Blocking::stop_on)).
+    Stopped,
     /// The request cannot be sent again, because its body could not be copied (feature `tower`).
     Unrepeatable,
     /// Retries are switched off for a test (`testing::off`).
@@ -51,6 +54,7 @@ impl StopReason {
             StopReason::RetryAfter => "retry_after",
             StopReason::Budget => "budget",
             StopReason::Full => "full",
+            StopReason::Stopped => "stopped",
             StopReason::Unrepeatable => "unrepeatable",
             StopReason::SwitchedOff => "switched_off",
         }
@@ -69,6 +73,7 @@ impl fmt::Display for StopReason {
             StopReason::RetryAfter => "the server asks for a longer pause than is allowed",
             StopReason::Budget => "the budget for retries is spent",
             StopReason::Full => "too many callers wait for the resource",
+            StopReason::Stopped => "a signal has ended the call",
             StopReason::Unrepeatable => {
                 "the request cannot be sent again, since it cannot be copied"
             }

@@ -1,5 +1,7 @@
 //! Clocks, timers and the random source: tokio's or the standard library's, or your own.
 
+#[cfg(feature = "std")]
+use crate::stop::Stop;
 use core::{future::Future, time::Duration};
 
 /// A monotonic clock.
@@ -29,6 +31,21 @@ pub trait Sleep {
 pub trait BlockingSleep {
     /// Returns once `wait` has passed.
     fn sleep_blocking(&self, wait: Duration);
+
+    /// Returns once `wait` has passed or `stop` is stopped; whether it is. A call with
+    /// [`stop_on`](crate::Blocking::stop_on) waits by this.
+    ///
+    /// By default this asks before and after [`sleep_blocking`](Self::sleep_blocking), which is what virtual
+    /// time needs. A timer that takes real time waits by [`Stop::wait`] instead, or the wait is not ended
+    /// before its time.
+    #[cfg(feature = "std")]
+    fn sleep_or_stop(&self, wait: Duration, stop: &Stop) -> bool {
+        if stop.is_stopped() {
+            return true;
+        }
+        self.sleep_blocking(wait);
+        stop.is_stopped()
+    }
 }
 
 /// A source of random numbers for the jitter, and for the id of a call
@@ -77,6 +94,11 @@ impl<P: BlockingSleep + ?Sized> BlockingSleep for &P {
     fn sleep_blocking(&self, wait: Duration) {
         (**self).sleep_blocking(wait);
     }
+
+    #[cfg(feature = "std")]
+    fn sleep_or_stop(&self, wait: Duration, stop: &Stop) -> bool {
+        (**self).sleep_or_stop(wait, stop)
+    }
 }
 
 impl<R: Random + ?Sized> Random for &R {
@@ -109,6 +131,11 @@ impl<P: BlockingSleep, R> BlockingSleep for (P, R) {
     fn sleep_blocking(&self, wait: Duration) {
         self.0.sleep_blocking(wait);
     }
+
+    #[cfg(feature = "std")]
+    fn sleep_or_stop(&self, wait: Duration, stop: &Stop) -> bool {
+        self.0.sleep_or_stop(wait, stop)
+    }
 }
 
 /// The second one's random numbers.
@@ -132,7 +159,7 @@ pub(crate) const fn nanos(wait: Duration) -> u64 {
 
 #[cfg(feature = "std")]
 mod with_std {
-    use super::{BlockingSleep, Clock, Duration, Random};
+    use super::{BlockingSleep, Clock, Duration, Random, Stop};
     use rand::{Rng as _, SeedableRng, rngs::SmallRng};
     use std::{
         cell::RefCell,
@@ -161,6 +188,10 @@ mod with_std {
     impl BlockingSleep for Std {
         fn sleep_blocking(&self, wait: Duration) {
             std::thread::sleep(wait);
+        }
+
+        fn sleep_or_stop(&self, wait: Duration, stop: &Stop) -> bool {
+            stop.wait(wait)
         }
     }
 

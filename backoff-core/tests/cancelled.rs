@@ -1,4 +1,5 @@
-//! What a wait has paid comes back to the budget when no attempt follows: in every form of a call.
+//! A call that is dropped does nothing more, in every form; and what a wait has paid comes back to the
+//! budget when no attempt follows.
 #![cfg(all(feature = "tokio", feature = "macros"))]
 
 mod common;
@@ -8,6 +9,7 @@ use backoff_core::{
 };
 use common::Scripted;
 use std::{
+    cell::RefCell,
     future::{Future, pending, ready},
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
@@ -321,4 +323,141 @@ fn of_a_share_of_the_successes_a_token_comes_back_and_of_grpcs_nothing() {
     assert_eq!(of(&Budget::ratio(0.2, 10)), (9.0, 10.0));
     // There the failure costs, and not the retry.
     assert_eq!(of(&Budget::grpc(10, 0.1)), (9.0, 9.0));
+}
+
+/// What happened, in its order.
+#[derive(Default)]
+struct Log(RefCell<Vec<&'static str>>);
+
+impl Log {
+    fn note(&self, what: &'static str) {
+        self.0.borrow_mut().push(what);
+    }
+
+    fn taken(&self) -> Vec<&'static str> {
+        self.0.take()
+    }
+
+    /// Lasts for ten seconds, and notes its end or that it was dropped.
+    async fn step<T>(
+        &self,
+        [begun, ended, dropped]: [&'static str; 3],
+        outcome: Result<T, Status>,
+    ) -> Result<T, Status> {
+        struct Guard<'a>(&'a Log, &'static str);
+        impl Drop for Guard<'_> {
+            fn drop(&mut self) {
+                self.0.note(self.1);
+            }
+        }
+        self.note(begun);
+        let guard = Guard(self, dropped);
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        std::mem::forget(guard);
+        self.note(ended);
+        outcome
+    }
+
+    fn attempt(&self) -> impl Future<Output = Result<(), Status>> {
+        self.step(["attempt", "failed", "dropped"], Err(BUSY))
+    }
+
+    fn read(&self) -> impl Future<Output = Result<u32, Status>> {
+        self.step(["read", "was read", "read dropped"], Ok(1))
+    }
+
+    fn write(&self) -> impl Future<Output = Result<(), Status>> {
+        self.step(["write", "write failed", "write dropped"], Err(BUSY))
+    }
+
+    fn hook(&self) -> impl FnMut(&Event<'_, Status>) {
+        |event| {
+            self.note(match event {
+                Event::GaveUp { .. } => "gave up",
+                _ => "waiting",
+            });
+        }
+    }
+}
+
+/// An attempt takes 10 s, and then the call waits for as long.
+const SLOW: Policy = PLAIN.base(Duration::from_secs(10));
+
+#[retry(policy = SLOW, notify = log.hook())]
+async fn logged(log: &Log) -> Result<(), Status> {
+    log.attempt().await
+}
+
+/// Drops the call after so many seconds, and lets an hour pass: what happened before and after that.
+async fn dropped_after(
+    seconds: u64,
+    log: &Log,
+    call: impl Future,
+) -> (Vec<&'static str>, Vec<&'static str>) {
+    let cut = tokio::time::timeout(Duration::from_secs(seconds), call).await;
+    assert!(cut.is_err());
+    let before = log.taken();
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    (before, log.taken())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_dropped_in_an_attempt_drops_the_attempt_and_does_nothing_more() {
+    let log = Log::default();
+    let expected = (vec!["attempt", "dropped"], vec![]);
+    let method = PLAIN.retry(|| log.attempt()).notify(log.hook());
+    assert_eq!(dropped_after(5, &log, method).await, expected);
+    let told = PLAIN.retry_with(|_| log.attempt()).notify(log.hook());
+    assert_eq!(dropped_after(5, &log, told).await, expected);
+    let mutable = PLAIN.retry_mut(async || log.attempt().await);
+    assert_eq!(dropped_after(5, &log, mutable).await, expected);
+    assert_eq!(dropped_after(5, &log, logged(&log)).await, expected);
+    let block = retry_block!(policy = PLAIN, notify = log.hook(), async {
+        log.attempt().await
+    });
+    assert_eq!(dropped_after(5, &log, block).await, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_dropped_in_a_wait_makes_no_other_attempt() {
+    let log = Log::default();
+    let expected = (vec!["attempt", "failed", "waiting"], vec![]);
+    let method = SLOW.retry(|| log.attempt()).notify(log.hook());
+    assert_eq!(dropped_after(15, &log, method).await, expected);
+    let told = SLOW.retry_with(|_| log.attempt()).notify(log.hook());
+    assert_eq!(dropped_after(15, &log, told).await, expected);
+    assert_eq!(dropped_after(15, &log, logged(&log)).await, expected);
+    let block = retry_block!(policy = SLOW, notify = log.hook(), async {
+        log.attempt().await
+    });
+    assert_eq!(dropped_after(15, &log, block).await, expected);
+    let mutable = SLOW.retry_mut(async || log.attempt().await);
+    let without_hook = (vec!["attempt", "failed"], vec![]);
+    assert_eq!(dropped_after(15, &log, mutable).await, without_hook);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_update_that_is_dropped_in_its_read_writes_nothing() {
+    let log = Log::default();
+    let update = PLAIN.update(|| log.read(), |_| true, |_| log.write());
+    let happened = dropped_after(5, &log, update.notify(log.hook())).await;
+    assert_eq!(happened, (vec!["read", "read dropped"], vec![]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_update_that_is_dropped_in_its_write_reads_no_more() {
+    let log = Log::default();
+    let update = PLAIN.update(|| log.read(), |_| true, |_| log.write());
+    let happened = dropped_after(15, &log, update.notify(log.hook())).await;
+    let expected = vec!["read", "was read", "write", "write dropped"];
+    assert_eq!(happened, (expected, vec![]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_update_that_is_dropped_in_its_wait_reads_no_more() {
+    let log = Log::default();
+    let update = SLOW.update(|| log.read(), |_| true, |_| log.write());
+    let happened = dropped_after(25, &log, update.notify(log.hook())).await;
+    let expected = vec!["read", "was read", "write", "write failed", "waiting"];
+    assert_eq!(happened, (expected, vec![]));
 }

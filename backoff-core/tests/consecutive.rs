@@ -275,6 +275,7 @@ async fn a_hook_hears_how_many_there_are() {
         "has not come yet",
         "has come once, and must come again",
         "has come 2 times in a row, and must come again",
+        "succeeded after 4 attempts",
     ];
     assert_eq!(texts.len(), said.len());
     for (text, said) in texts.iter().zip(said) {

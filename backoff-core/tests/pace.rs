@@ -247,9 +247,15 @@ async fn others_come() {
     .await;
 }
 
-fn combining(shared: Shared, time: VirtualTime) -> Combining<(), u64, (), Failure, VirtualTime> {
+type Combined = Combining<(), u64, (), Failure, VirtualTime>;
+
+fn combining(shared: Shared, time: VirtualTime) -> Combined {
+    combining_by(POLICY, shared, time)
+}
+
+fn combining_by(policy: Policy, shared: Shared, time: VirtualTime) -> Combined {
     let (reads, writes) = (Arc::clone(&shared), shared);
-    POLICY
+    policy
         .combine(
             move |()| {
                 let shared = Arc::clone(&reads);
@@ -316,6 +322,103 @@ fn waits_of_the_callers_own_have_the_last_word() {
         .runtime(time.clone());
     assert_eq!(run(update), Ok(Updated::Written(())));
     assert_near(&millis(&time), &[3.0, 3.0]);
+}
+
+#[test]
+fn lists_of_waits_go_on_and_end() {
+    let (shared, time) = store(&[After(1); 9]);
+    let update = POLICY
+        .update(
+            async || Ok(read(&shared)),
+            |_| true,
+            async |version| write(&shared, version),
+        )
+        .version(|version| *version)
+        .delays([3 * MS, 5 * MS])
+        .runtime(time.clone());
+    assert_eq!(run(update), Err(Failure(412)));
+    assert_near(&millis(&time), &[3.0, 5.0]);
+}
+
+#[test]
+fn policies_that_do_not_grow_by_a_factor_keep_their_waits() {
+    let linear = Policy::linear(7 * MS, 2 * MS).max_attempts(20);
+    let waits = waits(linear, &[After(1); 4], true);
+    assert_near(&waits, &[7.0, 9.0, 11.0, 13.0]);
+}
+
+/// The waits are short, so five attempts would be over before a crowd is.
+#[test]
+fn the_default_number_of_attempts_does_not_count_conflicts_at_the_pace() {
+    let default = Policy::exponential().base(Duration::from_secs(1));
+    assert_eq!(waits(default, &[After(1); 30], true).len(), 30);
+
+    let ends = |fates: &[Fate]| {
+        let (shared, time) = store(fates);
+        let update = default
+            .update(
+                async || Ok(read(&shared)),
+                |_| true,
+                async |version| write(&shared, version),
+            )
+            .version(|version| *version)
+            .runtime(time.clone());
+        assert!(run(update).is_err());
+        let (shared, combined) = store(fates);
+        let policy = combining_by(default, shared, combined.clone());
+        assert!(run(policy.update((), |_| true)).is_err());
+        assert_eq!(millis(&time), millis(&combined));
+        time.waits().len()
+    };
+    assert_eq!(ends(&[After(1); 200]), 99);
+    let mut mixed = vec![After(1); 10];
+    mixed.extend([Fails(503); 5]);
+    assert_eq!(ends(&mixed), 14);
+}
+
+/// Replicas that answer in turn show versions that go to and fro. Nobody has written.
+#[test]
+fn an_older_version_is_a_stale_read() {
+    let time = VirtualTime::new();
+    let shown = std::cell::Cell::new(0);
+    let update = POLICY
+        .max_attempts(9)
+        .blocking_update(
+            || {
+                time.advance(CALL);
+                shown.set(shown.get() + 1);
+                Ok::<_, Failure>(5 + shown.get() % 2)
+            },
+            |_| true,
+            |_| {
+                time.advance(CALL);
+                Err::<(), _>(Failure(412))
+            },
+        )
+        .version(|version: &u64| *version)
+        .runtime(time.clone())
+        .call();
+    assert!(update.is_err());
+    assert!(
+        time.elapsed() > Duration::from_secs(15),
+        "{:?}",
+        time.waits()
+    );
+}
+
+#[test]
+fn a_version_that_is_not_known_leaves_the_wait_to_the_policy() {
+    let (shared, time) = store(&[Fails(412), Fails(412), Fails(412)]);
+    let update = POLICY
+        .update(
+            async || Ok(read(&shared)),
+            |_| true,
+            async |version| write(&shared, version),
+        )
+        .version(|_| None::<u64>)
+        .runtime(time.clone());
+    assert_eq!(run(update), Ok(Updated::Written(())));
+    assert_near(&millis(&time), &[23.0, 1000.0, 2000.0]);
 }
 
 #[test]

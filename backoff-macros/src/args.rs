@@ -5,6 +5,7 @@ pub(crate) mod block;
 mod elsewhere;
 pub(crate) mod given;
 pub(crate) mod keys;
+mod level;
 mod misread;
 pub(crate) mod on;
 #[cfg(test)]

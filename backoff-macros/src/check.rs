@@ -97,6 +97,13 @@ pub(crate) fn block(block: TokenStream, args: &Args) -> syn::Result<Repeated> {
             );
             return Err(syn::Error::new_spanned(key, message));
         }
+        if let Some(stop_on) = &args.stop_on {
+            let message = "`stop_on` takes a future, which a blocking block cannot await: write \
+                           `async` before the block, or call \
+                           `POLICY.blocking(|| ..).stop_on(&stop).call()` with a \
+                           `backoff_core::Stop`";
+            return Err(syn::Error::new_spanned(&stop_on.key, message));
+        }
         return syn::parse2(block).map(Repeated::Blocking);
     }
     syn::parse2(block).map(Repeated::Async)

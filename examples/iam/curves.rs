@@ -95,7 +95,7 @@ fn name(way: Way) -> (&'static str, &'static str, RGBColor) {
     match way {
         Way::Documented => ("the guide's loop", "IAM's documented jitter", VERMILLION),
         Way::ReadModifyWrite => ("full jitter", "iam::READ_MODIFY_WRITE", ORANGE),
-        Way::Paced => ("pacer", ".update(..).version(..)", BLUE),
+        Way::Paced => ("paced", ".update(..).version(..)", BLUE),
         Way::Combined => ("combined", "iam::Members", GREEN),
         Way::NoRetry | Way::WriteAlone | Way::BareExponential => (way.title(), "", INK),
     }

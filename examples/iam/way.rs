@@ -42,7 +42,7 @@ impl Way {
             Self::ReadModifyWrite => "the whole function, iam::READ_MODIFY_WRITE",
             Self::Combined => "combined, iam::Members",
             Self::Documented => "the guide's loop",
-            Self::Paced => "pacer, .update(..).version(..)",
+            Self::Paced => "paced, .update(..).version(..)",
         }
     }
 

@@ -62,8 +62,8 @@ impl Tale {
             Event::Waiting { wait, .. } => {
                 let delay = wait.delay.div_f64(self.pace).as_secs_f64();
                 let by = match wait.source {
-                    WaitSource::RetryAfter => ", as the service asks",
-                    _ => "",
+                    WaitSource::Backoff => "",
+                    _ => ", as the service asks",
                 };
                 self.follows(&format!("again in {delay:.1} s{by}"));
             }

@@ -1,8 +1,8 @@
 //! Charts of means over seeds: lines with error bars, each named where it ends.
 
 use examples::drawing::{
-    Area, BLUE, Drawn, FAINT, GREEN, GRID, INK, ORANGE, PURPLE, SKY, VERMILLION, apart, fill, line,
-    mark, text,
+    Area, BLUE, BROWN, Drawn, FAINT, GREEN, GRID, INK, ORANGE, PURPLE, SKY, SLATE, VERMILLION,
+    apart, fill, line, mark, text,
 };
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
@@ -16,7 +16,7 @@ use crate::stats::Mean;
 pub(crate) struct Chart {
     /// What is to be seen.
     pub(crate) title: String,
-    /// Under which circumstances; as many lines as it has.
+    /// Under which circumstances. What is longer than a line is wrapped.
     pub(crate) subtitle: String,
     /// One beneath the other, all with the same x axis.
     pub(crate) panels: Vec<Panel>,
@@ -71,16 +71,21 @@ impl Line {
     }
 
     fn colour(&self) -> RGBColor {
-        const COLOURS: [RGBColor; 7] = [VERMILLION, ORANGE, BLUE, GREEN, PURPLE, SKY, INK];
+        const COLOURS: [RGBColor; 9] = [
+            VERMILLION, ORANGE, BLUE, GREEN, PURPLE, SKY, INK, BROWN, SLATE,
+        ];
         self.number
             .map_or(FAINT, |number| COLOURS[number % COLOURS.len()])
     }
 }
 
-const WIDTH: i32 = 1200;
-const LEFT: i32 = 96;
-const RIGHT: i32 = WIDTH - 224;
-const SUBTITLE: i32 = 20;
+/// As wide as a page of rustdoc; a page of GitHub shows 830 of them.
+const WIDTH: i32 = 960;
+const LEFT: i32 = 84;
+const RIGHT: i32 = WIDTH - 244;
+/// A line of the title and of the subtitle: its height, and how many letters it has at most.
+const TITLE: (i32, usize) = (28, 92);
+const SUBTITLE: (i32, usize) = (21, 130);
 /// Above a panel's axes: its title, if it has one, and the name of its y axis.
 const PANEL_TITLE: i32 = 30;
 const AXIS_NAME: i32 = 30;
@@ -90,12 +95,14 @@ const MARKS: usize = 12;
 /// A line that ends so near to the names is led to its own.
 const LEADER: i32 = 60;
 /// Names of lines stand at least so far apart.
-const NAME_ROOM: i32 = 18;
+const NAME_ROOM: i32 = 20;
 
 /// Gives the text of the SVG.
 pub(crate) fn draw(chart: &Chart) -> Result<String, Error> {
-    let subtitles: Vec<_> = chart.subtitle.lines().collect();
-    let head = 64 + SUBTITLE * subtitles.len() as i32;
+    let titles = wrapped(&chart.title, TITLE.1);
+    let subtitles = wrapped(&chart.subtitle, SUBTITLE.1);
+    let under_title = 2 + TITLE.0 * titles.len() as i32;
+    let head = under_title + 34 + SUBTITLE.0 * subtitles.len() as i32;
     // One panel may be high; many are not to fill a wall.
     let panel = match chart.panels.len() {
         1 => 600,
@@ -108,10 +115,13 @@ pub(crate) fn draw(chart: &Chart) -> Result<String, Error> {
         let page =
             SVGBackend::with_string(&mut svg, (WIDTH as u32, height as u32)).into_drawing_area();
         page.fill(&WHITE)?;
-        text(&page, &chart.title, (24, 30), 21, INK, HPos::Left)?;
-        for (row, subtitle) in subtitles.into_iter().enumerate() {
-            let y = 58 + SUBTITLE * row as i32;
-            text(&page, subtitle, (24, y), 14, FAINT, HPos::Left)?;
+        for (row, title) in titles.iter().enumerate() {
+            let y = 30 + TITLE.0 * row as i32;
+            text(&page, title, (24, y), 21, INK, HPos::Left)?;
+        }
+        for (row, subtitle) in subtitles.iter().enumerate() {
+            let y = under_title + 28 + SUBTITLE.0 * row as i32;
+            text(&page, subtitle, (24, y), 15, FAINT, HPos::Left)?;
         }
         let across: Vec<_> = chart.panels.iter().flat_map(Panel::across).collect();
         for (index, shown) in chart.panels.iter().enumerate() {
@@ -122,6 +132,27 @@ pub(crate) fn draw(chart: &Chart) -> Result<String, Error> {
         page.present()?;
     }
     Ok(svg)
+}
+
+/// Lines of so many letters at most, unless a word is longer.
+fn wrapped(text: &str, letters: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    // A sign stays with its number.
+    for paragraph in text.replace("± ", "±\u{a0}").lines() {
+        let mut line = String::new();
+        for word in paragraph.split(' ') {
+            let room = letters.saturating_sub(word.chars().count() + 1);
+            if !line.is_empty() && line.chars().count() > room {
+                lines.push(core::mem::take(&mut line));
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line += word;
+        }
+        lines.push(line);
+    }
+    lines
 }
 
 /// A panel and where its values lie.
@@ -149,7 +180,7 @@ impl<'a> Frame<'a> {
 
     fn draw(&self) -> Drawn {
         let title = &self.panel.title;
-        text(&self.area, title, (24, 10), 16, INK, HPos::Left)?;
+        text(&self.area, title, (24, 10), 17, INK, HPos::Left)?;
         self.band()?;
         self.axes()?;
         for line in &self.panel.lines {
@@ -167,7 +198,7 @@ impl<'a> Frame<'a> {
         let (bottom, top) = self.y.pixels();
         fill(&self.area, (from, top), (to, bottom), BAND)?;
         let middle = ((from + to) / 2, (top + bottom) / 2);
-        text(&self.area, name, middle, 13, FAINT, HPos::Center)
+        text(&self.area, name, middle, 14, FAINT, HPos::Center)
     }
 
     fn axes(&self) -> Drawn {
@@ -179,7 +210,7 @@ impl<'a> Frame<'a> {
                 &self.area,
                 &label,
                 (x, bottom + 16),
-                13,
+                14,
                 FAINT,
                 HPos::Center,
             )?;
@@ -187,13 +218,13 @@ impl<'a> Frame<'a> {
         for (tick, label) in self.y.ticks(26) {
             let y = self.y.at(tick);
             line(&self.area, (LEFT - 5, y), (RIGHT, y), GRID, 1)?;
-            text(&self.area, &label, (LEFT - 10, y), 13, FAINT, HPos::Right)?;
+            text(&self.area, &label, (LEFT - 10, y), 14, FAINT, HPos::Right)?;
         }
         line(&self.area, (LEFT, bottom), (RIGHT, bottom), FAINT, 1)?;
         let under = ((LEFT + RIGHT) / 2, bottom + 38);
-        text(&self.area, self.panel.x.name, under, 14, INK, HPos::Center)?;
+        text(&self.area, self.panel.x.name, under, 15, INK, HPos::Center)?;
         let above = (LEFT, top - 14);
-        text(&self.area, self.panel.y.name, above, 14, INK, HPos::Left)
+        text(&self.area, self.panel.y.name, above, 15, INK, HPos::Left)
     }
 
     fn line(&self, line: &Line) -> Drawn {
@@ -261,7 +292,7 @@ impl<'a> Frame<'a> {
             if let Some(number) = ended.number {
                 mark(&self.area, (name.0 - 8, y), number, colour)?;
             }
-            text(&self.area, &ended.name, (name.0, y), 14, colour, HPos::Left)?;
+            text(&self.area, &ended.name, (name.0, y), 15, colour, HPos::Left)?;
         }
         Ok(())
     }
@@ -315,6 +346,15 @@ mod tests {
         ] {
             assert!(svg.contains(words), "{words} is missing");
         }
+    }
+
+    #[test]
+    fn long_titles_are_wrapped_between_words() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("one\ntwo", 7), ["one", "two"]);
+        assert_eq!(wrapped("one-two-three four", 7), ["one-two-three", "four"]);
+        assert_eq!(wrapped("bars: ± 1", 7), ["bars:", "±\u{a0}1"]);
+        assert!(wrapped("", 7).is_empty());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The five strategies of the AWS Architecture Blog's "Exponential Backoff And Jitter", and one of
+//! The five strategies of the AWS Architecture Blog's "Exponential Backoff And Jitter", and three of
 //! ours, on one [`row`](crate::row): hops of |N(10, 2)| ms, and nobody gives up. The means are held
 //! against [`published`] ones.
 
@@ -7,19 +7,21 @@ use std::time::Duration;
 use crate::Error;
 use crate::axis::{Axis, Scale};
 use crate::chart::{Chart, Line, Panel};
+use crate::measured::{Measured, measure};
 use crate::published;
 use crate::results::{Cell, Findings, Results};
-use crate::row::{Hop, run};
+use crate::row::{Crowd, Hop};
 use crate::runs::Crew;
-use crate::stats::Mean;
-use crate::strategies::{CONTENTION, Strategy};
+use crate::strategies::{COMBINED, COMPARED, CONTENTION, FULL, Strategy};
 
 /// A mean hop of the published simulation, and its standard deviation.
-const HOP: Duration = Duration::from_millis(10);
-const HOP_DEVIATION: Duration = Duration::from_millis(2);
+pub(crate) const HOP: Duration = Duration::from_millis(10);
+pub(crate) const HOP_DEVIATION: Duration = Duration::from_millis(2);
 
 const CALLS: &str = "calls";
 const COMPLETION: &str = "completion, ms";
+const READS: &str = "reads";
+const PRODUCT: &str = "product";
 
 /// Seconds until all are done if each reads the row the moment it was written, one after the other,
 /// and every hop takes the mean: there is one hop before all that and one after. Not quite the
@@ -28,50 +30,43 @@ pub(crate) fn in_turn(clients: u32, hop: Duration) -> f64 {
     f64::from(2 * clients + 2) * hop.as_secs_f64()
 }
 
-/// Writes and milliseconds to completion.
-fn measure(crew: &Crew, clients: u32, strategy: &Strategy, hop: Hop) -> Option<(Mean, Mean)> {
-    let experiment = format!("{clients} clients, {}", strategy.name);
-    let runs = crew.run(&experiment, |rng| {
-        let outcome = run(clients, hop, strategy, rng);
-        (outcome.writes as f64, outcome.completion as f64 / 1e6)
-    });
-    let writes = Mean::of(runs.iter().map(|run| run.0))?;
-    let completion = Mean::of(runs.iter().map(|run| run.1))?;
-    Some((writes, completion))
-}
-
 /// All strategies with each number of clients.
 pub(crate) fn findings(clients: &[u32], seeds: u64) -> Result<Findings, Error> {
     let hop = Hop::new(HOP, HOP_DEVIATION)?;
     let crew = Crew::new(seeds, clients.len() * CONTENTION.len());
     let mut results = Results {
         labels: &["clients", "strategy"],
-        measures: &[CALLS, COMPLETION],
+        measures: &[CALLS, COMPLETION, READS, PRODUCT],
         cells: Vec::new(),
     };
     let mut distances = Vec::new();
-    let mut writes_of = lines("least possible", clients.iter().map(|&n| (n, f64::from(n))));
+    let mut calls_of = lines("one call each", clients.iter().map(|&n| (n, f64::from(n))));
     let mut completion_of = lines(
         "one after the other",
         clients.iter().map(|&n| (n, in_turn(n, HOP))),
     );
     for &number in clients {
         for (index, strategy) in CONTENTION.iter().enumerate() {
-            let (writes, completion) = measure(&crew, number, strategy, hop)
+            let measured = measure(&crew, &Crowd::at_once(number, hop), strategy)
                 .ok_or("there is nothing to take a mean of without seeds")?;
+            let Measured {
+                calls, completion, ..
+            } = measured;
             distances.push(published::find(number, strategy.name).map(|published| {
                 [
-                    writes.distance(published.calls),
+                    calls.distance(published.calls),
                     completion.distance(published.completion),
                 ]
             }));
-            writes_of[index].points.push((number.into(), writes));
+            calls_of[index].points.push((number.into(), calls));
             completion_of[index]
                 .points
                 .push((number.into(), completion.times(1e-3)));
+            // Changes that are combined are no longer one call each.
+            let product = (strategy.together == 1).then_some(measured.product);
             results.cells.push(Cell {
                 labels: vec![number.to_string(), strategy.name.to_owned()],
-                means: vec![Some(writes), Some(completion)],
+                means: vec![Some(calls), Some(completion), Some(measured.reads), product],
             });
         }
     }
@@ -101,11 +96,7 @@ pub(crate) fn findings(clients: &[u32], seeds: u64) -> Result<Findings, Error> {
         charts: vec![
             (
                 "contention-calls",
-                chart(
-                    &headline(&results, clients, CALLS),
-                    "write calls",
-                    writes_of,
-                ),
+                chart(&headline(&results, clients, CALLS), "write calls", calls_of),
             ),
             (
                 "contention-completion",
@@ -122,14 +113,19 @@ pub(crate) fn findings(clients: &[u32], seeds: u64) -> Result<Findings, Error> {
 /// What the largest crowd shows.
 fn headline(results: &Results, clients: &[u32], measure: &str) -> String {
     let crowd = clients.last().map(u32::to_string).unwrap_or_default();
-    let of = |strategy| results.mean(&[&crowd, strategy], measure);
-    match (of("exponential"), of("full")) {
-        (Some(alone), Some(full)) => {
-            let costs = if measure == CALLS { "calls" } else { "time" };
+    let of = |strategy: &Strategy| {
+        let mean = results.mean(&[&crowd, strategy.name], measure)?;
+        Some(match measure {
+            CALLS => format!("{mean:.0}"),
+            _ => format!("{:.1} s", mean / 1e3),
+        })
+    };
+    match (of(&FULL), of(&COMPARED), of(&COMBINED)) {
+        (Some(full), Some(paced), Some(combined)) => {
+            let costs = if measure == CALLS { " calls" } else { "" };
             format!(
-                "With {crowd} clients exponential backoff alone costs {:.1} times the {costs} that \
-                 it costs with full jitter",
-                alone / full
+                "{crowd} clients: {full}{costs} with full jitter, {paced} at the pace of etags, \
+                 {combined} combined by tens"
             )
         }
         _ => measure.to_owned(),
@@ -150,7 +146,7 @@ fn lines(bound: &str, least: impl Iterator<Item = (u32, f64)>) -> Vec<Line> {
 fn table(results: &Results, distances: &[Option<[f64; 2]>]) -> String {
     let mut header = results.header();
     header.insert(3, "off");
-    header.push("off");
+    header.insert(5, "off");
     let mut rows = results.rows();
     let cells = rows.iter_mut().filter(|row| !row.is_empty());
     for (row, distance) in cells.zip(distances) {
@@ -159,12 +155,25 @@ fn table(results: &Results, distances: &[Option<[f64; 2]>]) -> String {
             None => "–".to_owned(),
         };
         row.insert(3, off(0));
-        row.push(off(1));
+        row.insert(5, off(1));
     }
     examples::table::table(&header, 2, &rows)
 }
 
 fn remarks(distances: &[Option<[f64; 2]>]) -> String {
+    format!(
+        "{}\
+         product: (calls / N - 1) * (time / (N * 20 ms) - 1), where 20 ms lie between a read and the \
+         write after it.\n         Writers who write at random moments, always equally often in all, \
+         come to 1; less is better.\n\
+         combined by tens: each ten clients are one process, which combines their changes and keeps \
+         the pace of etags.\n",
+        comparison(distances)
+    )
+}
+
+/// How far the means lie from the published ones.
+fn comparison(distances: &[Option<[f64; 2]>]) -> String {
     let distances: Vec<_> = distances.iter().flatten().flatten().copied().collect();
     let Some(furthest) = distances
         .iter()
@@ -202,10 +211,11 @@ mod tests {
                 let Some(published) = published::find(clients, strategy.name) else {
                     continue;
                 };
-                let (writes, completion) = measure(&crew, clients, strategy, hop()).unwrap();
+                let crowd = Crowd::at_once(clients, hop());
+                let measured = measure(&crew, &crowd, strategy).unwrap();
                 for (measured, published) in [
-                    (writes, published.calls),
-                    (completion, published.completion),
+                    (measured.calls, published.calls),
+                    (measured.completion, published.completion),
                 ] {
                     let off = measured.distance(published);
                     assert!(
@@ -214,28 +224,6 @@ mod tests {
                         strategy.name
                     );
                 }
-            }
-        }
-    }
-
-    #[test]
-    fn who_keeps_the_pace_needs_fewer_calls_and_less_time() {
-        for clients in [10, 50] {
-            let of = |name| {
-                let strategy = CONTENTION.iter().find(|one| one.name == name).unwrap();
-                measure(&Crew::silent(100), clients, strategy, hop()).unwrap()
-            };
-            let (writes, completion) = of("paced by numbers");
-            for other in ["full", "decorrelated"] {
-                let (more, later) = of(other);
-                assert!(
-                    writes.distance(more) < -3.0,
-                    "{writes} and {more} of {other}"
-                );
-                assert!(
-                    completion.distance(later) < -3.0,
-                    "{completion} and {later} of {other}"
-                );
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::Error;
 use crate::axis::{Axis, Scale};
 use crate::chart::{Chart, Line, Panel};
 use crate::results::{Cell, Findings, Results};
-use crate::row::{Hop, Outcome, run};
+use crate::row::{Crowd, Hop, Outcome, run};
 use crate::runs::Crew;
 use crate::stats::{Mean, percentile};
 use crate::strategies::{IAM, Strategy};
@@ -32,7 +32,8 @@ struct Measured {
 
 fn measure(crew: &Crew, clients: u32, strategy: &Strategy, hop: Hop) -> Measured {
     let experiment = format!("{clients} clients, {}", strategy.name);
-    let outcomes = crew.run(&experiment, |rng| run(clients, hop, strategy, rng));
+    let crowd = Crowd::at_once(clients, hop);
+    let outcomes = crew.run(&experiment, |rng| run(&crowd, strategy, rng));
     let number = f64::from(clients);
     let mean = |of: &dyn Fn(&Outcome) -> Option<f64>| Mean::of(outcomes.iter().filter_map(of));
     let told = |share| {
@@ -99,7 +100,7 @@ pub(crate) fn findings(clients: &[u32], seeds: u64) -> Result<Findings, Error> {
         title,
         subtitle: format!(
             "Clients that change one IAM policy: hops of |N(250, 50)| ms, base 1 s, cap 64 s, \
-             deadline 300 s.\nMeans of {seeds} seeds; bars show ± 1 standard error where it is \
+             deadline 300 s. Means of {seeds} seeds; bars show ± 1 standard error where it is \
              larger than the mark."
         ),
         panels: vec![
@@ -112,7 +113,9 @@ pub(crate) fn findings(clients: &[u32], seeds: u64) -> Result<Findings, Error> {
         title: format!("Clients that change one IAM policy at the same time, {seeds} seeds."),
         table: results.table(),
         remarks: "Times to success are those of the clients that did not give up.\n\
-                  There is no quota here: \"none\" pays for its time with calls.\n"
+                  \"none\" gives up after five attempts, as every policy that never waits.\n\
+                  combined by tens: each ten clients are one process, which combines their changes \
+                  and keeps the pace of etags.\n"
             .to_owned(),
         csv: results.csv(),
         charts: vec![("iam", chart)],
@@ -133,10 +136,15 @@ fn headline(clients: &[u32], gave_up: &[Line]) -> String {
         let (_, mean) = gave_up[index].points.last()?;
         Some(format!("{:.0} %", mean.mean))
     };
-    match (clients.last(), share("Google's formula"), share("full")) {
-        (Some(clients), Some(documented), Some(full)) => format!(
+    let shares = [
+        share("Google's formula"),
+        share("full"),
+        share("paced by etags"),
+    ];
+    match (clients.last(), shares) {
+        (Some(clients), [Some(documented), Some(full), Some(paced)]) => format!(
             "Of {clients} clients {documented} give up with Google's formula, {full} with full \
-             jitter"
+             jitter, {paced} at a pace"
         ),
         _ => "Who gives up, and who waits how long".to_owned(),
     }

@@ -4,6 +4,8 @@
 //! cargo run --release -p examples --example simulation -- contention
 //! ```
 //!
+//! `contention --check` says whether the pace of a row is worth being the default.
+//!
 //! | scenario | what happens |
 //! |---|---|
 //! | `contention` | clients write one row with optimistic concurrency, as in the AWS Architecture Blog's "Exponential Backoff And Jitter" |
@@ -17,8 +19,10 @@
 
 mod batch;
 mod chart;
+mod check;
 mod contention;
 mod iam;
+mod measured;
 mod outage;
 mod published;
 mod quota;
@@ -73,6 +77,10 @@ enum Scenario {
         /// How often each experiment is run, each time with other random numbers
         #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = seeds())]
         seeds: u64,
+        /// Compares the pace of a row with full jitter, for crowds of all sizes, and fails if it
+        /// misses a limit
+        #[arg(long, conflicts_with = "clients")]
+        check: bool,
     },
     /// The same at the scale of Google Cloud IAM, where clients give up after a deadline
     Iam {
@@ -124,7 +132,7 @@ impl Scenario {
 
     fn findings(&self) -> Result<Findings, Error> {
         match self {
-            Self::Contention { clients, seeds } => {
+            Self::Contention { clients, seeds, .. } => {
                 contention::findings(&ascending(clients), *seeds)
             }
             Self::Iam { clients, seeds } => iam::findings(&ascending(clients), *seeds),
@@ -153,6 +161,14 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> Result<(), Error> {
+    if let Scenario::Contention {
+        seeds, check: true, ..
+    } = options.scenario
+    {
+        let verdict = check::check(seeds)?;
+        say(&verdict.text)?;
+        return verdict.held();
+    }
     // Before the run, not after it.
     fs::create_dir_all(&options.out)
         .map_err(|error| format!("cannot make the folder {}: {error}", options.out.display()))?;
@@ -199,6 +215,7 @@ mod tests {
             &["contention", "--clients=0"][..],
             &["contention", "--clients=10,x"],
             &["contention", "--seeds=1"],
+            &["contention", "--check", "--clients=10"],
             &["hope"],
             &[],
         ] {

@@ -4,11 +4,11 @@
 //! Every client reads the row, then writes it with the version it has read. The service answers
 //! the moment a call arrives; a write with a version that is no longer the row's fails. On the
 //! failure's reply the client asks its [`RetryState`] what to do, waits, and starts again with a read.
-//! All clients send their first read at time zero. A hop, from a client to the service or back,
-//! takes |Normal(mean, deviation)|.
+//! All clients of a [`Crowd`] send their first read at time zero, or one after the other, equally far
+//! apart. A hop, from a client to the service or back, takes |Normal(mean, deviation)|.
 //!
-//! Two things are measured: how many writes were sent in all, and the completion, which is the
-//! moment at which the last client has the reply to its last write, so the hop back counts.
+//! Three things are measured: how many writes and how many reads were sent in all, and the completion,
+//! which is the moment at which the last client has the reply to its last write, so the hop back counts.
 
 use std::cell::Cell;
 use std::cmp::Reverse;
@@ -34,6 +34,10 @@ impl Hop {
         Normal::new(nanos(mean), nanos(deviation)).map(Self)
     }
 
+    pub(crate) fn mean(&self) -> Duration {
+        Duration::from_secs_f64(self.0.mean() / 1e9)
+    }
+
     /// In nanoseconds.
     pub(crate) fn draw(&self, rng: &mut SmallRng) -> u64 {
         rng.sample(self.0).abs() as u64
@@ -52,9 +56,43 @@ impl Fault for Stale {
     }
 }
 
+/// Who writes the row, from where.
+#[derive(Clone, Copy)]
+pub(crate) struct Crowd {
+    pub(crate) clients: u32,
+    pub(crate) hop: Hop,
+    /// The time over which the first reads are spread; zero if all are sent at once.
+    pub(crate) over: Duration,
+}
+
+impl Crowd {
+    pub(crate) fn at_once(clients: u32, hop: Hop) -> Self {
+        let over = Duration::ZERO;
+        Self { clients, hop, over }
+    }
+
+    /// How many clients each writer stands for, and when the writer comes.
+    fn writers(&self, together: u32) -> impl Iterator<Item = (u32, Duration)> {
+        let Self { clients, over, .. } = *self;
+        let writers = clients.div_ceil(together);
+        (0..writers).map(move |number| {
+            let clients = (clients - number * together).min(together);
+            (clients, over / writers * number)
+        })
+    }
+
+    /// The mean over the clients.
+    pub(crate) fn mean_arrival(&self, strategy: &Strategy) -> Duration {
+        let writers = self.writers(strategy.together);
+        let sum: Duration = writers.map(|(clients, arrival)| clients * arrival).sum();
+        sum / self.clients
+    }
+}
+
 /// What happened. Times are in nanoseconds.
 pub(crate) struct Outcome {
     pub(crate) writes: u64,
+    pub(crate) reads: u64,
     /// When each client that succeeded was told so.
     pub(crate) succeeded: Vec<u64>,
     pub(crate) gave_up: u32,
@@ -90,11 +128,13 @@ struct Writer {
 }
 
 impl Writer {
-    fn start(clients: u32, strategy: &Strategy, now: Now) -> Self {
+    fn start(clients: u32, strategy: &Strategy, arrival: Duration) -> Self {
+        let mut pace = Pace::new();
+        pace.combines(clients);
         Self {
             clients,
-            retry: RetryState::start(&strategy.policy, || now.now()),
-            pace: Pace::new(),
+            retry: RetryState::start(&strategy.policy, || arrival),
+            pace,
             version: None,
         }
     }
@@ -103,8 +143,8 @@ impl Writer {
         let last = self.version.replace(version).unwrap_or(version);
         let passed = match versions {
             Versions::Counted => Passed::Writes((version - last).into()),
-            Versions::Compared if last == version => Passed::None,
-            Versions::Compared => Passed::Some,
+            Versions::Compared if last == version => Passed::Same,
+            Versions::Compared => Passed::Changed,
         };
         self.pace.read(now.now(), passed);
     }
@@ -118,28 +158,27 @@ impl Writer {
             return self.retry.failed(policy, verdict, clock, random);
         }
         self.retry
-            .failed_at(&mut self.pace, policy, verdict, clock, random)
+            .failed_paced(&mut self.pace, policy, verdict, clock, random)
     }
 }
 
 /// One run to the end.
-pub(crate) fn run(clients: u32, hop: Hop, strategy: &Strategy, rng: &mut SmallRng) -> Outcome {
+pub(crate) fn run(crowd: &Crowd, strategy: &Strategy, rng: &mut SmallRng) -> Outcome {
     let time = Cell::new(Duration::ZERO);
     let now = Now(&time);
-    let together = strategy.together;
-    let numbers = 0..clients.div_ceil(together);
-    let mut writers: Vec<_> = numbers
-        .clone()
-        .map(|number| (clients - number * together).min(together))
-        .map(|clients| Writer::start(clients, strategy, now))
-        .collect();
+    let hop = crowd.hop;
+    let mut writers = Vec::new();
     // By time of arrival. All other times follow from these: nothing else is shared.
-    let mut calls: BinaryHeap<_> = numbers
-        .map(|writer| Reverse((hop.draw(rng), writer, Call::Read)))
-        .collect();
+    let mut calls = BinaryHeap::new();
+    for (number, (clients, arrival)) in crowd.writers(strategy.together).enumerate() {
+        let arrived = arrival.as_nanos() as u64 + hop.draw(rng);
+        calls.push(Reverse((arrived, number, Call::Read)));
+        writers.push(Writer::start(clients, strategy, arrival));
+    }
     let mut current = 0;
     let mut outcome = Outcome {
         writes: 0,
+        reads: 0,
         succeeded: Vec::new(),
         gave_up: 0,
         completion: 0,
@@ -148,9 +187,10 @@ pub(crate) fn run(clients: u32, hop: Hop, strategy: &Strategy, rng: &mut SmallRn
         let replied = arrived + hop.draw(rng);
         // What a client does, it does when it has the reply.
         time.set(Duration::from_nanos(replied));
-        let one = &mut writers[writer as usize];
+        let one = &mut writers[writer];
         let (sent, call) = match call {
             Call::Read => {
+                outcome.reads += 1;
                 if let Some(versions) = strategy.paced {
                     one.has_read(current, versions, now);
                 }
@@ -194,8 +234,8 @@ mod tests {
     #[test]
     fn one_client_needs_one_write_and_four_hops() {
         let mut rng = SmallRng::seed_from_u64(0);
-        let outcome = run(1, exact(), &CONTENTION[0], &mut rng);
-        assert_eq!((outcome.writes, outcome.gave_up), (1, 0));
+        let outcome = run(&Crowd::at_once(1, exact()), &CONTENTION[0], &mut rng);
+        assert_eq!((outcome.writes, outcome.reads, outcome.gave_up), (1, 1, 0));
         assert_eq!(outcome.completion, 40_000_000);
         assert_eq!(outcome.succeeded, [40_000_000]);
     }
@@ -203,9 +243,24 @@ mod tests {
     #[test]
     fn of_two_clients_in_step_one_must_write_twice() {
         let mut rng = SmallRng::seed_from_u64(0);
-        let outcome = run(2, exact(), &CONTENTION[1], &mut rng);
+        let outcome = run(&Crowd::at_once(2, exact()), &CONTENTION[1], &mut rng);
         // The second fails at 40 ms, waits 10, and reads and writes once more.
         assert_eq!((outcome.writes, outcome.completion), (3, 90_000_000));
+        assert_eq!(outcome.reads, 3);
+    }
+
+    #[test]
+    fn clients_that_come_one_after_the_other_do_not_conflict() {
+        let mut rng = SmallRng::seed_from_u64(0);
+        let crowd = Crowd {
+            over: HOP * 16,
+            ..Crowd::at_once(4, exact())
+        };
+        let outcome = run(&crowd, &CONTENTION[1], &mut rng);
+        // They come at 0, 40, 80 and 120 ms.
+        assert_eq!((outcome.writes, outcome.reads), (4, 4));
+        let told = [40_000_000, 80_000_000, 120_000_000, 160_000_000];
+        assert_eq!(outcome.succeeded, told);
     }
 
     #[test]
@@ -213,7 +268,7 @@ mod tests {
         let mut rng = SmallRng::seed_from_u64(0);
         let mut once = CONTENTION[0];
         once.policy = once.policy.max_attempts(1);
-        let outcome = run(9, exact(), &once, &mut rng);
+        let outcome = run(&Crowd::at_once(9, exact()), &once, &mut rng);
         assert_eq!(outcome.writes, 9);
         assert_eq!(outcome.succeeded.len() + outcome.gave_up as usize, 9);
         assert!(outcome.gave_up > 0);

@@ -33,6 +33,13 @@ impl Mean {
         }
     }
 
+    /// Their ratio, of different runs.
+    pub(crate) fn over(self, other: Self) -> Self {
+        let mean = self.mean / other.mean;
+        let error = (self.error / self.mean).hypot(other.error / other.mean) * mean;
+        Self { mean, error }
+    }
+
     /// How many standard errors of both together lie between this mean and another.
     pub(crate) fn distance(self, other: Self) -> f64 {
         (self.mean - other.mean) / self.error.hypot(other.error)
@@ -81,6 +88,14 @@ mod tests {
     fn a_distance_counts_the_errors_of_both() {
         let mean = |mean, error| Mean { mean, error };
         assert_eq!(mean(10.0, 3.0).distance(mean(20.0, 4.0)), -2.0);
+    }
+
+    #[test]
+    fn a_ratio_has_the_relative_errors_of_both() {
+        let mean = |mean, error| Mean { mean, error };
+        let ratio = mean(20.0, 0.6).over(mean(10.0, 0.4));
+        assert_eq!(ratio.mean, 2.0);
+        assert!((ratio.error - 0.1).abs() < 1e-12, "{ratio}");
     }
 
     #[test]

@@ -59,17 +59,24 @@ const ROW: Policy = Policy::exponential()
     .max_attempts(u32::MAX)
     .on(codes![Codes::ABORTED]);
 
+/// What the others are compared with.
+pub(crate) const FULL: Strategy = strategy("full", ROW.jitter(Jitter::Full));
+/// At the pace of the row.
+pub(crate) const COUNTED: Strategy = paced("paced by numbers", ROW, Versions::Counted);
+pub(crate) const COMPARED: Strategy = paced("paced by etags", ROW, Versions::Compared);
+pub(crate) const COMBINED: Strategy = combined(ROW);
+
 /// Those of the AWS Architecture Blog's "Exponential Backoff And Jitter", under its names, and
 /// ours: waits at the pace of the row, and processes that combine.
 pub(crate) const CONTENTION: &[Strategy] = &[
     strategy("none", ROW.base(Duration::ZERO).jitter(Jitter::None)),
     strategy("exponential", ROW.jitter(Jitter::None)),
-    strategy("full", ROW.jitter(Jitter::Full)),
+    FULL,
     strategy("equal", ROW.jitter(Jitter::Equal)),
     strategy("decorrelated", ROW.base(BASE).jitter(Jitter::Decorrelated)),
-    paced("paced by numbers", ROW, Versions::Counted),
-    paced("paced by etags", ROW, Versions::Compared),
-    combined(ROW),
+    COUNTED,
+    COMPARED,
+    COMBINED,
 ];
 
 /// Base 1 s, cap 64 s, deadline 300 s.

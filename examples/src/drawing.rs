@@ -32,6 +32,10 @@ pub const VERMILLION: RGBColor = RGBColor(213, 94, 0);
 pub const ORANGE: RGBColor = RGBColor(230, 159, 0);
 /// A purple, darker than theirs.
 pub const PURPLE: RGBColor = RGBColor(160, 70, 140);
+/// A dark brown, which is not theirs.
+pub const BROWN: RGBColor = RGBColor(122, 72, 38);
+/// A grey blue, which is not theirs.
+pub const SLATE: RGBColor = RGBColor(88, 99, 130);
 
 /// A filled rectangle.
 ///
@@ -74,7 +78,7 @@ pub fn text(
 /// See [`fill`].
 pub fn mark(area: &Area, (x, y): (i32, i32), number: usize, colour: RGBColor) -> Drawn {
     let filled = colour.filled();
-    match number % 7 {
+    match number % 9 {
         0 => area.draw(&Cross::new((x, y), 4, colour.stroke_width(2)))?,
         1 => area.draw(&TriangleMarker::new((x, y), 5, filled))?,
         2 => area.draw(&Circle::new((x, y), 4, filled))?,
@@ -84,9 +88,17 @@ pub fn mark(area: &Area, (x, y): (i32, i32), number: usize, colour: RGBColor) ->
             area.draw(&Polygon::new(diamond, filled))?;
         }
         5 => area.draw(&Circle::new((x, y), 4, colour.stroke_width(2)))?,
-        _ => {
+        6 => {
             line(area, (x - 5, y), (x + 5, y), colour, 2)?;
             line(area, (x, y - 5), (x, y + 5), colour, 2)?;
+        }
+        7 => {
+            let corners = [(x - 4, y - 4), (x + 4, y + 4)];
+            area.draw(&Rectangle::new(corners, colour.stroke_width(2)))?;
+        }
+        _ => {
+            let triangle = [(x - 5, y - 4), (x + 5, y - 4), (x, y + 5)];
+            area.draw(&Polygon::new(triangle, filled))?;
         }
     }
     Ok(())

@@ -11,6 +11,7 @@
 //! | `cargo run -p examples --example pages` | A list of many pages, read from a service that fails now and then: by a retry that begins anew, and by one that goes on where it was. Prints a line for each. |
 //! | `cargo run -p examples --example etcd` | Sixteen writers add their names to one key of a real etcd: without a compare, with one, with five attempts at once, and with `Policy::update`. Starts an etcd of its own, if one is installed. Prints a table. |
 //! | `cargo run -p examples --features redis --example redis_failover` | Two real redis-servers behind one address; the primary is killed, hangs, is failed over and demoted under load, and every command is served. Needs redis-server. Prints a table, draws the line of served and failed calls. |
+//! | `cargo run -p examples --example shutdown -- --demo` | An axum service that is asked to end while its handlers wait for an upstream that is down: how long the graceful shutdown takes without `stop_on` and with it. Without `--demo` it serves until Ctrl-C. Prints a table. |
 //!
 //! What the examples share: [`table`], [`drawing`], [`axis`] and [`terminal`].
 

@@ -8,7 +8,9 @@ use super::{
     body::{Said, excerpt, excerpt_of},
     headers, service,
 };
-use backoff_core::{Conflict, Delivery, Fault, FaultKind, GrpcCode, NotYet, TimedOut, hint};
+use backoff_core::{
+    Conflict, Delivery, Fault, FaultKind, GrpcCode, NotYet, Stopped, TimedOut, hint,
+};
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 use std::{
@@ -61,6 +63,7 @@ enum Kind {
     Delivery(Box<dyn Lost>),
     TimedOut(TimedOut),
     NotYet(NotYet),
+    Stopped(Stopped),
     /// A reply that was a conflict without being an error.
     Conflict(Conflict),
 }
@@ -74,6 +77,8 @@ struct Reply {
     status: u16,
     headers: HeaderMap,
     retry_after: Option<Duration>,
+    /// Whether the body asks for that pause, and not the headers.
+    is_retry_info: bool,
     code: Option<GrpcCode>,
     service_code: Option<String>,
     message: String,
@@ -132,12 +137,15 @@ impl ApiError {
     pub(super) fn reply(status: u16, head: Head, mut said: Said, cut: Option<Cut>) -> Self {
         let code = said.grpc_code(status);
         let service_code = head.service_code.or_else(|| said.take_service_code());
-        let retry_after = head.retry_after.max(said.retry_after());
+        let of_body = said.retry_after();
+        let is_retry_info = of_body > head.retry_after;
+        let retry_after = head.retry_after.max(of_body);
         let (message, details) = said.into_parts();
         ApiError::of(Kind::Reply(Reply {
             status,
             headers: head.headers,
             retry_after,
+            is_retry_info,
             code,
             service_code,
             message,
@@ -204,6 +212,7 @@ impl ApiError {
             | Kind::NotSent(_)
             | Kind::TimedOut(_)
             | Kind::NotYet(_)
+            | Kind::Stopped(_)
             | Kind::Conflict(_) => None,
         }
     }
@@ -309,8 +318,13 @@ impl Fault for ApiError {
             | Kind::Delivery(_)
             | Kind::TimedOut(_)
             | Kind::NotYet(_)
+            | Kind::Stopped(_)
             | Kind::Conflict(_) => None,
         }
+    }
+
+    fn is_retry_info(&self) -> bool {
+        matches!(&*self.0, Kind::Reply(reply) if reply.is_retry_info)
     }
 
     fn delivery(&self) -> Option<Delivery> {
@@ -322,7 +336,7 @@ impl Fault for ApiError {
             // A body without a length that ends in the middle looks whole to HTTP.
             Kind::Json { is_cut, .. } => is_cut.then_some(Delivery::MaybeSent),
             Kind::Reply(reply) => reply.is_elsewhere.then_some(Delivery::MaybeSent),
-            Kind::TooLong(_) | Kind::NotYet(_) | Kind::Conflict(_) => None,
+            Kind::TooLong(_) | Kind::NotYet(_) | Kind::Stopped(_) | Kind::Conflict(_) => None,
         }
     }
 
@@ -338,6 +352,7 @@ impl Fault for ApiError {
             Kind::Json { is_cut, .. } => (!is_cut).then_some(FaultKind::Permanent),
             Kind::TooLong(_) | Kind::NotSent(_) => Some(FaultKind::Permanent),
             Kind::NotYet(error) => error.kind(),
+            Kind::Stopped(error) => error.kind(),
             // A gRPC code decides, where there is one.
             Kind::Reply(reply) if self.grpc_code().is_none() => {
                 service::kind(reply.service_code.as_deref()?, reply.status)
@@ -387,6 +402,13 @@ fn without_secrets(url: &mut reqwest::Url) {
 impl From<TimedOut> for ApiError {
     fn from(error: TimedOut) -> Self {
         ApiError::of(Kind::TimedOut(error))
+    }
+}
+
+/// For attempts that a signal has [cut](backoff_core::Retrying::cut_on).
+impl From<Stopped> for ApiError {
+    fn from(error: Stopped) -> Self {
+        ApiError::of(Kind::Stopped(error))
     }
 }
 

@@ -124,7 +124,8 @@ pub const REQUEST: Policy = Policy::exponential()
     .max_backoff(Duration::from_secs(64))
     .jitter(DOCUMENTED_JITTER)
     .deadline(Duration::from_secs(300))
-    .on(codes![500, 502..=504]);
+    .on(codes![500, 502..=504])
+    .name("iam::REQUEST");
 
 /// One request to IAM that must not be applied twice, such as the creation of a service account
 /// key. As [`REQUEST`], but only a request that was surely not sent is repeated: no connection was
@@ -146,7 +147,7 @@ pub const REQUEST: Policy = Policy::exponential()
 /// ```
 ///
 /// Source: <https://cloud.google.com/iam/docs/retry-strategy>.
-pub const NOT_IDEMPOTENT: Policy = REQUEST.idempotent(false);
+pub const NOT_IDEMPOTENT: Policy = REQUEST.idempotent(false).name("iam::NOT_IDEMPOTENT");
 
 /// One request that needs a role that was granted a moment ago: 403 (`PERMISSION_DENIED`) is
 /// repeated for eight minutes, until the grant takes effect.
@@ -207,7 +208,8 @@ pub const NOT_IDEMPOTENT: Policy = REQUEST.idempotent(false);
 pub const AFTER_GRANT: Policy = REQUEST
     .max_backoff(Duration::from_secs(32))
     .deadline(Duration::from_secs(480))
-    .also_on(codes![403]);
+    .also_on(codes![403])
+    .name("iam::AFTER_GRANT");
 
 /// A whole read-modify-write of an allow policy: read it, change it, write it back with its etag.
 ///
@@ -246,7 +248,8 @@ pub const AFTER_GRANT: Policy = REQUEST
 pub const READ_MODIFY_WRITE: Policy = REQUEST
     .jitter(Jitter::Full)
     .also_on(codes![429, Codes::ABORTED])
-    .retry_conflicts(true);
+    .retry_conflicts(true)
+    .name("iam::READ_MODIFY_WRITE");
 
 #[cfg(test)]
 mod tests {

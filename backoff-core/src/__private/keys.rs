@@ -26,6 +26,8 @@ pub struct Keys {
     pub timeout: (),
     /// A duration: what one attempt may take; async only, and the error is `From<TimedOut>`. Without it: none. Example: `attempt_timeout = "10s"`.
     pub attempt_timeout: (),
+    /// A future, made once for each call, that ends its wait once it is ready; async only. Without it: none. Example: `stop_on = token.cancelled()`.
+    pub stop_on: (),
     /// HTTP statuses, ranges of them, constants of type `Codes`, and patterns of the error, with guards. Without it: the policy's codes; without a policy, errors about which nothing is known as well. Example: `on = [429, 500..=504, Error::Busy { .. }]`.
     pub on: (),
     /// Codes beside those of the policy. Without it: none. Example: `also_on = [408]`.
@@ -52,8 +54,10 @@ pub struct Keys {
     pub keep: (),
     /// A name for the `Attempt`, other than those of the arguments: its number, the time elapsed and remaining, the id of the call. Example: `attempt = n`.
     pub attempt: (),
-    /// A function or closure of `&Event<'_, E>`, called after each failure; an `Event` is `Debug`, and `Display` where the error is. Without it: no function is called. Example: `notify = |event| log(event)`.
+    /// A function or closure of `&Event<'_, E>`, called after each failure, and when a call succeeds after retries; an `Event` is `Debug`, and `Display` where the error is. Without it: no function is called. Example: `notify = |event| log(event)`.
     pub notify: (),
+    /// `off`, `error`, `warn`, `info`, `debug`, `trace`, or a `LogLevel`: the level of the log event before each wait, with the feature `tracing`. Without it: that of the policy, else `info`. Example: `log_waits = debug`.
+    pub log_waits: (),
     /// A function from `Duration` to a future (in a sync function: to nothing) that waits instead of the timer. Without it: tokio's, or the thread's. Example: `sleep = my_timer`.
     pub sleep: (),
     /// A value with the clock, timer and random numbers of another executor. Without it: tokio's, or the thread's. Example: `runtime = MyRuntime`.

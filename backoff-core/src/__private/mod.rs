@@ -16,7 +16,7 @@ pub use crate::{
     runtime::{ASYNC, AsyncRuntime, BLOCKING, BlockingRuntime},
     text::Loggable,
 };
-pub use core::{option::Option, result::Result, time::Duration};
+pub use core::{option::Option, pin::pin, result::Result, time::Duration};
 
 #[cfg(not(feature = "tokio"))]
 pub use crate::runtime::NoRuntime;
@@ -40,6 +40,7 @@ pub use outcomes::Outcomes;
 pub use shared::{Consumed, HandedOver, Shared, SharedSelf};
 pub use single::without_conflicts;
 pub use step::*;
+pub use stop::*;
 pub use timer::*;
 
 mod awaited;
@@ -54,4 +55,5 @@ mod outcomes;
 mod shared;
 mod single;
 mod step;
+mod stop;
 mod timer;

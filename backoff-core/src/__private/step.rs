@@ -74,7 +74,7 @@ where
     let next = value
         .and_then(|value| course.answered::<R::Error, _>(policy, &mut handler, name, value, terms));
     if next.is_none() {
-        course.succeeded(policy, terms);
+        course.succeeded(policy, &mut handler, name, context.terms);
     }
     next.filter(|next| next.is_wait()).map(Next::wait)
 }
@@ -106,7 +106,11 @@ where
     let is_late = course.is_late(context.policy, context.terms.as_ref(), runtime);
     // A value that counts as a failure is handed back without an event of its own.
     if let Some(error) = last.error().filter(|_| is_late) {
-        course.late(judge, context.name, error);
+        let mut handler = Under {
+            inner: Lent { inner: judge },
+            runtime,
+        };
+        course.late(context.policy, &mut handler, context.name, error);
     }
     is_late
 }

@@ -6,6 +6,7 @@ use super::{
     sources::is_untrusted_certificate,
 };
 use crate::{
+    drive::stopping::Stopped,
     facts::fault::{Delivery, Fault, FaultKind, TimedOut},
     hint,
 };
@@ -95,6 +96,14 @@ impl Fault for Error {
 impl From<TimedOut> for Error {
     fn from(error: TimedOut) -> Self {
         Error::new(ErrorKind::Io, error)
+    }
+}
+
+/// For attempts that a signal has [cut](crate::Retrying::cut_on): of the kind `Other`, with the
+/// [`Stopped`] inside.
+impl From<Stopped> for Error {
+    fn from(error: Stopped) -> Self {
+        Error::new(ErrorKind::Other, error)
     }
 }
 

@@ -53,10 +53,12 @@ impl Fault for Error {
 
     fn retry_after(&self) -> Option<Duration> {
         let error = cause(self);
-        let headers = error.http_headers();
-        let header = headers.and_then(|headers| hint::in_headers(headers, SystemTime::now()));
-        let pushback = headers.and_then(pushback).and_then(Pushback::wait);
-        header.max(pushback).max(retry_info(error))
+        in_headers(error).max(retry_info(error))
+    }
+
+    fn is_retry_info(&self) -> bool {
+        let error = cause(self);
+        retry_info(error) > in_headers(error)
     }
 
     fn must_stop(&self) -> bool {
@@ -124,6 +126,14 @@ fn cause(error: &Error) -> &Error {
 /// What the transport says below it.
 fn behind(error: &Error) -> Option<&dyn Fault> {
     first_known(Cause::new(error.source()?), &|_| None)
+}
+
+/// The longest hint of the headers.
+fn in_headers(error: &Error) -> Option<Duration> {
+    let headers = error.http_headers();
+    let header = headers.and_then(|headers| hint::in_headers(headers, SystemTime::now()));
+    let pushback = headers.and_then(pushback).and_then(Pushback::wait);
+    header.max(pushback)
 }
 
 /// The delay of a `google.rpc.RetryInfo`; a negative one asks nothing.

@@ -4,6 +4,7 @@ use super::{
     boxed::{Cause, first_known},
     sources::begins_with,
 };
+use crate::drive::stopping::Stopped;
 use crate::facts::{
     fault::{Delivery, Fault, FaultKind, TimedOut},
     not_opened::NotOpened,
@@ -73,6 +74,14 @@ impl From<TimedOut> for Error {
     }
 }
 
+/// For attempts that a signal has [cut](crate::Retrying::cut_on): of the kind `Other`, with the
+/// [`Stopped`] inside.
+impl From<Stopped> for Error {
+    fn from(error: Stopped) -> Self {
+        Error::other(error)
+    }
+}
+
 /// For openings that failed: of the same kind, with the [`NotOpened`] inside.
 impl From<NotOpened<Error>> for Error {
     fn from(error: NotOpened<Error>) -> Self {
@@ -139,6 +148,14 @@ mod tests {
         }
         let other = Error::other("no kind of its own");
         assert_eq!(policy.judge(&other), Verdict::NothingKnown);
+    }
+
+    #[test]
+    fn an_attempt_that_a_signal_cut_keeps_the_reason_and_is_not_repeated() {
+        let error = Error::from(Stopped::new());
+        let inside = error.get_ref().and_then(|it| it.downcast_ref());
+        assert_eq!(inside, Some(&Stopped::new()));
+        assert_eq!(Policy::exponential().judge(&error), Verdict::NothingKnown);
     }
 
     #[test]

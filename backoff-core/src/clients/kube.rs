@@ -5,7 +5,10 @@ use super::{
     boxed::{Cause, first_known},
     sources::{chain, is_untrusted_certificate},
 };
-use crate::facts::fault::{Delivery, Fault, FaultKind, TimedOut};
+use crate::{
+    drive::stopping::Stopped,
+    facts::fault::{Delivery, Fault, FaultKind, TimedOut},
+};
 use core::{fmt, time::Duration};
 use kube_client_5::{Error, core::Status};
 use std::error::Error as _;
@@ -116,6 +119,14 @@ impl Fault for Error {
 /// as its source.
 impl From<TimedOut> for Error {
     fn from(error: TimedOut) -> Self {
+        Error::Service(Box::new(error))
+    }
+}
+
+/// For attempts that a signal has [cut](crate::Retrying::cut_on): `Service`, with the [`Stopped`]
+/// as its source.
+impl From<Stopped> for Error {
+    fn from(error: Stopped) -> Self {
         Error::Service(Box::new(error))
     }
 }

@@ -4,7 +4,10 @@ use super::{
     boxed::{Cause, first_known},
     sources::chain,
 };
-use crate::facts::fault::{Delivery, Fault, FaultKind, TimedOut};
+use crate::{
+    drive::stopping::Stopped,
+    facts::fault::{Delivery, Fault, FaultKind, TimedOut},
+};
 use core::{error, fmt};
 use object_store_014::Error;
 use std::error::Error as _;
@@ -92,6 +95,17 @@ impl Fault for Error {
 /// its source.
 impl From<TimedOut> for Error {
     fn from(error: TimedOut) -> Self {
+        Error::Generic {
+            store: "cut",
+            source: Box::new(error),
+        }
+    }
+}
+
+/// For attempts that a signal has [cut](crate::Retrying::cut_on): `Generic`, with the [`Stopped`]
+/// as its source.
+impl From<Stopped> for Error {
+    fn from(error: Stopped) -> Self {
         Error::Generic {
             store: "cut",
             source: Box::new(error),

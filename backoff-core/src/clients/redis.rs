@@ -1,7 +1,7 @@
 //! `Fault` for `redis::RedisError`, version 1.
 
 use crate::{
-    drive::until::Conflict,
+    drive::{stopping::Stopped, until::Conflict},
     facts::{
         fault::{Delivery, Fault, FaultKind, TimedOut},
         not_opened::NotOpened,
@@ -94,6 +94,14 @@ impl Fault for RedisError {
 impl From<TimedOut> for RedisError {
     fn from(error: TimedOut) -> Self {
         io::Error::new(io::ErrorKind::TimedOut, error).into()
+    }
+}
+
+/// For attempts that a signal has [cut](crate::Retrying::cut_on): as an I/O error with the
+/// [`Stopped`] inside.
+impl From<Stopped> for RedisError {
+    fn from(error: Stopped) -> Self {
+        io::Error::other(error).into()
     }
 }
 

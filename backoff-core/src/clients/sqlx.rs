@@ -7,6 +7,7 @@ macro_rules! fault_for {
                 boxed::known_fault,
                 sqlstate::{State, state},
             },
+            drive::stopping::Stopped,
             facts::{
                 fault::{Delivery, Fault, FaultKind, TimedOut},
                 not_opened::NotOpened,
@@ -122,6 +123,13 @@ macro_rules! fault_for {
         /// For attempts that are [cut](crate::Retrying::attempt_timeout): an `Io` that timed out.
         impl From<TimedOut> for Error {
             fn from(error: TimedOut) -> Self {
+                Error::Io(error.into())
+            }
+        }
+
+        /// For attempts that a signal has [cut](crate::Retrying::cut_on): an `Io`.
+        impl From<Stopped> for Error {
+            fn from(error: Stopped) -> Self {
                 Error::Io(error.into())
             }
         }

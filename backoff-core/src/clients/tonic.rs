@@ -8,6 +8,7 @@ use super::{
     sources::{begins_with, is_untrusted_certificate},
 };
 use crate::{
+    drive::stopping::Stopped,
     facts::{
         fault::{Delivery, Fault, FaultKind, TimedOut},
         grpc::GrpcCode,
@@ -67,6 +68,14 @@ impl Fault for tonic::Status {
         own.max(self.inner().and_then(Fault::retry_after))
     }
 
+    fn is_retry_info(&self) -> bool {
+        let (info, header) = (retry_info(self), pushback(self).and_then(Pushback::wait));
+        match self.inner() {
+            Some(inner) if inner.retry_after() > info.max(header) => inner.is_retry_info(),
+            _ => info > header,
+        }
+    }
+
     fn delivery(&self) -> Option<Delivery> {
         match self.inner() {
             Some(inner) => inner.delivery(),
@@ -97,6 +106,16 @@ impl Fault for tonic::Status {
 impl From<TimedOut> for tonic::Status {
     fn from(error: TimedOut) -> Self {
         let mut status = tonic::Status::deadline_exceeded(error.to_string());
+        status.set_source(Arc::new(error));
+        status
+    }
+}
+
+/// For attempts that a signal has [cut](crate::Retrying::cut_on): `CANCELLED`, with the [`Stopped`]
+/// as its source.
+impl From<Stopped> for tonic::Status {
+    fn from(error: Stopped) -> Self {
+        let mut status = tonic::Status::cancelled(error.to_string());
         status.set_source(Arc::new(error));
         status
     }
@@ -244,6 +263,7 @@ mod tests {
     use crate::{codes, facts::codes::Codes, judge::Verdict, policy::Policy};
     use std::io;
     use tonic::{Code, ConnectError, Status, TimeoutExpired};
+    use tonic_types_014::{ErrorDetails, StatusExt};
 
     fn with_source(code: Code, source: impl Error + Send + Sync + 'static) -> Status {
         let mut status = Status::new(code, "transport error");
@@ -316,6 +336,22 @@ mod tests {
             assert_eq!(policy.judge(fault), Verdict::from(true));
             let careful = policy.idempotent(false);
             assert_eq!(careful.judge(fault), Verdict::MaybeApplied);
+        }
+    }
+
+    #[test]
+    fn the_longer_hint_says_where_it_comes_from() {
+        let of = |info: u64, pushback: &str| {
+            let details = ErrorDetails::with_retry_info(Some(Duration::from_secs(info)));
+            let mut status = Status::with_error_details(Code::Unavailable, "", details);
+            let wait = pushback.parse().unwrap();
+            status.metadata_mut().insert(hint::PUSHBACK, wait);
+            status
+        };
+        for (status, expected) in [(of(3, "1500"), true), (of(1, "1500"), false)] {
+            assert_eq!(status.is_retry_info(), expected);
+            let behind = with_source(Code::Unknown, io::Error::other(status));
+            assert_eq!(behind.is_retry_info(), expected);
         }
     }
 

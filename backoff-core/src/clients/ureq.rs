@@ -4,7 +4,10 @@ use super::{
     boxed::{Cause, first_known},
     sources::begins_with,
 };
-use crate::facts::fault::{Delivery, Fault, FaultKind, TimedOut};
+use crate::{
+    drive::stopping::Stopped,
+    facts::fault::{Delivery, Fault, FaultKind, TimedOut},
+};
 use core::fmt;
 use std::io;
 use ureq_3::{Error, Timeout};
@@ -110,6 +113,14 @@ impl Fault for Error {
 /// with the [`TimedOut`] inside.
 impl From<TimedOut> for Error {
     fn from(error: TimedOut) -> Self {
+        Error::Io(io::Error::from(error))
+    }
+}
+
+/// For attempts that a signal has [cut](crate::Retrying::cut_on): as an I/O error with the
+/// [`Stopped`] inside.
+impl From<Stopped> for Error {
+    fn from(error: Stopped) -> Self {
         Error::Io(io::Error::from(error))
     }
 }

@@ -4,16 +4,16 @@ use super::draw::root;
 use crate::runtime::nanos;
 use core::time::Duration;
 
-/// What a read tells of the writes of others, compared with the read before. Made by a
-/// [`Version`](crate::drive::Version).
+/// What a version tells of the writes since another version was read. Made by
+/// [`Version::passed`](crate::drive::Version::passed).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passed {
     /// So many writes: the versions are numbers that count.
     Writes(u64),
-    /// At least one write: the versions can only be compared.
-    Some,
-    /// No write: the version is the one that was read before.
-    None,
+    /// At least one write: the versions can only be compared, and they differ.
+    Changed,
+    /// No write that is known of: the version is the same, an older one, or not known.
+    Same,
 }
 
 /// How much the newest window counts in the mean.
@@ -22,8 +22,8 @@ const NEWS: f64 = 0.25;
 /// The longest range, in windows: a number that stays finite whatever it is multiplied by.
 const MOST: f64 = 1e15;
 
-/// How a version is heard of that counts, or that can only be compared.
-struct Ear {
+/// The constants of the formula, for versions that count or that can only be compared.
+struct Weights {
     /// The first range, in windows or in bases, whichever are shorter.
     first: f64,
     /// By what a resource that is always taken multiplies the range, beside the growth with the
@@ -39,12 +39,12 @@ struct Ear {
     crowd: f64,
     /// The shortest range, in windows for each conflict.
     least: f64,
-    /// How sharply the range follows from `busy`.
-    heed: fn(f64) -> f64,
+    /// `busy` to the power p.
+    power: fn(f64) -> f64,
 }
 
-impl Ear {
-    const COUNTED: Ear = Ear {
+impl Weights {
+    const COUNTED: Weights = Weights {
         first: 3.5,
         growth: 1.05,
         writes: 1.5,
@@ -52,10 +52,10 @@ impl Ear {
         quiet: 0.0,
         crowd: 0.0,
         least: 0.2,
-        heed: |busy| busy * busy * busy * busy,
+        power: |busy| busy * busy * busy * busy,
     };
 
-    const COMPARED: Ear = Ear {
+    const COMPARED: Weights = Weights {
         first: 1.15,
         growth: 1.22,
         writes: 9.0,
@@ -63,7 +63,7 @@ impl Ear {
         quiet: 0.1,
         crowd: 0.001,
         least: 0.01,
-        heed: root,
+        power: root,
     };
 
     /// What the range is multiplied by after so many conflicts.
@@ -72,7 +72,7 @@ impl Ear {
         let busy = (writes + self.writes) / (time + self.time);
         let busy = busy.max(least).min(1.0);
         let more = (conflicts + 1.0) / conflicts;
-        self.growth * more * root(more) * (self.heed)(busy)
+        self.growth * more * root(more) * (self.power)(busy)
     }
 }
 
@@ -83,8 +83,8 @@ impl Ear {
 /// meanwhile causes the conflict: a mean of what this writer has measured. The wait is drawn from
 /// zero to a range, as with full jitter:
 ///
-/// - after the first conflict: `first · min(window, base)`, times the root of the number of changes
-///   where the write [combined](crate::Policy::combine) several;
+/// - after the first conflict: `first · min(window · r, base)`, where `r` is the root of the number of
+///   changes that the write [combined](crate::Policy::combine), rounded down;
 /// - after conflict n + 1: the last range · `growth · ((n + 1) / n)^1.5 · busy^p`, and at least
 ///   `least · n` windows.
 ///
@@ -102,8 +102,18 @@ impl Ear {
 /// in time, from 1 to 200 writers over three networks, and as cheap as possible for a hundred
 /// (`cargo run --release -p examples --example simulation -- contention --check`).
 ///
-/// If a read after a conflict shows the version of the read before, then the read is stale, or the
-/// conflict is no conflict of writers. The pace knows nothing then, and the policy's own wait follows.
+/// A number that grows by more than 64 in a window does not count writes: a time stamp, an offset. It is
+/// taken for a version that can only be compared.
+///
+/// The policy's own wait follows where the pace knows nothing: if no read since the conflict shows
+/// another version (the read is stale, the version is not known, or the conflict is no race of writers),
+/// and if the clock says that an attempt takes no time.
+///
+/// A pace is kept where the policy's waits are exponential. After a conflict, the policy's factor and
+/// jitter have no part in the wait; its `max_backoff` holds, and its base limits the first range.
+/// Policies of [other waits](crate::Policy::custom) keep theirs. Because the waits are short, a policy
+/// that says neither `max_attempts` nor a deadline makes up to 100 attempts, as long as they end in such
+/// conflicts; all other failures count as ever.
 ///
 /// [`Policy::update`](crate::Policy::update) and [`Policy::combine`](crate::Policy::combine) keep a pace
 /// by themselves where `version` tells them the version. A loop of your own keeps one beside its
@@ -119,13 +129,13 @@ impl Ear {
 ///
 /// let mut retry = RetryState::start(&POLICY, || ms(0));
 /// let mut pace = Pace::new();
-/// pace.read(ms(10), Passed::None); // the first read: an etag has no writes to count
+/// pace.read(ms(10), Passed::Same); // the first read: an etag has no writes to count
 /// // The write is refused 20 ms later.
-/// let decision = retry.failed_at(&mut pace, &POLICY, conflict, || ms(30), || u64::MAX);
+/// let decision = retry.failed_paced(&mut pace, &POLICY, conflict, || ms(30), || u64::MAX);
 /// let Decision::Wait(wait) = decision else { panic!() };
 /// assert_eq!(wait.delay, ms(23)); // the longest that can be drawn; by the policy, 1 s
 /// ```
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Pace {
     /// When the last read was answered, in nanoseconds.
     read: u64,
@@ -133,6 +143,8 @@ pub struct Pace {
     window: u64,
     /// Conflicts, without those of stale reads.
     conflicts: u32,
+    /// How many changes a write combines.
+    changes: u32,
     /// How many windows the wait after the last conflict was drawn from, and how many the next one is
     /// drawn from after a read.
     range: f64,
@@ -140,10 +152,17 @@ pub struct Pace {
     counts: bool,
     /// A conflict came after the last read.
     in_conflict: bool,
-    /// The read after a conflict showed the version that had been refused.
+    /// No read since a conflict showed another version than the one that was refused.
     is_stale: bool,
     /// The wait that follows is the pace's.
     is_kept: bool,
+}
+
+/// Before the first read.
+impl Default for Pace {
+    fn default() -> Self {
+        Pace::new()
+    }
 }
 
 impl Pace {
@@ -154,6 +173,7 @@ impl Pace {
             read: 0,
             window: 0,
             conflicts: 0,
+            changes: 1,
             range: 0.0,
             counts: false,
             in_conflict: false,
@@ -162,51 +182,60 @@ impl Pace {
         }
     }
 
+    /// Each of the next writes combines so many changes. Where many callers of one process change the resource, as
+    /// many are likely to do so elsewhere.
+    pub fn combines(&mut self, changes: u32) {
+        self.changes = changes.max(1);
+    }
+
     /// A read was answered at this time of the clock, and told this of the writes since the read before.
     /// The first read compares the version with itself, which tells whether it counts.
     pub fn read(&mut self, now: Duration, passed: Passed) {
         let now = nanos(now);
         let since = now.saturating_sub(core::mem::replace(&mut self.read, now));
-        let after_conflict = core::mem::take(&mut self.in_conflict);
+        let after_conflict = core::mem::take(&mut self.in_conflict) || self.is_stale;
+        self.is_stale = after_conflict && matches!(passed, Passed::Same | Passed::Writes(0));
         if self.conflicts == 0 {
             self.counts = matches!(passed, Passed::Writes(_));
             return;
         }
-        self.is_stale = after_conflict && matches!(passed, Passed::None | Passed::Writes(0));
+        if self.is_stale {
+            return;
+        }
         let time = since as f64 / self.window.max(1) as f64;
-        let (ear, writes) = match passed {
+        let (weights, writes) = match passed {
             // What grows faster than anybody can write does not count the writes.
             Passed::Writes(writes) if writes as f64 <= 64.0 * (time + 1.0) => {
-                (Ear::COUNTED, writes as f64)
+                (Weights::COUNTED, writes as f64)
             }
-            Passed::Writes(_) | Passed::Some => (Ear::COMPARED, 0.0),
-            Passed::None => return,
+            Passed::Writes(_) | Passed::Changed => (Weights::COMPARED, 0.0),
+            Passed::Same => return,
         };
         let conflicts = f64::from(self.conflicts);
-        let range = self.range * ear.scale(conflicts, writes, time);
-        self.range = range.max(ear.least * conflicts).min(MOST);
+        let range = self.range * weights.scale(conflicts, writes, time);
+        self.range = range.max(weights.least * conflicts).min(MOST);
     }
 
     /// A write was refused at this time of the clock, because somebody else was faster. `base` is the
-    /// policy's first wait, and `changes` is how many changes the write combined: where many callers of
-    /// one process change the resource, as many are likely to do so elsewhere.
-    pub(crate) fn conflict(&mut self, now: Duration, base: Duration, changes: usize) {
-        let took = nanos(now).saturating_sub(self.read).max(1);
+    /// policy's first wait.
+    pub(crate) fn conflict(&mut self, now: Duration, base: Duration) {
+        let took = nanos(now).saturating_sub(self.read);
         self.in_conflict = true;
-        self.is_kept = !self.is_stale;
-        if self.is_stale {
+        // By a clock that stands still, the writer would try again at once and for ever.
+        self.is_kept = !self.is_stale && took > 0;
+        if !self.is_kept {
             return;
         }
         self.conflicts = self.conflicts.saturating_add(1);
         if self.conflicts == 1 {
             self.window = took;
             let base = nanos(base) as f64 / took as f64;
-            let ear = if self.counts {
-                Ear::COUNTED
+            let weights = if self.counts {
+                Weights::COUNTED
             } else {
-                Ear::COMPARED
+                Weights::COMPARED
             };
-            self.range = ear.first * base.min(1.0) * changes.max(1).isqrt() as f64;
+            self.range = weights.first * base.min(f64::from(self.changes.isqrt()));
         } else {
             let window = self.window as f64;
             self.window = (window + NEWS * (took as f64 - window)) as u64;
@@ -244,7 +273,7 @@ mod tests {
     fn after_one(took: u32, first: Passed) -> Pace {
         let mut pace = Pace::new();
         pace.read((100 - took) * MS, first);
-        pace.conflict(100 * MS, BASE, 1);
+        pace.conflict(100 * MS, BASE);
         pace
     }
 
@@ -263,18 +292,19 @@ mod tests {
     #[test]
     fn the_first_range_is_that_of_the_window_or_of_a_shorter_base() {
         assert_near(range(&after_one(20, Passed::Writes(0))), 3.5 * 20.0);
-        assert_near(range(&after_one(20, Passed::None)), 1.15 * 20.0);
+        assert_near(range(&after_one(20, Passed::Same)), 1.15 * 20.0);
         let mut hasty = Pace::new();
-        hasty.read(80 * MS, Passed::None);
-        hasty.conflict(100 * MS, 4 * MS, 1);
+        hasty.read(80 * MS, Passed::Same);
+        hasty.conflict(100 * MS, 4 * MS);
         assert_near(range(&hasty), 1.15 * 4.0);
     }
 
     #[test]
     fn a_write_of_many_changes_waits_longer_at_first() {
         let mut pace = Pace::new();
-        pace.read(80 * MS, Passed::None);
-        pace.conflict(100 * MS, BASE, 50);
+        pace.read(80 * MS, Passed::Same);
+        pace.combines(50);
+        pace.conflict(100 * MS, BASE);
         assert_near(range(&pace), 7.0 * 1.15 * 20.0);
     }
 
@@ -286,7 +316,7 @@ mod tests {
             // The read before was at 80 ms.
             let now = 80 + (20.0 * time) as u32;
             pace.read(now * MS, Passed::Writes(writes.into()));
-            pace.conflict((now + 20) * MS, BASE, 1);
+            pace.conflict((now + 20) * MS, BASE);
             let busy = ((f64::from(writes) + 1.5) / (time + 0.6)).min(1.0);
             let factor = 1.05 * 2_f64.powf(1.5) * busy.powf(4.0);
             assert_near(range(&pace), 20.0 * (3.5 * factor).max(0.2));
@@ -296,10 +326,10 @@ mod tests {
     #[test]
     fn the_next_range_follows_from_the_time_where_writes_are_not_counted() {
         for time in [2.0, 8.0, 25.0, 200.0] {
-            let mut pace = after_one(20, Passed::None);
+            let mut pace = after_one(20, Passed::Same);
             let now = 80 + (20.0 * time) as u32;
-            pace.read(now * MS, Passed::Some);
-            pace.conflict((now + 20) * MS, BASE, 1);
+            pace.read(now * MS, Passed::Changed);
+            pace.conflict((now + 20) * MS, BASE);
             let busy = (9.0_f64 / (time + 0.8)).clamp(0.101, 1.0);
             let factor = 1.22 * 2_f64.powf(1.5) * busy.sqrt();
             assert_near(range(&pace), 20.0 * 1.15 * factor);
@@ -313,47 +343,68 @@ mod tests {
             let mut pace = after_one(20, passed);
             pace.range = 1.0;
             pace.read(480 * MS, passed);
-            pace.conflict(500 * MS, BASE, 1);
+            pace.conflict(500 * MS, BASE);
             range(&pace)
         };
-        assert_near(after(Passed::Writes(400_000)), after(Passed::Some));
-        assert!(after(Passed::Writes(64)) != after(Passed::Some));
+        assert_near(after(Passed::Writes(400_000)), after(Passed::Changed));
+        assert!(after(Passed::Writes(64)) != after(Passed::Changed));
     }
 
     #[test]
     fn a_read_that_shows_the_refused_version_leaves_the_wait_to_the_policy() {
-        for same in [Passed::None, Passed::Writes(0)] {
+        for same in [Passed::Same, Passed::Writes(0)] {
             let mut pace = after_one(20, same);
             pace.read(150 * MS, same);
-            pace.conflict(170 * MS, BASE, 1);
+            pace.conflict(170 * MS, BASE);
             assert_eq!((pace.range(), pace.kept()), (None, 1));
             // The next read shows another one.
-            pace.read(200 * MS, Passed::Some);
-            pace.conflict(220 * MS, BASE, 1);
+            pace.read(200 * MS, Passed::Changed);
+            pace.conflict(220 * MS, BASE);
             assert!(pace.range().is_some());
             assert_eq!(pace.kept(), 2);
         }
     }
 
     #[test]
+    fn a_read_stays_stale_until_another_version_is_seen() {
+        let mut pace = after_one(20, Passed::Same);
+        pace.read(150 * MS, Passed::Same);
+        // The write fails for another reason, and the next read is as stale.
+        pace.failed();
+        pace.read(200 * MS, Passed::Same);
+        pace.conflict(220 * MS, BASE);
+        assert_eq!(pace.range(), None);
+    }
+
+    #[test]
+    fn a_clock_that_stands_still_or_goes_back_leaves_the_wait_to_the_policy() {
+        for conflict in [80, 70] {
+            let mut pace = Pace::new();
+            pace.read(80 * MS, Passed::Same);
+            pace.conflict(conflict * MS, BASE);
+            assert_eq!((pace.range(), pace.kept()), (None, 0));
+        }
+    }
+
+    #[test]
     fn other_failures_leave_the_wait_to_the_policy_and_the_range_as_it_is() {
-        let mut pace = after_one(20, Passed::None);
+        let mut pace = after_one(20, Passed::Same);
         let before = pace.range();
         pace.failed();
         assert_eq!(pace.range(), None);
         // The read after the conflict failed; a write fails; then the version is as it was.
-        pace.read(150 * MS, Passed::Some);
+        pace.read(150 * MS, Passed::Changed);
         pace.failed();
-        pace.read(300 * MS, Passed::None);
-        pace.conflict(320 * MS, BASE, 1);
-        assert!(pace.range() > before);
+        pace.read(300 * MS, Passed::Same);
+        pace.conflict(320 * MS, BASE);
+        assert!(pace.range() > before, "{pace:?}");
     }
 
     #[test]
     fn the_window_is_a_mean() {
-        let mut pace = after_one(20, Passed::None);
-        pace.read(200 * MS, Passed::Some);
-        pace.conflict(260 * MS, BASE, 1);
+        let mut pace = after_one(20, Passed::Same);
+        pace.read(200 * MS, Passed::Changed);
+        pace.conflict(260 * MS, BASE);
         assert_eq!(pace.window, 30_000_000);
     }
 
@@ -367,8 +418,8 @@ mod tests {
             let mut pace = Pace::new();
             for (read, conflict, what) in steps {
                 let passed = match what {
-                    0 => Passed::None,
-                    1 => Passed::Some,
+                    0 => Passed::Same,
+                    1 => Passed::Changed,
                     2 => Passed::Writes(read % 7),
                     _ => Passed::Writes(read),
                 };
@@ -377,7 +428,7 @@ mod tests {
                     pace.failed();
                     prop_assert_eq!(pace.range(), None);
                 } else {
-                    pace.conflict(Duration::from_nanos(conflict), Duration::from_nanos(base), 1);
+                    pace.conflict(Duration::from_nanos(conflict), Duration::from_nanos(base));
                 }
                 prop_assert!(pace.range.is_finite() && pace.range >= 0.0);
                 prop_assert!(pace.conflicts == 0 || pace.window > 0);

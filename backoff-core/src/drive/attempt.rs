@@ -221,6 +221,12 @@ pub trait Operation<R>: Reports {
         Some(error)
     }
 
+    /// The error that is kept since [`keep`](Self::keep), taken out because no attempt follows.
+    #[inline]
+    fn kept(&mut self) -> Option<Self::Error> {
+        None
+    }
+
     /// No attempt follows after this error: the error that is handed back.
     #[inline]
     fn last_word(&mut self, error: Self::Error) -> Self::Error {

@@ -11,7 +11,7 @@ use crate::{
     budget::Budget,
     delay::Delay,
     facts::fault::Fault,
-    observe::Event,
+    observe::{Event, Failure},
     policy::Policy,
     report::{Reporting, RetryError, Updated},
     runtime::{BLOCKING, BlockingRuntime, BlockingSleep, Clock, Random},
@@ -67,7 +67,7 @@ impl<'p, O: Call, H> Blocking<'p, O, H> {
         }
     }
 
-    fn handler<G>(self, change: impl FnOnce(H) -> G) -> Blocking<'p, O, G> {
+    pub(super) fn handler<G>(self, change: impl FnOnce(H) -> G) -> Blocking<'p, O, G> {
         Blocking {
             policy: self.policy,
             operation: self.operation,
@@ -109,7 +109,7 @@ impl<'p, O: Call, H> Blocking<'p, O, H> {
         self.operation(O::responses)
     }
 
-    /// Calls a hook before each wait, and when the operation is given up.
+    /// Calls a hook before each wait, when the operation is given up, and when it succeeds after retries.
     pub fn notify<N>(self, hook: N) -> Blocking<'p, O, Notified<H, N>>
     where
         N: FnMut(&Event<'_, O::Error>),
@@ -137,6 +137,15 @@ impl<'p, O: Call, H> Blocking<'p, O, H> {
     ) -> Blocking<'p, O, Under<H, R>> {
         self.handler(|inner| Under { inner, runtime })
     }
+}
+
+/// What comes after a wait.
+#[derive(Clone, Copy, PartialEq)]
+enum After {
+    Attempt,
+    /// The timer woke too late for another attempt.
+    Late,
+    Stopped,
 }
 
 impl<O, H> Blocking<'_, O, H>
@@ -202,8 +211,8 @@ where
                         None => None,
                     };
                     if goes_on.is_none() {
-                        let terms = self.handler.terms(self.operation.terms());
-                        course.succeeded(self.handler.policy(self.policy), terms.as_ref());
+                        let (handler, terms) = (&mut self.handler, self.operation.terms());
+                        course.succeeded(self.policy, handler, O::name(), terms);
                     }
                     // The last response is handed back as it came.
                     if goes_on != Some(true) {
@@ -235,12 +244,17 @@ where
         let mut deposit = Deposit::of(policy, *course);
         let waiting = &mut deposit.course;
         let next = doubt.failed(waiting, policy, handler, name, &error, stage, terms);
-        let goes_on = next.is_wait() && self.wait(waiting, next);
-        if next.is_wait() && !goes_on {
-            doubt.late(waiting, &mut self.handler, name, &error);
+        let after = next.is_wait().then(|| self.wait(waiting, next));
+        match after {
+            Some(After::Late) => doubt.late(waiting, policy, &mut self.handler, name, &error),
+            Some(After::Stopped) => {
+                let failure = Failure::new(Some(&error), self.handler.fault(&error));
+                doubt.stopped(waiting, policy, &mut self.handler, name, failure);
+            }
+            Some(After::Attempt) | None => {}
         }
         *course = deposit.course;
-        if goes_on {
+        if after == Some(After::Attempt) {
             let _ = self.operation.keep(error);
             return None;
         }
@@ -256,23 +270,30 @@ where
         let mut deposit = Deposit::of(policy, *course);
         let waiting = &mut deposit.course;
         let next = waiting.answered(policy, handler, name, fault, terms)?;
-        let goes_on = next.is_wait() && self.wait(waiting, next);
+        let after = next.is_wait().then(|| self.wait(waiting, next));
+        if after == Some(After::Stopped) {
+            let failure = Failure::new(None, Some(fault));
+            waiting.stopped(policy, &mut self.handler, name, failure);
+        }
         *course = deposit.course;
-        Some(goes_on)
+        Some(after == Some(After::Attempt))
     }
 
-    /// Waits on this thread, and begins the next attempt unless the timer wakes too late for one.
-    fn wait(&mut self, course: &mut Course, next: Next) -> bool {
+    /// Waits on this thread, and begins the next attempt unless the timer wakes too late for one or the
+    /// call is stopped.
+    fn wait(&mut self, course: &mut Course, next: Next) -> After {
         let runtime = self.handler.runtime();
-        runtime.sleep_blocking(next.wait());
+        if self.handler.pause(runtime, next.wait()) {
+            return After::Stopped;
+        }
         let (policy, terms) = (
             self.handler.policy(self.policy),
             self.handler.terms(self.operation.terms()),
         );
         if course.is_late(policy, terms.as_ref(), runtime) {
-            return false;
+            return After::Late;
         }
         course.begins(&mut self.handler);
-        true
+        After::Attempt
     }
 }

@@ -243,5 +243,10 @@ where
         Some(TimedOut::new(Duration::ZERO).into())
     }
 
+    #[inline]
+    fn kept(&mut self) -> Option<O::Error> {
+        self.operation.kept()
+    }
+
     failures_inside!();
 }

@@ -235,6 +235,11 @@ where
     fn expired() -> Option<O::Error> {
         O::expired()
     }
+
+    #[inline]
+    fn kept(&mut self) -> Option<O::Error> {
+        self.operation.kept()
+    }
 }
 
 impl<O, F> Call for Consecutive<O, F>
@@ -252,7 +257,7 @@ where
     }
 }
 
-impl<'p, O, F, H> Retrying<'p, Until<O, F>, H>
+impl<'p, O, F, H, S> Retrying<'p, Until<O, F>, H, S>
 where
     O: Operation<<H as Handler>::Runtime>,
     O::Error: From<NotYet>,
@@ -312,7 +317,7 @@ where
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
     #[track_caller]
-    pub fn consecutive(self, values: u32) -> Retrying<'p, Consecutive<O, F>, H> {
+    pub fn consecutive(self, values: u32) -> Retrying<'p, Consecutive<O, F>, H, S> {
         let row = Row::new(values);
         self.operation(|until| Consecutive::new(until, row))
     }

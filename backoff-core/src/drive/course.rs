@@ -2,15 +2,17 @@
 //! calls, the course says when to begin, when to wait and when to stop, and tells whoever listens.
 
 use super::handler::{Handle, Handler};
+#[cfg(feature = "metrics")]
+use super::meter::{self, Ended, ErrorType, Meter, Named};
 use crate::{
     budget::Budget,
     facts::fault::Fault,
-    judge::Stage,
-    observe::{self, Event, Failure, Record},
+    judge::{Ruling, Stage},
+    observe::{self, Event, Failure, Happened, Record},
     policy::{NEVER, Policy},
     report::{Measures, StopReason},
     runtime::{Clock, Random},
-    state::{Attempt, Decision, Holds, Next, RequestId, RetryState, Terms},
+    state::{Attempt, Decision, Holds, Next, RequestId, RetryState, Terms, Wait, WaitSource},
 };
 
 use core::time::Duration;
@@ -19,10 +21,16 @@ use core::time::Duration;
 #[derive(Clone, Copy, Debug)]
 pub struct Course {
     retry: RetryState,
+    /// Beside the 15 bytes, in a program that measures.
+    #[cfg(feature = "metrics")]
+    meter: Meter,
 }
 
 /// No time remains for the next attempt.
 const LATE: Next = Next::stop(StopReason::Deadline);
+
+/// A signal has ended the call.
+const STOPPED: Next = Next::stop(StopReason::Stopped);
 
 /// What a test has said of retries.
 #[cfg(feature = "testing")]
@@ -42,12 +50,30 @@ fn in_tests(next: Next) -> Next {
 #[inline]
 pub(crate) fn rarely() {}
 
+/// Whether each call is measured.
+const METERED: bool = cfg!(feature = "metrics");
+
+/// Whether somebody is told of what happens: a hook or the log.
+const fn is_heard<H: Handler>() -> bool {
+    H::LISTENS || cfg!(feature = "tracing")
+}
+
+/// Who asked for the wait, by what the error says of its hint.
+fn said_by(source: WaitSource, fault: Option<&dyn Fault>) -> WaitSource {
+    match (source, fault) {
+        (WaitSource::RetryAfter, Some(fault)) if fault.is_retry_info() => WaitSource::RetryInfo,
+        (source, _) => source,
+    }
+}
+
 impl Course {
     /// Before the first attempt.
     #[inline]
     pub(crate) const fn new() -> Self {
         Course {
             retry: RetryState::UNTIMED,
+            #[cfg(feature = "metrics")]
+            meter: Meter::NEW,
         }
     }
 
@@ -61,7 +87,16 @@ impl Course {
         clock: &C,
         timed: bool,
     ) {
-        if timed || terms.deadline(policy) != NEVER {
+        if METERED || timed || terms.deadline(policy) != NEVER {
+            self.start_now(clock);
+        }
+    }
+
+    /// As [`start`](Self::start), where nothing but metrics asks for the time.
+    #[cfg(feature = "std")]
+    #[inline]
+    pub(crate) fn start_if_metered<C: Clock>(&mut self, clock: &C) {
+        if METERED && self.retry.failures() == 0 {
             self.start_now(clock);
         }
     }
@@ -69,7 +104,10 @@ impl Course {
     /// Apart, so that it is compiled once for a clock.
     #[inline(never)]
     fn start_now<C: Clock>(&mut self, clock: &C) {
-        self.retry = RetryState::start_at(clock.now());
+        let now = clock.now();
+        self.retry = RetryState::start_at(now);
+        #[cfg(feature = "metrics")]
+        self.meter.begins(now);
     }
 
     /// Which attempt is about to begin or under way, and what time it has.
@@ -109,9 +147,14 @@ impl Course {
 
     /// The attempt that was waited for begins.
     #[inline]
-    pub(crate) fn begins<H: Handler>(&mut self, handler: &mut H) {
+    pub(crate) fn begins<H: Handler>(&mut self, handler: &mut H)
+    where
+        H::Runtime: Clock,
+    {
         self.spend();
         handler.begins();
+        #[cfg(feature = "metrics")]
+        self.meter.begins(handler.runtime().now());
     }
 
     /// As [`begins`](Self::begins), where no handler holds a budget.
@@ -128,10 +171,104 @@ impl Course {
         }
     }
 
-    /// An attempt succeeded.
+    /// The budget of the policy gets its tokens back, and nobody is told of a success.
+    pub(crate) fn progressed(&self, policy: &Policy) {
+        self.retry.succeeded_under(policy, None);
+    }
+
+    /// An attempt succeeded. After retries, whoever listens is told.
     #[inline]
-    pub(crate) fn succeeded(&self, policy: &Policy, terms: Option<&Terms<'_>>) {
-        self.retry.succeeded_under(policy, terms);
+    pub(crate) fn succeeded<E, H>(
+        &self,
+        borrowed: &Policy,
+        handler: &mut H,
+        name: &'static str,
+        of_operation: Option<Terms<'_>>,
+    ) where
+        H: Handle<E>,
+        H::Runtime: Clock,
+    {
+        let terms = handler.terms(of_operation);
+        let policy = handler.policy(borrowed);
+        self.retry.succeeded_under(policy, terms.as_ref());
+        #[cfg(feature = "metrics")]
+        {
+            meter::level(terms.as_ref().budget(policy));
+            self.record_success(handler.runtime().now(), name, policy);
+        }
+        if is_heard::<H>() && self.retry.failures() > 0 {
+            self.tell_success(handler, name);
+        }
+    }
+
+    #[cfg(feature = "metrics")]
+    fn record_success(&self, now: Duration, operation: &'static str, policy: &Policy) {
+        let named = Named {
+            operation,
+            policy: policy.name,
+        };
+        let ended = Ended {
+            attempts: self.retry.failures().saturating_add(1),
+            elapsed: self.retry.elapsed(|| now),
+            reason: None,
+        };
+        self.meter.attempt(named, now, None);
+        self.meter.call(named, ended, None);
+    }
+
+    /// An attempt failed, or was not begun because its time was over.
+    #[cfg(feature = "metrics")]
+    fn record_failure(
+        &mut self,
+        now: Duration,
+        operation: &'static str,
+        policy: &Policy,
+        next: Next,
+        stage: Stage,
+        fault: Option<&dyn Fault>,
+    ) {
+        let named = Named {
+            operation,
+            policy: policy.name,
+        };
+        let error_type = || Some(ErrorType::of(stage, fault));
+        if stage != Stage::Late {
+            self.meter.attempt(named, now, error_type());
+        }
+        let Some(reason) = next.reason() else {
+            self.meter.waits(now, next.delay());
+            return;
+        };
+        let ended = Ended {
+            attempts: self.retry.failures(),
+            elapsed: self.retry.elapsed(|| now),
+            reason: Some(reason),
+        };
+        self.meter.call(named, ended, error_type());
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tell_success<E, H>(&self, handler: &mut H, operation: &'static str)
+    where
+        H: Handle<E>,
+        H::Runtime: Clock,
+    {
+        let attempts = self.retry.failures().saturating_add(1);
+        let elapsed = self.retry.measured(|| handler.runtime().now());
+        observe::log(|| Record {
+            operation,
+            attempt: attempts,
+            elapsed,
+            happened: Happened::Succeeded,
+            error_type: core::any::type_name::<E>(),
+            error: None,
+        });
+        handler.notify(&Event::Succeeded {
+            operation,
+            attempts,
+            elapsed,
+        });
     }
 
     /// An attempt failed: judges the error, decides, and tells whoever listens. Compiled once for an
@@ -155,7 +292,7 @@ impl Course {
         let ruling = if stage.is_judged() {
             handler.judge(policy, stage, error)
         } else if stage == Stage::Late {
-            self.late(handler, name, error);
+            self.late(borrowed, handler, name, error);
             return handler.concluded(LATE);
         } else {
             stage.ruling(policy)
@@ -164,20 +301,99 @@ impl Course {
         let retry = &mut self.retry;
         let next = in_tests(handler.decide(handler.runtime(), policy, retry, ruling, of_operation));
         let next = handler.concluded(next);
+        #[cfg(feature = "metrics")]
+        {
+            let (now, fault) = (handler.runtime().now(), handler.fault(error));
+            meter::level(handler.terms(of_operation.copied()).as_ref().budget(policy));
+            self.record_failure(now, name, policy, next, stage, fault);
+        }
         handler.hold(&mut self.retry);
         handler.measure(stage, ruling.is_conflict(), next);
+        let elapsed = self.elapsed(handler);
         let failure = Failure::new(Some(error), handler.fault(error));
-        self.tell(next, handler, name, failure);
+        self.tell(next, borrowed, handler, name, failure, elapsed);
         next
     }
 
     /// The timer woke after the deadline, and the loop hands back this error.
     #[cold]
-    pub(crate) fn late<E, H: Handle<E>>(&self, handler: &mut H, name: &'static str, error: &E) {
+    pub(crate) fn late<E, H>(
+        &self,
+        borrowed: &Policy,
+        handler: &mut H,
+        name: &'static str,
+        error: &E,
+    ) where
+        H: Handle<E>,
+        H::Runtime: Clock,
+    {
         let next = handler.concluded(LATE);
-        handler.measure(Stage::Late, false, next);
         let failure = Failure::new(Some(error), handler.fault(error));
-        self.tell(next, handler, name, failure);
+        self.ends(next, borrowed, handler, name, failure, Stage::Late);
+    }
+
+    /// A signal has cut the attempt: counts it, and tells whoever listens.
+    #[cold]
+    pub(crate) fn cut<E, H>(
+        &mut self,
+        borrowed: &Policy,
+        handler: &mut H,
+        name: &'static str,
+        error: &E,
+        stage: Stage,
+    ) where
+        H: Handle<E>,
+        H::Runtime: Clock,
+    {
+        let ruling = handler.corrected(stage, stage.ruling(handler.policy(borrowed)));
+        self.retry.ended();
+        let next = if ruling == Ruling::MAYBE_APPLIED {
+            handler.concluded(Next::stop(StopReason::MaybeApplied))
+        } else {
+            handler.concluded(STOPPED)
+        };
+        let failure = Failure::new(Some(error), handler.fault(error));
+        self.ends(next, borrowed, handler, name, failure, stage);
+    }
+
+    /// A signal has come while no attempt is under way, and the loop hands back what failed last.
+    #[cold]
+    pub(crate) fn stopped<E, H>(
+        &self,
+        borrowed: &Policy,
+        handler: &mut H,
+        name: &'static str,
+        failure: Failure<'_, E>,
+    ) where
+        H: Handle<E>,
+        H::Runtime: Clock,
+    {
+        let next = handler.concluded(STOPPED);
+        self.ends(next, borrowed, handler, name, failure, Stage::Late);
+    }
+
+    /// The call ends without a decision about an error: counts that, and tells whoever listens.
+    fn ends<E, H>(
+        &self,
+        next: Next,
+        borrowed: &Policy,
+        handler: &mut H,
+        name: &'static str,
+        failure: Failure<'_, E>,
+        stage: Stage,
+    ) where
+        H: Handle<E>,
+        H::Runtime: Clock,
+    {
+        #[cfg(feature = "metrics")]
+        {
+            let (now, policy) = (handler.runtime().now(), handler.policy(borrowed));
+            let mut course = *self;
+            course.record_failure(now, name, policy, next, stage, None);
+        }
+        handler.measure(stage, false, next);
+        let elapsed = is_heard::<H>().then(|| self.retry.measured(|| handler.runtime().now()));
+        self.tell(next, borrowed, handler, name, failure, elapsed.flatten());
     }
 
     /// A value counts as a failure: judges it by the policy's codes, and decides as about an error.
@@ -203,40 +419,87 @@ impl Course {
         }
         let retry = &mut self.retry;
         let next = in_tests(handler.decide(handler.runtime(), policy, retry, ruling, of_operation));
+        #[cfg(feature = "metrics")]
+        {
+            let now = handler.runtime().now();
+            meter::level(handler.terms(of_operation.copied()).as_ref().budget(policy));
+            self.record_failure(now, name, policy, next, Stage::Whole, Some(fault));
+        }
         handler.hold(&mut self.retry);
         handler.measure(Stage::Whole, ruling.is_conflict(), next);
-        self.tell(next, handler, name, Failure::new(None, Some(fault)));
+        let elapsed = self.elapsed(handler);
+        let failure = Failure::new(None, Some(fault));
+        self.tell(next, borrowed, handler, name, failure, elapsed);
         Some(next)
+    }
+
+    /// The time since the start; without one, since the first failure. The clock is read only where
+    /// somebody is told.
+    #[inline]
+    fn elapsed<H: Handler>(&mut self, handler: &H) -> Option<Duration>
+    where
+        H::Runtime: Clock,
+    {
+        if !is_heard::<H>() {
+            return None;
+        }
+        self.retry.elapsed_from_now_on(handler.runtime().now())
     }
 
     #[inline]
     fn tell<E, H: Handle<E>>(
         &self,
         next: Next,
+        borrowed: &Policy,
         handler: &mut H,
         operation: &'static str,
         failure: Failure<'_, E>,
+        elapsed: Option<Duration>,
     ) {
+        if !is_heard::<H>() {
+            return;
+        }
         let attempt = self.retry.failures();
-        let decision = Decision::from(next);
-        observe::log(decision, || Record {
+        let decision = match Decision::from(next) {
+            Decision::Wait(wait) => Decision::Wait(Wait {
+                source: said_by(wait.source, failure.fault()),
+                ..wait
+            }),
+            stop => stop,
+        };
+        observe::log(|| Record {
             operation,
             attempt,
+            elapsed,
+            happened: match decision {
+                Decision::Wait(wait) => Happened::Waits(wait, handler.policy(borrowed).log_waits),
+                Decision::Stop(reason) => Happened::GaveUp(reason),
+            },
             error_type: core::any::type_name::<E>(),
             error: failure.fault().and_then(|fault| fault.message()),
         });
         handler.notify(&match decision {
             Decision::Wait(wait) => Event::Waiting {
+                operation,
                 attempt,
                 failure,
                 wait,
+                elapsed,
             },
             Decision::Stop(reason) => Event::GaveUp {
+                operation,
                 attempts: attempt,
                 failure,
                 reason,
+                elapsed,
             },
         });
+    }
+
+    /// The time since the start, or zero if it was not timed.
+    #[cfg(feature = "std")]
+    pub(crate) fn elapsed_at(&self, now: Duration) -> Duration {
+        self.retry.elapsed(|| now)
     }
 
     /// How many attempts have failed.

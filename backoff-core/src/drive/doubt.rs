@@ -8,7 +8,7 @@ use super::{
 use crate::{
     facts::fault::Fault,
     judge::{Ruling, Stage},
-    observe::Event,
+    observe::{Event, Failure},
     policy::Policy,
     report::{Measures, StopReason},
     runtime::{Clock, Random},
@@ -24,6 +24,22 @@ pub enum Doubt {
     New,
     /// An earlier write may have been applied.
     Open,
+}
+
+/// Calls with the handler as it is, or with one that knows of the doubt.
+macro_rules! in_doubt {
+    ($doubt:ident, $handler:ident => $call:expr) => {
+        match $doubt {
+            Doubt::None => $call,
+            doubt => {
+                let $handler = &mut InDoubt {
+                    inner: $handler,
+                    doubt,
+                };
+                $call
+            }
+        }
+    };
 }
 
 impl Doubt {
@@ -44,37 +60,54 @@ impl Doubt {
         H: Handle<E>,
         H::Runtime: Clock + Random,
     {
-        match self {
-            Doubt::None => course.failed(policy, handler, name, error, stage, terms),
-            doubt => {
-                let mut handler = InDoubt {
-                    inner: handler,
-                    doubt,
-                };
-                course.failed(policy, &mut handler, name, error, stage, terms)
-            }
-        }
+        in_doubt!(self, handler => course.failed(policy, handler, name, error, stage, terms))
     }
 
     /// As [`Course::late`].
     #[inline]
-    pub(super) fn late<E, H: Handle<E>>(
+    pub(super) fn late<E, H>(
         self,
         course: &Course,
+        policy: &Policy,
         handler: &mut H,
         name: &'static str,
         error: &E,
-    ) {
-        match self {
-            Doubt::None => course.late(handler, name, error),
-            doubt => {
-                let mut handler = InDoubt {
-                    inner: handler,
-                    doubt,
-                };
-                course.late(&mut handler, name, error);
-            }
-        }
+    ) where
+        H: Handle<E>,
+        H::Runtime: Clock,
+    {
+        in_doubt!(self, handler => course.late(policy, handler, name, error));
+    }
+
+    /// As [`Course::cut`].
+    pub(super) fn cut<E, H>(
+        self,
+        course: &mut Course,
+        policy: &Policy,
+        handler: &mut H,
+        name: &'static str,
+        error: &E,
+        stage: Stage,
+    ) where
+        H: Handle<E>,
+        H::Runtime: Clock,
+    {
+        in_doubt!(self, handler => course.cut(policy, handler, name, error, stage));
+    }
+
+    /// As [`Course::stopped`].
+    pub(super) fn stopped<E, H>(
+        self,
+        course: &Course,
+        policy: &Policy,
+        handler: &mut H,
+        name: &'static str,
+        failure: Failure<'_, E>,
+    ) where
+        H: Handle<E>,
+        H::Runtime: Clock,
+    {
+        in_doubt!(self, handler => course.stopped(policy, handler, name, failure));
     }
 }
 

@@ -7,13 +7,15 @@ use super::{
     course::{Course, rarely},
     deposit::Deposit,
     handler::{ByCodes, Funded, Handle, Handler, Measured, Notified, Owning, Paced, Under},
+    stopping::{Signal, Stopped, Unstopped, stopped},
     until::{Conflict, ConflictIf, NotYet, Responding, Until},
 };
 use crate::{
     budget::Budget,
     delay::Delay,
     facts::fault::{Fault, TimedOut},
-    observe::Event,
+    judge::Stage,
+    observe::{Event, Failure},
     policy::Policy,
     report::{Reporting, RetryError, Updated},
     runtime::{Clock, Random, Sleep},
@@ -32,7 +34,8 @@ pin_project! {
     /// Made by [`Policy::retry`], [`Policy::retry_with`], [`Policy::update`], and their namesakes
     /// behind [`Policy::when`]. Before it is awaited, its methods say more. It is `Send` when its
     /// parts are, and allocates nothing. Dropping it ends everything: the attempt that is running,
-    /// and the retries. A write that is under way then may have been applied.
+    /// and the retries. A write that is under way then may have been applied. A program that shuts down has
+    /// [other ways](crate::guide#ending-a-call-early).
     ///
     /// # It borrows the policy
     ///
@@ -73,7 +76,7 @@ pin_project! {
     /// # Panics
     /// When it is polled again after it has finished, as futures may.
     #[must_use = "futures do nothing unless awaited"]
-    pub struct Retrying<'p, O, H = ByCodes>
+    pub struct Retrying<'p, O, H = ByCodes, S = Unstopped>
     where
         O: Operation<<H as Handler>::Runtime>,
         H: Handler,
@@ -87,6 +90,8 @@ pin_project! {
             <O as Operation<<H as Handler>::Runtime>>::Running,
             <<H as Handler>::Runtime as Sleep>::Sleep,
         >,
+        #[pin]
+        signal: S,
     }
 }
 
@@ -115,25 +120,65 @@ where
             operation,
             handler,
             phase: Phase::New,
+            signal: Unstopped,
         }
     }
+}
 
+impl<'p, O, H, S> Retrying<'p, O, H, S>
+where
+    O: Operation<<H as Handler>::Runtime>,
+    H: Handler,
+    <H as Handler>::Runtime: Sleep,
+{
     #[inline]
-    pub(super) fn operation<P>(self, change: impl FnOnce(O) -> P) -> Retrying<'p, P, H>
+    pub(super) fn operation<P>(self, change: impl FnOnce(O) -> P) -> Retrying<'p, P, H, S>
     where
         P: Operation<<H as Handler>::Runtime>,
     {
-        Retrying::new(self.deposit.payer, change(self.operation), self.handler)
+        let Retrying {
+            deposit,
+            operation,
+            handler,
+            signal,
+            ..
+        } = self;
+        Retrying::new(deposit.payer, change(operation), handler).signal(signal)
     }
 
     #[inline]
-    fn handler<G>(self, change: impl FnOnce(H) -> G) -> Retrying<'p, O, G>
+    fn handler<G>(self, change: impl FnOnce(H) -> G) -> Retrying<'p, O, G, S>
     where
         O: Operation<<G as Handler>::Runtime>,
         G: Handler,
         <G as Handler>::Runtime: Sleep,
     {
-        Retrying::new(self.deposit.payer, self.operation, change(self.handler))
+        let Retrying {
+            deposit,
+            operation,
+            handler,
+            signal,
+            ..
+        } = self;
+        Retrying::new(deposit.payer, operation, change(handler)).signal(signal)
+    }
+
+    #[inline]
+    pub(super) fn signal<Q>(self, signal: Q) -> Retrying<'p, O, H, Q> {
+        let Retrying {
+            deposit,
+            operation,
+            handler,
+            phase,
+            ..
+        } = self;
+        Retrying {
+            deposit,
+            operation,
+            handler,
+            phase,
+            signal,
+        }
     }
 
     /// Cuts each attempt after `limit`, or when the deadline is over, whichever comes first.
@@ -159,7 +204,7 @@ where
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn attempt_timeout(self, limit: Duration) -> Retrying<'p, Bounded<O>, H>
+    pub fn attempt_timeout(self, limit: Duration) -> Retrying<'p, Bounded<O>, H, S>
     where
         O::Error: From<TimedOut>,
     {
@@ -200,7 +245,7 @@ where
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn timeout(self, limit: Duration) -> Retrying<'p, Bounded<O>, H>
+    pub fn timeout(self, limit: Duration) -> Retrying<'p, Bounded<O>, H, S>
     where
         O::Error: From<TimedOut>,
     {
@@ -241,7 +286,7 @@ where
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn until<F>(self, is_done: F) -> Retrying<'p, Until<O, F>, H>
+    pub fn until<F>(self, is_done: F) -> Retrying<'p, Until<O, F>, H, S>
     where
         F: FnMut(&O::Value) -> bool,
         O::Error: From<NotYet>,
@@ -273,7 +318,7 @@ where
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn conflict_if<F, V, W>(self, is_conflict: F) -> Retrying<'p, ConflictIf<O, F>, H>
+    pub fn conflict_if<F, V, W>(self, is_conflict: F) -> Retrying<'p, ConflictIf<O, F>, H, S>
     where
         O: Operation<<H as Handler>::Runtime, Value = Updated<V, W>>,
         F: FnMut(&W) -> bool,
@@ -311,7 +356,7 @@ where
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn responses(self) -> Retrying<'p, O::Responses, H>
+    pub fn responses(self) -> Retrying<'p, O::Responses, H, S>
     where
         O: Responding<Responses: Operation<<H as Handler>::Runtime>>,
         O::Value: Fault,
@@ -319,7 +364,8 @@ where
         self.operation(O::responses)
     }
 
-    /// Calls a hook before each wait, and when the operation is given up.
+    /// Calls a hook before each wait, when the operation is given up, and when it succeeds after retries.
+    /// What succeeds at once calls no hook.
     ///
     /// The hook goes with the future: once that is dropped, it is called no more.
     ///
@@ -341,7 +387,7 @@ where
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn notify<N>(self, hook: N) -> Retrying<'p, O, Notified<H, N>>
+    pub fn notify<N>(self, hook: N) -> Retrying<'p, O, Notified<H, N>, S>
     where
         N: FnMut(&Event<'_, O::Error>),
     {
@@ -383,7 +429,7 @@ where
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn runtime<R>(self, runtime: R) -> Retrying<'p, O, Under<H, R>>
+    pub fn runtime<R>(self, runtime: R) -> Retrying<'p, O, Under<H, R>, S>
     where
         O: Operation<R>,
         R: Clock + Sleep + Random,
@@ -410,7 +456,7 @@ where
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn delays<D: Delay>(self, delays: D) -> Retrying<'p, O, Paced<H, D>> {
+    pub fn delays<D: Delay>(self, delays: D) -> Retrying<'p, O, Paced<H, D>, S> {
         self.handler(|inner| Paced { inner, delays })
     }
 
@@ -432,7 +478,7 @@ where
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn budget<'b>(self, budget: &'b Budget) -> Retrying<'p, O, Funded<'b, H>> {
+    pub fn budget<'b>(self, budget: &'b Budget) -> Retrying<'p, O, Funded<'b, H>, S> {
         self.handler(|inner| Funded::new(inner, budget))
     }
 
@@ -451,12 +497,15 @@ where
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn owned(self) -> Retrying<'static, O, Owning<H>> {
+    pub fn owned(self) -> Retrying<'static, O, Owning<H>, S> {
         let policy = *self.handler.policy(self.deposit.payer);
         let Retrying {
-            operation, handler, ..
+            operation,
+            handler,
+            signal,
+            ..
         } = self;
-        Retrying::new(OWNED, operation, Owning::new(handler, policy))
+        Retrying::new(OWNED, operation, Owning::new(handler, policy)).signal(signal)
     }
 
     /// Also says what it took: a success comes with a [`Report`](crate::Report), a failure as a
@@ -476,17 +525,18 @@ where
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn reported(self) -> Reported<'p, O, H> {
+    pub fn reported(self) -> Reported<'p, O, H, S> {
         Reported {
             retrying: self.handler(Measured::new),
         }
     }
 }
 
-impl<O, H> Future for Retrying<'_, O, H>
+impl<O, H, S> Future for Retrying<'_, O, H, S>
 where
     O: Operation<<H as Handler>::Runtime>,
     H: Handle<O::Error>,
+    S: Signal<O::Value, O::Error>,
     <H as Handler>::Runtime: Clock + Sleep + Random,
 {
     type Output = Result<O::Value, O::Error>;
@@ -505,10 +555,33 @@ where
                     let terms = this.handler.terms(this.operation.terms());
                     let clock = this.handler.runtime();
                     course.start(policy, terms.as_ref(), clock, timed);
+                    if S::IS_ONE
+                        && let Some(cuts) = this.signal.cuts()
+                        && this.signal.as_mut().has_come(cx)
+                    {
+                        let error = cuts(Stopped);
+                        let failure = Failure::new(Some(&error), this.handler.fault(&error));
+                        course.stopped(borrowed, this.handler, O::name(), failure);
+                        break error;
+                    }
                     true
                 }
                 PhaseProjection::Waiting { sleep } => {
+                    if S::IS_ONE && this.signal.as_mut().has_come(cx) {
+                        let (operation, signal) = (&mut *this.operation, this.signal.as_mut());
+                        if let Some(outcome) =
+                            stopped(operation, this.handler, course, borrowed, signal)
+                        {
+                            this.phase.set(Phase::Done);
+                            return Poll::Ready(outcome);
+                        }
+                    }
                     ready!(sleep.poll(cx));
+                    if S::IS_ONE
+                        && let Some(Err(failed)) = this.signal.as_mut().take()
+                    {
+                        this.handler.keep(failed.error, failed.stage);
+                    }
                     let policy = this.handler.policy(borrowed);
                     let terms = this.handler.terms(this.operation.terms());
                     if O::CUT
@@ -517,7 +590,7 @@ where
                         && let Some(error) = O::expired()
                     {
                         let doubt = this.operation.doubt();
-                        doubt.late(course, this.handler, O::name(), &error);
+                        doubt.late(course, borrowed, this.handler, O::name(), &error);
                         break error;
                     }
                     course.begins(this.handler);
@@ -537,10 +610,34 @@ where
                 let attempt = this.operation.begin(&run);
                 this.phase.set(Phase::Running { attempt });
             }
-            let PhaseProjection::Running { attempt } = this.phase.as_mut().project() else {
+            let PhaseProjection::Running { mut attempt } = this.phase.as_mut().project() else {
                 continue;
             };
-            let Failed { error, stage } = match ready!(this.operation.poll(attempt, &run, cx)) {
+            let cuts = this.signal.cuts().filter(|_| S::IS_ONE);
+            let cuts = cuts.filter(|_| this.signal.as_mut().has_come(cx));
+            // After a read that is ready together with the signal, a write would begin.
+            let polled = if cuts.is_some() && O::stage(attempt.as_ref()) == Stage::Read {
+                Poll::Pending
+            } else {
+                this.operation.poll(attempt.as_mut(), &run, cx)
+            };
+            let outcome = match (polled, cuts) {
+                (Poll::Ready(outcome), _) => outcome,
+                (Poll::Pending, None) => return Poll::Pending,
+                (Poll::Pending, Some(cuts)) => {
+                    let (error, stage) = (cuts(Stopped), O::stage(attempt.as_ref()).cut());
+                    this.phase.set(Phase::Done);
+                    let at = At {
+                        policy,
+                        clock: this.handler.runtime(),
+                    };
+                    this.operation.failed(&error, stage, at);
+                    let doubt = this.operation.doubt();
+                    doubt.cut(course, borrowed, this.handler, O::name(), &error, stage);
+                    break error;
+                }
+            };
+            let Failed { error, stage } = match outcome {
                 Ok(value) => {
                     let name = O::name();
                     let next = O::fault(&value).and_then(|fault| {
@@ -551,6 +648,9 @@ where
                         Some(next) if next.is_wait() => {
                             let sleep = this.handler.runtime().sleep(next.wait());
                             this.phase.set(Phase::Waiting { sleep });
+                            if S::IS_ONE {
+                                let _ = this.signal.as_mut().keep(Ok(value));
+                            }
                             continue;
                         }
                         // The last response is handed back as it came.
@@ -574,8 +674,11 @@ where
             if !next.is_wait() {
                 break error;
             }
-            if let Some(error) = this.operation.keep(error) {
-                this.handler.keep(error, stage);
+            if let Some(error) = this.operation.keep(error)
+                && let failed = Err(Failed { error, stage })
+                && let Some(Err(failed)) = this.signal.as_mut().keep(failed)
+            {
+                this.handler.keep(failed.error, failed.stage);
             }
             let sleep = this.handler.runtime().sleep(next.wait());
             this.phase.set(Phase::Waiting { sleep });
@@ -587,13 +690,13 @@ where
 
 /// An attempt succeeded.
 #[inline]
-fn succeeded<O, H>(operation: &O, handler: &H, borrowed: &Policy, course: &Course)
+fn succeeded<O, H>(operation: &O, handler: &mut H, borrowed: &Policy, course: &mut Course)
 where
     O: Operation<<H as Handler>::Runtime>,
-    H: Handler,
+    H: Handle<O::Error>,
+    <H as Handler>::Runtime: Clock,
 {
-    let terms = handler.terms(operation.terms());
-    course.succeeded(handler.policy(borrowed), terms.as_ref());
+    course.succeeded(borrowed, handler, O::name(), operation.terms());
 }
 
 #[cold]
@@ -606,21 +709,22 @@ fn finished_before() -> ! {
 pin_project! {
     /// A retried operation that also says what it took. Made by [`Retrying::reported`].
     #[must_use = "futures do nothing unless awaited"]
-    pub struct Reported<'p, O, H = ByCodes>
+    pub struct Reported<'p, O, H = ByCodes, S = Unstopped>
     where
         O: Operation<<H as Handler>::Runtime>,
         H: Handler,
         <H as Handler>::Runtime: Sleep,
     {
         #[pin]
-        retrying: Retrying<'p, O, Measured<H, <O as Operation<<H as Handler>::Runtime>>::Error>>,
+        retrying: Retrying<'p, O, Measured<H, <O as Operation<<H as Handler>::Runtime>>::Error>, S>,
     }
 }
 
-impl<O, H> Future for Reported<'_, O, H>
+impl<O, H, S> Future for Reported<'_, O, H, S>
 where
     O: Operation<<H as Handler>::Runtime>,
     H: Handle<O::Error>,
+    S: Signal<O::Value, O::Error>,
     <H as Handler>::Runtime: Clock + Sleep + Random,
 {
     type Output = Reporting<O::Value, O::Error, O::Report>;

@@ -10,7 +10,7 @@ use crate::{
     observe::{Event, Notify},
     policy::Policy,
     report::{Measures, StopReason},
-    runtime::{ASYNC, AsyncRuntime, Clock, Random},
+    runtime::{ASYNC, AsyncRuntime, BlockingSleep, Clock, Random},
     state::{Next, RetryState, Terms},
 };
 use core::{fmt, time::Duration};
@@ -21,6 +21,8 @@ pub trait Handler {
     type Runtime;
     /// Whether somebody asks how much time has passed.
     const MEASURES: bool = false;
+    /// Whether a hook is called.
+    const LISTENS: bool = false;
 
     /// Clock, timer and random numbers.
     fn runtime(&self) -> &Self::Runtime;
@@ -72,6 +74,13 @@ pub trait Handler {
         let _ = retry;
     }
 
+    /// Waits on this thread, by this runtime; whether the call is stopped.
+    #[inline]
+    fn pause<R: BlockingSleep>(&self, runtime: &R, wait: Duration) -> bool {
+        runtime.sleep_blocking(wait);
+        false
+    }
+
     /// The attempt that was waited for begins.
     #[inline]
     fn begins(&mut self) {}
@@ -102,7 +111,7 @@ pub trait Handle<E>: Handler {
         let _ = (error, stage);
     }
 
-    /// Called before each wait and when the operation is given up.
+    /// Called before each wait, when the operation is given up, and when it succeeds after retries.
     #[inline]
     fn notify(&mut self, event: &Event<'_, E>) {
         let _ = event;
@@ -226,6 +235,17 @@ macro_rules! forward {
         fn runtime(&self) -> &H::Runtime {
             self.inner.runtime()
         }
+
+        forward!(@ pause);
+    };
+    (@ pause) => {
+        #[inline]
+        fn pause<Q>(&self, runtime: &Q, wait: core::time::Duration) -> bool
+        where
+            Q: crate::runtime::BlockingSleep,
+        {
+            self.inner.pause(runtime, wait)
+        }
     };
     (@ policy) => {
         #[inline]
@@ -265,7 +285,11 @@ macro_rules! forward {
     };
     (@ measure) => {
         const MEASURES: bool = H::MEASURES;
+        const LISTENS: bool = H::LISTENS;
 
+        forward!(@ counts);
+    };
+    (@ counts) => {
         #[inline]
         fn measure(&mut self, stage: Stage, is_conflict: bool, next: Next) {
             self.inner.measure(stage, is_conflict, next);
@@ -308,7 +332,10 @@ pub struct Notified<H, N> {
 }
 
 impl<H: Handler, N> Handler for Notified<H, N> {
-    forward!(runtime policy measure terms decide hold);
+    const MEASURES: bool = H::MEASURES;
+    const LISTENS: bool = true;
+
+    forward!(runtime policy counts terms decide hold);
 }
 
 impl<E, H: Handle<E>, N: Notify<E>> Handle<E> for Notified<H, N> {
@@ -335,7 +362,7 @@ impl<H: Handler, R> Handler for Under<H, R> {
         &self.runtime
     }
 
-    forward!(policy measure terms decide hold);
+    forward!(pause policy measure terms decide hold);
 }
 
 impl<E, H: Handle<E>, R> Handle<E> for Under<H, R> {
@@ -510,6 +537,7 @@ impl<H: Handler, E> Handler for Measured<H, E> {
     forward!(runtime policy terms decide hold);
 
     const MEASURES: bool = true;
+    const LISTENS: bool = H::LISTENS;
 
     fn measure(&mut self, stage: Stage, is_conflict: bool, next: Next) {
         self.inner.measure(stage, is_conflict, next);

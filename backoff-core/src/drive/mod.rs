@@ -13,17 +13,21 @@ pub(crate) mod entry;
 pub(crate) mod future;
 pub(crate) mod handler;
 pub(crate) mod mark;
+#[cfg(feature = "metrics")]
+mod meter;
 #[cfg(feature = "tokio")]
 mod mutable;
 mod purse;
 pub(crate) mod resume;
+mod stop_on;
+pub(crate) mod stopping;
 #[cfg(feature = "tower")]
 pub mod tower;
 pub(crate) mod until;
 pub(crate) mod update;
 pub(crate) mod version;
 
-pub use attempt::{Call, Failed, Operation, Plain, Reports, Run, WithAttempt};
+pub use attempt::{At, Call, Failed, Operation, Plain, Reports, Run, WithAttempt};
 pub use blocking::Blocked;
 pub use bounded::{Bounded, Limited};
 pub use consecutive::{Consecutive, Row};
@@ -35,6 +39,9 @@ pub use future::Reported;
 pub use handler::{
     ByCodes, Funded, Handle, Handler, Measured, Notified, Owning, Paced, Under, When, WhenAny,
 };
+#[cfg(feature = "std")]
+pub use stop_on::Stoppable;
+pub use stopping::{Once, Signal, StoppedBy, Unstopped};
 pub use until::{ConflictIf, Responding, Responses, Until};
 pub use update::{Changed, Forgets, Memory, Running, Update};
 pub use version::{Version, Versioned, VersionedUpdate};

@@ -70,14 +70,14 @@ impl<H> Judged<'_, H> {
         loop {
             // The error ends before the sleep, so that the future need not keep it.
             let wait = {
+                let name = core::any::type_name::<E>();
                 let error = match operation().await {
                     Ok(value) => {
-                        course.succeeded(policy, None);
+                        course.succeeded(policy, &mut handler, name, None);
                         return Ok(value);
                     }
                     Err(error) => error,
                 };
-                let name = core::any::type_name::<E>();
                 let next = course.failed(policy, &mut handler, name, &error, Stage::Whole, None);
                 if !next.is_wait() {
                     return Err(error);

@@ -196,7 +196,7 @@ impl<'p, H> Resuming<'p, H> {
     /// A connection that was opened is no progress: a server that accepts and then fails would be called for
     /// ever, with the shortest waits.
     pub fn progress(&mut self) {
-        self.deposit.course.succeeded(self.deposit.payer, None);
+        self.deposit.course.progressed(self.deposit.payer);
         self.deposit.course = Course::new();
         self.has_failed = false;
     }
@@ -236,7 +236,8 @@ impl<'p, H> Resuming<'p, H> {
         self.handler.runtime().sleep_blocking(next.wait());
         let (policy, course) = (self.deposit.payer, &mut self.deposit.course);
         if course.is_late(policy, None, self.handler.runtime()) {
-            course.late(&mut self.handler, core::any::type_name::<E>(), &error);
+            let name = core::any::type_name::<E>();
+            course.late(policy, &mut self.handler, name, &error);
             course.cancelled(policy.budget);
             return Err(error);
         }

@@ -157,6 +157,11 @@ macro_rules! inside {
             O::expired()
         }
 
+        #[inline]
+        fn kept(&mut self) -> Option<O::Error> {
+            self.operation.kept()
+        }
+
         failures_inside!();
     };
 }

@@ -100,6 +100,9 @@ pub trait Memory<V, E> {
     /// As [`Operation::keep`].
     fn keep(&mut self, error: E) -> Option<E>;
 
+    /// As [`Operation::kept`].
+    fn kept(&mut self) -> Option<E>;
+
     /// As [`Operation::last_word`].
     fn last_word(&mut self, error: E) -> E;
 
@@ -130,6 +133,11 @@ impl<V, E> Memory<V, E> for Forgets {
     #[inline]
     fn keep(&mut self, error: E) -> Option<E> {
         Some(error)
+    }
+
+    #[inline]
+    fn kept(&mut self) -> Option<E> {
+        None
     }
 
     #[inline]
@@ -341,6 +349,11 @@ where
             }),
             StepProjection::Reading { .. } | StepProjection::Over => Poll::Pending,
         }
+    }
+
+    #[inline]
+    fn kept(&mut self) -> Option<E> {
+        self.memory.kept()
     }
 
     #[inline]

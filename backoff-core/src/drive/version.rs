@@ -33,13 +33,13 @@ pub trait Version {
     /// Whether both values have this version. A version that is not known equals no other.
     fn is_same(&self, other: &Self) -> bool;
 
-    /// How many writes lie between an earlier version and this one. Unless it is said otherwise, only
-    /// whether there is one; numbers count.
+    /// What this version tells of the writes since an earlier one was read. By default, whether there was
+    /// one; numbers count the writes. Two versions that are both not known tell of no write.
     fn passed(&self, earlier: &Self) -> Passed {
         if self.is_same(earlier) {
-            Passed::None
+            Passed::Same
         } else {
-            Passed::Some
+            Passed::Changed
         }
     }
 }
@@ -54,10 +54,14 @@ macro_rules! numbers {
                 }
 
                 fn passed(&self, earlier: &Self) -> Passed {
+                    // A smaller number is an older version: the read is stale.
+                    if self < earlier {
+                        return Passed::Same;
+                    }
                     let writes = self.checked_sub(*earlier).map(u64::try_from);
                     match writes {
                         Some(Ok(writes)) => Passed::Writes(writes),
-                        _ => Passed::Some,
+                        _ => Passed::Changed,
                     }
                 }
             }
@@ -65,6 +69,7 @@ macro_rules! numbers {
     };
 }
 
+#[cfg(feature = "std")]
 macro_rules! versions {
     ($($version:ty),+ $(,)?) => {
         $(
@@ -84,6 +89,14 @@ macro_rules! texts {
             impl Version for $version {
                 fn is_same(&self, other: &Self) -> bool {
                     !self.is_empty() && self == other
+                }
+
+                fn passed(&self, earlier: &Self) -> Passed {
+                    if self == earlier {
+                        Passed::Same
+                    } else {
+                        Passed::Changed
+                    }
                 }
             }
         )+
@@ -113,7 +126,8 @@ impl<T: Version> Version for Option<T> {
     fn passed(&self, earlier: &Self) -> Passed {
         match (self, earlier) {
             (Some(version), Some(earlier)) => version.passed(earlier),
-            _ => Passed::Some,
+            (None, None) => Passed::Same,
+            _ => Passed::Changed,
         }
     }
 }
@@ -184,9 +198,9 @@ where
 
     fn failed(&mut self, error: &E, stage: Stage, at: At<'_>) {
         let is_writing = core::mem::take(&mut self.is_writing);
-        if judge::is_lost_race(stage, error) {
+        if at.policy.is_exponential() && judge::is_lost_race(stage, error) {
             let base = Duration::from_nanos(at.policy.base);
-            self.pace.conflict(at.clock.now(), base, 1);
+            self.pace.conflict(at.clock.now(), base);
         } else {
             self.pace.failed();
         }
@@ -215,6 +229,10 @@ where
         }
     }
 
+    fn kept(&mut self) -> Option<E> {
+        self.doubtful.as_mut().and_then(Option::take)
+    }
+
     fn last_word(&mut self, error: E) -> E {
         self.doubtful.take().flatten().unwrap_or(error)
     }
@@ -236,7 +254,7 @@ impl<F, K, E> fmt::Debug for Versioned<F, K, E> {
     }
 }
 
-impl<'p, Read, Change, Write, H> Retrying<'p, Update<Read, Change, Write>, H>
+impl<'p, Read, Change, Write, H, S> Retrying<'p, Update<Read, Change, Write>, H, S>
 where
     H: Handler,
     <H as Handler>::Runtime: Sleep,
@@ -250,9 +268,13 @@ where
     /// The wait follows from how busy the resource is and from how long an attempt takes, and not from
     /// doubling: see [`Pace`](crate::delay::Pace). In AWS' simulation a hundred writers then need about
     /// as many calls as with full jitter, and half of the time where the version counts, two thirds of
-    /// it where the version can only be compared. The waits after all other failures are the policy's, and conflicts do
-    /// not lengthen them. [`max_backoff`](crate::Policy::max_backoff), the deadline and the number of
-    /// attempts hold as ever; [`delays`](Self::delays) replaces all waits.
+    /// it where the version can only be compared. The waits are short, so writers who meet many others
+    /// make many attempts: give the policy a [`deadline`](crate::Policy::deadline) rather than a small
+    /// [`max_attempts`](crate::Policy::max_attempts). A policy that says neither makes up to 100 attempts
+    /// after such conflicts, and as many as ever after other failures.
+    ///
+    /// The waits after all other failures are the policy's, and conflicts do not lengthen them.
+    /// [`max_backoff`](crate::Policy::max_backoff) holds; [`delays`](Self::delays) replaces all waits.
     ///
     /// # After a write that may have been applied
     ///
@@ -316,7 +338,7 @@ where
     pub fn version<F, K, Reading, V, E>(
         self,
         version: F,
-    ) -> Retrying<'p, VersionedUpdate<Read, Change, Write, F, K, E>, H>
+    ) -> Retrying<'p, VersionedUpdate<Read, Change, Write, F, K, E>, H, S>
     where
         Read: FnMut() -> Reading,
         Reading: Future<Output = Result<V, E>>,

@@ -76,6 +76,12 @@ pub trait Fault {
         self.inner()?.retry_after()
     }
 
+    /// Whether the hint of [`retry_after`](Self::retry_after) is a `google.rpc.RetryInfo`, and not a
+    /// header such as `Retry-After`. Hooks, logs and metrics say which one it was; no rule asks.
+    fn is_retry_info(&self) -> bool {
+        self.inner().is_some_and(|inner| inner.is_retry_info())
+    }
+
     /// Whether the server asked not to be called again, as a negative gRPC pushback does.
     fn must_stop(&self) -> bool {
         self.inner().is_some_and(|inner| inner.must_stop())
@@ -135,6 +141,9 @@ macro_rules! forward {
                 fn retry_after(&self) -> Option<Duration> {
                     (**self).retry_after()
                 }
+                fn is_retry_info(&self) -> bool {
+                    (**self).is_retry_info()
+                }
                 fn must_stop(&self) -> bool {
                     (**self).must_stop()
                 }
@@ -168,6 +177,16 @@ pub enum Delivery {
     MaybeSent,
 }
 
+impl Delivery {
+    /// A short name for logs and labels: `"not_sent"`, `"maybe_sent"`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Delivery::NotSent => "not_sent",
+            Delivery::MaybeSent => "maybe_sent",
+        }
+    }
+}
+
 /// What kind of failure it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FaultKind {
@@ -183,6 +202,19 @@ pub enum FaultKind {
     Pending,
     /// No repetition will cure it.
     Permanent,
+}
+
+impl FaultKind {
+    /// A short name for logs and labels: `"transient"`, `"throttled"`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            FaultKind::Transient => "transient",
+            FaultKind::Throttled => "throttled",
+            FaultKind::Conflict => "conflict",
+            FaultKind::Pending => "pending",
+            FaultKind::Permanent => "permanent",
+        }
+    }
 }
 
 /// An attempt that ran longer than its `attempt_timeout`, or than what remained of the call's `timeout`

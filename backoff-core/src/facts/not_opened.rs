@@ -87,6 +87,10 @@ impl<E: Fault> Fault for NotOpened<E> {
         self.pause.max(self.error.retry_after())
     }
 
+    fn is_retry_info(&self) -> bool {
+        self.error.is_retry_info() && self.error.retry_after() > self.pause
+    }
+
     // Said only of an error that says something: another one is permanent, and stays so.
     fn delivery(&self) -> Option<Delivery> {
         says_something(&self.error).then_some(Delivery::NotSent)

@@ -1,5 +1,4 @@
-//! Many writers of one resource: combined into one read-modify-write, and waits that follow from how
-//! busy the resource is.
+//! Many writers of one resource in one process: their changes are combined into one read-modify-write.
 
 mod combining;
 

@@ -2,7 +2,7 @@
 
 use super::{
     DEFAULT_ATTEMPTS, DEFAULT_MAX_RETRY_AFTER, MOST_ATTEMPTS, MOST_DEADLINE, NEVER, NO_ATTEMPTS,
-    Policy, Way,
+    Policy, Way, log_level::LogLevel,
 };
 use crate::{
     budget::Budget,
@@ -42,6 +42,8 @@ impl Policy {
             conflicts: false,
             idempotent: true,
             spread_retry_after: false,
+            log_waits: LogLevel::Info,
+            name: None,
         }
     }
 
@@ -394,6 +396,44 @@ impl Policy {
         self.settled()
     }
 
+    /// The level of the log event before each wait: `INFO`, unless this says otherwise;
+    /// [`LogLevel::Off`] writes none. The events at the end of a call have levels of their own. Without
+    /// the feature `tracing` nothing is logged.
+    ///
+    /// | what happened | level |
+    /// |---|---|
+    /// | an attempt failed, and the next one follows after a wait | this level |
+    /// | a call succeeded after retries | `INFO` |
+    /// | a call was given up after retries | `WARN` |
+    /// | the first attempt failed, and was not retried | `DEBUG` |
+    /// | nothing is known about the error, so it was not retried | `WARN`, with what to write |
+    /// | the first attempt succeeded | no event |
+    ///
+    /// ```
+    /// use backoff_core::{LogLevel, Policy};
+    /// use std::time::Duration;
+    ///
+    /// // Asks every second whether a job is done: no news is no news.
+    /// const POLL: Policy = Policy::constant(Duration::from_secs(1)).log_waits(LogLevel::Debug);
+    /// ```
+    pub const fn log_waits(mut self, level: LogLevel) -> Self {
+        self.log_waits = level;
+        self
+    }
+
+    /// The name of the policy in metrics, as the label `retry.policy`. Without a name the label is left
+    /// out. A policy that is made from this one keeps the name.
+    ///
+    /// ```
+    /// use backoff_core::Policy;
+    ///
+    /// const IAM: Policy = Policy::exponential().name("iam").max_attempts(8);
+    /// ```
+    pub const fn name(mut self, name: &'static str) -> Self {
+        self.name = Some(name);
+        self
+    }
+
     /// The same policy with all its times multiplied: `scaled(0.01)` makes a test a hundred times
     /// as fast, `scaled(2.0)` a client twice as patient. Limits that were not set stay so, and so do
     /// the waits of a function of your own.
@@ -521,6 +561,21 @@ impl Policy {
     #[inline]
     pub(crate) const fn attempts(&self) -> u32 {
         self.attempts
+    }
+
+    /// How many conflicts that were waited after at a pace do not count as attempts: those waits are
+    /// short, and the default number of attempts is meant for longer ones.
+    pub(crate) const fn more_at_pace(&self) -> u32 {
+        if self.max_attempts == 0 && self.deadline == NEVER {
+            100 - DEFAULT_ATTEMPTS
+        } else {
+            0
+        }
+    }
+
+    /// Whether the waits grow by a factor.
+    pub(crate) const fn is_exponential(&self) -> bool {
+        matches!(self.growth, Growth::Exponential(_))
     }
 
     /// The number of attempts at most where the call has a time limit of its own.

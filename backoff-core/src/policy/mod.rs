@@ -6,6 +6,7 @@ mod calls;
 #[cfg(feature = "serde")]
 pub(crate) mod config;
 mod explain;
+pub(crate) mod log_level;
 pub mod schedule;
 
 use crate::{
@@ -15,6 +16,7 @@ use crate::{
     runtime::nanos,
 };
 use core::{fmt, time::Duration};
+use log_level::LogLevel;
 
 /// Stands for "no limit" where a limit is kept in nanoseconds.
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -41,6 +43,8 @@ pub(crate) const NEVER: u64 = u64::MAX;
 /// | backoff on top of a hint | [`spread_retry_after`](Self::spread_retry_after) | no: the longer one |
 /// | tokens for all retries | [`budget`](Self::budget) | none |
 /// | may be repeated | [`idempotent`](Self::idempotent) | yes |
+/// | level of the log event before each wait | [`log_waits`](Self::log_waits) | `INFO` |
+/// | its name in metrics | [`name`](Self::name) | none |
 ///
 /// ```
 /// use backoff_core::{codes, Jitter, Policy};
@@ -91,6 +95,10 @@ pub struct Policy {
     pub(crate) conflicts: bool,
     pub(crate) idempotent: bool,
     pub(crate) spread_retry_after: bool,
+    /// How loud the event before each wait is. Only the feature `tracing` reads it.
+    pub(crate) log_waits: LogLevel,
+    /// What metrics call the policy.
+    pub(crate) name: Option<&'static str>,
 }
 
 /// Which way to the next wait is the short one. The setters keep it, so that a retry asks one byte.
@@ -161,7 +169,8 @@ impl Delay for &Policy {
     }
 }
 
-/// Equal rules, and the same budget and function.
+/// Equal rules, and the same budget and function. What logs and metrics are told is no rule: neither
+/// [`log_waits`](Policy::log_waits) nor [`name`](Policy::name) is compared.
 impl PartialEq for Policy {
     fn eq(&self, other: &Self) -> bool {
         let budget = |policy: &Policy| policy.budget.map(core::ptr::from_ref);
@@ -217,6 +226,8 @@ impl fmt::Debug for Policy {
             .field("retry_after_slack", &limit(self.retry_after_slack))
             .field("spread_retry_after", &self.spread_retry_after)
             .field("budget", &self.budget)
+            .field("log_waits", &self.log_waits)
+            .field("name", &self.name)
             .finish()
     }
 }

@@ -28,8 +28,24 @@ pub struct Wait {
 pub enum WaitSource {
     /// The policy's backoff.
     Backoff,
-    /// The server, by a hint longer than the backoff.
+    /// The server, by a hint longer than the backoff: `Retry-After`, a gRPC pushback, or a hint about
+    /// which nothing else is known.
     RetryAfter,
+    /// The server, by a `google.rpc.RetryInfo` longer than the backoff. Only an [`Event`](crate::Event)
+    /// says so, of an error whose [`is_retry_info`](crate::Fault::is_retry_info) does; a
+    /// [`RetryState`](crate::RetryState) is not given the error, and says `RetryAfter`.
+    RetryInfo,
+}
+
+impl WaitSource {
+    /// A short name for logs and labels: `"backoff"`, `"retry_after"`, `"retry_info"`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            WaitSource::Backoff => "backoff",
+            WaitSource::RetryAfter => "retry_after",
+            WaitSource::RetryInfo => "retry_info",
+        }
+    }
 }
 
 /// A [`Decision`] in two registers, which is how the hot path hands it on.

@@ -123,6 +123,21 @@ impl RetryState {
         Duration::from_nanos(self.elapsed_nanos(now))
     }
 
+    /// The time since the start, or since this was asked first if the start was not timed, which gives
+    /// nothing that time.
+    pub(crate) fn elapsed_from_now_on(&mut self, now: Duration) -> Option<Duration> {
+        if self.packed.is_timed() {
+            return Some(self.elapsed(|| now));
+        }
+        self.packed.set_started(reading(now));
+        None
+    }
+
+    /// The time since the start, if it was timed.
+    pub(crate) fn measured(&self, now: impl FnOnce() -> Duration) -> Option<Duration> {
+        self.packed.is_timed().then(|| self.elapsed(now))
+    }
+
     #[inline]
     fn elapsed_nanos(&self, now: impl FnOnce() -> Duration) -> u64 {
         self.packed.elapsed(|| reading(now()))
@@ -209,7 +224,7 @@ impl RetryState {
 
     /// As [`failed`](Self::failed), for the loop of a writer who keeps a [`Pace`]: after a conflict,
     /// the wait is the pace's, within the policy's cap. An example stands at [`Pace`].
-    pub fn failed_at(
+    pub fn failed_paced(
         &mut self,
         pace: &mut Pace,
         policy: &Policy,
@@ -218,8 +233,8 @@ impl RetryState {
         random: impl FnOnce() -> u64,
     ) -> Decision {
         let ruling = Ruling::from(verdict.into());
-        if ruling.is_conflict() {
-            pace.conflict(now(), Duration::from_nanos(policy.base), 1);
+        if ruling.is_conflict() && policy.is_exponential() {
+            pace.conflict(now(), Duration::from_nanos(policy.base));
         } else {
             pace.failed();
         }
@@ -336,6 +351,13 @@ impl RetryState {
         self.packed.spend();
     }
 
+    /// The attempt under way ends without a word of the server: it counts, and nobody pays.
+    pub(crate) fn ended(&mut self) {
+        let failures = (self.failures() + 1).min(MOST_ATTEMPTS);
+        self.packed.set_failures(failures.into());
+        self.packed.spend();
+    }
+
     /// As [`failed`](Self::failed), under the terms of a call.
     #[inline(always)]
     pub(crate) fn decide(
@@ -392,6 +414,8 @@ impl RetryState {
         random: impl FnOnce() -> u64,
         delays: &impl Delay,
     ) -> Next {
+        let terms = terms.map(Terms::without_pace);
+        let terms = terms.as_ref();
         self.conclude(policy, ruling, terms, now, |packed, kind, retry| {
             let previous = Duration::from_nanos(packed.previous(false));
             let wait = nanos(delays.delay_after(kind, retry, previous, random())?);

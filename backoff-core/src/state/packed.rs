@@ -71,6 +71,18 @@ impl Packed {
         }
     }
 
+    /// Whether the start was timed.
+    #[inline]
+    pub(super) fn is_timed(&self) -> bool {
+        number(self.started) != UNTIMED
+    }
+
+    /// The start is this reading of the clock.
+    #[inline]
+    pub(super) fn set_started(&mut self, now: u64) {
+        self.started = Self::started(now, 0).started;
+    }
+
     /// The nanoseconds since the start; zero if the start was not timed.
     #[inline]
     pub(super) fn elapsed(&self, now: impl FnOnce() -> u64) -> u64 {

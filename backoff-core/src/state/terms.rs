@@ -9,14 +9,16 @@ use crate::{
 use core::time::Duration;
 
 /// What one call says beside its policy: a time limit, whether its attempts are cut, a budget,
-/// what the wait after a conflict is drawn from, which failures do not lengthen its waits,
-/// and whether it can be repeated at all. A call that says nothing has none, which is the short way.
+/// what the wait after a conflict is drawn from, which failures do not lengthen its waits, and whether
+/// it can be repeated at all. Most calls have none, which is faster.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms<'b> {
     timeout: u64,
     cut: bool,
     /// So many of the failures before do not lengthen the waits; [`ALL`]: the next wait is the first.
     uncounted: u32,
+    /// So many conflicts were waited after at the pace of the resource.
+    paced: u32,
     /// What the wait after a conflict is drawn from, in nanoseconds from 0; [`NEVER`]: the policy's own.
     conflict_range: u64,
     /// The operation cannot be repeated: what it sends is used up.
@@ -32,6 +34,7 @@ impl<'b> Terms<'b> {
         timeout: NEVER,
         cut: false,
         uncounted: 0,
+        paced: 0,
         conflict_range: NEVER,
         unrepeatable: false,
         budget: None,
@@ -49,9 +52,18 @@ impl<'b> Terms<'b> {
     #[inline]
     pub(crate) fn paced(pace: &Pace) -> Self {
         Terms {
-            uncounted: pace.kept(),
+            paced: pace.kept(),
             conflict_range: pace.range().map_or(NEVER, |range| range.min(NEVER - 1)),
             ..Self::PLAIN
+        }
+    }
+
+    /// The same terms where the waits are neither the policy's nor a pace's.
+    pub(crate) const fn without_pace(&self) -> Self {
+        Terms {
+            paced: 0,
+            conflict_range: NEVER,
+            ..*self
         }
     }
 
@@ -76,6 +88,7 @@ impl<'b> Terms<'b> {
             timeout: if timeout < earlier { timeout } else { earlier },
             cut: true,
             uncounted: before.uncounted,
+            paced: before.paced,
             conflict_range: before.conflict_range,
             unrepeatable: before.unrepeatable,
             budget: None,
@@ -151,7 +164,9 @@ impl<'b> Holds<'b> for Option<&Terms<'b>> {
     #[inline]
     fn attempts(self, policy: &Policy) -> u32 {
         if self.deadline(policy) == policy.deadline {
-            policy.attempts()
+            let paced = self.map_or(0, |terms| terms.paced);
+            let more = paced.min(policy.more_at_pace());
+            policy.attempts().saturating_add(more)
         } else {
             policy.attempts_in_time()
         }
@@ -160,7 +175,9 @@ impl<'b> Holds<'b> for Option<&Terms<'b>> {
     #[inline]
     fn turn(self, failures: u32) -> u32 {
         match self {
-            Some(terms) => failures.saturating_sub(terms.uncounted),
+            Some(terms) => failures
+                .saturating_sub(terms.uncounted)
+                .saturating_sub(terms.paced),
             None => failures,
         }
     }

@@ -61,6 +61,14 @@ pub(crate) enum Jitter {
     Expr(Expr),
 }
 
+/// The level of a log event.
+pub(crate) enum Level {
+    /// A name of the attribute's own, with its variant of `LogLevel`.
+    Named(Ident, &'static str),
+    /// Anything of type `LogLevel`.
+    Expr(Expr),
+}
+
 /// Names of arguments.
 pub(crate) struct Names {
     pub(crate) names: Vec<Ident>,
@@ -72,6 +80,7 @@ pub(crate) struct Names {
 pub(crate) enum Rule<'a> {
     Time(&'a Time),
     Jitter(&'a Jitter),
+    Level(&'a Level),
     Codes(&'a On),
     Flag(&'a Flag),
     /// A whole number.
@@ -86,9 +95,10 @@ impl Rule<'_> {
     /// The user's expressions in it.
     pub(crate) fn tokens(&self) -> Vec<TokenStream> {
         let exprs: Vec<&Expr> = match *self {
-            Rule::Jitter(Jitter::Named(..)) => Vec::new(),
+            Rule::Jitter(Jitter::Named(..)) | Rule::Level(Level::Named(..)) => Vec::new(),
             Rule::Time(Time { expr, .. })
             | Rule::Jitter(Jitter::Additive(Time { expr, .. }) | Jitter::Expr(expr))
+            | Rule::Level(Level::Expr(expr))
             | Rule::Count(expr)
             | Rule::Factor(expr)
             | Rule::Static(expr) => vec![expr],

@@ -6,7 +6,8 @@
 
 use syn::{Expr, Ident, Path, Type};
 
-use super::given::{Flag, Form, Given, Jitter, Names, Rule, Time, Value};
+use super::given::{Flag, Form, Given, Jitter, Level, Names, Rule, Time, Value};
+use super::level::level;
 use super::on::On;
 use super::read::{jitter, name, path, time, without_mut};
 
@@ -185,6 +186,13 @@ keys! {
                     `From<TimedOut>`",
             without: "none",
         }
+        stop_on: Expr = Expr(Ok) {
+            usage: "stop_on = token.cancelled()",
+            no_literal: "a future",
+            takes: "a future, made once for each call, that ends its wait once it is ready; async \
+                    only",
+            without: "none",
+        }
     }
     "What is retried" {
         on: On = On(Ok), Codes {
@@ -274,9 +282,15 @@ keys! {
         notify: Expr = Expr(Ok) {
             usage: "notify = |event| log(event)",
             no_literal: "a function or a closure",
-            takes: "a function or closure of `&Event<'_, E>`, called after each failure; an `Event` is \
-                    `Debug`, and `Display` where the error is",
+            takes: "a function or closure of `&Event<'_, E>`, called after each failure, and when \
+                    a call succeeds after retries; an `Event` is `Debug`, and `Display` where the error is",
             without: "no function is called",
+        }
+        log_waits: Level = Expr(level), Level {
+            usage: "log_waits = debug",
+            takes: "`off`, `error`, `warn`, `info`, `debug`, `trace`, or a `LogLevel`: the level of \
+                    the log event before each wait, with the feature `tracing`",
+            without: "that of the policy, else `info`",
         }
         sleep: Expr = Expr(Ok) {
             usage: "sleep = my_timer",

@@ -80,6 +80,16 @@ pub(crate) fn signature(function: &ItemFn, args: &Args, errors: &mut Errors) {
             ),
         );
     }
+    if shape == Shape::Blocking
+        && let Some(stop_on) = &args.stop_on
+    {
+        errors.at(
+            &stop_on.key,
+            "`stop_on` takes a future, which a blocking function cannot await: make the function \
+             `async`, or call `POLICY.blocking(|| ..).stop_on(&stop).call()` with a \
+             `backoff_core::Stop`",
+        );
+    }
     no_result(function, shape, errors);
     let bound = bindings::of(function);
     names(sig, &bound, args, errors);

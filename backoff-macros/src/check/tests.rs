@@ -131,6 +131,13 @@ fn what_the_function_cannot_do_is_refused() {
         ),
     );
     assert!(sync[0].contains("make the function `async`"), "{sync:?}");
+    let stopped = messages(
+        quote!(stop_on = token.cancelled()),
+        quote!(
+            fn f() -> Result<(), E> {}
+        ),
+    );
+    assert!(stopped[0].contains(".stop_on(&stop)"), "{stopped:?}");
     let constant = messages(
         quote!(),
         quote!(

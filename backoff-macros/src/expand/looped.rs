@@ -99,7 +99,19 @@ impl Loop<'_> {
             #await_value
             let mut __judge = #judge;
         };
-        let body = if self.is_async {
+        let (bind_stop, wait_or_stop) = self.stop(&context, &runtime);
+        let body = if let Some(wait_or_stop) = wait_or_stop {
+            // The outcome lives over the wait: it is given back where the wait is ended.
+            quote_spanned! {here=>
+                #attempt
+                let __wait = match #step {
+                    #k::__private::Option::None => break __outcome,
+                    #k::__private::Option::Some(__wait) => __wait,
+                };
+                #wait_or_stop
+                #begins
+            }
+        } else if self.is_async {
             // The outcome ends before the sleep: held over it, it would make the future larger and
             // could make it lose `Send`.
             quote_spanned! {here=>
@@ -133,6 +145,7 @@ impl Loop<'_> {
         };
         quote_spanned! {here=>
             #bind_runtime
+            #bind_stop
             #begin
             #bind_id
             #bind_row
@@ -140,6 +153,33 @@ impl Loop<'_> {
                 #body
             }
         }
+    }
+
+    /// The statement that makes the signal, and those that wait unless it comes.
+    fn stop(
+        &self,
+        context: &TokenStream,
+        runtime: &TokenStream,
+    ) -> (Option<TokenStream>, Option<TokenStream>) {
+        let Some(Given { key, value }) = self.args.stop_on.as_ref().filter(|_| self.is_async)
+        else {
+            return (None, None);
+        };
+        let here = Span::mixed_site();
+        let key_at = at(key.span());
+        let (k, k_at_key) = (self.library.at(here), self.library.at(key_at));
+        let made = quote_spanned!(key_at=> #k_at_key::__private::stop_by(#value));
+        let bind = quote_spanned!(here=> let mut __stop = #k::__private::pin!(#made););
+        let fault = self.value();
+        let wait = quote_spanned! {here=>
+            if #k::__private::sleep_or_stop(#runtime, __wait, __stop.as_mut()).await {
+                #k::__private::stopped(
+                    #context, &__deposit.course, &__outcome, #fault, &mut __judge
+                );
+                break __outcome;
+            }
+        };
+        (Some(bind), Some(wait))
     }
 
     /// What is the same for all attempts.

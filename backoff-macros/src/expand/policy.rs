@@ -7,7 +7,7 @@ use syn::spanned::Spanned;
 
 use super::library::{Library, at};
 use crate::args::Args;
-use crate::args::given::{Given, Jitter, Rule, Time};
+use crate::args::given::{Given, Jitter, Level, Rule, Time};
 use crate::check::numbers::number;
 
 /// The policy as an expression: the user's or the default one, with a setter called for each key.
@@ -30,6 +30,7 @@ pub(super) fn policy(library: &Library, args: &Args) -> TokenStream {
         let value = match rule {
             Rule::Time(value) => time(library, value),
             Rule::Jitter(value) => jitter(library, value),
+            Rule::Level(value) => level(library, value),
             Rule::Codes(on) => {
                 let codes = &on.codes;
                 // The arm of `codes!` without a `const` block of its own: the policy is a constant
@@ -70,6 +71,18 @@ fn factor(value: &Expr) -> TokenStream {
             literal.into_token_stream()
         }
         None => value.to_token_stream(),
+    }
+}
+
+fn level(library: &Library, level: &Level) -> TokenStream {
+    match level {
+        Level::Named(name, variant) => {
+            let name_at = at(name.span());
+            let k = library.at(name_at);
+            let variant = Ident::new(variant, name_at);
+            quote_spanned!(name_at=> #k::LogLevel::#variant)
+        }
+        Level::Expr(expr) => expr.to_token_stream(),
     }
 }
 

@@ -11,7 +11,7 @@ use syn::Expr;
 use super::library::Library;
 use super::looped::matches;
 use crate::args::Args;
-use crate::args::given::{Given, Jitter, Rule, Time};
+use crate::args::given::{Given, Jitter, Level, Rule, Time};
 use crate::check::numbers::signed;
 
 /// The name of the attempt, with its type.
@@ -52,7 +52,10 @@ pub(super) fn statements(
     let rules = args.rules().into_iter().flat_map(|(_, rule)| match rule {
         Rule::Time(value) | Rule::Jitter(Jitter::Additive(value)) => vec![time(value)],
         Rule::Jitter(Jitter::Expr(value)) => vec![of_type("Jitter", value)],
-        Rule::Jitter(Jitter::Named(..)) | Rule::Flag(None) => Vec::new(),
+        Rule::Level(Level::Expr(value)) => vec![of_type("LogLevel", value)],
+        Rule::Jitter(Jitter::Named(..)) | Rule::Level(Level::Named(..)) | Rule::Flag(None) => {
+            Vec::new()
+        }
         Rule::Codes(on) => on.codes.iter().map(|code| of_type("Codes", code)).collect(),
         Rule::Flag(Some(value)) => vec![primitive("bool", value)],
         Rule::Count(value) => vec![primitive("u32", value)],
@@ -131,6 +134,7 @@ fn judges(library: &Library, args: &Args, is_async: bool) -> Vec<TokenStream> {
         .chain(sleep)
         .chain(told(&args.consecutive).map(value))
         .chain(told(&args.runtime).map(value))
+        .chain(told(&args.stop_on).map(value))
         .chain(told(&args.name).map(value))
         .chain(types)
         .collect()

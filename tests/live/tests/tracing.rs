@@ -53,6 +53,7 @@ impl Subscriber for Kept {
     fn record(&self, _: &Id, _: &Record<'_>) {}
     fn record_follows_from(&self, _: &Id, _: &Id) {}
     fn event(&self, event: &Event<'_>) {
+        assert_eq!(event.metadata().target(), "backoff");
         let mut line = Line(String::new());
         event.record(&mut line);
         self.0
@@ -86,24 +87,30 @@ const POLICY: Policy = Policy::exponential()
     .max_attempts(3);
 
 #[test]
-fn one_warning_when_given_up_and_a_debug_event_before_each_wait() {
+fn one_warning_when_given_up_and_an_info_event_before_each_wait() {
     #[retry(policy = POLICY, deadline = "60s")]
     async fn busy() -> Result<(), Busy> {
         Err(Busy)
     }
     let events = Kept::during(busy());
     let levels: Vec<_> = events.iter().map(|(level, _)| *level).collect();
-    assert_eq!(levels, [Level::DEBUG, Level::DEBUG, Level::WARN]);
+    assert_eq!(levels, [Level::INFO, Level::INFO, Level::WARN]);
     for part in [
         "::busy\"",
         "attempt=2",
         "delay=2.0",
-        "backoff",
+        "source=\"backoff\"",
+        "elapsed=1.0",
         "the server is busy",
     ] {
         assert!(events[1].1.contains(part), "{part} in {}", events[1].1);
     }
-    for part in ["attempts=3", "reason=\"attempts\"", "the server is busy"] {
+    for part in [
+        "attempts=3",
+        "reason=\"attempts\"",
+        "elapsed=3.0",
+        "the server is busy",
+    ] {
         assert!(events[2].1.contains(part), "{part} in {}", events[2].1);
     }
 }
@@ -163,6 +170,83 @@ fn the_function_form_says_the_same() {
         "{}",
         events[2].1
     );
+}
+
+/// Fails so often with this status, and then succeeds.
+fn recovers(
+    failures: usize,
+    status: u16,
+) -> impl FnMut() -> std::future::Ready<Result<(), Status>> {
+    let mut left = failures;
+    move || {
+        let failed = left > 0;
+        left = left.saturating_sub(1);
+        ready(if failed { Err(Status(status)) } else { Ok(()) })
+    }
+}
+
+#[derive(Debug)]
+struct Status(u16);
+
+impl Fault for Status {
+    fn status(&self) -> Option<u16> {
+        Some(self.0)
+    }
+}
+
+#[test]
+fn a_success_after_retries_is_told_once() {
+    let events = Kept::during(POLICY.retry(recovers(2, 503)));
+    let levels: Vec<_> = events.iter().map(|(level, _)| *level).collect();
+    assert_eq!(levels, [Level::INFO; 3]);
+    // Without a deadline the time counts from the first failure.
+    assert!(!events[0].1.contains("elapsed"), "{}", events[0].1);
+    for part in ["succeeded after retries", "attempts=3", "elapsed=3.0"] {
+        assert!(events[2].1.contains(part), "{part} in {}", events[2].1);
+    }
+}
+
+#[test]
+fn an_error_that_was_not_retried_is_no_warning() {
+    for (status, reason) in [(404, "permanent"), (503, "attempts")] {
+        let events = Kept::during(POLICY.max_attempts(1).retry(recovers(1, status)));
+        let [(level, line)] = &events[..] else {
+            panic!("{events:?}")
+        };
+        assert_eq!(*level, Level::DEBUG, "{line}");
+        assert!(line.contains(&format!("reason=\"{reason}\"")), "{line}");
+    }
+}
+
+#[test]
+fn an_error_about_which_nothing_is_known_is_a_warning_at_once() {
+    struct Silent;
+    impl Fault for Silent {}
+    let events = Kept::during(POLICY.retry(|| ready(Err::<(), _>(Silent))));
+    let [(level, line)] = &events[..] else {
+        panic!("{events:?}")
+    };
+    assert_eq!(*level, Level::WARN);
+    assert!(line.contains("derive or implement `Fault`"), "{line}");
+}
+
+#[test]
+fn a_policy_says_how_loud_a_wait_is() {
+    use backoff_core::LogLevel;
+    let levels = |policy: Policy| {
+        let events = Kept::during(policy.retry(recovers(1, 503)));
+        events.iter().map(|(level, _)| *level).collect::<Vec<_>>()
+    };
+    for (level, expected) in [
+        (LogLevel::Error, Level::ERROR),
+        (LogLevel::Warn, Level::WARN),
+        (LogLevel::Info, Level::INFO),
+        (LogLevel::Debug, Level::DEBUG),
+        (LogLevel::Trace, Level::TRACE),
+    ] {
+        assert_eq!(levels(POLICY.log_waits(level)), [expected, Level::INFO]);
+    }
+    assert_eq!(levels(POLICY.log_waits(LogLevel::Off)), [Level::INFO]);
 }
 
 #[test]

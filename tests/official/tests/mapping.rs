@@ -214,6 +214,7 @@ async fn exhausted_resources_with_retry_info() {
     assert_eq!(error.grpc_code(), Some(GrpcCode::ResourceExhausted));
     let hint = Duration::from_millis(3_500);
     assert_eq!(PATIENT.judge(&error), throttled(Some(hint)));
+    assert!(error.is_retry_info());
     // A thousand years are told as they are: the policy bounds what is waited.
     let ages = of("31557600000s").await;
     assert_eq!(

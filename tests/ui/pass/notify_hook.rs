@@ -1,4 +1,4 @@
-//! A function or a closure is told of every failure.
+//! A function or a closure is called after every failure, and when a call succeeds after retries.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -8,8 +8,11 @@ use ui::{ApiError, Flaky};
 static HEARD: AtomicU32 = AtomicU32::new(0);
 
 fn hear(event: &Event<'_, ApiError>) {
-    assert!(matches!(event, Event::Waiting { .. }));
-    assert!(matches!(event.error(), Some(ApiError(503))));
+    match event {
+        Event::Waiting { .. } => assert!(matches!(event.error(), Some(ApiError(503)))),
+        Event::Succeeded { attempts, .. } => assert_eq!(*attempts, 3),
+        other => unreachable!("{other:?}"),
+    }
     HEARD.fetch_add(1, Ordering::Relaxed);
 }
 
@@ -36,7 +39,7 @@ fn is_send<T: Send>(value: T) -> T {
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     assert_eq!(get(&Flaky::failing(2)).await, Ok(3));
-    assert_eq!(HEARD.load(Ordering::Relaxed), 2);
+    assert_eq!(HEARD.load(Ordering::Relaxed), 3);
     let mut log = Vec::new();
     assert_eq!(is_send(logged(&Flaky::failing(2), &mut log)).await, Err(ApiError(503)));
     assert_eq!(log.len(), 4);
@@ -44,5 +47,5 @@ async fn main() {
     assert_eq!(log[3], "gave up after 2 attempts (attempts): status 503");
     let mut heard = 0;
     assert_eq!(blocking(&Flaky::failing(2), &mut heard), Ok(3));
-    assert_eq!(heard, 2);
+    assert_eq!(heard, 3);
 }

@@ -39,6 +39,11 @@ fn the_longest_hint_counts() {
     let body = format!(r#"{{"error": {{"details": [{{}}, {info}]}}}}"#);
     let error = ApiError::new(429, &headers, body.as_bytes(), SystemTime::UNIX_EPOCH);
     assert_eq!(error.retry_after(), Some(Duration::from_millis(2_500)));
+    assert!(!error.is_retry_info());
+    let longer = body.replace("1s", "3s");
+    let error = ApiError::new(429, &headers, longer.as_bytes(), SystemTime::UNIX_EPOCH);
+    assert_eq!(error.retry_after(), Some(Duration::from_secs(3)));
+    assert!(error.is_retry_info());
 }
 
 #[test]
@@ -238,6 +243,15 @@ fn no_text_shows_a_header() {
     assert!(!shown.contains("SECRET"), "{shown}");
     let other = ApiError::from(TimedOut::new(Duration::ZERO));
     assert!(other.headers().is_none() && other.header("date").is_none());
+}
+
+#[test]
+fn a_call_that_a_signal_cut_is_permanent_and_says_so() {
+    let error = ApiError::from(Stopped::new());
+    assert_eq!(Policy::exponential().judge(&error), Verdict::Permanent);
+    assert_eq!(error.to_string(), "the call was stopped by a signal");
+    let source = std::error::Error::source(&error);
+    assert!(source.is_some_and(|source| source.is::<Stopped>()));
 }
 
 #[test]

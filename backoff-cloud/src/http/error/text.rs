@@ -70,6 +70,7 @@ impl fmt::Display for Kind {
             Kind::TimedOut(error) => error.fmt(f),
             Kind::Conflict(error) => error.fmt(f),
             Kind::NotYet(error) => error.fmt(f),
+            Kind::Stopped(error) => error.fmt(f),
         }
     }
 }
@@ -101,6 +102,7 @@ impl Error for ApiError {
             Kind::Delivery(error) => Some(&**error),
             Kind::TimedOut(error) => Some(error),
             Kind::NotYet(error) => Some(error),
+            Kind::Stopped(error) => Some(error),
             Kind::Conflict(error) => Some(error),
         }
     }

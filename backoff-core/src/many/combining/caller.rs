@@ -26,6 +26,8 @@ pub(super) struct Caller<V, E> {
     pub(super) limits: Limits,
     /// Failed attempts that it took part in.
     pub(super) failures: u32,
+    /// Those of them that are conflicts which were waited after at the pace of the resource.
+    pub(super) paced: u32,
     /// The change is part of what is written, or will be.
     pub(super) is_taken: bool,
     /// An earlier write may have applied the change.
@@ -37,6 +39,8 @@ pub(super) struct Caller<V, E> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub(super) attempts: u32,
+    /// How many conflicts that were waited after at the pace do not count.
+    pub(super) more_at_pace: u32,
     /// On the runtime's clock.
     pub(super) until: Option<Duration>,
 }
@@ -104,6 +108,8 @@ pub(super) struct Failing {
     /// Changes that do not recognise themselves must not be applied again.
     pub(super) ends_blind: bool,
     pub(super) is_conflict: bool,
+    /// It is waited after at the pace of the resource.
+    pub(super) is_paced: bool,
 }
 
 /// What follows after a failed step for those who go on.
@@ -122,6 +128,7 @@ impl<V, E> Caller<V, E> {
             waker: None,
             limits,
             failures: 0,
+            paced: 0,
             is_taken: false,
             is_doubtful: false,
             counts: Counts::default(),
@@ -133,6 +140,11 @@ impl<V, E> Caller<V, E> {
             Bound::Before(mark) => place < mark,
             Bound::Taken => self.is_taken,
         }
+    }
+
+    pub(super) fn has_attempts(&self) -> bool {
+        let more = self.paced.min(self.limits.more_at_pace);
+        self.failures < self.limits.attempts.saturating_add(more)
     }
 
     pub(super) const fn is_repeatable(&self, failing: Failing) -> bool {
@@ -152,13 +164,13 @@ impl<V, E> Caller<V, E> {
         }
         match next {
             Err(reason) => Some(reason),
-            Ok(_) if self.failures >= self.limits.attempts => Some(StopReason::Attempts),
+            Ok(_) if !self.has_attempts() => Some(StopReason::Attempts),
             Ok(going) => {
                 let is_late = |until| going.begins.is_some_and(|begins| begins > until);
                 let is_late = self.limits.until.is_some_and(is_late);
                 is_late.then_some(match going.wait.source {
                     WaitSource::Backoff => StopReason::Deadline,
-                    WaitSource::RetryAfter => StopReason::RetryAfter,
+                    WaitSource::RetryAfter | WaitSource::RetryInfo => StopReason::RetryAfter,
                 })
             }
         }

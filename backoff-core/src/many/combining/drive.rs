@@ -55,9 +55,9 @@ pub(super) async fn drive<K, V, W, E, R>(
         last: None,
         doubt: None,
         pace: Pace::new(),
-        changes: 0,
     };
     while let Some(mark) = lane.read_begins() {
+        shift.deposit.course.start_if_metered(&*rules.runtime);
         let wait = match shift.attempt(&key, mark).await {
             Ok(Ended::Works) => {
                 shift.succeeded();
@@ -100,8 +100,6 @@ struct Shift<'d, K, V, W, E, R> {
     doubt: Option<Arc<E>>,
     /// How this process keeps out of the way of others that write.
     pace: Pace,
-    /// How many changes were written last.
-    changes: usize,
 }
 
 impl<K, V, W, E, R> Shift<'_, K, V, W, E, R>
@@ -153,7 +151,8 @@ where
         if time.is_over().await {
             return Err((self.cut(Stage::CutRead), Bound::Taken));
         }
-        self.changes = changed.len();
+        self.pace
+            .combines(u32::try_from(changed.len()).unwrap_or(u32::MAX));
         lane.write_begins();
         let written = time.within((self.rules.write)(key.clone(), value), Stage::Write);
         let written = written.await;
@@ -197,13 +196,14 @@ where
         Err((failed, Bound::Taken))
     }
 
-    /// What the clock says, which is read only where somebody has a deadline.
+    /// What the clock says, which is read here only where somebody has a deadline.
     fn now(&self) -> Option<Duration> {
         let is_asked = self.lane.has_deadlines();
         is_asked.then(|| self.rules.runtime.now())
     }
 
-    /// Compares the version that was read with that of a write that may have been applied.
+    /// Tells the pace of the version that was read, and compares it with that of a write that may have
+    /// been applied.
     fn compare(&mut self, value: &V) {
         let Some(versions) = &self.rules.versions else {
             return;
@@ -242,7 +242,13 @@ where
 
     /// The resource works: what fails next is the first failure.
     fn succeeded(&mut self) {
-        self.deposit.course.succeeded(&self.rules.policy, None);
+        let mut handler = Under {
+            inner: ByCodes,
+            runtime: &*self.rules.runtime,
+        };
+        let (policy, name) = (&self.rules.policy, self.rules.name);
+        let course = &self.deposit.course;
+        course.succeeded::<E, _>(policy, &mut handler, name, None);
         self.deposit.course = Course::new();
         self.pace = Pace::new();
     }
@@ -278,6 +284,7 @@ where
             is_doubtful,
             ends_blind: ruling(once) == Ruling::MAYBE_APPLIED,
             is_conflict: ruling(stage).is_conflict(),
+            is_paced: self.pace.range().is_some(),
         };
         let standing = self.lane.step_failed(failing);
         if standing.all == 0 {
@@ -328,10 +335,9 @@ where
         if self.rules.versions.is_none() {
             return;
         }
-        if judge::is_lost_race(stage, error) {
+        if self.rules.policy.is_exponential() && judge::is_lost_race(stage, error) {
             let base = Duration::from_nanos(self.rules.policy.base);
-            self.pace
-                .conflict(self.rules.runtime.now(), base, self.changes);
+            self.pace.conflict(self.rules.runtime.now(), base);
         } else {
             self.pace.failed();
         }
@@ -343,7 +349,11 @@ where
         let most = if able > 0 { u32::MAX } else { failures + 1 };
         let allowed = self.rules.policy.max_attempts(most);
         match until {
-            Some((until, now)) => allowed.deadline(until.saturating_sub(now)),
+            // The deadline of a policy counts from the start of the course.
+            Some((until, now)) => {
+                let passed = self.deposit.course.elapsed_at(now);
+                allowed.deadline(until.saturating_sub(now).saturating_add(passed))
+            }
             None => allowed,
         }
     }

@@ -51,7 +51,7 @@ impl<V> Versions<V> {
             passed: |earlier, later| match (earlier.downcast_ref::<T>(), later.downcast_ref::<T>())
             {
                 (Some(earlier), Some(later)) => later.passed(earlier),
-                _ => Passed::Some,
+                _ => Passed::Changed,
             },
             is_same: |one, other| match (one.downcast_ref::<T>(), other.downcast_ref::<T>()) {
                 (Some(one), Some(other)) => one.is_same(other),

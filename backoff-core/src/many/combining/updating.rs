@@ -153,6 +153,7 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Clock + Sleep> Updating<K, V, W, E, R> {
         }
         let limits = Limits {
             attempts: policy.attempts(),
+            more_at_pace: policy.more_at_pace(),
             until: self.until,
         };
         let caller = Caller::new(change, recognises, limits);

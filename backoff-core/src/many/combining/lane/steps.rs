@@ -200,6 +200,7 @@ impl<V, W, E> Lane<V, W, E> {
                 }
                 standing.all += 1;
                 caller.failures = caller.failures.saturating_add(1);
+                caller.paced = caller.paced.saturating_add(u32::from(failing.is_paced));
                 caller.is_doubtful |= failing.is_doubtful;
                 caller.counts.conflicts += u32::from(failing.is_conflict);
                 if let Bound::Before(_) = failing.bound {
@@ -207,7 +208,7 @@ impl<V, W, E> Lane<V, W, E> {
                 }
                 if caller.is_repeatable(failing) {
                     standing.repeatable += 1;
-                    if caller.failures < caller.limits.attempts {
+                    if caller.has_attempts() {
                         standing.able += 1;
                         is_endless |= caller.limits.until.is_none();
                         standing.until = standing.until.max(caller.limits.until);

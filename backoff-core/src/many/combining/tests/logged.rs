@@ -30,9 +30,29 @@ impl Subscriber for Counting {
     fn exit(&self, _: &Id) {}
 }
 
+fn listen() {
+    static LISTENS: std::sync::Once = std::sync::Once::new();
+    LISTENS.call_once(|| set_global_default(Counting).expect("nobody else listens"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_success_after_a_shared_wait_is_one_event() {
+    listen();
+    let server = Server::new(5);
+    server.on_write([Fate::Fail(Failure::Status(503))]);
+    let combined = combine(Policy::exponential(), &server);
+    let tasks: Vec<_> = (0..100)
+        .map(|name| tokio::spawn(combined.update(0, add(name))))
+        .collect();
+    for task in tasks {
+        assert!(task.await.unwrap().is_ok());
+    }
+    assert_eq!(EVENTS.get(), 2);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_shared_wait_and_a_shared_failure_are_one_event_each() {
-    set_global_default(Counting).expect("no other test listens");
+    listen();
     let server = Server::new(5);
     let fails = [503, 403].map(|status| Fate::Fail(Failure::Status(status)));
     server.on_write(fails);

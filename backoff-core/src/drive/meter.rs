@@ -1,0 +1,140 @@
+//! The metrics of a call, behind the feature `metrics`. Their names and labels stand in
+//! [`telemetry`](crate::telemetry).
+
+use crate::{
+    budget::Budget, facts::fault::Fault, judge::Stage, report::StopReason, runtime::nanos,
+    telemetry,
+};
+use core::time::Duration;
+use metrics::{Label, gauge, histogram};
+use std::borrow::Cow;
+
+/// What a call keeps for its metrics. A call that is dropped records nothing more.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Meter {
+    /// When the attempt that is under way began, in nanoseconds of the call's clock.
+    began: u64,
+    /// How long the waits were meant to be, in all, in nanoseconds.
+    waited: u64,
+}
+
+/// Whose metrics they are.
+#[derive(Clone, Copy)]
+pub(super) struct Named {
+    pub(super) operation: &'static str,
+    pub(super) policy: Option<&'static str>,
+}
+
+impl Named {
+    /// The labels of all metrics, and room for those of a call.
+    fn labels(self) -> Vec<Label> {
+        let mut labels = Vec::with_capacity(5);
+        labels.push(Label::from_static_parts("retry.operation", self.operation));
+        if let Some(policy) = self.policy {
+            labels.push(Label::from_static_parts("retry.policy", policy));
+        }
+        labels
+    }
+}
+
+/// How a call ended.
+#[derive(Clone, Copy)]
+pub(super) struct Ended {
+    /// How many attempts were made.
+    pub(super) attempts: u32,
+    pub(super) elapsed: Duration,
+    /// Why it was given up, if it was.
+    pub(super) reason: Option<StopReason>,
+}
+
+impl Ended {
+    const fn outcome(self) -> &'static str {
+        match (self.reason, self.attempts) {
+            (None, ..=1) => "successful_without_retry",
+            (None, _) => "successful_with_retry",
+            (Some(_), ..=1) => "failed_without_retry",
+            (Some(_), _) => "failed_with_retry",
+        }
+    }
+}
+
+impl Meter {
+    /// No attempt was begun.
+    pub(super) const NEW: Self = Meter {
+        began: 0,
+        waited: 0,
+    };
+
+    /// An attempt begins.
+    pub(super) fn begins(&mut self, now: Duration) {
+        self.began = nanos(now);
+    }
+
+    /// A wait follows, after which the next attempt begins.
+    pub(super) fn waits(&mut self, now: Duration, delay: u64) {
+        self.waited = self.waited.saturating_add(delay);
+        self.began = nanos(now).saturating_add(delay);
+    }
+
+    /// An attempt ended.
+    pub(super) fn attempt(self, named: Named, now: Duration, error_type: Option<ErrorType>) {
+        let mut labels = named.labels();
+        labels.extend(error_type.map(ErrorType::label));
+        let lasted = Duration::from_nanos(nanos(now).saturating_sub(self.began));
+        histogram!("retry.attempt.duration", labels).record(lasted.as_secs_f64());
+    }
+
+    /// The call ended.
+    pub(super) fn call(self, named: Named, ended: Ended, error_type: Option<ErrorType>) {
+        telemetry::describe_once();
+        let mut labels = named.labels();
+        labels.push(Label::from_static_parts("retry.outcome", ended.outcome()));
+        if let Some(retries @ 1..) = ended.attempts.checked_sub(1) {
+            let waited = Duration::from_nanos(self.waited);
+            histogram!("retry.call.retries", labels.clone()).record(f64::from(retries));
+            histogram!("retry.call.delay", labels.clone()).record(waited.as_secs_f64());
+        }
+        if let Some(reason) = ended.reason {
+            labels.push(Label::from_static_parts("retry.stop_reason", reason.name()));
+        }
+        labels.extend(error_type.map(ErrorType::label));
+        histogram!("retry.call.duration", labels).record(ended.elapsed.as_secs_f64());
+    }
+}
+
+/// A budget was asked or refilled.
+pub(super) fn level(budget: Option<&Budget>) {
+    if let Some(budget) = budget
+        && let Some(name) = budget.label()
+    {
+        gauge!("retry.budget.level", "retry.budget" => name).set(budget.tokens());
+    }
+}
+
+/// What kind of error it was, in few words: of those there are few, and none is an error's text.
+pub(super) struct ErrorType(Cow<'static, str>);
+
+impl ErrorType {
+    /// The gRPC code, else the HTTP status, else what is known of the transport or the kind.
+    pub(super) fn of(stage: Stage, fault: Option<&dyn Fault>) -> Self {
+        if stage.is_cut() {
+            return ErrorType(Cow::Borrowed("timeout"));
+        }
+        let Some(fault) = fault else {
+            return ErrorType(Cow::Borrowed("_OTHER"));
+        };
+        if let Some(code) = fault.grpc_code() {
+            return ErrorType(Cow::Borrowed(code.name()));
+        }
+        if let Some(status) = fault.status() {
+            return ErrorType(Cow::Owned(status.to_string()));
+        }
+        let known = fault.delivery().map(|delivery| delivery.name());
+        let known = known.or_else(|| fault.kind().map(|kind| kind.name()));
+        ErrorType(Cow::Borrowed(known.unwrap_or("_OTHER")))
+    }
+
+    fn label(self) -> Label {
+        Label::new("error.type", self.0)
+    }
+}

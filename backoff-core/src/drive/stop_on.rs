@@ -1,0 +1,182 @@
+//! The methods that give a call its signal: `stop_on` and `cut_on`.
+
+#[cfg(feature = "std")]
+use super::{
+    attempt::Call,
+    blocking::Blocking,
+    handler::{Handle, forward},
+};
+use super::{
+    attempt::Operation,
+    future::Retrying,
+    handler::Handler,
+    stopping::{Stopped, StoppedBy},
+};
+use crate::runtime::Sleep;
+#[cfg(feature = "std")]
+use crate::{
+    facts::fault::Fault,
+    judge::{Ruling, Stage},
+    observe::Event,
+    policy::Policy,
+    report::Measures,
+    runtime::{BlockingSleep, Clock, Random},
+    state::{Next, RetryState, Terms},
+    stop::Stop,
+};
+use core::future::Future;
+
+impl<'p, O, H, S> Retrying<'p, O, H, S>
+where
+    O: Operation<<H as Handler>::Runtime>,
+    H: Handler,
+    <H as Handler>::Runtime: Sleep,
+{
+    /// Ends the waits of the call once `signal` is ready, for a program that shuts down.
+    ///
+    /// - A wait ends at once, and no further attempt begins. The call gives the operation's last error, or
+    ///   the last response, with [`StopReason::Stopped`](crate::StopReason::Stopped) in the report and in
+    ///   the event `GaveUp`. A budget gets back what the wait has cost.
+    /// - An attempt that is running is finished. To cut that too, write [`cut_on`](Self::cut_on).
+    /// - The first attempt is always made, also where `signal` is ready before it.
+    ///
+    /// An update that waits while one of its writes may have been applied ends with
+    /// [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied), as at its deadline.
+    ///
+    /// Any future is a signal, whatever its output is; where several calls share one, it is one that can be
+    /// made for each of them, such as that of `CancellationToken` in tokio-util. The call keeps the last
+    /// error while it waits, so it is `Send` only if the error is. Of two signals the later one holds.
+    ///
+    /// ```
+    /// use backoff_core::{Jitter, Policy, StopReason, TimedOut};
+    /// use std::time::Duration;
+    /// use tokio_util::sync::CancellationToken;
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// const POLICY: Policy = Policy::constant(Duration::from_secs(60)).jitter(Jitter::None);
+    /// let busy = || std::future::ready(Err::<(), _>(TimedOut::new(Duration::ZERO)));
+    ///
+    /// let shutdown = CancellationToken::new();
+    /// // A future that is stored or spawned owns its signal.
+    /// let call = POLICY.retry(busy).stop_on(shutdown.clone().cancelled_owned()).reported();
+    /// let call = tokio::spawn(call);
+    /// tokio::task::yield_now().await;
+    /// shutdown.cancel();
+    /// let ended = call.await.unwrap().unwrap_err();
+    /// assert_eq!((ended.reason, ended.report.attempts), (StopReason::Stopped, 1));
+    ///
+    /// // One that is awaited at once may borrow it.
+    /// assert!(POLICY.retry(busy).stop_on(shutdown.cancelled()).await.is_err());
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn stop_on<F: Future>(
+        self,
+        signal: F,
+    ) -> Retrying<'p, O, H, StoppedBy<F, O::Value, O::Error>> {
+        self.signal(StoppedBy::new(signal, None))
+    }
+
+    /// As [`stop_on`](Self::stop_on), and cuts the attempt that is running, too.
+    ///
+    /// An attempt that is cut has no error of its own; one is made from [`Stopped`]. It may have been
+    /// applied. Where it must not be applied twice (the policy is not
+    /// [idempotent](crate::Policy::idempotent), or the change of an update cannot recognise its own
+    /// effect), the reason is [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied), else
+    /// [`StopReason::Stopped`](crate::StopReason::Stopped). A report keeps the last real error beside it
+    /// ([`RetryError::last`]). An attempt that is ready together with the signal is not cut, but an
+    /// update whose read is under way begins no write.
+    ///
+    /// Where `signal` is ready before the first attempt, no attempt is made, and the error is made from
+    /// [`Stopped`], too. When a wait is ended, the operation's last error is handed back.
+    ///
+    /// ```
+    /// use backoff_core::{Policy, Stopped};
+    /// use tokio_util::sync::CancellationToken;
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// const POLICY: Policy = Policy::exponential();
+    /// let shutdown = CancellationToken::new();
+    /// let hangs = || {
+    ///     shutdown.cancel();
+    ///     std::future::pending::<Result<(), Stopped>>()
+    /// };
+    /// assert_eq!(POLICY.retry(hangs).cut_on(shutdown.cancelled()).await, Err(Stopped::new()));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn cut_on<F: Future>(
+        self,
+        signal: F,
+    ) -> Retrying<'p, O, H, StoppedBy<F, O::Value, O::Error>>
+    where
+        O::Error: From<Stopped>,
+    {
+        self.signal(StoppedBy::new(signal, Some(O::Error::from)))
+    }
+}
+
+/// A stop that another thread gives. Made by [`Blocking::stop_on`](crate::Blocking::stop_on).
+#[cfg(feature = "std")]
+#[derive(Clone, Copy, Debug)]
+pub struct Stoppable<'s, H> {
+    pub(super) inner: H,
+    pub(super) stop: &'s Stop,
+}
+
+#[cfg(feature = "std")]
+impl<H: Handler> Handler for Stoppable<'_, H> {
+    type Runtime = H::Runtime;
+
+    #[inline]
+    fn runtime(&self) -> &H::Runtime {
+        self.inner.runtime()
+    }
+
+    fn pause<R: BlockingSleep>(&self, runtime: &R, wait: core::time::Duration) -> bool {
+        runtime.sleep_or_stop(wait, self.stop)
+    }
+
+    forward!(policy measure terms decide hold);
+}
+
+#[cfg(feature = "std")]
+impl<E, H: Handle<E>> Handle<E> for Stoppable<'_, H> {
+    forward!(judge keep notify);
+}
+
+#[cfg(feature = "std")]
+impl<'p, O: Call, H> Blocking<'p, O, H> {
+    /// Ends the waits of the call once another thread calls [`Stop::stop`], for a program that shuts down.
+    ///
+    /// A wait ends at once, and no further attempt begins: the call gives the operation's last error, or
+    /// the last response, with [`StopReason::Stopped`](crate::StopReason::Stopped). An attempt that is
+    /// running is finished, and the first attempt is always made, as with
+    /// [`Retrying::stop_on`](crate::Retrying::stop_on). Of two stops the later one holds.
+    ///
+    /// A [`runtime`](Self::runtime) of your own ends a wait before its time only if it has
+    /// [`BlockingSleep::sleep_or_stop`]. A program that has a `CancellationToken` of tokio-util hands it on
+    /// from a task: `token.cancelled().await; stop.stop()`.
+    ///
+    /// ```
+    /// use backoff_core::{Policy, Stop, TimedOut};
+    /// use std::{cell::Cell, time::Duration};
+    ///
+    /// const POLICY: Policy = Policy::constant(Duration::from_secs(60));
+    /// let (stop, calls) = (Stop::new(), Cell::new(0));
+    /// let busy = || {
+    ///     calls.set(calls.get() + 1);
+    ///     stop.stop();
+    ///     Err::<(), _>(TimedOut::new(Duration::ZERO))
+    /// };
+    /// assert!(POLICY.blocking(busy).stop_on(&stop).call().is_err());
+    /// assert_eq!(calls.get(), 1);
+    /// ```
+    pub fn stop_on(self, stop: &Stop) -> Blocking<'p, O, Stoppable<'_, H>> {
+        self.handler(|inner| Stoppable { inner, stop })
+    }
+}

@@ -1,0 +1,244 @@
+//! The signal of a call, and how it ends one.
+
+use super::{
+    attempt::{Failed, Operation},
+    course::Course,
+    handler::{Handle, Handler},
+};
+use crate::{
+    facts::fault::{Fault, FaultKind},
+    observe::Failure,
+    policy::Policy,
+    runtime::Clock,
+};
+use core::{
+    fmt,
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+};
+use pin_project_lite::pin_project;
+
+/// The signal of a call whose outcome is a `Result<T, E>`, if it has one.
+///
+/// Made by [`Retrying::stop_on`](crate::Retrying::stop_on) and
+/// [`Retrying::cut_on`](crate::Retrying::cut_on).
+pub trait Signal<T, E> {
+    /// Whether there is a signal. Without one, nothing of this is compiled.
+    const IS_ONE: bool = true;
+
+    /// Whether it has come.
+    fn has_come(self: Pin<&mut Self>, cx: &mut Context<'_>) -> bool;
+
+    /// What an attempt that the signal cuts ends with; nothing if the signal cuts none.
+    fn cuts(&self) -> Option<fn(Stopped) -> E>;
+
+    /// Keeps what failed for the time of a wait, because it is handed back if the wait is ended. What is
+    /// not kept comes back.
+    fn keep(self: Pin<&mut Self>, failed: Result<T, Failed<E>>) -> Option<Result<T, Failed<E>>>;
+
+    /// What was kept.
+    fn take(self: Pin<&mut Self>) -> Option<Result<T, Failed<E>>>;
+}
+
+/// No signal ends the call.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unstopped;
+
+impl<T, E> Signal<T, E> for Unstopped {
+    const IS_ONE: bool = false;
+
+    #[inline]
+    fn has_come(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> bool {
+        false
+    }
+
+    #[inline]
+    fn cuts(&self) -> Option<fn(Stopped) -> E> {
+        None
+    }
+
+    #[inline]
+    fn keep(self: Pin<&mut Self>, failed: Result<T, Failed<E>>) -> Option<Result<T, Failed<E>>> {
+        Some(failed)
+    }
+
+    #[inline]
+    fn take(self: Pin<&mut Self>) -> Option<Result<T, Failed<E>>> {
+        None
+    }
+}
+
+pin_project! {
+    /// This future ends the call once it is ready.
+    pub struct StoppedBy<F, T, E> {
+        #[pin]
+        signal: Once<F>,
+        kept: Option<Result<T, Failed<E>>>,
+        cuts: Option<fn(Stopped) -> E>,
+    }
+}
+
+impl<F, T, E> StoppedBy<F, T, E> {
+    pub(super) const fn new(signal: F, cuts: Option<fn(Stopped) -> E>) -> Self {
+        StoppedBy {
+            signal: Once::new(signal),
+            kept: None,
+            cuts,
+        }
+    }
+}
+
+impl<F, T, E> fmt::Debug for StoppedBy<F, T, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoppedBy")
+            .field("cuts", &self.cuts.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<F: Future, T, E> Signal<T, E> for StoppedBy<F, T, E> {
+    fn has_come(self: Pin<&mut Self>, cx: &mut Context<'_>) -> bool {
+        self.project().signal.has_come(cx)
+    }
+
+    fn cuts(&self) -> Option<fn(Stopped) -> E> {
+        self.cuts
+    }
+
+    fn keep(self: Pin<&mut Self>, failed: Result<T, Failed<E>>) -> Option<Result<T, Failed<E>>> {
+        *self.project().kept = Some(failed);
+        None
+    }
+
+    fn take(self: Pin<&mut Self>) -> Option<Result<T, Failed<E>>> {
+        self.project().kept.take()
+    }
+}
+
+pin_project! {
+    /// A future of which only the end matters: it can be asked again after it was ready.
+    #[derive(Debug)]
+    pub struct Once<F> {
+        // Dropped when it was ready.
+        #[pin]
+        signal: Option<F>,
+    }
+}
+
+impl<F> Once<F> {
+    /// It was not asked yet.
+    pub(crate) const fn new(signal: F) -> Self {
+        Once {
+            signal: Some(signal),
+        }
+    }
+}
+
+impl<F: Future> Once<F> {
+    /// Whether it has come.
+    pub(crate) fn has_come(self: Pin<&mut Self>, cx: &mut Context<'_>) -> bool {
+        let mut signal = self.project().signal;
+        let has_come = match signal.as_mut().as_pin_mut() {
+            Some(signal) => signal.poll(cx).is_ready(),
+            None => return true,
+        };
+        if has_come {
+            signal.set(None);
+        }
+        has_come
+    }
+}
+
+impl<F: Future> Future for Once<F> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        if self.has_come(cx) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    }
+}
+
+/// The signal has come in a wait: what the call ends with.
+#[cold]
+pub(super) fn stopped<O, H, S>(
+    operation: &mut O,
+    handler: &mut H,
+    course: &Course,
+    policy: &Policy,
+    signal: Pin<&mut S>,
+) -> Option<Result<O::Value, O::Error>>
+where
+    O: Operation<<H as Handler>::Runtime>,
+    H: Handle<O::Error>,
+    H::Runtime: Clock,
+    S: Signal<O::Value, O::Error>,
+{
+    let doubt = operation.doubt();
+    let error = match (operation.kept(), signal.take()) {
+        (Some(error), _) => error,
+        (None, Some(Err(failed))) => failed.error,
+        (None, Some(Ok(value))) => {
+            let failure = Failure::new(None, O::fault(&value));
+            doubt.stopped(course, policy, handler, O::name(), failure);
+            // The last response is handed back as it came.
+            return Some(Ok(value));
+        }
+        (None, None) => return None,
+    };
+    let failure = Failure::new(Some(&error), handler.fault(&error));
+    doubt.stopped(course, policy, handler, O::name(), failure);
+    Some(Err(operation.last_word(error)))
+}
+
+/// A signal has ended the call during an attempt, or before the first one: the error of a call that a
+/// signal [cuts](crate::Retrying::cut_on), where the operation has none of its own.
+///
+/// It is permanent: a retry around the call does not repeat it. The attempt may have been applied.
+///
+/// ```
+/// use backoff_core::{Policy, Stopped, Verdict};
+///
+/// enum MyError {
+///     Stopped(Stopped),
+/// }
+///
+/// impl From<Stopped> for MyError {
+///     fn from(error: Stopped) -> Self { MyError::Stopped(error) }
+/// }
+/// # let MyError::Stopped(_error) = MyError::from(Stopped::new());
+///
+/// assert_eq!(Policy::exponential().judge(&Stopped::new()), Verdict::Permanent);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stopped;
+
+impl Stopped {
+    /// A call that was stopped: for the tests of a program.
+    #[must_use]
+    pub const fn new() -> Self {
+        Stopped
+    }
+}
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the call was stopped by a signal")
+    }
+}
+
+impl core::error::Error for Stopped {}
+
+impl Fault for Stopped {
+    fn kind(&self) -> Option<FaultKind> {
+        Some(FaultKind::Permanent)
+    }
+
+    fn message(&self) -> Option<&dyn fmt::Display> {
+        Some(self)
+    }
+}

@@ -1,0 +1,260 @@
+//! What an exporter of metrics is given, in every form of a call.
+
+use backoff_core::{Budget, Fault, Jitter, Policy, TimedOut, retry, testing};
+use metrics_util::debugging::{DebugValue, DebuggingRecorder};
+use std::{
+    collections::BTreeMap,
+    future::{Ready, ready},
+    time::Duration,
+};
+
+const POLICY: Policy = Policy::exponential()
+    .jitter(Jitter::None)
+    .max_attempts(3)
+    .name("storage");
+
+#[derive(Debug, PartialEq)]
+struct Status(u16);
+
+impl Fault for Status {
+    fn status(&self) -> Option<u16> {
+        Some(self.0)
+    }
+    fn message(&self) -> Option<&dyn std::fmt::Display> {
+        Some(&"a text that is nobody's label")
+    }
+}
+
+impl From<TimedOut> for Status {
+    fn from(_: TimedOut) -> Self {
+        Status(504)
+    }
+}
+
+/// Each metric by its name and labels, without the operation.
+type Recorded = BTreeMap<String, Vec<f64>>;
+
+/// What `work` records, in virtual time.
+fn recorded<T>(work: impl Future<Output = T>) -> (T, Recorded) {
+    let recorder = DebuggingRecorder::new();
+    let seen = recorder.snapshotter();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    let value = metrics::with_local_recorder(&recorder, || runtime.block_on(work));
+    (value, shown(&seen))
+}
+
+fn shown(seen: &metrics_util::debugging::Snapshotter) -> Recorded {
+    let rows = seen.snapshot().into_vec().into_iter();
+    rows.map(|(key, _, _, value)| {
+        let labels: Vec<String> = (key.key().labels())
+            .filter(|label| label.key() != "retry.operation")
+            .map(|label| format!("{}={}", label.key(), label.value()))
+            .collect();
+        let values = match value {
+            DebugValue::Histogram(values) => values.into_iter().map(f64::from).collect(),
+            DebugValue::Gauge(level) => vec![level.into()],
+            DebugValue::Counter(_) => unreachable!("there are no counters"),
+        };
+        (format!("{} {}", key.key().name(), labels.join(" ")), values)
+    })
+    .collect()
+}
+
+/// What is expected, in the order of the names.
+fn metrics<const N: usize>(rows: [(&str, &[f64]); N]) -> Recorded {
+    let rows = rows.into_iter();
+    rows.map(|(name, values)| (name.to_owned(), values.to_vec()))
+        .collect()
+}
+
+/// Fails so often, and then succeeds; each attempt takes a second.
+async fn attempt(left: &std::cell::Cell<u32>) -> Result<(), Status> {
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    if left.get() == 0 {
+        return Ok(());
+    }
+    left.set(left.get() - 1);
+    Err(Status(503))
+}
+
+/// What two failures and a success record.
+fn recovered() -> Recorded {
+    let labels = "retry.policy=storage retry.outcome=successful_with_retry";
+    metrics([
+        ("retry.attempt.duration retry.policy=storage", &[1.0]),
+        (
+            "retry.attempt.duration retry.policy=storage error.type=503",
+            &[1.0, 1.0],
+        ),
+        (&format!("retry.call.delay {labels}"), &[3.0]),
+        (&format!("retry.call.duration {labels}"), &[6.0]),
+        (&format!("retry.call.retries {labels}"), &[2.0]),
+    ])
+}
+
+#[test]
+fn a_call_that_succeeds_after_retries() {
+    let left = std::cell::Cell::new(2);
+    let (outcome, recorded) = recorded(async { POLICY.retry(|| attempt(&left)).await });
+    assert_eq!(outcome, Ok(()));
+    assert_eq!(recorded, recovered());
+}
+
+#[test]
+fn an_annotated_function_and_a_mutable_closure_record_the_same() {
+    #[retry(policy = POLICY)]
+    async fn get(left: &std::cell::Cell<u32>) -> Result<(), Status> {
+        attempt(left).await
+    }
+    let left = std::cell::Cell::new(2);
+    assert_eq!(recorded(get(&left)), (Ok(()), recovered()));
+    left.set(2);
+    let call = POLICY.retry_mut(async || attempt(&left).await);
+    assert_eq!(recorded(call), (Ok(()), recovered()));
+}
+
+#[test]
+fn a_call_that_succeeds_at_once_reports_no_retries() {
+    let left = std::cell::Cell::new(0);
+    let (_, recorded) = recorded(async { POLICY.retry(|| attempt(&left)).await });
+    let expected = metrics([
+        ("retry.attempt.duration retry.policy=storage", &[1.0]),
+        (
+            "retry.call.duration retry.policy=storage retry.outcome=successful_without_retry",
+            &[1.0],
+        ),
+    ]);
+    assert_eq!(recorded, expected);
+}
+
+#[test]
+fn a_call_that_is_given_up_says_why() {
+    let busy = |status| move || -> Ready<Result<(), _>> { ready(Err(Status(status))) };
+    let (_, given_up) = recorded(async { POLICY.retry(busy(503)).await });
+    let labels = "retry.policy=storage retry.outcome=failed_with_retry";
+    let expected = metrics([
+        (
+            "retry.attempt.duration retry.policy=storage error.type=503",
+            &[0.0, 0.0, 0.0],
+        ),
+        (&format!("retry.call.delay {labels}"), &[3.0]),
+        (
+            &format!("retry.call.duration {labels} retry.stop_reason=attempts error.type=503"),
+            &[3.0],
+        ),
+        (&format!("retry.call.retries {labels}"), &[2.0]),
+    ]);
+    assert_eq!(given_up, expected);
+    let (_, permanent) = recorded(async { POLICY.retry(busy(404)).await });
+    let expected = metrics([
+        (
+            "retry.attempt.duration retry.policy=storage error.type=404",
+            &[0.0],
+        ),
+        (
+            "retry.call.duration retry.policy=storage retry.outcome=failed_without_retry \
+             retry.stop_reason=permanent error.type=404",
+            &[0.0],
+        ),
+    ]);
+    assert_eq!(permanent, expected);
+}
+
+#[test]
+fn an_attempt_that_is_cut_is_a_timeout() {
+    let (_, recorded) = recorded(async {
+        Policy::exponential()
+            .max_attempts(1)
+            .retry(std::future::pending::<Result<(), Status>>)
+            .attempt_timeout(Duration::from_secs(5))
+            .await
+    });
+    let expected = metrics([
+        ("retry.attempt.duration error.type=timeout", &[5.0]),
+        (
+            "retry.call.duration retry.outcome=failed_without_retry retry.stop_reason=attempts \
+             error.type=timeout",
+            &[5.0],
+        ),
+    ]);
+    assert_eq!(recorded, expected);
+}
+
+#[test]
+fn a_budget_with_a_name_shows_its_level() {
+    let budget = Budget::ratio(0.5, 10).name("storage");
+    let unnamed = Budget::ratio(0.5, 10);
+    let left = std::cell::Cell::new(1);
+    let (_, of_named) = recorded(async { POLICY.retry(|| attempt(&left)).budget(&budget).await });
+    let level = "retry.budget.level retry.budget=storage";
+    assert_eq!(of_named.get(level), Some(&vec![9.5]));
+    left.set(1);
+    let (_, of_other) = recorded(async { POLICY.retry(|| attempt(&left)).budget(&unnamed).await });
+    assert!(
+        !of_other.keys().any(|key| key.contains("budget")),
+        "{of_other:?}"
+    );
+}
+
+#[test]
+fn a_blocking_call_records_the_same() {
+    let time = testing::VirtualTime::default();
+    let recorder = DebuggingRecorder::new();
+    let seen = recorder.snapshotter();
+    let mut left = 2;
+    let outcome = metrics::with_local_recorder(&recorder, || {
+        let call = POLICY.blocking(|| {
+            time.advance(Duration::from_secs(1));
+            if left == 0 {
+                return Ok(());
+            }
+            left -= 1;
+            Err(Status(503))
+        });
+        call.runtime(time.clone()).call()
+    });
+    assert_eq!(outcome, Ok(()));
+    assert_eq!(time.elapsed(), Duration::from_secs(6));
+    assert_eq!(shown(&seen), recovered());
+}
+
+#[test]
+fn combined_changes_are_one_call() {
+    use std::sync::{Arc, Mutex};
+    let stored = Arc::new(Mutex::new((0, 2)));
+    let (read, write) = (stored.clone(), stored.clone());
+    let combined = POLICY.combine(
+        move |_: u8| {
+            let value = read.lock().unwrap().0;
+            async move {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                Ok(value)
+            }
+        },
+        move |_, value: u32| {
+            let mut stored = write.lock().unwrap();
+            let outcome = if stored.1 == 0 {
+                stored.0 = value;
+                Ok(())
+            } else {
+                stored.1 -= 1;
+                Err(Status(503))
+            };
+            ready(outcome)
+        },
+    );
+    let add = || {
+        combined.update(0, |value| {
+            *value += 1;
+            true
+        })
+    };
+    let (outcomes, recorded) = recorded(async { tokio::join!(add(), add(), add()) });
+    assert!(outcomes.0.is_ok() && outcomes.1.is_ok() && outcomes.2.is_ok());
+    assert_eq!(stored.lock().unwrap().0, 3);
+    assert_eq!(recorded, recovered());
+}
