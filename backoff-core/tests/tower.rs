@@ -459,6 +459,28 @@ fn one_service_sends_many_requests() {
     assert_eq!(server.schedule(), [0, 1, 1, 2]);
 }
 
+/// Each request draws its own waits, although all are sent through clones of one layer.
+#[tokio::test(start_paused = true)]
+async fn requests_that_fail_together_do_not_come_back_together() {
+    let waits = Arc::new(Mutex::new(Vec::new()));
+    let told = waits.clone();
+    let layer = POLICY.max_attempts(2).layer();
+    let layer = layer.notify(move |event: &Event<'_, TimedOut>| {
+        if let Event::Waiting { wait, .. } = event {
+            told.lock().unwrap().push(wait.delay);
+        }
+    });
+    let fails = |_: Request<Full<Bytes>>| ready(Err::<Response<()>, _>(TimedOut::new(SECOND)));
+    let service = layer.layer(tower::service_fn(fails));
+    for _ in 0..8 {
+        assert!(service.clone().call(get()).await.is_err());
+    }
+    let mut waits = waits.lock().unwrap().clone();
+    waits.sort();
+    waits.dedup();
+    assert_eq!(waits.len(), 8);
+}
+
 /// The first attempt hangs, and is cut.
 #[tokio::test(start_paused = true)]
 async fn an_attempt_is_cut() {

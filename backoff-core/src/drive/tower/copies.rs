@@ -24,6 +24,8 @@ pub trait Copies<Request> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cloned;
 
+// So that the message above is shown, and not that the body is not `Clone`.
+#[diagnostic::do_not_recommend]
 impl<B: Clone> Copies<http::Request<B>> for Cloned {
     fn copy(&self, request: http::Request<B>) -> (http::Request<B>, Option<http::Request<B>>) {
         let copy = request.clone();

@@ -58,7 +58,27 @@
 //! | tonic's or axum's `Body` | [`.replaying(64 * 1024, Body::new)`](RetryLayer::replaying) |
 //! | any other | [`.cloned_by(..)`](RetryLayer::cloned_by) |
 //!
-//! Without the right one of these the service does not compile. A request that cannot be copied at run time is
+//! Without the right one of these there is no service, and the compiler says what is missing:
+//!
+//! ```compile_fail,E0277
+//! use backoff_core::{Policy, TimedOut};
+//! use tower::Layer as _;
+//! # use http_1::{Request, Response};
+//!
+//! struct Stream; // not `Clone`
+//! # #[derive(Clone)] struct Client;
+//! # impl tower::Service<Request<Stream>> for Client {
+//! #     type Response = Response<()>;
+//! #     type Error = TimedOut;
+//! #     type Future = std::future::Ready<Result<Response<()>, TimedOut>>;
+//! #     fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<Result<(), TimedOut>> { unreachable!() }
+//! #     fn call(&mut self, _: Request<Stream>) -> Self::Future { unreachable!() }
+//! # }
+//! fn is_service(_: impl tower::Service<Request<Stream>>) {}
+//! is_service(Policy::exponential().layer().layer(Client));
+//! ```
+//!
+//! A request that cannot be copied at run time is
 //! sent once, and the reason to give up is [`StopReason::Unrepeatable`](crate::StopReason::Unrepeatable).
 //!
 //! # Which errors are understood
@@ -107,9 +127,9 @@
 //!
 //! It compiles, and its tests pass. Two things go wrong under load:
 //!
-//! - **Nothing refills the budget.** A success has to call `budget.deposit()` by hand. Without that the first
-//!   outage uses up what the reserve allows, and later failures are not retried. (And with `deposit()` in place,
-//!   a request whose `clone_request` gives `None` never gets there.)
+//! - **Nothing refills the budget.** A success has to call `budget.deposit()` by hand. Without that there is
+//!   the reserve alone (10 retries a second by default), however many requests succeed. With it, the success of
+//!   a request whose `clone_request` gives `None` still counts for nothing, because `retry` is not called then.
 //! - **All requests wait alike.** Each request gets a clone of the policy, and the generator of its jitter is
 //!   cloned with it. So all requests that fail at the same time come back at the same time.
 //!
