@@ -522,3 +522,32 @@ async fn the_key_stands_beside_timeouts_and_budgets() {
     assert_eq!(outcome, Err(Failure::TimedOut));
     assert_eq!(BUDGET.tokens(), 500.0);
 }
+
+/// The key works with each judge and runtime of an annotated function.
+#[tokio::test(start_paused = true)]
+async fn the_key_goes_with_every_judge_and_runtime() {
+    #[retry(base = "1h", max_backoff = "1h", jitter = Jitter::None, stop_on = token.cancelled())]
+    async fn bare(token: &CancellationToken) -> Result<(), Failure> {
+        Err(Busy)
+    }
+    #[retry(base = "1h", max_backoff = "1h", jitter = Jitter::None, when = |error| *error == Busy, stop_on = token.cancelled())]
+    async fn judged(token: &CancellationToken) -> Result<(), Failure> {
+        Err(Busy)
+    }
+    #[retry(policy = POLICY, notify = |_| heard.set(heard.get() + 1), stop_on = token.cancelled())]
+    async fn heard(token: &CancellationToken, heard: &Cell<u32>) -> Result<(), Failure> {
+        Err(Busy)
+    }
+    #[retry(policy = POLICY, runtime = backoff_core::Tokio, stop_on = token.cancelled())]
+    async fn timed(token: &CancellationToken) -> Result<(), Failure> {
+        Err(Busy)
+    }
+    let start = tokio::time::Instant::now();
+    assert_eq!(bare(&in_a_minute()).await, Err(Busy));
+    assert_eq!(judged(&in_a_minute()).await, Err(Busy));
+    let events = Cell::new(0);
+    assert_eq!(heard(&in_a_minute(), &events).await, Err(Busy));
+    assert_eq!(events.get(), 2);
+    assert_eq!(timed(&in_a_minute()).await, Err(Busy));
+    assert_eq!(start.elapsed(), Duration::from_secs(240));
+}

@@ -2,7 +2,11 @@
 
 use super::{context::Context, outcome::Outcome};
 use crate::{
-    drive::{course::Course, handler::Handle, stopping::Once},
+    drive::{
+        course::Course,
+        handler::{Handle, Lent, Under},
+        stopping::Once,
+    },
     facts::fault::Fault,
     observe::Failure,
     runtime::{Clock, Sleep},
@@ -46,8 +50,9 @@ where
 
 /// The signal has ended a wait: tells whoever listens.
 #[cold]
-pub fn stopped<R, H>(
+pub fn stopped<C, R, H>(
     context: &Context<'_>,
+    runtime: &C,
     course: &Course,
     outcome: &R,
     value: Option<&dyn Fault>,
@@ -55,16 +60,16 @@ pub fn stopped<R, H>(
 ) where
     R: Outcome,
     H: Handle<R::Error>,
-    H::Runtime: Clock,
+    C: Clock,
 {
     let error = outcome.error();
     let fault = error.map_or(value, |error| judge.fault(error));
-    course.stopped(
-        context.policy,
-        judge,
-        context.name,
-        Failure::new(error, fault),
-    );
+    let failure = Failure::new(error, fault);
+    let mut handler = Under {
+        inner: Lent { inner: judge },
+        runtime,
+    };
+    course.stopped(context.policy, &mut handler, context.name, failure);
 }
 
 /// What the key `stop_on` takes.

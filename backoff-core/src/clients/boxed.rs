@@ -1,6 +1,7 @@
 //! `Fault` for errors whose type is hidden: the chain of sources is searched for what is known.
 
 use crate::{
+    drive::stopping::Stopped,
     facts::{
         fault::{Fault, TimedOut},
         not_applied::NotApplied,
@@ -168,6 +169,7 @@ fn of_a_client(cause: Cause<'_>) -> Option<&dyn Fault> {
     }
     first_of![
         TimedOut,
+        Stopped,
         #[cfg(feature = "azure-core-1")]
         azure_core_1::Error,
         #[cfg(feature = "aws-smithy-1")]

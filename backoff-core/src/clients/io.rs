@@ -155,7 +155,7 @@ mod tests {
         let error = Error::from(Stopped::new());
         let inside = error.get_ref().and_then(|it| it.downcast_ref());
         assert_eq!(inside, Some(&Stopped::new()));
-        assert_eq!(Policy::exponential().judge(&error), Verdict::NothingKnown);
+        assert_eq!(Policy::exponential().judge(&error), Verdict::Permanent);
     }
 
     #[test]

@@ -46,17 +46,20 @@ use std::{error::Error, io, sync::Arc};
 /// The replies are those of <https://redis.io/docs/latest/develop/reference/protocol-spec/> and of
 /// the server's source, measured with redis 7.0.
 impl Fault for RedisError {
-    /// A [`NotOpened`], where no connection was opened.
+    /// A [`NotOpened`], where no connection was opened; [`Stopped`], where a signal cut the attempt.
     fn inner(&self) -> Option<&dyn Fault> {
         let inside = io_error(self)?.get_ref()?;
+        if let Some(stopped) = inside.downcast_ref::<Stopped>() {
+            return Some(stopped);
+        }
         let not_opened: &NotOpened<RedisError> = inside.downcast_ref()?;
         Some(not_opened)
     }
 
     /// [`Delivery::NotSent`] for what the server says it did not begin, too.
     fn delivery(&self) -> Option<Delivery> {
-        if let Some(not_opened) = self.inner() {
-            return not_opened.delivery();
+        if let Some(inner) = self.inner() {
+            return inner.delivery();
         }
         match self.kind() {
             ErrorKind::Io => broken(self),
@@ -207,6 +210,13 @@ mod tests {
     use crate::{judge::Verdict, policy::Policy};
 
     const CAREFUL: Policy = Policy::exponential().idempotent(false);
+
+    #[test]
+    fn an_attempt_that_a_signal_cut_is_not_repeated_and_keeps_its_connection() {
+        let error = RedisError::from(Stopped::new());
+        assert_eq!(Policy::exponential().judge(&error), Verdict::Permanent);
+        assert!(!error.must_reconnect());
+    }
 
     /// The error that a client makes of this reply.
     fn reply(line: &str) -> RedisError {

@@ -40,10 +40,13 @@ impl Fault for tonic::Status {
     fn inner(&self) -> Option<&dyn Fault> {
         let source = first_known(Cause::new(self.source()?), &|_| None)?;
         let is_answer = source.grpc_code().is_some();
-        // A permanent source speaks only where tonic has no code to give: an interceptor gives one.
+        // A permanent source speaks only where tonic has no code to give, or where the call was ended: an
+        // interceptor gives a code of its own.
         let says_more = match source.kind() {
             None => false,
-            Some(FaultKind::Permanent) => self.code() == tonic::Code::Unknown,
+            Some(FaultKind::Permanent) => {
+                matches!(self.code(), tonic::Code::Unknown | tonic::Code::Cancelled)
+            }
             Some(_) => true,
         };
         let failed_on_its_way = source.delivery().is_some() || says_more;
@@ -269,6 +272,14 @@ mod tests {
         let mut status = Status::new(code, "transport error");
         status.set_source(Arc::new(source));
         status
+    }
+
+    #[test]
+    fn an_attempt_that_a_signal_cut_is_not_repeated() {
+        let policy = Policy::exponential().on(codes![Codes::CANCELLED]);
+        let error = Status::from(Stopped::new());
+        assert_eq!(policy.judge(&error), Verdict::Permanent);
+        assert!(policy.judge(&Status::cancelled("by the server")) != Verdict::Permanent);
     }
 
     #[test]

@@ -231,7 +231,14 @@ impl Course {
             operation,
             policy: policy.name,
         };
-        let error_type = || Some(ErrorType::of(stage, fault));
+        // A call that a signal ends has no error of a timeout, and a late one has the error before.
+        let is_timeout = stage.is_cut()
+            && (fault.is_none()
+                || !matches!(
+                    next.reason(),
+                    Some(StopReason::Stopped | StopReason::Deadline)
+                ));
+        let error_type = || Some(ErrorType::of(is_timeout, fault));
         if stage != Stage::Late {
             self.meter.attempt(named, now, error_type());
         }
@@ -389,7 +396,7 @@ impl Course {
         {
             let (now, policy) = (handler.runtime().now(), handler.policy(borrowed));
             let mut course = *self;
-            course.record_failure(now, name, policy, next, stage, None);
+            course.record_failure(now, name, policy, next, stage, failure.fault());
         }
         handler.measure(stage, false, next);
         let elapsed = is_heard::<H>().then(|| self.retry.measured(|| handler.runtime().now()));

@@ -1,10 +1,7 @@
 //! The metrics of a call, behind the feature `metrics`. Their names and labels stand in
 //! [`telemetry`](crate::telemetry).
 
-use crate::{
-    budget::Budget, facts::fault::Fault, judge::Stage, report::StopReason, runtime::nanos,
-    telemetry,
-};
+use crate::{budget::Budget, facts::fault::Fault, report::StopReason, runtime::nanos, telemetry};
 use core::time::Duration;
 use metrics::{Label, gauge, histogram};
 use std::borrow::Cow;
@@ -116,8 +113,8 @@ pub(super) struct ErrorType(Cow<'static, str>);
 
 impl ErrorType {
     /// The gRPC code, else the HTTP status, else what is known of the transport or the kind.
-    pub(super) fn of(stage: Stage, fault: Option<&dyn Fault>) -> Self {
-        if stage.is_cut() {
+    pub(super) fn of(is_timeout: bool, fault: Option<&dyn Fault>) -> Self {
+        if is_timeout {
             return ErrorType(Cow::Borrowed("timeout"));
         }
         let Some(fault) = fault else {

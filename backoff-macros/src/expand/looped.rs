@@ -174,7 +174,7 @@ impl Loop<'_> {
         let wait = quote_spanned! {here=>
             if #k::__private::sleep_or_stop(#runtime, __wait, __stop.as_mut()).await {
                 #k::__private::stopped(
-                    #context, &__deposit.course, &__outcome, #fault, &mut __judge
+                    #context, #runtime, &__deposit.course, &__outcome, #fault, &mut __judge
                 );
                 break __outcome;
             }

@@ -136,6 +136,7 @@ fn a_wait_that_a_signal_ends() {
                     {
                         ::backoff_core::__private::stopped(
                             __BACKOFF,
+                            &::backoff_core::__private::ASYNC,
                             &__deposit.course,
                             &__outcome,
                             ::backoff_core::__private::Option::None,
