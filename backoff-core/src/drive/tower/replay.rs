@@ -49,7 +49,11 @@ pub(super) fn read<B: Body + Unpin>(mut body: B, limit: usize) -> Replay<B> {
                     length = length.saturating_add(data.remaining().max(1));
                     chunks.push(data.copy_to_bytes(data.remaining()));
                 }
-                Err(frame) => trailers = frame.into_trailers().ok().or(trailers),
+                Err(frame) => {
+                    trailers = frame.into_trailers().ok();
+                    // Nothing comes after trailers.
+                    break Rest::Nothing;
+                }
             },
         }
     };
@@ -110,7 +114,13 @@ impl<B: Body + Unpin> Body for Replay<B> {
     fn size_hint(&self) -> SizeHint {
         let read = self.chunks.iter().map(|chunk| chunk.len() as u64).sum();
         match &self.rest {
-            Rest::Nothing => SizeHint::with_exact(read),
+            Rest::Nothing if self.trailers.is_none() => SizeHint::with_exact(read),
+            // With an exact length, HTTP/1 would send a `content-length`, after which no trailers come.
+            Rest::Nothing => {
+                let mut hint = SizeHint::new();
+                hint.set_lower(read);
+                hint
+            }
             Rest::Failed(_) => SizeHint::new(),
             Rest::Body(body) => {
                 let (rest, mut hint) = (body.size_hint(), SizeHint::new());
@@ -132,5 +142,57 @@ impl<B: Body> fmt::Debug for Replay<B> {
             .field("chunks", &self.chunks.len())
             .field("is_whole", &is_whole)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::convert::Infallible;
+
+    /// These frames, and then nothing for ever: its sender is still there.
+    struct Channel(VecDeque<Frame<Bytes>>);
+
+    impl Body for Channel {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            match self.0.pop_front() {
+                Some(frame) => Poll::Ready(Some(Ok(frame))),
+                None => Poll::Pending,
+            }
+        }
+    }
+
+    #[test]
+    fn trailers_are_sent_with_the_body_and_end_it() {
+        let mut trailers = HeaderMap::new();
+        trailers.insert("digest", "1".parse().unwrap());
+        let frames = [
+            Frame::data(Bytes::from_static(b"text")),
+            Frame::trailers(trailers.clone()),
+        ];
+        let read = read(Channel(frames.into()), 100);
+        for mut body in [read.copy().unwrap(), read] {
+            assert_eq!(
+                (body.size_hint().lower(), body.size_hint().exact()),
+                (4, None)
+            );
+            let mut next = || {
+                let mut context = Context::from_waker(Waker::noop());
+                match Pin::new(&mut body).poll_frame(&mut context) {
+                    Poll::Ready(frame) => frame.map(|frame| frame.unwrap()),
+                    Poll::Pending => panic!("all is there"),
+                }
+            };
+            assert_eq!(next().unwrap().into_data().unwrap(), "text");
+            assert_eq!(next().unwrap().into_trailers().unwrap(), trailers);
+            assert!(next().is_none());
+            assert!(body.is_end_stream());
+        }
     }
 }
