@@ -123,14 +123,21 @@ macro_rules! reports_inside {
 /// What a wrapper leaves to the operation inside when an attempt has failed.
 macro_rules! failures_inside {
     () => {
-        #[inline]
-        fn doubt(&self) -> crate::drive::doubt::Doubt {
-            self.operation.doubt()
-        }
+        crate::drive::attempt::doubts_inside!();
 
         #[inline]
         fn failed(&mut self, error: &Self::Error, stage: Stage, at: At<'_>) {
             self.operation.failed(error, stage, at);
+        }
+    };
+}
+
+/// What a wrapper leaves to the operation inside where the wrapper itself hears of failures.
+macro_rules! doubts_inside {
+    () => {
+        #[inline]
+        fn doubt(&self) -> crate::drive::doubt::Doubt {
+            self.operation.doubt()
         }
 
         #[inline]
@@ -145,7 +152,7 @@ macro_rules! failures_inside {
     };
 }
 
-pub(super) use {failures_inside, reports_inside};
+pub(super) use {doubts_inside, failures_inside, reports_inside};
 
 /// An async operation that can be begun again and again, under a runtime `R`.
 ///

@@ -1,9 +1,8 @@
 //! The awaited value several times in a row.
 
 use super::{
-    attempt::{At, Call, Failed, Operation, Reports, Run, reports_inside},
+    attempt::{At, Call, Failed, Operation, Reports, Run, doubts_inside, reports_inside},
     blocking::Blocking,
-    doubt::Doubt,
     future::Retrying,
     handler::Handler,
     until::{NotYet, Responding, Until},
@@ -172,25 +171,12 @@ macro_rules! inside {
         }
 
         #[inline]
-        fn doubt(&self) -> Doubt {
-            self.operation.doubt()
-        }
-
-        #[inline]
         fn failed(&mut self, error: &O::Error, stage: Stage, at: At<'_>) {
             self.row.failed(stage);
             self.operation.failed(error, stage, at);
         }
 
-        #[inline]
-        fn keep(&mut self, error: O::Error) -> Option<O::Error> {
-            self.operation.keep(error)
-        }
-
-        #[inline]
-        fn last_word(&mut self, error: O::Error) -> O::Error {
-            self.operation.last_word(error)
-        }
+        doubts_inside!();
     };
 }
 

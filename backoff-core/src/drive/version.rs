@@ -198,12 +198,9 @@ where
 
     fn failed(&mut self, error: &E, stage: Stage, at: At<'_>) {
         let is_writing = core::mem::take(&mut self.is_writing);
-        if at.policy.is_exponential() && judge::is_lost_race(stage, error) {
-            let base = Duration::from_nanos(at.policy.base);
-            self.pace.conflict(at.clock.now(), base);
-        } else {
-            self.pace.failed();
-        }
+        let is_conflict = judge::is_lost_race(stage, error);
+        at.policy
+            .keep_pace(&mut self.pace, is_conflict, || at.clock.now());
         // The write of this attempt succeeded, so that no earlier one can arrive.
         if stage == Stage::Pending {
             self.doubtful = None;

@@ -8,7 +8,7 @@ use crate::{
     budget::Budget,
     codes,
     delay::{
-        connect_retry,
+        Pace, connect_retry,
         draw::uniform,
         exponential,
         growth::Growth,
@@ -573,9 +573,18 @@ impl Policy {
         }
     }
 
-    /// Whether the waits grow by a factor.
-    pub(crate) const fn is_exponential(&self) -> bool {
-        matches!(self.growth, Growth::Exponential(_))
+    /// Tells a pace that an attempt failed. Only waits that grow by a factor give way to a pace.
+    pub(crate) fn keep_pace(
+        &self,
+        pace: &mut Pace,
+        is_conflict: bool,
+        now: impl FnOnce() -> Duration,
+    ) {
+        if is_conflict && matches!(self.growth, Growth::Exponential(_)) {
+            pace.conflict(now(), Duration::from_nanos(self.base));
+        } else {
+            pace.failed();
+        }
     }
 
     /// The number of attempts at most where the call has a time limit of its own.

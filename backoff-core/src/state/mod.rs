@@ -233,11 +233,7 @@ impl RetryState {
         random: impl FnOnce() -> u64,
     ) -> Decision {
         let ruling = Ruling::from(verdict.into());
-        if ruling.is_conflict() && policy.is_exponential() {
-            pace.conflict(now(), Duration::from_nanos(policy.base));
-        } else {
-            pace.failed();
-        }
+        policy.keep_pace(pace, ruling.is_conflict(), &now);
         let terms = Terms::paced(pace);
         self.decide(policy, ruling, Some(&terms), now, random)
             .into()

@@ -335,12 +335,11 @@ where
         if self.rules.versions.is_none() {
             return;
         }
-        if self.rules.policy.is_exponential() && judge::is_lost_race(stage, error) {
-            let base = Duration::from_nanos(self.rules.policy.base);
-            self.pace.conflict(self.rules.runtime.now(), base);
-        } else {
-            self.pace.failed();
-        }
+        let is_conflict = judge::is_lost_race(stage, error);
+        let now = || self.rules.runtime.now();
+        self.rules
+            .policy
+            .keep_pace(&mut self.pace, is_conflict, now);
     }
 
     /// The policy with what the callers allow: as long as one of them may go on.
