@@ -43,7 +43,8 @@ impl Log {
         let hidden = inner.in_phase.saturating_sub(SHOWN);
         inner.in_phase = 0;
         if hidden > 0 {
-            say(&format!("  … and {hidden} lines more\n"))?;
+            let s = if hidden == 1 { "" } else { "s" };
+            say(&format!("  … and {hidden} more line{s}\n"))?;
         }
         say(headline)
     }

@@ -11,20 +11,20 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
 use crate::Error;
-use crate::page::Page;
 use crate::scrape::{self, Scrape};
-use crate::service::PHASES;
+use crate::service::{PHASES, Phase};
 
 /// As wide as a page of GitHub shows a picture.
 const WIDTH: i32 = 830;
 const LEFT: i32 = 56;
 const RIGHT: i32 = WIDTH - 20;
-const HEAD: i32 = 114;
-/// Above the axes of a panel: its title and its legend.
-const TITLE: i32 = 58;
+const HEAD: i32 = 96;
+/// Above the axes of a panel: its title, its legend, and the names of the phases.
+const TITLE: i32 = 78;
 const PLOT: i32 = 170;
 const GAP: i32 = 22;
-const FOOT: i32 = 48;
+const PANEL: i32 = TITLE + PLOT + GAP;
+const FOOT: i32 = 30;
 /// plotters writes a size of 15 as 12 px.
 const SMALL: i32 = 15;
 
@@ -38,25 +38,25 @@ const ATTEMPTS: [Share; 7] = [
     (ORANGE, "429", "429"),
     (VERMILLION, "503", "503"),
     (PURPLE, "timeout", "timeout"),
-    (BLUE, "not_sent", "not_sent"),
-    (SKY, "maybe_sent", "maybe_sent"),
+    (BLUE, "not_sent (refused)", "not_sent"),
+    (SKY, "maybe_sent (cut off)", "maybe_sent"),
 ];
 
 /// By `retry.outcome`.
 const CALLS: [Share; 4] = [
-    (
-        GREEN,
-        "successful_without_retry",
-        "successful_without_retry",
-    ),
-    (SKY, "successful_with_retry", "successful_with_retry"),
-    (ORANGE, "failed_without_retry", "failed_without_retry"),
-    (VERMILLION, "failed_with_retry", "failed_with_retry"),
+    same(GREEN, "successful_without_retry"),
+    same(SKY, "successful_with_retry"),
+    same(ORANGE, "failed_without_retry"),
+    same(VERMILLION, "failed_with_retry"),
 ];
+
+const fn same(colour: RGBColor, label: &'static str) -> Share {
+    (colour, label, label)
+}
 
 /// Gives the text of the SVG.
 pub(crate) fn draw(scrapes: &[Scrape]) -> Result<String, Error> {
-    let height = HEAD + 3 * (TITLE + PLOT) + 2 * GAP + FOOT;
+    let height = HEAD + 3 * PANEL + FOOT;
     let mut svg = String::new();
     {
         let page =
@@ -66,44 +66,28 @@ pub(crate) fn draw(scrapes: &[Scrape]) -> Result<String, Error> {
         text(&page, title, (20, 26), 24, INK, HPos::Left)?;
         let every = scrape::EVERY.as_millis();
         let subtitles = [
-            format!(
-                "Read from /metrics every {every} ms. The outage is shaded: the service throttles, fails and hangs,"
+            &format!(
+                "Read from /metrics every {every} ms. Shaded: the outage. The service throttles;"
             ),
-            "is down, and recovers. At most 4 attempts a call, paid from one budget for all calls."
-                .to_owned(),
+            "then it fails, and some requests hang; then it is down; then it recovers.",
         ];
-        for (row, subtitle) in subtitles.iter().enumerate() {
+        for (row, subtitle) in subtitles.into_iter().enumerate() {
             let at = (20, 56 + 20 * row as i32);
             text(&page, subtitle, at, SMALL, FAINT, HPos::Left)?;
         }
-        let last = scrapes.last().map_or(0.0, |scrape| scrape.at.as_secs_f64());
-        let time = Range::new(
-            Axis::new("s", Scale::Linear),
-            [last / 1.04].into_iter(),
-            (LEFT, RIGHT),
-        );
+        // `Range` adds some room, which time does not need.
+        let last = scrapes.last().map_or(0.0, |scrape| scrape.at.as_secs_f64()) / 1.04;
+        let seconds = Axis::new("s", Scale::Linear);
+        let time = Range::new(seconds, [last].into_iter(), (LEFT, RIGHT));
         let panel = |index: i32| Panel {
             page: &page,
             time: &time,
-            top: HEAD + TITLE + index * (TITLE + PLOT + GAP),
+            top: HEAD + TITLE + index * PANEL,
         };
         panel(0).attempts(scrapes)?;
         panel(1).calls(scrapes)?;
         panel(2).budget(scrapes)?;
-        panel(0).phases()?;
-        let bottom = panel(2).bottom();
-        for (second, label) in time.ticks(60) {
-            let x = time.at(second);
-            line(&page, (x, bottom), (x, bottom + 5), FAINT, 1)?;
-            text(
-                &page,
-                &format!("{label} s"),
-                (x, bottom + 18),
-                SMALL,
-                FAINT,
-                HPos::Center,
-            )?;
-        }
+        panel(2).seconds()?;
         page.present()?;
     }
     Ok(adapting(&svg))
@@ -118,52 +102,32 @@ struct Panel<'a, 'svg> {
 
 impl Panel<'_, '_> {
     fn attempts(&self, scrapes: &[Scrape]) -> Drawn {
-        let name = "retry_attempt_duration_seconds_count";
-        let bars = Bars::of(scrapes, |page| {
-            let sums = page.sum_by(name, "error_type");
-            ATTEMPTS.map(|(_, _, label)| sums.get(label).copied().unwrap_or_default())
-        });
-        let offered = offered(scrapes);
-        let most = bars.highest().chain(offered.iter().map(|point| point.1));
-        let rates = self.begin("attempts ended, per second, by error.type", most)?;
+        let bars = Bars::of(
+            scrapes,
+            &ATTEMPTS,
+            "retry_attempt_duration_seconds_count",
+            "error_type",
+        );
+        let begun = begun(scrapes);
+        let most = bars.highest().chain(begun.iter().map(|point| point.1));
+        let rates = self.begin("Attempts ended, per second, by error.type", most)?;
         self.stack(&bars, &rates, &ATTEMPTS)?;
-        let mut end = self.legend(&ATTEMPTS)?;
-        line(
-            self.page,
-            (end, self.top - 16),
-            (end + 18, self.top - 16),
-            INK,
-            2,
-        )?;
-        end += 24;
-        text(
-            self.page,
-            "calls begun",
-            (end, self.top - 16),
-            SMALL,
-            INK,
-            HPos::Left,
-        )?;
-        let offered = offered
-            .into_iter()
-            .map(|(at, rate)| (self.x(at), rates.at(rate)));
-        self.page.draw(&PathElement::new(
-            offered.collect::<Vec<_>>(),
-            INK.stroke_width(2),
-        ))?;
-        Ok(())
+        let points = begun.into_iter();
+        self.line(points.map(|(at, rate)| (at, rates.at(rate))), INK, 2)?;
+        let (x, y) = (RIGHT - 110, self.top - 64);
+        line(self.page, (x, y), (x + 18, y), INK, 2)?;
+        self.words("calls begun", (x + 24, y), INK, HPos::Left)
     }
 
     fn calls(&self, scrapes: &[Scrape]) -> Drawn {
-        let name = "retry_call_duration_seconds_count";
-        let bars = Bars::of(scrapes, |page| {
-            let sums = page.sum_by(name, "retry_outcome");
-            CALLS.map(|(_, _, label)| sums.get(label).copied().unwrap_or_default())
-        });
-        let rates = self.begin("calls ended, per second, by retry.outcome", bars.highest())?;
-        self.stack(&bars, &rates, &CALLS)?;
-        self.legend(&CALLS)?;
-        Ok(())
+        let bars = Bars::of(
+            scrapes,
+            &CALLS,
+            "retry_call_duration_seconds_count",
+            "retry_outcome",
+        );
+        let rates = self.begin("Calls ended, per second, by retry.outcome", bars.highest())?;
+        self.stack(&bars, &rates, &CALLS)
     }
 
     fn budget(&self, scrapes: &[Scrape]) -> Drawn {
@@ -174,98 +138,94 @@ impl Panel<'_, '_> {
             .filter(|scrape| scrape.page.series(name).next().is_some())
             .map(|scrape| (scrape.at, scrape.page.sum(name)))
             .collect();
-        let tokens = self.begin(
-            "tokens left in the budget, retry.budget.level",
-            levels.iter().map(|level| level.1),
-        )?;
-        let words = "a retry takes 14, after throttling 5; a success gives back what its last retry took, or 1";
-        text(
-            self.page,
-            words,
-            (LEFT, self.top - 16),
-            SMALL,
-            FAINT,
-            HPos::Left,
-        )?;
-        let points = levels
-            .iter()
-            .map(|&(at, level)| (self.x(at), tokens.at(level)));
-        self.page.draw(&PathElement::new(
-            points.collect::<Vec<_>>(),
-            BLUE.stroke_width(3),
-        ))?;
-        Ok(())
+        let most = levels.iter().map(|level| level.1);
+        let tokens = self.begin("Tokens left in the budget, retry.budget.level", most)?;
+        let rules = "A retry takes 14, after throttling 5. A success gives back 1, or what its last retry \
+                     took. Empty: no retries.";
+        self.words(rules, (LEFT, self.top - 38), FAINT, HPos::Left)?;
+        let levels = levels.into_iter();
+        self.line(levels.map(|(at, level)| (at, tokens.at(level))), BLUE, 3)
     }
 
-    /// Draws the shade, the title and the axis of values from zero to the greatest.
+    /// Draws the title, the shade, the phases and the axis of values, from zero to the greatest.
     fn begin(&self, title: &str, values: impl Iterator<Item = f64>) -> Result<Range, Error> {
-        let (from, to) = outage();
-        fill(
-            self.page,
-            (self.x(from), self.top),
-            (self.x(to), self.bottom()),
-            BAND,
-        )?;
-        text(self.page, title, (LEFT, self.top - 40), 18, INK, HPos::Left)?;
+        text(self.page, title, (LEFT, self.top - 64), 18, INK, HPos::Left)?;
+        for (phase, from, to) in phases() {
+            let (from, to) = (self.x(from), self.x(to).min(RIGHT));
+            let mut colour = FAINT;
+            if phase.is_outage {
+                fill(self.page, (from, self.top - 20), (to, self.bottom()), BAND)?;
+                line(
+                    self.page,
+                    (from, self.top - 20),
+                    (from, self.bottom()),
+                    GRID,
+                    1,
+                )?;
+                line(self.page, (to, self.top - 20), (to, self.bottom()), GRID, 1)?;
+                colour = INK;
+            }
+            let middle = ((from + to) / 2, self.top - 10);
+            self.words(phase.name, middle, colour, HPos::Center)?;
+        }
         let axis = Axis::new("", Scale::Linear);
         let range = Range::new(axis, values, (self.bottom(), self.top));
         for (value, label) in range.ticks(28) {
             let y = range.at(value);
             line(self.page, (LEFT, y), (RIGHT, y), GRID, 1)?;
-            text(self.page, &label, (LEFT - 8, y), SMALL, FAINT, HPos::Right)?;
-        }
-        for at in [from, to] {
-            line(
-                self.page,
-                (self.x(at), self.top),
-                (self.x(at), self.bottom()),
-                GRID,
-                1,
-            )?;
+            self.words(&label, (LEFT - 8, y), FAINT, HPos::Right)?;
         }
         Ok(range)
     }
 
-    /// Bars of shares, one on the other in the order of the legend.
+    /// Bars of shares, one on the other in the order of the legend, and the legend.
     fn stack<const N: usize>(&self, bars: &Bars<N>, rates: &Range, shares: &[Share; N]) -> Drawn {
         for bar in &bars.0 {
             let (left, right) = (self.x(bar.from) + 1, self.x(bar.to));
             let mut below = 0.0;
             for (rate, share) in bar.rates.iter().zip(shares) {
-                let from = (left, rates.at(below + rate));
-                let to = (right, rates.at(below));
-                if from.1 < to.1 {
-                    fill(self.page, from, to, share.0)?;
+                let (from, to) = (rates.at(below + rate), rates.at(below));
+                if from < to {
+                    fill(self.page, (left, from), (right, to), share.0)?;
                 }
                 below += rate;
             }
         }
-        Ok(())
-    }
-
-    /// Gives where it ends. The width of a name is guessed: an SVG brings no fonts to measure with.
-    fn legend(&self, shares: &[Share]) -> Result<i32, Error> {
-        let (mut x, y) = (LEFT, self.top - 16);
+        let (mut x, y) = (LEFT, self.top - 38);
         for (colour, name, _) in shares {
             fill(self.page, (x, y - 6), (x + 12, y + 6), *colour)?;
-            text(self.page, name, (x + 18, y), SMALL, INK, HPos::Left)?;
-            x += 18 + 7 * name.len() as i32 + 14;
-        }
-        Ok(x)
-    }
-
-    /// The names of the phases, above the first panel.
-    fn phases(&self) -> Drawn {
-        let mut begins = Duration::ZERO;
-        for phase in &PHASES {
-            let ends = begins + phase.lasts;
-            let middle = (self.x(begins) + self.x(ends)) / 2;
-            let at = (middle, self.top - 66);
-            let colour = if phase.is_outage { INK } else { FAINT };
-            text(self.page, phase.name, at, SMALL, colour, HPos::Center)?;
-            begins = ends;
+            self.words(name, (x + 18, y), INK, HPos::Left)?;
+            // The width of a name is guessed: an SVG brings no fonts to measure with.
+            x += 18 + 7 * name.len() as i32 + 12;
         }
         Ok(())
+    }
+
+    fn line(
+        &self,
+        points: impl Iterator<Item = (Duration, i32)>,
+        colour: RGBColor,
+        width: u32,
+    ) -> Drawn {
+        let points: Vec<_> = points.map(|(at, y)| (self.x(at), y)).collect();
+        let style = colour.stroke_width(width);
+        Ok(self.page.draw(&PathElement::new(points, style))?)
+    }
+
+    /// The axis of time, below.
+    fn seconds(&self) -> Drawn {
+        let bottom = self.bottom();
+        for (second, label) in self.time.ticks(60) {
+            let x = self.time.at(second);
+            line(self.page, (x, bottom), (x, bottom + 5), FAINT, 1)?;
+            let label = format!("{label} s");
+            self.words(&label, (x, bottom + 18), FAINT, HPos::Center)?;
+        }
+        Ok(())
+    }
+
+    fn words(&self, words: &str, at: (i32, i32), colour: RGBColor, side: HPos) -> Drawn {
+        text(self.page, words, at, SMALL, colour, side)
     }
 
     fn bottom(&self) -> i32 {
@@ -277,18 +237,13 @@ impl Panel<'_, '_> {
     }
 }
 
-/// When the outage begins and when it is over.
-fn outage() -> (Duration, Duration) {
-    let (mut from, mut to, mut begins) = (None, Duration::ZERO, Duration::ZERO);
-    for phase in &PHASES {
-        let ends = begins + phase.lasts;
-        if phase.is_outage {
-            from = from.or(Some(begins));
-            to = ends;
-        }
-        begins = ends;
-    }
-    (from.unwrap_or_default(), to)
+/// Each phase, when it begins, and when it ends.
+fn phases() -> impl Iterator<Item = (&'static Phase, Duration, Duration)> {
+    PHASES.iter().scan(Duration::ZERO, |begins, phase| {
+        let from = *begins;
+        *begins += phase.lasts;
+        Some((phase, from, *begins))
+    })
 }
 
 /// Rates between each page and the next.
@@ -301,9 +256,14 @@ struct Bar<const N: usize> {
 }
 
 impl<const N: usize> Bars<N> {
-    fn of(scrapes: &[Scrape], counts: impl Fn(&Page) -> [f64; N]) -> Self {
+    /// Of a count, by a label.
+    fn of(scrapes: &[Scrape], shares: &[Share; N], name: &str, label: &str) -> Self {
+        let counts = |scrape: &Scrape| {
+            let sums = scrape.page.sum_by(name, label);
+            shares.map(|(_, _, value)| sums.get(value).copied().unwrap_or_default())
+        };
         let bars = scrapes.windows(2).map(|pair| {
-            let (before, after) = (counts(&pair[0].page), counts(&pair[1].page));
+            let (before, after) = (counts(&pair[0]), counts(&pair[1]));
             let seconds = (pair[1].at - pair[0].at).as_secs_f64();
             Bar {
                 from: pair[0].at,
@@ -320,9 +280,11 @@ impl<const N: usize> Bars<N> {
     }
 }
 
-/// How many calls a second were begun, a step from page to page.
-fn offered(scrapes: &[Scrape]) -> Vec<(Duration, f64)> {
-    let steps = scrapes.windows(2).flat_map(|pair| {
+/// How many calls a second were begun, as steps of a second.
+fn begun(scrapes: &[Scrape]) -> Vec<(Duration, f64)> {
+    const SECOND: usize = (1_000 / scrape::EVERY.as_millis()) as usize;
+    let ends: Vec<_> = scrapes.iter().step_by(SECOND).collect();
+    let steps = ends.windows(2).flat_map(|pair| {
         let seconds = (pair[1].at - pair[0].at).as_secs_f64();
         let rate = (pair[1].offered - pair[0].offered) as f64 / seconds;
         [(pair[0].at, rate), (pair[1].at, rate)]

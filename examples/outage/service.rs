@@ -49,7 +49,8 @@ const MISSING: f64 = 0.01;
 pub(crate) const PHASES: [Phase; 6] = [
     Phase {
         name: "healthy",
-        lasts: Duration::from_millis(2_000),
+        // No phase ends in the moment of a scrape: then its last bar would hold what comes after it.
+        lasts: Duration::from_millis(2_020),
         is_outage: false,
         odds: Some(HEALTHY),
     },
