@@ -94,10 +94,15 @@ async fn run(options: &Options) -> Result<(), Error> {
     std::fs::write(&page_file, &text)?;
     say(&format!("\n{}\n", without_buckets(&text)))?;
     std::fs::write(&options.out, picture::draw(&scrapes)?)?;
+    let outcomes = page.sum_by("retry_call_duration_seconds_count", "retry_outcome");
+    let of = |outcome: &str| outcomes.get(outcome).copied().unwrap_or_default();
     say(&format!(
-        "callers: {} values, {} errors\npicture: {}\nlog:     {}, {} lines\npage:    {}\n",
+        "callers: {} values, {} errors\nerrors:  {} after retries, told by a WARN each; {} after the first \
+         attempt, of which only DEBUG tells\npicture: {}\nlog:     {}, {} lines\npage:    {}\n",
         seen.succeeded,
         seen.failed,
+        of("failed_with_retry"),
+        of("failed_without_retry"),
         options.out.display(),
         log_file.display(),
         log.lines(),

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use examples::axis::{Axis, Range, Scale};
 use examples::drawing::{
-    Area, BAND, BLUE, Drawn, FAINT, GREEN, GRID, INK, ORANGE, PURPLE, SKY, VERMILLION, adapting,
-    fill, line, text,
+    Area, BAND, BLUE, BROWN, Drawn, FAINT, GREEN, GRID, INK, ORANGE, PURPLE, SKY, VERMILLION,
+    adapting, fill, line, text,
 };
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
@@ -39,7 +39,7 @@ const ATTEMPTS: [Share; 7] = [
     (VERMILLION, "503", "503"),
     (PURPLE, "timeout", "timeout"),
     (BLUE, "not_sent (refused)", "not_sent"),
-    (SKY, "maybe_sent (cut off)", "maybe_sent"),
+    (BROWN, "maybe_sent (cut off)", "maybe_sent"),
 ];
 
 /// By `retry.outcome`.
@@ -126,7 +126,10 @@ impl Panel<'_, '_> {
             "retry_call_duration_seconds_count",
             "retry_outcome",
         );
-        let rates = self.begin("Calls ended, per second, by retry.outcome", bars.highest())?;
+        let rates = self.begin(
+            "Calls ended, per second, by retry.outcome; a call that waits has not ended",
+            bars.highest(),
+        )?;
         self.stack(&bars, &rates, &CALLS)
     }
 
