@@ -62,6 +62,10 @@ async fn main() -> ExitCode {
 
 async fn run(options: &Options) -> Result<(), Error> {
     let [log_file, page_file] = ["log", "prom"].map(|name| options.out.with_extension(name));
+    if options.out.extension().is_none_or(|kind| kind != "svg") {
+        let out = options.out.display();
+        return Err(format!("`--out {out}` is to name a picture: write `--out {out}.svg`").into());
+    }
     if let Some(folder) = options.out.parent() {
         std::fs::create_dir_all(folder)?;
     }

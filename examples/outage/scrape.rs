@@ -39,7 +39,9 @@ pub(crate) fn install() -> Result<PrometheusHandle, BuildError> {
 
 /// Serves `/metrics` until the program ends; gives its URL.
 pub(crate) async fn serve(handle: PrometheusHandle, listen: SocketAddr) -> Result<String, Error> {
-    let listener = TcpListener::bind(listen).await?;
+    let listener = TcpListener::bind(listen).await.map_err(|error| {
+        format!("cannot serve /metrics at {listen}: {error}. Give another address by --listen")
+    })?;
     let url = format!("http://{}/metrics", listener.local_addr()?);
     let content_type = [(CONTENT_TYPE, "text/plain; version=0.0.4")];
     let page = async move || (content_type, handle.render());
