@@ -92,6 +92,60 @@ assert_eq!(retries, Some(&DebugValue::Histogram(vec![2.0.into()])));
 "#
 )]
 //!
+//! # One outage as an operator sees it
+//!
+//! `cargo run -p examples --features metrics --example outage`, in the repository, calls a service that
+//! throttles after 2 s, fails and hangs after 3 s, is down after 4.2 s, recovers after 4.8 s and is healthy
+//! again after 6 s. Ten of the 188 lines of its log, from `INFO` up, with numbers cut to milliseconds and
+//! `…` where something is left out:
+//!
+//! ```text
+//! 0.553s  INFO backoff: attempt failed, waiting before the next operation="invoices.get" attempt=1 delay=0.095 source="backoff" elapsed=0.000 error=HTTP 503
+//! 0.650s  INFO backoff: succeeded after retries … attempts=2 elapsed=0.097
+//! 2.022s  INFO backoff: attempt failed, waiting before the next … attempt=1 delay=1.013 source="retry_after" elapsed=0.000 error=HTTP 429
+//! 3.124s  INFO backoff: attempt failed, waiting before the next … attempt=2 delay=0.045 source="backoff" elapsed=1.053 error=HTTP 503
+//! 3.170s  INFO backoff: succeeded after retries … attempts=3 elapsed=1.099
+//! 3.362s  WARN backoff: gave up … attempts=2 reason="budget" elapsed=1.330 error=the attempt was cut after 250ms
+//! 4.221s  WARN backoff: gave up … attempts=2 reason="budget" elapsed=1.259 error=error sending request for url (…): client error (SendRequest): connection closed before message completed
+//! 4.286s  WARN backoff: gave up … attempts=3 reason="budget" elapsed=2.204 error=error sending request for url (…): client error (Connect): tcp connect error: Connection refused (os error 111)
+//! 6.102s  INFO backoff: attempt failed, waiting before the next … attempt=1 delay=0.081 source="backoff" elapsed=0.251 error=the attempt was cut after 250ms
+//! 6.185s  INFO backoff: succeeded after retries … attempts=2 elapsed=0.333
+//! ```
+//!
+//! And of the page that Prometheus reads, at the end of the run:
+//!
+//! ```text
+//! retry_budget_level{retry_budget="billing"} 500
+//! retry_attempt_duration_seconds_count{retry_operation="invoices.get",retry_policy="billing"} 849
+//! retry_attempt_duration_seconds_count{…,error_type="429"} 61
+//! retry_attempt_duration_seconds_count{…,error_type="503"} 166
+//! retry_attempt_duration_seconds_count{…,error_type="timeout"} 44
+//! retry_attempt_duration_seconds_count{…,error_type="not_sent"} 65
+//! retry_attempt_duration_seconds_count{…,error_type="maybe_sent"} 11
+//! retry_call_duration_seconds_count{…,retry_outcome="successful_without_retry"} 825
+//! retry_call_duration_seconds_bucket{…,retry_outcome="successful_with_retry",le="0.1"} 8
+//! retry_call_duration_seconds_bucket{…,retry_outcome="successful_with_retry",le="2"} 24
+//! retry_call_duration_seconds_count{…,retry_outcome="successful_with_retry"} 24
+//! retry_call_duration_seconds_count{…,retry_outcome="failed_without_retry",retry_stop_reason="permanent",error_type="404"} 4
+//! retry_call_duration_seconds_count{…,retry_outcome="failed_without_retry",retry_stop_reason="budget",error_type="503"} 93
+//! retry_call_duration_seconds_count{…,retry_outcome="failed_with_retry",retry_stop_reason="budget",error_type="503"} 38
+//! retry_call_retries_sum{…,retry_outcome="failed_with_retry"} 73
+//! retry_call_retries_count{…,retry_outcome="failed_with_retry"} 66
+//! ```
+//!
+//! What to know when reading them:
+//!
+//! - **A call that is given up after its first attempt is logged at `DEBUG`, also where the budget was empty.**
+//!   In this outage 183 of 253 errors were such calls: while the budget is empty, the log is quieter than
+//!   before. Alert on `retry_stop_reason="budget"`, or log `backoff=debug`.
+//! - **A call that waits is in no count of calls.** While the service throttles, more than half of the calls
+//!   wait for its `Retry-After`, and those that end all succeed. `retry.attempt.duration`, which is recorded
+//!   at once, and `retry.budget.level` show that something is wrong.
+//! - The lines of one call have nothing in common but the operation. Where calls run at the same time, put a
+//!   span of your own around each.
+//! - An exporter that makes a metric's unit a part of its name (Prometheus' `_seconds`) knows the unit only
+//!   after `telemetry::describe`: call it when the recorder is installed.
+//!
 //! [`Event`]: crate::Event
 //! [`Policy::log_waits`]: crate::Policy::log_waits
 //! [`Policy::name`]: crate::Policy::name

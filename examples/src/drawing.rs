@@ -125,9 +125,9 @@ pub fn apart(wanted: &[i32], (first, last): (i32, i32), room: i32) -> Vec<i32> {
 }
 
 /// A picture with a dark page where the reader's screen is dark: paper and ink change places, the
-/// colours of the data stay, but for two that are too dark there.
+/// colours of the data stay, but for three that are too dark there.
 pub fn adapting(svg: &str) -> String {
-    const DARK: [(RGBColor, &str); 7] = [
+    const DARK: [(RGBColor, &str); 8] = [
         (WHITE, "#0d1117"),
         (INK, "#e6e6e6"),
         (FAINT, "#a0a0a0"),
@@ -135,6 +135,7 @@ pub fn adapting(svg: &str) -> String {
         (BAND, "#161b22"),
         (BLUE, "#4da3dc"),
         (PURPLE, "#c77ab4"),
+        (BROWN, "#b98a5e"),
     ];
     let mut rules = String::new();
     for (RGBColor(red, green, blue), dark) in DARK {

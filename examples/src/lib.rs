@@ -12,6 +12,7 @@
 //! | `cargo run -p examples --example etcd` | Sixteen writers add their names to one key of a real etcd: without a compare, with one, with five attempts at once, and with `Policy::update`. Starts an etcd of its own, if one is installed. Prints a table. |
 //! | `cargo run -p examples --features redis --example redis_failover` | Two real redis-servers behind one address; the primary is killed, hangs, is failed over and demoted under load, and every command is served. Needs redis-server. Prints a table, draws the line of served and failed calls. |
 //! | `cargo run -p examples --example shutdown -- --demo` | An axum service that is asked to end while its handlers wait for an upstream that is down: how long the graceful shutdown takes without `stop_on` and with it. Without `--demo` it serves until Ctrl-C. Prints a table. |
+//! | `cargo run -p examples --features metrics --example outage` | One outage as an operator sees it: a service throttles, fails, is down and recovers while a program calls it. Serves `/metrics` in Prometheus' format, shows the log and the page, checks that the page agrees with itself and with the callers, and draws attempts, outcomes and the budget from what a scraper read. With `-- --keep` it goes on serving the page. |
 //!
 //! What the examples share: [`table`], [`drawing`], [`axis`] and [`terminal`].
 

@@ -1,0 +1,87 @@
+//! `/metrics` on loopback, and a scraper that reads it again and again.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use axum::{Router, http::header::CONTENT_TYPE, routing::get};
+use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
+use tokio::net::TcpListener;
+use tokio::time::{Instant, interval};
+use tokio_util::sync::CancellationToken;
+
+use crate::Error;
+use crate::page::Page;
+
+/// How often the page is read.
+pub(crate) const EVERY: Duration = Duration::from_millis(200);
+
+/// In seconds: of attempts that take milliseconds, and of calls that may wait for some seconds.
+const DURATIONS: [f64; 8] = [0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0];
+
+/// The recorder of this program. Without buckets the exporter would make summaries of the histograms,
+/// which cannot be added up over several processes.
+pub(crate) fn install() -> Result<PrometheusHandle, BuildError> {
+    let duration = |name: &str| Matcher::Full(name.to_owned());
+    let handle = PrometheusBuilder::new()
+        .with_recommended_naming(true)
+        .set_buckets_for_metric(duration("retry.call.duration"), &DURATIONS)?
+        .set_buckets_for_metric(duration("retry.call.delay"), &DURATIONS)?
+        .set_buckets_for_metric(duration("retry.attempt.duration"), &DURATIONS)?
+        .set_buckets_for_metric(duration("retry.call.retries"), &[1.0, 2.0, 3.0])?
+        .install_recorder()?;
+    // With the recommended naming a metric's unit is part of its name, and a unit is known only after
+    // the description.
+    backoff_core::telemetry::describe();
+    Ok(handle)
+}
+
+/// Serves `/metrics` until the program ends; gives its URL.
+pub(crate) async fn serve(handle: PrometheusHandle, listen: SocketAddr) -> Result<String, Error> {
+    let listener = TcpListener::bind(listen).await.map_err(|error| {
+        format!("cannot serve /metrics at {listen}: {error}. Give another address by --listen")
+    })?;
+    let url = format!("http://{}/metrics", listener.local_addr()?);
+    let content_type = [(CONTENT_TYPE, "text/plain; version=0.0.4")];
+    let page = async move || (content_type, handle.render());
+    let routes = Router::new().route("/metrics", get(page));
+    tokio::spawn(async move { axum::serve(listener, routes).await });
+    Ok(url)
+}
+
+/// What was read at one moment.
+pub(crate) struct Scrape {
+    /// Since the run began.
+    pub(crate) at: Duration,
+    /// How many calls had been begun.
+    pub(crate) offered: u64,
+    pub(crate) page: Page,
+}
+
+/// One page, as text.
+pub(crate) async fn read(client: &reqwest::Client, url: &str) -> Result<String, Error> {
+    let reply = client.get(url).send().await?.error_for_status()?;
+    Ok(reply.text().await?)
+}
+
+/// Reads the page until it is told to end.
+pub(crate) async fn watch(
+    url: String,
+    offered: Arc<AtomicU64>,
+    end: CancellationToken,
+) -> Result<Vec<Scrape>, Error> {
+    let client = reqwest::Client::new();
+    let start = Instant::now();
+    let mut moments = interval(EVERY);
+    let mut scrapes = Vec::new();
+    while end.run_until_cancelled(moments.tick()).await.is_some() {
+        let text = read(&client, &url).await?;
+        scrapes.push(Scrape {
+            at: start.elapsed(),
+            offered: offered.load(Relaxed),
+            page: Page::read(&text)?,
+        });
+    }
+    Ok(scrapes)
+}
