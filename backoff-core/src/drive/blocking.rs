@@ -4,7 +4,7 @@ use super::{
     attempt::{At, Call, Failed, Run},
     course::Course,
     deposit::Deposit,
-    handler::{ByCodes, Funded, Handle, Handler, Measured, Notified, Paced, Under},
+    handler::{ByCodes, Delayed, Funded, Handle, Handler, Measured, Notified, Under},
     until::{Conflict, ConflictIf, NotYet, Responding, Until},
 };
 use crate::{
@@ -119,8 +119,8 @@ impl<'p, O: Call, H> Blocking<'p, O, H> {
 
     /// Takes the waits from here instead of from the policy, as
     /// [`Retrying::delays`](crate::Retrying::delays) does.
-    pub fn delays<D: Delay>(self, delays: D) -> Blocking<'p, O, Paced<H, D>> {
-        self.handler(|inner| Paced { inner, delays })
+    pub fn delays<D: Delay>(self, delays: D) -> Blocking<'p, O, Delayed<H, D>> {
+        self.handler(|inner| Delayed { inner, delays })
     }
 
     /// Pays for this call's retries from `budget` instead of from the policy's, as

@@ -6,7 +6,7 @@ use super::{
     bounded::Bounded,
     course::{Course, rarely},
     deposit::Deposit,
-    handler::{ByCodes, Funded, Handle, Handler, Measured, Notified, Owning, Paced, Under},
+    handler::{ByCodes, Delayed, Funded, Handle, Handler, Measured, Notified, Owning, Under},
     stopping::{Signal, Stopped, Unstopped, stopped},
     until::{Conflict, ConflictIf, NotYet, Responding, Until},
 };
@@ -456,8 +456,8 @@ where
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn delays<D: Delay>(self, delays: D) -> Retrying<'p, O, Paced<H, D>, S> {
-        self.handler(|inner| Paced { inner, delays })
+    pub fn delays<D: Delay>(self, delays: D) -> Retrying<'p, O, Delayed<H, D>, S> {
+        self.handler(|inner| Delayed { inner, delays })
     }
 
     /// Pays for this call's retries from `budget` instead of from the policy's: one of a host or of

@@ -371,12 +371,12 @@ impl<E, H: Handle<E>, R> Handle<E> for Under<H, R> {
 
 /// Waits of its own. Made by [`Retrying::delays`](super::future::Retrying::delays).
 #[derive(Clone, Copy, Debug)]
-pub struct Paced<H, D> {
+pub struct Delayed<H, D> {
     pub(crate) inner: H,
     pub(crate) delays: D,
 }
 
-impl<H: Handler, D: Delay> Handler for Paced<H, D> {
+impl<H: Handler, D: Delay> Handler for Delayed<H, D> {
     forward!(runtime policy measure terms hold);
 
     fn decide<R: Clock + Random>(
@@ -393,7 +393,7 @@ impl<H: Handler, D: Delay> Handler for Paced<H, D> {
     }
 }
 
-impl<E, H: Handle<E>, D: Delay> Handle<E> for Paced<H, D> {
+impl<E, H: Handle<E>, D: Delay> Handle<E> for Delayed<H, D> {
     forward!(judge keep notify);
 }
 

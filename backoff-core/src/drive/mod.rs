@@ -37,7 +37,7 @@ pub use doubt::Doubt;
 pub use entry::Judged;
 pub use future::Reported;
 pub use handler::{
-    ByCodes, Funded, Handle, Handler, Measured, Notified, Owning, Paced, Under, When, WhenAny,
+    ByCodes, Delayed, Funded, Handle, Handler, Measured, Notified, Owning, Under, When, WhenAny,
 };
 #[cfg(feature = "std")]
 pub use stop_on::Stoppable;
