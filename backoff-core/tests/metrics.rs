@@ -1,6 +1,8 @@
 //! What an exporter of metrics is given, in every form of a call.
 
-use backoff_core::{Budget, Fault, Jitter, Policy, TimedOut, retry, testing};
+use backoff_core::{
+    BlockingSleep, Budget, Clock, Fault, Jitter, Policy, Random, TimedOut, retry, testing,
+};
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 use std::{
     collections::BTreeMap,
@@ -257,4 +259,49 @@ fn combined_changes_are_one_call() {
     assert!(outcomes.0.is_ok() && outcomes.1.is_ok() && outcomes.2.is_ok());
     assert_eq!(stored.lock().unwrap().0, 3);
     assert_eq!(recorded, recovered());
+}
+
+/// A timer that wakes a minute too late.
+struct Late(testing::VirtualTime);
+
+impl Clock for Late {
+    fn now(&self) -> Duration {
+        self.0.now()
+    }
+}
+
+impl BlockingSleep for Late {
+    fn sleep_blocking(&self, wait: Duration) {
+        self.0.advance(wait + Duration::from_secs(60));
+    }
+}
+
+impl Random for Late {
+    fn random(&self) -> u64 {
+        0
+    }
+}
+
+#[test]
+fn a_blocking_response_that_is_given_up_in_its_wait_is_a_call_that_failed() {
+    let recorder = DebuggingRecorder::new();
+    let seen = recorder.snapshotter();
+    let policy = POLICY.deadline(Duration::from_secs(30));
+    let outcome = metrics::with_local_recorder(&recorder, || {
+        let call = policy.blocking(|| Ok::<_, TimedOut>(Status(503)));
+        call.responses().runtime(Late(Default::default())).call()
+    });
+    assert_eq!(outcome, Ok(Status(503)));
+    let expected = metrics([
+        (
+            "retry.attempt.duration retry.policy=storage error.type=503",
+            &[0.0],
+        ),
+        (
+            "retry.call.duration retry.policy=storage retry.outcome=failed_without_retry \
+             retry.stop_reason=deadline error.type=503",
+            &[61.0],
+        ),
+    ]);
+    assert_eq!(shown(&seen), expected);
 }

@@ -182,7 +182,7 @@ where
         let mut measured = self.handler(Measured::new);
         let mut course = Course::new();
         let outcome = measured.run(&mut course);
-        let measures = course.measures(&measured.handler, outcome.is_ok());
+        let measures = course.measures(&measured.handler);
         let report = measured.operation.report(measures);
         match outcome {
             Ok(value) => Ok((value, report)),
@@ -245,10 +245,10 @@ where
         let waiting = &mut deposit.course;
         let next = doubt.failed(waiting, policy, handler, name, &error, stage, terms);
         let after = next.is_wait().then(|| self.wait(waiting, next));
+        let failure = Failure::new(Some(&error), self.handler.fault(&error));
         match after {
-            Some(After::Late) => doubt.late(waiting, policy, &mut self.handler, name, &error),
+            Some(After::Late) => doubt.late(waiting, policy, &mut self.handler, name, failure),
             Some(After::Stopped) => {
-                let failure = Failure::new(Some(&error), self.handler.fault(&error));
                 doubt.stopped(waiting, policy, &mut self.handler, name, failure);
             }
             Some(After::Attempt) | None => {}
@@ -271,9 +271,11 @@ where
         let waiting = &mut deposit.course;
         let next = waiting.answered(policy, handler, name, fault, terms)?;
         let after = next.is_wait().then(|| self.wait(waiting, next));
-        if after == Some(After::Stopped) {
-            let failure = Failure::new(None, Some(fault));
-            waiting.stopped(policy, &mut self.handler, name, failure);
+        let failure = Failure::new(None, Some(fault));
+        match after {
+            Some(After::Late) => waiting.late(policy, &mut self.handler, name, failure),
+            Some(After::Stopped) => waiting.stopped(policy, &mut self.handler, name, failure),
+            Some(After::Attempt) | None => {}
         }
         *course = deposit.course;
         Some(after == Some(After::Attempt))

@@ -1,7 +1,7 @@
 //! The course of one call: what every loop does around an attempt. No I/O: the loop sleeps and
 //! calls, the course says when to begin, when to wait and when to stop, and tells whoever listens.
 
-use super::handler::{Handle, Handler};
+use super::handler::{Handle, Handler, Measured};
 #[cfg(feature = "metrics")]
 use super::meter::{self, Ended, ErrorType, Meter, Named};
 use crate::{
@@ -299,7 +299,8 @@ impl Course {
         let ruling = if stage.is_judged() {
             handler.judge(policy, stage, error)
         } else if stage == Stage::Late {
-            self.late(borrowed, handler, name, error);
+            let failure = Failure::new(Some(error), handler.fault(error));
+            self.late(borrowed, handler, name, failure);
             return handler.concluded(LATE);
         } else {
             stage.ruling(policy)
@@ -322,20 +323,19 @@ impl Course {
         next
     }
 
-    /// The timer woke after the deadline, and the loop hands back this error.
+    /// The timer woke after the deadline, and the loop hands back what failed last.
     #[cold]
     pub(crate) fn late<E, H>(
         &self,
         borrowed: &Policy,
         handler: &mut H,
         name: &'static str,
-        error: &E,
+        failure: Failure<'_, E>,
     ) where
         H: Handle<E>,
         H::Runtime: Clock,
     {
         let next = handler.concluded(LATE);
-        let failure = Failure::new(Some(error), handler.fault(error));
         self.ends(next, borrowed, handler, name, failure, Stage::Late);
     }
 
@@ -515,13 +515,14 @@ impl Course {
         self.retry.failures()
     }
 
-    /// What the call took so far.
-    pub(crate) fn measures<H: Handler>(&self, handler: &H, succeeded: bool) -> Measures
+    /// What the call took that has ended. A value that was given up is one of the failures.
+    pub(crate) fn measures<H: Handler, E>(&self, handler: &Measured<H, E>) -> Measures
     where
         H::Runtime: Clock,
     {
+        let successes = u32::from(!handler.gave_up());
         Measures {
-            attempts: self.retry.failures().saturating_add(succeeded.into()),
+            attempts: self.retry.failures().saturating_add(successes),
             elapsed: self.retry.elapsed(|| handler.runtime().now()),
             ..handler.measured()
         }

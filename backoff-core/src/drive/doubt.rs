@@ -71,12 +71,12 @@ impl Doubt {
         policy: &Policy,
         handler: &mut H,
         name: &'static str,
-        error: &E,
+        failure: Failure<'_, E>,
     ) where
         H: Handle<E>,
         H::Runtime: Clock,
     {
-        in_doubt!(self, handler => course.late(policy, handler, name, error));
+        in_doubt!(self, handler => course.late(policy, handler, name, failure));
     }
 
     /// As [`Course::cut`].

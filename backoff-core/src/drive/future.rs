@@ -590,7 +590,8 @@ where
                         && let Some(error) = O::expired()
                     {
                         let doubt = this.operation.doubt();
-                        doubt.late(course, borrowed, this.handler, O::name(), &error);
+                        let failure = Failure::new(Some(&error), this.handler.fault(&error));
+                        doubt.late(course, borrowed, this.handler, O::name(), failure);
                         break error;
                     }
                     course.begins(this.handler);
@@ -734,7 +735,7 @@ where
         let outcome = ready!(retrying.as_mut().poll(cx));
         let this = retrying.project();
         let (course, handler, operation) = (&this.deposit.course, this.handler, this.operation);
-        let report = operation.report(course.measures(handler, outcome.is_ok()));
+        let report = operation.report(course.measures(handler));
         Poll::Ready(match outcome {
             Ok(value) => Ok((value, report)),
             Err(error) => {

@@ -527,6 +527,11 @@ impl<H, E> Measured<H, E> {
         self.reason.unwrap_or(StopReason::Permanent)
     }
 
+    /// Whether the call was given up.
+    pub(crate) const fn gave_up(&self) -> bool {
+        self.reason.is_some()
+    }
+
     /// The last real error, where the one that is handed back stands for an attempt that was cut.
     pub(crate) fn take_last(&mut self) -> Option<E> {
         self.last.take()

@@ -13,7 +13,7 @@ use super::{
 use crate::runtime::BLOCKING;
 use crate::{
     judge::Stage,
-    observe::Event,
+    observe::{Event, Failure},
     policy::Policy,
     runtime::{AsyncRuntime, BlockingSleep, Clock, Random, Sleep},
     state::Next,
@@ -237,7 +237,8 @@ impl<'p, H> Resuming<'p, H> {
         let (policy, course) = (self.deposit.payer, &mut self.deposit.course);
         if course.is_late(policy, None, self.handler.runtime()) {
             let name = core::any::type_name::<E>();
-            course.late(policy, &mut self.handler, name, &error);
+            let failure = Failure::new(Some(&error), self.handler.fault(&error));
+            course.late(policy, &mut self.handler, name, failure);
             course.cancelled(policy.budget);
             return Err(error);
         }
