@@ -1,7 +1,8 @@
 //! What an exporter of metrics is given, in every form of a call.
 
 use backoff_core::{
-    BlockingSleep, Budget, Clock, Fault, Jitter, Policy, Random, TimedOut, retry, testing,
+    BlockingSleep, Budget, Clock, Fault, Jitter, Policy, Random, Resuming, Sleep, TimedOut, drive,
+    retry, testing,
 };
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 use std::{
@@ -259,6 +260,84 @@ fn combined_changes_are_one_call() {
     assert!(outcomes.0.is_ok() && outcomes.1.is_ok() && outcomes.2.is_ok());
     assert_eq!(stored.lock().unwrap().0, 3);
     assert_eq!(recorded, recovered());
+}
+
+/// An attempt of a read that is resumed: it takes a second, and fails.
+async fn fails<H>(resuming: &mut Resuming<'_, H>) -> Result<(), Status>
+where
+    H: drive::Handle<Status, Runtime: Clock + Sleep + Random>,
+{
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    resuming.failed(Status(503)).await
+}
+
+#[test]
+fn a_read_that_is_resumed_is_a_call_from_its_first_failure_to_its_progress() {
+    let (_, recorded) = recorded(async {
+        let mut resuming = POLICY.resuming();
+        for _ in 0..2 {
+            // Nobody knows when this attempt began, and what follows is no retry.
+            tokio::time::sleep(Duration::from_secs(100)).await;
+            resuming.progress();
+        }
+        fails(&mut resuming).await.unwrap();
+        fails(&mut resuming).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        resuming.progress();
+        resuming.progress();
+    });
+    let labels = "retry.policy=storage retry.outcome=successful_with_retry";
+    let expected = metrics([
+        ("retry.attempt.duration retry.policy=storage", &[1.0]),
+        (
+            "retry.attempt.duration retry.policy=storage error.type=503",
+            &[1.0],
+        ),
+        (&format!("retry.call.delay {labels}"), &[3.0]),
+        (&format!("retry.call.duration {labels}"), &[5.0]),
+        (&format!("retry.call.retries {labels}"), &[2.0]),
+    ]);
+    assert_eq!(recorded, expected);
+}
+
+#[test]
+fn a_read_that_is_resumed_and_given_up_says_why() {
+    let (_, recorded) = recorded(async {
+        let mut resuming = POLICY.resuming();
+        fails(&mut resuming).await.unwrap();
+        fails(&mut resuming).await.unwrap();
+        fails(&mut resuming).await.unwrap_err();
+        // Progress after that is no success of the call that was given up.
+        resuming.progress();
+    });
+    let labels = "retry.policy=storage retry.outcome=failed_with_retry";
+    let expected = metrics([
+        (
+            "retry.attempt.duration retry.policy=storage error.type=503",
+            &[1.0, 1.0],
+        ),
+        (&format!("retry.call.delay {labels}"), &[3.0]),
+        (
+            &format!("retry.call.duration {labels} retry.stop_reason=attempts error.type=503"),
+            &[5.0],
+        ),
+        (&format!("retry.call.retries {labels}"), &[2.0]),
+    ]);
+    assert_eq!(recorded, expected);
+}
+
+#[test]
+fn an_attempt_that_is_resumed_before_its_wait_is_over_has_no_duration() {
+    let (_, recorded) = recorded(async {
+        let mut resuming = POLICY.resuming();
+        let half = Duration::from_millis(500);
+        let wait = tokio::time::timeout(half, resuming.failed(Status(503)));
+        wait.await.unwrap_err();
+        tokio::time::sleep(half).await;
+        resuming.progress();
+    });
+    let attempts = recorded.keys().filter(|name| name.contains("attempt"));
+    assert_eq!(attempts.count(), 0, "{recorded:?}");
 }
 
 /// A timer that wakes a minute too late.

@@ -145,6 +145,18 @@ impl Course {
         self.retry.is_late(policy, terms, || clock.now())
     }
 
+    /// The first attempt has failed, and nobody has said when it began: the time counts from now.
+    pub(super) fn start_at_failure<C: Clock>(&mut self, policy: &Policy, clock: &C) {
+        self.start(policy, None, clock, false);
+        self.rests();
+    }
+
+    /// When the next attempt begins is not known until [`begins`](Self::begins).
+    pub(super) fn rests(&mut self) {
+        #[cfg(feature = "metrics")]
+        self.meter.rests();
+    }
+
     /// The attempt that was waited for begins.
     #[inline]
     pub(crate) fn begins<H: Handler>(&mut self, handler: &mut H)
@@ -510,7 +522,6 @@ impl Course {
     }
 
     /// How many attempts have failed.
-    #[cfg(feature = "std")]
     pub(crate) fn failures(&self) -> u32 {
         self.retry.failures()
     }

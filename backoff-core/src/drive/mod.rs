@@ -41,7 +41,7 @@ pub use handler::{
 };
 #[cfg(feature = "std")]
 pub use stop_on::Stoppable;
-pub use stopping::{Once, Signal, StoppedBy, Unstopped};
+pub use stopping::{BlockingSignal, Once, Signal, StoppedBy, Unstopped};
 pub use until::{ConflictIf, Responding, Responses, Until};
 pub use update::{Changed, Forgets, Memory, Running, Update};
 pub use version::{Version, Versioned, VersionedUpdate};
