@@ -145,7 +145,8 @@ impl<'p, H, S> Resuming<'p, H, S> {
     /// # async fn main() {
     /// const POLICY: Policy = Policy::exponential();
     /// let shutdown = CancellationToken::new();
-    /// let mut resuming = POLICY.resuming().stop_on(pin!(shutdown.cancelled()));
+    /// let signal = pin!(shutdown.cancelled());
+    /// let mut resuming = POLICY.resuming().stop_on(signal);
     /// assert!(resuming.failed(TimedOut::new(Duration::ZERO)).await.is_ok());
     /// shutdown.cancel();
     /// assert!(resuming.failed(TimedOut::new(Duration::ZERO)).await.is_err());
