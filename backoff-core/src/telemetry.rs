@@ -55,7 +55,10 @@
 //! With this feature each call reads the clock before its first attempt and after each attempt. An
 //! attempt that follows a wait in an annotated function counts from when the wait was meant to end. A
 //! call that is dropped records nothing more. Changes that were combined
-//! ([`many::Combining`](crate::many::Combining)) are one call, that of their resource.
+//! ([`many::Combining`](crate::many::Combining)) are one call, that of their resource. If all callers of a
+//! group leave (they are dropped or stopped, or their deadlines are over) while others wait for the next
+//! group, the call of the group ends with the reason `stopped` when its attempt fails. If nobody waits, the
+//! call is dropped.
 //!
 //! An operation that is [resumed](crate::Resuming) is a call for each stretch without progress in which an
 //! attempt failed. `retry.call.duration` counts from the first failure of the stretch to the progress or to

@@ -351,7 +351,8 @@ impl Course {
         self.ends(next, borrowed, handler, name, failure, Stage::Late);
     }
 
-    /// A signal has cut the attempt: counts it, and tells whoever listens.
+    /// A signal has cut the attempt, or nobody waits for its outcome any more: counts it, and tells whoever
+    /// listens.
     #[cold]
     pub(crate) fn cut<E, H>(
         &mut self,

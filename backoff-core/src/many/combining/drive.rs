@@ -20,6 +20,7 @@ use crate::{
     },
     facts::fault::{Fault, TimedOut},
     judge::{self, Ruling, Stage},
+    observe::Failure,
     policy::Policy,
     report::Updated,
     runtime::{Clock, Random, Sleep},
@@ -254,7 +255,8 @@ where
     }
 
     /// A step failed. Everybody whom it binds and who makes no further attempt is told. The wait
-    /// before the next one, if somebody goes on; the others begin anew.
+    /// before the next one, if somebody goes on; the others begin anew. Where all have left whom it
+    /// binds, nobody waits for this call any more: it ends as one that was stopped.
     fn failed(&mut self, failed: Failed<E>, bound: Bound) -> Option<Duration> {
         let Failed { error, stage } = failed;
         self.keep_pace(stage, &error);
@@ -287,16 +289,19 @@ where
             is_paced: self.pace.range().is_some(),
         };
         let standing = self.lane.step_failed(failing);
+        let name = self.rules.name;
+        let mut handler = Under {
+            inner: ByCodes,
+            runtime: &*self.rules.runtime,
+        };
         if standing.all == 0 {
+            let course = &mut self.deposit.course;
+            course.cut(policy, &mut handler, name, &error, stage);
             self.anew();
             return None;
         }
         let now = self.now();
         let allowed = self.allowed(standing.able, standing.until.zip(now));
-        let mut handler = Under {
-            inner: ByCodes,
-            runtime: &*self.rules.runtime,
-        };
         let stage = if standing.repeatable == 0 {
             once
         } else {
@@ -307,7 +312,7 @@ where
             .versions
             .is_some()
             .then(|| Terms::paced(&self.pace));
-        let (name, course) = (self.rules.name, &mut self.deposit.course);
+        let course = &mut self.deposit.course;
         let next = course.failed(&allowed, &mut handler, name, &error, stage, terms.as_ref());
         let decided = match next.into() {
             Decision::Stop(reason) => Err(reason),
@@ -318,11 +323,18 @@ where
         };
         let error = Arc::new(error);
         let going = self.lane.decided(failing, &error, decided);
+        // All have left meanwhile who would have gone on.
+        let is_left = decided.is_ok() && going == 0;
+        if is_left {
+            let failure = Failure::new(Some(&*error), Some(&*error));
+            let course = &self.deposit.course;
+            course.stopped(policy, &mut handler, name, failure);
+        }
         if failing.is_doubtful && self.last.is_some() {
             self.doubt = Some(error);
         }
         match decided {
-            Ok(next) if going > 0 => Some(next.wait.delay),
+            Ok(next) if !is_left => Some(next.wait.delay),
             _ => {
                 self.anew();
                 None
