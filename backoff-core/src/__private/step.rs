@@ -90,7 +90,6 @@ pub fn sleep<C: Sleep>(runtime: &C, wait: Duration) -> C::Sleep {
 /// The wait of a sync function; whether the timer woke after the deadline. If it did, whoever
 /// listens is told.
 #[inline]
-#[expect(clippy::too_many_arguments)]
 pub fn pause<C, R, H>(
     context: &Context<'_>,
     runtime: &C,

@@ -234,16 +234,19 @@ where
     #[inline(never)]
     fn failed(&mut self, course: &mut Course, failed: Failed<O::Error>) -> Option<O::Error> {
         let Failed { error, stage } = failed;
+        let policy = self.handler.policy(self.policy);
+        let said = O::JUDGED.then(|| self.handler.rule(policy, stage, &error));
         let at = At {
-            policy: self.handler.policy(self.policy),
+            policy,
             clock: self.handler.runtime(),
+            is_lost_race: said.is_some_and(|ruling| ruling.is_lost_race(stage)),
         };
         self.operation.failed(&error, stage, at);
         let (name, doubt, terms) = (O::name(), self.operation.doubt(), self.operation.terms());
         let (policy, handler, terms) = (self.policy, &mut self.handler, terms.as_ref());
         let mut deposit = Deposit::of(policy, *course);
         let waiting = &mut deposit.course;
-        let next = doubt.failed(waiting, policy, handler, name, &error, stage, terms);
+        let next = doubt.failed(waiting, policy, handler, name, &error, stage, terms, said);
         let after = next.is_wait().then(|| self.wait(waiting, next));
         let failure = Failure::new(Some(&error), self.handler.fault(&error));
         match after {

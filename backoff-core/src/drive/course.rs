@@ -308,16 +308,12 @@ impl Course {
         H::Runtime: Clock + Random,
     {
         let policy = handler.policy(borrowed);
-        let ruling = if stage.is_judged() {
-            handler.judge(policy, stage, error)
-        } else if stage == Stage::Late {
+        if stage == Stage::Late {
             let failure = Failure::new(Some(error), handler.fault(error));
             self.late(borrowed, handler, name, failure);
             return handler.concluded(LATE);
-        } else {
-            stage.ruling(policy)
-        };
-        let ruling = handler.corrected(stage, ruling);
+        }
+        let ruling = handler.corrected(stage, handler.rule(policy, stage, error));
         let retry = &mut self.retry;
         let next = in_tests(handler.decide(handler.runtime(), policy, retry, ruling, of_operation));
         let next = handler.concluded(next);

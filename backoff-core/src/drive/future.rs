@@ -631,6 +631,7 @@ where
                     let at = At {
                         policy,
                         clock: this.handler.runtime(),
+                        is_lost_race: false,
                     };
                     this.operation.failed(&error, stage, at);
                     let doubt = this.operation.doubt();
@@ -664,14 +665,16 @@ where
                 Err(failed) => failed,
             };
             rarely();
+            let said = O::JUDGED.then(|| this.handler.rule(policy, stage, &error));
             let at = At {
                 policy,
                 clock: this.handler.runtime(),
+                is_lost_race: said.is_some_and(|ruling| ruling.is_lost_race(stage)),
             };
             this.operation.failed(&error, stage, at);
             let (handler, name, terms) = (&mut *this.handler, O::name(), this.operation.terms());
             let (doubt, terms) = (this.operation.doubt(), terms.as_ref());
-            let next = doubt.failed(course, borrowed, handler, name, &error, stage, terms);
+            let next = doubt.failed(course, borrowed, handler, name, &error, stage, terms, said);
             if !next.is_wait() {
                 break error;
             }

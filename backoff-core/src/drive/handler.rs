@@ -102,6 +102,16 @@ pub trait Handle<E>: Handler {
     /// What is to be done about this error, apart from the limits.
     fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling;
 
+    /// What is to be done about a failure at this stage: what the judge says, where one is asked.
+    #[inline]
+    fn rule(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
+        if stage.is_judged() {
+            self.judge(policy, stage, error)
+        } else {
+            stage.ruling(policy)
+        }
+    }
+
     /// What the error says of itself, if it says something.
     fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault>;
 
@@ -587,4 +597,26 @@ impl<H: Handler> Handler for Lent<'_, H> {
 
 impl<E, H: Handle<E>> Handle<E> for Lent<'_, H> {
     forward!(judge keep notify);
+}
+
+/// What the judge has said of a failure, so that nobody asks twice.
+pub(super) struct Ruled<'a, H> {
+    pub(super) inner: &'a mut H,
+    pub(super) ruling: Ruling,
+}
+
+impl<H: Handler> Handler for Ruled<'_, H> {
+    forward!(runtime policy measure terms decide hold);
+}
+
+impl<E, H: Handle<E>> Handle<E> for Ruled<'_, H> {
+    fn judge(&self, _policy: &Policy, _stage: Stage, _error: &E) -> Ruling {
+        self.ruling
+    }
+
+    fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
+        self.inner.fault(error)
+    }
+
+    forward!(keep notify);
 }

@@ -14,12 +14,12 @@ use crate::{
         attempt::Failed,
         course::Course,
         deposit::Deposit,
-        handler::{ByCodes, Under},
+        handler::{ByCodes, Handle, Under},
         mark,
         until::Conflict,
     },
     facts::fault::{Fault, TimedOut},
-    judge::{self, Ruling, Stage},
+    judge::{Ruling, Stage},
     observe::Failure,
     policy::Policy,
     report::Updated,
@@ -259,8 +259,9 @@ where
     /// binds, nobody waits for this call any more: it ends as one that was stopped.
     fn failed(&mut self, failed: Failed<E>, bound: Bound) -> Option<Duration> {
         let Failed { error, stage } = failed;
-        self.keep_pace(stage, &error);
         let policy = &self.rules.policy;
+        let ruling = |stage: Stage| ByCodes.rule(policy, stage, &error);
+        self.keep_pace(ruling(stage).is_lost_race(stage));
         let is_doubtful = match stage {
             Stage::Write => !surely_refused(&error),
             stage => stage == Stage::Cut,
@@ -276,10 +277,6 @@ where
             Stage::Write => Stage::WriteOnce,
             Stage::Cut => Stage::CutOnce,
             other => other,
-        };
-        let ruling = |stage: Stage| match stage.is_judged() {
-            true => policy.rule(stage, &error),
-            false => stage.ruling(policy),
         };
         let failing = Failing {
             bound,
@@ -343,11 +340,10 @@ where
     }
 
     /// Tells the pace what failed.
-    fn keep_pace(&mut self, stage: Stage, error: &E) {
+    fn keep_pace(&mut self, is_conflict: bool) {
         if self.rules.versions.is_none() {
             return;
         }
-        let is_conflict = judge::is_lost_race(stage, error);
         let now = || self.rules.runtime.now();
         self.rules
             .policy
