@@ -308,12 +308,17 @@ impl Course {
         H::Runtime: Clock + Random,
     {
         let policy = handler.policy(borrowed);
-        if stage == Stage::Late {
+        // As `Handle::rule`, and what is judged comes first: to ask for `Late` before costs each retry.
+        let ruling = if stage.is_judged() {
+            handler.judge(policy, stage, error)
+        } else if stage == Stage::Late {
             let failure = Failure::new(Some(error), handler.fault(error));
             self.late(borrowed, handler, name, failure);
             return handler.concluded(LATE);
-        }
-        let ruling = handler.corrected(stage, handler.rule(policy, stage, error));
+        } else {
+            stage.ruling(policy)
+        };
+        let ruling = handler.corrected(stage, ruling);
         let retry = &mut self.retry;
         let next = in_tests(handler.decide(handler.runtime(), policy, retry, ruling, of_operation));
         let next = handler.concluded(next);
