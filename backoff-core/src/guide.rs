@@ -74,6 +74,8 @@
 //! | [`cut_on(future)`](crate::Retrying::cut_on) | ended | cut, an error made from [`Stopped`](crate::Stopped) | none is made |
 //! | `stop_on = future` in `#[retry]` and `retry_block!` | ended | finished | the attempt is made |
 //! | [`stop_on(&stop)`](crate::Blocking::stop_on) of a blocking call | ended | finished | the attempt is made |
+//! | [`stop_on(..)`](crate::Resuming::stop_on) of an operation that is resumed | ended | the loop's own affair | the loop's own affair |
+//! | [`stop_on(future)`](crate::many::Updating::stop_on) of a combined change | ended | a write of the change is finished, a read is not waited for | none is made |
 //! | dropping the future | ended | dropped | none is made |
 //!
 //! One `CancellationToken` of tokio-util stops all calls of a program:

@@ -116,6 +116,11 @@ impl Ruling {
         matches!(self.ruled, Ruled::Retry(FaultKind::Conflict))
     }
 
+    /// Whether a write of an update, which is this stage, was refused because somebody else was faster.
+    pub(crate) const fn is_lost_race(self, stage: Stage) -> bool {
+        self.is_conflict() && matches!(stage, Stage::Write | Stage::Conflict)
+    }
+
     /// Retried, and the server asks for nothing.
     #[inline]
     pub(crate) const fn is_plain(self) -> bool {
@@ -380,14 +385,6 @@ fn kind_of<F: Fault + ?Sized>(fault: &F) -> FaultKind {
             _ => FaultKind::Transient,
         },
         _ => FaultKind::Transient,
-    }
-}
-
-/// Whether the write of an update was refused because somebody else was faster.
-pub(crate) fn is_lost_race<F: Fault + ?Sized>(stage: Stage, fault: &F) -> bool {
-    match stage {
-        Stage::Write => kind_of(fault) == FaultKind::Conflict,
-        stage => stage == Stage::Conflict,
     }
 }
 

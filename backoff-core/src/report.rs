@@ -33,7 +33,8 @@ pub enum StopReason {
     /// As many callers wait for the resource as are allowed (`many::Combining::at_most`).
     Full,
     /// A signal has ended the call ([`Retrying::stop_on`](crate::Retrying::stop_on),
-    /// [`Blocking::stop_on`](crate::Blocking::stop_on)).
+    /// [`Blocking::stop_on`](crate::Blocking::stop_on), and others). In log events and metrics of combined changes
+    /// also: all callers of a group have left, because their deadlines were over or they were dropped.
     Stopped,
     /// The request cannot be sent again, because its body could not be copied (feature `tower`).
     Unrepeatable,

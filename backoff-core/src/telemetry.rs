@@ -1,7 +1,7 @@
 //! What a program's operators see of retries: log events and metrics.
 //!
 //! Every call whose loop is this library's writes them: async and blocking calls, updates, annotated
-//! functions, blocks, and combined changes. Where the loop is somebody else's, as inside of Google's or
+//! functions, blocks, combined changes, and operations that are resumed. Where the loop is somebody else's, as inside of Google's or
 //! AWS' clients, and around a [`RetryState`](crate::RetryState) of your own, that loop has the word.
 //!
 //! # Log events: feature `tracing`
@@ -55,7 +55,15 @@
 //! With this feature each call reads the clock before its first attempt and after each attempt. An
 //! attempt that follows a wait in an annotated function counts from when the wait was meant to end. A
 //! call that is dropped records nothing more. Changes that were combined
-//! ([`many::Combining`](crate::many::Combining)) are one call, that of their resource.
+//! ([`many::Combining`](crate::many::Combining)) are one call, that of their resource. If all callers of a
+//! group leave (they are dropped or stopped, or their deadlines are over) while others wait for the next
+//! group, the call of the group ends with the reason `stopped` when its attempt fails. If nobody waits, the
+//! call is dropped.
+//!
+//! An operation that is [resumed](crate::Resuming) is a call for each stretch without progress in which an
+//! attempt failed. `retry.call.duration` counts from the first failure of the stretch to the progress or to
+//! giving up, so a stretch that is given up at its first failure took no time. `retry.attempt.duration` is
+//! recorded of retries alone, because only the program knows when a first attempt began.
 //!
 //! The descriptions of the metrics are given to the recorder when the first call ends: install the
 //! recorder before that, or call `describe` afterwards.

@@ -1,10 +1,19 @@
 //! What an exporter of metrics is given, in every form of a call.
 
-use backoff_core::{Budget, Fault, Jitter, Policy, TimedOut, retry, testing};
+use backoff_core::{
+    BlockingSleep, Budget, Clock, Fault, Jitter, Policy, Random, Resuming, Sleep, TimedOut, Tokio,
+    drive,
+    many::{self, CombineError},
+    retry, testing,
+};
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 use std::{
     collections::BTreeMap,
     future::{Ready, ready},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
@@ -224,7 +233,6 @@ fn a_blocking_call_records_the_same() {
 
 #[test]
 fn combined_changes_are_one_call() {
-    use std::sync::{Arc, Mutex};
     let stored = Arc::new(Mutex::new((0, 2)));
     let (read, write) = (stored.clone(), stored.clone());
     let combined = POLICY.combine(
@@ -257,4 +265,220 @@ fn combined_changes_are_one_call() {
     assert!(outcomes.0.is_ok() && outcomes.1.is_ok() && outcomes.2.is_ok());
     assert_eq!(stored.lock().unwrap().0, 3);
     assert_eq!(recorded, recovered());
+}
+
+/// Combined changes of a number; each read takes a second, and these fail.
+fn combine<R>(
+    policy: Policy,
+    runtime: R,
+    failing: &'static [u32],
+) -> many::Combining<u8, u32, (), Status, R> {
+    let reads = AtomicU32::new(0);
+    let read = move |_| {
+        let fails = failing.contains(&reads.fetch_add(1, Relaxed));
+        async move {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            if fails { Err(Status(503)) } else { Ok(0) }
+        }
+    };
+    policy.combine(read, |_, _| ready(Ok(()))).runtime(runtime)
+}
+
+/// A call that nobody waits for any more, and the call of somebody who came later.
+fn abandoned(retries: f64, waited: f64, took: f64) -> Recorded {
+    let outcome = if retries > 0.0 {
+        "failed_with_retry"
+    } else {
+        "failed_without_retry"
+    };
+    let labels = format!("retry.policy=storage retry.outcome={outcome}");
+    let of_others = "retry.policy=storage retry.outcome=successful_without_retry";
+    let attempts = vec![1.0; retries as usize + 1];
+    let mut expected = metrics([
+        ("retry.attempt.duration retry.policy=storage", &[1.0]),
+        (
+            "retry.attempt.duration retry.policy=storage error.type=503",
+            &attempts,
+        ),
+        (
+            &format!("retry.call.duration {labels} retry.stop_reason=stopped error.type=503"),
+            &[took],
+        ),
+        (&format!("retry.call.duration {of_others}"), &[1.0]),
+    ]);
+    if retries > 0.0 {
+        expected.insert(format!("retry.call.delay {labels}"), vec![waited]);
+        expected.insert(format!("retry.call.retries {labels}"), vec![retries]);
+    }
+    expected
+}
+
+#[test]
+fn combined_changes_whose_callers_have_all_left_are_a_call_that_failed() {
+    let combined = combine(POLICY, Tokio, &[0, 1]);
+    let (outcomes, recorded) = recorded(async {
+        // It leaves during the second read, when somebody else has come.
+        let leaves = combined.update(0, |_| true);
+        let leaves = leaves.deadline(Duration::from_millis(2_800));
+        let comes = async {
+            tokio::time::sleep(Duration::from_millis(2_500)).await;
+            combined.update(0, |_| true).await
+        };
+        tokio::join!(leaves, comes)
+    });
+    let left = outcomes.0.unwrap_err();
+    assert!(matches!(left, CombineError::OutOfTime { .. }), "{left:?}");
+    assert!(outcomes.1.is_ok());
+    assert_eq!(recorded, abandoned(1.0, 1.0, 3.0));
+}
+
+/// Draws the longest waits, and drops what is kept here.
+#[derive(Clone, Default)]
+struct Drops(Arc<Mutex<Option<Box<dyn Send>>>>);
+
+impl Random for Drops {
+    fn random(&self) -> u64 {
+        drop(self.0.lock().unwrap().take());
+        u64::MAX
+    }
+}
+
+#[test]
+fn combined_changes_whose_callers_leave_while_it_is_decided_are_a_call_that_failed() {
+    let drops = Drops::default();
+    // Only a wait with a jitter asks for a random number.
+    let policy = POLICY.jitter(Jitter::Full);
+    let combined = combine(policy, (Tokio, drops.clone()), &[0]);
+    let (outcome, recorded) = recorded(async {
+        let mut leaves = Box::pin(combined.update(0, |_| true));
+        let half = Duration::from_millis(500);
+        tokio::time::timeout(half, &mut leaves).await.unwrap_err();
+        *drops.0.lock().unwrap() = Some(Box::new(leaves));
+        combined.update(0, |_| true).await
+    });
+    assert!(outcome.is_ok());
+    assert_eq!(recorded, abandoned(0.0, 0.0, 1.0));
+}
+
+/// An attempt of a read that is resumed: it takes a second, and fails.
+async fn fails<H>(resuming: &mut Resuming<'_, H>) -> Result<(), Status>
+where
+    H: drive::Handle<Status, Runtime: Clock + Sleep + Random>,
+{
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    resuming.failed(Status(503)).await
+}
+
+#[test]
+fn a_read_that_is_resumed_is_a_call_from_its_first_failure_to_its_progress() {
+    let (_, recorded) = recorded(async {
+        let mut resuming = POLICY.resuming();
+        for _ in 0..2 {
+            // Nobody knows when this attempt began, and what follows is no retry.
+            tokio::time::sleep(Duration::from_secs(100)).await;
+            resuming.progress();
+        }
+        fails(&mut resuming).await.unwrap();
+        fails(&mut resuming).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        resuming.progress();
+        resuming.progress();
+    });
+    let labels = "retry.policy=storage retry.outcome=successful_with_retry";
+    let expected = metrics([
+        ("retry.attempt.duration retry.policy=storage", &[1.0]),
+        (
+            "retry.attempt.duration retry.policy=storage error.type=503",
+            &[1.0],
+        ),
+        (&format!("retry.call.delay {labels}"), &[3.0]),
+        (&format!("retry.call.duration {labels}"), &[5.0]),
+        (&format!("retry.call.retries {labels}"), &[2.0]),
+    ]);
+    assert_eq!(recorded, expected);
+}
+
+#[test]
+fn a_read_that_is_resumed_and_given_up_says_why() {
+    let (_, recorded) = recorded(async {
+        let mut resuming = POLICY.resuming();
+        fails(&mut resuming).await.unwrap();
+        fails(&mut resuming).await.unwrap();
+        fails(&mut resuming).await.unwrap_err();
+        // Progress after that is no success of the call that was given up.
+        resuming.progress();
+    });
+    let labels = "retry.policy=storage retry.outcome=failed_with_retry";
+    let expected = metrics([
+        (
+            "retry.attempt.duration retry.policy=storage error.type=503",
+            &[1.0, 1.0],
+        ),
+        (&format!("retry.call.delay {labels}"), &[3.0]),
+        (
+            &format!("retry.call.duration {labels} retry.stop_reason=attempts error.type=503"),
+            &[5.0],
+        ),
+        (&format!("retry.call.retries {labels}"), &[2.0]),
+    ]);
+    assert_eq!(recorded, expected);
+}
+
+#[test]
+fn an_attempt_that_is_resumed_before_its_wait_is_over_has_no_duration() {
+    let (_, recorded) = recorded(async {
+        let mut resuming = POLICY.resuming();
+        let half = Duration::from_millis(500);
+        let wait = tokio::time::timeout(half, resuming.failed(Status(503)));
+        wait.await.unwrap_err();
+        tokio::time::sleep(half).await;
+        resuming.progress();
+    });
+    let attempts = recorded.keys().filter(|name| name.contains("attempt"));
+    assert_eq!(attempts.count(), 0, "{recorded:?}");
+}
+
+/// A timer that wakes a minute too late.
+struct Late(testing::VirtualTime);
+
+impl Clock for Late {
+    fn now(&self) -> Duration {
+        self.0.now()
+    }
+}
+
+impl BlockingSleep for Late {
+    fn sleep_blocking(&self, wait: Duration) {
+        self.0.advance(wait + Duration::from_secs(60));
+    }
+}
+
+impl Random for Late {
+    fn random(&self) -> u64 {
+        0
+    }
+}
+
+#[test]
+fn a_blocking_response_that_is_given_up_in_its_wait_is_a_call_that_failed() {
+    let recorder = DebuggingRecorder::new();
+    let seen = recorder.snapshotter();
+    let policy = POLICY.deadline(Duration::from_secs(30));
+    let outcome = metrics::with_local_recorder(&recorder, || {
+        let call = policy.blocking(|| Ok::<_, TimedOut>(Status(503)));
+        call.responses().runtime(Late(Default::default())).call()
+    });
+    assert_eq!(outcome, Ok(Status(503)));
+    let expected = metrics([
+        (
+            "retry.attempt.duration retry.policy=storage error.type=503",
+            &[0.0],
+        ),
+        (
+            "retry.call.duration retry.policy=storage retry.outcome=failed_without_retry \
+             retry.stop_reason=deadline error.type=503",
+            &[61.0],
+        ),
+    ]);
+    assert_eq!(shown(&seen), expected);
 }

@@ -3,10 +3,11 @@
 #![cfg(all(feature = "std", feature = "testing"))]
 
 use backoff_core::{
-    Conflict, Fault, Policy, RetryError, Updated, delay::Constant, many::Combining,
-    testing::VirtualTime,
+    Conflict, Fault, FaultKind, Policy, RetryError, Updated, Verdict, delay::Constant,
+    many::Combining, testing::VirtualTime,
 };
 use std::{
+    cell::Cell,
     collections::VecDeque,
     future::{Future, poll_fn},
     pin::pin,
@@ -235,6 +236,48 @@ fn a_blocking_update_and_a_conflict_in_a_reply_keep_the_same_pace() {
         .runtime(time.clone());
     assert_eq!(run(replying), Ok(Updated::Written(true)));
     assert_near(&millis(&time), &expected);
+}
+
+/// The waits of an update whose failures are judged as this, and of the same one that blocks; and how
+/// often the judge was asked.
+fn waits_judged(kind: FaultKind, fates: &[Fate]) -> (Vec<f64>, u32) {
+    let asked = Cell::new(0);
+    let judge = |_: &Failure| {
+        asked.set(asked.get() + 1);
+        Verdict::Retry {
+            kind,
+            retry_after: None,
+        }
+    };
+    let (shared, time) = store(fates);
+    let update = POLICY.when(judge).update(
+        async || Ok(read(&shared)),
+        |_| true,
+        async |version| write(&shared, version),
+    );
+    let updated = run(update.version(|version| *version).runtime(time.clone()));
+    assert_eq!(updated, Ok(Updated::Written(())));
+    let (waits, asked) = (millis(&time), asked.take());
+
+    let (shared, time) = store(fates);
+    let read = || Ok(read(&shared));
+    let judged = POLICY.when(judge);
+    let blocking = judged.blocking_update(read, |_| true, |version| write(&shared, version));
+    let blocking = blocking.version(|version| *version).runtime(time.clone());
+    assert_eq!(blocking.call(), Ok(Updated::Written(())));
+    assert_near(&millis(&time), &waits);
+    (waits, asked)
+}
+
+#[test]
+fn what_the_judge_calls_a_conflict_is_one_to_the_pace_and_nothing_else_is() {
+    // 412 by its status.
+    let (waits, asked) = waits_judged(FaultKind::Throttled, &[After(1); 3]);
+    assert_near(&waits, &[1000.0, 2000.0, 4000.0]);
+    assert_eq!(asked, 3, "the judge is asked once about each failure");
+    let (waits, asked) = waits_judged(FaultKind::Conflict, &[Fails(503)]);
+    assert_near(&waits, &[70.0]);
+    assert_eq!(asked, 1);
 }
 
 /// Pending a few times: each caller that comes polls it.

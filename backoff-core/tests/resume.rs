@@ -42,6 +42,7 @@ fn read_by(policy: &Policy, attempts: &[Attempt], is_blocking: bool) -> Told {
         events.borrow_mut().push(match event {
             Event::Waiting { attempt, .. } => attempt.to_string(),
             Event::GaveUp { reason, .. } => reason.name().to_owned(),
+            Event::Succeeded { attempts, .. } => format!("after {attempts}"),
             _ => unreachable!("no other event"),
         });
     };
@@ -104,7 +105,12 @@ fn after_progress_attempts_and_waits_begin_anew() {
     );
     // Waits of 1 s and 2 s; two pages and 1 s; 2 s; a page and 1 s; a page and 1 s.
     assert_eq!(told.begun, [0, 1, 3, 6, 8, 10, 12]);
-    assert_eq!(told.events, ["1", "2", "1", "2", "1", "1"]);
+    assert_eq!(
+        told.events,
+        [
+            "1", "2", "after 3", "1", "2", "after 3", "1", "after 2", "1", "after 2"
+        ]
+    );
     assert!(told.ended);
 }
 
@@ -113,7 +119,7 @@ fn progress_in_what_would_be_the_last_attempt_leaves_all_of_them() {
     let attempts = [(0, FAILS), (0, FAILS), (1, FAILS), (0, FAILS), (0, FAILS)];
     let told = read(&POLICY, &attempts);
     assert_eq!(told.begun, [0, 1, 3, 5, 7]);
-    assert_eq!(told.events, ["1", "2", "1", "2", "attempts"]);
+    assert_eq!(told.events, ["1", "2", "after 3", "1", "2", "attempts"]);
 }
 
 #[test]
@@ -124,7 +130,7 @@ fn the_deadline_counts_from_the_first_failure_of_a_stretch() {
     // 100 pages take longer than the deadline. After them there is time to wait for 1 s and 2 s, but not for
     // 4 s more.
     assert_eq!(told.begun, [0, 1, 102, 104]);
-    assert_eq!(told.events, ["1", "1", "2", "deadline"]);
+    assert_eq!(told.events, ["1", "after 2", "1", "2", "deadline"]);
 }
 
 #[test]
@@ -143,7 +149,9 @@ fn progress_gives_a_budget_its_tokens_back() {
     // 500 tokens pay for 35 retries without progress.
     let told = read(&policy, &[(1, FAILS); 100]);
     assert_eq!(told.begun.len(), 100);
-    assert_eq!(told.events, ["1"; 100]);
+    let mut expected = ["1", "after 2"].repeat(100);
+    expected.pop();
+    assert_eq!(told.events, expected);
     // The last retry of each loop is open; the second loop began with a success.
     assert_eq!(BUDGET.tokens(), 500.0 - 14.0 + 1.0 - 14.0);
 }
@@ -224,4 +232,120 @@ async fn it_can_be_spawned_with_what_it_borrows() {
     });
     assert_eq!(read.await.unwrap(), Ok(vec![2, 4, 6, 8]));
     assert_eq!(began.elapsed(), 4 * SECOND);
+}
+
+#[test]
+fn progress_after_a_failure_is_a_success_and_says_how_long_the_trouble_lasted() {
+    let (time, events) = (VirtualTime::new(), RefCell::new(Vec::new()));
+    let policy = POLICY.deadline(60 * SECOND);
+    let hook = |event: &Event<'_, TimedOut>| {
+        if let Event::Succeeded {
+            operation,
+            attempts,
+            elapsed,
+            ..
+        } = event
+        {
+            assert!(operation.contains("TimedOut"), "{operation}");
+            events.borrow_mut().push((*attempts, *elapsed));
+        }
+    };
+    let mut resuming = policy.resuming().notify(hook).runtime(time.clone());
+    time.advance(100 * SECOND);
+    resuming.progress();
+    time.advance(100 * SECOND);
+    now(resuming.failed(TimedOut::new(SECOND))).unwrap();
+    time.advance(4 * SECOND);
+    resuming.progress();
+    resuming.progress();
+    assert_eq!(*events.borrow(), [(2, Some(5 * SECOND))]);
+}
+
+#[test]
+fn progress_after_giving_up_is_no_success_of_what_was_given_up() {
+    let (time, events) = (VirtualTime::new(), RefCell::new(Vec::new()));
+    let hook = |event: &Event<'_, TimedOut>| events.borrow_mut().push(format!("{event:?}"));
+    let policy = POLICY.max_attempts(1);
+    let mut resuming = policy.resuming().notify(hook).runtime(time);
+    now(resuming.failed(TimedOut::new(SECOND))).unwrap_err();
+    resuming.progress();
+    assert_eq!(events.borrow().len(), 1);
+}
+
+mod stopped {
+    use super::*;
+    use backoff_core::{Stop, StopReason};
+    use std::pin::pin;
+    use tokio_util::sync::CancellationToken;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_signal_ends_a_wait_with_the_last_error_and_costs_nothing() {
+        static BUDGET: Budget = Budget::aws();
+        let policy = Policy::constant(60 * SECOND).budget(&BUDGET);
+        let (token, events) = (CancellationToken::new(), RefCell::new(Vec::new()));
+        let hook = |event: &Event<'_, TimedOut>| {
+            events.borrow_mut().push(match event {
+                Event::GaveUp { reason, .. } => Some(*reason),
+                _ => None,
+            });
+        };
+        let signal = pin!(token.cancelled());
+        let mut resuming = policy.resuming().stop_on(signal).notify(hook);
+        let began = Instant::now();
+        let error = TimedOut::new(SECOND);
+        let cancel = async {
+            tokio::time::sleep(SECOND).await;
+            token.cancel();
+        };
+        let (ended, ()) = tokio::join!(resuming.failed(error), cancel);
+        assert_eq!((ended, began.elapsed()), (Err(error), SECOND));
+        assert_eq!(BUDGET.tokens(), 500.0);
+        // Later waits end at once.
+        assert_eq!(resuming.failed(error).await, Err(error));
+        assert_eq!(began.elapsed(), SECOND);
+        drop(resuming);
+        let stopped = Some(StopReason::Stopped);
+        assert_eq!(events.into_inner(), [None, stopped, None, stopped]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_that_no_signal_ends_lasts_its_time_and_the_task_can_be_spawned() {
+        let token = CancellationToken::new();
+        let read = tokio::spawn(async move {
+            let signal = Box::pin(token.cancelled_owned());
+            let mut resuming = POLICY.resuming().stop_on(signal);
+            let began = Instant::now();
+            resuming.failed(TimedOut::new(SECOND)).await?;
+            resuming.progress();
+            resuming.failed(TimedOut::new(SECOND)).await?;
+            Ok::<_, TimedOut>(began.elapsed())
+        });
+        assert_eq!(read.await.unwrap(), Ok(2 * SECOND));
+    }
+
+    #[test]
+    fn a_stop_ends_a_wait_that_blocks() {
+        static BUDGET: Budget = Budget::aws();
+        let policy = POLICY.budget(&BUDGET);
+        let (time, stop, mut reasons) = (VirtualTime::new(), Stop::new(), Vec::new());
+        let hook = |event: &Event<'_, TimedOut>| {
+            if let Event::GaveUp { reason, .. } = event {
+                reasons.push(*reason);
+            }
+        };
+        let resuming = policy.resuming_blocking().runtime(time.clone());
+        let mut resuming = resuming.stop_on(&stop).notify(hook);
+        let error = TimedOut::new(SECOND);
+        assert_eq!(resuming.failed_blocking(error), Ok(()));
+        resuming.progress();
+        stop.stop();
+        assert_eq!(resuming.failed_blocking(error), Err(error));
+        drop(resuming);
+        assert_eq!(
+            (time.waits(), reasons),
+            (vec![SECOND], vec![StopReason::Stopped])
+        );
+        // The first retry was paid for, and its success gave a token back.
+        assert_eq!(BUDGET.tokens(), 500.0);
+    }
 }

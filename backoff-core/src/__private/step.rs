@@ -9,6 +9,7 @@ use crate::{
     },
     facts::fault::Fault,
     judge::{Stage, Verdict},
+    observe::Failure,
     policy::Policy,
     runtime::{BlockingSleep, Clock, Random, Sleep},
     state::{Attempt, Decision, Next, RequestId, RetryState, Terms},
@@ -95,6 +96,7 @@ pub fn pause<C, R, H>(
     course: &Course,
     wait: Duration,
     last: &R,
+    value: Option<&dyn Fault>,
     judge: &mut H,
 ) -> bool
 where
@@ -104,13 +106,16 @@ where
 {
     runtime.sleep_blocking(wait);
     let is_late = course.is_late(context.policy, context.terms.as_ref(), runtime);
-    // A value that counts as a failure is handed back without an event of its own.
-    if let Some(error) = last.error().filter(|_| is_late) {
+    if is_late {
+        rarely();
+        let error = last.error();
+        let fault = error.map_or(value, |error| judge.fault(error));
+        let failure = Failure::new(error, fault);
         let mut handler = Under {
             inner: Lent { inner: judge },
             runtime,
         };
-        course.late(context.policy, &mut handler, context.name, error);
+        course.late(context.policy, &mut handler, context.name, failure);
     }
     is_late
 }

@@ -74,6 +74,9 @@ impl<E> Failed<E> {
 pub struct At<'a> {
     pub(crate) policy: &'a Policy,
     pub(crate) clock: &'a dyn Clock,
+    /// Somebody else has written first, by what the judge says. Only where an operation is
+    /// [`JUDGED`](Operation::JUDGED).
+    pub(crate) is_lost_race: bool,
 }
 
 impl fmt::Debug for At<'_> {
@@ -135,6 +138,8 @@ macro_rules! failures_inside {
 /// What a wrapper leaves to the operation inside where the wrapper itself hears of failures.
 macro_rules! doubts_inside {
     () => {
+        const JUDGED: bool = O::JUDGED;
+
         #[inline]
         fn doubt(&self) -> crate::drive::doubt::Doubt {
             self.operation.doubt()
@@ -168,6 +173,8 @@ pub trait Operation<R>: Reports {
     type Running;
     /// Whether attempts are cut at the deadline.
     const CUT: bool = false;
+    /// Whether the operation asks what the judge says of a failure.
+    const JUDGED: bool = false;
 
     /// Begins an attempt.
     fn begin(&mut self, run: &Run<'_, R>) -> Self::Running
@@ -250,6 +257,8 @@ pub trait Call: Reports {
     type Value;
     /// What a failure gives.
     type Error;
+    /// As [`Operation::JUDGED`].
+    const JUDGED: bool = false;
 
     /// Makes an attempt.
     ///

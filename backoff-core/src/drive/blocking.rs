@@ -4,7 +4,7 @@ use super::{
     attempt::{At, Call, Failed, Run},
     course::Course,
     deposit::Deposit,
-    handler::{ByCodes, Funded, Handle, Handler, Measured, Notified, Paced, Under},
+    handler::{ByCodes, Delayed, Funded, Handle, Handler, Measured, Notified, Under},
     until::{Conflict, ConflictIf, NotYet, Responding, Until},
 };
 use crate::{
@@ -119,8 +119,8 @@ impl<'p, O: Call, H> Blocking<'p, O, H> {
 
     /// Takes the waits from here instead of from the policy, as
     /// [`Retrying::delays`](crate::Retrying::delays) does.
-    pub fn delays<D: Delay>(self, delays: D) -> Blocking<'p, O, Paced<H, D>> {
-        self.handler(|inner| Paced { inner, delays })
+    pub fn delays<D: Delay>(self, delays: D) -> Blocking<'p, O, Delayed<H, D>> {
+        self.handler(|inner| Delayed { inner, delays })
     }
 
     /// Pays for this call's retries from `budget` instead of from the policy's, as
@@ -182,7 +182,7 @@ where
         let mut measured = self.handler(Measured::new);
         let mut course = Course::new();
         let outcome = measured.run(&mut course);
-        let measures = course.measures(&measured.handler, outcome.is_ok());
+        let measures = course.measures(&measured.handler);
         let report = measured.operation.report(measures);
         match outcome {
             Ok(value) => Ok((value, report)),
@@ -234,21 +234,24 @@ where
     #[inline(never)]
     fn failed(&mut self, course: &mut Course, failed: Failed<O::Error>) -> Option<O::Error> {
         let Failed { error, stage } = failed;
+        let policy = self.handler.policy(self.policy);
+        let said = O::JUDGED.then(|| self.handler.rule(policy, stage, &error));
         let at = At {
-            policy: self.handler.policy(self.policy),
+            policy,
             clock: self.handler.runtime(),
+            is_lost_race: said.is_some_and(|ruling| ruling.is_lost_race(stage)),
         };
         self.operation.failed(&error, stage, at);
         let (name, doubt, terms) = (O::name(), self.operation.doubt(), self.operation.terms());
         let (policy, handler, terms) = (self.policy, &mut self.handler, terms.as_ref());
         let mut deposit = Deposit::of(policy, *course);
         let waiting = &mut deposit.course;
-        let next = doubt.failed(waiting, policy, handler, name, &error, stage, terms);
+        let next = doubt.failed(waiting, policy, handler, name, &error, stage, terms, said);
         let after = next.is_wait().then(|| self.wait(waiting, next));
+        let failure = Failure::new(Some(&error), self.handler.fault(&error));
         match after {
-            Some(After::Late) => doubt.late(waiting, policy, &mut self.handler, name, &error),
+            Some(After::Late) => doubt.late(waiting, policy, &mut self.handler, name, failure),
             Some(After::Stopped) => {
-                let failure = Failure::new(Some(&error), self.handler.fault(&error));
                 doubt.stopped(waiting, policy, &mut self.handler, name, failure);
             }
             Some(After::Attempt) | None => {}
@@ -271,9 +274,11 @@ where
         let waiting = &mut deposit.course;
         let next = waiting.answered(policy, handler, name, fault, terms)?;
         let after = next.is_wait().then(|| self.wait(waiting, next));
-        if after == Some(After::Stopped) {
-            let failure = Failure::new(None, Some(fault));
-            waiting.stopped(policy, &mut self.handler, name, failure);
+        let failure = Failure::new(None, Some(fault));
+        match after {
+            Some(After::Late) => waiting.late(policy, &mut self.handler, name, failure),
+            Some(After::Stopped) => waiting.stopped(policy, &mut self.handler, name, failure),
+            Some(After::Attempt) | None => {}
         }
         *course = deposit.course;
         Some(after == Some(After::Attempt))

@@ -1,7 +1,7 @@
 //! The course of one call: what every loop does around an attempt. No I/O: the loop sleeps and
 //! calls, the course says when to begin, when to wait and when to stop, and tells whoever listens.
 
-use super::handler::{Handle, Handler};
+use super::handler::{Handle, Handler, Measured};
 #[cfg(feature = "metrics")]
 use super::meter::{self, Ended, ErrorType, Meter, Named};
 use crate::{
@@ -143,6 +143,18 @@ impl Course {
         clock: &C,
     ) -> bool {
         self.retry.is_late(policy, terms, || clock.now())
+    }
+
+    /// The first attempt has failed, and nobody has said when it began: the time counts from now.
+    pub(super) fn start_at_failure<C: Clock>(&mut self, policy: &Policy, clock: &C) {
+        self.start(policy, None, clock, false);
+        self.rests();
+    }
+
+    /// When the next attempt begins is not known until [`begins`](Self::begins).
+    pub(super) fn rests(&mut self) {
+        #[cfg(feature = "metrics")]
+        self.meter.rests();
     }
 
     /// The attempt that was waited for begins.
@@ -296,10 +308,12 @@ impl Course {
         H::Runtime: Clock + Random,
     {
         let policy = handler.policy(borrowed);
+        // As `Handle::rule`, and what is judged comes first: to ask for `Late` before costs each retry.
         let ruling = if stage.is_judged() {
             handler.judge(policy, stage, error)
         } else if stage == Stage::Late {
-            self.late(borrowed, handler, name, error);
+            let failure = Failure::new(Some(error), handler.fault(error));
+            self.late(borrowed, handler, name, failure);
             return handler.concluded(LATE);
         } else {
             stage.ruling(policy)
@@ -322,24 +336,24 @@ impl Course {
         next
     }
 
-    /// The timer woke after the deadline, and the loop hands back this error.
+    /// The timer woke after the deadline, and the loop hands back what failed last.
     #[cold]
     pub(crate) fn late<E, H>(
         &self,
         borrowed: &Policy,
         handler: &mut H,
         name: &'static str,
-        error: &E,
+        failure: Failure<'_, E>,
     ) where
         H: Handle<E>,
         H::Runtime: Clock,
     {
         let next = handler.concluded(LATE);
-        let failure = Failure::new(Some(error), handler.fault(error));
         self.ends(next, borrowed, handler, name, failure, Stage::Late);
     }
 
-    /// A signal has cut the attempt: counts it, and tells whoever listens.
+    /// A signal has cut the attempt, or nobody waits for its outcome any more: counts it, and tells whoever
+    /// listens.
     #[cold]
     pub(crate) fn cut<E, H>(
         &mut self,
@@ -510,18 +524,18 @@ impl Course {
     }
 
     /// How many attempts have failed.
-    #[cfg(feature = "std")]
     pub(crate) fn failures(&self) -> u32 {
         self.retry.failures()
     }
 
-    /// What the call took so far.
-    pub(crate) fn measures<H: Handler>(&self, handler: &H, succeeded: bool) -> Measures
+    /// What the call took that has ended. A value that was given up is one of the failures.
+    pub(crate) fn measures<H: Handler, E>(&self, handler: &Measured<H, E>) -> Measures
     where
         H::Runtime: Clock,
     {
+        let successes = u32::from(!handler.gave_up());
         Measures {
-            attempts: self.retry.failures().saturating_add(succeeded.into()),
+            attempts: self.retry.failures().saturating_add(successes),
             elapsed: self.retry.elapsed(|| handler.runtime().now()),
             ..handler.measured()
         }

@@ -3,7 +3,7 @@
 
 use super::{
     course::Course,
-    handler::{Handle, Handler, forward},
+    handler::{Handle, Handler, Ruled, forward},
 };
 use crate::{
     facts::fault::Fault,
@@ -43,7 +43,7 @@ macro_rules! in_doubt {
 }
 
 impl Doubt {
-    /// As [`Course::failed`].
+    /// As [`Course::failed`], after what the judge has said if it was asked before.
     #[inline]
     #[expect(clippy::too_many_arguments)]
     pub(super) fn failed<E, H>(
@@ -55,11 +55,18 @@ impl Doubt {
         error: &E,
         stage: Stage,
         terms: Option<&Terms<'_>>,
+        said: Option<Ruling>,
     ) -> Next
     where
         H: Handle<E>,
         H::Runtime: Clock + Random,
     {
+        // Only an operation for which the judge was asked knows of a doubt.
+        let Some(ruling) = said else {
+            return course.failed(policy, handler, name, error, stage, terms);
+        };
+        let inner = handler;
+        let handler = &mut Ruled { inner, ruling };
         in_doubt!(self, handler => course.failed(policy, handler, name, error, stage, terms))
     }
 
@@ -71,12 +78,12 @@ impl Doubt {
         policy: &Policy,
         handler: &mut H,
         name: &'static str,
-        error: &E,
+        failure: Failure<'_, E>,
     ) where
         H: Handle<E>,
         H::Runtime: Clock,
     {
-        in_doubt!(self, handler => course.late(policy, handler, name, error));
+        in_doubt!(self, handler => course.late(policy, handler, name, failure));
     }
 
     /// As [`Course::cut`].

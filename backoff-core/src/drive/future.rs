@@ -6,7 +6,7 @@ use super::{
     bounded::Bounded,
     course::{Course, rarely},
     deposit::Deposit,
-    handler::{ByCodes, Funded, Handle, Handler, Measured, Notified, Owning, Paced, Under},
+    handler::{ByCodes, Delayed, Funded, Handle, Handler, Measured, Notified, Owning, Under},
     stopping::{Signal, Stopped, Unstopped, stopped},
     until::{Conflict, ConflictIf, NotYet, Responding, Until},
 };
@@ -456,8 +456,8 @@ where
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn delays<D: Delay>(self, delays: D) -> Retrying<'p, O, Paced<H, D>, S> {
-        self.handler(|inner| Paced { inner, delays })
+    pub fn delays<D: Delay>(self, delays: D) -> Retrying<'p, O, Delayed<H, D>, S> {
+        self.handler(|inner| Delayed { inner, delays })
     }
 
     /// Pays for this call's retries from `budget` instead of from the policy's: one of a host or of
@@ -590,7 +590,8 @@ where
                         && let Some(error) = O::expired()
                     {
                         let doubt = this.operation.doubt();
-                        doubt.late(course, borrowed, this.handler, O::name(), &error);
+                        let failure = Failure::new(Some(&error), this.handler.fault(&error));
+                        doubt.late(course, borrowed, this.handler, O::name(), failure);
                         break error;
                     }
                     course.begins(this.handler);
@@ -630,6 +631,7 @@ where
                     let at = At {
                         policy,
                         clock: this.handler.runtime(),
+                        is_lost_race: false,
                     };
                     this.operation.failed(&error, stage, at);
                     let doubt = this.operation.doubt();
@@ -663,14 +665,16 @@ where
                 Err(failed) => failed,
             };
             rarely();
+            let said = O::JUDGED.then(|| this.handler.rule(policy, stage, &error));
             let at = At {
                 policy,
                 clock: this.handler.runtime(),
+                is_lost_race: said.is_some_and(|ruling| ruling.is_lost_race(stage)),
             };
             this.operation.failed(&error, stage, at);
             let (handler, name, terms) = (&mut *this.handler, O::name(), this.operation.terms());
             let (doubt, terms) = (this.operation.doubt(), terms.as_ref());
-            let next = doubt.failed(course, borrowed, handler, name, &error, stage, terms);
+            let next = doubt.failed(course, borrowed, handler, name, &error, stage, terms, said);
             if !next.is_wait() {
                 break error;
             }
@@ -734,7 +738,7 @@ where
         let outcome = ready!(retrying.as_mut().poll(cx));
         let this = retrying.project();
         let (course, handler, operation) = (&this.deposit.course, this.handler, this.operation);
-        let report = operation.report(course.measures(handler, outcome.is_ok()));
+        let report = operation.report(course.measures(handler));
         Poll::Ready(match outcome {
             Ok(value) => Ok((value, report)),
             Err(error) => {

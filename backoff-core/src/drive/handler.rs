@@ -102,6 +102,16 @@ pub trait Handle<E>: Handler {
     /// What is to be done about this error, apart from the limits.
     fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling;
 
+    /// What is to be done about a failure at this stage: what the judge says, where one is asked.
+    #[inline]
+    fn rule(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
+        if stage.is_judged() {
+            self.judge(policy, stage, error)
+        } else {
+            stage.ruling(policy)
+        }
+    }
+
     /// What the error says of itself, if it says something.
     fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault>;
 
@@ -371,12 +381,12 @@ impl<E, H: Handle<E>, R> Handle<E> for Under<H, R> {
 
 /// Waits of its own. Made by [`Retrying::delays`](super::future::Retrying::delays).
 #[derive(Clone, Copy, Debug)]
-pub struct Paced<H, D> {
+pub struct Delayed<H, D> {
     pub(crate) inner: H,
     pub(crate) delays: D,
 }
 
-impl<H: Handler, D: Delay> Handler for Paced<H, D> {
+impl<H: Handler, D: Delay> Handler for Delayed<H, D> {
     forward!(runtime policy measure terms hold);
 
     fn decide<R: Clock + Random>(
@@ -393,7 +403,7 @@ impl<H: Handler, D: Delay> Handler for Paced<H, D> {
     }
 }
 
-impl<E, H: Handle<E>, D: Delay> Handle<E> for Paced<H, D> {
+impl<E, H: Handle<E>, D: Delay> Handle<E> for Delayed<H, D> {
     forward!(judge keep notify);
 }
 
@@ -527,6 +537,11 @@ impl<H, E> Measured<H, E> {
         self.reason.unwrap_or(StopReason::Permanent)
     }
 
+    /// Whether the call was given up.
+    pub(crate) const fn gave_up(&self) -> bool {
+        self.reason.is_some()
+    }
+
     /// The last real error, where the one that is handed back stands for an attempt that was cut.
     pub(crate) fn take_last(&mut self) -> Option<E> {
         self.last.take()
@@ -582,4 +597,26 @@ impl<H: Handler> Handler for Lent<'_, H> {
 
 impl<E, H: Handle<E>> Handle<E> for Lent<'_, H> {
     forward!(judge keep notify);
+}
+
+/// What the judge has said of a failure, so that nobody asks twice.
+pub(super) struct Ruled<'a, H> {
+    pub(super) inner: &'a mut H,
+    pub(super) ruling: Ruling,
+}
+
+impl<H: Handler> Handler for Ruled<'_, H> {
+    forward!(runtime policy measure terms decide hold);
+}
+
+impl<E, H: Handle<E>> Handle<E> for Ruled<'_, H> {
+    fn judge(&self, _policy: &Policy, _stage: Stage, _error: &E) -> Ruling {
+        self.ruling
+    }
+
+    fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
+        self.inner.fault(error)
+    }
+
+    forward!(keep notify);
 }

@@ -9,11 +9,15 @@ use std::borrow::Cow;
 /// What a call keeps for its metrics. A call that is dropped records nothing more.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Meter {
-    /// When the attempt that is under way began, in nanoseconds of the call's clock.
+    /// When the attempt that is under way began, in nanoseconds of the call's clock; [`UNKNOWN`] where
+    /// nobody has said so.
     began: u64,
     /// How long the waits were meant to be, in all, in nanoseconds.
     waited: u64,
 }
+
+/// Only the caller knows when the attempt began.
+const UNKNOWN: u64 = u64::MAX;
 
 /// Whose metrics they are.
 #[derive(Clone, Copy)]
@@ -58,7 +62,7 @@ impl Ended {
 impl Meter {
     /// No attempt was begun.
     pub(super) const NEW: Self = Meter {
-        began: 0,
+        began: UNKNOWN,
         waited: 0,
     };
 
@@ -67,14 +71,22 @@ impl Meter {
         self.began = nanos(now);
     }
 
+    /// When the next attempt begins is not known until [`begins`](Self::begins).
+    pub(super) fn rests(&mut self) {
+        self.began = UNKNOWN;
+    }
+
     /// A wait follows, after which the next attempt begins.
     pub(super) fn waits(&mut self, now: Duration, delay: u64) {
         self.waited = self.waited.saturating_add(delay);
         self.began = nanos(now).saturating_add(delay);
     }
 
-    /// An attempt ended.
+    /// An attempt ended. Without its beginning, there is no duration to be recorded.
     pub(super) fn attempt(self, named: Named, now: Duration, error_type: Option<ErrorType>) {
+        if self.began == UNKNOWN {
+            return;
+        }
         let mut labels = named.labels();
         labels.extend(error_type.map(ErrorType::label));
         let lasted = Duration::from_nanos(nanos(now).saturating_sub(self.began));

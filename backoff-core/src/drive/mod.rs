@@ -37,11 +37,11 @@ pub use doubt::Doubt;
 pub use entry::Judged;
 pub use future::Reported;
 pub use handler::{
-    ByCodes, Funded, Handle, Handler, Measured, Notified, Owning, Paced, Under, When, WhenAny,
+    ByCodes, Delayed, Funded, Handle, Handler, Measured, Notified, Owning, Under, When, WhenAny,
 };
 #[cfg(feature = "std")]
 pub use stop_on::Stoppable;
-pub use stopping::{Once, Signal, StoppedBy, Unstopped};
+pub use stopping::{BlockingSignal, Once, Signal, StoppedBy, Unstopped};
 pub use until::{ConflictIf, Responding, Responses, Until};
 pub use update::{Changed, Forgets, Memory, Running, Update};
 pub use version::{Version, Versioned, VersionedUpdate};

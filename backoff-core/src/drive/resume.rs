@@ -4,19 +4,26 @@
 #[cfg(feature = "std")]
 use super::blocking::Blocked;
 use super::{
+    attempt::Failed,
     course::Course,
     deposit::Deposit,
     entry::Judged,
     handler::{ByCodes, Handle, Handler, Notified, Under},
+    stopping::{BlockingSignal, Signal, Unstopped},
 };
 #[cfg(feature = "std")]
 use crate::runtime::BLOCKING;
 use crate::{
     judge::Stage,
-    observe::Event,
+    observe::{Event, Failure},
     policy::Policy,
     runtime::{AsyncRuntime, BlockingSleep, Clock, Random, Sleep},
     state::Next,
+};
+use core::{
+    future::poll_fn,
+    pin::{Pin, pin},
+    task::Poll,
 };
 
 /// The failures of an operation that goes on where it was: a read of many pages, a watch, a stream that is
@@ -34,14 +41,30 @@ use crate::{
 ///
 /// The loop is the caller's, so attempts may borrow what they like, and the future is `Send` where the
 /// attempts are.
+///
+/// # Hooks, log events and metrics
+///
+/// A stretch counts as one call where at least one of its attempts failed. The call succeeds with
+/// [`progress`](Self::progress), or it is given up. Its time counts from its first failure, as its deadline
+/// does. A stretch without a failure has no event and no [metric](crate::telemetry). A call that is dropped
+/// without progress has no end: where the operation ends well, call `progress` once more.
+///
+/// Only the caller knows when the first attempt of a stretch began, so its duration is not recorded. A
+/// retry begins when [`failed`](Self::failed) has waited, and its duration is recorded: until it fails, or
+/// until its first progress.
 #[derive(Debug)]
 #[must_use = "it does nothing until it is told of a failure"]
-pub struct Resuming<'p, H = ByCodes> {
+pub struct Resuming<'p, H = ByCodes, S = Unstopped> {
     deposit: Deposit<&'p Policy>,
     handler: H,
-    /// Whether a failure came after the last progress.
-    has_failed: bool,
+    signal: S,
+    /// Tells whoever listens that the stretch has succeeded, once an attempt has failed in it. Only a
+    /// failure says of which type the errors are.
+    succeeds: Option<Succeeds<H>>,
 }
+
+/// A call has succeeded after failures.
+type Succeeds<H> = fn(&Course, &Policy, &mut H);
 
 impl Policy {
     /// Waits between the attempts of an operation that goes on where it was; after progress the waits and the
@@ -146,11 +169,34 @@ impl<'p, H> Resuming<'p, H> {
         Resuming {
             deposit: Deposit::new(policy),
             handler,
-            has_failed: false,
+            signal: Unstopped,
+            succeeds: None,
+        }
+    }
+}
+
+impl<'p, H, S> Resuming<'p, H, S> {
+    fn handler<G>(self, change: impl FnOnce(H) -> G) -> Resuming<'p, G, S> {
+        let Resuming {
+            deposit,
+            handler,
+            signal,
+            ..
+        } = self;
+        Resuming::new(deposit.payer, change(handler)).signal(signal)
+    }
+
+    pub(super) fn signal<Q>(self, signal: Q) -> Resuming<'p, H, Q> {
+        Resuming {
+            deposit: self.deposit,
+            handler: self.handler,
+            signal,
+            succeeds: self.succeeds,
         }
     }
 
-    /// Calls a hook before each wait, and when the operation is given up. The numbers in its events count from
+    /// Calls a hook before each wait, when the operation is given up, and at progress after a failure. The
+    /// numbers in its events count from
     /// the last progress.
     ///
     /// ```
@@ -160,12 +206,11 @@ impl<'p, H> Resuming<'p, H> {
     /// let resuming = POLICY.resuming().notify(|event: &Event<'_, TimedOut>| println!("{event}"));
     /// # let _ = resuming;
     /// ```
-    pub fn notify<E, N>(self, hook: N) -> Resuming<'p, Notified<H, N>>
+    pub fn notify<E, N>(self, hook: N) -> Resuming<'p, Notified<H, N>, S>
     where
         N: FnMut(&Event<'_, E>),
     {
-        let inner = self.handler;
-        Resuming::new(self.deposit.payer, Notified { inner, hook })
+        self.handler(|inner| Notified { inner, hook })
     }
 
     /// Takes clock, timer and random numbers from here instead of from tokio or the standard library.
@@ -185,38 +230,54 @@ impl<'p, H> Resuming<'p, H> {
     /// assert_eq!(time.waits(), [Duration::from_secs(1); 3]);
     /// # }
     /// ```
-    pub fn runtime<R>(self, runtime: R) -> Resuming<'p, Under<H, R>> {
-        let inner = self.handler;
-        Resuming::new(self.deposit.payer, Under { inner, runtime })
+    pub fn runtime<R>(self, runtime: R) -> Resuming<'p, Under<H, R>, S> {
+        self.handler(|inner| Under { inner, runtime })
     }
 
     /// Says that the operation has made progress that no later attempt makes again: a page is stored, an
     /// event is handled, an offset is committed. It counts as a success, and the next failure as the first.
+    /// After a failure, hooks and metrics are told of that success.
     ///
     /// A connection that was opened is no progress: a server that accepts and then fails would be called for
     /// ever, with the shortest waits.
     pub fn progress(&mut self) {
-        self.deposit.course.progressed(self.deposit.payer);
+        let (policy, course) = (self.deposit.payer, &self.deposit.course);
+        match self.succeeds.take() {
+            Some(succeeds) => succeeds(course, policy, &mut self.handler),
+            None => course.progressed(policy),
+        }
         self.deposit.course = Course::new();
-        self.has_failed = false;
     }
 
     /// An attempt failed: waits until the next one may begin.
     ///
     /// # Errors
     /// The error, if no attempt is to follow: the policy does not retry it, or attempts, time or budget
-    /// since the last progress are used up.
+    /// since the last progress are used up, or a [signal](Self::stop_on) has come.
     pub async fn failed<E>(&mut self, error: E) -> Result<(), E>
     where
         H: Handle<E, Runtime: Clock + Sleep + Random>,
+        S: Signal<(), E> + Unpin,
     {
         let next = self.decide(&error);
         if !next.is_wait() {
             return Err(error);
         }
-        // So that the future need not keep it.
-        drop(error);
-        self.handler.runtime().sleep(next.wait()).await;
+        // Only a signal keeps it, so that the future need not.
+        drop(Pin::new(&mut self.signal).keep(Err(Failed::whole(error))));
+        let mut sleep = pin!(self.handler.runtime().sleep(next.wait()));
+        let is_stopped = poll_fn(|cx| {
+            if S::IS_ONE && Pin::new(&mut self.signal).has_come(cx) {
+                return Poll::Ready(true);
+            }
+            sleep.as_mut().poll(cx).map(|()| false)
+        });
+        let is_stopped = is_stopped.await;
+        if let Some(Err(failed)) = Pin::new(&mut self.signal).take()
+            && is_stopped
+        {
+            return Err(self.ended(failed.error, Course::stopped));
+        }
         self.deposit.course.begins(&mut self.handler);
         Ok(())
     }
@@ -228,20 +289,24 @@ impl<'p, H> Resuming<'p, H> {
     pub fn failed_blocking<E>(&mut self, error: E) -> Result<(), E>
     where
         H: Handle<E, Runtime: Clock + BlockingSleep + Random>,
+        S: BlockingSignal<E>,
     {
         let next = self.decide(&error);
         if !next.is_wait() {
             return Err(error);
         }
-        self.handler.runtime().sleep_blocking(next.wait());
-        let (policy, course) = (self.deposit.payer, &mut self.deposit.course);
-        if course.is_late(policy, None, self.handler.runtime()) {
-            let name = core::any::type_name::<E>();
-            course.late(policy, &mut self.handler, name, &error);
-            course.cancelled(policy.budget);
-            return Err(error);
+        let runtime = self.handler.runtime();
+        if self.signal.pause(runtime, next.wait()) {
+            return Err(self.ended(error, Course::stopped));
         }
-        course.begins(&mut self.handler);
+        if self
+            .deposit
+            .course
+            .is_late(self.deposit.payer, None, runtime)
+        {
+            return Err(self.ended(error, Course::late));
+        }
+        self.deposit.course.begins(&mut self.handler);
         Ok(())
     }
 
@@ -250,10 +315,33 @@ impl<'p, H> Resuming<'p, H> {
         H: Handle<E, Runtime: Clock + Random>,
     {
         let (policy, course) = (self.deposit.payer, &mut self.deposit.course);
-        if !core::mem::replace(&mut self.has_failed, true) {
-            course.start(policy, None, self.handler.runtime(), false);
+        if course.failures() == 0 {
+            course.start_at_failure(policy, self.handler.runtime());
         }
         let name = core::any::type_name::<E>();
-        course.failed(policy, &mut self.handler, name, error, Stage::Whole, None)
+        let next = course.failed(policy, &mut self.handler, name, error, Stage::Whole, None);
+        course.rests();
+        self.succeeds = next.is_wait().then_some(|course, policy, handler| {
+            course.succeeded::<E, H>(policy, handler, core::any::type_name::<E>(), None);
+        });
+        next
+    }
+
+    /// The wait leads to no attempt, for this reason: whoever listens is told, and the budget gets back
+    /// what the wait has cost.
+    fn ended<E>(&mut self, error: E, tell: Ends<E, H>) -> E
+    where
+        H: Handle<E>,
+    {
+        let (policy, course) = (self.deposit.payer, &mut self.deposit.course);
+        let failure = Failure::new(Some(&error), self.handler.fault(&error));
+        let name = core::any::type_name::<E>();
+        tell(course, policy, &mut self.handler, name, failure);
+        course.cancelled(policy.budget);
+        self.succeeds = None;
+        error
     }
 }
+
+/// A call has ended in a wait.
+type Ends<E, H> = fn(&Course, &Policy, &mut H, &'static str, Failure<'_, E>);

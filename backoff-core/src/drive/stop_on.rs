@@ -10,6 +10,7 @@ use super::{
     attempt::Operation,
     future::Retrying,
     handler::Handler,
+    resume::Resuming,
     stopping::{Stopped, StoppedBy},
 };
 use crate::runtime::Sleep;
@@ -117,6 +118,56 @@ where
         O::Error: From<Stopped>,
     {
         self.signal(StoppedBy::new(signal, Some(O::Error::from)))
+    }
+}
+
+impl<'p, H, S> Resuming<'p, H, S> {
+    /// Ends the waits of the loop once `signal` has come, for a program that shuts down: a future where
+    /// the loop awaits [`failed`](Self::failed), a `&Stop` where it calls
+    /// [`failed_blocking`](Self::failed_blocking).
+    ///
+    /// A wait ends at once, with the error that was handed in and the event `GaveUp`, whose reason is
+    /// [`StopReason::Stopped`](crate::StopReason::Stopped). A budget gets back what the wait has cost.
+    /// An attempt that is running is the caller's: nothing of it is ended.
+    ///
+    /// The signal is kept from one wait to the next, so it is pinned by the caller: by `pin!`, or by
+    /// `Box::pin` where the loop is stored. It keeps the error for as long as a wait lasts, so the loop
+    /// has one type of error, and can be spawned only if that is `Send`. Of two signals the later one
+    /// holds.
+    ///
+    /// ```
+    /// use backoff_core::{Policy, TimedOut};
+    /// use std::{pin::pin, time::Duration};
+    /// use tokio_util::sync::CancellationToken;
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// const POLICY: Policy = Policy::exponential();
+    /// let shutdown = CancellationToken::new();
+    /// let signal = pin!(shutdown.cancelled());
+    /// let mut resuming = POLICY.resuming().stop_on(signal);
+    /// assert!(resuming.failed(TimedOut::new(Duration::ZERO)).await.is_ok());
+    /// shutdown.cancel();
+    /// assert!(resuming.failed(TimedOut::new(Duration::ZERO)).await.is_err());
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    ///
+    /// On a thread:
+    ///
+    /// ```
+    /// use backoff_core::{Policy, Stop, TimedOut};
+    /// use std::time::Duration;
+    ///
+    /// const POLICY: Policy = Policy::exponential();
+    /// let stop = Stop::new();
+    /// let mut resuming = POLICY.resuming_blocking().stop_on(&stop);
+    /// stop.stop();
+    /// assert!(resuming.failed_blocking(TimedOut::new(Duration::ZERO)).is_err());
+    /// ```
+    pub fn stop_on<F: Unpin, E>(self, signal: F) -> Resuming<'p, H, StoppedBy<F, (), E>> {
+        self.signal(StoppedBy::new(signal, None))
     }
 }
 

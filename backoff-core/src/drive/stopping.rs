@@ -5,17 +5,20 @@ use super::{
     course::Course,
     handler::{Handle, Handler},
 };
+#[cfg(feature = "std")]
+use crate::stop::Stop;
 use crate::{
     facts::fault::{Fault, FaultKind},
     observe::Failure,
     policy::Policy,
-    runtime::Clock,
+    runtime::{BlockingSleep, Clock},
 };
 use core::{
     fmt,
     future::Future,
     pin::Pin,
     task::{Context, Poll},
+    time::Duration,
 };
 use pin_project_lite::pin_project;
 
@@ -113,6 +116,35 @@ impl<F: Future, T, E> Signal<T, E> for StoppedBy<F, T, E> {
 
     fn take(self: Pin<&mut Self>) -> Option<Result<T, Failed<E>>> {
         self.project().kept.take()
+    }
+}
+
+/// The signal of a loop that blocks, which gives up with an `E`, if it has one.
+///
+/// Made by [`Resuming::stop_on`](crate::Resuming::stop_on).
+#[diagnostic::on_unimplemented(
+    message = "a loop that blocks its thread is stopped by a `Stop`",
+    label = "another thread cannot end its waits by this signal",
+    note = "write `.stop_on(&stop)`, where `stop` is a `backoff_core::Stop`; a loop that awaits `failed` takes a future"
+)]
+pub trait BlockingSignal<E> {
+    /// Waits on this thread; whether the signal has come.
+    fn pause<R: BlockingSleep>(&self, runtime: &R, wait: Duration) -> bool;
+}
+
+impl<E> BlockingSignal<E> for Unstopped {
+    #[inline]
+    fn pause<R: BlockingSleep>(&self, runtime: &R, wait: Duration) -> bool {
+        runtime.sleep_blocking(wait);
+        false
+    }
+}
+
+#[cfg(feature = "std")]
+impl<E> BlockingSignal<E> for StoppedBy<&Stop, (), E> {
+    fn pause<R: BlockingSleep>(&self, runtime: &R, wait: Duration) -> bool {
+        let stop = self.signal.signal;
+        stop.is_some_and(|stop| runtime.sleep_or_stop(wait, stop))
     }
 }
 

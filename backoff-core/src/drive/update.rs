@@ -265,6 +265,8 @@ pin_project! {
 /// What the memory of an update is told.
 macro_rules! remembered {
     () => {
+        const JUDGED: bool = M::KEEPS;
+
         #[inline]
         fn doubt(&self) -> Doubt {
             self.memory.doubt()

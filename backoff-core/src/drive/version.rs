@@ -198,9 +198,8 @@ where
 
     fn failed(&mut self, error: &E, stage: Stage, at: At<'_>) {
         let is_writing = core::mem::take(&mut self.is_writing);
-        let is_conflict = judge::is_lost_race(stage, error);
         at.policy
-            .keep_pace(&mut self.pace, is_conflict, || at.clock.now());
+            .keep_pace(&mut self.pace, at.is_lost_race, || at.clock.now());
         // The write of this attempt succeeded, so that no earlier one can arrive.
         if stage == Stage::Pending {
             self.doubtful = None;
@@ -270,7 +269,8 @@ where
     /// [`max_attempts`](crate::Policy::max_attempts). A policy that says neither makes up to 100 attempts
     /// after such conflicts, and as many as ever after other failures.
     ///
-    /// The waits after all other failures are the policy's, and conflicts do not lengthen them.
+    /// Whether a failed write is a conflict is what the judge says: the codes, or a function given to
+    /// [`when`](crate::Policy::when). The waits after all other failures are the policy's, and conflicts do not lengthen them.
     /// [`max_backoff`](crate::Policy::max_backoff) holds; [`delays`](Self::delays) replaces all waits.
     ///
     /// # After a write that may have been applied

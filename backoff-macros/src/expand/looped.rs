@@ -129,7 +129,7 @@ impl Loop<'_> {
             // At the place of the step, so that what is wrong there is not said twice.
             let pause = quote_spanned! {judged_at=>
                 #k_at_step::__private::pause(
-                    #with, &__deposit.course, __wait, &__outcome, &mut __judge
+                    #with, &__deposit.course, __wait, &__outcome, #value, &mut __judge
                 )
             };
             // The judge may be asked and told twice of one error: that it is waited after, and that

@@ -314,6 +314,7 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                                 &__deposit.course,
                                 __wait,
                                 &__outcome,
+                                my::renamed::__private::Option::None,
                                 &mut __judge,
                             ) {
                                 break __outcome;
@@ -540,6 +541,7 @@ fn a_block_that_is_not_async() {
                                     &__deposit.course,
                                     __wait,
                                     &__outcome,
+                                    backoff_core::__private::Option::None,
                                     &mut __judge,
                                 ) {
                                     break __outcome;

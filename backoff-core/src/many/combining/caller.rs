@@ -43,6 +43,8 @@ pub(super) struct Limits {
     pub(super) more_at_pace: u32,
     /// On the runtime's clock.
     pub(super) until: Option<Duration>,
+    /// A signal may have come during a write that has failed, so the caller looks before it waits.
+    pub(super) has_signal: bool,
 }
 
 /// The steps that a caller took part in.

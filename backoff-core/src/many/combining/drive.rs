@@ -14,12 +14,13 @@ use crate::{
         attempt::Failed,
         course::Course,
         deposit::Deposit,
-        handler::{ByCodes, Under},
+        handler::{ByCodes, Handle, Under},
         mark,
         until::Conflict,
     },
     facts::fault::{Fault, TimedOut},
-    judge::{self, Ruling, Stage},
+    judge::{Ruling, Stage},
+    observe::Failure,
     policy::Policy,
     report::Updated,
     runtime::{Clock, Random, Sleep},
@@ -254,11 +255,13 @@ where
     }
 
     /// A step failed. Everybody whom it binds and who makes no further attempt is told. The wait
-    /// before the next one, if somebody goes on; the others begin anew.
+    /// before the next one, if somebody goes on; the others begin anew. Where all have left whom it
+    /// binds, nobody waits for this call any more: it ends as one that was stopped.
     fn failed(&mut self, failed: Failed<E>, bound: Bound) -> Option<Duration> {
         let Failed { error, stage } = failed;
-        self.keep_pace(stage, &error);
         let policy = &self.rules.policy;
+        let ruling = |stage: Stage| ByCodes.rule(policy, stage, &error);
+        self.keep_pace(ruling(stage).is_lost_race(stage));
         let is_doubtful = match stage {
             Stage::Write => !surely_refused(&error),
             stage => stage == Stage::Cut,
@@ -275,10 +278,6 @@ where
             Stage::Cut => Stage::CutOnce,
             other => other,
         };
-        let ruling = |stage: Stage| match stage.is_judged() {
-            true => policy.rule(stage, &error),
-            false => stage.ruling(policy),
-        };
         let failing = Failing {
             bound,
             is_doubtful,
@@ -287,16 +286,19 @@ where
             is_paced: self.pace.range().is_some(),
         };
         let standing = self.lane.step_failed(failing);
+        let name = self.rules.name;
+        let mut handler = Under {
+            inner: ByCodes,
+            runtime: &*self.rules.runtime,
+        };
         if standing.all == 0 {
+            let course = &mut self.deposit.course;
+            course.cut(policy, &mut handler, name, &error, stage);
             self.anew();
             return None;
         }
         let now = self.now();
         let allowed = self.allowed(standing.able, standing.until.zip(now));
-        let mut handler = Under {
-            inner: ByCodes,
-            runtime: &*self.rules.runtime,
-        };
         let stage = if standing.repeatable == 0 {
             once
         } else {
@@ -307,7 +309,7 @@ where
             .versions
             .is_some()
             .then(|| Terms::paced(&self.pace));
-        let (name, course) = (self.rules.name, &mut self.deposit.course);
+        let course = &mut self.deposit.course;
         let next = course.failed(&allowed, &mut handler, name, &error, stage, terms.as_ref());
         let decided = match next.into() {
             Decision::Stop(reason) => Err(reason),
@@ -318,11 +320,18 @@ where
         };
         let error = Arc::new(error);
         let going = self.lane.decided(failing, &error, decided);
+        // All have left meanwhile who would have gone on.
+        let is_left = decided.is_ok() && going == 0;
+        if is_left {
+            let failure = Failure::new(Some(&*error), Some(&*error));
+            let course = &self.deposit.course;
+            course.stopped(policy, &mut handler, name, failure);
+        }
         if failing.is_doubtful && self.last.is_some() {
             self.doubt = Some(error);
         }
         match decided {
-            Ok(next) if going > 0 => Some(next.wait.delay),
+            Ok(next) if !is_left => Some(next.wait.delay),
             _ => {
                 self.anew();
                 None
@@ -331,11 +340,10 @@ where
     }
 
     /// Tells the pace what failed.
-    fn keep_pace(&mut self, stage: Stage, error: &E) {
+    fn keep_pace(&mut self, is_conflict: bool) {
         if self.rules.versions.is_none() {
             return;
         }
-        let is_conflict = judge::is_lost_race(stage, error);
         let now = || self.rules.runtime.now();
         self.rules
             .policy

@@ -50,6 +50,11 @@ pub enum CombineError<E> {
         /// Whether a write may have applied the change, or may still apply it.
         may_be_applied: bool,
     },
+    /// A signal has ended the waiting ([`Updating::stop_on`](super::Updating::stop_on)).
+    Stopped {
+        /// Whether a write may have applied the change.
+        may_be_applied: bool,
+    },
     /// As many callers wait for the resource as are allowed
     /// ([`Combining::at_most`](super::Combining::at_most)). The change was not applied.
     Full,
@@ -64,7 +69,10 @@ impl<E> CombineError<E> {
         match self {
             CombineError::Own { error, .. } => Some(error),
             CombineError::Shared { error, .. } => Some(error),
-            CombineError::OutOfTime { .. } | CombineError::Full | CombineError::Interrupted => None,
+            CombineError::OutOfTime { .. }
+            | CombineError::Stopped { .. }
+            | CombineError::Full
+            | CombineError::Interrupted => None,
         }
     }
 
@@ -73,7 +81,8 @@ impl<E> CombineError<E> {
         match self {
             CombineError::Own { may_be_applied, .. }
             | CombineError::Shared { may_be_applied, .. }
-            | CombineError::OutOfTime { may_be_applied } => *may_be_applied,
+            | CombineError::OutOfTime { may_be_applied }
+            | CombineError::Stopped { may_be_applied } => *may_be_applied,
             CombineError::Full => false,
             CombineError::Interrupted => true,
         }
@@ -85,6 +94,7 @@ impl<E> CombineError<E> {
             CombineError::Own { .. } => StopReason::Permanent,
             CombineError::Shared { reason, .. } => *reason,
             CombineError::OutOfTime { .. } => StopReason::Deadline,
+            CombineError::Stopped { .. } => StopReason::Stopped,
             CombineError::Full => StopReason::Full,
             CombineError::Interrupted => StopReason::MaybeApplied,
         }
@@ -99,6 +109,7 @@ impl<E: fmt::Display> fmt::Display for CombineError<E> {
             CombineError::Own { .. } => f.write_str("the change failed")?,
             CombineError::Shared { reason, .. } => write!(f, "gave up: {reason}")?,
             CombineError::OutOfTime { .. } => f.write_str("the deadline is over")?,
+            CombineError::Stopped { .. } => f.write_str("the change was stopped by a signal")?,
             CombineError::Full => f.write_str("too many callers wait for the resource")?,
             CombineError::Interrupted => f.write_str("the read or the write panicked")?,
         }

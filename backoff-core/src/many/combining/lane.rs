@@ -191,6 +191,14 @@ impl<V, W, E> Lane<V, W, E> {
         })
     }
 
+    /// Whether the change of this caller is part of the write that is under way.
+    pub(super) fn is_taken(&self, place: Place) -> bool {
+        self.with(|state| {
+            let caller = state.waiting.get(&place);
+            caller.is_some_and(|caller| caller.is_taken)
+        })
+    }
+
     /// Gives up a place. The step that is under way is dropped with the last who waits for it.
     pub(super) fn leave(&self, place: Place) -> Left<V, W, E> {
         self.with(|state| {

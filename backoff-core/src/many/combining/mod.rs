@@ -134,7 +134,8 @@ use std::sync::Arc;
 /// # Limits
 ///
 /// Deadline and attempts are each caller's: the policy's, or those that the call
-/// [names](Updating::deadline). A deadline ends the waiting, whatever the server does. The waits after
+/// [names](Updating::deadline). A deadline ends the waiting, whatever the server does. A
+/// [signal](Updating::stop_on) ends the waiting of its caller alone. The waits after
 /// failures and the [budget](Policy::budget) are the resource's: a retry that a hundred share costs
 /// what one retry costs, and is logged once. A `Retry-After` is the resource's too: a caller who comes
 /// during such a wait waits for its end. Halving costs no attempt. For the budget it is neither a

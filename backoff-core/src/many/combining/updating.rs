@@ -8,6 +8,7 @@ use super::{
     rules::Shared,
 };
 use crate::{
+    drive::stopping::Once,
     facts::fault::Fault,
     policy::{NEVER, NO_ATTEMPTS},
     report::{Measures, Reporting, RetryError, UpdateReport, Updated},
@@ -45,8 +46,19 @@ pub struct Updating<K: Clone + Eq + Hash, V, W, E, R: Sleep = AsyncRuntime> {
     until: Option<Duration>,
     seat: Option<Seat<V, W, E>>,
     timer: Option<Pin<Box<R::Sleep>>>,
+    /// Ends the waiting.
+    signal: Option<Signal>,
     /// Once it has ended.
     counts: Counts,
+}
+
+type Signal = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Whether there is a signal that has come.
+fn has_come(signal: &mut Option<Signal>, cx: &mut Context<'_>) -> bool {
+    signal
+        .as_mut()
+        .is_some_and(|signal| signal.as_mut().poll(cx).is_ready())
 }
 
 /// Where a caller waits.
@@ -76,6 +88,7 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
             until: None,
             seat: None,
             timer: None,
+            signal: None,
             counts: Counts::default(),
         }
     }
@@ -97,6 +110,46 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
     pub fn max_attempts(mut self, max_attempts: u32) -> Self {
         assert!(max_attempts > 0, "{NO_ATTEMPTS}");
         self.attempts = Some(max_attempts);
+        self
+    }
+
+    /// Ends the waiting once `signal` is ready, for a program that shuts down. The error is
+    /// [`CombineError::Stopped`].
+    ///
+    /// - A wait ends at once. A read that is under way goes on as long as somebody else waits for it.
+    /// - A write that the change is part of is finished, unless the [deadline](Self::deadline) is over
+    ///   first. If it fails, no further attempt follows.
+    /// - Where `signal` is ready before the future is first polled, the change is not made.
+    ///
+    /// Any future that owns what it uses is a signal, such as that of `CancellationToken` in tokio-util. Of
+    /// two signals the later one holds. To end a change in the middle of a write, drop its future: then
+    /// nobody says whether the change was applied.
+    ///
+    /// ```
+    /// use backoff_core::{Policy, TimedOut, many::CombineError};
+    /// use std::{future::ready, time::Duration};
+    /// use tokio_util::sync::CancellationToken;
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let busy = |_| ready(Err(TimedOut::new(Duration::ZERO)));
+    /// let combined = Policy::exponential().combine(busy, |_, _: u32| ready(Ok(())));
+    /// let shutdown = CancellationToken::new();
+    /// let change = combined.update("counter", |count| *count += 1);
+    /// let change = tokio::spawn(change.stop_on(shutdown.clone().cancelled_owned()));
+    /// tokio::task::yield_now().await;
+    /// shutdown.cancel();
+    /// let ended = change.await.unwrap().unwrap_err();
+    /// assert!(matches!(ended, CombineError::Stopped { may_be_applied: false }));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn stop_on<F>(mut self, signal: F) -> Self
+    where
+        F: Future + Send + 'static,
+    {
+        self.signal = Some(Box::pin(Once::new(signal)));
         self
     }
 
@@ -128,8 +181,8 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
 }
 
 impl<K: Clone + Eq + Hash, V, W, E, R: Clock + Sleep> Updating<K, V, W, E, R> {
-    /// Takes a place among those who wait, unless there is none.
-    fn enter(&mut self) -> Result<(), CombineError<E>> {
+    /// Takes a place among those who wait, unless there is none or a signal has come before.
+    fn enter(&mut self, cx: &mut Context<'_>) -> Result<(), CombineError<E>> {
         let Some((change, recognises)) = self.change.take() else {
             return Ok(());
         };
@@ -151,10 +204,15 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Clock + Sleep> Updating<K, V, W, E, R> {
             let deadline = Duration::from_nanos(policy.deadline);
             self.until = Some(self.started.saturating_add(deadline));
         }
+        if has_come(&mut self.signal, cx) {
+            let may_be_applied = false;
+            return Err(CombineError::Stopped { may_be_applied });
+        }
         let limits = Limits {
             attempts: policy.attempts(),
             more_at_pace: policy.more_at_pace(),
             until: self.until,
+            has_signal: self.signal.is_some(),
         };
         let caller = Caller::new(change, recognises, limits);
         let at_most = rules.at_most;
@@ -203,8 +261,11 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Clock + Sleep> Updating<K, V, W, E, R> {
 }
 
 impl<V, W, E> Left<V, W, E> {
-    /// Whoever was told nothing is out of time.
-    fn ended(self) -> (Result<Updated<V, W>, CombineError<E>>, Counts) {
+    /// Whoever was told nothing ends like this; it is told whether the change may have been applied.
+    fn ended(
+        self,
+        otherwise: fn(bool) -> CombineError<E>,
+    ) -> (Result<Updated<V, W>, CombineError<E>>, Counts) {
         let Left {
             told,
             may_be_applied,
@@ -213,7 +274,7 @@ impl<V, W, E> Left<V, W, E> {
         } = self;
         match told {
             Some(told) => told.ended(),
-            None => (Err(CombineError::OutOfTime { may_be_applied }), counts),
+            None => (Err(otherwise(may_be_applied)), counts),
         }
     }
 }
@@ -248,7 +309,7 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        if let Err(error) = this.enter() {
+        if let Err(error) = this.enter(cx) {
             return Poll::Ready(Err(error));
         }
         let Some(seat) = &this.seat else {
@@ -263,19 +324,25 @@ where
             drop(this.leave());
             told.ended()
         } else {
-            let Some(until) = this.until else {
-                return Poll::Pending;
+            // A write that the change is part of is finished.
+            let otherwise = if has_come(&mut this.signal, cx) && !lane.is_taken(seat.place) {
+                |may_be_applied| CombineError::Stopped { may_be_applied }
+            } else {
+                let Some(until) = this.until else {
+                    return Poll::Pending;
+                };
+                let runtime = &this.shared.rules.runtime;
+                let timer = this.timer.get_or_insert_with(|| {
+                    let remaining = until.saturating_sub(runtime.now());
+                    Box::pin(runtime.sleep(remaining))
+                });
+                ready!(timer.as_mut().poll(cx));
+                |may_be_applied| CombineError::OutOfTime { may_be_applied }
             };
-            let runtime = &this.shared.rules.runtime;
-            let timer = this.timer.get_or_insert_with(|| {
-                let remaining = until.saturating_sub(runtime.now());
-                Box::pin(runtime.sleep(remaining))
-            });
-            ready!(timer.as_mut().poll(cx));
             let Some(left) = this.leave() else {
                 return Poll::Pending;
             };
-            left.ended()
+            left.ended(otherwise)
         };
         this.counts = counts;
         Poll::Ready(result)

@@ -232,8 +232,8 @@ impl<V, W, E> Lane<V, W, E> {
         error: &Arc<E>,
         next: Result<Going, StopReason>,
     ) -> usize {
-        let (told, going) = self.with(|state| {
-            let (mut stopped, mut going) = (Vec::new(), 0);
+        let (wakers, going) = self.with(|state| {
+            let (mut stopped, mut going, mut wakers) = (Vec::new(), 0, Vec::new());
             for (&place, caller) in &mut state.waiting {
                 if !caller.is_bound(place, failing.bound) {
                     continue;
@@ -246,25 +246,26 @@ impl<V, W, E> Lane<V, W, E> {
                         going += 1;
                         let wait = next.map_or(Duration::ZERO, |going| going.wait.delay);
                         caller.counts.slept = caller.counts.slept.saturating_add(wait);
+                        if caller.limits.has_signal {
+                            wakers.extend(caller.waker.take());
+                        }
                     }
                 }
             }
-            let told: Vec<_> = stopped
-                .into_iter()
-                .filter_map(|(place, reason)| {
-                    let error = Arc::clone(error);
-                    state.tell(place, |caller| {
-                        Outcome::Failed(CombineError::Shared {
-                            error,
-                            reason,
-                            may_be_applied: caller.is_doubtful,
-                        })
+            let told = stopped.into_iter().filter_map(|(place, reason)| {
+                let error = Arc::clone(error);
+                state.tell(place, |caller| {
+                    Outcome::Failed(CombineError::Shared {
+                        error,
+                        reason,
+                        may_be_applied: caller.is_doubtful,
                     })
                 })
-                .collect();
-            (told, going)
+            });
+            wakers.extend(told);
+            (wakers, going)
         });
-        wake(told);
+        wake(wakers);
         going
     }
 }

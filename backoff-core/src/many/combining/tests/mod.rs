@@ -10,6 +10,7 @@ mod limits;
 #[cfg(feature = "tracing")]
 mod logged;
 mod random;
+mod stopped;
 
 use super::*;
 use crate::{
