@@ -26,6 +26,30 @@ pub trait MakesSpans {}
 impl MakesSpans for Context<'_> {}
 
 /// No attempt has begun.
+#[cfg_attr(
+    all(feature = "macros", feature = "std", not(feature = "tracing")),
+    doc = r#"
+Without the feature the key does not compile:
+
+```compile_fail
+# use backoff_core::{TimedOut, retry};
+#[retry(attempt_spans)]
+fn get() -> Result<u32, TimedOut> {
+    Ok(1)
+}
+```
+
+But without the key the function does:
+
+```
+# use backoff_core::{TimedOut, retry};
+#[retry(attempt_spans = false)]
+fn get() -> Result<u32, TimedOut> {
+    Ok(1)
+}
+```
+"#
+)]
 #[inline]
 #[must_use]
 pub fn attempt_span<C: MakesSpans>(_context: &C) -> AttemptSpan {
