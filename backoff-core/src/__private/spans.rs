@@ -80,7 +80,6 @@ pub fn in_span<A>(
 
 /// A span begins, in which this thread is until what is given back is dropped.
 #[cfg(feature = "tracing")]
-#[must_use]
 pub fn enter_span(span: &mut AttemptSpan, context: &Context<'_>, course: &Course) -> EnteredSpan {
     span.begins(context, course).entered()
 }
