@@ -324,7 +324,8 @@ fn annotated_functions() {
 
     #[retry(policy = POLICY, runtime = Logged, attempt_spans)]
     fn blocking(flaky: &Flaky) -> Result<u32, Status> {
-        Ok(flaky.call()?)
+        let answer = flaky.call()?;
+        Ok(answer)
     }
     assert_eq!(recorded(async { blocking(&Flaky::new()) }), FLAKY);
 
