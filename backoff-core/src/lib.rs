@@ -90,7 +90,7 @@
 //! | `macros` | `#[retry]`, `retry_block!` | yes |
 //! | `testing` | `testing`: virtual time, and retries made instant or switched off, for the tests of a program | no |
 //! | `reconnect` | `Reconnect`: a shared connection that is opened anew | no |
-//! | `tracing` | one event before each wait (`INFO`, or as [`Policy::log_waits`] says), one at the end of a call that was retried (`WARN`, or `INFO` where it succeeded) | no |
+//! | `tracing` | one event before each wait (`INFO`, or as [`Policy::log_waits`] says), one at the end of a call that was retried (`WARN`, or `INFO` where it succeeded); a span for each attempt, where a call asks for it ([`telemetry`]) | no |
 //! | `metrics` | histograms of calls, retries and attempts, and the level of budgets ([`telemetry`]) | no |
 //! | `hint` | parsers for `Retry-After` and its relatives | no |
 //! | `tower` | `tower`: a layer that sends requests again by a policy | no |

@@ -1,7 +1,7 @@
-//! What a program's operators see of retries: log events and metrics.
+//! What a program's operators see of retries: log events, spans and metrics.
 //!
-//! Every call whose loop is this library's writes them: async and blocking calls, updates, annotated
-//! functions, blocks, combined changes, and operations that are resumed. Where the loop is somebody else's, as inside of Google's or
+//! Every call whose loop is this library's writes log events and metrics: async and blocking calls, updates,
+//! annotated functions, blocks, combined changes, and operations that are resumed. Where the loop is somebody else's, as inside of Google's or
 //! AWS' clients, and around a [`RetryState`](crate::RetryState) of your own, that loop has the word.
 //!
 //! # Log events: feature `tracing`
@@ -30,6 +30,26 @@
 //!
 //! **A program that has a subscriber turns the feature on**: because Cargo joins features, one line in its
 //! `Cargo.toml` logs what is given up in all crates that retry by this one.
+//!
+//! # Spans of attempts: feature `tracing`
+//!
+//! A call that asks for it makes a span for each attempt, in which the operation runs:
+//! [`POLICY.retry(call).attempt_spans()`][async], [`POLICY.blocking(call).attempt_spans()`][blocking],
+//! and the key `attempt_spans` of `#[retry]` and `retry_block!`. A call that does not ask makes none. What
+//! the operation logs and the spans that it makes, such as those of an HTTP client, are inside; so a trace
+//! shows what each attempt did. The waits and the log events above are not inside: they belong to the span
+//! in which the call was made.
+//!
+//! The spans have the target `backoff`, the level `INFO` and the name `attempt`. The fields are named by
+//! OpenTelemetry's conventions:
+//!
+//! | field | value |
+//! |---|---|
+//! | `operation` | the path of the function or closure, or the `name` of the attribute |
+//! | `http.request.resend_count` | how many attempts were made before; left out in the first attempt |
+//! | `error.type` | how the attempt failed, as in the metrics below; left out where it succeeded |
+//!
+//! Around all attempts together, a span is what `#[instrument]` makes above `#[retry]`.
 //!
 //! # Metrics: feature `metrics`
 //!
@@ -65,7 +85,7 @@
 //! giving up, so a stretch that is given up at its first failure took no time. `retry.attempt.duration` is
 //! recorded of retries alone, because only the program knows when a first attempt began.
 //!
-//! The descriptions of the metrics are given to the recorder when the first call ends: install the
+//! The descriptions of the metrics are given to the recorder when the first attempt ends: install the
 //! recorder before that, or call `describe` afterwards.
 #![cfg_attr(
     all(feature = "metrics", feature = "tokio"),
@@ -154,14 +174,83 @@ assert_eq!(retries, Some(&DebugValue::Histogram(vec![2.0.into()])));
 //! - An exporter that makes a metric's unit a part of its name (Prometheus' `_seconds`) knows the unit only
 //!   after `telemetry::describe`: call it when the recorder is installed.
 //!
+//! # OpenTelemetry
+//!
+//! Metrics reach it by a recorder of `metrics`, spans and log events by a layer of `tracing`. In
+//! `Cargo.toml`, beside this library with its features `tracing` and `metrics`:
+//!
+//! ```toml
+//! metrics = "0.24"
+//! # Its version names those of `metrics` (0.24) and of `opentelemetry` (0.33).
+//! metrics-opentelemetry = "0.24033"
+//! opentelemetry = "0.33"
+//! opentelemetry-otlp = { version = "0.33", default-features = false, features = ["grpc-tonic", "metrics", "trace"] }
+//! opentelemetry_sdk = "0.33"
+//! tracing-opentelemetry = "0.34"
+//! tracing-subscriber = { version = "0.3", features = ["env-filter"] }
+//! ```
+//!
+//! ```ignore
+//! use backoff_core::telemetry;
+//! use metrics_opentelemetry::{OpenTelemetryMetrics, OpenTelemetryRecorder};
+//! use opentelemetry::{metrics::MeterProvider as _, trace::TracerProvider as _};
+//! use opentelemetry_otlp::{MetricExporter, SpanExporter};
+//! use opentelemetry_sdk::{metrics::SdkMeterProvider, trace::SdkTracerProvider};
+//! use tracing_subscriber::{EnvFilter, layer::SubscriberExt as _, util::SubscriberInitExt as _};
+//!
+//! type Failure = Box<dyn std::error::Error>;
+//!
+//! /// To be called inside of tokio's runtime, before the first retry. Before the program ends, it calls
+//! /// `shutdown` of both, which sends what was not sent yet.
+//! fn observe() -> Result<(SdkMeterProvider, SdkTracerProvider), Failure> {
+//!     let meters = SdkMeterProvider::builder()
+//!         .with_periodic_exporter(MetricExporter::builder().with_tonic().build()?)
+//!         .build();
+//!     let recorder = OpenTelemetryRecorder::new(OpenTelemetryMetrics::new(meters.meter("retries")));
+//!     recorder.set_histogram_bounds(["retry.call.retries"].into_iter(), &[1.0, 2.0, 3.0, 4.0, 5.0]);
+//!     recorder.set_histogram_bounds(
+//!         ["retry.call.duration", "retry.call.delay", "retry.attempt.duration"].into_iter(),
+//!         &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0],
+//!     );
+//!     metrics::set_global_recorder(recorder)?;
+//!     telemetry::describe();
+//!
+//!     let tracers = SdkTracerProvider::builder()
+//!         .with_batch_exporter(SpanExporter::builder().with_tonic().build()?)
+//!         .build();
+//!     tracing_subscriber::registry()
+//!         // The exporter's own client is not to be traced.
+//!         .with(EnvFilter::new("info,h2=off,hyper=off,tonic=off"))
+//!         .with(tracing_opentelemetry::layer().with_tracer(tracers.tracer("retries")))
+//!         .init();
+//!     Ok((meters, tracers))
+//! }
+//! ```
+//!
+//! - **Say the bounds.** Those of the SDK are meant for milliseconds (5, 10, 25 to 10,000): nearly all times
+//!   in seconds would lie in the first bucket.
+//! - Units and descriptions are fixed when a metric is recorded for the first time, so `describe` is called
+//!   right after the recorder is installed.
+//! - Spans of attempts are children of the span in which the call was made; log events of the waits and of
+//!   the end of a call are events of that span. A log event outside of any span reaches no trace.
+//! - Take versions that belong together, as above: a recorder or a layer for another version of
+//!   `opentelemetry` does not take the meter or the tracer of this one.
+//!
+//! The code was compiled with metrics 0.24.6, metrics-opentelemetry 0.24033.1, opentelemetry, its SDK and its
+//! OTLP exporter 0.33.1, tracing-opentelemetry 0.34.0 and tracing-subscriber 0.3.23, and run with the SDK's
+//! exporters in memory.
+//!
 //! [`Event`]: crate::Event
+//! [async]: crate::Retrying#method.attempt_spans
+//! [blocking]: crate::Blocking#method.attempt_spans
 //! [`Policy::log_waits`]: crate::Policy::log_waits
 //! [`Policy::name`]: crate::Policy::name
 //! [`StopReason::name`]: crate::StopReason::name
 //! [`WaitSource::name`]: crate::WaitSource::name
 
 /// Gives the units and descriptions of all metrics to the recorder that is installed. The end of the
-/// first call does so too; a program needs this only for a recorder that it installs later.
+/// first attempt does so too; a program needs this only for a recorder that it installs later, or that wants
+/// them before the first retry.
 ///
 /// ```
 /// backoff_core::telemetry::describe();

@@ -1,7 +1,7 @@
 //! A policy read from configuration: every rule, in several formats, and every kind of nonsense.
 #![cfg(feature = "serde")]
 
-use backoff_core::{Budget, Codes, Jitter, Policy, PolicySettings, codes};
+use backoff_core::{Budget, Codes, Jitter, LogLevel, Policy, PolicySettings, codes};
 use proptest::prelude::*;
 use serde::Deserialize;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use std::time::Duration;
 const SECOND: Duration = Duration::from_secs(1);
 
 /// All rules that there are.
-const NAMES: [&str; 15] = [
+const NAMES: [&str; 16] = [
     "base",
     "throttled_base",
     "growth",
@@ -25,6 +25,7 @@ const NAMES: [&str; 15] = [
     "max_retry_after",
     "retry_after_slack",
     "spread_retry_after",
+    "log_waits",
 ];
 
 fn toml(text: &str) -> Result<Policy, String> {
@@ -53,6 +54,7 @@ fn every_rule_is_its_setter() {
         max_retry_after = "1h"
         retry_after_slack = "5s"
         spread_retry_after = true
+        log_waits = "debug"
     "#;
     let by_hand = Policy::exponential()
         .base(Duration::from_millis(250))
@@ -67,7 +69,8 @@ fn every_rule_is_its_setter() {
         .idempotent(false)
         .max_retry_after(3_600 * SECOND)
         .retry_after_slack(5 * SECOND)
-        .spread_retry_after(true);
+        .spread_retry_after(true)
+        .log_waits(LogLevel::Debug);
     assert_eq!(toml(text), Ok(by_hand));
     for name in NAMES {
         assert!(text.contains(&format!(" {name} = ")), "{name}");
@@ -121,6 +124,37 @@ fn every_jitter_and_every_growth_has_its_name() {
     }
     let slots = "growth = 'slots'\njitter = 'slots'\nmax_attempts = 16";
     assert_eq!(toml(slots), Ok(Policy::slots(SECOND)));
+}
+
+/// Two policies that differ in the level alone are equal, so it is compared as it is shown.
+#[test]
+fn every_level_has_its_name() {
+    let shown = |policy: Policy| format!("{policy:?}");
+    let levels = [
+        ("off", LogLevel::Off),
+        ("error", LogLevel::Error),
+        ("warn", LogLevel::Warn),
+        ("info", LogLevel::Info),
+        ("debug", LogLevel::Debug),
+        (" trace ", LogLevel::Trace),
+    ];
+    for (name, level) in levels {
+        let settings: PolicySettings = toml::from_str(&format!("log_waits = {name:?}")).unwrap();
+        // Over the quietest and the loudest: what is named replaces what a preset has.
+        for preset in [LogLevel::Off, LogLevel::Error] {
+            let read = settings
+                .over(Policy::exponential().log_waits(preset))
+                .unwrap();
+            assert_eq!(
+                shown(read),
+                shown(Policy::exponential().log_waits(level)),
+                "{name}"
+            );
+        }
+    }
+    let quiet = Policy::exponential().log_waits(LogLevel::Debug);
+    let unnamed = PolicySettings::default().over(quiet).unwrap();
+    assert_eq!(shown(unnamed), shown(quiet));
 }
 
 #[test]
@@ -276,6 +310,10 @@ fn nonsense_is_refused_with_the_rules_name_and_what_to_write() {
         ("also_on = ''", "is no code"),
         ("idempotent = 'maybe'", "write true or false"),
         ("idempotent = 1", "write true or false"),
+        ("log_waits = 'loud'", "\"loud\" is no level: write \"off\","),
+        ("log_waits = 'Debug'", "\"debug\" or \"trace\""),
+        ("log_waits = 'debug(1)'", "is no level"),
+        ("log_waits = false", "false is no level: write \"off\","),
     ];
     for (text, said) in cases {
         let error = toml(text).expect_err(text);

@@ -1,8 +1,8 @@
 //! What an exporter of metrics is given, in every form of a call.
 
 use backoff_core::{
-    BlockingSleep, Budget, Clock, Fault, Jitter, Policy, Random, Resuming, Sleep, TimedOut, Tokio,
-    drive,
+    BlockingSleep, Budget, Clock, Fault, Jitter, Policy, Random, Resuming, Sleep, Stopped,
+    TimedOut, Tokio, drive,
     many::{self, CombineError},
     retry, testing,
 };
@@ -16,6 +16,7 @@ use std::{
     },
     time::Duration,
 };
+use tokio_util::sync::CancellationToken;
 
 const POLICY: Policy = Policy::exponential()
     .jitter(Jitter::None)
@@ -31,6 +32,12 @@ impl Fault for Status {
     }
     fn message(&self) -> Option<&dyn std::fmt::Display> {
         Some(&"a text that is nobody's label")
+    }
+}
+
+impl From<Stopped> for Status {
+    fn from(_: Stopped) -> Self {
+        Status(499)
     }
 }
 
@@ -188,6 +195,51 @@ fn an_attempt_that_is_cut_is_a_timeout() {
             "retry.call.duration retry.outcome=failed_without_retry retry.stop_reason=attempts \
              error.type=timeout",
             &[5.0],
+        ),
+    ]);
+    assert_eq!(recorded, expected);
+}
+
+#[test]
+fn an_attempt_that_is_cut_when_the_call_is_over_is_a_timeout() {
+    let (_, recorded) = recorded(async {
+        POLICY
+            .retry(std::future::pending::<Result<(), Status>>)
+            .timeout(Duration::from_secs(5))
+            .await
+    });
+    let expected = metrics([
+        (
+            "retry.attempt.duration retry.policy=storage error.type=timeout",
+            &[5.0],
+        ),
+        (
+            "retry.call.duration retry.policy=storage retry.outcome=failed_without_retry \
+             retry.stop_reason=deadline error.type=timeout",
+            &[5.0],
+        ),
+    ]);
+    assert_eq!(recorded, expected);
+}
+
+#[test]
+fn an_attempt_that_a_signal_cuts_is_no_timeout() {
+    let policy = POLICY.idempotent(false);
+    let stop = CancellationToken::new();
+    let hangs = || {
+        stop.cancel();
+        std::future::pending::<Result<(), Status>>()
+    };
+    let (_, recorded) = recorded(async { policy.retry(hangs).cut_on(stop.cancelled()).await });
+    let expected = metrics([
+        (
+            "retry.attempt.duration retry.policy=storage error.type=499",
+            &[0.0],
+        ),
+        (
+            "retry.call.duration retry.policy=storage retry.outcome=failed_without_retry \
+             retry.stop_reason=maybe_applied error.type=499",
+            &[0.0],
         ),
     ]);
     assert_eq!(recorded, expected);

@@ -193,18 +193,20 @@ fn judges(args: &Args, errors: &mut Errors) {
             ),
         );
     }
-    if let Some(Given { key, value }) = &args.responses {
-        if !args.asks_codes() {
-            errors.at(
-                key,
-                "values are judged by codes: name them in `on`, or a `policy`, or remove \
-                 `responses`",
-            );
-        }
+    if let Some(Given { key, .. }) = &args.responses
+        && !args.asks_codes()
+    {
+        errors.at(
+            key,
+            "values are judged by codes: name them in `on`, or a `policy`, or remove \
+             `responses`",
+        );
+    }
+    for Given { key, value } in [&args.responses, &args.attempt_spans].into_iter().flatten() {
         if value.as_ref().is_some_and(|value| !is_bool(value)) {
             errors.at(
                 key,
-                "`responses` decides what is written here, so it is `true` or `false`",
+                format_args!("`{key}` decides what is written here, so it is `true` or `false`"),
             );
         }
     }

@@ -58,6 +58,8 @@ pub struct Keys {
     pub notify: (),
     /// `off`, `error`, `warn`, `info`, `debug`, `trace`, or a `LogLevel`: the level of the log event before each wait, with the feature `tracing`. Without it: that of the policy, else `info`. Example: `log_waits = debug`.
     pub log_waits: (),
+    /// Whether each attempt runs in a span of `tracing`, for which the feature `tracing` is needed. Without it: `false`. Example: `attempt_spans`.
+    pub attempt_spans: (),
     /// A function from `Duration` to a future (in a sync function: to nothing) that waits instead of the timer. Without it: tokio's, or the thread's. Example: `sleep = my_timer`.
     pub sleep: (),
     /// A value with the clock, timer and random numbers of another executor. Without it: tokio's, or the thread's. Example: `runtime = MyRuntime`.

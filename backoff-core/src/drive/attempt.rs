@@ -1,6 +1,6 @@
 //! What can be attempted again and again.
 
-use super::{course::Course, doubt::Doubt};
+use super::{course::Course, doubt::Doubt, ending::Ending};
 use crate::{
     facts::fault::Fault,
     judge::Stage,
@@ -127,7 +127,18 @@ macro_rules! reports_inside {
 macro_rules! failures_inside {
     () => {
         crate::drive::attempt::doubts_inside!();
+        crate::drive::attempt::failed_inside!();
 
+        #[inline]
+        fn ended(&mut self, failure: Option<crate::drive::ending::Ending<'_>>) {
+            self.operation.ended(failure);
+        }
+    };
+}
+
+/// What a wrapper leaves to the operation inside before a failure is judged.
+macro_rules! failed_inside {
+    () => {
         #[inline]
         fn failed(&mut self, error: &Self::Error, stage: Stage, at: At<'_>) {
             self.operation.failed(error, stage, at);
@@ -157,7 +168,7 @@ macro_rules! doubts_inside {
     };
 }
 
-pub(super) use {doubts_inside, failures_inside, reports_inside};
+pub(super) use {doubts_inside, failed_inside, failures_inside, reports_inside};
 
 /// An async operation that can be begun again and again, under a runtime `R`.
 ///
@@ -229,6 +240,12 @@ pub trait Operation<R>: Reports {
         let _ = (error, stage, at);
     }
 
+    /// An attempt is over and was judged: how it failed, if it failed.
+    #[inline]
+    fn ended(&mut self, failure: Option<Ending<'_>>) {
+        let _ = failure;
+    }
+
     /// A wait follows after this error, which the operation may keep.
     #[inline]
     fn keep(&mut self, error: Self::Error) -> Option<Self::Error> {
@@ -292,6 +309,12 @@ pub trait Call: Reports {
     #[inline]
     fn failed(&mut self, error: &Self::Error, stage: Stage, at: At<'_>) {
         let _ = (error, stage, at);
+    }
+
+    /// As [`Operation::ended`].
+    #[inline]
+    fn ended(&mut self, failure: Option<Ending<'_>>) {
+        let _ = failure;
     }
 
     /// As [`Operation::keep`].

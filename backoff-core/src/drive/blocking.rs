@@ -4,6 +4,7 @@ use super::{
     attempt::{At, Call, Failed, Run},
     course::Course,
     deposit::Deposit,
+    ending::Ending,
     handler::{ByCodes, Delayed, Funded, Handle, Handler, Measured, Notified, Under},
     until::{Conflict, ConflictIf, NotYet, Responding, Until},
 };
@@ -211,6 +212,7 @@ where
                         None => None,
                     };
                     if goes_on.is_none() {
+                        self.operation.ended(None);
                         let (handler, terms) = (&mut self.handler, self.operation.terms());
                         course.succeeded(self.policy, handler, O::name(), terms);
                     }
@@ -247,6 +249,8 @@ where
         let mut deposit = Deposit::of(policy, *course);
         let waiting = &mut deposit.course;
         let next = doubt.failed(waiting, policy, handler, name, &error, stage, terms, said);
+        let fault = self.handler.fault(&error);
+        self.operation.ended(Some(Ending::failed(stage, fault)));
         let after = next.is_wait().then(|| self.wait(waiting, next));
         let failure = Failure::new(Some(&error), self.handler.fault(&error));
         match after {
@@ -273,6 +277,7 @@ where
         let mut deposit = Deposit::of(policy, *course);
         let waiting = &mut deposit.course;
         let next = waiting.answered(policy, handler, name, fault, terms)?;
+        self.operation.ended(Some(Ending::of_value(fault)));
         let after = next.is_wait().then(|| self.wait(waiting, next));
         let failure = Failure::new(None, Some(fault));
         match after {

@@ -3,6 +3,7 @@
 use super::{
     attempt::{At, Call, Failed, Operation, Reports, Run, doubts_inside, reports_inside},
     blocking::Blocking,
+    ending::Ending,
     future::Retrying,
     handler::Handler,
     until::{NotYet, Responding, Until},
@@ -174,6 +175,11 @@ macro_rules! inside {
         fn failed(&mut self, error: &O::Error, stage: Stage, at: At<'_>) {
             self.row.failed(stage);
             self.operation.failed(error, stage, at);
+        }
+
+        #[inline]
+        fn ended(&mut self, failure: Option<Ending<'_>>) {
+            self.operation.ended(failure);
         }
 
         doubts_inside!();

@@ -1,9 +1,12 @@
 //! The course of one call: what every loop does around an attempt. No I/O: the loop sleeps and
 //! calls, the course says when to begin, when to wait and when to stop, and tells whoever listens.
 
-use super::handler::{Handle, Handler, Measured};
 #[cfg(feature = "metrics")]
-use super::meter::{self, Ended, ErrorType, Meter, Named};
+use super::meter::{self, Ended, Meter, Named};
+use super::{
+    ending::Ending,
+    handler::{Handle, Handler, Measured},
+};
 use crate::{
     budget::Budget,
     facts::fault::Fault,
@@ -236,23 +239,15 @@ impl Course {
         operation: &'static str,
         policy: &Policy,
         next: Next,
-        stage: Stage,
-        fault: Option<&dyn Fault>,
+        ending: Ending<'_>,
     ) {
         let named = Named {
             operation,
             policy: policy.name,
         };
-        // A call that a signal ends has no error of a timeout, and a late one has the error before.
-        let is_timeout = stage.is_cut()
-            && (fault.is_none()
-                || !matches!(
-                    next.reason(),
-                    Some(StopReason::Stopped | StopReason::Deadline)
-                ));
-        let error_type = || Some(ErrorType::of(is_timeout, fault));
-        if stage != Stage::Late {
-            self.meter.attempt(named, now, error_type());
+        let error_type = Some(ending.error_type());
+        if ending.is_of_an_attempt() {
+            self.meter.attempt(named, now, error_type);
         }
         let Some(reason) = next.reason() else {
             self.meter.waits(now, next.delay());
@@ -263,7 +258,7 @@ impl Course {
             elapsed: self.retry.elapsed(|| now),
             reason: Some(reason),
         };
-        self.meter.call(named, ended, error_type());
+        self.meter.call(named, ended, error_type);
     }
 
     #[cold]
@@ -326,7 +321,8 @@ impl Course {
         {
             let (now, fault) = (handler.runtime().now(), handler.fault(error));
             meter::level(handler.terms(of_operation.copied()).as_ref().budget(policy));
-            self.record_failure(now, name, policy, next, stage, fault);
+            let ending = Ending::failed(stage, fault);
+            self.record_failure(now, name, policy, next, ending);
         }
         handler.hold(&mut self.retry);
         handler.measure(stage, ruling.is_conflict(), next);
@@ -349,7 +345,8 @@ impl Course {
         H::Runtime: Clock,
     {
         let next = handler.concluded(LATE);
-        self.ends(next, borrowed, handler, name, failure, Stage::Late);
+        let ending = Ending::failed(Stage::Late, failure.fault());
+        self.ends(next, borrowed, handler, name, failure, ending);
     }
 
     /// A signal has cut the attempt, or nobody waits for its outcome any more: counts it, and tells whoever
@@ -374,7 +371,8 @@ impl Course {
             handler.concluded(STOPPED)
         };
         let failure = Failure::new(Some(error), handler.fault(error));
-        self.ends(next, borrowed, handler, name, failure, stage);
+        let ending = Ending::stopped(stage, failure.fault());
+        self.ends(next, borrowed, handler, name, failure, ending);
     }
 
     /// A signal has come while no attempt is under way, and the loop hands back what failed last.
@@ -390,7 +388,8 @@ impl Course {
         H::Runtime: Clock,
     {
         let next = handler.concluded(STOPPED);
-        self.ends(next, borrowed, handler, name, failure, Stage::Late);
+        let ending = Ending::stopped(Stage::Late, failure.fault());
+        self.ends(next, borrowed, handler, name, failure, ending);
     }
 
     /// The call ends without a decision about an error: counts that, and tells whoever listens.
@@ -401,7 +400,7 @@ impl Course {
         handler: &mut H,
         name: &'static str,
         failure: Failure<'_, E>,
-        stage: Stage,
+        ending: Ending<'_>,
     ) where
         H: Handle<E>,
         H::Runtime: Clock,
@@ -410,9 +409,9 @@ impl Course {
         {
             let (now, policy) = (handler.runtime().now(), handler.policy(borrowed));
             let mut course = *self;
-            course.record_failure(now, name, policy, next, stage, failure.fault());
+            course.record_failure(now, name, policy, next, ending);
         }
-        handler.measure(stage, false, next);
+        handler.measure(ending.stage(), false, next);
         let elapsed = is_heard::<H>().then(|| self.retry.measured(|| handler.runtime().now()));
         self.tell(next, borrowed, handler, name, failure, elapsed.flatten());
     }
@@ -444,7 +443,8 @@ impl Course {
         {
             let now = handler.runtime().now();
             meter::level(handler.terms(of_operation.copied()).as_ref().budget(policy));
-            self.record_failure(now, name, policy, next, Stage::Whole, Some(fault));
+            let ending = Ending::of_value(fault);
+            self.record_failure(now, name, policy, next, ending);
         }
         handler.hold(&mut self.retry);
         handler.measure(Stage::Whole, ruling.is_conflict(), next);

@@ -6,6 +6,7 @@ use super::{
     bounded::Bounded,
     course::{Course, rarely},
     deposit::Deposit,
+    ending::Ending,
     handler::{ByCodes, Delayed, Funded, Handle, Handler, Measured, Notified, Owning, Under},
     stopping::{Signal, Stopped, Unstopped, stopped},
     until::{Conflict, ConflictIf, NotYet, Responding, Until},
@@ -636,6 +637,8 @@ where
                     this.operation.failed(&error, stage, at);
                     let doubt = this.operation.doubt();
                     doubt.cut(course, borrowed, this.handler, O::name(), &error, stage);
+                    let fault = this.handler.fault(&error);
+                    this.operation.ended(Some(Ending::stopped(stage, fault)));
                     break error;
                 }
             };
@@ -646,6 +649,8 @@ where
                         let (handler, terms) = (&mut *this.handler, this.operation.terms());
                         course.answered(borrowed, handler, name, fault, terms.as_ref())
                     });
+                    let failure = next.and_then(|_| O::fault(&value)).map(Ending::of_value);
+                    this.operation.ended(failure);
                     match next {
                         Some(next) if next.is_wait() => {
                             let sleep = this.handler.runtime().sleep(next.wait());
@@ -675,6 +680,8 @@ where
             let (handler, name, terms) = (&mut *this.handler, O::name(), this.operation.terms());
             let (doubt, terms) = (this.operation.doubt(), terms.as_ref());
             let next = doubt.failed(course, borrowed, handler, name, &error, stage, terms, said);
+            let fault = this.handler.fault(&error);
+            this.operation.ended(Some(Ending::failed(stage, fault)));
             if !next.is_wait() {
                 break error;
             }

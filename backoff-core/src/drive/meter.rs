@@ -1,10 +1,10 @@
 //! The metrics of a call, behind the feature `metrics`. Their names and labels stand in
 //! [`telemetry`](crate::telemetry).
 
-use crate::{budget::Budget, facts::fault::Fault, report::StopReason, runtime::nanos, telemetry};
+use super::ending::ErrorType;
+use crate::{budget::Budget, report::StopReason, runtime::nanos, telemetry};
 use core::time::Duration;
 use metrics::{Label, gauge, histogram};
-use std::borrow::Cow;
 
 /// What a call keeps for its metrics. A call that is dropped records nothing more.
 #[derive(Clone, Copy, Debug)]
@@ -87,8 +87,9 @@ impl Meter {
         if self.began == UNKNOWN {
             return;
         }
+        telemetry::describe_once();
         let mut labels = named.labels();
-        labels.extend(error_type.map(ErrorType::label));
+        labels.extend(error_type.map(of_type));
         let lasted = Duration::from_nanos(nanos(now).saturating_sub(self.began));
         histogram!("retry.attempt.duration", labels).record(lasted.as_secs_f64());
     }
@@ -106,7 +107,7 @@ impl Meter {
         if let Some(reason) = ended.reason {
             labels.push(Label::from_static_parts("retry.stop_reason", reason.name()));
         }
-        labels.extend(error_type.map(ErrorType::label));
+        labels.extend(error_type.map(of_type));
         histogram!("retry.call.duration", labels).record(ended.elapsed.as_secs_f64());
     }
 }
@@ -120,30 +121,9 @@ pub(super) fn level(budget: Option<&Budget>) {
     }
 }
 
-/// What kind of error it was, in few words: of those there are few, and none is an error's text.
-pub(super) struct ErrorType(Cow<'static, str>);
-
-impl ErrorType {
-    /// The gRPC code, else the HTTP status, else what is known of the transport or the kind.
-    pub(super) fn of(is_timeout: bool, fault: Option<&dyn Fault>) -> Self {
-        if is_timeout {
-            return ErrorType(Cow::Borrowed("timeout"));
-        }
-        let Some(fault) = fault else {
-            return ErrorType(Cow::Borrowed("_OTHER"));
-        };
-        if let Some(code) = fault.grpc_code() {
-            return ErrorType(Cow::Borrowed(code.name()));
-        }
-        if let Some(status) = fault.status() {
-            return ErrorType(Cow::Owned(status.to_string()));
-        }
-        let known = fault.delivery().map(|delivery| delivery.name());
-        let known = known.or_else(|| fault.kind().map(|kind| kind.name()));
-        ErrorType(Cow::Borrowed(known.unwrap_or("_OTHER")))
-    }
-
-    fn label(self) -> Label {
-        Label::new("error.type", self.0)
+fn of_type(error_type: ErrorType) -> Label {
+    match error_type {
+        ErrorType::Name(name) => Label::from_static_parts("error.type", name),
+        ErrorType::Status(status) => Label::new("error.type", status.to_string()),
     }
 }

@@ -9,6 +9,7 @@ pub(crate) mod consecutive;
 pub(crate) mod course;
 pub(crate) mod deposit;
 pub(crate) mod doubt;
+pub(crate) mod ending;
 pub(crate) mod entry;
 pub(crate) mod future;
 pub(crate) mod handler;
@@ -19,6 +20,8 @@ mod meter;
 mod mutable;
 mod purse;
 pub(crate) mod resume;
+#[cfg(feature = "tracing")]
+pub(crate) mod spans;
 mod stop_on;
 pub(crate) mod stopping;
 #[cfg(feature = "tower")]
@@ -34,11 +37,14 @@ pub use consecutive::{Consecutive, Row};
 pub use course::Course;
 pub use deposit::{Borrowed, Deposit, Payer, Unfunded};
 pub use doubt::Doubt;
+pub use ending::Ending;
 pub use entry::Judged;
 pub use future::Reported;
 pub use handler::{
     ByCodes, Delayed, Funded, Handle, Handler, Measured, Notified, Owning, Under, When, WhenAny,
 };
+#[cfg(feature = "tracing")]
+pub use spans::Spanned;
 #[cfg(feature = "std")]
 pub use stop_on::Stoppable;
 pub use stopping::{BlockingSignal, Once, Signal, StoppedBy, Unstopped};

@@ -6,12 +6,12 @@ mod value;
 use crate::{
     delay::{growth::Growth, jitter::Jitter},
     facts::codes::Codes,
-    policy::{NEVER, Policy},
+    policy::{NEVER, Policy, log_level::LogLevel},
     runtime::nanos,
 };
 use core::{fmt, time::Duration};
 use serde_core::de::{self, Deserialize, Deserializer, MapAccess};
-use value::{Grows, Value, attempts, codes, factor, growth, jitter, time, yes_or_no};
+use value::{Grows, Value, attempts, codes, factor, growth, jitter, level, time, yes_or_no};
 
 /// How a rule takes its value; an error says what to write instead.
 type Take = fn(&mut PolicySettings, &Value) -> Result<(), String>;
@@ -140,6 +140,8 @@ rules! {
             "a time; without it the deadline is the limit, else 5 minutes";
         retry_after_slack: Duration = time => Policy::retry_after_slack, "a time";
         spread_retry_after: bool = yes_or_no => Policy::spread_retry_after, "`true`, `false`";
+        log_waits: LogLevel = level => Policy::log_waits,
+            r#"`"off"`, `"error"`, `"warn"`, `"info"`, `"debug"`, `"trace"`"#;
     }
 }
 

@@ -44,6 +44,14 @@ pub(super) enum Form {
 /// Without a value it is `true`.
 pub(crate) type Flag = Option<Expr>;
 
+impl Given<Flag> {
+    /// Whether it is `true` here, and not in a value that is known later.
+    pub(crate) fn is_true(&self) -> bool {
+        let value = self.value.as_ref();
+        value.is_none_or(|value| value.to_token_stream().to_string() == "true")
+    }
+}
+
 /// A length of time.
 pub(crate) struct Time {
     pub(crate) expr: Expr,

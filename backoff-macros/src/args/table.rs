@@ -292,6 +292,13 @@ keys! {
                     the log event before each wait, with the feature `tracing`",
             without: "that of the policy, else `info`",
         }
+        attempt_spans: Flag = Flag(Ok) {
+            usage: "attempt_spans = true",
+            takes: "whether each attempt runs in a span of `tracing`, for which the feature \
+                    `tracing` is needed",
+            without: "`false`",
+            example: "attempt_spans",
+        }
         sleep: Expr = Expr(Ok) {
             usage: "sleep = my_timer",
             no_literal: "a function of a `Duration`",

@@ -178,3 +178,13 @@ fn what_is_no_function_is_told_where_to_go() {
         .is_ok()
     );
 }
+
+#[test]
+fn what_decides_what_is_written_is_true_or_false() {
+    for value in [quote!(true), quote!(false)] {
+        assert_eq!(on_async(quote!(attempt_spans = #value)), [""; 0]);
+    }
+    let said = on_async(quote!(attempt_spans = TRACED));
+    let expected = "`attempt_spans` decides what is written here, so it is `true` or `false`";
+    assert_eq!(said, [expected]);
+}

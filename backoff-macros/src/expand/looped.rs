@@ -68,7 +68,12 @@ impl Loop<'_> {
         // An attempt that would be cut is not begun if the timer woke too late.
         let begins = (cut.is_none() && may_pay)
             .then(|| quote_spanned!(here=> #k::__private::begins(&mut __deposit);));
-        let (bind_outcome, stage) = self.bind_outcome(cut, &with);
+        let span = self.span();
+        let bind_span = span.as_ref().map(|(key_at, span)| {
+            let k = self.library.at(*key_at);
+            quote_spanned!(*key_at=> let mut #span = #k::__private::attempt_span(#context);)
+        });
+        let (bind_outcome, stage) = self.bind_outcome(cut, &with, &context);
         let (await_value, stage) = self.awaited(stage, &context);
         let (bind_row, in_row) = self.row();
         let judged_at = self.judged_at;
@@ -92,9 +97,13 @@ impl Loop<'_> {
                 #k_at_step::__private::step(#with, &mut __deposit.course, #judged)
             }
         };
-        let judge = self.notified(self.judge());
+        let mut judge = self.notified(self.judge());
+        if let Some((_, span)) = span {
+            judge = quote_spanned!(here=> #k::__private::spanned(&mut #span, #judge));
+        }
         let attempt = quote_spanned! {here=>
             #bind_attempt
+            #bind_span
             #bind_outcome
             #await_value
             let mut __judge = #judge;
@@ -319,11 +328,12 @@ impl Loop<'_> {
         &self,
         cut: Option<(&Ident, Option<&Time>)>,
         with: &TokenStream,
+        context: &TokenStream,
     ) -> (TokenStream, TokenStream) {
         let here = Span::mixed_site();
         let k = self.library.at(here);
         let returns = &self.returns;
-        let outcome = self.cloned(self.outcome(cut, with));
+        let outcome = self.cloned(self.outcome(cut, with, context));
         let Some((key, _)) = cut else {
             let bind = quote_spanned!(here=> let __outcome: #returns = #outcome;);
             return (bind, quote_spanned!(here=> #k::__private::Stage::Whole));
@@ -344,10 +354,15 @@ impl Loop<'_> {
         (bind, quote_spanned!(here=> __stage))
     }
 
-    fn outcome(&self, cut: Option<(&Ident, Option<&Time>)>, with: &TokenStream) -> TokenStream {
-        let attempt = &self.attempt;
+    fn outcome(
+        &self,
+        cut: Option<(&Ident, Option<&Time>)>,
+        with: &TokenStream,
+        context: &TokenStream,
+    ) -> TokenStream {
+        let attempt = self.in_span(context);
         if !self.is_async {
-            return attempt.clone();
+            return attempt;
         }
         let Some((key, limit)) = cut else {
             return quote_spanned!(Span::mixed_site()=> #attempt.await);
@@ -360,6 +375,31 @@ impl Loop<'_> {
         };
         quote_spanned! {key_at=>
             #k::__private::cut(#with, &__deposit.course, #limit, #attempt).await
+        }
+    }
+
+    /// The name of the span of an attempt, where attempts have one, and where to say what is wrong
+    /// with that.
+    fn span(&self) -> Option<(Span, TokenStream)> {
+        let asked = self.args.attempt_spans.as_ref();
+        let Given { key, .. } = asked.filter(|asked| asked.is_true())?;
+        Some((at(key.span()), quote_spanned!(Span::mixed_site()=> __span)))
+    }
+
+    /// The attempt, in its span.
+    fn in_span(&self, context: &TokenStream) -> TokenStream {
+        let here = Span::mixed_site();
+        let (k, attempt) = (self.library.at(here), &self.attempt);
+        let Some((_, span)) = self.span() else {
+            return attempt.clone();
+        };
+        let begins = quote_spanned!(here=> &mut #span, #context, &__deposit.course);
+        if self.is_async {
+            quote_spanned!(here=> #k::__private::in_span(#begins, #attempt))
+        } else {
+            quote_spanned! {here=>
+                { let __entered = #k::__private::enter_span(#begins); #attempt }
+            }
         }
     }
 
@@ -462,13 +502,8 @@ impl Loop<'_> {
         let judged_at = self.judged_at;
         let k = self.library.at(judged_at);
         let is_written = !is_hole(&self.returns);
-        let is_asked = match &self.args.responses {
-            None => is_written,
-            Some(Given { value: None, .. }) => true,
-            Some(Given {
-                value: Some(value), ..
-            }) => value.to_token_stream().to_string() == "true",
-        };
+        let is_asked = self.args.responses.as_ref();
+        let is_asked = is_asked.map_or(is_written, Given::is_true);
         if !is_asked || !self.args.asks_codes() {
             return quote_spanned!(judged_at=> #k::__private::Option::None);
         }

@@ -573,7 +573,7 @@ fn a_mistake_keeps_the_function() {
             async fn f() -> Result<(), Error> {
                 let __refused = {
                     ::core::compile_error! {
-                        "unknown key `colour`: the keys are `policy`, `base`, `throttled_base`, `factor`, `max_backoff`, `jitter`, `max_attempts`, `deadline`, `max_retry_after`, `timeout`, `attempt_timeout`, `stop_on`, `on`, `also_on`, `when`, `faults`, `until`, `consecutive`, `idempotent`, `retry_conflicts`, `responses`, `budget`, `clone`, `keep`, `attempt`, `notify`, `log_waits`, `sleep`, `runtime`, `name`, `crate`"
+                        "unknown key `colour`: the keys are `policy`, `base`, `throttled_base`, `factor`, `max_backoff`, `jitter`, `max_attempts`, `deadline`, `max_retry_after`, `timeout`, `attempt_timeout`, `stop_on`, `on`, `also_on`, `when`, `faults`, `until`, `consecutive`, `idempotent`, `retry_conflicts`, `responses`, `budget`, `clone`, `keep`, `attempt`, `notify`, `log_waits`, `attempt_spans`, `sleep`, `runtime`, `name`, `crate`"
                     }
                     ::core::compile_error! {
                         "`max_attempts = 0` never calls the function: write 1 for one call without a retry"

@@ -97,6 +97,27 @@ fn hear(event: &Event<'_, Error>) {
     drop(event.to_string());
 }
 
+/// Each attempt in a span.
+///
+/// # Errors
+/// Any.
+#[retry(attempt_spans, attempt_timeout = "10s", clone(body))]
+pub async fn in_spans(name: &str, body: Vec<u8>) -> Result<usize, Error> {
+    Ok(work(name).await?.saturating_add(body.len()))
+}
+
+/// The same, blocking.
+///
+/// # Errors
+/// Any.
+#[retry(attempt_spans = true)]
+pub fn blocking_in_spans(name: &str) -> Result<usize, Error> {
+    if name.is_empty() {
+        return Err(Error::Changed);
+    }
+    Ok(name.len())
+}
+
 /// Bare.
 ///
 /// # Errors

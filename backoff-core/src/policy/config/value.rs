@@ -2,7 +2,7 @@
 
 use super::duration;
 use crate::{
-    Codes, GrpcCode, Jitter,
+    Codes, GrpcCode, Jitter, LogLevel,
     delay::{
         exponential::{FACTOR, is_factor},
         jitter::{SHARE, is_share},
@@ -212,6 +212,21 @@ pub(super) fn jitter(value: &Value) -> Result<Jitter, String> {
             "{value} is no jitter: write \"full\", \"equal\", \"decorrelated\", \"none\", \
              \"slots\", \"whole_seconds\", \"additive(1s)\", \"additive_within(1s)\" or \
              \"proportional(0.2)\""
+        )),
+    }
+}
+
+pub(super) fn level(value: &Value) -> Result<LogLevel, String> {
+    match call(value) {
+        Some(("off", None)) => Ok(LogLevel::Off),
+        Some(("error", None)) => Ok(LogLevel::Error),
+        Some(("warn", None)) => Ok(LogLevel::Warn),
+        Some(("info", None)) => Ok(LogLevel::Info),
+        Some(("debug", None)) => Ok(LogLevel::Debug),
+        Some(("trace", None)) => Ok(LogLevel::Trace),
+        _ => Err(format!(
+            "{value} is no level: write \"off\", \"error\", \"warn\", \"info\", \"debug\" or \
+             \"trace\""
         )),
     }
 }

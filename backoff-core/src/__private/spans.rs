@@ -1,0 +1,108 @@
+//! What the key `attempt_spans` expands to.
+
+use super::context::Context;
+use crate::drive::course::Course;
+#[cfg(feature = "tracing")]
+use crate::drive::spans::{self, Watching};
+#[cfg(feature = "tracing")]
+use tracing::{Instrument, Span, instrument::Instrumented, span::EnteredSpan};
+
+/// The span of an attempt, once the attempt has begun.
+#[derive(Debug)]
+pub struct AttemptSpan {
+    #[cfg(feature = "tracing")]
+    span: Span,
+}
+
+/// Where spans can be made: where the feature `tracing` is on.
+#[diagnostic::on_unimplemented(
+    message = "`attempt_spans` makes spans of `tracing`: turn on the feature `tracing` of `backoff-core` or `backoff-cloud`",
+    label = "the feature `tracing` is off",
+    note = "in Cargo.toml: `backoff-core = {{ version = \"..\", features = [\"tracing\"] }}`"
+)]
+pub trait MakesSpans {}
+
+#[cfg(feature = "tracing")]
+impl MakesSpans for Context<'_> {}
+
+/// No attempt has begun.
+#[cfg_attr(
+    all(feature = "macros", feature = "std", not(feature = "tracing")),
+    doc = r#"
+Without the feature the key does not compile:
+
+```compile_fail
+# use backoff_core::{TimedOut, retry};
+#[retry(attempt_spans)]
+fn get() -> Result<u32, TimedOut> {
+    Ok(1)
+}
+```
+
+But without the key the function does:
+
+```
+# use backoff_core::{TimedOut, retry};
+#[retry(attempt_spans = false)]
+fn get() -> Result<u32, TimedOut> {
+    Ok(1)
+}
+```
+"#
+)]
+#[inline]
+#[must_use]
+pub fn attempt_span<C: MakesSpans>(_context: &C) -> AttemptSpan {
+    AttemptSpan {
+        #[cfg(feature = "tracing")]
+        span: Span::none(),
+    }
+}
+
+#[cfg(feature = "tracing")]
+impl AttemptSpan {
+    fn begins(&mut self, context: &Context<'_>, course: &Course) -> Span {
+        self.span = spans::of_attempt(context.name, course);
+        self.span.clone()
+    }
+}
+
+/// The attempt of an async function, in a span that begins.
+#[cfg(feature = "tracing")]
+pub fn in_span<A>(
+    span: &mut AttemptSpan,
+    context: &Context<'_>,
+    course: &Course,
+    attempt: A,
+) -> Instrumented<A> {
+    attempt.instrument(span.begins(context, course))
+}
+
+/// A span begins, in which this thread is until what is given back is dropped.
+#[cfg(feature = "tracing")]
+pub fn enter_span(span: &mut AttemptSpan, context: &Context<'_>, course: &Course) -> EnteredSpan {
+    span.begins(context, course).entered()
+}
+
+/// The same judge; the span ends as the attempt did.
+#[cfg(feature = "tracing")]
+#[inline]
+pub fn spanned<H>(span: &mut AttemptSpan, inner: H) -> Watching<'_, H> {
+    Watching::new(inner, &mut span.span)
+}
+
+/// That there is no span is said by [`attempt_span`].
+#[cfg(not(feature = "tracing"))]
+pub fn in_span<A>(_: &mut AttemptSpan, _: &Context<'_>, _: &Course, attempt: A) -> A {
+    attempt
+}
+
+/// That there is no span is said by [`attempt_span`].
+#[cfg(not(feature = "tracing"))]
+pub fn enter_span(_: &mut AttemptSpan, _: &Context<'_>, _: &Course) {}
+
+/// That there is no span is said by [`attempt_span`].
+#[cfg(not(feature = "tracing"))]
+pub fn spanned<H>(_: &mut AttemptSpan, inner: H) -> H {
+    inner
+}

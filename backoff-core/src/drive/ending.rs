@@ -1,0 +1,170 @@
+//! How an attempt failed, for those who watch: the label `error.type` of metrics and of spans.
+
+use crate::{facts::fault::Fault, judge::Stage};
+use core::fmt;
+
+/// How an attempt failed, once it was judged.
+#[derive(Clone, Copy)]
+#[cfg_attr(
+    not(any(feature = "metrics", feature = "tracing")),
+    allow(dead_code, reason = "only metrics and spans read it")
+)]
+pub struct Ending<'a> {
+    stage: Stage,
+    /// Whether a signal has ended the call.
+    is_stopped: bool,
+    fault: Option<&'a dyn Fault>,
+}
+
+impl fmt::Debug for Ending<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ending")
+            .field("stage", &self.stage)
+            .field("is_stopped", &self.is_stopped)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Ending<'a> {
+    /// This of an attempt failed; a timer may have cut the attempt.
+    #[inline]
+    pub(crate) const fn failed(stage: Stage, fault: Option<&'a dyn Fault>) -> Self {
+        Ending {
+            stage,
+            is_stopped: false,
+            fault,
+        }
+    }
+
+    /// A value counts as a failure.
+    #[inline]
+    pub(crate) const fn of_value(fault: &'a dyn Fault) -> Self {
+        Self::failed(Stage::Whole, Some(fault))
+    }
+
+    /// A signal has ended the call.
+    #[inline]
+    pub(crate) const fn stopped(stage: Stage, fault: Option<&'a dyn Fault>) -> Self {
+        Ending {
+            stage,
+            is_stopped: true,
+            fault,
+        }
+    }
+
+    /// What failed.
+    #[inline]
+    pub(crate) const fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    /// Whether an attempt ended. If not, the call ended while no attempt was under way.
+    #[cfg(any(feature = "metrics", feature = "tracing"))]
+    pub(super) fn is_of_an_attempt(&self) -> bool {
+        self.stage != Stage::Late
+    }
+
+    /// What kind of error it was.
+    #[cfg(any(feature = "metrics", feature = "tracing"))]
+    pub(super) fn error_type(&self) -> ErrorType {
+        // A call that is too late for an attempt may hand back the error of the attempt before.
+        let is_timeout = match self.stage {
+            Stage::Late => self.fault.is_none(),
+            stage => stage.is_cut(),
+        };
+        if is_timeout && !self.is_stopped {
+            return ErrorType::Name("timeout");
+        }
+        let Some(fault) = self.fault else {
+            return OTHER;
+        };
+        if let Some(code) = fault.grpc_code() {
+            return ErrorType::Name(code.name());
+        }
+        if let Some(status) = fault.status() {
+            return ErrorType::Status(status);
+        }
+        let known = fault.delivery().map(|delivery| delivery.name());
+        let known = known.or_else(|| fault.kind().map(|kind| kind.name()));
+        known.map_or(OTHER, ErrorType::Name)
+    }
+}
+
+/// What kind of error it was, in few words: of those there are few, and none is an error's text.
+#[cfg(any(feature = "metrics", feature = "tracing"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ErrorType {
+    /// The name of a gRPC code, or what is known of the transport or the kind.
+    Name(&'static str),
+    /// The HTTP status.
+    Status(u16),
+}
+
+#[cfg(any(feature = "metrics", feature = "tracing"))]
+const OTHER: ErrorType = ErrorType::Name("_OTHER");
+
+#[cfg(any(feature = "metrics", feature = "tracing"))]
+impl fmt::Display for ErrorType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ErrorType::Name(name) => f.write_str(name),
+            ErrorType::Status(status) => status.fmt(f),
+        }
+    }
+}
+
+#[cfg(all(test, any(feature = "metrics", feature = "tracing")))]
+mod tests {
+    use super::*;
+    use crate::{
+        drive::stopping::Stopped,
+        facts::{fault::TimedOut, grpc::GrpcCode},
+    };
+    use core::time::Duration;
+
+    struct Api(u16, Option<GrpcCode>);
+
+    impl Fault for Api {
+        fn status(&self) -> Option<u16> {
+            Some(self.0)
+        }
+        fn grpc_code(&self) -> Option<GrpcCode> {
+            self.1
+        }
+    }
+
+    fn named(ending: Ending<'_>) -> String {
+        ending.error_type().to_string()
+    }
+
+    #[test]
+    fn a_grpc_code_goes_before_a_status() {
+        let both = Api(409, Some(GrpcCode::Aborted));
+        assert_eq!(named(Ending::failed(Stage::Whole, Some(&both))), "ABORTED");
+        let status = Api(503, None);
+        assert_eq!(named(Ending::failed(Stage::Write, Some(&status))), "503");
+        assert_eq!(named(Ending::failed(Stage::Whole, None)), "_OTHER");
+    }
+
+    #[test]
+    fn an_attempt_that_a_timer_cut_is_a_timeout_and_one_that_a_signal_cut_is_none() {
+        let late = TimedOut::new(Duration::ZERO);
+        assert_eq!(named(Ending::failed(Stage::Cut, Some(&late))), "timeout");
+        assert_eq!(named(Ending::failed(Stage::CutRead, None)), "timeout");
+        let stopped = Stopped::new();
+        for stage in [Stage::Cut, Stage::CutOnce] {
+            let ending = Ending::stopped(stage, Some(&stopped));
+            assert_eq!(named(ending), "permanent");
+            assert_eq!(named(Ending::stopped(stage, None)), "_OTHER");
+        }
+    }
+
+    #[test]
+    fn a_late_call_has_the_error_of_the_attempt_before() {
+        let status = Api(503, None);
+        let ending = Ending::failed(Stage::Late, Some(&status));
+        assert_eq!(named(ending), "503");
+        assert_eq!(named(Ending::failed(Stage::Late, None)), "timeout");
+        assert!(!ending.is_of_an_attempt());
+    }
+}
