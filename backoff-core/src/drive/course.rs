@@ -510,7 +510,6 @@ impl Course {
     }
 
     /// How many attempts have failed.
-    #[cfg(feature = "std")]
     pub(crate) fn failures(&self) -> u32 {
         self.retry.failures()
     }
