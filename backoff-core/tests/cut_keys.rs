@@ -88,9 +88,7 @@ impl Ends {
 fn busy_then_hangs(calls: &Cell<u32>, busy: u32) -> impl Future<Output = Result<(), Failure>> {
     calls.set(calls.get() + 1);
     let is_busy = calls.get() <= busy;
-    async move {
-        if is_busy { Err(Busy) } else { pending().await }
-    }
+    async move { if is_busy { Err(Busy) } else { pending().await } }
 }
 
 #[retry(policy = POLICY, cut_on = token.cancelled(), notify = ends.hook())]

@@ -1,6 +1,9 @@
 //! A signal that ends the waits of an annotated function, or its attempts too.
 
-use super::{context::Context, outcome::Outcome};
+use super::{
+    context::Context,
+    outcome::{Outcome, placeholder},
+};
 use crate::{
     drive::{
         course::Course,
@@ -13,7 +16,8 @@ use crate::{
     runtime::{Clock, Sleep},
 };
 use core::{
-    future::{Future, poll_fn},
+    future::{Future, Ready, poll_fn},
+    ops::Deref,
     pin::{Pin, pin},
     task,
     task::Poll,
@@ -21,11 +25,47 @@ use core::{
 };
 use pin_project_lite::pin_project;
 
-/// The signal of a call. It can be asked again after it has come.
-// Its type is hidden, so that of a value that is no future only this is said.
-#[inline]
-pub fn stop_by<F: Signals>(signal: F) -> impl Future<Output = ()> + use<F> {
-    Once::new(signal.signal())
+/// The value of a key that takes a signal. Its method is there for futures; for anything else the
+/// compiler goes on to what this dereferences to, whose signal has a type of its own, so that the
+/// value is refused once.
+pub struct Signal<F>(NoSignal<F>);
+
+/// A value that is no future.
+pub struct NoSignal<F>(F);
+
+impl<F> Signal<F> {
+    /// The value.
+    #[inline]
+    pub const fn of(value: F) -> Self {
+        Signal(NoSignal(value))
+    }
+}
+
+impl<F: Future> Signal<F> {
+    /// The signal. It can be asked again after it has come.
+    #[inline]
+    pub fn __backoff_signal(self) -> Once<F> {
+        Once::new(self.0.0)
+    }
+}
+
+impl<F> Deref for Signal<F> {
+    type Target = NoSignal<F>;
+
+    #[inline]
+    fn deref(&self) -> &NoSignal<F> {
+        &self.0
+    }
+}
+
+impl<F> NoSignal<F> {
+    /// Never called.
+    pub fn __backoff_signal(&self) -> Once<Ready<()>>
+    where
+        F: Signals,
+    {
+        placeholder()
+    }
 }
 
 /// Waits; whether the signal has come.
@@ -215,19 +255,6 @@ impl<E: From<Stopped>> FromStopped for E {
     label = "`{Self}` is no future",
     note = "of a `CancellationToken` named `token`: `token.cancelled()`"
 )]
-pub trait Signals {
-    /// The future.
-    type Signal: Future;
+pub trait Signals {}
 
-    /// The future.
-    fn signal(self) -> Self::Signal;
-}
-
-impl<F: Future> Signals for F {
-    type Signal = F;
-
-    #[inline]
-    fn signal(self) -> F {
-        self
-    }
-}
+impl<F: Future> Signals for F {}

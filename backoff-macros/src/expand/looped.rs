@@ -164,13 +164,15 @@ impl Loop<'_> {
         context: &TokenStream,
         runtime: &TokenStream,
     ) -> (Option<TokenStream>, Option<TokenStream>) {
-        let Some(Given { key, value }) = self.args.signal().filter(|_| self.is_async) else {
+        let Some(Given { value, .. }) = self.args.signal().filter(|_| self.is_async) else {
             return (None, None);
         };
         let here = Span::mixed_site();
-        let key_at = at(key.span());
-        let (k, k_at_key) = (self.library.at(here), self.library.at(key_at));
-        let made = quote_spanned!(key_at=> #k_at_key::__private::stop_by(#value));
+        let value_at = at(syn::spanned::Spanned::span(value));
+        let (k, k_at_value) = (self.library.at(here), self.library.at(value_at));
+        let made = quote_spanned! {value_at=>
+            #k_at_value::__private::Signal::of(#value).__backoff_signal()
+        };
         let bind = quote_spanned!(here=> let mut __stop = #k::__private::pin!(#made););
         let fault = self.value();
         let wait = quote_spanned! {here=>

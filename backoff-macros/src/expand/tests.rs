@@ -89,7 +89,7 @@ fn a_wait_that_a_signal_ends() {
         expect![[r#"
             async fn f(token: &Token) -> Result<(), Error> {
                 let mut __stop = ::backoff_core::__private::pin!(
-                    ::backoff_core::__private::stop_by(token.cancelled())
+                    ::backoff_core::__private::Signal::of(token.cancelled()).__backoff_signal()
                 );
                 const __BACKOFF: &::backoff_core::__private::Context<'static> = &::backoff_core::__private::Context {
                     policy: &::backoff_core::Policy::exponential(),
@@ -158,7 +158,7 @@ fn an_attempt_that_a_signal_cuts() {
         expect![[r#"
             async fn f(token: &Token) -> Result<(), Error> {
                 let mut __stop = ::backoff_core::__private::pin!(
-                    ::backoff_core::__private::stop_by(token.cancelled())
+                    ::backoff_core::__private::Signal::of(token.cancelled()).__backoff_signal()
                 );
                 const __BACKOFF: &::backoff_core::__private::Context<'static> = &::backoff_core::__private::Context {
                     policy: &::backoff_core::Policy::exponential(),
