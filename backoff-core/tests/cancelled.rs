@@ -276,6 +276,8 @@ fn a_retry_that_a_late_timer_leaves_no_time_for_costs_nothing() {
             .runtime(late()),
     );
     assert_eq!(poll(&mut call), Poll::Ready(()));
+    // Also while the future is kept.
+    assert_eq!(BUDGET.tokens(), 500.0);
     drop(call);
     assert_eq!(BUDGET.tokens(), 500.0);
 

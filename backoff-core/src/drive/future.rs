@@ -5,7 +5,7 @@ use super::{
     attempt::{At, Failed, Operation, Run},
     bounded::Bounded,
     course::{Course, rarely},
-    deposit::Deposit,
+    deposit::{Deposit, give_back},
     handler::{ByCodes, Funded, Handle, Handler, Measured, Notified, Owning, Paced, Under},
     stopping::{Signal, Stopped, Unstopped, stopped},
     until::{Conflict, ConflictIf, NotYet, Responding, Until},
@@ -589,6 +589,7 @@ where
                         && course.is_late(policy, terms.as_ref(), clock)
                         && let Some(error) = O::expired()
                     {
+                        give_back(course, borrowed, this.handler);
                         let doubt = this.operation.doubt();
                         doubt.late(course, borrowed, this.handler, O::name(), &error);
                         break error;
