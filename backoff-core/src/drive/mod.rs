@@ -39,6 +39,8 @@ pub use future::Reported;
 pub use handler::{
     ByCodes, Funded, Handle, Handler, Measured, Notified, Owning, Paced, Under, When, WhenAny,
 };
+#[cfg(feature = "tokio")]
+pub use mutable::{Cut, Finished, Stopping, WhatIsRunning};
 #[cfg(feature = "std")]
 pub use stop_on::Stoppable;
 pub use stopping::{Once, Signal, StoppedBy, Unstopped};
