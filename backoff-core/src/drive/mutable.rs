@@ -52,14 +52,14 @@ impl Policy {
     /// assert_eq!(POLICY.retry_mut(async || client.get().await).await, Ok(3));
     /// # }
     /// ```
-    pub async fn retry_mut<T, E>(
+    pub fn retry_mut<T, E>(
         &self,
         operation: impl AsyncFnMut() -> Result<T, E>,
-    ) -> Result<T, E>
+    ) -> impl Future<Output = Result<T, E>>
     where
         E: Fault,
     {
-        self.by_codes().retry_mut(operation).await
+        self.by_codes().retry_mut(operation)
     }
 
     /// The signal of a [`retry_mut`](Self::retry_mut), which can say nothing more once it has its closure.
@@ -140,14 +140,17 @@ impl<'p, H, F, M> Stopping<'p, H, F, M> {
     /// # Errors
     /// The operation's last error, once it is not to be retried any more or the signal has come; an error
     /// made from [`Stopped`] where the signal has cut the attempt.
-    pub async fn retry_mut<T, E>(self, operation: impl AsyncFnMut() -> Result<T, E>) -> Result<T, E>
+    pub fn retry_mut<T, E>(
+        self,
+        operation: impl AsyncFnMut() -> Result<T, E>,
+    ) -> impl Future<Output = Result<T, E>>
     where
         H: Handle<E, Runtime = AsyncRuntime>,
         F: Future,
         M: WhatIsRunning<E>,
     {
         let signal = StoppedBy::new(self.signal, M::CUTS);
-        self.judged.run(operation, signal).await
+        self.judged.run(operation, signal)
     }
 }
 
@@ -184,11 +187,14 @@ impl<'p, H> Judged<'p, H> {
     ///
     /// # Errors
     /// The operation's last error, once it is not to be retried any more.
-    pub async fn retry_mut<T, E>(self, operation: impl AsyncFnMut() -> Result<T, E>) -> Result<T, E>
+    pub fn retry_mut<T, E>(
+        self,
+        operation: impl AsyncFnMut() -> Result<T, E>,
+    ) -> impl Future<Output = Result<T, E>>
     where
         H: Handle<E, Runtime = AsyncRuntime>,
     {
-        self.run(operation, Unstopped).await
+        self.run(operation, Unstopped)
     }
 
     /// As [`Policy::stop_on`].
@@ -214,7 +220,8 @@ impl<'p, H> Judged<'p, H> {
             policy,
             mut handler,
         } = self;
-        let name = core::any::type_name::<E>();
+        // Asked for again and again, so that the future need not keep it.
+        let name = core::any::type_name::<E>;
         let mut signal = pin!(signal);
         let mut deposit = Deposit::new(policy);
         let course = &mut deposit.course;
@@ -225,7 +232,7 @@ impl<'p, H> Judged<'p, H> {
         {
             let error = cuts(Stopped);
             let failure = Failure::new(Some(&error), handler.fault(&error));
-            course.stopped(policy, &mut handler, name, failure);
+            course.stopped(policy, &mut handler, name(), failure);
             return Err(error);
         }
         loop {
@@ -237,16 +244,16 @@ impl<'p, H> Judged<'p, H> {
                 };
                 let error = match ended {
                     Ok(Ok(value)) => {
-                        course.succeeded(policy, &mut handler, name, None);
+                        course.succeeded(policy, &mut handler, name(), None);
                         return Ok(value);
                     }
                     Ok(Err(error)) => error,
                     Err(error) => {
-                        course.cut(policy, &mut handler, name, &error, Stage::Whole.cut());
+                        course.cut(policy, &mut handler, name(), &error, Stage::Whole.cut());
                         return Err(error);
                     }
                 };
-                let next = course.failed(policy, &mut handler, name, &error, Stage::Whole, None);
+                let next = course.failed(policy, &mut handler, name(), &error, Stage::Whole, None);
                 if !next.is_wait() {
                     return Err(error);
                 }
@@ -259,7 +266,7 @@ impl<'p, H> Judged<'p, H> {
             {
                 give_back(course, policy, &mut handler);
                 let failure = Failure::new(Some(&error), handler.fault(&error));
-                course.stopped(policy, &mut handler, name, failure);
+                course.stopped(policy, &mut handler, name(), failure);
                 return Err(error);
             }
             course.begins(&mut handler);
