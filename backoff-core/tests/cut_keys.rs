@@ -276,3 +276,35 @@ async fn the_budget_pays_for_a_retry_that_the_key_cuts_and_for_no_wait_that_it_e
     // Two more retries were made, and the third wait was ended.
     assert_eq!(BUDGET.tokens(), 500.0 - 3.0 * 14.0);
 }
+
+/// The signal is of whatever type, also one that only its bounds are known of.
+#[tokio::test(start_paused = true)]
+async fn the_keys_take_a_signal_of_any_type() {
+    #[retry(policy = POLICY, stop_on = signal)]
+    async fn generic<F: Future>(signal: F) -> Result<(), Failure> {
+        Err(Busy)
+    }
+    #[retry(policy = POLICY, cut_on = signal)]
+    async fn hidden(signal: impl Future<Output = u32>) -> Result<(), Failure> {
+        pending().await
+    }
+    #[retry(policy = POLICY, stop_on = &mut *signal)]
+    async fn lent(signal: &mut (dyn Future<Output = ()> + Unpin)) -> Result<(), Failure> {
+        Err(Busy)
+    }
+    let start = Instant::now();
+    let token = in_a_minute();
+    let mut pinned = Box::pin(token.cancelled());
+    let (generic, hidden, lent) = tokio::join!(
+        generic(sleep(MINUTE)),
+        hidden(async {
+            sleep(MINUTE).await;
+            7
+        }),
+        lent(&mut pinned),
+    );
+    assert_eq!(generic, Err(Busy));
+    assert_eq!(hidden, Err(Failure::Stopped));
+    assert_eq!(lent, Err(Busy));
+    assert_eq!(start.elapsed(), MINUTE);
+}
