@@ -73,6 +73,9 @@
 //! | [`stop_on(future)`](crate::Retrying::stop_on) | ended | finished | the attempt is made |
 //! | [`cut_on(future)`](crate::Retrying::cut_on) | ended | cut, an error made from [`Stopped`](crate::Stopped) | none is made |
 //! | `stop_on = future` in `#[retry]` and `retry_block!` | ended | finished | the attempt is made |
+//! | `cut_on = future` there | ended | cut, an error made from [`Stopped`](crate::Stopped) | none is made |
+//! | [`stop_on(future).retry_mut(..)`](crate::Policy::stop_on), [`cut_on(future).retry_mut(..)`](crate::Policy::cut_on) | ended | finished, or cut | as above |
+//! | `stop_on(..)` and `cut_on(..)` of a layer of tower | ended | finished, or cut | as above |
 //! | [`stop_on(&stop)`](crate::Blocking::stop_on) of a blocking call | ended | finished | the attempt is made |
 //! | [`stop_on(..)`](crate::Resuming::stop_on) of an operation that is resumed | ended | the loop's own affair | the loop's own affair |
 //! | [`stop_on(future)`](crate::many::Updating::stop_on) of a combined change | ended | a write of the change is finished, a read is not waited for | none is made |

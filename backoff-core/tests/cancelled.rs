@@ -269,13 +269,16 @@ fn a_retry_that_a_late_timer_leaves_no_time_for_costs_nothing() {
         .reported();
     assert_eq!(call.unwrap_err().reason, StopReason::Deadline);
     assert_eq!(BUDGET.tokens(), 500.0);
-    let mut call = boxed(
+    let mut call = Box::pin(
         POLICY
             .retry(|| fails(BUSY))
             .timeout(Duration::from_secs(5))
             .runtime(late()),
     );
-    assert_eq!(poll(&mut call), Poll::Ready(()));
+    let polled = call.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    assert_eq!(polled, Poll::Ready(Err(Status(504))));
+    // Also while the future is kept.
+    assert_eq!(BUDGET.tokens(), 500.0);
     drop(call);
     assert_eq!(BUDGET.tokens(), 500.0);
 

@@ -7,7 +7,7 @@ use backoff_core::{
 };
 use std::{
     cell::Cell,
-    future::{pending, ready},
+    future::{Future, pending, ready},
     time::{Duration, Instant},
 };
 use tokio_util::sync::CancellationToken;
@@ -327,6 +327,57 @@ async fn a_wait_that_is_ended_costs_the_budget_nothing() {
         .stop_on(token.cancelled());
     assert_eq!(call.budget(&of_call).owned().await, Err(Busy));
     assert_eq!(of_call.tokens(), 500.0);
+}
+
+/// Awaits a call that waits until it is stopped, and keeps its future: what the budget has afterwards,
+/// and once the future is dropped.
+async fn kept(budget: &Budget, call: impl Future) -> (f64, f64) {
+    let mut call = Box::pin(call);
+    let waits = tokio::time::timeout(Duration::from_secs(59), call.as_mut());
+    assert!(waits.await.is_err());
+    assert_eq!(budget.tokens(), 486.0);
+    call.as_mut().await;
+    let kept = budget.tokens();
+    drop(call);
+    (kept, budget.tokens())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stopped_call_has_given_its_tokens_back_when_it_ends() {
+    static POLICYS: Budget = Budget::aws();
+    const PAID: Policy = POLICY.budget(&POLICYS);
+    let (of_call, inner) = (Budget::aws(), Budget::aws());
+    let token = &in_a_minute;
+    let busy = || ready(Err::<(), _>(Busy));
+    let full = (500.0, 500.0);
+    let call = PAID.retry(busy).stop_on(token().cancelled_owned());
+    assert_eq!(kept(&POLICYS, call).await, full);
+    let call = PAID.retry(busy).cut_on(token().cancelled_owned());
+    assert_eq!(kept(&POLICYS, call.reported()).await, full);
+    let call = PAID.retry(busy).stop_on(token().cancelled_owned());
+    assert_eq!(kept(&POLICYS, call.owned()).await, full);
+    let call = PAID.retry(busy).budget(&inner).budget(&of_call);
+    let call = call.stop_on(token().cancelled_owned()).owned();
+    assert_eq!(kept(&of_call, call).await, full);
+    let call = POLICY.retry(busy).delays([HOUR]).owned().budget(&of_call);
+    let call = call.notify(|_| ()).timeout(2 * HOUR);
+    let call = call.stop_on(token().cancelled_owned());
+    assert_eq!(kept(&of_call, call).await, full);
+    let call = retry_block!(policy = PAID, stop_on = token().cancelled_owned(), async {
+        busy().await
+    });
+    assert_eq!(kept(&POLICYS, call).await, full);
+    assert_eq!(inner.tokens(), 500.0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hook_sees_the_tokens_that_a_stopped_call_has_given_back() {
+    let (budget, token) = (Budget::aws(), in_a_minute());
+    let mut seen = Vec::new();
+    let call = POLICY.retry(|| ready(Err::<(), _>(Busy))).budget(&budget);
+    let call = call.stop_on(token.cancelled());
+    let ended = call.notify(|_| seen.push(budget.tokens())).await;
+    assert_eq!((ended, seen), (Err(Busy), vec![486.0, 500.0]));
 }
 
 #[tokio::test(start_paused = true)]

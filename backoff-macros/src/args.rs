@@ -18,11 +18,11 @@ pub(crate) mod this;
 mod value;
 
 use proc_macro2::TokenStream;
-use syn::Ident;
 use syn::parse::Parser;
+use syn::{Expr, Ident};
 
 use crate::errors::Errors;
-use given::Time;
+use given::{Given, Time};
 use split::arguments;
 use strays::strays;
 pub(crate) use table::Args;
@@ -73,6 +73,11 @@ impl Args {
             (None, Some(whole)) => Some((&whole.key, None)),
             (None, None) => None,
         }
+    }
+
+    /// The key that names a signal, and the signal.
+    pub(crate) fn signal(&self) -> Option<&Given<Expr>> {
+        self.stop_on.as_ref().or(self.cut_on.as_ref())
     }
 
     /// Whether the policy's codes are asked which errors are retried.

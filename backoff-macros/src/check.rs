@@ -97,12 +97,13 @@ pub(crate) fn block(block: TokenStream, args: &Args) -> syn::Result<Repeated> {
             );
             return Err(syn::Error::new_spanned(key, message));
         }
-        if let Some(stop_on) = &args.stop_on {
-            let message = "`stop_on` takes a future, which a blocking block cannot await: write \
-                           `async` before the block, or call \
-                           `POLICY.blocking(|| ..).stop_on(&stop).call()` with a \
-                           `backoff_core::Stop`";
-            return Err(syn::Error::new_spanned(&stop_on.key, message));
+        if let Some(Given { key, .. }) = args.signal() {
+            let message = format!(
+                "`{key}` takes a future, which a blocking block cannot await: write `async` before \
+                 the block, or call `POLICY.blocking(|| ..).stop_on(&stop).call()` with a \
+                 `backoff_core::Stop`"
+            );
+            return Err(syn::Error::new_spanned(key, message));
         }
         return syn::parse2(block).map(Repeated::Blocking);
     }
@@ -214,6 +215,13 @@ fn judges(args: &Args, errors: &mut Errors) {
         errors.at(
             &runtime.key,
             "`runtime` brings a timer too: remove `sleep`, or remove `runtime`",
+        );
+    }
+    if let (Some(_), Some(cut_on)) = (&args.stop_on, &args.cut_on) {
+        errors.at(
+            &cut_on.key,
+            "`cut_on` ends the waits, too: remove `stop_on`, or remove `cut_on` if the attempt \
+             that is running shall be finished",
         );
     }
     if let (Some(faults), Some(on)) = (&args.faults, &args.on)

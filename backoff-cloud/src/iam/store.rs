@@ -2,7 +2,7 @@
 
 use super::allow::AllowPolicy;
 use backoff_core::{
-    __private::Loggable, Delivery, Fault, FaultKind, RetryError, TimedOut, UpdateReport,
+    __private::Loggable, Delivery, Fault, FaultKind, RetryError, Stopped, TimedOut, UpdateReport,
 };
 use std::{error, fmt, future::Future};
 
@@ -96,6 +96,9 @@ pub enum Failure<E> {
     },
     /// A request took too long, or the deadline was over.
     TimedOut(TimedOut),
+    /// A signal has cut the attempt: of a retry of your own that has this error
+    /// ([`cut_on`](backoff_core::Retrying::cut_on)).
+    Stopped(Stopped),
 }
 
 impl<E> From<TimedOut> for Failure<E> {
@@ -104,11 +107,18 @@ impl<E> From<TimedOut> for Failure<E> {
     }
 }
 
+impl<E> From<Stopped> for Failure<E> {
+    fn from(error: Stopped) -> Self {
+        Failure::Stopped(error)
+    }
+}
+
 impl<E: Fault> Fault for Failure<E> {
     fn inner(&self) -> Option<&dyn Fault> {
         match self {
             Failure::Client(error) => Some(error),
             Failure::TimedOut(error) => Some(error),
+            Failure::Stopped(error) => Some(error),
             Failure::NoEtag { .. } | Failure::Doubtful { .. } => None,
         }
     }
@@ -145,6 +155,7 @@ impl<E: fmt::Display> fmt::Display for Failure<E> {
                 Loggable(resource)
             ),
             Failure::TimedOut(error) => error.fmt(f),
+            Failure::Stopped(error) => error.fmt(f),
         }
     }
 }
@@ -155,6 +166,27 @@ impl<E: error::Error + 'static> error::Error for Failure<E> {
             Failure::Client(error) => Some(error),
             Failure::NoEtag { .. } | Failure::Doubtful { .. } => None,
             Failure::TimedOut(error) => Some(error),
+            Failure::Stopped(error) => Some(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backoff_core::{Policy, Verdict};
+    use std::error::Error as _;
+
+    #[test]
+    fn a_change_that_a_signal_cut_is_not_repeated() {
+        let failure = Failure::<TimedOut>::from(Stopped::new());
+        assert_eq!(failure, Failure::Stopped(Stopped::new()));
+        assert_eq!(Policy::exponential().judge(&failure), Verdict::Permanent);
+        assert_eq!(failure.to_string(), "the call was stopped by a signal");
+        assert!(
+            failure
+                .source()
+                .is_some_and(|source| source.is::<Stopped>())
+        );
     }
 }

@@ -28,6 +28,8 @@ pub struct Keys {
     pub attempt_timeout: (),
     /// A future, made once for each call, that ends its wait once it is ready; async only. Without it: none. Example: `stop_on = token.cancelled()`.
     pub stop_on: (),
+    /// The same as `stop_on`, and the attempt that is running is cut, too; the error is `From<Stopped>`. Without it: none. Example: `cut_on = token.cancelled()`.
+    pub cut_on: (),
     /// HTTP statuses, ranges of them, constants of type `Codes`, and patterns of the error, with guards. Without it: the policy's codes; without a policy, errors about which nothing is known as well. Example: `on = [429, 500..=504, Error::Busy { .. }]`.
     pub on: (),
     /// Codes beside those of the policy. Without it: none. Example: `also_on = [408]`.

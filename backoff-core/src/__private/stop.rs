@@ -1,27 +1,71 @@
-//! A signal that ends the waits of an annotated function.
+//! A signal that ends the waits of an annotated function, or its attempts too.
 
-use super::{context::Context, outcome::Outcome};
+use super::{
+    context::Context,
+    outcome::{Outcome, placeholder},
+};
 use crate::{
     drive::{
         course::Course,
         handler::{Handle, Lent, Under},
-        stopping::Once,
+        stopping::{Once, Stopped},
     },
-    facts::fault::Fault,
+    facts::fault::{Fault, TimedOut},
+    judge::Stage,
     observe::Failure,
     runtime::{Clock, Sleep},
 };
 use core::{
-    future::{Future, poll_fn},
+    future::{Future, Ready, poll_fn},
+    ops::Deref,
     pin::{Pin, pin},
+    task,
     task::Poll,
     time::Duration,
 };
+use pin_project_lite::pin_project;
 
-/// The signal of a call.
-#[inline]
-pub fn stop_by<F: Signals>(signal: F) -> Once<F::Signal> {
-    Once::new(signal.signal())
+/// The value of a key that takes a signal. Its method is there for futures; for anything else the
+/// compiler goes on to what this dereferences to, whose signal has a type of its own, so that the
+/// value is refused once.
+pub struct Signal<F>(NoSignal<F>);
+
+/// A value that is no future.
+pub struct NoSignal<F>(F);
+
+impl<F> Signal<F> {
+    /// The value.
+    #[inline]
+    pub const fn of(value: F) -> Self {
+        Signal(NoSignal(value))
+    }
+}
+
+impl<F: Future> Signal<F> {
+    /// The signal. It can be asked again after it has come.
+    #[inline]
+    pub fn __backoff_signal(self) -> Once<F> {
+        Once::new(self.0.0)
+    }
+}
+
+impl<F> Deref for Signal<F> {
+    type Target = NoSignal<F>;
+
+    #[inline]
+    fn deref(&self) -> &NoSignal<F> {
+        &self.0
+    }
+}
+
+impl<F> NoSignal<F> {
+    /// Never called.
+    pub fn __backoff_signal(&self) -> Once<Ready<()>>
+    where
+        F: Signals,
+    {
+        placeholder()
+    }
 }
 
 /// Waits; whether the signal has come.
@@ -29,17 +73,17 @@ pub fn stop_by<F: Signals>(signal: F) -> Once<F::Signal> {
 pub fn sleep_or_stop<'s, C, F>(
     runtime: &C,
     wait: Duration,
-    mut stop: Pin<&'s mut Once<F>>,
+    mut stop: Pin<&'s mut F>,
 ) -> impl Future<Output = bool> + use<'s, C, F>
 where
     C: Sleep,
-    F: Future,
+    F: Future<Output = ()>,
 {
     let sleep = runtime.sleep(wait);
     async move {
         let mut sleep = pin!(sleep);
         poll_fn(|cx| {
-            if stop.as_mut().has_come(cx) {
+            if stop.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(true);
             }
             sleep.as_mut().poll(cx).map(|()| false)
@@ -72,25 +116,145 @@ pub fn stopped<C, R, H>(
     course.stopped(context.policy, &mut handler, context.name, failure);
 }
 
-/// What the key `stop_on` takes.
-#[diagnostic::on_unimplemented(
-    message = "`stop_on` takes a future, which ends the waits of the call once it is ready",
-    label = "`{Self}` is no future",
-    note = "of a `CancellationToken` named `token`: `stop_on = token.cancelled()`"
-)]
-pub trait Signals {
-    /// The future.
-    type Signal: Future;
-
-    /// The future.
-    fn signal(self) -> Self::Signal;
-}
-
-impl<F: Future> Signals for F {
-    type Signal = F;
-
-    #[inline]
-    fn signal(self) -> F {
-        self
+pin_project! {
+    /// An attempt that the signal cuts.
+    pub struct CutOn<'a, A: Future, F> {
+        #[pin]
+        attempt: A,
+        stop: Pin<&'a mut F>,
+        is_first: bool,
+        cut: &'a mut Option<Stage>,
+        made: fn(Stopped) -> A::Output,
     }
 }
+
+/// An attempt that the signal cuts. `cut` says then that it was.
+#[inline]
+pub fn cut_on<'a, A, F, T, E>(
+    stop: Pin<&'a mut F>,
+    course: &Course,
+    cut: &'a mut Option<Stage>,
+    attempt: A,
+) -> CutOn<'a, A, F>
+where
+    A: Future<Output = Result<T, E>>,
+    F: Future<Output = ()>,
+    E: FromStopped,
+{
+    CutOn {
+        attempt,
+        stop,
+        is_first: course.failures() == 0,
+        cut,
+        made: |stopped| Err(E::from_stopped(stopped)),
+    }
+}
+
+/// The same, of an attempt that has a limit.
+#[inline]
+pub fn limited_cut_on<'a, A, F, T, E>(
+    stop: Pin<&'a mut F>,
+    course: &Course,
+    cut: &'a mut Option<Stage>,
+    attempt: A,
+) -> CutOn<'a, A, F>
+where
+    A: Future<Output = Result<Result<T, E>, TimedOut>>,
+    F: Future<Output = ()>,
+    E: FromStopped,
+{
+    CutOn {
+        attempt,
+        stop,
+        is_first: course.failures() == 0,
+        cut,
+        made: |stopped| Ok(Err(E::from_stopped(stopped))),
+    }
+}
+
+impl<A, F> Future for CutOn<'_, A, F>
+where
+    A: Future,
+    F: Future<Output = ()>,
+{
+    type Output = A::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<A::Output> {
+        let this = self.project();
+        let has_come = this.stop.as_mut().poll(cx).is_ready();
+        let stage = if has_come && *this.is_first {
+            Stage::Late
+        } else {
+            // What is ready together with the signal counts.
+            let polled = this.attempt.poll(cx);
+            if polled.is_ready() || !has_come {
+                *this.is_first = false;
+                return polled;
+            }
+            Stage::Whole.cut()
+        };
+        **this.cut = Some(stage);
+        Poll::Ready((this.made)(Stopped))
+    }
+}
+
+/// Whether the signal has cut the attempt, or ended the call before it: then tells whoever listens.
+#[inline]
+pub fn is_cut<C, R, H>(
+    context: &Context<'_>,
+    runtime: &C,
+    course: &mut Course,
+    cut: Option<Stage>,
+    outcome: &R,
+    judge: &mut H,
+) -> bool
+where
+    R: Outcome,
+    H: Handle<R::Error>,
+    C: Clock,
+{
+    let (Some(stage), Some(error)) = (cut, outcome.error()) else {
+        return false;
+    };
+    let mut handler = Under {
+        inner: Lent { inner: judge },
+        runtime,
+    };
+    let Context { policy, name, .. } = *context;
+    if stage == Stage::Late {
+        let failure = Failure::new(Some(error), handler.fault(error));
+        course.stopped(policy, &mut handler, name, failure);
+    } else {
+        course.cut(policy, &mut handler, name, error, stage);
+    }
+    true
+}
+
+/// The error of a function that a signal cuts.
+#[diagnostic::on_unimplemented(
+    message = "`cut_on` makes an error of the attempt that it cuts: implement `From<Stopped>` for `{Self}`",
+    label = "`{Self}` cannot be made from `Stopped`",
+    note = "`impl From<Stopped> for {Self} {{ fn from(stopped: Stopped) -> Self {{ .. }} }}`, or a variant with `#[from] Stopped`",
+    note = "for an error of another crate, write an error of your own around it, or use `stop_on`, which finishes the attempt and needs no `From`"
+)]
+pub trait FromStopped {
+    /// Makes it.
+    fn from_stopped(stopped: Stopped) -> Self;
+}
+
+impl<E: From<Stopped>> FromStopped for E {
+    #[inline]
+    fn from_stopped(stopped: Stopped) -> Self {
+        stopped.into()
+    }
+}
+
+/// What the keys `stop_on` and `cut_on` take.
+#[diagnostic::on_unimplemented(
+    message = "`stop_on` and `cut_on` take a future, which ends the call once it is ready",
+    label = "`{Self}` is no future",
+    note = "of a `CancellationToken` named `token`: `token.cancelled()`"
+)]
+pub trait Signals {}
+
+impl<F: Future> Signals for F {}

@@ -5,10 +5,13 @@ use super::{
     boxed::{Cause, first_known},
     sources::{begins_with, chain, is_untrusted_certificate},
 };
-use crate::facts::{
-    aws::aws_kind,
-    fault::{Delivery, Fault, FaultKind, TimedOut},
-    hint,
+use crate::{
+    drive::stopping::Stopped,
+    facts::{
+        aws::aws_kind,
+        fault::{Delivery, Fault, FaultKind, TimedOut},
+        hint,
+    },
 };
 use aws_smithy_runtime_api_1::{
     client::{
@@ -135,6 +138,14 @@ where
 impl<E, R> From<TimedOut> for SdkError<E, R> {
     fn from(error: TimedOut) -> Self {
         SdkError::timeout_error(error)
+    }
+}
+
+/// For attempts that a signal has [cut](crate::Retrying::cut_on): as a request that got no response, with
+/// the [`Stopped`] along its sources. The SDK has no kind for a call that its caller has cancelled.
+impl<E, R> From<Stopped> for SdkError<E, R> {
+    fn from(error: Stopped) -> Self {
+        SdkError::dispatch_failure(ConnectorError::other(error.into(), None))
     }
 }
 
@@ -324,6 +335,16 @@ mod tests {
         assert_eq!(POLICY.judge(&unbuilt), Verdict::Permanent);
         let said = Fault::message(&unbuilt).expect("a text");
         assert_eq!(said.to_string(), "no table");
+    }
+
+    #[test]
+    fn an_attempt_that_a_signal_cut_is_permanent() {
+        let error = Failed::from(Stopped::new());
+        assert!(matches!(error, SdkError::DispatchFailure(_)));
+        assert_eq!(POLICY.judge(&error), Verdict::Permanent);
+        assert!(chain(&error).any(|link| link.is::<Stopped>()));
+        let said = Fault::message(&error).expect("a text");
+        assert_eq!(said.to_string(), "the call was stopped by a signal");
     }
 
     #[test]

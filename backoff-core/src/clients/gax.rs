@@ -7,6 +7,7 @@ use super::{
     sources::{chain, is_untrusted_certificate},
 };
 use crate::{
+    drive::stopping::Stopped,
     facts::{
         fault::{Delivery, Fault, FaultKind, TimedOut},
         grpc::GrpcCode,
@@ -109,6 +110,14 @@ impl Fault for Error {
 impl From<TimedOut> for Error {
     fn from(error: TimedOut) -> Self {
         Error::timeout(error)
+    }
+}
+
+/// For attempts that a signal has [cut](crate::Retrying::cut_on): as an error that ends the client's own
+/// retries, with the [`Stopped`] as its source. gax has no kind for a call that its caller has cancelled.
+impl From<Stopped> for Error {
+    fn from(error: Stopped) -> Self {
+        Error::exhausted(error)
     }
 }
 
@@ -233,6 +242,17 @@ mod tests {
         assert_eq!(POLICY.judge(&error), Verdict::from(true));
         let careful = POLICY.idempotent(false);
         assert_eq!(careful.judge(&error), Verdict::MaybeApplied);
+    }
+
+    #[test]
+    fn an_attempt_that_a_signal_cut_is_permanent() {
+        let error = Error::from(Stopped::new());
+        assert_eq!(error.to_string(), "the call was stopped by a signal");
+        let source = error.source().and_then(|it| it.downcast_ref());
+        assert_eq!(source, Some(&Stopped::new()));
+        assert!(!error.is_timeout());
+        assert_eq!((error.grpc_code(), Fault::status(&error)), (None, None));
+        assert_eq!(POLICY.judge(&error), Verdict::Permanent);
     }
 
     #[test]

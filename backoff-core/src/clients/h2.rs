@@ -2,7 +2,8 @@
 //!
 //! There is none of an attempt that is [cut](crate::Retrying::attempt_timeout): all that one can be
 //! made of is an error code of HTTP/2, and it would call itself a protocol error. Wrap it in an error
-//! of your own that has a variant for [`TimedOut`](crate::TimedOut).
+//! of your own that has a variant for [`TimedOut`](crate::TimedOut),
+//! or for [`Stopped`](crate::Stopped) where a [signal](crate::Retrying::cut_on) cuts it.
 
 use crate::facts::fault::{Delivery, Fault, FaultKind};
 use core::fmt;

@@ -3,7 +3,8 @@
 //!
 //! There is none of an attempt that is [cut](crate::Retrying::attempt_timeout): it would say that a
 //! server has answered. Make an error of your own that has a variant for
-//! [`TimedOut`](crate::TimedOut).
+//! [`TimedOut`](crate::TimedOut), or for [`Stopped`](crate::Stopped) where a
+//! [signal](crate::Retrying::cut_on) cuts it.
 
 use crate::{
     facts::{fault::Fault, grpc::GrpcCode},

@@ -1,7 +1,8 @@
 //! `Fault` for `hyper::Error`, version 1.
 //!
 //! Only hyper makes one, so none can be made of an attempt that is [cut](crate::Retrying::attempt_timeout):
-//! wrap it in an error of your own that has a variant for [`TimedOut`](crate::TimedOut).
+//! wrap it in an error of your own that has a variant for [`TimedOut`](crate::TimedOut),
+//! or for [`Stopped`](crate::Stopped) where a [signal](crate::Retrying::cut_on) cuts it.
 
 use super::{
     boxed::{Cause, first_known},

@@ -3,7 +3,8 @@
 //!
 //! Only reqwest makes an error, so none can be made of an attempt that is
 //! [cut](crate::Retrying::attempt_timeout): wrap it in an error of your own that has a variant for
-//! [`TimedOut`](crate::TimedOut).
+//! [`TimedOut`](crate::TimedOut), or for [`Stopped`](crate::Stopped) where a
+//! [signal](crate::Retrying::cut_on) cuts it.
 
 use super::sources::{chain, is_untrusted_certificate};
 use crate::facts::{

@@ -85,6 +85,10 @@ pub trait Handler {
     #[inline]
     fn begins(&mut self) {}
 
+    /// No attempt follows on the wait: what was paid for it goes back to a budget that only this knows.
+    #[inline]
+    fn give_back(&mut self) {}
+
     /// This of an attempt failed, as a conflict or not, and this comes next.
     #[inline]
     fn measure(&mut self, stage: Stage, is_conflict: bool, next: Next) {
@@ -292,6 +296,11 @@ macro_rules! forward {
         fn begins(&mut self) {
             self.inner.begins();
         }
+
+        #[inline]
+        fn give_back(&mut self) {
+            self.inner.give_back();
+        }
     };
     (@ measure) => {
         const MEASURES: bool = H::MEASURES;
@@ -459,6 +468,11 @@ impl<H: Handler> Handler for Funded<'_, H> {
         self.purse.begins();
         self.inner.begins();
     }
+
+    fn give_back(&mut self) {
+        self.purse.give_back();
+        self.inner.give_back();
+    }
 }
 
 impl<E, H: Handle<E>> Handle<E> for Funded<'_, H> {
@@ -500,6 +514,11 @@ impl<H: Handler> Handler for Owning<H> {
     fn begins(&mut self) {
         self.purse.begins();
         self.inner.begins();
+    }
+
+    fn give_back(&mut self) {
+        self.purse.give_back();
+        self.inner.give_back();
     }
 
     forward!(terms decide);

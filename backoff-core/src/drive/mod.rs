@@ -43,6 +43,8 @@ pub use future::Reported;
 pub use handler::{
     ByCodes, Delayed, Funded, Handle, Handler, Measured, Notified, Owning, Under, When, WhenAny,
 };
+#[cfg(feature = "tokio")]
+pub use mutable::{Cut, Finished, Stopping, WhatIsRunning};
 #[cfg(feature = "tracing")]
 pub use spans::Spanned;
 #[cfg(feature = "std")]

@@ -1,19 +1,34 @@
 //! An async closure that borrows mutably what is around it. Its future cannot be named, so this loop is
 //! an async function; what it does around an attempt is the course's affair, as everywhere.
 
-use super::{deposit::Deposit, entry::Judged, handler::Handle};
+use super::{
+    attempt::Failed,
+    deposit::{Deposit, give_back},
+    entry::Judged,
+    handler::{ByCodes, Handle},
+    stopping::{Signal, Stopped, StoppedBy, Unstopped},
+};
 use crate::{
     facts::fault::Fault,
     judge::Stage,
+    observe::Failure,
     policy::Policy,
     runtime::{AsyncRuntime, Sleep},
+};
+use core::{
+    fmt,
+    future::{Future, poll_fn},
+    marker::PhantomData,
+    pin::{Pin, pin},
+    task::Poll,
 };
 
 impl Policy {
     /// As [`retry`](Self::retry), for an async closure that borrows mutably what is around it, which the
     /// compiler refuses there: "captured variable cannot escape `FnMut` closure body".
     ///
-    /// To say more about such a call (a timeout, a hook), write `retry_block!`.
+    /// A signal that ends such a call is named before it: [`stop_on`](Self::stop_on). To say more (a timeout,
+    /// a hook), write `retry_block!`.
     ///
     /// # Errors
     /// The operation's last error, once it is not to be retried any more.
@@ -37,55 +52,254 @@ impl Policy {
     /// assert_eq!(POLICY.retry_mut(async || client.get().await).await, Ok(3));
     /// # }
     /// ```
-    pub async fn retry_mut<T, E>(
+    pub fn retry_mut<T, E>(
         &self,
         operation: impl AsyncFnMut() -> Result<T, E>,
-    ) -> Result<T, E>
+    ) -> impl Future<Output = Result<T, E>>
     where
         E: Fault,
     {
-        self.by_codes().retry_mut(operation).await
+        self.by_codes().retry_mut(operation)
+    }
+
+    /// The signal of a [`retry_mut`](Self::retry_mut), which can say nothing more once it has its closure.
+    /// Any other call is given its signal after its operation: `POLICY.retry(..).stop_on(signal)`.
+    ///
+    /// What it means is said at [`Retrying::stop_on`](crate::Retrying::stop_on): a wait ends once `signal` is
+    /// ready, and the call gives the operation's last error. An attempt that is running is finished.
+    ///
+    /// ```
+    /// use backoff_core::{Policy, TimedOut};
+    /// use std::time::Duration;
+    /// use tokio_util::sync::CancellationToken;
+    ///
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// const POLICY: Policy = Policy::exponential();
+    /// let shutdown = CancellationToken::new();
+    /// let mut calls = 0;
+    /// let call = POLICY.stop_on(shutdown.cancelled()).retry_mut(async || {
+    ///     calls += 1;
+    ///     shutdown.cancel();
+    ///     Err::<(), _>(TimedOut::new(Duration::ZERO))
+    /// });
+    /// assert!(call.await.is_err());
+    /// assert_eq!(calls, 1);
+    /// # }
+    /// ```
+    pub fn stop_on<F: Future>(&self, signal: F) -> Stopping<'_, ByCodes, F> {
+        Stopping::new(self.by_codes(), signal)
+    }
+
+    /// As [`stop_on`](Self::stop_on), and cuts the attempt that is running, too: an error is made from
+    /// [`Stopped`] then, as with [`Retrying::cut_on`](crate::Retrying::cut_on).
+    ///
+    /// ```
+    /// use backoff_core::{Policy, Stopped};
+    /// use tokio_util::sync::CancellationToken;
+    ///
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// const POLICY: Policy = Policy::exponential();
+    /// let shutdown = CancellationToken::new();
+    /// let mut seen = Vec::new();
+    /// let call = POLICY.cut_on(shutdown.cancelled()).retry_mut(async || {
+    ///     seen.push("begun");
+    ///     shutdown.cancel();
+    ///     std::future::pending::<Result<(), Stopped>>().await
+    /// });
+    /// assert_eq!(call.await, Err(Stopped::new()));
+    /// assert_eq!(seen, ["begun"]);
+    /// # }
+    /// ```
+    pub fn cut_on<F: Future>(&self, signal: F) -> Stopping<'_, ByCodes, F, Cut> {
+        Stopping::new(self.by_codes(), signal)
     }
 }
 
-impl<H> Judged<'_, H> {
+/// A policy with the signal of a [`retry_mut`](Policy::retry_mut). Made by [`Policy::stop_on`] and
+/// [`Policy::cut_on`].
+#[must_use = "a policy does nothing until it is given an operation"]
+pub struct Stopping<'p, H, F, M = Finished> {
+    judged: Judged<'p, H>,
+    signal: F,
+    attempts: PhantomData<M>,
+}
+
+impl<'p, H, F, M> Stopping<'p, H, F, M> {
+    const fn new(judged: Judged<'p, H>, signal: F) -> Self {
+        Stopping {
+            judged,
+            signal,
+            attempts: PhantomData,
+        }
+    }
+
+    /// As [`Policy::retry_mut`], until the signal comes.
+    ///
+    /// # Errors
+    /// The operation's last error, once it is not to be retried any more or the signal has come; an error
+    /// made from [`Stopped`] where the signal has cut the attempt.
+    pub fn retry_mut<T, E>(
+        self,
+        operation: impl AsyncFnMut() -> Result<T, E>,
+    ) -> impl Future<Output = Result<T, E>>
+    where
+        H: Handle<E, Runtime = AsyncRuntime>,
+        F: Future,
+        M: WhatIsRunning<E>,
+    {
+        let signal = StoppedBy::new(self.signal, M::CUTS);
+        self.judged.run(operation, signal)
+    }
+}
+
+impl<H, F, M> fmt::Debug for Stopping<'_, H, F, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stopping").finish_non_exhaustive()
+    }
+}
+
+/// What a signal does to the attempt that is running: [`Finished`] or [`Cut`]. The error is an `E`.
+pub trait WhatIsRunning<E> {
+    /// What makes the error of an attempt that is cut; nothing where none is.
+    const CUTS: Option<fn(Stopped) -> E>;
+}
+
+/// The attempt that is running is finished ([`Policy::stop_on`]).
+#[derive(Clone, Copy, Debug)]
+pub struct Finished;
+
+impl<E> WhatIsRunning<E> for Finished {
+    const CUTS: Option<fn(Stopped) -> E> = None;
+}
+
+/// The attempt that is running is cut ([`Policy::cut_on`]).
+#[derive(Clone, Copy, Debug)]
+pub struct Cut;
+
+impl<E: From<Stopped>> WhatIsRunning<E> for Cut {
+    const CUTS: Option<fn(Stopped) -> E> = Some(E::from);
+}
+
+impl<'p, H> Judged<'p, H> {
     /// As [`Policy::retry_mut`].
     ///
     /// # Errors
     /// The operation's last error, once it is not to be retried any more.
-    pub async fn retry_mut<T, E>(
+    pub fn retry_mut<T, E>(
+        self,
+        operation: impl AsyncFnMut() -> Result<T, E>,
+    ) -> impl Future<Output = Result<T, E>>
+    where
+        H: Handle<E, Runtime = AsyncRuntime>,
+    {
+        self.run(operation, Unstopped)
+    }
+
+    /// As [`Policy::stop_on`].
+    pub fn stop_on<F: Future>(self, signal: F) -> Stopping<'p, H, F> {
+        Stopping::new(self, signal)
+    }
+
+    /// As [`Policy::cut_on`].
+    pub fn cut_on<F: Future>(self, signal: F) -> Stopping<'p, H, F, Cut> {
+        Stopping::new(self, signal)
+    }
+
+    async fn run<T, E, S>(
         self,
         mut operation: impl AsyncFnMut() -> Result<T, E>,
+        signal: S,
     ) -> Result<T, E>
     where
         H: Handle<E, Runtime = AsyncRuntime>,
+        S: Signal<T, E>,
     {
         let Judged {
             policy,
             mut handler,
         } = self;
+        // Asked for again and again, so that the future need not keep it.
+        let name = core::any::type_name::<E>;
+        let mut signal = pin!(signal);
         let mut deposit = Deposit::new(policy);
         let course = &mut deposit.course;
         course.start(policy, None, handler.runtime(), false);
+        if S::IS_ONE
+            && let Some(cuts) = signal.cuts()
+            && poll_fn(|cx| Poll::Ready(signal.as_mut().has_come(cx))).await
+        {
+            let error = cuts(Stopped);
+            let failure = Failure::new(Some(&error), handler.fault(&error));
+            course.stopped(policy, &mut handler, name(), failure);
+            return Err(error);
+        }
         loop {
-            // The error ends before the sleep, so that the future need not keep it.
+            // The error ends before the sleep, so that the future need not keep it; only a signal does.
             let wait = {
-                let name = core::any::type_name::<E>();
-                let error = match operation().await {
-                    Ok(value) => {
-                        course.succeeded(policy, &mut handler, name, None);
+                let ended = {
+                    let attempt = pin!(operation());
+                    unless_cut(attempt, signal.as_mut()).await
+                };
+                let error = match ended {
+                    Ok(Ok(value)) => {
+                        course.succeeded(policy, &mut handler, name(), None);
                         return Ok(value);
                     }
-                    Err(error) => error,
+                    Ok(Err(error)) => error,
+                    Err(error) => {
+                        course.cut(policy, &mut handler, name(), &error, Stage::Whole.cut());
+                        return Err(error);
+                    }
                 };
-                let next = course.failed(policy, &mut handler, name, &error, Stage::Whole, None);
+                let next = course.failed(policy, &mut handler, name(), &error, Stage::Whole, None);
                 if !next.is_wait() {
                     return Err(error);
                 }
+                drop(signal.as_mut().keep(Err(Failed::whole(error))));
                 next.wait()
             };
-            handler.runtime().sleep(wait).await;
+            let sleep = pin!(handler.runtime().sleep(wait));
+            if unless_stopped(sleep, signal.as_mut()).await
+                && let Some(Err(Failed { error, .. })) = signal.as_mut().take()
+            {
+                give_back(course, policy, &mut handler);
+                let failure = Failure::new(Some(&error), handler.fault(&error));
+                course.stopped(policy, &mut handler, name(), failure);
+                return Err(error);
+            }
             course.begins(&mut handler);
         }
     }
+}
+
+/// Awaits an attempt; an error where the signal cuts it. What is ready together with the signal
+/// counts.
+fn unless_cut<T, E, S: Signal<T, E>>(
+    mut attempt: Pin<&mut impl Future<Output = Result<T, E>>>,
+    mut signal: Pin<&mut S>,
+) -> impl Future<Output = Result<Result<T, E>, E>> {
+    poll_fn(move |cx| {
+        let cuts = signal.cuts().filter(|_| S::IS_ONE);
+        let cuts = cuts.filter(|_| signal.as_mut().has_come(cx));
+        match (attempt.as_mut().poll(cx), cuts) {
+            (Poll::Ready(outcome), _) => Poll::Ready(Ok(outcome)),
+            (Poll::Pending, Some(cuts)) => Poll::Ready(Err(cuts(Stopped))),
+            (Poll::Pending, None) => Poll::Pending,
+        }
+    })
+}
+
+/// Waits; whether the signal has come.
+fn unless_stopped<T, E, S: Signal<T, E>>(
+    mut sleep: Pin<&mut impl Future<Output = ()>>,
+    mut signal: Pin<&mut S>,
+) -> impl Future<Output = bool> {
+    poll_fn(move |cx| {
+        if S::IS_ONE && signal.as_mut().has_come(cx) {
+            return Poll::Ready(true);
+        }
+        sleep.as_mut().poll(cx).map(|()| false)
+    })
 }

@@ -26,14 +26,19 @@ impl<'b> Purse<'b> {
     pub(super) fn begins(&mut self) {
         self.held = None;
     }
-}
 
-impl Drop for Purse<'_> {
-    fn drop(&mut self) {
-        if let Some(kind) = self.held
+    /// No attempt follows on the wait.
+    pub(super) fn give_back(&mut self) {
+        if let Some(kind) = self.held.take()
             && let Some(budget) = self.budget
         {
             budget.give_back(kind);
         }
+    }
+}
+
+impl Drop for Purse<'_> {
+    fn drop(&mut self) {
+        self.give_back();
     }
 }

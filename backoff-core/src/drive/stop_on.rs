@@ -90,6 +90,9 @@ where
     /// ([`RetryError::last`](crate::RetryError::last)). An attempt that is ready together with the signal is
     /// not cut, but an update whose read is under way begins no write.
     ///
+    /// The errors that this library knows can be made from [`Stopped`] where their crates let others make one;
+    /// reqwest and hyper do not. Around any other error put an enum of your own, as on the page of [`Stopped`].
+    ///
     /// Where `signal` is ready before the first attempt, no attempt is made, and the error is made from
     /// [`Stopped`], too. When a wait is ended, the operation's last error is handed back.
     ///

@@ -3,6 +3,7 @@
 use super::{
     attempt::{Failed, Operation},
     course::Course,
+    deposit::give_back,
     handler::{Handle, Handler},
 };
 #[cfg(feature = "std")]
@@ -199,7 +200,7 @@ impl<F: Future> Future for Once<F> {
 pub(super) fn stopped<O, H, S>(
     operation: &mut O,
     handler: &mut H,
-    course: &Course,
+    course: &mut Course,
     policy: &Policy,
     signal: Pin<&mut S>,
 ) -> Option<Result<O::Value, O::Error>>
@@ -209,6 +210,7 @@ where
     H::Runtime: Clock,
     S: Signal<O::Value, O::Error>,
 {
+    give_back(course, policy, handler);
     let doubt = operation.doubt();
     let error = match (operation.kept(), signal.take()) {
         (Some(error), _) => error,

@@ -193,6 +193,13 @@ keys! {
                     only",
             without: "none",
         }
+        cut_on: Expr = Expr(Ok) {
+            usage: "cut_on = token.cancelled()",
+            no_literal: "a future",
+            takes: "the same as `stop_on`, and the attempt that is running is cut, too; the error \
+                    is `From<Stopped>`",
+            without: "none",
+        }
     }
     "What is retried" {
         on: On = On(Ok), Codes {

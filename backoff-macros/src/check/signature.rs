@@ -81,13 +81,15 @@ pub(crate) fn signature(function: &ItemFn, args: &Args, errors: &mut Errors) {
         );
     }
     if shape == Shape::Blocking
-        && let Some(stop_on) = &args.stop_on
+        && let Some(Given { key, .. }) = args.signal()
     {
         errors.at(
-            &stop_on.key,
-            "`stop_on` takes a future, which a blocking function cannot await: make the function \
-             `async`, or call `POLICY.blocking(|| ..).stop_on(&stop).call()` with a \
-             `backoff_core::Stop`",
+            key,
+            format_args!(
+                "`{key}` takes a future, which a blocking function cannot await: make the function \
+                 `async`, or call `POLICY.blocking(|| ..).stop_on(&stop).call()` with a \
+                 `backoff_core::Stop`"
+            ),
         );
     }
     no_result(function, shape, errors);

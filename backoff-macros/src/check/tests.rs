@@ -90,6 +90,12 @@ fn contradictions_are_refused_with_what_to_write() {
             quote!(when = f, on = [429]),
             "remove `on`, or remove `when`",
         ),
+        (quote!(stop_on = 5), "write `stop_on = token.cancelled()`"),
+        (quote!(cut_on = 5), "write `cut_on = token.cancelled()`"),
+        (
+            quote!(stop_on = f(), cut_on = g()),
+            "`cut_on` ends the waits, too: remove `stop_on`",
+        ),
         (quote!(on = []), "an empty `on`"),
         (quote!(on = [504..=500]), "write `500..=504`"),
         (quote!(on = [500..505]), "write `500..=504`"),
@@ -131,13 +137,18 @@ fn what_the_function_cannot_do_is_refused() {
         ),
     );
     assert!(sync[0].contains("make the function `async`"), "{sync:?}");
-    let stopped = messages(
+    for key in [
         quote!(stop_on = token.cancelled()),
-        quote!(
-            fn f() -> Result<(), E> {}
-        ),
-    );
-    assert!(stopped[0].contains(".stop_on(&stop)"), "{stopped:?}");
+        quote!(cut_on = token.cancelled()),
+    ] {
+        let stopped = messages(
+            key,
+            quote!(
+                fn f() -> Result<(), E> {}
+            ),
+        );
+        assert!(stopped[0].contains(".stop_on(&stop)"), "{stopped:?}");
+    }
     let constant = messages(
         quote!(),
         quote!(

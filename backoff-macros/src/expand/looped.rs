@@ -101,12 +101,15 @@ impl Loop<'_> {
         if let Some((_, span)) = span {
             judge = quote_spanned!(here=> #k::__private::spanned(&mut #span, #judge));
         }
+        let (bind_cut, break_if_cut) = self.broken(&with);
         let attempt = quote_spanned! {here=>
             #bind_attempt
             #bind_span
+            #bind_cut
             #bind_outcome
             #await_value
             let mut __judge = #judge;
+            #break_if_cut
         };
         let (bind_stop, wait_or_stop) = self.stop(&context, &runtime);
         let body = if let Some(wait_or_stop) = wait_or_stop {
@@ -170,14 +173,15 @@ impl Loop<'_> {
         context: &TokenStream,
         runtime: &TokenStream,
     ) -> (Option<TokenStream>, Option<TokenStream>) {
-        let Some(Given { key, value }) = self.args.stop_on.as_ref().filter(|_| self.is_async)
-        else {
+        let Some(Given { value, .. }) = self.args.signal().filter(|_| self.is_async) else {
             return (None, None);
         };
         let here = Span::mixed_site();
-        let key_at = at(key.span());
-        let (k, k_at_key) = (self.library.at(here), self.library.at(key_at));
-        let made = quote_spanned!(key_at=> #k_at_key::__private::stop_by(#value));
+        let value_at = at(syn::spanned::Spanned::span(value));
+        let (k, k_at_value) = (self.library.at(here), self.library.at(value_at));
+        let made = quote_spanned! {value_at=>
+            #k_at_value::__private::Signal::of(#value).__backoff_signal()
+        };
         let bind = quote_spanned!(here=> let mut __stop = #k::__private::pin!(#made););
         let fault = self.value();
         let wait = quote_spanned! {here=>
@@ -189,6 +193,30 @@ impl Loop<'_> {
             }
         };
         (Some(bind), Some(wait))
+    }
+
+    /// The statement before an attempt that the signal may cut, and the one that ends the call then.
+    fn broken(&self, with: &TokenStream) -> (Option<TokenStream>, Option<TokenStream>) {
+        if self.cut_on().is_none() {
+            return (None, None);
+        }
+        let here = Span::mixed_site();
+        let k = self.library.at(here);
+        let bind = quote_spanned!(here=> let mut __cut = #k::__private::Option::None;);
+        let end = quote_spanned! {here=>
+            if #k::__private::is_cut(
+                #with, &mut __deposit.course, __cut, &__outcome, &mut __judge
+            ) {
+                break __outcome;
+            }
+        };
+        (Some(bind), Some(end))
+    }
+
+    /// The key whose signal cuts attempts.
+    fn cut_on(&self) -> Option<&Ident> {
+        let cut_on = self.args.cut_on.as_ref().filter(|_| self.is_async)?;
+        Some(&cut_on.key)
     }
 
     /// What is the same for all attempts.
@@ -365,7 +393,7 @@ impl Loop<'_> {
             return attempt;
         }
         let Some((key, limit)) = cut else {
-            return quote_spanned!(Span::mixed_site()=> #attempt.await);
+            return self.stoppable("cut_on", &attempt);
         };
         let key_at = at(key.span());
         let k = self.library.at(key_at);
@@ -373,8 +401,21 @@ impl Loop<'_> {
             Some(limit) => time(self.library, limit),
             None => quote_spanned!(key_at=> #k::__private::Duration::MAX),
         };
+        let limited = quote_spanned! {key_at=>
+            #k::__private::cut(#with, &__deposit.course, #limit, #attempt)
+        };
+        self.stoppable("limited_cut_on", &limited)
+    }
+
+    /// Awaits an attempt, which the signal may cut, by this function.
+    fn stoppable(&self, cut_by: &str, attempt: &TokenStream) -> TokenStream {
+        let Some(key) = self.cut_on() else {
+            return quote_spanned!(Span::mixed_site()=> #attempt.await);
+        };
+        let key_at = at(key.span());
+        let (k, cut_by) = (self.library.at(key_at), Ident::new(cut_by, key_at));
         quote_spanned! {key_at=>
-            #k::__private::cut(#with, &__deposit.course, #limit, #attempt).await
+            #k::__private::#cut_by(__stop.as_mut(), &__deposit.course, &mut __cut, #attempt).await
         }
     }
 

@@ -89,7 +89,7 @@ fn a_wait_that_a_signal_ends() {
         expect![[r#"
             async fn f(token: &Token) -> Result<(), Error> {
                 let mut __stop = ::backoff_core::__private::pin!(
-                    ::backoff_core::__private::stop_by(token.cancelled())
+                    ::backoff_core::__private::Signal::of(token.cancelled()).__backoff_signal()
                 );
                 const __BACKOFF: &::backoff_core::__private::Context<'static> = &::backoff_core::__private::Context {
                     policy: &::backoff_core::Policy::exponential(),
@@ -120,6 +120,115 @@ fn a_wait_that_a_signal_ends() {
                         &::backoff_core::__private::ASYNC,
                         &mut __deposit.course,
                         ::backoff_core::__private::Stage::Whole,
+                        &__outcome,
+                        ::backoff_core::__private::Option::None,
+                        &mut __judge,
+                    ) {
+                        ::backoff_core::__private::Option::None => break __outcome,
+                        ::backoff_core::__private::Option::Some(__wait) => __wait,
+                    };
+                    if ::backoff_core::__private::sleep_or_stop(
+                            &::backoff_core::__private::ASYNC,
+                            __wait,
+                            __stop.as_mut(),
+                        )
+                        .await
+                    {
+                        ::backoff_core::__private::stopped(
+                            __BACKOFF,
+                            &::backoff_core::__private::ASYNC,
+                            &__deposit.course,
+                            &__outcome,
+                            ::backoff_core::__private::Option::None,
+                            &mut __judge,
+                        );
+                        break __outcome;
+                    }
+                }
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn an_attempt_that_a_signal_cuts() {
+    snapshot(
+        quote!(cut_on = token.cancelled(), attempt_timeout = "10s"),
+        quote! { async fn f(token: &Token) -> Result<(), Error> { g().await } },
+        expect![[r#"
+            async fn f(token: &Token) -> Result<(), Error> {
+                let mut __stop = ::backoff_core::__private::pin!(
+                    ::backoff_core::__private::Signal::of(token.cancelled()).__backoff_signal()
+                );
+                const __BACKOFF: &::backoff_core::__private::Context<'static> = &::backoff_core::__private::Context {
+                    policy: &::backoff_core::Policy::exponential(),
+                    terms: ::backoff_core::__private::cut_at(
+                        ::backoff_core::__private::Option::None,
+                    ),
+                    name: ::core::concat!(::core::module_path!(), "::f"),
+                };
+                let mut __deposit = ::backoff_core::__private::begin(
+                    __BACKOFF,
+                    &::backoff_core::__private::ASYNC,
+                    false,
+                );
+                loop {
+                    let mut __cut = ::backoff_core::__private::Option::None;
+                    let (__done, __is_late) = if ::backoff_core::__private::is_late(
+                        __BACKOFF,
+                        &::backoff_core::__private::ASYNC,
+                        &__deposit.course,
+                    ) {
+                        (::backoff_core::__private::expired(), true)
+                    } else {
+                        ::backoff_core::__private::begins(&mut __deposit);
+                        (
+                            ::backoff_core::__private::limited_cut_on(
+                                    __stop.as_mut(),
+                                    &__deposit.course,
+                                    &mut __cut,
+                                    ::backoff_core::__private::cut(
+                                        __BACKOFF,
+                                        &::backoff_core::__private::ASYNC,
+                                        &__deposit.course,
+                                        ::backoff_core::__private::Duration::new(10u64, 0u32),
+                                        async {
+                                            if let ::core::option::Option::Some(__returns) = ::core::option::Option::<
+                                                Result<(), Error>,
+                                            >::None {
+                                                return __returns;
+                                            }
+                                            g().await
+                                        },
+                                    ),
+                                )
+                                .await,
+                            false,
+                        )
+                    };
+                    let (__outcome, __stage): (Result<(), Error>, _) = ::backoff_core::__private::settle(
+                        __done,
+                        __is_late,
+                    );
+                    let mut __judge = ::backoff_core::__private::every(
+                        &__outcome,
+                        ::backoff_core::__private::Outcomes::of(&__outcome).__backoff_find(),
+                    );
+                    if ::backoff_core::__private::is_cut(
+                        __BACKOFF,
+                        &::backoff_core::__private::ASYNC,
+                        &mut __deposit.course,
+                        __cut,
+                        &__outcome,
+                        &mut __judge,
+                    ) {
+                        break __outcome;
+                    }
+                    let __wait = match ::backoff_core::__private::step(
+                        __BACKOFF,
+                        &::backoff_core::__private::ASYNC,
+                        &mut __deposit.course,
+                        __stage,
                         &__outcome,
                         ::backoff_core::__private::Option::None,
                         &mut __judge,
@@ -573,7 +682,7 @@ fn a_mistake_keeps_the_function() {
             async fn f() -> Result<(), Error> {
                 let __refused = {
                     ::core::compile_error! {
-                        "unknown key `colour`: the keys are `policy`, `base`, `throttled_base`, `factor`, `max_backoff`, `jitter`, `max_attempts`, `deadline`, `max_retry_after`, `timeout`, `attempt_timeout`, `stop_on`, `on`, `also_on`, `when`, `faults`, `until`, `consecutive`, `idempotent`, `retry_conflicts`, `responses`, `budget`, `clone`, `keep`, `attempt`, `notify`, `log_waits`, `attempt_spans`, `sleep`, `runtime`, `name`, `crate`"
+                        "unknown key `colour`: the keys are `policy`, `base`, `throttled_base`, `factor`, `max_backoff`, `jitter`, `max_attempts`, `deadline`, `max_retry_after`, `timeout`, `attempt_timeout`, `stop_on`, `cut_on`, `on`, `also_on`, `when`, `faults`, `until`, `consecutive`, `idempotent`, `retry_conflicts`, `responses`, `budget`, `clone`, `keep`, `attempt`, `notify`, `log_waits`, `attempt_spans`, `sleep`, `runtime`, `name`, `crate`"
                     }
                     ::core::compile_error! {
                         "`max_attempts = 0` never calls the function: write 1 for one call without a retry"

@@ -54,7 +54,8 @@
 )]
 
 use backoff_core::{
-    Attempt, Budget, Codes, Event, Fault, NotYet, Policy, TimedOut, codes, retry, retry_block,
+    Attempt, Budget, Codes, Event, Fault, NotYet, Policy, Stopped, TimedOut, codes, retry,
+    retry_block,
 };
 use core::future::Future;
 use core::time::Duration;
@@ -75,6 +76,10 @@ pub enum Error {
     #[error(transparent)]
     #[fault(forward)]
     Late(#[from] TimedOut),
+    /// The program shuts down.
+    #[error(transparent)]
+    #[fault(forward)]
+    Stopped(#[from] Stopped),
     /// Not what is awaited.
     #[error(transparent)]
     #[fault(pending)]
@@ -248,6 +253,24 @@ pub async fn blocks(name: &str) -> Result<usize, Error> {
 pub async fn cut(name: &str, body: Vec<u8>) -> Result<usize, Error> {
     body.push(u8::try_from(nth.number()).unwrap_or(u8::MAX));
     Ok(work(name).await?.saturating_add(body.len()))
+}
+
+/// Its waits end with the program.
+///
+/// # Errors
+/// Any.
+#[retry(policy = POLICY, stop_on = shutdown)]
+pub async fn stopped(name: &str, shutdown: impl Future + Send) -> Result<usize, Error> {
+    work(name).await
+}
+
+/// So do its attempts.
+///
+/// # Errors
+/// Any.
+#[retry(policy = POLICY, attempt_timeout = "10s", cut_on = shutdown, notify = hear)]
+pub async fn cut_short(name: &str, shutdown: impl Future + Send) -> Result<usize, Error> {
+    work(name).await
 }
 
 /// A boxed future under another name.

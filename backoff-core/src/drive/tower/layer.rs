@@ -6,6 +6,7 @@ use super::{
     outgoing::Outgoing,
     replay::Replay,
     sends::Sends,
+    signal::{CutOn, Signals, StopOn},
 };
 use crate::{
     __private::without_conflicts,
@@ -14,6 +15,7 @@ use crate::{
         entry::Judged,
         future::Retrying,
         handler::{ByCodes, Handle, Notified, Owning, Under},
+        stopping::Unstopped,
     },
     facts::fault::Fault,
     observe::Event,
@@ -21,6 +23,7 @@ use crate::{
     runtime::{Clock, Random, Sleep},
 };
 use core::{
+    future::Future,
     task::{Context, Poll},
     time::Duration,
 };
@@ -34,12 +37,13 @@ use tower_service::Service;
 /// is [`StopReason::Unrepeatable`](crate::StopReason::Unrepeatable), in the event and in the WARN.
 #[derive(Clone, Copy, Debug)]
 #[must_use = "a layer does nothing until it is given a service"]
-pub struct RetryLayer<C = Cloned, H = ByCodes, L = Unlimited> {
+pub struct RetryLayer<C = Cloned, H = ByCodes, L = Unlimited, G = Unstopped> {
     policy: Policy,
     idempotent: Option<bool>,
     copies: C,
     handler: H,
     limit: L,
+    signals: G,
 }
 
 impl RetryLayer {
@@ -57,6 +61,7 @@ impl<H> RetryLayer<Cloned, H> {
             copies: Cloned,
             handler,
             limit: Unlimited,
+            signals: Unstopped,
         }
     }
 }
@@ -89,7 +94,7 @@ impl<H> Judged<'_, H> {
     }
 }
 
-impl<C, H, L> RetryLayer<C, H, L> {
+impl<C, H, L, G> RetryLayer<C, H, L, G> {
     /// Whether requests may be made twice, in the caller's word: it counts before the policy and before
     /// what a request says by its method. The extension [`Idempotent`](super::Idempotent) of a request counts before this.
     ///
@@ -126,7 +131,7 @@ impl<C, H, L> RetryLayer<C, H, L> {
     /// });
     /// # let _ = layer;
     /// ```
-    pub fn cloned_by<Request, F>(self, copy: F) -> RetryLayer<ClonedBy<F>, H, L>
+    pub fn cloned_by<Request, F>(self, copy: F) -> RetryLayer<ClonedBy<F>, H, L, G>
     where
         F: Fn(&Request) -> Option<Request>,
     {
@@ -146,7 +151,7 @@ impl<C, H, L> RetryLayer<C, H, L> {
     ///     .service(channel);
     /// let client = GreeterClient::new(channel);
     /// ```
-    pub fn replaying<B, F>(self, limit: usize, rebuild: F) -> RetryLayer<Replaying<F>, H, L>
+    pub fn replaying<B, F>(self, limit: usize, rebuild: F) -> RetryLayer<Replaying<F>, H, L, G>
     where
         B: Body + Unpin,
         F: Fn(Replay<B>) -> B,
@@ -154,23 +159,25 @@ impl<C, H, L> RetryLayer<C, H, L> {
         self.copied(Replaying { limit, rebuild })
     }
 
-    fn copied<D>(self, copies: D) -> RetryLayer<D, H, L> {
+    fn copied<D>(self, copies: D) -> RetryLayer<D, H, L, G> {
         RetryLayer {
             policy: self.policy,
             idempotent: self.idempotent,
             copies,
             handler: self.handler,
             limit: self.limit,
+            signals: self.signals,
         }
     }
 
-    fn handler<G>(self, change: impl FnOnce(H) -> G) -> RetryLayer<C, G, L> {
+    fn handler<I>(self, change: impl FnOnce(H) -> I) -> RetryLayer<C, I, L, G> {
         RetryLayer {
             policy: self.policy,
             idempotent: self.idempotent,
             copies: self.copies,
             handler: change(self.handler),
             limit: self.limit,
+            signals: self.signals,
         }
     }
 
@@ -186,7 +193,7 @@ impl<C, H, L> RetryLayer<C, H, L> {
     ///     .notify(|event: &Event<'_, io::Error>| println!("{event}"));
     /// # let _ = layer;
     /// ```
-    pub fn notify<E, N>(self, hook: N) -> RetryLayer<C, Notified<H, N>, L>
+    pub fn notify<E, N>(self, hook: N) -> RetryLayer<C, Notified<H, N>, L, G>
     where
         N: FnMut(&Event<'_, E>) + Clone,
     {
@@ -204,7 +211,7 @@ impl<C, H, L> RetryLayer<C, H, L> {
     /// # let _ = layer;
     /// # }
     /// ```
-    pub fn runtime<R>(self, runtime: R) -> RetryLayer<C, Under<H, R>, L>
+    pub fn runtime<R>(self, runtime: R) -> RetryLayer<C, Under<H, R>, L, G>
     where
         R: Clock + Sleep + Random + Clone,
     {
@@ -233,19 +240,113 @@ impl<C, H, L> RetryLayer<C, H, L> {
     /// # fn is_service<S: tower::Service<http_1::Request<String>>>(_: S) {}
     /// # is_service(client);
     /// ```
-    pub fn attempt_timeout(self, limit: Duration) -> RetryLayer<C, H, PerAttempt> {
+    pub fn attempt_timeout(self, limit: Duration) -> RetryLayer<C, H, PerAttempt, G> {
         RetryLayer {
             policy: self.policy,
             idempotent: self.idempotent,
             copies: self.copies,
             handler: self.handler,
             limit: PerAttempt(limit),
+            signals: self.signals,
+        }
+    }
+
+    /// Ends the waits of all requests once the future of `signal` is ready, for a program that shuts down.
+    /// The function is called once for each request.
+    ///
+    /// A wait ends at once, and no further attempt begins: the caller gets the last response or the last
+    /// error, with [`StopReason::Stopped`](crate::StopReason::Stopped) in the event. An attempt that is
+    /// running is finished, and the first attempt of a request is always made, as with
+    /// [`Retrying::stop_on`]. A request keeps its last response while it waits. Of two signals the later one
+    /// holds.
+    ///
+    /// ```
+    /// use backoff_core::{Jitter, Policy};
+    /// use std::time::Duration;
+    /// use tokio_util::sync::CancellationToken;
+    /// use tower::{Service as _, ServiceBuilder, ServiceExt as _};
+    /// # use backoff_core::TimedOut;
+    /// # use http_1::{Request, Response};
+    ///
+    /// const POLICY: Policy = Policy::constant(Duration::from_secs(60)).jitter(Jitter::None);
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// # let client = tower::service_fn(|_: Request<String>| {
+    /// #     let reply = Response::builder().status(503).body(()).unwrap();
+    /// #     std::future::ready(Ok::<_, TimedOut>(reply))
+    /// # });
+    /// let shutdown = CancellationToken::new();
+    /// let token = shutdown.clone();
+    /// let layer = POLICY.layer().stop_on(move || token.clone().cancelled_owned());
+    /// let mut client = ServiceBuilder::new().layer(layer).service(client);
+    ///
+    /// let request = Request::get("http://127.0.0.1/").body(String::new()).unwrap();
+    /// let reply = tokio::spawn(client.ready().await.unwrap().call(request));
+    /// tokio::task::yield_now().await;
+    /// shutdown.cancel();
+    /// // The last response, without the minute of the wait.
+    /// assert_eq!(reply.await.unwrap().unwrap().status(), 503);
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn stop_on<F, Fut>(self, signal: F) -> RetryLayer<C, H, L, StopOn<F>>
+    where
+        F: Fn() -> Fut + Clone,
+        Fut: Future,
+    {
+        self.signals(StopOn(signal))
+    }
+
+    /// As [`stop_on`](Self::stop_on), and cuts the attempts that are running, too; of a request that comes
+    /// after the signal none is made.
+    ///
+    /// An attempt that is cut has no error of its own; one is made from [`Stopped`](crate::Stopped), as with
+    /// [`Retrying::cut_on`]. The service's error is one that can be, such as `BoxError` or your own: for
+    /// another client put `map_err` between, as for [`attempt_timeout`](Self::attempt_timeout).
+    ///
+    /// ```
+    /// use backoff_core::Policy;
+    /// use std::error::Error;
+    /// use tokio_util::sync::CancellationToken;
+    /// use tower::ServiceBuilder;
+    ///
+    /// # async fn reply(_: http_1::Request<String>) -> Result<http_1::Response<()>, std::io::Error> {
+    /// #     Ok(http_1::Response::new(()))
+    /// # }
+    /// # let client = tower::service_fn(reply);
+    /// let shutdown = CancellationToken::new();
+    /// let layer = Policy::exponential().layer().cut_on(move || shutdown.clone().cancelled_owned());
+    /// let client = ServiceBuilder::new()
+    ///     .layer(layer)
+    ///     .map_err(|error| Box::<dyn Error + Send + Sync>::from(error))
+    ///     .service(client);
+    /// # fn is_service<S: tower::Service<http_1::Request<String>>>(_: S) {}
+    /// # is_service(client);
+    /// ```
+    pub fn cut_on<F, Fut>(self, signal: F) -> RetryLayer<C, H, L, CutOn<F>>
+    where
+        F: Fn() -> Fut + Clone,
+        Fut: Future,
+    {
+        self.signals(CutOn(signal))
+    }
+
+    fn signals<I>(self, signals: I) -> RetryLayer<C, H, L, I> {
+        RetryLayer {
+            policy: self.policy,
+            idempotent: self.idempotent,
+            copies: self.copies,
+            handler: self.handler,
+            limit: self.limit,
+            signals,
         }
     }
 }
 
-impl<S, C: Clone, H: Clone, L: Clone> Layer<S> for RetryLayer<C, H, L> {
-    type Service = Retry<S, C, H, L>;
+impl<S, C: Clone, H: Clone, L: Clone, G: Clone> Layer<S> for RetryLayer<C, H, L, G> {
+    type Service = Retry<S, C, H, L, G>;
 
     fn layer(&self, service: S) -> Self::Service {
         Retry {
@@ -260,12 +361,12 @@ impl<S, C: Clone, H: Clone, L: Clone> Layer<S> for RetryLayer<C, H, L> {
 /// The service inside has to be `Clone`, since the request that is sent again needs a service that is made
 /// ready anew.
 #[derive(Clone, Copy, Debug)]
-pub struct Retry<S, C = Cloned, H = ByCodes, L = Unlimited> {
+pub struct Retry<S, C = Cloned, H = ByCodes, L = Unlimited, G = Unstopped> {
     service: S,
-    layer: RetryLayer<C, H, L>,
+    layer: RetryLayer<C, H, L, G>,
 }
 
-impl<S, C, H, L> Retry<S, C, H, L> {
+impl<S, C, H, L, G> Retry<S, C, H, L, G> {
     /// The service inside.
     pub const fn get_ref(&self) -> &S {
         &self.service
@@ -284,10 +385,14 @@ impl<S, C, H, L> Retry<S, C, H, L> {
 
 /// The reply to a request of a [`Retry`]: a future that has a name, holds a copy of its policy and allocates
 /// nothing. The first attempt is made when it is first polled.
-pub type Reply<S, Request, C = Cloned, H = ByCodes, L = Unlimited> =
-    Retrying<'static, <L as Limits<Sends<S, Request, C>>>::Operation, Owning<H>>;
+pub type Reply<S, Request, C = Cloned, H = ByCodes, L = Unlimited, G = Unstopped> = Retrying<
+    'static,
+    <L as Limits<Sends<S, Request, C>>>::Operation,
+    Owning<H>,
+    <G as Signals<<S as Service<Request>>::Response, <S as Service<Request>>::Error>>::Signal,
+>;
 
-impl<S, Request, C, H, L> Service<Request> for Retry<S, C, H, L>
+impl<S, Request, C, H, L, G> Service<Request> for Retry<S, C, H, L, G>
 where
     S: Service<Request, Response: Fault> + Clone,
     Request: Outgoing,
@@ -295,10 +400,11 @@ where
     H: Handle<S::Error, Runtime: Clock + Sleep + Random> + Clone,
     L: Limits<Sends<S, Request, C>> + Clone,
     L::Operation: Operation<H::Runtime, Value = S::Response, Error = S::Error>,
+    G: Signals<S::Response, S::Error> + Clone,
 {
     type Response = S::Response;
     type Error = S::Error;
-    type Future = Reply<S, Request, C, H, L>;
+    type Future = Reply<S, Request, C, H, L, G>;
 
     /// Makes the service inside ready. An error of this is the caller's: there is no request yet.
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
@@ -315,11 +421,13 @@ where
             copies,
             handler,
             limit,
+            signals,
         } = self.layer.clone();
         let said = request.said().or(idempotent);
         let may_repeat = said.unwrap_or_else(|| request.may_repeat(&policy));
         let policy = policy.idempotent(may_repeat);
         let sends = limit.limited(Sends::new(ready, request, copies));
-        Retrying::new(&policy, sends, handler).owned()
+        let call = Retrying::new(&policy, sends, handler).owned();
+        call.signal(signals.signal())
     }
 }

@@ -92,6 +92,11 @@
 //! A call of gRPC that fails has its code in the headers of the response if there is no message before it,
 //! as nearly every server does for a unary call. A code in the trailers after a message is not seen here.
 //!
+//! # A program that shuts down
+//!
+//! [`RetryLayer::stop_on`] ends the waits of all requests by one signal, [`RetryLayer::cut_on`] the attempts
+//! too.
+//!
 //! # Beside `tower::retry`
 //!
 //! `tower::retry` has no policy: it has a trait, and the rules are its user's. This is what most people
@@ -143,6 +148,7 @@ mod limit;
 mod outgoing;
 mod replay;
 mod sends;
+mod signal;
 
 pub use copies::{Cloned, ClonedBy, Copies, Replaying};
 pub use layer::{Reply, Retry, RetryLayer};
@@ -150,6 +156,7 @@ pub use limit::{Limits, PerAttempt, Unlimited};
 pub use outgoing::{Idempotent, Outgoing};
 pub use replay::Replay;
 pub use sends::{Sending, Sends};
+pub use signal::{CutOn, Signals, StopOn};
 
 #[cfg(doc)]
 use crate::policy::Policy;
