@@ -1,160 +1,21 @@
 //! The spans of attempts, in every form of a call.
 
+mod recorder;
+
 use backoff_core::{
     BlockingSleep, Clock, Fault, Jitter, NotYet, Policy, Random, Sleep, Std, Stopped, TimedOut,
     retry, retry_block,
 };
+use recorder::recorded;
 use std::{
     cell::Cell,
-    collections::HashMap,
     fmt,
     future::{Ready, pending, ready},
     pin::Pin,
-    sync::{Arc, Mutex},
     time::Duration,
 };
 use tokio_util::sync::CancellationToken;
-use tracing::{
-    Event, Level, Metadata, Subscriber,
-    field::{Field, Visit},
-    info, info_span,
-    span::{Attributes, Id, Record},
-    subscriber::with_default,
-};
-
-/// Writes down what happens to spans, and in which span an event is.
-#[derive(Clone, Default)]
-struct Recorder(Arc<Mutex<State>>);
-
-#[derive(Default)]
-struct State {
-    lines: Vec<String>,
-    /// The path of each span, and how many handles to it there are.
-    spans: HashMap<u64, (String, u32)>,
-    entered: Vec<u64>,
-}
-
-/// The fields but the operation, which differs between forms.
-#[derive(Default)]
-struct Fields {
-    shown: String,
-    operation: String,
-}
-
-impl Visit for Fields {
-    fn record_str(&mut self, field: &Field, value: &str) {
-        self.record_debug(field, &format_args!("{value}"));
-    }
-
-    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        match field.name() {
-            "operation" => self.operation = format!("{value:?}"),
-            "message" => self.shown += &format!(" {value:?}"),
-            name => self.shown += &format!(" {name}={value:?}"),
-        }
-    }
-}
-
-impl State {
-    fn path(&self, id: Option<&u64>) -> &str {
-        id.map_or("", |id| &self.spans[id].0)
-    }
-}
-
-impl Subscriber for Recorder {
-    fn enabled(&self, _: &Metadata<'_>) -> bool {
-        true
-    }
-
-    fn new_span(&self, span: &Attributes<'_>) -> Id {
-        let mut state = self.0.lock().unwrap();
-        let id = state.spans.len() as u64 + 1;
-        let path = format!(
-            "{}/{}",
-            state.path(state.entered.last()),
-            span.metadata().name()
-        );
-        let mut fields = Fields::default();
-        span.record(&mut fields);
-        state.lines.push(format!("{path} opens{}", fields.shown));
-        if span.metadata().target() == "backoff" {
-            assert_eq!(*span.metadata().level(), Level::INFO);
-            assert!(fields.operation.len() > 2, "an operation has a name");
-        }
-        state.spans.insert(id, (path, 1));
-        Id::from_u64(id)
-    }
-
-    fn record(&self, id: &Id, record: &Record<'_>) {
-        let mut state = self.0.lock().unwrap();
-        let mut fields = Fields::default();
-        record.record(&mut fields);
-        let line = format!("{}{}", state.path(Some(&id.into_u64())), fields.shown);
-        state.lines.push(line);
-    }
-
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-
-    fn event(&self, event: &Event<'_>) {
-        if event.metadata().target() == "backoff" {
-            return;
-        }
-        let mut state = self.0.lock().unwrap();
-        let mut fields = Fields::default();
-        event.record(&mut fields);
-        let line = format!("{}:{}", state.path(state.entered.last()), fields.shown);
-        state.lines.push(line);
-    }
-
-    fn enter(&self, id: &Id) {
-        self.0.lock().unwrap().entered.push(id.into_u64());
-    }
-
-    fn exit(&self, id: &Id) {
-        let left = self.0.lock().unwrap().entered.pop();
-        assert_eq!(left, Some(id.into_u64()), "the last span is left first");
-    }
-
-    fn clone_span(&self, id: &Id) -> Id {
-        self.0
-            .lock()
-            .unwrap()
-            .spans
-            .get_mut(&id.into_u64())
-            .unwrap()
-            .1 += 1;
-        id.clone()
-    }
-
-    fn try_close(&self, id: Id) -> bool {
-        let mut state = self.0.lock().unwrap();
-        let (path, handles) = state.spans.get_mut(&id.into_u64()).unwrap();
-        *handles -= 1;
-        let closes = (*handles == 0).then(|| format!("{path} closes"));
-        let is_closed = closes.is_some();
-        state.lines.extend(closes);
-        is_closed
-    }
-}
-
-/// What is written down while `work` runs, in virtual time.
-fn recorded<T>(work: impl Future<Output = T>) -> Vec<String> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .unwrap();
-    let recorder = Recorder::default();
-    with_default(recorder.clone(), || {
-        runtime.block_on(async {
-            // A call that has ended keeps nothing open, also while its future is kept.
-            let mut work = std::pin::pin!(work);
-            work.as_mut().await;
-            info!("ended");
-        });
-    });
-    std::mem::take(&mut recorder.0.lock().unwrap().lines)
-}
+use tracing::{info, info_span};
 
 /// A runtime whose waits are written down, and take no time. What would cut an attempt after a minute
 /// or later never does.
