@@ -81,10 +81,14 @@
 //!
 //! Google's crates need Rust 1.91.
 
+mod calls;
+#[cfg(all(test, feature = "metrics", feature = "tracing"))]
+mod told;
+
 use backoff_core::{
-    __private::failed_if_cut, Decision, FaultKind, Policy, Random, RetryState, StopReason, Tokio,
-    Verdict,
+    __private::ForeignCall, Clock, Decision, Policy, Random, RetryState, StopReason, Tokio,
 };
+use calls::{Call, Calls};
 use google_cloud_gax_1::{
     backoff_policy::BackoffPolicy,
     client_builder::ClientBuilder,
@@ -97,7 +101,10 @@ use google_cloud_gax_1::{
     throttle_result::ThrottleResult,
 };
 use std::{
+    any::type_name,
     cell::Cell,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -109,8 +116,22 @@ pub trait WithPolicy<Kind>: kind::Sealed<Kind> + Sized {
     /// Retries by this policy, and by nothing else: takes the place of the retry policy, of the
     /// backoff policy and of the throttler. [Conflicts](self#what-it-is-not-for) are not retried,
     /// whatever the policy says of them.
+    ///
+    /// [Events and metrics](self#what-is-told) name the operation by the type of the request's builder;
+    /// those of a client, by the module of its builders. [`adapt`] gives it another name:
+    ///
+    #[cfg_attr(feature = "google-cloud-secretmanager-v1", doc = "```no_run")]
+    #[cfg_attr(not(feature = "google-cloud-secretmanager-v1"), doc = "```ignore")]
+    /// use backoff_cloud::{gax::{self, WithPolicy as _}, memorystore};
+    /// use google_cloud_secretmanager_v1::client::SecretManagerService;
+    ///
+    /// # async fn f() -> Result<(), Box<dyn std::error::Error>> {
+    /// let named = gax::adapt(memorystore::REQUEST).operation("secrets");
+    /// let client = SecretManagerService::builder().with_policy(named).build().await?;
+    /// # drop(client); Ok(()) }
+    /// ```
     #[must_use]
-    fn with_policy(self, policy: Policy) -> Self;
+    fn with_policy(self, policy: impl Into<Adapted>) -> Self;
 
     /// Tries once: the client's own loop repeats nothing, so that a retry around the call is the only
     /// one. The error of a failed call is the one that the attempt gave.
@@ -150,8 +171,8 @@ mod kind {
 }
 
 impl<F, C> WithPolicy<kind::OfClient> for ClientBuilder<F, C> {
-    fn with_policy(self, policy: Policy) -> Self {
-        let adapted = adapt(policy);
+    fn with_policy(self, policy: impl Into<Adapted>) -> Self {
+        let adapted = policy.into().named(of_client(type_name::<F>()));
         self.with_retry_policy(adapted.clone())
             .with_backoff_policy(adapted.clone())
             .with_retry_throttler(adapted)
@@ -163,8 +184,8 @@ impl<F, C> WithPolicy<kind::OfClient> for ClientBuilder<F, C> {
 }
 
 impl<B: RequestOptionsBuilder> WithPolicy<kind::OfRequest> for B {
-    fn with_policy(self, policy: Policy) -> Self {
-        let adapted = adapt(policy);
+    fn with_policy(self, policy: impl Into<Adapted>) -> Self {
+        let adapted = policy.into().named(type_name::<B>());
         self.with_retry_policy(adapted.clone())
             .with_backoff_policy(adapted.clone())
             .with_retry_throttler(adapted)
@@ -192,13 +213,92 @@ impl<B: RequestOptionsBuilder> WithPolicy<kind::OfRequest> for B {
 /// options.set_retry_throttler(adapted);
 /// ```
 pub fn adapt(policy: Policy) -> Adapted {
-    Adapted { policy }
+    Adapted {
+        shared: Arc::new(Shared {
+            policy,
+            calls: Mutex::default(),
+        }),
+        operation: None,
+    }
 }
 
-/// A policy as `RetryPolicy`, `BackoffPolicy` and `RetryThrottler` of gax. Made by [`adapt`].
-#[derive(Clone, Debug)]
+/// A policy as `RetryPolicy`, `BackoffPolicy` and `RetryThrottler` of gax. Made by [`adapt`]; a clone
+/// is the same one.
+#[derive(Clone)]
 pub struct Adapted {
+    shared: Arc<Shared>,
+    operation: Option<&'static str>,
+}
+
+impl Adapted {
+    /// What events and metrics call the operation. Without a name, and where
+    /// [`with_policy`](WithPolicy::with_policy) gives none either, it is `google_cloud_gax`.
+    ///
+    /// ```
+    /// use backoff_cloud::{gax, memorystore};
+    ///
+    /// let adapted = gax::adapt(memorystore::REQUEST).operation("secrets");
+    /// ```
+    #[must_use]
+    pub fn operation(mut self, name: &'static str) -> Self {
+        self.operation = Some(name);
+        self
+    }
+
+    /// With this name, unless it has one.
+    fn named(mut self, name: &'static str) -> Self {
+        self.operation.get_or_insert(name);
+        self
+    }
+}
+
+/// Without a name for events and metrics, as [`adapt`].
+impl From<Policy> for Adapted {
+    fn from(policy: Policy) -> Self {
+        adapt(policy)
+    }
+}
+
+impl fmt::Debug for Adapted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Adapted")
+            .field("policy", &self.shared.policy)
+            .field("operation", &self.operation)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The module of a client's builders, by the name of what makes the client.
+fn of_client(factory: &'static str) -> &'static str {
+    factory.strip_suffix("::client::Factory").unwrap_or(factory)
+}
+
+/// What all clones have in common.
+struct Shared {
     policy: Policy,
+    calls: Mutex<Calls>,
+}
+
+impl Shared {
+    fn calls(&self) -> MutexGuard<'_, Calls> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether calls are remembered. Without logs, metrics, a budget and waits that grow from the ones
+    /// before, gax itself remembers enough.
+    fn remembers(&self) -> bool {
+        ForeignCall::is_worth_keeping(&self.policy)
+    }
+}
+
+/// The policy of one request, whose call was dropped while it waited.
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let calls = self.calls.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for call in calls.waiting(now()) {
+            call.foreign.cancelled(&self.policy);
+        }
+    }
 }
 
 /// What `on_error` has decided, for the `on_failure` that follows, because a backoff policy is not
@@ -230,39 +330,63 @@ thread_local! {
     static HANDED: Cell<Option<Handed>> = const { Cell::new(None) };
 }
 
+/// Tokio's clock, as the loop's is, so that paused time works.
+fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
+}
+
+/// A clock that begins with the loop, and tokio's random numbers.
+struct Since(Instant);
+
+impl Clock for Since {
+    fn now(&self) -> Duration {
+        now().saturating_duration_since(self.0)
+    }
+}
+
+impl Random for Since {
+    fn random(&self) -> u64 {
+        Tokio.random()
+    }
+}
+
 impl Adapted {
     /// The policy for one request, which may know of itself that it can be repeated.
     fn policy(&self, state: &Loop) -> Policy {
         if state.idempotent {
-            self.policy.idempotent(true)
+            self.shared.policy.idempotent(true)
         } else {
-            self.policy
+            self.shared.policy
         }
     }
-}
 
-/// A clock that begins with the loop. Tokio's, as the loop's is, so that paused time works.
-fn elapsed(state: &Loop) -> Duration {
-    let now = tokio::time::Instant::now().into_std();
-    now.saturating_duration_since(state.start)
+    /// What events and metrics call the operation.
+    fn name(&self) -> &'static str {
+        self.operation.unwrap_or("google_cloud_gax")
+    }
+
+    /// The call of this loop after so many failures.
+    fn take(&self, state: &Loop, failures: u32) -> Call {
+        let shared = &self.shared;
+        let known = shared.remembers();
+        let known = known.then(|| shared.calls().take(state, failures, now()));
+        known
+            .flatten()
+            .unwrap_or_else(|| Call::resumed(state, failures))
+    }
 }
 
 impl RetryPolicy for Adapted {
     fn on_error(&self, state: &Loop, error: Error) -> RetryResult {
         let policy = self.policy(state);
-        let failures = state.attempt_count.saturating_sub(1);
-        let mut retry = RetryState::resumed(Duration::ZERO, failures);
-        let (now, random) = (|| elapsed(state), || Tokio.random());
-        let verdict = match policy.judge(&error) {
-            // The same write would conflict again: only a new read helps, which is outside.
-            Verdict::Retry {
-                kind: FaultKind::Conflict,
-                ..
-            } => Verdict::Permanent,
-            verdict => verdict,
-        };
-        // What gax runs is cut when the deadline is over.
-        let decision = failed_if_cut(&mut retry, &policy, verdict, now, random);
+        let mut call = self.take(state, state.attempt_count.saturating_sub(1));
+        let clock = Since(state.start);
+        let decision = call.foreign.failed(&policy, &clock, self.name(), &error);
+        if let Decision::Wait(wait) = decision
+            && self.shared.remembers()
+        {
+            self.shared.calls().wait(call, wait.delay, now());
+        }
         HANDED.set(match decision {
             Decision::Wait(wait) => Some(Handed {
                 start: state.start,
@@ -286,13 +410,22 @@ impl RetryPolicy for Adapted {
 
     /// A throttler that is not ours refused. To go on would mean to wait without calling, as long
     /// as there is time.
-    fn on_throttle(&self, _state: &Loop, error: Error) -> ThrottleResult {
+    fn on_throttle(&self, state: &Loop, error: Error) -> ThrottleResult {
+        let (policy, clock) = (self.policy(state), Since(state.start));
+        let mut call = self.take(state, state.attempt_count);
+        let reason = StopReason::Budget;
+        call.foreign
+            .given_up(&policy, &clock, self.name(), &error, reason);
         ThrottleResult::Exhausted(error)
     }
 
     fn remaining_time(&self, state: &Loop) -> Option<Duration> {
+        if state.attempt_count == 0 && self.shared.remembers() {
+            let call = Call::resumed(state, 0);
+            self.shared.calls().put(call, now());
+        }
         let retry = RetryState::start_at(Duration::ZERO);
-        let remaining = retry.remaining(&self.policy, || elapsed(state));
+        let remaining = retry.remaining(&self.shared.policy, || Since(state.start).now());
         let waited = Handed::take(state).filter(|handed| handed.is_waited);
         let wait = waited.map_or(Duration::ZERO, |handed| handed.delay);
         // gax gives up where it is told less than the wait, even if the attempt could be made.
@@ -312,7 +445,8 @@ impl BackoffPolicy for Adapted {
             None => {
                 let retry = state.attempt_count.saturating_sub(1);
                 let random = Tokio.random();
-                self.policy.backoff(retry, Duration::ZERO, random)
+                let policy = &self.shared.policy;
+                policy.backoff(retry, Duration::ZERO, random)
             }
         }
     }
@@ -327,7 +461,20 @@ impl RetryThrottler for Adapted {
     fn on_retry_failure(&mut self, _flow: &RetryResult) {}
 
     fn on_success(&mut self) {
-        RetryState::resumed(Duration::ZERO, 0).succeeded(&self.policy);
+        let shared = &self.shared;
+        if !shared.remembers() {
+            return;
+        }
+        // Taken apart, so that whoever is told is not told under the lock.
+        let known = shared.calls().succeeded(now());
+        match known {
+            Some(call) => {
+                let clock = Since(call.start());
+                call.foreign
+                    .succeeded::<Error, _>(&shared.policy, &clock, self.name());
+            }
+            None => ForeignCall::one_succeeded(&shared.policy),
+        }
     }
 }
 
@@ -424,15 +571,21 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn decorrelated_waits_grow_from_the_base_each_time() {
+    async fn decorrelated_waits_grow_from_the_wait_before() {
         let adapted = adapt(PLAIN.jitter(Jitter::Decorrelated));
+        let mut longest = SECOND;
         for _ in 0..100 {
             let start = tokio::time::Instant::now();
+            let mut before = SECOND;
             for n in 1..=4 {
                 let wait = wait(&adapted, &failed(start, n), unavailable()).unwrap();
-                assert!((SECOND..=3 * SECOND).contains(&wait), "{wait:?}");
+                assert!((SECOND..=3 * before).contains(&wait), "{wait:?}");
+                longest = longest.max(wait);
+                before = wait;
+                tokio::time::advance(wait).await;
             }
         }
+        assert!(longest > 3 * SECOND, "{longest:?}");
     }
 
     #[tokio::test(start_paused = true)]

@@ -77,6 +77,15 @@ impl Course {
         }
     }
 
+    /// A call that began at `started`, and of which so many attempts have failed.
+    pub(super) fn resumed(started: Duration, failures: u32) -> Self {
+        let mut course = Self::new();
+        course.retry = RetryState::resumed(started, failures);
+        #[cfg(feature = "metrics")]
+        course.meter.begins(started);
+        course
+    }
+
     /// The first attempt is about to begin. The clock is read if the policy has a deadline or if
     /// somebody asks for the time.
     #[inline]
@@ -334,7 +343,21 @@ impl Course {
         H: Handle<E>,
         H::Runtime: Clock,
     {
-        let next = handler.concluded(LATE);
+        self.ended(handler.concluded(LATE), borrowed, handler, name, error);
+    }
+
+    /// No attempt follows a wait, and the loop hands back this error.
+    pub(super) fn ended<E, H>(
+        &self,
+        next: Next,
+        borrowed: &Policy,
+        handler: &mut H,
+        name: &'static str,
+        error: &E,
+    ) where
+        H: Handle<E>,
+        H::Runtime: Clock,
+    {
         let failure = Failure::new(Some(error), handler.fault(error));
         self.ends(next, borrowed, handler, name, failure, Stage::Late);
     }

@@ -10,6 +10,7 @@ pub(crate) mod course;
 pub(crate) mod deposit;
 pub(crate) mod doubt;
 pub(crate) mod entry;
+pub(crate) mod foreign;
 pub(crate) mod future;
 pub(crate) mod handler;
 pub(crate) mod mark;
