@@ -7,14 +7,12 @@ use google_cloud_gax_1::{
     retry_loop_internal::retry_loop,
     retry_throttler::SharedRetryThrottler,
 };
-use metrics_util::debugging::{DebugValue, DebuggingRecorder};
+use recorded::{Told, told_while};
 use std::cell::Cell;
-use tracing::{
-    Event, Level, Metadata, Subscriber,
-    field::{Field, Visit},
-    span,
-    subscriber::with_default,
-};
+use tracing::Level;
+
+#[path = "../../tests/common/told.rs"]
+mod recorded;
 
 const SECOND: Duration = Duration::from_secs(1);
 const PLAIN: Policy = Policy::exponential()
@@ -74,92 +72,14 @@ async fn ours(policy: Policy, replies: &[Reply]) -> Result<(), Error> {
     policy.retry(attempt).await
 }
 
-/// All that is told, but the name of the operation: levels and fields of events, and metrics.
-#[derive(Debug, Default, PartialEq)]
-struct Told {
-    events: Vec<(Level, String)>,
-    metrics: Vec<String>,
-}
-
-impl Told {
-    fn levels(&self) -> Vec<Level> {
-        self.events.iter().map(|(level, _)| *level).collect()
-    }
-
-    /// The values of a metric, whatever its labels are.
-    fn values(&self, metric: &str) -> Vec<&str> {
-        let lines = self.metrics.iter();
-        lines
-            .filter_map(|line| line.strip_prefix(metric))
-            .map(|line| line.rsplit_once("} ").expect("labels before").1)
-            .collect()
-    }
-}
-
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<(Level, String)>>>);
-
-struct Line(String);
-
-impl Visit for Line {
-    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        if field.name() != "operation" {
-            self.0 += &format!(" {field}={value:?}");
-        }
-    }
-}
-
-impl Subscriber for Log {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target() == "backoff"
-    }
-    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
-        span::Id::from_u64(1)
-    }
-    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
-    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
-    fn event(&self, event: &Event<'_>) {
-        let mut line = Line(String::new());
-        event.record(&mut line);
-        let level = *event.metadata().level();
-        self.0.lock().unwrap().push((level, line.0));
-    }
-    fn enter(&self, _: &span::Id) {}
-    fn exit(&self, _: &span::Id) {}
-}
-
 /// What is told while this works, in virtual time.
 fn told(work: impl Future) -> Told {
-    let recorder = DebuggingRecorder::new();
-    let seen = recorder.snapshotter();
-    let log = Log::default();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
         .build()
         .unwrap();
-    metrics::with_local_recorder(&recorder, || {
-        with_default(log.clone(), || runtime.block_on(work))
-    });
-    let rows = seen.snapshot().into_vec().into_iter();
-    let mut metrics: Vec<String> = rows
-        .map(|(key, _, _, value)| {
-            let labels = key.key().labels();
-            let labels = labels.filter(|label| label.key() != "retry.operation");
-            let labels: Vec<_> = labels
-                .map(|label| format!("{}={}", label.key(), label.value()))
-                .collect();
-            let value = match value {
-                DebugValue::Gauge(level) => format!("{level}"),
-                DebugValue::Histogram(values) => format!("{values:?}"),
-                DebugValue::Counter(_) => unreachable!("there are no counters"),
-            };
-            format!("{}{{{}}} {value}", key.key().name(), labels.join(","))
-        })
-        .collect();
-    metrics.sort();
-    let events = std::mem::take(&mut *log.0.lock().unwrap());
-    Told { events, metrics }
+    told_while(|| drop(runtime.block_on(work)))
 }
 
 #[test]

@@ -83,8 +83,14 @@ impl Fault for Failure<'_> {
         of_the_client.or_else(|| self.known()?.kind())
     }
 
+    /// As of the client's own error: what is behind it all, for the rest says which part has failed.
     fn message(&self) -> Option<&dyn fmt::Display> {
-        Some(self.error)
+        let error: &dyn std::error::Error = match self.error.as_operation_error() {
+            Some(error) => error,
+            None => self.error,
+        };
+        let last = std::iter::successors(Some(error), |error| error.source()).last()?;
+        Some(last)
     }
 }
 

@@ -1,0 +1,97 @@
+//! What logs and metrics are told of a client's own loop, beside what they are told of ours.
+
+use aws_tests::{
+    Answer::{self, Reply},
+    Server, inside, nobody, outside, put,
+};
+use backoff_cloud::{Jitter, Policy, dynamodb};
+use backoff_core::testing::VirtualTime;
+use recorded::{Told, told_while};
+use std::time::Duration;
+use tracing::Level;
+
+#[path = "../../../backoff-cloud/tests/common/told.rs"]
+mod recorded;
+
+const POLICY: Policy = dynamodb::REQUEST
+    .without_budget()
+    .jitter(Jitter::None)
+    .name("accounts");
+
+const BUSY: Answer = Reply(503, "", "");
+const HINTED: Answer = Reply(503, "retry-after: 2\r\n", "");
+const THROTTLED: Answer = Reply(400, "", r#"{"__type":"ThrottlingException"}"#);
+const FAILED: Answer = Reply(
+    400,
+    "",
+    r#"{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"}"#,
+);
+
+fn told(work: impl Future) -> Told {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    told_while(|| drop(runtime.block_on(work)))
+}
+
+/// Of a client with the policy inside.
+fn theirs(url: &str, policy: Policy) -> Told {
+    let client = inside(url, policy, &VirtualTime::new());
+    told(put(&client))
+}
+
+/// Of a loop around a client that tries once.
+fn ours(url: &str, policy: Policy) -> Told {
+    let client = outside(url);
+    told(async { policy.retry(|| put(&client)).runtime(VirtualTime::new()).await })
+}
+
+#[test]
+fn the_same_is_told_as_of_a_loop_around_the_client() {
+    let scripts: [&[Answer]; 9] = [
+        &[],
+        &[BUSY],
+        &[THROTTLED, BUSY],
+        &[HINTED],
+        &[BUSY; 9],
+        &[FAILED],
+        &[BUSY, FAILED],
+        &[Answer::Closed],
+        &[Answer::Cut, Answer::Reset],
+    ];
+    // In virtual time a deadline cuts every attempt at once: the client's timer does not wait for sockets.
+    let impatient = POLICY.max_retry_after(Duration::from_secs(1));
+    for policy in [POLICY, impatient, POLICY.idempotent(false)] {
+        for answers in scripts {
+            let theirs = theirs(&Server::answering(answers).url(), policy);
+            let ours = ours(&Server::answering(answers).url(), policy);
+            assert_eq!(theirs, ours, "{answers:?}");
+            assert!(!theirs.metrics.is_empty());
+        }
+    }
+}
+
+#[test]
+fn nobody_who_listens_is_told_of_too() {
+    let url = nobody();
+    let told = theirs(&url, POLICY);
+    assert_eq!(told, ours(&url, POLICY));
+    assert_eq!(told.levels().last(), Some(&Level::WARN));
+    assert_eq!(told.values("retry.call.retries"), ["[3.0]"]);
+}
+
+#[test]
+fn the_operation_is_the_services() {
+    let server = Server::answering(&[BUSY]);
+    let client = inside(&server.url(), POLICY, &VirtualTime::new());
+    let recorder = metrics_util::debugging::DebuggingRecorder::new();
+    let seen = recorder.snapshotter();
+    metrics::with_local_recorder(&recorder, || told(put(&client)));
+    let named = |key: &metrics::Key| {
+        let mut labels = key.labels();
+        labels.any(|it| (it.key(), it.value()) == ("retry.operation", "DynamoDB.PutItem"))
+    };
+    let rows = seen.snapshot().into_vec();
+    assert!(rows.iter().all(|(key, ..)| named(key.key())), "{rows:?}");
+}
