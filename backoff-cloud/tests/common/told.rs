@@ -2,6 +2,7 @@
 
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 use std::{
+    collections::BTreeSet,
     fmt,
     sync::{Arc, Mutex},
 };
@@ -12,11 +13,20 @@ use tracing::{
     subscriber::with_default,
 };
 
-/// All that is told, but the name of the operation: levels and fields of events, and metrics.
-#[derive(Debug, Default, PartialEq)]
+/// All that is told: levels and fields of events, and metrics. They are compared without the names of
+/// the operations, which stand apart.
+#[derive(Debug, Default)]
 pub(crate) struct Told {
     pub(crate) events: Vec<(Level, String)>,
     pub(crate) metrics: Vec<String>,
+    /// Each name once.
+    pub(crate) operations: BTreeSet<String>,
+}
+
+impl PartialEq for Told {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.events, &self.metrics) == (&other.events, &other.metrics)
+    }
 }
 
 impl Told {
@@ -36,18 +46,25 @@ impl Told {
     }
 }
 
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<(Level, String)>>>);
-
-struct Line(String);
-
-impl Visit for Line {
+impl Visit for Told {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        if field.name() != "operation" {
-            self.0 += &format!(" {field}={value:?}");
+        if let Some((_, line)) = self.events.last_mut() {
+            *line += &format!(" {field}={value:?}");
+        }
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        if field.name() == "operation" {
+            self.operations.insert(value.to_owned());
+        } else {
+            self.record_debug(field, &value);
         }
     }
 }
+
+/// The subscriber.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Told>>);
 
 impl Subscriber for Log {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
@@ -59,10 +76,9 @@ impl Subscriber for Log {
     fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
     fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
     fn event(&self, event: &Event<'_>) {
-        let mut line = Line(String::new());
-        event.record(&mut line);
-        let level = *event.metadata().level();
-        self.0.lock().unwrap().push((level, line.0));
+        let mut told = self.0.lock().unwrap();
+        told.events.push((*event.metadata().level(), String::new()));
+        event.record(&mut *told);
     }
     fn enter(&self, _: &span::Id) {}
     fn exit(&self, _: &span::Id) {}
@@ -74,23 +90,25 @@ pub(crate) fn told_while(work: impl FnOnce()) -> Told {
     let seen = recorder.snapshotter();
     let log = Log::default();
     metrics::with_local_recorder(&recorder, || with_default(log.clone(), work));
-    let rows = seen.snapshot().into_vec().into_iter();
-    let mut metrics: Vec<String> = rows
-        .map(|(key, _, _, value)| {
-            let labels = key.key().labels();
-            let labels = labels.filter(|label| label.key() != "retry.operation");
-            let labels: Vec<_> = labels
-                .map(|label| format!("{}={}", label.key(), label.value()))
-                .collect();
-            let value = match value {
-                DebugValue::Gauge(level) => format!("{level}"),
-                DebugValue::Histogram(values) => format!("{values:?}"),
-                DebugValue::Counter(_) => unreachable!("there are no counters"),
-            };
-            format!("{}{{{}}} {value}", key.key().name(), labels.join(","))
-        })
-        .collect();
-    metrics.sort();
-    let events = std::mem::take(&mut *log.0.lock().unwrap());
-    Told { events, metrics }
+    let mut told = std::mem::take(&mut *log.0.lock().unwrap());
+    for (key, _, _, value) in seen.snapshot().into_vec() {
+        let mut labels = Vec::new();
+        for label in key.key().labels() {
+            if label.key() == "retry.operation" {
+                told.operations.insert(label.value().to_owned());
+            } else {
+                labels.push(format!("{}={}", label.key(), label.value()));
+            }
+        }
+        let value = match value {
+            DebugValue::Gauge(level) => format!("{level}"),
+            DebugValue::Histogram(values) => format!("{values:?}"),
+            DebugValue::Counter(_) => unreachable!("there are no counters"),
+        };
+        let name = key.key().name();
+        told.metrics
+            .push(format!("{name}{{{}}} {value}", labels.join(",")));
+    }
+    told.metrics.sort();
+    told
 }
