@@ -4,8 +4,8 @@
 //! A call is looked for in the task that polls it. Where a task has several attempts under way, nobody
 //! knows which of them succeeded, and nobody is told.
 
-use super::Loop;
 use backoff_core::__private::ForeignCall;
+use google_cloud_gax_1::retry_state::RetryState as Loop;
 use std::{
     collections::{HashMap, VecDeque},
     time::{Duration, Instant},
@@ -218,5 +218,95 @@ impl Calls {
     #[cfg(test)]
     pub(super) fn is_empty(&self) -> bool {
         self.tasks.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// Calls that began one second after the other, the last one now.
+    fn begun(n: u32) -> (Calls, Vec<Loop>, Instant) {
+        let first = Instant::now();
+        let states = (0..n).map(|n| Loop::default().set_start(first + n * SECOND));
+        let (states, mut calls): (Vec<_>, _) = (states.collect(), Calls::default());
+        for state in &states {
+            calls.put(Call::resumed(state, 0), state.start);
+        }
+        let now = states.last().map_or(first, |state| state.start);
+        (calls, states, now)
+    }
+
+    #[test]
+    fn a_call_alone_is_the_one_that_succeeds() {
+        let (mut calls, states, now) = begun(1);
+        let found = calls.succeeded(now).map(|call| call.start());
+        assert_eq!(found, Some(states[0].start));
+        assert!(calls.is_empty());
+        assert!(calls.succeeded(now).is_none());
+    }
+
+    #[test]
+    fn one_of_several_is_known_when_all_others_have_failed() {
+        for failing in [[0, 1], [0, 2], [1, 2]] {
+            let (mut calls, states, now) = begun(3);
+            assert!(calls.succeeded(now).is_none());
+            for n in failing {
+                assert!(calls.take(&states[n], 0, now).is_some(), "{failing:?}");
+            }
+            assert!(calls.is_empty(), "{failing:?}");
+        }
+    }
+
+    #[test]
+    fn none_of_several_is_told_until_all_are_over() {
+        let (mut calls, states, now) = begun(3);
+        let call = calls.take(&states[2], 0, now).unwrap();
+        calls.wait(call, SECOND, now);
+        // Two that are under way, and one that waits; then the last of the two.
+        assert!(calls.succeeded(now).is_none());
+        assert!(calls.succeeded(now).is_none());
+        // The wait is over, and the others are, too.
+        let later = now + 2 * SECOND;
+        let found = calls.succeeded(later).map(|call| call.start());
+        assert_eq!(found, None, "it began before the others were over");
+        assert!(calls.is_empty());
+    }
+
+    #[test]
+    fn a_call_is_found_after_as_many_failures_as_it_had() {
+        let (mut calls, states, now) = begun(1);
+        assert!(calls.take(&states[0], 1, now).is_none());
+        let other = states[0].clone().set_idempotent(true);
+        assert!(calls.take(&other, 0, now).is_none());
+        let call = calls.take(&states[0], 0, now).unwrap();
+        calls.wait(call, SECOND, now);
+        assert!(calls.succeeded(now).is_none(), "it waits");
+        assert!(calls.take(&states[0], 1, now + SECOND).is_some());
+    }
+
+    #[test]
+    fn where_calls_are_not_remembered_nothing_is_told_for_a_while() {
+        let (mut calls, ..) = begun(0);
+        let first = Instant::now();
+        let state = |n: u32| Loop::default().set_start(first + Duration::from_nanos(n.into()));
+        let last = first + SECOND;
+        for n in 0..=MOST as u32 {
+            calls.put(Call::resumed(&state(n), 0), last);
+        }
+        assert_eq!(calls.len(), MOST);
+        for n in 1..=MOST as u32 {
+            assert!(calls.take(&state(n), 0, last).is_some());
+        }
+        calls.put(Call::resumed(&state(7), 0), last);
+        // It may be the one that is not remembered.
+        assert!(calls.succeeded(last).is_none());
+        let later = last + SILENCE + SECOND;
+        let state = Loop::default().set_start(later);
+        calls.put(Call::resumed(&state, 0), later);
+        assert!(calls.succeeded(later).is_some());
+        assert!(calls.is_empty());
     }
 }

@@ -1,10 +1,11 @@
 //! What logs and metrics are told of a client's own loop, beside what they are told of ours.
 
+use aws_sdk_dynamodb::{Client, config::retry::RetryConfig};
 use aws_tests::{
     Answer::{self, Reply},
-    Server, inside, nobody, outside, put,
+    Server, config_of_nobody, inside, nobody, outside, put,
 };
-use backoff_cloud::{Jitter, Policy, dynamodb};
+use backoff_cloud::{Jitter, Policy, aws, dynamodb};
 use backoff_core::testing::VirtualTime;
 use recorded::{Told, told_while};
 use std::time::Duration;
@@ -84,6 +85,20 @@ fn nobody_who_listens_is_told_of_too() {
     assert_eq!(told, ours(&url, POLICY));
     assert_eq!(told.levels().last(), Some(&Level::WARN));
     assert_eq!(told.values("retry.call.retries"), ["[3.0]"]);
+}
+
+#[test]
+fn what_fails_before_anything_is_sent_is_told_too() {
+    let url = nobody();
+    let once = config_of_nobody(&url).retry_config(RetryConfig::disabled());
+    let client = Client::from_conf(once.build());
+    let ours = told(async { POLICY.retry(|| put(&client)).await });
+    let retry = aws::inside(POLICY);
+    let config = config_of_nobody(&url).interceptor(retry.clone());
+    let client = Client::from_conf(config.retry_classifier(retry).build());
+    let theirs = told(put(&client));
+    assert_eq!(theirs.levels(), [Level::DEBUG]);
+    assert_eq!(theirs.levels(), ours.levels(), "{theirs:?} {ours:?}");
 }
 
 #[test]
