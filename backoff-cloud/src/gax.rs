@@ -32,19 +32,41 @@
 //! The loop is gax's, but all is decided by the state machine that decides everywhere else,
 //! [`RetryState`]. The deadline also bounds each attempt; but gax gives an attempt after a wait no less
 //! time than the wait was, so where the wait took more than half of what was left, the last attempt
-//! may run over the deadline, by less than that wait. Three things the loop does not tell:
+//! may run over the deadline, by less than that wait.
 //!
-//! - Which of its calls succeeded: a [`Budget`](crate::Budget) gets back what a success at the first
-//!   attempt gives.
-//! - That a call is dropped while it waits. What the retry has paid to the [`Budget`](crate::Budget)
-//!   before the wait is then lost; a retry around the call gives it back.
-//! - What it waited before. [Decorrelated jitter](crate::Jitter::Decorrelated) grows from the base
-//!   again at each retry, so that it never waits longer than three times the base. Choose another.
+//! A call that is dropped while it waits gives back what the wait has paid to the
+//! [`Budget`](crate::Budget), but only where its request has a policy of its own. The policy of a client
+//! is not told that a call was dropped.
+//!
+//! # What is told
+//!
+//! Logs and metrics are told the same as of every call of this library: see
+//! [`telemetry`](crate::telemetry). `elapsed` always counts from the start of the call. The operation is
+//! named by the type of the request's builder, as
+//! `google_cloud_secretmanager_v1::builder::secret_manager_service::GetSecret`; where the policy is the
+//! client's, by the module of these builders, because gax does not tell a policy which request it is
+//! asked about. [`Adapted::operation`] gives it another name.
+//!
+//! gax does not say which call an attempt belonged to that succeeded. The policy of a client looks for
+//! the call in the task (of tokio) that polls it. Where that task has several attempts of the client
+//! under way, as with `join!`, nobody knows which one succeeded. Then no success of these calls is told,
+//! until all of them are over, and the budget gets back what a success at the first attempt gives. What
+//! fails is always told. So:
+//!
+//! - **Give the request its own policy** where a task makes several calls at the same time. Nothing is
+//!   unknown then. Calls of several tasks are told apart in any case. What runs in no task, as the
+//!   `async fn main` does, counts as one task.
+//! - A call that is dropped looks as if its attempt were still under way, for ten minutes. Meanwhile a
+//!   success of the same task is not told.
+//! - A call must stay in its task. One that is polled first in one task, and then in another, may be
+//!   taken for another call there.
+//! - A request that has a retry policy of another kind has to have another throttler too.
+//!   [`try_once`](WithPolicy::try_once) sees to that.
 //!
 //! # What may be made twice
 //!
 //! gax knows of each request whether it is idempotent: GET, PUT and DELETE are, POST and PATCH are
-//! not, and `with_idempotency` says otherwise. A policy that is [idempotent](Policy::idempotent),
+//! not, and `with_idempotency` says otherwise. A policy that is [idempotent](crate::Policy::idempotent),
 //! as they are unless they say `.idempotent(false)`, outranks that: everything is repeated, because
 //! you said so. With `.idempotent(false)` each request is asked: one that is idempotent is
 //! repeated, any other only if it surely was not applied. So put a policy with
@@ -80,6 +102,10 @@
 //! whole call.
 //!
 //! Google's crates need Rust 1.91.
+//!
+//! [`Policy`]: crate::Policy
+//! [`Policy::update`]: crate::Policy::update
+//! [`RetryState`]: crate::RetryState
 
 mod adapted;
 mod calls;
@@ -90,6 +116,7 @@ pub use adapted::{Adapted, adapt};
 
 use google_cloud_gax_1::{
     client_builder::ClientBuilder, options::RequestOptionsBuilder, retry_policy::NeverRetry,
+    retry_result::RetryResult, retry_throttler::RetryThrottler,
 };
 use std::any::type_name;
 
@@ -102,8 +129,8 @@ pub trait WithPolicy<Kind>: kind::Sealed<Kind> + Sized {
     /// backoff policy and of the throttler. [Conflicts](self#what-it-is-not-for) are not retried,
     /// whatever the policy says of them.
     ///
-    /// [Events and metrics](self#what-is-told) name the operation by the type of the request's builder;
-    /// those of a client, by the module of its builders. [`adapt`] gives it another name:
+    /// Takes a policy, or what [`adapt`] makes of one, which can have a name for
+    /// [logs and metrics](self#what-is-told):
     ///
     #[cfg_attr(feature = "google-cloud-secretmanager-v1", doc = "```no_run")]
     #[cfg_attr(not(feature = "google-cloud-secretmanager-v1"), doc = "```ignore")]
@@ -119,7 +146,8 @@ pub trait WithPolicy<Kind>: kind::Sealed<Kind> + Sized {
     fn with_policy(self, policy: impl Into<Adapted>) -> Self;
 
     /// Tries once: the client's own loop repeats nothing, so that a retry around the call is the only
-    /// one. The error of a failed call is the one that the attempt gave.
+    /// one. The error of a failed call is the one that the attempt gave. The client's throttler does not
+    /// hear of the call.
     ///
     #[cfg_attr(feature = "google-cloud-secretmanager-v1", doc = "```no_run")]
     #[cfg_attr(not(feature = "google-cloud-secretmanager-v1"), doc = "```ignore")]
@@ -165,6 +193,7 @@ impl<F, C> WithPolicy<kind::OfClient> for ClientBuilder<F, C> {
 
     fn try_once(self) -> Self {
         self.with_retry_policy(NeverRetry)
+            .with_retry_throttler(Deaf)
     }
 }
 
@@ -178,7 +207,23 @@ impl<B: RequestOptionsBuilder> WithPolicy<kind::OfRequest> for B {
 
     fn try_once(self) -> Self {
         self.with_retry_policy(NeverRetry)
+            .with_retry_throttler(Deaf)
     }
+}
+
+/// The throttler of what is not retried. The client's own would take a success for one of those calls
+/// that it knows.
+#[derive(Clone, Copy, Debug)]
+struct Deaf;
+
+impl RetryThrottler for Deaf {
+    fn throttle_retry_attempt(&self) -> bool {
+        false
+    }
+
+    fn on_retry_failure(&mut self, _flow: &RetryResult) {}
+
+    fn on_success(&mut self) {}
 }
 
 /// The module of a client's builders, by the name of what makes the client.

@@ -19,8 +19,9 @@ use std::{
 
 /// A policy in the three roles that gax knows, for whatever takes them one by one.
 ///
-/// Give it all three: without the first, hints are not seen; without the third, a throttler of
-/// gax's own may still refuse a retry, and then the call ends at once with the last error.
+/// Give it all three: without the first, hints are not seen; without the third, no success is heard of,
+/// and a throttler of gax's own may still refuse a retry, and then the call ends at once with the last
+/// error.
 ///
 /// ```
 /// use backoff_cloud::{gax, memorystore};

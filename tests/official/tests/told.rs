@@ -9,6 +9,7 @@ use backoff_cloud::{
 use google_cloud_secretmanager_v1::client::SecretManagerService;
 use official::credentials;
 use recorded::{Told, told_while};
+use std::time::Duration;
 use tracing::Level;
 
 #[path = "../../../backoff-cloud/tests/common/told.rs"]
@@ -68,4 +69,35 @@ fn each_end_of_a_call_is_told_whose_policy_it_is() {
             assert_eq!(Vec::from_iter(told.operations), [name]);
         }
     }
+}
+
+#[test]
+fn a_request_that_tries_once_is_not_taken_for_another() {
+    let (emulator, runtime) = (Emulator::start().expect("an emulator"), runtime());
+    let client = SecretManagerService::builder()
+        .with_endpoint(emulator.url())
+        .with_credentials(credentials())
+        .with_policy(POLICY);
+    let client = runtime.block_on(client.build()).expect("a client");
+    let slow = Reply::delay(Duration::from_millis(300));
+    emulator.script(Call::GetIamPolicy, [Reply::status(503), slow]);
+    let resource = "projects/p/secrets/s";
+    let told = told_while(|| {
+        let both = async {
+            let retried = client.get_iam_policy().set_resource(resource).send();
+            let once = async {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                let test = client.test_iam_permissions().set_resource(resource);
+                test.try_once().send().await
+            };
+            tokio::join!(retried, once)
+        };
+        let (retried, once) = runtime.block_on(both);
+        assert!(retried.is_ok() && once.is_ok(), "{retried:?} {once:?}");
+    });
+    assert_eq!(told.levels(), [Level::INFO; 2]);
+    let durations = told.values("retry.call.duration");
+    assert_eq!(durations.len(), 1, "{told:?}");
+    let lasted = durations[0].trim_matches(['[', ']']).parse::<f64>();
+    assert!(lasted.is_ok_and(|lasted| lasted >= 0.3), "{told:?}");
 }
