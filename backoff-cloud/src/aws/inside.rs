@@ -49,7 +49,8 @@ use std::{
 #[doc = "```"]
 ///
 /// The clients take no retry strategy of others. So the loop is the client's own, and in it the
-/// interceptor asks the state machine that decides everywhere else, [`RetryState`], after each attempt:
+/// interceptor asks the state machine that decides everywhere else, [`RetryState`](crate::RetryState),
+/// after each attempt:
 /// how often and how long is the policy's affair, whatever `retry_config` says.
 ///
 /// - **What is repeated**: what the policy's codes name, as with a retry around the client, and what the
