@@ -32,19 +32,41 @@
 //! The loop is gax's, but all is decided by the state machine that decides everywhere else,
 //! [`RetryState`]. The deadline also bounds each attempt; but gax gives an attempt after a wait no less
 //! time than the wait was, so where the wait took more than half of what was left, the last attempt
-//! may run over the deadline, by less than that wait. Three things the loop does not tell:
+//! may run over the deadline, by less than that wait.
 //!
-//! - Which of its calls succeeded: a [`Budget`](crate::Budget) gets back what a success at the first
-//!   attempt gives.
-//! - That a call is dropped while it waits. What the retry has paid to the [`Budget`](crate::Budget)
-//!   before the wait is then lost; a retry around the call gives it back.
-//! - What it waited before. [Decorrelated jitter](crate::Jitter::Decorrelated) grows from the base
-//!   again at each retry, so that it never waits longer than three times the base. Choose another.
+//! A call that is dropped while it waits gives back what the wait has paid to the
+//! [`Budget`](crate::Budget), but only where its request has a policy of its own. The policy of a client
+//! is not told that a call was dropped.
+//!
+//! # What is told
+//!
+//! Logs and metrics are told the same as of every call of this library: see
+//! [`telemetry`](crate::telemetry). `elapsed` always counts from the start of the call. The operation is
+//! named by the type of the request's builder, as
+//! `google_cloud_secretmanager_v1::builder::secret_manager_service::GetSecret`; where the policy is the
+//! client's, by the module of these builders, because gax does not tell a policy which request it is
+//! asked about. [`Adapted::operation`] gives it another name.
+//!
+//! gax does not say which call an attempt belonged to that succeeded. The policy of a client looks for
+//! the call in the task (of tokio) that polls it. Where that task has several attempts of the client
+//! under way, as with `join!`, nobody knows which one succeeded. Then no success of these calls is told,
+//! until all of them are over, and the budget gets back what a success at the first attempt gives. What
+//! fails is always told. So:
+//!
+//! - **Give the request its own policy** where a task makes several calls at the same time. Nothing is
+//!   unknown then. Calls of several tasks are told apart in any case. What runs in no task, as the
+//!   `async fn main` does, counts as one task.
+//! - A call that is dropped looks as if its attempt were still under way, for ten minutes. Meanwhile a
+//!   success of the same task is not told.
+//! - A call must stay in its task. One that is polled first in one task, and then in another, may be
+//!   taken for another call there.
+//! - A request that has a retry policy of another kind has to have another throttler too.
+//!   [`try_once`](WithPolicy::try_once) sees to that.
 //!
 //! # What may be made twice
 //!
 //! gax knows of each request whether it is idempotent: GET, PUT and DELETE are, POST and PATCH are
-//! not, and `with_idempotency` says otherwise. A policy that is [idempotent](Policy::idempotent),
+//! not, and `with_idempotency` says otherwise. A policy that is [idempotent](crate::Policy::idempotent),
 //! as they are unless they say `.idempotent(false)`, outranks that: everything is repeated, because
 //! you said so. With `.idempotent(false)` each request is asked: one that is idempotent is
 //! repeated, any other only if it surely was not applied. So put a policy with
@@ -80,26 +102,23 @@
 //! whole call.
 //!
 //! Google's crates need Rust 1.91.
+//!
+//! [`Policy`]: crate::Policy
+//! [`Policy::update`]: crate::Policy::update
+//! [`RetryState`]: crate::RetryState
 
-use backoff_core::{
-    __private::failed_if_cut, Decision, FaultKind, Policy, Random, RetryState, StopReason, Tokio,
-    Verdict,
-};
+mod adapted;
+mod calls;
+#[cfg(all(test, feature = "metrics", feature = "tracing"))]
+mod told;
+
+pub use adapted::{Adapted, adapt};
+
 use google_cloud_gax_1::{
-    backoff_policy::BackoffPolicy,
-    client_builder::ClientBuilder,
-    error::Error,
-    options::RequestOptionsBuilder,
-    retry_policy::{NeverRetry, RetryPolicy},
-    retry_result::RetryResult,
-    retry_state::RetryState as Loop,
-    retry_throttler::RetryThrottler,
-    throttle_result::ThrottleResult,
+    client_builder::ClientBuilder, options::RequestOptionsBuilder, retry_policy::NeverRetry,
+    retry_result::RetryResult, retry_throttler::RetryThrottler,
 };
-use std::{
-    cell::Cell,
-    time::{Duration, Instant},
-};
+use std::any::type_name;
 
 /// Puts a policy into a client's builder, for all its requests, or into one request. All of both have
 /// it; import it as `WithPolicy as _`.
@@ -109,11 +128,26 @@ pub trait WithPolicy<Kind>: kind::Sealed<Kind> + Sized {
     /// Retries by this policy, and by nothing else: takes the place of the retry policy, of the
     /// backoff policy and of the throttler. [Conflicts](self#what-it-is-not-for) are not retried,
     /// whatever the policy says of them.
+    ///
+    /// Takes a policy, or what [`adapt`] makes of one, which can have a name for
+    /// [logs and metrics](self#what-is-told):
+    ///
+    #[cfg_attr(feature = "google-cloud-secretmanager-v1", doc = "```no_run")]
+    #[cfg_attr(not(feature = "google-cloud-secretmanager-v1"), doc = "```ignore")]
+    /// use backoff_cloud::{gax::{self, WithPolicy as _}, memorystore};
+    /// use google_cloud_secretmanager_v1::client::SecretManagerService;
+    ///
+    /// # async fn f() -> Result<(), Box<dyn std::error::Error>> {
+    /// let named = gax::adapt(memorystore::REQUEST).operation("secrets");
+    /// let client = SecretManagerService::builder().with_policy(named).build().await?;
+    /// # drop(client); Ok(()) }
+    /// ```
     #[must_use]
-    fn with_policy(self, policy: Policy) -> Self;
+    fn with_policy(self, policy: impl Into<Adapted>) -> Self;
 
     /// Tries once: the client's own loop repeats nothing, so that a retry around the call is the only
-    /// one. The error of a failed call is the one that the attempt gave.
+    /// one. The error of a failed call is the one that the attempt gave. The client's throttler does not
+    /// hear of the call.
     ///
     #[cfg_attr(feature = "google-cloud-secretmanager-v1", doc = "```no_run")]
     #[cfg_attr(not(feature = "google-cloud-secretmanager-v1"), doc = "```ignore")]
@@ -150,8 +184,8 @@ mod kind {
 }
 
 impl<F, C> WithPolicy<kind::OfClient> for ClientBuilder<F, C> {
-    fn with_policy(self, policy: Policy) -> Self {
-        let adapted = adapt(policy);
+    fn with_policy(self, policy: impl Into<Adapted>) -> Self {
+        let adapted = policy.into().named(of_client(type_name::<F>()));
         self.with_retry_policy(adapted.clone())
             .with_backoff_policy(adapted.clone())
             .with_retry_throttler(adapted)
@@ -159,12 +193,13 @@ impl<F, C> WithPolicy<kind::OfClient> for ClientBuilder<F, C> {
 
     fn try_once(self) -> Self {
         self.with_retry_policy(NeverRetry)
+            .with_retry_throttler(Deaf)
     }
 }
 
 impl<B: RequestOptionsBuilder> WithPolicy<kind::OfRequest> for B {
-    fn with_policy(self, policy: Policy) -> Self {
-        let adapted = adapt(policy);
+    fn with_policy(self, policy: impl Into<Adapted>) -> Self {
+        let adapted = policy.into().named(type_name::<B>());
         self.with_retry_policy(adapted.clone())
             .with_backoff_policy(adapted.clone())
             .with_retry_throttler(adapted)
@@ -172,339 +207,37 @@ impl<B: RequestOptionsBuilder> WithPolicy<kind::OfRequest> for B {
 
     fn try_once(self) -> Self {
         self.with_retry_policy(NeverRetry)
+            .with_retry_throttler(Deaf)
     }
 }
 
-/// A policy in the three roles that gax knows, for whatever takes them one by one.
-///
-/// Give it all three: without the first, hints are not seen; without the third, a throttler of
-/// gax's own may still refuse a retry, and then the call ends at once with the last error.
-///
-/// ```
-/// use backoff_cloud::{gax, memorystore};
-/// # use google_cloud_gax_1 as google_cloud_gax;
-/// use google_cloud_gax::options::RequestOptions;
-///
-/// let adapted = gax::adapt(memorystore::REQUEST);
-/// let mut options = RequestOptions::default();
-/// options.set_retry_policy(adapted.clone());
-/// options.set_backoff_policy(adapted.clone());
-/// options.set_retry_throttler(adapted);
-/// ```
-pub fn adapt(policy: Policy) -> Adapted {
-    Adapted { policy }
-}
+/// The throttler of what is not retried. The client's own would take a success for one of those calls
+/// that it knows.
+#[derive(Clone, Copy, Debug)]
+struct Deaf;
 
-/// A policy as `RetryPolicy`, `BackoffPolicy` and `RetryThrottler` of gax. Made by [`adapt`].
-#[derive(Clone, Debug)]
-pub struct Adapted {
-    policy: Policy,
-}
-
-/// What `on_error` has decided, for the `on_failure` that follows, because a backoff policy is not
-/// shown the error, and so not its hint; and then for `remaining_time`, which is asked before the
-/// wait how long the attempt after it may take.
-///
-/// gax calls the three one after the other, in one task and without an await between them, so nothing
-/// else runs on this thread meanwhile and the word arrives. The loop that it is meant for is named
-/// all the same, so that a backoff policy beside another retry policy never takes a stranger's.
-#[derive(Clone, Copy)]
-struct Handed {
-    start: Instant,
-    attempt: u32,
-    delay: Duration,
-    /// Whether it is what the loop waits: the backoff policy is ours too.
-    is_waited: bool,
-}
-
-impl Handed {
-    /// What was left for this loop, which is thereby taken; of another's nothing remains.
-    fn take(state: &Loop) -> Option<Self> {
-        HANDED
-            .take()
-            .filter(|it| (it.start, it.attempt) == (state.start, state.attempt_count))
-    }
-}
-
-thread_local! {
-    static HANDED: Cell<Option<Handed>> = const { Cell::new(None) };
-}
-
-impl Adapted {
-    /// The policy for one request, which may know of itself that it can be repeated.
-    fn policy(&self, state: &Loop) -> Policy {
-        if state.idempotent {
-            self.policy.idempotent(true)
-        } else {
-            self.policy
-        }
-    }
-}
-
-/// A clock that begins with the loop. Tokio's, as the loop's is, so that paused time works.
-fn elapsed(state: &Loop) -> Duration {
-    let now = tokio::time::Instant::now().into_std();
-    now.saturating_duration_since(state.start)
-}
-
-impl RetryPolicy for Adapted {
-    fn on_error(&self, state: &Loop, error: Error) -> RetryResult {
-        let policy = self.policy(state);
-        let failures = state.attempt_count.saturating_sub(1);
-        let mut retry = RetryState::resumed(Duration::ZERO, failures);
-        let (now, random) = (|| elapsed(state), || Tokio.random());
-        let verdict = match policy.judge(&error) {
-            // The same write would conflict again: only a new read helps, which is outside.
-            Verdict::Retry {
-                kind: FaultKind::Conflict,
-                ..
-            } => Verdict::Permanent,
-            verdict => verdict,
-        };
-        // What gax runs is cut when the deadline is over.
-        let decision = failed_if_cut(&mut retry, &policy, verdict, now, random);
-        HANDED.set(match decision {
-            Decision::Wait(wait) => Some(Handed {
-                start: state.start,
-                attempt: state.attempt_count,
-                delay: wait.delay,
-                is_waited: false,
-            }),
-            Decision::Stop(_) => None,
-        });
-        match decision {
-            Decision::Wait(_) => RetryResult::Continue(error),
-            Decision::Stop(
-                StopReason::Permanent
-                | StopReason::NothingKnown
-                | StopReason::StoppedByServer
-                | StopReason::MaybeApplied,
-            ) => RetryResult::Permanent(error),
-            Decision::Stop(_) => RetryResult::Exhausted(error),
-        }
-    }
-
-    /// A throttler that is not ours refused. To go on would mean to wait without calling, as long
-    /// as there is time.
-    fn on_throttle(&self, _state: &Loop, error: Error) -> ThrottleResult {
-        ThrottleResult::Exhausted(error)
-    }
-
-    fn remaining_time(&self, state: &Loop) -> Option<Duration> {
-        let retry = RetryState::start_at(Duration::ZERO);
-        let remaining = retry.remaining(&self.policy, || elapsed(state));
-        let waited = Handed::take(state).filter(|handed| handed.is_waited);
-        let wait = waited.map_or(Duration::ZERO, |handed| handed.delay);
-        // gax gives up where it is told less than the wait, even if the attempt could be made.
-        (remaining != Duration::MAX).then(|| remaining.saturating_sub(wait).max(wait))
-    }
-}
-
-impl BackoffPolicy for Adapted {
-    fn on_failure(&self, state: &Loop) -> Duration {
-        match Handed::take(state) {
-            Some(mut handed) => {
-                handed.is_waited = true;
-                HANDED.set(Some(handed));
-                handed.delay
-            }
-            // It stops, or another retry policy decides and only the waits are ours.
-            None => {
-                let retry = state.attempt_count.saturating_sub(1);
-                let random = Tokio.random();
-                self.policy.backoff(retry, Duration::ZERO, random)
-            }
-        }
-    }
-}
-
-/// Throttles nothing: what a retry costs, the budget was asked before the wait.
-impl RetryThrottler for Adapted {
+impl RetryThrottler for Deaf {
     fn throttle_retry_attempt(&self) -> bool {
         false
     }
 
     fn on_retry_failure(&mut self, _flow: &RetryResult) {}
 
-    fn on_success(&mut self) {
-        RetryState::resumed(Duration::ZERO, 0).succeeded(&self.policy);
-    }
+    fn on_success(&mut self) {}
+}
+
+/// The module of a client's builders, by the name of what makes the client.
+fn of_client(factory: &'static str) -> &'static str {
+    factory.strip_suffix("::client::Factory").unwrap_or(factory)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backoff_core::{Budget, Jitter, codes};
-    use google_cloud_gax_1::error::rpc::{Code, Status};
 
-    const SECOND: Duration = Duration::from_secs(1);
-    const PLAIN: Policy = Policy::exponential().jitter(Jitter::None);
-
-    fn unavailable() -> Error {
-        Error::service(Status::default().set_code(Code::Unavailable))
-    }
-
-    fn failed(start: tokio::time::Instant, attempt: u32) -> Loop {
-        Loop::new(true)
-            .set_start(start.into_std())
-            .set_attempt_count(attempt)
-    }
-
-    /// As gax's loop asks.
-    fn wait(adapted: &Adapted, state: &Loop, error: Error) -> Option<Duration> {
-        let flow = adapted.on_error(state, error);
-        let delay = adapted.on_failure(state);
-        flow.is_continue().then_some(delay)
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn the_waits_are_the_policys_and_end_with_its_attempts() {
-        let adapted = adapt(PLAIN.max_attempts(4));
-        let start = tokio::time::Instant::now();
-        let waits = (1..=4).map(|n| wait(&adapted, &failed(start, n), unavailable()));
-        let seconds: Vec<_> = waits.map(|wait| wait.map(|it| it.as_secs())).collect();
-        assert_eq!(seconds, [Some(1), Some(2), Some(4), None]);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_conflict_is_not_repeated_whatever_the_policy_says() {
-        let conflicts = codes![409, 412, 503, backoff_core::Codes::FAILED_PRECONDITION];
-        let adapted = adapt(PLAIN.on(conflicts).retry_conflicts(true));
-        let state = failed(tokio::time::Instant::now(), 1);
-        for code in [Code::Aborted, Code::FailedPrecondition] {
-            let conflict = Error::service(Status::default().set_code(code));
-            let flow = adapted.on_error(&state, conflict);
-            assert!(flow.is_permanent(), "{flow:?}");
-        }
-        for status in [409, 412] {
-            let page = Error::http(status, Default::default(), "<html>".into());
-            let flow = adapted.on_error(&state, page);
-            assert!(flow.is_permanent(), "{flow:?}");
-        }
-        assert!(adapted.on_error(&state, unavailable()).is_continue());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_deadline_ends_it_before_the_wait_and_bounds_the_attempts() {
-        let adapted = adapt(PLAIN.deadline(10 * SECOND));
-        let start = tokio::time::Instant::now();
-        assert_eq!(adapted.remaining_time(&failed(start, 0)), Some(10 * SECOND));
-        tokio::time::advance(8 * SECOND).await;
-        assert_eq!(adapted.remaining_time(&failed(start, 0)), Some(2 * SECOND));
-        assert_eq!(
-            wait(&adapted, &failed(start, 1), unavailable()),
-            Some(SECOND)
-        );
-        let flow = adapted.on_error(&failed(start, 2), unavailable());
-        assert!(flow.is_exhausted(), "{flow:?}");
-        assert_eq!(adapt(PLAIN).remaining_time(&failed(start, 0)), None);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn an_attempt_after_a_wait_gets_what_the_wait_leaves() {
-        let adapted = adapt(PLAIN.base(2 * SECOND).deadline(10 * SECOND));
-        let start = tokio::time::Instant::now();
-        let remaining = |n| adapted.remaining_time(&failed(start, n));
-        assert_eq!(remaining(0), Some(10 * SECOND));
-        let first = failed(start, 1);
-        assert_eq!(wait(&adapted, &first, unavailable()), Some(2 * SECOND));
-        assert_eq!(remaining(1), Some(8 * SECOND));
-        // Said once: the wait is over by the next time.
-        tokio::time::advance(2 * SECOND).await;
-        assert_eq!(remaining(1), Some(8 * SECOND));
-        // No less than the wait, or gax would give up before it.
-        tokio::time::advance(3 * SECOND).await;
-        let second = failed(start, 2);
-        assert_eq!(wait(&adapted, &second, unavailable()), Some(4 * SECOND));
-        assert_eq!(remaining(2), Some(4 * SECOND));
-        // Another's waits are not known.
-        let alone = failed(start, 1);
-        assert!(adapted.on_error(&alone, unavailable()).is_continue());
-        assert_eq!(remaining(1), Some(5 * SECOND));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn decorrelated_waits_grow_from_the_base_each_time() {
-        let adapted = adapt(PLAIN.jitter(Jitter::Decorrelated));
-        for _ in 0..100 {
-            let start = tokio::time::Instant::now();
-            for n in 1..=4 {
-                let wait = wait(&adapted, &failed(start, n), unavailable()).unwrap();
-                assert!((SECOND..=3 * SECOND).contains(&wait), "{wait:?}");
-            }
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn loops_that_began_together_keep_their_own_count() {
-        let adapted = adapt(PLAIN);
-        let start = tokio::time::Instant::now();
-        for n in 1..=4 {
-            for _ in 0..3 {
-                let waited = wait(&adapted, &failed(start, n), unavailable());
-                assert_eq!(waited, Some(2u32.pow(n - 1) * SECOND));
-            }
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_word_for_one_loop_is_not_taken_by_another() {
-        let mut headers = http_1::HeaderMap::new();
-        headers.insert("retry-after", http_1::HeaderValue::from_static("30"));
-        let status = Status::default().set_code(Code::Unavailable);
-        let hinted = Error::service_with_http_metadata(status, Some(503), Some(headers));
-        let adapted = adapt(PLAIN);
-        let start = tokio::time::Instant::now();
-        assert!(adapted.on_error(&failed(start, 1), hinted).is_continue());
-        let other = failed(start + SECOND, 1);
-        assert_eq!(adapted.on_failure(&other), SECOND);
-        // And it is gone, not kept for later.
-        assert_eq!(adapted.on_failure(&failed(start, 1)), SECOND);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_request_that_is_idempotent_may_be_repeated_whatever_the_policy_says() {
-        let careful = adapt(PLAIN.idempotent(false));
-        let start = tokio::time::Instant::now();
-        let state = failed(start, 1);
-        assert!(careful.on_error(&state, unavailable()).is_continue());
-        let state = state.set_idempotent(false);
-        assert!(careful.on_error(&state, unavailable()).is_permanent());
-        let refused = Error::connect("refused");
-        assert!(careful.on_error(&state, refused).is_continue());
-        let brave = adapt(PLAIN);
-        assert!(brave.on_error(&state, unavailable()).is_continue());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn the_budget_pays_and_is_paid_back() {
-        static BUDGET: Budget = Budget::costs(20, 10, 5);
-        let mut adapted = adapt(PLAIN.budget(&BUDGET));
-        let start = tokio::time::Instant::now();
-        let state = |n| failed(start, n);
-        assert!(wait(&adapted, &state(1), unavailable()).is_some());
-        assert!(wait(&adapted, &state(2), unavailable()).is_some());
-        let flow = adapted.on_error(&state(3), unavailable());
-        assert!(flow.is_exhausted(), "{flow:?}");
-        assert_eq!(BUDGET.tokens(), 0.0);
-        adapted.on_success();
-        assert_eq!(BUDGET.tokens(), 1.0);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_throttler_of_somebody_elses_ends_it() {
-        let adapted = adapt(PLAIN);
-        assert!(!adapted.throttle_retry_attempt());
-        let state = failed(tokio::time::Instant::now(), 1);
-        let flow = adapted.on_throttle(&state, unavailable());
-        assert!(matches!(flow, ThrottleResult::Exhausted(e) if e.status().is_some()));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn what_the_policy_does_not_name_is_permanent() {
-        let adapted = adapt(PLAIN.on(codes![429]));
-        let state = failed(tokio::time::Instant::now(), 1);
-        let flow = adapted.on_error(&state, unavailable());
-        assert!(flow.is_permanent(), "{flow:?}");
+    #[test]
+    fn a_client_is_named_by_the_module_of_its_builders() {
+        assert_eq!(of_client("a::service::client::Factory"), "a::service");
+        assert_eq!(of_client("a::Other"), "a::Other");
     }
 }

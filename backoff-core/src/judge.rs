@@ -96,6 +96,9 @@ impl Ruling {
     /// No rule applies to an error that says nothing about itself.
     pub(crate) const NOTHING_KNOWN: Ruling = Ruling::of(Ruled::NothingKnown);
 
+    /// Not retried: the policy does not name it.
+    pub(crate) const PERMANENT: Ruling = Ruling::of(Ruled::Permanent);
+
     /// It must not be repeated, because it may have been applied.
     pub(crate) const MAYBE_APPLIED: Ruling = Ruling::of(Ruled::MaybeApplied);
 

@@ -299,6 +299,12 @@ macro_rules! event_at {
     };
 }
 
+/// Whole microseconds, as seconds: nobody reads more digits.
+#[cfg(feature = "tracing")]
+fn seconds(duration: Duration) -> f64 {
+    duration.as_micros() as f64 / 1e6
+}
+
 #[cfg(feature = "tracing")]
 #[cold]
 #[inline(never)]
@@ -310,7 +316,7 @@ fn logged(record: Record<'_>) {
         error_type,
         ..
     } = record;
-    let elapsed = record.elapsed.map(|elapsed| elapsed.as_secs_f64());
+    let elapsed = record.elapsed.map(seconds);
     let error = record
         .error
         .map(|error| tracing::field::display(Loggable(error)));
@@ -319,7 +325,7 @@ fn logged(record: Record<'_>) {
             level,
             operation,
             attempt,
-            delay = wait.delay.as_secs_f64(),
+            delay = seconds(wait.delay),
             source = wait.source.name(),
             elapsed,
             error,

@@ -1,8 +1,11 @@
 //! What a program's operators see of retries: log events, spans and metrics.
 //!
 //! Every call whose loop is this library's writes log events and metrics: async and blocking calls, updates,
-//! annotated functions, blocks, combined changes, and operations that are resumed. Where the loop is somebody else's, as inside of Google's or
-//! AWS' clients, and around a [`RetryState`](crate::RetryState) of your own, that loop has the word.
+//! annotated functions, blocks, combined changes, and operations that are resumed. Calls of Google's and AWS'
+//! clients that have a policy inside (`gax::WithPolicy` and `aws::inside` of the crate `backoff-cloud`) write
+//! the same, although the loop is the client's own: the pages of these two say what the operation is called,
+//! and in which case a success is not recorded. A loop of your own around a
+//! [`RetryState`](crate::RetryState) writes nothing by itself.
 //!
 //! # Log events: feature `tracing`
 //!
@@ -18,7 +21,7 @@
 //! | nothing is known about the error, so it was not retried | `WARN` | `attempts`, `reason`, `error_type`, `error` |
 //! | the first attempt succeeded | no event | |
 //!
-//! `delay` and `elapsed` are seconds; `source` is a [`WaitSource::name`], `reason` a
+//! `delay` and `elapsed` are seconds, to the microsecond; `source` is a [`WaitSource::name`], `reason` a
 //! [`StopReason::name`]. `elapsed` is left out where it was not measured, see [`Event`]. `error` is the
 //! text of the error on one line, cut after 500 characters, without the passwords and queries of URLs.
 //!
@@ -66,15 +69,15 @@
 //!
 //! | label | values |
 //! |---|---|
-//! | `retry.operation` | the path of the function or closure, or the `name` of the attribute |
+//! | `retry.operation` | the path of the function or closure, or the `name` of the attribute; inside a client, what the client calls it |
 //! | `retry.policy` | [`Policy::name`]; left out without one |
 //! | `retry.outcome` | `successful_without_retry`, `successful_with_retry`, `failed_without_retry`, `failed_with_retry` |
 //! | `retry.stop_reason` | of a call that failed, a [`StopReason::name`] |
 //! | `error.type` | of what failed: the gRPC code (`UNAVAILABLE`), else the HTTP status (`503`), else `timeout`, `not_sent`, `maybe_sent` or the kind (`throttled`), else `_OTHER`; never an error's text |
 //!
 //! With this feature each call reads the clock before its first attempt and after each attempt. An
-//! attempt that follows a wait in an annotated function counts from when the wait was meant to end. A
-//! call that is dropped records nothing more. Changes that were combined
+//! attempt that follows a wait in an annotated function, or inside one of Google's clients, counts from when
+//! the wait was meant to end. A call that is dropped records nothing more. Changes that were combined
 //! ([`many::Combining`](crate::many::Combining)) are one call, that of their resource. If all callers of a
 //! group leave (they are dropped or stopped, or their deadlines are over) while others wait for the next
 //! group, the call of the group ends with the reason `stopped` when its attempt fails. If nobody waits, the

@@ -1,7 +1,8 @@
 //! Tests of programs that retry: time that is told, retries that do not wait, and none at all.
 //!
 //! Turn the feature `testing` on in `[dev-dependencies]`. What is said here holds for every form:
-//! async and blocking calls, updates, annotated functions and blocks.
+//! async and blocking calls, updates, annotated functions and blocks, and policies inside Google's and AWS'
+//! clients.
 //!
 //! ```
 //! use backoff_core::{Policy, TimedOut, testing};

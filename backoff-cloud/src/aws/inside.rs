@@ -1,6 +1,7 @@
 //! A policy inside the clients of AWS' SDK for Rust.
 
 mod failure;
+mod operation;
 
 use aws_smithy_runtime_1::client::retries::TokenBucket;
 use aws_smithy_runtime_api_1::{
@@ -28,8 +29,8 @@ use aws_smithy_types_1::{
     timeout::TimeoutConfig,
 };
 use backoff_core::{
-    __private::{GivenUp, failed_if_cut},
-    Clock, Decision, FaultKind, Policy, Random, RetryState, StopReason, Tokio, Verdict,
+    __private::{ForeignCall, GivenUp},
+    Clock, Decision, Policy, Random, StopReason, Tokio,
 };
 use failure::{Failure, NAME};
 use std::{
@@ -48,7 +49,8 @@ use std::{
 #[doc = "```"]
 ///
 /// The clients take no retry strategy of others. So the loop is the client's own, and in it the
-/// interceptor asks the state machine that decides everywhere else, [`RetryState`], after each attempt:
+/// interceptor asks the state machine that decides everywhere else, [`RetryState`](crate::RetryState),
+/// after each attempt:
 /// how often and how long is the policy's affair, whatever `retry_config` says.
 ///
 /// - **What is repeated**: what the policy's codes name, as with a retry around the client, and what the
@@ -149,8 +151,10 @@ impl<R> fmt::Debug for Inside<R> {
 /// One call, in the configuration that the client makes for it.
 #[derive(Debug)]
 struct Call {
-    retry: RetryState,
+    retry: ForeignCall,
     policy: Policy,
+    /// What events and metrics call it.
+    operation: &'static str,
     /// Whose it is: an `Inside` of one request takes the place of the client's.
     owner: usize,
     /// What the client was configured with.
@@ -182,23 +186,11 @@ impl<R: Clock + Random> Inside<R> {
             .filter(|call| call.owner == self.owner())
     }
 
-    fn now(&self) -> Duration {
-        self.shared.runtime.now()
-    }
-
-    /// What the state machine says of the failure.
+    /// What the state machine says of the failure. The client cuts an attempt when the deadline is over,
+    /// as `give_time` has it.
     fn decide(&self, call: &mut Call, failure: &Failure<'_>) -> Decision {
-        let verdict = match call.policy.judge(failure) {
-            // The same write would conflict again: only a new read helps, which is outside.
-            Verdict::Retry {
-                kind: FaultKind::Conflict,
-                ..
-            } => Verdict::Permanent,
-            verdict => verdict,
-        };
-        let (now, random) = (|| self.now(), || self.shared.runtime.random());
-        // The client cuts an attempt when the deadline is over, as `give_time` has it.
-        failed_if_cut(&mut call.retry, &call.policy, verdict, now, random)
+        let (policy, runtime) = (&call.policy, &self.shared.runtime);
+        call.retry.failed(policy, runtime, call.operation, failure)
     }
 
     /// Has the client's loop do what was decided. It stops where the number of attempts is reached, and
@@ -248,8 +240,14 @@ impl<R: Clock + Random + Send + Sync> Intercept for Inside<R> {
     ) -> Result<(), BoxError> {
         self.shared.is_intercepting.store(true, Ordering::Relaxed);
         let policy = self.shared.policy;
-        let retry = RetryState::start(&policy, || self.now());
-        let remaining = retry.remaining(&policy, || self.now());
+        let operation = if ForeignCall::IS_HEARD {
+            operation::name(cfg)
+        } else {
+            operation::UNNAMED
+        };
+        let runtime = &self.shared.runtime;
+        let retry = ForeignCall::resumed(runtime.now(), 0);
+        let remaining = retry.remaining(&policy, runtime);
         // What an `Inside` of the client has changed before one of the request is taken back.
         let (timeouts, retries) = match cfg.load::<Call>() {
             Some(call) => (call.timeouts.clone(), call.retries.clone()),
@@ -266,6 +264,7 @@ impl<R: Clock + Random + Send + Sync> Intercept for Inside<R> {
         cfg.interceptor_state().store_put(config).store_put(Call {
             retry,
             policy,
+            operation,
             owner: self.owner(),
             timeouts: timeouts.clone(),
             retries,
@@ -282,7 +281,7 @@ impl<R: Clock + Random + Send + Sync> Intercept for Inside<R> {
         cfg: &mut ConfigBag,
     ) -> Result<(), BoxError> {
         if let Some(call) = self.call(cfg) {
-            call.retry.begins();
+            call.retry.begins(&self.shared.runtime);
         }
         Ok(())
     }
@@ -299,7 +298,9 @@ impl<R: Clock + Random + Send + Sync> Intercept for Inside<R> {
         let Some(failure) = Failure::of(context, components) else {
             // A request that is only signed has no outcome.
             if let Some(Ok(_)) = context.output_or_error() {
-                call.retry.succeeded(&call.policy);
+                let (policy, runtime) = (&call.policy, &self.shared.runtime);
+                call.retry
+                    .succeeded::<Failure<'_>, _>(policy, runtime, call.operation);
             }
             return Ok(());
         };
@@ -313,7 +314,7 @@ impl<R: Clock + Random + Send + Sync> Intercept for Inside<R> {
                 None
             }
         };
-        let remaining = call.retry.remaining(&call.policy, || self.now());
+        let remaining = call.retry.remaining(&call.policy, &self.shared.runtime);
         let remaining = match remaining {
             Duration::MAX => remaining,
             _ => remaining.saturating_sub(wait.unwrap_or_default()),

@@ -5,6 +5,7 @@ pub use crate::{
     drive::{
         course::Course,
         deposit::{Borrowed, Deposit, Payer},
+        foreign::ForeignCall,
     },
     facts::{
         aws::{aws_code, aws_kind},

@@ -8,11 +8,10 @@ use crate::{
         handler::{Handle, Lent, Under},
     },
     facts::fault::Fault,
-    judge::{Stage, Verdict},
+    judge::Stage,
     observe::Failure,
-    policy::Policy,
     runtime::{BlockingSleep, Clock, Random, Sleep},
-    state::{Attempt, Decision, Next, RequestId, RetryState, Terms},
+    state::{Attempt, Next, RequestId},
 };
 use core::time::Duration;
 
@@ -118,24 +117,4 @@ where
         course.late(context.policy, &mut handler, context.name, failure);
     }
     is_late
-}
-
-/// As [`RetryState::failed`], where an attempt is cut at the deadline: a wait that ends just then leaves no
-/// time for one. For loops that are not ours.
-pub fn failed_if_cut(
-    retry: &mut RetryState,
-    policy: &Policy,
-    verdict: Verdict,
-    now: impl FnOnce() -> Duration,
-    random: impl FnOnce() -> u64,
-) -> Decision {
-    retry
-        .decide(
-            policy,
-            verdict.into(),
-            Some(&Terms::cut(None, None)),
-            now,
-            random,
-        )
-        .into()
 }

@@ -80,6 +80,15 @@ impl Course {
         }
     }
 
+    /// A call that began at `started`, and of which so many attempts have failed.
+    pub(super) fn resumed(started: Duration, failures: u32) -> Self {
+        let mut course = Self::new();
+        course.retry = RetryState::resumed(started, failures);
+        #[cfg(feature = "metrics")]
+        course.meter.begins(started);
+        course
+    }
+
     /// The first attempt is about to begin. The clock is read if the policy has a deadline or if
     /// somebody asks for the time.
     #[inline]
@@ -344,7 +353,21 @@ impl Course {
         H: Handle<E>,
         H::Runtime: Clock,
     {
-        let next = handler.concluded(LATE);
+        self.ended(handler.concluded(LATE), borrowed, handler, name, failure);
+    }
+
+    /// No attempt follows a wait, and the loop hands back the last failure.
+    pub(super) fn ended<E, H>(
+        &self,
+        next: Next,
+        borrowed: &Policy,
+        handler: &mut H,
+        name: &'static str,
+        failure: Failure<'_, E>,
+    ) where
+        H: Handle<E>,
+        H::Runtime: Clock,
+    {
         let ending = Ending::failed(Stage::Late, failure.fault());
         self.ends(next, borrowed, handler, name, failure, ending);
     }

@@ -11,6 +11,7 @@ pub(crate) mod deposit;
 pub(crate) mod doubt;
 pub(crate) mod ending;
 pub(crate) mod entry;
+pub(crate) mod foreign;
 pub(crate) mod future;
 pub(crate) mod handler;
 pub(crate) mod mark;

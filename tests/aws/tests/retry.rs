@@ -21,7 +21,7 @@ use backoff_cloud::{
     Budget, Delivery, Fault, FaultKind, Jitter, Policy, Verdict, aws, codes, dynamodb, known_fault,
     retry,
 };
-use backoff_core::testing::VirtualTime;
+use backoff_core::testing::{self, VirtualTime};
 use std::{
     error::Error,
     time::{Duration, Instant},
@@ -69,6 +69,20 @@ async fn the_policys_attempts_end_it_with_the_services_own_error() {
             (attempts as usize, ms(waits))
         );
     }
+}
+
+#[tokio::test]
+async fn what_a_test_says_of_retries_holds_inside() {
+    let (time, server) = (VirtualTime::new(), Server::answering(&[BUSY; 9]));
+    let client = inside(&server.url(), POLICY, &time);
+    {
+        let _off = testing::off();
+        put(&client).await.unwrap_err();
+        assert_eq!(server.seen(), 1);
+    }
+    let _instant = testing::instant();
+    put(&client).await.unwrap_err();
+    assert_eq!((server.seen(), time.waits()), (5, ms(&[0, 0, 0])));
 }
 
 #[tokio::test]

@@ -377,10 +377,10 @@ async fn a_budget_decides_before_the_wait() {
     let read = async || client.get_iam_policy().set_resource(PROJECT).send().await;
     emulator.script(Call::GetIamPolicy, [Reply::status(503)]);
     read().await.unwrap();
-    assert_eq!(BUDGET.tokens(), 1.0, "14 spent, 1 back");
-    emulator.script(Call::GetIamPolicy, [Reply::status(503)]);
+    assert_eq!(BUDGET.tokens(), 14.0, "14 spent, 14 back");
+    emulator.script(Call::GetIamPolicy, [503, 503].map(Reply::status));
     assert_eq!(read().await.unwrap_err().http_status_code(), Some(503));
-    assert_eq!(emulator.stats().calls, 3);
+    assert_eq!(emulator.stats().calls, 4);
 }
 
 #[tokio::test]

@@ -80,11 +80,20 @@ impl Fault for Failure<'_> {
             },
             _ => None,
         };
-        of_the_client.or_else(|| self.known()?.kind())
+        let known = of_the_client.or_else(|| self.known()?.kind());
+        // Neither a reply nor a request that was sent: the client itself cannot go on.
+        let is_own = || self.status().is_none() && self.delivery().is_none();
+        known.or_else(|| is_own().then_some(FaultKind::Permanent))
     }
 
+    /// As of the client's own error: what is behind it all, for the rest says which part has failed.
     fn message(&self) -> Option<&dyn fmt::Display> {
-        Some(self.error)
+        let error: &dyn std::error::Error = match self.error.as_operation_error() {
+            Some(error) => error,
+            None => self.error,
+        };
+        let last = std::iter::successors(Some(error), |error| error.source()).last()?;
+        Some(last)
     }
 }
 

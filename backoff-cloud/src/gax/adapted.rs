@@ -1,0 +1,486 @@
+//! A policy in the three roles that gax knows: it decides about errors, says how long to wait, and
+//! hears of successes.
+
+use super::calls::{Call, Calls};
+use backoff_core::{
+    __private::ForeignCall, Clock, Decision, Policy, Random, RetryState, StopReason, Tokio,
+};
+use google_cloud_gax_1::{
+    backoff_policy::BackoffPolicy, error::Error, retry_policy::RetryPolicy,
+    retry_result::RetryResult, retry_state::RetryState as Loop, retry_throttler::RetryThrottler,
+    throttle_result::ThrottleResult,
+};
+use std::{
+    cell::Cell,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+/// A policy in the three roles that gax knows, for whatever takes them one by one.
+///
+/// Give it all three: without the first, hints are not seen; without the third, no success is heard of,
+/// and a throttler of gax's own may still refuse a retry, and then the call ends at once with the last
+/// error.
+///
+/// ```
+/// use backoff_cloud::{gax, memorystore};
+/// # use google_cloud_gax_1 as google_cloud_gax;
+/// use google_cloud_gax::options::RequestOptions;
+///
+/// let adapted = gax::adapt(memorystore::REQUEST);
+/// let mut options = RequestOptions::default();
+/// options.set_retry_policy(adapted.clone());
+/// options.set_backoff_policy(adapted.clone());
+/// options.set_retry_throttler(adapted);
+/// ```
+pub fn adapt(policy: Policy) -> Adapted {
+    Adapted {
+        shared: Arc::new(Shared {
+            policy,
+            calls: Mutex::default(),
+        }),
+        operation: None,
+    }
+}
+
+/// A policy as `RetryPolicy`, `BackoffPolicy` and `RetryThrottler` of gax. Made by [`adapt`]; a clone
+/// is the same one.
+#[derive(Clone)]
+pub struct Adapted {
+    shared: Arc<Shared>,
+    operation: Option<&'static str>,
+}
+
+impl Adapted {
+    /// What events and metrics call the operation. Without a name, and where
+    /// [`with_policy`](super::WithPolicy::with_policy) gives none either, it is `google_cloud_gax`.
+    ///
+    /// ```
+    /// use backoff_cloud::{gax, memorystore};
+    ///
+    /// let adapted = gax::adapt(memorystore::REQUEST).operation("secrets");
+    /// ```
+    #[must_use]
+    pub fn operation(mut self, name: &'static str) -> Self {
+        self.operation = Some(name);
+        self
+    }
+
+    /// With this name, unless it has one.
+    pub(super) fn named(mut self, name: &'static str) -> Self {
+        self.operation.get_or_insert(name);
+        self
+    }
+}
+
+/// Without a name for events and metrics, as [`adapt`].
+impl From<Policy> for Adapted {
+    fn from(policy: Policy) -> Self {
+        adapt(policy)
+    }
+}
+
+impl fmt::Debug for Adapted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Adapted")
+            .field("policy", &self.shared.policy)
+            .field("operation", &self.operation)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What all clones have in common.
+struct Shared {
+    policy: Policy,
+    calls: Mutex<Calls>,
+}
+
+impl Shared {
+    fn calls(&self) -> MutexGuard<'_, Calls> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether calls are remembered. Without logs, metrics, a budget and waits that grow from the ones
+    /// before, gax itself remembers enough.
+    fn remembers(&self) -> bool {
+        ForeignCall::is_worth_keeping(&self.policy)
+    }
+}
+
+/// The policy of one request, whose call was dropped while it waited.
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let calls = self.calls.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for call in calls.waiting(now()) {
+            call.foreign.cancelled(&self.policy);
+        }
+    }
+}
+
+/// What `on_error` has decided, for the `on_failure` that follows, because a backoff policy is not
+/// shown the error, and so not its hint; and then for `remaining_time`, which is asked before the
+/// wait how long the attempt after it may take.
+///
+/// gax calls the three one after the other, in one task and without an await between them, so nothing
+/// else runs on this thread meanwhile and the word arrives. The loop that it is meant for is named
+/// all the same, so that a backoff policy beside another retry policy never takes a stranger's.
+#[derive(Clone, Copy)]
+struct Handed {
+    start: Instant,
+    attempt: u32,
+    delay: Duration,
+    /// Whether it is what the loop waits: the backoff policy is ours too.
+    is_waited: bool,
+}
+
+impl Handed {
+    /// What was left for this loop, which is thereby taken; of another's nothing remains.
+    fn take(state: &Loop) -> Option<Self> {
+        HANDED
+            .take()
+            .filter(|it| (it.start, it.attempt) == (state.start, state.attempt_count))
+    }
+}
+
+thread_local! {
+    static HANDED: Cell<Option<Handed>> = const { Cell::new(None) };
+}
+
+/// Tokio's clock, as the loop's is, so that paused time works.
+fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
+}
+
+/// A clock that begins with the loop, and tokio's random numbers.
+struct Since(Instant);
+
+impl Clock for Since {
+    fn now(&self) -> Duration {
+        now().saturating_duration_since(self.0)
+    }
+}
+
+impl Random for Since {
+    fn random(&self) -> u64 {
+        Tokio.random()
+    }
+}
+
+impl Adapted {
+    /// The policy for one request, which may know of itself that it can be repeated.
+    fn policy(&self, state: &Loop) -> Policy {
+        if state.idempotent {
+            self.shared.policy.idempotent(true)
+        } else {
+            self.shared.policy
+        }
+    }
+
+    /// The calls that are under way.
+    #[cfg(all(test, feature = "metrics", feature = "tracing"))]
+    pub(super) fn calls(&self) -> MutexGuard<'_, Calls> {
+        self.shared.calls()
+    }
+
+    /// What events and metrics call the operation.
+    fn name(&self) -> &'static str {
+        self.operation.unwrap_or("google_cloud_gax")
+    }
+
+    /// The call of this loop after so many failures.
+    fn take(&self, state: &Loop, failures: u32) -> Call {
+        let shared = &self.shared;
+        let known = shared.remembers();
+        let known = known.then(|| shared.calls().take(state, failures, now()));
+        known
+            .flatten()
+            .unwrap_or_else(|| Call::resumed(state, failures))
+    }
+}
+
+impl RetryPolicy for Adapted {
+    fn on_error(&self, state: &Loop, error: Error) -> RetryResult {
+        let policy = self.policy(state);
+        let mut call = self.take(state, state.attempt_count.saturating_sub(1));
+        let clock = Since(state.start);
+        let decision = call.foreign.failed(&policy, &clock, self.name(), &error);
+        if let Decision::Wait(wait) = decision
+            && self.shared.remembers()
+        {
+            self.shared.calls().wait(call, wait.delay, now());
+        }
+        HANDED.set(match decision {
+            Decision::Wait(wait) => Some(Handed {
+                start: state.start,
+                attempt: state.attempt_count,
+                delay: wait.delay,
+                is_waited: false,
+            }),
+            Decision::Stop(_) => None,
+        });
+        match decision {
+            Decision::Wait(_) => RetryResult::Continue(error),
+            Decision::Stop(
+                StopReason::Permanent
+                | StopReason::NothingKnown
+                | StopReason::StoppedByServer
+                | StopReason::MaybeApplied,
+            ) => RetryResult::Permanent(error),
+            Decision::Stop(_) => RetryResult::Exhausted(error),
+        }
+    }
+
+    /// A throttler that is not ours refused. To go on would mean to wait without calling, as long
+    /// as there is time.
+    fn on_throttle(&self, state: &Loop, error: Error) -> ThrottleResult {
+        let (policy, clock) = (self.policy(state), Since(state.start));
+        let mut call = self.take(state, state.attempt_count);
+        let reason = StopReason::Budget;
+        call.foreign
+            .given_up(&policy, &clock, self.name(), &error, reason);
+        ThrottleResult::Exhausted(error)
+    }
+
+    fn remaining_time(&self, state: &Loop) -> Option<Duration> {
+        if state.attempt_count == 0 && self.shared.remembers() {
+            let call = Call::resumed(state, 0);
+            self.shared.calls().put(call, now());
+        }
+        let retry = RetryState::start_at(Duration::ZERO);
+        let remaining = retry.remaining(&self.shared.policy, || Since(state.start).now());
+        let waited = Handed::take(state).filter(|handed| handed.is_waited);
+        let wait = waited.map_or(Duration::ZERO, |handed| handed.delay);
+        // gax gives up where it is told less than the wait, even if the attempt could be made.
+        (remaining != Duration::MAX).then(|| remaining.saturating_sub(wait).max(wait))
+    }
+}
+
+impl BackoffPolicy for Adapted {
+    fn on_failure(&self, state: &Loop) -> Duration {
+        match Handed::take(state) {
+            Some(mut handed) => {
+                handed.is_waited = true;
+                HANDED.set(Some(handed));
+                handed.delay
+            }
+            // It stops, or another retry policy decides and only the waits are ours.
+            None => {
+                let retry = state.attempt_count.saturating_sub(1);
+                let random = Tokio.random();
+                let policy = &self.shared.policy;
+                policy.backoff(retry, Duration::ZERO, random)
+            }
+        }
+    }
+}
+
+/// Throttles nothing: what a retry costs, the budget was asked before the wait.
+impl RetryThrottler for Adapted {
+    fn throttle_retry_attempt(&self) -> bool {
+        false
+    }
+
+    fn on_retry_failure(&mut self, _flow: &RetryResult) {}
+
+    fn on_success(&mut self) {
+        let shared = &self.shared;
+        if !shared.remembers() {
+            return;
+        }
+        // Taken apart, so that whoever is told is not told under the lock.
+        let known = shared.calls().succeeded(now());
+        match known {
+            Some(call) => {
+                let clock = Since(call.start());
+                call.foreign
+                    .succeeded::<Error, _>(&shared.policy, &clock, self.name());
+            }
+            None => ForeignCall::one_succeeded(&shared.policy),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backoff_core::{Budget, Jitter, codes};
+    use google_cloud_gax_1::error::rpc::{Code, Status};
+
+    const SECOND: Duration = Duration::from_secs(1);
+    const PLAIN: Policy = Policy::exponential().jitter(Jitter::None);
+
+    fn unavailable() -> Error {
+        Error::service(Status::default().set_code(Code::Unavailable))
+    }
+
+    fn failed(start: tokio::time::Instant, attempt: u32) -> Loop {
+        Loop::new(true)
+            .set_start(start.into_std())
+            .set_attempt_count(attempt)
+    }
+
+    /// As gax's loop asks.
+    fn wait(adapted: &Adapted, state: &Loop, error: Error) -> Option<Duration> {
+        let flow = adapted.on_error(state, error);
+        let delay = adapted.on_failure(state);
+        flow.is_continue().then_some(delay)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_waits_are_the_policys_and_end_with_its_attempts() {
+        let adapted = adapt(PLAIN.max_attempts(4));
+        let start = tokio::time::Instant::now();
+        let waits = (1..=4).map(|n| wait(&adapted, &failed(start, n), unavailable()));
+        let seconds: Vec<_> = waits.map(|wait| wait.map(|it| it.as_secs())).collect();
+        assert_eq!(seconds, [Some(1), Some(2), Some(4), None]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_conflict_is_not_repeated_whatever_the_policy_says() {
+        let conflicts = codes![409, 412, 503, backoff_core::Codes::FAILED_PRECONDITION];
+        let adapted = adapt(PLAIN.on(conflicts).retry_conflicts(true));
+        let state = failed(tokio::time::Instant::now(), 1);
+        for code in [Code::Aborted, Code::FailedPrecondition] {
+            let conflict = Error::service(Status::default().set_code(code));
+            let flow = adapted.on_error(&state, conflict);
+            assert!(flow.is_permanent(), "{flow:?}");
+        }
+        for status in [409, 412] {
+            let page = Error::http(status, Default::default(), "<html>".into());
+            let flow = adapted.on_error(&state, page);
+            assert!(flow.is_permanent(), "{flow:?}");
+        }
+        assert!(adapted.on_error(&state, unavailable()).is_continue());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_deadline_ends_it_before_the_wait_and_bounds_the_attempts() {
+        let adapted = adapt(PLAIN.deadline(10 * SECOND));
+        let start = tokio::time::Instant::now();
+        assert_eq!(adapted.remaining_time(&failed(start, 0)), Some(10 * SECOND));
+        tokio::time::advance(8 * SECOND).await;
+        assert_eq!(adapted.remaining_time(&failed(start, 0)), Some(2 * SECOND));
+        assert_eq!(
+            wait(&adapted, &failed(start, 1), unavailable()),
+            Some(SECOND)
+        );
+        let flow = adapted.on_error(&failed(start, 2), unavailable());
+        assert!(flow.is_exhausted(), "{flow:?}");
+        assert_eq!(adapt(PLAIN).remaining_time(&failed(start, 0)), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_attempt_after_a_wait_gets_what_the_wait_leaves() {
+        let adapted = adapt(PLAIN.base(2 * SECOND).deadline(10 * SECOND));
+        let start = tokio::time::Instant::now();
+        let remaining = |n| adapted.remaining_time(&failed(start, n));
+        assert_eq!(remaining(0), Some(10 * SECOND));
+        let first = failed(start, 1);
+        assert_eq!(wait(&adapted, &first, unavailable()), Some(2 * SECOND));
+        assert_eq!(remaining(1), Some(8 * SECOND));
+        // Said once: the wait is over by the next time.
+        tokio::time::advance(2 * SECOND).await;
+        assert_eq!(remaining(1), Some(8 * SECOND));
+        // No less than the wait, or gax would give up before it.
+        tokio::time::advance(3 * SECOND).await;
+        let second = failed(start, 2);
+        assert_eq!(wait(&adapted, &second, unavailable()), Some(4 * SECOND));
+        assert_eq!(remaining(2), Some(4 * SECOND));
+        // Another's waits are not known.
+        let alone = failed(start, 1);
+        assert!(adapted.on_error(&alone, unavailable()).is_continue());
+        assert_eq!(remaining(1), Some(5 * SECOND));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn decorrelated_waits_grow_from_the_wait_before() {
+        let adapted = adapt(PLAIN.jitter(Jitter::Decorrelated));
+        let mut longest = SECOND;
+        for _ in 0..100 {
+            let start = tokio::time::Instant::now();
+            let mut before = SECOND;
+            for n in 1..=4 {
+                let wait = wait(&adapted, &failed(start, n), unavailable()).unwrap();
+                assert!((SECOND..=3 * before).contains(&wait), "{wait:?}");
+                longest = longest.max(wait);
+                before = wait;
+                tokio::time::advance(wait).await;
+            }
+        }
+        assert!(longest > 3 * SECOND, "{longest:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn loops_that_began_together_keep_their_own_count() {
+        let adapted = adapt(PLAIN);
+        let start = tokio::time::Instant::now();
+        for n in 1..=4 {
+            for _ in 0..3 {
+                let waited = wait(&adapted, &failed(start, n), unavailable());
+                assert_eq!(waited, Some(2u32.pow(n - 1) * SECOND));
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_word_for_one_loop_is_not_taken_by_another() {
+        let mut headers = http_1::HeaderMap::new();
+        headers.insert("retry-after", http_1::HeaderValue::from_static("30"));
+        let status = Status::default().set_code(Code::Unavailable);
+        let hinted = Error::service_with_http_metadata(status, Some(503), Some(headers));
+        let adapted = adapt(PLAIN);
+        let start = tokio::time::Instant::now();
+        assert!(adapted.on_error(&failed(start, 1), hinted).is_continue());
+        let other = failed(start + SECOND, 1);
+        assert_eq!(adapted.on_failure(&other), SECOND);
+        // And it is gone, not kept for later.
+        assert_eq!(adapted.on_failure(&failed(start, 1)), SECOND);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_is_idempotent_may_be_repeated_whatever_the_policy_says() {
+        let careful = adapt(PLAIN.idempotent(false));
+        let start = tokio::time::Instant::now();
+        let state = failed(start, 1);
+        assert!(careful.on_error(&state, unavailable()).is_continue());
+        let state = state.set_idempotent(false);
+        assert!(careful.on_error(&state, unavailable()).is_permanent());
+        let refused = Error::connect("refused");
+        assert!(careful.on_error(&state, refused).is_continue());
+        let brave = adapt(PLAIN);
+        assert!(brave.on_error(&state, unavailable()).is_continue());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_budget_pays_and_is_paid_back() {
+        static BUDGET: Budget = Budget::costs(20, 10, 5);
+        let mut adapted = adapt(PLAIN.budget(&BUDGET));
+        let start = tokio::time::Instant::now();
+        let state = |n| failed(start, n);
+        assert!(wait(&adapted, &state(1), unavailable()).is_some());
+        assert!(wait(&adapted, &state(2), unavailable()).is_some());
+        let flow = adapted.on_error(&state(3), unavailable());
+        assert!(flow.is_exhausted(), "{flow:?}");
+        assert_eq!(BUDGET.tokens(), 0.0);
+        adapted.on_success();
+        assert_eq!(BUDGET.tokens(), 1.0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_throttler_of_somebody_elses_ends_it() {
+        let adapted = adapt(PLAIN);
+        assert!(!adapted.throttle_retry_attempt());
+        let state = failed(tokio::time::Instant::now(), 1);
+        let flow = adapted.on_throttle(&state, unavailable());
+        assert!(matches!(flow, ThrottleResult::Exhausted(e) if e.status().is_some()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_the_policy_does_not_name_is_permanent() {
+        let adapted = adapt(PLAIN.on(codes![429]));
+        let state = failed(tokio::time::Instant::now(), 1);
+        let flow = adapted.on_error(&state, unavailable());
+        assert!(flow.is_permanent(), "{flow:?}");
+    }
+}

@@ -1,0 +1,114 @@
+//! What is told to logs and metrics while something works, on this thread.
+
+use metrics_util::debugging::{DebugValue, DebuggingRecorder};
+use std::{
+    collections::BTreeSet,
+    fmt,
+    sync::{Arc, Mutex},
+};
+use tracing::{
+    Event, Level, Metadata, Subscriber,
+    field::{Field, Visit},
+    span,
+    subscriber::with_default,
+};
+
+/// All that is told: levels and fields of events, and metrics. They are compared without the names of
+/// the operations, which stand apart.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    pub(crate) events: Vec<(Level, String)>,
+    pub(crate) metrics: Vec<String>,
+    /// Each name once.
+    pub(crate) operations: BTreeSet<String>,
+}
+
+impl PartialEq for Told {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.events, &self.metrics) == (&other.events, &other.metrics)
+    }
+}
+
+impl Told {
+    #[must_use]
+    pub(crate) fn levels(&self) -> Vec<Level> {
+        self.events.iter().map(|(level, _)| *level).collect()
+    }
+
+    /// The values of a metric, whatever its labels are.
+    #[must_use]
+    pub(crate) fn values(&self, metric: &str) -> Vec<&str> {
+        let lines = self.metrics.iter();
+        lines
+            .filter_map(|line| line.strip_prefix(metric))
+            .map(|line| line.rsplit_once("} ").expect("labels before").1)
+            .collect()
+    }
+}
+
+impl Visit for Told {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        if let Some((_, line)) = self.events.last_mut() {
+            *line += &format!(" {field}={value:?}");
+        }
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        if field.name() == "operation" {
+            self.operations.insert(value.to_owned());
+        } else {
+            self.record_debug(field, &value);
+        }
+    }
+}
+
+/// The subscriber.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Told>>);
+
+impl Subscriber for Log {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == "backoff"
+    }
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+    fn event(&self, event: &Event<'_>) {
+        let mut told = self.0.lock().unwrap();
+        told.events.push((*event.metadata().level(), String::new()));
+        event.record(&mut *told);
+    }
+    fn enter(&self, _: &span::Id) {}
+    fn exit(&self, _: &span::Id) {}
+}
+
+/// What is told meanwhile.
+pub(crate) fn told_while(work: impl FnOnce()) -> Told {
+    let recorder = DebuggingRecorder::new();
+    let seen = recorder.snapshotter();
+    let log = Log::default();
+    metrics::with_local_recorder(&recorder, || with_default(log.clone(), work));
+    let mut told = std::mem::take(&mut *log.0.lock().unwrap());
+    for (key, _, _, value) in seen.snapshot().into_vec() {
+        let mut labels = Vec::new();
+        for label in key.key().labels() {
+            if label.key() == "retry.operation" {
+                told.operations.insert(label.value().to_owned());
+            } else {
+                labels.push(format!("{}={}", label.key(), label.value()));
+            }
+        }
+        let value = match value {
+            DebugValue::Gauge(level) => format!("{level}"),
+            DebugValue::Histogram(values) => format!("{values:?}"),
+            DebugValue::Counter(_) => unreachable!("there are no counters"),
+        };
+        let name = key.key().name();
+        told.metrics
+            .push(format!("{name}{{{}}} {value}", labels.join(",")));
+    }
+    told.metrics.sort();
+    told
+}
