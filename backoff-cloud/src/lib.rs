@@ -93,3 +93,8 @@ pub use backoff_core::__private;
 
 #[cfg(feature = "macros")]
 pub use backoff_macros::{FaultCloud as Fault, retry_cloud as retry};
+
+/// The README's example runs as a test.
+#[cfg(all(doctest, feature = "macros", feature = "tokio"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

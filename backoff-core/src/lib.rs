@@ -227,3 +227,8 @@ pub use backoff_macros::{Fault, retry};
 macro_rules! retry_block {
     ($($tokens:tt)*) => { $crate::__private::__retry_block! { ($crate) $($tokens)* } };
 }
+
+/// The README's example runs as a test.
+#[cfg(all(doctest, feature = "macros", feature = "tokio"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

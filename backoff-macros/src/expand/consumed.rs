@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::{FnArg, ItemFn, Pat, ReceiverKind, Type};
+use syn::{FnArg, ItemFn, Pat, Receiver, Type};
 
 use super::library::{Library, at};
 use crate::args::Args;
@@ -21,6 +21,20 @@ use crate::shape::ending::last_async;
 
 /// `self` as the user writes it, and as `#[async_trait]` does.
 const RECEIVERS: [&str; 2] = ["self", "__self"];
+
+/// Whether the receiver is `self` or of a type that is no reference. Read from the tokens, because syn 2
+/// and syn 3 keep the parts of a receiver in different fields.
+fn is_value(receiver: &Receiver) -> bool {
+    let mut plain = receiver.clone();
+    plain.attrs.clear();
+    let mut tokens = plain.into_token_stream().into_iter().peekable();
+    if is_punct(tokens.peek(), '&') {
+        return false;
+    }
+    !tokens.any(|token| is_punct(&token, ':'))
+        || syn::parse2::<Type>(tokens.collect())
+            .is_ok_and(|ty| !matches!(inside(&ty), Type::Reference(_)))
+}
 
 /// The arguments that may own their values and that no key names.
 pub(super) fn candidates(function: &mut ItemFn, bound: &[Binding], args: &Args) -> HashSet<String> {
@@ -35,16 +49,9 @@ pub(super) fn candidates(function: &mut ItemFn, bound: &[Binding], args: &Args) 
     for input in &function.sig.inputs {
         match input {
             FnArg::Receiver(receiver) => {
-                let is_value = match &receiver.kind {
-                    ReceiverKind::Typed(_, ty) => !matches!(inside(ty), Type::Reference(_)),
-                    kind => matches!(kind, ReceiverKind::Value),
-                };
-                found.extend(
-                    RECEIVERS
-                        .map(str::to_owned)
-                        .into_iter()
-                        .filter(|_| is_value),
-                );
+                if is_value(receiver) {
+                    found.extend(RECEIVERS.map(str::to_owned));
+                }
             }
             FnArg::Typed(typed) => {
                 if let (Pat::Ident(pat), true) = (&*typed.pat, is_primitive(&typed.ty)) {
