@@ -33,53 +33,54 @@
 //! # }
 //! ```
 //!
-//! # Three ways to say it
+//! Read on:
 //!
-//! - **An attribute** on an async or blocking function: [`macro@retry`]. The function keeps its
-//!   signature.
-//! - **A block**, borrowing what is around it: [`retry_block!`].
-//! - **A policy in hand**: [`Policy::retry`], [`Policy::retry_with`], [`Policy::retry_blocking`],
-//!   where attempts can be [cut](Retrying::attempt_timeout), [watched](Retrying::notify),
-//!   [reported](Retrying::reported), and repeated [until](Retrying::until) a value is what is
-//!   awaited, also [several times in a row](Retrying::consecutive).
+//! - [`macro@retry`], the attribute, with the table of its keys;
+//! - [`Policy`], the rules of a retry as a constant, and its methods that call functions;
+//! - [the guide](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/), from the first retry to
+//!   outages, in the crate `backoff-cloud`, which also has the policies of cloud providers.
 //!
-//! What others change too is read, changed and written back by [`Policy::update`], which loses no
-//! update. Many changes of one resource in one process become one by `Policy::combine`. A connection that is at fault itself is opened anew by `Reconnect`.
-//! A read of many pages or a watch counts its failures from the last progress: [`Policy::resuming`]. Around a
-//! client that is a `Service` of tower, a policy is a layer: `Policy::layer`, in the module `tower`.
+//! # Ways to retry
 //!
-//! For the rules that Google Cloud's services document, see the crate `backoff-cloud`.
-//!
-//! The [`guide`] says what goes wrong when retries stand inside retries or inside `select!`, and what
-//! to do about it. Its page on [many writers](guide::many_writers) says what to use where many change one
-//! resource.
+//! | to retry | write |
+//! |---|---|
+//! | a function, async or blocking | the attribute [`macro@retry`]; the function keeps its signature |
+//! | a block that borrows what is around it | [`retry_block!`] |
+//! | a closure | [`Policy::retry`], [`Policy::retry_with`], [`Policy::retry_mut`], [`Policy::retry_blocking`] |
+//! | a read-modify-write | [`Policy::update`], which loses no update |
+//! | many changes of one resource in one process | `Policy::combine`: they become one read and one write |
+//! | until a value is as awaited | [`until`](drive::Retrying::until), also [several times in a row](drive::Retrying::consecutive) |
+//! | a read of many pages, a watch | [`Policy::resuming`]: failures count from the last progress |
+//! | a shared connection | `Reconnect`, which opens it anew when the connection is at fault |
+//! | a `Service` of tower | `Policy::layer`, in the module `tower` |
+//! | in a loop of your own | [`RetryState`], the state machine under all of them |
 //!
 //! # How it works
 //!
 //! ```text
-//! operation ── outcome ──▶ Fault: what the error says ──▶ Policy: the rules ──▶ RetryState: the decision ──▶ driver: sleep, call again
+//! operation ── error ──▶ Fault ── facts ──▶ Policy ── verdict ──▶ RetryState
+//!     ▲                                                               │
+//!     └────────── sleep, call again ◀── driver ◀── wait or stop ──────┘
 //! ```
 //!
-//! An error states facts ([`Fault`]); a [`Policy`], a constant, holds the rules; [`RetryState`], a state
-//! machine without I/O, clock or random source of its own, is the only place that decides; the
-//! loops around it sleep and call again. A loop of your own can do the same.
+//! An error states facts ([`Fault`](trait@Fault)). A [`Policy`], a constant, holds the rules and judges the
+//! facts. [`RetryState`] decides whether to wait or to stop. It has no I/O, no clock and no random source of
+//! its own, and nothing else decides. A driver sleeps and calls again.
 //!
 //! # What holds
 //!
 //! - A wait never exceeds `max_backoff`, jitter included, unless the server asks for more.
-//! - No wait is begun that would end after the deadline, whatever a server's hint or a judge says. An
-//!   attempt that is running goes on; with a [`timeout`](Retrying::timeout) it is cut as well.
-//! - Nothing is allocated. A success reads no clock unless a deadline, a report, an
-//!   [`Attempt`] or the feature `metrics` asks for the time, and draws no random number unless there is an [`Attempt`], which
-//!   has an [id](Attempt::id).
-//! - Every form gives back the operation's own `Result`, but [`reported`](Retrying::reported),
-//!   whose error also says what was tried.
+//! - No wait begins that would end after the deadline, whatever a server's hint or a judge says. The
+//!   deadline does not cut an attempt that is running; [`timeout`](drive::Retrying::timeout) does.
+//! - Nothing is allocated. A success reads the clock only for a deadline, a report, an [`Attempt`] or the
+//!   feature `metrics`, and draws a random number only for the [id](Attempt::id) of an [`Attempt`].
+//! - Every form returns the operation's own `Result`. Only [`reported`](drive::Retrying::reported) returns an
+//!   error of its own, which also says what was tried.
 //!
-//! Whether another attempt fits is decided before the wait. An async timer that wakes late starts
-//! its attempt late by as much, and so perhaps after the deadline: the error to give up with does
-//! not live over the wait, or the future would have to be as large, and could not be `Send` where
-//! the error is not. Tokio's timer rounds up to a millisecond. A blocking retry asks the clock
-//! again.
+//! Whether another attempt fits is decided before the wait. If an async timer wakes late, the attempt begins
+//! late too, perhaps after the deadline, because a future does not keep the last error while it waits: the
+//! future would have to be as large as the error, and could not be `Send` where the error is not. Tokio's
+//! timer rounds up to a millisecond. A blocking retry reads the clock again after the wait.
 //!
 //! # Features
 //!
@@ -95,14 +96,14 @@
 //! | `hint` | parsers for `Retry-After` and its relatives | no |
 //! | `tower` | `tower`: a layer that sends requests again by a policy | no |
 //! | `serde` | a policy from configuration, with `PolicySettings` over a preset or by itself | no |
-//! | `aws-smithy-1` | [`Fault`](trait@Fault) for `SdkError` of AWS' SDK for Rust (aws-smithy-runtime-api 1) | no |
+//! | `aws-smithy-1` | [`Fault`](trait@Fault) for `SdkError` of AWS' SDK for Rust (aws-smithy-runtime-api 1, which needs Rust 1.94.1) | no |
 //! | `h2-04` | [`Fault`](trait@Fault) for `h2::Error` 0.4: a stream that an HTTP/2 server refused was not sent | no |
-//! | `gax-1` | [`Fault`](trait@Fault) for the errors of Google's own clients (google-cloud-gax 1) | no |
+//! | `gax-1` | [`Fault`](trait@Fault) for the errors of Google's own clients (google-cloud-gax 1, which needs Rust 1.91) | no |
 //! | `http-1` | [`Fault`](trait@Fault) for `StatusCode` and `Response` of http 1, with their hints | no |
 //! | `hyper-1` | [`Fault`](trait@Fault) for `hyper::Error` 1 | no |
 //! | `hyper-util-01` | [`Fault`](trait@Fault) for `client::legacy::Error` of hyper-util 0.1 | no |
 //! | `redis-1` | [`Fault`](trait@Fault) for `RedisError` of redis 1 | no |
-//! | `sqlx-08`, `sqlx-09` | [`Fault`](trait@Fault) for `Error` of sqlx 0.8 and 0.9 (which wants Rust 1.94): what a SQLSTATE means, and whether the transaction was surely not committed | no |
+//! | `sqlx-08`, `sqlx-09` | [`Fault`](trait@Fault) for `Error` of sqlx 0.8 and 0.9 (which needs Rust 1.94): what a SQLSTATE means, and whether the transaction was surely not committed | no |
 //! | `tokio-postgres-07` | [`Fault`](trait@Fault) for `Error` of tokio-postgres 0.7 and postgres 0.19, the same | no |
 //! | `reqwest-012`, `reqwest-013` | [`Fault`](trait@Fault) for `Error` and `Response` of reqwest 0.12, 0.13 | no |
 //! | `tonic-014` | [`Fault`](trait@Fault) for `Status` and `transport::Error` of tonic 0.14 | no |
