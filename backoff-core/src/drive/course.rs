@@ -326,17 +326,18 @@ impl Course {
         let retry = &mut self.retry;
         let next = in_tests(handler.decide(handler.runtime(), policy, retry, ruling, of_operation));
         let next = handler.concluded(next);
+        let fault = handler.fault(error);
+        let ending = Ending::failed(stage, fault);
         #[cfg(feature = "metrics")]
         {
-            let (now, fault) = (handler.runtime().now(), handler.fault(error));
+            let now = handler.runtime().now();
             meter::level(handler.terms(of_operation.copied()).as_ref().budget(policy));
-            let ending = Ending::failed(stage, fault);
             self.record_failure(now, name, policy, next, ending);
         }
         handler.hold(&mut self.retry);
-        handler.measure(stage, ruling.is_conflict(), next);
+        handler.measure(ending, ruling.is_conflict(), next);
         let elapsed = self.elapsed(handler);
-        let failure = Failure::new(Some(error), handler.fault(error));
+        let failure = Failure::new(Some(error), fault);
         self.tell(next, borrowed, handler, name, failure, elapsed);
         next
     }
@@ -434,7 +435,7 @@ impl Course {
             let mut course = *self;
             course.record_failure(now, name, policy, next, ending);
         }
-        handler.measure(ending.stage(), false, next);
+        handler.measure(ending, false, next);
         let elapsed = is_heard::<H>().then(|| self.retry.measured(|| handler.runtime().now()));
         self.tell(next, borrowed, handler, name, failure, elapsed.flatten());
     }
@@ -462,15 +463,15 @@ impl Course {
         }
         let retry = &mut self.retry;
         let next = in_tests(handler.decide(handler.runtime(), policy, retry, ruling, of_operation));
+        let ending = Ending::of_value(fault);
         #[cfg(feature = "metrics")]
         {
             let now = handler.runtime().now();
             meter::level(handler.terms(of_operation.copied()).as_ref().budget(policy));
-            let ending = Ending::of_value(fault);
             self.record_failure(now, name, policy, next, ending);
         }
         handler.hold(&mut self.retry);
-        handler.measure(Stage::Whole, ruling.is_conflict(), next);
+        handler.measure(ending, ruling.is_conflict(), next);
         let elapsed = self.elapsed(handler);
         let failure = Failure::new(None, Some(fault));
         self.tell(next, borrowed, handler, name, failure, elapsed);
