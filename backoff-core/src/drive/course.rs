@@ -80,12 +80,17 @@ impl Course {
         }
     }
 
-    /// A call that began at `started`, and of which so many attempts have failed.
+    /// A call that began at `started`, and of which so many attempts have failed. After the first one, nobody
+    /// knows when the attempt under way began.
     pub(super) fn resumed(started: Duration, failures: u32) -> Self {
         let mut course = Self::new();
         course.retry = RetryState::resumed(started, failures);
         #[cfg(feature = "metrics")]
-        course.meter.begins(started);
+        if failures > 0 {
+            course.meter.missed();
+        } else {
+            course.meter.begins(started);
+        }
         course
     }
 
@@ -240,7 +245,7 @@ impl Course {
         self.meter.call(named, ended, None);
     }
 
-    /// An attempt failed, or was not begun because its time was over.
+    /// An attempt failed, or the call ended while none was under way.
     #[cfg(feature = "metrics")]
     fn record_failure(
         &mut self,
@@ -257,6 +262,8 @@ impl Course {
         let error_type = Some(ending.error_type());
         if ending.is_of_an_attempt() {
             self.meter.attempt(named, now, error_type);
+        } else {
+            self.meter.ends_waiting(now);
         }
         let Some(reason) = next.reason() else {
             self.meter.waits(now, next.delay());

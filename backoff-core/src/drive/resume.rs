@@ -263,6 +263,7 @@ impl<'p, H, S> Resuming<'p, H, S> {
         if !next.is_wait() {
             return Err(error);
         }
+        let waiting = self.rests();
         // Only a signal keeps it, so that the future need not.
         drop(Pin::new(&mut self.signal).keep(Err(Failed::whole(error))));
         let mut sleep = pin!(self.handler.runtime().sleep(next.wait()));
@@ -276,7 +277,7 @@ impl<'p, H, S> Resuming<'p, H, S> {
         if let Some(Err(failed)) = Pin::new(&mut self.signal).take()
             && is_stopped
         {
-            return Err(self.ended(failed.error, Course::stopped));
+            return Err(self.ended(&waiting, failed.error, Course::stopped));
         }
         self.deposit.course.begins(&mut self.handler);
         Ok(())
@@ -295,16 +296,17 @@ impl<'p, H, S> Resuming<'p, H, S> {
         if !next.is_wait() {
             return Err(error);
         }
+        let waiting = self.rests();
         let runtime = self.handler.runtime();
         if self.signal.pause(runtime, next.wait()) {
-            return Err(self.ended(error, Course::stopped));
+            return Err(self.ended(&waiting, error, Course::stopped));
         }
         if self
             .deposit
             .course
             .is_late(self.deposit.payer, None, runtime)
         {
-            return Err(self.ended(error, Course::late));
+            return Err(self.ended(&waiting, error, Course::late));
         }
         self.deposit.course.begins(&mut self.handler);
         Ok(())
@@ -320,24 +322,31 @@ impl<'p, H, S> Resuming<'p, H, S> {
         }
         let name = core::any::type_name::<E>();
         let next = course.failed(policy, &mut self.handler, name, error, Stage::Whole, None);
-        course.rests();
         self.succeeds = next.is_wait().then_some(|course, policy, handler| {
             course.succeeded::<E, H>(policy, handler, core::any::type_name::<E>(), None);
         });
         next
     }
 
+    /// A wait follows, and may be dropped: then nobody knows when the next attempt begins. Gives the course
+    /// that knows when the wait is over.
+    fn rests(&mut self) -> Course {
+        let waiting = self.deposit.course;
+        self.deposit.course.rests();
+        waiting
+    }
+
     /// The wait leads to no attempt, for this reason: whoever listens is told, and the budget gets back
     /// what the wait has cost.
-    fn ended<E>(&mut self, error: E, tell: Ends<E, H>) -> E
+    fn ended<E>(&mut self, waiting: &Course, error: E, tell: Ends<E, H>) -> E
     where
         H: Handle<E>,
     {
-        let (policy, course) = (self.deposit.payer, &mut self.deposit.course);
+        let policy = self.deposit.payer;
         let failure = Failure::new(Some(&error), self.handler.fault(&error));
         let name = core::any::type_name::<E>();
-        tell(course, policy, &mut self.handler, name, failure);
-        course.cancelled(policy.budget);
+        tell(waiting, policy, &mut self.handler, name, failure);
+        self.deposit.course.cancelled(policy.budget);
         self.succeeds = None;
         error
     }
