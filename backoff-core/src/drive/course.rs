@@ -323,8 +323,7 @@ impl Course {
         let ruling = if stage.is_judged() {
             handler.judge(policy, stage, error)
         } else if stage == Stage::Late {
-            let failure = Failure::new(Some(error), handler.fault(error));
-            self.late(borrowed, handler, name, failure);
+            self.expired(borrowed, handler, name, error);
             return handler.concluded(LATE);
         } else {
             stage.ruling(policy)
@@ -364,6 +363,24 @@ impl Course {
         self.ended(handler.concluded(LATE), borrowed, handler, name, failure);
     }
 
+    /// The timer woke after the deadline, and the loop hands back an error that says so.
+    #[cold]
+    pub(crate) fn expired<E, H>(
+        &self,
+        borrowed: &Policy,
+        handler: &mut H,
+        name: &'static str,
+        error: &E,
+    ) where
+        H: Handle<E>,
+        H::Runtime: Clock,
+    {
+        let failure = Failure::new(Some(error), handler.fault(error));
+        let ending = Ending::expired(failure.fault());
+        let next = handler.concluded(LATE);
+        self.ends(next, borrowed, handler, name, failure, ending);
+    }
+
     /// No attempt follows a wait, and the loop hands back the last failure.
     pub(super) fn ended<E, H>(
         &self,
@@ -380,8 +397,8 @@ impl Course {
         self.ends(next, borrowed, handler, name, failure, ending);
     }
 
-    /// A signal has cut the attempt, or nobody waits for its outcome any more: counts it, and tells whoever
-    /// listens.
+    /// The attempt has ended like this, because of a signal or while nobody waits for its outcome any more:
+    /// counts it, and tells whoever listens.
     #[cold]
     pub(crate) fn cut<E, H>(
         &mut self,
@@ -389,11 +406,12 @@ impl Course {
         handler: &mut H,
         name: &'static str,
         error: &E,
-        stage: Stage,
+        ending: Ending<'_>,
     ) where
         H: Handle<E>,
         H::Runtime: Clock,
     {
+        let stage = ending.stage();
         let ruling = handler.corrected(stage, stage.ruling(handler.policy(borrowed)));
         self.retry.ended();
         let next = if ruling == Ruling::MAYBE_APPLIED {
@@ -402,7 +420,6 @@ impl Course {
             handler.concluded(STOPPED)
         };
         let failure = Failure::new(Some(error), handler.fault(error));
-        let ending = Ending::stopped(stage, failure.fault());
         self.ends(next, borrowed, handler, name, failure, ending);
     }
 

@@ -4,6 +4,7 @@
 use super::{
     attempt::Failed,
     deposit::{Deposit, give_back},
+    ending::Ending,
     entry::Judged,
     handler::{ByCodes, Handle},
     stopping::{Signal, Stopped, StoppedBy, Unstopped},
@@ -249,7 +250,9 @@ impl<'p, H> Judged<'p, H> {
                     }
                     Ok(Err(error)) => error,
                     Err(error) => {
-                        course.cut(policy, &mut handler, name(), &error, Stage::Whole.cut());
+                        let fault = handler.fault(&error);
+                        let ending = Ending::stopped(Stage::Whole.cut(), fault);
+                        course.cut(policy, &mut handler, name(), &error, ending);
                         return Err(error);
                     }
                 };
