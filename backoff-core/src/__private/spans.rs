@@ -116,8 +116,8 @@ impl<A: Future> Future for InSpan<'_, A> {
     }
 }
 
-/// The attempt of an async function, in a span that begins when the attempt is first polled: an attempt
-/// that a signal forestalls has none.
+/// The attempt of an async function, in a span that begins when the attempt is first polled. An attempt
+/// that is never made, because a signal came before it, has none.
 #[cfg(feature = "tracing")]
 pub fn in_span<'s, A>(
     span: &'s mut AttemptSpan,

@@ -208,12 +208,9 @@ impl<'p, H> Judged<'p, H> {
         Stopping::new(self, signal)
     }
 
-    async fn run<T, E, S>(
-        self,
-        mut operation: impl AsyncFnMut() -> Result<T, E>,
-        signal: S,
-    ) -> Result<T, E>
+    async fn run<O, T, E, S>(self, mut operation: O, signal: S) -> Result<T, E>
     where
+        O: AsyncFnMut() -> Result<T, E>,
         H: Handle<E, Runtime = AsyncRuntime>,
         S: Signal<T, E>,
     {
@@ -222,7 +219,7 @@ impl<'p, H> Judged<'p, H> {
             mut handler,
         } = self;
         // Asked for again and again, so that the future need not keep it.
-        let name = core::any::type_name::<E>;
+        let name = core::any::type_name::<O>;
         let mut signal = pin!(signal);
         let mut deposit = Deposit::new(policy);
         let course = &mut deposit.course;
