@@ -89,8 +89,7 @@ pub trait Handler {
     #[inline]
     fn give_back(&mut self) {}
 
-    /// An attempt failed like this, as a conflict or not, or the call ended while none was under way; and this
-    /// comes next.
+    /// An attempt failed, or the call ended while no attempt was under way. `next` is what follows.
     #[inline]
     fn measure(&mut self, ending: Ending<'_>, is_conflict: bool, next: Next) {
         let _ = (ending, is_conflict, next);
