@@ -7,6 +7,7 @@ use super::{
 use crate::{
     drive::{
         course::Course,
+        ending::Ending,
         handler::{Handle, Lent, Under},
         stopping::{Once, Stopped},
     },
@@ -225,7 +226,8 @@ where
         let failure = Failure::new(Some(error), handler.fault(error));
         course.stopped(policy, &mut handler, name, failure);
     } else {
-        course.cut(policy, &mut handler, name, error, stage);
+        let ending = Ending::stopped(stage, handler.fault(error));
+        course.cut(policy, &mut handler, name, error, ending);
     }
     true
 }

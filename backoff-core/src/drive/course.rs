@@ -80,12 +80,17 @@ impl Course {
         }
     }
 
-    /// A call that began at `started`, and of which so many attempts have failed.
+    /// A call that began at `started`, and of which so many attempts have failed. After the first one, nobody
+    /// knows when the attempt under way began.
     pub(super) fn resumed(started: Duration, failures: u32) -> Self {
         let mut course = Self::new();
         course.retry = RetryState::resumed(started, failures);
         #[cfg(feature = "metrics")]
-        course.meter.begins(started);
+        if failures > 0 {
+            course.meter.missed();
+        } else {
+            course.meter.begins(started);
+        }
         course
     }
 
@@ -240,7 +245,7 @@ impl Course {
         self.meter.call(named, ended, None);
     }
 
-    /// An attempt failed, or was not begun because its time was over.
+    /// An attempt failed, or the call ended while none was under way.
     #[cfg(feature = "metrics")]
     fn record_failure(
         &mut self,
@@ -257,6 +262,8 @@ impl Course {
         let error_type = Some(ending.error_type());
         if ending.is_of_an_attempt() {
             self.meter.attempt(named, now, error_type);
+        } else {
+            self.meter.ends_waiting(now);
         }
         let Some(reason) = next.reason() else {
             self.meter.waits(now, next.delay());
@@ -316,8 +323,7 @@ impl Course {
         let ruling = if stage.is_judged() {
             handler.judge(policy, stage, error)
         } else if stage == Stage::Late {
-            let failure = Failure::new(Some(error), handler.fault(error));
-            self.late(borrowed, handler, name, failure);
+            self.expired(borrowed, handler, name, error);
             return handler.concluded(LATE);
         } else {
             stage.ruling(policy)
@@ -326,17 +332,18 @@ impl Course {
         let retry = &mut self.retry;
         let next = in_tests(handler.decide(handler.runtime(), policy, retry, ruling, of_operation));
         let next = handler.concluded(next);
+        let fault = handler.fault(error);
+        let ending = Ending::failed(stage, fault);
         #[cfg(feature = "metrics")]
         {
-            let (now, fault) = (handler.runtime().now(), handler.fault(error));
+            let now = handler.runtime().now();
             meter::level(handler.terms(of_operation.copied()).as_ref().budget(policy));
-            let ending = Ending::failed(stage, fault);
             self.record_failure(now, name, policy, next, ending);
         }
         handler.hold(&mut self.retry);
-        handler.measure(stage, ruling.is_conflict(), next);
+        handler.measure(ending, ruling.is_conflict(), next);
         let elapsed = self.elapsed(handler);
-        let failure = Failure::new(Some(error), handler.fault(error));
+        let failure = Failure::new(Some(error), fault);
         self.tell(next, borrowed, handler, name, failure, elapsed);
         next
     }
@@ -356,6 +363,24 @@ impl Course {
         self.ended(handler.concluded(LATE), borrowed, handler, name, failure);
     }
 
+    /// The timer woke after the deadline, and the loop hands back an error that says so.
+    #[cold]
+    pub(crate) fn expired<E, H>(
+        &self,
+        borrowed: &Policy,
+        handler: &mut H,
+        name: &'static str,
+        error: &E,
+    ) where
+        H: Handle<E>,
+        H::Runtime: Clock,
+    {
+        let failure = Failure::new(Some(error), handler.fault(error));
+        let ending = Ending::expired(failure.fault());
+        let next = handler.concluded(LATE);
+        self.ends(next, borrowed, handler, name, failure, ending);
+    }
+
     /// No attempt follows a wait, and the loop hands back the last failure.
     pub(super) fn ended<E, H>(
         &self,
@@ -372,8 +397,8 @@ impl Course {
         self.ends(next, borrowed, handler, name, failure, ending);
     }
 
-    /// A signal has cut the attempt, or nobody waits for its outcome any more: counts it, and tells whoever
-    /// listens.
+    /// The attempt has ended like this, because of a signal or while nobody waits for its outcome any more:
+    /// counts it, and tells whoever listens.
     #[cold]
     pub(crate) fn cut<E, H>(
         &mut self,
@@ -381,11 +406,12 @@ impl Course {
         handler: &mut H,
         name: &'static str,
         error: &E,
-        stage: Stage,
+        ending: Ending<'_>,
     ) where
         H: Handle<E>,
         H::Runtime: Clock,
     {
+        let stage = ending.stage();
         let ruling = handler.corrected(stage, stage.ruling(handler.policy(borrowed)));
         self.retry.ended();
         let next = if ruling == Ruling::MAYBE_APPLIED {
@@ -394,7 +420,6 @@ impl Course {
             handler.concluded(STOPPED)
         };
         let failure = Failure::new(Some(error), handler.fault(error));
-        let ending = Ending::stopped(stage, failure.fault());
         self.ends(next, borrowed, handler, name, failure, ending);
     }
 
@@ -434,7 +459,7 @@ impl Course {
             let mut course = *self;
             course.record_failure(now, name, policy, next, ending);
         }
-        handler.measure(ending.stage(), false, next);
+        handler.measure(ending, false, next);
         let elapsed = is_heard::<H>().then(|| self.retry.measured(|| handler.runtime().now()));
         self.tell(next, borrowed, handler, name, failure, elapsed.flatten());
     }
@@ -462,15 +487,15 @@ impl Course {
         }
         let retry = &mut self.retry;
         let next = in_tests(handler.decide(handler.runtime(), policy, retry, ruling, of_operation));
+        let ending = Ending::of_value(fault);
         #[cfg(feature = "metrics")]
         {
             let now = handler.runtime().now();
             meter::level(handler.terms(of_operation.copied()).as_ref().budget(policy));
-            let ending = Ending::of_value(fault);
             self.record_failure(now, name, policy, next, ending);
         }
         handler.hold(&mut self.retry);
-        handler.measure(Stage::Whole, ruling.is_conflict(), next);
+        handler.measure(ending, ruling.is_conflict(), next);
         let elapsed = self.elapsed(handler);
         let failure = Failure::new(None, Some(fault));
         self.tell(next, borrowed, handler, name, failure, elapsed);

@@ -592,8 +592,7 @@ where
                     {
                         give_back(course, borrowed, this.handler);
                         let doubt = this.operation.doubt();
-                        let failure = Failure::new(Some(&error), this.handler.fault(&error));
-                        doubt.late(course, borrowed, this.handler, O::name(), failure);
+                        doubt.expired(course, borrowed, this.handler, O::name(), &error);
                         break error;
                     }
                     course.begins(this.handler);
@@ -637,9 +636,9 @@ where
                     };
                     this.operation.failed(&error, stage, at);
                     let doubt = this.operation.doubt();
-                    doubt.cut(course, borrowed, this.handler, O::name(), &error, stage);
-                    let fault = this.handler.fault(&error);
-                    this.operation.ended(Some(Ending::stopped(stage, fault)));
+                    let ending = Ending::stopped(stage, this.handler.fault(&error));
+                    doubt.cut(course, borrowed, this.handler, O::name(), &error, ending);
+                    this.operation.ended(Some(ending));
                     break error;
                 }
             };

@@ -4,6 +4,7 @@
 use super::{
     attempt::Failed,
     deposit::{Deposit, give_back},
+    ending::Ending,
     entry::Judged,
     handler::{ByCodes, Handle},
     stopping::{Signal, Stopped, StoppedBy, Unstopped},
@@ -207,12 +208,9 @@ impl<'p, H> Judged<'p, H> {
         Stopping::new(self, signal)
     }
 
-    async fn run<T, E, S>(
-        self,
-        mut operation: impl AsyncFnMut() -> Result<T, E>,
-        signal: S,
-    ) -> Result<T, E>
+    async fn run<O, T, E, S>(self, mut operation: O, signal: S) -> Result<T, E>
     where
+        O: AsyncFnMut() -> Result<T, E>,
         H: Handle<E, Runtime = AsyncRuntime>,
         S: Signal<T, E>,
     {
@@ -221,7 +219,7 @@ impl<'p, H> Judged<'p, H> {
             mut handler,
         } = self;
         // Asked for again and again, so that the future need not keep it.
-        let name = core::any::type_name::<E>;
+        let name = core::any::type_name::<O>;
         let mut signal = pin!(signal);
         let mut deposit = Deposit::new(policy);
         let course = &mut deposit.course;
@@ -249,7 +247,9 @@ impl<'p, H> Judged<'p, H> {
                     }
                     Ok(Err(error)) => error,
                     Err(error) => {
-                        course.cut(policy, &mut handler, name(), &error, Stage::Whole.cut());
+                        let fault = handler.fault(&error);
+                        let ending = Ending::stopped(Stage::Whole.cut(), fault);
+                        course.cut(policy, &mut handler, name(), &error, ending);
                         return Err(error);
                     }
                 };

@@ -14,6 +14,7 @@ use crate::{
         attempt::Failed,
         course::Course,
         deposit::Deposit,
+        ending::Ending,
         handler::{ByCodes, Handle, Under},
         mark,
         until::Conflict,
@@ -293,7 +294,8 @@ where
         };
         if standing.all == 0 {
             let course = &mut self.deposit.course;
-            course.cut(policy, &mut handler, name, &error, stage);
+            let ending = Ending::failed(stage, Some(&error));
+            course.cut(policy, &mut handler, name, &error, ending);
             self.anew();
             return None;
         }
