@@ -29,6 +29,7 @@ use crate::{
 use core::{
     future::{Future, poll_fn},
     hash::Hash,
+    mem,
     pin::Pin,
     task::{Poll, ready},
     time::Duration,
@@ -71,10 +72,14 @@ pub(super) async fn drive<K, V, W, E, R>(
             rules.runtime.sleep(wait).await;
             shift.deposit.begins();
         }
-        // What comes next is no concern of a caller who was told.
-        poll_fn(|_| match lane.ends_poll() {
-            true => Poll::Pending,
-            false => Poll::Ready(()),
+        // What comes next is no concern of a caller who was told, and not before signals were asked.
+        let mut are_asked = false;
+        poll_fn(|_| {
+            let asks = !mem::replace(&mut are_asked, true) && lane.asks_signals();
+            match asks || lane.ends_poll() {
+                true => Poll::Pending,
+                false => Poll::Ready(()),
+            }
         })
         .await;
     }
