@@ -261,8 +261,10 @@ impl<'p, H> Judged<'p, H> {
                 next.wait()
             };
             let sleep = pin!(handler.runtime().sleep(wait));
-            if unless_stopped(sleep, signal.as_mut()).await
-                && let Some(Err(Failed { error, .. })) = signal.as_mut().take()
+            let is_stopped = unless_stopped(sleep, signal.as_mut()).await;
+            // Also where an attempt follows, which need not wait for what the error holds.
+            if let Some(Err(Failed { error, .. })) = signal.as_mut().take()
+                && is_stopped
             {
                 give_back(course, policy, &mut handler);
                 let failure = Failure::new(Some(&error), handler.fault(&error));
