@@ -97,7 +97,7 @@ where
 pub fn stopped<C, R, H>(
     context: &Context<'_>,
     runtime: &C,
-    course: &Course,
+    course: &mut Course,
     outcome: &R,
     value: Option<&dyn Fault>,
     judge: &mut H,

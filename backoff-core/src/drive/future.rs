@@ -5,7 +5,7 @@ use super::{
     attempt::{At, Failed, Operation, Run},
     bounded::Bounded,
     course::{Course, rarely},
-    deposit::{Deposit, give_back},
+    deposit::Deposit,
     ending::Ending,
     handler::{ByCodes, Delayed, Funded, Handle, Handler, Measured, Notified, Owning, Under},
     stopping::{Signal, Stopped, Unstopped, stopped},
@@ -590,7 +590,6 @@ where
                         && course.is_late(policy, terms.as_ref(), clock)
                         && let Some(error) = O::expired()
                     {
-                        give_back(course, borrowed, this.handler);
                         let doubt = this.operation.doubt();
                         let failure = Failure::new(Some(&error), this.handler.fault(&error));
                         doubt.late(course, borrowed, this.handler, O::name(), failure);

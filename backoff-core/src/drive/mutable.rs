@@ -3,7 +3,7 @@
 
 use super::{
     attempt::Failed,
-    deposit::{Deposit, give_back},
+    deposit::Deposit,
     entry::Judged,
     handler::{ByCodes, Handle},
     stopping::{Signal, Stopped, StoppedBy, Unstopped},
@@ -266,7 +266,6 @@ impl<'p, H> Judged<'p, H> {
             if let Some(Err(Failed { error, .. })) = signal.as_mut().take()
                 && is_stopped
             {
-                give_back(course, policy, &mut handler);
                 let failure = Failure::new(Some(&error), handler.fault(&error));
                 course.stopped(policy, &mut handler, name(), failure);
                 return Err(error);

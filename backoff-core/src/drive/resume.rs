@@ -337,11 +337,10 @@ impl<'p, H, S> Resuming<'p, H, S> {
         let failure = Failure::new(Some(&error), self.handler.fault(&error));
         let name = core::any::type_name::<E>();
         tell(course, policy, &mut self.handler, name, failure);
-        course.cancelled(policy.budget);
         self.succeeds = None;
         error
     }
 }
 
 /// A call has ended in a wait.
-type Ends<E, H> = fn(&Course, &Policy, &mut H, &'static str, Failure<'_, E>);
+type Ends<E, H> = fn(&mut Course, &Policy, &mut H, &'static str, Failure<'_, E>);

@@ -3,7 +3,6 @@
 use super::{
     attempt::{Failed, Operation},
     course::Course,
-    deposit::give_back,
     handler::{Handle, Handler},
 };
 #[cfg(feature = "std")]
@@ -210,7 +209,6 @@ where
     H::Runtime: Clock,
     S: Signal<O::Value, O::Error>,
 {
-    give_back(course, policy, handler);
     let doubt = operation.doubt();
     let error = match (operation.kept(), signal.take()) {
         (Some(error), _) => error,

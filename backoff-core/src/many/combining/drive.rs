@@ -329,7 +329,7 @@ where
         let is_left = decided.is_ok() && going == 0;
         if is_left {
             let failure = Failure::new(Some(&*error), Some(&*error));
-            let course = &self.deposit.course;
+            let course = &mut self.deposit.course;
             course.stopped(policy, &mut handler, name, failure);
         }
         if failing.is_doubtful && self.last.is_some() {
