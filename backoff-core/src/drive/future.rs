@@ -8,7 +8,7 @@ use super::{
     deposit::Deposit,
     ending::Ending,
     handler::{ByCodes, Delayed, Funded, Handle, Handler, Measured, Notified, Owning, Under},
-    stopping::{Signal, Stopped, Unstopped, stopped},
+    stopping::{Signal, Stopped, Unstopped, stopped, unless_cut},
     until::{Conflict, ConflictIf, NotYet, Responding, Until},
 };
 use crate::{
@@ -623,10 +623,9 @@ where
             } else {
                 this.operation.poll(attempt.as_mut(), &run, cx)
             };
-            let outcome = match (polled, cuts) {
-                (Poll::Ready(outcome), _) => outcome,
-                (Poll::Pending, None) => return Poll::Pending,
-                (Poll::Pending, Some(cuts)) => {
+            let outcome = match ready!(unless_cut(polled, cuts)) {
+                Ok(outcome) => outcome,
+                Err(cuts) => {
                     let (error, stage) = (cuts(Stopped), O::stage(attempt.as_ref()).cut());
                     this.phase.set(Phase::Done);
                     let at = At {

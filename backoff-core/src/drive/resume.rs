@@ -9,7 +9,7 @@ use super::{
     deposit::Deposit,
     entry::Judged,
     handler::{ByCodes, Handle, Handler, Notified, Under},
-    stopping::{BlockingSignal, Signal, Unstopped},
+    stopping::{BlockingSignal, Signal, Unstopped, unless_stopped},
 };
 #[cfg(feature = "std")]
 use crate::runtime::BLOCKING;
@@ -20,11 +20,7 @@ use crate::{
     runtime::{AsyncRuntime, BlockingSleep, Clock, Random, Sleep},
     state::Next,
 };
-use core::{
-    future::poll_fn,
-    pin::{Pin, pin},
-    task::Poll,
-};
+use core::pin::{Pin, pin};
 
 /// The failures of an operation that goes on where it was: a read of many pages, a watch, a stream that is
 /// opened again behind the last message. Made by [`Policy::resuming`] and [`Policy::resuming_blocking`].
@@ -265,12 +261,9 @@ impl<'p, H, S> Resuming<'p, H, S> {
         }
         // Only a signal keeps it, so that the future need not.
         drop(Pin::new(&mut self.signal).keep(Err(Failed::whole(error))));
-        let mut sleep = pin!(self.handler.runtime().sleep(next.wait()));
-        let is_stopped = poll_fn(|cx| {
-            if S::IS_ONE && Pin::new(&mut self.signal).has_come(cx) {
-                return Poll::Ready(true);
-            }
-            sleep.as_mut().poll(cx).map(|()| false)
+        let sleep = pin!(self.handler.runtime().sleep(next.wait()));
+        let is_stopped = unless_stopped(sleep, |cx| {
+            S::IS_ONE && Pin::new(&mut self.signal).has_come(cx)
         });
         let is_stopped = is_stopped.await;
         if let Some(Err(failed)) = Pin::new(&mut self.signal).take()
