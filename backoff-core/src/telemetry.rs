@@ -65,7 +65,7 @@
 //! | `retry.call.retries` | histogram | {retry} | when a call ends that was retried | `retry.outcome` |
 //! | `retry.call.delay` | histogram | s | the waits of such a call together; of a wait that a signal ends, the part before the signal | `retry.outcome` |
 //! | `retry.attempt.duration` | histogram | s | when an attempt ends | `error.type` |
-//! | `retry.budget.level` | gauge | {token} | when a call asks or refills a budget that has a [name](crate::Budget::name) | `retry.budget` alone |
+//! | `retry.budget.level` | gauge | {token} | when a call asks a budget that has a [name](crate::Budget::name), refills it, or gives back what a wait has cost | `retry.budget` alone |
 //!
 //! | label | values |
 //! |---|---|
@@ -77,7 +77,8 @@
 //!
 //! With this feature each call reads the clock before its first attempt and after each attempt. An
 //! attempt that follows a wait in an annotated function, or inside one of Google's clients, counts from when
-//! the wait was meant to end. A call that is dropped records nothing more. Changes that were combined
+//! the wait was meant to end. A call that is dropped records nothing more, but
+//! for the level of a budget that gets its tokens back. Changes that were combined
 //! ([`many::Combining`](crate::many::Combining)) are one call, that of their resource. If all callers of a
 //! group leave (they are dropped or stopped, or their deadlines are over) while others wait for the next
 //! group, the call of the group ends with the reason `stopped` or `maybe_applied` when its attempt fails. If

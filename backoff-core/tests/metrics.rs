@@ -262,6 +262,41 @@ fn a_budget_with_a_name_shows_its_level() {
     );
 }
 
+/// A wait that leads to no attempt costs nothing, and nobody else need ask the budget to show that.
+#[test]
+fn a_budget_shows_the_tokens_that_a_stopped_or_dropped_call_gives_back() {
+    static BUDGET: Budget = Budget::aws().name("storage");
+    const PAID: Policy = POLICY.budget(&BUDGET);
+    let level = "retry.budget.level retry.budget=storage";
+    let busy = || ready(Err::<(), _>(Status(503)));
+    let soon = || tokio::time::sleep(Duration::from_millis(1));
+    let (_, of_async) = recorded(async { PAID.retry(busy).stop_on(soon()).await });
+    assert_eq!(of_async[level], [500.0]);
+    let (_, of_owned) = recorded(async { PAID.retry(busy).owned().stop_on(soon()).await });
+    assert_eq!(of_owned[level], [500.0]);
+    let (_, of_call) = recorded(async {
+        let call = POLICY.retry(busy).budget(&BUDGET);
+        call.stop_on(soon()).await
+    });
+    assert_eq!(of_call[level], [500.0]);
+    let (_, of_block) = recorded(async {
+        let busy =
+            backoff_core::retry_block!(policy = PAID, stop_on = soon(), async { busy().await });
+        busy.await
+    });
+    assert_eq!(of_block[level], [500.0]);
+    let (_, of_resuming) = recorded(async {
+        let mut resuming = PAID.resuming().stop_on(Box::pin(soon()));
+        resuming.failed(Status(503)).await
+    });
+    assert_eq!(of_resuming[level], [500.0]);
+    let (_, of_dropped) = recorded(async {
+        let call = tokio::time::timeout(Duration::from_millis(1), PAID.retry(busy));
+        call.await
+    });
+    assert_eq!(of_dropped[level], [500.0]);
+}
+
 #[test]
 fn a_blocking_call_records_the_same() {
     let time = testing::VirtualTime::default();

@@ -197,7 +197,16 @@ impl Course {
     pub(super) fn cancelled(&mut self, budget: Option<&Budget>) {
         if self.retry.is_held() {
             self.retry.give_back(budget);
+            #[cfg(feature = "metrics")]
+            meter::level(budget);
         }
+    }
+
+    /// As [`cancelled`](Self::cancelled), also where the handler's budget has paid. It comes before hooks are
+    /// called, and does not wait for the drop of the call, whose future may be kept.
+    fn give_back<H: Handler>(&mut self, borrowed: &Policy, handler: &mut H) {
+        self.cancelled(borrowed.budget);
+        handler.give_back();
     }
 
     /// The budget of the policy gets its tokens back, and nobody is told of a success.
@@ -351,7 +360,7 @@ impl Course {
     /// The timer woke after the deadline, and the loop hands back what failed last.
     #[cold]
     pub(crate) fn late<E, H>(
-        &self,
+        &mut self,
         borrowed: &Policy,
         handler: &mut H,
         name: &'static str,
@@ -366,7 +375,7 @@ impl Course {
     /// The timer woke after the deadline, and the loop hands back an error that says so.
     #[cold]
     pub(crate) fn expired<E, H>(
-        &self,
+        &mut self,
         borrowed: &Policy,
         handler: &mut H,
         name: &'static str,
@@ -375,15 +384,17 @@ impl Course {
         H: Handle<E>,
         H::Runtime: Clock,
     {
+        self.give_back(borrowed, handler);
         let failure = Failure::new(Some(error), handler.fault(error));
         let ending = Ending::expired(failure.fault());
         let next = handler.concluded(LATE);
         self.ends(next, borrowed, handler, name, failure, ending);
     }
 
-    /// No attempt follows a wait, and the loop hands back the last failure.
+    /// No attempt follows a wait, and the loop hands back the last failure. The budget gets back what it
+    /// has paid for the wait.
     pub(super) fn ended<E, H>(
-        &self,
+        &mut self,
         next: Next,
         borrowed: &Policy,
         handler: &mut H,
@@ -393,6 +404,7 @@ impl Course {
         H: Handle<E>,
         H::Runtime: Clock,
     {
+        self.give_back(borrowed, handler);
         let ending = Ending::failed(Stage::Late, failure.fault());
         self.ends(next, borrowed, handler, name, failure, ending);
     }
@@ -423,10 +435,11 @@ impl Course {
         self.ends(next, borrowed, handler, name, failure, ending);
     }
 
-    /// A signal has come while no attempt is under way, and the loop hands back what failed last.
+    /// A signal has come while no attempt is under way, and the loop hands back what failed last. The
+    /// budget gets back what it has paid for the wait.
     #[cold]
     pub(crate) fn stopped<E, H>(
-        &self,
+        &mut self,
         borrowed: &Policy,
         handler: &mut H,
         name: &'static str,
@@ -435,6 +448,7 @@ impl Course {
         H: Handle<E>,
         H::Runtime: Clock,
     {
+        self.give_back(borrowed, handler);
         let next = handler.concluded(STOPPED);
         let ending = Ending::stopped(Stage::Late, failure.fault());
         self.ends(next, borrowed, handler, name, failure, ending);

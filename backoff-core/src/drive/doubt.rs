@@ -74,7 +74,7 @@ impl Doubt {
     /// As [`Course::expired`].
     pub(super) fn expired<E, H>(
         self,
-        course: &Course,
+        course: &mut Course,
         policy: &Policy,
         handler: &mut H,
         name: &'static str,
@@ -90,7 +90,7 @@ impl Doubt {
     #[inline]
     pub(super) fn late<E, H>(
         self,
-        course: &Course,
+        course: &mut Course,
         policy: &Policy,
         handler: &mut H,
         name: &'static str,
@@ -121,7 +121,7 @@ impl Doubt {
     /// As [`Course::stopped`].
     pub(super) fn stopped<E, H>(
         self,
-        course: &Course,
+        course: &mut Course,
         policy: &Policy,
         handler: &mut H,
         name: &'static str,

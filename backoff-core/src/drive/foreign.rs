@@ -122,7 +122,6 @@ impl ForeignCall {
         E: Fault,
         C: Clock,
     {
-        self.cancelled(policy);
         let (next, failure) = (Next::stop(reason), Failure::new(Some(error), Some(error)));
         self.course
             .ended(next, policy, &mut under(clock), name, failure);

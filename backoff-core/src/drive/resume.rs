@@ -9,7 +9,7 @@ use super::{
     deposit::Deposit,
     entry::Judged,
     handler::{ByCodes, Handle, Handler, Notified, Under},
-    stopping::{BlockingSignal, Signal, Unstopped},
+    stopping::{BlockingSignal, Signal, Unstopped, unless_stopped},
 };
 #[cfg(feature = "std")]
 use crate::runtime::BLOCKING;
@@ -20,11 +20,7 @@ use crate::{
     runtime::{AsyncRuntime, BlockingSleep, Clock, Random, Sleep},
     state::Next,
 };
-use core::{
-    future::poll_fn,
-    pin::{Pin, pin},
-    task::Poll,
-};
+use core::pin::{Pin, pin};
 
 /// The failures of an operation that goes on where it was: a read of many pages, a watch, a stream that is
 /// opened again behind the last message. Made by [`Policy::resuming`] and [`Policy::resuming_blocking`].
@@ -302,18 +298,15 @@ impl<'p, H, S> Resuming<'p, H, S> {
         let waiting = self.rests();
         // Only a signal keeps it, so that the future need not.
         drop(Pin::new(&mut self.signal).keep(Err(Failed::whole(error))));
-        let mut sleep = pin!(self.handler.runtime().sleep(next.wait()));
-        let is_stopped = poll_fn(|cx| {
-            if S::IS_ONE && Pin::new(&mut self.signal).has_come(cx) {
-                return Poll::Ready(true);
-            }
-            sleep.as_mut().poll(cx).map(|()| false)
+        let sleep = pin!(self.handler.runtime().sleep(next.wait()));
+        let is_stopped = unless_stopped(sleep, |cx| {
+            S::IS_ONE && Pin::new(&mut self.signal).has_come(cx)
         });
         let is_stopped = is_stopped.await;
         if let Some(Err(failed)) = Pin::new(&mut self.signal).take()
             && is_stopped
         {
-            return Err(self.ended(&waiting, failed.error, Course::stopped));
+            return Err(self.ended(waiting, failed.error, Course::stopped));
         }
         self.deposit.course.begins(&mut self.handler);
         Ok(())
@@ -334,14 +327,14 @@ impl<'p, H, S> Resuming<'p, H, S> {
         let waiting = self.rests();
         let runtime = self.handler.runtime();
         if self.signal.pause(runtime, next.wait()) {
-            return Err(self.ended(&waiting, error, Course::stopped));
+            return Err(self.ended(waiting, error, Course::stopped));
         }
         if self
             .deposit
             .course
             .is_late(self.deposit.payer, None, runtime)
         {
-            return Err(self.ended(&waiting, error, Course::late));
+            return Err(self.ended(waiting, error, Course::late));
         }
         self.deposit.course.begins(&mut self.handler);
         Ok(())
@@ -378,14 +371,15 @@ impl<'p, H, S> Resuming<'p, H, S> {
 
     /// The wait leads to no attempt, for this reason: whoever listens is told, and the budget gets back
     /// what the wait has cost.
-    fn ended<E>(&mut self, waiting: &Course, error: E, tell: Ends<E, H>) -> E
+    fn ended<E>(&mut self, mut waiting: Course, error: E, tell: Ends<E, H>) -> E
     where
         H: Handle<E>,
     {
         let policy = self.deposit.payer;
         let failure = Failure::new(Some(&error), self.handler.fault(&error));
-        tell(waiting, policy, &mut self.handler, self.name, failure);
-        self.deposit.course.cancelled(policy.budget);
+        tell(&mut waiting, policy, &mut self.handler, self.name, failure);
+        self.deposit.course = waiting;
+        self.deposit.course.rests();
         self.is_given_up = true;
         self.succeeds = None;
         error
@@ -393,4 +387,4 @@ impl<'p, H, S> Resuming<'p, H, S> {
 }
 
 /// A call has ended in a wait.
-type Ends<E, H> = fn(&Course, &Policy, &mut H, &'static str, Failure<'_, E>);
+type Ends<E, H> = fn(&mut Course, &Policy, &mut H, &'static str, Failure<'_, E>);
