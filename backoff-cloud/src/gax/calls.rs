@@ -204,7 +204,8 @@ impl Calls {
         self.tasks.retain(|_, task| {
             task.forget_silent(now);
             task.calls.shrink_to_fit();
-            !task.is_over(now) && !(is_full && task.calls.is_empty())
+            let is_over = task.is_over(now) || is_full && task.calls.is_empty();
+            !is_over
         });
         if is_full {
             // In place of what the rows without a call knew.
