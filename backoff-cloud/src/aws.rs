@@ -64,7 +64,7 @@
 //! Inside an `anyhow::Error` or a box the type of an operation's error has to be named by the key
 //! `faults(..)`. Without the key a lost connection is known there, and few codes.
 //!
-//! AWS' crates need Rust 1.94.
+//! AWS' crates need Rust 1.94.1.
 //!
 //! # Not offered
 //!

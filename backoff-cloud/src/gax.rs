@@ -56,8 +56,15 @@
 //! - **Give the request its own policy** where a task makes several calls at the same time. Nothing is
 //!   unknown then. Calls of several tasks are told apart in any case. What runs in no task, as the
 //!   `async fn main` does, counts as one task.
-//! - A call that is dropped looks as if its attempt were still under way, for ten minutes. Meanwhile a
-//!   success of the same task is not told.
+//! - An attempt that takes more than ten minutes counts as dropped, and a call that is dropped looks for so
+//!   long as if its attempt were still under way. In these ten minutes, and in the ten minutes after they
+//!   are noticed, at the next call of the client, no success of the same task is told.
+//! - At most 16,384 tasks, and 1,024 calls of each, are remembered for a client. Of calls beyond that no
+//!   success is told, nor of later calls in these tasks for ten minutes.
+//! - **A subscriber and a recorder must not be slow, and must not call the same client**: successes are told
+//!   under a lock that all calls of the client share, because gax calls the throttler so. A slow one delays
+//!   the other calls, and one that makes a request of the same client and waits for it never returns. A
+//!   panic of theirs ends there.
 //! - A call must stay in its task. One that is polled first in one task, and then in another, may be
 //!   taken for another call there.
 //! - A request that has a retry policy of another kind has to have another throttler too.

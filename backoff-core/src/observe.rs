@@ -18,8 +18,8 @@ pub enum Event<'a, E> {
     /// An attempt failed; the next one follows after the wait.
     #[non_exhaustive]
     Waiting {
-        /// What the log calls the operation: the path of the function or closure, or the `name` of the
-        /// attribute.
+        /// What the log calls the operation: the path of the function or closure, the `name` of the
+        /// attribute, or that of a [`Resuming`](crate::Resuming::name).
         operation: &'static str,
         /// The number of the attempt that failed, from 1.
         attempt: u32,

@@ -63,30 +63,36 @@
 //! |---|---|---|---|---|
 //! | `retry.call.duration` | histogram | s | when a call ends | `retry.outcome`, `retry.stop_reason`, `error.type` |
 //! | `retry.call.retries` | histogram | {retry} | when a call ends that was retried | `retry.outcome` |
-//! | `retry.call.delay` | histogram | s | the waits of such a call together | `retry.outcome` |
+//! | `retry.call.delay` | histogram | s | the waits of such a call together; of a wait that a signal ends, the part before the signal | `retry.outcome` |
 //! | `retry.attempt.duration` | histogram | s | when an attempt ends | `error.type` |
-//! | `retry.budget.level` | gauge | {token} | when a call asks or refills a budget that has a [name](crate::Budget::name) | `retry.budget` alone |
+//! | `retry.budget.level` | gauge | {token} | when a call asks a budget that has a [name](crate::Budget::name), refills it, or gives back what a wait has cost | `retry.budget` alone |
 //!
 //! | label | values |
 //! |---|---|
-//! | `retry.operation` | the path of the function or closure, or the `name` of the attribute; inside a client, what the client calls it |
+//! | `retry.operation` | the path of the function or closure, or the `name` of the attribute; of an operation that is resumed, [`Resuming::name`](crate::Resuming::name), else `resuming`; inside a client, what the client calls it |
 //! | `retry.policy` | [`Policy::name`]; left out without one |
 //! | `retry.outcome` | `successful_without_retry`, `successful_with_retry`, `failed_without_retry`, `failed_with_retry` |
 //! | `retry.stop_reason` | of a call that failed, a [`StopReason::name`] |
-//! | `error.type` | of what failed: the gRPC code (`UNAVAILABLE`), else the HTTP status (`503`), else `timeout`, `not_sent`, `maybe_sent` or the kind (`throttled`), else `_OTHER`; never an error's text |
+//! | `error.type` | of what failed: `timeout` if a timer cut it, else the gRPC code (`UNAVAILABLE`), else the HTTP status (`503`), else `not_sent` or `maybe_sent`, else the kind (`throttled`), else `_OTHER`; never an error's text |
 //!
 //! With this feature each call reads the clock before its first attempt and after each attempt. An
 //! attempt that follows a wait in an annotated function, or inside one of Google's clients, counts from when
-//! the wait was meant to end. A call that is dropped records nothing more. Changes that were combined
+//! the wait was meant to end. A call that is dropped records nothing more, but
+//! for the level of a budget that gets its tokens back. Changes that were combined
 //! ([`many::Combining`](crate::many::Combining)) are one call, that of their resource. If all callers of a
 //! group leave (they are dropped or stopped, or their deadlines are over) while others wait for the next
-//! group, the call of the group ends with the reason `stopped` when its attempt fails. If nobody waits, the
-//! call is dropped.
+//! group, the call of the group ends with the reason `stopped` or `maybe_applied` when its attempt fails. If
+//! nobody waits, the call is dropped.
+//!
+//! A call that makes no further attempt because no time remains is labelled `timeout` if its error was made
+//! from [`TimedOut`](crate::TimedOut), as in async calls with a `timeout` or an `attempt_timeout`. A blocking
+//! call hands back what failed last, and is labelled by that.
 //!
 //! An operation that is [resumed](crate::Resuming) is a call for each stretch without progress in which an
 //! attempt failed. `retry.call.duration` counts from the first failure of the stretch to the progress or to
 //! giving up, so a stretch that is given up at its first failure took no time. `retry.attempt.duration` is
-//! recorded of retries alone, because only the program knows when a first attempt began.
+//! recorded of retries alone, because only the program knows when a first attempt began. What fails after a
+//! stretch was given up is neither logged nor recorded, until there is progress.
 //!
 //! The descriptions of the metrics are given to the recorder when the first attempt ends: install the
 //! recorder before that, or call `describe` afterwards.

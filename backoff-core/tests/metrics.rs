@@ -1,14 +1,15 @@
 //! What an exporter of metrics is given, in every form of a call.
 
 use backoff_core::{
-    BlockingSleep, Budget, Clock, Fault, Jitter, Policy, Random, Resuming, Sleep, Stopped,
-    TimedOut, Tokio, drive,
+    __private::ForeignCall,
+    BlockingSleep, Budget, Clock, Decision, Fault, Jitter, Policy, Random, Resuming, Sleep,
+    StopReason, Stopped, TimedOut, Tokio, drive,
     many::{self, CombineError},
     retry, testing,
 };
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     future::{Ready, ready},
     sync::{
         Arc, Mutex,
@@ -261,6 +262,41 @@ fn a_budget_with_a_name_shows_its_level() {
     );
 }
 
+/// A wait that leads to no attempt costs nothing, and nobody else need ask the budget to show that.
+#[test]
+fn a_budget_shows_the_tokens_that_a_stopped_or_dropped_call_gives_back() {
+    static BUDGET: Budget = Budget::aws().name("storage");
+    const PAID: Policy = POLICY.budget(&BUDGET);
+    let level = "retry.budget.level retry.budget=storage";
+    let busy = || ready(Err::<(), _>(Status(503)));
+    let soon = || tokio::time::sleep(Duration::from_millis(1));
+    let (_, of_async) = recorded(async { PAID.retry(busy).stop_on(soon()).await });
+    assert_eq!(of_async[level], [500.0]);
+    let (_, of_owned) = recorded(async { PAID.retry(busy).owned().stop_on(soon()).await });
+    assert_eq!(of_owned[level], [500.0]);
+    let (_, of_call) = recorded(async {
+        let call = POLICY.retry(busy).budget(&BUDGET);
+        call.stop_on(soon()).await
+    });
+    assert_eq!(of_call[level], [500.0]);
+    let (_, of_block) = recorded(async {
+        let busy =
+            backoff_core::retry_block!(policy = PAID, stop_on = soon(), async { busy().await });
+        busy.await
+    });
+    assert_eq!(of_block[level], [500.0]);
+    let (_, of_resuming) = recorded(async {
+        let mut resuming = PAID.resuming().stop_on(Box::pin(soon()));
+        resuming.failed(Status(503)).await
+    });
+    assert_eq!(of_resuming[level], [500.0]);
+    let (_, of_dropped) = recorded(async {
+        let call = tokio::time::timeout(Duration::from_millis(1), PAID.retry(busy));
+        call.await
+    });
+    assert_eq!(of_dropped[level], [500.0]);
+}
+
 #[test]
 fn a_blocking_call_records_the_same() {
     let time = testing::VirtualTime::default();
@@ -412,6 +448,66 @@ fn combined_changes_whose_callers_leave_while_it_is_decided_are_a_call_that_fail
     assert_eq!(recorded, abandoned(0.0, 0.0, 1.0));
 }
 
+#[test]
+fn a_wait_that_nobody_waits_for_any_more_is_no_delay() {
+    let drops = Drops::default();
+    let policy = POLICY.jitter(Jitter::Full);
+    let combined = combine(policy, (Tokio, drops.clone()), &[0, 1]);
+    let (outcome, recorded) = recorded(async {
+        let mut leaves = Box::pin(combined.update(0, |_| true));
+        let second_read = Duration::from_millis(2_500);
+        let until_then = tokio::time::timeout(second_read, &mut leaves);
+        until_then.await.unwrap_err();
+        *drops.0.lock().unwrap() = Some(Box::new(leaves));
+        combined.update(0, |_| true).await
+    });
+    assert!(outcome.is_ok());
+    assert_eq!(recorded, abandoned(1.0, 1.0, 3.0));
+}
+
+#[test]
+fn combined_changes_that_a_timer_cuts_after_their_callers_have_left_are_a_timeout() {
+    for (is_idempotent, reason) in [(true, "stopped"), (false, "maybe_applied")] {
+        let writes = Arc::new(AtomicU32::new(0));
+        let write = move |_: u8, _: u32| {
+            let hangs = writes.fetch_add(1, Relaxed) == 0;
+            async move {
+                if hangs {
+                    std::future::pending::<()>().await;
+                }
+                Ok(())
+            }
+        };
+        let policy = POLICY.idempotent(is_idempotent);
+        let combined = policy.combine(|_| ready(Ok::<_, Status>(0)), write);
+        let combined = combined.attempt_timeout(Duration::from_secs(10));
+        let (outcomes, recorded) = recorded(async {
+            let leaves = combined.update(0, |_| true);
+            let leaves = tokio::time::timeout(Duration::from_secs(5), leaves);
+            let comes = async {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                combined.update(0, |_| true).await
+            };
+            tokio::join!(leaves, comes)
+        });
+        assert!(outcomes.0.is_err() && outcomes.1.is_ok(), "{outcomes:?}");
+        let of_others = "retry.policy=storage retry.outcome=successful_without_retry";
+        let labels = "retry.policy=storage retry.outcome=failed_without_retry";
+        let call =
+            format!("retry.call.duration {labels} retry.stop_reason={reason} error.type=timeout");
+        let expected = metrics([
+            ("retry.attempt.duration retry.policy=storage", &[0.0]),
+            (
+                "retry.attempt.duration retry.policy=storage error.type=timeout",
+                &[10.0],
+            ),
+            (&call, &[10.0]),
+            (&format!("retry.call.duration {of_others}"), &[0.0]),
+        ]);
+        assert_eq!(recorded, expected);
+    }
+}
+
 /// An attempt of a read that is resumed: it takes a second, and fails.
 async fn fails<H>(resuming: &mut Resuming<'_, H>) -> Result<(), Status>
 where
@@ -457,6 +553,8 @@ fn a_read_that_is_resumed_and_given_up_says_why() {
         fails(&mut resuming).await.unwrap();
         fails(&mut resuming).await.unwrap();
         fails(&mut resuming).await.unwrap_err();
+        // What fails after that is told to its caller alone.
+        fails(&mut resuming).await.unwrap_err();
         // Progress after that is no success of the call that was given up.
         resuming.progress();
     });
@@ -499,6 +597,15 @@ impl Clock for Late {
     }
 }
 
+impl Sleep for Late {
+    type Sleep = Ready<()>;
+
+    fn sleep(&self, wait: Duration) -> Self::Sleep {
+        self.sleep_blocking(wait);
+        ready(())
+    }
+}
+
 impl BlockingSleep for Late {
     fn sleep_blocking(&self, wait: Duration) {
         self.0.advance(wait + Duration::from_secs(60));
@@ -533,4 +640,127 @@ fn a_blocking_response_that_is_given_up_in_its_wait_is_a_call_that_failed() {
         ),
     ]);
     assert_eq!(shown(&seen), expected);
+}
+
+#[test]
+fn a_call_that_is_too_late_for_an_attempt_is_a_timeout_where_its_error_says_so() {
+    fn busy() -> Result<(), Status> {
+        Err(Status(503))
+    }
+    #[retry(policy = POLICY, timeout = "30s", runtime = Late(Default::default()))]
+    async fn annotated() -> Result<(), Status> {
+        busy()
+    }
+    let expected = |error_type: &str| {
+        let labels = "retry.policy=storage retry.outcome=failed_without_retry";
+        let call = format!(
+            "retry.call.duration {labels} retry.stop_reason=deadline error.type={error_type}"
+        );
+        metrics([
+            (
+                "retry.attempt.duration retry.policy=storage error.type=503",
+                &[0.0],
+            ),
+            (&call, &[61.0]),
+        ])
+    };
+    let limit = Duration::from_secs(30);
+    let call = POLICY.retry(async || busy()).timeout(limit);
+    let call = call.runtime(Late(Default::default()));
+    assert_eq!(recorded(call), (Err(Status(504)), expected("timeout")));
+    assert_eq!(
+        recorded(annotated()),
+        (Err(Status(504)), expected("timeout"))
+    );
+
+    // It hands back what failed last.
+    let policy = POLICY.deadline(limit);
+    let call = policy.blocking(busy).runtime(Late(Default::default()));
+    let (outcome, recorded) = recorded(async { call.call() });
+    assert_eq!((outcome, recorded), (busy(), expected("503")));
+}
+
+#[test]
+fn the_part_of_a_wait_that_a_signal_cuts_off_is_no_delay() {
+    let second = Duration::from_secs(1);
+    let delay = "retry.call.delay retry.policy=storage retry.outcome=failed_with_retry";
+    let stop = || tokio::time::sleep(2 * second);
+    let (_, retried) = recorded(async {
+        let call = POLICY.retry(|| ready(Err::<(), _>(Status(503))));
+        let call = call.delays([second, 3_600 * second]).stop_on(stop());
+        call.await.unwrap_err();
+    });
+    assert_eq!(retried.get(delay), Some(&vec![2.0]), "{retried:?}");
+
+    let (_, resumed) = recorded(async {
+        let mut resuming = POLICY.resuming().stop_on(Box::pin(stop()));
+        resuming.failed(Status(503)).await.unwrap();
+        resuming.failed(Status(503)).await.unwrap_err();
+    });
+    assert_eq!(resumed.get(delay), Some(&vec![2.0]), "{resumed:?}");
+}
+
+#[test]
+fn a_call_that_a_client_has_begun_unseen_has_no_delay_and_no_first_attempt() {
+    let (time, recorder) = (testing::VirtualTime::new(), DebuggingRecorder::new());
+    let seen = recorder.snapshotter();
+    metrics::with_local_recorder(&recorder, || {
+        let policy = POLICY.max_attempts(4);
+        let mut call = ForeignCall::resumed(Duration::ZERO, 2);
+        time.advance(Duration::from_secs(100));
+        let decision = call.failed(&policy, &time, "get", &Status(503));
+        assert!(matches!(decision, Decision::Wait(_)), "{decision:?}");
+        call.begins(&time);
+        time.advance(Duration::from_secs(1));
+        let decision = call.failed(&policy, &time, "get", &Status(503));
+        assert_eq!(decision, Decision::Stop(StopReason::Attempts));
+    });
+    let labels = "retry.policy=storage retry.outcome=failed_with_retry";
+    let expected = metrics([
+        (
+            "retry.attempt.duration retry.policy=storage error.type=503",
+            &[1.0],
+        ),
+        (
+            &format!("retry.call.duration {labels} retry.stop_reason=attempts error.type=503"),
+            &[101.0],
+        ),
+        (&format!("retry.call.retries {labels}"), &[3.0]),
+    ]);
+    assert_eq!(shown(&seen), expected);
+}
+
+/// What the operations are called of which a recorder has seen something.
+fn operations(work: impl Future<Output = ()>) -> BTreeSet<String> {
+    let recorder = DebuggingRecorder::new();
+    let seen = recorder.snapshotter();
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    metrics::with_local_recorder(&recorder, || runtime.unwrap().block_on(work));
+    let rows = seen.snapshot().into_vec().into_iter();
+    rows.flat_map(|(key, ..)| key.key().labels().cloned().collect::<Vec<_>>())
+        .filter(|label| label.key() == "retry.operation")
+        .map(|label| label.value().to_owned())
+        .collect()
+}
+
+#[test]
+fn an_operation_is_called_by_its_closure_or_by_its_name_and_not_by_its_error() {
+    let fails = || Err::<(), _>(Status(404));
+    let closure = operations(async {
+        POLICY.retry_mut(async || fails()).await.unwrap_err();
+    });
+    assert_eq!(closure.len(), 1);
+    let name = closure.first().unwrap();
+    assert!(name.contains("an_operation_is_called_by"), "{name}");
+
+    let resumed = operations(async {
+        let mut pages = POLICY.resuming().name("pages");
+        pages.failed(Status(404)).await.unwrap_err();
+        let mut unnamed = POLICY.resuming();
+        unnamed.failed(Status(404)).await.unwrap_err();
+        let mut blocking = POLICY.resuming_blocking().name("rows");
+        blocking.failed_blocking(Status(404)).unwrap_err();
+    });
+    let expected = ["pages", "resuming", "rows"].map(str::to_owned);
+    assert_eq!(resumed, expected.into());
 }

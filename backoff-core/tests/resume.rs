@@ -1,7 +1,8 @@
 //! Reads that go on where they were: exact schedules, in virtual time.
 
 use backoff_core::{
-    BlockingSleep, Budget, Clock, Event, Jitter, Policy, Random, TimedOut, testing::VirtualTime,
+    BlockingSleep, Budget, Clock, Event, Fault, Jitter, Policy, Random, TimedOut,
+    testing::VirtualTime,
 };
 use std::{
     cell::RefCell,
@@ -246,7 +247,7 @@ fn progress_after_a_failure_is_a_success_and_says_how_long_the_trouble_lasted() 
             ..
         } = event
         {
-            assert!(operation.contains("TimedOut"), "{operation}");
+            assert_eq!(*operation, "resuming");
             events.borrow_mut().push((*attempts, *elapsed));
         }
     };
@@ -270,6 +271,38 @@ fn progress_after_giving_up_is_no_success_of_what_was_given_up() {
     now(resuming.failed(TimedOut::new(SECOND))).unwrap_err();
     resuming.progress();
     assert_eq!(events.borrow().len(), 1);
+}
+
+#[derive(Debug, PartialEq)]
+struct Status(u16);
+
+impl Fault for Status {
+    fn status(&self) -> Option<u16> {
+        Some(self.0)
+    }
+}
+
+impl std::fmt::Display for Status {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[test]
+fn what_was_given_up_is_told_once_until_progress() {
+    let (time, events) = (VirtualTime::new(), RefCell::new(Vec::new()));
+    let hook = |event: &Event<'_, Status>| events.borrow_mut().push(event.to_string());
+    let mut resuming = POLICY.resuming().notify(hook).runtime(time.clone());
+    now(resuming.failed(Status(404))).unwrap_err();
+    for status in [404, 503] {
+        assert_eq!(now(resuming.failed(Status(status))), Err(Status(status)));
+        let blocking = resuming.failed_blocking(Status(status));
+        assert_eq!(blocking, Err(Status(status)));
+    }
+    assert_eq!((time.waits(), events.borrow().len()), (vec![], 1));
+    resuming.progress();
+    now(resuming.failed(Status(503))).unwrap();
+    assert_eq!((time.waits().len(), events.borrow().len()), (1, 2));
 }
 
 mod stopped {
@@ -300,12 +333,12 @@ mod stopped {
         let (ended, ()) = tokio::join!(resuming.failed(error), cancel);
         assert_eq!((ended, began.elapsed()), (Err(error), SECOND));
         assert_eq!(BUDGET.tokens(), 500.0);
-        // Later waits end at once.
+        // Later failures are given back at once, and no hook is called.
         assert_eq!(resuming.failed(error).await, Err(error));
         assert_eq!(began.elapsed(), SECOND);
         drop(resuming);
         let stopped = Some(StopReason::Stopped);
-        assert_eq!(events.into_inner(), [None, stopped, None, stopped]);
+        assert_eq!(events.into_inner(), [None, stopped]);
     }
 
     #[tokio::test(start_paused = true)]

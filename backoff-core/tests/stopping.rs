@@ -2,8 +2,8 @@
 #![cfg(all(feature = "tokio", feature = "macros", feature = "testing"))]
 
 use backoff_core::{
-    Budget, Delivery, Event, Fault, Jitter, Policy, RetryError, Stop, StopReason, Stopped,
-    TimedOut, retry, retry_block, testing::VirtualTime,
+    BlockingSleep, Budget, Clock, Delivery, Event, Fault, Jitter, Policy, Random, RetryError, Stop,
+    StopReason, Stopped, TimedOut, retry, retry_block, testing::VirtualTime,
 };
 use std::{
     cell::Cell,
@@ -378,6 +378,103 @@ async fn a_hook_sees_the_tokens_that_a_stopped_call_has_given_back() {
     let call = call.stop_on(token.cancelled());
     let ended = call.notify(|_| seen.push(budget.tokens())).await;
     assert_eq!((ended, seen), (Err(Busy), vec![486.0, 500.0]));
+}
+
+/// The tokens that a hook sees when a call waits and when it is given up.
+#[derive(Default)]
+struct Seen(std::cell::RefCell<Vec<f64>>);
+
+impl Seen {
+    fn hook<E>(&self, budget: &'static Budget) -> impl FnMut(&Event<'_, E>) {
+        |_| self.0.borrow_mut().push(budget.tokens())
+    }
+
+    #[track_caller]
+    fn check(&self) {
+        assert_eq!(self.0.take(), [486.0, 500.0]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hook_of_every_form_sees_the_tokens_that_a_stopped_call_has_given_back() {
+    static BUDGET: Budget = Budget::aws();
+    const PAID: Policy = POLICY.budget(&BUDGET);
+    let (seen, stop) = (Seen::default(), Stop::new());
+    stop.stop();
+    let busy = || Err::<(), _>(Busy);
+    let token = in_a_minute();
+    let call = PAID.retry(|| ready(busy())).stop_on(token.cancelled());
+    assert!(call.notify(seen.hook(&BUDGET)).await.is_err());
+    seen.check();
+    let call = retry_block!(
+        policy = PAID,
+        stop_on = token.cancelled(),
+        notify = seen.hook(&BUDGET),
+        async { busy() }
+    );
+    assert!(call.await.is_err());
+    seen.check();
+    let call = PAID.blocking(busy).stop_on(&stop);
+    assert!(call.notify(seen.hook(&BUDGET)).call().is_err());
+    seen.check();
+    let call = PAID.blocking(|| Ok::<_, Failure>(Busy)).responses();
+    let call = call.stop_on(&stop).notify(seen.hook(&BUDGET));
+    assert_eq!(call.call(), Ok(Busy));
+    seen.check();
+    let resuming = PAID.resuming().notify(seen.hook(&BUDGET));
+    let mut resuming = resuming.stop_on(Box::pin(token.cancelled()));
+    assert_eq!(resuming.failed(Busy).await, Err(Busy));
+    seen.check();
+    let resuming = PAID.resuming_blocking().notify(seen.hook(&BUDGET));
+    assert_eq!(resuming.stop_on(&stop).failed_blocking(Busy), Err(Busy));
+    seen.check();
+}
+
+/// A wait lasts ten times as long as it was meant to.
+#[derive(Default)]
+struct Slow(Cell<Duration>);
+
+impl Clock for Slow {
+    fn now(&self) -> Duration {
+        self.0.get()
+    }
+}
+
+impl BlockingSleep for Slow {
+    fn sleep_blocking(&self, wait: Duration) {
+        self.0.set(self.0.get() + 10 * wait);
+    }
+}
+
+impl Random for Slow {
+    fn random(&self) -> u64 {
+        0
+    }
+}
+
+#[test]
+fn a_hook_of_every_form_sees_the_tokens_that_a_late_call_has_given_back() {
+    static BUDGET: Budget = Budget::aws();
+    const PAID: Policy = POLICY
+        .budget(&BUDGET)
+        .deadline(Duration::from_secs(5 * 3600));
+    let seen = Seen::default();
+    let busy = || Err::<(), _>(Busy);
+    let call = PAID.blocking(busy).runtime(Slow::default());
+    assert!(call.notify(seen.hook(&BUDGET)).call().is_err());
+    seen.check();
+    let resuming = PAID.resuming_blocking().runtime(Slow::default());
+    let mut resuming = resuming.notify(seen.hook(&BUDGET));
+    assert_eq!(resuming.failed_blocking(Busy), Err(Busy));
+    seen.check();
+    let ended = retry_block!(
+        policy = PAID,
+        runtime = Slow::default(),
+        notify = seen.hook(&BUDGET),
+        { busy() }
+    );
+    assert!(ended.is_err());
+    seen.check();
 }
 
 #[tokio::test(start_paused = true)]

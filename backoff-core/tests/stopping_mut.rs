@@ -141,6 +141,28 @@ async fn a_judge_and_a_budget_stand_beside_the_signal_of_retry_mut() {
     assert_eq!(BUDGET.tokens(), 500.0 - 2.0 * 14.0);
 }
 
+/// An error may hold something that the next attempt needs, such as a connection of a pool.
+#[tokio::test(start_paused = true)]
+async fn retry_mut_with_a_signal_drops_the_last_error_before_the_next_attempt() {
+    #[derive(Debug)]
+    struct Holding(#[expect(dead_code, reason = "it is held until the error is dropped")] Rc<()>);
+    impl Fault for Holding {
+        fn status(&self) -> Option<u16> {
+            Some(503)
+        }
+    }
+    const THREE: Policy = POLICY.max_attempts(3);
+    let held = Rc::new(());
+    let mut holders = Vec::new();
+    let call = THREE.stop_on(pending::<()>());
+    let call = call.retry_mut(async || {
+        holders.push(Rc::strong_count(&held));
+        Err::<(), _>(Holding(held.clone()))
+    });
+    assert!(call.await.is_err());
+    assert_eq!(holders, [1; 3]);
+}
+
 /// Without a signal the last error is not kept over a wait, so that it need not be `Send`.
 #[tokio::test(start_paused = true)]
 async fn retry_mut_is_send_also_where_its_error_is_not() {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::load::Seen;
 use crate::page::Page;
+use crate::picture;
 
 const OUTCOMES: [&str; 4] = [
     "failed_with_retry",
@@ -70,6 +71,11 @@ pub(crate) fn check(page: &Page, seen: Seen, capacity: f64) -> Vec<String> {
 
     if !outcomes.keys().eq(OUTCOMES) {
         wrong.push(format!("the outcomes are not {OUTCOMES:?}: {outcomes:?}"));
+    }
+    for error_type in attempts.keys().filter(|it| !picture::shows(it)) {
+        wrong.push(format!(
+            "the picture does not show error_type {error_type:?}"
+        ));
     }
     let level = page.sum_by("retry_budget_level", "retry_budget");
     match level.get("billing") {
@@ -220,6 +226,11 @@ mod tests {
                 "name",
             ),
             ("failed_without_retry", "lost", "the outcomes are not"),
+            (
+                "error_type=\"404\"",
+                "error_type=\"500\"",
+                "does not show error_type \"500\"",
+            ),
             (",retry_stop_reason=\"permanent\"", "", "without a reason"),
         ] {
             let page = page();

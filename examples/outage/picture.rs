@@ -50,6 +50,11 @@ const CALLS: [Share; 4] = [
     same(VERMILLION, "failed_with_retry"),
 ];
 
+/// Whether the picture shows the attempts of this `error.type`.
+pub(crate) fn shows(error_type: &str) -> bool {
+    ATTEMPTS.iter().any(|(.., value)| *value == error_type)
+}
+
 const fn same(colour: RGBColor, label: &'static str) -> Share {
     (colour, label, label)
 }
@@ -143,8 +148,8 @@ impl Panel<'_, '_> {
             .collect();
         let most = levels.iter().map(|level| level.1);
         let tokens = self.begin("Tokens left in the budget, retry.budget.level", most)?;
-        let rules = "A retry takes 14, after throttling 5. A success gives back 1, or what its last retry \
-                     took. Empty: no retries.";
+        let rules = "A retry takes 14, after throttling 5. Below that: no retries. A success gives back 1, or \
+                     what its last retry took.";
         self.words(rules, (LEFT, self.top - 38), FAINT, HPos::Left)?;
         let levels = levels.into_iter();
         self.line(levels.map(|(at, level)| (at, tokens.at(level))), BLUE, 3)

@@ -69,6 +69,22 @@ use std::{
 /// - **Tokens**: all attempts of a call send the same idempotency token (`ClientRequestToken` and its
 ///   relatives), because the client makes the token before its loop begins.
 ///
+/// # What is told
+///
+/// With the features `tracing` and `metrics` each call writes the log events and metrics of every call of this
+/// library: see [`telemetry`](crate::telemetry). The operation is named by the client's service and operation,
+/// as `DynamoDB.PutItem`. It is `aws_smithy_runtime` where the client does not name it, and for what comes
+/// after the first 4,096 names of a program.
+///
+/// - The client may end a call although the policy has decided to wait. Then an event of the wait is followed by
+///   one that the call was given up: with the reason `unrepeatable` where the body cannot be sent again
+///   (a stream), `deadline` where `operation_timeout` was over, and `permanent` where the classifier
+///   is missing and the client's own classifiers refuse.
+/// - What fails before the first attempt, such as a value that cannot be serialized, writes nothing.
+/// - A request that is only signed (`presigned`) writes nothing, and a call that is dropped writes nothing more.
+///
+/// # How it waits
+///
 /// The waits are slept by the client's `sleep_impl`, which its feature `rt-tokio` brings. Without the
 /// classifier, what the client itself would not repeat is not repeated, and the waits are drawn from
 /// zero up to the policy's. Without the interceptor nothing changes.
@@ -162,6 +178,10 @@ struct Call {
     retries: RetryConfig,
     /// Whether a limit has ended it, or that it may have been applied, and not what failed.
     is_given_up: bool,
+    /// Whether it waits for its next attempt.
+    waits: bool,
+    /// Whether its body can be sent again.
+    is_repeatable: bool,
 }
 
 impl Storable for Call {
@@ -191,6 +211,22 @@ impl<R: Clock + Random> Inside<R> {
     fn decide(&self, call: &mut Call, failure: &Failure<'_>) -> Decision {
         let (policy, runtime) = (&call.policy, &self.shared.runtime);
         call.retry.failed(policy, runtime, call.operation, failure)
+    }
+
+    /// The client makes no attempt after the wait that was decided.
+    fn ended_by_the_client(&self, call: &mut Call, failure: &Failure<'_>) {
+        let reason = if !call.is_repeatable {
+            StopReason::Unrepeatable
+        } else if failure.is_timeout() {
+            // Its `operation_timeout`.
+            StopReason::Deadline
+        } else {
+            // Its own classifiers, where ours is missing.
+            StopReason::Permanent
+        };
+        let (policy, runtime) = (&call.policy, &self.shared.runtime);
+        call.retry
+            .given_up(policy, runtime, call.operation, failure, reason);
     }
 
     /// Has the client's loop do what was decided. It stops where the number of attempts is reached, and
@@ -269,6 +305,8 @@ impl<R: Clock + Random + Send + Sync> Intercept for Inside<R> {
             timeouts: timeouts.clone(),
             retries,
             is_given_up: false,
+            waits: false,
+            is_repeatable: true,
         });
         Self::give_time(remaining, timeouts, cfg);
         Ok(())
@@ -276,11 +314,14 @@ impl<R: Clock + Random + Send + Sync> Intercept for Inside<R> {
 
     fn read_before_attempt(
         &self,
-        _context: &BeforeTransmitInterceptorContextRef<'_>,
+        context: &BeforeTransmitInterceptorContextRef<'_>,
         _components: &RuntimeComponents,
         cfg: &mut ConfigBag,
     ) -> Result<(), BoxError> {
         if let Some(call) = self.call(cfg) {
+            call.waits = false;
+            // The client has copied the request just now, or could not.
+            call.is_repeatable = context.request().body().try_clone().is_some();
             call.retry.begins(&self.shared.runtime);
         }
         Ok(())
@@ -305,7 +346,10 @@ impl<R: Clock + Random + Send + Sync> Intercept for Inside<R> {
             return Ok(());
         };
         let wait = match self.decide(call, &failure) {
-            Decision::Wait(wait) => Some(wait.delay),
+            Decision::Wait(wait) => {
+                call.waits = true;
+                Some(wait.delay)
+            }
             Decision::Stop(reason) => {
                 call.is_given_up = !matches!(
                     reason,
@@ -328,10 +372,18 @@ impl<R: Clock + Random + Send + Sync> Intercept for Inside<R> {
     fn modify_before_completion(
         &self,
         context: &mut FinalizerInterceptorContextMut<'_>,
-        _components: &RuntimeComponents,
+        components: &RuntimeComponents,
         cfg: &mut ConfigBag,
     ) -> Result<(), BoxError> {
-        if !self.call(cfg).is_some_and(|call| call.is_given_up) {
+        let Some(call) = self.call(cfg) else {
+            return Ok(());
+        };
+        if mem::take(&mut call.waits)
+            && let Some(failure) = Failure::of(&context.inner().into(), components)
+        {
+            self.ended_by_the_client(call, &failure);
+        }
+        if !call.is_given_up {
             return Ok(());
         }
         let Some(Err(error)) = context.output_or_error_mut() else {

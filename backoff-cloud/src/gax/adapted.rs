@@ -13,6 +13,7 @@ use google_cloud_gax_1::{
 use std::{
     cell::Cell,
     fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -22,6 +23,21 @@ use std::{
 /// Give it all three: without the first, hints are not seen; without the third, no success is heard of,
 /// and a throttler of gax's own may still refuse a retry, and then the call ends at once with the last
 /// error.
+///
+/// # Beside others
+///
+/// Limits belong into the policy ([`Policy::max_attempts`], [`Policy::deadline`]). Where something of gax's
+/// stands around the retry policy, or takes the place of another role, less is known:
+///
+/// - A limit around it (`adapted.with_attempt_limit(3)`) ends a call of which the policy has said that it goes
+///   on. The log has an event of the wait. The end is told, with the reason `attempts`, and the budget gets its
+///   tokens back, if the throttler is this one. Otherwise, and where `with_time_limit` ends the call
+///   because the wait is too long, the end is not told and the budget keeps the tokens.
+/// - A retry policy of your own around it has to hand on `remaining_time` too. Otherwise the deadline
+///   does not bound the attempts, decorrelated waits do not grow, and no success is told.
+/// - With another backoff policy the log gives the policy's wait, not the one that is made, and the metrics
+///   count an attempt from the end of the policy's wait. While such a call waits it counts as under way: the
+///   success of another call in the same task is not told.
 ///
 /// ```
 /// use backoff_cloud::{gax, memorystore};
@@ -119,19 +135,23 @@ impl Drop for Shared {
 }
 
 /// What `on_error` has decided, for the `on_failure` that follows, because a backoff policy is not
-/// shown the error, and so not its hint; and then for `remaining_time`, which is asked before the
-/// wait how long the attempt after it may take.
+/// shown the error, and so not its hint; then for `on_retry_failure`, which is shown whether the loop goes
+/// on; and then for `remaining_time`, which is asked before the wait how long the attempt after it may take.
 ///
-/// gax calls the three one after the other, in one task and without an await between them, so nothing
+/// gax calls the four one after the other, in one task and without an await between them, so nothing
 /// else runs on this thread meanwhile and the word arrives. The loop that it is meant for is named
 /// all the same, so that a backoff policy beside another retry policy never takes a stranger's.
 #[derive(Clone, Copy)]
 struct Handed {
+    /// Whose it is, for the throttler, which is not shown the loop.
+    owner: usize,
     start: Instant,
     attempt: u32,
     delay: Duration,
     /// Whether it is what the loop waits: the backoff policy is ours too.
     is_waited: bool,
+    /// Not yet among the calls that wait: something around the retry policy may still end it.
+    call: Call,
 }
 
 impl Handed {
@@ -183,6 +203,10 @@ impl Adapted {
         self.shared.calls()
     }
 
+    fn owner(&self) -> usize {
+        Arc::as_ptr(&self.shared).addr()
+    }
+
     /// What events and metrics call the operation.
     fn name(&self) -> &'static str {
         self.operation.unwrap_or("google_cloud_gax")
@@ -205,17 +229,14 @@ impl RetryPolicy for Adapted {
         let mut call = self.take(state, state.attempt_count.saturating_sub(1));
         let clock = Since(state.start);
         let decision = call.foreign.failed(&policy, &clock, self.name(), &error);
-        if let Decision::Wait(wait) = decision
-            && self.shared.remembers()
-        {
-            self.shared.calls().wait(call, wait.delay, now());
-        }
         HANDED.set(match decision {
             Decision::Wait(wait) => Some(Handed {
+                owner: self.owner(),
                 start: state.start,
                 attempt: state.attempt_count,
                 delay: wait.delay,
                 is_waited: false,
+                call,
             }),
             Decision::Stop(_) => None,
         });
@@ -249,8 +270,16 @@ impl RetryPolicy for Adapted {
         }
         let retry = RetryState::start_at(Duration::ZERO);
         let remaining = retry.remaining(&self.shared.policy, || Since(state.start).now());
-        let waited = Handed::take(state).filter(|handed| handed.is_waited);
-        let wait = waited.map_or(Duration::ZERO, |handed| handed.delay);
+        let handed = Handed::take(state);
+        let wait = match handed {
+            Some(handed) if handed.is_waited => handed.delay,
+            _ => Duration::ZERO,
+        };
+        if let Some(handed) =
+            handed.filter(|it| it.owner == self.owner() && self.shared.remembers())
+        {
+            self.shared.calls().wait(handed.call, wait, now());
+        }
         // gax gives up where it is told less than the wait, even if the attempt could be made.
         (remaining != Duration::MAX).then(|| remaining.saturating_sub(wait).max(wait))
     }
@@ -281,24 +310,48 @@ impl RetryThrottler for Adapted {
         false
     }
 
-    fn on_retry_failure(&mut self, _flow: &RetryResult) {}
+    /// Ends the call where we said that it goes on, and a policy around ours says that it does not, as
+    /// `with_attempt_limit` makes one.
+    fn on_retry_failure(&mut self, flow: &RetryResult) {
+        let (reason, error) = match flow {
+            RetryResult::Continue(_) => return,
+            RetryResult::Permanent(error) => (StopReason::Permanent, error),
+            RetryResult::Exhausted(error) => (StopReason::Attempts, error),
+        };
+        let handed = HANDED.take().filter(|it| it.owner == self.owner());
+        if let Some(Handed { mut call, .. }) = handed {
+            let (policy, clock) = (&self.shared.policy, Since(call.start()));
+            let name = self.name();
+            unless_panicking(|| {
+                let foreign = &mut call.foreign;
+                foreign.given_up(policy, &clock, name, error, reason);
+            });
+        }
+    }
 
     fn on_success(&mut self) {
         let shared = &self.shared;
         if !shared.remembers() {
             return;
         }
-        // Taken apart, so that whoever is told is not told under the lock.
+        // Taken apart, so that nobody is told under the lock of the calls.
         let known = shared.calls().succeeded(now());
-        match known {
+        unless_panicking(|| match known {
             Some(call) => {
                 let clock = Since(call.start());
                 call.foreign
                     .succeeded::<Error, _>(&shared.policy, &clock, self.name());
             }
             None => ForeignCall::one_succeeded(&shared.policy),
-        }
+        });
     }
+}
+
+/// Tells logs and metrics under the lock that gax holds while it calls a throttler; afterwards gax calls
+/// nothing. A panic of a subscriber or a recorder ends here, after the panic hook was called, because it
+/// would poison the lock, and then every later call of the client would panic.
+fn unless_panicking(tell: impl FnOnce()) {
+    drop(catch_unwind(AssertUnwindSafe(tell)));
 }
 
 #[cfg(test)]
@@ -324,6 +377,7 @@ mod tests {
     fn wait(adapted: &Adapted, state: &Loop, error: Error) -> Option<Duration> {
         let flow = adapted.on_error(state, error);
         let delay = adapted.on_failure(state);
+        adapted.clone().on_retry_failure(&flow);
         flow.is_continue().then_some(delay)
     }
 
@@ -401,7 +455,10 @@ mod tests {
             let start = tokio::time::Instant::now();
             let mut before = SECOND;
             for n in 1..=4 {
-                let wait = wait(&adapted, &failed(start, n), unavailable()).unwrap();
+                let state = failed(start, n);
+                let wait = wait(&adapted, &state, unavailable()).unwrap();
+                // As gax asks before the wait.
+                assert_eq!(adapted.remaining_time(&state), None);
                 assert!((SECOND..=3 * before).contains(&wait), "{wait:?}");
                 longest = longest.max(wait);
                 before = wait;

@@ -7,13 +7,19 @@
 use backoff_core::__private::ForeignCall;
 use google_cloud_gax_1::retry_state::RetryState as Loop;
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, VecDeque, hash_map::Entry},
     time::{Duration, Instant},
 };
 use tokio::task;
 
 /// A call of which nothing was heard for so long counts as dropped.
 const SILENCE: Duration = Duration::from_secs(600);
+
+/// After so long, calls that were dropped are looked for in all tasks.
+const SWEEP: Duration = Duration::from_secs(60);
+
+/// The calls of so many tasks are remembered: a few MiB.
+const MOST_TASKS: usize = 16_384;
 
 /// So many calls of one task are remembered.
 const MOST: usize = 1024;
@@ -73,17 +79,35 @@ struct Task {
     doubted: Option<Instant>,
     /// Some calls are not remembered, and until then one of them may succeed.
     incomplete_until: Option<Instant>,
+    /// The same of a call that came before this row was made, when there were too many tasks.
+    was_left_out_until: Option<Instant>,
 }
 
 impl Task {
+    /// Its first call is about to come. Most tasks have one at a time.
+    fn new(was_left_out_until: Option<Instant>) -> Self {
+        Task {
+            calls: Vec::with_capacity(1),
+            was_left_out_until,
+            ..Task::default()
+        }
+    }
+
+    /// Most of these were dropped. The attempt of another may still be under way, so that nobody can tell a
+    /// success for a while.
     fn forget_silent(&mut self, now: Instant) {
         let silent = self.calls.iter().take_while(|it| it.is_silent(now)).count();
-        self.calls.drain(..silent);
+        if silent > 0 {
+            self.calls.drain(..silent);
+            self.incomplete_until = now.checked_add(SILENCE);
+        }
     }
 
     /// Whether a success can only be that of a call that is remembered.
     fn is_clear(&self, now: Instant) -> bool {
-        self.incomplete_until.is_none_or(|until| until < now)
+        let is_over = |until: Option<Instant>| until.is_none_or(|until| until < now);
+        is_over(self.incomplete_until)
+            && is_over(self.was_left_out_until)
             && self
                 .doubted
                 .is_none_or(|doubted| self.calls.iter().all(|it| it.start > doubted))
@@ -149,25 +173,51 @@ impl Task {
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     tasks: HashMap<Option<task::Id>, Task>,
-    /// With so many tasks, those are forgotten whose calls were dropped.
+    /// With so many tasks, those are forgotten whose calls were dropped,
     sweep_at: usize,
+    /// and at this time too, however many there are.
+    sweep_after: Option<Instant>,
+    /// There were too many tasks to remember a call, and until then it may succeed.
+    left_out_until: Option<Instant>,
 }
 
 impl Calls {
     /// A call begins, or waits until `begins`.
     pub(super) fn put(&mut self, call: Call, now: Instant) {
-        if self.tasks.len() >= self.sweep_at {
-            self.tasks.retain(|_, task| {
-                task.forget_silent(now);
-                !task.is_over(now)
-            });
-            self.sweep_at = self.tasks.len().saturating_mul(2).max(64);
+        let is_late = self.sweep_after.is_none_or(|after| after <= now);
+        if is_late || self.tasks.len() >= self.sweep_at {
+            self.sweep(now);
         }
-        let task = self.tasks.entry(task::try_id()).or_default();
-        task.push(call, now);
+        let count = self.tasks.len();
+        match self.tasks.entry(task::try_id()) {
+            Entry::Occupied(task) => task.into_mut().push(call, now),
+            Entry::Vacant(place) if count < MOST_TASKS => {
+                place.insert(Task::new(self.left_out_until)).push(call, now);
+            }
+            Entry::Vacant(_) => self.left_out_until = now.checked_add(SILENCE),
+        }
     }
 
-    /// A call waits after a failure.
+    /// Forgets the tasks whose calls were dropped.
+    fn sweep(&mut self, now: Instant) {
+        let is_full = self.tasks.len() >= MOST_TASKS;
+        self.tasks.retain(|_, task| {
+            task.forget_silent(now);
+            task.calls.shrink_to_fit();
+            let is_over = task.is_over(now) || is_full && task.calls.is_empty();
+            !is_over
+        });
+        if is_full {
+            // In place of what the rows without a call knew.
+            self.left_out_until = now.checked_add(SILENCE);
+        }
+        self.sweep_at = self.tasks.len().saturating_mul(2).max(64);
+        self.sweep_after = now.checked_add(SWEEP);
+        self.tasks.shrink_to(self.sweep_at);
+    }
+
+    /// A call waits after a failure. Where nobody knows how long, a `delay` of zero makes it count as under
+    /// way, so that no other call of the task is taken for the one that succeeded.
     pub(super) fn wait(&mut self, call: Call, delay: Duration, now: Instant) {
         let call = Call {
             failures: call.failures.saturating_add(1),
@@ -224,8 +274,96 @@ impl Calls {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::{cell::RefCell, rc::Rc};
 
     const SECOND: Duration = Duration::from_secs(1);
+
+    type Shared = Rc<RefCell<Calls>>;
+
+    /// In a task of its own.
+    async fn in_a_task<T: 'static>(
+        calls: &Shared,
+        work: impl FnOnce(&mut Calls) -> T + 'static,
+    ) -> T {
+        let calls = Rc::clone(calls);
+        let task = async move { work(&mut calls.borrow_mut()) };
+        task::spawn_local(task).await.unwrap()
+    }
+
+    fn begins(calls: &mut Calls, at: Instant) {
+        calls.put(Call::resumed(&Loop::default().set_start(at), 0), at);
+    }
+
+    #[tokio::test(flavor = "local")]
+    async fn dropped_calls_are_bounded_and_forgotten_after_a_burst() {
+        let (calls, start) = (Shared::default(), Instant::now());
+        for _ in 0..MOST_TASKS + 100 {
+            in_a_task(&calls, move |calls| begins(calls, start)).await;
+        }
+        assert_eq!(calls.borrow().tasks.len(), MOST_TASKS);
+        // A few calls, far fewer than there were: time alone has to bring the sweep.
+        for n in 1..=30 {
+            let now = start + n * SWEEP;
+            in_a_task(&calls, move |calls| {
+                begins(calls, now);
+                assert!(calls.succeeded(now).is_some() || n < 22);
+            })
+            .await;
+        }
+        assert!(calls.borrow().is_empty());
+        assert!(calls.borrow().tasks.capacity() < 1_000);
+    }
+
+    #[tokio::test(flavor = "local")]
+    async fn a_task_whose_call_was_left_out_tells_no_success_for_a_while() {
+        let (calls, start) = (Shared::default(), Instant::now());
+        in_a_task(&calls, move |calls| begins(calls, start)).await;
+        for _ in 0..MOST_TASKS {
+            let later = start + 500 * SECOND;
+            in_a_task(&calls, move |calls| begins(calls, later)).await;
+        }
+        in_a_task(&calls, move |calls| {
+            let mut now = start + 501 * SECOND;
+            // All rows are taken.
+            begins(calls, now);
+            assert!(calls.succeeded(now).is_none());
+            // The first row is forgotten, and the call that was left out may be the one that succeeds.
+            for n in [800, 1_000] {
+                now = start + n * SECOND;
+                begins(calls, now);
+                assert!(calls.succeeded(now).is_none(), "after {n} s");
+            }
+            now = start + 2_500 * SECOND;
+            begins(calls, now);
+            assert!(calls.succeeded(now).is_some());
+        })
+        .await;
+    }
+
+    #[test]
+    fn an_attempt_of_more_than_ten_minutes_is_not_taken_for_a_later_call() {
+        let (mut calls, _, start) = begun(1);
+        let later = start + SILENCE + SECOND;
+        begins(&mut calls, later);
+        // It may be the first one, which counts as dropped.
+        assert!(calls.succeeded(later + SECOND).is_none());
+        let later = later + SILENCE + 2 * SECOND;
+        begins(&mut calls, later);
+        assert!(calls.succeeded(later).is_some());
+    }
+
+    #[test]
+    fn one_of_two_that_may_have_succeeded_is_not_taken_for_a_later_call() {
+        let (mut calls, ..) = begun(0);
+        let start = Instant::now();
+        begins(&mut calls, start);
+        begins(&mut calls, start + SILENCE - SECOND);
+        assert!(calls.succeeded(start + SILENCE).is_none());
+        // The first one counts as dropped; the second one may be under way.
+        let later = start + SILENCE + SECOND;
+        begins(&mut calls, later);
+        assert!(calls.succeeded(later).is_none());
+    }
 
     /// Calls that began one second after the other, the last one now.
     fn begun(n: u32) -> (Calls, Vec<Loop>, Instant) {

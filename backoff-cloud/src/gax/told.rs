@@ -3,12 +3,13 @@
 use super::{Adapted, adapt};
 use backoff_core::{Budget, Jitter, LogLevel, Policy};
 use google_cloud_gax_1::{
+    backoff_policy::BackoffPolicy,
     error::{
         Error,
         rpc::{Code, Status},
     },
     retry_loop_internal::retry_loop,
-    retry_policy::RetryPolicy as _,
+    retry_policy::{RetryPolicy, RetryPolicyExt as _},
     retry_result::RetryResult,
     retry_state::RetryState as Loop,
     retry_throttler::{RetryThrottler, SharedRetryThrottler},
@@ -240,7 +241,7 @@ fn what_fails_is_told_whatever_else_the_task_does() {
 }
 
 #[test]
-fn after_a_dropped_call_successes_are_told_again_in_ten_minutes() {
+fn after_a_dropped_call_successes_are_told_again_in_twenty_minutes() {
     use Reply::Status;
     let adapted = adapt(PLAIN);
     let retried = [Status(503), Done];
@@ -250,12 +251,14 @@ fn after_a_dropped_call_successes_are_told_again_in_ten_minutes() {
         for _ in 0..3 {
             assert!(call(&adapted, &retried).await.is_ok());
         }
-        tokio::time::advance(600 * SECOND).await;
-        assert!(call(&adapted, &retried).await.is_ok());
+        for _ in 0..2 {
+            tokio::time::advance(600 * SECOND).await;
+            assert!(call(&adapted, &retried).await.is_ok());
+        }
         assert!(adapted.calls().is_empty());
     });
     assert_eq!(successes(&told), 1);
-    assert_eq!(told.levels().len(), 5);
+    assert_eq!(told.levels().len(), 6);
 }
 
 #[test]
@@ -329,6 +332,111 @@ fn the_throttler_of_somebody_else_gives_the_call_up() {
     assert_eq!(told.values("retry.attempt.duration"), ["[1.0]"]);
     assert_eq!(told.values("retry.call.duration"), ["[2.0]"]);
     assert_eq!(BUDGET.tokens(), 20.0);
+}
+
+/// A call of a client whose retry policy has something of gax's around it.
+async fn decorated(
+    adapted: &Adapted,
+    policy: impl RetryPolicy + 'static,
+    replies: &[Reply],
+) -> Result<(), Error> {
+    let throttler: SharedRetryThrottler = Arc::new(Mutex::new(adapted.clone()));
+    let mut replies = replies.iter();
+    let attempt = async move |_| replies.next().expect("one more reply").come().await;
+    let (policy, backoff) = (Arc::new(policy), Arc::new(adapted.clone()));
+    retry_loop(
+        attempt,
+        tokio::time::sleep,
+        true,
+        throttler,
+        policy,
+        backoff,
+    )
+    .await
+}
+
+#[test]
+fn a_limit_around_the_policy_ends_the_call_for_whoever_listens() {
+    use Reply::Status;
+    static BUDGET: Budget = Budget::costs(40, 10, 5);
+    let adapted = adapt(PLAIN.max_attempts(9).budget(&BUDGET));
+    let told = told(async {
+        let limited = adapted.clone().with_attempt_limit(2);
+        let result = decorated(&adapted, limited, &[Status(503); 2]).await;
+        assert!(result.is_err());
+        assert!(adapted.calls().is_empty());
+    });
+    // The one retry has cost 10.
+    assert_eq!(BUDGET.tokens(), 30.0);
+    assert_eq!(told.levels(), [Level::INFO, Level::INFO, Level::WARN]);
+    assert!(told.events[2].1.contains("reason=\"attempts\""), "{told:?}");
+    assert_eq!(told.values("retry.attempt.duration"), ["[1.0, 1.0]"]);
+    assert_eq!(told.values("retry.call.duration"), ["[3.0]"]);
+}
+
+#[test]
+fn beside_another_backoff_policy_no_other_call_is_taken_for_the_one_that_succeeded() {
+    use Reply::Status;
+    #[derive(Debug)]
+    struct Short;
+    impl BackoffPolicy for Short {
+        fn on_failure(&self, _: &Loop) -> Duration {
+            SECOND
+        }
+    }
+    let adapted = adapt(PLAIN.base(60 * SECOND));
+    let told = told(async {
+        let throttler: SharedRetryThrottler = Arc::new(Mutex::new(adapted.clone()));
+        let (mut replies, policy) = ([Status(503), Done].into_iter(), Arc::new(adapted.clone()));
+        let attempt = async move |_| replies.next().expect("one more reply").come().await;
+        let sleep = tokio::time::sleep;
+        let one = retry_loop(attempt, sleep, true, throttler, policy, Arc::new(Short));
+        let later = async {
+            sleep(2 * SECOND + SECOND / 2).await;
+            call(&adapted, &[Done]).await
+        };
+        let (one, later) = tokio::join!(one, later);
+        assert!(one.is_ok() && later.is_ok());
+        assert!(adapted.calls().is_empty());
+    });
+    assert_eq!(successes(&told), 0);
+    assert_eq!(told.values("retry.call.duration"), [""; 0]);
+}
+
+#[test]
+fn a_subscriber_that_panics_does_not_break_the_client() {
+    use Reply::Status;
+    struct Panics;
+    impl tracing::Subscriber for Panics {
+        fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+            metadata.target() == "backoff"
+        }
+        fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+            tracing::span::Id::from_u64(1)
+        }
+        fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+        fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+        fn event(&self, event: &tracing::Event<'_>) {
+            let fields: Vec<_> = event.fields().map(|field| field.name()).collect();
+            assert!(fields.contains(&"delay"), "only events of waits pass");
+        }
+        fn enter(&self, _: &tracing::span::Id) {}
+        fn exit(&self, _: &tracing::span::Id) {}
+    }
+    let adapted = adapt(PLAIN);
+    let throttler: SharedRetryThrottler = Arc::new(Mutex::new(adapted.clone()));
+    drop(told(async {
+        let _panics = tracing::subscriber::set_default(Panics);
+        for _ in 0..2 {
+            let (mut replies, policy) =
+                ([Status(503), Done].into_iter(), Arc::new(adapted.clone()));
+            let attempt = async move |_| replies.next().expect("one more reply").come().await;
+            let (throttler, sleep) = (Arc::clone(&throttler), tokio::time::sleep);
+            let result = retry_loop(attempt, sleep, true, throttler, policy.clone(), policy).await;
+            assert!(result.is_ok());
+        }
+    }));
+    assert!(!throttler.is_poisoned());
 }
 
 #[test]

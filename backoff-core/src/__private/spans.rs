@@ -5,6 +5,10 @@ use crate::drive::course::Course;
 #[cfg(feature = "tracing")]
 use crate::drive::spans::{self, Watching};
 #[cfg(feature = "tracing")]
+use core::{future::Future, pin::Pin, task, task::Poll};
+#[cfg(feature = "tracing")]
+use pin_project_lite::pin_project;
+#[cfg(feature = "tracing")]
 use tracing::{Instrument, Span, instrument::Instrumented, span::EnteredSpan};
 
 /// The span of an attempt, once the attempt has begun.
@@ -61,27 +65,79 @@ pub fn attempt_span<C: MakesSpans>(_context: &C) -> AttemptSpan {
 
 #[cfg(feature = "tracing")]
 impl AttemptSpan {
-    fn begins(&mut self, context: &Context<'_>, course: &Course) -> Span {
-        self.span = spans::of_attempt(context.name, course);
+    fn begins(&mut self, name: &'static str, failures: u32) -> Span {
+        self.span = spans::of_attempt(name, failures);
         self.span.clone()
     }
 }
 
-/// The attempt of an async function, in a span that begins.
 #[cfg(feature = "tracing")]
-pub fn in_span<A>(
-    span: &mut AttemptSpan,
+pin_project! {
+    /// Made by [`in_span`].
+    pub struct InSpan<'s, A> {
+        #[pin]
+        phase: Phase<'s, A>,
+    }
+}
+
+#[cfg(feature = "tracing")]
+pin_project! {
+    #[project = PhaseProjection]
+    enum Phase<'s, A> {
+        New { span: &'s mut AttemptSpan, name: &'static str, failures: u32, attempt: Option<A> },
+        Begun { #[pin] attempt: Instrumented<A> },
+    }
+}
+
+#[cfg(feature = "tracing")]
+impl<A: Future> Future for InSpan<'_, A> {
+    type Output = A::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<A::Output> {
+        let mut phase = self.project().phase;
+        if let PhaseProjection::New {
+            span,
+            name,
+            failures,
+            attempt,
+        } = phase.as_mut().project()
+        {
+            let span = span.begins(name, *failures);
+            let Some(attempt) = attempt.take() else {
+                unreachable!("an attempt begins once")
+            };
+            let attempt = attempt.instrument(span);
+            phase.set(Phase::Begun { attempt });
+        }
+        match phase.project() {
+            PhaseProjection::Begun { attempt } => attempt.poll(cx),
+            PhaseProjection::New { .. } => unreachable!("the attempt has begun"),
+        }
+    }
+}
+
+/// The attempt of an async function, in a span that begins when the attempt is first polled. An attempt
+/// that is never made, because a signal came before it, has none.
+#[cfg(feature = "tracing")]
+pub fn in_span<'s, A>(
+    span: &'s mut AttemptSpan,
     context: &Context<'_>,
     course: &Course,
     attempt: A,
-) -> Instrumented<A> {
-    attempt.instrument(span.begins(context, course))
+) -> InSpan<'s, A> {
+    let phase = Phase::New {
+        span,
+        name: context.name,
+        failures: course.failures(),
+        attempt: Some(attempt),
+    };
+    InSpan { phase }
 }
 
 /// A span begins, in which this thread is until what is given back is dropped.
 #[cfg(feature = "tracing")]
 pub fn enter_span(span: &mut AttemptSpan, context: &Context<'_>, course: &Course) -> EnteredSpan {
-    span.begins(context, course).entered()
+    span.begins(context.name, course.failures()).entered()
 }
 
 /// The same judge; the span ends as the attempt did.

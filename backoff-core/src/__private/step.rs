@@ -92,7 +92,7 @@ pub fn sleep<C: Sleep>(runtime: &C, wait: Duration) -> C::Sleep {
 pub fn pause<C, R, H>(
     context: &Context<'_>,
     runtime: &C,
-    course: &Course,
+    course: &mut Course,
     wait: Duration,
     last: &R,
     value: Option<&dyn Fault>,

@@ -7,8 +7,9 @@ use super::{
 use crate::{
     drive::{
         course::Course,
+        ending::Ending,
         handler::{Handle, Lent, Under},
-        stopping::{Once, Stopped},
+        stopping::{Once, Stopped, unless_cut, unless_stopped},
     },
     facts::fault::{Fault, TimedOut},
     judge::Stage,
@@ -16,11 +17,11 @@ use crate::{
     runtime::{Clock, Sleep},
 };
 use core::{
-    future::{Future, Ready, poll_fn},
+    future::{Future, Ready},
     ops::Deref,
     pin::{Pin, pin},
     task,
-    task::Poll,
+    task::{Poll, ready},
     time::Duration,
 };
 use pin_project_lite::pin_project;
@@ -80,16 +81,7 @@ where
     F: Future<Output = ()>,
 {
     let sleep = runtime.sleep(wait);
-    async move {
-        let mut sleep = pin!(sleep);
-        poll_fn(|cx| {
-            if stop.as_mut().poll(cx).is_ready() {
-                return Poll::Ready(true);
-            }
-            sleep.as_mut().poll(cx).map(|()| false)
-        })
-        .await
-    }
+    async move { unless_stopped(pin!(sleep), |cx| stop.as_mut().poll(cx).is_ready()).await }
 }
 
 /// The signal has ended a wait: tells whoever listens.
@@ -97,7 +89,7 @@ where
 pub fn stopped<C, R, H>(
     context: &Context<'_>,
     runtime: &C,
-    course: &Course,
+    course: &mut Course,
     outcome: &R,
     value: Option<&dyn Fault>,
     judge: &mut H,
@@ -182,19 +174,17 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<A::Output> {
         let this = self.project();
         let has_come = this.stop.as_mut().poll(cx).is_ready();
-        let stage = if has_come && *this.is_first {
-            Stage::Late
+        let is_begun = !core::mem::take(this.is_first);
+        let ended = if has_come && !is_begun {
+            Err(Stage::Late)
         } else {
-            // What is ready together with the signal counts.
-            let polled = this.attempt.poll(cx);
-            if polled.is_ready() || !has_come {
-                *this.is_first = false;
-                return polled;
-            }
-            Stage::Whole.cut()
+            let cuts = has_come.then(|| Stage::Whole.cut());
+            ready!(unless_cut(this.attempt.poll(cx), cuts))
         };
-        **this.cut = Some(stage);
-        Poll::Ready((this.made)(Stopped))
+        Poll::Ready(ended.unwrap_or_else(|stage| {
+            **this.cut = Some(stage);
+            (this.made)(Stopped)
+        }))
     }
 }
 
@@ -225,7 +215,8 @@ where
         let failure = Failure::new(Some(error), handler.fault(error));
         course.stopped(policy, &mut handler, name, failure);
     } else {
-        course.cut(policy, &mut handler, name, error, stage);
+        let ending = Ending::stopped(stage, handler.fault(error));
+        course.cut(policy, &mut handler, name, error, ending);
     }
     true
 }

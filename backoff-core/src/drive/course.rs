@@ -80,12 +80,17 @@ impl Course {
         }
     }
 
-    /// A call that began at `started`, and of which so many attempts have failed.
+    /// A call that began at `started`, and of which so many attempts have failed. After the first one, nobody
+    /// knows when the attempt under way began.
     pub(super) fn resumed(started: Duration, failures: u32) -> Self {
         let mut course = Self::new();
         course.retry = RetryState::resumed(started, failures);
         #[cfg(feature = "metrics")]
-        course.meter.begins(started);
+        if failures > 0 {
+            course.meter.missed();
+        } else {
+            course.meter.begins(started);
+        }
         course
     }
 
@@ -192,7 +197,16 @@ impl Course {
     pub(super) fn cancelled(&mut self, budget: Option<&Budget>) {
         if self.retry.is_held() {
             self.retry.give_back(budget);
+            #[cfg(feature = "metrics")]
+            meter::level(budget);
         }
+    }
+
+    /// As [`cancelled`](Self::cancelled), also where the handler's budget has paid. It comes before hooks are
+    /// called, and does not wait for the drop of the call, whose future may be kept.
+    fn give_back<H: Handler>(&mut self, borrowed: &Policy, handler: &mut H) {
+        self.cancelled(borrowed.budget);
+        handler.give_back();
     }
 
     /// The budget of the policy gets its tokens back, and nobody is told of a success.
@@ -240,7 +254,7 @@ impl Course {
         self.meter.call(named, ended, None);
     }
 
-    /// An attempt failed, or was not begun because its time was over.
+    /// An attempt failed, or the call ended while none was under way.
     #[cfg(feature = "metrics")]
     fn record_failure(
         &mut self,
@@ -257,6 +271,8 @@ impl Course {
         let error_type = Some(ending.error_type());
         if ending.is_of_an_attempt() {
             self.meter.attempt(named, now, error_type);
+        } else {
+            self.meter.ends_waiting(now);
         }
         let Some(reason) = next.reason() else {
             self.meter.waits(now, next.delay());
@@ -316,8 +332,7 @@ impl Course {
         let ruling = if stage.is_judged() {
             handler.judge(policy, stage, error)
         } else if stage == Stage::Late {
-            let failure = Failure::new(Some(error), handler.fault(error));
-            self.late(borrowed, handler, name, failure);
+            self.expired(borrowed, handler, name, error);
             return handler.concluded(LATE);
         } else {
             stage.ruling(policy)
@@ -326,17 +341,18 @@ impl Course {
         let retry = &mut self.retry;
         let next = in_tests(handler.decide(handler.runtime(), policy, retry, ruling, of_operation));
         let next = handler.concluded(next);
+        let fault = handler.fault(error);
+        let ending = Ending::failed(stage, fault);
         #[cfg(feature = "metrics")]
         {
-            let (now, fault) = (handler.runtime().now(), handler.fault(error));
+            let now = handler.runtime().now();
             meter::level(handler.terms(of_operation.copied()).as_ref().budget(policy));
-            let ending = Ending::failed(stage, fault);
             self.record_failure(now, name, policy, next, ending);
         }
         handler.hold(&mut self.retry);
-        handler.measure(stage, ruling.is_conflict(), next);
+        handler.measure(ending, ruling.is_conflict(), next);
         let elapsed = self.elapsed(handler);
-        let failure = Failure::new(Some(error), handler.fault(error));
+        let failure = Failure::new(Some(error), fault);
         self.tell(next, borrowed, handler, name, failure, elapsed);
         next
     }
@@ -344,7 +360,7 @@ impl Course {
     /// The timer woke after the deadline, and the loop hands back what failed last.
     #[cold]
     pub(crate) fn late<E, H>(
-        &self,
+        &mut self,
         borrowed: &Policy,
         handler: &mut H,
         name: &'static str,
@@ -356,9 +372,29 @@ impl Course {
         self.ended(handler.concluded(LATE), borrowed, handler, name, failure);
     }
 
-    /// No attempt follows a wait, and the loop hands back the last failure.
+    /// The timer woke after the deadline, and the loop hands back an error that says so.
+    #[cold]
+    pub(crate) fn expired<E, H>(
+        &mut self,
+        borrowed: &Policy,
+        handler: &mut H,
+        name: &'static str,
+        error: &E,
+    ) where
+        H: Handle<E>,
+        H::Runtime: Clock,
+    {
+        self.give_back(borrowed, handler);
+        let failure = Failure::new(Some(error), handler.fault(error));
+        let ending = Ending::expired(failure.fault());
+        let next = handler.concluded(LATE);
+        self.ends(next, borrowed, handler, name, failure, ending);
+    }
+
+    /// No attempt follows a wait, and the loop hands back the last failure. The budget gets back what it
+    /// has paid for the wait.
     pub(super) fn ended<E, H>(
-        &self,
+        &mut self,
         next: Next,
         borrowed: &Policy,
         handler: &mut H,
@@ -368,12 +404,13 @@ impl Course {
         H: Handle<E>,
         H::Runtime: Clock,
     {
+        self.give_back(borrowed, handler);
         let ending = Ending::failed(Stage::Late, failure.fault());
         self.ends(next, borrowed, handler, name, failure, ending);
     }
 
-    /// A signal has cut the attempt, or nobody waits for its outcome any more: counts it, and tells whoever
-    /// listens.
+    /// The attempt has ended like this, because of a signal or while nobody waits for its outcome any more:
+    /// counts it, and tells whoever listens.
     #[cold]
     pub(crate) fn cut<E, H>(
         &mut self,
@@ -381,11 +418,12 @@ impl Course {
         handler: &mut H,
         name: &'static str,
         error: &E,
-        stage: Stage,
+        ending: Ending<'_>,
     ) where
         H: Handle<E>,
         H::Runtime: Clock,
     {
+        let stage = ending.stage();
         let ruling = handler.corrected(stage, stage.ruling(handler.policy(borrowed)));
         self.retry.ended();
         let next = if ruling == Ruling::MAYBE_APPLIED {
@@ -394,14 +432,14 @@ impl Course {
             handler.concluded(STOPPED)
         };
         let failure = Failure::new(Some(error), handler.fault(error));
-        let ending = Ending::stopped(stage, failure.fault());
         self.ends(next, borrowed, handler, name, failure, ending);
     }
 
-    /// A signal has come while no attempt is under way, and the loop hands back what failed last.
+    /// A signal has come while no attempt is under way, and the loop hands back what failed last. The
+    /// budget gets back what it has paid for the wait.
     #[cold]
     pub(crate) fn stopped<E, H>(
-        &self,
+        &mut self,
         borrowed: &Policy,
         handler: &mut H,
         name: &'static str,
@@ -410,6 +448,7 @@ impl Course {
         H: Handle<E>,
         H::Runtime: Clock,
     {
+        self.give_back(borrowed, handler);
         let next = handler.concluded(STOPPED);
         let ending = Ending::stopped(Stage::Late, failure.fault());
         self.ends(next, borrowed, handler, name, failure, ending);
@@ -434,7 +473,7 @@ impl Course {
             let mut course = *self;
             course.record_failure(now, name, policy, next, ending);
         }
-        handler.measure(ending.stage(), false, next);
+        handler.measure(ending, false, next);
         let elapsed = is_heard::<H>().then(|| self.retry.measured(|| handler.runtime().now()));
         self.tell(next, borrowed, handler, name, failure, elapsed.flatten());
     }
@@ -462,15 +501,15 @@ impl Course {
         }
         let retry = &mut self.retry;
         let next = in_tests(handler.decide(handler.runtime(), policy, retry, ruling, of_operation));
+        let ending = Ending::of_value(fault);
         #[cfg(feature = "metrics")]
         {
             let now = handler.runtime().now();
             meter::level(handler.terms(of_operation.copied()).as_ref().budget(policy));
-            let ending = Ending::of_value(fault);
             self.record_failure(now, name, policy, next, ending);
         }
         handler.hold(&mut self.retry);
-        handler.measure(Stage::Whole, ruling.is_conflict(), next);
+        handler.measure(ending, ruling.is_conflict(), next);
         let elapsed = self.elapsed(handler);
         let failure = Failure::new(None, Some(fault));
         self.tell(next, borrowed, handler, name, failure, elapsed);

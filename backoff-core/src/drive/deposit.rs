@@ -2,7 +2,7 @@
 //! dropped while it waits, because a hook panics, because the timer wakes too late, or because a
 //! signal ends the call.
 
-use super::{course::Course, handler::Handler};
+use super::course::Course;
 use crate::{budget::Budget, policy::Policy};
 use core::fmt;
 
@@ -111,13 +111,6 @@ impl<P: Payer> Deposit<P> {
     pub(super) const fn of(payer: P, course: Course) -> Self {
         Deposit { payer, course }
     }
-}
-
-/// The call ends in a wait, and its future may be kept: the budget gets its tokens back at once.
-#[cold]
-pub(super) fn give_back<H: Handler>(course: &mut Course, borrowed: &Policy, handler: &mut H) {
-    course.cancelled(borrowed.budget);
-    handler.give_back();
 }
 
 impl<P: Payer> Drop for Deposit<P> {

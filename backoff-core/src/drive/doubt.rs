@@ -3,6 +3,7 @@
 
 use super::{
     course::Course,
+    ending::Ending,
     handler::{Handle, Handler, Ruled, forward},
 };
 use crate::{
@@ -70,11 +71,26 @@ impl Doubt {
         in_doubt!(self, handler => course.failed(policy, handler, name, error, stage, terms))
     }
 
+    /// As [`Course::expired`].
+    pub(super) fn expired<E, H>(
+        self,
+        course: &mut Course,
+        policy: &Policy,
+        handler: &mut H,
+        name: &'static str,
+        error: &E,
+    ) where
+        H: Handle<E>,
+        H::Runtime: Clock,
+    {
+        in_doubt!(self, handler => course.expired(policy, handler, name, error));
+    }
+
     /// As [`Course::late`].
     #[inline]
     pub(super) fn late<E, H>(
         self,
-        course: &Course,
+        course: &mut Course,
         policy: &Policy,
         handler: &mut H,
         name: &'static str,
@@ -94,18 +110,18 @@ impl Doubt {
         handler: &mut H,
         name: &'static str,
         error: &E,
-        stage: Stage,
+        ending: Ending<'_>,
     ) where
         H: Handle<E>,
         H::Runtime: Clock,
     {
-        in_doubt!(self, handler => course.cut(policy, handler, name, error, stage));
+        in_doubt!(self, handler => course.cut(policy, handler, name, error, ending));
     }
 
     /// As [`Course::stopped`].
     pub(super) fn stopped<E, H>(
         self,
-        course: &Course,
+        course: &mut Course,
         policy: &Policy,
         handler: &mut H,
         name: &'static str,

@@ -11,27 +11,38 @@ use core::fmt;
 )]
 pub struct Ending<'a> {
     stage: Stage,
-    /// Whether a signal has ended the call.
-    is_stopped: bool,
+    ended_by: EndedBy,
     fault: Option<&'a dyn Fault>,
+}
+
+/// What has ended an attempt, or a call while no attempt was under way.
+#[derive(Clone, Copy, Debug)]
+enum EndedBy {
+    /// The operation, or a timer that cut the attempt.
+    Failure,
+    /// A signal.
+    Signal,
+    /// The time is over, as the error says.
+    Clock,
 }
 
 impl fmt::Debug for Ending<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ending")
             .field("stage", &self.stage)
-            .field("is_stopped", &self.is_stopped)
+            .field("ended_by", &self.ended_by)
             .finish_non_exhaustive()
     }
 }
 
 impl<'a> Ending<'a> {
-    /// This of an attempt failed; a timer may have cut the attempt.
+    /// This of an attempt failed; a timer may have cut the attempt. A call that is too late for an attempt
+    /// hands back what failed last.
     #[inline]
     pub(crate) const fn failed(stage: Stage, fault: Option<&'a dyn Fault>) -> Self {
         Ending {
             stage,
-            is_stopped: false,
+            ended_by: EndedBy::Failure,
             fault,
         }
     }
@@ -47,7 +58,17 @@ impl<'a> Ending<'a> {
     pub(crate) const fn stopped(stage: Stage, fault: Option<&'a dyn Fault>) -> Self {
         Ending {
             stage,
-            is_stopped: true,
+            ended_by: EndedBy::Signal,
+            fault,
+        }
+    }
+
+    /// The call is too late for an attempt, and hands back an error that says so.
+    #[inline]
+    pub(crate) const fn expired(fault: Option<&'a dyn Fault>) -> Self {
+        Ending {
+            stage: Stage::Late,
+            ended_by: EndedBy::Clock,
             fault,
         }
     }
@@ -67,12 +88,14 @@ impl<'a> Ending<'a> {
     /// What kind of error it was.
     #[cfg(any(feature = "metrics", feature = "tracing"))]
     pub(super) fn error_type(&self) -> ErrorType {
-        // A call that is too late for an attempt may hand back the error of the attempt before.
-        let is_timeout = match self.stage {
-            Stage::Late => self.fault.is_none(),
-            stage => stage.is_cut(),
+        let is_timeout = match (self.ended_by, self.stage) {
+            (EndedBy::Clock, _) => true,
+            (EndedBy::Signal, _) => false,
+            // The error may be that of the attempt before.
+            (EndedBy::Failure, Stage::Late) => self.fault.is_none(),
+            (EndedBy::Failure, stage) => stage.is_cut(),
         };
-        if is_timeout && !self.is_stopped {
+        if is_timeout {
             return ErrorType::Name("timeout");
         }
         let Some(fault) = self.fault else {
@@ -160,7 +183,10 @@ mod tests {
     }
 
     #[test]
-    fn a_late_call_has_the_error_of_the_attempt_before() {
+    fn a_late_call_has_the_error_of_the_attempt_before_or_one_that_says_so() {
+        let late = Api(504, None);
+        assert_eq!(named(Ending::expired(Some(&late))), "timeout");
+        assert!(!Ending::expired(None).is_of_an_attempt());
         let status = Api(503, None);
         let ending = Ending::failed(Stage::Late, Some(&status));
         assert_eq!(named(ending), "503");

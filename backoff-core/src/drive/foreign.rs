@@ -73,7 +73,8 @@ impl ForeignCall {
     }
 
     /// A call whose first attempt began at `started`, and of which so many attempts have failed. The
-    /// attempt under way counts from `started`.
+    /// first attempt counts from `started`. After a failure nobody knows when the attempt under way began and
+    /// how long the call has waited: neither is recorded.
     pub fn resumed(started: Duration, failures: u32) -> Self {
         ForeignCall {
             course: Course::resumed(started, failures),
@@ -121,7 +122,6 @@ impl ForeignCall {
         E: Fault,
         C: Clock,
     {
-        self.cancelled(policy);
         let (next, failure) = (Next::stop(reason), Failure::new(Some(error), Some(error)));
         self.course
             .ended(next, policy, &mut under(clock), name, failure);

@@ -5,10 +5,10 @@ use super::{
     attempt::{At, Failed, Operation, Run},
     bounded::Bounded,
     course::{Course, rarely},
-    deposit::{Deposit, give_back},
+    deposit::Deposit,
     ending::Ending,
     handler::{ByCodes, Delayed, Funded, Handle, Handler, Measured, Notified, Owning, Under},
-    stopping::{Signal, Stopped, Unstopped, stopped},
+    stopping::{Signal, Stopped, Unstopped, stopped, unless_cut},
     until::{Conflict, ConflictIf, NotYet, Responding, Until},
 };
 use crate::{
@@ -590,10 +590,8 @@ where
                         && course.is_late(policy, terms.as_ref(), clock)
                         && let Some(error) = O::expired()
                     {
-                        give_back(course, borrowed, this.handler);
                         let doubt = this.operation.doubt();
-                        let failure = Failure::new(Some(&error), this.handler.fault(&error));
-                        doubt.late(course, borrowed, this.handler, O::name(), failure);
+                        doubt.expired(course, borrowed, this.handler, O::name(), &error);
                         break error;
                     }
                     course.begins(this.handler);
@@ -624,10 +622,9 @@ where
             } else {
                 this.operation.poll(attempt.as_mut(), &run, cx)
             };
-            let outcome = match (polled, cuts) {
-                (Poll::Ready(outcome), _) => outcome,
-                (Poll::Pending, None) => return Poll::Pending,
-                (Poll::Pending, Some(cuts)) => {
+            let outcome = match ready!(unless_cut(polled, cuts)) {
+                Ok(outcome) => outcome,
+                Err(cuts) => {
                     let (error, stage) = (cuts(Stopped), O::stage(attempt.as_ref()).cut());
                     this.phase.set(Phase::Done);
                     let at = At {
@@ -637,9 +634,9 @@ where
                     };
                     this.operation.failed(&error, stage, at);
                     let doubt = this.operation.doubt();
-                    doubt.cut(course, borrowed, this.handler, O::name(), &error, stage);
-                    let fault = this.handler.fault(&error);
-                    this.operation.ended(Some(Ending::stopped(stage, fault)));
+                    let ending = Ending::stopped(stage, this.handler.fault(&error));
+                    doubt.cut(course, borrowed, this.handler, O::name(), &error, ending);
+                    this.operation.ended(Some(ending));
                     break error;
                 }
             };

@@ -1,7 +1,7 @@
 //! What goes along with a call: who judges, who is told, which runtime and whose waits. One type
 //! holds all of it; each thing that the caller says wraps what was said before.
 
-use super::purse::Purse;
+use super::{ending::Ending, purse::Purse};
 use crate::{
     budget::Budget,
     delay::Delay,
@@ -89,10 +89,10 @@ pub trait Handler {
     #[inline]
     fn give_back(&mut self) {}
 
-    /// This of an attempt failed, as a conflict or not, and this comes next.
+    /// An attempt failed, or the call ended while no attempt was under way. `next` is what follows.
     #[inline]
-    fn measure(&mut self, stage: Stage, is_conflict: bool, next: Next) {
-        let _ = (stage, is_conflict, next);
+    fn measure(&mut self, ending: Ending<'_>, is_conflict: bool, next: Next) {
+        let _ = (ending, is_conflict, next);
     }
 
     /// What was counted by [`measure`](Self::measure).
@@ -310,8 +310,13 @@ macro_rules! forward {
     };
     (@ counts) => {
         #[inline]
-        fn measure(&mut self, stage: Stage, is_conflict: bool, next: Next) {
-            self.inner.measure(stage, is_conflict, next);
+        fn measure(
+            &mut self,
+            ending: crate::drive::ending::Ending<'_>,
+            is_conflict: bool,
+            next: Next,
+        ) {
+            self.inner.measure(ending, is_conflict, next);
         }
 
         fn measured(&self) -> Measures {
@@ -573,9 +578,9 @@ impl<H: Handler, E> Handler for Measured<H, E> {
     const MEASURES: bool = true;
     const LISTENS: bool = H::LISTENS;
 
-    fn measure(&mut self, stage: Stage, is_conflict: bool, next: Next) {
-        self.inner.measure(stage, is_conflict, next);
-        if !stage.is_cut() {
+    fn measure(&mut self, ending: Ending<'_>, is_conflict: bool, next: Next) {
+        self.inner.measure(ending, is_conflict, next);
+        if !ending.stage().is_cut() {
             self.last = None;
         }
         self.slept = self.slept.saturating_add(next.delay());

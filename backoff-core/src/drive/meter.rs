@@ -12,11 +12,12 @@ pub(super) struct Meter {
     /// When the attempt that is under way began, in nanoseconds of the call's clock; [`UNKNOWN`] where
     /// nobody has said so.
     began: u64,
-    /// How long the waits were meant to be, in all, in nanoseconds.
+    /// How long the waits were meant to be, in all, in nanoseconds; [`UNKNOWN`] where nobody has said so
+    /// of the first ones.
     waited: u64,
 }
 
-/// Only the caller knows when the attempt began.
+/// Only the caller knows when the attempt began, or how long it has waited.
 const UNKNOWN: u64 = u64::MAX;
 
 /// Whose metrics they are.
@@ -76,10 +77,24 @@ impl Meter {
         self.began = UNKNOWN;
     }
 
+    /// Attempts have failed of which nothing more is known.
+    pub(super) fn missed(&mut self) {
+        self.began = UNKNOWN;
+        self.waited = UNKNOWN;
+    }
+
     /// A wait follows, after which the next attempt begins.
     pub(super) fn waits(&mut self, now: Duration, delay: u64) {
         self.waited = self.waited.saturating_add(delay);
         self.began = nanos(now).saturating_add(delay);
+    }
+
+    /// The call ended while no attempt was under way: what remains of the wait is not waited.
+    pub(super) fn ends_waiting(&mut self, now: Duration) {
+        if self.began != UNKNOWN && self.waited != UNKNOWN {
+            let remains = self.began.saturating_sub(nanos(now));
+            self.waited = self.waited.saturating_sub(remains);
+        }
     }
 
     /// An attempt ended. Without its beginning, there is no duration to be recorded.
@@ -100,9 +115,11 @@ impl Meter {
         let mut labels = named.labels();
         labels.push(Label::from_static_parts("retry.outcome", ended.outcome()));
         if let Some(retries @ 1..) = ended.attempts.checked_sub(1) {
-            let waited = Duration::from_nanos(self.waited);
             histogram!("retry.call.retries", labels.clone()).record(f64::from(retries));
-            histogram!("retry.call.delay", labels.clone()).record(waited.as_secs_f64());
+            if self.waited != UNKNOWN {
+                let waited = Duration::from_nanos(self.waited);
+                histogram!("retry.call.delay", labels.clone()).record(waited.as_secs_f64());
+            }
         }
         if let Some(reason) = ended.reason {
             labels.push(Label::from_static_parts("retry.stop_reason", reason.name()));

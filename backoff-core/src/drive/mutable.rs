@@ -3,10 +3,11 @@
 
 use super::{
     attempt::Failed,
-    deposit::{Deposit, give_back},
+    deposit::Deposit,
+    ending::Ending,
     entry::Judged,
     handler::{ByCodes, Handle},
-    stopping::{Signal, Stopped, StoppedBy, Unstopped},
+    stopping::{self, Signal, Stopped, StoppedBy, Unstopped, unless_stopped},
 };
 use crate::{
     facts::fault::Fault,
@@ -207,12 +208,9 @@ impl<'p, H> Judged<'p, H> {
         Stopping::new(self, signal)
     }
 
-    async fn run<T, E, S>(
-        self,
-        mut operation: impl AsyncFnMut() -> Result<T, E>,
-        signal: S,
-    ) -> Result<T, E>
+    async fn run<O, T, E, S>(self, mut operation: O, signal: S) -> Result<T, E>
     where
+        O: AsyncFnMut() -> Result<T, E>,
         H: Handle<E, Runtime = AsyncRuntime>,
         S: Signal<T, E>,
     {
@@ -221,7 +219,7 @@ impl<'p, H> Judged<'p, H> {
             mut handler,
         } = self;
         // Asked for again and again, so that the future need not keep it.
-        let name = core::any::type_name::<E>;
+        let name = core::any::type_name::<O>;
         let mut signal = pin!(signal);
         let mut deposit = Deposit::new(policy);
         let course = &mut deposit.course;
@@ -249,7 +247,9 @@ impl<'p, H> Judged<'p, H> {
                     }
                     Ok(Err(error)) => error,
                     Err(error) => {
-                        course.cut(policy, &mut handler, name(), &error, Stage::Whole.cut());
+                        let fault = handler.fault(&error);
+                        let ending = Ending::stopped(Stage::Whole.cut(), fault);
+                        course.cut(policy, &mut handler, name(), &error, ending);
                         return Err(error);
                     }
                 };
@@ -261,10 +261,12 @@ impl<'p, H> Judged<'p, H> {
                 next.wait()
             };
             let sleep = pin!(handler.runtime().sleep(wait));
-            if unless_stopped(sleep, signal.as_mut()).await
-                && let Some(Err(Failed { error, .. })) = signal.as_mut().take()
+            let is_stopped =
+                unless_stopped(sleep, |cx| S::IS_ONE && signal.as_mut().has_come(cx)).await;
+            // Also where an attempt follows, which need not wait for what the error holds.
+            if let Some(Err(Failed { error, .. })) = signal.as_mut().take()
+                && is_stopped
             {
-                give_back(course, policy, &mut handler);
                 let failure = Failure::new(Some(&error), handler.fault(&error));
                 course.stopped(policy, &mut handler, name(), failure);
                 return Err(error);
@@ -274,8 +276,7 @@ impl<'p, H> Judged<'p, H> {
     }
 }
 
-/// Awaits an attempt; an error where the signal cuts it. What is ready together with the signal
-/// counts.
+/// Awaits an attempt; an error where the signal cuts it.
 fn unless_cut<T, E, S: Signal<T, E>>(
     mut attempt: Pin<&mut impl Future<Output = Result<T, E>>>,
     mut signal: Pin<&mut S>,
@@ -283,23 +284,7 @@ fn unless_cut<T, E, S: Signal<T, E>>(
     poll_fn(move |cx| {
         let cuts = signal.cuts().filter(|_| S::IS_ONE);
         let cuts = cuts.filter(|_| signal.as_mut().has_come(cx));
-        match (attempt.as_mut().poll(cx), cuts) {
-            (Poll::Ready(outcome), _) => Poll::Ready(Ok(outcome)),
-            (Poll::Pending, Some(cuts)) => Poll::Ready(Err(cuts(Stopped))),
-            (Poll::Pending, None) => Poll::Pending,
-        }
-    })
-}
-
-/// Waits; whether the signal has come.
-fn unless_stopped<T, E, S: Signal<T, E>>(
-    mut sleep: Pin<&mut impl Future<Output = ()>>,
-    mut signal: Pin<&mut S>,
-) -> impl Future<Output = bool> {
-    poll_fn(move |cx| {
-        if S::IS_ONE && signal.as_mut().has_come(cx) {
-            return Poll::Ready(true);
-        }
-        sleep.as_mut().poll(cx).map(|()| false)
+        let polled = stopping::unless_cut(attempt.as_mut().poll(cx), cuts);
+        polled.map_err(|cuts| cuts(Stopped))
     })
 }

@@ -1,5 +1,7 @@
 //! A budget that only the handler of a call knows.
 
+#[cfg(feature = "metrics")]
+use super::meter;
 use crate::{budget::Budget, facts::fault::FaultKind, state::RetryState};
 
 /// A budget that pays for one call in place of the policy's, or the budget of a policy that the
@@ -33,6 +35,8 @@ impl<'b> Purse<'b> {
             && let Some(budget) = self.budget
         {
             budget.give_back(kind);
+            #[cfg(feature = "metrics")]
+            meter::level(self.budget);
         }
     }
 }

@@ -9,7 +9,7 @@ use super::{
     deposit::Deposit,
     entry::Judged,
     handler::{ByCodes, Handle, Handler, Notified, Under},
-    stopping::{BlockingSignal, Signal, Unstopped},
+    stopping::{BlockingSignal, Signal, Unstopped, unless_stopped},
 };
 #[cfg(feature = "std")]
 use crate::runtime::BLOCKING;
@@ -20,11 +20,7 @@ use crate::{
     runtime::{AsyncRuntime, BlockingSleep, Clock, Random, Sleep},
     state::Next,
 };
-use core::{
-    future::poll_fn,
-    pin::{Pin, pin},
-    task::Poll,
-};
+use core::pin::{Pin, pin};
 
 /// The failures of an operation that goes on where it was: a read of many pages, a watch, a stream that is
 /// opened again behind the last message. Made by [`Policy::resuming`] and [`Policy::resuming_blocking`].
@@ -47,7 +43,10 @@ use core::{
 /// A stretch counts as one call where at least one of its attempts failed. The call succeeds with
 /// [`progress`](Self::progress), or it is given up. Its time counts from its first failure, as its deadline
 /// does. A stretch without a failure has no event and no [metric](crate::telemetry). A call that is dropped
-/// without progress has no end: where the operation ends well, call `progress` once more.
+/// without progress has no end: where the operation ends well, call `progress` once more. What fails after a
+/// stretch was given up belongs to no call, until progress.
+///
+/// Log events and metrics call the operation `resuming`, unless [`name`](Self::name) names it.
 ///
 /// Only the caller knows when the first attempt of a stretch began, so its duration is not recorded. A
 /// retry begins when [`failed`](Self::failed) has waited, and its duration is recorded: until it fails, or
@@ -58,13 +57,16 @@ pub struct Resuming<'p, H = ByCodes, S = Unstopped> {
     deposit: Deposit<&'p Policy>,
     handler: H,
     signal: S,
+    name: &'static str,
+    /// No attempt of the stretch follows.
+    is_given_up: bool,
     /// Tells whoever listens that the stretch has succeeded, once an attempt has failed in it. Only a
     /// failure says of which type the errors are.
     succeeds: Option<Succeeds<H>>,
 }
 
 /// A call has succeeded after failures.
-type Succeeds<H> = fn(&Course, &Policy, &mut H);
+type Succeeds<H> = fn(&Course, &Policy, &mut H, &'static str);
 
 impl Policy {
     /// Waits between the attempts of an operation that goes on where it was; after progress the waits and the
@@ -170,6 +172,8 @@ impl<'p, H> Resuming<'p, H> {
             deposit: Deposit::new(policy),
             handler,
             signal: Unstopped,
+            name: "resuming",
+            is_given_up: false,
             succeeds: None,
         }
     }
@@ -181,9 +185,11 @@ impl<'p, H, S> Resuming<'p, H, S> {
             deposit,
             handler,
             signal,
+            name,
             ..
         } = self;
-        Resuming::new(deposit.payer, change(handler)).signal(signal)
+        let resuming = Resuming::new(deposit.payer, change(handler));
+        resuming.signal(signal).name(name)
     }
 
     pub(super) fn signal<Q>(self, signal: Q) -> Resuming<'p, H, Q> {
@@ -191,8 +197,32 @@ impl<'p, H, S> Resuming<'p, H, S> {
             deposit: self.deposit,
             handler: self.handler,
             signal,
+            name: self.name,
+            is_given_up: self.is_given_up,
             succeeds: self.succeeds,
         }
+    }
+
+    /// How hooks, log events and metrics call the operation. Without a name they call it `resuming`.
+    ///
+    /// ```
+    /// use backoff_core::{Event, Policy, TimedOut};
+    ///
+    /// # #[cfg(feature = "testing")] {
+    /// # use backoff_core::testing::VirtualTime;
+    /// # let time = VirtualTime::new();
+    /// const POLICY: Policy = Policy::exponential();
+    /// let mut names = Vec::new();
+    /// let pages = POLICY.resuming().name("invoices.pages").runtime(time);
+    /// let mut pages = pages.notify(|event: &Event<'_, TimedOut>| names.push(event.operation()));
+    /// pages.failed_blocking(TimedOut::new(Default::default())).unwrap();
+    /// drop(pages);
+    /// assert_eq!(names, ["invoices.pages"]);
+    /// # }
+    /// ```
+    pub const fn name(mut self, name: &'static str) -> Self {
+        self.name = name;
+        self
     }
 
     /// Calls a hook before each wait, when the operation is given up, and at progress after a failure. The
@@ -243,9 +273,10 @@ impl<'p, H, S> Resuming<'p, H, S> {
     pub fn progress(&mut self) {
         let (policy, course) = (self.deposit.payer, &self.deposit.course);
         match self.succeeds.take() {
-            Some(succeeds) => succeeds(course, policy, &mut self.handler),
+            Some(succeeds) => succeeds(course, policy, &mut self.handler, self.name),
             None => course.progressed(policy),
         }
+        self.is_given_up = false;
         self.deposit.course = Course::new();
     }
 
@@ -253,30 +284,29 @@ impl<'p, H, S> Resuming<'p, H, S> {
     ///
     /// # Errors
     /// The error, if no attempt is to follow: the policy does not retry it, or attempts, time or budget
-    /// since the last progress are used up, or a [signal](Self::stop_on) has come.
+    /// since the last progress are used up, or a [signal](Self::stop_on) has come. The stretch is given up
+    /// then: until [`progress`](Self::progress), each further call gives its error back at once, whatever the
+    /// error is. Hooks, log events and metrics are told of the first one alone.
     pub async fn failed<E>(&mut self, error: E) -> Result<(), E>
     where
         H: Handle<E, Runtime: Clock + Sleep + Random>,
         S: Signal<(), E> + Unpin,
     {
-        let next = self.decide(&error);
-        if !next.is_wait() {
+        let Some(next) = self.decide(&error) else {
             return Err(error);
-        }
+        };
+        let waiting = self.rests();
         // Only a signal keeps it, so that the future need not.
         drop(Pin::new(&mut self.signal).keep(Err(Failed::whole(error))));
-        let mut sleep = pin!(self.handler.runtime().sleep(next.wait()));
-        let is_stopped = poll_fn(|cx| {
-            if S::IS_ONE && Pin::new(&mut self.signal).has_come(cx) {
-                return Poll::Ready(true);
-            }
-            sleep.as_mut().poll(cx).map(|()| false)
+        let sleep = pin!(self.handler.runtime().sleep(next.wait()));
+        let is_stopped = unless_stopped(sleep, |cx| {
+            S::IS_ONE && Pin::new(&mut self.signal).has_come(cx)
         });
         let is_stopped = is_stopped.await;
         if let Some(Err(failed)) = Pin::new(&mut self.signal).take()
             && is_stopped
         {
-            return Err(self.ended(failed.error, Course::stopped));
+            return Err(self.ended(waiting, failed.error, Course::stopped));
         }
         self.deposit.course.begins(&mut self.handler);
         Ok(())
@@ -291,57 +321,70 @@ impl<'p, H, S> Resuming<'p, H, S> {
         H: Handle<E, Runtime: Clock + BlockingSleep + Random>,
         S: BlockingSignal<E>,
     {
-        let next = self.decide(&error);
-        if !next.is_wait() {
+        let Some(next) = self.decide(&error) else {
             return Err(error);
-        }
+        };
+        let waiting = self.rests();
         let runtime = self.handler.runtime();
         if self.signal.pause(runtime, next.wait()) {
-            return Err(self.ended(error, Course::stopped));
+            return Err(self.ended(waiting, error, Course::stopped));
         }
         if self
             .deposit
             .course
             .is_late(self.deposit.payer, None, runtime)
         {
-            return Err(self.ended(error, Course::late));
+            return Err(self.ended(waiting, error, Course::late));
         }
         self.deposit.course.begins(&mut self.handler);
         Ok(())
     }
 
-    fn decide<E>(&mut self, error: &E) -> Next
+    /// The wait before the next attempt; nothing if none is to follow.
+    fn decide<E>(&mut self, error: &E) -> Option<Next>
     where
         H: Handle<E, Runtime: Clock + Random>,
     {
+        if self.is_given_up {
+            return None;
+        }
         let (policy, course) = (self.deposit.payer, &mut self.deposit.course);
         if course.failures() == 0 {
             course.start_at_failure(policy, self.handler.runtime());
         }
-        let name = core::any::type_name::<E>();
-        let next = course.failed(policy, &mut self.handler, name, error, Stage::Whole, None);
-        course.rests();
-        self.succeeds = next.is_wait().then_some(|course, policy, handler| {
-            course.succeeded::<E, H>(policy, handler, core::any::type_name::<E>(), None);
+        let (handler, name) = (&mut self.handler, self.name);
+        let next = course.failed(policy, handler, name, error, Stage::Whole, None);
+        self.is_given_up = !next.is_wait();
+        self.succeeds = next.is_wait().then_some(|course, policy, handler, name| {
+            course.succeeded::<E, H>(policy, handler, name, None);
         });
-        next
+        Some(next).filter(|next| next.is_wait())
+    }
+
+    /// A wait follows, and may be dropped: then nobody knows when the next attempt begins. Gives the course
+    /// that knows when the wait is over.
+    fn rests(&mut self) -> Course {
+        let waiting = self.deposit.course;
+        self.deposit.course.rests();
+        waiting
     }
 
     /// The wait leads to no attempt, for this reason: whoever listens is told, and the budget gets back
     /// what the wait has cost.
-    fn ended<E>(&mut self, error: E, tell: Ends<E, H>) -> E
+    fn ended<E>(&mut self, mut waiting: Course, error: E, tell: Ends<E, H>) -> E
     where
         H: Handle<E>,
     {
-        let (policy, course) = (self.deposit.payer, &mut self.deposit.course);
+        let policy = self.deposit.payer;
         let failure = Failure::new(Some(&error), self.handler.fault(&error));
-        let name = core::any::type_name::<E>();
-        tell(course, policy, &mut self.handler, name, failure);
-        course.cancelled(policy.budget);
+        tell(&mut waiting, policy, &mut self.handler, self.name, failure);
+        self.deposit.course = waiting;
+        self.deposit.course.rests();
+        self.is_given_up = true;
         self.succeeds = None;
         error
     }
 }
 
 /// A call has ended in a wait.
-type Ends<E, H> = fn(&Course, &Policy, &mut H, &'static str, Failure<'_, E>);
+type Ends<E, H> = fn(&mut Course, &Policy, &mut H, &'static str, Failure<'_, E>);

@@ -5,7 +5,6 @@ use super::{
         At, Call, Failed, Operation, Reports, Run, doubts_inside, failed_inside, reports_inside,
     },
     blocking::Blocking,
-    course::Course,
     ending::{Ending, ErrorType},
     future::Retrying,
     handler::{Handle, Handler, forward},
@@ -32,9 +31,9 @@ use tracing::{
 
 /// The span of the attempt that is about to begin.
 #[inline(never)]
-pub(crate) fn of_attempt(operation: &'static str, course: &Course) -> Span {
+pub(crate) fn of_attempt(operation: &'static str, failures: u32) -> Span {
     // The first attempt sends nothing again. A signed number is what exporters take for a number.
-    let resend_count = Some(course.failures()).filter(|failures| *failures > 0);
+    let resend_count = Some(failures).filter(|failures| *failures > 0);
     tracing::info_span!(
         target: "backoff",
         "attempt",
@@ -123,7 +122,7 @@ impl<R, O: Operation<R>> Operation<R> for Spanned<O> {
     where
         R: Clock + Random,
     {
-        self.span = of_attempt(O::name(), run.course);
+        self.span = of_attempt(O::name(), run.course.failures());
         let running = self.span.in_scope(|| self.operation.begin(run));
         running.instrument(self.span.clone())
     }
@@ -162,7 +161,7 @@ impl<O: Call> Call for Spanned<O> {
     inside!();
 
     fn call<R: Clock + Random>(&mut self, run: &Run<'_, R>) -> Result<O::Value, Failed<O::Error>> {
-        self.span = of_attempt(O::name(), run.course);
+        self.span = of_attempt(O::name(), run.course.failures());
         let _entered = self.span.enter();
         self.operation.call(run)
     }
@@ -173,16 +172,11 @@ impl<O: Call> Call for Spanned<O> {
 pub struct Watching<'s, H> {
     inner: H,
     span: &'s mut Span,
-    stage: Stage,
 }
 
 impl<'s, H> Watching<'s, H> {
     pub(crate) const fn new(inner: H, span: &'s mut Span) -> Self {
-        Watching {
-            inner,
-            span,
-            stage: Stage::Whole,
-        }
+        Watching { inner, span }
     }
 }
 
@@ -191,9 +185,9 @@ impl<H: Handler> Handler for Watching<'_, H> {
     const LISTENS: bool = true;
     forward!(runtime policy terms decide hold);
 
-    fn measure(&mut self, stage: Stage, is_conflict: bool, next: Next) {
-        self.stage = stage;
-        self.inner.measure(stage, is_conflict, next);
+    fn measure(&mut self, ending: Ending<'_>, is_conflict: bool, next: Next) {
+        record(self.span, ending);
+        self.inner.measure(ending, is_conflict, next);
     }
 
     fn measured(&self) -> Measures {
@@ -205,11 +199,8 @@ impl<E, H: Handle<E>> Handle<E> for Watching<'_, H> {
     forward!(judge keep);
 
     fn notify(&mut self, event: &Event<'_, E>) {
-        let span = core::mem::replace(self.span, Span::none());
-        if let Some(failure) = event.failure() {
-            record(&span, Ending::failed(self.stage, failure.fault()));
-        }
-        drop(span);
+        // The span ends before a hook is called.
+        *self.span = Span::none();
         self.inner.notify(event);
     }
 }

@@ -3,7 +3,6 @@
 use super::{
     attempt::{Failed, Operation},
     course::Course,
-    deposit::give_back,
     handler::{Handle, Handler},
 };
 #[cfg(feature = "std")]
@@ -16,7 +15,7 @@ use crate::{
 };
 use core::{
     fmt,
-    future::Future,
+    future::{Future, poll_fn},
     pin::Pin,
     task::{Context, Poll},
     time::Duration,
@@ -195,6 +194,28 @@ impl<F: Future> Future for Once<F> {
     }
 }
 
+/// Waits; whether the signal has come, which is asked first.
+pub(crate) fn unless_stopped(
+    mut sleep: Pin<&mut impl Future<Output = ()>>,
+    mut has_come: impl FnMut(&mut Context<'_>) -> bool,
+) -> impl Future<Output = bool> {
+    poll_fn(move |cx| match has_come(cx) {
+        true => Poll::Ready(true),
+        false => sleep.as_mut().poll(cx).map(|()| false),
+    })
+}
+
+/// What becomes of an attempt that was polled after its signal was asked; `cuts` says how the signal cuts
+/// the attempt, if it has come. What is ready together with the signal counts.
+#[inline]
+pub(crate) fn unless_cut<T, C>(polled: Poll<T>, cuts: Option<C>) -> Poll<Result<T, C>> {
+    match (polled, cuts) {
+        (Poll::Ready(outcome), _) => Poll::Ready(Ok(outcome)),
+        (Poll::Pending, Some(cuts)) => Poll::Ready(Err(cuts)),
+        (Poll::Pending, None) => Poll::Pending,
+    }
+}
+
 /// The signal has come in a wait: what the call ends with.
 #[cold]
 pub(super) fn stopped<O, H, S>(
@@ -210,7 +231,6 @@ where
     H::Runtime: Clock,
     S: Signal<O::Value, O::Error>,
 {
-    give_back(course, policy, handler);
     let doubt = operation.doubt();
     let error = match (operation.kept(), signal.take()) {
         (Some(error), _) => error,

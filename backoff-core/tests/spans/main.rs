@@ -364,6 +364,48 @@ fn a_signal_that_cuts_is_no_timeout() {
         recorded(call.attempt_spans().cut_on(stop.cancelled())),
         expected
     );
+
+    let stop = &CancellationToken::new();
+    let block = retry_block!(
+        policy = POLICY,
+        attempt_spans,
+        cut_on = stop.cancelled(),
+        async {
+            stop.cancel();
+            hangs().await
+        }
+    );
+    assert_eq!(recorded(block), expected);
+
+    #[retry(policy = POLICY, attempt_spans, cut_on = stop.cancelled())]
+    async fn annotated(stop: &CancellationToken) -> Result<u32, Status> {
+        stop.cancel();
+        hangs().await
+    }
+    assert_eq!(recorded(annotated(&CancellationToken::new())), expected);
+}
+
+#[test]
+fn an_attempt_that_is_never_made_has_no_span() {
+    let stop = &CancellationToken::new();
+    stop.cancel();
+    let call = POLICY.retry(hangs).attempt_spans();
+    assert_eq!(recorded(call.cut_on(stop.cancelled())), [": ended"]);
+    let block = retry_block!(
+        policy = POLICY,
+        attempt_spans,
+        cut_on = stop.cancelled(),
+        async { hangs().await }
+    );
+    assert_eq!(recorded(block), [": ended"]);
+    let limited = retry_block!(
+        policy = POLICY,
+        attempt_spans,
+        attempt_timeout = "1s",
+        cut_on = stop.cancelled(),
+        async { hangs().await }
+    );
+    assert_eq!(recorded(limited), [": ended"]);
 }
 
 /// A value that is a failure by its status, twice.

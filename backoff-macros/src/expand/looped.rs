@@ -141,7 +141,7 @@ impl Loop<'_> {
             // At the place of the step, so that what is wrong there is not said twice.
             let pause = quote_spanned! {judged_at=>
                 #k_at_step::__private::pause(
-                    #with, &__deposit.course, __wait, &__outcome, #value, &mut __judge
+                    #with, &mut __deposit.course, __wait, &__outcome, #value, &mut __judge
                 )
             };
             // The judge may be asked and told twice of one error: that it is waited after, and that
@@ -187,7 +187,7 @@ impl Loop<'_> {
         let wait = quote_spanned! {here=>
             if #k::__private::sleep_or_stop(#runtime, __wait, __stop.as_mut()).await {
                 #k::__private::stopped(
-                    #context, #runtime, &__deposit.course, &__outcome, #fault, &mut __judge
+                    #context, #runtime, &mut __deposit.course, &__outcome, #fault, &mut __judge
                 );
                 break __outcome;
             }

@@ -137,7 +137,7 @@ fn a_wait_that_a_signal_ends() {
                         ::backoff_core::__private::stopped(
                             __BACKOFF,
                             &::backoff_core::__private::ASYNC,
-                            &__deposit.course,
+                            &mut __deposit.course,
                             &__outcome,
                             ::backoff_core::__private::Option::None,
                             &mut __judge,
@@ -246,7 +246,7 @@ fn an_attempt_that_a_signal_cuts() {
                         ::backoff_core::__private::stopped(
                             __BACKOFF,
                             &::backoff_core::__private::ASYNC,
-                            &__deposit.course,
+                            &mut __deposit.course,
                             &__outcome,
                             ::backoff_core::__private::Option::None,
                             &mut __judge,
@@ -420,7 +420,7 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                                     name: ::core::concat!(::core::module_path!(), "::type"),
                                 },
                                 &my::renamed::__private::BLOCKING,
-                                &__deposit.course,
+                                &mut __deposit.course,
                                 __wait,
                                 &__outcome,
                                 my::renamed::__private::Option::None,
@@ -647,7 +647,7 @@ fn a_block_that_is_not_async() {
                                 if backoff_core::__private::pause(
                                     __BACKOFF,
                                     &backoff_core::__private::BLOCKING,
-                                    &__deposit.course,
+                                    &mut __deposit.course,
                                     __wait,
                                     &__outcome,
                                     backoff_core::__private::Option::None,

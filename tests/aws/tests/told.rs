@@ -1,12 +1,24 @@
 //! What logs and metrics are told of a client's own loop, beside what they are told of ours.
 
-use aws_sdk_dynamodb::{Client, config::retry::RetryConfig};
+use aws_sdk_dynamodb::{
+    Client,
+    config::{retry::RetryConfig, timeout::TimeoutConfig},
+};
+use aws_smithy_runtime_api_1::{
+    box_error::BoxError,
+    client::{
+        interceptors::{Intercept, context::BeforeTransmitInterceptorContextMut},
+        runtime_components::RuntimeComponents,
+    },
+};
+use aws_smithy_types_1::{body::SdkBody, config_bag::ConfigBag};
 use aws_tests::{
     Answer::{self, Reply},
-    Server, config_of_nobody, inside, nobody, outside, put,
+    Server, config, config_of_nobody, inside, nobody, outside, put,
 };
-use backoff_cloud::{Jitter, Policy, aws, dynamodb};
+use backoff_cloud::{Budget, Jitter, Policy, aws, codes, dynamodb};
 use backoff_core::testing::VirtualTime;
+use http_body_util::Full;
 use recorded::{Told, told_while};
 use std::time::Duration;
 use tracing::Level;
@@ -107,4 +119,86 @@ fn the_operation_is_the_services() {
     let client = inside(&server.url(), POLICY, &VirtualTime::new());
     let told = told(put(&client));
     assert_eq!(Vec::from_iter(told.operations), ["DynamoDB.PutItem"]);
+}
+
+/// One wait and the end of the call, for this reason.
+fn assert_given_up(told: &Told, reason: &str) {
+    assert_eq!(told.levels(), [Level::INFO, Level::DEBUG], "{told:?}");
+    let end = &told.events[1].1;
+    assert!(end.contains(&format!("reason=\"{reason}\"")), "{end}");
+    assert_eq!(told.values("retry.call.duration").len(), 1, "{told:?}");
+}
+
+/// Makes a stream of the body, which the client cannot copy.
+#[derive(Debug)]
+struct Streamed;
+
+impl Intercept for Streamed {
+    fn name(&self) -> &'static str {
+        "streamed"
+    }
+
+    fn modify_before_retry_loop(
+        &self,
+        context: &mut BeforeTransmitInterceptorContextMut<'_>,
+        _: &RuntimeComponents,
+        _: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let body = context.request_mut().body_mut();
+        let bytes = body.bytes().expect("a body in memory").to_vec();
+        *body = SdkBody::from_body_1_x(Full::from(bytes));
+        Ok(())
+    }
+}
+
+#[test]
+fn a_body_that_cannot_be_sent_again_gives_the_call_up() {
+    static BUDGET: Budget = Budget::costs(20, 10, 5);
+    let server = Server::answering(&[BUSY]);
+    let client = inside(&server.url(), POLICY.budget(&BUDGET), &VirtualTime::new());
+    let put = client.put_item().table_name("accounts").customize();
+    let put = put.interceptor(Streamed);
+    let told = told(async {
+        assert!(put.send().await.is_err());
+    });
+    assert_eq!(server.seen(), 1);
+    assert_given_up(&told, "unrepeatable");
+    assert_eq!(BUDGET.tokens(), 20.0);
+}
+
+#[test]
+fn an_operation_timeout_gives_the_call_up_in_a_wait_and_in_an_attempt() {
+    // Neither ends by itself before the client's limit.
+    let slow = POLICY
+        .base(Duration::from_secs(3600))
+        .max_backoff(Duration::from_secs(3600));
+    for answer in [BUSY, Answer::Stall] {
+        static BUDGET: Budget = Budget::costs(20, 10, 5);
+        let server = Server::answering(&[answer]);
+        let retry = aws::inside(slow.budget(&BUDGET));
+        let limit = TimeoutConfig::builder().operation_timeout(Duration::from_millis(300));
+        let config = config(&server.url()).timeout_config(limit.build());
+        let config = config.interceptor(retry.clone()).retry_classifier(retry);
+        let client = Client::from_conf(config.build());
+        let told = told(async {
+            assert!(put(&client).await.is_err());
+        });
+        assert_eq!(server.seen(), 1);
+        assert_given_up(&told, "deadline");
+        assert_eq!(BUDGET.tokens(), 20.0);
+    }
+}
+
+#[test]
+fn a_client_without_the_classifier_gives_up_what_it_would_not_repeat_itself() {
+    // A status that the client takes for permanent, and the policy does not.
+    const TEAPOT: Answer = Reply(418, "", "");
+    let server = Server::answering(&[TEAPOT]);
+    let retry = aws::inside(POLICY.on(codes![418])).runtime(VirtualTime::new());
+    let client = Client::from_conf(config(&server.url()).interceptor(retry).build());
+    let told = told(async {
+        assert!(put(&client).await.is_err());
+    });
+    assert_eq!(server.seen(), 1);
+    assert_given_up(&told, "permanent");
 }

@@ -33,6 +33,11 @@ impl<'e> Failure<'e> {
         })
     }
 
+    /// Whether the client cut the attempt or the whole call.
+    pub(super) fn is_timeout(&self) -> bool {
+        self.error.is_timeout_error()
+    }
+
     fn known(&self) -> Option<&dyn Fault> {
         known_fault(self.error)
     }

@@ -30,6 +30,8 @@ pub(super) struct Caller<V, E> {
     pub(super) paced: u32,
     /// The change is part of what is written, or will be.
     pub(super) is_taken: bool,
+    /// Its signal has come: its change takes part in no further write.
+    pub(super) is_stopped: bool,
     /// An earlier write may have applied the change.
     pub(super) is_doubtful: bool,
     pub(super) counts: Counts,
@@ -43,7 +45,7 @@ pub(super) struct Limits {
     pub(super) more_at_pace: u32,
     /// On the runtime's clock.
     pub(super) until: Option<Duration>,
-    /// A signal may have come during a write that has failed, so the caller looks before it waits.
+    /// A signal may have come that the caller has not asked, so it is polled before the next read.
     pub(super) has_signal: bool,
 }
 
@@ -132,6 +134,7 @@ impl<V, E> Caller<V, E> {
             failures: 0,
             paced: 0,
             is_taken: false,
+            is_stopped: false,
             is_doubtful: false,
             counts: Counts::default(),
         }

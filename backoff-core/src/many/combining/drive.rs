@@ -14,6 +14,7 @@ use crate::{
         attempt::Failed,
         course::Course,
         deposit::Deposit,
+        ending::Ending,
         handler::{ByCodes, Handle, Under},
         mark,
         until::Conflict,
@@ -29,6 +30,7 @@ use crate::{
 use core::{
     future::{Future, poll_fn},
     hash::Hash,
+    mem,
     pin::Pin,
     task::{Poll, ready},
     time::Duration,
@@ -71,10 +73,14 @@ pub(super) async fn drive<K, V, W, E, R>(
             rules.runtime.sleep(wait).await;
             shift.deposit.begins();
         }
-        // What comes next is no concern of a caller who was told.
-        poll_fn(|_| match lane.ends_poll() {
-            true => Poll::Pending,
-            false => Poll::Ready(()),
+        // What comes next is no concern of a caller who was told, and not before signals were asked.
+        let mut are_asked = false;
+        poll_fn(|_| {
+            let asks = !mem::replace(&mut are_asked, true) && lane.asks_signals();
+            match asks || lane.ends_poll() {
+                true => Poll::Pending,
+                false => Poll::Ready(()),
+            }
         })
         .await;
     }
@@ -293,7 +299,8 @@ where
         };
         if standing.all == 0 {
             let course = &mut self.deposit.course;
-            course.cut(policy, &mut handler, name, &error, stage);
+            let ending = Ending::failed(stage, Some(&error));
+            course.cut(policy, &mut handler, name, &error, ending);
             self.anew();
             return None;
         }
@@ -324,7 +331,7 @@ where
         let is_left = decided.is_ok() && going == 0;
         if is_left {
             let failure = Failure::new(Some(&*error), Some(&*error));
-            let course = &self.deposit.course;
+            let course = &mut self.deposit.course;
             course.stopped(policy, &mut handler, name, failure);
         }
         if failing.is_doubtful && self.last.is_some() {

@@ -191,11 +191,15 @@ impl<V, W, E> Lane<V, W, E> {
         })
     }
 
-    /// Whether the change of this caller is part of the write that is under way.
-    pub(super) fn is_taken(&self, place: Place) -> bool {
+    /// The signal of this caller has come: its change takes part in no further write. Whether the
+    /// caller leaves at once, because its change is not part of a write that is under way.
+    pub(super) fn stops(&self, place: Place) -> bool {
         self.with(|state| {
-            let caller = state.waiting.get(&place);
-            caller.is_some_and(|caller| caller.is_taken)
+            let caller = state.waiting.get_mut(&place);
+            caller.is_some_and(|caller| {
+                caller.is_stopped = true;
+                !caller.is_taken
+            })
         })
     }
 

@@ -306,3 +306,33 @@ fn a_caller_that_is_dropped_drops_no_step_while_the_other_waits() {
     });
     assert_eq!(outcomes, dropped());
 }
+
+#[test]
+fn a_change_that_is_stopped_is_written_and_told_so_or_never_written() {
+    let outcomes = explore(3, |server, combined| {
+        server.replies();
+        let signal = Arc::new(Server::default());
+        let asked = Arc::clone(&signal);
+        let stops = append(combined, 1).stop_on(async move {
+            poll_fn(|cx| asked.poll_reply(cx)).await;
+        });
+        let second = append(combined, 2);
+        let second = thread::spawn(move || {
+            signal.replies();
+            is_written(second);
+        });
+        let told = block_on(stops);
+        second.join().unwrap();
+        assert_eq!(server.dropped(), 0);
+        let is_stopped = match told {
+            Ok(Updated::Written(())) => false,
+            Err(CombineError::Stopped { may_be_applied }) => {
+                assert!(!may_be_applied, "a write that it is part of is finished");
+                true
+            }
+            other => panic!("{other:?}"),
+        };
+        (is_stopped, server.names())
+    });
+    assert_eq!(outcomes, [(false, vec![1, 2]), (true, vec![2])].into());
+}

@@ -320,12 +320,19 @@ where
             let (shared, lane) = (Arc::clone(shared), Arc::clone(lane));
             Box::pin(drive::drive(shared, lane, this.key.clone())) as _
         };
-        let (result, counts) = if let Poll::Ready(told) = lane.poll(seat.place, make, cx) {
+        // Before what is polled takes the change, and after a write of the change has failed.
+        let mut is_stopped = has_come(&mut this.signal, cx) && lane.stops(seat.place);
+        let polled = if is_stopped {
+            Poll::Pending
+        } else {
+            lane.poll(seat.place, make, cx)
+        };
+        let (result, counts) = if let Poll::Ready(told) = polled {
             drop(this.leave());
             told.ended()
         } else {
-            // A write that the change is part of is finished.
-            let otherwise = if has_come(&mut this.signal, cx) && !lane.is_taken(seat.place) {
+            is_stopped = is_stopped || has_come(&mut this.signal, cx) && lane.stops(seat.place);
+            let otherwise = if is_stopped {
                 |may_be_applied| CombineError::Stopped { may_be_applied }
             } else {
                 let Some(until) = this.until else {

@@ -51,6 +51,21 @@ impl<V, W, E> Lane<V, W, E> {
         })
     }
 
+    /// Whether the poll ends because callers have signals: each caller asks its signal when it is polled.
+    /// Callers with a signal are woken now, and the others when the poll has ended.
+    pub(crate) fn asks_signals(&self) -> bool {
+        let (wakers, asks) = self.with(|state| {
+            let with_signals = state.waiting.values_mut();
+            let with_signals = with_signals.filter(|caller| caller.limits.has_signal);
+            let wakers: Vec<_> = with_signals.map(|caller| caller.waker.take()).collect();
+            let asks = !wakers.is_empty();
+            state.is_woken |= asks;
+            (wakers.into_iter().flatten().collect(), asks)
+        });
+        wake(wakers);
+        asks
+    }
+
     /// Those of these who still wait.
     pub(crate) fn keep_waiting(&self, places: &mut Vec<Place>) {
         self.with(|state| places.retain(|place| state.waiting.contains_key(place)));
@@ -65,22 +80,22 @@ impl<V, W, E> Lane<V, W, E> {
     }
 
     /// Takes the changes of everybody who waits, or only of these, in the order of their places. A
-    /// caller whose deadline was over before `now` is told so.
+    /// caller whose signal has come, or whose deadline was over before `now`, is told so.
     pub(crate) fn take(
         &self,
         mark: Place,
         only: Option<&[Place]>,
         now: Option<Duration>,
     ) -> Hands<'_, V, W, E> {
-        let (all, late) = self.with(|state| {
-            let (mut all, mut late) = (Vec::new(), Vec::new());
+        let (all, told) = self.with(|state| {
+            let (mut all, mut ended) = (Vec::new(), Vec::new());
             for (&place, caller) in &mut state.waiting {
                 if only.is_some_and(|only| only.binary_search(&place).is_err()) {
                     continue;
                 }
                 let is_over = |until| now.is_some_and(|now| now > until);
-                if caller.limits.until.is_some_and(is_over) {
-                    late.push(place);
+                if caller.is_stopped || caller.limits.until.is_some_and(is_over) {
+                    ended.push(place);
                     continue;
                 }
                 let Some(change) = caller.change.take() else {
@@ -97,16 +112,20 @@ impl<V, W, E> Lane<V, W, E> {
             }
             let is_over = |caller: &Caller<V, E>| {
                 let may_be_applied = caller.is_doubtful;
-                Outcome::Failed(CombineError::OutOfTime { may_be_applied })
+                Outcome::Failed(if caller.is_stopped {
+                    CombineError::Stopped { may_be_applied }
+                } else {
+                    CombineError::OutOfTime { may_be_applied }
+                })
             };
-            let late: Vec<_> = late
+            let told: Vec<_> = ended
                 .into_iter()
                 .filter_map(|place| state.tell(place, is_over))
                 .collect();
-            (all, late)
+            (all, told)
         });
         let hands = Hands { lane: self, all };
-        wake(late);
+        wake(told);
         hands
     }
 

@@ -143,6 +143,127 @@ async fn a_caller_of_a_refused_group_leaves_before_the_next_write() {
     assert_eq!(server.get(0).names, [0; 0]);
 }
 
+/// The names in each write.
+type Writes = Arc<Mutex<Vec<Vec<u32>>>>;
+
+/// The first read takes a millisecond, so that a second caller joins the group, and every later read is
+/// ready at once. A write takes 5 ms; whether it is refused, its number and its names say.
+fn quick(
+    policy: Policy,
+    refused: impl Fn(usize, &[u32]) -> Option<u16> + Copy + Send + Sync + 'static,
+) -> (Combined, Writes) {
+    let (reads, writes) = (Arc::new(AtomicU32::new(0)), Writes::default());
+    let written = Arc::clone(&writes);
+    let combined = policy.combine(
+        move |_| {
+            let is_first = reads.fetch_add(1, Relaxed) == 0;
+            async move {
+                if is_first {
+                    pass(1).await;
+                }
+                Ok(Members::default())
+            }
+        },
+        move |_, members: Members| {
+            let number = {
+                let mut writes = written.lock().unwrap();
+                writes.push(members.names.clone());
+                writes.len()
+            };
+            async move {
+                pass(5).await;
+                refused(number, &members.names).map_or(Ok(1), |status| Err(Failure::Status(status)))
+            }
+        },
+    );
+    (combined, writes)
+}
+
+/// One change is stopped after so many milliseconds and another one is not: what they are told, when the
+/// first one is, and what was written. The caller that is polled first drives.
+async fn stopped_beside(
+    (combined, writes): (Combined, Writes),
+    ms: u64,
+    is_first: bool,
+) -> (Told, Duration, Told, Vec<Vec<u32>>) {
+    let start = Instant::now();
+    let stops = combined.update(0, add(1)).stop_on(pass(ms));
+    let stops = async { (stops.await, start.elapsed()) };
+    let other = combined.update(0, add(2));
+    let ((told, took), other) = if is_first {
+        tokio::join!(stops, other)
+    } else {
+        let (other, stops) = tokio::join!(other, stops);
+        (stops, other)
+    };
+    let writes = writes.lock().unwrap().clone();
+    (told, took, other, writes)
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_group_is_halved_no_write_of_a_stopped_change_begins() {
+    // The signal comes during the write, and when the write ends.
+    for (ms, is_first) in [(3, true), (3, false), (6, true), (6, false)] {
+        let quick = quick(AT_ONCE, |_, names| (names.len() > 1).then_some(422));
+        let (told, took, other, writes) = stopped_beside(quick, ms, is_first).await;
+        assert!(!stopped(&told), "what was refused was not applied");
+        assert_eq!(took, Duration::from_millis(6));
+        assert!(written(&other));
+        let both = if is_first { vec![1, 2] } else { vec![2, 1] };
+        assert_eq!(writes, [both, vec![2]], "{ms} {is_first}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_write_that_fails_without_a_wait_no_write_of_a_stopped_change_begins() {
+    for (ms, is_first) in [(3, true), (3, false), (6, true), (6, false)] {
+        let quick = quick(AT_ONCE, |number, _| (number == 1).then_some(503));
+        let (told, took, other, writes) = stopped_beside(quick, ms, is_first).await;
+        assert!(stopped(&told), "a 503 may have been applied");
+        assert_eq!(took, Duration::from_millis(6));
+        assert!(written(&other));
+        let both = if is_first { vec![1, 2] } else { vec![2, 1] };
+        assert_eq!(writes, [both, vec![2]], "{ms} {is_first}");
+    }
+}
+
+/// The timer of the wait and the signal are ready at the same time.
+#[tokio::test(start_paused = true)]
+async fn a_signal_that_comes_with_the_end_of_a_wait_ends_the_waiting() {
+    for is_first in [true, false] {
+        let quick = quick(EACH_SECOND, |number, _| (number == 1).then_some(503));
+        let (told, took, other, writes) = stopped_beside(quick, 1_006, is_first).await;
+        assert!(stopped(&told), "a 503 may have been applied");
+        assert_eq!(took, Duration::from_millis(1_006));
+        assert!(written(&other));
+        let both = if is_first { vec![1, 2] } else { vec![2, 1] };
+        assert_eq!(writes, [both, vec![2]], "{is_first}");
+    }
+    let (combined, writes) = quick(EACH_SECOND, |_, _| Some(503));
+    let alone = combined.update(0, add(1)).stop_on(pass(1_006)).await;
+    assert!(stopped(&alone));
+    assert_eq!(*writes.lock().unwrap(), [[1]]);
+}
+
+/// Each caller is a task of its own.
+#[tokio::test(start_paused = true)]
+async fn a_task_whose_change_is_stopped_is_asked_before_the_others_write() {
+    for is_first in [true, false] {
+        let (combined, writes) = quick(AT_ONCE, |_, names| (names.len() > 1).then_some(422));
+        let stops = combined.update(0, add(1)).stop_on(pass(6));
+        let other = combined.update(0, add(2));
+        let (stops, other) = if is_first {
+            (tokio::spawn(stops), tokio::spawn(other))
+        } else {
+            let other = tokio::spawn(other);
+            (tokio::spawn(stops), other)
+        };
+        assert!(!stopped(&stops.await.unwrap()), "{is_first}");
+        assert!(written(&other.await.unwrap()));
+        assert_eq!(writes.lock().unwrap().len(), 2);
+    }
+}
+
 /// Counts how often it was woken.
 #[derive(Default)]
 struct Bell(AtomicU32);
