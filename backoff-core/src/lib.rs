@@ -50,9 +50,8 @@
 //!
 //! For the rules that Google Cloud's services document, see the crate `backoff-cloud`.
 //!
-//! The [`guide`] says what goes wrong when retries stand inside retries or inside `select!`, and what
-//! to do about it. Its page on [many writers](guide::many_writers) says what to use where many change one
-//! resource.
+//! The [guide](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/) shows each use with code that runs. It is part of
+//! `backoff-cloud`, and what it says holds here too.
 //!
 //! # How it works
 //!
@@ -124,7 +123,6 @@ mod budget;
 pub mod delay;
 pub mod drive;
 mod facts;
-pub mod guide;
 mod judge;
 #[cfg(feature = "std")]
 pub mod many;

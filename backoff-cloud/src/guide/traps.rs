@@ -1,5 +1,5 @@
 //! What to know before retries meet each other: retries inside retries, ending a call early, and traps;
-//! on a page of its own, [many writers of one resource](many_writers).
+//! on a page of its own, [many writers of one resource](super::many_writers).
 //!
 //! # Retries inside retries
 //!
@@ -8,7 +8,7 @@
 //!
 #![cfg_attr(feature = "tokio", doc = "```")]
 #![cfg_attr(not(feature = "tokio"), doc = "```ignore")]
-//! use backoff_core::{Policy, TimedOut};
+//! use backoff_cloud::{Policy, TimedOut};
 //! use std::{cell::Cell, time::Duration};
 //!
 //! const FIVE: Policy = Policy::exponential(); // five attempts
@@ -85,7 +85,7 @@
 //!
 #![cfg_attr(all(feature = "tokio", feature = "macros"), doc = "```")]
 #![cfg_attr(not(all(feature = "tokio", feature = "macros")), doc = "```ignore")]
-//! use backoff_core::{Policy, TimedOut, retry};
+//! use backoff_cloud::{Policy, TimedOut, retry};
 //! use std::time::Duration;
 //! use tokio_util::sync::CancellationToken;
 //!
@@ -122,11 +122,11 @@
 //!
 #![cfg_attr(feature = "tokio", doc = "```")]
 #![cfg_attr(not(feature = "tokio"), doc = "```ignore")]
-//! use backoff_core::{Policy, TimedOut};
+//! use backoff_cloud::{Policy, TimedOut};
 //! use std::{cell::Cell, pin::pin, time::Duration};
 //!
 //! const POLICY: Policy = Policy::constant(Duration::from_secs(3))
-//!     .jitter(backoff_core::Jitter::None)
+//!     .jitter(backoff_cloud::Jitter::None)
 //!     .max_attempts(4);
 //!
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
@@ -173,7 +173,7 @@
 //!
 #![cfg_attr(feature = "tokio", doc = "```")]
 #![cfg_attr(not(feature = "tokio"), doc = "```ignore")]
-//! use backoff_core::Policy;
+//! use backoff_cloud::Policy;
 //! use std::time::Duration;
 //!
 //! const POLICY: Policy = Policy::exponential().base(Duration::from_millis(1)).max_attempts(2);
@@ -198,7 +198,7 @@
 //! an idempotency key that the service knows:
 //!
 //! ```
-//! use backoff_core::{Delivery, Fault, Policy, Verdict};
+//! use backoff_cloud::{Delivery, Fault, Policy, Verdict};
 //!
 //! struct ReplyLost;
 //! impl Fault for ReplyLost {
@@ -214,5 +214,3 @@
 //!
 //! Tokio's timer needs a tokio runtime on the thread. Without one, a call succeeds as long as nothing
 //! fails, and panics when the first wait begins; the message says what to write.
-
-pub mod many_writers;

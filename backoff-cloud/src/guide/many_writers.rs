@@ -47,7 +47,7 @@
 //!
 #![cfg_attr(feature = "tokio", doc = "```")]
 #![cfg_attr(not(feature = "tokio"), doc = "```ignore")]
-//! use backoff_core::{Policy, TimedOut};
+//! use backoff_cloud::{Policy, TimedOut};
 //! # use std::sync::{Arc, Mutex};
 //!
 //! #[derive(Clone, Default)]

@@ -1,0 +1,1 @@
+//! Which errors are retried.

@@ -1,0 +1,1 @@
+//! Read, change, write back.
