@@ -41,6 +41,7 @@
 #![cfg_attr(
     not(all(
         feature = "emulator",
+        feature = "gax-1",
         feature = "http",
         feature = "metrics",
         feature = "reconnect",

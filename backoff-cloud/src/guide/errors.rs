@@ -167,25 +167,9 @@
 //! # Responses that are values
 //!
 //! reqwest returns a 503 as an `Ok`. In the attribute such a value is judged like an error, where codes or
-//! a policy are named. In the function form, [`responses`](crate::Retrying::responses) asks for that. The
-//! last response is returned as it came, still as an `Ok`:
-//!
-//! ```
-//! use backoff_cloud::{Fault, Policy, TimedOut};
-//!
-//! #[derive(Debug, PartialEq)]
-//! struct Response(u16);
-//! impl Fault for Response {
-//!     fn status(&self) -> Option<u16> { Some(self.0) }
-//! }
-//!
-//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
-//! # async fn main() {
-//! let mut replies = [503, 429, 200].into_iter();
-//! let call = || std::future::ready(Ok::<_, TimedOut>(Response(replies.next().unwrap())));
-//! assert_eq!(Policy::exponential().retry(call).responses().await, Ok(Response(200)));
-//! # }
-//! ```
+//! a policy are named. In the function form, `POLICY.retry(call).responses()` asks for that
+//! ([example](crate::Retrying::responses)). When the call is given up, the last response is returned as it
+//! came, still as an `Ok`: look at its status.
 //!
 //! # Next
 //!

@@ -26,11 +26,7 @@
 //!
 #![cfg_attr(all(feature = "emulator", feature = "http"), doc = "```")]
 #![cfg_attr(not(all(feature = "emulator", feature = "http")), doc = "```ignore")]
-//! use backoff_cloud::{
-//!     emulator::{Call, Emulator, Reply},
-//!     http::{self, ApiError},
-//!     iam, retry,
-//! };
+//! use backoff_cloud::{emulator::{Call, Emulator, Reply}, http::{self, ApiError}, iam, retry};
 //! use serde_json::{Value, json};
 //!
 //! // `scaled` makes the waits shorter, for this demonstration only.
@@ -119,10 +115,8 @@
 //!
 //! #[derive(Clone, Default)]
 //! struct Row { count: u32, version: u64 }
-//!
 //! #[derive(Default)]
 //! struct Table(RefCell<Row>);
-//!
 //! impl Table {
 //!     async fn read(&self) -> Result<Row, Stale> { Ok(self.0.borrow().clone()) }
 //!     async fn write(&self, row: Row) -> Result<(), Stale> {
@@ -134,7 +128,6 @@
 //! }
 //!
 //! const POLICY: Policy = Policy::exponential().deadline(std::time::Duration::from_secs(60));
-//!
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let table = Table::default();
