@@ -151,7 +151,7 @@
 //! ```
 //!
 //! The [derive's page](derive@crate::Fault) has all keys. By hand it is one method for each fact, and
-//! [`inner`](trait@crate::Fault::inner) for a wrapper.
+//! [`inner`](crate::Fault::inner) for a wrapper.
 //!
 //! # An error that says nothing
 //!
