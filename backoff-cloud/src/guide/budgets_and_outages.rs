@@ -45,8 +45,9 @@
 //! | `Budget::ratio(0.2, 100)` | 1 of 100 tokens | 0.2 | a bound that is easy to state: one retry for five successes |
 //! | `Budget::grpc(10, 0.1)` | 1 of 10 for each failure; retries only above half | 0.1 | clients that shall behave as gRPC's do |
 //!
-//! Conflicts between writers take nothing: they show that the service works. Neither does
-//! [`until`](crate::Retrying::until), which asks again without a failure. First attempts are always made.
+//! Conflicts between writers take nothing, because they show that the service works.
+//! [`until`](crate::Retrying::until) takes nothing either: it asks again although nothing failed. First
+//! attempts are always made.
 //!
 //! Here 100 requests meet a service that is down. Without the budget they would make 500 attempts:
 //!
