@@ -125,7 +125,6 @@ mod budget;
 pub mod delay;
 pub mod drive;
 mod facts;
-pub mod guide;
 mod judge;
 #[cfg(feature = "std")]
 pub mod many;

@@ -30,7 +30,7 @@ impl Policy {
     /// to [`retry_mut`](Self::retry_mut).
     ///
     /// Where the operation retries by itself, the calls multiply: see
-    /// [retries inside retries](crate::guide#retries-inside-retries).
+    /// [retries inside retries](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/traps/#retries-inside-retries).
     ///
     /// ```
     /// use backoff_core::{Policy, TimedOut};
@@ -93,7 +93,7 @@ impl Policy {
     ///
     /// On a thread of an async runtime nothing else runs meanwhile. There use [`retry`](Self::retry), or
     /// call this inside `tokio::task::spawn_blocking`: see
-    /// [the guide](crate::guide#a-blocking-retry-inside-an-async-runtime).
+    /// [the guide](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/traps/#a-blocking-retry-inside-an-async-runtime).
     ///
     /// # Errors
     /// The operation's last error, once it is not to be retried any more.

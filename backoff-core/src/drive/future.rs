@@ -36,7 +36,7 @@ pin_project! {
     /// behind [`Policy::when`]. Before it is awaited, its methods say more. It is `Send` when its
     /// parts are, and allocates nothing. Dropping it ends everything: the attempt that is running,
     /// and the retries. A write that is under way then may have been applied. A program that shuts down has
-    /// [other ways](crate::guide#ending-a-call-early).
+    /// [other ways](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/traps/#ending-a-call-early).
     ///
     /// # It borrows the policy
     ///

@@ -301,7 +301,7 @@ impl Policy {
     ///
     /// An error that says several of these is taken by its transport, then by its kind, its gRPC
     /// code, its status. All this holds for [`when`](Self::when) too; a function given to
-    /// [`when`](Self::when), which sees no such facts, decides by itself.
+    /// [`when_any`](Self::when_any), which sees no such facts, decides by itself.
     ///
     /// ```
     /// use backoff_core::{Fault, Policy, Delivery, Verdict};

@@ -1,0 +1,1 @@
+//! What is not a retry: circuit breakers, hedging, queues.

@@ -1,0 +1,157 @@
+//! After this page you can retry without prolonging an outage of the service that you call, and your
+//! operators can see what the retries do.
+//!
+//! # How retries prolong an outage
+//!
+//! `max_attempts` limits one call. It does not limit all calls together. When a service is down, five
+//! attempts for each request are five times the load, at the worst moment. A service that comes back meets
+//! this load and goes down again.
+//!
+//! The simulation shows it. A service answers 1,000 requests a second, and 20 processes send it 700. Then
+//! it accepts connections for 30 s and answers nothing. Each request makes up to five attempts, and an
+//! attempt is cut after a second. The service does not notice that, and answers requests whose clients
+//! have left:
+//!
+//! | budget, one for each process | attempts for each request in the outage | recovers | requests lost in 90 s | answered while 20 % of all calls fail by chance |
+//! |---|---|---|---|---|
+//! | none | 4.62 | not within a minute, in any of 20 runs | 61,536 | 99.97 % |
+//! | [`Budget::ratio(0.2, 100)`](crate::Budget::ratio) | 1.10 | at once | 20,776 | 95.25 % |
+//! | [`Budget::costs(500, 5, 5)`](crate::Budget::costs) | 1.10 | at once | 20,538 | 99.97 % |
+//! | [`Budget::aws()`](crate::Budget::aws) | 1.03 | at once | 20,671 | 99.96 % |
+//! | [`Budget::grpc(10, 0.1)`](crate::Budget::grpc) | 1.00 | at once | 20,952 | 79.96 % |
+//! | no retry at all | 1 | at once | 20,956 | 79.93 % |
+//!
+//! Without a budget the queue of the service stays full of requests that nobody waits for, although the
+//! service is up. Backoff alone does not help, because new requests keep coming. (Where a service *refuses*
+//! connections, it recovers at once in all rows, because a refusal costs it nothing.)
+//!
+//! ```sh
+//! cargo run --release -p examples --example simulation -- outage
+//! ```
+//!
+//! The command draws pictures too; the one of this table is `docs/outage-hanging.svg` in the repository.
+//!
+//! # A budget
+//!
+//! A [`Budget`](crate::Budget) is a bucket of tokens that all calls of one service share. A retry takes
+//! tokens out, a success puts some back. While most calls succeed, the bucket is full and changes nothing.
+//! In an outage the bucket runs dry. Then each request is tried once, and ends with
+//! [`StopReason::Budget`](crate::StopReason::Budget) if it fails.
+//!
+//! | budget | a retry takes | a success gives | good for |
+//! |---|---|---|---|
+//! | `Budget::aws()` | 14 of 500 tokens, 5 after throttling | what its last retry took, or 1 without a retry | most programs: chance failures are cured, outages are not fed |
+//! | `Budget::costs(capacity, transient, throttled)` | as you say | the same | the same with other numbers |
+//! | `Budget::ratio(0.2, 100)` | 1 of 100 tokens | 0.2 | a bound that is easy to state: one retry for five successes |
+//! | `Budget::grpc(10, 0.1)` | 1 of 10 for each failure; retries only above half | 0.1 | clients that shall behave as gRPC's do |
+//!
+//! Conflicts between writers take nothing, because they show that the service works.
+//! [`until`](crate::Retrying::until) takes nothing either: it asks again although nothing failed. First
+//! attempts are always made.
+//!
+//! Here 100 requests meet a service that is down. Without the budget they would make 500 attempts:
+//!
+//! ```
+//! use backoff_cloud::{Budget, Fault, Policy, StopReason};
+//! use std::cell::Cell;
+//!
+//! #[derive(Debug, Fault)]
+//! #[fault(status = 503)]
+//! struct Down;
+//!
+//! static STORAGE: Budget = Budget::aws().name("storage");
+//! const POLICY: Policy = Policy::exponential().budget(&STORAGE);
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() {
+//! let attempts = Cell::new(0);
+//! let call = || {
+//!     attempts.set(attempts.get() + 1);
+//!     std::future::ready(Err::<(), _>(Down))
+//! };
+//! let mut reasons = Vec::new();
+//! for _request in 0..100 {
+//!     reasons.push(POLICY.retry(call).reported().await.unwrap_err().reason);
+//! }
+//! // 500 tokens pay for 35 retries.
+//! assert_eq!(attempts.get(), 135);
+//! assert_eq!((reasons[0], reasons[99]), (StopReason::Attempts, StopReason::Budget));
+//! assert_eq!(STORAGE.tokens(), 10.0);
+//! # }
+//! ```
+//!
+//! # Share a budget
+//!
+//! - One `static` for each service, and for each region of the service, because they fail separately. Name
+//!   the budget in all policies for that service: `policy = storage::REQUEST.budget(&STORAGE)`, or
+//!   `budget = STORAGE` in the attribute. In the attribute it must be a `static`.
+//! - A budget that is made at run time, one for each host for example, pays for single calls:
+//!   `POLICY.retry(call).budget(&host.budget)`.
+//! - Processes share nothing. Each has its own bucket, as in the table above.
+//! - Two services with one budget stop each other's retries.
+//! - [`aws::STANDARD`](crate::aws::STANDARD) and the presets of [`dynamodb`](crate::dynamodb) have budgets.
+//!   The other presets have none, because their documentation names none: add yours.
+//! - A call that is dropped while it waits gives back what its wait has paid.
+//!
+//! # After throttling
+//!
+//! A 429 means that you send too much, and a quick retry makes it worse. `throttled_base` is a longer first
+//! wait for that case:
+//!
+//! ```
+//! use backoff_cloud::{Event, Fault, Jitter, Policy};
+//! use std::{future::ready, time::Duration};
+//!
+//! #[derive(Debug, Fault)]
+//! #[fault(status = self.0)]
+//! struct Status(u16);
+//!
+//! const POLICY: Policy = Policy::exponential()
+//!     .base(Duration::from_millis(50))
+//!     .throttled_base(Duration::from_secs(1))
+//!     .jitter(Jitter::None) // here, so that the waits are exact
+//!     .max_attempts(2);
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() {
+//! for (status, expected) in [(503, Duration::from_millis(50)), (429, Duration::from_secs(1))] {
+//!     let mut waits = Vec::new();
+//!     let call = || ready(Err::<(), _>(Status(status)));
+//!     let _ = POLICY
+//!         .retry(call)
+//!         .notify(|event| {
+//!             if let Event::Waiting { wait, .. } = event { waits.push(wait.delay) }
+//!         })
+//!         .await;
+//!     assert_eq!(waits, [expected]);
+//! }
+//! # }
+//! ```
+//!
+//! If the server sends the same `Retry-After` to everybody, everybody comes back at the same moment. Then
+//! add [`spread_retry_after(true)`](crate::Policy::spread_retry_after).
+//!
+//! # What operators see
+//!
+//! Give the budget a name, and turn on the features `tracing` and `metrics`.
+//!
+//! | sign | meaning |
+//! |---|---|
+//! | gauge `retry.budget.level` falls | many calls of the service fail |
+//! | histogram `retry.call.duration` with `retry.stop_reason="budget"` | calls end because the budget is empty: a good alert |
+//! | log event `gave up` with `reason="budget"` | the same. A call that ends so after its first attempt is logged at `DEBUG` |
+//! | histogram `retry.attempt.duration` by `error.type` | how the attempts fail, also while the calls still wait |
+//!
+//! The example draws an outage as Prometheus sees it, and [Telemetry](super::telemetry_and_shutdown)
+//! explains all metrics:
+//!
+//! ```sh
+//! cargo run -p examples --features metrics --example outage
+//! ```
+//!
+//! # Beside a budget
+//!
+//! - `attempt_timeout` frees a call from an attempt that hangs. Without it, an outage fills your program
+//!   with calls that wait.
+//! - A `deadline` that fits your caller: a retry after the caller has left is work for nobody.
+//! - One level of retries only: see [Traps](super::traps).

@@ -1,0 +1,1 @@
+//! Executors other than tokio.

@@ -1,0 +1,152 @@
+//! After this page you can write a program that calls a service and tries again when the service
+//! fails. It takes two minutes.
+//!
+//! # Add the library
+//!
+//! ```sh
+//! cargo add backoff-cloud --features http
+//! cargo add reqwest@0.13 serde_json
+//! cargo add tokio --features macros,rt-multi-thread
+//! ```
+//!
+//! The feature `http` sends requests of reqwest 0.13. Without it the library works with any other
+//! client, and then the default features suffice.
+//!
+//! # One request
+//!
+//! A *policy* holds the rules: which failures are retried, how long to wait, and when to give up.
+//! [`plain_http::IDEMPOTENT`](crate::plain_http::IDEMPOTENT) is a policy for any HTTP service. Give
+//! the request to [`send`](crate::http::SendExt::send), and say what you want of the reply:
+//!
+#![cfg_attr(feature = "http", doc = "```no_run")]
+#![cfg_attr(not(feature = "http"), doc = "```ignore")]
+//! use backoff_cloud::{http::{ApiError, SendExt as _}, plain_http};
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), ApiError> {
+//!     let client = reqwest::Client::new();
+//!     let url = "https://api.github.com/repos/rust-lang/rust";
+//!     let request = client.get(url).header("user-agent", "my-program");
+//!     let repository: serde_json::Value = plain_http::IDEMPOTENT.send(request).json().await?;
+//!     println!("{} stars", repository["stargazers_count"]);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! If the service answers 503, or if the connection breaks, the same request is sent again. A status
+//! that is not 2xx is an error, so you need no `error_for_status`. A `POST` is not sent twice, unless
+//! the first one surely did nothing; [the page on idempotency](super::idempotency) says how to change
+//! that.
+//!
+//! # A whole function
+//!
+//! An attempt is often more than one request, or your client is not reqwest. Then put
+//! [`#[retry]`](macro@crate::retry) on the function. The function keeps its signature, and its body runs
+//! from the start in each attempt:
+//!
+#![cfg_attr(feature = "http", doc = "```no_run")]
+#![cfg_attr(not(feature = "http"), doc = "```ignore")]
+//! use backoff_cloud::{http::{self, ApiError}, plain_http, retry};
+//! use serde_json::Value;
+//!
+//! #[retry(policy = plain_http::IDEMPOTENT, max_attempts = 3)]
+//! async fn owner(client: &reqwest::Client, repository: &str) -> Result<Value, ApiError> {
+//!     let found: Value = http::json(client.get(repository).send().await?).await?;
+//!     let owner = found["owner"]["url"].as_str().unwrap_or_default();
+//!     http::json(client.get(owner).send().await?).await
+//! }
+//! ```
+//!
+//! `max_attempts = 3` changes one rule of the policy. Every rule has a key; the
+//! [attribute's page](macro@crate::retry#keys) has the table. The attribute works on blocking functions
+//! too, and then needs no runtime.
+//!
+//! # What happens by default
+//!
+//! [`Policy::explain`](crate::Policy::explain) says what a policy does, in words:
+//!
+//! ```
+//! use backoff_cloud::plain_http;
+//!
+//! assert_eq!(
+//!     plain_http::IDEMPOTENT.explain().to_string(),
+//!     "waits 1s, doubling up to 64s, each drawn from zero up to that; \
+//!      retries {408, 425, 429, 500, 502..=504, \
+//!      UNKNOWN, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, INTERNAL, UNAVAILABLE} \
+//!      and failures of the connection; gives up after 5 attempts, \
+//!      or when the server asks for more than 300s",
+//! );
+//! ```
+//!
+//! - The first wait is a random time up to 1 s, the next one up to 2 s, then 4 s, then 8 s.
+//! - If the service asks for a longer wait by `Retry-After`, the library waits that long, up to five
+//!   minutes.
+//! - After five attempts your program gets the error of the last one.
+//! - No attempt is cut: reqwest waits without limit for a service that does not answer. Add
+//!   `attempt_timeout`, as below. [Waits and limits](super::waits_and_limits) explains all limits.
+//!
+//! # See the retries
+//!
+//! [`notify`](crate::Retrying::notify) takes a closure, which is called with each [`Event`](crate::Event).
+//! In this program nobody listens at the address at first:
+//!
+#![cfg_attr(feature = "http", doc = "```")]
+#![cfg_attr(not(feature = "http"), doc = "```ignore")]
+//! use backoff_cloud::{http::SendExt as _, plain_http};
+//! use std::time::Duration;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! # let _ = rustls::crypto::ring::default_provider().install_default();
+//! # let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+//! # let url = format!("http://{}/", free.local_addr().unwrap());
+//! # drop(free);
+//! # let mut seen = Vec::new();
+//! // Waits that are a hundred times shorter, for this demonstration only.
+//! let policy = plain_http::IDEMPOTENT.scaled(0.01);
+//! let client = reqwest::Client::new();
+//! let outcome = policy
+//!     .send(client.get(&url))
+//!     .text()
+//!     .attempt_timeout(Duration::from_secs(10))
+//!     .notify(|event| {
+//!         println!("{event}");
+//! #       seen.push(event.to_string());
+//!     })
+//!     .await;
+//! assert!(outcome.is_err());
+//! # assert!(seen[0].starts_with("attempt 1 failed, next in "), "{}", seen[0]);
+//! # assert!(seen[0].ends_with("Connection refused (os error 111)") || !cfg!(target_os = "linux"), "{}", seen[0]);
+//! # assert!(seen[4].starts_with("gave up after 5 attempts (attempts): "), "{}", seen[4]);
+//! # assert_eq!(seen.len(), 5);
+//! # }
+//! ```
+//!
+//! With the true waits, one run printed this. (The URL is left out here, and the second part of the
+//! error after the first line.)
+//!
+//! ```text
+//! attempt 1 failed, next in 162.6ms: error sending request for url (…): client error (Connect): tcp connect error: Connection refused (os error 111)
+//! attempt 2 failed, next in 1.8s: error sending request for url (…): …
+//! attempt 3 failed, next in 2.2s: error sending request for url (…): …
+//! attempt 4 failed, next in 4.6s: error sending request for url (…): …
+//! gave up after 5 attempts (attempts): error sending request for url (…): …
+//! ```
+//!
+//! A larger program uses a log. Turn on the feature `tracing`, add the crate `tracing-subscriber`, and
+//! call `tracing_subscriber::fmt::init()` in the first line of `main`. Then every call of the program
+//! writes these events, without a closure:
+//!
+//! ```sh
+//! cargo add backoff-cloud --features http,tracing
+//! cargo add tracing-subscriber
+//! ```
+//!
+//! # Next steps
+//!
+//! - You call a service of Google Cloud, AWS or Azure: take the policy of that service from the
+//!   [table of presets](crate).
+//! - You have an error type of your own: [Errors](super::errors).
+//! - You create or change something: [Idempotency](super::idempotency), and
+//!   [Read, modify, write](super::read_modify_write).
+//! - You want to test it: [Testing](super::testing).

@@ -1,0 +1,174 @@
+//! After this page you can retry a request that creates or changes something, and nothing is created
+//! twice.
+//!
+//! # The problem
+//!
+//! A request may arrive, be carried out, and its reply may be lost. The client sees a failure. If it
+//! sends the request again, the work is done a second time: two orders, two payments, two instances.
+//! The first question about a failure is therefore whether the request was applied:
+//!
+//! | failure | applied? |
+//! |---|---|
+//! | no such name, connection refused, connect timeout | no |
+//! | 429, 408, 425, 403; a conflict (409, 412, `ABORTED`) | no: the server says so |
+//! | 500, 502, 503, 504 | perhaps: a proxy may answer for a server that did the work |
+//! | connection reset, reply cut, attempt timed out | perhaps |
+//!
+//! A request is *idempotent* if it does no harm when it is applied twice: a read, a `PUT` of the same
+//! value, a `DELETE`, a write with a precondition. For such a request, all these failures may be
+//! retried, as far as the policy names them.
+//!
+//! # What the library assumes
+//!
+//! | form | a request is idempotent |
+//! |---|---|
+//! | `POLICY.send(request)` (feature `http`) | by its method and headers: a `GET`, `PUT` or `DELETE` is, a `POST` or `PATCH` is not; [all rules](crate::http::Sending#what-may-be-repeated) |
+//! | a layer of tower | by the same rules; see [tower](mod@super::tower) |
+//! | a policy in your hand, `#[retry]`, `retry_block!` | always, unless you say otherwise |
+//! | `update`, `iam::add`, `iam::Members` | the write has a precondition, and the update reads again before it writes |
+//!
+//! So a function that sends a `POST` has to say so. Write `idempotent = false` in the attribute,
+//! [`.idempotent(false)`](crate::Policy::idempotent) on the policy, or take a preset for such requests:
+//! [`plain_http::NOT_IDEMPOTENT`](crate::plain_http::NOT_IDEMPOTENT),
+//! [`iam::NOT_IDEMPOTENT`](crate::iam::NOT_IDEMPOTENT),
+//! [`storage::NOT_IDEMPOTENT`](crate::storage::NOT_IDEMPOTENT),
+//! [`aip194::NOT_IDEMPOTENT`](crate::aip194::NOT_IDEMPOTENT).
+//!
+//! # A request that must not be made twice
+//!
+//! Such a call repeats only what was surely not applied. After any other failure the call ends at once,
+//! and the reason is [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied).
+//! [`reported`](crate::Retrying::reported) puts the reason into the error. Then look whether the thing is
+//! there:
+//!
+#![cfg_attr(all(feature = "emulator", feature = "http"), doc = "```")]
+#![cfg_attr(not(all(feature = "emulator", feature = "http")), doc = "```ignore")]
+//! use backoff_cloud::{
+//!     StopReason,
+//!     emulator::{Call, Emulator, Reply},
+//!     http::SendExt as _,
+//!     plain_http,
+//! };
+//! use serde_json::Value;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let _ = rustls::crypto::ring::default_provider().install_default();
+//! let emulator = Emulator::start()?;
+//! // The instance is created, and then the reply is a 503.
+//! emulator.script(Call::CreateInstance, [Reply::status(503).applied()]);
+//!
+//! let client = reqwest::Client::new();
+//! let instances = format!("{}/v1/projects/p/locations/l/instances", emulator.url());
+//!
+//! let create = client.post(format!("{instances}?instanceId=cache")).body("{}");
+//! let created = plain_http::IDEMPOTENT.send(create).json::<Value>().reported().await;
+//! let gave_up = created.unwrap_err();
+//! assert_eq!((gave_up.reason, gave_up.report.attempts), (StopReason::MaybeApplied, 1));
+//!
+//! let found: Value = plain_http::IDEMPOTENT
+//!     .send(client.get(format!("{instances}/cache")))
+//!     .json()
+//!     .await?;
+//! assert_eq!(found["name"], "projects/p/locations/l/instances/cache");
+//! # Ok(()) }
+//! ```
+//!
+//! An annotated function keeps its error type. There a closure in `notify` sees the reason, in
+//! [`Event::GaveUp`](crate::Event::GaveUp).
+//!
+//! Sometimes the code around an error knows more than the error. A database rolls a transaction back if
+//! its connection breaks before `COMMIT`. Put such an error into
+//! [`NotApplied`](crate::NotApplied), and the call goes on.
+//!
+//! # A key for each call
+//!
+//! Many services take a key with a request. A second request with the same key is not carried out: the
+//! service answers as it answered the first one. Then the request may be retried after any failure.
+//!
+//! | service | where the key goes |
+//! |---|---|
+//! | Stripe, and APIs that follow the draft of the IETF | header `Idempotency-Key` |
+//! | Google Cloud ([AIP-155](https://google.aip.dev/155)) | field or query parameter `requestId` |
+//! | AWS | `ClientToken`, `ClientRequestToken`, by service |
+//!
+//! [`Attempt::id`](crate::Attempt::id) is such a key: a random UUID, the same in all attempts of a call,
+//! and another one in the next call. For the header there is
+//! [`idempotency_key`](crate::http::Sending::idempotency_key):
+//!
+#![cfg_attr(feature = "http", doc = "```no_run")]
+#![cfg_attr(not(feature = "http"), doc = "```ignore")]
+//! use backoff_cloud::{http::{ApiError, SendExt as _}, plain_http};
+//! use serde_json::Value;
+//!
+//! async fn order(client: &reqwest::Client, url: &str) -> Result<Value, ApiError> {
+//!     let order = client.post(url).body(r#"{"book": 7}"#);
+//!     plain_http::IDEMPOTENT.send(order).idempotency_key().json().await
+//! }
+//! ```
+//!
+//! For any other place, ask for the attempt: `attempt = n` in the attribute, or
+//! [`retry_with`](crate::Policy::retry_with). Here the first reply is lost, the second attempt bears the
+//! same `requestId`, and one instance is created:
+//!
+#![cfg_attr(all(feature = "emulator", feature = "http"), doc = "```")]
+#![cfg_attr(not(all(feature = "emulator", feature = "http")), doc = "```ignore")]
+//! use backoff_cloud::{
+//!     emulator::{Call, Emulator, Reply},
+//!     http::{self, ApiError},
+//!     memorystore, retry,
+//! };
+//! use serde_json::Value;
+//!
+//! // `scaled` makes the waits shorter, for this demonstration only.
+//! #[retry(policy = memorystore::REQUEST.scaled(0.01), attempt = n)]
+//! async fn create(client: &reqwest::Client, instances: &str) -> Result<Value, ApiError> {
+//!     let url = format!("{instances}?instanceId=cache&requestId={}", n.id());
+//!     http::json(client.post(url).body("{}").send().await?).await
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let _ = rustls::crypto::ring::default_provider().install_default();
+//! let emulator = Emulator::start()?;
+//! emulator.script(Call::CreateInstance, [Reply::reset().applied()]);
+//! let instances = format!("{}/v1/projects/p/locations/l/instances", emulator.url());
+//!
+//! let operation = create(&reqwest::Client::new(), &instances).await?;
+//! assert!(operation["name"].as_str().unwrap().contains("/operations/"));
+//! # assert_eq!((emulator.stats().faults.resets, emulator.stats().calls), (1, 2));
+//! # Ok(()) }
+//! ```
+//!
+//! Without the `requestId` the second attempt would get 409 `ALREADY_EXISTS`.
+//!
+//! # The id of a call ends with the call
+//!
+//! A program that takes its work from a queue gets a message again after a crash, or when it was too
+//! slow. The second delivery is a new call with a new id, so the service would do the work twice. The key
+//! has to come from the message, because the message is what stays the same:
+//!
+#![cfg_attr(feature = "http", doc = "```no_run")]
+#![cfg_attr(not(feature = "http"), doc = "```ignore")]
+//! use backoff_cloud::{http::{ApiError, SendExt as _}, plain_http};
+//!
+//! struct Message { id: String, body: String }
+//!
+//! async fn handle(client: &reqwest::Client, message: &Message) -> Result<(), ApiError> {
+//!     let order = client
+//!         .post("https://shop.example.com/orders")
+//!         .header("Idempotency-Key", format!("orders/{}", message.id))
+//!         .body(message.body.clone());
+//!     // The header says that the request may be repeated; `idempotency_key()` would leave it as it is.
+//!     plain_http::IDEMPOTENT.send(order).json::<()>().await
+//! }
+//! ```
+//!
+//! The same holds for a user who presses a button again, and for a job that is started anew: the key
+//! comes from the outermost thing that is repeated. Know also how long the service remembers a key;
+//! after that time a copy counts as a new request.
+//!
+//! # Next
+//!
+//! Where a value is read, changed and written back, a precondition does the work of a key:
+//! [Read, modify, write](super::read_modify_write).

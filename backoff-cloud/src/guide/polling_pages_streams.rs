@@ -1,0 +1,1 @@
+//! Operations that are polled, lists of many pages, and streams.

@@ -1,0 +1,1 @@
+//! Programs that were changed to use this library.

@@ -1,0 +1,182 @@
+//! After this page you can change a value that others change at the same time, and no change is lost.
+//!
+//! # The rule
+//!
+//! A value has a *version*: an etag, a generation, a row's counter. Read the value with its version,
+//! change it, and write it back on the condition that the version is still the same. If somebody else was
+//! faster, the service refuses the write. That is a *conflict*: 409 `ABORTED`, 412, a failed condition.
+//!
+//! To send the refused write again is useless: its version stays old. The whole of read, change and write
+//! has to be repeated. The library has three ways to say that.
+//!
+//! | way | use it where |
+//! |---|---|
+//! | [a function](#a-function) or a block | the steps belong together in your code already |
+//! | [`update`](#update) | you can give read, change and write one by one: the safest way |
+//! | [`iam::add` and its relatives](#members-of-a-role) | a role of Google Cloud IAM is given or taken |
+//!
+//! # A function
+//!
+//! Annotate the function that contains the read *and* the write, with a policy that retries conflicts:
+//! [`iam::READ_MODIFY_WRITE`](crate::iam::READ_MODIFY_WRITE),
+//! [`storage::READ_MODIFY_WRITE`](crate::storage::READ_MODIFY_WRITE),
+//! [`dynamodb::READ_MODIFY_WRITE`](crate::dynamodb::READ_MODIFY_WRITE),
+//! [`azure::READ_MODIFY_WRITE`](crate::azure::READ_MODIFY_WRITE).
+//! Here the emulator says that somebody else was faster, once:
+//!
+#![cfg_attr(all(feature = "emulator", feature = "http"), doc = "```")]
+#![cfg_attr(not(all(feature = "emulator", feature = "http")), doc = "```ignore")]
+//! use backoff_cloud::{emulator::{Call, Emulator, Reply}, http::{self, ApiError}, iam, retry};
+//! use serde_json::{Value, json};
+//!
+//! // `scaled` makes the waits shorter, for this demonstration only.
+//! #[retry(policy = iam::READ_MODIFY_WRITE.scaled(0.01))]
+//! async fn grant(client: &reqwest::Client, project: &str, member: &str) -> Result<Value, ApiError> {
+//!     let read = client.post(format!("{project}:getIamPolicy")).body("{}");
+//!     let mut policy: Value = http::json(read.send().await?).await?;
+//!
+//!     policy["bindings"] = json!([{"role": "roles/viewer", "members": [member]}]);
+//!
+//!     let body = json!({"policy": policy}).to_string(); // with the etag that was read
+//!     let write = client.post(format!("{project}:setIamPolicy")).body(body);
+//!     http::json(write.send().await?).await
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let _ = rustls::crypto::ring::default_provider().install_default();
+//! let emulator = Emulator::start()?;
+//! emulator.script(Call::SetIamPolicy, [Reply::status(409)]);
+//! let project = format!("{}/v3/projects/p", emulator.url());
+//!
+//! grant(&reqwest::Client::new(), &project, "user:ann@example.com").await?;
+//! assert_eq!(emulator.stats().calls, 4); // two reads, two writes
+//! # Ok(()) }
+//! ```
+//!
+//! In the middle of a function, a block does the same. It borrows and changes the variables around it;
+//! `?` and `return` leave the attempt, not the function:
+//!
+//! ```
+//! use backoff_cloud::{Fault, Policy, retry_block};
+//!
+//! #[derive(Debug, Fault)]
+//! #[fault(conflict)]
+//! struct Stale;
+//!
+//! # async fn f() -> Result<(), Stale> {
+//! # let mut writes = [Err(Stale), Ok(())].into_iter();
+//! # let mut write = |_: u32| writes.next().unwrap();
+//! const POLICY: Policy = Policy::exponential().retry_conflicts(true);
+//!
+//! let mut attempts = 0;
+//! retry_block!(policy = POLICY, async {
+//!     attempts += 1;
+//!     let value = 1; // read
+//!     write(value + 1) // write, on the condition that nobody else has written
+//! })
+//! .await?;
+//! assert_eq!(attempts, 2);
+//! # Ok(()) }
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() { f().await.unwrap() }
+//! ```
+//!
+//! Both have one weakness. If the reply to a write is lost, the body runs again and makes the change a
+//! second time. That does no harm to a set of members. It does harm to a counter.
+//!
+//! # `update`
+//!
+//! [`update`](crate::Policy::update) takes the three steps one by one. Then the library knows which step
+//! failed:
+//!
+//! - A conflict is retried whatever the policy says of conflicts, and always from the read. (A 409 without
+//!   a gRPC code is retried only where the policy names 409, because it may also mean that something exists.)
+//! - The write gets the value that was read, and nothing else, so it cannot write blindly.
+//! - A change that returns `false` writes nothing, and the result is
+//!   [`Updated::Unchanged`](crate::Updated::Unchanged).
+//! - After a write that may have been applied, nothing is applied twice. How that works depends on what
+//!   the change returns:
+//!
+//! | the change | returns | after a lost reply |
+//! |---|---|---|
+//! | recognises its own effect: "the member is there already" | `bool` | read again; `false` means that the write arrived |
+//! | cannot recognise its effect: a counter | nothing | the update ends with [`MaybeApplied`](crate::StopReason::MaybeApplied) |
+//! | the same, and the value has a version | nothing, with `.version(..)` | read again; write again only if the version is the same |
+//!
+//! A counter with a version:
+//!
+//! ```
+//! use backoff_cloud::{Fault, Policy, Updated};
+//! use std::cell::RefCell;
+//!
+//! #[derive(Debug, Fault)]
+//! #[fault(conflict)]
+//! struct Stale;
+//!
+//! #[derive(Clone, Default)]
+//! struct Row { count: u32, version: u64 }
+//! #[derive(Default)]
+//! struct Table(RefCell<Row>);
+//! impl Table {
+//!     async fn read(&self) -> Result<Row, Stale> { Ok(self.0.borrow().clone()) }
+//!     async fn write(&self, row: Row) -> Result<(), Stale> {
+//!         let mut stored = self.0.borrow_mut();
+//!         if row.version != stored.version { return Err(Stale); }
+//!         *stored = Row { version: row.version + 1, ..row };
+//!         Ok(())
+//!     }
+//! }
+//!
+//! const POLICY: Policy = Policy::exponential().deadline(std::time::Duration::from_secs(60));
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let table = Table::default();
+//! let add_one = || POLICY
+//!     .update(|| table.read(), |row| row.count += 1, |row| table.write(row))
+//!     .version(|row| row.version);
+//!
+//! let (first, second) = tokio::join!(add_one(), add_one());
+//! assert!(matches!((first, second), (Ok(Updated::Written(())), Ok(Updated::Written(())))));
+//! assert_eq!(table.0.borrow().count, 2);
+//! # Ok(()) }
+//! ```
+//!
+//! `.version(..)` does a second thing: after a conflict the wait follows from how busy the value is, which
+//! is shorter than doubling. [Many writers](super::many_writers) has the figures. Give such a policy a
+//! deadline rather than a small `max_attempts`.
+//!
+//! Some stores report a conflict as a value: etcd's `succeeded`, an `EXEC` of Redis that returns nothing.
+//! Name such a reply by [`conflict_if`](crate::Retrying::conflict_if). DynamoDB, Spanner, Firestore and
+//! PostgreSQL have errors for it, and [Databases](super::databases) shows whole transactions.
+//!
+//! # Members of a role
+//!
+//! [`iam::add`](crate::iam::add) and [`iam::remove`](crate::iam::remove) are an update that is written
+//! already: the etag, the conditions, the spelling of members and a minute for each attempt are taken care
+//! of. The client is one of Google's own, plain REST, or [two closures](crate::iam::store):
+//!
+#![cfg_attr(all(feature = "emulator", feature = "http"), doc = "```")]
+#![cfg_attr(not(all(feature = "emulator", feature = "http")), doc = "```ignore")]
+//! use backoff_cloud::{emulator::Emulator, iam};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let _ = rustls::crypto::ring::default_provider().install_default();
+//! let emulator = Emulator::start()?;
+//! let client = iam::Rest::new(reqwest::Client::new(), format!("{}/v3", emulator.url()));
+//!
+//! let added = iam::add(&client, "projects/p", "roles/viewer", "user:ann@example.com").await?;
+//! assert!(added.is_written());
+//! // Ann is a viewer already, so nothing is written.
+//! let again = iam::add(&client, "projects/p", "roles/viewer", "user:Ann@example.com").await?;
+//! assert!(!again.is_written());
+//! # Ok(()) }
+//! ```
+//!
+//! A role that was given is not known everywhere at once. The first request that needs it has
+//! [`iam::AFTER_GRANT`](crate::iam::AFTER_GRANT).
+//!
+//! # Next
+//!
+//! If many tasks or programs change the same value, read [Many writers](super::many_writers).

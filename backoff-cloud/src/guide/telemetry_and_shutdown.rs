@@ -1,0 +1,1 @@
+//! Logs, metrics, spans, and ending calls when a program shuts down.

@@ -1,0 +1,1 @@
+//! How to test code that retries.

@@ -1,0 +1,169 @@
+//! After this page you can choose how long a call waits between its attempts, and you know what ends
+//! the call.
+//!
+//! # The wait
+//!
+//! A policy computes a wait from a *backoff function*, limits it by `max_backoff`, and draws it by its
+//! *jitter*. The default fits most services: exponential backoff from 1 s, doubled each time up to 64 s,
+//! with full jitter.
+//!
+//! | function | waits before jitter | use it for |
+//! |---|---|---|
+//! | [`Policy::exponential`](crate::Policy::exponential) | 1, 2, 4, 8, … times `base` | almost everything |
+//! | [`Policy::constant`](crate::Policy::constant) | always the same | polling at a steady rate |
+//! | [`Policy::linear`](crate::Policy::linear) | `first`, then `step` more each time | polling that slows down gently |
+//! | [`Policy::fibonacci`](crate::Policy::fibonacci) | 1, 1, 2, 3, 5, … times `first` | growth between linear and exponential |
+//! | [`Policy::custom`](crate::Policy::custom) | what your function says | a rule that a service demands |
+//!
+//! [`delay`](mod@crate::delay) lists the others. `.delays(..)` on a call takes any list of waits.
+//!
+//! # Jitter
+//!
+//! Clients that fail together would come back together, if they all waited equally long. *Jitter* is the
+//! random part of a wait, and it spreads them.
+//!
+//! | [`Jitter`](crate::Jitter) | a wait of up to 8 s becomes | use it |
+//! |---|---|---|
+//! | `Full`, the default | 0 to 8 s | where many clients share a service |
+//! | `Equal` | 4 to 8 s | where a retry must not come at once |
+//! | `Decorrelated` | between `base` and three times the wait before | where a quick end matters more than few calls |
+//! | `Additive(1 s)` | 8 to 9 s | where a service documents this formula, as Google's do |
+//! | `Proportional(0.2)` | 6.4 to 9.6 s | where waits should stay near the planned time, as gRPC does it |
+//! | `None` | 8 s | in tests, and for a client that is alone |
+//!
+//! [Many writers](super::many_writers) has figures for some of them.
+//!
+//! # See what a policy does
+//!
+//! [`explain`](crate::Policy::explain) says it in words, [`schedule`](crate::Policy::schedule) in numbers:
+//!
+//! ```
+//! use backoff_cloud::{Jitter, Policy, schedule::Fits};
+//! use std::time::Duration;
+//!
+//! const POLICY: Policy = Policy::exponential()
+//!     .base(Duration::from_millis(500))
+//!     .max_backoff(Duration::from_secs(5))
+//!     .jitter(Jitter::Equal)
+//!     .deadline(Duration::from_secs(10));
+//!
+//! let waits: Vec<_> = POLICY.schedule().take(5).map(|w| (w.least, w.greatest, w.fits)).collect();
+//! let ms = Duration::from_millis;
+//! assert_eq!(waits, [
+//!     (ms(250), ms(500), Fits::Always),
+//!     (ms(500), ms(1_000), Fits::Always),
+//!     (ms(1_000), ms(2_000), Fits::Always),
+//!     (ms(2_000), ms(4_000), Fits::Always),
+//!     (ms(2_500), ms(5_000), Fits::Perhaps), // only if the waits before were short
+//! ]);
+//! assert!(POLICY.explain().to_string().starts_with("waits 500ms, doubling up to 5s, "));
+//! ```
+//!
+//! For a preset there is a command, in the repository:
+//! `cargo run -p examples --example policy -- storage::REQUEST`.
+//!
+//! # Four limits
+//!
+//! | | bounds | an attempt that is running | where it is said | the error |
+//! |---|---|---|---|---|
+//! | `max_attempts` | how often the operation is called, the first call included | goes on | policy, attribute | that of the last attempt |
+//! | `deadline` | when waits and attempts begin: no wait ends later, so no attempt begins later | goes on | policy, attribute | that of the last attempt |
+//! | `timeout` | the whole call | is cut | call, attribute | made from [`TimedOut`](crate::TimedOut) if an attempt was cut, else that of the last attempt |
+//! | `attempt_timeout` | each attempt | is cut, and retried | call, attribute | made from `TimedOut` if the last attempt was cut |
+//!
+//! - Without any of them a call makes five attempts. With a `deadline` or a `timeout` alone, the call
+//!   makes as many attempts as fit.
+//! - Both a number and a time may be said; the first one that is reached ends the call.
+//! - A call that has an `attempt_timeout` is also cut at the policy's `deadline`.
+//! - `timeout` and `attempt_timeout` need an error that implements `From<TimedOut>`, and an async call.
+//!
+//! The difference is visible with a service that hangs:
+//!
+//! ```
+//! use backoff_cloud::{Policy, TimedOut};
+//! use std::{cell::Cell, time::Duration};
+//! use tokio::time::{Instant, sleep};
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() {
+//! let calls = Cell::new(0);
+//! let hangs = || async {
+//!     calls.set(calls.get() + 1);
+//!     sleep(Duration::from_secs(3_600)).await;
+//!     Err::<(), _>(TimedOut::new(Duration::from_secs(3_600)))
+//! };
+//! let policy = Policy::exponential().deadline(Duration::from_secs(60));
+//!
+//! // The deadline alone does not cut the attempt: the call takes an hour.
+//! let start = Instant::now();
+//! policy.retry(hangs).await.unwrap_err();
+//! assert_eq!((calls.replace(0), start.elapsed().as_secs()), (1, 3_600));
+//!
+//! // `timeout` ends the call after a minute, in its first attempt.
+//! let start = Instant::now();
+//! policy.retry(hangs).timeout(Duration::from_secs(60)).await.unwrap_err();
+//! assert_eq!((calls.replace(0), start.elapsed().as_secs()), (1, 60));
+//!
+//! // `attempt_timeout` gives the service more than one chance within the minute.
+//! let start = Instant::now();
+//! policy.retry(hangs).attempt_timeout(Duration::from_secs(10)).await.unwrap_err();
+//! assert!(calls.get() >= 3 && start.elapsed().as_secs() <= 60);
+//! # }
+//! ```
+//!
+//! **Recommended for a call over a network:** a `deadline` or `timeout` that your caller can bear, and an
+//! `attempt_timeout` of a few times the usual reply time.
+//!
+//! An error such as `reqwest::Error` cannot be made from `TimedOut`. There let the client cut:
+//!
+#![cfg_attr(feature = "http", doc = "```no_run")]
+#![cfg_attr(not(feature = "http"), doc = "```ignore")]
+//! use backoff_cloud::retry;
+//!
+//! #[retry(deadline = "30s", attempt = n, on = [429, 500..=504])]
+//! async fn get(client: &reqwest::Client, url: &str) -> reqwest::Result<reqwest::Response> {
+//!     client.get(url).timeout(n.remaining()).send().await
+//! }
+//! ```
+//!
+//! # Retry-After
+//!
+//! A server can say how long it wants to be left alone: by `Retry-After`, `retry-after-ms`, or
+//! `google.rpc.RetryInfo`. If that is longer than the backoff, the call waits as long as the server asks.
+//!
+//! - A hint beyond [`max_retry_after`](crate::Policy::max_retry_after) ends the call at once, with
+//!   [`StopReason::RetryAfter`](crate::StopReason::RetryAfter). Unless you say another limit, it is the
+//!   deadline or the timeout, and five minutes where there is neither.
+//! - The limit holds for each wait. Only a deadline bounds their sum.
+//! - A hint that is the same for everybody undoes the jitter, and all clients come back together.
+//!   [`spread_retry_after(true)`](crate::Policy::spread_retry_after) adds the backoff to the hint.
+//! - [`retry_after_slack`](crate::Policy::retry_after_slack) caps how much a hint may add to the backoff.
+//!
+//! ```
+//! use backoff_cloud::{Fault, Policy, StopReason};
+//! use std::time::Duration;
+//!
+//! #[derive(Debug)]
+//! struct Throttled;
+//! impl Fault for Throttled {
+//!     fn status(&self) -> Option<u16> { Some(429) }
+//!     fn retry_after(&self) -> Option<Duration> { Some(Duration::from_secs(90)) }
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() {
+//! let call = || std::future::ready(Err::<(), _>(Throttled));
+//!
+//! let patient = Policy::exponential().max_attempts(2);
+//! let gave_up = patient.retry(call).reported().await.unwrap_err();
+//! assert_eq!((gave_up.reason, gave_up.report.slept.as_secs()), (StopReason::Attempts, 90));
+//!
+//! let hasty = patient.max_retry_after(Duration::from_secs(60));
+//! let gave_up = hasty.retry(call).reported().await.unwrap_err();
+//! assert_eq!((gave_up.reason, gave_up.report.attempts), (StopReason::RetryAfter, 1));
+//! # }
+//! ```
+//!
+//! # Next
+//!
+//! Before you retry a request that changes something, read [Idempotency](super::idempotency).
