@@ -1,0 +1,1 @@
+//! coming_from

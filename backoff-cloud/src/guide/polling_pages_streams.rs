@@ -1,0 +1,1 @@
+//! polling_pages_streams
