@@ -1,7 +1,7 @@
-//! You will be able to tell which problems a retry does not solve, which tools do, and in which order they
-//! stand around a retry.
+//! You will be able to tell which problems a retry does not solve, which tools do, and in which order you
+//! put them around a retry.
 //!
-//! | the problem | the tool | where it stands |
+//! | the problem | the tool | its place |
 //! |---|---|---|
 //! | a call fails now and then | a retry | |
 //! | many retries keep a service down | a [`Budget`](crate::Budget), a part of the policy | in the retry |
@@ -79,7 +79,7 @@
 //!
 //! # A circuit breaker
 //!
-//! A breaker that is open refuses a request before it is sent. The breaker stands inside, so that it sees each
+//! A breaker that is open refuses a request before it is sent. Put it inside, so that it sees each
 //! attempt; and its refusal ends the retry, because the next attempts would be refused too. Say so in the
 //! error:
 //!
@@ -172,7 +172,7 @@
 //!   repeated ([`idempotent(false)`](crate::Policy::idempotent)), and the rest needs somebody who looks.
 //! - **The conflict is in the value.** The same write conflicts for ever: read again, and decide again
 //!   ([`Policy::update`](crate::Policy::update)).
-//! - **A level below retries already.** [Retry at one level](https://docs.rs/backoff-core/latest/backoff_core/guide/index.html#retries-inside-retries).
+//! - **A level below retries already.** [Retry at one level](super::traps#retries-inside-retries).
 //! - **A large upload.** Repeat the part that failed, by the service's resumable upload, and
 //!   [`resuming()`](crate::Policy::resuming).
 //! - **A lock or a lease.** An attempt that comes after the lease is over harms the next owner. Bound the call by

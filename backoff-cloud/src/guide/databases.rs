@@ -4,7 +4,7 @@
 //! | database | policy | what tells the errors |
 //! |---|---|---|
 //! | PostgreSQL by sqlx, or by tokio-postgres | [`postgres::TRANSACTION`](crate::postgres::TRANSACTION) | feature `sqlx-08`, `sqlx-09` or `tokio-postgres-07` |
-//! | Redis, Valkey, Memorystore | [`memorystore::DATA`](crate::memorystore::DATA), with `Reconnect` | features `redis-1` and `reconnect` |
+//! | Redis, Valkey, Memorystore | [`memorystore::DATA`](crate::memorystore::DATA), with [`Reconnect`](crate::Reconnect) | features `redis-1` and `reconnect` |
 //! | Spanner, Firestore, DynamoDB | [`spanner`](crate::spanner), [`firestore`](crate::firestore), [`dynamodb`](crate::dynamodb) | the features of their clients |
 //! | another one | a policy of your own | [`Fault`](trait@crate::Fault) for your error |
 //!
@@ -68,15 +68,15 @@
 //!   retry cures a deadlock, and the order avoids it.
 //!
 //! The names of the attributes that a derived `Fault` takes are on the page of `derive(Fault)`; the SQLSTATEs
-//! are in the table of
-//! [each client's error](https://docs.rs/backoff-core/latest/backoff_core/trait.Fault.html#foreign-impls).
+//! are in the table of each
+//! client's error, among the [implementations of `Fault`](trait@crate::Fault#foreign-impls).
 //!
 //! # Many writers of one row
 //!
 //! A row that everybody changes makes everybody wait, and no policy changes that. Add by one statement
 //! (`SET n = n + 1`), which locks the row and has no conflict; combine the changes of a process; or give each
-//! writer a row of its own, and sum up when reading. [The page on many
-//! writers](https://docs.rs/backoff-core/latest/backoff_core/guide/many_writers/) has figures.
+//! writer a row of its own, and sum up when reading. [Many writers](super::many_writers) has
+//! figures.
 //!
 //! # Redis
 //!

@@ -102,34 +102,13 @@
 //!
 //! The runtime also says when the future of a call is `Send`: where the runtime's `Sleep` is. Everything that
 //! takes a time limit (`attempt_timeout`, `timeout`) waits by the same timer, and every form has the method:
-//! updates, `resuming()`, a layer of tower. `Reconnect` alone needs tokio.
+//! updates, `resuming()`, a layer of tower. `Reconnect` and the feature `http` need tokio.
 //!
 //! # Threads
 //!
 //! `#[retry]` on a function that is not async, [`retry_blocking`](crate::Policy::retry_blocking) and
 //! [`blocking`](crate::Policy::blocking) sleep on their thread. No executor is needed. On a thread of an async
 //! runtime such a sleep holds up all tasks of that thread: move the call to `spawn_blocking`.
-//!
-#![cfg_attr(
-    all(any(feature = "std", feature = "tokio"), feature = "macros"),
-    doc = "```"
-)]
-#![cfg_attr(
-    not(all(any(feature = "std", feature = "tokio"), feature = "macros")),
-    doc = "```ignore"
-)]
-//! use backoff_cloud::retry;
-//! use std::{io, path::Path};
-//!
-//! #[retry(base = "10ms", max_attempts = 3, when = |error: &io::Error| error.kind() == io::ErrorKind::ResourceBusy)]
-//! fn lock_file(path: &Path) -> io::Result<std::fs::File> {
-//!     std::fs::File::create(path)
-//! }
-//!
-//! # let path = std::env::temp_dir().join(format!("backoff-guide-{}", std::process::id()));
-//! assert!(lock_file(&path).is_ok());
-//! # std::fs::remove_file(path).unwrap();
-//! ```
 //!
 //! # A browser
 //!

@@ -109,7 +109,7 @@
 //!
 //! A retry around the whole list begins anew at each failure: a list of 40 pages from a service where every
 //! fifth call fails is seldom read in five attempts. A retry around each page repeats too, but its policy
-//! knows nothing of the list, and a loop that keeps a page's cursor must stand around it. `resuming()`
+//! knows nothing of the list, and a loop that keeps a page's cursor is needed around it. `resuming()`
 //! counts the failures since the last progress, and the loop goes on behind the pages that it has:
 //!
 #![cfg_attr(feature = "tokio", doc = "```")]

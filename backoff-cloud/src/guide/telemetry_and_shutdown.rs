@@ -173,5 +173,5 @@
 //!
 //! The order of a shutdown, as the example `shutdown` in the repository does it: stop accepting work,
 //! cancel the token, wait until the running requests are answered, then flush logs and metrics. The table
-//! [how each form of a call ends](https://docs.rs/backoff-core/latest/backoff_core/guide/index.html#ending-a-call-early)
+//! [how each form of a call ends](super::traps#ending-a-call-early)
 //! says what happens to a wait, to an attempt and before the first attempt.

@@ -1,5 +1,5 @@
 //! You will be able to put a policy as a layer around an HTTP or gRPC client that is a `Service` of tower, to
-//! choose where the layer stands among others, and to say which requests and bodies may be sent again.
+//! choose the layer's place among others, and to say which requests and bodies may be sent again.
 //!
 //! Turn the feature `tower` on, and the feature of the client whose errors are to be understood:
 //!
@@ -10,7 +10,7 @@
 //! | a channel of tonic 0.14 | `tonic-014` | `.replaying(64 * 1024, Body::new)` |
 //! | your own | your error implements [`Fault`](trait@crate::Fault) | `Clone`, or `.cloned_by(..)` |
 //!
-//! [The module's page](https://docs.rs/backoff-core/latest/backoff_core/tower/index.html) has the tables of
+//! [The module's page](mod@crate::tower) has the tables of
 //! requests and bodies. If your program has one client and no other layers, the call form
 //! (`POLICY.send(request)`, `#[retry]`) is simpler: it reads the body within the attempt.
 //!
@@ -122,8 +122,8 @@
 //!
 //! # The order of layers
 //!
-//! In a `ServiceBuilder` the first layer is the outer one. What stands outside of the retry sees a call once;
-//! what stands inside sees each attempt.
+//! In a `ServiceBuilder` the first layer is the outer one. A layer outside of the retry sees a call once;
+//! a layer inside sees each attempt.
 //!
 //! | layer | outside of the retry | inside of the retry |
 //! |---|---|---|
