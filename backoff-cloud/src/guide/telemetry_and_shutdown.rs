@@ -26,11 +26,17 @@
 //! | tell the policies of a program apart in metrics | [`.name("billing")`](crate::Policy::name) |
 //! | give an operation a name that does not change with the code | the key `name = "invoices.get"` of the attribute |
 //! | see each attempt in a trace | the key `attempt_spans`, or `.attempt_spans()` on the call |
-//! | draw an alert on retries that a budget refused | the metric `retry.call.duration` with `retry.stop_reason="budget"` |
+//! | be alerted when a budget refuses retries | the metric `retry.call.duration` with `retry.stop_reason="budget"` |
 //! | see how much of a budget is left | [`Budget::name`](crate::Budget::name), and the metric `retry.budget.level` |
 //!
-#![cfg_attr(all(feature = "tokio", feature = "macros"), doc = "```")]
-#![cfg_attr(not(all(feature = "tokio", feature = "macros")), doc = "```ignore")]
+#![cfg_attr(
+    all(feature = "tokio", feature = "macros", feature = "tracing"),
+    doc = "```"
+)]
+#![cfg_attr(
+    not(all(feature = "tokio", feature = "macros", feature = "tracing")),
+    doc = "```ignore"
+)]
 //! use backoff_cloud::{Budget, LogLevel, Policy, TimedOut, retry, storage};
 //!
 //! static BUDGET: Budget = Budget::aws().name("billing");
