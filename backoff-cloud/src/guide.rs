@@ -46,6 +46,7 @@
         feature = "metrics",
         feature = "reconnect",
         feature = "serde",
+        feature = "testing",
         feature = "tokio",
         feature = "tower",
         feature = "tracing"

@@ -50,7 +50,7 @@
 //!
 //! | feature | brings | on by default |
 //! |---|---|---|
-//! | `tokio`, `macros`, `tracing`, `metrics`, `reconnect` | as in `backoff-core` | the first two |
+//! | `tokio`, `macros`, `tracing`, `metrics`, `reconnect`, `testing` | as in `backoff-core` | the first two |
 //! | `std` | blocking functions without tokio, as in `backoff-core` | with `tokio` |
 //! | `hint` | `hint`: parsers for `Retry-After` and its relatives, as in `backoff-core` | no |
 //! | `anyhow-1`, `azure-core-1`, `h2-04`, `http-1`, `hyper-1`, `hyper-util-01`, `kube-5`, `object-store-014`, `redis-1`, `reqwest-012`, `reqwest-013`, `sqlx-08`, `sqlx-09`, `tokio-postgres-07`, `tonic-014`, `ureq-3` | `Fault` for these crates' errors, as in `backoff-core` | no |

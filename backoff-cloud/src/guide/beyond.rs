@@ -1,1 +1,180 @@
-//! What is not a retry: circuit breakers, hedging, queues.
+//! You will be able to tell which problems a retry does not solve, which tools do, and in which order you
+//! put them around a retry.
+//!
+//! | the problem | the tool | its place |
+//! |---|---|---|
+//! | a call fails now and then | a retry | |
+//! | many retries keep a service down | a [`Budget`](crate::Budget), a part of the policy | in the retry |
+//! | a service is down for minutes, and each call costs a timeout | a circuit breaker | inside: each attempt asks the breaker |
+//! | one slow service takes all threads, connections or memory | a bulkhead: a semaphore, a limit of concurrency | inside, so that a call that waits holds no place |
+//! | the server allows so many requests a second | a rate limit, such as the crate `governor` | inside: each attempt is a request |
+//! | the same value is asked for again and again | a cache, such as the crate `moka` | outside: a hit needs no attempt |
+//! | an old value is better than none | a fallback | outside: after the retry has given up |
+//! | the work must be done although the process ends | a queue, or an engine for durable jobs | outside: the worker retries briefly, the queue for long |
+//! | a read is slow now and then | a second request to another server (hedging) | inside one attempt |
+//!
+//! So, from the outside in: **cache or queue, fallback, retry with its budget, rate limit, bulkhead, circuit
+//! breaker, time limit of the attempt, request.**
+//!
+//! # A rate limit
+//!
+//! `governor` counts requests, and its `until_ready` waits for the next place. Inside of the attempt it counts
+//! retries too, as the server does:
+//!
+#![cfg_attr(feature = "tokio", doc = "```")]
+#![cfg_attr(not(feature = "tokio"), doc = "```ignore")]
+//! use backoff_cloud::{Policy, TimedOut};
+//! use governor::{Quota, RateLimiter};
+//! # use std::cell::Cell;
+//! use std::time::{Duration, Instant};
+//!
+//! const POLICY: Policy = Policy::exponential().base(Duration::from_millis(1)).max_attempts(4);
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), TimedOut> {
+//! # let calls = Cell::new(0);
+//! # let send = || {
+//! #     calls.set(calls.get() + 1);
+//! #     std::future::ready(if calls.get() < 4 { Err(TimedOut::new(Duration::ZERO)) } else { Ok("sent") })
+//! # };
+//! let quota = Quota::with_period(Duration::from_millis(5)).unwrap(); // 200 a second
+//! let limiter = RateLimiter::direct(quota);
+//!
+//! let begin = Instant::now();
+//! let call = POLICY.retry(async || {
+//!     limiter.until_ready().await;
+//!     send().await
+//! });
+//! assert_eq!(call.await?, "sent");
+//! assert!(begin.elapsed() >= Duration::from_millis(3 * 5)); // 4 attempts
+//! # Ok(()) }
+//! ```
+//!
+//! A limit knows one process alone. Where several share a quota, the server's 429 and its `Retry-After` tell
+//! each of them to wait. A policy obeys both without a rate limit; the limit saves the requests that would be
+//! refused.
+//!
+//! # A bulkhead
+//!
+//! A semaphore bounds how many attempts run at the same time. The permit lives in the attempt, so a call that
+//! waits gives its place to another one:
+//!
+#![cfg_attr(feature = "tokio", doc = "```")]
+#![cfg_attr(not(feature = "tokio"), doc = "```ignore")]
+//! # use backoff_cloud::{Policy, TimedOut};
+//! # use tokio::sync::Semaphore;
+//! # const POLICY: Policy = Policy::exponential();
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> Result<(), TimedOut> {
+//! # let send = || std::future::ready(Ok::<_, TimedOut>("sent"));
+//! let places = Semaphore::new(20);
+//! let call = POLICY.retry(async || {
+//!     let _place = places.acquire().await.expect("nobody closes it");
+//!     send().await
+//! });
+//! assert_eq!(call.await?, "sent");
+//! # assert_eq!(places.available_permits(), 20);
+//! # Ok(()) }
+//! ```
+//!
+//! # A circuit breaker
+//!
+//! A breaker that is open refuses a request before it is sent. Put it inside, so that it sees each
+//! attempt; and its refusal ends the retry, because the next attempts would be refused too. Say so in the
+//! error:
+//!
+#![cfg_attr(feature = "macros", doc = "```")]
+#![cfg_attr(not(feature = "macros"), doc = "```ignore")]
+//! use backoff_cloud::{Fault, Policy, TimedOut, Verdict};
+//!
+//! #[derive(Debug, Fault)]
+//! enum CallError {
+//!     #[fault(forward)]
+//!     Request(TimedOut), // or the error of your client
+//!     /// The breaker is open.
+//!     #[fault(permanent)]
+//!     Open,
+//! }
+//!
+//! let request = CallError::Request(TimedOut::new(Default::default()));
+//! assert!(matches!(Policy::exponential().judge(&request), Verdict::Retry { .. }));
+//! assert_eq!(Policy::exponential().judge(&CallError::Open), Verdict::Permanent);
+//! ```
+//!
+//! Ask first whether a budget is enough. A [`Budget`](crate::Budget) stops retries while most calls fail, and
+//! lets every first attempt through, so nothing has to probe whether the service is back. A breaker also stops
+//! first attempts, and so it makes an outage of some calls an outage of all. It pays where an attempt
+//! is expensive: where each takes a thread and a timeout of half a minute.
+//!
+//! # A fallback
+//!
+//! A retry hands back a plain `Result`, so a fallback is what you do with any error:
+//! `call.await.unwrap_or_else(|_| last_known())`. Give such a call a short deadline: a fallback after five
+//! minutes helps nobody.
+//!
+//! # A queue, or an engine for durable jobs
+//!
+//! A queue that delivers a message again is a retry already: with its own waits, its own count of attempts, and a
+//! memory that outlives the process. A worker that retries for an hour inside of it multiplies the two, and
+//! the queue takes the worker for dead meanwhile and gives the message to another one. So:
+//!
+//! - retry in the worker only what passes within seconds, with a deadline well below the queue's
+//!   visibility timeout or acknowledgement deadline;
+//! - hand the rest back to the queue, which waits longer;
+//! - send what no repetition cures to the dead letters at once;
+//! - use the message's id as the idempotency key, because every queue delivers twice now and then.
+//!
+#![cfg_attr(feature = "tokio", doc = "```")]
+#![cfg_attr(not(feature = "tokio"), doc = "```ignore")]
+//! use backoff_cloud::{Fault, Policy, StopReason, codes};
+//! use std::time::Duration;
+//!
+//! /// The queue gives a worker 30 s.
+//! const WORKER: Policy = Policy::exponential()
+//!     .base(Duration::from_millis(200))
+//!     .deadline(Duration::from_secs(10))
+//!     .on(codes![429, 503]);
+//!
+//! #[derive(Debug, PartialEq)]
+//! enum Fate { Acknowledge, Later, DeadLetter }
+//!
+//! # struct Status(u16);
+//! # impl Fault for Status { fn status(&self) -> Option<u16> { Some(self.0) } }
+//! # async fn deliver(message: u16) -> Result<(), Status> {
+//! #     if message == 200 { Ok(()) } else { Err(Status(message)) }
+//! # }
+//! async fn work(message: u16) -> Fate {
+//!     match WORKER.retry(|| deliver(message)).reported().await {
+//!         Ok(_) => Fate::Acknowledge,
+//!         Err(error) => match error.reason {
+//!             StopReason::Permanent | StopReason::NothingKnown => Fate::DeadLetter,
+//!             _ => Fate::Later,
+//!         },
+//!     }
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() {
+//! assert_eq!(work(200).await, Fate::Acknowledge);
+//! assert_eq!(work(503).await, Fate::Later);
+//! assert_eq!(work(400).await, Fate::DeadLetter);
+//! # }
+//! ```
+//!
+//! # When a retry is the wrong tool
+//!
+//! - **The request is wrong.** 400, 401, 403 and 404 come back as often as you ask. (A role that was granted a
+//!   moment ago is the exception: [`iam::AFTER_GRANT`](crate::iam::AFTER_GRANT).)
+//! - **The quota is a day's.** Waiting a minute changes nothing: stop, and alert.
+//! - **Somebody waits for the answer.** After a second or two a clear error is better than a success that
+//!   comes too late. Bound the whole call by `timeout`.
+//! - **The write must not be made twice, and has no key.** Then only what surely was not applied is
+//!   repeated ([`idempotent(false)`](crate::Policy::idempotent)), and the rest needs somebody who looks.
+//! - **The conflict is in the value.** The same write conflicts for ever: read again, and decide again
+//!   ([`Policy::update`](crate::Policy::update)).
+//! - **A level below retries already.** [Retry at one level](super::traps#retries-inside-retries).
+//! - **A large upload.** Repeat the part that failed, by the service's resumable upload, and
+//!   [`resuming()`](crate::Policy::resuming).
+//! - **A lock or a lease.** An attempt that comes after the lease is over harms the next owner. Bound the call by
+//!   what is left of the lease, and let the server check a fencing token.
+//! - **The failure is in your own program.** A panic, a full disk and a missing file want a fix, not a wait.

@@ -1,1 +1,183 @@
-//! Logs, metrics, spans, and ending calls when a program shuts down.
+//! You will be able to see in logs, traces and metrics what retries do in a running program, and to end
+//! their waits when the program shuts down.
+//!
+//! The names, levels, fields and labels are in the tables of [`telemetry`](crate::telemetry). This page
+//! says what to turn on, and where to write it.
+//!
+//! # What to turn on
+//!
+//! A library turns on nothing: its errors go to its caller, and the program decides what is logged. A
+//! program that has a subscriber or a recorder turns the features on once. Cargo joins features, so all
+//! crates that retry by this library log and record then.
+//!
+//! ```toml
+//! [dependencies]
+//! backoff-cloud = { version = "0.1", features = ["tracing", "metrics"] }
+//! tracing-subscriber = { version = "0.3", features = ["env-filter"] }
+//! metrics-exporter-prometheus = "0.18"
+//! ```
+//!
+//! | you want to | write |
+//! |---|---|
+//! | see each wait and each call that was given up | the feature `tracing`, and a subscriber |
+//! | hide the waits, and see what was given up | `RUST_LOG=info,backoff=warn` |
+//! | see also calls that failed at once | `RUST_LOG=info,backoff=debug` |
+//! | make the waits of one policy quieter | [`.log_waits(LogLevel::Debug)`](crate::Policy::log_waits) |
+//! | tell the policies of a program apart in metrics | [`.name("billing")`](crate::Policy::name) |
+//! | give an operation a name that does not change with the code | the key `name = "invoices.get"` of the attribute |
+//! | see each attempt in a trace | the key `attempt_spans`, or `.attempt_spans()` on the call |
+//! | be alerted when a budget refuses retries | the metric `retry.call.duration` with `retry.stop_reason="budget"` |
+//! | see how much of a budget is left | [`Budget::name`](crate::Budget::name), and the metric `retry.budget.level` |
+//!
+#![cfg_attr(
+    all(feature = "tokio", feature = "macros", feature = "tracing"),
+    doc = "```"
+)]
+#![cfg_attr(
+    not(all(feature = "tokio", feature = "macros", feature = "tracing")),
+    doc = "```ignore"
+)]
+//! use backoff_cloud::{Budget, LogLevel, Policy, TimedOut, retry, storage};
+//!
+//! static BUDGET: Budget = Budget::aws().name("billing");
+//! const BILLING: Policy = storage::REQUEST
+//!     .name("billing")
+//!     .budget(&BUDGET)
+//!     .log_waits(LogLevel::Debug); // what is given up is logged at WARN all the same
+//!
+//! #[retry(policy = BILLING, name = "invoices.get", attempt_spans)]
+//! async fn invoice(number: u64) -> Result<String, TimedOut> {
+//!     Ok(format!("invoice {number}"))
+//! }
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() { assert_eq!(invoice(7).await.unwrap(), "invoice 7") }
+//! ```
+//!
+//! The spans of attempts lie inside the span in which the call was made. So an `#[instrument]` above
+//! `#[retry]` gives one span for the call, with one span for each attempt in it.
+//!
+//! # A program that uses the crate `log`
+//!
+//! `tracing` hands its events to `log` where the program has no subscriber of `tracing`. Turn the feature
+//! `log` of `tracing` on in the program; `env_logger` and its relatives then print the events under the
+//! target `backoff`, and the same `RUST_LOG` filters them.
+//!
+//! ```toml
+//! backoff-cloud = { version = "0.1", features = ["tracing"] }
+//! tracing = { version = "0.1", features = ["log"] }
+//! env_logger = "0.11"
+//! ```
+//!
+//! # In code: a hook, or a report
+//!
+//! Neither needs a feature. A hook is called with each event; a report is returned at the end.
+//!
+#![cfg_attr(feature = "tokio", doc = "```")]
+#![cfg_attr(not(feature = "tokio"), doc = "```ignore")]
+//! use backoff_cloud::{Event, Policy, StopReason, TimedOut};
+//! use std::time::Duration;
+//!
+//! const POLICY: Policy = Policy::exponential().max_attempts(3);
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() {
+//! let down = || std::future::ready(Err::<(), _>(TimedOut::new(Duration::from_secs(1))));
+//! let (mut waits, mut given_up) = (0, None);
+//! let call = POLICY.retry(down).notify(|event| match event {
+//!     Event::Waiting { .. } => waits += 1,
+//!     Event::GaveUp { reason, .. } => given_up = Some(*reason),
+//!     _ => {} // a success after retries, and what later versions add
+//! });
+//! let error = call.reported().await.unwrap_err();
+//!
+//! assert_eq!((waits, given_up), (2, Some(StopReason::Attempts)));
+//! assert_eq!((error.report.attempts, error.reason), (3, StopReason::Attempts));
+//! # }
+//! ```
+//!
+//! Use the hook for what must happen while the call waits: a line in the program's own log, a message to
+//! a user. Use the report where the caller decides by the reason, such as
+//! [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied). Use the metrics for everything that is
+//! counted over many calls.
+//!
+//! # Shut down
+//!
+//! A call that waits for a minute holds a shutdown for a minute. Give all calls one signal. With `stop_on`
+//! the wait ends at once, the attempt that is running is finished, and the call returns its last error.
+//! With `cut_on` the attempt ends too; its error is made from [`Stopped`](crate::Stopped).
+//!
+//! | what the attempt does | choose |
+//! |---|---|
+//! | writes, and is over within the time that the shutdown allows | `stop_on` |
+//! | reads, or waits for an answer for a long time | `cut_on` |
+//! | blocks its thread | [`Stop`](crate::Stop), by [`Blocking::stop_on`](crate::Blocking::stop_on) |
+//!
+#![cfg_attr(all(feature = "tokio", feature = "macros"), doc = "```")]
+#![cfg_attr(not(all(feature = "tokio", feature = "macros")), doc = "```ignore")]
+//! use backoff_cloud::{Fault, Policy, Stopped, TimedOut, retry};
+//! use std::time::Duration;
+//! use tokio_util::sync::CancellationToken;
+//!
+//! const POLICY: Policy = Policy::constant(Duration::from_secs(60)).deadline(Duration::from_secs(600));
+//!
+//! #[derive(Debug, Fault)]
+//! enum Error {
+//!     #[fault(forward)]
+//!     TimedOut(TimedOut),
+//!     #[fault(forward)]
+//!     Stopped(Stopped),
+//! }
+//!
+//! impl From<Stopped> for Error {
+//!     fn from(error: Stopped) -> Self { Error::Stopped(error) }
+//! }
+//!
+//! /// The write is finished; a wait before the next attempt is not.
+//! #[retry(policy = POLICY, stop_on = shutdown.cancelled())]
+//! async fn write(shutdown: &CancellationToken) -> Result<(), Error> {
+//!     Err(Error::TimedOut(TimedOut::new(Duration::from_secs(1))))
+//! }
+//!
+//! /// The read is cut.
+//! #[retry(policy = POLICY, cut_on = shutdown.cancelled())]
+//! async fn read(shutdown: &CancellationToken) -> Result<(), Error> {
+//!     std::future::pending().await // a server that does not answer
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() {
+//! let shutdown = CancellationToken::new();
+//! let begin = tokio::time::Instant::now();
+//! let (written, read, ()) = tokio::join!(write(&shutdown), read(&shutdown), async {
+//!     // In a program: once `tokio::signal::ctrl_c()` is ready.
+//!     tokio::time::sleep(Duration::from_secs(5)).await;
+//!     shutdown.cancel();
+//! });
+//! assert!(matches!(written, Err(Error::TimedOut(_))));
+//! assert!(matches!(read, Err(Error::Stopped(_))));
+//! assert_eq!(begin.elapsed().as_secs(), 5);
+//! # }
+//! ```
+//!
+//! A thread that blocks has no future to wait for. It takes a [`Stop`](crate::Stop), whose clones share
+//! one state:
+//!
+#![cfg_attr(any(feature = "std", feature = "tokio"), doc = "```")]
+#![cfg_attr(not(any(feature = "std", feature = "tokio")), doc = "```ignore")]
+//! use backoff_cloud::{Policy, Stop, StopReason, TimedOut};
+//! use std::{thread, time::Duration};
+//!
+//! const POLICY: Policy = Policy::constant(Duration::from_secs(60));
+//! let stop = Stop::new();
+//! let worker = thread::spawn({
+//!     let stop = stop.clone();
+//!     let down = || Err::<(), _>(TimedOut::new(Duration::ZERO));
+//!     move || POLICY.blocking(down).stop_on(&stop).reported()
+//! });
+//! stop.stop();
+//! assert_eq!(worker.join().unwrap().unwrap_err().reason, StopReason::Stopped);
+//! ```
+//!
+//! The order of a shutdown, as the example `shutdown` in the repository does it: stop accepting work,
+//! cancel the token, wait until the running requests are answered, then flush logs and metrics. The table
+//! [how each form of a call ends](super::traps#ending-a-call-early)
+//! says what happens to a wait, to an attempt and before the first attempt.

@@ -1,1 +1,180 @@
-//! How to test code that retries.
+//! You will be able to test a program that retries without waiting, to check each wait of a policy, and to
+//! let your program meet a service that fails on command.
+//!
+//! ```toml
+//! [dev-dependencies]
+//! backoff-cloud = { version = "0.1", features = ["testing", "emulator"] }
+//! tokio = { version = "1", features = ["macros", "rt", "test-util"] }
+//! ```
+//!
+//! | you test | use |
+//! |---|---|
+//! | async code on tokio | `#[tokio::test(start_paused = true)]`: waits take no time, and deadlines count them |
+//! | code of which the waits are not your subject | `testing::instant()`: no wait lasts |
+//! | what the program does with the first error | `testing::off()`: one attempt |
+//! | each wait exactly, blocking or async | `testing::VirtualTime` as the `.runtime(..)` of the call |
+//! | the numbers of a policy | [`Policy::schedule`](crate::Policy::schedule), without any call |
+//! | which errors a policy repeats | [`Policy::judge`](crate::Policy::judge), without any call |
+//! | a read-modify-write against a service | the `emulator` |
+//!
+//! # Async code under tokio's paused clock
+//!
+//! Tokio moves its paused clock forward when every task waits. An hour of retries is over at once, and the
+//! deadline, `timeout` and `attempt_timeout` count the hour.
+//!
+#![cfg_attr(all(feature = "tokio", feature = "macros"), doc = "```")]
+#![cfg_attr(not(all(feature = "tokio", feature = "macros")), doc = "```ignore")]
+//! use backoff_cloud::{TimedOut, retry};
+//! use std::{cell::Cell, time::Duration};
+//! use tokio::time::Instant;
+//!
+//! #[retry(base = "1s", jitter = none, max_backoff = "20m", deadline = "1h")]
+//! async fn sync(calls: &Cell<u32>) -> Result<(), TimedOut> {
+//!     calls.set(calls.get() + 1);
+//!     Err(TimedOut::new(Duration::from_secs(1)))
+//! }
+//!
+//! // #[tokio::test(start_paused = true)]
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! async fn gives_up_within_the_hour() {
+//!     let (calls, begin) = (Cell::new(0), Instant::now());
+//!     assert!(sync(&calls).await.is_err());
+//!     // 1 + 2 + 4 + … + 1024 s, and 1200 s more; another 1200 s would end after the hour.
+//!     assert_eq!(calls.get(), 13);
+//!     assert_eq!(begin.elapsed().as_secs(), 2047 + 1200);
+//! }
+//! # gives_up_within_the_hour();
+//! ```
+//!
+//! Do not pause the clock where real sockets answer: tokio takes a task that waits for a socket for idle, and
+//! moves the clock to the next timer. A timeout of 10 s then strikes at once. There use real time and
+//! short waits (`POLICY.scaled(0.001)`), or `testing::instant()`.
+//!
+//! # Waits that do not last, and no retries
+//!
+#![cfg_attr(all(feature = "testing", feature = "macros"), doc = "```")]
+#![cfg_attr(not(all(feature = "testing", feature = "macros")), doc = "```ignore")]
+//! use backoff_cloud::{StopReason, TimedOut, retry, storage, testing};
+//!
+//! #[retry(policy = storage::REQUEST, max_attempts = 8)]
+//! fn fetch(calls: &mut u32) -> Result<(), TimedOut> {
+//!     *calls += 1;
+//!     if *calls < 4 { Err(TimedOut::new(Default::default())) } else { Ok(()) }
+//! }
+//!
+//! let mut calls = 0;
+//! {
+//!     let _instant = testing::instant();
+//!     assert!(fetch(&mut calls).is_ok()); // 3 waits of a second and more, in no time
+//!     assert_eq!(calls, 4);
+//! }
+//!
+//! let _off = testing::off();
+//! assert!(fetch(&mut 0).is_err()); // the first error, as if there were no policy
+//! ```
+//!
+//! Both hold for the thread that made the guard, until the guard is dropped. Tasks on other threads of a
+//! runtime do not see it: test with a runtime of one thread, as `#[tokio::test]` makes it.
+//!
+//! # Each wait exactly
+//!
+//! `VirtualTime` is clock, timer and random source in one. It draws the longest wait of each range, unless
+//! `drawing(0)` asks for the shortest. It needs no runtime, so a blocking test can check async numbers.
+//!
+#![cfg_attr(feature = "testing", doc = "```")]
+#![cfg_attr(not(feature = "testing"), doc = "```ignore")]
+//! use backoff_cloud::{TimedOut, iam, testing::VirtualTime};
+//! use std::time::Duration;
+//!
+//! let time = VirtualTime::new();
+//! let down = || Err::<(), _>(TimedOut::new(Duration::ZERO));
+//! assert!(iam::REQUEST.blocking(down).runtime(time.clone()).call().is_err());
+//!
+//! // The formula of IAM's documentation: 2ⁿ s and up to one second more, at most 64 s.
+//! assert_eq!(time.waits()[..3], [2, 3, 5].map(Duration::from_secs));
+//! assert!(time.elapsed() <= Duration::from_secs(300));
+//! ```
+//!
+//! The bounds of the waits, without a call and without a feature:
+//!
+//! ```
+//! use backoff_cloud::plain_http;
+//! use std::time::Duration;
+//!
+//! let waits: Vec<_> = plain_http::IDEMPOTENT.schedule().map(|wait| wait.greatest).collect();
+//! assert_eq!(waits, [1, 2, 4, 8].map(Duration::from_secs));
+//! ```
+//!
+//! # A policy and an error of your own
+//!
+//! A policy decides by what an error says. So a test of a policy is a table of errors and verdicts, and
+//! needs neither a call nor a clock:
+//!
+//! ```
+//! use backoff_cloud::{Delivery, Fault, Policy, Verdict, codes};
+//!
+//! const ORDERS: Policy = Policy::exponential().on(codes![429, 503]).idempotent(false);
+//!
+//! enum OrderError { Status(u16), Lost }
+//!
+//! impl Fault for OrderError {
+//!     fn status(&self) -> Option<u16> {
+//!         match self { OrderError::Status(status) => Some(*status), OrderError::Lost => None }
+//!     }
+//!     fn delivery(&self) -> Option<Delivery> {
+//!         match self { OrderError::Lost => Some(Delivery::MaybeSent), OrderError::Status(_) => None }
+//!     }
+//! }
+//!
+//! assert!(matches!(ORDERS.judge(&OrderError::Status(429)), Verdict::Retry { .. }));
+//! assert_eq!(ORDERS.judge(&OrderError::Status(404)), Verdict::from(false));
+//! // The order may have been made: it is not sent again.
+//! assert_eq!(ORDERS.judge(&OrderError::Status(503)), Verdict::MaybeApplied);
+//! assert_eq!(ORDERS.judge(&OrderError::Lost), Verdict::MaybeApplied);
+//! ```
+//!
+//! A function that you give to `when` is a function: call it with the errors that matter. That the policy
+//! uses it is one test with `VirtualTime` more.
+//!
+#![cfg_attr(feature = "testing", doc = "```")]
+#![cfg_attr(not(feature = "testing"), doc = "```ignore")]
+//! use backoff_cloud::{Policy, testing::VirtualTime};
+//! use std::io::{Error, ErrorKind};
+//!
+//! fn is_busy(error: &Error) -> bool {
+//!     error.kind() == ErrorKind::ResourceBusy
+//! }
+//! assert!(is_busy(&ErrorKind::ResourceBusy.into()) && !is_busy(&ErrorKind::NotFound.into()));
+//!
+//! let mut errors = [ErrorKind::ResourceBusy, ErrorKind::ResourceBusy, ErrorKind::NotFound].into_iter();
+//! let time = VirtualTime::new();
+//! let call = || Err::<(), Error>(errors.next().unwrap().into());
+//! let error = Policy::exponential().when(is_busy).blocking(call).runtime(time.clone()).call().unwrap_err();
+//! assert_eq!((error.kind(), time.waits().len()), (ErrorKind::NotFound, 2));
+//! ```
+//!
+//! # A service that fails on command
+//!
+//! The emulator answers on a loopback socket as IAM and Memorystore do. A script says what befalls the next
+//! calls, and the statistics say what arrived.
+//!
+#![cfg_attr(all(feature = "emulator", feature = "http"), doc = "```")]
+#![cfg_attr(not(all(feature = "emulator", feature = "http")), doc = "```ignore")]
+//! use backoff_cloud::emulator::{Call, Emulator, Reply};
+//! use backoff_cloud::{http::SendExt as _, iam};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let _ = rustls::crypto::ring::default_provider().install_default();
+//! let emulator = Emulator::start()?;
+//! emulator.script(Call::GetIamPolicy, [Reply::status(503), Reply::status(500)]);
+//!
+//! let client = reqwest::Client::new();
+//! let url = format!("{}/v1/projects/p/secrets/s:getIamPolicy", emulator.url());
+//! let quick = iam::REQUEST.scaled(0.001); // the clock is real
+//! let policy: serde_json::Value = quick.send(client.get(url)).json().await?;
+//!
+//! assert!(policy["etag"].is_string());
+//! assert_eq!(emulator.stats().faults.statuses, 2);
+//! # Ok(()) }
+//! ```

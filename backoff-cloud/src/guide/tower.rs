@@ -1,1 +1,182 @@
-//! A policy as a layer of tower.
+//! You will be able to put a policy as a layer around an HTTP or gRPC client that is a `Service` of tower, to
+//! choose the layer's place among others, and to say which requests and bodies may be sent again.
+//!
+//! Turn the feature `tower` on, and the feature of the client whose errors are to be understood:
+//!
+//! | client | feature | the body |
+//! |---|---|---|
+//! | reqwest 0.13 | `http`, or `reqwest-013` | is copied; a stream is sent once |
+//! | hyper-util's `legacy::Client` | `hyper-util-01` | `Full<Bytes>` and `Empty<Bytes>` are copied |
+//! | a channel of tonic 0.14 | `tonic-014` | `.replaying(64 * 1024, Body::new)` |
+//! | your own | your error implements [`Fault`](trait@crate::Fault) | `Clone`, or `.cloned_by(..)` |
+//!
+//! [The module's page](mod@crate::tower) has the tables of
+//! requests and bodies. If your program has one client and no other layers, the call form
+//! (`POLICY.send(request)`, `#[retry]`) is simpler: it reads the body within the attempt.
+//!
+//! # Around a client
+//!
+//! reqwest's client is a service by itself:
+//!
+#![cfg_attr(all(feature = "tower", feature = "http"), doc = "```no_run")]
+#![cfg_attr(not(all(feature = "tower", feature = "http")), doc = "```ignore")]
+//! use backoff_cloud::plain_http;
+//! use tower::{Service as _, ServiceBuilder, ServiceExt as _};
+//!
+//! # async fn f() -> Result<(), Box<dyn std::error::Error>> {
+//! // One loop is enough: reqwest repeats some requests by itself.
+//! let client = reqwest::Client::builder().retry(reqwest::retry::never()).build()?;
+//! let mut client = ServiceBuilder::new().layer(plain_http::IDEMPOTENT.layer()).service(client);
+//!
+//! let request = reqwest::Request::new(reqwest::Method::GET, "https://example.com/a".parse()?);
+//! let response = client.ready().await?.call(request).await?;
+//! # drop(response); Ok(()) }
+//! ```
+//!
+//! hyper-util:
+//!
+//! ```ignore
+#![doc = include_str!("examples/hyper.rs")]
+//! ```
+//!
+//! tonic:
+//!
+//! ```ignore
+#![doc = include_str!("examples/tonic.rs")]
+//! ```
+//!
+//! # What the caller gets
+//!
+//! The service keeps its types. A call that is given up ends with the last error, or with the last response
+//! as it came: `Ok` with a 503 is what a caller sees when all attempts were answered by 503.
+//!
+#![cfg_attr(all(feature = "tower", feature = "tokio"), doc = "```")]
+#![cfg_attr(not(all(feature = "tower", feature = "tokio")), doc = "```ignore")]
+//! use backoff_cloud::{Policy, codes, tower::Idempotent};
+//! # use backoff_cloud::TimedOut;
+//! # use http_1 as http;
+//! use http::{Request, Response};
+//! use tower::{ServiceBuilder, ServiceExt as _};
+//!
+//! const POLICY: Policy = Policy::exponential().on(codes![429, 503]).max_attempts(3);
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() {
+//! # let calls = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0));
+//! # let count = calls.clone();
+//! # let client = tower::service_fn(move |_: Request<String>| {
+//! #     count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+//! #     std::future::ready(Ok::<_, TimedOut>(Response::builder().status(503).body(()).unwrap()))
+//! # });
+//! # let taken = || calls.swap(0, std::sync::atomic::Ordering::Relaxed);
+//! let client = ServiceBuilder::new().layer(POLICY.layer()).service(client);
+//!
+//! let get = Request::get("http://127.0.0.1/").body(String::new()).unwrap();
+//! assert_eq!(client.clone().oneshot(get).await.unwrap().status(), 503);
+//! assert_eq!(taken(), 3);
+//!
+//! // A 503 does not say that nothing was done, so this `POST` is sent once.
+//! let post = Request::post("http://127.0.0.1/").body("order 7".to_owned()).unwrap();
+//! assert_eq!(client.clone().oneshot(post).await.unwrap().status(), 503);
+//! assert_eq!(taken(), 1);
+//!
+//! // The sender knows that this one only searches.
+//! let search = Request::post("http://127.0.0.1/").extension(Idempotent(true));
+//! let search = search.body("title: 7".to_owned()).unwrap();
+//! client.clone().oneshot(search).await.unwrap();
+//! assert_eq!(taken(), 3);
+//! # }
+//! ```
+//!
+//! # The body of the response
+//!
+//! An attempt ends with the head of the response. A connection that breaks while the body is read gives its
+//! error to the reader, and nothing is repeated. Where bodies are short, read them below the retry, so that
+//! reading is a part of the attempt:
+//!
+#![cfg_attr(all(feature = "tower", feature = "tokio"), doc = "```")]
+#![cfg_attr(not(all(feature = "tower", feature = "tokio")), doc = "```ignore")]
+//! use backoff_cloud::Policy;
+//! use http_body_util::{BodyExt as _, Full};
+//! # use http_1 as http;
+//! use http::{Request, Response};
+//! use tower::{BoxError, ServiceBuilder, ServiceExt as _};
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> Result<(), BoxError> {
+//! # let client = tower::service_fn(|_: Request<String>| {
+//! #     std::future::ready(Ok::<_, std::io::Error>(Response::new(Full::from("a page"))))
+//! # });
+//! let client = ServiceBuilder::new()
+//!     .layer(Policy::exponential().layer())
+//!     .and_then(|response: Response<Full<bytes::Bytes>>| async { // or hyper's `Incoming`
+//!         let (head, body) = response.into_parts();
+//!         Ok::<_, BoxError>(Response::from_parts(head, body.collect().await?.to_bytes()))
+//!     })
+//!     .service(client);
+//!
+//! let request = Request::get("http://127.0.0.1/").body(String::new())?;
+//! assert_eq!(client.oneshot(request).await?.body().as_ref(), b"a page");
+//! # Ok(()) }
+//! ```
+//!
+//! # The order of layers
+//!
+//! In a `ServiceBuilder` the first layer is the outer one. A layer outside of the retry sees a call once;
+//! a layer inside sees each attempt.
+//!
+//! | layer | outside of the retry | inside of the retry |
+//! |---|---|---|
+//! | a time limit | bounds the call with its waits, and loses the last error: prefer the policy's `deadline` | bounds an attempt; tower's own `Elapsed` is not repeated, so use `.attempt_timeout(..)` |
+//! | `rate_limit` | counts calls; retries are not limited | counts attempts: **inside**, if the quota is the server's |
+//! | `concurrency_limit` | a call keeps its place while it waits | a place is held by an attempt alone: **inside** |
+//! | `load_shed` | **outside**: refuses calls that were not begun | ends a call that was begun, because the error of a refusal says nothing |
+//! | a load balancer | all attempts go to one server | each attempt chooses: **inside** |
+//! | a circuit breaker | an outage counts as one failure for each call | each attempt counts: **inside** ([beyond retries](super::beyond)) |
+//! | a cache | **outside**: a hit needs no attempt | |
+//! | authentication, signatures with a time | an old token is sent again | a new one for each attempt: **inside** |
+//! | decompression, limits of the response's body | **outside** | |
+//! | a span or a log line for each request | one for each call | one for each attempt |
+//!
+//! The layer clones the service inside for each call, because a request that is sent again needs a service
+//! that was made ready anew. `rate_limit` and a balancer are not `Clone`: put a `buffer` around them.
+//!
+#![cfg_attr(all(feature = "tower", feature = "tokio"), doc = "```")]
+#![cfg_attr(not(all(feature = "tower", feature = "tokio")), doc = "```ignore")]
+//! use backoff_cloud::Policy;
+//! # use http_1 as http;
+//! use http::{Request, Response};
+//! use std::time::Duration;
+//! use tower::{BoxError, ServiceBuilder, ServiceExt as _};
+//!
+//! const POLICY: Policy = Policy::exponential().deadline(Duration::from_secs(60));
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> Result<(), BoxError> {
+//! # let statuses = std::sync::Mutex::new([503, 503, 200].into_iter());
+//! # let client = tower::service_fn(move |_: Request<String>| {
+//! #     let status = statuses.lock().unwrap().next().unwrap();
+//! #     std::future::ready(Ok::<_, std::io::Error>(Response::builder().status(status).body(()).unwrap()))
+//! # });
+//! let client = ServiceBuilder::new()
+//!     .concurrency_limit(100) // calls at the same time, with those that wait
+//!     .layer(POLICY.layer().attempt_timeout(Duration::from_secs(40)))
+//!     .buffer(100)            // makes what follows `Clone`; its error is a `BoxError`
+//!     .rate_limit(1, Duration::from_secs(10)) // attempts, as the server's quota counts them
+//!     .service(client);
+//!
+//! let begin = tokio::time::Instant::now();
+//! let request = Request::get("http://127.0.0.1/").body(String::new())?;
+//! assert_eq!(client.oneshot(request).await?.status(), 200);
+//! // Three attempts, ten seconds apart: 503, 503, 200.
+//! assert_eq!(begin.elapsed().as_secs(), 20);
+//! # Ok(()) }
+//! ```
+//!
+//! `attempt_timeout` also counts the time that an attempt waits for its place in the rate limit, for that is
+//! a part of making the service ready. Keep it longer than that wait.
+//!
+//! # Instead of `tower::retry`
+//!
+//! One loop is enough: take tower's retry layer out where this layer goes in. The module's page compares the
+//! two, and [coming from others](super::coming_from) has a table of names.

@@ -1,1 +1,12 @@
 //! Whole transactions against real databases.
+
+/// Examples of the guide.
+#[cfg_attr(doctest, doc = "```no_run\n# use sqlx_08 as sqlx;")]
+#[cfg_attr(doctest, doc = include_str!("../../../backoff-cloud/src/guide/examples/sqlx.rs"))]
+#[cfg_attr(
+    doctest,
+    doc = "```\n\n```no_run\n# use tokio_postgres_07 as tokio_postgres;"
+)]
+#[cfg_attr(doctest, doc = include_str!("../../../backoff-cloud/src/guide/examples/tokio_postgres.rs"))]
+#[cfg_attr(doctest, doc = "```")]
+mod guide {}

@@ -4,3 +4,19 @@
 /// The README of the macros, whose example needs the library that brings them.
 #[cfg_attr(doctest, doc = include_str!("../../../backoff-macros/README.md"))]
 mod macros {}
+
+/// Examples of the guide, whose clients this package has.
+#[cfg_attr(
+    doctest,
+    doc = "```no_run\n# use http_1 as http;\n# use hyper_1 as hyper;"
+)]
+#[cfg_attr(doctest, doc = include_str!("../../../backoff-cloud/src/guide/examples/hyper.rs"))]
+#[cfg_attr(
+    doctest,
+    doc = "```\n\n```no_run\n# use tonic_014 as tonic;\n# use tonic_014::client::Grpc as GreeterClient;"
+)]
+#[cfg_attr(doctest, doc = include_str!("../../../backoff-cloud/src/guide/examples/tonic.rs"))]
+#[cfg_attr(doctest, doc = "```\n\n```no_run\n# use redis_1 as redis;")]
+#[cfg_attr(doctest, doc = include_str!("../../../backoff-cloud/src/guide/examples/redis.rs"))]
+#[cfg_attr(doctest, doc = "```")]
+mod guide {}
