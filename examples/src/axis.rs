@@ -13,6 +13,21 @@ impl Axis {
     pub const fn new(name: &'static str, scale: Scale) -> Self {
         Self { name, scale }
     }
+
+    /// The name, and whether the axis is logarithmic.
+    ///
+    /// ```
+    /// use examples::axis::{Axis, Scale};
+    ///
+    /// assert_eq!(Axis::new("time, s", Scale::Logarithmic).label(), "time, s (logarithmic)");
+    /// assert_eq!(Axis::new("time, s", Scale::Linear).label(), "time, s");
+    /// ```
+    pub fn label(&self) -> String {
+        match self.scale {
+            Scale::Linear => self.name.to_owned(),
+            Scale::Logarithmic => format!("{} (logarithmic)", self.name),
+        }
+    }
 }
 
 /// How values are spread along an axis.
