@@ -6,10 +6,16 @@ use backoff_cloud::emulator::{Emulator, Faults, Reply};
 use examples::terminal::say;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use crate::record::{Ending, Story};
+use crate::record::Ending;
+use crate::runs::Runs;
 use crate::tell::tell;
 use crate::way::Way;
 use crate::{Error, Misbehaviour, Options, picture, table};
+
+/// How many seeds the means are taken of, and how many of them run at the same time: so many that
+/// the waits and not the machine take the time.
+pub(crate) const SEEDS: u16 = 10;
+const AT_ONCE: u16 = 3;
 
 /// How long the service thinks about a call, in real time.
 const LATENCY: Duration = Duration::from_millis(500);
@@ -23,14 +29,10 @@ pub(crate) async fn show(options: &Options) -> Result<String, Error> {
     let circumstances = circumstances(options);
     say(&format!("{title}.\n{circumstances}\n"))?;
 
-    let stories = all_ways(options).await?;
+    let ways = all_ways(options).await?;
 
-    say(&format!(
-        "\n{}\n{}",
-        table::table(&stories),
-        remarks(&stories)
-    ))?;
-    picture::draw(&stories, &title, &circumstances)
+    say(&format!("\n{}\n{}", table::table(&ways), remarks(&ways)))?;
+    picture::draw(&ways, &title, &circumstances)
 }
 
 fn circumstances(options: &Options) -> String {
@@ -47,23 +49,26 @@ fn circumstances(options: &Options) -> String {
 }
 
 /// What the table does not explain by itself.
-fn remarks(stories: &[Story]) -> String {
+fn remarks(ways: &[Runs]) -> String {
     let mut remarks = String::new();
-    let misled: usize = stories
-        .iter()
-        .map(|story| story.ended(Ending::Misled))
-        .sum();
+    let runs = ways.first().map_or(0, Runs::number);
+    if runs > 1 {
+        remarks += &format!("Means of {runs} runs; the picture shows the first one.\n");
+    }
+    let stories = ways.iter().flat_map(Runs::all);
+    let misled: usize = stories.map(|story| story.ended(Ending::Misled)).sum();
     if misled > 0 {
         remarks += &format!(
-            "Counted both as arrived and as gave up: {misled} whose write was applied, but \
-             answered with an error.\n"
+            "In all runs {misled} changes count both as arrived and as gave up: the write was \
+             applied, but the service answered with an error.\n"
         );
     }
     remarks
 }
 
-/// Runs the ways at the same time, each against a service of its own.
-async fn all_ways(options: &Options) -> Result<Vec<Story>, Error> {
+/// Runs the ways at the same time, each against a service of its own: first with the seed that is
+/// drawn, then with the others.
+async fn all_ways(options: &Options) -> Result<Vec<Runs>, Error> {
     let bars = MultiProgress::new();
     let mut running = Vec::new();
     for way in Way::SIDE_BY_SIDE {
@@ -72,31 +77,53 @@ async fn all_ways(options: &Options) -> Result<Vec<Story>, Error> {
         running.push(tokio::spawn(tell(
             way,
             options.pace(),
-            service(options)?,
+            service(options, 0)?,
             options.writers,
             bar,
         )));
     }
-    let mut stories = Vec::new();
+    let mut ways = Vec::new();
     for story in running {
-        stories.push(story.await??);
+        ways.push(Runs::of(story.await??));
     }
-    Ok(stories)
+
+    let more: Vec<_> = (1..=options.more_runs()).collect();
+    let bar = bars.add(ProgressBar::new(more.len() as u64).with_style(style()?));
+    bar.set_prefix("all ways with other seeds");
+    for seeds in more.chunks(AT_ONCE.into()) {
+        let mut running = Vec::new();
+        for &seed in seeds {
+            for (way, runs) in Way::SIDE_BY_SIDE.into_iter().zip(0..) {
+                let service = service(options, seed)?;
+                let silent = ProgressBar::hidden();
+                let told = tell(way, options.pace(), service, options.writers, silent);
+                running.push((runs, tokio::spawn(told)));
+            }
+        }
+        for (runs, story) in running {
+            let runs: &mut Runs = &mut ways[runs];
+            runs.push(story.await??);
+        }
+        bar.inc(seeds.len() as u64);
+    }
+    bar.abandon();
+    Ok(ways)
 }
 
 fn style() -> Result<ProgressStyle, Error> {
     Ok(ProgressStyle::with_template(
-        "{prefix:44} {bar:24} {pos:>4} of {len} done, {msg}",
+        "{prefix:50} {bar:24} {pos:>4} of {len} done, {msg}",
     )?)
 }
 
 /// A service that thinks about every call, and answers some of them badly. Its quota lets the
-/// first read and write of every writer pass, but not a crowd that comes again all at once.
-fn service(options: &Options) -> Result<Emulator, Error> {
+/// first read and write of every writer pass, but not a crowd that comes again all at once. `run` is
+/// the number of the run, from 0.
+fn service(options: &Options, run: u16) -> Result<Emulator, Error> {
     let pace = options.pace();
     let crowd = u32::from(options.writers).max(8);
     let polite = Emulator::builder()
-        .seed(options.seed)
+        .seed(options.seed.wrapping_add(run.into()))
         .latency(LATENCY.mul_f64(pace));
     let times = match options.faults {
         Misbehaviour::None => return Ok(polite.start()?),
@@ -125,7 +152,7 @@ mod tests {
     async fn every_change_arrives() {
         let options = Options::parse_from(["iam", "--writers=6", "--faults=heavy"]);
         for (way, least) in [(Way::ReadModifyWrite, 12), (Way::Combined, 2)] {
-            let service = service(&options).unwrap();
+            let service = service(&options, 0).unwrap();
             let bar = ProgressBar::hidden();
             let told = tell(way, options.pace(), service, options.writers, bar).await;
             let story = told.unwrap();
