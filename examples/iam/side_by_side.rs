@@ -6,16 +6,14 @@ use backoff_cloud::emulator::{Emulator, Faults, Reply};
 use examples::terminal::say;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use crate::record::Ending;
+use crate::record::{Ending, Story};
 use crate::runs::Runs;
-use crate::tell::tell;
+use crate::tell::{http, tell};
 use crate::way::Way;
 use crate::{Error, Misbehaviour, Options, picture, table};
 
-/// How many seeds the means are taken of, and how many of them run at the same time: so many that
-/// the waits and not the machine take the time.
-pub(crate) const SEEDS: u16 = 10;
-const AT_ONCE: u16 = 3;
+/// How many seeds the means are taken of, where a short run of the example has time for no more.
+pub(crate) const SEEDS: u16 = 5;
 
 /// How long the service thinks about a call, in real time.
 const LATENCY: Duration = Duration::from_millis(500);
@@ -66,48 +64,63 @@ fn remarks(ways: &[Runs]) -> String {
     remarks
 }
 
-/// Runs the ways at the same time, each against a service of its own: first with the seed that is
-/// drawn, then with the others.
+/// Runs the ways with one seed after the other, so that the waits and not the machine take the time.
+/// The first seed is the one that is drawn.
 async fn all_ways(options: &Options) -> Result<Vec<Runs>, Error> {
     let bars = MultiProgress::new();
-    let mut running = Vec::new();
+    let mut bar_of = Vec::new();
     for way in Way::SIDE_BY_SIDE {
         let bar = bars.add(ProgressBar::new(options.writers.into()).with_style(style()?));
         bar.set_prefix(way.title());
-        running.push(tokio::spawn(tell(
+        bar_of.push(bar);
+    }
+    let drawn = one_seed(options, 0, bar_of).await?;
+    let mut ways: Vec<_> = drawn.into_iter().map(Runs::of).collect();
+
+    let more = options.more_runs();
+    if more > 0 {
+        let bar = bars.add(ProgressBar::new(more.into()).with_style(style()?));
+        bar.set_prefix("all five with other seeds");
+        for run in 1..=more {
+            let silent = vec![ProgressBar::hidden(); ways.len()];
+            let stories = one_seed(options, run, silent).await?;
+            for (runs, story) in ways.iter_mut().zip(stories) {
+                runs.push(story);
+            }
+            bar.inc(1);
+        }
+        bar.abandon();
+    }
+    Ok(ways)
+}
+
+/// Runs the ways at the same time, each against a service of its own. `run` is the number of the
+/// run, from 0.
+async fn one_seed(
+    options: &Options,
+    run: u16,
+    bar_of: Vec<ProgressBar>,
+) -> Result<Vec<Story>, Error> {
+    let shared = http()?;
+    let mut prepared = Vec::new();
+    for (way, bar) in Way::SIDE_BY_SIDE.into_iter().zip(bar_of) {
+        let service = service(options, run)?;
+        let client = shared.clone();
+        prepared.push(tell(
             way,
             options.pace(),
-            service(options, 0)?,
+            client,
+            service,
             options.writers,
             bar,
-        )));
+        ));
     }
-    let mut ways = Vec::new();
+    let running: Vec<_> = prepared.into_iter().map(tokio::spawn).collect();
+    let mut stories = Vec::new();
     for story in running {
-        ways.push(Runs::of(story.await??));
+        stories.push(story.await??);
     }
-
-    let more: Vec<_> = (1..=options.more_runs()).collect();
-    let bar = bars.add(ProgressBar::new(more.len() as u64).with_style(style()?));
-    bar.set_prefix("all ways with other seeds");
-    for seeds in more.chunks(AT_ONCE.into()) {
-        let mut running = Vec::new();
-        for &seed in seeds {
-            for (way, runs) in Way::SIDE_BY_SIDE.into_iter().zip(0..) {
-                let service = service(options, seed)?;
-                let silent = ProgressBar::hidden();
-                let told = tell(way, options.pace(), service, options.writers, silent);
-                running.push((runs, tokio::spawn(told)));
-            }
-        }
-        for (runs, story) in running {
-            let runs: &mut Runs = &mut ways[runs];
-            runs.push(story.await??);
-        }
-        bar.inc(seeds.len() as u64);
-    }
-    bar.abandon();
-    Ok(ways)
+    Ok(stories)
 }
 
 fn style() -> Result<ProgressStyle, Error> {
@@ -117,8 +130,7 @@ fn style() -> Result<ProgressStyle, Error> {
 }
 
 /// A service that thinks about every call, and answers some of them badly. Its quota lets the
-/// first read and write of every writer pass, but not a crowd that comes again all at once. `run` is
-/// the number of the run, from 0.
+/// first read and write of every writer pass, but not a crowd that comes again all at once.
 fn service(options: &Options, run: u16) -> Result<Emulator, Error> {
     let pace = options.pace();
     let crowd = u32::from(options.writers).max(8);
@@ -154,7 +166,8 @@ mod tests {
         for (way, least) in [(Way::ReadModifyWrite, 12), (Way::Combined, 2)] {
             let service = service(&options, 0).unwrap();
             let bar = ProgressBar::hidden();
-            let told = tell(way, options.pace(), service, options.writers, bar).await;
+            let pace = options.pace();
+            let told = tell(way, pace, http().unwrap(), service, options.writers, bar).await;
             let story = told.unwrap();
             assert_eq!(story.endings, [Ending::Arrived; 6], "{way:?}");
             assert!(story.calls.len() >= least, "{way:?}");
