@@ -20,7 +20,7 @@ const PANEL: i32 = 330;
 /// Above a panel's axes: the name of its y axis.
 const AXIS_NAME: i32 = 34;
 const AXIS: i32 = 62;
-/// Where the frame of a panel ends, and where its highest and lowest values stand.
+/// Where the frame of a panel ends, and where its highest and lowest values are drawn.
 const BOTTOM: i32 = PANEL - AXIS;
 const LOWEST: i32 = BOTTOM - INSET;
 const HIGHEST: i32 = AXIS_NAME + INSET;
@@ -75,7 +75,8 @@ fn who_gave_up(curves: &[Curve]) -> Vec<String> {
             .map(|point| format!("{} of {}", tenths(point.gave_up), point.tasks))
             .collect();
         let name = name(curve.way).0;
-        (!told.is_empty()).then(|| format!("Ringed: of {name}, {} tasks gave up.", told.join(", ")))
+        (!told.is_empty())
+            .then(|| format!("Ringed: tasks gave up with {name}: {}.", told.join(", ")))
     };
     curves.iter().filter_map(of_way).collect()
 }
@@ -263,7 +264,7 @@ mod tests {
     fn says_who_gave_up() {
         let svg = draw(&curves(2.5), "").unwrap();
         assert!(
-            svg.contains("of full jitter, 2.5 of 100 tasks gave up"),
+            svg.contains("Ringed: tasks gave up with full jitter: 2.5 of 100."),
             "{svg}"
         );
     }

@@ -76,7 +76,7 @@ fn last_moment<'a>(stories: impl Iterator<Item = &'a Story>) -> Duration {
 }
 
 /// From time to place. Backoff doubles its waits, so the first attempts would all be one blot on
-/// an even axis; by the square root they stand apart, and the last still have room.
+/// an even axis; by the square root they are apart, and there is room for the last ones.
 struct Scale {
     end: f64,
     left: i32,

@@ -16,7 +16,7 @@ use crate::strategies::{BATCH, JITTERED, SPREAD, Strategy};
 const HOP: Duration = Duration::from_millis(10);
 const HOP_DEVIATION: Duration = Duration::from_millis(2);
 
-/// The measures, which stand above their columns.
+/// The measures, which are the titles of their columns.
 const CALLS: &str = "calls";
 const HERD: &str = "herd, calls in 0.1 s";
 const HALF: &str = "half done, s";
@@ -57,7 +57,7 @@ pub(crate) fn findings(callers: u32, seeds: u64) -> Result<Findings, Error> {
         }
     }
     drop(crew);
-    // What fixed waits do, the table says: their calls come back together, whatever they are told.
+    // Fixed waits are only in the table: their calls come back together, with any hint.
     let is_drawn = |strategy: &Strategy| [ALONE, JITTERED, SPREAD].contains(&strategy.name);
     let drawn = arriving
         .into_iter()

@@ -249,7 +249,7 @@ impl<'a> Frame<'a> {
         let Some(number) = line.number else {
             return self.dashes(points, colour);
         };
-        // Where many points lie on each other, the lines below are still to be seen.
+        // Where lines overlap, the ones below are wider, so that they can be seen.
         let width = if points.len() > MARKS {
             6 - 2 * number.min(2)
         } else {

@@ -150,7 +150,7 @@ fn lines(bound: &str, least: impl Iterator<Item = (u32, f64)>) -> Vec<Line> {
         .collect()
 }
 
-/// The results, and how many standard errors they lie from the published ones.
+/// The results, and how many standard errors they are away from the published ones.
 fn table(results: &Results, distances: &[Option<[f64; 2]>]) -> String {
     let mut header = results.header();
     header.insert(3, "off");
@@ -175,9 +175,9 @@ fn remarks(compared: &str, fewest: &str) -> String {
          there all clients\n       move in lock step, and one of them succeeds each time. That is 55 for 10 \
          clients and 20,100 for 200. The model's\n       hops differ, so its clients fall out of step, and \
          \"none\" needs fewer.\n\
-         product: (calls / N - 1) * (time / (N * 20 ms) - 1), where 20 ms lie between a read and the \
-         write after it.\n         Writers who write at random moments, always equally often in all, \
-         come to 1; less is better.\n\
+         product: (calls / N - 1) * (time / (N * 20 ms) - 1), where 20 ms is the time from a read to \
+         the write after it.\n         It is 1 for writers who write at random moments and, all together, \
+         at a constant rate. Less is better.\n\
          combined by tens: each ten clients are one process, which combines their changes and keeps \
          the pace of etags.\n"
     )
@@ -208,7 +208,7 @@ fn fewest(clients: &[u32], calls_of: &[Line]) -> String {
     )
 }
 
-/// How far the means lie from the published ones.
+/// How far the means are from the published ones.
 fn compared(distances: &[Option<[f64; 2]>], seeds: u64) -> String {
     if seeds < COMPARABLE {
         return format!(

@@ -148,7 +148,7 @@ pub fn adapting(svg: &str) -> String {
         (BAND, "#161b22"),
         (SHADE, "#21262d"),
         (PALE_SKY, "#12344d"),
-        (BLUE, "#4da3dc"),
+        (BLUE, "#2f81f7"),
         (PURPLE, "#c77ab4"),
         (BROWN, "#b98a5e"),
         (SLATE, "#97a6d1"),
