@@ -1,8 +1,10 @@
 //! Connects a TCP socket as `connect_retry` of "Advanced Programming in the UNIX Environment" does:
-//! a fresh socket for each attempt, and 1, 2, 4, … s between them.
+//! a fresh socket for each attempt, and 1, 2, 4, … s between them. Where no socket can be made, both
+//! give up at once. Where the last attempt fails, this function does not wait any more.
 //!
 //! The server is not up yet: it begins to listen a while after the first attempt.
 
+use std::fmt;
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
@@ -11,28 +13,60 @@ use std::time::Duration;
 use backoff_core::{Event, Policy};
 use clap::Parser;
 use examples::terminal::say;
+use socket2::{Domain, Socket, Type};
 
 /// Connects to a server that is not up yet, with growing waits between the attempts.
 #[derive(Parser)]
 struct Options {
-    /// With the true waits, 1 s to 32 s, instead of a hundredth of them.
+    /// Wait 1 s to 32 s, as the policy says, instead of a hundredth of that.
     #[arg(long)]
     real_time: bool,
-    /// How many attempts shall find nobody: 1 to 6, since the seventh is the last.
+    /// How many attempts find no server: 1 to 6, because the seventh attempt is the last one.
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=6))]
     refused: u32,
 }
 
-/// The whole of it: any error of the connection is retried.
-fn connect_retry(policy: Policy, address: SocketAddr) -> io::Result<TcpStream> {
+/// Which of the two steps of an attempt failed.
+#[derive(Debug)]
+enum Failed {
+    /// No socket could be made: the process has too many open files, or the family of the address is
+    /// not supported. The next attempt would fail too.
+    Socket(io::Error),
+    /// The server did not accept the connection.
+    Connect(io::Error),
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Socket(error) => write!(f, "cannot make a socket: {error}"),
+            Self::Connect(error) => write!(f, "cannot connect: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for Failed {}
+
+/// Connects to the address, under the policy.
+fn connect_retry(policy: Policy, address: SocketAddr) -> Result<TcpStream, Failed> {
+    retry(policy, || {
+        let domain = Domain::for_address(address);
+        let socket = Socket::new(domain, Type::STREAM, None).map_err(Failed::Socket)?;
+        socket.connect(&address.into()).map_err(Failed::Connect)?;
+        Ok(socket.into())
+    })
+}
+
+/// Only a connection that failed is tried again.
+fn retry<T>(policy: Policy, attempt: impl FnMut() -> Result<T, Failed>) -> Result<T, Failed> {
     policy
-        .when_any(|_: &io::Error| true)
-        .blocking(|| TcpStream::connect(address))
-        .notify(|event: &Event<'_, io::Error>| drop(say(&format!("{event}\n"))))
+        .when_any(|error: &Failed| matches!(error, Failed::Connect(_)))
+        .blocking(attempt)
+        .notify(|event: &Event<'_, Failed>| drop(say(&format!("{event}\n"))))
         .call()
 }
 
-fn main() -> io::Result<()> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let options = Options::parse();
     let scale = if options.real_time { 1.0 } else { 0.01 };
     let policy = Policy::connect_retry().scaled(scale);
@@ -52,5 +86,35 @@ fn main() -> io::Result<()> {
     let mut greeting = String::new();
     stream.read_to_string(&mut greeting)?;
     say(&format!("connected to {address}, which says: {greeting}\n"))?;
-    server.join().expect("the server does not panic")
+    server.join().expect("the server does not panic")?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POLICY: Policy = Policy::connect_retry().scaled(1e-6);
+
+    #[test]
+    fn a_socket_that_cannot_be_made_ends_the_call_at_once() {
+        let mut attempts = 0;
+        let failed = retry(POLICY, || {
+            attempts += 1;
+            Err::<(), _>(Failed::Socket(io::ErrorKind::Unsupported.into()))
+        });
+        assert!(matches!(failed, Err(Failed::Socket(_))));
+        assert_eq!(attempts, 1);
+    }
+
+    #[test]
+    fn a_connection_that_is_refused_is_tried_seven_times() {
+        let mut attempts = 0;
+        let failed = retry(POLICY, || {
+            attempts += 1;
+            Err::<(), _>(Failed::Connect(io::ErrorKind::ConnectionRefused.into()))
+        });
+        assert!(matches!(failed, Err(Failed::Connect(_))));
+        assert_eq!(attempts, 7);
+    }
 }

@@ -8,7 +8,7 @@ use examples::terminal::say;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::record::{Ending, Kind, Outcome, Story};
-use crate::tell::tell;
+use crate::tell::{http, tell};
 use crate::way::Way;
 use crate::{Error, SHORTENED, curves};
 
@@ -130,20 +130,24 @@ async fn add_point(
 ) -> Result<(), Error> {
     let mut stories: Vec<_> = curves.iter().map(|_| Vec::new()).collect();
     for at_once in batches(writers, runs) {
-        let mut running = Vec::new();
+        let shared = http()?;
+        let mut prepared = Vec::new();
         for (index, curve) in curves.iter().enumerate() {
             for _ in 0..at_once {
                 let service = Emulator::builder().latency(LATENCY).start()?;
                 let told = tell(
                     curve.way,
                     SHORTENED,
+                    shared.clone(),
                     service,
                     writers,
                     ProgressBar::hidden(),
                 );
-                running.push((index, tokio::spawn(told)));
+                prepared.push((index, told));
             }
         }
+        let spawned = |(index, told)| (index, tokio::spawn(told));
+        let running: Vec<_> = prepared.into_iter().map(spawned).collect();
         for (index, told) in running {
             stories[index].push(sound(told.await??)?);
             bar.inc(writers.into());

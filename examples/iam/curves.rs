@@ -2,8 +2,8 @@
 
 use examples::axis::{Axis, Range, Scale};
 use examples::drawing::{
-    Area, BLUE, Drawn, FAINT, GREEN, GRID, INK, ORANGE, VERMILLION, adapting, apart, line, mark,
-    text,
+    Area, BLUE, Drawn, FAINT, GREEN, GRID, INK, LEADER, ORANGE, PAGE, SMALL, VERMILLION, adapting,
+    apart, line, mark, text,
 };
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
@@ -12,8 +12,7 @@ use crate::Error;
 use crate::crowd::{Curve, Point};
 use crate::way::Way;
 
-// No letter is lower than 12 px: plotters writes a size of 15 as 12.1 px.
-const WIDTH: i32 = 830;
+const WIDTH: i32 = PAGE;
 const LEFT: i32 = 70;
 const RIGHT: i32 = WIDTH - 236;
 const HEAD: i32 = 94;
@@ -21,7 +20,7 @@ const PANEL: i32 = 330;
 /// Above a panel's axes: the name of its y axis.
 const AXIS_NAME: i32 = 34;
 const AXIS: i32 = 62;
-/// Where the frame of a panel ends, and where its highest and lowest values stand.
+/// Where the frame of a panel ends, and where its highest and lowest values are drawn.
 const BOTTOM: i32 = PANEL - AXIS;
 const LOWEST: i32 = BOTTOM - INSET;
 const HIGHEST: i32 = AXIS_NAME + INSET;
@@ -29,17 +28,13 @@ const HIGHEST: i32 = AXIS_NAME + INSET;
 const FOOT: i32 = 22;
 /// Marks and rings keep so far from the frame's upper and lower edge.
 const INSET: i32 = 12;
-const SMALL: i32 = 15;
 const NAME_ROOM: i32 = 24;
 
 const TITLE: &str = "Many tasks change one IAM policy at the same time";
-const X: Axis = Axis::new("tasks (logarithmic)", Scale::Logarithmic);
-const CALLS: Axis = Axis::new(
-    "calls of all tasks: reads and writes (logarithmic)",
-    Scale::Logarithmic,
-);
+const X: Axis = Axis::new("tasks", Scale::Logarithmic);
+const CALLS: Axis = Axis::new("calls of all tasks: reads and writes", Scale::Logarithmic);
 const TIME: Axis = Axis::new(
-    "milliseconds until the last task is done (logarithmic)",
+    "milliseconds until the last task is done",
     Scale::Logarithmic,
 );
 
@@ -80,7 +75,8 @@ fn who_gave_up(curves: &[Curve]) -> Vec<String> {
             .map(|point| format!("{} of {}", tenths(point.gave_up), point.tasks))
             .collect();
         let name = name(curve.way).0;
-        (!told.is_empty()).then(|| format!("Ringed: of {name}, {} tasks gave up.", told.join(", ")))
+        (!told.is_empty())
+            .then(|| format!("Ringed: tasks gave up with {name}: {}.", told.join(", ")))
     };
     curves.iter().filter_map(of_way).collect()
 }
@@ -104,7 +100,7 @@ fn name(way: Way) -> (&'static str, &'static str, RGBColor) {
 /// One pair of axes, and where its values lie.
 struct Panel<'a> {
     area: Area<'a>,
-    y_name: &'static str,
+    y_name: String,
     x: Range,
     y: Range,
     lines: Vec<Line>,
@@ -145,7 +141,7 @@ impl<'a> Panel<'a> {
         let y_range = Range::new(y, all().map(|point| point.y), (LOWEST, HIGHEST));
         Self {
             area,
-            y_name: y.name,
+            y_name: y.label(),
             x,
             y: y_range,
             lines,
@@ -190,9 +186,9 @@ impl<'a> Panel<'a> {
         }
         line(&self.area, (LEFT, bottom), (RIGHT, bottom), FAINT, 1)?;
         let under = ((LEFT + RIGHT) / 2, bottom + 39);
-        text(&self.area, X.name, under, SMALL, INK, HPos::Center)?;
+        text(&self.area, &X.label(), under, SMALL, INK, HPos::Center)?;
         let above = (20, top - 18);
-        text(&self.area, self.y_name, above, 16, INK, HPos::Left)
+        text(&self.area, &self.y_name, above, 16, INK, HPos::Left)
     }
 
     /// Each line's name to the right of its end, moved apart where two would touch.
@@ -212,7 +208,7 @@ impl<'a> Panel<'a> {
         {
             let (short, long, colour) = name(way);
             let x = RIGHT + 44;
-            line(&self.area, (end.0 + 9, end.1), (x - 16, y), GRID, 1)?;
+            line(&self.area, (end.0 + 11, end.1), (x - 17, y), LEADER, 1)?;
             mark(&self.area, (x - 9, y), number, colour)?;
             text(&self.area, short, (x, y), 16, INK, HPos::Left)?;
             text(&self.area, long, (x, y + 17), SMALL, FAINT, HPos::Left)?;
@@ -250,9 +246,9 @@ mod tests {
         for words in [
             TITLE,
             "The circumstances",
-            CALLS.name,
-            TIME.name,
-            X.name,
+            &CALLS.label(),
+            &TIME.label(),
+            &X.label(),
             "s loop",
             "full jitter",
             ".version(..)",
@@ -268,7 +264,7 @@ mod tests {
     fn says_who_gave_up() {
         let svg = draw(&curves(2.5), "").unwrap();
         assert!(
-            svg.contains("of full jitter, 2.5 of 100 tasks gave up"),
+            svg.contains("Ringed: tasks gave up with full jitter: 2.5 of 100."),
             "{svg}"
         );
     }

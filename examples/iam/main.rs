@@ -13,6 +13,7 @@ mod marks;
 mod picture;
 mod processes;
 mod record;
+mod runs;
 mod side_by_side;
 mod table;
 mod tell;
@@ -54,9 +55,15 @@ struct Options {
     #[arg(long, value_enum, default_value_t = Misbehaviour::Some)]
     faults: Misbehaviour,
 
-    /// Where the service's random numbers begin
+    /// Where the service's random numbers begin in the run that is drawn
     #[arg(long, value_name = "NUMBER", default_value_t = 7)]
     seed: u64,
+
+    /// How many seeds the means of the five ways are taken of: the one that is drawn and those after
+    /// it. With `--real-time` only the drawn one runs
+    #[arg(long, value_name = "N", default_value_t = side_by_side::SEEDS,
+          value_parser = clap::value_parser!(u16).range(1..=1000))]
+    seeds: u16,
 
     /// Wait as long as the policies say, instead of a hundredth of it: takes up to five minutes,
     /// and draws the first picture only
@@ -90,6 +97,11 @@ enum What {
 impl Options {
     fn pace(&self) -> f64 {
         if self.real_time { 1.0 } else { SHORTENED }
+    }
+
+    /// How many runs of the five ways follow the one that is drawn.
+    fn more_runs(&self) -> u16 {
+        if self.real_time { 0 } else { self.seeds - 1 }
     }
 }
 
@@ -196,6 +208,7 @@ mod tests {
             &["--seed=x"],
             &["--tasks=0,1"],
             &["--runs=0"],
+            &["--seeds=0"],
             &["--writers=2", "processes"],
             &["processes", "--processes=0"],
             &["processes", "--changes=0"],

@@ -17,9 +17,9 @@ pub(crate) const SMALL: i32 = 18;
 pub(crate) fn words(ending: Ending) -> &'static str {
     match ending {
         Ending::Arrived => "arrived",
-        Ending::Lost => "told Ok, but lost",
+        Ending::Lost => "returned Ok, but lost",
         Ending::GaveUp => "gave up",
-        Ending::Misled => "arrived, told failed",
+        Ending::Misled => "arrived, but returned an error",
     }
 }
 

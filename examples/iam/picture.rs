@@ -8,10 +8,12 @@ use plotters::style::text_anchor::HPos;
 
 use crate::marks::{SMALL, WAIT, colour, end_mark, half, legend, shape, words};
 use crate::record::{Call, Ending, Outcome, Story};
+use crate::runs::Runs;
 
 const WIDTH: i32 = 1000;
 const HEAD: i32 = 190;
-const HEADLINE: i32 = 40;
+/// Above a panel's axes: the way, and how it ended.
+const HEADLINE: i32 = 64;
 const AXIS: i32 = 32;
 const GAP: i32 = 14;
 /// Rows lower than this have no names.
@@ -28,15 +30,16 @@ const SCALE: &str = "Time runs to the right, by its square root.";
 
 /// Draws all ways under one title; gives the text of the SVG.
 pub(crate) fn draw(
-    stories: &[Story],
+    ways: &[Runs],
     title: &str,
     circumstances: &str,
 ) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
-    let writers = stories.iter().map(Story::writers).max().unwrap_or(0) as i32;
+    let stories = || ways.iter().map(Runs::drawn);
+    let writers = stories().map(Story::writers).max().unwrap_or(0) as i32;
     let row = row_height(writers);
     let panel = HEADLINE + row * writers + AXIS + GAP;
-    let height = HEAD + panel * stories.len() as i32;
-    let scale = Scale::up_to(last_moment(stories), row);
+    let height = HEAD + panel * ways.len() as i32;
+    let scale = Scale::up_to(last_moment(stories()), row);
 
     let mut svg = String::new();
     {
@@ -48,7 +51,7 @@ pub(crate) fn draw(
         let rows = format!("{ROWS} {SCALE}");
         text(&page, &rows, (24, 88), SMALL, FAINT, HPos::Left)?;
         legend(&page)?;
-        for (way, story) in stories.iter().enumerate() {
+        for (way, runs) in ways.iter().enumerate() {
             let top = HEAD + panel * way as i32;
             let area = page.clone().shrink((0, top), (WIDTH as u32, panel as u32));
             Panel {
@@ -56,7 +59,7 @@ pub(crate) fn draw(
                 row,
                 scale: &scale,
             }
-            .draw(way + 1, story)?;
+            .draw(way + 1, runs)?;
         }
         page.present()?;
     }
@@ -68,16 +71,12 @@ fn row_height(writers: i32) -> i32 {
     (176 / writers.max(1)).clamp(2, 22)
 }
 
-fn last_moment(stories: &[Story]) -> Duration {
-    stories
-        .iter()
-        .map(|story| story.took)
-        .max()
-        .unwrap_or_default()
+fn last_moment<'a>(stories: impl Iterator<Item = &'a Story>) -> Duration {
+    stories.map(|story| story.took).max().unwrap_or_default()
 }
 
 /// From time to place. Backoff doubles its waits, so the first attempts would all be one blot on
-/// an even axis; by the square root they stand apart, and the last still have room.
+/// an even axis; by the square root they are apart, and there is room for the last ones.
 struct Scale {
     end: f64,
     left: i32,
@@ -131,24 +130,11 @@ struct Panel<'a> {
 }
 
 impl Panel<'_> {
-    fn draw(&self, number: usize, story: &Story) -> Drawn {
-        let headline = format!(
-            "{number} · {}: {} of {} arrived, {}, {}, {:.2} s",
-            story.title,
-            story.arrived(),
-            story.writers(),
-            count(story.answered(Outcome::Conflict), "conflict"),
-            count(story.calls.len(), "call"),
-            story.took.as_secs_f64(),
-        );
-        text(
-            &self.area,
-            &headline,
-            (24, HEADLINE / 2 - 2),
-            19,
-            INK,
-            HPos::Left,
-        )?;
+    fn draw(&self, number: usize, runs: &Runs) -> Drawn {
+        let story = runs.drawn();
+        let headline = format!("{number} · {}", story.title);
+        text(&self.area, &headline, (24, 16), 20, INK, HPos::Left)?;
+        text(&self.area, &ended(runs), (24, 42), SMALL, INK, HPos::Left)?;
         self.bands(story.writers())?;
         self.axis(story.writers())?;
         for (writer, &ending) in story.endings.iter().enumerate() {
@@ -243,8 +229,29 @@ impl Panel<'_> {
     }
 }
 
-fn count(number: usize, of: &str) -> String {
-    format!("{number} {of}{}", if number == 1 { "" } else { "s" })
+/// How all runs of a way ended, and the one that is drawn.
+fn ended(runs: &Runs) -> String {
+    let conflicts = runs.mean(|story| story.answered(Outcome::Conflict));
+    let calls = runs.mean(|story| story.calls.len());
+    let means = format!(
+        "{} of {} arrived, {}, {}, {:.2} s",
+        runs.mean(Story::arrived),
+        runs.drawn().writers(),
+        count(&conflicts, "conflict"),
+        count(&calls, "call"),
+        runs.seconds(),
+    );
+    match runs.number() {
+        1 => means,
+        number => format!(
+            "Mean of {number} runs: {means}. In the drawn run {} arrived.",
+            runs.drawn().arrived()
+        ),
+    }
+}
+
+fn count(number: &str, of: &str) -> String {
+    format!("{number} {of}{}", if number == "1" { "" } else { "s" })
 }
 
 fn label(tick: Duration) -> String {
@@ -289,7 +296,7 @@ mod tests {
 
     #[test]
     fn says_what_happened() {
-        let svg = draw(&[story(8)], "The title", "The circumstances").unwrap();
+        let svg = draw(&[Runs::of(story(8))], "The title", "The circumstances").unwrap();
         for words in [
             "The title",
             "The circumstances",
@@ -300,13 +307,25 @@ mod tests {
         ] {
             assert!(svg.contains(words), "{words} is missing");
         }
-        assert!(svg.contains("1 · a way: 0 of 8 arrived, 1 conflict, 4 calls, 3.00 s"));
+        assert!(svg.contains("1 · a way\n"));
+        assert!(svg.contains("0 of 8 arrived, 1 conflict, 4 calls, 3.00 s"));
+    }
+
+    #[test]
+    fn says_what_is_a_mean() {
+        let mut runs = Runs::of(story(8));
+        let mut another = story(8);
+        another.endings[0] = Ending::Arrived;
+        runs.push(another);
+        let svg = draw(&[runs], "", "").unwrap();
+        assert!(svg.contains("Mean of 2 runs: 0.5 of 8 arrived, 1 conflict, 4 calls, 3.00 s."));
+        assert!(svg.contains("In the drawn run 0 arrived."));
     }
 
     #[test]
     fn draws_any_crowd() {
         for writers in [1, 8, 32, 1000] {
-            draw(&[story(writers), story(writers)], "", "").unwrap();
+            draw(&[story(writers), story(writers)].map(Runs::of), "", "").unwrap();
         }
     }
 

@@ -7,9 +7,13 @@ use examples::terminal::say;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use crate::record::{Ending, Story};
-use crate::tell::tell;
+use crate::runs::Runs;
+use crate::tell::{http, tell};
 use crate::way::Way;
 use crate::{Error, Misbehaviour, Options, picture, table};
+
+/// How many seeds the means are taken of, where a short run of the example has time for no more.
+pub(crate) const SEEDS: u16 = 5;
 
 /// How long the service thinks about a call, in real time.
 const LATENCY: Duration = Duration::from_millis(500);
@@ -23,14 +27,10 @@ pub(crate) async fn show(options: &Options) -> Result<String, Error> {
     let circumstances = circumstances(options);
     say(&format!("{title}.\n{circumstances}\n"))?;
 
-    let stories = all_ways(options).await?;
+    let ways = all_ways(options).await?;
 
-    say(&format!(
-        "\n{}\n{}",
-        table::table(&stories),
-        remarks(&stories)
-    ))?;
-    picture::draw(&stories, &title, &circumstances)
+    say(&format!("\n{}\n{}", table::table(&ways), remarks(&ways)))?;
+    picture::draw(&ways, &title, &circumstances)
 }
 
 fn circumstances(options: &Options) -> String {
@@ -47,36 +47,75 @@ fn circumstances(options: &Options) -> String {
 }
 
 /// What the table does not explain by itself.
-fn remarks(stories: &[Story]) -> String {
+fn remarks(ways: &[Runs]) -> String {
     let mut remarks = String::new();
-    let misled: usize = stories
-        .iter()
-        .map(|story| story.ended(Ending::Misled))
-        .sum();
+    let runs = ways.first().map_or(0, Runs::number);
+    if runs > 1 {
+        remarks += &format!("Means of {runs} runs; the picture shows the first one.\n");
+    }
+    let stories = ways.iter().flat_map(Runs::all);
+    let misled: usize = stories.map(|story| story.ended(Ending::Misled)).sum();
     if misled > 0 {
         remarks += &format!(
-            "Counted both as arrived and as gave up: {misled} whose write was applied, but \
-             answered with an error.\n"
+            "In all runs {misled} changes count both as arrived and as gave up: the write was \
+             applied, but the service answered with an error.\n"
         );
     }
     remarks
 }
 
-/// Runs the ways at the same time, each against a service of its own.
-async fn all_ways(options: &Options) -> Result<Vec<Story>, Error> {
+/// Runs the ways with one seed after the other, so that the waits and not the machine take the time.
+/// The first seed is the one that is drawn.
+async fn all_ways(options: &Options) -> Result<Vec<Runs>, Error> {
     let bars = MultiProgress::new();
-    let mut running = Vec::new();
+    let mut bar_of = Vec::new();
     for way in Way::SIDE_BY_SIDE {
         let bar = bars.add(ProgressBar::new(options.writers.into()).with_style(style()?));
         bar.set_prefix(way.title());
-        running.push(tokio::spawn(tell(
+        bar_of.push(bar);
+    }
+    let drawn = one_seed(options, 0, bar_of).await?;
+    let mut ways: Vec<_> = drawn.into_iter().map(Runs::of).collect();
+
+    let more = options.more_runs();
+    if more > 0 {
+        let bar = bars.add(ProgressBar::new(more.into()).with_style(style()?));
+        bar.set_prefix("all five with other seeds");
+        for run in 1..=more {
+            let silent = vec![ProgressBar::hidden(); ways.len()];
+            let stories = one_seed(options, run, silent).await?;
+            for (runs, story) in ways.iter_mut().zip(stories) {
+                runs.push(story);
+            }
+            bar.inc(1);
+        }
+        bar.abandon();
+    }
+    Ok(ways)
+}
+
+/// Runs the ways at the same time, each against a service of its own. `run` is the number of the
+/// run, from 0.
+async fn one_seed(
+    options: &Options,
+    run: u16,
+    bar_of: Vec<ProgressBar>,
+) -> Result<Vec<Story>, Error> {
+    let shared = http()?;
+    let mut prepared = Vec::new();
+    for (way, bar) in Way::SIDE_BY_SIDE.into_iter().zip(bar_of) {
+        let service = service(options, run)?;
+        let client = shared.clone();
+        prepared.push(tell(
             way,
             options.pace(),
-            service(options)?,
+            client,
+            service,
             options.writers,
             bar,
-        )));
+        ));
     }
+    let running: Vec<_> = prepared.into_iter().map(tokio::spawn).collect();
     let mut stories = Vec::new();
     for story in running {
         stories.push(story.await??);
@@ -86,17 +125,17 @@ async fn all_ways(options: &Options) -> Result<Vec<Story>, Error> {
 
 fn style() -> Result<ProgressStyle, Error> {
     Ok(ProgressStyle::with_template(
-        "{prefix:44} {bar:24} {pos:>4} of {len} done, {msg}",
+        "{prefix:50} {bar:24} {pos:>4} of {len} done, {msg}",
     )?)
 }
 
 /// A service that thinks about every call, and answers some of them badly. Its quota lets the
 /// first read and write of every writer pass, but not a crowd that comes again all at once.
-fn service(options: &Options) -> Result<Emulator, Error> {
+fn service(options: &Options, run: u16) -> Result<Emulator, Error> {
     let pace = options.pace();
     let crowd = u32::from(options.writers).max(8);
     let polite = Emulator::builder()
-        .seed(options.seed)
+        .seed(options.seed.wrapping_add(run.into()))
         .latency(LATENCY.mul_f64(pace));
     let times = match options.faults {
         Misbehaviour::None => return Ok(polite.start()?),
@@ -125,9 +164,10 @@ mod tests {
     async fn every_change_arrives() {
         let options = Options::parse_from(["iam", "--writers=6", "--faults=heavy"]);
         for (way, least) in [(Way::ReadModifyWrite, 12), (Way::Combined, 2)] {
-            let service = service(&options).unwrap();
+            let service = service(&options, 0).unwrap();
             let bar = ProgressBar::hidden();
-            let told = tell(way, options.pace(), service, options.writers, bar).await;
+            let pace = options.pace();
+            let told = tell(way, pace, http().unwrap(), service, options.writers, bar).await;
             let story = told.unwrap();
             assert_eq!(story.endings, [Ending::Arrived; 6], "{way:?}");
             assert!(story.calls.len() >= least, "{way:?}");

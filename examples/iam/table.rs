@@ -1,6 +1,7 @@
 //! The five ways as a table of plain text.
 
 use crate::record::{Ending, Outcome, Story};
+use crate::runs::Runs;
 
 const HEADER: [&str; 9] = [
     "way",
@@ -15,26 +16,31 @@ const HEADER: [&str; 9] = [
 ];
 
 /// A line for each way.
-pub(crate) fn table(stories: &[Story]) -> String {
-    let rows: Vec<_> = stories
+pub(crate) fn table(ways: &[Runs]) -> String {
+    let rows: Vec<_> = ways
         .iter()
         .enumerate()
-        .map(|(way, story)| row(way + 1, story))
+        .map(|(way, runs)| row(way + 1, runs))
         .collect();
     examples::table::table(&HEADER, 1, &rows)
 }
 
-fn row(number: usize, story: &Story) -> Vec<String> {
+fn row(number: usize, runs: &Runs) -> Vec<String> {
+    let answered = |outcome| runs.mean(|story| story.answered(outcome));
     vec![
-        format!("{number} {}", story.title),
-        format!("{} of {}", story.arrived(), story.writers()),
-        story.ended(Ending::Lost).to_string(),
-        story.gave_up().to_string(),
-        story.calls.len().to_string(),
-        story.answered(Outcome::Conflict).to_string(),
-        story.answered(Outcome::Throttled).to_string(),
-        story.answered(Outcome::Failed).to_string(),
-        format!("{:.2} s", story.took.as_secs_f64()),
+        format!("{number} {}", runs.drawn().title),
+        format!(
+            "{} of {}",
+            runs.mean(Story::arrived),
+            runs.drawn().writers()
+        ),
+        runs.mean(|story| story.ended(Ending::Lost)),
+        runs.mean(Story::gave_up),
+        runs.mean(|story| story.calls.len()),
+        answered(Outcome::Conflict),
+        answered(Outcome::Throttled),
+        answered(Outcome::Failed),
+        format!("{:.2} s", runs.seconds()),
     ]
 }
 
@@ -52,10 +58,13 @@ mod tests {
             told: vec![Duration::ZERO; endings.len()],
             took: Duration::from_millis(1250),
         };
-        let text = table(&[
-            story("short", &[Ending::Arrived, Ending::Misled, Ending::GaveUp]),
-            story("a longer title", &[Ending::Arrived; 3]),
-        ]);
+        let text = table(
+            &[
+                story("short", &[Ending::Arrived, Ending::Misled, Ending::GaveUp]),
+                story("a longer title", &[Ending::Arrived; 3]),
+            ]
+            .map(Runs::of),
+        );
         let lines: Vec<_> = text.lines().collect();
         assert!(lines[2].starts_with("1 short  "), "{text}");
         assert!(lines[2].contains("2 of 3     0        2"), "{text}");

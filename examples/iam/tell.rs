@@ -15,15 +15,16 @@ use crate::{Error, RESOURCE, ways};
 /// How often the progress bars tell the news.
 const NEWS: Duration = Duration::from_millis(50);
 
-/// Lets all writers loose on the service in one way, and waits for the last of them.
+/// Lets all writers loose on the service in one way, and waits for the last of them. To make a client
+/// takes longer than many calls, so ways that run at the same time share one that was made before.
 pub(crate) async fn tell(
     way: Way,
     pace: f64,
+    http: reqwest::Client,
     service: Emulator,
     writers: u16,
     bar: ProgressBar,
 ) -> Result<Story, Error> {
-    let http = http()?;
     let log = Arc::new(Log::start());
     let shared = Client {
         http,
@@ -113,6 +114,7 @@ mod tests {
             let story = tell(
                 way,
                 0.01,
+                http().unwrap(),
                 Emulator::start().unwrap(),
                 6,
                 ProgressBar::hidden(),

@@ -40,7 +40,7 @@ impl Way {
             Self::WriteAlone => "the write alone is retried",
             Self::BareExponential => "the whole function, bare exponential",
             Self::ReadModifyWrite => "the whole function, iam::READ_MODIFY_WRITE",
-            Self::Combined => "combined, iam::Members",
+            Self::Combined => "combined, iam::Members with iam::READ_MODIFY_WRITE",
             Self::Documented => "the guide's loop",
             Self::Paced => "paced, .update(..).version(..)",
         }

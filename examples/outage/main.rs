@@ -101,8 +101,8 @@ async fn run(options: &Options) -> Result<(), Error> {
     let outcomes = page.sum_by("retry_call_duration_seconds_count", "retry_outcome");
     let of = |outcome: &str| outcomes.get(outcome).copied().unwrap_or_default();
     say(&format!(
-        "callers: {} values, {} errors\nerrors:  {} after retries, told by a WARN each; {} after the first \
-         attempt, of which only DEBUG tells\npicture: {}\nlog:     {}, {} lines\npage:    {}\n",
+        "callers: {} values, {} errors\nerrors:  {} after retries, each logged as WARN; {} after the first \
+         attempt, logged as DEBUG\npicture: {}\nlog:     {}, {} lines\npage:    {}\n",
         seen.succeeded,
         seen.failed,
         of("failed_with_retry"),

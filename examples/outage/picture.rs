@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use examples::axis::{Axis, Range, Scale};
 use examples::drawing::{
-    Area, BAND, BLUE, BROWN, Drawn, FAINT, GREEN, GRID, INK, ORANGE, PURPLE, SKY, VERMILLION,
-    adapting, fill, line, text,
+    Area, BLUE, BROWN, Drawn, FAINT, GREEN, GRID, INK, ORANGE, PAGE, PURPLE, SHADE, SKY, SMALL,
+    VERMILLION, adapting, fill, line, text,
 };
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
@@ -14,8 +14,7 @@ use crate::Error;
 use crate::scrape::{self, Scrape};
 use crate::service::{PHASES, Phase};
 
-/// As wide as a page of GitHub shows a picture.
-const WIDTH: i32 = 830;
+const WIDTH: i32 = PAGE;
 const LEFT: i32 = 56;
 const RIGHT: i32 = WIDTH - 20;
 const HEAD: i32 = 96;
@@ -25,8 +24,6 @@ const PLOT: i32 = 170;
 const GAP: i32 = 22;
 const PANEL: i32 = TITLE + PLOT + GAP;
 const FOOT: i32 = 30;
-/// plotters writes a size of 15 as 12 px.
-const SMALL: i32 = 15;
 
 /// The colour of a share, its name in the legend, and the value of the label.
 type Share = (RGBColor, &'static str, &'static str);
@@ -162,7 +159,7 @@ impl Panel<'_, '_> {
             let (from, to) = (self.x(from), self.x(to).min(RIGHT));
             let mut colour = FAINT;
             if phase.is_outage {
-                fill(self.page, (from, self.top - 20), (to, self.bottom()), BAND)?;
+                fill(self.page, (from, self.top - 20), (to, self.bottom()), SHADE)?;
                 line(
                     self.page,
                     (from, self.top - 20),

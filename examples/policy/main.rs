@@ -118,7 +118,10 @@ fn run(options: &Options) -> Drawn {
         "{name} {policy}.\n\n{}\n",
         table(&header, 0, &rows)
     ))?;
-    picture::draw(&options.out, name, policy, &planned, &means)?;
+    if let Some(folder) = options.out.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::write(&options.out, picture::draw(name, policy, &planned, &means)?)?;
     say(&format!("Picture: {}\n", options.out.display()))?;
     Ok(())
 }

@@ -18,6 +18,7 @@ use clap::Parser;
 use examples::drawing::Drawn;
 use examples::table::table;
 use examples::terminal::say;
+use indicatif::{ProgressBar, ProgressStyle};
 use redis::RedisError;
 use redis_1 as redis;
 
@@ -61,34 +62,56 @@ impl Way {
         match self {
             Self::Multiplexed => "MultiplexedConnection",
             Self::Manager => "ConnectionManager",
-            Self::Repeating => "DATA and Reconnect",
-            Self::Counting => "the same, idempotent(false)",
+            Self::Repeating => "memorystore::DATA and Reconnect",
+            Self::Counting => "memorystore::DATA.idempotent(false) and Reconnect",
         }
     }
 
     /// Makes the calls; each adds one to a key of its own.
-    async fn load(self, client: redis::Client, calls: usize) -> redis::RedisResult<Load> {
+    async fn load(
+        self,
+        client: redis::Client,
+        calls: usize,
+        bar: ProgressBar,
+    ) -> redis::RedisResult<Load> {
         let key = move |n| key(self, n);
         let retried = |policy| {
             let retried = Retried::new(policy, client.clone());
+            let bar = bar.clone();
             Load::of(calls, move |n| {
                 let call = retried.clone();
-                call.call(move |connection| increment(connection, key(n)))
+                counted(
+                    call.call(move |connection| increment(connection, key(n))),
+                    bar.clone(),
+                )
             })
         };
         Ok(match self {
             Self::Multiplexed => {
                 let connection = client.get_multiplexed_async_connection().await?;
-                Load::of(calls, |n| increment(connection.clone(), key(n))).await
+                Load::of(calls, |n| {
+                    counted(increment(connection.clone(), key(n)), bar.clone())
+                })
+                .await
             }
             Self::Manager => {
                 let manager = client.get_connection_manager().await?;
-                Load::of(calls, |n| increment(manager.clone(), key(n))).await
+                Load::of(calls, |n| {
+                    counted(increment(manager.clone(), key(n)), bar.clone())
+                })
+                .await
             }
             Self::Repeating => retried(DATA).await,
             Self::Counting => retried(DATA.idempotent(false)).await,
         })
     }
+}
+
+/// A call that moves the bar when it ends.
+async fn counted<T>(call: impl Future<Output = T>, bar: ProgressBar) -> T {
+    let outcome = call.await;
+    bar.inc(1);
+    outcome
 }
 
 fn key(way: Way, n: usize) -> String {
@@ -164,11 +187,16 @@ fn said(outcome: Drawn) -> ExitCode {
 }
 
 async fn run(options: &Options) -> Drawn {
+    let calls = options.calls as usize;
     let mut stories = Vec::new();
+    let style = ProgressStyle::with_template("{bar:32} {pos:>5} of {len} calls, {msg}")?;
+    let all = Happening::ALL.len() * Way::ALL.len() * calls;
+    let bar = ProgressBar::new(all as u64).with_style(style);
     for happening in Happening::ALL {
-        say(&format!("{} …\n", happening.name()))?;
-        stories.extend(tell(happening, options.calls as usize).await?);
+        bar.set_message(happening.name());
+        stories.extend(tell(happening, calls, &bar).await?);
     }
+    bar.finish_and_clear();
     let header = [
         "event",
         "way",
@@ -185,25 +213,32 @@ async fn run(options: &Options) -> Drawn {
         .collect();
     say(&format!("\n{}", table(&header, 3, &rows)))?;
     say(
-        "A client's own reconnecting does not leave a server that still answers; Reconnect opens \
+        "A client that reconnects by itself stays with a server that still answers. Reconnect opens \
          another connection\nwhen a failure asks for it, and pauses after each opening that fails. \
-         What may have been counted already,\nidempotent(false) does not make again: so nothing is \
+         idempotent(false) does not repeat a call\nthat may have been counted: so no call is \
          counted twice, and some calls fail.\n",
     )?;
-    picture::draw(&options.out, &stories)?;
+    if let Some(folder) = options.out.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::write(&options.out, picture::draw(&stories)?)?;
     say(&format!("Picture: {}\n", options.out.display()))?;
     Ok(())
 }
 
 /// All ways through the same event, at the same time, each at an address of its own.
-async fn tell(happening: Happening, calls: usize) -> redis::RedisResult<Vec<Story>> {
+async fn tell(
+    happening: Happening,
+    calls: usize,
+    bar: &ProgressBar,
+) -> redis::RedisResult<Vec<Story>> {
     let (mut primary, replica) = Server::pair().await?;
     let mut addresses = Vec::new();
     let mut loads = Vec::new();
     for way in Way::ALL {
         let address = Address::before(primary.port()).await?;
         let client = redis::Client::open(("127.0.0.1", address.port()))?;
-        loads.push(tokio::spawn(way.load(client, calls)));
+        loads.push(tokio::spawn(way.load(client, calls, bar.clone())));
         addresses.push(address);
     }
     tokio::time::sleep(AFTER).await;

@@ -11,16 +11,19 @@ use crate::results::{Cell, Findings, Results};
 use crate::row::Hop;
 use crate::runs::Crew;
 use crate::stats::{Mean, percentile};
-use crate::strategies::{BATCH, Strategy};
+use crate::strategies::{BATCH, JITTERED, SPREAD, Strategy};
 
 const HOP: Duration = Duration::from_millis(10);
 const HOP_DEVIATION: Duration = Duration::from_millis(2);
 
-/// The measures, which stand above their columns.
+/// The measures, which are the titles of their columns.
 const CALLS: &str = "calls";
 const HERD: &str = "herd, calls in 0.1 s";
 const HALF: &str = "half done, s";
 const ALL: &str = "all done, s";
+
+/// The strategy without jitter that is drawn.
+const ALONE: &str = "exponential";
 
 /// All strategies with each hint.
 pub(crate) fn findings(callers: u32, seeds: u64) -> Result<Findings, Error> {
@@ -54,6 +57,13 @@ pub(crate) fn findings(callers: u32, seeds: u64) -> Result<Findings, Error> {
         }
     }
     drop(crew);
+    // Fixed waits are only in the table: their calls come back together, with any hint.
+    let is_drawn = |strategy: &Strategy| [ALONE, JITTERED, SPREAD].contains(&strategy.name);
+    let drawn = arriving
+        .into_iter()
+        .zip(BATCH)
+        .filter_map(|(panel, strategy)| is_drawn(strategy).then_some(panel))
+        .collect();
 
     let circumstances =
         format!("{callers} calls at once against a limit of {LIMIT} a second, {seeds} seeds.");
@@ -67,11 +77,11 @@ pub(crate) fn findings(callers: u32, seeds: u64) -> Result<Findings, Error> {
     Ok(Findings {
         charts: vec![
             ("batch-done", chart(headline(&results, ALL), done)),
-            ("batch-calls", chart(headline(&results, HERD), arriving)),
+            ("batch-calls", chart(headline(&results, HERD), drawn)),
         ],
         table: results.table(),
         remarks: "herd: the most calls in a tenth of a second, after the first.\n\
-                  in turn: each is sent to a second in which there is room for it.\n"
+                  in turn: the service tells each caller a second in which there is room for its call.\n"
             .to_owned(),
         csv: results.csv(),
         title: circumstances,
@@ -94,22 +104,22 @@ fn cell(hint: Hint, strategy: &str, outcomes: &[Outcome]) -> Cell {
     }
 }
 
-/// What jitter changes, and what the server's word makes of it.
+/// What jitter changes, and what the server's hint makes of it.
 fn headline(results: &Results, measure: &str) -> String {
     let of = |hint: Hint, strategy| results.mean(&[hint.name(), strategy], measure);
-    let (alone, jittered) = ("exponential", "exponential + jitter");
     match (
-        of(Hint::Nothing, alone),
-        of(Hint::Nothing, jittered),
-        of(Hint::NextToken, jittered),
+        of(Hint::Nothing, ALONE),
+        of(Hint::Nothing, JITTERED),
+        of(Hint::NextToken, JITTERED),
+        of(Hint::NextToken, SPREAD),
     ) {
-        (Some(alone), Some(jittered), Some(_)) if measure == ALL => format!(
+        (Some(alone), Some(jittered), ..) if measure == ALL => format!(
             "All are done after {alone:.0} s with exponential backoff alone, after {jittered:.0} s \
              with jitter"
         ),
-        (Some(alone), Some(jittered), Some(hinted)) => format!(
-            "At most {alone:.0} calls come back within 0.1 s; with jitter {jittered:.0}, but \
-             {hinted:.0} if all are told \"Retry-After: 1\""
+        (_, Some(jittered), Some(hinted), Some(spread)) => format!(
+            "With jitter at most {jittered:.0} calls come back within 0.1 s. If the service answers \
+             each with \"Retry-After: 1\", {hinted:.0} do; with spread_retry_after, {spread:.0}"
         ),
         _ => measure.to_owned(),
     }

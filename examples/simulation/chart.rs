@@ -1,8 +1,8 @@
 //! Charts of means over seeds: lines with error bars, each named where it ends.
 
 use examples::drawing::{
-    Area, BLUE, BROWN, Drawn, FAINT, GREEN, GRID, INK, ORANGE, PURPLE, SKY, SLATE, VERMILLION,
-    apart, fill, line, mark, text,
+    Area, BLUE, BROWN, Drawn, FAINT, GREEN, GRID, INK, LEADER, ORANGE, PAGE, PURPLE, SHADE, SKY,
+    SLATE, SMALL, VERMILLION, adapting, apart, fill, line, mark, text,
 };
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
@@ -79,23 +79,26 @@ impl Line {
     }
 }
 
-/// As wide as a page of rustdoc; a page of GitHub shows 830 of them.
-const WIDTH: i32 = 960;
-const LEFT: i32 = 84;
-const RIGHT: i32 = WIDTH - 244;
+const WIDTH: i32 = PAGE;
+const LEFT: i32 = 70;
+const RIGHT: i32 = WIDTH - 240;
 /// A line of the title and of the subtitle: its height, and how many letters it has at most.
 const TITLE: (i32, usize) = (28, 92);
-const SUBTITLE: (i32, usize) = (21, 130);
+const SUBTITLE: (i32, usize) = (21, 116);
 /// Above a panel's axes: its title, if it has one, and the name of its y axis.
 const PANEL_TITLE: i32 = 30;
-const AXIS_NAME: i32 = 30;
-const AXIS: i32 = 56;
+const AXIS_NAME: i32 = 34;
+const AXIS: i32 = 60;
+/// Marks keep so far from the frame of a panel.
+const INSET: i32 = 9;
 /// A line has a mark at every point, or, if it has many, about so many marks.
 const MARKS: usize = 12;
-/// A line that ends so near to the names is led to its own.
-const LEADER: i32 = 60;
-/// Names of lines stand at least so far apart.
+/// Where every line of a panel ends so near to the names, each is led to its name.
+const NEAR: i32 = 60;
+/// Names of lines are at least so far apart.
 const NAME_ROOM: i32 = 20;
+/// Beside its name a line is shown from here to here.
+const SAMPLE: (i32, i32) = (RIGHT + 26, RIGHT + 50);
 
 /// Gives the text of the SVG.
 pub(crate) fn draw(chart: &Chart) -> Result<String, Error> {
@@ -105,8 +108,8 @@ pub(crate) fn draw(chart: &Chart) -> Result<String, Error> {
     let head = under_title + 34 + SUBTITLE.0 * subtitles.len() as i32;
     // One panel may be high; many are not to fill a wall.
     let panel = match chart.panels.len() {
-        1 => 600,
-        2 | 3 => 400,
+        1 => 540,
+        2 | 3 => 390,
         _ => 300,
     };
     let height = head + panel * chart.panels.len() as i32;
@@ -117,11 +120,11 @@ pub(crate) fn draw(chart: &Chart) -> Result<String, Error> {
         page.fill(&WHITE)?;
         for (row, title) in titles.iter().enumerate() {
             let y = 30 + TITLE.0 * row as i32;
-            text(&page, title, (24, y), 21, INK, HPos::Left)?;
+            text(&page, title, (20, y), 21, INK, HPos::Left)?;
         }
         for (row, subtitle) in subtitles.iter().enumerate() {
             let y = under_title + 28 + SUBTITLE.0 * row as i32;
-            text(&page, subtitle, (24, y), 15, FAINT, HPos::Left)?;
+            text(&page, subtitle, (20, y), SMALL, FAINT, HPos::Left)?;
         }
         let across: Vec<_> = chart.panels.iter().flat_map(Panel::across).collect();
         for (index, shown) in chart.panels.iter().enumerate() {
@@ -131,7 +134,7 @@ pub(crate) fn draw(chart: &Chart) -> Result<String, Error> {
         }
         page.present()?;
     }
-    Ok(svg)
+    Ok(adapting(&svg))
 }
 
 /// Lines of so many letters at most, unless a word is longer.
@@ -161,26 +164,44 @@ struct Frame<'a> {
     panel: &'a Panel,
     x: Range,
     y: Range,
+    /// Where the axes begin and end.
+    top: i32,
+    bottom: i32,
 }
 
 impl<'a> Frame<'a> {
     /// `across` are the values along the x axis in all panels, which have that axis in common.
     fn new(area: Area<'a>, panel: &'a Panel, across: &[f64], height: i32) -> Self {
         let titled = !panel.title.is_empty();
-        let head = AXIS_NAME + if titled { PANEL_TITLE } else { 0 };
+        let top = AXIS_NAME + if titled { PANEL_TITLE } else { 0 };
+        let bottom = height - AXIS;
         let points = panel.lines.iter().flat_map(|line| &line.points);
-        let x = Range::new(panel.x, across.iter().copied(), (LEFT, RIGHT));
+        let x = Range::new(
+            panel.x,
+            across.iter().copied(),
+            (LEFT + INSET, RIGHT - INSET),
+        );
         let y = Range::new(
             panel.y,
             points.flat_map(|(_, y)| [y.mean - y.error, y.mean + y.error]),
-            (height - AXIS, head),
+            (bottom - INSET, top + INSET),
         );
-        Self { area, panel, x, y }
+        Self {
+            area,
+            panel,
+            x,
+            y,
+            top,
+            bottom,
+        }
     }
 
     fn draw(&self) -> Drawn {
         let title = &self.panel.title;
-        text(&self.area, title, (24, 10), 17, INK, HPos::Left)?;
+        // A text without words is an empty line, and ends the picture on a page of Markdown.
+        if !title.is_empty() {
+            text(&self.area, title, (20, 12), 18, INK, HPos::Left)?;
+        }
         self.band()?;
         self.axes()?;
         for line in &self.panel.lines {
@@ -193,38 +214,32 @@ impl<'a> Frame<'a> {
         let Some((from, to, name)) = self.panel.band else {
             return Ok(());
         };
-        const BAND: RGBColor = RGBColor(240, 240, 240);
         let (from, to) = (self.x.at(from), self.x.at(to));
-        let (bottom, top) = self.y.pixels();
-        fill(&self.area, (from, top), (to, bottom), BAND)?;
+        let (bottom, top) = (self.bottom, self.top);
+        fill(&self.area, (from, top), (to, bottom), SHADE)?;
         let middle = ((from + to) / 2, (top + bottom) / 2);
-        text(&self.area, name, middle, 14, FAINT, HPos::Center)
+        text(&self.area, name, middle, SMALL, FAINT, HPos::Center)
     }
 
     fn axes(&self) -> Drawn {
-        let (bottom, top) = self.y.pixels();
-        for (tick, label) in self.x.ticks(70) {
+        let (bottom, top) = (self.bottom, self.top);
+        for (tick, label) in self.x.ticks(50) {
             let x = self.x.at(tick);
             line(&self.area, (x, top), (x, bottom + 5), GRID, 1)?;
-            text(
-                &self.area,
-                &label,
-                (x, bottom + 16),
-                14,
-                FAINT,
-                HPos::Center,
-            )?;
+            let under = (x, bottom + 17);
+            text(&self.area, &label, under, SMALL, FAINT, HPos::Center)?;
         }
         for (tick, label) in self.y.ticks(26) {
             let y = self.y.at(tick);
             line(&self.area, (LEFT - 5, y), (RIGHT, y), GRID, 1)?;
-            text(&self.area, &label, (LEFT - 10, y), 14, FAINT, HPos::Right)?;
+            let beside = (LEFT - 10, y);
+            text(&self.area, &label, beside, SMALL, FAINT, HPos::Right)?;
         }
         line(&self.area, (LEFT, bottom), (RIGHT, bottom), FAINT, 1)?;
-        let under = ((LEFT + RIGHT) / 2, bottom + 38);
-        text(&self.area, self.panel.x.name, under, 15, INK, HPos::Center)?;
-        let above = (LEFT, top - 14);
-        text(&self.area, self.panel.y.name, above, 15, INK, HPos::Left)
+        let (across, up) = (self.panel.x.label(), self.panel.y.label());
+        let under = ((LEFT + RIGHT) / 2, bottom + 39);
+        text(&self.area, &across, under, SMALL, INK, HPos::Center)?;
+        text(&self.area, &up, (20, top - 16), SMALL, INK, HPos::Left)
     }
 
     fn line(&self, line: &Line) -> Drawn {
@@ -232,10 +247,9 @@ impl<'a> Frame<'a> {
         let at = |&(x, y): &(f64, Mean)| (self.x.at(x), self.y.at(y.mean));
         let points: Vec<_> = line.points.iter().map(at).collect();
         let Some(number) = line.number else {
-            let dashes = DashedPathElement::new(points, 6, 4, colour.stroke_width(2));
-            return Ok(self.area.draw(&dashes)?);
+            return self.dashes(points, colour);
         };
-        // Where many points lie on each other, the lines below are still to be seen.
+        // Where lines overlap, the ones below are wider, so that they can be seen.
         let width = if points.len() > MARKS {
             6 - 2 * number.min(2)
         } else {
@@ -253,6 +267,11 @@ impl<'a> Frame<'a> {
         Ok(())
     }
 
+    fn dashes(&self, points: Vec<(i32, i32)>, colour: RGBColor) -> Drawn {
+        let dashes = DashedPathElement::new(points, 6, 4, colour.stroke_width(2));
+        Ok(self.area.draw(&dashes)?)
+    }
+
     fn error_bar(&self, &(x, y): &(f64, Mean), colour: RGBColor) -> Drawn {
         let x = self.x.at(x);
         let ends = [self.y.at(y.mean - y.error), self.y.at(y.mean + y.error)];
@@ -266,7 +285,9 @@ impl<'a> Frame<'a> {
         Ok(())
     }
 
-    /// Each line's name to the right of its end, moved apart where they would touch.
+    /// The names of the lines, to the right. Where all lines end there, each is led to its name, and the
+    /// names are moved apart where they would touch. Otherwise the names are a legend, in the order of
+    /// the lines.
     fn names(&self) -> Drawn {
         let mut ends: Vec<_> = self
             .panel
@@ -277,24 +298,36 @@ impl<'a> Frame<'a> {
                 Some((line, (self.x.at(x), self.y.at(y.mean))))
             })
             .collect();
-        ends.sort_by_key(|(_, (_, y))| *y);
-        let wanted: Vec<_> = ends.iter().map(|(_, (_, y))| *y).collect();
-        let (bottom, top) = self.y.pixels();
-        for ((ended, end), y) in ends
-            .into_iter()
-            .zip(apart(&wanted, (top, bottom), NAME_ROOM))
-        {
-            let colour = ended.colour();
-            let name = (RIGHT + 32, y);
-            if end.0 >= RIGHT - LEADER {
-                line(&self.area, (end.0 + 8, end.1), (name.0 - 14, y), GRID, 1)?;
+        let are_led = ends.iter().all(|(_, (x, _))| *x >= RIGHT - NEAR);
+        let wanted: Vec<_> = if are_led {
+            ends.sort_by_key(|(_, (_, y))| *y);
+            ends.iter().map(|(_, (_, y))| *y).collect()
+        } else {
+            vec![self.top; ends.len()]
+        };
+        let within = (self.top + INSET, self.bottom - INSET);
+        for ((ended, end), y) in ends.into_iter().zip(apart(&wanted, within, NAME_ROOM)) {
+            if are_led {
+                let to = (SAMPLE.0 - 4, y);
+                line(&self.area, (end.0 + 8, end.1), to, LEADER, 1)?;
             }
-            if let Some(number) = ended.number {
-                mark(&self.area, (name.0 - 8, y), number, colour)?;
-            }
-            text(&self.area, &ended.name, (name.0, y), 15, colour, HPos::Left)?;
+            self.name(ended, y)?;
         }
         Ok(())
+    }
+
+    /// A name beside a piece of its line.
+    fn name(&self, named: &Line, y: i32) -> Drawn {
+        let colour = named.colour();
+        let (from, to) = SAMPLE;
+        match named.number {
+            Some(number) => {
+                line(&self.area, (from, y), (to, y), colour, 2)?;
+                mark(&self.area, ((from + to) / 2, y), number, colour)?;
+            }
+            None => self.dashes(vec![(from, y), (to, y)], colour)?,
+        }
+        text(&self.area, &named.name, (to + 8, y), SMALL, INK, HPos::Left)
     }
 }
 
@@ -338,6 +371,7 @@ mod tests {
             "and another",
             "A panel",
             "clients",
+            "clients (logarithmic)",
             "calls",
             "full",
             "least",
@@ -346,6 +380,20 @@ mod tests {
         ] {
             assert!(svg.contains(words), "{words} is missing");
         }
+    }
+
+    #[test]
+    fn no_letter_is_too_low_and_no_line_is_empty() {
+        let mut chart = chart(&[100.0, 2_000.0, 3_000.0]);
+        chart.panels[0].title.clear();
+        let svg = draw(&chart).unwrap();
+        assert!(svg.contains(r#"width="830""#));
+        assert!(svg.lines().all(|line| !line.is_empty()));
+        let sizes = svg.split("font-size=\"").skip(1);
+        let sizes: Vec<f64> = sizes
+            .map(|rest| rest.split('"').next().unwrap().parse().unwrap())
+            .collect();
+        assert!(sizes.len() > 10 && sizes.iter().all(|&size| size >= 12.0));
     }
 
     #[test]

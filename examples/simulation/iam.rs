@@ -3,7 +3,7 @@
 //!
 //! A hop takes |N(250, 50)| ms; the waits begin at 1 s and end at 64 s, and the deadline is 300 s,
 //! as in `backoff_cloud::iam::READ_MODIFY_WRITE`. Times to success are those of the clients that
-//! succeed; how many do not stands beside them.
+//! succeed; the share of the others is in a column of its own.
 
 use std::time::Duration;
 

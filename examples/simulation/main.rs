@@ -15,7 +15,7 @@
 //!
 //! Every strategy is a `Policy`, driven by the `RetryState` that the library's own loops use, with the
 //! simulation's clock and random source. The simulation itself knows no formula: it knows clients,
-//! services and the time. All strategies stand in `strategies.rs`.
+//! services and the time. All strategies are in `strategies.rs`.
 
 mod batch;
 mod chart;

@@ -177,9 +177,10 @@ pub(crate) fn findings(clients: u32, seeds: u64) -> Result<Findings, Error> {
              seeds."
         ),
         table: results.table(),
-        remarks: "attempts, answered: during the trouble. recovered: of the runs that did within \
-                  a minute.\n"
-            .to_owned(),
+        remarks:
+            "attempts, answered: during the trouble. recovered after: the mean of the runs that \
+                  recovered within a minute.\n"
+                .to_owned(),
         csv: results.csv(),
         charts,
     })
@@ -230,7 +231,7 @@ fn chart(
     } = experiment.course;
     let half = BIN as f64 / 2.0;
     attempts.push(Line::bound(
-        "what the service can do",
+        "the service's capacity",
         [half, end as f64 - half].map(|time| (time, CAPACITY as f64)),
     ));
     let (name, down) = match trouble {
@@ -253,11 +254,7 @@ fn chart(
         ),
         panels: vec![
             panel("attempts a second", Scale::Logarithmic, attempts),
-            panel(
-                "of the requests that come, % answered",
-                Scale::Linear,
-                answered,
-            ),
+            panel("requests that are answered, %", Scale::Linear, answered),
         ],
     };
     (name, chart)

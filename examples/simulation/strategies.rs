@@ -107,14 +107,19 @@ pub(crate) const IAM: &[Strategy] = &[
 /// Base 1 s, cap 64 s, and nobody gives up.
 const THROTTLED: Policy = Policy::exponential().max_attempts(u32::MAX).on(codes![429]);
 
+/// The names of the strategies of a batch that draw their waits. The second one draws them on top of
+/// what the service asks for.
+pub(crate) const JITTERED: &str = "exponential + jitter";
+pub(crate) const SPREAD: &str = "jitter, spread_retry_after";
+
 /// What the callers of a batch may do once they are throttled.
 pub(crate) const BATCH: &[Strategy] = &[
     strategy("fixed 1 s", fixed(Duration::from_secs(1))),
     strategy("fixed 5 s", fixed(Duration::from_secs(5))),
     strategy("exponential", THROTTLED.jitter(Jitter::None)),
-    strategy("exponential + jitter", THROTTLED.jitter(Jitter::Full)),
+    strategy(JITTERED, THROTTLED.jitter(Jitter::Full)),
     strategy(
-        "the same, on top of hints",
+        SPREAD,
         THROTTLED.jitter(Jitter::Full).spread_retry_after(true),
     ),
 ];

@@ -13,6 +13,21 @@ impl Axis {
     pub const fn new(name: &'static str, scale: Scale) -> Self {
         Self { name, scale }
     }
+
+    /// The name, and whether the axis is logarithmic.
+    ///
+    /// ```
+    /// use examples::axis::{Axis, Scale};
+    ///
+    /// assert_eq!(Axis::new("time, s", Scale::Logarithmic).label(), "time, s (logarithmic)");
+    /// assert_eq!(Axis::new("time, s", Scale::Linear).label(), "time, s");
+    /// ```
+    pub fn label(&self) -> String {
+        match self.scale {
+            Scale::Linear => self.name.to_owned(),
+            Scale::Logarithmic => format!("{} (logarithmic)", self.name),
+        }
+    }
 }
 
 /// How values are spread along an axis.
@@ -20,7 +35,7 @@ impl Axis {
 pub enum Scale {
     /// From zero.
     Linear,
-    /// Values of zero or less stand at the lower end.
+    /// Values of zero or less are drawn at the lower end.
     Logarithmic,
 }
 
@@ -47,7 +62,7 @@ impl Range {
                 (least / 1.15, most * 1.15)
             }
         };
-        // Where there is nothing, or only one value, any range will do that is none.
+        // Without two different values any range that is not empty serves.
         let values = match values {
             (from, to) if from < to && to.is_finite() => (from, to),
             _ => (0.5, 2.0),
@@ -59,12 +74,12 @@ impl Range {
         }
     }
 
-    /// Where its ends stand.
+    /// The places of its ends, in pixels.
     pub fn pixels(&self) -> (i32, i32) {
         self.pixels
     }
 
-    /// Where a value stands.
+    /// The place of a value, in pixels.
     pub fn at(&self, value: f64) -> i32 {
         let place = |value: f64| match self.scale {
             Scale::Linear => value,

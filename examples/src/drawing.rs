@@ -18,10 +18,21 @@ pub const GRID: RGBColor = RGBColor(222, 222, 222);
 
 /// For every second row, behind the data.
 pub const BAND: RGBColor = RGBColor(246, 246, 246);
+/// For a part of a chart that stands out, behind the data.
+pub const SHADE: RGBColor = RGBColor(238, 238, 238);
+/// For lines that lead from one thing to another.
+pub const LEADER: RGBColor = RGBColor(170, 170, 170);
+
+/// The smallest size of text: plotters writes a size of 15 as 12.1 px.
+pub const SMALL: i32 = 15;
+/// As wide as a page of GitHub shows a picture. What is drawn so wide is shown as large as it is drawn.
+pub const PAGE: i32 = 830;
 
 // The colours of Okabe and Ito, which differ for colour-blind eyes as well.
 /// A light blue.
 pub const SKY: RGBColor = RGBColor(86, 180, 233);
+/// A very light blue, for areas behind marks of [`SKY`].
+pub const PALE_SKY: RGBColor = RGBColor(219, 238, 250);
 /// A dark blue.
 pub const BLUE: RGBColor = RGBColor(0, 114, 178);
 /// A bluish green.
@@ -125,29 +136,38 @@ pub fn apart(wanted: &[i32], (first, last): (i32, i32), room: i32) -> Vec<i32> {
 }
 
 /// A picture with a dark page where the reader's screen is dark: paper and ink change places, the
-/// colours of the data stay, but for three that are too dark there.
+/// colours of the data stay, but for some that are too dark or too light there. Where the picture is
+/// part of a page of rustdoc, the light theme keeps it light. A narrow page shows the whole
+/// picture smaller, without empty bands above and below.
 pub fn adapting(svg: &str) -> String {
-    const DARK: [(RGBColor, &str); 8] = [
+    const DARK: [(RGBColor, &str); 11] = [
         (WHITE, "#0d1117"),
         (INK, "#e6e6e6"),
         (FAINT, "#a0a0a0"),
         (GRID, "#30363d"),
         (BAND, "#161b22"),
-        (BLUE, "#4da3dc"),
+        (SHADE, "#21262d"),
+        (PALE_SKY, "#12344d"),
+        (BLUE, "#2f81f7"),
         (PURPLE, "#c77ab4"),
         (BROWN, "#b98a5e"),
+        (SLATE, "#97a6d1"),
     ];
     let mut rules = String::new();
     for (RGBColor(red, green, blue), dark) in DARK {
         let light = format!("#{red:02X}{green:02X}{blue:02X}");
         for property in ["fill", "stroke"] {
-            rules += &format!("[{property}=\"{light}\"] {{ {property}: {dark} }}\n");
+            rules += &format!(
+                ":root:not([data-theme=\"light\"]) svg [{property}=\"{light}\"], \
+                 svg:root [{property}=\"{light}\"] {{ {property}: {dark} }}\n"
+            );
         }
     }
     let style = format!("<style>\n@media (prefers-color-scheme: dark) {{\n{rules}}}\n</style>");
+    let svg = svg.replacen("<svg ", "<svg style=\"max-width: 100%; height: auto\" ", 1);
     match svg.split_once('\n') {
         Some((head, rest)) => format!("{head}\n{style}\n{rest}"),
-        None => svg.to_owned(),
+        None => svg,
     }
 }
 

@@ -8,7 +8,7 @@
 //! | situation | use | calls for 100 changes | time | figures |
 //! |---|---|---|---|---|
 //! | many tasks in one process | [`Policy::combine`](crate::Policy::combine); for IAM, [`iam::Members`](crate::iam::Members) | 2 | 14 ms | measured |
-//! | several processes (here 10) with many tasks each (10) | `combine` in each process, with the [`version`](crate::many::Combining::version) | 60 | 0.6 s | simulated |
+//! | several processes (here 10) with many tasks each (10) | `combine` in each process, with the [`version`](crate::many::Combining::version) | 72 | 0.5 s | simulated |
 //! | many processes (100) with one change each; the version is a number that counts the writes | [`update`](crate::Policy::update) with [`version`](crate::Retrying::version) | 1,656 | 2.6 s | simulated |
 //! | the same; the version can only be compared (an etag) | `update` with `version` | 1,592 | 3.3 s | simulated |
 //! | the same, in a loop of your own | [`delay::Pace`](crate::delay::Pace) | as in the two rows above | | |

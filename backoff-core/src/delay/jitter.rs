@@ -10,6 +10,23 @@ use core::time::Duration;
 /// algorithm says, `cap` for `max_backoff`, and `U(a, b)` for a number drawn uniformly from
 /// `a..=b`. No jitter ever leaves `0..=cap`.
 ///
+/// Which jitter needs the fewest calls depends on the crowd. The table shows the writes of *N* clients
+/// that write one row at the same time and repeat after each conflict, in AWS' model of contention:
+///
+/// | *N* | at least | full | equal | decorrelated | no backoff, in lock step |
+/// |---|---|---|---|---|---|
+/// | 10 | 10 | 39.0 | 42.5 | 37.7 | 55 |
+/// | 100 | 100 | 795 | 812 | 1,001 | 5,050 |
+/// | 200 | 200 | 1,891 | 1,872 | 2,612 | 20,100 |
+///
+/// (Means of 1,000 seeds: `cargo run --release -p examples --example simulation -- contention`. Each
+/// standard error is less than 0.3 %.) So decorrelated jitter needs the fewest calls in a small crowd,
+/// and equal jitter in a very large one. Full jitter is never far from the best, and it finishes sooner
+/// than equal jitter: after 0.46 s, 4.9 s and 7.7 s in place of 0.73 s, 6.6 s and 9.7 s. The last
+/// column is the count of AWS' article, (*N* + 1) · *N* / 2: where nobody waits and all clients move
+/// together, each round has one success. The model's clients without backoff fall out of step, and make
+/// 51, 2,423 and 8,816 writes.
+///
 /// Sources: AWS Architecture Blog, "Exponential Backoff And Jitter" (full, equal, decorrelated);
 /// Google Cloud IAM and Memorystore for Redis, "Exponential backoff" (additive); gRPC, proposal A6
 /// as revised in 2024 (proportional, with 0.2); IEEE 802.3 (slots); Celery (whole seconds).
@@ -18,12 +35,14 @@ use core::time::Duration;
 pub enum Jitter {
     /// `x`. Clients that fail together come back together: for tests, or a client that is alone.
     None,
-    /// `U(0, x)`. Few calls under contention, whatever the crowd, and the default.
+    /// `U(0, x)`. Few calls under contention, whatever the size of the crowd. The default.
     Full,
-    /// `x/2 + U(0, x/2)`. Never returns at once; slower than full jitter under contention.
+    /// `x/2 + U(0, x/2)`. Never returns at once. Slower than full jitter under contention; with 200
+    /// clients the calls are a little fewer.
     Equal,
     /// `min(cap, U(base, 3 · previous wait))`, where the first "previous" is `base`. `factor` has
-    /// no part in it. Finishes sooner than full jitter under moderate contention, with more calls.
+    /// no part in it. Under contention of up to 100 clients it finishes sooner than full jitter, with
+    /// fewer calls among 10 clients and with more calls among 50 or more.
     Decorrelated,
     /// `min(cap, base · factorⁿ + U(0, most))`: Google's documented formula, with a `most` of one
     /// second. The sum is capped, so at the cap there is no jitter left and all clients wait

@@ -13,7 +13,7 @@ const AWS_BLOG: Policy = Policy::exponential()
 pub(super) const SERIES: &[Series] = &[
     ("AWS Architecture Blog, Exponential Backoff And Jitter: no jitter",
         AWS_BLOG.jitter(Jitter::None), HALF,
-        &[0.01, 0.02, 0.04, 0.08, 0.1, 0.1], None),
+        &[0.01, 0.02, 0.04, 0.08, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1], None),
     ("AWS Architecture Blog, Exponential Backoff And Jitter: no backoff",
         AWS_BLOG.jitter(Jitter::None).base(Duration::ZERO), HALF,
         &[0.0, 0.0, 0.0], None),
@@ -23,6 +23,9 @@ pub(super) const SERIES: &[Series] = &[
     ("AWS Architecture Blog, Exponential Backoff And Jitter: full jitter at its least",
         AWS_BLOG.jitter(Jitter::Full), LEAST,
         &[0.0, 0.0, 0.0], None),
+    ("AWS Architecture Blog, Exponential Backoff And Jitter: full jitter at its most",
+        AWS_BLOG.jitter(Jitter::Full), MOST,
+        &[0.01, 0.02, 0.04, 0.08, 0.1, 0.1], None),
     ("AWS Architecture Blog, Exponential Backoff And Jitter: equal jitter",
         AWS_BLOG.jitter(Jitter::Equal), HALF,
         &[0.0075, 0.015, 0.03, 0.06, 0.075, 0.075], None),
