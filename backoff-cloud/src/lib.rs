@@ -72,6 +72,7 @@ pub mod iam;
 pub mod memorystore;
 pub mod plain_http;
 pub mod postgres;
+pub mod presets;
 pub mod pubsub;
 #[cfg(test)]
 mod reply;
