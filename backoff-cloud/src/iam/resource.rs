@@ -1,12 +1,12 @@
-//! Names of resources, which may come from anywhere, and what is refused as none.
+//! Checks names of resources, which may come from an untrusted source.
 
 use backoff_core::__private::Loggable;
 
-/// What no name of a resource contains, in any case of letters: IAM's verbs.
+/// IAM's verbs. A name of a resource contains none of them, in upper or lower case.
 const VERBS: [&str; 3] = [":getIamPolicy", ":setIamPolicy", ":testIamPermissions"];
 
-/// Refuses a name that is none; the error says what to write. It is for clients that encode what is
-/// special in a URL.
+/// Refuses an invalid name; the error says what to write. For clients that encode the special characters of
+/// a URL.
 pub(super) fn check(resource: &str) -> Result<(), String> {
     let has = |found: &dyn Fn(&str) -> bool| resource.split('/').any(found);
     let lower = resource.to_ascii_lowercase();
@@ -38,7 +38,7 @@ pub(super) fn check(resource: &str) -> Result<(), String> {
     })
 }
 
-/// The same for clients that leave `\` and `%` in a URL as they are.
+/// The same for clients that do not encode `\` and `%`.
 #[cfg(feature = "google-cloud-iam-v1")]
 pub(super) fn check_raw(resource: &str) -> Result<(), String> {
     check(resource)?;
@@ -48,7 +48,7 @@ pub(super) fn check_raw(resource: &str) -> Result<(), String> {
             "the name of a resource has `\\`, which a URL takes for `/`: write it without: `{resource}`"
         ));
     }
-    // In a URL this is a dot.
+    // A URL takes this for a dot.
     check(&resource.replace("%2e", ".").replace("%2E", "."))
 }
 

@@ -1,11 +1,11 @@
-//! The URL of a resource's policy, from a name that may come from anywhere.
+//! The URL of a resource's policy, from a name that may come from an untrusted source.
 
 use super::allow::POLICY_VERSION;
 use super::resource::check;
 use backoff_core::__private::Loggable;
 use reqwest::Url;
 
-/// What is asked of a resource: the end of its URL.
+/// The verb at the end of the URL.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Verb {
     Get,
@@ -21,9 +21,8 @@ impl Verb {
     }
 }
 
-/// The URL of this verb: the segments of `base`, then those of the resource, each encoded, then the
-/// verb. Where the name could lead to another resource or to another verb, the error says what to
-/// write.
+/// The URL of this verb: the segments of `base`, the encoded segments of the resource, and the verb. If the
+/// name could lead to another resource or another verb, the error says what to write.
 pub(super) fn url(base: &str, resource: &str, verb: Verb) -> Result<Url, String> {
     check(resource)?;
     let mut url = Url::parse(base)
@@ -45,7 +44,7 @@ pub(super) fn url(base: &str, resource: &str, verb: Verb) -> Result<Url, String>
     Ok(url)
 }
 
-/// The same for a read by GET, which has its options in the query.
+/// The URL of a read by GET, which has its options in the query.
 pub(super) fn url_of_get(base: &str, resource: &str) -> Result<Url, String> {
     let mut url = url(base, resource, Verb::Get)?;
     url.set_query(Some(&format!(
@@ -123,7 +122,7 @@ mod tests {
         );
     }
 
-    /// What a server reads in a segment.
+    /// The segments as a server reads them.
     fn decoded(segment: &str) -> String {
         let mut bytes = segment.bytes();
         let mut read = Vec::new();
@@ -154,7 +153,7 @@ mod tests {
                 prop_assert_eq!(url.host_str(), Some("example.com"));
                 prop_assert_eq!((url.query(), url.fragment()), (None, None));
                 prop_assert_eq!((url.username(), url.password()), ("", None));
-                // As a client sends it, parsed anew.
+                // The URL as a client sends it, parsed again.
                 let again = Url::parse(url.as_str()).unwrap();
                 prop_assert_eq!(&again, &url);
                 let path = url.path().strip_prefix('/').unwrap();
