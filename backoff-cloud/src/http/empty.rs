@@ -1,24 +1,24 @@
-//! A reply without a body, as a value.
+//! The value of a reply without a body.
 
 use serde::{
     de::{self, DeserializeOwned, Visitor, value::Error},
     forward_to_deserialize_any,
 };
 
-/// What a reply has in the place of a value.
+/// What a reply has instead of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Empty {
-    /// No body, and HTTP says that there is none.
+    /// There is no body, and HTTP says that the body is empty.
     Surely,
-    /// No body, where one may have been cut off.
+    /// There is no body, but the body may have been cut.
     Perhaps,
-    /// An empty JSON object, with which Google answers a delete.
+    /// An empty JSON object. Google answers a delete with it.
     Object,
 }
 
 impl Empty {
-    /// The value that stands for it: `()` in every case, nothing in an `Option` if there surely is no
-    /// body.
+    /// The value for such a reply: `()` in every case, and `None` for an `Option` if the body is surely
+    /// empty.
     pub(super) fn value<T: DeserializeOwned>(self) -> Option<T> {
         T::deserialize(self).ok()
     }
