@@ -1,4 +1,4 @@
-//! What is told to logs and metrics while something works, on this thread.
+//! Collects the events and metrics that code writes on this thread.
 
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 use std::{
@@ -13,8 +13,8 @@ use tracing::{
     subscriber::with_default,
 };
 
-/// All that is told: levels and fields of events, and metrics. They are compared without the names of
-/// the operations, which stand apart.
+/// The levels and fields of events, and the metrics. They are compared without the names of the operations,
+/// which are kept separately.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     pub(crate) events: Vec<(Level, String)>,
