@@ -92,7 +92,7 @@ impl Emulator {
         }
         let update = match Update::whole(policy) {
             Ok(update) => update,
-            Err(refusal) => panic!("this is not a policy: {}", refusal.message),
+            Err(refusal) => panic!("the service refuses this policy: {}", refusal.message),
         };
         // A policy without an etag cannot conflict.
         let _ = self.world.lock().policies.set(resource, &update);

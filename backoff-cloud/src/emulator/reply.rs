@@ -20,9 +20,9 @@ use serde_json::{Value, json};
 ///
 /// let busy = Reply::status(429).retry_after("2").retry_info("1.5s");
 /// let proxy = Reply::status(502).html();
-/// let done_but_not_told = Reply::reset().applied();
+/// let applied_but_unknown = Reply::reset().applied();
 /// let never = Reply::stall(Duration::MAX);
-/// # let _ = (busy, proxy, done_but_not_told, never);
+/// # let _ = (busy, proxy, applied_but_unknown, never);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply {
@@ -237,7 +237,7 @@ impl StatusReply {
                  </body></html>\n"
             );
         }
-        let message = format!("The emulator was told to answer this call with {code}.");
+        let message = format!("A test made the emulator answer this call with {code}.");
         error_body(
             *code,
             status_name(*code),

@@ -25,7 +25,7 @@ impl Empty {
 }
 
 fn no_value<T>() -> Result<T, Error> {
-    let text = "a value of this type cannot be made of nothing";
+    let text = "an empty body is not a value of this type";
     Err(de::Error::custom(text))
 }
 

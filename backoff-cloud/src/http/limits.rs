@@ -59,7 +59,7 @@ const FIRST: usize = 64 << 10;
 /// # Ok(()) }
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "limits hold where their `json`, `reply` or `success` is called"]
+#[must_use = "limits do nothing until their `json`, `reply` or `success` is called"]
 pub struct Limits {
     error_body: usize,
     error_body_time: Duration,

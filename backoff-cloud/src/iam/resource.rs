@@ -13,13 +13,13 @@ pub(super) fn check(resource: &str) -> Result<(), String> {
     let what = if resource.is_empty() {
         "the name of a resource is empty: write one such as `projects/my-project`".to_owned()
     } else if resource.contains(char::is_control) {
-        "the name of a resource has a control character: write it without".to_owned()
+        "the name of a resource has a control character: remove it".to_owned()
     } else if let Some(verb) = VERBS
         .iter()
         .find(|verb| lower.contains(&verb.to_ascii_lowercase()))
     {
         format!(
-            "the name of a resource contains the verb `{verb}`: write it without, the verb is added"
+            "the name of a resource contains the verb `{verb}`: remove it, the library adds the verb"
         )
     } else if has(&|segment| segment.is_empty()) {
         "the name of a resource has an empty segment: write no slash at its beginning or its end, and \
@@ -45,7 +45,7 @@ pub(super) fn check_raw(resource: &str) -> Result<(), String> {
     if resource.contains('\\') {
         let resource = Loggable(resource);
         return Err(format!(
-            "the name of a resource has `\\`, which a URL takes for `/`: write it without: `{resource}`"
+            "the name of a resource has `\\`, which a URL takes for `/`: remove it: `{resource}`"
         ));
     }
     // A URL takes this for a dot.
@@ -73,13 +73,13 @@ mod tests {
             ),
             ("projects/./p", "the segment `.` or `..`"),
             ("projects/p/..", "the segment `.` or `..`"),
-            ("projects/p\n", "a control character: write it without"),
+            ("projects/p\n", "a control character: remove it"),
             ("projects/.\t./p", "a control character"),
             ("projects/p\0", "a control character"),
             ("projects/p\u{85}", "a control character"),
             (
                 "projects/p:getIamPolicy?x=",
-                "the verb `:getIamPolicy`: write it without",
+                "the verb `:getIamPolicy`: remove it",
             ),
             ("projects/p:SETIAMPOLICY", "the verb `:setIamPolicy`"),
             (

@@ -144,14 +144,14 @@ impl<E: fmt::Display> fmt::Display for Failure<E> {
             Failure::Client(error) => error.fmt(f),
             Failure::NoEtag { resource } => write!(
                 f,
-                "the policy of {} was read without an etag, and is not written: that would undo what \
-                 others write meanwhile",
+                "the policy of {} has no etag, so it was not written: the write could undo the writes of \
+                 other clients",
                 Loggable(resource)
             ),
             Failure::Doubtful { resource } => write!(
                 f,
-                "the reply to the write of the policy of {} has no etag; whether it was written, only \
-                 a read can tell",
+                "the reply to the write of the policy of {} has no etag, so it does not show whether the \
+                 policy was written: read the policy",
                 Loggable(resource)
             ),
             Failure::TimedOut(error) => error.fmt(f),

@@ -26,7 +26,7 @@ impl Verb {
 pub(super) fn url(base: &str, resource: &str, verb: Verb) -> Result<Url, String> {
     check(resource)?;
     let mut url = Url::parse(base)
-        .map_err(|error| format!("`{}` is no URL of a service: {error}", Loggable(base)))?;
+        .map_err(|error| format!("`{}` is not the URL of a service: {error}", Loggable(base)))?;
     if url.query().is_some() || url.fragment().is_some() {
         return Err(format!(
             "write the URL of the service without a query and a fragment, not `{}`",
@@ -35,7 +35,9 @@ pub(super) fn url(base: &str, resource: &str, verb: Verb) -> Result<Url, String>
     }
     let Ok(mut path) = url.path_segments_mut() else {
         let base = Loggable(base);
-        return Err(format!("`{base}` is no URL of a service: it has no path"));
+        return Err(format!(
+            "`{base}` is not the URL of a service: it has no path"
+        ));
     };
     path.pop_if_empty();
     let named = format!("{resource}:{}", verb.name());
@@ -109,7 +111,7 @@ mod tests {
                 "without a query and a fragment, not `http://a/v1?…`",
             ),
             ("http://a/v1#b", "without a query and a fragment"),
-            ("example", "is no URL of a service"),
+            ("example", "is not the URL of a service"),
             ("data:a", "it has no path"),
         ] {
             let refusal = url(base, "b/c", Verb::Set).expect_err(base);

@@ -150,7 +150,11 @@ fn page(query: &Query) -> Result<Page, Refusal> {
         None => None,
         Some(token) => match token.strip_prefix(TOKEN) {
             Some(name) => Some(name.to_owned()),
-            None => return Err(Refusal::invalid("pageToken is not one of this service.")),
+            None => {
+                return Err(Refusal::invalid(
+                    "pageToken was not made by this service: use a nextPageToken.",
+                ));
+            }
         },
     };
     Ok(Page { size, after })

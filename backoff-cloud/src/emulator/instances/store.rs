@@ -161,7 +161,7 @@ impl Instances {
                 Ok((name.clone(), Done::Recognised))
             } else {
                 Err(Refusal::invalid(format!(
-                    "requestId {id} belongs to another request: make a new one for each."
+                    "requestId {id} belongs to another request: use a new one for each request."
                 )))
             };
         }

@@ -55,15 +55,15 @@ impl fmt::Display for Kind {
             }
             Kind::TooLong(limit) => write!(
                 f,
-                "the body of the reply is longer than {limit} bytes, which is what may be read; to \
-                 read longer bodies, write `http::Limits::new().body(bytes)` and call its `json` or \
-                 `success`, or give it to `.limits(..)` of the request"
+                "the body of the reply is longer than {limit} bytes, the limit of `http::Limits`; to \
+                 read a longer body, pass `http::Limits::new().body(bytes)` to `.limits(..)` of the \
+                 request, or call its `json` or `success`"
             ),
             Kind::Stalled(time) => write!(
                 f,
-                "the body of the reply stopped: nothing of it came within {time:?}, which is how long \
-                 one may wait; to wait longer, write `http::Limits::new().read_timeout(time)` and call \
-                 its `json` or `success`, or give it to `.limits(..)` of the request"
+                "the body of the reply stopped: no byte arrived within {time:?}, the limit of \
+                 `http::Limits`; to wait longer, pass `http::Limits::new().read_timeout(time)` to \
+                 `.limits(..)` of the request, or call its `json` or `success`"
             ),
             Kind::NotSent(reason) => write!(f, "nothing was sent: {reason}"),
             Kind::Delivery(error) => with_causes(f, &**error),
