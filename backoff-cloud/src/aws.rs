@@ -202,8 +202,8 @@ mod tests {
         })
     }
 
-    /// Plays an operation with the greatest random numbers on a quota of its own: the wait in
-    /// milliseconds and the tokens left after each attempt, and why it stopped.
+    /// Runs an operation with the greatest random numbers and its own budget. Returns the wait in
+    /// milliseconds and the tokens after each attempt, and why the operation stopped.
     fn play(
         policy: &Policy,
         budget: Budget,
@@ -293,7 +293,7 @@ mod tests {
         assert_eq!(timed_out, (vec![(50, 486.0), (0, 500.0)], None));
     }
 
-    /// The header's value in milliseconds, or nothing where it is invalid; then the wait.
+    /// The header's value in milliseconds, or `None` if it is invalid, and then the wait.
     #[test]
     fn the_header_is_obeyed_within_5_s() {
         let vectors = [

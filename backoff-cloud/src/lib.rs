@@ -5,7 +5,7 @@
 //!
 //! - [`presets`] lists all policies with their numbers. The page of each module says where the numbers come
 //!   from, and which of them are our choice.
-//! - The [`guide`](crate::guide) explains how to use retries well: retries inside retries, calls that end
+//! - The [`guide`] explains how to use retries well: retries inside retries, calls that end
 //!   early, and many writers of one resource.
 //! - Everything of [`backoff_core`] is re-exported, so this crate is the only dependency that you need.
 //!

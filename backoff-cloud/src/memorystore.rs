@@ -13,16 +13,16 @@
 //!
 //! # Where the numbers come from
 //!
-//! - [`REQUEST`]: <https://cloud.google.com/memorystore/docs/redis/exponential-backoff>. The wait before
+//! - For [`REQUEST`]: <https://cloud.google.com/memorystore/docs/redis/exponential-backoff>. The wait before
 //!   retry *n*, counted from 0, is `min(2ⁿ s + up to 1000 ms, maximum backoff)`; 429 and every 5xx are
 //!   retried. The document names 32 s and 64 s as usual maximums.
-//! - [`OPERATION`]: [AIP-151](https://google.aip.dev/151) describes operations and leaves the pauses to the
+//! - For [`OPERATION`]: [AIP-151](https://google.aip.dev/151) describes operations and leaves the pauses to the
 //!   client. Google's client libraries wait
 //!   [5 s before the second poll, 1.5 times as long before each further one, and at most 45 s](https://github.com/googleapis/googleapis/blob/master/google/api/client.proto)
 //!   unless the service configures something else. Google's configuration for Memorystore for Redis has a
 //!   deadline of
 //!   [7,200 s for a creation or a change](https://github.com/googleapis/googleapis/blob/master/google/cloud/redis/v1/redis_v1.yaml).
-//! - [`DATA`]: <https://cloud.google.com/memorystore/docs/redis/high-availability-for-memorystore-for-redis>
+//! - For [`DATA`]: <https://cloud.google.com/memorystore/docs/redis/high-availability-for-memorystore-for-redis>
 //!   and <https://cloud.google.com/memorystore/docs/redis/general-best-practices>. A failover closes the
 //!   connections to the primary, the instance is unavailable for a few seconds, and then the same address
 //!   leads to the new primary. Scaling, upgrades and maintenance do the same. The documents ask for "retry
@@ -229,8 +229,8 @@ mod tests {
         }
     }
 
-    /// "All requests that return 5xx and 429": a reply that names a code is judged by the code, and
-    /// each code that stands for such a status in Google's replies is retried.
+    /// The document says "All requests that return 5xx and 429". A reply that names a gRPC code is judged
+    /// by the code, so each code with such a status is retried.
     #[test]
     fn every_grpc_code_behind_a_5xx_is_judged_by_the_status_it_stands_for() {
         for status in 500..600 {
@@ -347,7 +347,7 @@ mod tests {
         assert!((160..170).contains(&retry.failures()));
     }
 
-    /// The whole life of a request that never succeeds, least and greatest waits.
+    /// All waits of a request that never succeeds, with the least and the greatest random number.
     #[test]
     fn the_documented_schedule_ends_after_its_retries() {
         for (random, expected) in [

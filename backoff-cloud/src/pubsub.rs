@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(table(&STREAMING_PULL), (statuses, stream.to_vec()));
     }
 
-    /// The first waits at most, and the seconds that it may last.
+    /// The longest first waits, and the deadline in seconds.
     fn runs(policy: &Policy, micros: [u64; 6], seconds: u64) {
         let busy = Reply(503, None);
         let (waits, _) = life(policy, &busy, u64::MAX, micros.len());

@@ -375,7 +375,7 @@ mod tests {
         assert_eq!((waits, ended), (vec![Duration::ZERO; 8], None));
     }
 
-    /// The whole life of a request whose permission never comes, least and greatest waits.
+    /// All waits of a request that never gets the permission, with the least and the greatest random number.
     #[test]
     fn a_grant_is_waited_for_beyond_the_seventh_minute() {
         let denied = Reply(403, Some(GrpcCode::PermissionDenied));

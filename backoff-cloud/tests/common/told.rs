@@ -19,7 +19,7 @@ use tracing::{
 pub(crate) struct Told {
     pub(crate) events: Vec<(Level, String)>,
     pub(crate) metrics: Vec<String>,
-    /// Each name once.
+    /// The names of the operations, each once.
     pub(crate) operations: BTreeSet<String>,
 }
 
@@ -62,7 +62,7 @@ impl Visit for Told {
     }
 }
 
-/// The subscriber.
+/// The subscriber of `tracing`.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Told>>);
 
@@ -84,7 +84,7 @@ impl Subscriber for Log {
     fn exit(&self, _: &span::Id) {}
 }
 
-/// What is told meanwhile.
+/// The events and metrics that `work` writes.
 pub(crate) fn told_while(work: impl FnOnce()) -> Told {
     let recorder = DebuggingRecorder::new();
     let seen = recorder.snapshotter();
