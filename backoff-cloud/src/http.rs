@@ -19,7 +19,7 @@
 //! # Ok(()) }
 //! ```
 //!
-//! - An HTTP status that is no success is an [`ApiError`]. It keeps the status, the headers, `Retry-After`
+//! - An HTTP status that is not a success is an [`ApiError`]. It keeps the status, the headers, `Retry-After`
 //!   and the message in the body.
 //! - The body is read within the attempt. If the connection breaks while the body arrives, the request is
 //!   sent again.

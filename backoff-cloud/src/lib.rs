@@ -42,7 +42,7 @@
 //!
 //! # An HTTP request
 //!
-//! With the feature `http`, a policy sends a request of reqwest. An HTTP status that is no success is an
+//! With the feature `http`, a policy sends a request of reqwest. An HTTP status that is not a success is an
 //! error, and the policy decides whether the request is sent again.
 //!
 #![cfg_attr(all(feature = "http", feature = "emulator"), doc = "```")]

@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_have_been_counted_is_not_counted_twice() {
+    fn a_counter_is_not_repeated_after_a_lost_reply() {
         let lost = TimedOut::new(Duration::ZERO);
         assert_eq!(DATA.judge(&lost), Verdict::from(true));
         let counter = DATA.idempotent(false);

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_rfc_does_not_call_idempotent_is_not() {
+    fn only_the_methods_of_the_rfc_and_query_are_idempotent() {
         for method in ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY"] {
             assert_eq!(for_method(method), IDEMPOTENT, "{method}");
         }

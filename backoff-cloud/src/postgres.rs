@@ -10,7 +10,7 @@
 //!
 //! # Where the numbers come from
 //!
-//! What is retried is in PostgreSQL's manual
+//! PostgreSQL's manual says what is retried
 //! (<https://www.postgresql.org/docs/current/mvcc-serialization-failure-handling.html>): after a serialization
 //! failure or a deadlock the client repeats the whole transaction, with the logic that decides what to
 //! write. Under much contention this may take many attempts. The manual names no waits and no end.
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_applied_starts_the_transaction_anew() {
+    fn a_failure_that_applied_nothing_repeats_the_transaction() {
         let not_sent = Some(Delivery::NotSent);
         for kind in [
             FaultKind::Conflict,
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_have_been_committed_does_not_unless_it_is_idempotent() {
+    fn a_perhaps_committed_transaction_is_repeated_only_if_idempotent() {
         let broken = says(FaultKind::Transient, Some(Delivery::MaybeSent));
         assert_eq!(TRANSACTION.judge(&broken), Verdict::MaybeApplied);
         assert!(retries(&TRANSACTION.idempotent(true), &broken));

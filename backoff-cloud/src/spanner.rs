@@ -86,7 +86,7 @@ mod tests {
     use backoff_core::{FaultKind, GrpcCode::*, StopReason, Verdict};
 
     #[test]
-    fn aborted_alone_starts_the_transaction_anew() {
+    fn only_aborted_repeats_the_transaction() {
         assert_eq!(table(&TRANSACTION), (vec![], vec![Aborted]));
         let lost = Reply(503, Some(Unavailable));
         assert_eq!(TRANSACTION.judge(&lost), Verdict::MaybeApplied);

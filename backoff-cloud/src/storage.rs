@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_precondition_that_does_not_hold_starts_only_the_series_anew() {
+    fn only_a_read_modify_write_retries_a_failed_precondition() {
         for reply in [Reply(412, None), Reply(412, Some(FailedPrecondition))] {
             assert_eq!(REQUEST.judge(&reply), Verdict::Permanent);
             let anew = Verdict::Retry {
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_not_be_made_twice_is_repeated_only_where_it_was_not_applied() {
+    fn not_idempotent_retries_only_requests_that_were_not_applied() {
         let expected = (vec![408, 429], vec![ResourceExhausted]);
         assert_eq!(table(&NOT_IDEMPOTENT), expected);
         let broken = |transport| Says {

@@ -129,7 +129,7 @@ fn a_page_of_another_shape_is_found() {
 }
 
 #[test]
-fn what_is_no_such_line_is_not_taken_for_one() {
+fn only_a_line_of_this_form_names_a_day() {
     assert_eq!(
         days("//! Sources read on 2026-11-21.\n//! More."),
         ["2026-11-21"]

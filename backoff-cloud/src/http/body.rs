@@ -265,7 +265,7 @@ mod tests {
 
     /// 50 is half of 503, and 1 is half of 14.
     #[test]
-    fn half_a_number_is_no_code() {
+    fn a_number_that_is_cut_is_not_a_code() {
         let said = Said::read(br#"{"error": {"status": "ABORTED", "code": 50"#);
         assert_eq!(
             (said.number, said.grpc_code(200)),
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_google_status_is_kept_as_an_excerpt() {
+    fn a_body_without_a_google_status_is_kept_as_an_excerpt() {
         for body in [
             "null",
             "[]",
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_deep_hides_nothing() {
+    fn a_part_that_is_nested_too_deeply_hides_nothing() {
         let deep = format!("{}{}", "[".repeat(5_000), "]".repeat(5_000));
         let info = r#"{"@type": "a/google.rpc.RetryInfo", "retryDelay": "7s"}"#;
         let error = format!(
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_before_the_cut_counts() {
+    fn the_part_before_the_cut_counts() {
         let whole = r#"{"error": {"status": "ABORTED", "details": [{"@type": "a/google.rpc.RetryInfo", "retryDelay": "7s"}, {"b": 1}], "message": "busy"}}"#;
         let after = |part: &str| whole.find(part).unwrap() + part.len();
         for end in 0..whole.len() {
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_body_that_is_nothing_but_an_error_is_one() {
+    fn only_a_body_with_nothing_but_an_error_is_an_error() {
         let deep = format!(
             r#"{{"error": {{"code": 503, "x": {}{}}}}}"#,
             "[".repeat(500),

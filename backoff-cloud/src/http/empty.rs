@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn no_body_is_a_unit_and_surely_no_body_is_none() {
+    fn an_empty_body_is_a_unit_and_a_surely_empty_body_is_none() {
         for empty in [Empty::Surely, Empty::Perhaps, Empty::Object] {
             assert_eq!(empty.value::<()>(), Some(()));
             assert_eq!(empty.value::<Unit>(), Some(Unit));
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is_made_of_nothing() {
+    fn an_empty_body_is_no_other_value() {
         assert_eq!(Empty::Surely.value::<Value>(), None);
         assert_eq!(Empty::Surely.value::<String>(), None);
         assert_eq!(Empty::Surely.value::<Vec<u8>>(), None);

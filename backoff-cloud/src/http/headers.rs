@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_hides_nothing_else() {
+    fn a_header_that_is_too_long_hides_no_other() {
         let long = "x".repeat(MOST);
         let kept = kept(&headers(&[
             ("x-before", "1"),
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_kept_than_there_is_room_for() {
+    fn at_most_the_limit_is_kept() {
         let value = "x".repeat(1_000);
         let many: Vec<_> = (0..100).map(|_| ("x-many", value.as_str())).collect();
         let kept = kept(&headers(&many));

@@ -100,7 +100,7 @@ mod tests {
     /// Such a precondition still holds after the write was applied. `storage::is_idempotent` judges
     /// Google's own preconditions, because not every operation obeys each of them.
     #[test]
-    fn what_protects_nothing_does_not() {
+    fn a_precondition_that_protects_nothing_does_not_count() {
         for header in [
             ("idempotency-key", ""),
             ("idempotency-key", " "),

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_code_is_none() {
+    fn an_invalid_code_is_none() {
         for odd in ["", "#", "a b", "<b>", "a\nb", "Fehler\u{fc}", "a/b"] {
             assert_eq!(plain(odd), None, "{odd:?}");
         }

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_not_added_and_what_is_missing_not_removed() {
+    fn a_present_member_is_not_added_and_a_missing_one_not_removed() {
         let mut policy = PlainPolicy::default();
         assert!(!grant("user:a").remove(&mut policy));
         assert!(grant("user:a").add(&mut policy));

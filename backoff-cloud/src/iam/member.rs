@@ -1,7 +1,7 @@
-//! How the members of roles are spelled.
+//! The spelling of members of roles.
 //!
-//! The identifiers: <https://cloud.google.com/iam/docs/principal-identifiers>. IAM ignores the case
-//! of what comes after the type, but for those named here; so does Terraform's provider
+//! <https://cloud.google.com/iam/docs/principal-identifiers> lists the identifiers. IAM ignores the case of the
+//! part after the type, except for the types below. Terraform's provider does the same
 //! (`normalizeIamMemberCasing`,
 //! <https://github.com/hashicorp/terraform-provider-google/blob/main/google/tpgiamresource/iam.go>).
 

@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_not_be_applied_twice_is_repeated_only_if_it_was_not_sent() {
+    fn not_idempotent_retries_only_requests_that_were_not_sent() {
         let broken = |transport| Says {
             transport: Some(transport),
             ..Says::default()
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_conflict_that_says_aborted_starts_the_series_anew() {
+    fn only_a_conflict_that_says_aborted_is_retried() {
         let of = |code| Reply(409, code);
         assert!(!retried(&REQUEST, of(Some(GrpcCode::Aborted))));
         assert!(!retried(

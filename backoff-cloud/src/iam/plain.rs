@@ -90,7 +90,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_not_known_is_kept() {
+    fn unknown_fields_are_kept() {
         let text = json!({
             "version": 3,
             "etag": "BwYd",

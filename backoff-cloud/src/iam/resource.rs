@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_lead_elsewhere_is_refused() {
+    fn names_that_could_lead_elsewhere_are_refused() {
         for (resource, says) in [
             ("", "is empty: write one such as `projects/my-project`"),
             ("/", "an empty segment: write no slash at its beginning"),

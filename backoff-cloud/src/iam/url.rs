@@ -142,7 +142,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_accepted_leads_to_this_resource_and_no_other(
+        fn an_accepted_name_leads_to_its_resource_only(
             resource in prop_oneof![
                 "\\PC{0,20}",
                 "([a-z]|/|\\.|\\.\\.|%2e|%2F|\\?|#|\\\\|:|@| |:getIamPolicy|\\n|\u{e9}){0,12}",

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_always_idempotent() {
+    fn always_idempotent_requests() {
         for line in [
             "GET storage/v1/b/x/o/y?alt=media",
             "GET storage/v1/b/x/acl",
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_idempotent_with_its_own_precondition_alone() {
+    fn requests_that_are_idempotent_only_with_their_precondition() {
         for (line, precondition) in [
             ("PATCH storage/v1/b/x", "ifMetagenerationMatch=3"),
             ("PUT storage/v1/b/x", "ifMetagenerationMatch=3"),
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_never_idempotent() {
+    fn never_idempotent_requests() {
         for line in [
             "POST storage/v1/b/x/acl?ifGenerationMatch=1",
             "PUT storage/v1/b/x/acl/allUsers?ifMetagenerationMatch=1",

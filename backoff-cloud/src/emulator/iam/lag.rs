@@ -1,4 +1,4 @@
-//! How late reads see a write: first not, then sometimes, then always.
+//! How late reads see a write: first never, then sometimes, then always.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_policy_is_refused_by_name() {
+    fn the_refusal_of_an_invalid_policy_names_the_mistake() {
         for (body, what) in [
             (json!({}), "policy is required"),
             (json!({"policy": 1}), "policy must be"),
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_nobody_and_what_is_no_role_is_refused() {
+    fn unknown_members_and_roles_are_refused() {
         let with = |role: &str, member: &str| json!({"policy": {"bindings": [{"role": role, "members": ["allUsers", member]}]}});
         for member in ["", "ann@example.com", "user:", "user:ann@example.com "] {
             let message = refused(with("roles/viewer", member));

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_served_is_not_found() {
+    fn unknown_paths_and_methods_are_not_found() {
         for path in [
             "",
             "/",

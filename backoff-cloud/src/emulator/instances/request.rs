@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_of_policies_and_others_is_left_to_them() {
+    fn other_paths_are_left_to_other_services() {
         for path in [
             "/v1/projects/p/locations/l/instances/i:getIamPolicy",
             "/v1/projects/p/locations/l/operations/o:getIamPolicy",

@@ -169,7 +169,7 @@ fn a_new_instance_is_not_found_for_a_while() {
 }
 
 #[test]
-fn what_is_not_ready_is_not_deleted() {
+fn an_instance_that_is_not_ready_is_not_deleted() {
     let mut service = Service::new(Memorystore::Valkey);
     service.create(CACHE, None).unwrap();
     assert_eq!(service.ask(CACHE, delete(None)), Err("FAILED_PRECONDITION"));

@@ -89,7 +89,7 @@ fn half_a_409_may_be_a_conflict() {
 }
 
 #[test]
-fn what_a_server_writes_stays_on_one_line_and_is_no_secret_of_a_url() {
+fn the_text_of_a_server_is_one_line_without_secrets_of_urls() {
     let message = "no\\r\\n2026 INFO forged\\u001b[2J https://ann:pw@example.com/?key=1";
     let body = format!(r#"{{"error": {{"message": "{message}"}}}}"#);
     assert_eq!(
@@ -255,7 +255,7 @@ fn a_call_that_a_signal_cut_is_permanent_and_says_so() {
 }
 
 #[test]
-fn what_was_not_sent_is_permanent() {
+fn a_request_that_was_refused_before_sending_is_permanent() {
     let error = ApiError::not_sent("there is no such resource".to_owned());
     assert_eq!(error.delivery(), Some(Delivery::NotSent));
     assert_eq!(Policy::exponential().judge(&error), Verdict::Permanent);
