@@ -1,46 +1,62 @@
-//! Any Google API: what AIP-194, "Automatic retry configuration" (<https://google.aip.dev/194>),
-//! lets a client repeat.
+//! Any Google API, by AIP-194, "Automatic retry configuration" (<https://google.aip.dev/194>): Google's
+//! general rule for what a client may retry by itself.
 //!
-//! Only `UNAVAILABLE`. Among what is not to be repeated by itself are codes that other policies
-//! retry, each for a reason:
+//! # Presets
 //!
-//! | code | why not |
+//! | request | policy |
 //! |---|---|
-//! | `ABORTED` | a transaction or a check failed: start the whole series anew, as [`iam::READ_MODIFY_WRITE`](crate::iam::READ_MODIFY_WRITE), [`firestore`](crate::firestore) and [`spanner`](crate::spanner) do |
-//! | `RESOURCE_EXHAUSTED` | perhaps a quota for hours; where the service means a short limit, `.also_on(codes![429])` |
-//! | `INTERNAL`, `UNKNOWN` | a bug to be seen, and perhaps applied |
-//! | `DEADLINE_EXCEEDED`, `CANCELLED` | the application said so |
-//! | `DATA_LOSS` | nothing brings it back |
+//! | a request that may be made twice | [`REQUEST`] |
+//! | a request that must not be made twice | [`NOT_IDEMPOTENT`] |
 //!
-//! And only requests that may be made twice without harm, that are no part of a transaction, and
-//! that are not streams. For a request of which the first is not true take
-//! [`NOT_IDEMPOTENT`].
+//! Neither is for a request inside a transaction, nor for a stream. [`presets`](crate::presets) has the
+//! numbers.
 //!
-//! The AIP says nothing of waits and ends. They are those of Google's own Rust client, google-cloud-gax,
-//! whose strict policy is named after the AIP (<https://docs.rs/google-cloud-gax>): drawn from zero
-//! up to 1 s, doubling up to 60 s, ten attempts within 60 s. Unlike it, these honour `Retry-After`
-//! and `google.rpc.RetryInfo`.
+//! # Where the numbers come from
+//!
+//! The retried code is the AIP's. The AIP names no waits and no end. The waits and the end are those of
+//! Google's own Rust client, google-cloud-gax, whose strict policy is named after the AIP
+//! (<https://docs.rs/google-cloud-gax>).
 //!
 //! Sources read on 2026-11-21.
+//!
+//! # Our choices
+//!
+//! - The policies wait as long as `Retry-After` and `google.rpc.RetryInfo` ask. google-cloud-gax does not.
+//! - The AIP never retries a request that must not be made twice. [`NOT_IDEMPOTENT`] retries such a
+//!   request where it was not sent, because a request that was not sent changes nothing.
+//!
+//! # What is retried
+//!
+//! `UNAVAILABLE`, a 503 without a gRPC code, and failures of the connection. The AIP forbids these codes:
+//!
+//! | code | why it is not retried |
+//! |---|---|
+//! | `ABORTED` | a transaction or a check failed. Repeat the whole transaction, as [`iam::READ_MODIFY_WRITE`](crate::iam::READ_MODIFY_WRITE), [`firestore`](crate::firestore) and [`spanner`](crate::spanner) do |
+//! | `RESOURCE_EXHAUSTED` | the quota may be used up for hours. If the service means a short limit, add `.also_on(codes![429])` |
+//! | `INTERNAL`, `UNKNOWN` | the service has a bug that somebody should see, and the request may have been applied |
+//! | `DEADLINE_EXCEEDED`, `CANCELLED` | the application itself ended the request |
+//! | `DATA_LOSS` | the data cannot be recovered |
+//!
+//! # Example
+//!
+//! ```
+//! use backoff_cloud::{GrpcCode, Fault, Verdict, aip194};
+//!
+//! struct Status(GrpcCode);
+//! impl Fault for Status {
+//!     fn grpc_code(&self) -> Option<GrpcCode> { Some(self.0) }
+//! }
+//!
+//! let verdict = |code| aip194::REQUEST.judge(&Status(code));
+//! assert!(matches!(verdict(GrpcCode::Unavailable), Verdict::Retry { .. }));
+//! assert_eq!(verdict(GrpcCode::Internal), Verdict::Permanent);
+//! ```
 
 use backoff_core::{Jitter, Policy, codes};
 use std::time::Duration;
 
-/// One idempotent request: `UNAVAILABLE`, 503 without a code, and failures of the connection are
-/// retried.
-///
-/// ```
-/// use backoff_cloud::{GrpcCode, Fault, Verdict, aip194};
-///
-/// struct Status(GrpcCode);
-/// impl Fault for Status {
-///     fn grpc_code(&self) -> Option<GrpcCode> { Some(self.0) }
-/// }
-///
-/// let verdict = |code| aip194::REQUEST.judge(&Status(code));
-/// assert!(matches!(verdict(GrpcCode::Unavailable), Verdict::Retry { .. }));
-/// assert_eq!(verdict(GrpcCode::Internal), Verdict::Permanent);
-/// ```
+/// A request that may be made twice. `UNAVAILABLE`, a 503 without a gRPC code, and failures of the
+/// connection are retried.
 ///
 /// Source: <https://google.aip.dev/194>; for the waits see [the module](self).
 pub const REQUEST: Policy = Policy::exponential()
@@ -53,8 +69,7 @@ pub const REQUEST: Policy = Policy::exponential()
     .on(codes![503])
     .name("aip194::REQUEST");
 
-/// One request that must not be made twice: repeated only where it was surely not sent. The AIP
-/// would not repeat it at all; what was never sent changes nothing.
+/// A request that must not be made twice. It is retried only if it was not sent.
 ///
 /// Source: <https://google.aip.dev/194>.
 pub const NOT_IDEMPOTENT: Policy = REQUEST.idempotent(false).name("aip194::NOT_IDEMPOTENT");

@@ -1,17 +1,41 @@
-//! Amazon Web Services: the SDKs' "standard" mode, revision 2.1.
+//! Amazon Web Services: the "standard" retry mode of the SDKs, revision 2.1.
 //!
-//! The page "Retry behavior" of the SDKs' reference guide
-//! (<https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html>) describes it, and
-//! the announcement of 2026
-//! (<https://aws.amazon.com/blogs/developer/announcing-updated-retry-behavior-for-aws-sdks-and-tools/>)
-//! what is new: three attempts; each wait drawn from zero up to `min(base · 2ⁿ, 20 s)`, with a base
-//! of 50 ms, and of 1 s after throttling; a quota of 500 tokens, of which a retry takes 14, or 5
-//! after throttling; and the header `x-amz-retry-after`.
+//! # Presets
 //!
-//! - **Throttling has names**, and seldom the status 429: a `ThrottlingException` is a 400. So an
-//!   error has to read the code of the reply, and hand it to [`kind`].
-//! - **The quota is one for each service and region.** The SDKs keep it in their client.
-//!   [`BUDGET`] is shared by all that use [`STANDARD`] as it is; bring your own for each service:
+//! | request | policy |
+//! |---|---|
+//! | a request to any service | [`STANDARD`] |
+//! | a request to DynamoDB | [`dynamodb::REQUEST`](crate::dynamodb::REQUEST) |
+//!
+//! [`presets`](crate::presets) has the numbers.
+//!
+//! # Where the numbers come from
+//!
+//! - The page "Retry behavior" of the SDKs' reference guide
+//!   (<https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html>): the attempts, the waits,
+//!   full jitter, and a quota of 500 tokens, of which a retry takes 14, or 5 after throttling.
+//! - The announcement of 2026
+//!   (<https://aws.amazon.com/blogs/developer/announcing-updated-retry-behavior-for-aws-sdks-and-tools/>) says
+//!   what is new in this revision.
+//! - The codes: see [`kind`].
+//!
+//! Sources read on 2026-11-21.
+//!
+//! # Our choices
+//!
+//! - 429 is retried, as throttling. It is not among the statuses of the SDKs, because they always know the
+//!   code of the error. An error of yours may know only the status.
+//! - There is no adaptive mode, which slows down the first attempts too. The page does not recommend it.
+//!
+//! # What is retried
+//!
+//! 429, 500, 502, 503, 504, failures of the connection, and the codes that [`kind`] calls throttled or
+//! transient.
+//!
+//! - **Throttling has codes**, and seldom the status 429: a `ThrottlingException` is a 400. So an error
+//!   needs the code of the reply, and passes it to [`kind`]. See the example.
+//! - **The quota is one for each service and region.** The SDKs keep it in their client. [`BUDGET`] is
+//!   shared by all calls of [`STANDARD`]. For several services make several budgets:
 //!
 //! ```
 //! use backoff_cloud::{Budget, Policy, aws};
@@ -20,14 +44,17 @@
 //! const QUEUES: Policy = aws::STANDARD.budget(&QUEUES_IN_IRELAND);
 //! ```
 //!
-//! - **`x-amz-retry-after`** is in milliseconds. What it asks is waited up to 5 s beyond the backoff.
-//!   `http::ApiError` (feature `http`) has read it; for another error `hint::retry_after_ms` does
-//!   (feature `hint` of `backoff-core`).
+//! - **`x-amz-retry-after`** is in milliseconds. The policy waits as long as the header asks, but at most
+//!   5 s longer than the backoff. `http::ApiError` (feature `http`) reads the header; for another error use
+//!   `hint::retry_after_ms` (feature `hint`).
+//!
+//! # Example
 //!
 //! ```
-//! use backoff_cloud::{FaultKind, Fault, aws};
+//! use backoff_cloud::{FaultKind, Fault, aws, retry};
 //! use std::time::Duration;
 //!
+//! # #[derive(Debug)]
 //! struct ApiError { status: u16, code: String, retry_after: Option<Duration> }
 //!
 //! impl Fault for ApiError {
@@ -35,42 +62,44 @@
 //!     fn kind(&self) -> Option<FaultKind> { aws::kind(&self.code) }
 //!     fn retry_after(&self) -> Option<Duration> { self.retry_after }
 //! }
+//! # struct Client;
+//! # impl Client { async fn get_object(&self, _: &str) -> Result<Vec<u8>, ApiError> { Ok(vec![]) } }
+//!
+//! #[retry(policy = aws::STANDARD)]
+//! async fn object(client: &Client, key: &str) -> Result<Vec<u8>, ApiError> {
+//!     client.get_object(key).await
+//! }
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() { assert!(object(&Client, "a").await.unwrap().is_empty()) }
 //! ```
 //!
 //! # AWS' SDK for Rust
 //!
-//! With the feature `aws-smithy-1` the errors of its clients are [`Fault`](trait@crate::Fault)s as they
-//! are: codes, statuses, hints, and whether a request was sent.
+//! With the feature `aws-smithy-1` the errors of the SDK's clients implement
+//! [`Fault`](trait@crate::Fault): their codes, statuses and hints, and whether the request was sent.
+//! The feature needs Rust 1.94.1.
 //!
 #![doc = "```ignore"]
 #![doc = include_str!("aws/examples/outside.rs")]
 #![doc = "```"]
 //!
-//! Each client retries by itself: three attempts, if nothing else is configured. Two retries multiply:
-//! three attempts inside and four outside are twelve, and the errors of the client's own retries do not tell
-//! that they have been repeated. So retry at one level: around a client with `RetryConfig::disabled()`, as above, or by a
-//! policy inside the client, `aws::inside`. A client that is shared with code that relies on its retries
-//! is switched off for one request: `.customize().config_override(Builder::new().retry_config(..))`.
+//! Each client retries by itself: three attempts, unless it is configured otherwise. Retries inside retries
+//! multiply: three attempts inside and four outside are twelve, and the errors do not say that the client
+//! has retried. So retry at one level only: around a client with `RetryConfig::disabled()`, as above, or
+//! inside the client with `aws::inside`. If other code shares the client and needs its retries, switch them
+//! off for one request: `.customize().config_override(Builder::new().retry_config(..))`.
 //!
-//! With the client's own retries on, "not sent" is said of the last attempt only, so a policy that is not
-//! idempotent needs them off.
+//! If the client's own retries are on, the error says only whether the last attempt was sent. So switch
+//! them off for a policy with `idempotent(false)`.
 //!
-//! For some operations the client makes an idempotency token (`ClientRequestToken` and its relatives), by
-//! which the service knows a repeated request. Each `send()` makes a new token. So around the client each
-//! attempt has a token of its own: set the token yourself once (`.client_request_token(id)`, where
-//! [`Attempt::id`](crate::Attempt::id) is one), or use `aws::inside`, whose attempts share one, or write
-//! `idempotent(false)`.
+//! For some operations the client makes an idempotency token (`ClientRequestToken` and others), by which the
+//! service recognises a repeated request. Each `send()` makes a new token, so in a retry around the client
+//! each attempt has another token. There are three remedies: set the token yourself once
+//! (`.client_request_token(id)`, for example with [`Attempt::id`](crate::Attempt::id)); use `aws::inside`,
+//! whose attempts share one token; or write `idempotent(false)`.
 //!
-//! Inside an `anyhow::Error` or a box the type of an operation's error has to be named by the key
-//! `faults(..)`. Without the key a lost connection is known there, and few codes.
-//!
-//! AWS' crates need Rust 1.94.1.
-//!
-//! # Not offered
-//!
-//! Adaptive mode, which slows the first attempts too: the page does not recommend it.
-//!
-//! Sources read on 2026-11-21.
+//! If an operation's error is inside an `anyhow::Error` or a box, name its type with the key `faults(..)`.
+//! Without the key the library recognises a lost connection there, and only a few codes.
 
 #[cfg(feature = "aws-smithy-1")]
 mod inside;
@@ -81,37 +110,23 @@ pub use inside::{Inside, inside};
 use backoff_core::{__private::aws_kind, Budget, FaultKind, Jitter, Policy, codes};
 use std::time::Duration;
 
-/// The quota that [`STANDARD`] draws from: 500 tokens; 14 for a retry, 5 after throttling.
+/// The budget of [`STANDARD`]: 500 tokens. A retry takes 14, or 5 after throttling.
 ///
 /// Source: <https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html>.
 pub static BUDGET: Budget = Budget::aws().name("aws::BUDGET");
 
-/// One request in standard mode: 500, 502, 503, 504 retried, and failures of the connection; by
-/// their codes what [`kind`] knows.
+/// One request in standard mode. 429, 500, 502, 503, 504, failures of the connection, and the codes that
+/// [`kind`] calls throttled or transient are retried.
 ///
-/// 429 is retried too, as throttling. It is not among the statuses of the SDKs, which always know the
-/// code; an error that has only the status should not be given up for that.
-///
-/// The SDKs repeat every operation like this, and have those that create something send a token by
-/// which the service knows it again. Around the client each attempt has a token of its own, because each
+/// The SDKs repeat every operation in this way. An operation that creates something carries a token by which
+/// the service recognises a repeated request. Around the client each attempt has another token, because each
 /// `send()` makes one: set the token yourself once (`.client_request_token(id)`), or use `aws::inside`
-/// (feature `aws-smithy-1`). Where there is no token, write `STANDARD.idempotent(false)`.
-/// In the Query API (`?Action=..`: SQS, SNS, EC2, IAM) a `GET` may write too: for one request in one call
+/// (feature `aws-smithy-1`). If there is no token, write `STANDARD.idempotent(false)`.
+///
+/// In the Query API (`?Action=..`: SQS, SNS, EC2, IAM) a `GET` may write too. For one request in one call
 /// (feature `http`) write `STANDARD.send(request).idempotent(false)`.
 ///
-/// ```
-/// use backoff_cloud::{aws, retry};
-/// # use backoff_cloud::TimedOut as ApiError;
-/// # struct Client;
-/// # impl Client { async fn get_object(&self, _: &str) -> Result<Vec<u8>, ApiError> { Ok(vec![]) } }
-///
-/// #[retry(policy = aws::STANDARD, attempt_timeout = "10s")]
-/// async fn object(client: &Client, key: &str) -> Result<Vec<u8>, ApiError> {
-///     client.get_object(key).await
-/// }
-/// ```
-///
-/// Sources: see [the module](self).
+/// Sources and an example: [the module](self).
 pub const STANDARD: Policy = Policy::exponential()
     .base(Duration::from_millis(50))
     .throttled_base(Duration::from_secs(1))
@@ -124,17 +139,18 @@ pub const STANDARD: Policy = Policy::exponential()
     .on(codes![429, 500, 502..=504])
     .name("aws::STANDARD");
 
-/// What the code of an AWS error says: throttled, transient, a conflict, or nothing known (`None`), so
-/// that the status decides. For [`Fault::kind`](crate::Fault::kind) of an error of your own; the errors
-/// of AWS' SDK for Rust know it by themselves (feature `aws-smithy-1`).
+/// The kind of an AWS error by its code: throttled, transient, a conflict, or `None` for any other code, so
+/// that the status decides. For [`Fault::kind`](crate::Fault::kind) of your own error; the errors of AWS' SDK
+/// for Rust call it by themselves (feature `aws-smithy-1`).
 ///
-/// A code may come with the namespace before it or a URL behind it, as services send them in
-/// `__type` and in the header `x-amzn-errortype`: `"com.amazonaws.dynamodb.v20120810#ThrottlingException"`.
+/// A code may have a namespace before it or a URL after it, as services send them in `__type` and in the
+/// header `x-amzn-errortype`: `"com.amazonaws.dynamodb.v20120810#ThrottlingException"`.
 ///
 /// A conflict is a condition that does not hold: `ConditionalCheckFailedException` and
 /// `TransactionConflictException` of DynamoDB, `PreconditionFailed` and `ConditionalRequestConflict` of
-/// S3. It is repeated by [`Policy::update`], and where [`Policy::retry_conflicts`] says so. The status of a
-/// conflict among the policy's codes (`.also_on(codes![412])`) does not repeat it, for its kind counts first.
+/// S3. [`Policy::update`] retries a conflict, and so does a policy with [`Policy::retry_conflicts`]. The
+/// policy's statuses (`.also_on(codes![412])`) do not make it retry a conflict, because the kind counts
+/// first.
 ///
 /// ```
 /// use backoff_cloud::{FaultKind, aws};
@@ -147,10 +163,10 @@ pub const STANDARD: Policy = Policy::exponential()
 ///
 /// The lists are those of the SDKs for Python and Rust:
 /// <https://github.com/boto/botocore/blob/develop/botocore/retries/standard.py>,
-/// <https://docs.rs/aws-runtime/latest/aws_runtime/retries/classifiers/>. Both have
-/// `PriorRequestNotComplete` among the throttled, the former among the transient as well, where it
-/// has no effect. `InternalError` is in S3's list of errors
-/// (<https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html>), which asks to try again. The
+/// <https://docs.rs/aws-runtime/latest/aws_runtime/retries/classifiers/>. Both list
+/// `PriorRequestNotComplete` as throttled; the SDK for Python lists it as transient too, which has no
+/// effect. `InternalError` is in S3's list of errors
+/// (<https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html>), which says to try again. The
 /// conflicts are those of
 /// [DynamoDB](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html)
 /// and of [S3](https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html).
@@ -186,8 +202,8 @@ mod tests {
         })
     }
 
-    /// Plays an operation with the greatest random numbers on a quota of its own: the wait in
-    /// milliseconds and the tokens left after each attempt, and why it stopped.
+    /// Runs an operation with the greatest random numbers and its own budget. Returns the wait in
+    /// milliseconds and the tokens after each attempt, and why the operation stopped.
     fn play(
         policy: &Policy,
         budget: Budget,
@@ -277,7 +293,7 @@ mod tests {
         assert_eq!(timed_out, (vec![(50, 486.0), (0, 500.0)], None));
     }
 
-    /// The header's value in milliseconds, or nothing where it is invalid; then the wait.
+    /// The header's value in milliseconds, or `None` if it is invalid, and then the wait.
     #[test]
     fn the_header_is_obeyed_within_5_s() {
         let vectors = [

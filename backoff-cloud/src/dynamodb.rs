@@ -1,41 +1,67 @@
-//! Amazon DynamoDB.
+//! Amazon DynamoDB: requests and conditional writes.
 //!
-//! As [`aws`], with the numbers that the SDKs have for this service
-//! (<https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html>): a base of 25 ms,
-//! because it answers fast, and 4 attempts, so that the last wait is comparable to the others'.
+//! # Presets
 //!
-//! A conditional write whose condition does not hold is the conflict of a read-modify-write
-//! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/BestPractices_OptimisticLocking.html>).
-//! The SDKs leave it to the caller; here it is [`READ_MODIFY_WRITE`] with [`kind`].
+//! | request | policy |
+//! |---|---|
+//! | one request | [`REQUEST`] |
+//! | get an item, change it, put it back on the condition that its version is still the same | [`READ_MODIFY_WRITE`] |
+//!
+//! [`presets`](crate::presets) has the numbers.
+//!
+//! # Where the numbers come from
+//!
+//! - [`REQUEST`] is [`aws::STANDARD`] with the numbers that the SDKs have for DynamoDB
+//!   (<https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html>): a base of 25 ms, because
+//!   DynamoDB answers fast, and 4 attempts, so that the last wait is about as long as for other services.
+//! - [`READ_MODIFY_WRITE`]: a conditional write whose condition does not hold is a conflict
+//!   (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/BestPractices_OptimisticLocking.html>).
+//!   The SDKs do not retry it.
 //!
 //! Sources read on 2026-11-21.
+//!
+//! # Our choices
+//!
+//! [`READ_MODIFY_WRITE`] has 10 attempts, because 4 are few when many writers change one item. The waits of
+//! 9 conflicts take up to 12.8 s together. The documentation names no number. Conflicts take no tokens
+//! from the budget.
+//!
+//! # What is retried
+//!
+//! The failures of [`aws::STANDARD`]. [`READ_MODIFY_WRITE`] also retries conflicts, which [`kind`] finds by
+//! the code of the error.
+//!
+//! # Example
+//!
+//! ```
+//! use backoff_cloud::{FaultKind, Fault, dynamodb, retry};
+//!
+//! # #[derive(Debug)]
+//! struct ApiError { code: String }
+//! impl Fault for ApiError {
+//!     fn kind(&self) -> Option<FaultKind> { dynamodb::kind(&self.code) }
+//! }
+//! # struct Client;
+//! # impl Client { async fn get_item(&self, _: &str) -> Result<u64, ApiError> { Ok(1) } }
+//!
+//! #[retry(policy = dynamodb::REQUEST)]
+//! async fn balance(client: &Client, account: &str) -> Result<u64, ApiError> {
+//!     client.get_item(account).await
+//! }
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() { assert_eq!(balance(&Client, "a").await.unwrap(), 1) }
+//! ```
 
 use crate::aws;
 use backoff_core::{Budget, FaultKind, Policy};
 use std::time::Duration;
 
-/// The quota that [`REQUEST`] and [`READ_MODIFY_WRITE`] draw from, as [`aws::BUDGET`]. For another
-/// region: `REQUEST.budget(&MINE)`.
+/// The budget of [`REQUEST`] and [`READ_MODIFY_WRITE`], with the numbers of [`aws::BUDGET`]. For another
+/// region use a budget of your own: `REQUEST.budget(&MINE)`.
 pub static BUDGET: Budget = Budget::aws().name("dynamodb::BUDGET");
 
-/// One request: as [`aws::STANDARD`] with a base of 25 ms and 4 attempts. After throttling the base
-/// is 1 s, as everywhere.
-///
-/// ```
-/// use backoff_cloud::{FaultKind, Fault, dynamodb, retry};
-///
-/// struct ApiError { code: String }
-/// impl Fault for ApiError {
-///     fn kind(&self) -> Option<FaultKind> { dynamodb::kind(&self.code) }
-/// }
-/// # struct Client;
-/// # impl Client { async fn get_item(&self, _: &str) -> Result<u64, ApiError> { Ok(1) } }
-///
-/// #[retry(policy = dynamodb::REQUEST)]
-/// async fn balance(client: &Client, account: &str) -> Result<u64, ApiError> {
-///     client.get_item(account).await
-/// }
-/// ```
+/// One request: as [`aws::STANDARD`], with a base of 25 ms and 4 attempts. After throttling the base is 1 s,
+/// as in [`aws::STANDARD`].
 ///
 /// Source: <https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html>.
 pub const REQUEST: Policy = aws::STANDARD
@@ -44,23 +70,21 @@ pub const REQUEST: Policy = aws::STANDARD
     .budget(&BUDGET)
     .name("dynamodb::REQUEST");
 
-/// A whole read-modify-write: get the item, change it, put it back on condition that its version is
-/// what was read. As [`REQUEST`], and a conflict (by [`kind`]) starts the series anew.
-///
-/// The documentation names no number of attempts. Four are few against other writers, so here they
-/// are 10, which wait up to 12.8 s in all. Conflicts cost no tokens.
+/// A whole read-modify-write: get the item, change it, put it back on the condition that its version is
+/// still the one that was read. The failures of [`REQUEST`] and conflicts (by [`kind`]) are retried.
 ///
 /// Source: <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/BestPractices_OptimisticLocking.html>.
+/// The number of attempts is our choice.
 pub const READ_MODIFY_WRITE: Policy = REQUEST
     .max_attempts(10)
     .retry_conflicts(true)
     .name("dynamodb::READ_MODIFY_WRITE");
 
-/// What the code of an error of DynamoDB says: as [`aws::kind`], by which
+/// The kind of a DynamoDB error by its code. It is [`aws::kind`], which says that
 /// `ConditionalCheckFailedException` and `TransactionConflictException` are conflicts.
 ///
-/// A `TransactionCanceledException` says in its reasons what befell each item; give the kind of the
-/// reason. `Fault::kind` of an error without retryable code is `None`, and its status decides.
+/// A `TransactionCanceledException` names a reason for each item; call this function with the code of the
+/// reason. For a code that is not known the result is `None`, and the status of the error decides.
 ///
 /// ```
 /// use backoff_cloud::{FaultKind, dynamodb};

@@ -1,58 +1,79 @@
 //! Google Cloud Firestore: transactions.
 //!
-//! A transaction that read what somebody else has changed since, or that waited too long for a
-//! lock, fails with `ABORTED`, and the whole of it is to be made again, reads included: "Transaction
-//! failure" on <https://cloud.google.com/firestore/docs/manage-data/transactions>. The documentation
-//! leaves waits to the client libraries, which try "a finite number of times". The numbers here are
-//! those of the one for Python
-//! (<https://github.com/googleapis/python-firestore/blob/main/google/cloud/firestore_v1/base_transaction.py>):
-//! five attempts; waits drawn from zero up to 1 s, doubling up to 30 s. Five is also what the other
-//! clients document (<https://firebase.google.com/docs/reference/js/firestore_.transactionoptions>).
-//! In a crowd five are few: `firestore::TRANSACTION.max_attempts(20)`.
+//! # Presets
 //!
-//! The client for Node.js does not wait after `ABORTED`, so that those who collided collide again,
-//! and starts anew after nearly every other failure too, also of the commit, which may have been
-//! applied (<https://github.com/googleapis/nodejs-firestore/pull/953>). Neither is copied here.
+//! | request | policy |
+//! |---|---|
+//! | a whole transaction | [`TRANSACTION`] |
+//! | a read outside of a transaction | [`aip194::REQUEST`](crate::aip194::REQUEST) |
 //!
-//! Hand the id of the first transaction that failed to the next one
-//! (`TransactionOptions.ReadWrite.retry_transaction`,
-//! <https://cloud.google.com/firestore/docs/reference/rpc/google.firestore.v1#transactionoptions>),
-//! so that the service can let it go first.
+//! [`presets`](crate::presets) has the numbers.
+//!
+//! # Where the numbers come from
+//!
+//! - A transaction fails with `ABORTED` when another client has changed what it read, or when it waited
+//!   too long for a lock. The client then repeats the whole transaction, with its reads: "Transaction
+//!   failure" on <https://cloud.google.com/firestore/docs/manage-data/transactions>.
+//! - The documentation names no waits. It says that the client libraries try "a finite number of times".
+//!   The waits and the five attempts are those of the client for Python
+//!   (<https://github.com/googleapis/python-firestore/blob/main/google/cloud/firestore_v1/base_transaction.py>).
+//!   The other clients document five attempts as well
+//!   (<https://firebase.google.com/docs/reference/js/firestore_.transactionoptions>).
 //!
 //! Sources read on 2026-11-21.
+//!
+//! # Our choices
+//!
+//! We do not follow the client for Node.js. It does not wait after `ABORTED`, so transactions that
+//! collided collide again. It also repeats a transaction after nearly every other failure, even after a
+//! failed commit, which may have been applied (<https://github.com/googleapis/nodejs-firestore/pull/953>).
+//!
+//! Where many clients change the same documents, five attempts are few. Write
+//! `firestore::TRANSACTION.max_attempts(20)`.
+//!
+//! # What is retried
+//!
+//! `ABORTED`, and a request that was not sent. `UNAVAILABLE` and a broken connection end with
+//! [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied), because the commit may have been
+//! applied. If the transaction can see in its reads that an earlier attempt was committed, write
+//! `TRANSACTION.idempotent(true)`; then these failures are retried too.
+//!
+//! # Example
+//!
+//! Give the id of the first failed transaction to the next one
+//! (`TransactionOptions.ReadWrite.retry_transaction`,
+//! <https://cloud.google.com/firestore/docs/reference/rpc/google.firestore.v1#transactionoptions>). Then the
+//! service can prefer it.
+//!
+//! ```
+//! use backoff_cloud::{firestore, retry};
+//! # use backoff_cloud::TimedOut as ApiError;
+//! # struct Transaction;
+//! # struct Client;
+//! # impl Client {
+//! #     async fn begin(&self) -> Result<Transaction, ApiError> { Ok(Transaction) }
+//! #     async fn read(&self, _: &Transaction) -> Result<u64, ApiError> { Ok(1) }
+//! #     async fn commit(&self, _: Transaction, _: u64) -> Result<(), ApiError> { Ok(()) }
+//! # }
+//!
+//! #[retry(policy = firestore::TRANSACTION)]
+//! async fn count(client: &Client) -> Result<(), ApiError> {
+//!     let transaction = client.begin().await?;
+//!     let seen = client.read(&transaction).await?;
+//!     client.commit(transaction, seen + 1).await
+//! }
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() { count(&Client).await.unwrap() }
+//! ```
 
 use backoff_core::{Codes, Jitter, Policy, codes};
 use std::time::Duration;
 
-/// A whole transaction: begin, read, change, commit. `ABORTED` starts it anew, after the delay that
-/// the server names in `google.rpc.RetryInfo` if that is longer than the backoff.
+/// A whole transaction: begin, read, change, commit. After `ABORTED` the whole transaction is repeated.
+/// The wait is the longer one of the backoff and the delay that the server names in
+/// `google.rpc.RetryInfo`.
 ///
-/// A commit whose reply was lost may have been applied, so `UNAVAILABLE` and a connection that
-/// breaks end with [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied), unless it was
-/// surely not sent. If the transaction sees by what it reads that it has been made already, write
-/// `TRANSACTION.idempotent(true)`, and those are retried as well. Its reads can have a policy of
-/// their own: [`aip194::REQUEST`](crate::aip194::REQUEST).
-///
-/// ```
-/// use backoff_cloud::{firestore, retry};
-/// # use backoff_cloud::TimedOut as ApiError;
-/// # struct Transaction;
-/// # struct Client;
-/// # impl Client {
-/// #     async fn begin(&self) -> Result<Transaction, ApiError> { Ok(Transaction) }
-/// #     async fn read(&self, _: &Transaction) -> Result<u64, ApiError> { Ok(1) }
-/// #     async fn commit(&self, _: Transaction, _: u64) -> Result<(), ApiError> { Ok(()) }
-/// # }
-///
-/// #[retry(policy = firestore::TRANSACTION)]
-/// async fn count(client: &Client) -> Result<(), ApiError> {
-///     let transaction = client.begin().await?;
-///     let seen = client.read(&transaction).await?;
-///     client.commit(transaction, seen + 1).await
-/// }
-/// ```
-///
-/// Source: <https://cloud.google.com/firestore/docs/manage-data/transactions>.
+/// Sources, and what is not retried: [the module](self).
 pub const TRANSACTION: Policy = Policy::exponential()
     .base(Duration::from_secs(1))
     .factor(2.0)
@@ -71,7 +92,7 @@ mod tests {
     use backoff_core::{FaultKind, GrpcCode::*, StopReason, Verdict};
 
     #[test]
-    fn aborted_alone_starts_the_transaction_anew() {
+    fn only_aborted_repeats_the_transaction() {
         assert_eq!(table(&TRANSACTION), (vec![], vec![Aborted]));
         let lost = Reply(503, Some(Unavailable));
         assert_eq!(TRANSACTION.judge(&lost), Verdict::MaybeApplied);

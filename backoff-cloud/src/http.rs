@@ -1,4 +1,4 @@
-//! HTTP in one call: a request of reqwest, sent by a policy.
+//! HTTP with retries in one call: a policy sends a request of reqwest.
 //!
 //! ```no_run
 //! use backoff_cloud::{http::{self, SendExt as _}, memorystore, plain_http};
@@ -12,33 +12,36 @@
 //! let reply = memorystore::REQUEST.send(client.delete(url)).await?;
 //! // A reply that may be empty.
 //! let maybe: Option<Order> = plain_http::IDEMPOTENT.send(client.get(url)).json().await?;
-//! // A `POST` with a key by which the server knows it again, so that it may be repeated.
+//! // A `POST` with an idempotency key. The server recognises the key, so the request may be repeated.
 //! let body = serde_json::to_vec(order).unwrap();
 //! let made: Order =
 //!     plain_http::IDEMPOTENT.send(client.post(url).body(body)).idempotency_key().json().await?;
 //! # Ok(()) }
 //! ```
 //!
-//! - A status that is no success is an [`ApiError`], which keeps the status, the headers, `Retry-After`
-//!   and what the body says.
-//! - The body is read within the attempt: a reply that is lost half-way is asked for again.
-//! - [What may be repeated](Sending#what-may-be-repeated) follows from the request: a `GET` or a `DELETE`
-//!   after every failure that the policy names, a `POST` only after those that surely did nothing.
-//! - After a [redirect](Sending#what-counts-as-an-error) nobody can tell what became of the first request. For a
-//!   request that must not be made twice, build the client with `redirect::Policy::none()`.
-//! - How much of a reply is read, and for how long, is limited: see [`Limits`].
+//! - An HTTP status that is not a success is an [`ApiError`]. It keeps the status, the headers, `Retry-After`
+//!   and the message in the body.
+//! - The body is read within the attempt. If the connection breaks while the body arrives, the request is
+//!   sent again.
+//! - [Which requests are repeated](Sending#which-requests-are-repeated) depends on the request: a `GET` or
+//!   a `DELETE` is repeated after every failure that the policy names, a `POST` only after a failure that
+//!   shows that the server did nothing.
+//! - After a [redirect](Sending#what-counts-as-an-error) the error does not show whether the first request
+//!   was applied. For a request that must not be made twice, build the client with
+//!   `redirect::Policy::none()`.
+//! - [`Limits`] limits how much of a reply is read, and for how long.
 //!
-//! Requests of reqwest 0.12 are sent in the same way with the feature `reqwest-012`.
+//! With the feature `reqwest-012`, requests of reqwest 0.12 are sent in the same way.
 //!
-//! reqwest itself repeats requests that an HTTP/2 server has refused. Turn that off where the policy
-//! should see each of them: `reqwest::Client::builder().retry(reqwest::retry::never())`.
+//! reqwest itself repeats requests that an HTTP/2 server has refused. To let the policy count each of them,
+//! switch this off: `reqwest::Client::builder().retry(reqwest::retry::never())`.
 //!
-//! # A response of your own call
+//! # A response of your own request
 //!
-//! In a function with `#[retry]`, or where more than one request makes an attempt, [`json`] and [`success`]
-//! read a response. (`Response::error_for_status` drops the headers and the body, and with them
-//! `Retry-After` and Google's `error.status`.) They do not know the URL that was asked for, so an error that
-//! came after a redirect looks like one of the request itself.
+//! In a function with `#[retry]`, or in an attempt with several requests, [`json`] and [`success`] read a
+//! response. (`Response::error_for_status` drops the headers and the body, and with them `Retry-After` and
+//! Google's `error.status`.) They do not know the URL of the request, so an error after a redirect looks
+//! like an error of the request itself.
 //!
 //! ```no_run
 //! use backoff_cloud::{http, memorystore};
@@ -75,45 +78,44 @@ pub(crate) use repeat::has_parameter;
 use reqwest::Response;
 use serde::de::DeserializeOwned;
 
-/// The reply's JSON body as a value, if its status is a success; otherwise what the server said.
+/// The reply's JSON body as a value if the status is a success, otherwise the error of the reply.
 ///
-/// Some servers, and proxies before them, answer 200 and put the error into the body. A body that
-/// is nothing but a `google.rpc.Status` in `error` is that error, with the status that its `code`
-/// names. (A finished long-running operation has an `error` too, but other fields beside it: it is
-/// a value.)
+/// Some servers and proxies answer 200 and put the error into the body. A body that contains only a
+/// `google.rpc.Status` in `error` is that error, with the status that its `code` names. (A finished
+/// long-running operation has an `error` too, but it has other fields, so it is a value.)
 ///
-/// The defaults of [`Limits`] hold.
+/// The limits are the defaults of [`Limits`].
 ///
 /// # Errors
-/// [`ApiError`]: an HTTP status that is not 2xx, a reply that did not arrive or a success that was
-/// cut, a success of more than 64 MiB or that stopped for 30 s, or a body that is an error or not the
-/// JSON asked for. A body that is too long or not the JSON asked for is permanent, for the server did
-/// answer, unless the body ends too early and nothing said where it ends.
+/// [`ApiError`] for an HTTP status that is not 2xx; a reply that did not arrive completely; a success of
+/// more than 64 MiB, or whose body paused for 30 s; a body that is an error or not the JSON that was asked
+/// for. A body that is too long or not the JSON that was asked for is a permanent error, because the server
+/// did answer. An exception is a body that ends too early if HTTP does not say where it ends.
 ///
-/// An empty body is `None` for an `Option`, and `()` for a unit, which takes an empty object `{}` too. For
+/// An empty body is `None` for an `Option`, and `()` for a unit, which also takes an empty object `{}`. For
 /// every other type an empty body is an error.
 ///
-/// Over HTTP/1.1, where the body was compressed and its length was told (`content-length`), nothing
-/// says where the unpacked body ends: reqwest's decoders (its features `gzip`, `brotli`, `zstd` and
-/// `deflate`) take that header away. So an empty or half JSON text that was compressed whole counts as
-/// a reply that was cut, which may be repeated, and not as a permanent error.
+/// Over HTTP/1.1, nothing says where the unpacked body ends if the body was compressed and had a
+/// `content-length`: reqwest's decoders (its features `gzip`, `brotli`, `zstd` and `deflate`) remove this
+/// header. So an empty or incomplete JSON text inside a complete compressed body counts as a reply that was
+/// cut. Such a reply may be repeated, and is not a permanent error.
 ///
 /// # Panics
-/// As [`Limits::json`].
+/// The panics of [`Limits::json`].
 pub async fn json<T: DeserializeOwned>(response: Response) -> Result<T, ApiError> {
     Limits::new().json(response).await
 }
 
-/// The reply's body, if its status is a success; otherwise what the server said.
+/// The reply's body if the status is a success, otherwise the error of the reply.
 ///
-/// The defaults of [`Limits`] hold.
+/// The limits are the defaults of [`Limits`].
 ///
 /// # Errors
-/// [`ApiError`]: an HTTP status that is not 2xx, a reply that did not arrive or a success that was
-/// cut, a success that stopped for 30 s, or a success of more than 64 MiB, which is permanent.
+/// [`ApiError`] for an HTTP status that is not 2xx; a reply that did not arrive completely; a success whose
+/// body paused for 30 s; a success of more than 64 MiB, which is a permanent error.
 ///
 /// # Panics
-/// As [`Limits::json`].
+/// The panics of [`Limits::json`].
 pub async fn success(response: Response) -> Result<Vec<u8>, ApiError> {
     Limits::new().success(response).await
 }

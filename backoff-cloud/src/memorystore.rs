@@ -1,63 +1,102 @@
-//! Google Cloud Memorystore for Redis: the requests that manage instances.
+//! Google Cloud Memorystore for Redis: requests to its API, its operations, and commands to the Redis of
+//! an instance.
+//!
+//! # Presets
+//!
+//! | request | policy |
+//! |---|---|
+//! | a request to the API: get, list, create, update or delete an instance | [`REQUEST`] |
+//! | polling an operation of the API until it is done | [`OPERATION`] |
+//! | a command to the Redis of an instance | [`DATA`], with a `Reconnect` (feature `reconnect`) |
+//!
+//! [`presets`](crate::presets) has the numbers.
+//!
+//! # Where the numbers come from
+//!
+//! - For [`REQUEST`]: <https://cloud.google.com/memorystore/docs/redis/exponential-backoff>. The wait before
+//!   retry *n*, counted from 0, is `min(2ⁿ s + up to 1000 ms, maximum backoff)`; 429 and every 5xx are
+//!   retried. The document names 32 s and 64 s as usual maximums.
+//! - For [`OPERATION`]: [AIP-151](https://google.aip.dev/151) describes operations and leaves the pauses to the
+//!   client. Google's client libraries wait
+//!   [5 s before the second poll, 1.5 times as long before each further one, and at most 45 s](https://github.com/googleapis/googleapis/blob/master/google/api/client.proto)
+//!   unless the service configures something else. Google's configuration for Memorystore for Redis has a
+//!   deadline of
+//!   [7,200 s for a creation or a change](https://github.com/googleapis/googleapis/blob/master/google/cloud/redis/v1/redis_v1.yaml).
+//! - For [`DATA`]: <https://cloud.google.com/memorystore/docs/redis/high-availability-for-memorystore-for-redis>
+//!   and <https://cloud.google.com/memorystore/docs/redis/general-best-practices>. A failover closes the
+//!   connections to the primary, the instance is unavailable for a few seconds, and then the same address
+//!   leads to the new primary. Scaling, upgrades and maintenance do the same. The documents ask for "retry
+//!   logic with exponential backoff" and name no numbers for commands.
 //!
 //! Sources read on 2026-11-21.
+//!
+//! # Our choices
+//!
+//! - [`REQUEST`] has a maximum of 64 s and 10 attempts, because the document names no number of retries.
+//!   The waits of 9 retries take 255 to 262 s together. For the other maximum write
+//!   `memorystore::REQUEST.max_backoff(Duration::from_secs(32))`. For a phone, which may need more retries and
+//!   longer waits, write `memorystore::REQUEST.scaled(2.0).max_attempts(12)`.
+//! - [`OPERATION`] does not use the pauses of the service's configuration, which begins with 60 s and goes
+//!   up to 360 s. With at most 45 s the caller notices the end sooner, at the price of about 160 polls in
+//!   two hours. As in [`REQUEST`], up to 1000 ms is added to each wait.
+//! - All numbers of [`DATA`] are ours. The first wait is up to 20 ms, because a command takes about a
+//!   millisecond and many failures are as short. The jitter is full, because a failover breaks the
+//!   connections of all clients in the same moment. No wait is longer than 1 s, so a client notices the end
+//!   of a failover soon. The deadline of 60 s is much longer than the few seconds of a failover.
+//!
+//! # What is retried
+//!
+//! [`REQUEST`] and [`OPERATION`] judge a reply by its gRPC code. A reply without a gRPC code is judged by
+//! its status:
+//!
+//! | the reply names | retried |
+//! |---|---|
+//! | no gRPC code | 429, and every status from 500 to 599 |
+//! | `UNKNOWN`, `INTERNAL`, `DATA_LOSS` (500), `UNIMPLEMENTED` (501), `UNAVAILABLE` (503), `DEADLINE_EXCEEDED` (504), `RESOURCE_EXHAUSTED` (429) | yes, whatever the status is |
+//! | `CANCELLED`, `INVALID_ARGUMENT`, `NOT_FOUND`, `ALREADY_EXISTS`, `PERMISSION_DENIED`, `FAILED_PRECONDITION`, `ABORTED`, `OUT_OF_RANGE`, `UNAUTHENTICATED` | no, even with a 5xx: Google's services send these codes with a 4xx, and the code says more than the status |
+//!
+//! `DATA_LOSS` and `UNIMPLEMENTED` are retried because the document says every 5xx. A retry rarely helps
+//! there, and [AIP-194](https://google.aip.dev/194), a rule for all of Google's services, never retries
+//! `DATA_LOSS`. To follow AIP-194 in this, write `memorystore::REQUEST.on(codes![429, 500..=599])`: a set
+//! of statuses does not contain `DATA_LOSS`.
+//!
+//! [`DATA`] retries lost connections, and the replies of Redis that pass: `READONLY`, `LOADING`, `BUSY` and
+//! others. The feature `redis-1` reads them from a `redis::RedisError`.
+//!
+//! # Example
+//!
+//! ```
+//! use backoff_cloud::{memorystore, retry};
+//! # use backoff_cloud::TimedOut as ApiError;
+//! # struct Instance;
+//! # struct Client;
+//! # impl Client { async fn get(&self, _: &str) -> Result<Instance, ApiError> { Ok(Instance) } }
+//!
+//! #[retry(policy = memorystore::REQUEST, max_attempts = 5)]
+//! async fn instance(client: &Client, name: &str) -> Result<Instance, ApiError> {
+//!     client.get(name).await
+//! }
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() { instance(&Client, "a").await.unwrap(); }
+//! ```
 
 use backoff_core::{Codes, Jitter, Policy, codes};
 use std::time::Duration;
 
-/// 429 and every 5xx. A set of statuses leaves out `DATA_LOSS`, which Google sends with a 500, so it
-/// is named.
+/// 429 and every 5xx. A set of statuses does not contain `DATA_LOSS`, which Google sends with a 500, so
+/// the code is named.
 const DOCUMENTED: Codes = codes![429, 500..=599, Codes::DATA_LOSS];
 
-/// One request to the Memorystore API, as its documentation asks: 429 and every 5xx retried; the
-/// wait before retry *n*, counted from 0, is `min(2ⁿ s + up to 1000 ms, maximum backoff)`, with a
-/// maximum backoff of 64 s, and the number of retries is limited.
+/// One request to the Memorystore API, as its documentation asks. 429, every 5xx and failures of the
+/// connection are retried.
 ///
-/// # Which replies are retried
+/// The policy has no deadline, so it obeys a `Retry-After` of up to 5 minutes. If each reply asks for 5
+/// minutes, the call takes 45 minutes. Use `.deadline(..)` or `.max_retry_after(..)` to limit this.
 ///
-/// A reply that names a gRPC code is judged by that code, and a reply that names none by its status:
+/// After the last attempt the failure should be reported: with the feature `tracing` the call writes one
+/// event of the level WARN.
 ///
-/// | the reply names | retried |
-/// |---|---|
-/// | no gRPC code | 429, and every status from 500 to 599 |
-/// | `UNKNOWN`, `INTERNAL`, `DATA_LOSS` (500), `UNIMPLEMENTED` (501), `UNAVAILABLE` (503), `DEADLINE_EXCEEDED` (504), `RESOURCE_EXHAUSTED` (429) | yes, whatever the status |
-/// | `CANCELLED`, `INVALID_ARGUMENT`, `NOT_FOUND`, `ALREADY_EXISTS`, `PERMISSION_DENIED`, `FAILED_PRECONDITION`, `ABORTED`, `OUT_OF_RANGE`, `UNAUTHENTICATED` | no, even with a 5xx: Google sends these codes with a 4xx, and the code is the service's own word |
-///
-/// `DATA_LOSS` and `UNIMPLEMENTED` are retried because the document says every 5xx. A repetition
-/// rarely cures them, and [AIP-194](https://google.aip.dev/194), a rule for all of Google's services,
-/// never repeats `DATA_LOSS`. To follow AIP-194 in this, write
-/// `memorystore::REQUEST.on(codes![429, 500..=599])`: such a set does not hold `DATA_LOSS`.
-///
-/// # A server that asks for a pause
-///
-/// A `Retry-After` of up to 5 minutes is waited for, as in every policy without a deadline. If each
-/// reply asks for 5 minutes, the call takes 45 minutes. Say `.deadline(..)` or `.max_retry_after(..)`
-/// to bound it.
-///
-/// # What the document leaves to the client
-///
-/// The document names 32 s as another usual maximum: `memorystore::REQUEST.max_backoff(Duration::from_secs(32))`.
-/// A phone may need more retries and longer waits than a desktop:
-/// `memorystore::REQUEST.scaled(2.0).max_attempts(12)`.
-///
-/// The documentation leaves that number to the client. Here it is 9, so 10 attempts: the waits
-/// then sum up to 255 to 262 seconds. When they are used up the failure is to be reported: with
-/// the feature `tracing` that is one WARN event.
-///
-/// ```
-/// use backoff_cloud::{memorystore, retry};
-/// # use backoff_cloud::TimedOut as ApiError;
-/// # struct Instance;
-/// # struct Client;
-/// # impl Client { async fn get(&self, _: &str) -> Result<Instance, ApiError> { Ok(Instance) } }
-///
-/// #[retry(policy = memorystore::REQUEST, max_attempts = 5)]
-/// async fn instance(client: &Client, name: &str) -> Result<Instance, ApiError> {
-///     client.get(name).await
-/// }
-/// ```
-///
-/// Source: <https://cloud.google.com/memorystore/docs/redis/exponential-backoff>.
+/// [The module](self) has the sources, what is retried, and an example.
 pub const REQUEST: Policy = Policy::exponential()
     .base(Duration::from_secs(1))
     .factor(2.0)
@@ -67,25 +106,14 @@ pub const REQUEST: Policy = Policy::exponential()
     .on(DOCUMENTED)
     .name("memorystore::REQUEST");
 
-/// Polling a long-running operation of the Memorystore API until it is done: what creates,
-/// changes or deletes an instance.
+/// Polls a long-running operation of the Memorystore API until it is done. The API starts such an
+/// operation when an instance is created, changed or deleted.
 ///
-/// [AIP-151](https://google.aip.dev/151) has a service answer such a call with an operation at
-/// once, and its client ask for that operation until it is `done`; how often is left to the client.
-/// Google's client libraries wait
-/// [5 s before the second poll, 1.5 times as long before each further one, and 45 s at the most](https://github.com/googleapis/googleapis/blob/master/google/api/client.proto)
-/// where a service does not say otherwise, and so does this. They give up after 5 minutes; for
-/// Memorystore for Redis, Google sets
-/// [7,200 s for a creation or a change](https://github.com/googleapis/googleapis/blob/master/google/cloud/redis/v1/redis_v1.yaml),
-/// and that is the deadline here. (That file also asks for a first wait of 60 s, and for 360 s at
-/// the most; 45 s notices the end sooner, at a price of about 160 polls in two hours.) The number
-/// of attempts is not limited.
+/// The number of polls is not limited. A poll that fails is repeated after the same failures as
+/// [`REQUEST`]. [The module](self) has the sources.
 ///
-/// A poll that fails is repeated after exactly what [`REQUEST`] retries: 429, every 5xx, and the gRPC
-/// codes in the table there. As there, up to 1000 ms is added to each wait.
-///
-/// An operation that is done may have failed: look at its `error`. And a deadline bounds the
-/// polling, not the operation, which goes on without its caller.
+/// An operation that is done may have failed, so look at its `error`. The deadline limits the polling, not
+/// the operation: the operation goes on without its caller.
 ///
 /// ```
 /// use backoff_cloud::{NotYet, memorystore};
@@ -122,28 +150,20 @@ pub const OPERATION: Policy = Policy::exponential()
     .on(DOCUMENTED)
     .name("memorystore::OPERATION");
 
-/// One command to the Redis behind a Memorystore instance.
+/// One command to the Redis of a Memorystore instance. [The module](self) has the sources and our
+/// choices.
 ///
-/// What Google documents: a failover drops the connections to the primary, the instance is
-/// unavailable for a few seconds, and the same address then leads to the new primary; so do scaling,
-/// upgrades and maintenance, and a client shall have "retry logic with exponential backoff" in place
-/// for them. No numbers are given for commands, those of [`REQUEST`] are for the API. So these are
-/// this crate's own: a first wait of up to 20 ms, since a command takes a millisecond and many
-/// failures pass as fast; full jitter, since a failover strikes all clients in the same moment; no
-/// wait above 1 s, so that nobody notices the end of a failover much later than it ends; and a
-/// deadline of 60 s, ten times a few seconds and more.
+/// A retry alone is not enough. A connection that was closed stays closed, and a connection to a primary
+/// that has become a replica answers `READONLY` to every write. So take the connection from a `Reconnect`
+/// (feature `reconnect`), which opens a new one. The feature `redis-1` says which errors of redis need a new
+/// connection.
 ///
-/// Calling again is not enough: a connection that was dropped stays dropped, and one to a primary that
-/// has become a replica answers `READONLY` for ever. So commands take their connection from a
-/// `Reconnect` (feature `reconnect`). The feature `redis-1` of `backoff-core` says of
-/// `redis::RedisError` which failures ask for a new one.
-///
-/// As every policy, it takes the command for idempotent: `GET`, `SET`, `DEL`, `HSET`, `SADD`. After a
-/// connection that broke, it may then be made twice, which changes nothing. `INCR`, `APPEND`,
-/// `LPUSH`, `SPOP` are not: with `DATA.idempotent(false)` they are repeated only after a refusal
-/// (`READONLY`, `LOADING`, `BUSY`, …) or where no connection was made, and otherwise end with
-/// [`StopReason::MaybeApplied`](backoff_core::StopReason::MaybeApplied). A transaction under
-/// `WATCH` goes with [`Policy::update`].
+/// The policy assumes that the command may be made twice, as `GET`, `SET`, `DEL`, `HSET` and `SADD` may.
+/// `INCR`, `APPEND`, `LPUSH` and `SPOP` may not. For those use `DATA.idempotent(false)`: then a command is
+/// repeated only after a refusal (`READONLY`, `LOADING`, `BUSY`, …) or if no connection was made, and any
+/// other failure of the connection ends with
+/// [`StopReason::MaybeApplied`](backoff_core::StopReason::MaybeApplied). For a transaction under `WATCH` use
+/// [`Policy::update`].
 ///
 /// ```
 /// use backoff_cloud::{Policy, memorystore};
@@ -180,9 +200,6 @@ pub const OPERATION: Policy = Policy::exponential()
 /// # Ok(())
 /// # }
 /// ```
-///
-/// Sources: <https://cloud.google.com/memorystore/docs/redis/high-availability-for-memorystore-for-redis>,
-/// <https://cloud.google.com/memorystore/docs/redis/general-best-practices>.
 pub const DATA: Policy = Policy::exponential()
     .base(Duration::from_millis(20))
     .max_backoff(Duration::from_secs(1))
@@ -212,8 +229,8 @@ mod tests {
         }
     }
 
-    /// "All requests that return 5xx and 429": a reply that names a code is judged by the code, and
-    /// each code that stands for such a status in Google's replies is retried.
+    /// The document says "All requests that return 5xx and 429". A reply that names a gRPC code is judged
+    /// by the code, so each code with such a status is retried.
     #[test]
     fn every_grpc_code_behind_a_5xx_is_judged_by_the_status_it_stands_for() {
         for status in 500..600 {
@@ -289,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_have_been_counted_is_not_counted_twice() {
+    fn a_counter_is_not_repeated_after_a_lost_reply() {
         let lost = TimedOut::new(Duration::ZERO);
         assert_eq!(DATA.judge(&lost), Verdict::from(true));
         let counter = DATA.idempotent(false);
@@ -330,7 +347,7 @@ mod tests {
         assert!((160..170).contains(&retry.failures()));
     }
 
-    /// The whole life of a request that never succeeds, least and greatest waits.
+    /// All waits of a request that never succeeds, with the least and the greatest random number.
     #[test]
     fn the_documented_schedule_ends_after_its_retries() {
         for (random, expected) in [

@@ -1,63 +1,84 @@
-//! Any HTTP service that documents nothing of its own.
+//! Any HTTP service whose documentation says nothing about retries.
 //!
-//! What may be repeated depends on the method ("Idempotent Methods", RFC 9110, section 9.2.2,
-//! <https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2>): `GET`, `HEAD`, `OPTIONS`, `TRACE`, `PUT`
-//! and `DELETE` have the same effect made once or twice, and may be repeated by themselves. So may `QUERY`
-//! (<https://datatracker.ietf.org/doc/draft-ietf-httpbis-safe-method-w-body/>), which only reads. `POST`,
-//! `PATCH` and `CONNECT` may be only if the client knows that the first was never applied.
-//! [`for_method`] chooses; a request that is sent in one call (`http::SendExt`, feature `http`) is judged
-//! by itself.
+//! # Presets
 //!
-//! The statuses that a repetition can cure, whatever the service:
+//! | request | policy |
+//! |---|---|
+//! | `GET`, `HEAD`, `OPTIONS`, `TRACE`, `PUT`, `DELETE`, `QUERY` | [`IDEMPOTENT`] |
+//! | `POST`, `PATCH`, `CONNECT`, any other method | [`NOT_IDEMPOTENT`] |
+//! | a `POST` with an idempotency key that the service knows | [`IDEMPOTENT`] |
 //!
-//! | status | | source |
-//! |---|---|---|
-//! | 408 | the request did not arrive in time | RFC 9110, 15.5.9 |
-//! | 425 | too early, on a connection not yet trusted | RFC 8470, 5.2 |
-//! | 429 | too many | RFC 6585, 4 |
-//! | 500, 502, 503, 504 | the server, its backend, or a proxy failed | RFC 9110, 15.6 |
+//! [`for_method`] chooses by the method. A request that is sent in one call (`http::SendExt`, feature
+//! `http`) needs no choice: `IDEMPOTENT.send(request)` reads the method. [`presets`](crate::presets) has
+//! the numbers.
 //!
-//! Not 501 and 505, which stay as they are, and not 409 and 412, where only a new read helps.
+//! # Where the numbers come from
 //!
-//! No RFC names waits. Here they are drawn from zero up to 1 s, doubling up to 64 s, five attempts:
-//! the defaults of [`Policy::exponential`]. `Retry-After` is obeyed.
+//! - The methods: "Idempotent Methods", RFC 9110, section 9.2.2
+//!   (<https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2>). A request with such a method has the same
+//!   effect whether it is made once or twice. `QUERY` only reads
+//!   (<https://datatracker.ietf.org/doc/draft-ietf-httpbis-safe-method-w-body/>).
+//! - The statuses: see the table below.
 //!
 //! Sources read on 2026-11-21.
+//!
+//! # Our choices
+//!
+//! No RFC names waits or an end. We take the defaults of [`Policy::exponential`].
+//!
+//! # What is retried
+//!
+//! | status | meaning | source |
+//! |---|---|---|
+//! | 408 | the request did not arrive in time | RFC 9110, 15.5.9 |
+//! | 425 | the request came too early, on a connection that is not yet trusted | RFC 8470, 5.2 |
+//! | 429 | the client sent too many requests | RFC 6585, 4 |
+//! | 500, 502, 503, 504 | the server, its backend, or a proxy failed | RFC 9110, 15.6 |
+//!
+//! Failures of the connection are retried too. The policy waits at least as long as `Retry-After` asks.
+//!
+//! 501 and 505 are not retried, because the same request gets the same reply. 409 and 412 are not
+//! retried, because only a new read helps.
+//!
+//! # Example
+//!
+//! ```
+//! use backoff_cloud::{plain_http, retry};
+//! # use backoff_cloud::TimedOut as ApiError;
+//! # struct Client;
+//! # impl Client { async fn get(&self, _: &str) -> Result<String, ApiError> { Ok("page".into()) } }
+//!
+//! #[retry(policy = plain_http::IDEMPOTENT, deadline = "30s")]
+//! async fn page(client: &Client, url: &str) -> Result<String, ApiError> {
+//!     client.get(url).await
+//! }
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() { assert_eq!(page(&Client, "/").await.unwrap(), "page") }
+//! ```
 
 use backoff_core::{__private::is_idempotent, Policy, codes};
 
-/// A request that may be made twice: 408, 425, 429, 500, 502, 503 and 504 are retried, and failures of
-/// the connection.
+/// A request that may be made twice. 408, 425, 429, 500, 502, 503, 504 and failures of the connection
+/// are retried.
 ///
-/// ```
-/// use backoff_cloud::{plain_http, retry};
-/// # use backoff_cloud::TimedOut as ApiError;
-/// # struct Client;
-/// # impl Client { async fn get(&self, _: &str) -> Result<String, ApiError> { Ok("page".into()) } }
-///
-/// #[retry(policy = plain_http::IDEMPOTENT, deadline = "30s")]
-/// async fn page(client: &Client, url: &str) -> Result<String, ApiError> {
-///     client.get(url).await
-/// }
-/// ```
-///
-/// Sources: see [the module](self).
+/// Sources and an example: [the module](self).
 pub const IDEMPOTENT: Policy = Policy::exponential()
     .on(codes![408, 425, 429, 500, 502..=504])
     .name("plain_http::IDEMPOTENT");
 
-/// A request that must not be made twice, such as a `POST`: as [`IDEMPOTENT`], but only what was
-/// surely not applied is repeated: 408, 425 and 429, and a connection that was refused.
+/// A request that must not be made twice, such as a `POST`. It is retried only after a failure that
+/// shows that the server did nothing: 408, 425, 429, or no connection.
 ///
-/// A `POST` with an idempotency key that the service knows may have [`IDEMPOTENT`].
+/// For a `POST` with an idempotency key that the service knows, use [`IDEMPOTENT`].
 ///
 /// Source: <https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2>.
 pub const NOT_IDEMPOTENT: Policy = IDEMPOTENT
     .idempotent(false)
     .name("plain_http::NOT_IDEMPOTENT");
 
-/// [`IDEMPOTENT`] for the methods that RFC 9110 calls so and for `QUERY`, [`NOT_IDEMPOTENT`] for every
-/// other, also for those that nobody has defined. Methods are told apart by their case, as in HTTP.
+/// The policy for a method: [`IDEMPOTENT`] for the methods that RFC 9110 calls idempotent and for
+/// `QUERY`, [`NOT_IDEMPOTENT`] for every other method, also for an unknown one. Upper and lower case
+/// make different methods, as in HTTP.
 ///
 /// ```
 /// use backoff_cloud::plain_http;
@@ -108,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_rfc_does_not_call_idempotent_is_not() {
+    fn only_the_methods_of_the_rfc_and_query_are_idempotent() {
         for method in ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY"] {
             assert_eq!(for_method(method), IDEMPOTENT, "{method}");
         }

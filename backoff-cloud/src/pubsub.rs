@@ -1,36 +1,70 @@
-//! Google Cloud Pub/Sub.
+//! Google Cloud Pub/Sub: the calls of publishers and subscribers.
 //!
-//! Which codes of which call are retried, how long is waited and when it ends are those of the
-//! newest client that Google generates, for Python, checked with `google-cloud-pubsub` 2.44.0:
-//! `transports/base.py` of the
+//! # Presets
+//!
+//! | call | policy |
+//! |---|---|
+//! | `Publish` | [`PUBLISH`] |
+//! | `StreamingPull` | [`STREAMING_PULL`] |
+//! | `Pull` | [`PULL`] |
+//! | the publisher's reads: get and list topics, list a topic's subscriptions and snapshots | [`TOPIC_READ`] |
+//! | the publisher's other calls: create, update and delete topics, `DetachSubscription` | [`TOPIC_WRITE`] |
+//! | the subscriber's reads: get and list subscriptions and snapshots; `CreateSubscription`, `Seek` | [`SUBSCRIPTION_READ`] |
+//! | the subscriber's other calls: `Acknowledge`, `ModifyAckDeadline`, `ModifyPushConfig`, update and delete subscriptions, create, update and delete snapshots; the calls for schemas | [`SUBSCRIPTION_WRITE`] |
+//! | the calls for IAM | those of [`iam`](crate::iam), because Google's clients for Pub/Sub do not retry these calls |
+//!
+//! [`presets`](crate::presets) has the numbers.
+//!
+//! # Where the numbers come from
+//!
+//! The codes, the waits and the deadlines are those of the newest client that Google generates, the one
+//! for Python (`google-cloud-pubsub` 2.44.0): `transports/base.py` of the
 //! [publisher](https://github.com/googleapis/google-cloud-python/blob/main/packages/google-cloud-pubsub/google/pubsub_v1/services/publisher/transports/base.py)
 //! and of the
 //! [subscriber](https://github.com/googleapis/google-cloud-python/blob/main/packages/google-cloud-pubsub/google/pubsub_v1/services/subscriber/transports/base.py).
+//! Google's clients draw each wait from zero up to the backoff, and so do these policies.
 //!
-//! | | first wait | factor | cap | ends |
-//! |---|---|---|---|---|
-//! | [`PUBLISH`] | 100 ms | 4 | 60 s | after 600 s |
-//! | [`TOPIC_READ`], [`TOPIC_WRITE`] | 100 ms | 1.3 | 60 s | after 600 s |
-//! | [`PULL`], [`SUBSCRIPTION_READ`], [`SUBSCRIPTION_WRITE`] | 100 ms | 1.3 | 60 s | after 60 s |
-//! | [`STREAMING_PULL`] | 100 ms | 4 | 60 s | after 1,800 s |
+//! Two other sources differ:
 //!
-//! The service configuration that is published beside the API,
-//! <https://github.com/googleapis/googleapis/blob/master/google/pubsub/v1/pubsub_grpc_service_config.json>,
-//! has the same codes, but for `INTERNAL` of a pull, with a factor of 1.3 throughout and five
-//! attempts. Google's clients count time instead, and so do these. A factor of 4 for publishing is
-//! also on the page "Publish with retry settings"
-//! (<https://cloud.google.com/pubsub/docs/samples/pubsub-publisher-retry-settings>), for Node.js;
-//! there, the C++ client gives up after 60 s: `pubsub::PUBLISH.deadline(Duration::from_secs(60))`.
-//!
-//! The documentation names no jitter. Google's clients draw each wait from zero up to the backoff,
-//! and so do these.
-//!
-//! The same codes are known by their HTTP statuses in the JSON API, where the body names the gRPC
-//! code. A bare status, as a proxy sends it, counts where it can mean nothing but codes in the list.
-//!
-//! The calls for IAM are not here, for these clients do not retry them: see [`iam`](crate::iam).
+//! - The service configuration that is published with the API
+//!   (<https://github.com/googleapis/googleapis/blob/master/google/pubsub/v1/pubsub_grpc_service_config.json>)
+//!   has the same codes, but for `INTERNAL` of a pull. It has a factor of 1.3 for all calls, and five
+//!   attempts instead of a deadline.
+//! - The page "Publish with retry settings"
+//!   (<https://cloud.google.com/pubsub/docs/samples/pubsub-publisher-retry-settings>) has a factor of 4 for
+//!   Node.js too. Its example in C++ gives up after 60 s; for that write
+//!   `pubsub::PUBLISH.deadline(Duration::from_secs(60))`.
 //!
 //! Sources read on 2026-11-21.
+//!
+//! # Our choices
+//!
+//! The sources name gRPC codes only. The policies also know the HTTP statuses that stand for these codes
+//! in the JSON API. A status without a gRPC code, as a proxy sends it, is retried if all codes that it
+//! can stand for are retried.
+//!
+//! # What is retried
+//!
+//! Each call has codes of its own; [`presets`](crate::presets#retried-failures) has them all. Failures of
+//! the connection are retried too. A message whose acknowledgement was lost is then published twice. The
+//! service delivers a message at least once anyway, so a subscriber must handle a second delivery. If it
+//! cannot, put an identifier of your own into the message, or use `PUBLISH.idempotent(false)`.
+//!
+//! # Example
+//!
+//! ```
+//! use backoff_cloud::{pubsub, retry};
+//! # use backoff_cloud::TimedOut as ApiError;
+//! # struct Client;
+//! # impl Client { async fn publish(&self, _: &str) -> Result<String, ApiError> { Ok("1".into()) } }
+//!
+//! #[retry(policy = pubsub::PUBLISH, deadline = "60s")]
+//! async fn publish(client: &Client, text: &str) -> Result<String, ApiError> {
+//!     client.publish(text).await
+//! }
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() { assert_eq!(publish(&Client, "hello").await.unwrap(), "1") }
+//! ```
 
 use backoff_core::{Codes, Jitter, Policy, codes};
 use std::time::Duration;
@@ -47,25 +81,11 @@ const SUBSCRIPTION: Policy = BACKOFF.deadline(Duration::from_secs(60));
 const READ: Codes = codes![502, 503, Codes::ABORTED, Codes::UNKNOWN];
 const WRITE: Codes = codes![502, 503];
 
-/// `Publish`: `ABORTED`, `CANCELLED`, `DEADLINE_EXCEEDED`, `INTERNAL`, `RESOURCE_EXHAUSTED`,
-/// `UNAVAILABLE` and `UNKNOWN` are retried; 429, 499, 500, 502, 503 and 504 without a code. Waits of
-/// up to 100 ms, 400 ms, 1.6 s and so on, 60 s at most, for 600 s.
+/// `Publish`. `ABORTED`, `CANCELLED`, `DEADLINE_EXCEEDED`, `INTERNAL`, `RESOURCE_EXHAUSTED`,
+/// `UNAVAILABLE` and `UNKNOWN` are retried; without a gRPC code 429, 499, 500, 502, 503 and 504. The waits
+/// are up to 100 ms, 400 ms, 1.6 s and so on, at most 60 s, for 600 s.
 ///
-/// That is nearly everything, and a message whose acknowledgement was lost is published twice. The
-/// service delivers at least once anyway, so a subscriber has to bear it; where it cannot, put an
-/// identifier of your own into the message, or publish with `PUBLISH.idempotent(false)`.
-///
-/// ```
-/// use backoff_cloud::{pubsub, retry};
-/// # use backoff_cloud::TimedOut as ApiError;
-/// # struct Client;
-/// # impl Client { async fn publish(&self, _: &str) -> Result<String, ApiError> { Ok("1".into()) } }
-///
-/// #[retry(policy = pubsub::PUBLISH, deadline = "60s")]
-/// async fn publish(client: &Client, text: &str) -> Result<String, ApiError> {
-///     client.publish(text).await
-/// }
-/// ```
+/// A message may be published twice: see [the module](self#what-is-retried).
 ///
 /// Source: [the module's](self), the publisher's `publish`.
 pub const PUBLISH: Policy = TOPIC
@@ -73,21 +93,20 @@ pub const PUBLISH: Policy = TOPIC
     .on(codes![429, 499, 500, 502..=504, Codes::ABORTED])
     .name("pubsub::PUBLISH");
 
-/// The publisher's calls that read: get and list topics, list a topic's subscriptions and
-/// snapshots. `ABORTED`, `UNAVAILABLE` and `UNKNOWN` are retried; 502 and 503 without a code. For
-/// 600 s.
+/// The publisher's calls that read: get and list topics, list a topic's subscriptions and snapshots.
+/// `ABORTED`, `UNAVAILABLE` and `UNKNOWN` are retried; without a gRPC code 502 and 503.
 ///
 /// Source: [the module's](self), the publisher.
 pub const TOPIC_READ: Policy = TOPIC.on(READ).name("pubsub::TOPIC_READ");
 
-/// The publisher's other calls: create, update and delete topics, `DetachSubscription`. Only
-/// `UNAVAILABLE` is retried; 502 and 503 without a code. For 600 s.
+/// The publisher's other calls: create, update and delete topics, `DetachSubscription`. `UNAVAILABLE` is
+/// retried; without a gRPC code 502 and 503.
 ///
 /// Source: [the module's](self), the publisher.
 pub const TOPIC_WRITE: Policy = TOPIC.on(WRITE).name("pubsub::TOPIC_WRITE");
 
-/// `Pull`: `ABORTED`, `INTERNAL`, `UNAVAILABLE` and `UNKNOWN` are retried; 500, 502 and 503 without
-/// a code. For 60 s.
+/// `Pull`. `ABORTED`, `INTERNAL`, `UNAVAILABLE` and `UNKNOWN` are retried; without a gRPC code 500, 502
+/// and 503.
 ///
 /// Source: [the module's](self), the subscriber's `pull`.
 pub const PULL: Policy = SUBSCRIPTION
@@ -95,28 +114,26 @@ pub const PULL: Policy = SUBSCRIPTION
     .name("pubsub::PULL");
 
 /// The subscriber's calls that read, and two more: get and list subscriptions and snapshots,
-/// `CreateSubscription`, `Seek`. `ABORTED`, `UNAVAILABLE` and `UNKNOWN` are retried; 502 and 503
-/// without a code. For 60 s.
+/// `CreateSubscription`, `Seek`. `ABORTED`, `UNAVAILABLE` and `UNKNOWN` are retried; without a gRPC code
+/// 502 and 503.
 ///
 /// Source: [the module's](self), the subscriber.
 pub const SUBSCRIPTION_READ: Policy = SUBSCRIPTION.on(READ).name("pubsub::SUBSCRIPTION_READ");
 
 /// The subscriber's other calls: `Acknowledge`, `ModifyAckDeadline`, `ModifyPushConfig`, update and
-/// delete subscriptions, create, update and delete snapshots. Only `UNAVAILABLE` is retried; 502
-/// and 503 without a code. For 60 s.
-///
-/// The calls for schemas are retried alike.
+/// delete subscriptions, create, update and delete snapshots. The calls for schemas have the same rules.
+/// `UNAVAILABLE` is retried; without a gRPC code 502 and 503.
 ///
 /// Source: [the module's](self), the subscriber.
 pub const SUBSCRIPTION_WRITE: Policy = SUBSCRIPTION.on(WRITE).name("pubsub::SUBSCRIPTION_WRITE");
 
-/// `StreamingPull`: opens the stream anew after `ABORTED`, `DEADLINE_EXCEEDED`, `INTERNAL`,
-/// `RESOURCE_EXHAUSTED` and `UNAVAILABLE`; 429, 502, 503 and 504 without a code. Waits as
-/// [`PUBLISH`], for 1,800 s.
+/// `StreamingPull`: opens the stream again after `ABORTED`, `DEADLINE_EXCEEDED`, `INTERNAL`,
+/// `RESOURCE_EXHAUSTED` and `UNAVAILABLE`; without a gRPC code after 429, 502, 503 and 504. The waits are
+/// those of [`PUBLISH`], the deadline is longer.
 ///
-/// A stream ends every so often without anything being wrong
-/// (<https://cloud.google.com/pubsub/docs/pull#streamingpull_api>), so begin a new retry for each,
-/// or the time of all of them counts against one deadline.
+/// The service ends a stream from time to time without a fault
+/// (<https://cloud.google.com/pubsub/docs/pull#streamingpull_api>). Make a new call with this policy for each
+/// stream. Otherwise one deadline counts the time of all streams.
 ///
 /// Source: [the module's](self), the subscriber's `streaming_pull`.
 pub const STREAMING_PULL: Policy = BACKOFF
@@ -165,7 +182,7 @@ mod tests {
         assert_eq!(table(&STREAMING_PULL), (statuses, stream.to_vec()));
     }
 
-    /// The first waits at most, and the seconds that it may last.
+    /// The longest first waits, and the deadline in seconds.
     fn runs(policy: &Policy, micros: [u64; 6], seconds: u64) {
         let busy = Reply(503, None);
         let (waits, _) = life(policy, &busy, u64::MAX, micros.len());

@@ -1,11 +1,11 @@
-//! What the presets' tests judge and play: a reply, a broken connection, the life of a request.
+//! Replies, failures and schedules for the tests of the presets.
 
 use backoff_core::{
     Decision, Delivery, Fault, FaultKind, GrpcCode, Policy, RetryState, StopReason, Verdict,
 };
 use std::time::Duration;
 
-/// A status, and the gRPC code that its body names.
+/// A reply with an HTTP status and the gRPC code of its body.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Reply(pub(crate) u16, pub(crate) Option<GrpcCode>);
 
@@ -19,7 +19,7 @@ impl Fault for Reply {
     }
 }
 
-/// An error that says one thing, and perhaps what the server asks.
+/// An error with one fact, and perhaps a hint of the server.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Says {
     pub(crate) status: Option<u16>,
@@ -50,8 +50,8 @@ pub(crate) fn retries<F: Fault>(policy: &Policy, fault: &F) -> bool {
     matches!(policy.judge(fault), Verdict::Retry { .. })
 }
 
-/// The statuses from 400 to 599 that are retried where no gRPC code is named, and of all gRPC
-/// codes those that are retried whatever the status.
+/// The statuses from 400 to 599 that are retried if the reply names no gRPC code, and the gRPC codes that
+/// are retried.
 pub(crate) fn table(policy: &Policy) -> (Vec<u16>, Vec<GrpcCode>) {
     let statuses = (400..600)
         .filter(|status| retries(policy, &Reply(*status, None)))
@@ -63,8 +63,8 @@ pub(crate) fn table(policy: &Policy) -> (Vec<u16>, Vec<GrpcCode>) {
     (statuses, codes)
 }
 
-/// The first waits of a request that fails in the same way again and again, and why it ends if it
-/// does so before.
+/// The first waits of a request that fails in the same way each time, and why the call ends if it ends
+/// earlier.
 pub(crate) fn life<F: Fault>(
     policy: &Policy,
     fault: &F,
@@ -86,7 +86,7 @@ pub(crate) fn life<F: Fault>(
     (waits, None)
 }
 
-/// Other clients' features build reqwest with TLS, which then wants a provider.
+/// The features of other clients build reqwest with TLS, which then needs a provider.
 #[cfg(feature = "http")]
 pub(crate) fn provide_tls() {
     let _ = rustls::crypto::ring::default_provider().install_default();

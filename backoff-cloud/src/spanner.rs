@@ -1,51 +1,73 @@
-//! Google Cloud Spanner: transactions.
+//! Google Cloud Spanner: read-write transactions.
 //!
-//! Spanner may abort any read-write transaction, over a lock or for reasons of its own, and the
-//! whole of it is to be made again: <https://cloud.google.com/spanner/docs/transactions>. The reply
-//! carries `google.rpc.RetryInfo`, how long to wait before; where it does not, Google's clients wait
-//! as they would after a failed call: 250 ms, factor 1.3, up to 32 s
-//! (<https://github.com/googleapis/googleapis/blob/master/google/spanner/v1/spanner_grpc_service_config.json>).
-//! The numbers there come without jitter; here each wait is drawn from zero up to that, because
-//! transactions that were aborted together would meet again.
+//! # Presets
 //!
-//! A transaction can be aborted many times within a short while, and the reference advises to limit
-//! the time and not the attempts ("Retrying Aborted Transactions",
-//! <https://cloud.google.com/java/docs/reference/google-cloud-spanner/latest/com.google.cloud.spanner.TransactionContext>).
-//! It names no time. Here it is 300 s: the Java client's 30 s were found too short
-//! (<https://github.com/googleapis/java-spanner/issues/1008>).
+//! | request | policy |
+//! |---|---|
+//! | a whole read-write transaction | [`TRANSACTION`] |
+//! | a read outside of a transaction | [`aip194::REQUEST`](crate::aip194::REQUEST) |
+//!
+//! [`presets`](crate::presets) has the numbers.
+//!
+//! # Where the numbers come from
+//!
+//! - Spanner may abort any read-write transaction, because of a lock or for internal reasons. The client
+//!   then repeats the whole transaction: <https://cloud.google.com/spanner/docs/transactions>.
+//! - The reply usually says in `google.rpc.RetryInfo` how long to wait. If it does not, Google's clients wait
+//!   as after a failed call: 250 ms, factor 1.3, at most 32 s
+//!   (<https://github.com/googleapis/googleapis/blob/master/google/spanner/v1/spanner_grpc_service_config.json>).
+//! - The reference advises to limit the time and not the attempts, because one transaction can be aborted
+//!   many times within a short while ("Retrying Aborted Transactions",
+//!   <https://cloud.google.com/java/docs/reference/google-cloud-spanner/latest/com.google.cloud.spanner.TransactionContext>).
 //!
 //! Sources read on 2026-11-21.
+//!
+//! # Our choices
+//!
+//! - Full jitter. The source names none, but transactions that were aborted together would meet again.
+//! - A deadline of 300 s. The reference names no time. Users found the Java client's 30 s too short
+//!   (<https://github.com/googleapis/java-spanner/issues/1008>).
+//!
+//! # What is retried
+//!
+//! `ABORTED`, and a request that was not sent. `UNAVAILABLE` and a broken connection end with
+//! [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied), because the commit may have been
+//! applied. If the transaction can see in its reads that an earlier attempt was committed, write
+//! `TRANSACTION.idempotent(true)`; then these failures are retried too.
+//!
+//! # Example
+//!
+//! ```
+//! use backoff_cloud::{retry, spanner};
+//! # use backoff_cloud::TimedOut as ApiError;
+//! # struct Transaction;
+//! # struct Session;
+//! # impl Session {
+//! #     async fn begin(&self) -> Result<Transaction, ApiError> { Ok(Transaction) }
+//! #     async fn execute(&self, _: &Transaction, _: &str) -> Result<(), ApiError> { Ok(()) }
+//! #     async fn commit(&self, _: Transaction) -> Result<(), ApiError> { Ok(()) }
+//! # }
+//!
+//! #[retry(policy = spanner::TRANSACTION, deadline = "60s")]
+//! async fn pay(session: &Session) -> Result<(), ApiError> {
+//!     let transaction = session.begin().await?;
+//!     session.execute(&transaction, "UPDATE accounts SET balance = balance - 1").await?;
+//!     session.commit(transaction).await
+//! }
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() { pay(&Session).await.unwrap() }
+//! ```
 
 use backoff_core::{Codes, Jitter, Policy, codes};
 use std::time::Duration;
 
-/// A whole read-write transaction. `ABORTED` starts it anew, after the delay that the server names
-/// if that is longer than the backoff.
+/// A whole read-write transaction. After `ABORTED` the whole transaction is repeated. The wait is the
+/// longer one of the backoff and the delay that the server names.
 ///
-/// Begin the new one in the same session, so that its locks grow older and it is let through at
-/// last. What may have been committed is not repeated: see
-/// [`firestore::TRANSACTION`](crate::firestore::TRANSACTION), which is alike in this.
+/// Begin the next transaction in the same session, because there the priority of its locks rises with
+/// each abort.
 ///
-/// ```
-/// use backoff_cloud::{retry, spanner};
-/// # use backoff_cloud::TimedOut as ApiError;
-/// # struct Transaction;
-/// # struct Session;
-/// # impl Session {
-/// #     async fn begin(&self) -> Result<Transaction, ApiError> { Ok(Transaction) }
-/// #     async fn execute(&self, _: &Transaction, _: &str) -> Result<(), ApiError> { Ok(()) }
-/// #     async fn commit(&self, _: Transaction) -> Result<(), ApiError> { Ok(()) }
-/// # }
-///
-/// #[retry(policy = spanner::TRANSACTION, deadline = "60s")]
-/// async fn pay(session: &Session) -> Result<(), ApiError> {
-///     let transaction = session.begin().await?;
-///     session.execute(&transaction, "UPDATE accounts SET balance = balance - 1").await?;
-///     session.commit(transaction).await
-/// }
-/// ```
-///
-/// Sources: see [the module](self).
+/// Sources, and what is not retried: [the module](self).
 pub const TRANSACTION: Policy = Policy::exponential()
     .base(Duration::from_millis(250))
     .factor(1.3)
@@ -64,7 +86,7 @@ mod tests {
     use backoff_core::{FaultKind, GrpcCode::*, StopReason, Verdict};
 
     #[test]
-    fn aborted_alone_starts_the_transaction_anew() {
+    fn only_aborted_repeats_the_transaction() {
         assert_eq!(table(&TRANSACTION), (vec![], vec![Aborted]));
         let lost = Reply(503, Some(Unavailable));
         assert_eq!(TRANSACTION.judge(&lost), Verdict::MaybeApplied);

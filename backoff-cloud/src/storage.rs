@@ -1,35 +1,67 @@
-//! Google Cloud Storage.
+//! Google Cloud Storage: requests for objects and buckets.
 //!
-//! The page "Retry strategy" (<https://cloud.google.com/storage/docs/retry-strategy>) asks two
-//! things of a request before it is repeated. The reply has to be one that passes: 408, 429, every
-//! 5xx, a socket that timed out or was disconnected. And the request has to be idempotent: reads,
-//! lists, inserts of buckets are; most writes are only with a precondition, `ifGenerationMatch`,
-//! `ifMetagenerationMatch` or an `etag`; adding a notification or an ACL never is. So there are
-//! two policies, and it is the caller who knows which request he makes:
+//! # Presets
 //!
 //! | request | policy |
 //! |---|---|
-//! | read, list; a write or delete with a precondition | [`REQUEST`] |
-//! | a write without a precondition, a new notification, an HMAC key | [`NOT_IDEMPOTENT`] |
+//! | a read, a list; a write or delete with a precondition | [`REQUEST`] |
+//! | a write without a precondition, a new notification, a new HMAC key | [`NOT_IDEMPOTENT`] |
 //! | read an object, change it, write it with the generation that was read | [`READ_MODIFY_WRITE`] |
 //!
-//! With the feature `http` the caller need not know it: `storage::send(request)` reads it from the request,
-//! by the table of `storage::is_idempotent`. `REQUEST.send(request)` does not: by the general rule for HTTP it
-//! repeats every `PUT` and every `DELETE`, also one without a precondition.
+//! With the feature `http`, `storage::send(request)` chooses by the request, with the table of
+//! `storage::is_idempotent`. `REQUEST.send(request)` does not use this table: it follows the general rule for
+//! HTTP and repeats every `PUT` and every `DELETE`, also without a precondition.
 //!
-//! The waits are those of "Truncated exponential backoff"
-//! (<https://cloud.google.com/storage/docs/exponential-backoff>): `min(2ⁿ s + up to 1000 ms,
-//! maximum backoff)`, with 32 or 64 s as the maximum. That page wants the retries to end at some
-//! point and names none; here it is 300 s, the example of IAM's documentation.
+//! [`presets`](crate::presets) has the numbers.
 //!
-//! # 412
+//! # Where the numbers come from
 //!
-//! A precondition that does not hold is 412 (`FAILED_PRECONDITION` over gRPC). Repeating the same
-//! request would fail for ever, so [`REQUEST`] does not. It says that somebody else has written, or
-//! that an earlier attempt of one's own was applied and its reply lost. [`READ_MODIFY_WRITE`]
-//! reads again, and sees which.
+//! - What is retried: "Retry strategy" (<https://cloud.google.com/storage/docs/retry-strategy>).
+//! - The waits: "Truncated exponential backoff" (<https://cloud.google.com/storage/docs/exponential-backoff>),
+//!   `min(2ⁿ s + up to 1000 ms, maximum backoff)`, with a maximum of 32 or 64 s.
+//! - The read-modify-write: "Request preconditions"
+//!   (<https://cloud.google.com/storage/docs/request-preconditions>).
 //!
 //! Sources read on 2026-11-21.
+//!
+//! # Our choices
+//!
+//! - The deadline of 300 s. The page asks for an end of the retries and names none; 300 s is the example
+//!   in IAM's documentation.
+//! - The full jitter of [`READ_MODIFY_WRITE`], because such retries compete with each other:
+//!   [`iam`](crate::iam#our-choices) has the figures.
+//! - [`NOT_IDEMPOTENT`] retries a request that the service did not apply. Google's own clients never retry
+//!   such a request unless the caller asks for it.
+//!
+//! # What is retried
+//!
+//! The page asks for two things. The failure must be one that passes: 408, 429, every 5xx, or a socket that
+//! timed out or was disconnected. And the request must be idempotent: reads, lists and inserts of buckets
+//! are; most writes are only with a precondition (`ifGenerationMatch`, `ifMetagenerationMatch` or an
+//! `etag`); adding a notification or an ACL never is.
+//!
+//! "Every 5xx" includes 501 and 505. A retry does not help there, and costs only some waits; the service
+//! does not send them for a valid request.
+//!
+//! 412 (`FAILED_PRECONDITION` in gRPC) says that a precondition does not hold. Either somebody else has
+//! written the object, or an earlier attempt was applied and its reply was lost. The same request would fail
+//! each time, so [`REQUEST`] does not retry it. [`READ_MODIFY_WRITE`] reads the object again.
+//!
+//! # Example
+//!
+//! ```
+//! use backoff_cloud::{retry, storage};
+//! # use backoff_cloud::TimedOut as ApiError;
+//! # struct Client;
+//! # impl Client { async fn download(&self, _: &str) -> Result<Vec<u8>, ApiError> { Ok(vec![]) } }
+//!
+//! #[retry(policy = storage::REQUEST, deadline = "60s")]
+//! async fn object(client: &Client, name: &str) -> Result<Vec<u8>, ApiError> {
+//!     client.download(name).await
+//! }
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() { assert!(object(&Client, "a.txt").await.unwrap().is_empty()) }
+//! ```
 
 #[cfg(feature = "http")]
 mod idempotency;
@@ -40,30 +72,14 @@ use std::time::Duration;
 #[cfg(feature = "http")]
 pub use idempotency::{is_idempotent, send};
 
-/// One request that may be made twice: it only reads, or carries a precondition. Base 1 s,
-/// factor 2, cap 64 s, up to a second added, a deadline of 300 s; 408, 429 and every 5xx retried,
-/// and failures of the connection.
+/// One request that may be made twice: it only reads, or it has a precondition. 408, 429, every 5xx and
+/// failures of the connection are retried.
 ///
-/// With the feature `http`, write `storage::send(request)` and not `REQUEST.send(request)`, which repeats a
-/// delete without a precondition: the second delete may hit what somebody else has written meanwhile.
+/// With the feature `http`, write `storage::send(request)` and not `REQUEST.send(request)`. The latter repeats
+/// a delete without a precondition, and the second delete may remove what somebody else has written in the
+/// meantime.
 ///
-/// "Every 5xx" is the documentation's word and holds 501 and 505 too, which no repetition cures;
-/// they cost some waits, and the service does not send them to a well-made request.
-///
-/// ```
-/// use backoff_cloud::{retry, storage};
-/// # use backoff_cloud::TimedOut as ApiError;
-/// # struct Client;
-/// # impl Client { async fn download(&self, _: &str) -> Result<Vec<u8>, ApiError> { Ok(vec![]) } }
-///
-/// #[retry(policy = storage::REQUEST, deadline = "60s")]
-/// async fn object(client: &Client, name: &str) -> Result<Vec<u8>, ApiError> {
-///     client.download(name).await
-/// }
-/// ```
-///
-/// Sources: <https://cloud.google.com/storage/docs/retry-strategy>,
-/// <https://cloud.google.com/storage/docs/exponential-backoff>. The deadline is ours.
+/// Sources and an example: [the module](self). The deadline is our choice.
 pub const REQUEST: Policy = Policy::exponential()
     .base(Duration::from_secs(1))
     .factor(2.0)
@@ -73,24 +89,19 @@ pub const REQUEST: Policy = Policy::exponential()
     .on(codes![408, 429, 500..=599])
     .name("storage::REQUEST");
 
-/// One request that must not be applied twice. As [`REQUEST`], but only what the service did not
-/// do is repeated: 408, 429, a connection that was refused. A 503, or a reply that was lost, ends
-/// with [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied).
-///
-/// Google's own clients do not retry such requests at all, unless told to; what is surely not
-/// applied does no harm.
+/// One request that must not be applied twice. It is retried only after a failure that shows that the
+/// service did nothing: 408, 429, or no connection. A 503 or a lost reply ends with
+/// [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied).
 ///
 /// Source: <https://cloud.google.com/storage/docs/retry-strategy>, "Conditional idempotency".
 pub const NOT_IDEMPOTENT: Policy = REQUEST.idempotent(false).name("storage::NOT_IDEMPOTENT");
 
 /// A whole read-modify-write of an object or of its metadata: read it, change it, write it with
-/// `ifGenerationMatch` (or `ifMetagenerationMatch`) of what was read.
+/// `ifGenerationMatch` (or `ifMetagenerationMatch`) of the version that was read. The failures of
+/// [`REQUEST`] and 412 are retried.
 ///
-/// As [`REQUEST`], and 412 starts the series anew. The jitter is full, because such retries
-/// compete with each other: [`iam`](crate::iam) has the figures.
-///
-/// Use [`update`](Policy::update), as below. One request alone would be the same stale write each time, so
-/// `READ_MODIFY_WRITE.send(request)` (feature `http`) does not repeat it after a 412.
+/// Use [`update`](Policy::update), as below. Sending the same write again after a 412 would be useless, so
+/// `READ_MODIFY_WRITE.send(request)` (feature `http`) does not repeat a single request after a 412.
 ///
 /// ```
 /// use backoff_cloud::storage;
@@ -110,9 +121,9 @@ pub const NOT_IDEMPOTENT: Policy = REQUEST.idempotent(false).name("storage::NOT_
 ///         |object| {
 ///             let is_new = !object.lines.contains(&"ann");
 ///             if is_new { object.lines.push("ann") }
-///             is_new // after a lost reply, this is how the change recognises its own effect
+///             is_new // `false` after a lost reply: an earlier attempt has added the line
 ///         },
-///         |object| client.write("members.txt", object), // if the generation is what was read
+///         |object| client.write("members.txt", object), // with the generation that was read
 ///     )
 ///     .await?;
 /// # let _ = updated;
@@ -148,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_precondition_that_does_not_hold_starts_only_the_series_anew() {
+    fn only_a_read_modify_write_retries_a_failed_precondition() {
         for reply in [Reply(412, None), Reply(412, Some(FailedPrecondition))] {
             assert_eq!(REQUEST.judge(&reply), Verdict::Permanent);
             let anew = Verdict::Retry {
@@ -164,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_not_be_made_twice_is_repeated_only_where_it_was_not_applied() {
+    fn not_idempotent_retries_only_requests_that_were_not_applied() {
         let expected = (vec![408, 429], vec![ResourceExhausted]);
         assert_eq!(table(&NOT_IDEMPOTENT), expected);
         let broken = |transport| Says {

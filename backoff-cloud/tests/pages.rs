@@ -1,16 +1,52 @@
-//! The pages of the presets say when their sources were read: documentation changes, and a reader
-//! must see how old the numbers can be.
+//! The pages of the presets have one shape, and say when their sources were read: documentation changes,
+//! and a reader must see how old the numbers can be.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 
-/// The modules of presets: all that need no feature.
-fn presets(root: &str) -> Vec<&str> {
+/// The headings of each page, in this order.
+const SHAPE: [&str; 5] = [
+    "# Presets",
+    "# Where the numbers come from",
+    "# Our choices",
+    "# What is retried",
+    "# Example",
+];
+
+/// The public modules that need no feature.
+fn modules(root: &str) -> Vec<&str> {
     let lines: Vec<_> = root.lines().collect();
     let named = lines.windows(2).filter_map(|pair| {
         let name = pair[1].strip_prefix("pub mod ")?.strip_suffix(';')?;
         (!pair[0].starts_with("#[cfg")).then_some(name)
     });
     named.collect()
+}
+
+/// Whether a module has a policy.
+fn has_policy(source: &str) -> bool {
+    source
+        .lines()
+        .any(|line| line.starts_with("pub const ") && line.contains(": Policy ="))
+}
+
+/// The lines of the module's page.
+fn page(source: &str) -> Vec<&str> {
+    let lines = source.lines().filter_map(|line| line.strip_prefix("//!"));
+    lines
+        .map(|line| line.strip_prefix(' ').unwrap_or(line))
+        .collect()
+}
+
+/// What is wrong with the shape of a page.
+fn misshapen(page: &[&str]) -> Option<String> {
+    let mut rest = page.iter();
+    for heading in SHAPE {
+        if !rest.any(|line| *line == heading) {
+            return Some(format!("has no `{heading}`, or has it too early"));
+        }
+    }
+    let runs = rest.filter(|line| **line == "```").count() >= 2;
+    (!runs).then(|| "has no example that runs".to_owned())
 }
 
 /// The days on which the sources of this page were read.
@@ -25,26 +61,75 @@ fn is_day(text: &str) -> bool {
     matches!(parts[..], [Some(2026..), Some(1..=12), Some(1..=31)]) && text.len() == 10
 }
 
+fn read(name: &str) -> Option<String> {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).ok()
+}
+
 #[test]
-fn each_preset_says_when_its_sources_were_read() {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let read = |name: &str| fs::read_to_string(src.join(name)).ok();
-    let root = read("lib.rs").expect("the root of the crate");
-    let presets = presets(&root);
-    assert!(presets.contains(&"iam") && presets.contains(&"storage"));
-    for name in presets {
-        let file = read(&format!("{name}.rs")).or_else(|| read(&format!("{name}/mod.rs")));
+fn each_page_has_the_shape_and_the_day_of_its_sources() {
+    let root = read("src/lib.rs").expect("the root of the crate");
+    let mut pages = BTreeSet::new();
+    for name in modules(&root) {
+        let file = read(&format!("src/{name}.rs")).or_else(|| read(&format!("src/{name}/mod.rs")));
         let source = file.expect(name);
+        if !has_policy(&source) {
+            continue;
+        }
+        pages.insert(name);
         let days = days(&source);
         assert!(
             matches!(days[..], [day] if is_day(day)),
             "the page of `{name}` needs one line `//! Sources read on YYYY-MM-DD.`, has {days:?}"
         );
+        let page = page(&source);
+        assert_eq!(misshapen(&page), None, "the page of `{name}`");
+        let has_link = page.iter().any(|line| line.contains("(crate::presets)"));
+        assert!(has_link, "the page of `{name}` has no link to the presets");
+    }
+    assert!(pages.contains("iam") && pages.contains("storage"));
+}
+
+#[test]
+fn each_feature_has_a_row_on_the_first_page() {
+    let manifest = read("Cargo.toml").expect("the manifest");
+    let features = manifest.split("[features]").nth(1).expect("features");
+    let features = features.split("\n[").next().unwrap_or_default();
+    let root = read("src/lib.rs").expect("the root of the crate");
+    let rows = root.lines().filter_map(|line| line.strip_prefix("//! | `"));
+    let named: Vec<&str> = rows
+        .flat_map(|row| row.split(" | ").next().unwrap_or_default().split(", "))
+        .map(|name| name.trim_matches('`'))
+        .collect();
+    for line in features.lines().filter(|line| !line.starts_with('#')) {
+        let Some((name, _)) = line.split_once(" = ") else {
+            continue;
+        };
+        let count = named.iter().filter(|it| **it == name).count();
+        assert_eq!(count, usize::from(name != "default"), "{name}");
     }
 }
 
 #[test]
-fn what_is_no_such_line_is_not_taken_for_one() {
+fn a_page_of_another_shape_is_found() {
+    let whole = [&SHAPE[..], &["```", "run();", "```"]].concat();
+    assert_eq!(misshapen(&whole), None);
+    for missing in SHAPE {
+        let page: Vec<_> = whole
+            .iter()
+            .copied()
+            .filter(|line| *line != missing)
+            .collect();
+        assert!(misshapen(&page).is_some(), "without {missing}");
+    }
+    let mut swapped = whole.clone();
+    swapped.swap(0, 1);
+    assert!(misshapen(&swapped).is_some());
+    let ignored = [&SHAPE[..], &["```ignore", "run();", "```"]].concat();
+    assert!(misshapen(&ignored).is_some());
+}
+
+#[test]
+fn only_a_line_of_this_form_names_a_day() {
     assert_eq!(
         days("//! Sources read on 2026-11-21.\n//! More."),
         ["2026-11-21"]
@@ -60,5 +145,9 @@ fn what_is_no_such_line_is_not_taken_for_one() {
         assert!(!is_day(odd), "{odd}");
     }
     let root = "pub mod a;\n#[cfg(feature = \"b\")]\npub mod b;\nmod c;\npub mod d;";
-    assert_eq!(presets(&format!("\n{root}")), ["a", "d"]);
+    assert_eq!(modules(&format!("\n{root}")), ["a", "d"]);
+    assert!(has_policy("pub const A: Policy = B;"));
+    assert!(!has_policy(
+        "const A: Policy = B;\npub const J: Jitter = K;"
+    ));
 }

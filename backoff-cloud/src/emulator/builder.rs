@@ -1,4 +1,4 @@
-//! The settings of an emulator, and how one starts.
+//! The settings of an emulator, and its start.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
@@ -17,7 +17,7 @@ use super::reply::Reply;
 use super::server;
 use super::world::World;
 
-/// PolicySettings for an [`Emulator`], from [`Emulator::builder`].
+/// Settings for an [`Emulator`], from [`Emulator::builder`].
 #[derive(Debug)]
 #[must_use = "a builder does nothing until `start`"]
 pub struct Builder {
@@ -32,18 +32,18 @@ pub struct Builder {
     lag: Lag,
 }
 
-// What starts one stands with the settings: a running one knows nothing of them.
+// The functions that start an emulator are here, because a running emulator does not know its settings.
 impl Emulator {
-    /// Starts one without faults, latency or rate limit.
+    /// Starts an emulator without faults, latency or rate limit.
     ///
     /// # Errors
     ///
-    /// If no port can be bound or no thread started.
+    /// If no port can be bound or no thread can be started.
     pub fn start() -> io::Result<Self> {
         Self::builder().start()
     }
 
-    /// PolicySettings for one: see [`Builder`].
+    /// Settings for an emulator: see [`Builder`].
     pub fn builder() -> Builder {
         Builder::default()
     }
@@ -66,13 +66,14 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// Where the drawing of faults, etags and reads that flap starts. Default: 0.
+    /// The seed for faults, etags and reads that flap. Default: 0.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// How long every well-formed call takes before it is carried out or its fault strikes. Default: no time.
+    /// How long every well-formed call takes before it is carried out or its fault happens. Default: no
+    /// time.
     pub fn latency(mut self, latency: Duration) -> Self {
         self.latency = latency;
         self
@@ -84,8 +85,8 @@ impl Builder {
         self
     }
 
-    /// Lets `burst` calls through at once and `per_second` calls a second in the long run, over
-    /// all methods and resources. The rest get 429 `RESOURCE_EXHAUSTED`. Default: no limit.
+    /// Limits the calls of all methods and resources: `burst` calls at once and `per_second` calls a second
+    /// in the long run. Further calls get 429 `RESOURCE_EXHAUSTED`. Default: no limit.
     ///
     /// # Panics
     ///
@@ -96,8 +97,7 @@ impl Builder {
         self
     }
 
-    /// What the rate limit answers with. Default: `Reply::status(429)`, which gives no hint when
-    /// to come back.
+    /// The reply of the rate limit. Default: `Reply::status(429)`, which has no `Retry-After`.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> {
@@ -119,34 +119,33 @@ impl Builder {
         self
     }
 
-    /// Whose instances it serves. Default: [`Memorystore::Valkey`].
+    /// Which product the emulator imitates. Default: [`Memorystore::Valkey`].
     pub fn memorystore(mut self, product: Memorystore) -> Self {
         self.product = product;
         self
     }
 
-    /// How long it takes to create or delete an instance, from the call that starts the operation
-    /// until a poll finds it done. [`Duration::MAX`] never ends. Default: 1 s.
+    /// How long it takes to create or delete an instance, from the call that starts the operation until a
+    /// poll finds it done. [`Duration::MAX`] never ends. Default: 1 s.
     pub fn operations_take(mut self, time: Duration) -> Self {
         self.operations_take = time;
         self
     }
 
-    /// How long reads and lists do not find an instance whose creation began, as in a service
-    /// whose reads are eventually consistent. A get of it gets 404 `NOT_FOUND` meanwhile.
-    /// Default: no time.
+    /// How long reads and lists do not find a new instance after its creation began, as in a service whose
+    /// reads are eventually consistent. A get of the instance gets 404 `NOT_FOUND` in this time. Default:
+    /// no time.
     pub fn appears_after(mut self, time: Duration) -> Self {
         self.appears_after = time;
         self
     }
 
-    /// How long reads do not show a `setIamPolicy`, from when it is carried out: meanwhile a
-    /// `getIamPolicy` gets the policy from before, with its etag. [`Duration::MAX`] never shows it.
-    /// Default: no time.
+    /// How long reads do not show a `setIamPolicy` after it was carried out: in this time a `getIamPolicy`
+    /// gets the old policy, with its etag. [`Duration::MAX`] never shows the new one. Default: no time.
     ///
-    /// IAM is [eventually consistent][consistency]. The write itself is not: its reply is the new
-    /// policy, and the next write is held against the new etag. So whoever changes a policy that was
-    /// read too early gets 409, and a change that finds nothing to do in such a policy is not made.
+    /// IAM is [eventually consistent][consistency]. The write itself is not: its reply is the new policy,
+    /// and the next write is compared with the new etag. So a client that changes an old policy gets 409.
+    /// But a client whose change makes no difference to the old policy writes nothing.
     ///
     /// ```
     /// use backoff_cloud::{emulator::Emulator, iam};
@@ -175,12 +174,12 @@ impl Builder {
         self
     }
 
-    /// How long, after [`visible_after`](Self::visible_after), a read shows a `setIamPolicy` or the
-    /// policy from before, by chance and by the seed, as if one of several replicas answered.
+    /// How long, after [`visible_after`](Self::visible_after), a read shows either a `setIamPolicy` or the
+    /// policy before it, by chance and by the seed, as if one of several replicas answered.
     /// [`Duration::MAX`] never ends. Default: no time.
     ///
-    /// A reader that waits for a write finds it steady when it has seen it for as long as this: with
-    /// `until(..).consecutive(n)`, the `n` − 1 waits between the reads have to be longer together.
+    /// A reader that waits for a write can rely on it after it has seen the write for this time. With
+    /// `until(..).consecutive(n)`, the sum of the `n` − 1 waits between the reads has to be longer.
     pub fn flaps_for(mut self, time: Duration) -> Self {
         self.lag.flaps_for = time;
         self
@@ -190,12 +189,12 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// If no port can be bound or no thread started.
+    /// If no port can be bound or no thread can be started.
     pub fn start(self) -> io::Result<Emulator> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let addr = listener.local_addr()?;
         let director = Director::new(self.seed, self.faults, self.limit, self.throttle);
-        // Another seed, so that no fault can be told from an etag.
+        // Another seed, so that etags do not reveal faults.
         let policies = Policies::new(!self.seed, self.lag);
         let instances = Instances::new(self.product, self.operations_take, self.appears_after);
         let world = World::new(policies, instances, director, self.latency);

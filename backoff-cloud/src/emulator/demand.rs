@@ -1,19 +1,19 @@
-//! What a well-formed request asks for.
+//! The parsed form of a well-formed request.
 
 use super::fault::Call;
 use super::iam::action::Action as PolicyAction;
 use super::instances::action::Action as InstanceAction;
 
-/// What is asked, and of which resource.
+/// The method and the resource of a request.
 #[derive(Debug, PartialEq)]
 pub(super) struct Demand {
     pub(super) resource: String,
     pub(super) action: Action,
-    /// Whether enumerations are to be numbers in the reply.
+    /// Whether enumerations are numbers in the reply.
     pub(super) numbers: bool,
 }
 
-/// Of which service it is asked.
+/// The service and its method.
 #[derive(Debug, PartialEq)]
 pub(super) enum Action {
     Policy(PolicyAction),

@@ -1,4 +1,4 @@
-//! Which calls get which fault: scripts first, then the rate limit, then seeded rates.
+//! Chooses the fault of a call: scripts first, then the rate limit, then seeded rates.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::reply::{Mishap, Reply};
 
-/// The emulator's methods, to say which of them a script is for.
+/// The emulator's methods, for [`script`](super::Emulator::script).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Call {
@@ -36,10 +36,10 @@ pub enum Call {
     DeleteOperation,
 }
 
-/// Faults and the share of calls that each is to hit.
+/// Faults and the shares of calls that get them.
 ///
-/// Rates are shares of all calls, from 0 to 1. One call gets one fault at the most, so they add
-/// up to 1 at the most.
+/// A rate is a share of all calls, from 0 to 1. One call gets at most one fault, so the sum of the rates is
+/// at most 1.
 ///
 /// ```
 /// use std::time::Duration;
@@ -62,23 +62,23 @@ impl Faults {
         Self::default()
     }
 
-    /// This HTTP status, for this share of calls: short for `with(Reply::status(code), rate)`.
+    /// This HTTP status for this share of calls. The same as `with(Reply::status(code), rate)`.
     ///
     /// # Panics
     ///
-    /// As [`Reply::status`] and [`with`](Self::with).
+    /// The panics of [`Reply::status`] and [`with`](Self::with).
     #[must_use]
     #[track_caller]
     pub fn status(self, code: u16, rate: f64) -> Self {
         self.with(Reply::status(code), rate)
     }
 
-    /// This HTTP status after the call was carried out, for this share of calls: short for
+    /// This HTTP status after the call was carried out, for this share of calls. The same as
     /// `with(Reply::status(code).applied(), rate)`.
     ///
     /// # Panics
     ///
-    /// As [`Reply::status`] and [`with`](Self::with).
+    /// The panics of [`Reply::status`] and [`with`](Self::with).
     #[must_use]
     #[track_caller]
     pub fn applied_then(self, code: u16, rate: f64) -> Self {
@@ -89,7 +89,7 @@ impl Faults {
     ///
     /// # Panics
     ///
-    /// If `rate` is not from 0 to 1, or the rates now add up to more than 1.
+    /// If `rate` is not from 0 to 1, or the sum of the rates becomes more than 1.
     #[must_use]
     #[track_caller]
     pub fn with(mut self, reply: Reply, rate: f64) -> Self {
@@ -100,7 +100,7 @@ impl Faults {
         );
         self.0.push((reply, rate));
         let sum: f64 = self.0.iter().map(|(_, rate)| rate).sum();
-        // Room for the rounding in sums such as ten times 0.1.
+        // Allows for rounding in sums such as ten times 0.1.
         assert!(
             sum <= 1.0 + 1e-9,
             "the fault rates add up to {sum}, which is more than every call: lower some so that \
@@ -121,7 +121,7 @@ impl Faults {
     }
 }
 
-/// What the emulator decided about a call.
+/// The emulator's decision about a call.
 #[derive(Debug, PartialEq)]
 pub(super) enum Answering {
     Throttle(Reply),
@@ -165,7 +165,7 @@ impl Director {
     }
 }
 
-/// A token bucket: full at first, one token a call, so many tokens back a second.
+/// A token bucket. It is full at first, a call takes one token, and tokens return at a constant rate.
 #[derive(Debug)]
 pub(super) struct Bucket {
     per_second: f64,
@@ -205,7 +205,7 @@ impl Bucket {
     }
 }
 
-/// Refuses a reply that makes no sense as the rate limit's.
+/// Refuses a reply that the rate limit cannot give.
 #[track_caller]
 pub(super) fn check_throttle(reply: &Reply) {
     assert!(

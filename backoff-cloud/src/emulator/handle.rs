@@ -1,4 +1,4 @@
-//! An emulator that runs: what a test asks it and tells it.
+//! A running emulator, as a test uses it.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use super::reply::Reply;
 use super::stats::Stats;
 use super::world::World;
 
-/// A running emulator, on a port of its own on 127.0.0.1.
+/// A running emulator, on its own port on 127.0.0.1.
 ///
-/// It runs on its own thread and clock, so it serves synchronous programs, any async runtime, and
-/// tests whose clock is paused. Dropping this stops it, closes its connections, even stalled ones,
+/// The emulator runs on its own thread and clock, so it serves blocking programs, any async runtime, and
+/// tests whose clock is paused. Dropping it stops the emulator, closes its connections, also stalled ones,
 /// and waits for its thread.
 ///
 /// ```
@@ -45,28 +45,29 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    /// Where it listens: `http://127.0.0.1:PORT`, with no slash at the end.
+    /// The URL of the emulator: `http://127.0.0.1:PORT`, without a slash at the end.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The address it listens on, for a client that wants no URL.
+    /// The address of the emulator, for a client that takes no URL.
     #[must_use]
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
 
-    /// The newest policy of a resource such as `projects/p/secrets/s`, as a read of version 3 over
-    /// HTTP would give it once every write is visible. Not counted, and never faulty.
+    /// The newest policy of a resource such as `projects/p/secrets/s`, as a read of version 3 over HTTP
+    /// would return it once every write is visible. This read is not counted and has no faults.
     #[must_use]
     pub fn policy(&self, resource: &str) -> Value {
         self.world.lock().policies.get(resource, Version::Three)
     }
 
-    /// Replaces the policy of a resource, all its fields, and changes its etag, whatever etag
-    /// `policy` has: a starting point for a test, or someone else's write in the middle of one. Not
-    /// counted, never faulty, and visible to every read at once. Roles and members are checked and kept as in a write over HTTP.
+    /// Replaces the whole policy of a resource, and changes its etag, whatever etag `policy` has. Use it
+    /// for the first policy of a test, or for a write of another client in the middle of one. This write is
+    /// not counted, has no faults, and every read sees it at once. Roles and members are checked and stored
+    /// as in a write over HTTP.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> {
@@ -83,7 +84,7 @@ impl Emulator {
     ///
     /// # Panics
     ///
-    /// If `policy` is not one that a write over HTTP would accept.
+    /// If a write over HTTP would refuse `policy`.
     #[track_caller]
     pub fn set_policy(&self, resource: &str, mut policy: Value) {
         if let Some(policy) = policy.as_object_mut() {
@@ -91,22 +92,21 @@ impl Emulator {
         }
         let update = match Update::whole(policy) {
             Ok(update) => update,
-            Err(refusal) => panic!("this is not a policy: {}", refusal.message),
+            Err(refusal) => panic!("the service refuses this policy: {}", refusal.message),
         };
-        // Without an etag there is nothing to conflict with.
+        // A policy without an etag cannot conflict.
         let _ = self.world.lock().policies.set(resource, &update);
     }
 
-    /// The instance with this name, such as `projects/p/locations/l/instances/cache`, as a read
-    /// over HTTP would give it, even before it appears to one. Not counted, and never faulty.
+    /// The instance with this name, such as `projects/p/locations/l/instances/cache`, as a read over HTTP
+    /// would return it, also before reads find it. This read is not counted and has no faults.
     #[must_use]
     pub fn instance(&self, name: &str) -> Option<Value> {
         self.world.lock().instances.instance(name, Instant::now())
     }
 
-    /// Fixes what happens to the next calls of this method, one reply each, in order; after that
-    /// the rate limit and the rates apply again. Replies still waiting from an earlier script
-    /// come first.
+    /// Sets the replies to the next calls of this method, in order. After them the rate limit and the rates
+    /// apply again. Unused replies of an earlier script come first.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> {
@@ -119,30 +119,29 @@ impl Emulator {
     /// # }
     /// ```
     pub fn script(&self, call: Call, replies: impl IntoIterator<Item = Reply>) {
-        // Collected first: the iterator is free to use this emulator.
+        // Collected first, because the iterator may use this emulator.
         let replies: Vec<_> = replies.into_iter().collect();
         self.world.lock().director.script(call).extend(replies);
     }
 
-    /// Replaces the rates of faults from now on. Scripts and the rate limit stay.
+    /// Replaces the rates of faults. Scripts and the rate limit stay.
     pub fn set_faults(&self, faults: Faults) {
         self.world.lock().director.faults = faults;
     }
 
-    /// What was counted so far.
+    /// The counts so far.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.world.lock().ledger.total()
     }
 
-    /// What was counted so far for one resource. Malformed requests belong to none.
+    /// The counts so far for one resource. Malformed requests belong to no resource.
     #[must_use]
     pub fn stats_of(&self, resource: &str) -> Stats {
         self.world.lock().ledger.of(resource)
     }
 
-    /// Sets every count back to zero. Policies, instances, scripts and the seed's
-    /// sequence stay.
+    /// Sets all counts to zero. Policies, instances, scripts and the seed's sequence stay.
     pub fn reset_stats(&self) {
         self.world.lock().ledger = Default::default();
     }
@@ -150,10 +149,10 @@ impl Emulator {
 
 impl Drop for Emulator {
     fn drop(&mut self) {
-        // The thread stops when the sender is gone.
+        // The thread stops when the sender is dropped.
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // A panic over there must not become a second one here.
+            // A panic of the thread must not cause a second panic here.
             let _ = thread.join();
         }
     }

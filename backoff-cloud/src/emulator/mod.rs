@@ -1,10 +1,10 @@
-//! A loopback service with the paths, JSON and errors of Google Cloud IAM and Memorystore, which
-//! conflicts, throttles and fails on command.
+//! A local HTTP service for tests with the paths, JSON and errors of Google Cloud IAM and Memorystore. A
+//! test can make it answer with conflicts, throttling and failures.
 //!
-//! Code that reads a policy, changes it and writes it back is right only if it survives what
-//! happens on a bad day: another writer in between, a 503 after the write went through, a
-//! connection that dies. So is code that creates an instance and awaits it. This makes a bad day,
-//! as often as a test asks for one.
+//! Code that changes an allow policy must handle rare failures: another client writes between its read and
+//! its write, a 503 arrives although the write was applied, a connection breaks. Code that creates an
+//! instance and waits for it must handle such failures too. The emulator makes them as often as a test
+//! asks.
 //!
 //! ```
 //! use backoff_cloud::emulator::{Call, Emulator, Reply};
@@ -27,7 +27,7 @@
 //! let first = write().await?;
 //! assert_eq!((first.status().as_u16(), &first.headers()["retry-after"]), (503, &"1".parse()?));
 //! assert_eq!(write().await?.status(), 200);
-//! // The etag in `body` is stale by now.
+//! // The etag in `body` is stale now.
 //! assert_eq!(write().await?.status(), 409);
 //!
 //! let stats = emulator.stats();
@@ -37,32 +37,33 @@
 //! # }
 //! ```
 //!
-//! Google's own clients talk to it as they are, with anonymous credentials and
-//! [`url`](Emulator::url) for their endpoint.
+//! Google's own clients work with the emulator: give them anonymous credentials, and [`url`](Emulator::url)
+//! as the endpoint.
 //!
 //! # Allow policies
 //!
-//! - `GET` and `POST /v1/{resource}:getIamPolicy`, `POST /v1/{resource}:setIamPolicy` and
-//!   `POST /v1/{resource}:testIamPermissions`; `v2` and `v3` are the same. A secret's policy is read by GET alone, as the Secret Manager has it: a POST gets 404.
-//! - Every resource exists from the start, with a policy that has nothing but an etag.
-//! - A role is `roles/…`, `projects/*/roles/…` or `organizations/*/roles/…`, a member one of the
-//!   [documented identifiers][members]; anything else gets 400 `INVALID_ARGUMENT`. Members are kept
-//!   in lower case where case means nothing, and a binding without members is dropped.
-//! - `testIamPermissions` grants everything to everybody. Where reads see writes late, it grants
-//!   everything while the policy that a read would show has a binding, and nothing while that policy
-//!   has none.
-//! - Reads may see a write [only after a while](Builder::visible_after), and then [now and then at
-//!   first](Builder::flaps_for), by real time. Whoever reads an old policy reads its old etag.
-//! - A write with a stale etag gets 409 `ABORTED`. A write with none replaces whatever is there,
-//!   as in the real service, and is counted as blind.
-//! - An `updateMask` limits a write to the top-level fields it names. Without one it is the
-//!   [documented default][mask], the bindings. Fields this module does not know are kept.
-//! - [Versions][versions]: a read shows conditions only if it asks for version 3. To any other
-//!   reader a conditional binding has no condition, and a role that ends in `_withcond_` and a
-//!   hash; a write of such a role gets 400. So does one with conditions that does not say
-//!   `"version": 3`, and one of another version that would replace bindings with conditions, unless
-//!   it carries no etag: then they are lost, as in the real service. A policy without conditions is
-//!   of version 1, whatever it was written with.
+//! - `GET` and `POST /v1/{resource}:getIamPolicy`, `POST /v1/{resource}:setIamPolicy` and `POST
+//!   /v1/{resource}:testIamPermissions`; `v2` and `v3` do the same. The policy of a secret is read by GET
+//!   only, as in the Secret Manager: a POST gets 404.
+//! - Every resource exists from the start. Its first policy has only an etag.
+//! - A role is `roles/…`, `projects/*/roles/…` or `organizations/*/roles/…`, and a member is one of the
+//!   [documented identifiers][members]; anything else gets 400 `INVALID_ARGUMENT`. Members are stored in
+//!   lower case where IAM ignores case, and a binding without members is removed.
+//! - `testIamPermissions` grants all permissions to everybody. If reads see writes late, it grants all
+//!   permissions while a read would show a policy with a binding, and none while a read would show a policy
+//!   without bindings.
+//! - Reads may see a write [only after a while](Builder::visible_after), and after that [not
+//!   always](Builder::flaps_for), by real time. A read of an old policy returns the old etag.
+//! - A write with a stale etag gets 409 `ABORTED`. A write without an etag replaces the policy, as in the
+//!   real service, and is counted as blind.
+//! - An `updateMask` limits a write to the top-level fields that it names. The default is the [documented
+//!   one][mask], the bindings. Unknown fields are kept.
+//! - [Versions][versions]: a read shows conditions only if it asks for version 3. Any other read shows a
+//!   conditional binding without its condition, and with a role that ends in `_withcond_` and a hash. A
+//!   write of such a role gets 400. A write with conditions gets 400 if it does not say `"version": 3`. A
+//!   write of another version gets 400 if it would replace bindings with conditions; without an etag it is
+//!   applied and the conditions are lost, as in the real service. A policy without conditions has version
+//!   1, whatever version was written.
 //!
 //! [members]: https://cloud.google.com/iam/docs/principal-identifiers
 //! [mask]: https://cloud.google.com/iam/docs/reference/rest/v1/projects.serviceAccounts/setIamPolicy
@@ -71,36 +72,35 @@
 //! # Memorystore
 //!
 //! - `/v1/projects/*/locations/*/instances`: list, create with `?instanceId=`, get and delete;
-//!   `…/operations`: list, get, cancel and delete. In the words of Memorystore for Valkey or for
-//!   Redis: see [`Memorystore`]. Lists come in pages; `filter` and `orderBy` are refused. A location
-//!   `-` stands for all.
-//! - A create and a delete answer with a [long-running operation](https://google.aip.dev/151) that
-//!   is done [after a while](Builder::operations_take), by real time. Meanwhile the instance is
-//!   `CREATING` or `DELETING`.
-//! - A new instance may be [missing from reads for a while](Builder::appears_after): 404.
-//! - A create of what is there gets 409 `ALREADY_EXISTS`, a delete of what is not there 404
-//!   `NOT_FOUND`, a delete of what is not ready 400 `FAILED_PRECONDITION`.
-//! - A create or delete with a [`requestId`](https://google.aip.dev/155) that it has seen answers
-//!   with the operation that the first one started.
-//! - An operation fails where a script [says so](Reply::failed_operation).
-//! - An instance has the fields it was created with, checked by nobody, and a name, a state, the
-//!   time of its creation, and an address at which nobody listens.
+//!   `…/operations`: list, get, cancel and delete. [`Memorystore`] says whether the fields are those of
+//!   Memorystore for Valkey or for Redis. Lists have pages; `filter` and `orderBy` are refused. The
+//!   location `-` means all locations.
+//! - The reply to a create or a delete is a [long-running operation](https://google.aip.dev/151) that is
+//!   done [after a while](Builder::operations_take), by real time. Until then the instance is `CREATING` or
+//!   `DELETING`.
+//! - Reads may [not find a new instance for a while](Builder::appears_after): 404.
+//! - A create of an existing instance gets 409 `ALREADY_EXISTS`, a delete of a missing instance 404
+//!   `NOT_FOUND`, a delete of an instance that is not ready 400 `FAILED_PRECONDITION`.
+//! - A create or delete with a [`requestId`](https://google.aip.dev/155) that was used before gets the
+//!   operation that the first request started.
+//! - An operation fails if a script [says so](Reply::failed_operation).
+//! - An instance has the fields of the create request, unchecked, and a name, a state, the time of its
+//!   creation, and an address at which no server runs.
 //!
-//! # What is neither
+//! # Limits of the emulator
 //!
-//! Anything else gets 400 `INVALID_ARGUMENT` or 404 `NOT_FOUND` in Google's JSON, at once: a
-//! malformed request uses up no scripted reply and no token of the rate limit. Paths are not
-//! percent-decoded.
+//! Any other request gets 400 `INVALID_ARGUMENT` or 404 `NOT_FOUND` in Google's JSON, at once. A malformed
+//! request uses no scripted reply and no token of the rate limit. Paths are not percent-decoded.
 //!
-//! It checks no credentials, nor whether a role or a member exists or may be given there; it merges
-//! neither bindings nor members that are there twice; any resource but a secret is read by GET and
-//! by POST, though most services have one of the two. It keeps everything in memory.
+//! The emulator does not check credentials, nor whether a role or a member exists or is allowed for the
+//! resource. It does not merge duplicate bindings or members. Any resource but a secret is read by GET and
+//! by POST, although most real services have only one of the two. All data is in memory.
 //!
-//! # How a call is decided about
+//! # How the emulator chooses a reply
 //!
-//! A reply scripted for it comes first, whatever the rate limit and the rates say. Then the rate
-//! limit may refuse it. Then one number is drawn from the seed and held against the
-//! [`Faults`]' rates. The same seed and the same order of unscripted calls give the same faults.
+//! A scripted reply comes first, whatever the rate limit and the rates are. Then the rate limit may refuse
+//! the call. Then the emulator draws one number from the seed and compares it with the rates of the
+//! [`Faults`]. The same seed and the same order of unscripted calls give the same faults.
 
 mod builder;
 mod demand;

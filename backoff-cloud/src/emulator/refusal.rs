@@ -1,4 +1,4 @@
-//! Why a request is not carried out.
+//! The errors of requests that are not carried out.
 
 use super::reply::error_body;
 
@@ -27,7 +27,7 @@ impl Refusal {
         Self::new(404, "NOT_FOUND", message)
     }
 
-    /// Somebody else wrote in between.
+    /// Another client wrote between the read and the write.
     pub(super) fn aborted(message: impl Into<String>) -> Self {
         Self::new(409, "ABORTED", message)
     }

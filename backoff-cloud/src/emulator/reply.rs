@@ -1,4 +1,4 @@
-//! What to answer a call with, when not with the truth.
+//! The reply to a call, if it is not the real one.
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use axum::http::HeaderValue;
 use backoff_core::GrpcCode;
 use serde_json::{Value, json};
 
-/// What happens to one call: nothing unusual, or one fault.
+/// What happens to one call: the real reply, or one fault.
 ///
 /// Used in scripts ([`Emulator::script`](super::Emulator::script)) and, with a rate, in
 /// [`Faults`](super::Faults).
 ///
-/// Most faults strike before the call is carried out, so a write they hit is not applied.
-/// [`applied`](Self::applied) turns that round: the write is done, and then the fault strikes.
+/// Most faults happen before the call is carried out, so a write with such a fault is not applied. With
+/// [`applied`](Self::applied) the write is applied first, and then the fault happens.
 ///
 /// ```
 /// use std::time::Duration;
@@ -20,9 +20,9 @@ use serde_json::{Value, json};
 ///
 /// let busy = Reply::status(429).retry_after("2").retry_info("1.5s");
 /// let proxy = Reply::status(502).html();
-/// let done_but_not_told = Reply::reset().applied();
+/// let applied_but_unknown = Reply::reset().applied();
 /// let never = Reply::stall(Duration::MAX);
-/// # let _ = (busy, proxy, done_but_not_told, never);
+/// # let _ = (busy, proxy, applied_but_unknown, never);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply {
@@ -58,19 +58,17 @@ impl Reply {
         }
     }
 
-    /// The real reply. In a script, a call that is let through whatever the rates and the rate
-    /// limit say.
+    /// The real reply. In a script it lets a call through, whatever the rates and the rate limit are.
     #[must_use]
     pub fn pass() -> Self {
         Self::new(Mishap::None)
     }
 
-    /// Answers with this HTTP status and Google's JSON error body for it, in place of the real
-    /// reply.
+    /// Answers with this HTTP status and Google's JSON error body for it, instead of the real reply.
     ///
     /// # Panics
     ///
-    /// If `code` is not within `200..=599`: no other status ends an HTTP exchange.
+    /// If `code` is not within `200..=599`: any other status does not end an HTTP exchange.
     #[must_use]
     #[track_caller]
     pub fn status(code: u16) -> Self {
@@ -87,10 +85,10 @@ impl Reply {
         }))
     }
 
-    /// Gives the real reply, but only after `time`.
+    /// Sends the real reply after `time`.
     ///
-    /// The call is carried out when the time is over, and not at all if the caller hangs up first.
-    /// With [`applied`](Self::applied) it is carried out at once.
+    /// The call is carried out when the time is over, and not at all if the client closes the connection
+    /// first. With [`applied`](Self::applied) the call is carried out at once.
     #[must_use]
     pub fn delay(time: Duration) -> Self {
         Self::new(Mishap::Delay(time))
@@ -109,24 +107,24 @@ impl Reply {
         Self::new(Mishap::StallBody(time))
     }
 
-    /// Resets the TCP connection (an RST, not an orderly close) before any byte of a reply.
+    /// Resets the TCP connection (with an RST) before any byte of a reply.
     #[must_use]
     pub fn reset() -> Self {
         Self::new(Mishap::Reset)
     }
 
-    /// Sends the head and half of the body of the real reply, then closes the connection, so that
-    /// the caller has fewer bytes than `Content-Length` promised. A write is applied.
+    /// Sends the head and half of the body of the real reply, then closes the connection, so that the
+    /// client gets fewer bytes than `Content-Length` says. A write is applied.
     #[must_use]
     pub fn cut() -> Self {
         Self::new(Mishap::Cut)
     }
 
-    /// The real reply, but the operation that the call starts ends with this error, when its time
-    /// is over: an instance that was to be created is gone then, one that was to be deleted is
-    /// there still.
+    /// The real reply, but the operation that the call starts ends with this error after its time. An
+    /// instance that was being created is then missing, and an instance that was being deleted still
+    /// exists.
     ///
-    /// For a call that starts no operation the same as [`pass`](Self::pass).
+    /// For a call that starts no operation this is the same as [`pass`](Self::pass).
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> {
@@ -144,25 +142,25 @@ impl Reply {
         Self::new(Mishap::FailedOperation(code, message.into()))
     }
 
-    /// Carries the call out first and lets the fault strike after, so that a write is done although
-    /// its caller is not told.
+    /// Carries the call out before the fault happens: a write is applied although its client gets no
+    /// success.
     ///
-    /// Changes nothing about [`pass`](Self::pass), [`failed_operation`](Self::failed_operation),
-    /// [`cut`](Self::cut) and [`stall_body`](Self::stall_body), where the call is carried out in any
-    /// case. What came of it, be it a conflict, stays hidden behind a status, a stall or a reset.
+    /// This has no effect on [`pass`](Self::pass), [`failed_operation`](Self::failed_operation),
+    /// [`cut`](Self::cut) and [`stall_body`](Self::stall_body), because these always carry the call out. A
+    /// status, a stall or a reset hides the result of the call, also a conflict.
     #[must_use]
     pub fn applied(mut self) -> Self {
         self.applied = true;
         self
     }
 
-    /// Adds a `Retry-After` header with this text, which is sent as it is: seconds, an HTTP date,
-    /// or rubbish.
+    /// Adds a `Retry-After` header with this text. The text is sent unchanged: seconds, an HTTP date, or an
+    /// invalid value.
     ///
     /// # Panics
     ///
-    /// If this is not a [`status`](Self::status) reply, or `value` holds control characters,
-    /// which no header can carry.
+    /// If this is not a [`status`](Self::status) reply, or `value` has control characters, which no header
+    /// can carry.
     #[must_use]
     #[track_caller]
     pub fn retry_after(mut self, value: impl AsRef<str>) -> Self {
@@ -174,10 +172,10 @@ impl Reply {
         self
     }
 
-    /// Adds a `google.rpc.RetryInfo` detail with this `retryDelay` to the error body. The text is
-    /// sent as it is; Google's own form is seconds with an `s`, such as `"3.5s"`.
+    /// Adds a `google.rpc.RetryInfo` detail with this `retryDelay` to the error body. The text is sent
+    /// unchanged; Google's own form is seconds with an `s`, such as `"3.5s"`.
     ///
-    /// An [`html`](Self::html) body has no room for it.
+    /// An [`html`](Self::html) body cannot contain it.
     ///
     /// # Panics
     ///
@@ -189,7 +187,7 @@ impl Reply {
         self
     }
 
-    /// Sends an HTML page for a body, as a proxy in between would, instead of Google's JSON.
+    /// Sends an HTML page as the body instead of Google's JSON, as a proxy would.
     ///
     /// # Panics
     ///
@@ -212,7 +210,7 @@ impl Reply {
         }
     }
 
-    /// Whether a caller of a write that was applied is left without its result.
+    /// Whether the client of an applied write does not get the result.
     pub(super) fn hides_result(&self) -> bool {
         !matches!(
             self.fault,
@@ -220,7 +218,7 @@ impl Reply {
         )
     }
 
-    /// What an operation that the call starts is to end with, if not with its effect.
+    /// The error with which an operation that the call starts is to end, if it is to fail.
     pub(super) fn operation_failure(&self) -> Option<(GrpcCode, &str)> {
         match &self.fault {
             Mishap::FailedOperation(code, message) => Some((*code, message)),
@@ -239,7 +237,7 @@ impl StatusReply {
                  </body></html>\n"
             );
         }
-        let message = format!("The emulator was told to answer this call with {code}.");
+        let message = format!("A test made the emulator answer this call with {code}.");
         error_body(
             *code,
             status_name(*code),
@@ -266,7 +264,7 @@ pub(super) fn error_body(
     Value::from_iter([("error", error)]).to_string()
 }
 
-/// The `google.rpc.Code` that an HTTP status stands for.
+/// The `google.rpc.Code` for an HTTP status.
 fn status_name(code: u16) -> &'static str {
     match code {
         200..=299 => "OK",

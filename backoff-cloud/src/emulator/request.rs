@@ -1,11 +1,11 @@
-//! A request as it comes: a method, a path, a query and a body.
+//! A raw request: a method, a path, a query and a body.
 
 use axum::http::Method;
 use serde_json::{Map, Value};
 
 use super::refusal::Refusal;
 
-/// The request, before anybody has said whose it is.
+/// The request before a service is chosen.
 #[derive(Debug)]
 pub(super) struct Request<'a> {
     pub(super) method: &'a Method,
@@ -36,7 +36,8 @@ impl Request<'_> {
 pub(super) struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// The value of a parameter, the last one if it is there twice; empty is absent.
+    /// The value of a parameter. The last one counts if there are several; an empty value counts as
+    /// missing.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.0
             .iter()

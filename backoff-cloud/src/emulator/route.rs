@@ -1,4 +1,4 @@
-//! Whose a request is.
+//! Chooses the service for a request.
 
 use super::demand::Demand;
 use super::iam;
@@ -6,8 +6,7 @@ use super::instances::{self, product::Memorystore};
 use super::refusal::Refusal;
 use super::request::Request;
 
-/// What a request asks for: of Memorystore, if its path names an instance or an operation, or else
-/// of IAM.
+/// Reads a request: for Memorystore if its path names an instance or an operation, otherwise for IAM.
 pub(super) fn demand(request: &Request<'_>, product: Memorystore) -> Result<Demand, Refusal> {
     instances::request::parse(request, product).unwrap_or_else(|| iam::request::parse(request))
 }

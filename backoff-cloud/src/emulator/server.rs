@@ -1,4 +1,4 @@
-//! The HTTP side: every request is read, decided about, and answered or not.
+//! The HTTP server: reads every request, chooses its reply, and sends it or fails.
 
 use std::io;
 use std::net::TcpListener;
@@ -25,10 +25,10 @@ use super::route;
 use super::wire::{Line, Loopback};
 use super::world::World;
 
-/// More than any policy may hold.
+/// Larger than any policy may be.
 const MAX_BODY: usize = 1 << 20;
 
-/// Serves on this thread until `stop` is sent or dropped. Says on `ready` whether it started.
+/// Serves on this thread until `stop` is sent or dropped. Sends on `ready` whether the server started.
 pub(super) fn run(
     listener: TcpListener,
     world: Arc<World>,
@@ -49,18 +49,18 @@ pub(super) fn run(
     let (runtime, listener) = match started {
         Ok(started) => started,
         Err(error) => {
-            // Nobody left to tell is no further error.
+            // If the receiver is gone, nobody needs the result.
             let _ = ready.send(Err(error));
             return;
         }
     };
-    // One handler for all paths: `{resource}:verb` is beyond what a route can say.
+    // One handler for all paths, because a route cannot match `{resource}:verb`.
     let app = Router::new().fallback(answer).with_state(world);
     let server = axum::serve(listener, app.into_make_service_with_connect_info::<Line>());
     runtime.spawn(server.into_future());
     let _ = ready.send(Ok(()));
     let _ = runtime.block_on(stop);
-    // Dropping the runtime drops every connection with it, stalled or not.
+    // Dropping the runtime drops all connections, stalled or not.
 }
 
 async fn answer(
@@ -77,7 +77,7 @@ async fn answer(
         }
     };
     let reply = world.lock().decide(&demand);
-    // Even a sleep of no time can cost a tick of the timer.
+    // Even a sleep of zero can take a tick of the timer.
     if !world.latency.is_zero() {
         sleep(world.latency).await;
     }
@@ -126,7 +126,7 @@ async fn read(request: extract::Request, product: Memorystore) -> Result<Demand,
     route::demand(&request, product)
 }
 
-/// A reply before it is HTTP.
+/// A reply before it becomes HTTP.
 struct Answer {
     code: u16,
     html: bool,
@@ -146,7 +146,7 @@ impl Answer {
 
     fn into_response(self) -> Response {
         let mut response = Response::new(Body::from(self.body));
-        // Every code here is within what `Reply::status` lets through.
+        // `Reply::status` has checked the code.
         *response.status_mut() =
             StatusCode::from_u16(self.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let kind = if self.html {
@@ -163,7 +163,7 @@ impl Answer {
         response
     }
 
-    /// Half of the body, then nothing for `hold`, then the end of the connection.
+    /// Half of the body, then a pause of `hold`, then the end of the connection.
     fn into_half(self, line: &Line, hold: Duration) -> Response {
         line.truncate(self.body.len() / 2, hold);
         self.into_response()

@@ -1,66 +1,65 @@
-//! What the emulator counted.
+//! The emulator's counts.
 
 use std::collections::HashMap;
 
-/// What an [`Emulator`](super::Emulator) has seen and done since it started, or since
+/// The counts of an [`Emulator`](super::Emulator) since its start, or since
 /// [`reset_stats`](super::Emulator::reset_stats).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// HTTP requests that arrived, whatever became of them.
+    /// HTTP requests that arrived, whatever their replies were.
     pub calls: u64,
-    /// Policies, instances and operations read, and lists of them.
+    /// Reads of policies, instances and operations, and lists of them.
     pub reads: u64,
-    /// Policies read that were not the newest one, because a write was not visible yet or not always.
-    /// Part of [`reads`](Self::reads).
+    /// Reads that returned an old policy, because a write was not visible yet or not always. Part of
+    /// [`reads`](Self::reads).
     pub stale_reads: u64,
-    /// Policies written, and instances whose creation or deletion began, also where the caller
-    /// was told otherwise.
+    /// Writes of policies, and creations and deletions of instances that began, also if the client got
+    /// another reply.
     pub writes: u64,
     /// Writes refused because their etag was stale.
     pub conflicts: u64,
-    /// Writes that carried no etag, and so replaced whatever was there. Part of
-    /// [`writes`](Self::writes).
+    /// Writes without an etag, which replaced the policy. Part of [`writes`](Self::writes).
     pub blind_writes: u64,
     /// Writes that were applied although the caller got an injected status, a reset, a stall or
     /// half a reply. Part of [`writes`](Self::writes).
     pub lost_replies: u64,
-    /// Creates and deletes that were known by their `requestId`, and answered with the operation
-    /// that they had started before.
+    /// Creates and deletes with a `requestId` that was used before. They got the operation that the first
+    /// request started.
     pub recognised: u64,
-    /// Creates refused because the instance was there: 409 `ALREADY_EXISTS`.
+    /// Creates refused because the instance existed: 409 `ALREADY_EXISTS`.
     pub already_exists: u64,
-    /// Calls for an instance or operation that is not there, or not there yet: 404 `NOT_FOUND`.
+    /// Calls for an instance or operation that does not exist, or that reads do not find yet: 404
+    /// `NOT_FOUND`.
     pub not_found: u64,
     /// Calls refused by the rate limit.
     pub throttled: u64,
-    /// Requests refused for what they are: an unknown path, a wrong method, a body that is no
-    /// policy, a write of bindings with conditions that does not say version 3, a deletion of an
-    /// instance that is not ready.
+    /// Invalid requests: an unknown path, a wrong method, a body that is not a policy, a write of bindings
+    /// with conditions that does not say version 3, a deletion of an instance that is not ready.
     pub rejected: u64,
     /// Injected faults, by kind.
     pub faults: FaultCounts,
 }
 
-/// How many faults of each kind were injected, by script or by rate.
+/// How many faults of each kind were injected by script or by rate.
 ///
-/// The rate limit's refusals are not here: see [`Stats::throttled`].
+/// The refusals of the rate limit are not included: see [`Stats::throttled`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FaultCounts {
-    /// Statuses answered instead of the real reply.
+    /// HTTP statuses sent instead of the real reply.
     pub statuses: u64,
-    /// Replies held back for a time and then sent.
+    /// Real replies sent late.
     pub delays: u64,
-    /// Calls that got no reply byte before the connection was closed.
+    /// Calls whose connection was closed after a while without a byte of a reply.
     pub stalls: u64,
-    /// Replies that stopped in the middle of the body and left the caller waiting.
+    /// Replies that stopped in the middle of the body while the connection stayed open.
     pub body_stalls: u64,
-    /// Connections reset before any reply byte.
+    /// Connections reset before any byte of a reply.
     pub resets: u64,
-    /// Replies cut in the middle of the body by closing the connection.
+    /// Replies cut in the middle of the body, because the connection was closed.
     pub cuts: u64,
-    /// Operations that were started to fail.
+    /// Operations that were started in order to fail.
     pub failed_operations: u64,
 }
 
@@ -109,7 +108,7 @@ impl Ledger {
         }
     }
 
-    /// Counts a request that never got as far as naming a resource.
+    /// Counts a request that named no resource.
     pub(super) fn count_rejected(&mut self) {
         self.total.calls += 1;
         self.total.rejected += 1;

@@ -1,4 +1,4 @@
-//! The listener and the sockets under the HTTP server, which can be told to misbehave.
+//! The listener and the sockets under the HTTP server. A test can make them fail.
 
 use std::io;
 use std::net::SocketAddr;
@@ -22,7 +22,7 @@ impl Listener for Loopback {
 
     async fn accept(&mut self) -> (Wire, SocketAddr) {
         let (stream, peer) = Listener::accept(&mut self.0).await;
-        // Best effort: without it replies are late, not wrong.
+        // Optional: without it replies are late, not wrong.
         let _ = stream.set_nodelay(true);
         (
             Wire {
@@ -39,21 +39,21 @@ impl Listener for Loopback {
     }
 }
 
-/// A request handler's grip on the connection its request came in on.
+/// Controls the connection of a request from the request's handler.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Line(Arc<Mutex<Ending>>);
 
-/// How the next bytes written to the connection end it.
+/// How the next bytes on the connection end it.
 #[derive(Debug, Default)]
 enum Ending {
-    /// Not at all.
+    /// They do not end it.
     #[default]
     Open,
     /// With a FIN and no byte.
     Close,
     /// With an RST and no byte.
     Reset,
-    /// Part of the way through the body.
+    /// After part of the body.
     Truncate(Truncation),
 }
 
@@ -68,7 +68,7 @@ impl Line {
         *self.lock() = Ending::Reset;
     }
 
-    /// Lets the head and `body` bytes of the body out, then nothing for `hold`, then closes.
+    /// Writes the head and `body` bytes of the body, then nothing for `hold`, then closes.
     pub(super) fn truncate(&self, body: usize, hold: Duration) {
         *self.lock() = Ending::Truncate(Truncation {
             matched: 0,
@@ -91,17 +91,17 @@ impl Connected<IncomingStream<'_, Loopback>> for Line {
 /// The blank line that ends a reply's head.
 const END_OF_HEAD: &[u8] = b"\r\n\r\n";
 
-/// What may still be written of a reply that is to end early.
+/// How much of a reply that ends early may still be written.
 #[derive(Clone, Copy, Debug)]
 struct Truncation {
-    /// How much of [`END_OF_HEAD`] the last bytes written make up.
+    /// How many bytes of [`END_OF_HEAD`] the last written bytes match.
     matched: usize,
     body_left: usize,
     hold: Duration,
 }
 
 impl Truncation {
-    /// How many of `bytes` may be written, and what is left to write after them.
+    /// How many of `bytes` may be written, and what may be written after them.
     fn pass(mut self, bytes: &[u8]) -> (usize, Self) {
         for (at, &byte) in bytes.iter().enumerate() {
             if self.matched < END_OF_HEAD.len() {
@@ -137,7 +137,7 @@ impl AsyncRead for Wire {
     }
 }
 
-// Vectored writes stay off (the default), so that `poll_write` sees every byte.
+// Vectored writes are off by default, so `poll_write` sees every byte.
 impl AsyncWrite for Wire {
     fn poll_write(
         self: Pin<&mut Self>,
@@ -150,7 +150,7 @@ impl AsyncWrite for Wire {
             Ending::Open => Pin::new(&mut this.stream).poll_write(cx, buf),
             Ending::Close => Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
             Ending::Reset => {
-                // With a linger of zero, dropping the stream sends an RST in place of a FIN.
+                // With a linger of zero, dropping the stream sends an RST instead of a FIN.
                 this.stream.set_zero_linger()?;
                 Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()))
             }

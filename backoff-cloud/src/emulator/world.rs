@@ -1,4 +1,4 @@
-//! What the emulator knows, and what a call does to it.
+//! The state of the emulator, and the effect of a call on it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use super::refusal::Refusal;
 use super::reply::{Mishap, Reply};
 use super::stats::{Ledger, Stats};
 
-/// What the handle and the request handlers share.
+/// The state that the handle and the request handlers share.
 #[derive(Debug)]
 pub(super) struct World {
     state: Mutex<Inner>,
@@ -50,14 +50,14 @@ impl World {
         }
     }
 
-    /// Never held across an await.
+    /// Never locked across an await.
     pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Inner {
-    /// What befalls the call.
+    /// Chooses the fault of the call.
     pub(super) fn decide(&mut self, demand: &Demand) -> Reply {
         let verdict = self.director.decide(demand.call(), Instant::now());
         let (reply, throttled) = match verdict {
@@ -75,7 +75,7 @@ impl Inner {
         reply
     }
 
-    /// Does what is asked for, and counts it.
+    /// Carries the call out and counts it.
     pub(super) fn carry_out(&mut self, demand: &Demand, reply: &Reply) -> Result<Value, Refusal> {
         let Demand {
             resource,
@@ -112,7 +112,7 @@ impl Inner {
                 let blind = written.blind;
                 Ok((written.policy, Effect::Write { blind }))
             }
-            // It knows nobody who could lack one alone.
+            // The emulator has no user who lacks a single permission.
             PolicyAction::Test(permissions) => {
                 let granted = if self.policies.grants(resource, now) {
                     json!({ "permissions": permissions })
@@ -145,7 +145,7 @@ impl Inner {
     }
 }
 
-/// What a call that was carried out did.
+/// The effect of a call that was carried out.
 #[derive(Clone, Copy, Debug)]
 enum Effect {
     Read { stale: bool },
@@ -154,7 +154,7 @@ enum Effect {
     Other,
 }
 
-/// Counts what was done. `hidden` says that the caller will not see the result.
+/// Counts the effect. `hidden` says that the client will not see the result.
 fn count_effect(stats: &mut Stats, effect: Effect, hidden: bool) {
     match effect {
         Effect::Read { stale } => {

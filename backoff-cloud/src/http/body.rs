@@ -1,7 +1,7 @@
-//! What the body of an error says, as far as it can be read.
+//! Reads the body of an error.
 //!
-//! The body comes from a server or from a proxy before it, and may be cut, of another encoding, or
-//! no JSON. What was read before the first mistake is kept.
+//! The body comes from a server or from a proxy. It may be cut, in another encoding, or not JSON.
+//! Everything before the first mistake is kept.
 
 use super::{
     scan::{Name, Rest, elements, fields},
@@ -12,19 +12,19 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 use std::{borrow::Cow, time::Duration};
 
-/// How many characters are kept of a body that is no `google.rpc.Status`.
+/// How many characters are kept of a body that is not a `google.rpc.Status`.
 const EXCERPT: usize = 200;
 
 /// The parts of a `google.rpc.Status`, or an excerpt of another body as the message.
 #[derive(Debug, Default)]
 pub(super) struct Said {
-    /// Whether there is an object named `error`.
+    /// Whether the body has an object named `error`.
     is_status: bool,
     number: Option<i64>,
     name: Option<String>,
     message: Option<String>,
     details: Vec<Value>,
-    /// The code that another service than Google names.
+    /// The code of another service than Google.
     service_code: Option<String>,
 }
 
@@ -52,9 +52,9 @@ impl Said {
         said
     }
 
-    /// Reads the message and the details in the first `longest` bytes, and the code wherever it is:
-    /// the code decides what becomes of the call, and takes no memory. Says too whether something was
-    /// left out.
+    /// Reads the message and the details in the first `longest` bytes. The code is read from the whole
+    /// body: it decides whether the call is retried, and takes no memory. Also returns whether something
+    /// was left out.
     pub(super) fn read_part(body: &[u8], longest: usize) -> (Self, bool) {
         let mut said = Said::read(&body[..body.len().min(longest)]);
         let is_cut = body.len() > longest;
@@ -82,9 +82,9 @@ impl Said {
         }
     }
 
-    /// Reads a field of the error, if it is a code.
+    /// Reads a field of the error if it is a code.
     fn read_code(&mut self, name: Name<'_>, value: &[u8]) {
-        // No code is longer.
+        // Every code is shorter.
         let value = if value.len() > 64 { b"" } else { value };
         if name.is("code") {
             self.number = parsed(value);
@@ -94,15 +94,15 @@ impl Said {
         }
     }
 
-    /// The first that is a code counts.
+    /// The first code counts.
     fn name_service_code(&mut self, code: Option<String>) {
         let named = self.service_code.take();
         self.service_code = named.or_else(|| service::plain(&code?));
     }
 
-    /// The code: by its name, or, where the HTTP status is a success and so says nothing of the
-    /// error, by its number. (Beside an HTTP status of its own, Google writes that status there, and
-    /// others a number that only they know.)
+    /// The gRPC code by its name. If the HTTP status is a success, it says nothing about the error, so the
+    /// code's number counts too. (If the HTTP status is a failure, Google repeats the status in this
+    /// number, and other services have numbers of their own.)
     pub(super) fn grpc_code(&self, http_status: u16) -> Option<GrpcCode> {
         let name = self.name.as_deref().and_then(GrpcCode::from_name);
         let number = || match http_status {
@@ -112,18 +112,18 @@ impl Said {
         name.or_else(|| GrpcCode::from_number(number()?))
     }
 
-    /// The HTTP status that its number is, if it is one of a failure.
+    /// The number as an HTTP status, if it is the status of a failure.
     pub(super) fn status(&self) -> Option<u16> {
         status_of(self.number?)
     }
 
-    /// The longest delay of a `google.rpc.RetryInfo` among the details.
+    /// The longest delay of a `google.rpc.RetryInfo` in the details.
     pub(super) fn retry_after(&self) -> Option<Duration> {
         self.details.iter().filter_map(retry_info).max()
     }
 
-    /// Takes the code that another service than Google names: AWS in `__type` or `code`, Azure in
-    /// `error.code`, both in the `<Code>` of an XML body.
+    /// Takes out the code of another service than Google: `__type` or `code` of AWS, `error.code` of Azure, or
+    /// the `<Code>` of an XML body, which both services send.
     pub(super) fn take_service_code(&mut self) -> Option<String> {
         self.service_code.take()
     }
@@ -134,15 +134,14 @@ impl Said {
     }
 }
 
-/// The HTTP status that the `code` of an error in a body is, if it is one of a failure.
+/// The `code` of an error in a body as an HTTP status, if it is the status of a failure.
 fn status_of(code: i64) -> Option<u16> {
     let status = u16::try_from(code).ok()?;
     (400..600).contains(&status).then_some(status)
 }
 
-/// The error of a body that has an error with a code and nothing else, though its status is a
-/// success. Any other body is left at its first field. Of a body that is longer than `longest`, see
-/// [`Said::read_part`].
+/// The error in the body of a success, if the body contains only an error with a code. A body with another
+/// first field is not read further. For a body that is longer than `longest` see [`Said::read_part`].
 pub(super) fn error_of_success(body: &[u8], longest: usize) -> Option<(Said, bool)> {
     let body = without_mark(body);
     let is_only_error = has_only_error(body) && serde_json::from_slice::<IgnoredAny>(body).is_ok();
@@ -150,7 +149,7 @@ pub(super) fn error_of_success(body: &[u8], longest: usize) -> Option<(Said, boo
     (said.number.is_some() || said.name.is_some()).then_some((said, is_cut))
 }
 
-/// Whether a body has an object as `error` and nothing else, or is a list of one such body.
+/// Whether a body contains only an object `error`, or is a list with one such body.
 fn has_only_error(body: &[u8]) -> bool {
     let mut rest = Rest(body);
     let is_list = rest.take(b'[');
@@ -163,7 +162,7 @@ fn has_only_error(body: &[u8]) -> bool {
         && rest.is_at_end()
 }
 
-/// The beginning of a body for people to read, on one line.
+/// The beginning of a body as one line of text for people.
 pub(super) fn excerpt(body: &[u8]) -> String {
     // A character has at most four bytes.
     excerpt_of(&readable(&body[..body.len().min(4 * EXCERPT)]))
@@ -182,19 +181,19 @@ pub(super) fn excerpt_of(text: &str) -> String {
     }
 }
 
-/// Whether a JSON object has a field of this name that is a text and not empty.
+/// Whether a JSON object has a field of this name with a text that is not empty.
 pub(crate) fn has_text(object: &[u8], name: &str) -> bool {
     let mut named = fields(object).filter(|(field, _)| field.is(name));
     named.any(|(_, value)| text(value).is_some_and(|text| !text.is_empty()))
 }
 
-/// A body without the mark that some servers put before UTF-8.
+/// A body without the byte order mark that some servers put before UTF-8.
 pub(super) fn without_mark(body: &[u8]) -> &[u8] {
     body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body)
 }
 
-/// A body as text in which no character stops the parser: what is no UTF-8 is replaced, and so are
-/// control characters, which JSON forbids in strings.
+/// A body as text that the parser accepts: bytes that are not UTF-8 are replaced, and so are control
+/// characters, which JSON forbids in strings.
 fn readable(body: &[u8]) -> Cow<'_, str> {
     let text = String::from_utf8_lossy(without_mark(body));
     let is_forbidden = |c: char| c < ' ';
@@ -214,12 +213,12 @@ fn retry_info(detail: &Value) -> Option<Duration> {
     hint::retry_delay(detail.get("retryDelay")?.as_str()?)
 }
 
-/// A part as a `T`, if it is one.
+/// A part as a `T`, if it can be read as one.
 fn parsed<T: serde::de::DeserializeOwned>(part: &[u8]) -> Option<T> {
     serde_json::from_slice(part).ok()
 }
 
-/// A field that is a text. One with an escape that means nothing stays as it was written.
+/// A field as text. A text with an invalid escape stays as it was written.
 fn text(field: &[u8]) -> Option<String> {
     let raw = field.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     Some(parsed(field).unwrap_or_else(|| String::from_utf8_lossy(raw).into_owned()))
@@ -259,14 +258,14 @@ mod tests {
         ] {
             assert_eq!(read(body), (ABORTED, String::new(), 0), "{body}");
         }
-        // And where the text ends too early.
+        // The same for a text that ends too early.
         let cut = r#"{"error": {"\ud800": 1, "details": 1e999, "status": "ABORTED", "mess"#;
         assert_eq!(read(cut), (ABORTED, cut.to_owned(), 0));
     }
 
-    /// 50 is half of 503, and 1 half of 14.
+    /// 50 is half of 503, and 1 is half of 14.
     #[test]
-    fn half_a_number_is_no_code() {
+    fn a_number_that_is_cut_is_not_a_code() {
         let said = Said::read(br#"{"error": {"status": "ABORTED", "code": 50"#);
         assert_eq!(
             (said.number, said.grpc_code(200)),
@@ -277,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_google_status_is_kept_as_an_excerpt() {
+    fn a_body_without_a_google_status_is_kept_as_an_excerpt() {
         for body in [
             "null",
             "[]",
@@ -321,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_deep_hides_nothing() {
+    fn a_part_that_is_nested_too_deeply_hides_nothing() {
         let deep = format!("{}{}", "[".repeat(5_000), "]".repeat(5_000));
         let info = r#"{"@type": "a/google.rpc.RetryInfo", "retryDelay": "7s"}"#;
         let error = format!(
@@ -341,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_before_the_cut_counts() {
+    fn the_part_before_the_cut_counts() {
         let whole = r#"{"error": {"status": "ABORTED", "details": [{"@type": "a/google.rpc.RetryInfo", "retryDelay": "7s"}, {"b": 1}], "message": "busy"}}"#;
         let after = |part: &str| whole.find(part).unwrap() + part.len();
         for end in 0..whole.len() {
@@ -358,7 +357,7 @@ mod tests {
                 assert_eq!(message, "busy");
             }
         }
-        // What comes after a mistake does not.
+        // Everything after a mistake is ignored.
         let wrong = r#"{"error": {"status": "ABORTED", "message": "a" "code": 1}}"#;
         assert_eq!(read(wrong), (ABORTED, "a".to_owned(), 0));
     }
@@ -421,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_body_that_is_nothing_but_an_error_is_one() {
+    fn only_a_body_with_nothing_but_an_error_is_an_error() {
         let deep = format!(
             r#"{{"error": {{"code": 503, "x": {}{}}}}}"#,
             "[".repeat(500),
@@ -504,7 +503,7 @@ mod tests {
                 assert!(!is_cut, "{body}");
             }
         }
-        // Without a code, a long body is a value as a short one is.
+        // A long body without a code is a value, as a short one is.
         let body = format!(r#"{{"error": {{"message": "{long}", "code": "{long}"}}}}"#);
         assert!(error_of_success(body.as_bytes(), 100).is_none());
     }

@@ -1,31 +1,31 @@
-//! A reply without a body, as a value.
+//! The value of a reply without a body.
 
 use serde::{
     de::{self, DeserializeOwned, Visitor, value::Error},
     forward_to_deserialize_any,
 };
 
-/// What a reply has in the place of a value.
+/// What a reply has instead of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Empty {
-    /// No body, and HTTP says that there is none.
+    /// There is no body, and HTTP says that the body is empty.
     Surely,
-    /// No body, where one may have been cut off.
+    /// There is no body, but the body may have been cut.
     Perhaps,
-    /// An empty JSON object, with which Google answers a delete.
+    /// An empty JSON object. Google answers a delete with it.
     Object,
 }
 
 impl Empty {
-    /// The value that stands for it: `()` in every case, nothing in an `Option` if there surely is no
-    /// body.
+    /// The value for such a reply: `()` in every case, and `None` for an `Option` if the body is surely
+    /// empty.
     pub(super) fn value<T: DeserializeOwned>(self) -> Option<T> {
         T::deserialize(self).ok()
     }
 }
 
 fn no_value<T>() -> Result<T, Error> {
-    let text = "a value of this type cannot be made of nothing";
+    let text = "an empty body is not a value of this type";
     Err(de::Error::custom(text))
 }
 
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn no_body_is_a_unit_and_surely_no_body_is_none() {
+    fn an_empty_body_is_a_unit_and_a_surely_empty_body_is_none() {
         for empty in [Empty::Surely, Empty::Perhaps, Empty::Object] {
             assert_eq!(empty.value::<()>(), Some(()));
             assert_eq!(empty.value::<Unit>(), Some(Unit));
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is_made_of_nothing() {
+    fn an_empty_body_is_no_other_value() {
         assert_eq!(Empty::Surely.value::<Value>(), None);
         assert_eq!(Empty::Surely.value::<String>(), None);
         assert_eq!(Empty::Surely.value::<Vec<u8>>(), None);

@@ -1,4 +1,4 @@
-//! What a request to an HTTP/JSON service failed of.
+//! The error of a request to an HTTP/JSON service.
 
 #[cfg(test)]
 mod tests;
@@ -20,15 +20,15 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// How many bytes of the body of an error are read, unless something else is said.
+/// How many bytes of the body of an error are read, unless the caller sets another limit.
 pub(super) const ERROR_BODY: usize = 64 << 10;
 
-/// What a request to an HTTP/JSON service failed of, with all that the server said about it.
+/// The error of a request to an HTTP/JSON service, with everything that the server said about it.
 ///
-/// As a [`Fault`] it tells the HTTP status, the code of a Google error body, and the longest of the
-/// hints in its [headers](hint::in_headers) and `google.rpc.RetryInfo`. An error whose body was cut
-/// (the connection was lost, the body did not end in time, or it is too long) tells its status, the
-/// hint of its headers, and what the body said before the cut.
+/// As a [`Fault`] it has the HTTP status, the code of a Google error body, and the longest hint of its
+/// [headers](hint::in_headers) and of `google.rpc.RetryInfo`. An error whose body was cut (the connection
+/// was lost, the body took too long, or it is too long) has its status, the hint of its headers, and the
+/// part of the body before the cut.
 ///
 /// ```
 /// use backoff_cloud::{Fault, GrpcCode, http::ApiError};
@@ -47,28 +47,28 @@ pub struct ApiError(Box<Kind>);
 enum Kind {
     Reply(Reply),
     Json {
-        /// The beginning of what the parser says: it repeats whole texts of the server.
+        /// The beginning of the parser's message, because the message repeats whole texts of the server.
         problem: String,
         excerpt: String,
-        /// Whether it ends too early, and HTTP does not say where it ends.
+        /// Whether the body ends too early, and HTTP does not say where it ends.
         is_cut: bool,
     },
-    /// The body of a success is longer than this.
+    /// The body of a success is longer than this limit.
     TooLong(usize),
-    /// The body of a success did not go on within this time.
+    /// The body of a success paused for longer than this time.
     Stalled(Duration),
-    /// Nothing was sent, for this reason.
+    /// The request was not sent, for this reason.
     NotSent(String),
-    /// An error of reqwest, in any version.
+    /// An error of reqwest, of any version.
     Delivery(Box<dyn Lost>),
     TimedOut(TimedOut),
     NotYet(NotYet),
     Stopped(Stopped),
-    /// A reply that was a conflict without being an error.
+    /// A reply that says conflict but was not an error.
     Conflict(Conflict),
 }
 
-/// An error of a client that says what it means for a retry.
+/// An error of a client, with its facts for a retry.
 trait Lost: Error + Fault + Send + Sync {}
 
 impl<E: Error + Fault + Send + Sync> Lost for E {}
@@ -77,18 +77,18 @@ struct Reply {
     status: u16,
     headers: HeaderMap,
     retry_after: Option<Duration>,
-    /// Whether the body asks for that pause, and not the headers.
+    /// Whether the hint is from the body and not from the headers.
     is_retry_info: bool,
     code: Option<GrpcCode>,
     service_code: Option<String>,
     message: String,
     details: Vec<Value>,
     cut: Option<Cut>,
-    /// Whether it answers a request that reqwest made because of a redirect.
+    /// Whether the reply answers a request that reqwest made because of a redirect.
     is_elsewhere: bool,
 }
 
-/// What the head of a reply says beside its status.
+/// The parts of a reply's head beside the status.
 pub(super) struct Head {
     headers: HeaderMap,
     retry_after: Option<Duration>,
@@ -96,7 +96,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// `now` is the wall clock that a date is compared with where the reply has none.
+    /// `now` is the wall clock. A date is compared with it if the reply has no `Date`.
     pub(super) fn of(headers: &HeaderMap, now: SystemTime) -> Self {
         Head {
             headers: headers::kept(headers),
@@ -109,24 +109,23 @@ impl Head {
 /// Why the body of an error was not read to its end.
 pub(super) enum Cut {
     Lost(reqwest::Error),
-    /// It did not end within this time.
+    /// The body took longer than this time.
     Stalled(Duration),
-    /// It is longer than this.
+    /// The body is longer than this limit.
     TooLong(usize),
 }
 
 impl ApiError {
-    /// Makes its type known first, so that the core finds it behind an `anyhow::Error` or in a box.
+    /// Registers the type of the error, so that the core finds it inside an `anyhow::Error` or a box.
     fn of(kind: Kind) -> Self {
         static KNOWN: Once = Once::new();
         KNOWN.call_once(backoff_core::__private::know::<ApiError>);
         ApiError(Box::new(kind))
     }
 
-    /// What a reply with these parts says. `now` is the wall clock that an HTTP date in
-    /// `Retry-After` is compared with where the reply has no `Date`. A body that is no
-    /// `google.rpc.Status` is kept as an excerpt. Of the body, the first 64 KiB are read; what is
-    /// longer counts as cut.
+    /// Makes the error of a reply from its parts. `now` is the wall clock; an HTTP date in `Retry-After` is
+    /// compared with it if the reply has no `Date`. A body that is not a `google.rpc.Status` is kept as an
+    /// excerpt. The first 64 KiB of the body are read; a longer body counts as cut.
     pub fn new(status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Self {
         let read = body.len().min(ERROR_BODY);
         let cut = (read < body.len()).then_some(Cut::TooLong(read));
@@ -155,7 +154,7 @@ impl ApiError {
         }))
     }
 
-    /// This error as the answer of another URL than the one that was asked for: the request itself was
+    /// Marks this error as the reply of another URL than the URL of the request. The request itself was
     /// answered by a redirect, and may have been applied.
     pub(super) fn elsewhere(mut self) -> Self {
         if let Kind::Reply(reply) = &mut *self.0 {
@@ -164,8 +163,9 @@ impl ApiError {
         self
     }
 
-    /// The error in the body of a success, of which the first `read` bytes were read, and whether something
-    /// was left out. The error has the status that its code names; that of the reply, if it names none.
+    /// The error in the body of a success. `read` bytes of the body were read, and `is_cut` says whether
+    /// something was left out. The error has the status that its code names, or the status of the reply if
+    /// the code names none.
     pub(super) fn in_success(
         status: u16,
         head: Head,
@@ -176,8 +176,8 @@ impl ApiError {
         Self::reply(status, head, said, is_cut.then_some(Cut::TooLong(read)))
     }
 
-    /// A success whose body is not the JSON that was asked for. `is_whole` says whether HTTP says
-    /// where the body ends.
+    /// A success whose body is not the JSON that was asked for. `is_whole` says whether HTTP says where the
+    /// body ends.
     pub(super) fn not_json(error: serde_json::Error, body: &[u8], is_whole: bool) -> Self {
         ApiError::of(Kind::Json {
             problem: excerpt_of(&error.to_string()),
@@ -191,17 +191,17 @@ impl ApiError {
         ApiError::of(Kind::TooLong(limit))
     }
 
-    /// A success whose body did not go on within this time.
+    /// A success whose body paused for longer than this time.
     pub(super) fn stalled(time: Duration) -> Self {
         ApiError::of(Kind::Stalled(time))
     }
 
-    /// A request that was refused before anything was sent, and why.
+    /// A request that was refused before it was sent, and the reason.
     pub(crate) fn not_sent(reason: String) -> Self {
         ApiError::of(Kind::NotSent(reason))
     }
 
-    /// The HTTP status of an error, also where its body was cut.
+    /// The HTTP status of an error, also if its body was cut.
     pub fn status(&self) -> Option<u16> {
         match &*self.0 {
             Kind::Reply(reply) => Some(reply.status),
@@ -217,9 +217,9 @@ impl ApiError {
         }
     }
 
-    /// The code that Google's error body names. A 409 whose body was cut before it named one counts as
-    /// `ABORTED`: Google sends a 409 with that code or with `ALREADY_EXISTS`, and only another attempt,
-    /// which begins with a read where conflicts are retried, can tell which it is.
+    /// The code in Google's error body. A 409 whose body was cut before the code counts as `ABORTED`:
+    /// Google sends a 409 with this code or with `ALREADY_EXISTS`, and only another attempt can show which
+    /// one it is. Where conflicts are retried, that attempt begins with a read.
     pub fn grpc_code(&self) -> Option<GrpcCode> {
         let reply = self.as_reply()?;
         let is_half_a_conflict = reply.status == 409 && reply.cut.is_some();
@@ -228,16 +228,16 @@ impl ApiError {
             .or(is_half_a_conflict.then_some(GrpcCode::Aborted))
     }
 
-    /// The code by which another service than Google names its error, without what stands around it: the
-    /// headers `x-amzn-errortype` and `x-ms-error-code`; in a JSON body `__type`, `code` and
-    /// `error.code`, if they are texts; in an XML body `<Code>`.
+    /// The code of another service than Google, without namespace and URL: from the headers
+    /// `x-amzn-errortype` and `x-ms-error-code`; from `__type`, `code` and `error.code` of a JSON body if
+    /// they are texts; from `<Code>` of an XML body.
     ///
-    /// [`dynamodb::kind`](crate::dynamodb::kind), which knows what [`aws::kind`](crate::aws::kind) does,
-    /// and [`azure::kind`](crate::azure::kind) say what it means, so that an AWS' `ThrottlingException`
-    /// with the status 400 is throttled. A code for a failure of the server, such as `InternalError`,
-    /// is left to its status from 500 on, and so is a code for throttling unless the status is 503: beside
-    /// a 500 it may be the code of another service, which the failed server has asked. Where Google's error
-    /// body names a code, that one decides.
+    /// [`dynamodb::kind`](crate::dynamodb::kind), which is [`aws::kind`](crate::aws::kind), and
+    /// [`azure::kind`](crate::azure::kind) give the kind of the code. So an AWS `ThrottlingException` with
+    /// the status 400 is throttled. From the status 500 on, the status decides instead of a code for a
+    /// failure of the server, such as `InternalError`. It also decides instead of a code for throttling,
+    /// unless the status is 503: beside a 500 the code may be from another service that the failed server
+    /// has called. A code in Google's error body comes before all of these.
     ///
     /// ```
     /// use backoff_cloud::{Fault, FaultKind, http::ApiError};
@@ -252,9 +252,9 @@ impl ApiError {
         self.as_reply()?.service_code.as_deref()
     }
 
-    /// The headers of an error's reply, as far as they fit into 16 KiB; `None` where no reply is the error.
-    /// A header that is too long for the room that is left is passed over. The `Debug` of the map does not show
-    /// the values of `Set-Cookie`, `Location` and other headers that give power to whoever reads them.
+    /// The headers of the reply, at most 16 KiB of them; `None` if the error is not a reply. A header that
+    /// does not fit is left out. The `Debug` of the map does not show the values of secret headers such as
+    /// `Set-Cookie` and `Location`.
     ///
     /// ```
     /// use backoff_cloud::http::ApiError;
@@ -270,19 +270,19 @@ impl ApiError {
         Some(&self.as_reply()?.headers)
     }
 
-    /// The first value of one of the [`headers`](Self::headers), if it is visible ASCII text. The name
-    /// may be written in upper or lower case.
+    /// The first value of one of the [`headers`](Self::headers), if it is visible ASCII text. Upper and
+    /// lower case of the name are the same.
     pub fn header(&self, name: &str) -> Option<&str> {
         headers::text(self.headers()?, name)
     }
 
-    /// The details of Google's error body, each an object with an `@type`; empty without one.
+    /// The details of Google's error body, each an object with an `@type`; empty if there are none.
     pub fn details(&self) -> &[Value] {
         self.as_reply().map_or(&[], |reply| &reply.details)
     }
 
-    /// Whether it is a success of which the body shows nothing: it is not the JSON that was asked for,
-    /// or too long.
+    /// Whether the reply is a success whose body cannot be shown: it is not the JSON that was asked for, or
+    /// it is too long.
     pub(crate) fn is_unreadable(&self) -> bool {
         match &*self.0 {
             Kind::Json { is_cut, .. } => !is_cut,
@@ -333,14 +333,14 @@ impl Fault for ApiError {
             Kind::NotSent(_) => Some(Delivery::NotSent),
             Kind::Stalled(_) => Some(Delivery::MaybeSent),
             Kind::TimedOut(error) => error.delivery(),
-            // A body without a length that ends in the middle looks whole to HTTP.
+            // HTTP does not notice when a body without a length ends too early.
             Kind::Json { is_cut, .. } => is_cut.then_some(Delivery::MaybeSent),
             Kind::Reply(reply) => reply.is_elsewhere.then_some(Delivery::MaybeSent),
             Kind::TooLong(_) | Kind::NotYet(_) | Kind::Stopped(_) | Kind::Conflict(_) => None,
         }
     }
 
-    /// A reply has come, so its connection is in order.
+    /// A reply has arrived, so the connection works.
     fn must_reconnect(&self) -> bool {
         self.as_reply().is_none() && self.delivery().is_some()
     }
@@ -353,7 +353,7 @@ impl Fault for ApiError {
             Kind::TooLong(_) | Kind::NotSent(_) => Some(FaultKind::Permanent),
             Kind::NotYet(error) => error.kind(),
             Kind::Stopped(error) => error.kind(),
-            // A gRPC code decides, where there is one.
+            // A gRPC code decides if there is one.
             Kind::Reply(reply) if self.grpc_code().is_none() => {
                 service::kind(reply.service_code.as_deref()?, reply.status)
             }
@@ -366,7 +366,7 @@ impl Fault for ApiError {
     }
 }
 
-/// Of the URL in it, the user, the password, the query and the fragment are removed, so that no log of
+/// Removes the user, the password, the query and the fragment of the URL in the error, so that no log of
 /// the error or of its sources shows them.
 impl From<reqwest::Error> for ApiError {
     fn from(mut error: reqwest::Error) -> Self {
@@ -375,7 +375,7 @@ impl From<reqwest::Error> for ApiError {
     }
 }
 
-/// As of reqwest 0.13.
+/// The same for reqwest 0.13.
 #[cfg(feature = "reqwest-012")]
 impl From<reqwest_012::Error> for ApiError {
     fn from(mut error: reqwest_012::Error) -> Self {
@@ -394,7 +394,7 @@ impl From<reqwest::Error> for Cut {
 fn without_secrets(url: &mut reqwest::Url) {
     url.set_query(None);
     url.set_fragment(None);
-    // These fail where a URL can have neither.
+    // These calls fail if the URL can have neither a user nor a password.
     let _ = url.set_username("");
     let _ = url.set_password(None);
 }
@@ -405,7 +405,7 @@ impl From<TimedOut> for ApiError {
     }
 }
 
-/// For attempts that a signal has [cut](backoff_core::Retrying::cut_on).
+/// For attempts that a signal [ends](backoff_core::Retrying::cut_on).
 impl From<Stopped> for ApiError {
     fn from(error: Stopped) -> Self {
         ApiError::of(Kind::Stopped(error))
@@ -418,7 +418,7 @@ impl From<NotYet> for ApiError {
     }
 }
 
-/// For a reply that says that somebody else was faster, without being an error:
+/// For a reply that is not an error but says that another client was faster:
 /// [`conflict_if`](backoff_core::Retrying::conflict_if).
 impl From<Conflict> for ApiError {
     fn from(error: Conflict) -> Self {

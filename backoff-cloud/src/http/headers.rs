@@ -1,12 +1,12 @@
-//! What is kept of the headers of an error.
+//! The headers of an error that are kept.
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 /// How many bytes of headers are kept, names and values together.
 const MOST: usize = 16 << 10;
 
-/// Headers whose values give power to whoever reads them: a cookie, a token, the address of an upload
-/// that anybody may go on with.
+/// Headers with secret values: a cookie, a token, or the address of an upload that anybody with the address
+/// can continue.
 const SECRET: [&str; 14] = [
     "authentication-info",
     "authorization",
@@ -24,8 +24,8 @@ const SECRET: [&str; 14] = [
     "x-subject-token",
 ];
 
-/// These headers, as far as there is room for them. A header that is too long for what is left is passed
-/// over. The values of secret ones are marked, so that the map's `Debug` does not show them.
+/// As many of these headers as fit. A header that does not fit is left out. Secret values are marked, so
+/// that the `Debug` of the map does not show them.
 pub(super) fn kept(headers: &HeaderMap) -> HeaderMap {
     let mut kept = HeaderMap::new();
     let mut room = MOST;
@@ -37,7 +37,7 @@ pub(super) fn kept(headers: &HeaderMap) -> HeaderMap {
         room -= size;
         let mut value = value.clone();
         mark(name, &mut value);
-        // A map holds 32,768 headers, more than any reply can have.
+        // A map holds 32,768 headers. No reply has more.
         if kept.try_append(name.clone(), value).is_err() {
             break;
         }
@@ -45,7 +45,7 @@ pub(super) fn kept(headers: &HeaderMap) -> HeaderMap {
     kept
 }
 
-/// Marks the values of secret headers, so that the map's `Debug` does not show them.
+/// Marks the values of secret headers, so that the `Debug` of the map does not show them.
 pub(super) fn marked(mut headers: HeaderMap) -> HeaderMap {
     for (name, value) in &mut headers {
         mark(name, value);
@@ -53,7 +53,7 @@ pub(super) fn marked(mut headers: HeaderMap) -> HeaderMap {
     headers
 }
 
-/// The first value of this name, if it is a text.
+/// The first value of this header, if it is a text.
 pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_hides_nothing_else() {
+    fn a_header_that_is_too_long_hides_no_other() {
         let long = "x".repeat(MOST);
         let kept = kept(&headers(&[
             ("x-before", "1"),
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_kept_than_there_is_room_for() {
+    fn at_most_the_limit_is_kept() {
         let value = "x".repeat(1_000);
         let many: Vec<_> = (0..100).map(|_| ("x-many", value.as_str())).collect();
         let kept = kept(&headers(&many));

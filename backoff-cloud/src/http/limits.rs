@@ -19,11 +19,11 @@ use std::{
 };
 use tokio::time::timeout;
 
-/// For the first bytes of a body of unknown length.
+/// The capacity for the first bytes of a body of unknown length.
 const FIRST: usize = 64 << 10;
 
-/// How much of a reply is read, and for how long, so that no server can fill the memory of its
-/// clients or keep them waiting. The limits count bytes after decompression.
+/// How much of a reply is read, and for how long. The limits protect clients from a server that would fill
+/// their memory or keep them waiting. They count bytes after decompression.
 ///
 /// | limit | setter | default |
 /// |---|---|---|
@@ -32,16 +32,16 @@ const FIRST: usize = 64 << 10;
 /// | bytes of the body of a success | [`body`](Self::body) | 64 MiB |
 /// | time between two chunks of the body of a success | [`read_timeout`](Self::read_timeout) | 30 s |
 ///
-/// An error whose body passes a limit keeps its status and the hints of its headers, and what its body
-/// said until then. A success whose body is too long is a permanent error. A success whose body stops
-/// coming is a failure of the transport, and the request may have been applied. The bytes of a body
-/// take memory of at most one and a half times its limit; a value that is made of them may take more.
+/// An error whose body passes a limit keeps its status, the hints of its headers, and the part of the body
+/// before the limit. A success whose body is too long is a permanent error. A success whose body pauses too
+/// long is a failure of the transport, and the request may have been applied. The bytes of a body take at
+/// most one and a half times the limit in memory; a value that is made from them may take more.
 ///
-/// These limits begin where the head of the reply has arrived. The time until then is limited by
-/// reqwest's `read_timeout` or `timeout` on a client or a request. A server that sends its body very
-/// slowly passes `read_timeout` here and there. What one attempt or the whole call may take is limited
-/// by the keys `attempt_timeout` and `timeout` of `#[retry]`, and by the
-/// [methods](backoff_core::Retrying::timeout) of these names.
+/// These limits begin when the head of the reply has arrived. Before that, reqwest's `read_timeout` or
+/// `timeout` on a client or a request limits the time. A server that sends its body very slowly does not
+/// reach `read_timeout`, neither here nor in reqwest. The keys `attempt_timeout` and `timeout` of
+/// `#[retry]`, and the [methods](backoff_core::Retrying::timeout) of these names, limit the time of one
+/// attempt and of the whole call.
 ///
 /// ```no_run
 /// use backoff_cloud::{http, memorystore};
@@ -59,7 +59,7 @@ const FIRST: usize = 64 << 10;
 /// # Ok(()) }
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "limits hold where their `json`, `reply` or `success` is called"]
+#[must_use = "limits do nothing until their `json`, `reply` or `success` is called"]
 pub struct Limits {
     error_body: usize,
     error_body_time: Duration,
@@ -68,8 +68,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The defaults: 64 KiB and 5 s for the body of an error, 64 MiB and 30 s between two chunks for
-    /// the body of a success.
+    /// The defaults: 64 KiB and 5 s for the body of an error, 64 MiB and a pause of 30 s for the body of a
+    /// success.
     pub const fn new() -> Self {
         Limits {
             error_body: ERROR_BODY,
@@ -79,55 +79,55 @@ impl Limits {
         }
     }
 
-    /// How many bytes of the body of an error are read. 64 KiB, unless this is called: what a service
-    /// says of an error has a few hundred bytes, and the page of a proxy some thousand.
+    /// How many bytes of the body of an error are read. The default is 64 KiB: an error of a service has a
+    /// few hundred bytes, and the page of a proxy some thousand.
     pub const fn error_body(mut self, bytes: usize) -> Self {
         self.error_body = bytes;
         self
     }
 
-    /// For how long the body of an error is read. 5 s, unless this is called: the body follows its
-    /// status at once where nothing is wrong. The status decides about the next attempt without a
-    /// body too, and while the body is read, the deadline does not end the call. So the time is much
-    /// shorter than a deadline, and longer than a lost packet takes to be sent again.
+    /// For how long the body of an error is read. The default is 5 s: normally the body follows its status
+    /// at once. The status decides about the next attempt even without a body, and the deadline does not
+    /// end the call while the body is read. So the time is much shorter than a deadline, but long enough
+    /// for a lost packet to be sent again.
     pub const fn error_body_time(mut self, time: Duration) -> Self {
         self.error_body_time = time;
         self
     }
 
-    /// How many bytes the body of a success may have. 64 MiB, unless this is called.
+    /// How many bytes the body of a success may have. The default is 64 MiB.
     pub const fn body(mut self, bytes: usize) -> Self {
         self.body = bytes;
         self
     }
 
-    /// How long to wait for the next chunk of the body of a success. 30 s, unless this is called. A
-    /// chunk is what arrives at once, so a long body may take as long as it likes while it keeps
-    /// coming. A body that stops coming is a failure of the transport with
-    /// [`Delivery::MaybeSent`](crate::Delivery::MaybeSent): the server has said that the request
+    /// How long to wait for the next chunk of the body of a success. The default is 30 s. A chunk is the
+    /// data that arrives at one time, so a long body may take any time while it keeps arriving. A body that
+    /// pauses longer is a failure of the transport with
+    /// [`Delivery::MaybeSent`](crate::Delivery::MaybeSent), because the server has said that the request
     /// succeeded.
     ///
-    /// reqwest's `read_timeout` on a client or a request does the same, and begins with the head of
-    /// the reply; the shorter one of the two holds. Neither of them limits the whole call; the key
-    /// and the [method](backoff_core::Retrying::timeout) `timeout` do.
+    /// reqwest's `read_timeout` on a client or a request does the same, and begins with the head of the
+    /// reply; the shorter one of the two counts. Neither of them limits the whole call. The key and the
+    /// [method](backoff_core::Retrying::timeout) `timeout` do.
     pub const fn read_timeout(mut self, time: Duration) -> Self {
         self.read_timeout = time;
         self
     }
 
-    /// As [`http::json`](super::json), within these limits.
+    /// The same as [`http::json`](super::json), within these limits.
     ///
     /// # Errors
-    /// As [`http::json`](super::json).
+    /// The errors of [`http::json`](super::json).
     ///
     /// # Panics
-    /// If the runtime has no timer (`enable_time` of tokio's `Builder`), and the body is not there at
-    /// once.
+    /// If the body does not arrive at once and the runtime has no timer (`enable_time` of tokio's
+    /// `Builder`).
     pub async fn json<T: DeserializeOwned>(self, response: Response) -> Result<T, ApiError> {
         self.reply(response).await?.json()
     }
 
-    /// As [`success`](Self::success), with the status and the headers of the reply.
+    /// The same as [`success`](Self::success), with the status and the headers of the reply.
     ///
     /// ```no_run
     /// use backoff_cloud::http::{ApiError, Limits};
@@ -140,14 +140,14 @@ impl Limits {
     /// ```
     ///
     /// # Errors
-    /// As [`http::success`](super::success).
+    /// The errors of [`http::success`](super::success).
     ///
     /// # Panics
-    /// As [`json`](Self::json).
+    /// The panics of [`json`](Self::json).
     pub async fn reply(self, mut response: Response) -> Result<Reply, ApiError> {
         let is_whole = says_where_it_ends(&response);
         let status = response.status();
-        // The headers of an error stay where the error is made.
+        // The headers of an error are kept where the error is made.
         let headers = match status.is_success() {
             true => std::mem::take(response.headers_mut()),
             false => HeaderMap::new(),
@@ -158,13 +158,13 @@ impl Limits {
         Ok(Reply::new(status, headers, body, is_whole, read))
     }
 
-    /// As [`http::success`](super::success), within these limits.
+    /// The same as [`http::success`](super::success), within these limits.
     ///
     /// # Errors
-    /// As [`http::success`](super::success).
+    /// The errors of [`http::success`](super::success).
     ///
     /// # Panics
-    /// As [`json`](Self::json).
+    /// The panics of [`json`](Self::json).
     pub async fn success(self, mut response: Response) -> Result<Vec<u8>, ApiError> {
         let status = response.status();
         if status.is_success() {
@@ -180,13 +180,13 @@ impl Limits {
             None => Some(Cut::Stalled(self.error_body_time)),
             Some(cut) => cut,
         };
-        // A body that was not read to its end closes its connection.
+        // If a body is not read to its end, its connection is closed.
         drop(response);
         let said = Said::read(&body);
         Err(ApiError::reply(status.as_u16(), head, said, cut))
     }
 
-    /// The error in the body of a success with this status, which may have other fields too.
+    /// The error in the body of a success with this status. The body may have other fields too.
     pub(crate) fn error_in_success(
         self,
         status: u16,
@@ -206,7 +206,7 @@ impl Limits {
         if told > limit {
             return Err(ApiError::too_long(limit));
         }
-        // A length is easily told: memory is taken as the bytes come.
+        // A server can claim any length, so memory is allocated as the bytes arrive.
         let mut body = Vec::with_capacity(told.min(FIRST));
         loop {
             let reading = within(self.read_timeout, chunk(&mut response)).await;
@@ -218,7 +218,7 @@ impl Limits {
             }
             let needed = body.len() + chunk.len();
             if needed > body.capacity() {
-                // Doubled, but not beyond the limit.
+                // The capacity doubles, but not beyond the limit.
                 let capacity = body.capacity().saturating_mul(2).min(limit).max(needed);
                 body.reserve_exact(capacity - body.len());
             }
@@ -233,7 +233,7 @@ impl Default for Limits {
     }
 }
 
-/// Reads at most `limit` bytes; why it stopped before the end.
+/// Reads at most `limit` bytes, and returns why it stopped before the end.
 async fn beginning(response: &mut Response, limit: usize, body: &mut Vec<u8>) -> Option<Cut> {
     loop {
         match chunk(response).await {
@@ -250,7 +250,7 @@ async fn beginning(response: &mut Response, limit: usize, body: &mut Vec<u8>) ->
     }
 }
 
-/// The next bytes of the body. An error names the URL, as other errors of reqwest do.
+/// The next bytes of the body. An error names the URL, as reqwest's other errors do.
 async fn chunk(
     response: &mut Response,
 ) -> Result<Option<impl Deref<Target = [u8]> + use<>>, reqwest::Error> {
@@ -258,7 +258,7 @@ async fn chunk(
     chunk.map_err(|error| error.with_url(response.url().clone()))
 }
 
-/// The output of a future that is ready in time. No timer is made for one that is ready at once.
+/// The output of a future, if it is ready in time. A future that is ready at once needs no timer.
 async fn within<F: Future>(limit: Duration, future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     match poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx))).await {
@@ -267,8 +267,8 @@ async fn within<F: Future>(limit: Duration, future: F) -> Option<F::Output> {
     }
 }
 
-/// Whether a body that ends too early would have been noticed. Only in HTTP/1 there are bodies that
-/// end where the connection ends.
+/// Whether the client would notice a body that ends too early. Only HTTP/1 has bodies that end when the
+/// connection ends.
 fn says_where_it_ends(response: &Response) -> bool {
     let headers = response.headers();
     response.version() > Version::HTTP_11

@@ -3,8 +3,7 @@
 use super::error::ApiError;
 use reqwest::{Client, Method, Request, RequestBuilder, Response, Url, header::HeaderMap};
 
-/// A request as a builder of reqwest describes it: of version 0.13, and with the feature `reqwest-012` of
-/// version 0.12 too.
+/// A request from a builder of reqwest 0.13, or with the feature `reqwest-012` of reqwest 0.12.
 ///
 /// ```no_run
 /// use backoff_cloud::http::Outgoing;
@@ -16,7 +15,7 @@ use reqwest::{Client, Method, Request, RequestBuilder, Response, Url, header::He
 pub struct Outgoing(Result<Built, ApiError>);
 
 impl Outgoing {
-    /// The request, or what the builder refused.
+    /// The request, or the error of the builder.
     pub(super) fn built(self) -> Result<Built, ApiError> {
         self.0
     }
@@ -51,7 +50,7 @@ pub(super) enum Built {
 }
 
 impl Built {
-    /// A copy of the request; none, if its body is a stream.
+    /// A copy of the request; `None` if its body is a stream.
     pub(super) fn copy(&self) -> Option<Self> {
         Some(match self {
             Built::New(client, request) => Built::New(client.clone(), request.try_clone()?),
@@ -92,7 +91,7 @@ impl Built {
         }
     }
 
-    /// What a rule of the caller says of the request. Of version 0.12, the body is copied for it.
+    /// The result of a rule of the caller for this request. For version 0.12 the body is copied.
     pub(super) fn judged(&self, rule: fn(&Request) -> bool) -> bool {
         match self {
             Built::New(_, request) => rule(request),
@@ -110,12 +109,12 @@ impl Built {
     }
 }
 
-/// What version 0.12 becomes in 0.13. Both are made of the types of the crates `http` and `url`.
+/// Converts version 0.12 to 0.13. Both use the types of the crates `http` and `url`.
 #[cfg(feature = "reqwest-012")]
 mod old {
     use reqwest::{Body, Request, Response, ResponseBuilderExt as _};
 
-    /// The request as a rule is shown it: a body that is no stream is copied.
+    /// The request for a rule: the body is copied unless it is a stream.
     pub(super) fn shown(request: &reqwest_012::Request) -> Request {
         let (method, url) = (request.method().clone(), request.url().clone());
         let mut shown = Request::new(method, url);
@@ -125,7 +124,7 @@ mod old {
         shown
     }
 
-    /// The response, whose body goes on coming from where it came.
+    /// The response. Its body still comes from the same connection.
     pub(super) fn newer(response: reqwest_012::Response) -> Response {
         let url = response.url().clone();
         let (parts, body) = http_1::Response::from(response).into_parts();

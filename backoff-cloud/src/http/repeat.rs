@@ -1,4 +1,4 @@
-//! Whether a request may be made twice, by what it says of itself.
+//! Whether a request may be made twice, by its method and its headers.
 
 use super::outgoing::Built;
 use backoff_core::{
@@ -10,13 +10,13 @@ use reqwest::Request;
 /// Which requests may be made twice.
 #[derive(Clone, Copy)]
 pub(super) enum Rule {
-    /// What the request says of itself.
+    /// The method and the headers decide.
     ByRequest,
-    /// As by request, and the request has a key by which the server knows it again.
+    /// The same, and the request has a key by which the server recognises it.
     ByKey,
-    /// The caller's word for this request.
+    /// The caller has decided for this request.
     Said(bool),
-    /// The caller's rule.
+    /// A function of the caller decides.
     By(fn(&Request) -> bool),
 }
 
@@ -97,10 +97,10 @@ mod tests {
         }
     }
 
-    /// Such a precondition still holds when the write was applied. Google's own are judged by
-    /// `storage::is_idempotent`, because not every operation obeys each of them.
+    /// Such a precondition still holds after the write was applied. `storage::is_idempotent` judges
+    /// Google's own preconditions, because not every operation obeys each of them.
     #[test]
-    fn what_protects_nothing_does_not() {
+    fn a_precondition_that_protects_nothing_does_not_count() {
         for header in [
             ("idempotency-key", ""),
             ("idempotency-key", " "),

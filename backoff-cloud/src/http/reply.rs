@@ -1,4 +1,4 @@
-//! A success as it came: its status, its headers, its body.
+//! The reply to a request that succeeded: its status, its headers, its body.
 
 use super::{
     body::{error_of_success, without_mark},
@@ -10,10 +10,10 @@ use reqwest::header::HeaderMap;
 use serde::de::DeserializeOwned;
 use std::{fmt, time::SystemTime};
 
-/// The reply to a request that succeeded. [`Sending`](super::Sending) gives one where no other form of the
+/// The reply to a request that succeeded. [`Sending`](super::Sending) returns it unless another form of the
 /// body was asked for.
 ///
-/// `Debug` shows neither a header nor a byte of the body.
+/// `Debug` shows no header and no byte of the body.
 ///
 /// ```no_run
 /// use backoff_cloud::{http::{self, SendExt as _}, storage};
@@ -57,35 +57,36 @@ impl Reply {
         self.status
     }
 
-    /// All headers. The `Debug` of the map does not show the values of `Set-Cookie`, `Location` and other
-    /// headers that give power to whoever reads them.
+    /// All headers. The `Debug` of the map does not show the values of secret headers such as `Set-Cookie`
+    /// and `Location`.
     pub fn headers(&self) -> &HeaderMap {
         &self.headers
     }
 
-    /// The first value of a header, if it is visible ASCII text. The name may be written in upper or lower
-    /// case.
+    /// The first value of a header, if it is visible ASCII text. Upper and lower case of the name are the
+    /// same.
     pub fn header(&self, name: &str) -> Option<&str> {
         headers::text(&self.headers, name)
     }
 
-    /// The body, empty where there was none.
+    /// The body; empty if there was none.
     pub fn body(&self) -> &[u8] {
         &self.body
     }
 
-    /// The body without the rest.
+    /// The body alone.
     pub fn into_body(self) -> Vec<u8> {
         self.body
     }
 
-    /// The body as a text. What is no UTF-8 is replaced by `U+FFFD`, and a byte order mark is left out.
+    /// The body as a text. Bytes that are not UTF-8 are replaced by `U+FFFD`, and a byte order mark is left
+    /// out.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(without_mark(&self.body)).into_owned()
     }
 
-    /// The JSON body as a value, as [`http::json`](super::json) reads it. This happens after the attempts: a
-    /// body that was cut is found out too late for another one. [`Sending::json`](super::Sending::json)
+    /// The JSON body as a value, as [`http::json`](super::json) reads it. This happens after the last
+    /// attempt, so a body that was cut is not requested again. [`Sending::json`](super::Sending::json)
     /// reads the body within each attempt.
     ///
     /// # Errors

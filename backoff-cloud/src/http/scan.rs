@@ -1,17 +1,17 @@
-//! The parts of a JSON text, each as the bytes that it was written in.
+//! Finds the parts of a JSON text, each as the bytes in which it was written.
 //!
-//! A parser of values refuses a whole text because of one part that has no value: a number that is too
-//! large, an escape that means nothing, a text that ends too early. The functions here only find where
-//! a part begins and ends. So whatever stands in one part does not hide the others.
+//! A JSON parser refuses a whole text because of one bad part: a number that is too large, an invalid
+//! escape, a text that ends too early. The functions here find only where a part begins and ends, so a bad
+//! part does not hide the others.
 
-/// The fields of an object, each as its name and its value. Empty for everything else. They end at the
-/// first mistake. An object or a list that ends too early is given as far as it goes; any other value
-/// that ends too early is not given.
+/// The names and values of the fields of an object; empty for everything else. Reading ends at the first
+/// mistake. An object or a list that ends too early is given up to its end; any other value that ends too
+/// early is left out.
 pub(super) fn fields(object: &[u8]) -> impl Iterator<Item = (Name<'_>, &[u8])> {
     parts(object, b'{', |rest| Some((rest.name()?, rest.value()?)))
 }
 
-/// The elements of a list. As [`fields`].
+/// The elements of a list, with the rules of [`fields`].
 pub(super) fn elements(list: &[u8]) -> impl Iterator<Item = &[u8]> {
     parts(list, b'[', Rest::value)
 }
@@ -49,7 +49,7 @@ impl Name<'_> {
 pub(super) struct Rest<'a>(pub(super) &'a [u8]);
 
 impl<'a> Rest<'a> {
-    /// Takes this character, if it is the next one after white space.
+    /// Takes this character if it is the next one after white space.
     pub(super) fn take(&mut self, c: u8) -> bool {
         let is_next = self.begins_with(c);
         if is_next {
@@ -58,7 +58,7 @@ impl<'a> Rest<'a> {
         is_next
     }
 
-    /// Whether this character is the next one after white space, which is left out.
+    /// Whether this character is the next one after white space. The white space is skipped.
     pub(super) fn begins_with(&mut self, c: u8) -> bool {
         self.0 = self.0.trim_ascii_start();
         self.0.first() == Some(&c)
@@ -68,7 +68,7 @@ impl<'a> Rest<'a> {
         self.0.trim_ascii_start().is_empty()
     }
 
-    /// The name of a field, and its colon.
+    /// Takes the name of a field and the colon.
     pub(super) fn name(&mut self) -> Option<Name<'a>> {
         if !self.begins_with(b'"') {
             return None;
@@ -78,13 +78,13 @@ impl<'a> Rest<'a> {
         self.take(b':').then_some(Name(name))
     }
 
-    /// A value.
+    /// Takes a value.
     pub(super) fn value(&mut self) -> Option<&'a [u8]> {
         self.0 = self.0.trim_ascii_start();
         let end = match self.0.first()? {
             b'"' => end_of_text(self.0)?,
             b'{' | b'[' => end_of_nested(self.0).unwrap_or(self.0.len()),
-            // What touches the end of the text may go on: 50 may be half of 503.
+            // A value at the end of the text may be incomplete: 50 may be half of 503.
             _ => self.0.iter().position(|&c| !may_be_word(c))?,
         };
         (end > 0).then(|| self.split(end))
@@ -97,12 +97,12 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// Whether it may be a part of a number, of `true`, `false` or `null`.
+/// Whether the character can be in a number, or in `true`, `false` or `null`.
 fn may_be_word(c: u8) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, b'+' | b'-' | b'.')
 }
 
-/// Where the text in quotes ends with which this begins.
+/// The end of the quoted text at the beginning.
 fn end_of_text(written: &[u8]) -> Option<usize> {
     let mut end = 1;
     loop {
@@ -112,13 +112,13 @@ fn end_of_text(written: &[u8]) -> Option<usize> {
             .position(|c| matches!(c, b'"' | b'\\'))?;
         match written[end] {
             b'"' => return Some(end + 1),
-            // The character after it is no end.
+            // The character after a backslash does not end the text.
             _ => end += 2,
         }
     }
 }
 
-/// Where the object or list ends with which this begins. Which bracket closes which is not checked.
+/// The end of the object or list at the beginning. The kinds of the brackets are not compared.
 fn end_of_nested(written: &[u8]) -> Option<usize> {
     let (mut end, mut depth) = (0, 0_usize);
     loop {

@@ -1,4 +1,4 @@
-//! A request that a policy sends.
+//! Sends a request by a policy.
 
 use super::{
     error::ApiError,
@@ -30,11 +30,11 @@ use std::{
 /// # Ok(()) }
 /// ```
 pub trait SendExt {
-    /// The request, to be sent until it succeeds or the policy ends it. Nothing is sent before the
+    /// Sends the request until it succeeds or the policy ends the call. Nothing is sent before the
     /// [`Sending`] is awaited.
     ///
-    /// The request is a `RequestBuilder` of reqwest 0.13, and with the feature `reqwest-012` one of
-    /// reqwest 0.12 too.
+    /// The request is a `RequestBuilder` of reqwest 0.13, or with the feature `reqwest-012` of reqwest
+    /// 0.12.
     fn send(&self, request: impl Into<Outgoing>) -> Sending;
 }
 
@@ -52,11 +52,11 @@ impl SendExt for Policy {
 
 /// A request and its policy. Made by [`SendExt::send`].
 ///
-/// First come the methods that say more of the request: [`idempotent`](Self::idempotent),
+/// First call the methods for the request: [`idempotent`](Self::idempotent),
 /// [`idempotent_if`](Self::idempotent_if), [`idempotency_key`](Self::idempotency_key),
-/// [`limits`](Self::limits). Then comes what is wanted of the reply: [`json`](Self::json),
-/// [`bytes`](Self::bytes), [`text`](Self::text) or [`reply`](Self::reply), which is what an `.await` alone
-/// means. That gives a [`Retrying`], whose methods say more of the call: `attempt_timeout`, `timeout`,
+/// [`limits`](Self::limits). Then choose the form of the reply: [`json`](Self::json),
+/// [`bytes`](Self::bytes), [`text`](Self::text) or [`reply`](Self::reply); an `.await` alone means `reply`.
+/// These methods return a [`Retrying`], with the methods for the call: `attempt_timeout`, `timeout`,
 /// `notify`, `budget`, `until`, `reported`.
 ///
 /// ```no_run
@@ -76,9 +76,9 @@ impl SendExt for Policy {
 /// # Ok(()) }
 /// ```
 ///
-/// # What may be repeated
+/// # Which requests are repeated
 ///
-/// The first line that applies decides.
+/// The first row that applies decides.
 ///
 /// | | may be made twice |
 /// |---|---|
@@ -90,22 +90,23 @@ impl SendExt for Policy {
 /// | a precondition that no longer holds once the write was applied: `If-Match` with an etag, `If-None-Match: *` | yes |
 /// | everything else | no |
 ///
-/// What may not be made twice is repeated only after a failure that surely did nothing, as a policy with
-/// [`idempotent(false)`](Policy::idempotent) has it: a connection that was refused, 429, a throttled
+/// A request that must not be made twice is repeated only after a failure that shows that the server did
+/// nothing, as with [`idempotent(false)`](Policy::idempotent): a refused connection, 429, a throttled
 /// request of AWS. After a 503 or a lost reply the call ends.
 ///
-/// Other preconditions do not count: `If-Match: *` and `If-Unmodified-Since` can still hold after the write.
-/// Google's (`ifGenerationMatch`, `x-goog-if-generation-match`) are read by [`storage::send`](crate::storage::send)
-/// alone, by the rule [`storage::is_idempotent`](crate::storage::is_idempotent), because not every operation
-/// of Cloud Storage obeys each of them.
+/// Other preconditions do not count: `If-Match: *` and `If-Unmodified-Since` can still hold after the
+/// write. Only [`storage::send`](crate::storage::send) reads Google's preconditions (`ifGenerationMatch`,
+/// `x-goog-if-generation-match`), with the rule [`storage::is_idempotent`](crate::storage::is_idempotent),
+/// because not every operation of Cloud Storage obeys each of them.
 ///
-/// Some services have methods that are less than they say. Write `.idempotent(false)` for a `PUT` that appends
+/// Some services break the rules of HTTP's methods. Write `.idempotent(false)` for a `PUT` that appends
 /// (Azure's `comp=appendblock`) or makes something new each time (`comp=snapshot`), and for a `GET` that
 /// writes (AWS' Query API, `?Action=SendMessage`).
 ///
-/// # What the reply to a repeated request says
+/// # The reply to a repeated request
 ///
-/// The first attempt may have been applied, and its reply lost. Then the server answers the second one:
+/// The first attempt may have been applied although its reply was lost. Then the server answers the second
+/// one:
 ///
 /// | request | reply to the second attempt |
 /// |---|---|
@@ -114,49 +115,48 @@ impl SendExt for Policy {
 /// | a create with `If-None-Match: *` | 412: the first one has created it |
 /// | a `POST` with a key, whose first attempt still runs | 409, from most servers |
 ///
-/// None of them is repeated. Each of them may be the work of somebody else, or that of this call: read what
-/// the server has now.
+/// None of these replies leads to another attempt. Each of them may be the effect of this call or of
+/// another client, so read the resource.
 ///
 /// A policy with [`retry_conflicts`](Policy::retry_conflicts), such as
-/// [`storage::READ_MODIFY_WRITE`](crate::storage::READ_MODIFY_WRITE), is for a whole read-modify-write. The same
-/// request would fail for ever, so here such a policy does not repeat a conflict: 409, 412, `ABORTED`,
-/// `FAILED_PRECONDITION`, and what its [code](ApiError::service_code) calls one. Use
+/// [`storage::READ_MODIFY_WRITE`](crate::storage::READ_MODIFY_WRITE), is for a whole read-modify-write. The
+/// same request would fail each time, so such a policy does not repeat a single request after a conflict:
+/// 409, 412, `ABORTED`, `FAILED_PRECONDITION`, or a [code](ApiError::service_code) of this kind. Use
 /// [`update`](Policy::update), which reads again.
 ///
-/// # What is sent
+/// # Copies of the request
 ///
-/// Each attempt sends a copy of the request. A body that cannot be copied, a stream or a multipart form, is
-/// refused before anything is sent, unless the policy makes one attempt only. What reqwest refused while the
-/// request was built (a URL, a header) is the error too, and nothing is sent.
+/// Each attempt sends a copy of the request. A body that cannot be copied (a stream or a multipart form) is
+/// refused before the request is sent, unless the policy makes one attempt only. If reqwest refused to
+/// build the request (because of a URL or a header), the call ends with that error, and nothing is sent.
 ///
-/// All attempts send the same headers. A token or a signature that expires during the call needs a request
-/// of its own in each attempt: `policy.retry(async || http::json(client.get(url).bearer_auth(token().await?)
+/// All attempts send the same headers. If a token or a signature may expire during the call, make a new
+/// request in each attempt: `policy.retry(async || http::json(client.get(url).bearer_auth(token().await?)
 /// .send().await?).await)`.
 ///
-/// reqwest waits without a limit for a server that takes a request and does not answer. Say how long one
-/// attempt may take, by `.attempt_timeout(..)` after `.json()` or by `.timeout(..)` on the request or its client.
+/// reqwest waits without a limit for a server that does not answer. Limit the time of an attempt: with
+/// `.attempt_timeout(..)` after `.json()`, or with `.timeout(..)` on the request or its client.
 ///
 /// # What counts as an error
 ///
-/// Every status that is not 2xx. A `GET` with `If-None-Match` that finds nothing new ends as an [`ApiError`]
-/// with the [status](ApiError::status) 304. An error inside a 200 is found by [`json`](Self::json) alone; where
-/// there is nothing to read, write `.json::<()>()`.
+/// Every status that is not 2xx is an error. A `GET` with `If-None-Match` that finds nothing new ends with
+/// an [`ApiError`] with the [status](ApiError::status) 304. Only [`json`](Self::json) finds an error inside
+/// a 200; if you need no value, write `.json::<()>()`.
 ///
-/// A response that redirects is followed as the client has it; one that is not followed is an
-/// [`ApiError`] with its headers, as a 308 without `Location` is.
+/// The client's settings decide whether a redirect is followed. A redirect that is not followed is an
+/// [`ApiError`] with its headers; so is a 308 without `Location`.
 ///
-/// **After a redirect nobody can tell what became of the first request.** A `POST` that is applied and answered
-/// with 301, 302 or 303 is followed by a `GET` of another URL. If that one is answered with 429, this says
-/// nothing of the `POST`. So an error from another URL than that of the request counts as
-/// [`MaybeSent`](crate::Delivery::MaybeSent), and a request that must not be made twice is not repeated. A
-/// connection that fails after the redirect, and a redirect to the same URL, cannot be told apart from failures
-/// of the request itself. For a request that must not be made twice, build the client with
-/// `redirect::Policy::none()`.
+/// **After a redirect the error does not show whether the first request was applied.** If a server applies
+/// a `POST` and answers 301, 302 or 303, reqwest sends a `GET` to another URL. If that `GET` gets a 429,
+/// the 429 says nothing about the `POST`. So an error from another URL than the URL of the request counts
+/// as [`MaybeSent`](crate::Delivery::MaybeSent), and a request that must not be made twice is not repeated.
+/// The library cannot recognise a connection that fails after the redirect, nor a redirect to the same URL.
+/// For a request that must not be made twice, build the client with `redirect::Policy::none()`.
 ///
 /// # Panics
 ///
-/// When a wait is needed and no tokio runtime with a timer (`enable_time` of tokio's `Builder`) is running: before
-/// another attempt, or for a body that has not yet arrived.
+/// If a wait is needed and no tokio runtime with a timer (`enable_time` of tokio's `Builder`) is running:
+/// before another attempt, or for a body that has not yet arrived.
 #[must_use = "nothing is sent until it is awaited"]
 pub struct Sending {
     policy: Policy,
@@ -166,9 +166,9 @@ pub struct Sending {
     adds_key: bool,
 }
 
-/// A request that is being sent, and sent again: a future of the value that was asked for. Before it is
-/// awaited, the methods of [`Retrying`] say more of the call. It has a name, holds a copy of its policy and
-/// is `Send`, so it can be stored, spawned and joined.
+/// A request that is sent with retries: a future of the value that was asked for. Before it is awaited, the
+/// methods of [`Retrying`] change the call. It owns a copy of its policy and is `Send`, so it can be
+/// stored, spawned and joined.
 ///
 /// ```no_run
 /// use backoff_cloud::{http::{ApiError, SendExt as _, Sent}, plain_http};
@@ -184,18 +184,19 @@ pub struct Sending {
 /// ```
 pub type Sent<T> = Retrying<'static, WithAttempt<Attempts<T>>, Owning<ByCodes>>;
 
-/// Sends one attempt of a [`Sent`] request each time that it is called.
+/// Sends one attempt of a [`Sent`] request at each call.
 pub type Attempts<T> =
     Box<dyn FnMut(Attempt) -> Pin<Box<dyn Future<Output = Result<T, ApiError>> + Send>> + Send>;
 
 impl Sending {
-    /// Whether the request may be made twice, in the caller's word: it counts before the policy and before
-    /// what the request says. The last one of this and [`idempotent_if`](Self::idempotent_if) holds.
+    /// Says whether the request may be made twice. This counts before the policy and before the method and
+    /// the headers of the request. The last call of this and of [`idempotent_if`](Self::idempotent_if)
+    /// counts.
     ///
     /// ```no_run
     /// # use backoff_cloud::{http::{self, SendExt as _}, plain_http};
     /// # async fn f(client: reqwest::Client) -> Result<(), http::ApiError> {
-    /// // A search, although it is a `POST`.
+    /// // A `POST` that only searches.
     /// let search = client.post("http://127.0.0.1:8080/search").body("{}");
     /// let found: serde_json::Value =
     ///     plain_http::IDEMPOTENT.send(search).idempotent(true).json().await?;
@@ -206,9 +207,9 @@ impl Sending {
         self
     }
 
-    /// Has this function say whether the request may be made twice, such as
-    /// [`storage::is_idempotent`](crate::storage::is_idempotent). Its word counts before the policy and
-    /// before what the request says.
+    /// Lets this function say whether the request may be made twice, such as
+    /// [`storage::is_idempotent`](crate::storage::is_idempotent). This counts before the policy and before
+    /// the method and the headers of the request.
     ///
     /// ```no_run
     /// # use backoff_cloud::{http::{self, SendExt as _}, storage};
@@ -222,13 +223,13 @@ impl Sending {
         self
     }
 
-    /// Adds the header `Idempotency-Key` with the [id](Attempt::id) of the call, a random UUID: the same in
-    /// all attempts, another one in each call. So the request may be made twice, unless
-    /// [`idempotent`](Self::idempotent) or [`idempotent_if`](Self::idempotent_if) says otherwise. A key
-    /// that the request has already is left as it is, unless that key is empty.
+    /// Adds the header `Idempotency-Key` with the [id](Attempt::id) of the call, a random UUID. All
+    /// attempts of a call have the same key, and each call has another one. So the request may be made
+    /// twice, unless [`idempotent`](Self::idempotent) or [`idempotent_if`](Self::idempotent_if) says
+    /// otherwise. If the request has a key already, that key is kept, unless it is empty.
     ///
-    /// The server has to know the header, as Stripe and others do. Google's JSON APIs do not: they take a
-    /// `requestId` in the query or in the body ([AIP-155](https://google.aip.dev/155)).
+    /// The server must know the header, as Stripe and others do. Google's JSON APIs do not know it: they
+    /// take a `requestId` in the query or in the body ([AIP-155](https://google.aip.dev/155)).
     ///
     /// ```no_run
     /// # use backoff_cloud::{http::{self, SendExt as _}, plain_http};
@@ -242,7 +243,7 @@ impl Sending {
         self
     }
 
-    /// Reads replies within these limits. Unless this is called, within [`Limits::new`].
+    /// Reads replies within these limits. Without this call the limits are [`Limits::new`].
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
@@ -281,7 +282,7 @@ impl Sending {
         self.read(|reply| Ok(reply.text()))
     }
 
-    /// The whole reply. `.await` alone does the same; this is for more to be said of the call.
+    /// The whole reply. `.await` alone does the same; use this method to call methods of [`Retrying`].
     ///
     /// ```no_run
     /// # use backoff_cloud::{http::{self, SendExt as _}, memorystore};
@@ -323,7 +324,7 @@ impl Sending {
         policy.retry_with(attempts).owned()
     }
 
-    /// The policy for this request, and the request, or what is wrong with it.
+    /// The policy for this request, and the request or its error.
     fn prepared(self) -> (Policy, Copies) {
         let rule = match self.rule {
             Rule::ByRequest if self.adds_key => Rule::ByKey,
@@ -331,7 +332,7 @@ impl Sending {
         };
         let request = match self.request.built() {
             Ok(request) => request,
-            // The error's text has no secrets of the URL.
+            // The error's text contains no secrets of the URL.
             Err(error) => return (self.policy, Copies::Refused(error.to_string())),
         };
         let policy = without_conflicts(rule.policy(self.policy, &request));
@@ -346,13 +347,13 @@ impl Sending {
     }
 }
 
-/// Whether a response came from the URL that was asked for. Neither the fragment nor the user and the
-/// password are sent in a URL.
+/// Whether a response came from the URL of the request. The fragment, the user and the password of a URL
+/// are not sent, so they are not compared.
 fn is_same(mut asked: Url, answered: &Url) -> bool {
     let mut answered = answered.clone();
     for url in [&mut asked, &mut answered] {
         url.set_fragment(None);
-        // These fail where a URL can have neither.
+        // These calls fail if the URL can have neither a user nor a password.
         let _ = url.set_username("");
         let _ = url.set_password(None);
     }
@@ -364,12 +365,12 @@ const UNREPEATABLE: &str = "the body of the request is a stream or a multipart f
     http::success(client.post(url).body(stream()).send().await?).await)`, or write \
     `policy.max_attempts(1).send(..)` to send the request once";
 
-/// Where the attempts get their requests.
+/// The source of the requests for the attempts.
 enum Copies {
     Many(Built),
     /// The policy makes one attempt, so the request need not be copied.
     Once(Option<Built>),
-    /// What is wrong with the request.
+    /// The error of the request.
     Refused(String),
 }
 
@@ -384,7 +385,7 @@ impl Copies {
     }
 }
 
-/// The whole reply, as [`Sending::reply`].
+/// The whole reply, for [`Sending::reply`].
 impl IntoFuture for Sending {
     type Output = Result<Reply, ApiError>;
     type IntoFuture = Sent<Reply>;

@@ -1,4 +1,4 @@
-//! The code by which a service names its error, where that is not Google's `error.status`.
+//! The code of an error of another service than Google.
 //!
 //! | service | where | source |
 //! |---|---|---|
@@ -12,7 +12,7 @@ use crate::{azure, dynamodb};
 use backoff_core::{__private::aws_code, FaultKind};
 use reqwest::header::HeaderMap;
 
-/// No code of a service is longer.
+/// Every code of a service is shorter.
 pub(super) const LONGEST: usize = 256;
 
 /// The code in the headers.
@@ -21,7 +21,7 @@ pub(super) fn in_headers(headers: &HeaderMap) -> Option<String> {
     names.find_map(|name| plain(text(headers, name)?))
 }
 
-/// A code without what AWS puts around it; nothing, if it is none.
+/// A code without its namespace and URL; `None` if the text is not a code.
 pub(super) fn plain(code: &str) -> Option<String> {
     let code = aws_code(code.trim());
     let is_code = (1..=LONGEST).contains(&code.len())
@@ -31,7 +31,7 @@ pub(super) fn plain(code: &str) -> Option<String> {
     is_code.then(|| code.to_owned())
 }
 
-/// The code of an error in XML, wherever in the document it stands.
+/// The code of an error in XML, anywhere in the document.
 pub(super) fn in_xml(body: &str) -> Option<String> {
     if !body.trim_ascii_start().starts_with('<') {
         return None;
@@ -41,10 +41,10 @@ pub(super) fn in_xml(body: &str) -> Option<String> {
     plain(code)
 }
 
-/// What a code says beside this HTTP status. A failure of the server that the status tells of is left
-/// to the status, so that a policy which does not repeat it keeps its word. From 500 on, throttling counts
-/// only with the statuses by which a service itself says so: the code beside a 500 may be that of another
-/// service, which the failed one has asked.
+/// The kind of a code with this HTTP status. For a failure of the server the status decides, so that a
+/// policy which does not retry the status is obeyed. From 500 on, a code for throttling counts only with
+/// the statuses that a service sends for throttling: the code beside a 500 may be from another service that
+/// the failed one has called.
 pub(super) fn kind(code: &str, status: u16) -> Option<FaultKind> {
     let kind = dynamodb::kind(code).or_else(|| azure::kind(code))?;
     let is_its_own = match kind {
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_code_is_none() {
+    fn an_invalid_code_is_none() {
         for odd in ["", "#", "a b", "<b>", "a\nb", "Fehler\u{fc}", "a/b"] {
             assert_eq!(plain(odd), None, "{odd:?}");
         }

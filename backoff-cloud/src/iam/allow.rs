@@ -1,8 +1,8 @@
-//! What a helper must know of an allow policy, whichever type holds it.
+//! A trait over the types of allow policies.
 
 use super::condition::Condition;
 
-/// An allow policy, as far as its bindings are changed.
+/// An allow policy whose bindings can be read and changed.
 ///
 /// Implemented for [`PlainPolicy`](super::PlainPolicy) and for the policy of Google's own clients.
 /// Source: <https://cloud.google.com/iam/docs/reference/rest/v1/Policy>.
@@ -10,7 +10,8 @@ pub trait AllowPolicy {
     /// A role and who has it.
     type Binding: Binding;
 
-    /// The etag that a write must carry, or somebody else's write is lost; empty if there is none.
+    /// The etag of the policy, or an empty slice if it has none. A write must carry the etag; otherwise it
+    /// would undo another client's write.
     fn etag(&self) -> &[u8];
 
     /// Whether there is an etag.
@@ -18,14 +19,14 @@ pub trait AllowPolicy {
         !self.etag().is_empty()
     }
 
-    /// Sets the format that it is written in.
+    /// Sets the version of the format in which the policy is written.
     fn set_version(&mut self, version: i32);
 
     /// The bindings.
     fn bindings(&mut self) -> &mut Vec<Self::Binding>;
 }
 
-/// A role, who has it, and under which condition.
+/// A role, its members and its condition.
 pub trait Binding {
     /// A binding without members.
     fn new(role: &str, condition: Option<&Condition>) -> Self;
@@ -33,15 +34,15 @@ pub trait Binding {
     /// The role, such as `roles/viewer`.
     fn role(&self) -> &str;
 
-    /// Whether this is its condition; `None` asks whether it has none.
+    /// Whether the binding has this condition. `None` asks whether it has no condition.
     fn has_condition(&self, condition: Option<&Condition>) -> bool;
 
-    /// Who has the role, such as `user:ann@example.com`.
+    /// The members that have the role, such as `user:ann@example.com`.
     fn members(&mut self) -> &mut Vec<String>;
 }
 
-/// The format that has conditions. Asked for by every read and said by every write: a read of an
-/// older one hides conditions, and a write of an older one drops them.
+/// The version of the policy format that supports conditions. Every read asks for it and every write names
+/// it. A read of an older version hides conditions, and a write of an older version removes them.
 ///
 /// Source: <https://cloud.google.com/iam/docs/allow-policies#versions>.
 pub const POLICY_VERSION: i32 = 3;

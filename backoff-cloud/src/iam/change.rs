@@ -1,4 +1,4 @@
-//! Adding and removing a member of a role, as a whole read-modify-write.
+//! Adding a member to a role and removing it, as a whole read-modify-write.
 
 use super::READ_MODIFY_WRITE;
 use super::condition::Condition;
@@ -12,19 +12,20 @@ use std::{
     time::Duration,
 };
 
-/// Gives a member a role on a resource: reads the policy, adds the member, writes it back, and
-/// begins anew with the read when somebody else was faster or the service fails.
+/// Gives a role on a resource to a member. It reads the policy, adds the member and writes the policy back.
+/// When another client has written in the meantime, or the service fails, it begins again with the read.
 ///
-/// A member that has the role already is no reason to write, nor one that has it in another
-/// spelling: IAM ignores case after the type (`user:Ann@example.com` is `user:ann@example.com`),
-/// but for `principal:`, `principalSet:` and `principalHierarchy:`. Nothing else in the policy changes. A
-/// policy that was read without an etag is never written.
+/// Nothing is written if the member has the role already, also if the policy spells the member differently:
+/// IAM ignores case after the type (`user:Ann@example.com` is `user:ann@example.com`), but not for
+/// `principal:`, `principalSet:` and `principalHierarchy:`. Nothing else in the policy changes. A policy
+/// without an etag is never written.
 ///
-/// Awaited, it gives [`Updated`]: the policy as it was written, or as it was found.
+/// The output is [`Updated`]: the policy that was written, or the policy that was read if nothing was
+/// written.
 ///
 /// # Errors
-/// [`Error`]: the client's error with the reason why there was no further attempt, or that there
-/// was no etag.
+/// [`Error`]: the client's error, or that the policy had no etag, and the reason why there was no further
+/// attempt.
 ///
 #[cfg_attr(all(feature = "emulator", feature = "http"), doc = "```")]
 #[cfg_attr(not(all(feature = "emulator", feature = "http")), doc = "```ignore")]
@@ -59,12 +60,12 @@ pub fn add<'a, S: PolicyStore>(
     Change::new(store, resource, role, member, true)
 }
 
-/// Takes a role from a member: as [`add`], the other way round, in every spelling that it has. A binding that loses its last
-/// member is dropped, a member that does not have the role is no reason to write, and a role that
-/// was given under a condition is taken only with [`when`](Change::when) that condition.
+/// Takes a role from a member, in every spelling that the policy has. A binding without members is removed.
+/// Nothing is written if the member does not have the role. A role with a condition is removed only if
+/// [`when`](Change::when) names the same condition.
 ///
 /// # Errors
-/// As [`add`].
+/// The errors of [`add`].
 pub fn remove<'a, S: PolicyStore>(
     store: &'a S,
     resource: &'a str,
@@ -74,8 +75,7 @@ pub fn remove<'a, S: PolicyStore>(
     Change::new(store, resource, role, member, false)
 }
 
-/// A change of an allow policy that is to be made. Made by [`add`] and [`remove`]; does nothing
-/// until it is awaited.
+/// A change of an allow policy. Made by [`add`] and [`remove`]; it does nothing until it is awaited.
 #[derive(Debug)]
 #[must_use = "a change is not made until it is awaited"]
 pub struct Change<'a, S> {
@@ -104,28 +104,28 @@ impl<'a, S: PolicyStore> Change<'a, S> {
         }
     }
 
-    /// The binding with this condition is meant. Unless this is called, the one without.
+    /// Changes the binding with this condition. Without this call the change is for the binding without a
+    /// condition.
     pub fn when(mut self, condition: Condition) -> Self {
         self.condition = Some(condition);
         self
     }
 
-    /// Retries by this policy and not by [`READ_MODIFY_WRITE`]. Conflicts are retried whatever it
-    /// says of them.
+    /// Retries by this policy instead of [`READ_MODIFY_WRITE`]. Conflicts are always retried.
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
         self
     }
 
-    /// Cuts each attempt, a read and the write after it, after this time, or when the deadline is
-    /// over. Unless this is called, after a minute. A write that was cut may have been applied; the
-    /// next read tells.
+    /// Ends each attempt (a read and the write after it) after this time, or when the deadline is over.
+    /// Without this call an attempt ends after a minute. A write that was cut may have been applied; the
+    /// next read shows it.
     pub fn attempt_timeout(mut self, limit: Duration) -> Self {
         self.attempt_timeout = limit;
         self
     }
 
-    /// Also says what it took.
+    /// Also returns a report: the number of attempts and the time spent.
     pub fn reported(self) -> ReportedChange<'a, S> {
         ReportedChange(self)
     }
@@ -160,7 +160,7 @@ type Changed<S> = Result<
     Error<<S as PolicyStore>::Error>,
 >;
 
-/// A [`Change`] that also says what it took. Made by [`Change::reported`].
+/// A [`Change`] that also returns a report. Made by [`Change::reported`].
 #[derive(Debug)]
 #[must_use = "a change is not made until it is awaited"]
 pub struct ReportedChange<'a, S>(Change<'a, S>);

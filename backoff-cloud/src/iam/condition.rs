@@ -1,11 +1,11 @@
-//! The condition under which a role is had.
+//! The condition of a binding.
 
 #[cfg(feature = "http")]
 use serde_json::{Map, Value};
 
 /// A condition of a binding, in the Common Expression Language.
 ///
-/// Two conditions are the same to a helper if title, expression and description are.
+/// Two conditions are the same if their titles, expressions and descriptions are.
 ///
 /// ```
 /// use backoff_cloud::iam::Condition;
@@ -20,11 +20,11 @@ use serde_json::{Map, Value};
 #[cfg_attr(feature = "http", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "http", serde(default))]
 pub struct Condition {
-    /// What it is called.
+    /// The title.
     pub title: String,
-    /// What must hold.
+    /// The expression that must be true.
     pub expression: String,
-    /// What it is for; may be empty.
+    /// The description; may be empty.
     #[cfg_attr(feature = "http", serde(skip_serializing_if = "String::is_empty"))]
     pub description: String,
     /// All other fields.
@@ -43,7 +43,7 @@ impl Condition {
         }
     }
 
-    /// With this description.
+    /// Adds this description.
     #[must_use]
     pub fn description(self, description: impl Into<String>) -> Self {
         Condition {
@@ -52,7 +52,7 @@ impl Condition {
         }
     }
 
-    /// What tells it from others.
+    /// The fields by which two conditions are compared.
     pub(super) fn key(&self) -> (&str, &str, &str) {
         (&self.title, &self.expression, &self.description)
     }

@@ -1,10 +1,10 @@
-//! A member of a role, put into a policy and taken out.
+//! Adding a member to a role in a policy, and removing it.
 
 use super::allow::{AllowPolicy, Binding};
 use super::condition::Condition;
 use super::member::is_same;
 
-/// Which grant is meant.
+/// A role, a member and a condition.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grant<'a> {
     pub(super) role: &'a str,
@@ -17,7 +17,8 @@ impl Grant<'_> {
         binding.role() == self.role && binding.has_condition(self.condition)
     }
 
-    /// Adds the member; whether it was missing. One that is there in another spelling stays as it is.
+    /// Adds the member and returns whether it was missing. A member that the policy has in another spelling
+    /// stays as it is.
     pub(super) fn add(&self, policy: &mut impl AllowPolicy) -> bool {
         let bindings = policy.bindings();
         let is_member = |name: &String| is_same(name, self.member);
@@ -37,8 +38,8 @@ impl Grant<'_> {
         true
     }
 
-    /// Removes the member in every spelling, and a binding that has lost its last one; whether it
-    /// was there.
+    /// Removes the member in every spelling, and a binding that has no members left. Returns whether the
+    /// policy had the member.
     pub(super) fn remove(&self, policy: &mut impl AllowPolicy) -> bool {
         let mut was_there = false;
         policy.bindings().retain_mut(|binding| {
@@ -83,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_not_added_and_what_is_missing_not_removed() {
+    fn a_present_member_is_not_added_and_a_missing_one_not_removed() {
         let mut policy = PlainPolicy::default();
         assert!(!grant("user:a").remove(&mut policy));
         assert!(grant("user:a").add(&mut policy));

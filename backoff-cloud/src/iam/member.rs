@@ -1,18 +1,18 @@
-//! How the members of roles are spelled.
+//! The spelling of members of roles.
 //!
-//! The identifiers: <https://cloud.google.com/iam/docs/principal-identifiers>. IAM ignores the case
-//! of what comes after the type, but for those named here; so does Terraform's provider
+//! <https://cloud.google.com/iam/docs/principal-identifiers> lists the identifiers. IAM ignores the case of the
+//! part after the type, except for the types below. Terraform's provider does the same
 //! (`normalizeIamMemberCasing`,
 //! <https://github.com/hashicorp/terraform-provider-google/blob/main/google/tpgiamresource/iam.go>).
 
-/// What a deleted member begins with, before its type.
+/// The prefix of a deleted member, before its type.
 const DELETED: &str = "deleted:";
 
-/// Types whose values are identifiers of somebody else's, in which case matters.
+/// Types whose values are identifiers of other systems, in which case matters.
 const EXACT: [&str; 3] = ["principal", "principalSet", "principalHierarchy"];
 
-/// What must be spelled exactly so, the type with its colon, and what may be in any case. A name
-/// without a type, as `allUsers`, is exact.
+/// Splits a member into the part that must be spelled exactly (the type with its colon) and the part in
+/// which case does not matter. A name without a type, such as `allUsers`, must be spelled exactly.
 pub(crate) fn split(member: &str) -> (&str, &str) {
     let deleted = if member.starts_with(DELETED) {
         DELETED.len()
@@ -25,12 +25,12 @@ pub(crate) fn split(member: &str) -> (&str, &str) {
     }
 }
 
-/// Whether these are the same member. This allocates only where there is a capital sigma: a group of
-/// changes compares each of its members with each one that the role has.
+/// Whether these are the same member. A group of changes compares each of its members with each member of
+/// the role, so this allocates only if a name contains a capital sigma.
 #[cfg(feature = "tokio")]
 pub(super) fn is_same(one: &str, other: &str) -> bool {
     let is_ascii = one.is_ascii() && other.is_ascii();
-    // Most members differ already here.
+    // Most members differ here already.
     if is_ascii && !one.eq_ignore_ascii_case(other) {
         return false;
     }
@@ -55,14 +55,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What is the same, said in the plainest way.
+    /// A simple implementation to compare with.
     fn is_same_plainly(one: &str, other: &str) -> bool {
         let ((kind, value), (other_kind, other)) = (split(one), split(other));
         kind == other_kind && value.to_lowercase() == other.to_lowercase()
     }
 
-    /// Names that are often the same but for their case, with letters whose lower case is longer, is
-    /// ASCII, or depends on its place.
+    /// Names that often differ in case only, with letters whose lower case is longer, is ASCII, or depends
+    /// on the letters around it.
     fn members() -> impl Strategy<Value = (String, String)> {
         let any = "(deleted:|Deleted:)?(user:|USER:|principal:|allUsers|:)?[a-cA-C@.:σςΣİiıIKkÄäßẞ 本]{0,6}";
         let cases = prop::collection::vec(0..4_u8, 12);

@@ -1,4 +1,4 @@
-//! Members of roles, changed by many tasks at once.
+//! Members of roles that many tasks change at once.
 
 use super::READ_MODIFY_WRITE;
 use super::condition::Condition;
@@ -11,19 +11,19 @@ use backoff_core::{
 };
 use std::{fmt, future::IntoFuture, sync::Arc, time::Duration};
 
-/// Changes the members of roles for many tasks at once: the changes of one resource that wait at the
-/// same time become one read, all the changes, and one write.
+/// Changes the members of roles for many tasks at once: the changes of one resource that wait at the same
+/// time become one read and one write.
 ///
-/// A hundred tasks that each call [`iam::add`](super::add) for the same resource conflict with one
-/// another, and each conflict costs a read, a write and a wait. Here a hundred tasks on one thread cost
-/// 2 calls: a read and a write. On four threads they cost 2 to 6 calls (measured with the emulator, 200
-/// runs each). A change that is alone begins at once, and costs what `iam::add` costs. The rules of
-/// the groups are those of [`Combining`].
+/// If a hundred tasks call [`iam::add`](super::add) for the same resource, they conflict with one another,
+/// and each conflict costs a read, a write and a wait. With `Members` a hundred tasks on one thread make 2
+/// calls: a read and a write. On four threads they make 2 to 6 calls (measured with the emulator, 200 runs
+/// each). A single change begins at once, and costs as much as `iam::add`. [`Combining`] has the rules of
+/// the groups.
 ///
-/// `S` is any [`PolicyStore`]: a client of Google's, `Rest`, or [two closures](super::store). `Members` is a
-/// cheap handle, and clones combine with one another. All changes go out with the credentials of this
-/// client, so make one `Members` for each set of credentials. Changes made elsewhere, by `iam::add`
-/// or by another process, are conflicts as ever.
+/// `S` is any [`PolicyStore`]: one of Google's clients, `Rest`, or [two closures](super::store). A clone of
+/// `Members` is cheap and combines with the original. All changes use the credentials of this client, so
+/// make one `Members` for each set of credentials. Changes by `iam::add` or by another process are
+/// conflicts as usual.
 ///
 #[cfg_attr(all(feature = "emulator", feature = "http"), doc = "```")]
 #[cfg_attr(not(all(feature = "emulator", feature = "http")), doc = "```ignore")]
@@ -59,20 +59,20 @@ use std::{fmt, future::IntoFuture, sync::Arc, time::Duration};
 /// # Ok(()) }
 /// ```
 ///
-/// # What fails alone and what fails together
+/// # Which failures concern one change, and which a group
 ///
-/// A write that the service refuses for its content (400 `INVALID_ARGUMENT`: a member or a role that
-/// does not exist) is halved until the bad change stands alone: only that change fails. Any other
-/// failure of a write, such as 403, is shared by all who took part. A failed read, or a resource name
-/// that the store refuses, is shared by those who waited when the read began; for the others the
-/// resource is read again.
+/// If the service refuses the content of a write (400 `INVALID_ARGUMENT`: a member or a role that does not
+/// exist), the group is halved until the bad change is alone, and only that change fails. Any other failure
+/// of a write, such as 403, is the result of all changes of the group. A failed read, or a resource name
+/// that the store refuses, is the result of all changes that waited when the read began; for the other
+/// changes the resource is read again.
 pub struct Members<S: PolicyStore> {
     store: Arc<S>,
     rules: Rules,
     combining: Combined<S>,
 }
 
-/// What is kept so that each rule can be said in any order.
+/// The settings, kept so that they can be set in any order.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
     policy: Policy,
@@ -94,7 +94,7 @@ where
         + Sync
         + 'static,
 {
-    /// Changes members through this client, by [`READ_MODIFY_WRITE`].
+    /// Changes members with this client, by [`READ_MODIFY_WRITE`].
     pub fn new(client: S) -> Self {
         make_known();
         let rules = Rules {
@@ -133,9 +133,8 @@ where
         }
     }
 
-    /// Retries by this policy and not by [`READ_MODIFY_WRITE`]. Conflicts are retried whatever it says
-    /// of them. To be said before the first change: what is returned combines apart from what it was
-    /// made of.
+    /// Retries by this policy instead of [`READ_MODIFY_WRITE`]. Conflicts are always retried. Call this
+    /// before the first change: the returned value does not combine with the old one.
     #[must_use]
     pub fn policy(self, policy: Policy) -> Self {
         let rules = Rules {
@@ -145,9 +144,9 @@ where
         Members::by(self.store, rules)
     }
 
-    /// Cuts each attempt, a read and the write after it, after this time. Unless this is called, after
-    /// a minute. A write that was cut may have been applied; the next read tells. To be said before the
-    /// first change: what is returned combines apart from what it was made of.
+    /// Ends each attempt (a read and the write after it) after this time. Without this call an attempt ends
+    /// after a minute. A write that was cut may have been applied; the next read shows it. Call this before
+    /// the first change: the returned value does not combine with the old one.
     #[must_use]
     pub fn attempt_timeout(self, limit: Duration) -> Self {
         let rules = Rules {
@@ -157,10 +156,9 @@ where
         Members::by(self.store, rules)
     }
 
-    /// Lets at most so many changes of one resource wait. One more gets
-    /// [`CombineError::Full`](backoff_core::many::CombineError::Full) at once; without this there is no
-    /// limit. To be said before the first change: what is returned combines apart from what it was made
-    /// of.
+    /// Limits how many changes of one resource may wait. A further change gets
+    /// [`CombineError::Full`](backoff_core::many::CombineError::Full) at once. Without this call there is
+    /// no limit. Call this before the first change: the returned value does not combine with the old one.
     ///
     /// # Panics
     /// When `callers` is 0.
@@ -174,15 +172,15 @@ where
         Members::by(self.store, rules)
     }
 
-    /// Gives a member a role on a resource, as [`iam::add`](super::add) does: what is the same member,
-    /// what is left as it is and what is refused is said there.
+    /// Gives a role on a resource to a member. [`iam::add`](super::add) says which spellings are the same
+    /// member, and what is not written.
     ///
-    /// Awaited, it gives [`Updated`](backoff_core::Updated): the policy as the group wrote it, in one
-    /// [`Arc`] that all callers of the group share, or a copy of the policy as it was found.
+    /// The output is [`Updated`](backoff_core::Updated): the policy that the group wrote, in one [`Arc`]
+    /// that all callers of the group share, or a copy of the policy that was read.
     ///
     /// # Errors
-    /// A [`CombineError`](backoff_core::many::CombineError) with a [`Failure`] inside, unless the
-    /// deadline is over or nobody more may wait. It says whether the change may have been applied.
+    /// A [`CombineError`](backoff_core::many::CombineError). It contains a [`Failure`], unless the deadline
+    /// is over or too many changes wait. It says whether the change may have been applied.
     pub fn add(&self, resource: &str, role: &str, member: &str) -> MemberChange<S> {
         self.change(resource, role, member, true)
     }
@@ -190,7 +188,7 @@ where
     /// Takes a role from a member, as [`iam::remove`](super::remove) does.
     ///
     /// # Errors
-    /// As [`add`](Self::add).
+    /// The errors of [`add`](Self::add).
     pub fn remove(&self, resource: &str, role: &str, member: &str) -> MemberChange<S> {
         self.change(resource, role, member, false)
     }
@@ -209,7 +207,7 @@ where
     }
 }
 
-/// The clone combines with what it was made of.
+/// The clone combines with the original.
 impl<S: PolicyStore> Clone for Members<S> {
     fn clone(&self) -> Self {
         Members {
@@ -228,11 +226,11 @@ impl<S: PolicyStore> fmt::Debug for Members<S> {
     }
 }
 
-/// A change of an allow policy that is to be made together with others. Made by [`Members::add`] and
-/// [`Members::remove`]; does nothing until it is awaited.
+/// A change of an allow policy that is made together with others. Made by [`Members::add`] and
+/// [`Members::remove`]; it does nothing until it is awaited.
 ///
-/// It borrows nothing. [`into_future`](IntoFuture::into_future) gives its future, an [`Updating`], for
-/// `tokio::spawn` and for whatever else takes a future.
+/// It borrows nothing. [`into_future`](IntoFuture::into_future) makes its future, an [`Updating`], for
+/// `tokio::spawn` and everything else that takes a future.
 #[must_use = "a change is not made until it is awaited"]
 pub struct MemberChange<S: PolicyStore> {
     combining: Combined<S>,
@@ -263,21 +261,22 @@ impl<S> MemberChange<S>
 where
     S: PolicyStore<Policy: Clone + Send + Sync + 'static, Error: Send + Sync + 'static>,
 {
-    /// The binding with this condition is meant. Unless this is called, the one without.
+    /// Changes the binding with this condition. Without this call the change is for the binding without a
+    /// condition.
     pub fn when(mut self, condition: Condition) -> Self {
         self.condition = Some(condition);
         self
     }
 
-    /// Ends the waiting of this change by then, whatever the server does. Where the policy has a
-    /// deadline too, the shorter one holds: [`READ_MODIFY_WRITE`] has 300 s.
+    /// Ends this change after this time, whatever the server does. If the policy has a deadline too, the
+    /// shorter one counts: [`READ_MODIFY_WRITE`] has 300 s.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = Some(deadline);
         self
     }
 
-    /// How many attempts this change takes part in, instead of the policy's number. Each failed read or
-    /// write counts as one; a group that is halved does not.
+    /// The number of attempts of this change, instead of the policy's number. Each failed read or write
+    /// counts as one attempt. A group that is halved does not count.
     ///
     /// # Panics
     /// When `max_attempts` is 0.
@@ -289,8 +288,8 @@ where
         self
     }
 
-    /// Also says what it took: the steps that this change took part in, most of them shared with
-    /// others.
+    /// Also returns a report of the steps that this change took part in. Most steps are shared with other
+    /// changes.
     pub fn reported(self) -> MadeReported<S> {
         self.into_future().reported()
     }

@@ -1,50 +1,88 @@
-//! Google Cloud Identity and Access Management.
+//! Google Cloud Identity and Access Management: requests, and changes of allow policies.
 //!
-//! The IAM documentation ("Retry strategy", <https://cloud.google.com/iam/docs/retry-strategy>)
-//! asks for truncated exponential backoff with jitter: before retry *n*, counted from 0, wait
-//! `min(2ⁿ s + random fraction of a second, maximum backoff)`, and stop after a deadline.
-//! 500, 502, 503 and 504 are to be retried, 404 may be. A 409 whose status is `ABORTED` is a
-//! conflict with another writer: there the whole read-modify-write is to be repeated, because the
-//! write alone would fail for ever.
+//! # Presets
 //!
 //! | request | policy |
 //! |---|---|
 //! | a read, a write that carries an etag | [`REQUEST`] |
-//! | a request that must not be applied twice: a new service account key | [`NOT_IDEMPOTENT`] |
-//! | an allow policy: read it, change it, write it back | [`READ_MODIFY_WRITE`], or [`add`] and [`remove`], or [`Members`] |
+//! | a request that must not be applied twice, such as a new service account key | [`NOT_IDEMPOTENT`] |
+//! | read an allow policy, change it, write it back | [`READ_MODIFY_WRITE`], or [`add`] and [`remove`], or [`Members`] |
 //! | the first request that needs a role granted a moment ago | [`AFTER_GRANT`] |
 //!
-//! # Why `READ_MODIFY_WRITE` does not use the documented jitter
+//! [`presets`](crate::presets) has the numbers.
 //!
-//! The documented fraction is added before the cap, so clients that have reached the cap all wait
-//! exactly alike, and it never exceeds a second, however long the wait. Under contention that is
-//! costly: simulated on one policy with hops of 250 ms, a base of 1 s, a cap of 64 s and a deadline
-//! of 300 s, 22 of 100 clients give up when 50 write at once, and 50 of 100 when 100 do. With full
-//! jitter nobody does (`cargo run --release -p examples --example simulation -- iam`, 1,000 seeds):
+//! # Where the numbers come from
+//!
+//! - "Retry strategy" (<https://cloud.google.com/iam/docs/retry-strategy>) asks for truncated exponential
+//!   backoff with jitter: before retry *n*, counted from 0, the client waits
+//!   `min(2ⁿ s + random fraction of a second, maximum backoff)`, and it stops after a deadline. The page
+//!   names 32 and 64 s as maximums, and 300 s as an example of a deadline.
+//! - "Access change propagation" (<https://cloud.google.com/iam/docs/access-change-propagation>): a change of
+//!   an allow policy takes effect typically after 2 minutes, and potentially after 7 minutes or longer.
+//!
+//! Sources read on 2026-11-21.
+//!
+//! # Our choices
+//!
+//! - [`READ_MODIFY_WRITE`] has full jitter. The documented fraction of a second is added before the maximum
+//!   applies, so clients that have reached the maximum all wait for the same time. And the fraction is small
+//!   beside a long wait. Many writers of one policy then meet again and again: simulated with 250 ms for each
+//!   message, a base of 1 s, a maximum of 64 s and a deadline of 300 s, 22 % of 50 writers give up, and 50 % of
+//!   100 writers. With full jitter no writer gives up
+//!   (`cargo run --release -p examples --example simulation -- iam`, 1,000 seeds).
+//!   [`DOCUMENTED_JITTER`] restores the documented formula:
+//!   `iam::READ_MODIFY_WRITE.jitter(iam::DOCUMENTED_JITTER)`.
+//! - [`READ_MODIFY_WRITE`] retries 429 and `RESOURCE_EXHAUSTED`, which the page does not list. Many writers of
+//!   one policy use up a quota by their own retries, and the page warns of that. Measured with 32 writers of
+//!   one policy and a quota of two calls a second, eight at once: with the documented codes alone 1 of 32
+//!   members arrives, with 429 all do.
+//! - [`AFTER_GRANT`] ends after 8 minutes, one more than the 7 minutes of the documentation. It has the
+//!   smaller one of the two documented maximums, so that a request notices a grant at most 32 s late.
+//! - After a conflict, [`add`], [`remove`] and [`Members`] wait at the [`Pace`](backoff_core::delay::Pace) of
+//!   the resource, which follows from its etag and from the duration of an attempt. After every other failure
+//!   they wait as [`READ_MODIFY_WRITE`] does.
 //!
 #![doc = include_str!("../../doc/iam-contention.svg")]
 //!
-//! So [`READ_MODIFY_WRITE`] draws the whole wait; the documented formula is one
-//! call away:
+//! # What is retried
+//!
+//! - 500, 502, 503, 504 and failures of the connection. The page allows 404 too, because reads are
+//!   eventually consistent and a new resource may be missing for a while: where you expect that, write
+//!   `iam::REQUEST.also_on(codes![404])`.
+//! - A 409 that says `ABORTED` is a conflict with another writer. The write alone would fail each time, so
+//!   only [`READ_MODIFY_WRITE`] retries a conflict, and reads the policy again. A 409 that says
+//!   `ALREADY_EXISTS`, or names no code, is not retried.
+//!
+//! # Example
 //!
 //! ```
-//! use backoff_cloud::{iam, Policy};
+//! use backoff_cloud::{iam, retry};
+//! # use backoff_cloud::TimedOut as ApiError;
+//! # #[derive(Default)] struct IamPolicy;
+//! # impl IamPolicy { fn add(&mut self, _: &str, _: &str) {} }
+//! # struct Client;
+//! # impl Client {
+//! #     async fn get_iam_policy(&self, _: &str) -> Result<IamPolicy, ApiError> { Ok(IamPolicy) }
+//! #     async fn set_iam_policy(&self, _: &str, p: IamPolicy) -> Result<IamPolicy, ApiError> { Ok(p) }
+//! # }
 //!
-//! const AS_DOCUMENTED: Policy = iam::READ_MODIFY_WRITE.jitter(iam::DOCUMENTED_JITTER);
+//! #[retry(policy = iam::READ_MODIFY_WRITE)]
+//! async fn grant(client: &Client, resource: &str, member: &str) -> Result<IamPolicy, ApiError> {
+//!     let mut policy = client.get_iam_policy(resource).await?;
+//!     policy.add("roles/viewer", member);
+//!     client.set_iam_policy(resource, policy).await
+//! }
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() { grant(&Client, "projects/p", "user:ann@example.com").await.unwrap(); }
 //! ```
 //!
 //! # Members of roles
 //!
-//! What is changed most often in an allow policy is who has a role. [`add`] and [`remove`] do that
-//! as a whole read-modify-write, over Google's own clients, plain REST, or
-//! any client of yours, as [two closures](store) or as [a type](PolicyStore). They are there with the feature `tokio`.
-//! Where many tasks of one process change the members of one resource, [`Members`] makes one
-//! read-modify-write of the changes that wait at the same time.
-//!
-//! After a conflict, all three wait at the pace of the resource
-//! ([`Pace`](backoff_core::delay::Pace)): by its etag and by how long an attempt takes. That is our
-//! choice: IAM's page knows only the truncated exponential, which stays [`READ_MODIFY_WRITE`]'s own and
-//! follows after every other failure.
+//! The most frequent change of an allow policy gives a role to a member or takes it away. [`add`] and
+//! [`remove`] do this as a whole read-modify-write. They work with Google's own clients, with plain REST
+//! (`Rest`, feature `http`), and with any client of yours, as [two closures](store) or as [a type](PolicyStore).
+//! They need the feature `tokio`. If many tasks of one process change the members of one resource,
+//! [`Members`] makes one read-modify-write of the changes that wait at the same time.
 //!
 #![cfg_attr(feature = "google-cloud-secretmanager-v1", doc = "```no_run")]
 #![cfg_attr(not(feature = "google-cloud-secretmanager-v1"), doc = "```ignore")]
@@ -56,8 +94,6 @@
 //! iam::add(&client, "projects/p/secrets/s", "roles/viewer", "user:ann@example.com").await?;
 //! # Ok(()) }
 //! ```
-//!
-//! Sources read on 2026-11-21.
 
 mod allow;
 #[cfg(feature = "tokio")]
@@ -98,18 +134,14 @@ pub use store_fns::{StoreFns, store};
 use backoff_core::{Codes, Jitter, Policy, codes};
 use std::time::Duration;
 
-/// The jitter of the documented formula: up to one second more, added before the cap.
+/// The jitter of the documented formula: up to one second is added before the maximum applies.
 pub const DOCUMENTED_JITTER: Jitter = Jitter::Additive(Duration::from_secs(1));
 
-/// One request to IAM, with the documented formula to the letter: base 1 s, factor 2, cap 64 s, a
-/// random fraction of a second added, a deadline of 300 s, and 500, 502, 503, 504 retried.
+/// One request to IAM that may be made twice: a read, or a write that carries an etag. The policy is the
+/// documented formula; 500, 502, 503, 504 and failures of the connection are retried.
 ///
-/// It is for a request that is safe to retry: the page's word is "requests that are safe to retry".
-/// Such are reads, and writes that carry an etag. For any other write there is [`NOT_IDEMPOTENT`].
-///
-/// 429 is not in the documented list, and a conflict is not retried: see [`READ_MODIFY_WRITE`].
-/// Reads are eventually consistent, so a resource just created may be missing for a while. Where
-/// that is expected, add 404:
+/// For any other write use [`NOT_IDEMPOTENT`]. 429 is not in the documented list, and a conflict is not
+/// retried: see [`READ_MODIFY_WRITE`]. Where a new resource may be missing for a while, add 404:
 ///
 /// ```
 /// use backoff_cloud::{codes, iam, Policy};
@@ -127,16 +159,13 @@ pub const REQUEST: Policy = Policy::exponential()
     .on(codes![500, 502..=504])
     .name("iam::REQUEST");
 
-/// One request to IAM that must not be applied twice, such as the creation of a service account
-/// key. As [`REQUEST`], but only a request that was surely not sent is repeated: no connection was
-/// made.
+/// One request to IAM that must not be applied twice, such as the creation of a service account key. It is
+/// retried only if it was not sent, because no connection was made.
 ///
-/// None of the documented codes says that IAM did nothing. So a 503, or a reply that was lost, ends
-/// with [`StopReason::MaybeApplied`](backoff_core::StopReason::MaybeApplied). A 429 does say so, but
-/// the documentation does not list it. To repeat a 429 too, write
+/// None of the documented codes shows that IAM did nothing. So a 503 or a lost reply ends with
+/// [`StopReason::MaybeApplied`](backoff_core::StopReason::MaybeApplied). A 429 shows that IAM did nothing,
+/// but the documentation does not list it. To retry a 429 too, write
 /// `iam::NOT_IDEMPOTENT.also_on(codes![429])`.
-///
-/// A request that may be made twice (a read, a write that carries an etag) has [`REQUEST`].
 ///
 /// ```
 /// use backoff_cloud::{Verdict, iam, TimedOut};
@@ -149,25 +178,20 @@ pub const REQUEST: Policy = Policy::exponential()
 /// Source: <https://cloud.google.com/iam/docs/retry-strategy>.
 pub const NOT_IDEMPOTENT: Policy = REQUEST.idempotent(false).name("iam::NOT_IDEMPOTENT");
 
-/// One request that needs a role that was granted a moment ago: 403 (`PERMISSION_DENIED`) is
-/// repeated for eight minutes, until the grant takes effect.
+/// One request that needs a role granted a moment ago. 403 (`PERMISSION_DENIED`) is retried until the grant
+/// takes effect, for up to eight minutes: 19 or 20 attempts, at least one of them after the seventh
+/// minute. The failures of [`REQUEST`] are retried too.
 ///
-/// Google documents that a change of an allow policy takes effect typically after 2 minutes, and
-/// potentially after 7 minutes or longer. The waits are those of [`REQUEST`] with a cap of 32 s, the
-/// smaller one of the two that the IAM documentation names, so that a request notices a grant at
-/// most 32 s late. The deadline is 7 minutes and a minute more, so that at least one attempt is made
-/// after the seventh minute: 19 or 20 attempts in all. The codes of [`REQUEST`] are repeated too.
+/// # When not to use it
 ///
-/// # What it is not for
+/// - For a permission that may never have been granted. IAM's reply is the same 403, so such a request fails
+///   only after eight minutes. Use this policy for the first request after a grant, and another one for all
+///   later requests.
+/// - After a change of a group's members. Google documents several minutes for it, potentially hours.
+/// - After a role was revoked. The old permission may work for as long, and no reply shows it.
 ///
-/// - A permission that was never granted. IAM's reply is the same 403, so such a request fails only
-///   after the whole eight minutes. Use this policy only for the first request after a grant, and
-///   another one for all later requests.
-/// - A change of a group's members. Google documents several minutes for it, potentially hours.
-/// - A role that was revoked. An old permission may last as long, and no reply tells it.
-///
-/// A request that must not be applied twice has `iam::AFTER_GRANT.idempotent(false)`: it repeats a
-/// 403, because that reply says that nothing was done.
+/// For a request that must not be applied twice use `iam::AFTER_GRANT.idempotent(false)`. It retries a 403,
+/// because this reply shows that nothing was done.
 ///
 /// ```
 /// use backoff_cloud::{iam, retry};
@@ -182,12 +206,12 @@ pub const NOT_IDEMPOTENT: Policy = REQUEST.idempotent(false).name("iam::NOT_IDEM
 /// }
 /// ```
 ///
-/// # Until a grant is seen steadily
+/// # Until every reply shows the grant
 ///
-/// The first request that succeeds does not promise that the next one does: it may be answered where
-/// the grant is not known yet. Where that matters, ask until several answers in a row are the awaited
-/// one ([`consecutive`](backoff_core::Retrying::consecutive)). The waits between them are the policy's
-/// first one, 1 to 2 s here. A 403 between them begins the row anew.
+/// After one request has succeeded, the next one may still fail, because another server answers it that does
+/// not know the grant yet. If that matters, ask until several replies in a row show the grant
+/// ([`consecutive`](backoff_core::Retrying::consecutive)). The waits between these replies are the policy's
+/// first wait, here 1 to 2 s. After a 403 the count begins again.
 ///
 /// ```
 /// use backoff_cloud::{NotYet, iam};
@@ -204,47 +228,20 @@ pub const NOT_IDEMPOTENT: Policy = REQUEST.idempotent(false).name("iam::NOT_IDEM
 /// ```
 ///
 /// Sources: <https://cloud.google.com/iam/docs/access-change-propagation> (2 and 7 minutes),
-/// <https://cloud.google.com/iam/docs/retry-strategy> (the waits). The deadline is ours.
+/// <https://cloud.google.com/iam/docs/retry-strategy> (the waits). The deadline is our choice.
 pub const AFTER_GRANT: Policy = REQUEST
     .max_backoff(Duration::from_secs(32))
     .deadline(Duration::from_secs(480))
     .also_on(codes![403])
     .name("iam::AFTER_GRANT");
 
-/// A whole read-modify-write of an allow policy: read it, change it, write it back with its etag.
+/// A whole read-modify-write of an allow policy: read it, change it, write it back with its etag. The failures
+/// of [`REQUEST`], 429 and conflicts (`ABORTED`) are retried.
 ///
-/// As [`REQUEST`], and a conflict (`ABORTED`) starts the series anew; a 409 that says
-/// `ALREADY_EXISTS`, or nothing, does not. Because such retries compete with each other, the
-/// jitter is full: see [the module](self) for the figures.
+/// The retried function must read the policy before it writes it, as in the example of [the module](self).
 ///
-/// 429 and `RESOURCE_EXHAUSTED` are repeated too. That is our choice: IAM's page does not list them.
-/// The reason is that many writers of one policy use up a quota by their own retries, and the page
-/// itself warns of that. Measured with 32
-/// writers of one policy and a quota of two calls a second, eight at once: with the documented codes
-/// alone 1 of 32 members arrives, with 429 all do.
-///
-/// Whatever is retried with it must read before it writes.
-///
-/// ```
-/// use backoff_cloud::{iam, retry};
-/// # use backoff_cloud::TimedOut as ApiError;
-/// # #[derive(Default)] struct IamPolicy;
-/// # impl IamPolicy { fn add(&mut self, _: &str, _: &str) {} }
-/// # struct Client;
-/// # impl Client {
-/// #     async fn get_iam_policy(&self, _: &str) -> Result<IamPolicy, ApiError> { Ok(IamPolicy) }
-/// #     async fn set_iam_policy(&self, _: &str, p: IamPolicy) -> Result<IamPolicy, ApiError> { Ok(p) }
-/// # }
-///
-/// #[retry(policy = iam::READ_MODIFY_WRITE)]
-/// async fn grant(client: &Client, resource: &str, member: &str) -> Result<IamPolicy, ApiError> {
-///     let mut policy = client.get_iam_policy(resource).await?;
-///     policy.add("roles/viewer", member);
-///     client.set_iam_policy(resource, policy).await
-/// }
-/// ```
-///
-/// Source: <https://cloud.google.com/iam/docs/retry-strategy>. Full jitter and 429 are ours.
+/// Source: <https://cloud.google.com/iam/docs/retry-strategy>. Full jitter and 429 are
+/// [our choices](self#our-choices).
 pub const READ_MODIFY_WRITE: Policy = REQUEST
     .jitter(Jitter::Full)
     .also_on(codes![429, Codes::ABORTED])
@@ -332,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_not_be_applied_twice_is_repeated_only_if_it_was_not_sent() {
+    fn not_idempotent_retries_only_requests_that_were_not_sent() {
         let broken = |transport| Says {
             transport: Some(transport),
             ..Says::default()
@@ -378,7 +375,7 @@ mod tests {
         assert_eq!((waits, ended), (vec![Duration::ZERO; 8], None));
     }
 
-    /// The whole life of a request whose permission never comes, least and greatest waits.
+    /// All waits of a request that never gets the permission, with the least and the greatest random number.
     #[test]
     fn a_grant_is_waited_for_beyond_the_seventh_minute() {
         let denied = Reply(403, Some(GrpcCode::PermissionDenied));
@@ -397,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_conflict_that_says_aborted_starts_the_series_anew() {
+    fn only_a_conflict_that_says_aborted_is_retried() {
         let of = |code| Reply(409, code);
         assert!(!retried(&REQUEST, of(Some(GrpcCode::Aborted))));
         assert!(!retried(

@@ -52,22 +52,23 @@ impl Binding for model::Binding {
     }
 }
 
-/// Google's clients leave `\`, which a URL takes for `/`, and `..` as they are:
-/// `projects/mine\..\victim` would lead to another project.
+/// Refuses a name that leads elsewhere. Google's clients do not encode `\`, which a URL takes for `/`, nor
+/// `..`: `projects/mine\..\victim` would lead to another project.
 fn named(resource: &str) -> Result<&str, Error> {
     check_raw(resource).map_err(|reason| Error::binding(format!("nothing was sent: {reason}")))?;
     Ok(resource)
 }
 
-/// Implements it for each client. That for service accounts (`google-cloud-iam-admin-v1`) takes names
-/// such as `projects/p/serviceAccounts/sa@p.iam.gserviceaccount.com`.
+/// Implements [`PolicyStore`] for each client. The client for service accounts
+/// (`google-cloud-iam-admin-v1`) takes names such as
+/// `projects/p/serviceAccounts/sa@p.iam.gserviceaccount.com`.
 macro_rules! official {
     ($($(#[$when:meta])* $client:ty),+ $(,)?) => {
         $(
-            /// Each request is made once, whatever the client's own retry policy is: the update around
-            /// it retries. A retry inside would repeat a write whose reply was lost, and turn its
-            /// success into a conflict. A name that could lead to another resource or another
-            /// method is refused before anything is sent.
+            /// Each request is made once, whatever the client's own retry policy is: the update around it
+            /// retries. A retry inside the client would repeat a write whose reply was lost, and its
+            /// success would look like a conflict. A name that could lead to another resource or another
+            /// method is refused before a request is sent.
             $(#[$when])*
             impl PolicyStore for $client {
                 type Policy = model::Policy;

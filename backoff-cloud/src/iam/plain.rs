@@ -1,4 +1,4 @@
-//! An allow policy in plain types, which keeps what it does not know.
+//! An allow policy in plain types, which keeps unknown fields.
 
 use super::allow::{AllowPolicy, Binding};
 use super::condition::Condition;
@@ -7,20 +7,20 @@ use serde_json::{Map, Value};
 
 /// An allow policy as the HTTP/JSON services send it.
 ///
-/// With the feature `http` it is read and written by serde, and fields that are not named here are
-/// kept in `rest`: `auditConfigs`, and whatever comes to be.
+/// With the feature `http` it is read and written by serde. Fields that are not named here are kept in
+/// `rest`: `auditConfigs`, and fields that future versions add.
 ///
 /// Source: <https://cloud.google.com/iam/docs/reference/rest/v1/Policy>.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "http", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "http", serde(default))]
 pub struct PlainPolicy {
-    /// The format: 1, or 3 where there are conditions.
+    /// The version of the format: 1, or 3 if there are conditions.
     pub version: i32,
-    /// What a write must carry along, so that it fails if somebody else has written meanwhile.
+    /// The etag. A write carries it and fails if another client has written in the meantime.
     #[cfg_attr(feature = "http", serde(skip_serializing_if = "Option::is_none"))]
     pub etag: Option<String>,
-    /// Who has which role.
+    /// The roles and their members.
     pub bindings: Vec<PlainBinding>,
     /// All other fields.
     #[cfg(feature = "http")]
@@ -28,16 +28,16 @@ pub struct PlainPolicy {
     pub rest: Map<String, Value>,
 }
 
-/// A role, who has it, and under which condition.
+/// A role, its members and its condition.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "http", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "http", serde(default))]
 pub struct PlainBinding {
     /// The role, such as `roles/viewer`.
     pub role: String,
-    /// Who has it, such as `user:ann@example.com`.
+    /// The members that have the role, such as `user:ann@example.com`.
     pub members: Vec<String>,
-    /// When they have it; always, if there is none.
+    /// The condition under which they have the role; without one they always have it.
     #[cfg_attr(feature = "http", serde(skip_serializing_if = "Option::is_none"))]
     pub condition: Option<Condition>,
     /// All other fields.
@@ -90,7 +90,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_not_known_is_kept() {
+    fn unknown_fields_are_kept() {
         let text = json!({
             "version": 3,
             "etag": "BwYd",

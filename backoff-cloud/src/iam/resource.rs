@@ -1,25 +1,25 @@
-//! Names of resources, which may come from anywhere, and what is refused as none.
+//! Checks names of resources, which may come from an untrusted source.
 
 use backoff_core::__private::Loggable;
 
-/// What no name of a resource contains, in any case of letters: IAM's verbs.
+/// IAM's verbs. A name of a resource contains none of them, in upper or lower case.
 const VERBS: [&str; 3] = [":getIamPolicy", ":setIamPolicy", ":testIamPermissions"];
 
-/// Refuses a name that is none; the error says what to write. It is for clients that encode what is
-/// special in a URL.
+/// Refuses an invalid name; the error says what to write. For clients that encode the special characters of
+/// a URL.
 pub(super) fn check(resource: &str) -> Result<(), String> {
     let has = |found: &dyn Fn(&str) -> bool| resource.split('/').any(found);
     let lower = resource.to_ascii_lowercase();
     let what = if resource.is_empty() {
         "the name of a resource is empty: write one such as `projects/my-project`".to_owned()
     } else if resource.contains(char::is_control) {
-        "the name of a resource has a control character: write it without".to_owned()
+        "the name of a resource has a control character: remove it".to_owned()
     } else if let Some(verb) = VERBS
         .iter()
         .find(|verb| lower.contains(&verb.to_ascii_lowercase()))
     {
         format!(
-            "the name of a resource contains the verb `{verb}`: write it without, the verb is added"
+            "the name of a resource contains the verb `{verb}`: remove it, the library adds the verb"
         )
     } else if has(&|segment| segment.is_empty()) {
         "the name of a resource has an empty segment: write no slash at its beginning or its end, and \
@@ -38,17 +38,17 @@ pub(super) fn check(resource: &str) -> Result<(), String> {
     })
 }
 
-/// The same for clients that leave `\` and `%` in a URL as they are.
+/// The same for clients that do not encode `\` and `%`.
 #[cfg(feature = "google-cloud-iam-v1")]
 pub(super) fn check_raw(resource: &str) -> Result<(), String> {
     check(resource)?;
     if resource.contains('\\') {
         let resource = Loggable(resource);
         return Err(format!(
-            "the name of a resource has `\\`, which a URL takes for `/`: write it without: `{resource}`"
+            "the name of a resource has `\\`, which a URL takes for `/`: remove it: `{resource}`"
         ));
     }
-    // In a URL this is a dot.
+    // A URL takes this for a dot.
     check(&resource.replace("%2e", ".").replace("%2E", "."))
 }
 
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_lead_elsewhere_is_refused() {
+    fn names_that_could_lead_elsewhere_are_refused() {
         for (resource, says) in [
             ("", "is empty: write one such as `projects/my-project`"),
             ("/", "an empty segment: write no slash at its beginning"),
@@ -73,13 +73,13 @@ mod tests {
             ),
             ("projects/./p", "the segment `.` or `..`"),
             ("projects/p/..", "the segment `.` or `..`"),
-            ("projects/p\n", "a control character: write it without"),
+            ("projects/p\n", "a control character: remove it"),
             ("projects/.\t./p", "a control character"),
             ("projects/p\0", "a control character"),
             ("projects/p\u{85}", "a control character"),
             (
                 "projects/p:getIamPolicy?x=",
-                "the verb `:getIamPolicy`: write it without",
+                "the verb `:getIamPolicy`: remove it",
             ),
             ("projects/p:SETIAMPOLICY", "the verb `:setIamPolicy`"),
             (

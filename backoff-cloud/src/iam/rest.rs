@@ -12,19 +12,19 @@ use std::{fmt, future::Future, pin::Pin, sync::Arc};
 
 type Token = Pin<Box<dyn Future<Output = Result<String, ApiError>> + Send>>;
 
-/// A service over HTTP/JSON, with a client of reqwest.
+/// A Google service with allow policies over HTTP/JSON, with a client of reqwest.
 ///
-/// A success with an error inside is an error, and so is the reply to a write that has no etag: it
-/// shows no policy, so nobody knows whether it was written, and a change reads again. The same holds
-/// for a write that is answered by a success with a body that is no JSON or is too long.
+/// A reply with a success status and an error in its body is an error. The reply to a write is an error too
+/// if it has no etag, if its body is not JSON, or if its body is too long: such a reply does not show
+/// whether the policy was written, so a change reads it again.
 ///
-/// A resource is named as in `projects/p`, not encoded: what is special in a URL is encoded here, `%` too.
-/// Nothing is sent, and the error is permanent, where the name is empty, begins or ends with a slash, has
-/// an empty segment, `.` or `..`, a control character, or one of IAM's verbs (`:getIamPolicy`): such a
-/// name would lead to another resource or another method.
+/// Write the name of a resource unencoded, such as `projects/p`: special characters of a URL are encoded
+/// here, `%` too. A name is refused if it is empty, begins or ends with a slash, or has an empty segment,
+/// `.` or `..`, a control character, or one of IAM's verbs (`:getIamPolicy`): such a name would lead to
+/// another resource or another method. Then nothing is sent, and the error is permanent.
 ///
-/// Fields of a policy that nobody knows yet are kept. Give it a client that does not retry by
-/// itself: `reqwest::Client::builder().retry(reqwest::retry::never())`.
+/// Unknown fields of a policy are kept. Use a client that does not retry by itself:
+/// `reqwest::Client::builder().retry(reqwest::retry::never())`.
 ///
 /// ```no_run
 /// use backoff_cloud::{http::ApiError, iam::{self, Rest}};
@@ -36,7 +36,7 @@ type Token = Pin<Box<dyn Future<Output = Result<String, ApiError>> + Send>>;
 ///     .token(|| async { token().await });
 /// iam::add(&projects, "projects/p", "roles/viewer", "user:ann@example.com").await?;
 ///
-/// // These read with GET.
+/// // These services read a policy with GET.
 /// let secrets = Rest::new(client, "https://secretmanager.googleapis.com/v1").read_by_get();
 /// iam::remove(&secrets, "projects/p/secrets/s", "roles/viewer", "user:ann@example.com").await?;
 /// # Ok(()) }
@@ -51,8 +51,9 @@ pub struct Rest {
 }
 
 impl Rest {
-    /// The service at this URL, its version included, without a query. Sends no token, and reads policies by POST,
-    /// unless told otherwise.
+    /// Makes a store for the service at this URL, with the version and without a query. It sends no token
+    /// and reads policies by POST; [`token`](Self::token) and [`read_by_get`](Self::read_by_get) change
+    /// this.
     pub fn new(client: Client, base: impl Into<String>) -> Self {
         let mut base = base.into();
         base.truncate(base.trim_end_matches('/').len());
@@ -65,23 +66,23 @@ impl Rest {
         }
     }
 
-    /// Reads policies by GET, as Secret Manager, Pub/Sub and Cloud Functions have it. The Resource
-    /// Manager, IAM itself and most others take POST.
+    /// Reads policies by GET. Secret Manager, Pub/Sub and Cloud Functions need this. The Resource Manager,
+    /// IAM and most other services need POST.
     #[must_use]
     pub fn read_by_get(mut self) -> Self {
         self.by_get = true;
         self
     }
 
-    /// Reads replies within these limits. Unless this is called, within [`Limits::new`].
+    /// Reads replies within these limits. Without this call the limits are [`Limits::new`].
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Asks this function for an access token before each request, and sends it as a bearer. An
-    /// error of it counts as one of the request.
+    /// Calls this function for an access token before each request, and sends the token as a bearer. An
+    /// error of the function counts as an error of the request.
     #[must_use]
     pub fn token<F, Fut>(mut self, token: F) -> Self
     where
@@ -110,7 +111,7 @@ impl Rest {
     }
 }
 
-/// The policy of a reply. A success with an error inside is that error, with the status that it
+/// The policy in a reply. A success with an error in its body is that error, with the status that the error
 /// names.
 async fn read(response: Response, limits: Limits) -> Result<PlainPolicy, ApiError> {
     let headers = response.headers().clone();
@@ -123,9 +124,9 @@ async fn read(response: Response, limits: Limits) -> Result<PlainPolicy, ApiErro
     Err(limits.error_in_success(status, &headers, body.as_bytes()))
 }
 
-/// The policy that was written: an empty one, which has no etag, where the reply is a success that
-/// shows no policy and does not say what failed. That is an error inside of which nobody knows what it
-/// means, a page in place of JSON, and a body that is too long.
+/// The policy that was written. If the reply is a success that shows no policy and names no failure, this
+/// is an empty policy without an etag. Such a reply has an unknown error in its body, a web page instead of
+/// JSON, or a body that is too long.
 async fn written(response: Response, limits: Limits) -> Result<PlainPolicy, ApiError> {
     let is_success = response.status().is_success();
     match read(response, limits).await {
@@ -135,7 +136,7 @@ async fn written(response: Response, limits: Limits) -> Result<PlainPolicy, ApiE
 }
 
 fn says_nothing(error: &ApiError) -> bool {
-    // An error that names a code has another status, or that code.
+    // An error that names a code has another status or that code.
     let names_no_code = error.status().is_some_and(|status| status < 300);
     error.is_unreadable() || names_no_code && error.grpc_code().is_none()
 }
@@ -167,7 +168,7 @@ impl PolicyStore for Rest {
     }
 }
 
-/// Without a password that the URL may have.
+/// Shows the base URL without its password.
 impl fmt::Debug for Rest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Rest")

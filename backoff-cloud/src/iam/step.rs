@@ -1,16 +1,15 @@
-//! The steps of a change of a policy, whether it is made alone or with others: the read, the change,
-//! the write.
+//! The steps of a change of a policy: the read, the change, the write. `iam::add` and `Members` share them.
 
 use super::allow::{AllowPolicy, POLICY_VERSION};
 use super::grant::Grant;
 use super::store::{Failure, PolicyStore};
 use std::time::Duration;
 
-/// How long a read and the write after it may take unless the caller says otherwise: a minute,
-/// which is how long Google's own clients try.
+/// How long a read and the write after it may take, unless the caller sets another time. Google's own
+/// clients try for a minute too.
 pub(super) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Makes the errors of changes known, so that the core finds them behind an `anyhow::Error` or in a
+/// Registers the types of the errors of changes, so that the core finds them inside an `anyhow::Error` or a
 /// box.
 pub(super) fn make_known() {
     #[cfg(any(feature = "http", feature = "gax-1"))]
@@ -33,12 +32,12 @@ pub(super) async fn read<S: PolicyStore>(
     store.get(resource).await.map_err(Failure::Client)
 }
 
-/// The version of a policy that was read.
+/// The version of a policy: its etag.
 pub(super) fn version<P: AllowPolicy>(policy: &P) -> Vec<u8> {
     policy.etag().to_vec()
 }
 
-/// Changes what was read; whether there is something to write, and may be.
+/// Applies the change. Returns whether the policy changed and may be written.
 pub(super) fn apply<P: AllowPolicy, E>(
     grant: Grant<'_>,
     adds: bool,

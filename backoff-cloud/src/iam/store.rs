@@ -1,4 +1,4 @@
-//! Where allow policies are kept, and what a change of one can fail of.
+//! The trait of clients that read and write allow policies, and the errors of a change.
 
 use super::allow::AllowPolicy;
 use backoff_core::{
@@ -6,11 +6,11 @@ use backoff_core::{
 };
 use std::{error, fmt, future::Future};
 
-/// Something that gets and sets allow policies: a client.
+/// A client that reads and writes allow policies.
 ///
-/// Implemented for Google's own clients and for `Rest`. For any other client, [`store`](super::store)
-/// makes one of two closures, and a type of your own takes a few lines; see the example. Each method
-/// makes one request, and does not retry it.
+/// Google's own clients and `Rest` implement it. For any other client, [`store`](super::store) makes one
+/// from two closures, or implement it for a type of your own as in the example. Each method makes one
+/// request and does not retry it.
 ///
 /// ```
 /// use backoff_cloud::{FaultKind, Fault, iam::{self, PlainPolicy, PolicyStore}};
@@ -52,9 +52,9 @@ use std::{error, fmt, future::Future};
 /// # }
 /// ```
 pub trait PolicyStore {
-    /// The policies.
+    /// The type of the policies.
     type Policy: AllowPolicy;
-    /// What a request can fail of.
+    /// The error of a request.
     type Error: Fault;
 
     /// Reads the policy of a resource such as `projects/p`, in version
@@ -62,8 +62,8 @@ pub trait PolicyStore {
     fn get(&self, resource: &str)
     -> impl Future<Output = Result<Self::Policy, Self::Error>> + Send;
 
-    /// Writes it, with the etag that it has; gives what was written, with its new etag. A policy
-    /// without one stands for a reply that does not say whether it was written.
+    /// Writes the policy with its etag. Returns the policy that was written, with its new etag. Return a
+    /// policy without an etag if the reply does not show whether the policy was written.
     fn set(
         &self,
         resource: &str,
@@ -71,32 +71,32 @@ pub trait PolicyStore {
     ) -> impl Future<Output = Result<Self::Policy, Self::Error>> + Send;
 }
 
-/// Why a policy was not changed, and what was tried: [`error`](RetryError::error) is the
-/// [`Failure`], [`reason`](RetryError::reason) says why it was not tried again, and
-/// [`report`](RetryError::report) what it took.
+/// Why a policy was not changed: [`error`](RetryError::error) is the [`Failure`],
+/// [`reason`](RetryError::reason) says why there was no further attempt, and [`report`](RetryError::report)
+/// has the number of attempts and the time spent.
 pub type Error<E> = RetryError<Failure<E>, UpdateReport>;
 
-/// What a change of a policy failed of.
+/// The failure of the last attempt of a change.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Failure<E> {
     /// The client's error.
     Client(E),
-    /// The policy that was read has no etag, so writing it would undo what others write meanwhile.
-    /// Nothing was sent.
+    /// The policy that was read has no etag. Writing it would undo the writes of other clients, so nothing
+    /// was sent.
     NoEtag {
-        /// Whose policy it is.
+        /// The resource.
         resource: String,
     },
-    /// The reply to a write shows no policy: it has no etag. Whether the policy was written, only a
-    /// read can tell, and so it is read again.
+    /// The reply to a write has no etag, so it does not show whether the policy was written. The change
+    /// reads the policy again.
     Doubtful {
-        /// Whose policy it is.
+        /// The resource.
         resource: String,
     },
     /// A request took too long, or the deadline was over.
     TimedOut(TimedOut),
-    /// A signal has cut the attempt: of a retry of your own that has this error
+    /// A signal has ended the attempt. Only a retry of your own with this error type gives this
     /// ([`cut_on`](backoff_core::Retrying::cut_on)).
     Stopped(Stopped),
 }
@@ -144,14 +144,14 @@ impl<E: fmt::Display> fmt::Display for Failure<E> {
             Failure::Client(error) => error.fmt(f),
             Failure::NoEtag { resource } => write!(
                 f,
-                "the policy of {} was read without an etag, and is not written: that would undo what \
-                 others write meanwhile",
+                "the policy of {} has no etag, so it was not written: the write could undo the writes of \
+                 other clients",
                 Loggable(resource)
             ),
             Failure::Doubtful { resource } => write!(
                 f,
-                "the reply to the write of the policy of {} has no etag; whether it was written, only \
-                 a read can tell",
+                "the reply to the write of the policy of {} has no etag, so it does not show whether the \
+                 policy was written: read the policy",
                 Loggable(resource)
             ),
             Failure::TimedOut(error) => error.fmt(f),

@@ -5,14 +5,14 @@ use super::store::PolicyStore;
 use backoff_core::Fault;
 use std::{fmt, future::Future};
 
-/// Makes a [`PolicyStore`] of two closures: one reads the policy of a resource, the other writes it.
-/// So [`add`](super::add) and [`remove`](super::remove) work over any client.
+/// Makes a [`PolicyStore`] of two closures: one reads the policy of a resource, the other writes it. With
+/// it [`add`](super::add) and [`remove`](super::remove) work over any client.
 ///
-/// Each closure makes one request, and does not retry it. It is given the name of the resource, and
-/// returns a future of its own: `|resource| async move { .. }`. What the future borrows has to be a
-/// reference before the closure moves it, as `client` and `url` are in the example. The types are
-/// inferred. The read asks for version [`POLICY_VERSION`](super::POLICY_VERSION); the write sends the
-/// etag of the policy that it is given, and returns the policy that was written.
+/// Each closure makes one request and does not retry it. It takes the name of the resource and returns a
+/// future: `|resource| async move { .. }`. Make references of the values that the future borrows, as
+/// `client` and `url` in the example, before the closure moves them. The types are inferred. The read must
+/// ask for version [`POLICY_VERSION`](super::POLICY_VERSION); the write must send the etag of its policy
+/// and return the policy that was written.
 ///
 #[cfg_attr(all(feature = "emulator", feature = "http"), doc = "```")]
 #[cfg_attr(not(all(feature = "emulator", feature = "http")), doc = "```ignore")]

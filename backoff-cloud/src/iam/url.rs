@@ -1,11 +1,11 @@
-//! The URL of a resource's policy, from a name that may come from anywhere.
+//! The URL of a resource's policy, from a name that may come from an untrusted source.
 
 use super::allow::POLICY_VERSION;
 use super::resource::check;
 use backoff_core::__private::Loggable;
 use reqwest::Url;
 
-/// What is asked of a resource: the end of its URL.
+/// The verb at the end of the URL.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Verb {
     Get,
@@ -21,13 +21,12 @@ impl Verb {
     }
 }
 
-/// The URL of this verb: the segments of `base`, then those of the resource, each encoded, then the
-/// verb. Where the name could lead to another resource or to another verb, the error says what to
-/// write.
+/// The URL of this verb: the segments of `base`, the encoded segments of the resource, and the verb. If the
+/// name could lead to another resource or another verb, the error says what to write.
 pub(super) fn url(base: &str, resource: &str, verb: Verb) -> Result<Url, String> {
     check(resource)?;
     let mut url = Url::parse(base)
-        .map_err(|error| format!("`{}` is no URL of a service: {error}", Loggable(base)))?;
+        .map_err(|error| format!("`{}` is not the URL of a service: {error}", Loggable(base)))?;
     if url.query().is_some() || url.fragment().is_some() {
         return Err(format!(
             "write the URL of the service without a query and a fragment, not `{}`",
@@ -36,7 +35,9 @@ pub(super) fn url(base: &str, resource: &str, verb: Verb) -> Result<Url, String>
     }
     let Ok(mut path) = url.path_segments_mut() else {
         let base = Loggable(base);
-        return Err(format!("`{base}` is no URL of a service: it has no path"));
+        return Err(format!(
+            "`{base}` is not the URL of a service: it has no path"
+        ));
     };
     path.pop_if_empty();
     let named = format!("{resource}:{}", verb.name());
@@ -45,7 +46,7 @@ pub(super) fn url(base: &str, resource: &str, verb: Verb) -> Result<Url, String>
     Ok(url)
 }
 
-/// The same for a read by GET, which has its options in the query.
+/// The URL of a read by GET, which has its options in the query.
 pub(super) fn url_of_get(base: &str, resource: &str) -> Result<Url, String> {
     let mut url = url(base, resource, Verb::Get)?;
     url.set_query(Some(&format!(
@@ -110,7 +111,7 @@ mod tests {
                 "without a query and a fragment, not `http://a/v1?…`",
             ),
             ("http://a/v1#b", "without a query and a fragment"),
-            ("example", "is no URL of a service"),
+            ("example", "is not the URL of a service"),
             ("data:a", "it has no path"),
         ] {
             let refusal = url(base, "b/c", Verb::Set).expect_err(base);
@@ -123,7 +124,7 @@ mod tests {
         );
     }
 
-    /// What a server reads in a segment.
+    /// The segments as a server reads them.
     fn decoded(segment: &str) -> String {
         let mut bytes = segment.bytes();
         let mut read = Vec::new();
@@ -141,7 +142,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_accepted_leads_to_this_resource_and_no_other(
+        fn an_accepted_name_leads_to_its_resource_only(
             resource in prop_oneof![
                 "\\PC{0,20}",
                 "([a-z]|/|\\.|\\.\\.|%2e|%2F|\\?|#|\\\\|:|@| |:getIamPolicy|\\n|\u{e9}){0,12}",
@@ -154,7 +155,7 @@ mod tests {
                 prop_assert_eq!(url.host_str(), Some("example.com"));
                 prop_assert_eq!((url.query(), url.fragment()), (None, None));
                 prop_assert_eq!((url.username(), url.password()), ("", None));
-                // As a client sends it, parsed anew.
+                // The URL as a client sends it, parsed again.
                 let again = Url::parse(url.as_str()).unwrap();
                 prop_assert_eq!(&again, &url);
                 let path = url.path().strip_prefix('/').unwrap();

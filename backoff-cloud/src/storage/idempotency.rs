@@ -5,8 +5,8 @@ use crate::http::{Outgoing, SendExt as _, Sending, has_parameter, has_text};
 use backoff_core::__private::{has_etag, has_value, is_safe};
 use reqwest::{Method, Request};
 
-/// Sends a request to Cloud Storage by [`REQUEST`], and repeats it after a failure that may have applied it
-/// only if [`is_idempotent`] says so. For another policy write
+/// Sends a request to Cloud Storage by [`REQUEST`]. After a failure that may have applied the request, it
+/// is sent again only if [`is_idempotent`] returns `true`. For another policy write
 /// `policy.send(request).idempotent_if(storage::is_idempotent)`.
 ///
 /// ```no_run
@@ -16,7 +16,7 @@ use reqwest::{Method, Request};
 /// let client = reqwest::Client::new();
 /// let bucket = "https://storage.googleapis.com/storage/v1/b/my-bucket";
 /// let list: serde_json::Value = storage::send(client.get(format!("{bucket}/o"))).json().await?;
-/// // Without `ifGenerationMatch` this would end after a lost reply, and not delete twice.
+/// // Without `ifGenerationMatch`, a lost reply would end the call, because a second delete may do harm.
 /// storage::send(client.delete(format!("{bucket}/o/a.txt?ifGenerationMatch=7"))).await?;
 /// # Ok(()) }
 /// ```
@@ -24,8 +24,8 @@ pub fn send(request: impl Into<Outgoing>) -> Sending {
     REQUEST.send(request).idempotent_if(is_idempotent)
 }
 
-/// Whether a request to Cloud Storage's JSON API may be made twice, by its method, its path, its query and
-/// its body. For [`Sending::idempotent_if`].
+/// Whether a request to Cloud Storage's JSON API may be made twice. The method, the path, the query and the
+/// body decide. For [`Sending::idempotent_if`].
 ///
 /// | operations | may be made twice |
 /// |---|---|
@@ -39,10 +39,10 @@ pub fn send(request: impl Into<Outgoing>) -> Sending {
 /// | `insert`, `patch`, `update` and `delete` of an ACL of a bucket or an object, and of a default ACL | never |
 /// | `hmacKeys.create`, `notifications.insert`, a batch, and everything else that writes | never |
 ///
-/// A parameter or a header without a value counts as none, and so does `If-Match: *`, which still holds when
-/// the write was applied. Of the XML API, reads may be made twice, and writes with the header
-/// `x-goog-if-generation-match`. A host such as `my-bucket.storage.googleapis.com` is the XML API, whatever the
-/// path is.
+/// A parameter or a header without a value does not count, and neither does `If-Match: *`, which still
+/// holds after the write was applied. In the XML API, reads may be made twice, and so may writes with the
+/// header `x-goog-if-generation-match`. A host such as `my-bucket.storage.googleapis.com` belongs to the
+/// XML API, whatever the path is.
 ///
 /// ```
 /// use backoff_cloud::storage;
@@ -57,7 +57,8 @@ pub fn send(request: impl Into<Outgoing>) -> Sending {
 /// ```
 ///
 /// Sources: <https://cloud.google.com/storage/docs/retry-strategy#idempotency>; for resumable uploads
-/// <https://cloud.google.com/storage/docs/resumable-uploads>: bytes that have arrived before are passed over.
+/// <https://cloud.google.com/storage/docs/resumable-uploads>: the service ignores bytes that it has already
+/// received.
 pub fn is_idempotent(request: &Request) -> bool {
     let method = request.method();
     if is_safe(method.as_str()) {
@@ -65,7 +66,7 @@ pub fn is_idempotent(request: &Request) -> bool {
     }
     let path: Vec<&str> = request.url().path().split('/').skip(1).collect();
     let resource = match &path[..] {
-        // Of the XML API: the whole path is the name of an object.
+        // In the XML API the whole path is the name of an object.
         _ if names_bucket(request) => None,
         ["batch", ..] => return false,
         path => resource(path),
@@ -103,14 +104,14 @@ pub fn is_idempotent(request: &Request) -> bool {
     }
 }
 
-/// Whether the host names the bucket, as in the XML API alone.
+/// Whether the host names the bucket. Only the XML API has such hosts.
 fn names_bucket(request: &Request) -> bool {
     let host = request.url().host_str().unwrap_or_default();
     host.trim_end_matches('.')
         .ends_with(".storage.googleapis.com")
 }
 
-/// The path of a resource of the JSON API, without what stands before it.
+/// The path of a resource of the JSON API, without its prefix.
 fn resource<'a, 'p>(path: &'a [&'p str]) -> Option<&'a [&'p str]> {
     match path {
         ["storage", "v1", resource @ ..]
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_always_idempotent() {
+    fn always_idempotent_requests() {
         for line in [
             "GET storage/v1/b/x/o/y?alt=media",
             "GET storage/v1/b/x/acl",
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_idempotent_with_its_own_precondition_alone() {
+    fn requests_that_are_idempotent_only_with_their_precondition() {
         for (line, precondition) in [
             ("PATCH storage/v1/b/x", "ifMetagenerationMatch=3"),
             ("PUT storage/v1/b/x", "ifMetagenerationMatch=3"),
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_never_idempotent() {
+    fn never_idempotent_requests() {
         for line in [
             "POST storage/v1/b/x/acl?ifGenerationMatch=1",
             "PUT storage/v1/b/x/acl/allUsers?ifMetagenerationMatch=1",
@@ -272,7 +273,7 @@ mod tests {
         }
     }
 
-    /// There the path is the name of an object, and no parameter of the JSON API has an effect.
+    /// The path is the name of an object there, and the parameters of the JSON API have no effect.
     #[test]
     fn a_host_that_names_the_bucket_is_the_xml_api() {
         for host in ["b.storage.googleapis.com", "a.b.Storage.googleapis.com."] {

@@ -1,4 +1,4 @@
-//! What is told to logs and metrics while something works, on this thread.
+//! Collects the events and metrics that code writes on this thread.
 
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 use std::{
@@ -13,13 +13,13 @@ use tracing::{
     subscriber::with_default,
 };
 
-/// All that is told: levels and fields of events, and metrics. They are compared without the names of
-/// the operations, which stand apart.
+/// The levels and fields of events, and the metrics. They are compared without the names of the operations,
+/// which are kept separately.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     pub(crate) events: Vec<(Level, String)>,
     pub(crate) metrics: Vec<String>,
-    /// Each name once.
+    /// The names of the operations, each once.
     pub(crate) operations: BTreeSet<String>,
 }
 
@@ -62,7 +62,7 @@ impl Visit for Told {
     }
 }
 
-/// The subscriber.
+/// The subscriber of `tracing`.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Told>>);
 
@@ -84,7 +84,7 @@ impl Subscriber for Log {
     fn exit(&self, _: &span::Id) {}
 }
 
-/// What is told meanwhile.
+/// The events and metrics that `work` writes.
 pub(crate) fn told_while(work: impl FnOnce()) -> Told {
     let recorder = DebuggingRecorder::new();
     let seen = recorder.snapshotter();

@@ -1,14 +1,14 @@
-//! What is asked of a resource's policy.
+//! The calls for a resource's policy.
 
 use super::policy::{Update, Version};
 use crate::emulator::fault::Call;
 
-/// A call, with what it brings along.
+/// A call and its arguments.
 #[derive(Debug, PartialEq)]
 pub(in crate::emulator) enum Action {
     Get(Version),
     Set(Update),
-    /// The permissions that are asked about.
+    /// The permissions to test.
     Test(Vec<String>),
 }
 

@@ -1,4 +1,4 @@
-//! How late reads see a write: not at once, then now and then, then always.
+//! How late reads see a write: first never, then sometimes, then always.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -7,10 +7,10 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Map, Value};
 
-/// A policy as it is kept; nothing if nobody has written it.
+/// A stored policy; `None` if there was no write.
 type Kept = Option<Map<String, Value>>;
 
-/// How long reads do not show a write, and how long they show it only now and then.
+/// How long reads do not show a write, and how long they show it only sometimes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::emulator) struct Lag {
     pub(in crate::emulator) visible_after: Duration,
@@ -23,14 +23,14 @@ impl Lag {
         self.visible_after.is_zero() && self.flaps_for.is_zero()
     }
 
-    /// Whether a read may show the write that was made then.
+    /// Whether a read may show the write of this time.
     fn is_visible(self, written: Instant, now: Instant) -> bool {
         written
             .checked_add(self.visible_after)
             .is_some_and(|visible| visible <= now)
     }
 
-    /// Whether every read shows the write that was made then.
+    /// Whether every read shows the write of this time.
     fn is_settled(self, written: Instant, now: Instant) -> bool {
         written
             .checked_add(self.visible_after)
@@ -39,7 +39,7 @@ impl Lag {
     }
 }
 
-/// Draws which replica answers.
+/// Draws the replica that answers.
 #[derive(Debug)]
 pub(super) struct Replicas(SmallRng);
 
@@ -49,19 +49,19 @@ impl Replicas {
     }
 }
 
-/// The policies of one resource that reads may still show, the oldest first, each with the time of
-/// the write that replaced it.
+/// The old policies of one resource that reads may still show, the oldest first, each with the time of the
+/// write that replaced it.
 #[derive(Debug, Default)]
 pub(super) struct Past(VecDeque<(Kept, Instant)>);
 
 impl Past {
-    /// This policy was replaced now.
+    /// Adds this policy, which is replaced now.
     pub(super) fn replaced(&mut self, policy: Kept, now: Instant) {
         self.0.push_back((policy, now));
     }
 
-    /// The older policy that a read shows, if it does not show the newest one. Where several may be
-    /// shown, each is as likely as the others.
+    /// The older policy that a read shows; `None` if it shows the newest one. If several may be shown, all
+    /// have the same chance.
     pub(super) fn shown(
         &mut self,
         lag: Lag,
@@ -75,7 +75,7 @@ impl Past {
         }
         let visible = self.0.iter();
         let visible = visible.take_while(|(_, written)| lag.is_visible(*written, now));
-        // A number is drawn only where there is a choice, so that a seed fixes what flaps.
+        // A number is drawn only if there is a choice, so a seed fixes which reads flap.
         let shown = match visible.count() {
             0 => 0,
             newest => replicas.0.random_range(0..=newest),
@@ -99,7 +99,7 @@ mod tests {
         json!({ "number": number }).as_object().cloned()
     }
 
-    /// Which policies a hundred reads show: the number in each, 0 for none, and `newest`.
+    /// The policies that a hundred reads show: the number in each, 0 for none, and `newest`.
     fn shown(past: &mut Past, lag: Lag, newest: u64, now: Instant) -> Vec<u64> {
         let mut replicas = Replicas::new(1);
         let number = |kept: Option<&Kept>| match kept {
@@ -137,7 +137,7 @@ mod tests {
     fn of_several_writes_each_that_is_visible_may_be_shown() {
         let start = Instant::now();
         let mut past = Past::default();
-        // Written at 0, 2 and 8 s.
+        // The writes are at 0, 2 and 8 s.
         past.replaced(None, start);
         past.replaced(policy(1), start + 2 * SECOND);
         past.replaced(policy(2), start + 8 * SECOND);

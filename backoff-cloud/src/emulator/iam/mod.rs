@@ -1,4 +1,4 @@
-//! Allow policies: what is asked of them, and the rules for reading and writing them.
+//! Allow policies: the calls for them, and the rules for reading and writing them.
 
 pub(super) mod action;
 pub(super) mod lag;

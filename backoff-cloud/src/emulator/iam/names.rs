@@ -1,4 +1,4 @@
-//! What roles and members may be called.
+//! The valid names of roles and members.
 //!
 //! Roles: <https://cloud.google.com/iam/docs/roles-overview#role-id>. Members:
 //! <https://cloud.google.com/iam/docs/principal-identifiers#v1>, and for the basic roles of a
@@ -45,7 +45,7 @@ pub(super) fn is_member(name: &str) -> bool {
         }
 }
 
-/// A member as it is kept: in lower case where case means nothing.
+/// A member as it is stored: in lower case where IAM ignores case.
 pub(super) fn folded(member: &str) -> String {
     let (exact, value) = split(member);
     format!("{exact}{}", value.to_lowercase())

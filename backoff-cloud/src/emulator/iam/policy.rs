@@ -1,7 +1,7 @@
-//! An allow policy as a write brings it and as a read sees it.
+//! An allow policy in a write and in a read.
 //!
-//! Versions: <https://cloud.google.com/iam/docs/allow-policies#versions>, and what a reader of
-//! version 1 sees: <https://cloud.google.com/iam/docs/troubleshooting-withcond>.
+//! Sources: for versions <https://cloud.google.com/iam/docs/allow-policies#versions>, for reads of version
+//! 1 <https://cloud.google.com/iam/docs/troubleshooting-withcond>.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -10,20 +10,20 @@ use serde_json::{Map, Value, json};
 use super::names;
 use crate::emulator::refusal::Refusal;
 
-/// What stands between a role and the hash of a condition that the reader is not shown.
+/// Separates a role from the hash of a condition that the reader does not see.
 const HIDDEN: &str = "_withcond_";
 
-/// How much of a policy a caller understands.
+/// The version of the policy format that a caller knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 pub(in crate::emulator) enum Version {
-    /// No conditions: versions 0 and 1, and none at all.
+    /// A version without conditions: 0, 1 or none.
     One,
-    /// Conditions.
+    /// Version 3, with conditions.
     Three,
 }
 
 impl Version {
-    /// Reads `0`, `1` or `3`; nothing else is a version.
+    /// Reads `0`, `1` or `3`; no other version exists.
     pub(in crate::emulator) fn of(value: &Value) -> Option<Self> {
         match value.as_u64()? {
             0 | 1 => Some(Self::One),
@@ -32,7 +32,7 @@ impl Version {
         }
     }
 
-    /// What the bindings need.
+    /// The version that the bindings need.
     pub(in crate::emulator) fn needed_by(policy: &Map<String, Value>) -> Self {
         if bindings(policy).iter().any(is_conditional) {
             Self::Three
@@ -60,8 +60,8 @@ fn is_conditional(binding: &Value) -> bool {
     binding.get("condition").is_some_and(|it| !it.is_null())
 }
 
-/// What a reader of this version is shown: without version 3, a conditional binding has no
-/// condition, and a hash of it in its role.
+/// The policy for a reader of this version. Without version 3, a conditional binding has no condition, and
+/// its role ends in a hash of the condition.
 pub(in crate::emulator) fn seen_with(version: Version, policy: &Map<String, Value>) -> Value {
     let mut seen = policy.clone();
     if version == Version::One && Version::needed_by(policy) == Version::Three {
@@ -88,13 +88,13 @@ fn hide_condition(binding: &mut Value) {
     }
 }
 
-/// A policy to write, checked for form.
+/// A policy to write. Its form is checked.
 ///
-/// The policy stays JSON, so that fields this module knows nothing about survive.
+/// The policy stays JSON, so that unknown fields are kept.
 #[derive(Debug, PartialEq)]
 pub(in crate::emulator) struct Update {
     policy: Map<String, Value>,
-    /// Top-level fields to replace; all of them if there is no mask.
+    /// The top-level fields to replace; all fields if there is no mask.
     mask: Option<Vec<String>>,
 }
 
@@ -102,7 +102,7 @@ impl Update {
     /// Reads the body of a setIamPolicy.
     pub(in crate::emulator) fn parse(mut body: Map<String, Value>) -> Result<Self, Refusal> {
         let mask = match body.remove("updateMask") {
-            // The documented default mask. The etag is compared in any case.
+            // The documented default mask. The etag is always compared.
             None | Some(Value::Null) => vec!["bindings".to_owned()],
             Some(Value::String(mask)) if mask.is_empty() => vec!["bindings".to_owned()],
             Some(Value::String(mask)) => mask
@@ -124,7 +124,7 @@ impl Update {
         }
     }
 
-    /// A policy to write whole.
+    /// A policy that replaces the whole old one.
     pub(in crate::emulator) fn whole(policy: Value) -> Result<Self, Refusal> {
         Ok(Self {
             policy: check_policy(policy)?,
@@ -139,7 +139,7 @@ impl Update {
             .filter(|etag| !etag.is_empty())
     }
 
-    /// The version that the writer says it understands.
+    /// The version that the writer knows, as its policy says.
     pub(in crate::emulator) fn version(&self) -> Version {
         self.policy
             .get("version")
@@ -147,14 +147,14 @@ impl Update {
             .unwrap_or(Version::One)
     }
 
-    /// Whether it replaces the bindings.
+    /// Whether the write replaces the bindings.
     pub(in crate::emulator) fn touches_bindings(&self) -> bool {
         self.mask
             .as_ref()
             .is_none_or(|mask| mask.iter().any(|field| field == "bindings"))
     }
 
-    /// What the policy is after this write, but for its etag.
+    /// The policy after this write, without its etag.
     pub(in crate::emulator) fn applied_to(
         &self,
         stored: Option<&Map<String, Value>>,
@@ -213,7 +213,7 @@ fn check_policy(policy: Value) -> Result<Map<String, Value>, Refusal> {
     Ok(policy)
 }
 
-/// Spells the members of a binding as they are kept; whether it has any.
+/// Changes the members of a binding to their stored form. Returns whether the binding has any.
 fn fold_members(binding: &mut Value) -> bool {
     let members = binding.get_mut("members").and_then(Value::as_array_mut);
     let Some(members) = members else {
@@ -227,7 +227,7 @@ fn fold_members(binding: &mut Value) -> bool {
     !members.is_empty()
 }
 
-/// Says what is wrong with a binding.
+/// Returns the mistake in a binding.
 fn check_binding(binding: &Value) -> Result<(), String> {
     let Value::Object(binding) = binding else {
         return Err(" must be a JSON object".to_owned());
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_policy_is_refused_by_name() {
+    fn the_refusal_of_an_invalid_policy_names_the_mistake() {
         for (body, what) in [
             (json!({}), "policy is required"),
             (json!({"policy": 1}), "policy must be"),
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_nobody_and_what_is_no_role_is_refused() {
+    fn unknown_members_and_roles_are_refused() {
         let with = |role: &str, member: &str| json!({"policy": {"bindings": [{"role": role, "members": ["allUsers", member]}]}});
         for member in ["", "ann@example.com", "user:", "user:ann@example.com "] {
             let message = refused(with("roles/viewer", member));

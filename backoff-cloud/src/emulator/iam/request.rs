@@ -1,4 +1,4 @@
-//! From a request to what is asked of a policy.
+//! Reads the requests for policies.
 
 use axum::http::Method;
 use percent_encoding::percent_decode_str;
@@ -10,10 +10,10 @@ use crate::emulator::demand::Demand;
 use crate::emulator::refusal::Refusal;
 use crate::emulator::request::{Query, Request};
 
-/// The parameter of a query that asks for a version.
+/// The query parameter for a version.
 const VERSION: &str = "options.requestedPolicyVersion";
 
-/// Reads a request for a policy, which any resource has.
+/// Reads a request for a policy. Every resource has a policy.
 pub(in crate::emulator) fn parse(request: &Request<'_>) -> Result<Demand, Refusal> {
     let (resource, verb) = request
         .path
@@ -24,7 +24,7 @@ pub(in crate::emulator) fn parse(request: &Request<'_>) -> Result<Demand, Refusa
         .filter(|(resource, _)| resource.split('/').all(|segment| !segment.is_empty()))
         .ok_or_else(|| request.unknown())?;
     let action = match (request.method, verb) {
-        // A GET has its options in the query, and no body.
+        // A GET has its options in the query and no body.
         (&Method::GET, "getIamPolicy") => Action::Get(version_in_query(request.query)?),
         (&Method::POST, "getIamPolicy") if is_secret(resource) => {
             return Err(Refusal::not_found(format!(
@@ -42,13 +42,13 @@ pub(in crate::emulator) fn parse(request: &Request<'_>) -> Result<Demand, Refusa
         (&Method::POST, "testIamPermissions") => Action::Test(permissions(request)?),
         _ => return Err(request.unknown()),
     };
-    // After the path was split, so that no encoded slash or colon splits it.
+    // Decoded after the path was split, so that an encoded slash or colon does not split it.
     let resource = percent_decode_str(resource).decode_utf8();
     let resource = resource.map_err(|_| request.unknown())?;
     Ok(Demand::policy(&resource, action))
 }
 
-/// Whether it is one of the Secret Manager's, whose policies are read by GET alone:
+/// Whether the resource is a secret, whose policy is read by GET only:
 /// <https://cloud.google.com/secret-manager/docs/reference/rest/v1/projects.secrets/getIamPolicy>.
 fn is_secret(resource: &str) -> bool {
     matches!(
@@ -57,8 +57,8 @@ fn is_secret(resource: &str) -> bool {
     )
 }
 
-/// Whether it is a service account, whose policy is read by POST with the options in the query (Google's
-/// client sends an empty object beside it):
+/// Whether the resource is a service account, whose policy is read by POST with the options in the query
+/// (Google's client also sends an empty object as the body):
 /// <https://cloud.google.com/iam/docs/reference/rest/v1/projects.serviceAccounts/getIamPolicy>.
 fn is_service_account(resource: &str) -> bool {
     matches!(
@@ -77,7 +77,7 @@ fn version_in_query(query: &Query) -> Result<Version, Refusal> {
     }
 }
 
-/// Reads the body of a getIamPolicy, which may be left out.
+/// Reads the body of a getIamPolicy, which is optional.
 fn version_in_body(request: &Request<'_>) -> Result<Version, Refusal> {
     if request.body.trim_ascii().is_empty() {
         return Ok(Version::One);
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_served_is_not_found() {
+    fn unknown_paths_and_methods_are_not_found() {
         for path in [
             "",
             "/",

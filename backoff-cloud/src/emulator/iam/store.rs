@@ -11,26 +11,26 @@ use super::lag::{Lag, Past, Replicas};
 use super::policy::{Update, Version, seen_with};
 use crate::emulator::refusal::Refusal;
 
-/// The etag of a policy that nobody has written yet, as the real service has it.
+/// The etag of a policy before its first write, as in the real service.
 const UNWRITTEN: &str = "ACAB";
 
-/// A write that was done.
+/// The result of a write.
 #[derive(Debug)]
 pub(in crate::emulator) struct Written {
     pub(in crate::emulator) policy: Value,
-    /// Whether it came without an etag.
+    /// Whether the write had no etag.
     pub(in crate::emulator) blind: bool,
 }
 
-/// A policy that was read.
+/// The result of a read.
 #[derive(Debug)]
 pub(in crate::emulator) struct Seen {
     pub(in crate::emulator) policy: Value,
-    /// Whether there is a newer one.
+    /// Whether the policy is not the newest one.
     pub(in crate::emulator) stale: bool,
 }
 
-/// Every resource's policy. A resource nobody has written to has an empty one.
+/// The policies of all resources. Before its first write a resource has an empty policy.
 #[derive(Debug)]
 pub(in crate::emulator) struct Policies {
     by_resource: HashMap<String, Map<String, Value>>,
@@ -47,17 +47,17 @@ impl Policies {
             rng: SmallRng::seed_from_u64(seed),
             lag,
             past: HashMap::new(),
-            // Of its own, so that reads that flap leave the etags as they are.
+            // A random source of its own, so that reads that flap do not change the etags.
             replicas: Replicas::new(seed ^ (u64::MAX / 3)),
         }
     }
 
-    /// The newest policy, as a reader of this version sees it.
+    /// The newest policy for a reader of this version.
     pub(in crate::emulator) fn get(&self, resource: &str, version: Version) -> Value {
         shown(version, self.by_resource.get(resource))
     }
 
-    /// The policy that a read of this version shows now: the newest one, or an older one.
+    /// The policy that a read of this version shows now: the newest one or an older one.
     pub(in crate::emulator) fn read(
         &mut self,
         resource: &str,
@@ -80,8 +80,8 @@ impl Policies {
         }
     }
 
-    /// Whether a test of permissions grants them now. Where writes are seen late, somebody has to
-    /// have a role in the policy that is shown; else everybody has everything.
+    /// Whether a test of permissions grants them now. If reads see writes late, it grants them while the
+    /// policy that a read shows has a member; otherwise it always grants them.
     pub(in crate::emulator) fn grants(&mut self, resource: &str, now: Instant) -> bool {
         if self.lag.is_none() {
             return true;
@@ -92,7 +92,7 @@ impl Policies {
             .is_some_and(|bindings| !bindings.is_empty())
     }
 
-    /// Writes as [`set`](Self::set) does, and reads show the write late.
+    /// Writes with the rules of [`set`](Self::set), and reads show the write late.
     pub(in crate::emulator) fn write(
         &mut self,
         resource: &str,
@@ -109,8 +109,8 @@ impl Policies {
         Ok(written)
     }
 
-    /// Writes, unless the update carries another etag than the policy has, or would lose
-    /// conditions that its writer never saw. Every read shows it at once.
+    /// Writes, unless the etag of the update is stale, or the write would lose conditions that its writer
+    /// did not see. Every read shows the write at once.
     pub(in crate::emulator) fn set(
         &mut self,
         resource: &str,
@@ -134,7 +134,7 @@ impl Policies {
             ));
         }
         let needed = stored.map_or(Version::One, Version::needed_by);
-        // Without an etag such a write is let through, and the conditions are lost: see
+        // Without an etag such a write is applied, and the conditions are lost: see
         // <https://cloud.google.com/iam/docs/reference/rest/v1/Policy>.
         if claimed.is_some() && update.touches_bindings() && update.version() < needed {
             return Err(Refusal::invalid(
@@ -153,7 +153,7 @@ impl Policies {
     }
 }
 
-/// What a reader of this version is shown of a policy.
+/// A policy for a reader of this version.
 fn shown(version: Version, policy: Option<&Map<String, Value>>) -> Value {
     match policy {
         Some(policy) => seen_with(version, policy),
@@ -161,7 +161,7 @@ fn shown(version: Version, policy: Option<&Map<String, Value>>) -> Value {
     }
 }
 
-/// Base64 of nine bytes, which need no padding.
+/// Base64 of nine bytes, without padding.
 fn etag(bytes: [u8; 9]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     bytes
@@ -193,7 +193,7 @@ mod tests {
             .map_err(|refusal| refusal.code)
     }
 
-    /// Writes a policy with all its fields, as nobody over HTTP can without naming them.
+    /// Writes a policy with all its fields. Over HTTP the client would have to name them.
     fn put(policies: &mut Policies, policy: Value) {
         policies
             .set(SECRET, &Update::whole(policy).unwrap())
@@ -274,7 +274,7 @@ mod tests {
             let body = json!({"policy": second, "updateMask": mask});
             set(&mut policies, body).unwrap().policy
         };
-        // No mask means the bindings, and nothing else.
+        // Without a mask the write replaces the bindings only.
         let written = write("");
         assert_eq!(written["bindings"], second["bindings"]);
         assert_eq!(
@@ -310,14 +310,15 @@ mod tests {
         );
         assert_eq!(get(&policies)["bindings"], conditional);
 
-        // What leaves the bindings alone may be of any version, and shows what that sees.
+        // A write that does not change the bindings may have any version; its reply shows what that version
+        // shows.
         let body = json!({"policy": policy, "updateMask": "auditConfigs"});
         let written = set(&mut policies, body).unwrap().policy;
         assert_eq!(written["version"], 1);
         assert_eq!(written["bindings"][0].get("condition"), None);
         assert_eq!(get(&policies)["bindings"], conditional);
 
-        // With version 3 they may be taken away, and the policy is of version 1 again.
+        // A write of version 3 may remove the conditions; then the policy has version 1 again.
         policy["version"] = json!(3);
         policy["etag"] = written["etag"].clone();
         let written = set(&mut policies, json!({"policy": policy}))
@@ -363,7 +364,8 @@ mod tests {
         );
         let written = write(&mut policies, &first.policy["etag"], start).unwrap();
 
-        // Whoever reads before the write is visible cannot write; whoever has its reply can.
+        // A client that read before the write was visible cannot write; a client with the write's reply
+        // can.
         let stale = policies.read(SECRET, Version::Three, start + 9 * SECOND);
         assert_eq!((stale.policy, stale.stale), (first.policy, true));
         assert!(!policies.grants(SECRET, start + 9 * SECOND));

@@ -1,10 +1,10 @@
-//! What is asked of an instance, an operation, or all of a location.
+//! The calls for an instance, an operation, or all of a location.
 
 use serde_json::{Map, Value};
 
 use crate::emulator::fault::Call;
 
-/// A call, with what it brings along.
+/// A call and its arguments.
 #[derive(Debug, PartialEq)]
 pub(in crate::emulator) enum Action {
     List(Page),
@@ -22,14 +22,14 @@ pub(in crate::emulator) enum Action {
     DeleteOperation,
 }
 
-/// What the token of a page begins with; the name that comes before the page follows.
+/// The prefix of a page token. The last name of the page before follows.
 pub(super) const TOKEN: &str = "after:";
 
-/// Which part of a list is asked for.
+/// The part of a list that a call asks for.
 #[derive(Debug, PartialEq)]
 pub(in crate::emulator) struct Page {
     pub(super) size: usize,
-    /// The name that comes before the first of the page.
+    /// The last name of the page before.
     pub(super) after: Option<String>,
 }
 

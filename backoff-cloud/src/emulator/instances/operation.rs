@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::product::{Memorystore, State};
 
-/// What an operation does to its target.
+/// The effect of an operation on its target.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Verb {
     Create,
@@ -21,33 +21,33 @@ pub(super) struct Failure {
     pub(super) message: String,
 }
 
-/// An operation, under way or ended.
+/// An operation that runs or has ended.
 #[derive(Debug)]
 pub(super) struct Operation {
     pub(super) verb: Verb,
     /// The name of the instance.
     pub(super) target: String,
     pub(super) started: Instant,
-    /// When it is to end; never, if that is beyond all clocks.
+    /// When the operation ends; `None` if that is beyond all clocks.
     pub(super) ends: Option<Instant>,
-    /// What it is to end with, if not with its effect.
+    /// The error with which the operation is to end, if it is to fail.
     pub(super) fails: Option<Failure>,
     pub(super) cancelled: bool,
     pub(super) ended: Option<Ended>,
-    /// Deleted by its caller, which does not stop it.
+    /// Deleted by its client. The operation goes on.
     pub(super) forgotten: bool,
 }
 
-/// How an operation ended.
+/// The result of an operation.
 #[derive(Debug)]
 pub(super) struct Ended {
     pub(super) at: Instant,
-    /// The instance, if one was created.
+    /// The instance, if the operation created one.
     pub(super) result: Result<Option<Map<String, Value>>, Failure>,
 }
 
 impl Operation {
-    /// Whether its time is over at `now`.
+    /// Whether the operation has ended at `now`.
     pub(super) fn is_due(&self, now: Instant) -> bool {
         self.ended.is_none() && self.ends.is_some_and(|ends| ends <= now)
     }
@@ -99,7 +99,7 @@ impl Operation {
     }
 }
 
-/// The time of day that goes with an [`Instant`].
+/// The time of day of an [`Instant`].
 #[derive(Debug)]
 pub(super) struct Wall {
     pub(super) instant: Instant,
@@ -114,10 +114,10 @@ impl Wall {
         }
     }
 
-    /// A timestamp as Google's JSON has it.
+    /// A timestamp in Google's JSON.
     pub(super) fn text(&self, at: Instant) -> String {
         let since = at.saturating_duration_since(self.instant);
-        // What formats it knows no time before 1970.
+        // The formatter knows no time before 1970.
         let time = self.time.max(SystemTime::UNIX_EPOCH) + since;
         humantime::format_rfc3339_millis(time).to_string()
     }

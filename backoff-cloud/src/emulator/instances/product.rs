@@ -1,11 +1,11 @@
-//! What the two products that are served have different names for.
+//! The differences of the two Memorystore products.
 
 use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value, json};
 
-/// Whose instances the emulator serves. Both have the same paths and the same operations; names of
-/// types, states and fields differ.
+/// The Memorystore product that the emulator imitates. Both products have the same paths and the same
+/// operations; names of types, states and fields differ.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> {
@@ -18,21 +18,20 @@ use serde_json::{Map, Value, json};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Memorystore {
-    /// Memorystore for Valkey, `memorystore.googleapis.com`, as `google-cloud-memorystore-v1` asks
-    /// for it. An instance that is ready is `ACTIVE`, and a create or delete may carry a
-    /// `requestId`.
+    /// Memorystore for Valkey, `memorystore.googleapis.com`, for the client `google-cloud-memorystore-v1`.
+    /// An instance that is ready is `ACTIVE`, and a create or delete may have a `requestId`.
     ///
     /// Source: <https://cloud.google.com/memorystore/docs/valkey/reference/rest>.
     #[default]
     Valkey,
-    /// Memorystore for Redis, `redis.googleapis.com`, as `google-cloud-redis-v1` asks for it. An
-    /// instance that is ready is `READY`, and there is no `requestId`.
+    /// Memorystore for Redis, `redis.googleapis.com`, for the client `google-cloud-redis-v1`. An instance
+    /// that is ready is `READY`, and there is no `requestId`.
     ///
     /// Source: <https://cloud.google.com/memorystore/docs/redis/reference/rest>.
     Redis,
 }
 
-/// How far an instance is.
+/// The state of an instance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum State {
     Creating,
@@ -41,7 +40,7 @@ pub(super) enum State {
 }
 
 impl Memorystore {
-    /// A message's type, as it stands in an `Any`.
+    /// The type of a message in an `Any`.
     pub(super) fn type_of(self, message: &str) -> String {
         let package = match self {
             Self::Valkey => "google.cloud.memorystore.v1",
@@ -50,7 +49,7 @@ impl Memorystore {
         format!("type.googleapis.com/{package}.{message}")
     }
 
-    /// A state by name, or by number if the caller asked for that.
+    /// A state by name, or by number if the client asked for numbers.
     pub(super) fn state(self, state: State, number: bool) -> Value {
         let (name, value) = match (state, self) {
             (State::Creating, _) => ("CREATING", 1),
@@ -61,7 +60,7 @@ impl Memorystore {
         if number { json!(value) } else { json!(name) }
     }
 
-    /// What the service adds to an instance that is ready.
+    /// The fields that the service adds to an instance that is ready.
     pub(super) fn endpoint(self) -> Map<String, Value> {
         let fields = match self {
             Self::Valkey => json!({"discoveryEndpoints": [{"address": "10.0.0.3", "port": 6379}]}),
@@ -73,7 +72,7 @@ impl Memorystore {
         }
     }
 
-    /// What the metadata of an operation calls its being cancelled.
+    /// The field of an operation's metadata that says that it was cancelled.
     pub(super) fn cancelled_field(self) -> &'static str {
         match self {
             Self::Valkey => "requestedCancellation",
@@ -81,7 +80,7 @@ impl Memorystore {
         }
     }
 
-    /// Whether a create or delete may carry a `requestId`.
+    /// Whether a create or delete may have a `requestId`.
     pub(super) fn knows_request_ids(self) -> bool {
         self == Self::Valkey
     }
@@ -93,7 +92,7 @@ impl Memorystore {
         }
     }
 
-    /// Whether an instance may have this id, or what it must be.
+    /// Checks the id of an instance. The error says which ids are allowed.
     pub(super) fn check_id(self, id: &str) -> Result<(), String> {
         let start = |byte: u8| match self {
             Self::Valkey => byte.is_ascii_lowercase() || byte.is_ascii_digit(),

@@ -1,4 +1,4 @@
-//! From a request to what is asked of instances and operations.
+//! Reads the requests for instances and operations.
 
 use axum::http::Method;
 
@@ -8,10 +8,10 @@ use crate::emulator::demand::{self, Demand};
 use crate::emulator::refusal::Refusal;
 use crate::emulator::request::{Query, Request};
 
-/// The longest page, and the one for those who do not say.
+/// The longest page, and the default.
 const PAGE: usize = 1_000;
 
-/// Reads a request for instances or operations, if that is what its path names.
+/// Reads a request for instances or operations; `None` if the path names neither.
 pub(in crate::emulator) fn parse(
     request: &Request<'_>,
     product: Memorystore,
@@ -51,7 +51,7 @@ pub(in crate::emulator) fn parse(
             Method::POST => Ok(Action::CancelOperation),
             _ => Err(request.unknown()),
         },
-        // A verb of IAM, perhaps.
+        // This may be a verb of IAM.
         (_, Some(id)) if id.contains(':') => return None,
         ("instances", Some(_)) => match *request.method {
             Method::GET => Ok(Action::Get),
@@ -68,7 +68,7 @@ pub(in crate::emulator) fn parse(
         _ => return None,
     };
     let resource = path.strip_suffix(":cancel").unwrap_or(path);
-    // A list belongs to its location.
+    // A list has the path of its location.
     let resource = match id {
         None => &resource[..resource.len() - collection.len() - 1],
         Some(_) => resource,
@@ -104,7 +104,7 @@ fn create(
     Ok(demand(request, &format!("{collection}/{id}"), action))
 }
 
-/// A UUID, but not the one of zeros.
+/// A UUID other than the one of zeros.
 fn request_id(query: &Query, product: Memorystore) -> Result<Option<String>, Refusal> {
     let Some(id) = query.get("requestId") else {
         return Ok(None);
@@ -150,7 +150,11 @@ fn page(query: &Query) -> Result<Page, Refusal> {
         None => None,
         Some(token) => match token.strip_prefix(TOKEN) {
             Some(name) => Some(name.to_owned()),
-            None => return Err(Refusal::invalid("pageToken is not one of this service.")),
+            None => {
+                return Err(Refusal::invalid(
+                    "pageToken was not made by this service: use a nextPageToken.",
+                ));
+            }
         },
     };
     Ok(Page { size, after })
@@ -256,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_of_policies_and_others_is_left_to_them() {
+    fn other_paths_are_left_to_other_services() {
         for path in [
             "/v1/projects/p/locations/l/instances/i:getIamPolicy",
             "/v1/projects/p/locations/l/operations/o:getIamPolicy",

@@ -1,4 +1,4 @@
-//! The instances and operations of all locations, at a time that is passed in.
+//! The instances and operations of all locations. The caller passes the time.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
@@ -12,40 +12,40 @@ use super::operation::{Ended, Failure, Operation, Verb, Wall};
 use super::product::{Memorystore, State};
 use crate::emulator::refusal::Refusal;
 
-/// An instance that is there, or is about to be.
+/// An instance that exists or will exist soon.
 #[derive(Debug)]
 struct Instance {
-    /// All but its state.
+    /// All fields but the state.
     fields: Map<String, Value>,
     state: State,
-    /// When a read finds it; never, if that is beyond all clocks.
+    /// When reads find the instance; `None` if that is beyond all clocks.
     appears: Option<Instant>,
 }
 
-/// What a call did.
+/// The effect of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::emulator) enum Done {
     Read,
-    /// An operation was started.
+    /// The call started an operation.
     Started,
-    /// An operation that an earlier call with the same `requestId` had started was found.
+    /// An earlier call with the same `requestId` had started the operation.
     Recognised,
-    /// An operation was cancelled or forgotten.
+    /// The call cancelled or deleted an operation.
     Other,
 }
 
-/// Every location's instances and operations.
+/// The instances and operations of all locations.
 #[derive(Debug)]
 pub(in crate::emulator) struct Instances {
     product: Memorystore,
     /// How long an operation takes.
     takes: Duration,
-    /// How long a new instance is not found by reads.
+    /// How long reads do not find a new instance.
     appears_after: Duration,
     wall: Wall,
     instances: BTreeMap<String, Instance>,
     operations: BTreeMap<String, Operation>,
-    /// The operations of the calls that had a `requestId`.
+    /// The operations of the calls with a `requestId`.
     by_request: HashMap<String, String>,
 }
 
@@ -70,8 +70,8 @@ impl Instances {
         self.product
     }
 
-    /// Does what is asked of `resource`. An operation that this starts ends with `fails`, if there
-    /// is one.
+    /// Carries out the call for `resource`. If `fails` is given, an operation that the call starts ends
+    /// with this error.
     pub(in crate::emulator) fn carry_out(
         &mut self,
         resource: &str,
@@ -124,13 +124,13 @@ impl Instances {
         Ok((shown, done))
     }
 
-    /// An instance, whether it is visible yet or not.
+    /// An instance, also if reads do not find it yet.
     pub(in crate::emulator) fn instance(&mut self, name: &str, now: Instant) -> Option<Value> {
         self.settle(now);
         Some(self.show(self.instances.get(name)?, false))
     }
 
-    /// Ends the operations whose time is over.
+    /// Ends the operations that are over.
     fn settle(&mut self, now: Instant) {
         for operation in self.operations.values_mut() {
             if operation.is_due(now) {
@@ -141,7 +141,7 @@ impl Instances {
         }
     }
 
-    /// Does what the request asks for, unless an earlier one with the same id did.
+    /// Carries out the request, unless an earlier request with the same id was carried out.
     fn recognise(
         &mut self,
         verb: Verb,
@@ -161,7 +161,7 @@ impl Instances {
                 Ok((name.clone(), Done::Recognised))
             } else {
                 Err(Refusal::invalid(format!(
-                    "requestId {id} belongs to another request: make a new one for each."
+                    "requestId {id} belongs to another request: use a new one for each request."
                 )))
             };
         }
@@ -216,7 +216,7 @@ impl Instances {
 
     fn start(&mut self, verb: Verb, target: &str, fails: Option<Failure>, now: Instant) -> String {
         let (location, _) = target.split_once("/instances/").unwrap_or((target, ""));
-        // Nothing is ever removed, so the count is a name of its own; the zeros keep the order.
+        // No operation is ever removed, so the count makes a unique name. The zeros keep the order.
         let name = format!(
             "{location}/operations/operation-{:06}",
             self.operations.len() + 1
@@ -232,7 +232,7 @@ impl Instances {
             forgotten: false,
         };
         self.operations.insert(name.clone(), operation);
-        // One that takes no time has ended by the time it is told of.
+        // An operation that takes no time has ended before its client gets the reply.
         self.settle(now);
         name
     }
@@ -310,7 +310,7 @@ fn missing(name: &str) -> Refusal {
     Refusal::not_found(format!("Resource '{name}' was not found."))
 }
 
-/// Ends an operation, and does to its instance what it was for, or what its failure leaves.
+/// Ends an operation and applies its effect, or the effect of its failure, to the instance.
 fn end(
     instances: &mut BTreeMap<String, Instance>,
     product: Memorystore,

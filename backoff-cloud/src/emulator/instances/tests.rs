@@ -13,7 +13,7 @@ const TAKES: Duration = Duration::from_secs(60);
 const APPEARS: Duration = Duration::from_secs(5);
 const FULL: Option<(GrpcCode, &str)> = Some((GrpcCode::ResourceExhausted, "full"));
 
-/// The service at a time of the test's choosing.
+/// The service at a time that the test chooses.
 struct Service {
     instances: Instances,
     now: Instant,
@@ -27,7 +27,7 @@ impl Service {
         }
     }
 
-    /// With one instance that is ready.
+    /// The service with one instance that is ready.
     fn with_cache(product: Memorystore) -> Self {
         let mut service = Self::new(product);
         service.create(CACHE, None).unwrap();
@@ -161,7 +161,7 @@ fn a_new_instance_is_not_found_for_a_while() {
     assert_eq!(service.ask(CACHE, Action::Get), Err("NOT_FOUND"));
     assert_eq!(service.names(PARENT, all()).0, [""; 0]);
     assert!(service.instances.instance(CACHE, service.now).is_some());
-    // It is there all the same.
+    // The instance exists nevertheless.
     assert_eq!(service.create(CACHE, None).unwrap_err(), "ALREADY_EXISTS");
     service.pass(Duration::from_nanos(1));
     assert!(service.ask(CACHE, Action::Get).is_ok());
@@ -169,7 +169,7 @@ fn a_new_instance_is_not_found_for_a_while() {
 }
 
 #[test]
-fn what_is_not_ready_is_not_deleted() {
+fn an_instance_that_is_not_ready_is_not_deleted() {
     let mut service = Service::new(Memorystore::Valkey);
     service.create(CACHE, None).unwrap();
     assert_eq!(service.ask(CACHE, delete(None)), Err("FAILED_PRECONDITION"));
@@ -199,7 +199,7 @@ fn a_request_id_finds_the_operation_that_it_started() {
         (&first["name"], &json!(true), Done::Recognised)
     );
 
-    // An id is for one request: neither for another instance nor another method.
+    // An id belongs to one request: neither another instance nor another method can use it.
     let other = format!("{PARENT}/instances/other");
     assert_eq!(
         service.create(&other, Some("a")).unwrap_err(),
@@ -220,7 +220,7 @@ fn a_request_id_finds_the_operation_that_it_started() {
         (&deletion["name"], &json!(true))
     );
 
-    // One that was refused may be used once more.
+    // The id of a refused request may be used again.
     assert!(service.create(CACHE, Some("b")).is_ok());
 }
 
@@ -341,7 +341,7 @@ fn lists_come_in_pages_and_by_location() {
     let (rest, end) = service.names(PARENT, operations);
     assert_eq!((first.len(), rest.len(), end), (5, 2, None));
 
-    // A page begins after its token, also where that instance is gone.
+    // A page begins after its token, also if the instance of the token was deleted.
     let (_, token) = service.names(PARENT, Action::List(page(3, None)));
     service.ask(&names[2], delete(None)).unwrap();
     service.pass(TAKES);

@@ -1,4 +1,4 @@
-//! What an error says of itself, and what a policy makes of that.
+//! Tests of the errors, and of what a policy does after them.
 
 use super::*;
 use crate::{Policy, Verdict, azure, iam};
@@ -82,14 +82,14 @@ fn half_a_409_may_be_a_conflict() {
     );
     let exists = half(409, r#"{"error": {"status": "ALREADY_EXISTS", "#);
     assert!(!is_retried(iam::READ_MODIFY_WRITE, &exists));
-    // Of every other status the status is enough.
+    // For every other status the status is enough.
     let missing = half(404, "");
     assert_eq!(Fault::grpc_code(&missing), None);
     assert_eq!(Policy::exponential().judge(&missing), Verdict::Permanent);
 }
 
 #[test]
-fn what_a_server_writes_stays_on_one_line_and_is_no_secret_of_a_url() {
+fn the_text_of_a_server_is_one_line_without_secrets_of_urls() {
     let message = "no\\r\\n2026 INFO forged\\u001b[2J https://ann:pw@example.com/?key=1";
     let body = format!(r#"{{"error": {{"message": "{message}"}}}}"#);
     assert_eq!(
@@ -159,7 +159,7 @@ fn throttling_of_aws_and_azure_has_names_and_seldom_the_status_429() {
     );
 }
 
-/// As the page of `azure::REQUEST` says: a status among the codes is not enough where a code names a
+/// As the page of `azure::REQUEST` says: a status among the codes does not retry an error whose code is a
 /// conflict.
 #[test]
 fn a_conflict_that_a_code_names_is_retried_where_the_policy_retries_conflicts() {
@@ -173,8 +173,8 @@ fn a_conflict_that_a_code_names_is_retried_where_the_policy_retries_conflicts() 
     assert_eq!(of(azure::REQUEST), (false, false));
 }
 
-/// A policy that gives up after a 500 keeps its word, and one that must not apply a request twice too:
-/// the server has failed half-way, whatever the service behind it has said.
+/// A policy that gives up after a 500 does so whatever the code says, and so does a policy for requests
+/// that must not be applied twice: the server itself has failed.
 #[test]
 fn the_throttling_of_a_service_behind_a_500_is_left_to_the_status() {
     let careful = Policy::exponential().idempotent(false);
@@ -192,7 +192,7 @@ fn the_throttling_of_a_service_behind_a_500_is_left_to_the_status() {
 #[test]
 fn a_code_is_found_behind_long_headers_and_behind_an_empty_one() {
     let mut headers = HeaderMap::new();
-    // As much as there is room for, name and value together.
+    // A name and a value of the greatest length that fits.
     let long = "x".repeat((16 << 10) - "x-long".len());
     headers.insert("x-long", long.parse().unwrap());
     headers.insert("x-amzn-errortype", "SlowDown".parse().unwrap());
@@ -255,7 +255,7 @@ fn a_call_that_a_signal_cut_is_permanent_and_says_so() {
 }
 
 #[test]
-fn what_was_not_sent_is_permanent() {
+fn a_request_that_was_refused_before_sending_is_permanent() {
     let error = ApiError::not_sent("there is no such resource".to_owned());
     assert_eq!(error.delivery(), Some(Delivery::NotSent));
     assert_eq!(Policy::exponential().judge(&error), Verdict::Permanent);

@@ -1,19 +1,19 @@
-//! What an error says to people, and what is behind it.
+//! The text of an error and its source.
 
 use super::{ApiError, Cut, Kind, Reply};
 use backoff_core::__private::Loggable;
 use std::{error::Error, fmt};
 
-/// On one line, cut after 500 characters, and without the passwords and queries of URLs: the text comes
-/// from a server, and goes into logs.
+/// One line of at most 500 characters, without the passwords and queries of URLs, because the text comes
+/// from a server and is written into logs.
 impl fmt::Display for ApiError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Loggable(&self.0).fmt(f)
     }
 }
 
-/// The same text in quotes, because `unwrap` and `{:?}` write into logs too. For what is left out there
-/// are the methods.
+/// The same text in quotes, because `unwrap` and `{:?}` write into logs too. The methods of the error
+/// return everything that the text leaves out.
 impl fmt::Debug for ApiError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ApiError({:?})", self.to_string())
@@ -55,15 +55,15 @@ impl fmt::Display for Kind {
             }
             Kind::TooLong(limit) => write!(
                 f,
-                "the body of the reply is longer than {limit} bytes, which is what may be read; to \
-                 read longer bodies, write `http::Limits::new().body(bytes)` and call its `json` or \
-                 `success`, or give it to `.limits(..)` of the request"
+                "the body of the reply is longer than {limit} bytes, the limit of `http::Limits`; to \
+                 read a longer body, pass `http::Limits::new().body(bytes)` to `.limits(..)` of the \
+                 request, or call its `json` or `success`"
             ),
             Kind::Stalled(time) => write!(
                 f,
-                "the body of the reply stopped: nothing of it came within {time:?}, which is how long \
-                 one may wait; to wait longer, write `http::Limits::new().read_timeout(time)` and call \
-                 its `json` or `success`, or give it to `.limits(..)` of the request"
+                "the body of the reply stopped: no byte arrived within {time:?}, the limit of \
+                 `http::Limits`; to wait longer, pass `http::Limits::new().read_timeout(time)` to \
+                 `.limits(..)` of the request, or call its `json` or `success`"
             ),
             Kind::NotSent(reason) => write!(f, "nothing was sent: {reason}"),
             Kind::Delivery(error) => with_causes(f, &**error),
@@ -85,8 +85,9 @@ impl fmt::Display for Cut {
     }
 }
 
-/// The source is an error of reqwest, without secrets in its URL, or one of this library. There is none
-/// where the body is not the JSON that was asked for: the parser's error repeats the server's text.
+/// The source is an error of reqwest without secrets in its URL, or an error of this library. There is no
+/// source if the body is not the JSON that was asked for, because the parser's error repeats the server's
+/// text.
 impl Error for ApiError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &*self.0 {
@@ -108,7 +109,7 @@ impl Error for ApiError {
     }
 }
 
-/// reqwest leaves the cause to the source, and the cause is what helps.
+/// reqwest's error names its cause only in the source, and the cause is the useful part.
 fn with_causes(f: &mut fmt::Formatter<'_>, error: &dyn Error) -> fmt::Result {
     write!(f, "{error}")?;
     let mut source = error.source();

@@ -1,4 +1,4 @@
-//! Members that many tasks change at once.
+//! Tests of members that many tasks change at once.
 
 use super::*;
 use crate::iam::PlainPolicy;
@@ -12,12 +12,12 @@ use std::sync::{
 const PROJECT: &str = "projects/p";
 const ROLE: &str = "roles/viewer";
 
-/// A policy in memory, and how it replies.
+/// A policy in memory, and how the service replies.
 #[derive(Default)]
 struct Kept {
     policy: Mutex<(u32, PlainPolicy)>,
     has_no_etag: bool,
-    /// How many writes reply with a policy that has no etag.
+    /// How many writes get a reply without an etag.
     doubtful: AtomicU32,
     reads: AtomicU32,
     writes: AtomicU32,
@@ -64,7 +64,7 @@ impl PolicyStore for Arc<Kept> {
 
     async fn get(&self, _resource: &str) -> Result<PlainPolicy, Reply> {
         self.reads.fetch_add(1, Relaxed);
-        // So that all who wait are there when it returns.
+        // All tasks wait when this returns.
         tokio::task::yield_now().await;
         Ok(self.read())
     }

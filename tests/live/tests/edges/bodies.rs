@@ -113,9 +113,9 @@ fn a_success_has_as_many_bytes_as_are_allowed() {
     let unknown = serve("200 OK", bytes(u64::MAX));
     let (error, heap, _) = measured("a success without end", &unknown, limits);
     assert!(heap < 13 * MB, "{heap} bytes");
-    let expected = "the body of the reply is longer than 8000000 bytes, which is what may be read; to \
-                    read longer bodies, write `http::Limits::new().body(bytes)` and call its `json` \
-                    or `success`, or give it to `.limits(..)` of the request";
+    let expected = "the body of the reply is longer than 8000000 bytes, the limit of `http::Limits`; to \
+                    read a longer body, pass `http::Limits::new().body(bytes)` to `.limits(..)` of the \
+                    request, or call its `json` or `success`";
     assert_eq!(error.to_string(), expected);
     assert_eq!(
         (error.kind(), error.delivery()),
@@ -213,7 +213,7 @@ async fn a_success_that_stops_is_a_lost_reply() {
     let error = given_up.error;
     let said = (error.status(), error.kind(), error.delivery());
     assert_eq!(said, (None, None, Some(Delivery::MaybeSent)));
-    let expected = "the body of the reply stopped: nothing of it came within 200ms";
+    let expected = "the body of the reply stopped: no byte arrived within 200ms";
     assert!(error.to_string().starts_with(expected), "{error}");
     assert_eq!(
         policy.idempotent(false).judge(&error),
