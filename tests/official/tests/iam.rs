@@ -409,7 +409,9 @@ async fn a_write_whose_reply_shows_no_policy_is_no_success() {
         let gave_up = change.await.unwrap_err();
         assert_eq!(gave_up.reason, StopReason::MaybeApplied, "{gave_up}");
         assert!(
-            gave_up.to_string().contains("does not show whether the policy was written"),
+            gave_up
+                .to_string()
+                .contains("does not show whether the policy was written"),
             "{gave_up}"
         );
     }
