@@ -6,6 +6,7 @@ use super::meter::{self, Ended, Meter, Named};
 use super::{
     ending::Ending,
     handler::{Handle, Handler, Measured},
+    recall::Recall,
 };
 use crate::{
     budget::Budget,
@@ -15,7 +16,7 @@ use crate::{
     policy::{NEVER, Policy},
     report::{Measures, StopReason},
     runtime::{Clock, Random},
-    state::{Attempt, Decision, Holds, Next, RequestId, RetryState, Terms, Wait, WaitSource},
+    state::{Attempt, Decision, Holds, Next, RetryState, Terms, Wait, WaitSource},
 };
 
 use core::time::Duration;
@@ -122,16 +123,19 @@ impl Course {
         self.meter.begins(now);
     }
 
-    /// Which attempt is about to begin or under way, and what time it has.
+    /// Which attempt is about to begin or under way, what time it has, and what the call remembers for it.
     #[inline]
     pub(crate) fn attempt<C: Clock>(
         &self,
         policy: &Policy,
         terms: Option<&Terms<'_>>,
         clock: &C,
-        id: RequestId,
+        recall: &Recall,
     ) -> Attempt {
-        self.retry.attempt_under(policy, terms, id, || clock.now())
+        let attempt = self
+            .retry
+            .attempt_under(policy, terms, recall.id, || clock.now());
+        attempt.remembering(recall.maybe_applied)
     }
 
     /// What time remains.
@@ -333,6 +337,9 @@ impl Course {
             let ending = Ending::failed(stage, fault);
             self.record_failure(now, name, policy, next, ending);
         }
+        if H::WANTS_RULINGS {
+            handler.judged(stage, ruling, handler.fault(error));
+        }
         handler.hold(&mut self.retry);
         handler.measure(stage, ruling.is_conflict(), next);
         let elapsed = self.elapsed(handler);
@@ -468,6 +475,9 @@ impl Course {
             meter::level(handler.terms(of_operation.copied()).as_ref().budget(policy));
             let ending = Ending::of_value(fault);
             self.record_failure(now, name, policy, next, ending);
+        }
+        if H::WANTS_RULINGS {
+            handler.judged(Stage::Whole, ruling, Some(fault));
         }
         handler.hold(&mut self.retry);
         handler.measure(Stage::Whole, ruling.is_conflict(), next);
