@@ -36,8 +36,9 @@
 //! # A response of your own call
 //!
 //! In a function with `#[retry]`, or where more than one request makes an attempt, [`json`] and [`success`]
-//! read a response. (`Response::error_for_status` drops the headers and the body, and with them
-//! `Retry-After` and Google's `error.status`.) They do not know the URL that was asked for, so an error that
+//! read a response. [`check`] reads the body of an error alone, and hands back a success whose body you stream or
+//! read yourself. (`Response::error_for_status` drops the headers and the body, and with them
+//! `Retry-After` and Google's `error.status`.) These functions do not know the URL that was asked for, so an error that
 //! came after a redirect looks like one of the request itself.
 //!
 //! ```no_run
@@ -50,8 +51,34 @@
 //!     .await?;
 //! # Ok(()) }
 //! ```
+//!
+//! # Blocking programs
+//!
+//! This module is async. For a blocking program ureq has the shorter way: its errors are faults with the feature
+//! `ureq-3`. With `reqwest::blocking`, make the error of a response yourself, and read the body of a success
+//! inside the attempt:
+//!
+//! ```ignore
+//! use backoff_cloud::{http::ApiError, plain_http};
+//! use std::time::SystemTime;
+//!
+//! /// As `error_for_status`, but the error keeps its `Retry-After` and what the server said.
+//! fn check(response: reqwest::blocking::Response) -> Result<reqwest::blocking::Response, ApiError> {
+//!     let status = response.status();
+//!     if status.is_success() {
+//!         return Ok(response);
+//!     }
+//!     let headers = response.headers().clone();
+//!     let body = response.bytes().unwrap_or_default();
+//!     Err(ApiError::new(status.as_u16(), &headers, &body, SystemTime::now()))
+//! }
+//!
+//! let page = plain_http::IDEMPOTENT
+//!     .retry_blocking(|| Ok(check(client.get(url).send()?)?.bytes()?))?;
+//! ```
 
 mod body;
+mod copies;
 mod empty;
 mod error;
 mod headers;
@@ -102,6 +129,41 @@ use serde::de::DeserializeOwned;
 /// As [`Limits::json`].
 pub async fn json<T: DeserializeOwned>(response: Response) -> Result<T, ApiError> {
     Limits::new().json(response).await
+}
+
+/// The response as it came, if its status is a success; otherwise what the server said. The body of a success is
+/// not read: for a download that is written to a file as it comes, or a body that reqwest's own methods read.
+///
+/// It is `Response::error_for_status` with an error that keeps the headers and the body, and so `Retry-After`. Read the
+/// body of the success inside the attempt where the attempt is to be made again if the body is cut.
+///
+/// Of the [`Limits`], those for the body of an error hold, with their defaults.
+///
+/// ```no_run
+/// use backoff_cloud::{http, plain_http};
+/// use std::io::Write as _;
+///
+/// # async fn f(client: reqwest::Client, url: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+/// plain_http::IDEMPOTENT
+///     .retry(async || {
+///         let mut response = http::check(client.get(url).send().await?).await?;
+///         let mut file = std::fs::File::create("page")?;
+///         while let Some(chunk) = response.chunk().await? {
+///             file.write_all(&chunk)?;
+///         }
+///         Ok::<_, Box<dyn std::error::Error + Send + Sync>>(())
+///     })
+///     .await?;
+/// # Ok(()) }
+/// ```
+///
+/// # Errors
+/// [`ApiError`]: an HTTP status that is not 2xx.
+///
+/// # Panics
+/// As [`Limits::json`].
+pub async fn check(response: Response) -> Result<Response, ApiError> {
+    Limits::new().check(response).await
 }
 
 /// The reply's body, if its status is a success; otherwise what the server said.

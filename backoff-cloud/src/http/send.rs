@@ -1,9 +1,10 @@
 //! A request that a policy sends.
 
 use super::{
+    copies::{Copies, Source},
     error::ApiError,
     limits::Limits,
-    outgoing::{Built, Outgoing},
+    outgoing::Outgoing,
     repeat::Rule,
     reply::Reply,
 };
@@ -36,21 +37,50 @@ pub trait SendExt {
     /// The request is a `RequestBuilder` of reqwest 0.13, and with the feature `reqwest-012` one of
     /// reqwest 0.12 too.
     fn send(&self, request: impl Into<Outgoing>) -> Sending;
+
+    /// A request that `build` makes for each attempt: for a body that is a stream or a multipart form, of which
+    /// there are no copies, and for a token or a signature that may expire during the call.
+    ///
+    /// The first request is built when the [`Sending`] is awaited or asked for a form of the reply, and each other
+    /// one just before its attempt. What [may be repeated](Sending#what-may-be-repeated) follows from the first
+    /// one, so let them all have the same method and the same headers of this kind. `build` is a
+    /// blocking function that waits for nothing, since an async attempt calls it. Where a request can be
+    /// made by async code alone, or making it can fail, use [`Policy::retry`] and
+    /// [`http::success`](super::success).
+    ///
+    /// ```no_run
+    /// use backoff_cloud::{http::{ApiError, SendExt as _}, plain_http};
+    /// use reqwest::{Body, Client};
+    /// # fn opened() -> Body { Body::from("") }
+    ///
+    /// # async fn f(client: Client) -> Result<(), ApiError> {
+    /// plain_http::IDEMPOTENT
+    ///     // The stream is opened for each attempt.
+    ///     .send_with(move || client.put("http://127.0.0.1:8080/a").body(opened()))
+    ///     .await?;
+    /// # Ok(()) }
+    /// ```
+    fn send_with<B, R>(&self, build: B) -> Sending
+    where
+        B: FnMut() -> R + Send + 'static,
+        R: Into<Outgoing>;
 }
 
 impl SendExt for Policy {
     fn send(&self, request: impl Into<Outgoing>) -> Sending {
-        Sending {
-            policy: *self,
-            request: request.into(),
-            limits: Limits::new(),
-            rule: Rule::ByRequest,
-            adds_key: false,
-        }
+        Sending::new(*self, Source::Request(request.into()))
+    }
+
+    fn send_with<B, R>(&self, mut build: B) -> Sending
+    where
+        B: FnMut() -> R + Send + 'static,
+        R: Into<Outgoing>,
+    {
+        Sending::new(*self, Source::Build(Box::new(move || build().into())))
     }
 }
 
-/// A request and its policy. Made by [`SendExt::send`].
+/// A request and its policy. Made by [`SendExt::send`] and [`SendExt::send_with`].
 ///
 /// First come the methods that say more of the request: [`idempotent`](Self::idempotent),
 /// [`idempotent_if`](Self::idempotent_if), [`idempotency_key`](Self::idempotency_key),
@@ -126,12 +156,13 @@ impl SendExt for Policy {
 /// # What is sent
 ///
 /// Each attempt sends a copy of the request. A body that cannot be copied, a stream or a multipart form, is
-/// refused before anything is sent, unless the policy makes one attempt only. What reqwest refused while the
-/// request was built (a URL, a header) is the error too, and nothing is sent.
+/// refused before anything is sent, unless the policy makes one attempt only: with
+/// [`send_with`](SendExt::send_with) the request is built for each attempt, and has such a body each time. What
+/// reqwest refused while a request was built (a URL, a header) is the error too, and nothing is sent.
 ///
-/// All attempts send the same headers. A token or a signature that expires during the call needs a request
-/// of its own in each attempt: `policy.retry(async || http::json(client.get(url).bearer_auth(token().await?)
-/// .send().await?).await)`.
+/// All copies have the same headers. A token or a signature that expires during the call needs a request
+/// of its own in each attempt, by `send_with`, or where one must wait for the token, by
+/// `policy.retry(async || http::json(client.get(url).bearer_auth(token().await?).send().await?).await)`.
 ///
 /// reqwest waits without a limit for a server that takes a request and does not answer. Say how long one
 /// attempt may take, by `.attempt_timeout(..)` after `.json()` or by `.timeout(..)` on the request or its client.
@@ -160,7 +191,7 @@ impl SendExt for Policy {
 #[must_use = "nothing is sent until it is awaited"]
 pub struct Sending {
     policy: Policy,
-    request: Outgoing,
+    source: Source,
     limits: Limits,
     rule: Rule,
     adds_key: bool,
@@ -189,6 +220,16 @@ pub type Attempts<T> =
     Box<dyn FnMut(Attempt) -> Pin<Box<dyn Future<Output = Result<T, ApiError>> + Send>> + Send>;
 
 impl Sending {
+    fn new(policy: Policy, source: Source) -> Self {
+        Sending {
+            policy,
+            source,
+            limits: Limits::new(),
+            rule: Rule::ByRequest,
+            adds_key: false,
+        }
+    }
+
     /// Whether the request may be made twice, in the caller's word: it counts before the policy and before
     /// what the request says. The last one of this and [`idempotent_if`](Self::idempotent_if) holds.
     ///
@@ -329,20 +370,14 @@ impl Sending {
             Rule::ByRequest if self.adds_key => Rule::ByKey,
             rule => rule,
         };
-        let request = match self.request.built() {
-            Ok(request) => request,
+        let (request, build) = match self.source.begun() {
+            Ok(begun) => begun,
             // The error's text has no secrets of the URL.
             Err(error) => return (self.policy, Copies::Refused(error.to_string())),
         };
         let policy = without_conflicts(rule.policy(self.policy, &request));
-        let copies = if policy.schedule().next().is_none() {
-            Copies::Once(Some(request))
-        } else if request.copy().is_some() {
-            Copies::Many(request)
-        } else {
-            Copies::Refused(UNREPEATABLE.to_owned())
-        };
-        (policy, copies)
+        let is_once = policy.schedule().next().is_none();
+        (policy, Copies::of(request, build, is_once))
     }
 }
 
@@ -357,31 +392,6 @@ fn is_same(mut asked: Url, answered: &Url) -> bool {
         let _ = url.set_password(None);
     }
     asked == answered
-}
-
-const UNREPEATABLE: &str = "the body of the request is a stream or a multipart form and cannot be sent again; \
-    give the body as bytes or as a text, or build the request anew in each attempt, with `policy.retry(async || \
-    http::success(client.post(url).body(stream()).send().await?).await)`, or write \
-    `policy.max_attempts(1).send(..)` to send the request once";
-
-/// Where the attempts get their requests.
-enum Copies {
-    Many(Built),
-    /// The policy makes one attempt, so the request need not be copied.
-    Once(Option<Built>),
-    /// What is wrong with the request.
-    Refused(String),
-}
-
-impl Copies {
-    fn next(&mut self) -> Result<Built, ApiError> {
-        let request = match self {
-            Copies::Many(request) => request.copy(),
-            Copies::Once(request) => request.take(),
-            Copies::Refused(problem) => return Err(ApiError::not_sent(problem.clone())),
-        };
-        request.ok_or_else(|| ApiError::not_sent(UNREPEATABLE.to_owned()))
-    }
 }
 
 /// The whole reply, as [`Sending::reply`].
