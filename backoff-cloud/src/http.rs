@@ -58,7 +58,7 @@
 //! `ureq-3`. With `reqwest::blocking`, make the error of a response yourself, and read the body of a success
 //! inside the attempt:
 //!
-//! ```ignore
+//! ```no_run
 //! use backoff_cloud::{http::ApiError, plain_http};
 //! use std::time::SystemTime;
 //!
@@ -73,8 +73,13 @@
 //!     Err(ApiError::new(status.as_u16(), &headers, &body, SystemTime::now()))
 //! }
 //!
-//! let page = plain_http::IDEMPOTENT
-//!     .retry_blocking(|| Ok(check(client.get(url).send()?)?.bytes()?))?;
+//! # fn main() -> Result<(), ApiError> {
+//! let client = reqwest::blocking::Client::new();
+//! let page: Vec<u8> = plain_http::IDEMPOTENT.retry_blocking(|| {
+//!     let response = client.get("http://127.0.0.1:8080/").send()?;
+//!     Ok::<_, ApiError>(check(response)?.bytes()?.into())
+//! })?;
+//! # Ok(()) }
 //! ```
 
 mod body;

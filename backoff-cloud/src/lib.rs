@@ -68,6 +68,7 @@ pub mod aws;
 pub mod azure;
 pub mod dynamodb;
 pub mod firestore;
+pub mod guide;
 pub mod iam;
 pub mod memorystore;
 pub mod plain_http;

@@ -1,0 +1,4 @@
+//! Pages for users.
+
+#[cfg(feature = "http")]
+pub mod ported;
