@@ -11,7 +11,7 @@ pub(super) type Build = Box<dyn FnMut() -> Outgoing + Send>;
 
 /// What the caller gave.
 pub(super) enum Source {
-    Request(Outgoing),
+    Request(Box<Outgoing>),
     Build(Build),
 }
 

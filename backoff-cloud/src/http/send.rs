@@ -68,7 +68,7 @@ pub trait SendExt {
 
 impl SendExt for Policy {
     fn send(&self, request: impl Into<Outgoing>) -> Sending {
-        Sending::new(*self, Source::Request(request.into()))
+        Sending::new(*self, Source::Request(Box::new(request.into())))
     }
 
     fn send_with<B, R>(&self, mut build: B) -> Sending
@@ -145,7 +145,8 @@ impl SendExt for Policy {
 /// | a `POST` with a key, whose first attempt still runs | 409, from most servers |
 ///
 /// None of them is repeated. Each of them may be the work of somebody else, or that of this call: read what
-/// the server has now.
+/// the server has now. In the closure of [`Policy::retry_with`], [`Attempt::maybe_applied`] says whether an
+/// earlier attempt can have done it at all.
 ///
 /// A policy with [`retry_conflicts`](Policy::retry_conflicts), such as
 /// [`storage::READ_MODIFY_WRITE`](crate::storage::READ_MODIFY_WRITE), is for a whole read-modify-write. The same

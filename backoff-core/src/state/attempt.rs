@@ -54,7 +54,8 @@ impl Attempt {
     }
 
     /// The id of the call: the same in each of its attempts, and another one in each call, as long
-    /// as the runtime draws other numbers for each ([`RequestId`]).
+    /// as the runtime draws other numbers for each ([`RequestId`]). Where a queue delivers a message again, that
+    /// is another call: there an idempotency key has to come from the message.
     pub const fn id(&self) -> RequestId {
         self.id
     }
