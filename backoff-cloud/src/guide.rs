@@ -86,4 +86,5 @@ pub mod beyond;
 
 pub mod coming_from;
 
+#[cfg(feature = "http")]
 pub mod ported;

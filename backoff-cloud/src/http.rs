@@ -39,9 +39,10 @@
 //! # A response of your own request
 //!
 //! In a function with `#[retry]`, or in an attempt with several requests, [`json`] and [`success`] read a
-//! response. (`Response::error_for_status` drops the headers and the body, and with them `Retry-After` and
-//! Google's `error.status`.) They do not know the URL of the request, so an error after a redirect looks
-//! like an error of the request itself.
+//! response. [`check`] reads the body of an error only, and returns a success whose body you read yourself.
+//! (`Response::error_for_status` drops the headers and the body, and with them `Retry-After` and
+//! Google's `error.status`.) These functions do not know the URL of the request, so an error after a
+//! redirect looks like an error of the request itself.
 //!
 //! ```no_run
 //! use backoff_cloud::{http, memorystore};
@@ -53,8 +54,39 @@
 //!     .await?;
 //! # Ok(()) }
 //! ```
+//!
+//! # Blocking programs
+//!
+//! This module is async. For a blocking program ureq has the shorter way: its errors are faults with the feature
+//! `ureq-3`. With `reqwest::blocking`, make the error of a response yourself, and read the body of a success
+//! inside the attempt:
+//!
+//! ```no_run
+//! use backoff_cloud::{http::ApiError, plain_http};
+//! use std::time::SystemTime;
+//!
+//! /// As `error_for_status`, but the error keeps its `Retry-After` and what the server said.
+//! fn check(response: reqwest::blocking::Response) -> Result<reqwest::blocking::Response, ApiError> {
+//!     let status = response.status();
+//!     if status.is_success() {
+//!         return Ok(response);
+//!     }
+//!     let headers = response.headers().clone();
+//!     let body = response.bytes().unwrap_or_default();
+//!     Err(ApiError::new(status.as_u16(), &headers, &body, SystemTime::now()))
+//! }
+//!
+//! # fn main() -> Result<(), ApiError> {
+//! let client = reqwest::blocking::Client::new();
+//! let page: Vec<u8> = plain_http::IDEMPOTENT.retry_blocking(|| {
+//!     let response = client.get("http://127.0.0.1:8080/").send()?;
+//!     Ok::<_, ApiError>(check(response)?.bytes()?.into())
+//! })?;
+//! # Ok(()) }
+//! ```
 
 mod body;
+mod copies;
 mod empty;
 mod error;
 mod headers;
@@ -104,6 +136,42 @@ use serde::de::DeserializeOwned;
 /// The panics of [`Limits::json`].
 pub async fn json<T: DeserializeOwned>(response: Response) -> Result<T, ApiError> {
     Limits::new().json(response).await
+}
+
+/// The response if the status is a success, otherwise the error of the reply. The body of a success is not
+/// read, so a download can be written to a file while it arrives.
+///
+/// Unlike the error of `Response::error_for_status`, this error keeps the headers and the body, and so
+/// `Retry-After`. Read the body of the success inside the attempt if the attempt shall be repeated when the
+/// body is cut.
+///
+/// The defaults of [`Limits`] limit the body of an error.
+///
+/// ```no_run
+/// use backoff_cloud::{http, plain_http};
+/// use std::io::Write as _;
+///
+/// # async fn f(client: reqwest::Client, url: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+/// plain_http::IDEMPOTENT
+///     .retry(async || {
+///         let mut response = http::check(client.get(url).send().await?).await?;
+///         let mut file = std::fs::File::create("page")?;
+///         while let Some(chunk) = response.chunk().await? {
+///             file.write_all(&chunk)?;
+///         }
+///         Ok::<_, Box<dyn std::error::Error + Send + Sync>>(())
+///     })
+///     .await?;
+/// # Ok(()) }
+/// ```
+///
+/// # Errors
+/// [`ApiError`]: an HTTP status that is not 2xx.
+///
+/// # Panics
+/// The panics of [`Limits::json`].
+pub async fn check(response: Response) -> Result<Response, ApiError> {
+    Limits::new().check(response).await
 }
 
 /// The reply's body if the status is a success, otherwise the error of the reply.

@@ -124,6 +124,26 @@ impl Ruling {
         self.is_conflict() && matches!(stage, Stage::Write | Stage::Conflict)
     }
 
+    /// Whether an attempt that failed at this stage may have been applied: by what the failure says of
+    /// itself, and where it says nothing, by the kind that the judge has named. What is in doubt here is what
+    /// a policy with `idempotent(false)` does not repeat.
+    pub(crate) fn leaves_doubt(self, stage: Stage, fault: Option<&dyn Fault>) -> bool {
+        match stage {
+            Stage::Cut | Stage::CutOnce | Stage::InDoubt => true,
+            Stage::Whole | Stage::Write | Stage::WriteOnce => match (fault, self.ruled) {
+                (Some(fault), _) => is_perhaps_applied(fault),
+                (None, Ruled::Retry(kind)) => !did_nothing(kind),
+                (None, _) => true,
+            },
+            Stage::Read
+            | Stage::CutRead
+            | Stage::Change
+            | Stage::Conflict
+            | Stage::Pending
+            | Stage::Late => false,
+        }
+    }
+
     /// Retried, and the server asks for nothing.
     #[inline]
     pub(crate) const fn is_plain(self) -> bool {

@@ -43,6 +43,48 @@ pub enum StopReason {
 }
 
 impl StopReason {
+    /// Whether the same call makes no sense later either, as a queue or another outer loop has to know:
+    /// a message whose call ended with a final reason is not to be delivered again, but set aside for people.
+    ///
+    /// | | reasons |
+    /// |---|---|
+    /// | final | `Permanent`, `NothingKnown`, `MaybeApplied`, `StoppedByServer` |
+    /// | not final | `Attempts`, `Deadline`, `RetryAfter`, `Budget`, `Full`, `Stopped`, `Unrepeatable`, `SwitchedOff` |
+    ///
+    /// After `MaybeApplied` the call may have done its work: find out before you call again. After one that
+    /// is not final, wait before you call again, at least for
+    /// [`RetryError::last_retry_after`] and longer each time: a queue that delivers a message at once is a
+    /// retry without backoff.
+    ///
+    /// ```
+    /// use backoff_core::{Policy, StopReason, TimedOut};
+    /// use std::time::Duration;
+    ///
+    /// # #[cfg(feature = "std")] {
+    /// let policy = Policy::exponential().max_attempts(1);
+    /// let sent = policy.blocking(|| Err::<(), _>(TimedOut::new(Duration::ZERO))).reported();
+    /// let gave_up = sent.unwrap_err();
+    /// assert!(!gave_up.reason.is_final()); // back into the queue
+    /// assert!(StopReason::Permanent.is_final()); // never again
+    /// # }
+    /// ```
+    pub const fn is_final(self) -> bool {
+        match self {
+            StopReason::Permanent
+            | StopReason::NothingKnown
+            | StopReason::MaybeApplied
+            | StopReason::StoppedByServer => true,
+            StopReason::Attempts
+            | StopReason::Deadline
+            | StopReason::RetryAfter
+            | StopReason::Budget
+            | StopReason::Full
+            | StopReason::Stopped
+            | StopReason::Unrepeatable
+            | StopReason::SwitchedOff => false,
+        }
+    }
+
     /// A short name for logs and labels: `"permanent"`, `"deadline"`.
     pub const fn name(self) -> &'static str {
         match self {
@@ -216,7 +258,9 @@ impl fmt::Display for UpdateReport {
 /// The last error of an operation that was given up, with what was tried.
 ///
 /// It is itself a [`Fault`], and a permanent one: where a policy or its codes judge, a retry around
-/// a retry does not multiply the attempts. Its source is the operation's error.
+/// a retry does not multiply the attempts. Its source is the operation's error. An outer loop that is no
+/// retry of this library, such as a queue, asks [`StopReason::is_final`] and
+/// [`last_retry_after`](Self::last_retry_after).
 ///
 /// ```
 /// use backoff_core::{Policy, StopReason, TimedOut};
@@ -242,6 +286,7 @@ pub struct RetryError<E, R = Report> {
     /// The last real error, where `error` stands for an attempt that was cut or not begun because its
     /// time was over; `None` where there was none before.
     pub last: Option<E>,
+    retry_after: Option<Duration>,
 }
 
 /// What a call gives that also says what it took.
@@ -254,12 +299,48 @@ impl<E, R> RetryError<E, R> {
             reason,
             report,
             last: None,
+            retry_after: None,
+        }
+    }
+
+    /// With the server's hint that came with the last failure.
+    pub(crate) fn with_hint(self, retry_after: Option<Duration>) -> Self {
+        RetryError {
+            retry_after,
+            ..self
         }
     }
 
     /// With the last real error beside one that stands for an attempt that was cut.
     pub(crate) fn with_last(self, last: Option<E>) -> Self {
         RetryError { last, ..self }
+    }
+
+    /// How long the server asked to be left alone when the last attempt failed, by the error or by the
+    /// [`Verdict`](crate::Verdict) of a function: a queue delivers the message again not before. `None` where the last
+    /// failure said nothing of the kind, where the last attempt was cut, and after
+    /// [combined changes](crate::many).
+    ///
+    /// As a [`Fault`] this error has no hint, because a retry around this one is not to make attempts of
+    /// its own.
+    ///
+    /// ```
+    /// use backoff_core::{Policy, StopReason, Verdict};
+    /// use std::time::Duration;
+    ///
+    /// # #[cfg(feature = "std")] {
+    /// let half_an_hour = Some(Duration::from_secs(1_800));
+    /// let gave_up = Policy::exponential()
+    ///     .when_any(|_: &&str| Verdict::from(true).after(half_an_hour))
+    ///     .blocking(|| Err::<(), _>("too many mails"))
+    ///     .reported()
+    ///     .unwrap_err();
+    /// assert_eq!(gave_up.reason, StopReason::RetryAfter);
+    /// assert_eq!(gave_up.last_retry_after(), half_an_hour);
+    /// # }
+    /// ```
+    pub const fn last_retry_after(&self) -> Option<Duration> {
+        self.retry_after
     }
 
     /// The operation's last error.

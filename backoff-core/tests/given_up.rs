@@ -124,3 +124,103 @@ fn a_timer_that_wakes_late_gives_the_response_of_a_function_up() {
     let expected = [(1, None), (1, Some(StopReason::Deadline))];
     assert_eq!(*events.borrow(), expected);
 }
+
+/// What an outer loop needs, such as a queue: whether to call again, and not before when.
+mod another_time {
+    use super::{POLICY, SECOND, Scripted, now};
+    use backoff_core::{Fault, StopReason, TimedOut, Verdict};
+    use std::{
+        future::{pending, ready},
+        time::Duration,
+    };
+
+    #[derive(Clone, Copy, Debug)]
+    struct Http(u16, Option<Duration>);
+
+    impl Fault for Http {
+        fn status(&self) -> Option<u16> {
+            Some(self.0)
+        }
+        fn retry_after(&self) -> Option<Duration> {
+            self.1
+        }
+    }
+
+    impl From<TimedOut> for Http {
+        fn from(_: TimedOut) -> Self {
+            Http(504, Some(9 * SECOND))
+        }
+    }
+
+    const HOUR: Option<Duration> = Some(Duration::from_secs(3_600));
+
+    /// Fails with the errors in turn, and with the last one again and again: a blocking call and a future.
+    fn gave_up(errors: &[Http]) -> [(StopReason, Option<Duration>); 2] {
+        let failing = || {
+            let mut errors = errors.iter().chain(errors.last().into_iter().cycle());
+            move || Err::<(), _>(*errors.next().unwrap())
+        };
+        let runtime = Scripted::default();
+        let blocking = POLICY.blocking(failing()).runtime(runtime.clone());
+        let mut fail = failing();
+        let function = POLICY.retry(|| ready(fail())).runtime(runtime);
+        let both = [blocking.reported(), now(function.reported())];
+        both.map(|outcome| {
+            let gave_up = outcome.unwrap_err();
+            (gave_up.reason, gave_up.last_retry_after())
+        })
+    }
+
+    #[test]
+    fn the_hint_of_the_last_failure_is_kept() {
+        let hinted = Some(2 * SECOND);
+        let both = |reason, hint| [(reason, hint); 2];
+        for (errors, reason, hint) in [
+            (&[Http(429, HOUR)][..], StopReason::RetryAfter, HOUR),
+            (&[Http(503, hinted)], StopReason::Attempts, hinted),
+            (
+                &[Http(503, hinted), Http(503, None)],
+                StopReason::Attempts,
+                None,
+            ),
+            // A refusal can say when to ask again.
+            (
+                &[Http(503, None), Http(403, HOUR)],
+                StopReason::Permanent,
+                HOUR,
+            ),
+            (&[Http(403, None)], StopReason::Permanent, None),
+        ] {
+            assert_eq!(gave_up(errors), both(reason, hint), "{errors:?}");
+        }
+    }
+
+    #[test]
+    fn a_function_that_judges_says_the_hint_of_an_error_without_one() {
+        let policy = POLICY.when_any(|_: &&str| Verdict::from(true).after(HOUR));
+        let call = policy.retry(|| ready(Err::<(), _>("busy")));
+        let gave_up = now(call.runtime(Scripted::default()).reported()).unwrap_err();
+        assert_eq!(gave_up.last_retry_after(), HOUR);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_attempt_that_was_cut_has_no_hint() {
+        let hangs = || pending::<Result<(), Http>>();
+        let call = POLICY.retry(hangs).attempt_timeout(SECOND).reported();
+        let gave_up = call.await.unwrap_err();
+        assert_eq!(gave_up.reason, StopReason::Attempts);
+        assert_eq!(gave_up.last_retry_after(), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_update_keeps_the_hint_of_a_write() {
+        let hinted = Some(SECOND);
+        let update = POLICY.update(
+            || ready(Ok::<_, Http>(1)),
+            |number| *number += 1,
+            |_| ready(Err::<(), _>(Http(429, hinted))),
+        );
+        let gave_up = update.reported().await.unwrap_err();
+        assert_eq!(gave_up.last_retry_after(), hinted);
+    }
+}

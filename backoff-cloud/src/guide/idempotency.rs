@@ -22,7 +22,7 @@
 //!
 //! | form | a request is idempotent |
 //! |---|---|
-//! | `POLICY.send(request)` (feature `http`) | by its method and headers: a `GET`, `PUT` or `DELETE` is, a `POST` or `PATCH` is not; [all rules](crate::http::Sending#what-may-be-repeated) |
+//! | `POLICY.send(request)` (feature `http`) | by its method and headers: a `GET`, `PUT` or `DELETE` is, a `POST` or `PATCH` is not; [all rules](crate::http::Sending#which-requests-are-repeated) |
 //! | a layer of tower | by the same rules; see [tower](mod@super::tower) |
 //! | a policy in your hand, `#[retry]`, `retry_block!` | always, unless you say otherwise |
 //! | `update`, `iam::add`, `iam::Members` | the write has a precondition, and the update reads again before it writes |

@@ -59,7 +59,7 @@ const FIRST: usize = 64 << 10;
 /// # Ok(()) }
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "limits do nothing until their `json`, `reply` or `success` is called"]
+#[must_use = "limits do nothing until their `check`, `json`, `reply` or `success` is called"]
 pub struct Limits {
     error_body: usize,
     error_body_time: Duration,
@@ -165,10 +165,21 @@ impl Limits {
     ///
     /// # Panics
     /// The panics of [`json`](Self::json).
-    pub async fn success(self, mut response: Response) -> Result<Vec<u8>, ApiError> {
+    pub async fn success(self, response: Response) -> Result<Vec<u8>, ApiError> {
+        self.whole(self.check(response).await?).await
+    }
+
+    /// The same as [`http::check`](super::check), within these limits.
+    ///
+    /// # Errors
+    /// The errors of [`http::check`](super::check).
+    ///
+    /// # Panics
+    /// The panics of [`json`](Self::json).
+    pub async fn check(self, mut response: Response) -> Result<Response, ApiError> {
         let status = response.status();
         if status.is_success() {
-            return self.whole(response).await;
+            return Ok(response);
         }
         let head = Head::of(response.headers(), SystemTime::now());
         let mut body = Vec::new();

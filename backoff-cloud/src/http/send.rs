@@ -1,9 +1,10 @@
 //! Sends a request by a policy.
 
 use super::{
+    copies::{Copies, Source},
     error::ApiError,
     limits::Limits,
-    outgoing::{Built, Outgoing},
+    outgoing::Outgoing,
     repeat::Rule,
     reply::Reply,
 };
@@ -36,21 +37,50 @@ pub trait SendExt {
     /// The request is a `RequestBuilder` of reqwest 0.13, or with the feature `reqwest-012` of reqwest
     /// 0.12.
     fn send(&self, request: impl Into<Outgoing>) -> Sending;
+
+    /// A request that `build` makes for each attempt: for a body that is a stream or a multipart form, of which
+    /// there are no copies, and for a token or a signature that may expire during the call.
+    ///
+    /// The first request is built when the [`Sending`] is awaited or asked for a form of the reply, and each other
+    /// one just before its attempt. What [may be repeated](Sending#which-requests-are-repeated) follows from the first
+    /// one, so let them all have the same method and the same headers of this kind. `build` is a
+    /// blocking function that waits for nothing, since an async attempt calls it. Where a request can be
+    /// made by async code alone, or making it can fail, use [`Policy::retry`] and
+    /// [`http::success`](super::success).
+    ///
+    /// ```no_run
+    /// use backoff_cloud::{http::{ApiError, SendExt as _}, plain_http};
+    /// use reqwest::{Body, Client};
+    /// # fn opened() -> Body { Body::from("") }
+    ///
+    /// # async fn f(client: Client) -> Result<(), ApiError> {
+    /// plain_http::IDEMPOTENT
+    ///     // The stream is opened for each attempt.
+    ///     .send_with(move || client.put("http://127.0.0.1:8080/a").body(opened()))
+    ///     .await?;
+    /// # Ok(()) }
+    /// ```
+    fn send_with<B, R>(&self, build: B) -> Sending
+    where
+        B: FnMut() -> R + Send + 'static,
+        R: Into<Outgoing>;
 }
 
 impl SendExt for Policy {
     fn send(&self, request: impl Into<Outgoing>) -> Sending {
-        Sending {
-            policy: *self,
-            request: request.into(),
-            limits: Limits::new(),
-            rule: Rule::ByRequest,
-            adds_key: false,
-        }
+        Sending::new(*self, Source::Request(Box::new(request.into())))
+    }
+
+    fn send_with<B, R>(&self, mut build: B) -> Sending
+    where
+        B: FnMut() -> R + Send + 'static,
+        R: Into<Outgoing>,
+    {
+        Sending::new(*self, Source::Build(Box::new(move || build().into())))
     }
 }
 
-/// A request and its policy. Made by [`SendExt::send`].
+/// A request and its policy. Made by [`SendExt::send`] and [`SendExt::send_with`].
 ///
 /// First call the methods for the request: [`idempotent`](Self::idempotent),
 /// [`idempotent_if`](Self::idempotent_if), [`idempotency_key`](Self::idempotency_key),
@@ -116,7 +146,8 @@ impl SendExt for Policy {
 /// | a `POST` with a key, whose first attempt still runs | 409, from most servers |
 ///
 /// None of these replies leads to another attempt. Each of them may be the effect of this call or of
-/// another client, so read the resource.
+/// another client, so read the resource. In the closure of
+/// [`Policy::retry_with`], [`Attempt::maybe_applied`] says whether an earlier attempt can have had this effect.
 ///
 /// A policy with [`retry_conflicts`](Policy::retry_conflicts), such as
 /// [`storage::READ_MODIFY_WRITE`](crate::storage::READ_MODIFY_WRITE), is for a whole read-modify-write. The
@@ -127,12 +158,14 @@ impl SendExt for Policy {
 /// # Copies of the request
 ///
 /// Each attempt sends a copy of the request. A body that cannot be copied (a stream or a multipart form) is
-/// refused before the request is sent, unless the policy makes one attempt only. If reqwest refused to
-/// build the request (because of a URL or a header), the call ends with that error, and nothing is sent.
+/// refused before the request is sent, unless the policy makes one attempt only. Use
+/// [`send_with`](SendExt::send_with) for such a body: it builds the request for each attempt. If reqwest
+/// refused to build the request (because of a URL or a header), the call ends with that error, and nothing
+/// is sent.
 ///
-/// All attempts send the same headers. If a token or a signature may expire during the call, make a new
-/// request in each attempt: `policy.retry(async || http::json(client.get(url).bearer_auth(token().await?)
-/// .send().await?).await)`.
+/// All copies have the same headers. If a token or a signature may expire during the call, build the request
+/// in each attempt by `send_with`. If the token is awaited, write `policy.retry(async ||
+/// http::json(client.get(url).bearer_auth(token().await?).send().await?).await)`.
 ///
 /// reqwest waits without a limit for a server that does not answer. Limit the time of an attempt: with
 /// `.attempt_timeout(..)` after `.json()`, or with `.timeout(..)` on the request or its client.
@@ -160,7 +193,7 @@ impl SendExt for Policy {
 #[must_use = "nothing is sent until it is awaited"]
 pub struct Sending {
     policy: Policy,
-    request: Outgoing,
+    source: Source,
     limits: Limits,
     rule: Rule,
     adds_key: bool,
@@ -189,6 +222,16 @@ pub type Attempts<T> =
     Box<dyn FnMut(Attempt) -> Pin<Box<dyn Future<Output = Result<T, ApiError>> + Send>> + Send>;
 
 impl Sending {
+    fn new(policy: Policy, source: Source) -> Self {
+        Sending {
+            policy,
+            source,
+            limits: Limits::new(),
+            rule: Rule::ByRequest,
+            adds_key: false,
+        }
+    }
+
     /// Says whether the request may be made twice. This counts before the policy and before the method and
     /// the headers of the request. The last call of this and of [`idempotent_if`](Self::idempotent_if)
     /// counts.
@@ -330,20 +373,14 @@ impl Sending {
             Rule::ByRequest if self.adds_key => Rule::ByKey,
             rule => rule,
         };
-        let request = match self.request.built() {
-            Ok(request) => request,
+        let (request, build) = match self.source.begun() {
+            Ok(begun) => begun,
             // The error's text contains no secrets of the URL.
             Err(error) => return (self.policy, Copies::Refused(error.to_string())),
         };
         let policy = without_conflicts(rule.policy(self.policy, &request));
-        let copies = if policy.schedule().next().is_none() {
-            Copies::Once(Some(request))
-        } else if request.copy().is_some() {
-            Copies::Many(request)
-        } else {
-            Copies::Refused(UNREPEATABLE.to_owned())
-        };
-        (policy, copies)
+        let is_once = policy.schedule().next().is_none();
+        (policy, Copies::of(request, build, is_once))
     }
 }
 
@@ -358,31 +395,6 @@ fn is_same(mut asked: Url, answered: &Url) -> bool {
         let _ = url.set_password(None);
     }
     asked == answered
-}
-
-const UNREPEATABLE: &str = "the body of the request is a stream or a multipart form and cannot be sent again; \
-    give the body as bytes or as a text, or build the request anew in each attempt, with `policy.retry(async || \
-    http::success(client.post(url).body(stream()).send().await?).await)`, or write \
-    `policy.max_attempts(1).send(..)` to send the request once";
-
-/// The source of the requests for the attempts.
-enum Copies {
-    Many(Built),
-    /// The policy makes one attempt, so the request need not be copied.
-    Once(Option<Built>),
-    /// The error of the request.
-    Refused(String),
-}
-
-impl Copies {
-    fn next(&mut self) -> Result<Built, ApiError> {
-        let request = match self {
-            Copies::Many(request) => request.copy(),
-            Copies::Once(request) => request.take(),
-            Copies::Refused(problem) => return Err(ApiError::not_sent(problem.clone())),
-        };
-        request.ok_or_else(|| ApiError::not_sent(UNREPEATABLE.to_owned()))
-    }
 }
 
 /// The whole reply, for [`Sending::reply`].

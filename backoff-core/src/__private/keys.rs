@@ -54,7 +54,7 @@ pub struct Keys {
     pub clone: (),
     /// Arguments declared `mut` whose changes the next attempt is to see. Without it: `mut` is refused. Example: `keep(seen)`.
     pub keep: (),
-    /// A name for the `Attempt`, other than those of the arguments: its number, the time elapsed and remaining, the id of the call. Example: `attempt = n`.
+    /// A name for the `Attempt`, other than those of the arguments: its number, the time elapsed and remaining, the id of the call, whether an earlier attempt may have been applied. Example: `attempt = n`.
     pub attempt: (),
     /// A function or closure of `&Event<'_, E>`, called after each failure, and when a call succeeds after retries; an `Event` is `Debug`, and `Display` where the error is. Without it: no function is called. Example: `notify = |event| log(event)`.
     pub notify: (),

@@ -6,12 +6,13 @@ use crate::{
         course::{Course, rarely},
         deposit::{Deposit, Payer},
         handler::{Handle, Lent, Under},
+        recall::{Recall, Recalling},
     },
     facts::fault::Fault,
     judge::Stage,
     observe::Failure,
     runtime::{BlockingSleep, Clock, Random, Sleep},
-    state::{Attempt, Next, RequestId},
+    state::{Attempt, Next},
 };
 use core::time::Duration;
 
@@ -33,15 +34,21 @@ pub fn attempt<C: Clock>(
     context: &Context<'_>,
     runtime: &C,
     course: &Course,
-    id: RequestId,
+    recall: &Recall,
 ) -> Attempt {
-    course.attempt(context.policy, context.terms.as_ref(), runtime, id)
+    course.attempt(context.policy, context.terms.as_ref(), runtime, recall)
 }
 
-/// The id of the call.
+/// What the call remembers for its attempts.
 #[inline]
-pub fn request_id<R: Random>(runtime: &R) -> RequestId {
-    RequestId::random(runtime)
+pub fn recall<R: Random>(runtime: &R) -> Recall {
+    Recall::new(runtime)
+}
+
+/// The same judge; whether an attempt may have been applied is remembered.
+#[inline]
+pub fn recalling<H>(recall: &mut Recall, inner: H) -> Recalling<'_, H> {
+    Recalling::new(inner, recall)
 }
 
 /// After an attempt: how long to wait before the next one, or nothing if its outcome is the last.

@@ -1,13 +1,13 @@
 //! What can be attempted again and again.
 
-use super::{course::Course, doubt::Doubt, ending::Ending};
+use super::{course::Course, doubt::Doubt, ending::Ending, recall::Recall};
 use crate::{
     facts::fault::Fault,
     judge::Stage,
     policy::Policy,
     report::{Measures, Report},
     runtime::{Clock, Random},
-    state::{Attempt, Holds, RequestId, Terms},
+    state::{Attempt, Holds, Terms},
 };
 use core::{
     fmt,
@@ -27,12 +27,12 @@ pub struct Run<'r, R> {
 }
 
 impl<R: Clock> Run<'_, R> {
-    /// Which attempt of the call with this id it is, and what time remains for it. Reads the clock if
-    /// the call is timed.
+    /// Which attempt of the call it is, what time remains for it, and what the call remembers for it.
+    /// Reads the clock if the call is timed.
     #[inline]
-    pub fn attempt(&self, id: RequestId) -> Attempt {
+    pub fn attempt(&self, recall: &Recall) -> Attempt {
         self.course
-            .attempt(self.policy, self.terms, self.runtime, id)
+            .attempt(self.policy, self.terms, self.runtime, recall)
     }
 
     /// What time remains. Reads the clock if the call is timed.
@@ -91,9 +91,17 @@ pub trait Reports {
     type Report;
     /// Whether the operation asks how much time has passed.
     const TIMED: bool = false;
+    /// Whether the operation gives its attempts an [`Attempt`].
+    const RECALLS: bool = false;
 
     /// How logs name it.
     fn name() -> &'static str;
+
+    /// What the call remembers for its attempts, once the first one has begun.
+    #[inline]
+    fn recall(&mut self) -> Option<&mut Recall> {
+        None
+    }
 
     /// The report of what a call took.
     fn report(&self, measures: Measures) -> Self::Report;
@@ -109,10 +117,16 @@ macro_rules! reports_inside {
             {
                 type Report = O::Report;
                 const TIMED: bool = O::TIMED;
+                const RECALLS: bool = O::RECALLS;
 
                 #[inline]
                 fn name() -> &'static str {
                     O::name()
+                }
+
+                #[inline]
+                fn recall(&mut self) -> Option<&mut crate::drive::recall::Recall> {
+                    self.operation.recall()
                 }
 
                 fn report(&self, measures: Measures) -> O::Report {
@@ -386,34 +400,38 @@ impl<F: FnMut() -> Result<T, E>, T, E> Call for Plain<F> {
 #[derive(Clone, Copy, Debug)]
 pub struct WithAttempt<F> {
     operation: F,
-    /// Drawn when the first attempt begins.
-    id: Option<RequestId>,
+    /// Made when the first attempt begins.
+    recall: Option<Recall>,
 }
 
 impl<F> WithAttempt<F> {
     pub(super) const fn new(operation: F) -> Self {
         WithAttempt {
             operation,
-            id: None,
+            recall: None,
         }
     }
 
     #[inline]
     fn attempt<R: Clock + Random>(&mut self, run: &Run<'_, R>) -> Attempt {
-        let id = self
-            .id
-            .get_or_insert_with(|| RequestId::random(run.runtime));
-        run.attempt(*id)
+        let recall = self.recall.get_or_insert_with(|| Recall::new(run.runtime));
+        run.attempt(recall)
     }
 }
 
 impl<F> Reports for WithAttempt<F> {
     type Report = Report;
     const TIMED: bool = true;
+    const RECALLS: bool = true;
 
     #[inline]
     fn name() -> &'static str {
         core::any::type_name::<F>()
+    }
+
+    #[inline]
+    fn recall(&mut self) -> Option<&mut Recall> {
+        self.recall.as_mut()
     }
 
     fn report(&self, measures: Measures) -> Report {

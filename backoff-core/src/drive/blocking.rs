@@ -6,6 +6,7 @@ use super::{
     deposit::Deposit,
     ending::Ending,
     handler::{ByCodes, Delayed, Funded, Handle, Handler, Measured, Notified, Under},
+    recall::recalling,
     until::{Conflict, ConflictIf, NotYet, Responding, Until},
 };
 use crate::{
@@ -187,7 +188,10 @@ where
         let report = measured.operation.report(measures);
         match outcome {
             Ok(value) => Ok((value, report)),
-            Err(error) => Err(RetryError::new(error, measured.handler.reason(), report)),
+            Err(error) => {
+                let (reason, hint) = (measured.handler.reason(), measured.handler.hint());
+                Err(RetryError::new(error, reason, report).with_hint(hint))
+            }
         }
     }
 
@@ -248,7 +252,9 @@ where
         let (policy, handler, terms) = (self.policy, &mut self.handler, terms.as_ref());
         let mut deposit = Deposit::of(policy, *course);
         let waiting = &mut deposit.course;
-        let next = doubt.failed(waiting, policy, handler, name, &error, stage, terms, said);
+        let next = recalling!(self.operation, handler => {
+            doubt.failed(waiting, policy, handler, name, &error, stage, terms, said)
+        });
         let fault = self.handler.fault(&error);
         self.operation.ended(Some(Ending::failed(stage, fault)));
         let after = next.is_wait().then(|| self.wait(waiting, next));
@@ -276,7 +282,9 @@ where
         let (policy, handler, terms) = (self.policy, &mut self.handler, terms.as_ref());
         let mut deposit = Deposit::of(policy, *course);
         let waiting = &mut deposit.course;
-        let next = waiting.answered(policy, handler, name, fault, terms)?;
+        let next = recalling!(self.operation, handler => {
+            waiting.answered(policy, handler, name, fault, terms)
+        })?;
         self.operation.ended(Some(Ending::of_value(fault)));
         let after = next.is_wait().then(|| self.wait(waiting, next));
         let failure = Failure::new(None, Some(fault));

@@ -6,6 +6,7 @@ use super::meter::{self, Ended, Meter, Named};
 use super::{
     ending::Ending,
     handler::{Handle, Handler, Measured},
+    recall::Recall,
 };
 use crate::{
     budget::Budget,
@@ -15,7 +16,7 @@ use crate::{
     policy::{NEVER, Policy},
     report::{Measures, StopReason},
     runtime::{Clock, Random},
-    state::{Attempt, Decision, Holds, Next, RequestId, RetryState, Terms, Wait, WaitSource},
+    state::{Attempt, Decision, Holds, Next, RetryState, Terms, Wait, WaitSource},
 };
 
 use core::time::Duration;
@@ -127,16 +128,19 @@ impl Course {
         self.meter.begins(now);
     }
 
-    /// Which attempt is about to begin or under way, and what time it has.
+    /// Which attempt is about to begin or under way, what time it has, and what the call remembers for it.
     #[inline]
     pub(crate) fn attempt<C: Clock>(
         &self,
         policy: &Policy,
         terms: Option<&Terms<'_>>,
         clock: &C,
-        id: RequestId,
+        recall: &Recall,
     ) -> Attempt {
-        self.retry.attempt_under(policy, terms, id, || clock.now())
+        let attempt = self
+            .retry
+            .attempt_under(policy, terms, recall.id, || clock.now());
+        attempt.remembering(recall.maybe_applied)
     }
 
     /// What time remains.
@@ -349,6 +353,9 @@ impl Course {
             meter::level(handler.terms(of_operation.copied()).as_ref().budget(policy));
             self.record_failure(now, name, policy, next, ending);
         }
+        if H::WANTS_RULINGS {
+            handler.judged(stage, ruling, handler.fault(error));
+        }
         handler.hold(&mut self.retry);
         handler.measure(ending, ruling.is_conflict(), next);
         let elapsed = self.elapsed(handler);
@@ -507,6 +514,9 @@ impl Course {
             let now = handler.runtime().now();
             meter::level(handler.terms(of_operation.copied()).as_ref().budget(policy));
             self.record_failure(now, name, policy, next, ending);
+        }
+        if H::WANTS_RULINGS {
+            handler.judged(Stage::Whole, ruling, Some(fault));
         }
         handler.hold(&mut self.retry);
         handler.measure(ending, ruling.is_conflict(), next);

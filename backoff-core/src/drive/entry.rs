@@ -59,8 +59,9 @@ impl Policy {
         self.by_codes().retry(operation)
     }
 
-    /// Retries an async operation that is told which attempt it is, what time remains for it, and the id
-    /// of the call ([`RequestId`](crate::RequestId)).
+    /// Retries an async operation that is given an [`Attempt`]: which attempt it is, what time remains for it,
+    /// the id of the call ([`RequestId`](crate::RequestId)), and whether an earlier attempt
+    /// [may have been applied](Attempt::maybe_applied).
     ///
     /// ```
     /// use backoff_core::{Policy, TimedOut};
@@ -132,7 +133,7 @@ impl Policy {
         self.by_codes().blocking(operation)
     }
 
-    /// As [`blocking`](Self::blocking), for an operation that is told which attempt it is.
+    /// As [`blocking`](Self::blocking), for an operation that is given an [`Attempt`].
     pub fn blocking_with<F, T, E>(&self, operation: F) -> Blocking<'_, WithAttempt<F>>
     where
         F: FnMut(Attempt) -> Result<T, E>,

@@ -8,6 +8,7 @@ use super::{
     deposit::Deposit,
     ending::Ending,
     handler::{ByCodes, Delayed, Funded, Handle, Handler, Measured, Notified, Owning, Under},
+    recall::recalling,
     stopping::{Signal, Stopped, Unstopped, stopped, unless_cut},
     until::{Conflict, ConflictIf, NotYet, Responding, Until},
 };
@@ -645,7 +646,9 @@ where
                     let name = O::name();
                     let next = O::fault(&value).and_then(|fault| {
                         let (handler, terms) = (&mut *this.handler, this.operation.terms());
-                        course.answered(borrowed, handler, name, fault, terms.as_ref())
+                        recalling!(this.operation, handler => {
+                            course.answered(borrowed, handler, name, fault, terms.as_ref())
+                        })
                     });
                     let failure = next.and_then(|_| O::fault(&value)).map(Ending::of_value);
                     this.operation.ended(failure);
@@ -677,7 +680,9 @@ where
             this.operation.failed(&error, stage, at);
             let (handler, name, terms) = (&mut *this.handler, O::name(), this.operation.terms());
             let (doubt, terms) = (this.operation.doubt(), terms.as_ref());
-            let next = doubt.failed(course, borrowed, handler, name, &error, stage, terms, said);
+            let next = recalling!(this.operation, handler => {
+                doubt.failed(course, borrowed, handler, name, &error, stage, terms, said)
+            });
             let fault = this.handler.fault(&error);
             this.operation.ended(Some(Ending::failed(stage, fault)));
             if !next.is_wait() {
@@ -748,7 +753,9 @@ where
             Ok(value) => Ok((value, report)),
             Err(error) => {
                 let (reason, last) = (handler.reason(), handler.take_last());
-                Err(RetryError::new(error, reason, report).with_last(last))
+                Err(RetryError::new(error, reason, report)
+                    .with_last(last)
+                    .with_hint(handler.hint()))
             }
         })
     }

@@ -10,7 +10,7 @@ use crate::{
     observe::{Event, Notify},
     policy::Policy,
     report::{Measures, StopReason},
-    runtime::{ASYNC, AsyncRuntime, BlockingSleep, Clock, Random},
+    runtime::{ASYNC, AsyncRuntime, BlockingSleep, Clock, Random, nanos},
     state::{Next, RetryState, Terms},
 };
 use core::{fmt, time::Duration};
@@ -23,6 +23,8 @@ pub trait Handler {
     const MEASURES: bool = false;
     /// Whether a hook is called.
     const LISTENS: bool = false;
+    /// Whether [`judged`](Self::judged) is called.
+    const WANTS_RULINGS: bool = false;
 
     /// Clock, timer and random numbers.
     fn runtime(&self) -> &Self::Runtime;
@@ -88,6 +90,13 @@ pub trait Handler {
     /// No attempt follows on the wait: what was paid for it goes back to a budget that only this knows.
     #[inline]
     fn give_back(&mut self) {}
+
+    /// An attempt failed at this stage, this was ruled of the failure, and the fault is what the failure
+    /// says of itself.
+    #[inline]
+    fn judged(&mut self, stage: Stage, ruling: Ruling, fault: Option<&dyn Fault>) {
+        let _ = (stage, ruling, fault);
+    }
 
     /// An attempt failed, or the call ended while no attempt was under way. `next` is what follows.
     #[inline]
@@ -309,6 +318,13 @@ macro_rules! forward {
         forward!(@ counts);
     };
     (@ counts) => {
+        const WANTS_RULINGS: bool = H::WANTS_RULINGS;
+
+        #[inline]
+        fn judged(&mut self, stage: Stage, ruling: Ruling, fault: Option<&dyn Fault>) {
+            self.inner.judged(stage, ruling, fault);
+        }
+
         #[inline]
         fn measure(
             &mut self,
@@ -540,6 +556,8 @@ pub struct Measured<H, E> {
     pub(crate) inner: H,
     /// In nanoseconds.
     slept: u64,
+    /// The server's hint with the last failure, in nanoseconds; zero is none.
+    hint: u64,
     conflicts: u32,
     reason: Option<StopReason>,
     last: Option<E>,
@@ -550,6 +568,7 @@ impl<H, E> Measured<H, E> {
         Measured {
             inner,
             slept: 0,
+            hint: 0,
             conflicts: 0,
             reason: None,
             last: None,
@@ -566,6 +585,11 @@ impl<H, E> Measured<H, E> {
         self.reason.is_some()
     }
 
+    /// The server's hint with the last failure.
+    pub(crate) fn hint(&self) -> Option<Duration> {
+        (self.hint > 0).then(|| Duration::from_nanos(self.hint))
+    }
+
     /// The last real error, where the one that is handed back stands for an attempt that was cut.
     pub(crate) fn take_last(&mut self) -> Option<E> {
         self.last.take()
@@ -577,6 +601,15 @@ impl<H: Handler, E> Handler for Measured<H, E> {
 
     const MEASURES: bool = true;
     const LISTENS: bool = H::LISTENS;
+    const WANTS_RULINGS: bool = true;
+
+    fn judged(&mut self, stage: Stage, ruling: Ruling, fault: Option<&dyn Fault>) {
+        self.inner.judged(stage, ruling, fault);
+        self.hint = match (ruling.hint, fault) {
+            (0, Some(fault)) if stage.is_judged() => fault.retry_after().map_or(0, nanos),
+            (hint, _) => hint,
+        };
+    }
 
     fn measure(&mut self, ending: Ending<'_>, is_conflict: bool, next: Next) {
         self.inner.measure(ending, is_conflict, next);

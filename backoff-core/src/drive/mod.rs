@@ -20,6 +20,7 @@ mod meter;
 #[cfg(feature = "tokio")]
 mod mutable;
 mod purse;
+pub(crate) mod recall;
 pub(crate) mod resume;
 #[cfg(feature = "tracing")]
 pub(crate) mod spans;
@@ -46,6 +47,7 @@ pub use handler::{
 };
 #[cfg(feature = "tokio")]
 pub use mutable::{Cut, Finished, Stopping, WhatIsRunning};
+pub use recall::Recall;
 #[cfg(feature = "tracing")]
 pub use spans::Spanned;
 #[cfg(feature = "std")]

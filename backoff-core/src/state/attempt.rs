@@ -4,13 +4,15 @@ use super::request_id::RequestId;
 use crate::policy::NEVER;
 use core::time::Duration;
 
-/// Which attempt this is, what time remains for it, and the id of the call.
+/// Which attempt this is, what time remains for it, the id of the call, and whether an earlier attempt of the call
+/// may have been applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt {
     number: u32,
     elapsed: u64,
     remaining: u64,
     id: RequestId,
+    maybe_applied: bool,
 }
 
 impl Attempt {
@@ -21,6 +23,16 @@ impl Attempt {
             elapsed,
             remaining,
             id,
+            maybe_applied: false,
+        }
+    }
+
+    /// The same, and whether an earlier attempt may have been applied.
+    #[inline]
+    pub(crate) const fn remembering(self, maybe_applied: bool) -> Self {
+        Attempt {
+            maybe_applied,
+            ..self
         }
     }
 
@@ -42,9 +54,59 @@ impl Attempt {
     }
 
     /// The id of the call: the same in each of its attempts, and another one in each call, as long
-    /// as the runtime draws other numbers for each ([`RequestId`]).
+    /// as the runtime draws other numbers for each ([`RequestId`]). Where a queue delivers a message again, that
+    /// is another call: there an idempotency key has to come from the message.
     pub const fn id(&self) -> RequestId {
         self.id
+    }
+
+    /// Whether an earlier attempt of this call may have been applied: its reply was lost, the attempt was
+    /// cut, or a proxy answered with 502. `false` in the first attempt.
+    ///
+    /// An upload whose first reply was lost finds its own file there: the second attempt is answered with
+    /// 409. After a 429 or a refused connection nothing was uploaded, and the same 409 means the file of
+    /// somebody else. So ask this, and not whether [`number`](Self::number) is greater than 1. `true` is no
+    /// proof: somebody else may have been there as well. To be sure, read what the server has.
+    ///
+    /// An earlier attempt counts if a policy with [`idempotent(false)`](crate::Policy::idempotent) would
+    /// have ended the call after it, with [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied). An
+    /// error that says nothing of itself, as under [`when_any`](crate::Policy::when_any), counts unless the
+    /// function calls it throttled, a conflict or pending. A value that is not yet
+    /// [what is awaited](crate::Retrying::until) does not count.
+    ///
+    /// `false` in an attempt that a [`RetryState`](crate::RetryState) has made, which is not given the
+    /// errors. Such a loop asks `policy.idempotent(false).judge(&error)`.
+    ///
+    /// ```
+    /// use backoff_core::{Fault, Policy};
+    ///
+    /// #[derive(Debug, PartialEq)]
+    /// struct Http(u16);
+    /// impl Fault for Http {
+    ///     fn status(&self) -> Option<u16> { Some(self.0) }
+    /// }
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// // A server that answers with these, and what an upload makes of it.
+    /// let upload = async |replies: [u16; 2]| {
+    ///     let mut replies = replies.into_iter();
+    ///     Policy::exponential()
+    ///         .retry_with(|attempt| {
+    ///             let status = replies.next().unwrap();
+    ///             let is_ours = status == 409 && attempt.maybe_applied();
+    ///             std::future::ready(if is_ours { Ok(()) } else { Err(Http(status)) })
+    ///         })
+    ///         .await
+    /// };
+    /// assert_eq!(upload([502, 409]).await, Ok(()));
+    /// assert_eq!(upload([429, 409]).await, Err(Http(409)));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub const fn maybe_applied(&self) -> bool {
+        self.maybe_applied
     }
 }
 

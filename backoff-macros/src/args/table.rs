@@ -283,7 +283,8 @@ keys! {
         attempt: Ident = Expr(name) {
             usage: "attempt = n",
             takes: "a name for the `Attempt`, other than those of the arguments: its number, the \
-                    time elapsed and remaining, the id of the call",
+                    time elapsed and remaining, the id of the call, whether an earlier attempt may \
+                    have been applied",
             without: "",
         }
         notify: Expr = Expr(Ok) {

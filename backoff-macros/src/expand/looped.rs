@@ -59,11 +59,11 @@ impl Loop<'_> {
         let bind_attempt = self.args.attempt.as_ref().map(|attempt| {
             let name = &attempt.value;
             quote_spanned! {here=>
-                let #name = #k::__private::attempt(#with, &__deposit.course, __id);
+                let #name = #k::__private::attempt(#with, &__deposit.course, &__recall);
             }
         });
-        let bind_id =
-            timed.then(|| quote_spanned!(here=> let __id = #k::__private::request_id(#runtime);));
+        let bind_recall = timed
+            .then(|| quote_spanned!(here=> let mut __recall = #k::__private::recall(#runtime);));
         let cut = self.args.cuts().filter(|_| self.is_async);
         // An attempt that would be cut is not begun if the timer woke too late.
         let begins = (cut.is_none() && may_pay)
@@ -100,6 +100,9 @@ impl Loop<'_> {
         let mut judge = self.notified(self.judge());
         if let Some((_, span)) = span {
             judge = quote_spanned!(here=> #k::__private::spanned(&mut #span, #judge));
+        }
+        if timed {
+            judge = quote_spanned!(here=> #k::__private::recalling(&mut __recall, #judge));
         }
         let (bind_cut, break_if_cut) = self.broken(&with);
         let attempt = quote_spanned! {here=>
@@ -159,7 +162,7 @@ impl Loop<'_> {
             #bind_runtime
             #bind_stop
             #begin
-            #bind_id
+            #bind_recall
             #bind_row
             loop {
                 #body

@@ -454,14 +454,14 @@ fn copies_the_attempt_a_hook_and_a_timer() {
                     name: "put",
                 };
                 let mut __deposit = ::backoff_core::__private::begin(__BACKOFF, &__timer, true);
-                let __id = ::backoff_core::__private::request_id(&__timer);
+                let mut __recall = ::backoff_core::__private::recall(&__timer);
                 loop {
                     let __wait = {
                         let n = ::backoff_core::__private::attempt(
                             __BACKOFF,
                             &__timer,
                             &__deposit.course,
-                            __id,
+                            &__recall,
                         );
                         let __outcome: Result<(), E> = {
                             let __copy_of_body = ::core::clone::Clone::clone(&body);
@@ -480,17 +480,20 @@ fn copies_the_attempt_a_hook_and_a_timer() {
                                 .await;
                             __attempted
                         };
-                        let mut __judge = ::backoff_core::__private::notified(
-                            &__outcome,
-                            ::backoff_core::__private::or(
+                        let mut __judge = ::backoff_core::__private::recalling(
+                            &mut __recall,
+                            ::backoff_core::__private::notified(
                                 &__outcome,
-                                |__error| match __error {
-                                    E::Busy => true,
-                                    E::Io(k) if k.passes() => true,
-                                    _ => false,
-                                },
+                                ::backoff_core::__private::or(
+                                    &__outcome,
+                                    |__error| match __error {
+                                        E::Busy => true,
+                                        E::Io(k) if k.passes() => true,
+                                        _ => false,
+                                    },
+                                ),
+                                hear,
                             ),
-                            hear,
                         );
                         match ::backoff_core::__private::step(
                             __BACKOFF,

@@ -138,7 +138,7 @@ fn variables_named_like_ours() {
         ) -> Result<u32, ApiError> {
             const __BACKOFF: u32 = 1;
             let __attempt = 1;
-            let (__wait, __context, __policy, __timer, __id, __done, __is_late, __stage, __error, __value) =
+            let (__wait, __context, __policy, __timer, __recall, __done, __is_late, __stage, __error, __value) =
                 (1, 1, 1, 1, 1, 1, 1, 1, 1, 1);
             flaky.call()?;
             Ok(__course + __outcome + __copy_of_wait + *__deposit + __BACKOFF + __wait + __judge.len() as u32 + __returns.len() as u32)

@@ -45,6 +45,30 @@ async fn a_success_is_a_value() {
 }
 
 #[tokio::test]
+async fn a_success_that_is_checked_is_the_response_as_it_came() {
+    let emulator = Emulator::start().expect("a port on loopback");
+    let url = format!("{}/v1/projects/p/secrets/s:getIamPolicy", emulator.url());
+    let response = client().get(&url).send().await.expect("a response");
+    let mut response = http::check(response).await.expect("a success");
+    assert!(response.headers().contains_key("content-type"));
+    // Nobody has read the body.
+    let body = response.chunk().await.expect("a body").expect("a chunk");
+    assert!(body.starts_with(b"{"), "{body:?}");
+}
+
+#[tokio::test]
+async fn an_error_that_is_checked_keeps_status_code_and_hint() {
+    let emulator = Emulator::start().expect("a port on loopback");
+    emulator.script(Call::GetIamPolicy, [Reply::status(429).retry_after("7")]);
+    let url = format!("{}/v1/projects/p/secrets/s:getIamPolicy", emulator.url());
+    let response = client().get(&url).send().await.expect("a response");
+    let error = http::check(response).await.expect_err("the failure");
+    assert_eq!(error.status(), Some(429));
+    assert_eq!(error.grpc_code(), Some(GrpcCode::ResourceExhausted));
+    assert_eq!(error.retry_after(), Some(7 * SECOND));
+}
+
+#[tokio::test]
 async fn an_error_keeps_status_code_and_hint() {
     let error = failure(Reply::status(429).retry_after("7")).await;
     assert_eq!(error.status(), Some(429));

@@ -141,7 +141,9 @@ async fn a_body_that_is_a_stream_is_refused_before_anything_is_sent() {
         assert_eq!(FAST.judge(&error), Verdict::Permanent);
         let shown = error.to_string();
         assert!(
-            shown.contains("is a stream or a multipart form") && shown.contains("max_attempts(1)"),
+            shown.contains("is a stream or a multipart form")
+                && shown.contains("max_attempts(1)")
+                && shown.contains("send_with"),
             "{shown}"
         );
     }
@@ -151,6 +153,61 @@ async fn a_body_that_is_a_stream_is_refused_before_anything_is_sent() {
     let put = client().put(server.url("a")).header("content-length", "1");
     once.send(put.body(body)).await.expect("it is sent");
     assert_eq!(server.seen()[0].body, b"x");
+}
+
+#[tokio::test]
+async fn a_request_that_is_built_for_each_attempt_may_have_a_stream() {
+    let busy = [reply(503, "", ""), Act::Reset];
+    for (method, outcome) in [(Method::PUT, (None, 3)), (Method::POST, (MAYBE_APPLIED, 1))] {
+        let server = Server::start(busy.clone()).await;
+        let (client, url) = (client(), server.url("a"));
+        let mut built = 0;
+        let sending = FAST.send_with(move || {
+            built += 1;
+            let request = client.request(method.clone(), &url).header("built", built);
+            let request = request.header("content-length", "1");
+            request.body(Body::wrap(stream()))
+        });
+        let sent = sending.reply().reported().await;
+        let reason = sent.err().map(|error| error.reason);
+        assert_eq!((reason, server.requests()), outcome);
+        for (n, seen) in server.seen().iter().enumerate() {
+            assert_eq!(seen.body, b"x");
+            assert_eq!(seen.header("built"), Some(&*(n + 1).to_string()));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_form_that_is_built_for_each_attempt_has_the_key_of_the_call() {
+    let server = Server::start([reply(503, "", "")]).await;
+    let (client, url) = (client(), server.url("a"));
+    let sending = FAST.send_with(move || {
+        let form = Form::new().text("a", "b");
+        client.post(&url).multipart(form)
+    });
+    sending.idempotency_key().await.expect("the second attempt");
+    let seen = server.seen();
+    let keys: Vec<_> = seen
+        .iter()
+        .map(|seen| seen.header("idempotency-key"))
+        .collect();
+    assert!(keys.len() == 2 && keys[0].is_some() && keys[0] == keys[1]);
+}
+
+#[tokio::test]
+async fn a_builder_that_refuses_a_later_request_ends_the_call() {
+    let server = Server::start([reply(503, "", "")]).await;
+    let (client, url) = (client(), server.url("a"));
+    let mut headers = ["fine", "\n"].into_iter();
+    let sending = FAST.send_with(move || client.get(&url).header("a", headers.next().unwrap()));
+    let failed = sending.reply().reported().await.expect_err("a line end");
+    assert_eq!(
+        (failed.report.attempts, failed.reason),
+        (2, StopReason::Permanent)
+    );
+    assert_eq!(server.requests(), 1);
+    assert_eq!(failed.error.delivery(), Some(Delivery::NotSent));
 }
 
 #[tokio::test]

@@ -1,0 +1,74 @@
+//! Where the attempts of a call get their requests: copies of one request, or a request that is built for
+//! each attempt.
+
+use super::{
+    error::ApiError,
+    outgoing::{Built, Outgoing},
+};
+
+/// The caller's function, which builds a request for each attempt.
+pub(super) type Build = Box<dyn FnMut() -> Outgoing + Send>;
+
+/// What the caller gave.
+pub(super) enum Source {
+    Request(Box<Outgoing>),
+    Build(Build),
+}
+
+impl Source {
+    /// The request of the first attempt, and what builds those of the others, or what is wrong with the
+    /// request.
+    pub(super) fn begun(self) -> Result<(Built, Option<Build>), ApiError> {
+        match self {
+            Source::Request(request) => Ok((request.built()?, None)),
+            Source::Build(mut build) => Ok((build().built()?, Some(build))),
+        }
+    }
+}
+
+/// The requests of the attempts.
+pub(super) enum Copies {
+    Many(Built),
+    /// The policy makes one attempt, so the request need not be copied.
+    Once(Option<Built>),
+    /// The request of the first attempt was built before the policy was known.
+    Anew(Option<Built>, Build),
+    /// What is wrong with the request.
+    Refused(String),
+}
+
+impl Copies {
+    /// `is_once` says that the policy makes one attempt.
+    pub(super) fn of(request: Built, build: Option<Build>, is_once: bool) -> Self {
+        match build {
+            Some(build) => Copies::Anew(Some(request), build),
+            None if is_once => Copies::Once(Some(request)),
+            None if request.copy().is_some() => Copies::Many(request),
+            None => Copies::Refused(UNREPEATABLE.to_owned()),
+        }
+    }
+
+    /// The request of the next attempt.
+    pub(super) fn next(&mut self) -> Result<Built, ApiError> {
+        let request = match self {
+            Copies::Many(request) => request.copy(),
+            Copies::Once(request) => request.take(),
+            Copies::Anew(first, build) => match first.take() {
+                None => return build().built().map_err(refused),
+                first => first,
+            },
+            Copies::Refused(problem) => return Err(ApiError::not_sent(problem.clone())),
+        };
+        request.ok_or_else(|| ApiError::not_sent(UNREPEATABLE.to_owned()))
+    }
+}
+
+/// What the builder of a request refused. The error's text has no secrets of the URL.
+fn refused(error: ApiError) -> ApiError {
+    ApiError::not_sent(error.to_string())
+}
+
+const UNREPEATABLE: &str = "the body of the request is a stream or a multipart form and cannot be sent again; \
+    give the body as bytes or as a text, or have the request built for each attempt, with \
+    `policy.send_with(move || client.post(&url).body(stream()))`, or write \
+    `policy.max_attempts(1).send(..)` to send the request once";
