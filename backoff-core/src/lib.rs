@@ -154,12 +154,12 @@ pub use delay::jitter::Jitter;
 #[cfg(feature = "tower")]
 pub use drive::tower;
 pub use drive::{
-    blocking::Blocking,
-    future::Retrying,
-    resume::Resuming,
     stopping::Stopped,
     until::{Conflict, NotYet},
 };
+// What the builders return is listed in `drive`, so that this page lists what users write.
+#[doc(hidden)]
+pub use drive::{Blocking, Resuming, Retrying};
 #[cfg(feature = "hint")]
 pub use facts::hint;
 pub use facts::{

@@ -33,7 +33,7 @@ pub(crate) mod update;
 pub(crate) mod version;
 
 pub use attempt::{At, Call, Failed, Operation, Plain, Reports, Run, WithAttempt};
-pub use blocking::Blocked;
+pub use blocking::{Blocked, Blocking};
 pub use bounded::{Bounded, Limited};
 pub use consecutive::{Consecutive, Row};
 pub use course::Course;
@@ -41,13 +41,14 @@ pub use deposit::{Borrowed, Deposit, Payer, Unfunded};
 pub use doubt::Doubt;
 pub use ending::Ending;
 pub use entry::Judged;
-pub use future::Reported;
+pub use future::{Reported, Retrying};
 pub use handler::{
     ByCodes, Delayed, Funded, Handle, Handler, Measured, Notified, Owning, Under, When, WhenAny,
 };
 #[cfg(feature = "tokio")]
 pub use mutable::{Cut, Finished, Stopping, WhatIsRunning};
 pub use recall::Recall;
+pub use resume::Resuming;
 #[cfg(feature = "tracing")]
 pub use spans::Spanned;
 #[cfg(feature = "std")]
