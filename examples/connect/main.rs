@@ -1,7 +1,7 @@
 //! Connects a TCP socket as `connect_retry` of "Advanced Programming in the UNIX Environment" does:
-//! a new socket for each attempt, and waits of 1, 2, 4, … s between the attempts.
+//! a fresh socket for each attempt, and 1, 2, 4, … s between them.
 //!
-//! The server is not up at first: it begins to listen a while after the first attempt.
+//! The server is not up yet: it begins to listen a while after the first attempt.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -12,18 +12,18 @@ use backoff_core::{Event, Policy};
 use clap::Parser;
 use examples::terminal::say;
 
-/// Connects to a server that is not up yet. The waits between the attempts grow.
+/// Connects to a server that is not up yet, with growing waits between the attempts.
 #[derive(Parser)]
 struct Options {
-    /// Wait for the full times, 1 s to 32 s, instead of a hundredth of them
+    /// With the true waits, 1 s to 32 s, instead of a hundredth of them.
     #[arg(long)]
     real_time: bool,
-    /// How many attempts fail before the server is up: 1 to 6, since the seventh is the last
+    /// How many attempts shall find nobody: 1 to 6, since the seventh is the last.
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=6))]
     refused: u32,
 }
 
-/// All the code that a program needs: any error of the connection is retried.
+/// The whole of it: any error of the connection is retried.
 fn connect_retry(policy: Policy, address: SocketAddr) -> io::Result<TcpStream> {
     policy
         .when_any(|_: &io::Error| true)
@@ -38,7 +38,7 @@ fn main() -> io::Result<()> {
     let policy = Policy::connect_retry().scaled(scale);
     say(&format!("{policy}\n"))?;
 
-    // A port on which nobody listens: the listener was dropped at once.
+    // A port that nobody listens on: it was just given back.
     let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
     // The refused attempts begin after 0, 1, 3, 7, … s; half a second later the server is up.
     let up_after = Duration::from_secs((1 << options.refused) - 1) - Duration::from_millis(500);
@@ -51,8 +51,6 @@ fn main() -> io::Result<()> {
     let mut stream = connect_retry(policy, address)?;
     let mut greeting = String::new();
     stream.read_to_string(&mut greeting)?;
-    say(&format!(
-        "connected to {address}; the server says: {greeting}\n"
-    ))?;
+    say(&format!("connected to {address}, which says: {greeting}\n"))?;
     server.join().expect("the server does not panic")
 }
