@@ -1,4 +1,5 @@
-//! Against Google itself. Ignored unless asked for, because it wants credentials:
+//! Tests against Google's real services. They are ignored by default, because they need credentials. To run
+//! them:
 //!
 //! ```text
 //! export GOOGLE_APPLICATION_CREDENTIALS=key.json        # or other Application Default Credentials

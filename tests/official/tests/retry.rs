@@ -1,4 +1,4 @@
-//! Google's own clients retrying by our policies, against the emulator.
+//! Google's own clients retry by policies of this library, against the emulator.
 
 use backoff_cloud::{
     Budget, Fault, GrpcCode, Policy, StopReason, codes,

@@ -1,4 +1,4 @@
-//! azure_core: the pipeline that every client of Azure sends its requests through.
+//! azure_core: the pipeline through which every client of Azure sends its requests.
 
 use crate::{
     facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, POLICY, Repeated, assert_row},

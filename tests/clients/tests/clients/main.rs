@@ -1,5 +1,5 @@
-//! What the errors of clients say. Each failure is made on a real loopback socket, and each test is
-//! named after it.
+//! The facts in the errors of clients. Each failure is caused on a real loopback socket. Each test has the
+//! name of its failure.
 
 mod azure_core;
 #[path = "../../../live/tests/clients/facts.rs"]

@@ -1,4 +1,4 @@
-//! object_store, by its client for S3.
+//! object_store, with its client for S3.
 
 use crate::{
     facts::{MAYBE_SENT, NOT_SENT, NOTHING, POLICY, Repeated, assert_row},

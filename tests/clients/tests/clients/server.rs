@@ -1,4 +1,4 @@
-//! A server on threads, which does what no well-behaved one would.
+//! A server on threads that misbehaves as a test asks.
 
 use socket2::{Domain, SockRef, Socket, Type};
 use std::{

@@ -1,4 +1,4 @@
-//! ureq, which blocks.
+//! ureq, a blocking client.
 
 use crate::{
     facts::{MAYBE_SENT, NOT_SENT, NOTHING, POLICY, Repeated, assert_row},

@@ -1,5 +1,5 @@
-//! Transactions under `postgres::TRANSACTION`, against a real Postgres whose sessions are killed and
-//! whose replies are lost.
+//! Transactions under `postgres::TRANSACTION`, against a real Postgres. Sessions are killed and replies are
+//! lost.
 #![cfg(unix)]
 
 mod answers;

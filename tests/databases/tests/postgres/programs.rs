@@ -1,4 +1,4 @@
-//! Where Postgres' programs are, and as whom they are run.
+//! Finds Postgres' programs, and the user that runs them.
 
 use std::env;
 use std::io;

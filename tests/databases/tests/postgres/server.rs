@@ -1,4 +1,4 @@
-//! A Postgres of one's own: on a free port, in a folder of its own, gone with its value.
+//! Starts a Postgres on a free port and in a new folder. The Postgres ends when its value is dropped.
 
 use std::env;
 use std::fs;

@@ -1,4 +1,4 @@
-//! One connection, with either client, and what its errors say.
+//! One connection with one of the two clients, and the facts in its errors.
 
 use crate::{sqlx, tokio_postgres};
 use backoff_cloud::{Delivery, Fault, FaultKind, Verdict, postgres};

@@ -1,5 +1,5 @@
-//! Sixteen writers who move money between four accounts, each move a serializable transaction that an
-//! annotated function makes, while sessions are terminated and commits are lost on their way.
+//! Sixteen writers move money between four accounts, while sessions are terminated and commits are lost. An
+//! annotated function makes each move in a serializable transaction.
 
 use std::collections::HashMap;
 use std::sync::Arc;

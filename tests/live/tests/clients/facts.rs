@@ -1,4 +1,4 @@
-//! What an error says, and what becomes of it.
+//! The facts in an error, and what a policy decides about the error.
 
 use backoff_core::{Codes, Delivery, Fault, GrpcCode, Policy, Verdict, codes};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! reqwest 0.12, which says of each failure what 0.13 does.
+//! reqwest 0.12. Its errors have the same facts as those of 0.13.
 
 use crate::{
     facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, Repeated, assert_row},

@@ -1,4 +1,4 @@
-//! A server of raw sockets, which does what no well-behaved one would.
+//! A server of raw sockets that misbehaves as a test asks.
 
 use hyper_1::body::{Body, Bytes, Frame};
 use std::{

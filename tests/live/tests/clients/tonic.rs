@@ -1,4 +1,4 @@
-//! tonic, against a server of HTTP/2 alone.
+//! tonic, against a server that has HTTP/2 only.
 
 use crate::{
     facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, Repeated, assert_row},

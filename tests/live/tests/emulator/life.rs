@@ -1,4 +1,4 @@
-//! The emulator's own life: where it listens, what it shares, how it ends.
+//! The emulator itself: its address, its clones, its end.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, TcpStream};

@@ -1,4 +1,4 @@
-//! What a reply becomes.
+//! The values and errors that replies become.
 
 use crate::server::{Act, FAST, Server, client, reply};
 use backoff_cloud::{

@@ -1,4 +1,4 @@
-//! A server of raw sockets that does with each request what a script says, and remembers the requests.
+//! A server of raw sockets that treats each request as a script says, and remembers the requests.
 
 use backoff_cloud::Policy;
 use reqwest::Client;

@@ -1,4 +1,4 @@
-//! A server of raw sockets that fails in every way, before and after it has done what it was asked.
+//! A server of raw sockets that fails in every way, before and after it applies a request.
 
 use backoff_core::Random as _;
 use std::{

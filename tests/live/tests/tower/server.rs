@@ -1,4 +1,4 @@
-//! Servers on loopback that answer by a script and keep what they were asked.
+//! Servers on the loopback address that answer as a script says, and keep the requests.
 
 use h2_04::server::SendResponse;
 use http_1::{HeaderMap, HeaderValue, Response};
