@@ -177,8 +177,8 @@ fn preamble(options: &Options) -> String {
     let times = if options.real_time {
         "All times are the full times."
     } else {
-        "Policy::scaled(0.01) makes all waits a hundred times shorter. The table shows the full times.\n\
-         With --real-time the program waits for the full times: about seven minutes."
+        "All times are a hundred times shorter, the waits by Policy::scaled(0.01). The table shows the full\n\
+         times. With --real-time the program waits for the full times: about seven minutes."
     };
     format!(
         "Creates an instance in {PARENT}, waits until it is ready, and deletes it.\n\
@@ -194,8 +194,8 @@ fn preamble(options: &Options) -> String {
 fn summary(service: &Emulator) -> String {
     let stats = service.stats();
     format!(
-        "\nThe service got {} calls and failed {} of them. It began {} operations. It recognised {} \
-         repeated calls by their request id.\n",
+        "\nThe service got {} calls; {} of them got a fault. Operations that it began: {}. Repeated \
+         calls that it recognised by their request id: {}.\n",
         stats.calls,
         stats.faults.total(),
         stats.writes,

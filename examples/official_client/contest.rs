@@ -170,7 +170,7 @@ pub(crate) async fn run(options: &Options) -> Result<(), Error> {
         "time",
     ];
     say(&format!(
-        "{}\n{} runs each. Calls and time are the average of one run. A call takes {LATENCY:?}. The waits of \
+        "{}\nRuns of each line: {}. Calls and time are the average of one run. A call takes {LATENCY:?}. The waits of \
          iam::add are those of iam::READ_MODIFY_WRITE, multiplied by {SCALE}.\nlost: the call succeeded, but the \
          member is not in the policy.\nunnoticed: the call failed, but the member is in the policy.\n\
          twice: a write of a member who was in the policy already.\n",

@@ -106,10 +106,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let calls = service.take_calls();
         match outcome {
             Ok(rows) => say(&format!("{way}: {} rows in {calls} calls\n", rows.len())),
-            Err(error) => say(&format!("{way}: given up after {calls} calls: {error}\n")),
+            Err(error) => say(&format!("{way}: gave up after {calls} calls: {error}\n")),
         }
     };
-    tell("from the beginning", anew(&client, address).await)?;
-    tell("from where it was ", resumed(&client, address).await)?;
+    tell("from the first page ", anew(&client, address).await)?;
+    tell("from the failed page", resumed(&client, address).await)?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The emulator itself: its address, its clones, its end.
+//! The emulator itself: its address, its connections, its end, and that two emulators share nothing.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, TcpStream};
