@@ -1,2 +1,3 @@
-//! Tests of the facts in the errors of ureq, azure_core, object_store and, with the feature `kube`, kube. Each
-//! failure is caused on a real socket. `tests/live` tests reqwest, hyper, tonic, redis and h2.
+//! Tests of the facts in the errors of ureq and azure_core and, with the features `object-store` and `kube`, of
+//! object_store and kube. Each failure is caused on a real socket. `tests/live` tests reqwest, hyper, tonic,
+//! redis and h2.

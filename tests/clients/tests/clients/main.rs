@@ -11,7 +11,7 @@ mod object_store;
 mod server;
 mod ureq;
 
-/// What is known of a reply that has only this status.
+/// The facts of a reply that has only this status.
 fn status(status: u16) -> facts::Facts {
     facts::Facts {
         status: Some(status),

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where Debian and its relatives put them: a folder for each version.
+/// Where Debian and similar systems install Postgres' programs: a folder for each version.
 const VERSIONS: &str = "/usr/lib/postgresql";
 
 /// The folder with `initdb` and `postgres`: one of `PATH`, else that of the newest version.

@@ -169,7 +169,7 @@ impl Drop for Folder {
     }
 }
 
-/// A port that nobody listens on: it was just given back.
+/// A port on which nobody listens: it was free a moment ago.
 pub(crate) fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }

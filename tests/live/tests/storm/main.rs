@@ -18,7 +18,7 @@ use std::{
 /// How many operations of each form under each preset.
 const OPERATIONS: usize = 8;
 
-/// What came of many operations.
+/// The results of many operations.
 #[derive(Debug, Default)]
 struct Tally {
     operations: u32,

@@ -12,7 +12,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-/// What one operation changes.
+/// The value that one operation changes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Resource {
     pub(crate) version: u32,
@@ -20,7 +20,7 @@ pub(crate) struct Resource {
     pub(crate) applied: u32,
 }
 
-/// What befalls a request.
+/// How the server treats a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
     Well,

@@ -13,7 +13,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-/// What a server was asked, as text: a request's line and its body.
+/// The requests that a server got, as text: the request line and the body.
 pub(crate) type Asked = Arc<Mutex<Vec<String>>>;
 
 /// How a server answers.
@@ -30,7 +30,7 @@ async fn listener() -> TcpListener {
     bound.expect("a port on loopback")
 }
 
-/// Where nobody listens: a port that was just given back.
+/// An address on which nobody listens: the port was free a moment ago.
 pub(crate) async fn nobody() -> SocketAddr {
     listener().await.local_addr().expect("its address")
 }
