@@ -1,4 +1,4 @@
-//! A budget for one call: it pays in the policy's place, in every form of a call.
+//! A budget for one call pays instead of the policy's budget, in every form of a call.
 #![cfg(feature = "tokio")]
 
 mod common;

@@ -1,4 +1,4 @@
-//! How many calls a policy makes whose calls fail at once.
+//! How many calls a policy makes if every call fails at once.
 #![cfg(feature = "tokio")]
 
 use backoff_core::{Jitter, Policy, TimedOut};

@@ -1,5 +1,5 @@
-//! A call that is dropped does nothing more, in every form; and what a wait has paid comes back to the
-//! budget when no attempt follows.
+//! A dropped call does nothing more, in every form. If no attempt follows a wait, the budget gets the wait's
+//! tokens back.
 #![cfg(all(feature = "tokio", feature = "macros"))]
 
 mod common;

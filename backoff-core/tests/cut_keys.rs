@@ -1,4 +1,4 @@
-//! The key `cut_on` of annotated functions and blocks: as the method, in every form.
+//! The key `cut_on` of annotated functions and blocks does what the method does, in every form.
 #![cfg(all(feature = "tokio", feature = "macros"))]
 
 use backoff_core::{

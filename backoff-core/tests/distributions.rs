@@ -1,8 +1,8 @@
-//! Whether chance is what the documentation says: each jitter's distribution, with numbers from a
-//! fixed seed, and the independence of what the library draws by itself.
+//! Random waits are as documented: the distribution of each jitter, with numbers from a fixed seed, and the
+//! independence of the numbers that the library draws.
 //!
-//! A test of a distribution also shows its power: the same statistic has to reject samples whose
-//! range is 1 % off.
+//! Each test of a distribution also shows its power: the same statistic must reject samples whose range is
+//! 1 % off.
 #![cfg(feature = "std")]
 
 use backoff_core::{

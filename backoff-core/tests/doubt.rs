@@ -1,6 +1,5 @@
-//! Writes that may have been applied, by changes that cannot recognise their own effect: a counter
-//! that others increase too, over a connection that loses requests, loses replies, and delivers
-//! some requests late.
+//! Writes that may have been applied, of changes that cannot recognise their own effect. Several writers
+//! increase a counter over a connection that loses requests, loses replies, and delivers some requests late.
 #![cfg(feature = "tokio")]
 
 use backoff_core::{

@@ -1,4 +1,4 @@
-//! What a hook is told, in every form of a call.
+//! The events that a hook gets, in every form of a call.
 
 use backoff_core::{
     Clock, Event, Fault, Jitter, Policy, Random, Sleep, TimedOut, Updated, WaitSource, codes,

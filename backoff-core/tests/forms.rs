@@ -1,4 +1,4 @@
-//! One table of errors through every form: they all agree what is done about each.
+//! All forms of a call decide the same about each error of one table.
 #![cfg(all(feature = "tokio", feature = "macros"))]
 
 use backoff_core::{

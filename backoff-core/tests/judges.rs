@@ -1,5 +1,5 @@
-//! Where the operation must not be made twice, no judge has an attempt repeated that may have been
-//! applied: neither a function nor a pattern, in whatever form.
+//! If the operation must not be made twice, no judge retries an attempt that may have been applied: neither a
+//! function nor a pattern, in any form.
 #![cfg(feature = "tokio")]
 
 mod common;

@@ -1,4 +1,4 @@
-//! What an exporter of metrics is given, in every form of a call.
+//! The metrics that an exporter gets, in every form of a call.
 
 use backoff_core::{
     __private::ForeignCall,

@@ -1,5 +1,5 @@
-//! Updates whose values tell their version wait at the pace of the resource. Each wait is exact: the
-//! clock is virtual, and the longest waits are drawn.
+//! Updates whose values have a version wait at the pace of the resource. The clock is virtual and every draw
+//! gives the longest wait, so each wait is exact.
 #![cfg(all(feature = "std", feature = "testing"))]
 
 use backoff_core::{

@@ -1,7 +1,7 @@
-//! Bugs that other libraries for retries have or had, each as a test that ours does not.
+//! Bugs that other retry libraries have or had. Each test shows that this library does not have the bug.
 //!
-//! A test is named after the bug. Which libraries were seen with it stands above it; they may have
-//! mended it since.
+//! The name of a test names the bug. The comment above a test names the libraries in which we saw the bug; they
+//! may have fixed it since.
 
 mod common;
 

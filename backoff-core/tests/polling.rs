@@ -1,4 +1,4 @@
-//! Asking again until a value is what is awaited, in virtual time.
+//! Calls that repeat until the value is the awaited one, in virtual time.
 #![cfg(feature = "tokio")]
 
 mod common;

@@ -1,4 +1,5 @@
-//! Which dropped attempts take their connection with them: those that a timeout of this crate cuts.
+//! `Reconnect` drops the connection of an attempt that a timeout of this crate cuts, and keeps the connection of
+//! any other dropped attempt.
 
 use backoff_core::{
     Delivery, Fault, NotApplied, NotOpened, Policy, Reconnect, TimedOut, Updated, retry,

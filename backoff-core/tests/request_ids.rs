@@ -1,4 +1,4 @@
-//! The id of a call: the same in every attempt, another one in each call, in every form.
+//! The id of a call is the same in every attempt, and each call has a different id, in every form.
 #![cfg(all(feature = "tokio", feature = "macros", feature = "std"))]
 
 use backoff_core::{Attempt, Jitter, Policy, RequestId, TimedOut, retry, retry_block};

@@ -1,4 +1,4 @@
-//! Reads that go on where they were: exact schedules, in virtual time.
+//! Reads that continue from their last progress: exact schedules, in virtual time.
 
 use backoff_core::{
     BlockingSleep, Budget, Clock, Event, Fault, Jitter, Policy, Random, TimedOut,

@@ -1,4 +1,4 @@
-//! Generators of `rand` as random sources, alone and in a pair with a runtime.
+//! Generators of `rand` as random sources, alone and together with a runtime.
 #![cfg(feature = "tokio")]
 
 mod common;

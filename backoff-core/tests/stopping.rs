@@ -1,4 +1,4 @@
-//! A signal ends the waits of a call, and where the call says so the attempt that is running.
+//! A signal ends the waits of a call and, with `cut_on`, also the running attempt.
 #![cfg(all(feature = "tokio", feature = "macros", feature = "testing"))]
 
 use backoff_core::{

@@ -1,4 +1,4 @@
-//! A signal ends `retry_mut`, whose closure borrows mutably, as it ends any other call.
+//! A signal ends a call of `retry_mut`, whose closure borrows mutably, like any other call.
 #![cfg(feature = "tokio")]
 
 use backoff_core::{Budget, Fault, Jitter, Policy, Stopped};

@@ -1,4 +1,4 @@
-//! A signal of a tower layer ends its requests.
+//! The signal of a tower layer ends the requests of the layer.
 #![cfg(all(feature = "tokio", feature = "tower"))]
 
 use backoff_core::{Event, Jitter, Policy, StopReason, Stopped};

@@ -1,4 +1,4 @@
-//! Requests that tower's layer sends again, in virtual time: exact schedules, and what is sent twice.
+//! Requests that the tower layer retries, in virtual time: exact schedules, and which requests are sent twice.
 
 use backoff_core::{
     Budget, Delivery, Event, Fault, Jitter, Policy, StopReason, TimedOut, codes,

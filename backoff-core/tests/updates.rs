@@ -1,4 +1,4 @@
-//! Read-modify-write, in virtual time, against a store that conflicts and fails on command.
+//! Read-modify-writes in virtual time, with a store that conflicts and fails on command.
 #![cfg(feature = "tokio")]
 
 mod common;

@@ -1,5 +1,5 @@
-//! Times, by criterion: the questions that everybody asks. They depend on the machine and on what
-//! else it does; what changes are judged by are the instructions.
+//! Times, measured by criterion, for the questions that concern every crate. Times depend on the machine and
+//! its load. To judge a change, compare instructions instead.
 
 use benches::{
     contenders::{
@@ -51,7 +51,7 @@ fn success(criterion: &mut Criterion) {
     }
 }
 
-/// A call with five failures, on a timer that is ready at once.
+/// A call with five failures, with a timer that is ready at once.
 fn five_failures(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("5 failures");
     macro_rules! of {
@@ -77,7 +77,8 @@ fn five_failures(criterion: &mut Criterion) {
     }
 }
 
-/// A hundred waits, from the first on. Ours end after four million, so each hundred begins anew.
+/// A hundred waits, from the first wait. This project's waits end after four million, so each hundred begins
+/// again with the first wait.
 fn next_delay(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("100 delays");
     macro_rules! of {
@@ -105,7 +106,7 @@ fn next_delay(criterion: &mut Criterion) {
     }
 }
 
-/// A hundred tasks that each add a member to a role that has 1,500.
+/// A hundred tasks add one member each to a role that has 1,500 members.
 fn members(criterion: &mut Criterion) {
     let runtime = paused();
     criterion.bench_function("100 adds to 1,500 members/ours", |bencher| {

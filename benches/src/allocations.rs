@@ -1,5 +1,5 @@
-//! How often a call asks for memory: one that succeeds, one that fails five times before, and one on
-//! a thread.
+//! How often a call asks for memory: a call that succeeds, a call that fails five times first, and a call
+//! on a thread.
 
 use crate::{
     contenders::{
@@ -56,7 +56,7 @@ pub(crate) fn measure() -> Vec<Figure> {
     blocking!("backon", backon::blocking);
     of!("backon-macros", backon::attribute);
     blocking!("backon-macros", backon::attribute::blocking);
-    // Its policy is made once for a client, so it is not counted.
+    // The policy is made once for each client, so its memory is not counted.
     let policy = gax::policy();
     let call = gax::success_by(&policy, 1);
     put("google-cloud-gax", "success", of_future(call));
@@ -66,7 +66,7 @@ pub(crate) fn measure() -> Vec<Figure> {
 
 fn of_flaky<F: Future>(make: impl Fn(&'static Cell<u32>) -> F) -> usize {
     let left: &'static Cell<u32> = Box::leak(Box::new(Cell::new(0)));
-    // Once before, for what is made once in a program.
+    // One call before the measurement makes the values that a program makes once.
     left.set(FAILURES);
     paused().block_on(make(left));
     left.set(FAILURES);

@@ -1,4 +1,4 @@
-//! How large the futures are: what a task, or the future around, has to keep.
+//! The sizes of the futures: the memory that a task, or an outer future, has to keep.
 
 use crate::{
     contenders::{
@@ -100,7 +100,7 @@ pub(crate) fn measure() -> Vec<Figure> {
         size_of_val(&gax::success_by(&gax::policy(), 0)),
     );
 
-    // How the policy is written in the attribute.
+    // Ways to write the policy in the attribute.
     let mut put = |who, column, bytes: usize| {
         figures.push(Figure::new(NAMES, who, column, bytes as f64));
     };
@@ -109,7 +109,7 @@ pub(crate) fn measure() -> Vec<Figure> {
     let of_self = ours::attribute::Client::success(0);
     put("ours, attribute", "policy = Self::X", size_of_val(&of_self));
 
-    // With one more rule.
+    // One rule more.
     let mut put = |who, rule, bytes: usize| {
         figures.push(Figure::new(RULES, rule, who, bytes as f64));
     };

@@ -1,5 +1,5 @@
-//! Counts instructions: this program runs itself under callgrind, once with few repetitions and once
-//! with more, and divides the difference. What happens before and after is the same both times.
+//! Counts instructions: this program runs itself under callgrind, once with few repetitions and once with
+//! more, and divides the difference. The code before and after the repetitions is the same in both runs.
 
 use crate::{questions::Case, table::Figure};
 use std::{
@@ -12,7 +12,7 @@ use std::{
     thread,
 };
 
-/// The argument by which this program is told to do nothing but one case.
+/// With this argument, the program runs only one case.
 pub const RUN: &str = "__run";
 
 const FEW: u64 = 500;
@@ -83,7 +83,7 @@ fn collected(case: &Case, part: Part, n: u64) -> io::Result<u64> {
         .ok_or_else(|| io::Error::other(format!("no count from valgrind, which said:\n{said}")))
 }
 
-/// What [`RUN`] asks for.
+/// Runs the case that follows [`RUN`].
 pub fn run(cases: &[Case], arguments: &[String]) -> Option<()> {
     let [question, who, column, part, n] = arguments else {
         return None;

@@ -1,4 +1,4 @@
-//! An allocator that counts: how often memory was asked for, and how much was held at once.
+//! An allocator that counts how often memory was requested, and how much was held at once.
 #![allow(unsafe_code)]
 
 use std::{
@@ -6,7 +6,7 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-/// The system's allocator, counted. The program names it as its global one.
+/// The system's allocator, with counters. The program uses it as the global allocator.
 pub struct Counting;
 
 static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
@@ -19,12 +19,12 @@ fn taken(bytes: usize) {
     MOST_HELD.fetch_max(held, Relaxed);
 }
 
-// SAFETY: everything is handed on to the system's allocator as it came; what is counted beside it
-// are numbers that allocate nothing themselves.
+// SAFETY: every call goes to the system's allocator with the same arguments. The counters are numbers,
+// which allocate nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         taken(layout.size());
-        // SAFETY: what holds for this call holds for that one.
+        // SAFETY: the caller's promises for this call are those that the system's allocator needs.
         unsafe { System.alloc(layout) }
     }
 
@@ -35,12 +35,12 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// How often memory was asked for so far. What grows counts as asked for anew.
+/// How often memory was requested so far. Growing a block counts as a request.
 pub(crate) fn allocations() -> usize {
     ALLOCATIONS.load(Relaxed)
 }
 
-/// How many bytes `work` held at once, beyond those held before.
+/// The most bytes that `work` held at once, without the bytes that were held before.
 pub(crate) fn most_held(work: impl FnOnce()) -> usize {
     let before = HELD.load(Relaxed);
     MOST_HELD.store(before, Relaxed);

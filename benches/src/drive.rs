@@ -1,4 +1,4 @@
-//! How a future is driven while it is measured.
+//! How the measured futures are driven.
 
 use std::{
     cell::Cell,
@@ -8,7 +8,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-/// Made, moved to where it is polled, and polled once: a future that is spawned or joined.
+/// Makes the future, moves it, and polls it once, as a spawned or joined future is.
 pub fn moved<F: Future>(n: u64, make: impl Fn(u64) -> F) {
     let mut cx = Context::from_waker(Waker::noop());
     for i in 0..n {
@@ -24,9 +24,9 @@ fn poll_moved<F: Future>(future: F, cx: &mut Context<'_>) -> F::Output {
     }
 }
 
-/// Awaited inside of an async function, which is polled once a call: most calls in a program.
+/// Awaits the future inside an async function, which is polled once for each call, as most calls are.
 pub fn in_place<F: Future>(n: u64, make: impl Fn(u64) -> F) {
-    // For those who make a timer although they do not wait for it.
+    // Some crates make a timer even if they do not wait for it.
     let runtime = running();
     let _inside = runtime.enter();
     let mut cx = Context::from_waker(Waker::noop());
@@ -38,7 +38,7 @@ pub fn in_place<F: Future>(n: u64, make: impl Fn(u64) -> F) {
     finished(pin!(caller), &mut cx);
 }
 
-/// Calls that fail so many times before they succeed, in place.
+/// Calls, in place, that fail this many times before they succeed.
 pub fn failing<F: Future>(n: u64, failures: u32, make: impl Fn(&'static Cell<u32>) -> F) {
     let left: &'static Cell<u32> = Box::leak(Box::new(Cell::new(0)));
     in_place(n, |_| {
@@ -47,7 +47,7 @@ pub fn failing<F: Future>(n: u64, failures: u32, make: impl Fn(&'static Cell<u32
     });
 }
 
-/// The same on tokio's timer, whose clock is paused: no time passes, and nothing is waited for.
+/// The same with tokio's timer, whose clock is paused, so that no call really waits.
 pub fn failing_on_tokio<F: Future>(n: u64, failures: u32, make: impl Fn(&'static Cell<u32>) -> F) {
     let left: &'static Cell<u32> = Box::leak(Box::new(Cell::new(0)));
     paused().block_on(async {
@@ -58,7 +58,7 @@ pub fn failing_on_tokio<F: Future>(n: u64, failures: u32, make: impl Fn(&'static
     });
 }
 
-/// A runtime of tokio whose clock stands still until nothing else is to be done.
+/// A runtime of tokio with a paused clock: time moves only when no task can run.
 pub fn paused() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread()
         .enable_time()

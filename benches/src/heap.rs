@@ -1,5 +1,5 @@
-//! How much memory each of very many tasks takes while it waits for its next attempt, all that tokio
-//! adds included: the most that was held at once, divided by the number of tasks.
+//! The memory of each task when very many tasks wait for their next attempt, with everything that tokio
+//! adds: the most memory that was held at once, divided by the number of tasks.
 
 use crate::{
     contenders::{backon, bare, by_hand, ours, tokio_retry, tokio_retry2, tower, tryhard},
@@ -50,7 +50,7 @@ where
             for i in 0..tasks {
                 handles.push(tokio::spawn(make(i)));
             }
-            // All of them wait now, and come to their next waits.
+            // All tasks wait now; later they begin their next waits.
             tokio::time::sleep(BASE * RETRIES).await;
         });
     });

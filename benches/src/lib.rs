@@ -1,4 +1,4 @@
-//! What a retry costs, measured beside the peers. The program `benches` prints the tables.
+//! What a retry costs, compared with other libraries. The program `benches` prints the tables.
 
 mod allocations;
 mod build;

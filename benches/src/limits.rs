@@ -1,9 +1,9 @@
-//! What this project must not pass, in the words of these tables. `check` looks here and nowhere
-//! else. Where the goal was lower than what is reached, the goal stands behind the limit.
+//! The limits of this project's figures, by the names that the tables use. `check` reads only this list. If a
+//! goal was lower than the reached figure, the comment after the limit has the goal.
 
 use crate::table::Figure;
 
-/// The most that a figure may be.
+/// The largest value that a figure may have.
 pub(crate) struct Limit {
     question: &'static str,
     who: &'static str,
@@ -28,14 +28,14 @@ const fn limit(
 const ATTRIBUTE: &str = "ours, attribute";
 const FUNCTION: &str = "ours, function form";
 
-/// What holds for the features that this was built with.
+/// The limits for the features of this build.
 pub(crate) const LIMITS: &[Limit] = if cfg!(feature = "tracing") {
     WITH_LOG
 } else {
     WITHOUT_LOG
 };
 
-/// With the log compiled in and nobody who listens: a success asks whether something failed before.
+/// With the feature `tracing` and no subscriber: a success checks whether an attempt failed before.
 const WITH_LOG: &[Limit] = &[
     limit("success", ATTRIBUTE, "in place", 84.0), // reached: 82
     limit("success", FUNCTION, "in place", 105.0), // reached: 103
@@ -50,7 +50,7 @@ const WITH_LOG: &[Limit] = &[
 const WITHOUT_LOG: &[Limit] = &[
     // Instructions.
     limit("success", ATTRIBUTE, "in place", 81.0),
-    // Dropping the future gives back what a wait has paid: 14, because its drop glue is not inlined.
+    // Dropping the future gives the tokens of a wait back: 14, because its drop glue is not inlined.
     limit("success", FUNCTION, "in place", 103.0), // reached: 101; goal: 85
     limit("success", ATTRIBUTE, "moved", 124.0),
     limit("success", FUNCTION, "moved", 146.0), // reached: 144; goal: 122
@@ -100,7 +100,7 @@ impl Limit {
     }
 }
 
-/// Says how each limit is kept. Whether all are.
+/// Prints each figure with its limit. Returns whether all limits hold.
 pub(crate) fn check(figures: &[Figure]) -> bool {
     let mut all_kept = true;
     for limit in LIMITS {
@@ -114,7 +114,7 @@ pub(crate) fn check(figures: &[Figure]) -> bool {
             .iter()
             .find(|figure| limit.is_for(figure.question, figure.who, figure.column));
         let verdict = match found {
-            // Chance in the jitter moves a figure by less than one.
+            // The random jitter changes a figure by less than one.
             Some(figure) if figure.number.round() <= *most => "held",
             Some(_) => "OVER",
             None => "none",

@@ -1,4 +1,4 @@
-//! Prints what a retry costs. `--help` says what there is.
+//! Prints what a retry costs. `--help` lists the sections.
 
 use benches::{callgrind, counting::Counting, questions, sections};
 use std::{env, process::ExitCode};

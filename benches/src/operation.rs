@@ -1,4 +1,5 @@
-//! What everybody retries: as little as can be, so that what is measured is the retrying.
+//! The operation that every library retries. It does as little as possible, so that the figures show the
+//! cost of the retry.
 
 use std::{
     cell::Cell,
@@ -9,15 +10,15 @@ use std::{
     time::Duration,
 };
 
-/// The policy that everybody has: 1 ms, doubled each time, at most 64 s, ten retries, jitter.
+/// The policy of every library: 1 ms, doubled each time, at most 64 s, ten retries, jitter.
 pub const BASE: Duration = Duration::from_millis(1);
 pub const CAP: Duration = Duration::from_secs(64);
 pub const RETRIES: u32 = 10;
 
-/// How many failures there are where a retry is measured.
+/// How many failures a call has when a retry is measured.
 pub const FAILURES: u32 = 5;
 
-/// What a server would answer: a status.
+/// The status that a server would answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ApiError {
     pub code: u16,
@@ -33,7 +34,7 @@ impl Error for ApiError {}
 
 pub const UNAVAILABLE: ApiError = ApiError { code: 503 };
 
-/// Succeeds. The compiler cannot see that it does, so what it does about a failure stays.
+/// Succeeds. The compiler cannot know this, so it keeps the code for failures.
 #[inline(always)]
 pub fn succeed(n: u64) -> Result<u64, ApiError> {
     match black_box(n) {
@@ -42,7 +43,7 @@ pub fn succeed(n: u64) -> Result<u64, ApiError> {
     }
 }
 
-/// Fails as often as is left.
+/// Fails until the number of failures is used up.
 #[inline(always)]
 pub fn flaky(left: &Cell<u32>) -> Result<u64, ApiError> {
     match black_box(left).get() {
@@ -54,20 +55,20 @@ pub fn flaky(left: &Cell<u32>) -> Result<u64, ApiError> {
     }
 }
 
-/// Always fails, which the compiler cannot see either.
+/// Always fails. The compiler cannot know this either.
 #[inline(always)]
 pub fn fail(n: u64) -> Result<u64, ApiError> {
     succeed(n | u64::MAX)
 }
 
-/// A timer that is ready at once. The wait has to be computed all the same.
+/// A timer that is ready at once. The wait must still be computed.
 #[inline(always)]
 pub fn ready_sleep(wait: Duration) -> Ready<()> {
     black_box(wait);
     ready(())
 }
 
-/// As [`ready_sleep`], for a thread.
+/// Like [`ready_sleep`], for a thread.
 #[inline(always)]
 pub fn no_pause(wait: Duration) {
     black_box(wait);

@@ -1,4 +1,4 @@
-//! What can be asked for: the sections of the output, by name.
+//! The sections of the output, which the user selects by name.
 
 use crate::{
     allocations, build, bytes, callgrind, heap,
@@ -11,18 +11,18 @@ use std::{io, process::ExitCode};
 const HELP: &str = "\
 What a retry costs, measured beside the peers.
 
-    cargo run --release [-- SECTION..]    the tables; without a name all but `build`
-    cargo run --release -- check          fails where a limit of src/limits.rs is passed
+    cargo run --release [-- SECTION..]    prints tables; without a name, all except `build`
+    cargo run --release -- check          fails if a limit of src/limits.rs is passed
     cargo bench                           times, by criterion
 
 Sections:
-    instructions [QUESTION..]   by callgrind, which must be installed; all questions, or these:
+    instructions [QUESTION..]   counted by callgrind, which must be installed; all questions, or these:
                                 success, retry, next-delay, decision, blocking, other-loops, rules
     bytes                       the sizes of futures
     allocations                 how often a call asks for memory
-    heap [--million]            memory of each of 100,000 waiting tasks, and of a million
-    build                       CPU seconds of compiling; takes some minutes
-    all                         everything, the million tasks too
+    heap [--million]            memory of each of 100,000 waiting tasks; with --million, also of a million
+    build                       CPU seconds of builds; takes some minutes
+    all                         everything, also the million tasks
 ";
 
 pub fn main(arguments: &[String]) -> ExitCode {
@@ -53,7 +53,7 @@ pub fn main(arguments: &[String]) -> ExitCode {
     }
 }
 
-/// Prints the sections that are named. `false` where a name is none.
+/// Prints the named sections. Returns `false` if there is no section with one of the names.
 fn print(named: &[&str]) -> io::Result<bool> {
     let all = questions::all();
     let is_question = |name: &str| all.iter().any(|case| asked(case, name));
@@ -97,12 +97,12 @@ fn print(named: &[&str]) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Whether the case belongs to the question that is named so.
+/// Whether the case belongs to the question with this name.
 fn asked(case: &Case, name: &str) -> bool {
     case.question.replace(' ', "-") == name || case.question == name
 }
 
-/// Measures what has a limit, and nothing else.
+/// Measures only the figures that have a limit.
 fn check() -> io::Result<bool> {
     let limited = |case: &Case| {
         let mut limits = LIMITS.iter();

@@ -1,8 +1,8 @@
-//! Figures, and tables of them in Markdown, aligned so that they can be read as they are.
+//! Figures, and tables of figures in Markdown. The columns are aligned, so that the text is readable too.
 
 use std::fmt::Write as _;
 
-/// One number: of what question, of whom, in which column.
+/// One number, with its question, its line (who was measured) and its column.
 #[derive(Clone, Debug)]
 pub(crate) struct Figure {
     pub(crate) question: &'static str,
@@ -27,7 +27,7 @@ impl Figure {
     }
 }
 
-/// A table for each question. Lines and columns stand in the order in which they are first named.
+/// A table for each question. Lines and columns have the order in which the figures first name them.
 pub(crate) fn tables(figures: &[Figure], decimals: usize) -> String {
     let mut text = String::new();
     for question in distinct(figures.iter().map(|figure| figure.question)) {
@@ -62,7 +62,7 @@ fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     found
 }
 
-/// The first line is the head, the first column are names.
+/// The first line is the header. The first column has the names.
 fn aligned(lines: &[Vec<String>]) -> String {
     let width = |column: usize| {
         let widths = lines.iter().map(|line| line[column].chars().count());

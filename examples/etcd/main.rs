@@ -1,8 +1,9 @@
-//! Writers add themselves to one key of a real etcd at the same time, in four ways: without a
-//! compare, with one and no second attempt, with five attempts at once, and with `Policy::update`.
+//! Writers add their names to one key of a real etcd at the same time, in four ways: without a
+//! compare; with a compare and one attempt; with a compare and up to five attempts without a wait; and with
+//! `Policy::update`.
 //!
-//! `ways.rs` is what a program would contain, `store.rs` the two calls of etcd; the rest is the
-//! demonstration around it.
+//! `ways.rs` and `store.rs` (the calls of etcd) have the code that a program would contain. The other
+//! files run the demonstration.
 
 mod server;
 mod store;
@@ -22,11 +23,11 @@ use tokio::task::JoinSet;
 use crate::{server::Server, store::Store, ways::Outcome};
 
 const NOT_INSTALLED: &str = "This example needs a real etcd: install one with `apt-get install \
-                             etcd-server`, or name one that runs, as in \
-                             `ETCD_URL=http://127.0.0.1:2379`.\n";
+                             etcd-server`, or give the address of a running etcd, \
+                             as in `ETCD_URL=http://127.0.0.1:2379`.\n";
 
-/// Writers add themselves to one key of a real etcd at the same time, in four ways. Starts an etcd
-/// of its own, or uses the one that the variable ETCD_URL names.
+/// Writers add their names to one key of a real etcd at the same time, in four ways. The example
+/// uses the etcd at the address in the variable ETCD_URL, or starts an etcd if ETCD_URL is not set.
 #[derive(Parser)]
 #[command(name = "etcd")]
 struct Options {
@@ -36,7 +37,7 @@ struct Options {
     writers: u16,
 }
 
-/// What came of all writers of one way.
+/// The results of all writers in one way.
 struct Tally {
     believe: usize,
     arrived: usize,
@@ -66,9 +67,9 @@ async fn show(writers: u16) -> Result<(), Box<dyn Error>> {
         return Ok(say(NOT_INSTALLED)?);
     };
     let whose = if own.is_some() {
-        "started for this"
+        "which this program started"
     } else {
-        "as ETCD_URL says"
+        "the address in ETCD_URL"
     };
     say(&format!(
         "{writers} writers add their names to one key of the etcd at {url}, {whose}.\n\n"
@@ -84,7 +85,7 @@ async fn show(writers: u16) -> Result<(), Box<dyn Error>> {
             run(&url, writers, ways::once).await?,
         ),
         (
-            "the same 5 times, at once",
+            "up to 5 times, no wait",
             run(&url, writers, ways::five_times).await?,
         ),
         ("Policy::update", run(&url, writers, ways::update).await?),
@@ -101,7 +102,7 @@ async fn show(writers: u16) -> Result<(), Box<dyn Error>> {
     });
     let header = [
         "way",
-        "say they did",
+        "say they wrote",
         "arrived",
         "calls",
         "conflicts",
@@ -111,16 +112,16 @@ async fn show(writers: u16) -> Result<(), Box<dyn Error>> {
 
     let [(_, blind), .., (_, update)] = &rows;
     say(&format!(
-        "\nWithout a compare, {} of {writers} updates are lost, and nobody is told. Policy::update takes\n\
-         a reply without `succeeded` for the conflict that it is, waits for a time that differs for\n\
-         everybody, and reads again: {} of {writers} are lost.\n",
+        "\nWithout a compare, {} of {writers} updates are lost, and no writer gets an error. Policy::update\n\
+         treats a reply without `succeeded` as a conflict, waits for a random time and reads again:\n\
+         {} of {writers} updates are lost.\n",
         blind.believe - blind.arrived,
         usize::from(writers) - update.arrived,
     ))?;
     Ok(())
 }
 
-/// Lets all writers go at the same time, and looks what is there afterwards.
+/// Starts all writers at the same time, and reads the key when all have ended.
 async fn run<Adding>(
     url: &str,
     writers: u16,
@@ -130,7 +131,7 @@ where
     Adding: Future<Output = Result<Outcome, ApiError>> + Send + 'static,
 {
     let store = Store::new(url, &format!("backoff/example/{}", std::process::id()))?;
-    // Opens the connection, so that the first way does not pay for it.
+    // Opens the connection, so that its time is not counted for the first way.
     store.remove().await?;
     let (before, started) = (store.calls(), Instant::now());
     let mut tasks: JoinSet<_> = (0..writers)

@@ -1,4 +1,4 @@
-//! An etcd of one's own: on free ports, in a folder of its own, gone with its value.
+//! Starts an etcd on free ports and in a new folder. The etcd ends when its value is dropped.
 
 use std::{
     io::{self, ErrorKind},
@@ -13,25 +13,25 @@ use backoff_cloud::{Policy, http::ApiError};
 
 use crate::store::Store;
 
-/// How long etcd may take until it answers; it needs about a second.
+/// How long etcd may take until it answers. It needs about a second.
 const UP: Policy = Policy::constant(Duration::from_millis(20)).deadline(Duration::from_secs(20));
 
-/// Servers started by this process so far.
+/// How many servers this process has started so far.
 static STARTED: AtomicU32 = AtomicU32::new(0);
 
-/// An etcd that ends with this value.
+/// An etcd that ends when this value is dropped.
 pub(crate) struct Server {
     process: Child,
     folder: PathBuf,
-    /// Where it answers, as `http://127.0.0.1:PORT`.
+    /// Its address, as `http://127.0.0.1:PORT`.
     pub(crate) url: String,
 }
 
 impl Server {
-    /// Starts one that answers as soon as this returns; `None` where etcd is not installed.
+    /// Starts an etcd, and returns when it answers. Returns `None` if etcd is not installed.
     ///
     /// # Errors
-    /// When the folder cannot be made, or etcd does not come up.
+    /// Returns an error if the folder cannot be made or if etcd does not start.
     pub(crate) async fn start() -> io::Result<Option<Self>> {
         let number = STARTED.fetch_add(1, Relaxed);
         let folder = format!("backoff-etcd-{}-{number}", std::process::id());
@@ -86,14 +86,14 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Nobody is left to be told of a failure.
+        // Nobody can handle a failure here.
         let _ = self.process.kill();
         let _ = self.process.wait();
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
-/// Two ports that nobody used a moment ago.
+/// The URLs of two ports that are free.
 fn free_urls() -> io::Result<[String; 2]> {
     let listeners = [
         TcpListener::bind("127.0.0.1:0")?,

@@ -1,4 +1,4 @@
-//! One key of etcd, through the JSON gateway that every etcd has: no client crate.
+//! Reads and writes one key of etcd through the JSON gateway that every etcd has, without a client crate.
 //!
 //! Source: [etcd's gRPC gateway](https://etcd.io/docs/v3.5/dev-guide/api_grpc_gateway/).
 
@@ -24,7 +24,7 @@ pub(crate) struct Store {
     calls: Arc<AtomicU32>,
 }
 
-/// What was read: the names, and the revision that the key had, 0 where it was not there.
+/// The value that was read: the names, and the revision of the key, which is 0 if the key did not exist.
 #[derive(Clone, Debug)]
 pub(crate) struct Names {
     pub(crate) names: Vec<String>,
@@ -32,7 +32,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Whether that changed anything.
+    /// Adds the name if it is missing. Returns whether the list changed.
     pub(crate) fn add(&mut self, name: &str) -> bool {
         let is_new = !self.names.iter().any(|present| present == name);
         if is_new {
@@ -46,7 +46,7 @@ impl Names {
     }
 }
 
-/// The reply to a compare-and-swap. etcd leaves out what is false: a conflict is 200 without
+/// The reply to a compare-and-swap. etcd leaves out fields that are false: a conflict is 200 without
 /// `succeeded`.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Swapped {
@@ -68,12 +68,12 @@ struct KeyValue {
     value: Vec<String>,
 }
 
-/// JSON has no room for numbers of 64 bits: they are text.
+/// etcd writes numbers of 64 bits as text in JSON.
 fn number<'de, D: Deserializer<'de>>(text: D) -> Result<i64, D::Error> {
     String::deserialize(text)?.parse().map_err(D::Error::custom)
 }
 
-/// Bytes are base64. What is not understood is an error, and so nobody writes over it.
+/// Bytes are base64. A value that cannot be read is an error, so that nobody overwrites the value.
 fn lines<'de, D: Deserializer<'de>>(text: D) -> Result<Vec<String>, D::Error> {
     let value = BASE64
         .decode(String::deserialize(text)?)
@@ -83,10 +83,10 @@ fn lines<'de, D: Deserializer<'de>>(text: D) -> Result<Vec<String>, D::Error> {
 }
 
 impl Store {
-    /// The key of this name in the etcd that answers there.
+    /// The key with this name in the etcd at this address.
     ///
     /// # Errors
-    /// When the client cannot be made.
+    /// Returns an error if the client cannot be made.
     pub(crate) fn new(url: &str, key: &str) -> Result<Self, ApiError> {
         let client = reqwest::Client::builder().retry(reqwest::retry::never());
         Ok(Store {
@@ -111,7 +111,7 @@ impl Store {
         Ok(Names { names, revision })
     }
 
-    /// Writes only if nobody has written since this was read.
+    /// Writes the names only if nobody has written since they were read.
     pub(crate) async fn swap(&self, names: &Names) -> Result<Swapped, ApiError> {
         let put = json!({ "key": self.key, "value": names.encoded() });
         let unchanged = json!({
@@ -124,7 +124,7 @@ impl Store {
         self.call("txn", body).await
     }
 
-    /// Writes over whatever is there.
+    /// Overwrites the value, whatever it is.
     pub(crate) async fn put(&self, names: &Names) -> Result<(), ApiError> {
         let body = json!({ "key": self.key, "value": names.encoded() });
         self.call::<Value>("put", body).await.map(drop)

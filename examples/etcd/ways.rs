@@ -1,4 +1,4 @@
-//! Four ways to add a name to a list that others are changing too.
+//! Four ways to add a name to a list that other writers change too.
 
 use std::time::Duration;
 
@@ -6,22 +6,22 @@ use backoff_cloud::{Policy, http::ApiError};
 
 use crate::store::Store;
 
-/// Short waits, for etcd is near and fast.
+/// The waits are short because etcd is near and fast.
 const UPDATE: Policy = Policy::exponential()
     .base(Duration::from_millis(20))
     .max_backoff(Duration::from_millis(500))
     .deadline(Duration::from_secs(30));
 
-/// What came of one writer.
+/// The result of one writer.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Outcome {
-    /// Whether it believes that its name is in the list.
+    /// Whether the writer believes that its name is in the list.
     pub(crate) believes: bool,
-    /// How often somebody else was faster, as far as it noticed.
+    /// How many conflicts the writer noticed.
     pub(crate) conflicts: u32,
 }
 
-/// 1. Reads and writes, and does not compare: nobody notices what it overwrites.
+/// 1. Reads and writes without a compare: nobody notices when a name is overwritten.
 pub(crate) async fn no_compare(store: Store, name: String) -> Result<Outcome, ApiError> {
     let mut names = store.read().await?;
     names.add(&name);
@@ -32,12 +32,12 @@ pub(crate) async fn no_compare(store: Store, name: String) -> Result<Outcome, Ap
     })
 }
 
-/// 2. Compares, and gives up when somebody was faster.
+/// 2. Compares, and gives up after a conflict.
 pub(crate) async fn once(store: Store, name: String) -> Result<Outcome, ApiError> {
     at_once_again(store, name, 1).await
 }
 
-/// 3. Compares, and begins anew at once, five times: the loop that many guides show.
+/// 3. Compares, and begins again without a wait, up to five times: the loop that many guides show.
 pub(crate) async fn five_times(store: Store, name: String) -> Result<Outcome, ApiError> {
     at_once_again(store, name, 5).await
 }
@@ -59,8 +59,8 @@ async fn at_once_again(store: Store, name: String, attempts: u32) -> Result<Outc
     })
 }
 
-/// 4. The same with a policy: a conflict goes back to the read, after a wait that differs for
-///    everybody.
+/// 4. Compares, and begins again after a random wait: `Policy::update` goes back to the read after a
+///    conflict.
 pub(crate) async fn update(store: Store, name: String) -> Result<Outcome, ApiError> {
     let (_, report) = UPDATE
         .update(

@@ -1,5 +1,5 @@
-//! A small client of the Memorystore API over HTTP. It repeats nothing by itself, and tells each
-//! of its calls.
+//! A small client of the Memorystore API over HTTP. It retries nothing by itself, and prints a line for
+//! each of its calls.
 
 use backoff_cloud::http::{self, ApiError};
 use reqwest::RequestBuilder;
@@ -9,10 +9,10 @@ use serde_json::json;
 
 use crate::tale::Tale;
 
-/// Where the instances are.
+/// The location of the instances.
 pub(crate) const PARENT: &str = "projects/demo/locations/europe-west1";
 
-/// What a create or a delete starts.
+/// The operation that a create or a delete starts.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Operation {
     pub(crate) name: String,
@@ -29,7 +29,7 @@ struct Status {
 }
 
 impl Operation {
-    /// An operation that is done has succeeded or failed.
+    /// Whether an operation that is done has succeeded. A failed operation is an error with its message.
     pub(crate) fn success(self) -> Result<(), String> {
         match self.error {
             None => Ok(()),
@@ -52,7 +52,7 @@ pub(crate) struct Client<'a> {
 }
 
 impl Client<'_> {
-    /// Starts the creation of an instance. With the same request id, it is started once only.
+    /// Starts the creation of an instance. Calls with the same request id start it only once.
     pub(crate) async fn create(&self, id: &str, request_id: &str) -> Result<Operation, ApiError> {
         let path = format!("{PARENT}/instances?instanceId={id}&requestId={request_id}");
         let instance = json!({"shardCount": 3, "nodeType": "HIGHMEM_MEDIUM"});

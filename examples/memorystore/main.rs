@@ -1,7 +1,8 @@
-//! Creates a Memorystore instance, awaits it, and deletes it again, over real HTTP, while the
+//! Creates a Memorystore instance, waits until it is ready, and deletes it, over real HTTP, while the
 //! service fails, throttles and loses replies.
 //!
-//! `life` and `awaited` are what a program would contain; the rest is the demonstration around it.
+//! The functions `life` and `awaited` have the code that a program would contain. The rest runs the
+//! demonstration.
 
 mod client;
 mod tale;
@@ -26,27 +27,28 @@ type Error = Box<dyn std::error::Error + Send + Sync>;
 const CACHE: &str = "cache";
 /// How long the service takes to create or delete an instance.
 const OPERATIONS_TAKE: Duration = Duration::from_secs(150);
-/// How long a new instance is missing from reads: longer than its creation takes, so that it shows.
+/// How long reads do not find a new instance: longer than its creation takes, so that the example
+/// shows the 404.
 const APPEARS_AFTER: Duration = Duration::from_secs(220);
-/// How long the service thinks about a call.
+/// How long the service takes to answer a call.
 const LATENCY: Duration = Duration::from_millis(200);
-/// By how much all times are scaled unless the true ones are asked for.
+/// The factor for all times, unless `--real-time` is given.
 const SHORTENED: f64 = 0.01;
 
 /// Creates a Memorystore instance, polls the operation until it is done, reads the instance until
-/// it is ready, and deletes it. The service is this program's own, on 127.0.0.1.
+/// it is ready, and deletes it. The service is an emulator in this program, on 127.0.0.1.
 #[derive(Debug, Parser)]
 #[command(name = "memorystore")]
 struct Options {
-    /// How badly the service behaves
+    /// Whether the service fails
     #[arg(long, value_enum, default_value_t = Misbehaviour::Some)]
     faults: Misbehaviour,
 
-    /// Where the random numbers of the service and of the request ids begin
+    /// The seed of the random numbers of the service and of the request ids
     #[arg(long, value_name = "NUMBER", default_value_t = 3)]
     seed: u64,
 
-    /// Wait as long as the policies say, instead of a hundredth of it: takes about seven minutes
+    /// Wait for the full times of the policies, instead of a hundredth of them: takes about seven minutes
     #[arg(long)]
     real_time: bool,
 }
@@ -59,14 +61,15 @@ impl Options {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Misbehaviour {
-    /// Every call is answered as it deserves
+    /// Every call gets its proper answer
     None,
-    /// Many calls are answered with 503, before or after they were carried out, throttled, or cut
+    /// Many calls are throttled, lose their connection, or are answered with 503, before or after the
+    /// service has carried them out
     Some,
 }
 
-/// The whole life of an instance. A request id lets a call be repeated after its reply was lost:
-/// the service knows it again, and does nothing twice.
+/// Creates an instance, waits for it, and deletes it. Each create and delete has a request id, so that a
+/// call can be repeated after its reply was lost: the service recognises the id and does nothing twice.
 async fn life(client: &Client<'_>, pace: f64, ids: &mut SmallRng) -> Result<(), Error> {
     let request = memorystore::REQUEST.scaled(pace);
     let tell = |event: &Event<'_, ApiError>| client.tale.decided(event);
@@ -78,14 +81,14 @@ async fn life(client: &Client<'_>, pace: f64, ids: &mut SmallRng) -> Result<(), 
         .await?;
     awaited(client, pace, &creation).await?;
 
-    // Reads are eventually consistent: for a while a new instance may not be found.
+    // Reads are eventually consistent: for a while, a read may not find a new instance.
     request
         .also_on(codes![404])
         .retry(|| client.instance(CACHE))
         .until(|instance| instance.state == "ACTIVE")
         .notify(tell)
         .await?;
-    client.tale.follows("ready for use; now delete it");
+    client.tale.follows("it is ready; delete it");
 
     let id = uuid(ids);
     let deletion = request
@@ -95,20 +98,22 @@ async fn life(client: &Client<'_>, pace: f64, ids: &mut SmallRng) -> Result<(), 
     awaited(client, pace, &deletion).await
 }
 
-/// Polls an operation until it is done, and tells whether it succeeded.
+/// Polls an operation until it is done, and returns whether it succeeded.
 async fn awaited(client: &Client<'_>, pace: f64, begun: &Operation) -> Result<(), Error> {
-    client.tale.follows("it began: poll it until it is done");
+    client
+        .tale
+        .follows("the operation began; poll it until it is done");
     let operation = memorystore::OPERATION
         .scaled(pace)
         .retry(|| client.operation(&begun.name))
         .until(|operation| operation.done)
         .notify(|event: &Event<'_, ApiError>| client.tale.decided(event))
         .await?;
-    // Done is not the same as successful.
+    // An operation that is done may have failed.
     let outcome = operation.success();
     client.tale.follows(match outcome {
-        Ok(()) => "it succeeded",
-        Err(_) => "it failed",
+        Ok(()) => "the operation succeeded",
+        Err(_) => "the operation failed",
     });
     Ok(outcome?)
 }
@@ -132,7 +137,7 @@ async fn run(options: &Options) -> Result<(), Error> {
     Ok(())
 }
 
-/// One life of an instance in this service.
+/// Creates and deletes one instance in this service.
 async fn live(options: &Options, service: &Emulator, pace: f64) -> Result<(), Error> {
     let tale = Tale::begin(pace);
     let client = Client {
@@ -146,7 +151,7 @@ async fn live(options: &Options, service: &Emulator, pace: f64) -> Result<(), Er
     life(&client, pace, &mut ids).await
 }
 
-/// A service that takes its time, and answers some calls badly.
+/// A service that is slow and fails some calls, unless `--faults none` is given.
 fn service(options: &Options, pace: f64) -> Result<Emulator, Error> {
     let faults = match options.faults {
         Misbehaviour::None => Faults::none(),
@@ -170,27 +175,27 @@ fn service(options: &Options, pace: f64) -> Result<Emulator, Error> {
 
 fn preamble(options: &Options) -> String {
     let times = if options.real_time {
-        "All times are the true ones."
+        "All times are the full times."
     } else {
-        "All times are shortened a hundredfold by Policy::scaled(0.01), and shown at full length\n\
-         (--real-time takes them in full, which is about seven minutes)."
+        "All times are a hundred times shorter, the waits by Policy::scaled(0.01). The table shows the full\n\
+         times. With --real-time the program waits for the full times: about seven minutes."
     };
     format!(
-        "Creates an instance in {PARENT}, awaits it, and deletes it.\n\
+        "Creates an instance in {PARENT}, waits until it is ready, and deletes it.\n\
          Waits: memorystore::OPERATION between polls, memorystore::REQUEST between other calls.\n\
-         The service takes {} s to create and to delete, and hides a new instance from reads for \
-         {} s.\n{times}\n\n",
+         Each creation and each deletion takes {} s. Reads do not find a new instance for {} s.\n\
+         {times}\n\n",
         OPERATIONS_TAKE.as_secs(),
         APPEARS_AFTER.as_secs(),
     )
 }
 
-/// What the service saw of it.
+/// The calls that the service counted.
 fn summary(service: &Emulator) -> String {
     let stats = service.stats();
     format!(
-        "\nThe service got {} calls and spoiled {} of them. Operations it began: {}. Repeated calls \
-         that it knew by their request id: {}.\n",
+        "\nThe service got {} calls; {} of them got a fault. Operations that it began: {}. Repeated \
+         calls that it recognised by their request id: {}.\n",
         stats.calls,
         stats.faults.total(),
         stats.writes,

@@ -1,4 +1,4 @@
-//! A line for each call: when, what, what came back, what follows.
+//! Prints a line for each call: its time, its name, its answer, and what happens next.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -7,12 +7,12 @@ use backoff_cloud::http::ApiError;
 use backoff_cloud::{Event, WaitSource};
 use examples::terminal::say;
 
-/// Tells what happens while it happens, in the times of a run that is not shortened.
+/// Prints each call when it ends. The printed times are those of a run with `--real-time`.
 #[derive(Debug)]
 pub(crate) struct Tale {
     start: Instant,
     pace: f64,
-    /// The last call, until it is known what follows.
+    /// The last call, until the program knows what happens next.
     last: Mutex<Option<Call>>,
 }
 
@@ -24,9 +24,9 @@ struct Call {
 }
 
 impl Tale {
-    /// Begins to count the time. `pace` is what the times of the run are multiplied with.
+    /// Begins to count the time. `pace` is the factor of all times of the run.
     pub(crate) fn begin(pace: f64) -> Self {
-        print(["time", "call", "what came back", "what follows"]);
+        print(["time", "call", "answer", "next"]);
         Self {
             start: Instant::now(),
             pace,
@@ -34,12 +34,12 @@ impl Tale {
         }
     }
 
-    /// The time since the beginning.
+    /// The time since the start, as in a run with `--real-time`.
     pub(crate) fn now(&self) -> Duration {
         self.start.elapsed().div_f64(self.pace)
     }
 
-    /// A call was made, and this came back.
+    /// Remembers a call and its answer, until the next step is known.
     pub(crate) fn called(&self, begun: Duration, name: &'static str, came_back: String) {
         *self.last() = Some(Call {
             begun,
@@ -48,7 +48,7 @@ impl Tale {
         });
     }
 
-    /// What follows from the last call.
+    /// Prints the last call, with what the program does next.
     pub(crate) fn follows(&self, what: &str) {
         if let Some(call) = self.last().take() {
             let begun = format!("{:.1} s", call.begun.as_secs_f64());
@@ -56,7 +56,7 @@ impl Tale {
         }
     }
 
-    /// What follows from the last call, if that is up to a policy.
+    /// Prints the last call, with what the policy decided.
     pub(crate) fn decided(&self, event: &Event<'_, ApiError>) {
         match event {
             Event::Waiting { wait, .. } => {
@@ -78,7 +78,7 @@ impl Tale {
 }
 
 fn print([time, call, came_back, follows]: [&str; 4]) {
-    // Whether anybody reads it is no concern of the calls.
+    // The calls go on even if nobody reads the output.
     let _ = say(&format!(
         "{time:>8}  {call:<20}  {came_back:<30}  {follows}\n"
     ));

@@ -1,4 +1,4 @@
-//! Google's client, made to talk to the emulator.
+//! Connects Google's client to the emulator.
 
 use backoff_cloud::emulator::Emulator;
 use google_cloud_auth::credentials::anonymous;
@@ -8,12 +8,12 @@ use google_cloud_secretmanager_v1::client::SecretManagerService;
 
 use crate::Error;
 
-/// A client without credentials, with whatever else `configure` puts in.
+/// A client without credentials. `configure` can add other settings.
 pub(crate) async fn connect(
     emulator: &Emulator,
     configure: impl FnOnce(ClientBuilder) -> ClientBuilder,
 ) -> Result<SecretManagerService, Error> {
-    // Google's crates want a TLS provider, even for `http://`. Fails if there is one.
+    // Google's crates need a TLS provider, even for `http://`. This fails if one is installed already.
     drop(rustls::crypto::ring::default_provider().install_default());
     let builder = SecretManagerService::builder()
         .with_endpoint(emulator.url())
@@ -21,7 +21,7 @@ pub(crate) async fn connect(
     Ok(configure(builder).build().await?)
 }
 
-/// A request that the client makes once.
+/// A request that the client does not retry.
 pub(crate) fn once<B: RequestOptionsBuilder>(request: B) -> B {
     request.with_retry_policy(NeverRetry)
 }

@@ -1,5 +1,5 @@
-//! Many writers, each of whom adds a member of its own to one policy at the same time, with Google's
-//! client: `iam::add` beside the loop of the guide.
+//! Many writers add one member each to the same policy at the same time, with Google's client. Compares
+//! `iam::add` with the loop of the guide.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -18,12 +18,12 @@ const POLICY: Policy = iam::READ_MODIFY_WRITE.scaled(SCALE);
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// How many writers there are
+    /// How many writers add a member at the same time
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [8, 32],
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     writers: Vec<u32>,
 
-    /// How often each contest is held
+    /// How often each contest is repeated
     #[arg(long, value_name = "N", default_value_t = 4,
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
@@ -43,7 +43,7 @@ impl Way {
         }
     }
 
-    /// Whether it was told that the member was added.
+    /// Adds the member. Returns whether the call said that the member was added.
     async fn add(self, client: &SecretManagerService, member: &str) -> bool {
         match self {
             Way::Guide => guide::add(client, SECRET, ROLE, member).await.is_ok(),
@@ -55,17 +55,17 @@ impl Way {
     }
 }
 
-/// What came of a contest, or of several.
+/// The results of one contest, or of several.
 #[derive(Debug, Default)]
 struct Outcome {
     writers: u64,
-    /// Told that it was added, and it is there.
+    /// Members that were reported as added and are in the policy.
     arrived: u64,
-    /// Told that it was added, and it is not there.
+    /// Members that were reported as added and are not in the policy.
     lost: u64,
-    /// Told that it failed, and it is there.
+    /// Members whose call failed, but who are in the policy.
     unnoticed: u64,
-    /// Writes beyond the first of a member.
+    /// Writes of a member who was in the policy already.
     twice: u64,
     calls: u64,
     time: Duration,
@@ -170,16 +170,17 @@ pub(crate) async fn run(options: &Options) -> Result<(), Error> {
         "time",
     ];
     say(&format!(
-        "{}\n{} runs each; calls and time of one run on average. {LATENCY:?} a call; iam::add waits \
-         {SCALE} of what iam::READ_MODIFY_WRITE says.\nlost: told that it was added, and it is not \
-         there. unnoticed: told that it failed, and it is there.\ntwice: writes of what was there.\n",
+        "{}\nRuns of each line: {}. Calls and time are the average of one run. A call takes {LATENCY:?}. The waits of \
+         iam::add are those of iam::READ_MODIFY_WRITE, multiplied by {SCALE}.\nlost: the call succeeded, but the \
+         member is not in the policy.\nunnoticed: the call failed, but the member is in the policy.\n\
+         twice: a write of a member who was in the policy already.\n",
         table(&header, 3, &rows),
         options.runs,
     ))?;
     if is_perfect {
         Ok(())
     } else {
-        Err("iam::add lost an update, wrote one twice, or gave up".into())
+        Err("iam::add lost an update, wrote an update twice, or gave up".into())
     }
 }
 

@@ -1,6 +1,6 @@
-//! The loop that one writes by hand around Google's client, as the client's guide describes it:
-//! read, change, write with the etag, and when the write is `ABORTED` read again, at once, five
-//! times in all. Every other error is the caller's.
+//! The loop around Google's client that the client's guide describes: read, change, and write with the
+//! etag. When the write fails with `ABORTED`, the loop reads again without a wait, up to five attempts in
+//! all. Every other error is returned to the caller.
 
 use google_cloud_gax_1::error::{Error, rpc::Code};
 use google_cloud_iam_v1::model::{Binding, GetPolicyOptions, Policy};

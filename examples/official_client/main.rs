@@ -1,6 +1,6 @@
-//! Google's own Secret Manager client on a bad day: policies inside the client, a member added by
-//! one call, and a read-modify-write of one's own with the attribute. `contest` sets the second
-//! beside the loop that Google's guide has by hand.
+//! Uses Google's own Secret Manager client while the service conflicts and fails: with a policy inside the
+//! client, with one call that adds a member (`iam::add`), and with a read-modify-write under the attribute.
+//! `contest` compares `iam::add` with the loop that Google's guide shows.
 
 mod client;
 mod contest;
@@ -24,11 +24,11 @@ type Error = Box<dyn StdError + Send + Sync>;
 const SECRET: &str = "projects/demo/secrets/key";
 const ROLE: &str = "roles/secretmanager.secretAccessor";
 
-/// A hundredth of every time, so that the demonstration is over in a second.
+/// All waits are a hundred times shorter, so that the demonstration takes a second.
 const READ_MODIFY_WRITE: Policy = iam::READ_MODIFY_WRITE.scaled(0.01);
 const REQUEST: Policy = Policy::exponential().scaled(0.01);
 
-/// Google's own Secret Manager client, retrying by our policies, against an emulator.
+/// Google's own Secret Manager client retries by policies of this library. The service is an emulator.
 #[derive(Debug, Parser)]
 #[command(name = "official_client")]
 struct Options {
@@ -38,7 +38,7 @@ struct Options {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Many writers change one policy: `iam::add` beside the loop of Google's guide
+    /// Many writers change one policy: compares `iam::add` with the loop of Google's guide
     Contest(contest::Options),
 }
 
@@ -54,7 +54,7 @@ async fn demonstrate() -> Result<(), Error> {
     let emulator = Emulator::start()?;
     let client = client::connect(&emulator, |builder| builder.with_policy(REQUEST)).await?;
 
-    // 1. The policy is inside the client: the call is written as always.
+    // 1. The policy is inside the client: the code of the call does not change.
     let page = Reply::status(502).html();
     emulator.script(
         Call::GetIamPolicy,
@@ -62,11 +62,11 @@ async fn demonstrate() -> Result<(), Error> {
     );
     client.get_iam_policy().set_resource(SECRET).send().await?;
     say(&format!(
-        "one read, made again by the client itself after 503, a proxy's 502 and a reset: {} calls\n",
+        "one read, which the client retried after a 503, a proxy's 502 and a reset: {} calls\n",
         emulator.stats().calls
     ))?;
 
-    // 2. A member is added: one call, which begins with the read again when it has to.
+    // 2. One call adds a member. The call goes back to the read after a conflict or a failure.
     let lost = Reply::status(503).applied();
     emulator.script(Call::SetIamPolicy, [Reply::status(409), lost]);
     let (updated, report) = iam::add(&client, SECRET, ROLE, "user:ann@example.com")
@@ -74,23 +74,23 @@ async fn demonstrate() -> Result<(), Error> {
         .reported()
         .await?;
     say(&format!(
-        "one member, after a conflict and a write whose reply was lost: {report}\n  {}\n",
+        "one member added, after a conflict and a write whose reply was lost: {report}\n  {}\n",
         match updated {
             Updated::Written(_) => "written",
             Updated::Unchanged(_) =>
-                "found to be there: the write had arrived, and was not made twice",
+                "the read found the member: the write had arrived, and no second write was made",
         }
     ))?;
 
-    // 3. A change of one's own: the whole function is repeated.
+    // 3. A change that the user writes: the attribute repeats the whole function.
     emulator.script(Call::SetIamPolicy, [Reply::status(409)]);
     rename(&client, "user:ann@example.com", "user:ann@example.org").await?;
     say(&format!(
-        "a change of one's own, after a conflict:\n  {}\n",
+        "a change written by the user, after a conflict:\n  {}\n",
         emulator.policy(SECRET)["bindings"]
     ))?;
 
-    // 4. What nobody would want written is not.
+    // 4. The server asks for a wait that is longer than the deadline: the call gives up at once.
     let hint = Reply::status(429).retry_after("3600");
     emulator.script(Call::GetIamPolicy, [hint]);
     emulator.set_policy(SECRET, json!({"bindings": []}));
@@ -98,12 +98,12 @@ async fn demonstrate() -> Result<(), Error> {
         .policy(READ_MODIFY_WRITE)
         .await;
     if let Err(error) = gave_up {
-        say(&format!("a server that asks for an hour: {error}\n"))?;
+        say(&format!("a server asks for a wait of an hour: {error}\n"))?;
     }
     Ok(())
 }
 
-/// Gives all that one member has to another.
+/// Replaces one member by another in all roles.
 #[retry(policy = READ_MODIFY_WRITE, deadline = "10s")]
 async fn rename(client: &SecretManagerService, from: &str, to: &str) -> gax::Result<IamPolicy> {
     let options = google_cloud_iam_v1::model::GetPolicyOptions::new();
@@ -119,7 +119,7 @@ async fn rename(client: &SecretManagerService, from: &str, to: &str) -> gax::Res
         let renamed = renamed.map(|it| if it == from { to.to_owned() } else { it });
         binding.members = renamed.collect();
     }
-    // The client must not repeat the write by itself: the function does, from the read on.
+    // The client must not repeat the write by itself: the attribute repeats the function from the read on.
     client::once(
         client
             .set_iam_policy()
@@ -130,8 +130,8 @@ async fn rename(client: &SecretManagerService, from: &str, to: &str) -> gax::Res
     .await
 }
 
-/// By how much the waits of IAM are shortened where a call takes 5 ms and not, as in the
-/// documentation's world, some 250.
+/// The factor for IAM's waits in the contest: a call takes 5 ms here, and some 250 ms in the world of
+/// IAM's documentation.
 const SCALE: f64 = 0.02;
-/// How long the emulator thinks about a call.
+/// How long the emulator takes to answer a call.
 const LATENCY: Duration = Duration::from_millis(5);

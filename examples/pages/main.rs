@@ -1,5 +1,5 @@
-//! A list of many pages is read from a service that fails now and then, in two ways: as one operation that begins
-//! anew when a page fails, and as one that goes on where it was.
+//! Reads a list of many pages from a service that fails now and then, in two ways: the first way begins again
+//! with the first page when a page fails; the second way continues with the page that failed.
 
 mod server;
 
@@ -10,16 +10,17 @@ use examples::terminal::say;
 use server::Service;
 use std::{net::SocketAddr, time::Duration};
 
-/// Reads a list of many pages from a service that fails now and then.
+/// Reads a list of many pages from a service that fails now and then: once from the first page again
+/// after each failure, and once from the page that failed.
 #[derive(Parser)]
 struct Options {
-    /// How many pages there are.
+    /// How many pages the list has
     #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pages: u64,
-    /// Which of 100 calls fail.
+    /// How many of 100 calls fail
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u8).range(0..=100))]
     failing: u8,
-    /// Which calls fail.
+    /// The seed of the random numbers that decide which calls fail
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -34,7 +35,7 @@ struct Page {
     next: Option<u64>,
 }
 
-/// What was read so far, and the page that comes next, if there is one.
+/// The rows that were read so far, and the number of the next page, if there is one.
 struct List {
     rows: Vec<u64>,
     next: Option<u64>,
@@ -59,7 +60,7 @@ impl List {
         Ok(())
     }
 
-    /// Goes on behind what was read before.
+    /// Reads the remaining pages, and tells `resuming` after each page.
     async fn read_on(
         &mut self,
         client: &reqwest::Client,
@@ -74,7 +75,7 @@ impl List {
     }
 }
 
-/// Five attempts at the whole list.
+/// Makes up to five attempts at the whole list.
 async fn anew(client: &reqwest::Client, service: SocketAddr) -> Result<Vec<u64>, ApiError> {
     let read = async || {
         let mut list = List::BEGIN;
@@ -86,7 +87,7 @@ async fn anew(client: &reqwest::Client, service: SocketAddr) -> Result<Vec<u64>,
     POLICY.retry(read).await
 }
 
-/// Five attempts at each page.
+/// Makes up to five attempts at each page.
 async fn resumed(client: &reqwest::Client, service: SocketAddr) -> Result<Vec<u64>, ApiError> {
     let (mut list, mut resuming) = (List::BEGIN, POLICY.resuming());
     while let Err(error) = list.read_on(client, service, &mut resuming).await {
@@ -105,10 +106,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let calls = service.take_calls();
         match outcome {
             Ok(rows) => say(&format!("{way}: {} rows in {calls} calls\n", rows.len())),
-            Err(error) => say(&format!("{way}: given up after {calls} calls: {error}\n")),
+            Err(error) => say(&format!("{way}: gave up after {calls} calls: {error}\n")),
         }
     };
-    tell("from the beginning", anew(&client, address).await)?;
-    tell("from where it was ", resumed(&client, address).await)?;
+    tell("from the first page ", anew(&client, address).await)?;
+    tell("from the failed page", resumed(&client, address).await)?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A service that lists rows in pages, and fails now and then, as its seed says.
+//! A service that lists rows in pages and fails now and then. Its seed decides which calls fail.
 
 use axum::{
     Router,
@@ -20,14 +20,14 @@ const ROWS: u64 = 10;
 
 pub(crate) struct Service {
     pages: u64,
-    /// How many of 1 calls fail.
+    /// The share of the calls that fail, 0 to 1.
     failing: f64,
     chance: Mutex<SmallRng>,
     calls: Mutex<u32>,
 }
 
 impl Service {
-    /// Begins to serve, until the program ends.
+    /// Serves until the program ends. Returns the address and the service.
     pub(crate) async fn start(
         pages: u64,
         failing: f64,
@@ -47,7 +47,7 @@ impl Service {
         Ok((address, service))
     }
 
-    /// How many calls came since this was asked last.
+    /// How many calls came since the last call of this function.
     pub(crate) fn take_calls(&self) -> u32 {
         std::mem::take(&mut self.calls.lock().expect("nobody panics with it"))
     }

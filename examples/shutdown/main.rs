@@ -1,8 +1,8 @@
-//! A service whose handlers wait for an upstream that is down, and which is asked to end. With `stop_on`
-//! the waits end at once, every client is answered, and the service is gone; without, the shutdown lasts
-//! as long as the longest call.
+//! Shuts down a service while its handlers wait for an upstream that is down. With `stop_on`, the waits end
+//! at once, every client gets an answer, and the service ends. Without `stop_on`, the shutdown takes as long as
+//! the longest call.
 //!
-//! `service.rs` is what a program would contain; the rest is the demonstration around it.
+//! `service.rs` has the code that a program would contain. `main.rs` runs the demonstration.
 
 mod service;
 
@@ -22,14 +22,14 @@ use crate::service::{Log, Service, asked_to_end};
 #[derive(Parser)]
 #[command(name = "shutdown")]
 struct Options {
-    /// Puts load on the service, sends SIGTERM to itself, and shows how long the shutdown took: without
-    /// `stop_on` and with it
+    /// Call the service, send SIGTERM to this program, and show how long the shutdown took: once without
+    /// `stop_on` and once with it
     #[arg(long)]
     demo: bool,
-    /// Where to listen
+    /// The address on which the service listens
     #[arg(long, default_value = "127.0.0.1:3000")]
     listen: String,
-    /// What the handlers ask; without it, a server that answers 503
+    /// The URL that the handlers call; by default, a server that answers 503
     #[arg(long)]
     upstream: Option<String>,
 }
@@ -48,7 +48,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     let service = service(&upstream, true);
     let listener = TcpListener::bind(&options.listen).await?;
-    say(&format!("http://{} until Ctrl-C\n", listener.local_addr()?))?;
+    say(&format!(
+        "serves at http://{} until Ctrl-C\n",
+        listener.local_addr()?
+    ))?;
     let (shutdown, log) = (service.shutdown.clone(), service.log.clone());
     let serving = tokio::spawn(service.serve(listener));
     asked_to_end().await?;
@@ -79,7 +82,7 @@ async fn failing() -> Result<String, Box<dyn Error>> {
 
 async fn demo(upstream: &str) -> Result<(), Box<dyn Error>> {
     let mut rows = Vec::new();
-    for (way, stops) in [("without", false), ("stop_on", true)] {
+    for (way, stops) in [("without stop_on", false), ("with stop_on", true)] {
         let service = service(upstream, stops);
         let log = service.log.clone();
         let (answered, took) = one(service).await?;
@@ -95,7 +98,7 @@ async fn demo(upstream: &str) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The service under load, until it has shut down: how many clients got an answer, and how long the
+/// Calls the service, and shuts it down. Returns how many clients got an answer, and how long the
 /// shutdown took.
 async fn one(service: Service) -> Result<(usize, Duration), Box<dyn Error>> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -113,7 +116,7 @@ async fn one(service: Service) -> Result<(usize, Duration), Box<dyn Error>> {
     let process = std::process::id().to_string();
     let sent = Command::new("kill").args(["-TERM", &process]).status()?;
     if !sent.success() {
-        return Err("the demonstration sends SIGTERM by the program `kill`, which failed".into());
+        return Err("the program `kill` could not send SIGTERM".into());
     }
     asked.await??;
     let start = Instant::now();

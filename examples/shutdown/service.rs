@@ -1,4 +1,4 @@
-//! The service: what a program would contain.
+//! The service: the code that a program would contain.
 
 use std::collections::BTreeMap;
 use std::future::pending;
@@ -13,19 +13,19 @@ use tokio_util::sync::CancellationToken;
 /// With this policy a call to an upstream that is down waits for up to ten seconds.
 const CALL: Policy = Policy::exponential().deadline(std::time::Duration::from_secs(10));
 
-/// What the handlers share.
+/// The values that the handlers share.
 #[derive(Clone)]
 pub(crate) struct Service {
     pub(crate) client: reqwest::Client,
     pub(crate) upstream: String,
     pub(crate) shutdown: CancellationToken,
-    /// Whether the calls heed the shutdown: always, but in the demonstration.
+    /// Whether a shutdown ends the calls' waits. Only the demonstration sets this to `false`.
     pub(crate) stops: bool,
     pub(crate) log: Log,
 }
 
 impl Service {
-    /// Serves until the shutdown begins and the requests that run are answered.
+    /// Serves until the shutdown begins and all running requests are answered.
     pub(crate) async fn serve(self, listener: TcpListener) -> io::Result<()> {
         let begins = self.shutdown.clone().cancelled_owned();
         let router = Router::new().route("/", get(answer)).with_state(self);
@@ -40,7 +40,7 @@ impl Service {
     }
 }
 
-/// Asks the upstream, and waits and asks again while it is down.
+/// Calls the upstream, and retries while the upstream is down.
 async fn answer(State(service): State<Service>) -> Result<String, StatusCode> {
     let call = CALL
         .retry(|| service.ask())
@@ -53,7 +53,7 @@ async fn answer(State(service): State<Service>) -> Result<String, StatusCode> {
     answer.map_err(|_| StatusCode::SERVICE_UNAVAILABLE)
 }
 
-/// Ready when the program is asked to end: by Ctrl-C, or by SIGTERM.
+/// Returns when the program gets Ctrl-C or SIGTERM.
 pub(crate) async fn asked_to_end() -> io::Result<()> {
     tokio::select! {
         interrupted = tokio::signal::ctrl_c() => interrupted,
@@ -75,7 +75,7 @@ async fn terminated() -> io::Result<()> {
     pending().await
 }
 
-/// How often each thing was logged.
+/// How often each event was logged.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Arc<Mutex<BTreeMap<&'static str, usize>>>);
 

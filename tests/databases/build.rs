@@ -1,4 +1,5 @@
-//! Says whether a Postgres can be started, so that a test that lacks one is reported as ignored.
+//! Checks whether a Postgres can be started, so that tests that need a Postgres are reported as ignored if
+//! it is missing.
 
 #[path = "tests/postgres/programs.rs"]
 mod programs;
@@ -11,7 +12,7 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=tests/postgres/programs.rs");
     println!("cargo::rerun-if-env-changed=PATH");
-    // A server that is installed later changes its folder.
+    // Installing a server changes this folder, so that this script runs again.
     for folder in programs::watched() {
         println!("cargo::rerun-if-changed={}", folder.display());
     }

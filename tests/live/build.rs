@@ -1,4 +1,4 @@
-//! Says which servers are installed, so that a test that lacks one is reported as ignored.
+//! Checks which servers are installed, so that tests whose server is missing are reported as ignored.
 
 use std::{env, path::PathBuf};
 
@@ -13,7 +13,7 @@ fn main() {
     }
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=PATH");
-    // A server that is installed later changes its folder.
+    // Installing a server changes this folder, so that this script runs again.
     for folder in folders {
         println!("cargo::rerun-if-changed={}", folder.display());
     }

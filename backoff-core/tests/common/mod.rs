@@ -1,4 +1,4 @@
-//! The runtime of these tests: time passes only in its waits, and chance is what the test says.
+//! The runtime of these tests: time passes only in its waits, and the test gives the random numbers.
 
 // Every test file compiles this for itself and uses its part.
 #![allow(dead_code)]

@@ -1,4 +1,5 @@
-//! The rooms of the house have an order: no file uses what a file defines that uses it.
+//! Files do not use each other in a circle: if a file uses another file, the other does not use the first,
+//! directly or through more files.
 
 mod modules;
 mod tokens;

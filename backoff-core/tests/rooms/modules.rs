@@ -1,4 +1,4 @@
-//! The modules of a crate, what each defines and imports, and which file a path leads to.
+//! The modules of a crate: the definitions and imports of each module, and the file that a path names.
 
 use crate::tokens::{Token, tokens};
 use std::{

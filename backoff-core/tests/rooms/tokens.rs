@@ -1,4 +1,4 @@
-//! Rust's text as words and signs, without comments, literals of characters, and lifetimes.
+//! Splits Rust source into words and signs, without comments, character literals and lifetimes.
 
 #[derive(Clone, Debug)]
 pub(crate) struct Token {

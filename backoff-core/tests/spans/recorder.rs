@@ -1,4 +1,4 @@
-//! A subscriber that writes down what happens to spans.
+//! A subscriber that records the life of spans.
 
 use std::{
     collections::HashMap,

@@ -1,4 +1,4 @@
-//! The algorithms of `delay` and the policies that are made of them wait the same.
+//! The algorithms of `delay` and the policies that use them have the same waits.
 
 use super::{HALF, LEAST, MOST, SECOND, common::Scripted, ms};
 use backoff_core::{

@@ -1,5 +1,4 @@
-//! Published series and examples, as data: a module for each source, and each row names where it was
-//! published.
+//! Published series and examples, as data. Each source has a module, and each row names its publication.
 
 use backoff_core::{
     Budget, Decision, Delivery, Fault, FaultKind, Jitter, Policy, RetryState, StopReason,

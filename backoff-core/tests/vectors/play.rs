@@ -1,4 +1,4 @@
-//! Operations, one after the other, on one budget, with what is decided after each attempt.
+//! Operations that share one budget, one after the other, with the decision after each attempt.
 
 use super::{Failed, SECOND, leak};
 use backoff_core::{Budget, Decision, Delivery, Policy, RetryState, StopReason};

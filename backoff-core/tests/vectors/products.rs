@@ -1,4 +1,4 @@
-//! Other services and libraries, a row or two each.
+//! Other services and libraries. Each has one row or two.
 
 use super::{EXPONENTIAL, LEAST, MOST, SECOND, Series, ms};
 use backoff_core::{Jitter, Policy, StopReason::Attempts};

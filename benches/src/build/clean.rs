@@ -1,4 +1,4 @@
-//! A clean release build of a crate with what it needs, in a program that does nothing with it.
+//! A clean release build of a crate with its dependencies, in a program that does not use the crate.
 
 use super::package::Package;
 use crate::table::Figure;
@@ -6,10 +6,10 @@ use std::io;
 
 const QUESTION: &str = "clean build, CPU s";
 
-/// What a program that uses tokio depends on already.
+/// The dependencies of a program that uses tokio anyway.
 const TOKIO: &str = r#"tokio = { version = "1", features = ["rt-multi-thread", "time"] }"#;
 
-/// Who, and what the program depends on besides.
+/// The name of the line, and the other dependencies of the program.
 const CRATES: [(&str, &str); 5] = [
     ("tokio alone", ""),
     (

@@ -1,6 +1,6 @@
-//! What it costs to compile: three hundred annotated functions, three hundred calls of a function
-//! form, and a clean build of each crate with what it needs. In CPU seconds, which say more than a
-//! clock where other programs run too.
+//! The cost of compiling three hundred annotated functions, three hundred calls of a function form, and each
+//! crate with its dependencies. The unit is CPU seconds, because other programs that run at the same time
+//! change CPU seconds less than the time of a clock.
 
 mod clean;
 mod package;
@@ -11,7 +11,7 @@ use package::Package;
 use source::{CALLS, FUNCTIONS, Source};
 use std::io;
 
-/// How a package is built, and what that is called.
+/// How a package is built, and the name of this way.
 const WAYS: [(&str, &[&str]); 3] = [
     ("release", &["build", "--release"]),
     ("dev", &["build"]),
@@ -25,7 +25,7 @@ pub(crate) fn measure() -> io::Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// Compiles each source; what it depends on is compiled before and not counted.
+/// Compiles each source. The dependencies are compiled before and not counted.
 fn compiled(question: &'static str, sources: &[Source]) -> io::Result<Vec<Figure>> {
     let package = Package::with(source::DEPENDENCIES)?;
     let mut figures = Vec::new();

@@ -1,4 +1,4 @@
-//! A package that is there only to be compiled, and the CPU time that it takes.
+//! A package that is only compiled, and the CPU time of the build.
 
 use std::{
     env, fs, io,
@@ -7,17 +7,17 @@ use std::{
     sync::atomic::{AtomicU32, Ordering::Relaxed},
 };
 
-/// Where the crates of this repository are, seen from this package's manifest.
+/// The path from this package's manifest to the crates of this repository.
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
 
-/// A directory of its own below the one for temporary files, removed in the end.
+/// A new directory inside the directory for temporary files. It is removed at the end.
 pub(super) struct Package {
     directory: PathBuf,
 }
 
 impl Package {
-    /// With these lines below `[dependencies]`, in which `{repository}` is where the crates are.
-    /// Versions are those of this package's lock file, so nothing is downloaded.
+    /// A package with these lines below `[dependencies]`. `{repository}` in a line is replaced by the path of
+    /// the crates. The versions are those of this package's lock file, so nothing is downloaded.
     pub(super) fn with(dependencies: &str) -> io::Result<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let name = format!("benches-{}-{}", process::id(), NUMBER.fetch_add(1, Relaxed));
@@ -41,12 +41,12 @@ impl Package {
         Ok(package)
     }
 
-    /// Replaces the program.
+    /// Replaces the source of the program.
     pub(super) fn write(&self, source: &str) -> io::Result<()> {
         fs::write(self.directory.join("src/main.rs"), source)
     }
 
-    /// Runs cargo and says how many CPU seconds it took with all that it started.
+    /// Runs cargo and returns the CPU seconds of cargo and of all processes that it started.
     pub(super) fn cargo(&self, arguments: &[&str]) -> io::Result<f64> {
         let before = cpu_seconds_of_children()?;
         let output = Command::new(env::var_os("CARGO").unwrap_or("cargo".into()))
@@ -65,16 +65,17 @@ impl Package {
 
 impl Drop for Package {
     fn drop(&mut self) {
-        // What cannot be removed is left to the system.
+        // If a file cannot be removed, the system removes it later.
         let _ = fs::remove_dir_all(&self.directory);
     }
 }
 
-/// The time, in user and system mode, of all children that have ended and were waited for, with
-/// theirs. Linux counts it in hundredths of a second.
+/// The time, in user and system mode, of all child processes that have ended and were waited for, with
+/// their own children. Linux counts this time in hundredths of a second.
 fn cpu_seconds_of_children() -> io::Result<f64> {
     let stat = fs::read_to_string("/proc/self/stat")?;
-    // The name, in parentheses, may hold anything. Behind it, the first field is the third.
+    // The second field, the name in parentheses, may contain anything. The first field after it is the
+    // third.
     let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
     let ticks = |number: usize| fields.split(' ').nth(number - 3)?.parse::<f64>().ok();
     match (ticks(16), ticks(17)) {

@@ -1,9 +1,9 @@
-//! Programs that are only compiled: many functions that differ in a number.
+//! Programs that are only compiled. Each has many functions that differ in a number.
 
 use std::fmt::Write as _;
 
-/// One program: what stands before its functions, one of them, and a call of it. `{i}` is its
-/// number.
+/// One program: the text before its functions, one function, and a call of the function. `{i}` is the
+/// number of the function.
 pub(super) struct Source {
     pub(super) who: &'static str,
     head: &'static str,
@@ -20,7 +20,7 @@ tokio = { version = "1", features = ["time"] }
 
 const MANY: u32 = 300;
 
-/// What all programs have: a client of something, and its error.
+/// The text that all programs begin with: a client and its error.
 const COMMON: &str = r#"
 use std::{future::Future, pin::Pin};
 
@@ -122,7 +122,7 @@ pub(super) const FUNCTIONS: &[Source] = &[
     },
 ];
 
-/// Calls of a function form. Each closure is of a type of its own.
+/// Calls of a function form. Each closure has a different type.
 pub(super) const CALLS: &[Source] = &[
     Source {
         who: "plain",
@@ -151,7 +151,7 @@ impl Source {
         for i in 0..MANY {
             let i = i.to_string();
             text.push_str(&self.function.replace("{i}", &i));
-            // Each in a function of its own, as they would be in a program.
+            // Each call is in its own function, as in a real program.
             let _ = writeln!(
                 text,
                 "fn g{i}<'a>(client: &'a Client, name: &'a str) -> Boxed<'a> {{\n    {}\n}}",

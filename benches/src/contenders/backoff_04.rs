@@ -1,4 +1,4 @@
-//! backoff 0.4. It counts no attempts, and limits time instead: here it is not limited.
+//! backoff 0.4. This crate does not count attempts but limits the time; here it has no limit.
 
 use crate::operation::{self, ApiError, BASE, CAP, fail, ready_sleep, succeed};
 use backoff::{

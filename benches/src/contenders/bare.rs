@@ -1,4 +1,4 @@
-//! The operation without any retry: what is left of a figure when this is taken away is the price.
+//! The operation without a retry. Subtract these figures from the others to get the cost of the retry.
 
 use crate::operation::{self, ApiError, fail, succeed};
 use std::cell::Cell;
@@ -7,7 +7,7 @@ pub async fn success(n: u64) -> Result<u64, ApiError> {
     succeed(n)
 }
 
-/// Called until it succeeds, without a wait.
+/// Calls the operation until it succeeds, without a wait.
 pub async fn flaky(left: &Cell<u32>) -> u64 {
     loop {
         if let Ok(value) = async { operation::flaky(left) }.await {
@@ -16,7 +16,7 @@ pub async fn flaky(left: &Cell<u32>) -> u64 {
     }
 }
 
-/// A task that only sleeps: the least that a task which waits can take.
+/// A task that only sleeps: no waiting task can take less memory.
 pub async fn failing(n: u64) -> Result<u64, ApiError> {
     tokio::time::sleep(operation::BASE).await;
     fail(n)

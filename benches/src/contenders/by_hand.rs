@@ -1,9 +1,9 @@
-//! A careful loop written by hand: full jitter, a limit, and no retry of what would fail again.
+//! A careful loop written by hand: full jitter, a limit, and no retry of permanent errors.
 
 use crate::operation::{self, ApiError, BASE, CAP, RETRIES, fail, ready_sleep, succeed};
 use std::{cell::Cell, iter, time::Duration};
 
-/// The rules as one would keep them who is given them at run time.
+/// The rules of a loop that gets its rules at run time.
 #[derive(Clone, Copy)]
 pub struct Rules {
     pub base: Duration,
@@ -31,7 +31,7 @@ fn is_transient(error: &ApiError) -> bool {
     matches!(error.code, 429 | 500 | 502..=504)
 }
 
-/// The loop, once for each operation and timer: what one would write, without a closure in between.
+/// The loop, written for each operation and timer, without a closure.
 macro_rules! by_hand {
     ($rules:expr, $operation:expr, $sleep:expr) => {{
         let mut retry = 0;
@@ -111,7 +111,7 @@ pub async fn update(n: u64) -> Result<u64, ApiError> {
     }
 }
 
-/// A connection shared by all, opened when it is needed.
+/// A shared connection, which is opened when it is needed.
 pub struct Shared(std::sync::Mutex<Option<u64>>);
 
 impl Shared {
@@ -126,7 +126,7 @@ impl Shared {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Calls with the connection, and drops it where the call failed.
+    /// Calls with the connection, and drops the connection if the call fails.
     pub async fn with(&self, n: u64) -> Result<u64, ApiError> {
         let connection = match self.current() {
             Some(connection) => connection,

@@ -1,4 +1,4 @@
-//! google-cloud-gax: the loop in Google's own clients, which no user calls by hand.
+//! google-cloud-gax: the loop in Google's own clients. Users do not call this loop directly.
 
 use crate::operation::{self, BASE, CAP, RETRIES, ready_sleep, succeed};
 use google_cloud_gax::{
@@ -20,7 +20,7 @@ use std::{
     time::Duration,
 };
 
-/// What a client keeps and hands to each call.
+/// The values that a client keeps and gives to each call.
 #[derive(Clone)]
 pub struct Policy {
     retry: Arc<dyn RetryPolicy>,
@@ -36,7 +36,7 @@ pub fn policy() -> Policy {
     Policy {
         retry: Arc::new(Aip194Strict.with_attempt_limit(RETRIES + 1)),
         backoff: Arc::new(backoff.expect("the policy makes sense")),
-        // One that never refuses: what it refuses would be waited for again.
+        // This throttler never refuses: after a refusal, the loop would wait again.
         throttler: Arc::new(Mutex::new(CircuitBreaker::clamp(1_000, 0, 0))),
     }
 }
@@ -70,7 +70,7 @@ pub fn success_by(policy: &Policy, n: u64) -> impl Future<Output = Result<u64, E
     )
 }
 
-/// The loop wants to be `Send`, and a cell is not: what is left is kept by the thread.
+/// The loop must be `Send`, and a cell is not `Send`, so the thread keeps the remaining failures.
 pub fn flaky(left: &Cell<u32>) -> impl Future<Output = Result<u64, Error>> + use<> {
     LEFT.set(left.get());
     retried(

@@ -1,14 +1,14 @@
-//! Who is measured: the same policy and the same operation in each crate's own words.
+//! The measured crates: each file writes the same policy and the same operation with one crate.
 //!
-//! Each file has the same names, where the crate has such a thing:
+//! Each file has functions with these names, if the crate can do this:
 //!
 //! - `success`: an operation that succeeds, retried under a policy known at compile time;
-//! - `success_by`: under a policy that was made before, at run time;
-//! - `flaky`: one that fails a few times, on tokio's timer;
-//! - `flaky_ready`: the same on a timer that is ready at once;
-//! - `failing`: one that fails always, on tokio's timer, and can be spawned;
-//! - `blocking`, `blocking_by`: as the first two, on a thread;
-//! - `delays`: the waits alone.
+//! - `success_by`: the same under a policy that was made before, at run time;
+//! - `flaky`: an operation that fails a few times, with tokio's timer;
+//! - `flaky_ready`: the same with a timer that is ready at once;
+//! - `failing`: an operation that always fails, with tokio's timer; its future can be spawned;
+//! - `blocking`, `blocking_by`: like the first two, in a blocking call;
+//! - `delays`: only the waits.
 
 pub mod backoff_04;
 pub mod backon;

@@ -1,4 +1,4 @@
-//! This project: both forms, in the words of its documentation.
+//! This project: both forms, as its documentation shows them.
 
 use crate::operation::{self, ApiError, BASE, CAP, RETRIES, fail, no_pause, ready_sleep, succeed};
 use backoff_core::{
@@ -16,7 +16,7 @@ pub const POLICY: Policy = Policy::exponential()
     .max_backoff(CAP)
     .max_attempts(RETRIES + 1);
 
-/// A constant of one letter, which a macro cannot tell from a type.
+/// A constant with a name of one letter, which a macro cannot distinguish from a type.
 pub const P: Policy = POLICY;
 
 impl Fault for ApiError {
@@ -31,7 +31,7 @@ impl From<NotOpened<ApiError>> for ApiError {
     }
 }
 
-/// A runtime whose timers are ready at once; clock and chance are those that everybody has.
+/// A runtime whose timers are ready at once, with the default clock and random numbers.
 #[derive(Clone, Copy)]
 pub struct AtOnce;
 
@@ -159,7 +159,7 @@ pub fn update(n: u64) -> impl Future<Output = Result<Updated<u64, u64>, ApiError
     )
 }
 
-/// A connection that is open already.
+/// A connection that is already open.
 pub fn opened() -> Reconnect<u64, impl Fn() -> Ready<Result<u64, ApiError>>, ApiError> {
     let connection = Reconnect::new(|| std::future::ready(Ok(7)));
     let used = crate::drive::paused().block_on(connection.with(|n| async move { succeed(n) }));
@@ -167,7 +167,7 @@ pub fn opened() -> Reconnect<u64, impl Fn() -> Ready<Result<u64, ApiError>>, Api
     connection
 }
 
-/// One call on it, without a policy around.
+/// One call on this connection, without a policy.
 pub fn reconnect_with<'c, O>(
     connection: &'c Reconnect<u64, O, ApiError>,
     n: u64,
@@ -178,7 +178,7 @@ where
     connection.with(move |connection| async move { succeed(n ^ connection) })
 }
 
-/// As many as there can be: four million, for no policy counts further.
+/// As many waits as a policy can count: four million.
 pub fn delays() -> impl Iterator<Item = Duration> {
     const LONGEST: Policy = POLICY.max_attempts(u32::MAX);
     LONGEST.waits()

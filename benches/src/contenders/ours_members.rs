@@ -1,4 +1,4 @@
-//! This project: a hundred tasks that each add a member to a role that has 1,500.
+//! This project: a hundred tasks add one member each to a role that has 1,500 members.
 
 use crate::operation::ApiError;
 use backoff_cloud::iam::{Members, PlainBinding, PlainPolicy, PolicyStore};
@@ -17,7 +17,7 @@ impl PolicyStore for Store {
     type Error = ApiError;
 
     async fn get(&self, _resource: &str) -> Result<PlainPolicy, ApiError> {
-        // Until it returns, the other tasks come.
+        // The other tasks begin to wait before this read returns.
         tokio::task::yield_now().await;
         Ok(self.0.lock().expect("nobody panics here").clone())
     }
@@ -28,7 +28,7 @@ impl PolicyStore for Store {
     }
 }
 
-/// Combines the changes of a role with all its members.
+/// Combines the changes of a role that already has `MEMBERS` members.
 pub fn role() -> Members<Store> {
     let mut binding = PlainBinding::default();
     binding.role = ROLE.to_owned();
@@ -41,7 +41,7 @@ pub fn role() -> Members<Store> {
     Members::new(Store(Mutex::new(policy)))
 }
 
-/// All are one read, a hundred changes and one write.
+/// Makes one read, a hundred changes and one write.
 pub async fn adds(members: &Members<Store>) {
     let mut tasks = JoinSet::new();
     for n in 0..ADDS {

@@ -1,4 +1,4 @@
-//! One rule of this project at a time: what it costs whoever uses it.
+//! This project: the cost of each rule in a call that uses it.
 
 use super::ours::{AtOnce, POLICY};
 use crate::operation::{self, ApiError, UNAVAILABLE, ready_sleep, succeed};
@@ -46,7 +46,7 @@ pub async fn timeout_attribute(n: u64) -> Result<u64, ApiError> {
     succeed(n)
 }
 
-/// A bucket that stays full: nobody fails.
+/// A bucket that stays full, because no attempt fails.
 static FULL: Budget = Budget::aws();
 const BUDGET_FULL: Policy = POLICY.budget(&FULL);
 
@@ -59,7 +59,7 @@ pub async fn budget_full_attribute(n: u64) -> Result<u64, ApiError> {
     succeed(n)
 }
 
-/// A bucket that is never full again within a measurement.
+/// A bucket that never becomes full again during the measurement.
 static FILLING: Budget = Budget::costs(4_000_000, 14, 5).starting_with(0);
 const BUDGET_FILLING: Policy = POLICY.budget(&FILLING);
 
@@ -89,7 +89,7 @@ pub fn reported(n: u64) -> impl Future<Output = Result<(u64, Report), RetryError
     POLICY.retry(move || async move { succeed(n) }).reported()
 }
 
-/// A call that fails a few times, on a timer that is ready at once, under any policy.
+/// A call that fails a few times, with a timer that is ready at once, under any policy.
 macro_rules! flaky {
     ($($(#[$doc:meta])* $function:ident, $attribute:ident = $policy:ident;)*) => {$(
         $(#[$doc])*
@@ -109,7 +109,7 @@ macro_rules! flaky {
 const ADDITIVE: Policy = POLICY.jitter(Jitter::Additive(Duration::from_millis(1)));
 const DECORRELATED: Policy = POLICY.jitter(Jitter::Decorrelated);
 
-/// What the retries take out is never noticed.
+/// The bucket is so large that the retries never empty it.
 static DEEP: Budget = Budget::costs(4_000_000, 1, 1);
 const BUDGET: Policy = POLICY.budget(&DEEP);
 
@@ -120,7 +120,7 @@ flaky! {
     flaky_budget, flaky_budget_attribute = BUDGET;
 }
 
-/// The decision alone, of a first failure.
+/// Only the decision about a first failure.
 pub mod decision {
     use super::*;
     use backoff_core::{Decision, RetryState, Verdict};
@@ -135,14 +135,14 @@ pub mod decision {
         POLICY.judge(&UNAVAILABLE)
     }
 
-    /// What an error comes to.
+    /// Judges an error and decides.
     #[inline(never)]
     pub fn of_error(state: &mut State, error: &ApiError) -> Decision {
         let verdict = POLICY.judge(error);
         state.failed(&POLICY, verdict, || Duration::ZERO, || fastrand::u64(..))
     }
 
-    /// What a verdict comes to.
+    /// Decides about a verdict.
     #[inline(never)]
     pub fn of_verdict(state: &mut State, verdict: Verdict) -> Decision {
         state.failed(&POLICY, verdict, || Duration::ZERO, || fastrand::u64(..))

@@ -1,4 +1,4 @@
-//! retry, which blocks. Jitter makes a wait shorter, as ours does.
+//! retry, a blocking crate. Its jitter makes a wait shorter, as this project's jitter does.
 
 use crate::operation::{ApiError, CAP, RETRIES, succeed};
 use retry::{

@@ -1,4 +1,4 @@
-//! tokio-retry. Its `from_millis` is a base of powers: two milliseconds first, then doubled.
+//! tokio-retry. The argument of its `from_millis` is the base of powers: the waits are 2 ms, 4 ms, 8 ms.
 
 use crate::operation::{self, ApiError, CAP, RETRIES, fail, succeed};
 use std::{cell::Cell, future::Future, time::Duration};

@@ -1,4 +1,4 @@
-//! tokio-retry2, whose `from_millis` is a base of powers too.
+//! tokio-retry2. The argument of its `from_millis` is the base of powers too.
 
 use crate::operation::{self, ApiError, CAP, RETRIES, fail, succeed};
 use std::{cell::Cell, future::Future, time::Duration};
@@ -15,7 +15,7 @@ fn waits(policy: ExponentialBackoff) -> impl Iterator<Item = Duration> {
     policy.map(jitter).take(RETRIES as usize)
 }
 
-/// Every failure may go away: what is retried is said by the error.
+/// Every error is transient. In this crate, the error says whether it is retried.
 fn transient(outcome: Result<u64, ApiError>) -> Result<u64, RetryError<ApiError>> {
     outcome.map_transient_err()
 }

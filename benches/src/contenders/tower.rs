@@ -1,5 +1,5 @@
-//! tower's retry layer. Its backoff makes the timer itself, so on a timer that is ready at once no
-//! wait is computed: that figure is too good.
+//! tower's retry layer. Its backoff makes its own timer. With a timer that is ready at once, it computes no
+//! wait, so that figure is too low.
 
 use crate::operation::{self, ApiError, BASE, CAP, RETRIES, fail, succeed};
 use std::{
@@ -16,7 +16,7 @@ use tower::{
     util::rng::HasherRng,
 };
 
-/// What a user of tower writes.
+/// The policy that a user of tower writes.
 #[derive(Clone)]
 pub struct Transient<B> {
     backoff: B,
@@ -90,7 +90,7 @@ pub fn failing(n: u64) -> impl Future<Output = Result<u64, ApiError>> + Send {
     Retry::new(policy(), service_fn(|n| async move { fail(n) })).call(n)
 }
 
-/// Its waits: only as timers.
+/// The waits of tower, which come only as timers.
 pub fn timers() -> ExponentialBackoff {
     policy().backoff
 }

@@ -1,4 +1,4 @@
-//! tryhard, which has no jitter.
+//! tryhard. It has no jitter.
 
 use crate::operation::{self, ApiError, BASE, CAP, RETRIES, fail, succeed};
 use std::{cell::Cell, future::Future, time::Duration};

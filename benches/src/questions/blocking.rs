@@ -1,4 +1,4 @@
-//! What does a success cost on a thread that may block?
+//! What does a success of a blocking call cost?
 
 use super::Cases;
 use crate::contenders::{backoff_04, backon, bare, by_hand, ours, retry};

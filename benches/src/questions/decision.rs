@@ -1,5 +1,5 @@
-//! What does the decision alone cost, without a loop around it? Ours only: in no other crate is it
-//! apart.
+//! What does the decision cost, without a loop? Only this project is measured: in the other crates, the
+//! decision is a part of the loop.
 
 use super::Cases;
 use crate::{contenders::ours_rules::decision, operation::UNAVAILABLE};

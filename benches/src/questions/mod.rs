@@ -1,4 +1,4 @@
-//! The questions whose answer is a number of instructions: one file each.
+//! The questions that a number of instructions answers. Each question has one file.
 
 mod blocking;
 mod decision;
@@ -8,21 +8,21 @@ mod retry;
 mod rules;
 mod success;
 
-/// One measurement: something done `n` times. What is printed is the difference that more of it
-/// makes, divided by how much more.
+/// One measurement: something is done `n` times. The printed figure is the difference between two numbers of
+/// repetitions, divided by the difference of these numbers.
 #[derive(Clone, Copy)]
 pub struct Case {
     pub question: &'static str,
     pub who: &'static str,
     pub column: &'static str,
     pub run: fn(u64),
-    /// Subtracted from it: the same call without what is asked about.
+    /// A call without the measured part, whose cost is subtracted.
     pub less: Option<fn(u64)>,
-    /// By what the rest is divided: how many times a call does what is asked about.
+    /// How many times a call does the measured part. The rest is divided by this number.
     pub per: u32,
 }
 
-/// A question's cases, put down one after the other.
+/// Collects the cases of a question, one after the other.
 struct Cases {
     question: &'static str,
     all: Vec<Case>,
@@ -48,7 +48,7 @@ impl Cases {
         });
     }
 
-    /// What each of so many more failures adds to a call.
+    /// What each of these additional failures adds to a call.
     fn each(
         &mut self,
         who: &'static str,

@@ -1,4 +1,4 @@
-//! What does it cost to compute a wait: the first one of a call, and one that is at the cap?
+//! What does it cost to compute a wait: the first wait of a call, and a wait at the maximum?
 
 use super::Cases;
 use crate::contenders::{
@@ -8,12 +8,12 @@ use std::hint::black_box;
 
 use ::tower::retry::backoff::{Backoff as _, ExponentialBackoff as TowerBackoff};
 
-/// More than it takes to get to the cap.
+/// More waits than are needed to reach the maximum.
 const TO_THE_CAP: usize = 40;
 
 macro_rules! waits {
     ($cases:ident, $who:literal, $delays:path) => {
-        // Without the making of what computes it.
+        // Making the iterator is not counted.
         $cases.each(
             $who,
             "first",
@@ -55,7 +55,7 @@ pub(super) fn cases() -> Cases {
     waits!(cases, "backoff", backoff_04::delays);
     waits!(cases, "backon", backon::delays);
     waits!(cases, "google-cloud-gax", gax::delays);
-    // Its waits come as timers of tokio, which want a runtime.
+    // tower's waits are timers of tokio, which need a runtime.
     cases.each(
         "tower (with a timer)",
         "first",

@@ -1,5 +1,5 @@
-//! What do the other two loops cost where nothing is in the way: a read-modify-write, and a call on
-//! a connection that is open?
+//! What do the other two loops cost when no attempt fails: a read-modify-write, and a call on an open
+//! connection?
 
 use super::Cases;
 use crate::{

@@ -1,5 +1,5 @@
-//! What does a retry cost, besides the waiting? On a timer that is ready at once, and on tokio's,
-//! whose clock is paused.
+//! What does a retry cost, without the wait? Measured with a timer that is ready at once, and with tokio's
+//! timer, whose clock is paused.
 
 use super::Cases;
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     operation::FAILURES,
 };
 
-/// A call with five failures, and each of them by itself.
+/// A call with five failures, and the cost of each failure.
 macro_rules! ready {
     ($cases:ident, $who:literal, $flaky:path) => {
         $cases.each(

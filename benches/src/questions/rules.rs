@@ -1,4 +1,4 @@
-//! What does each rule cost where it is used? The first line of each form is without any.
+//! What does each rule cost in a call that uses it? The first line of each form has no rule.
 
 use super::Cases;
 use crate::{

@@ -1,4 +1,4 @@
-//! What does a call cost that succeeds at once?
+//! What does a call cost if it succeeds at once?
 
 use super::Cases;
 use crate::{
@@ -17,7 +17,7 @@ macro_rules! known {
     };
 }
 
-/// A policy made before, at run time; moved.
+/// A policy that is made before, at run time; moved.
 macro_rules! made {
     ($cases:ident, $who:literal, $policy:expr, $success:path) => {
         $cases.call($who, "run time, moved", |n| {

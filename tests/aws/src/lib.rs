@@ -1,4 +1,4 @@
-//! What the tests with AWS' own clients share: a server that answers as it is told, and clients.
+//! The server and the clients that the tests with AWS' SDK share. A test tells the server what to answer.
 
 use aws_sdk_dynamodb::{
     Client,
@@ -24,7 +24,7 @@ use std::{
     time::Duration,
 };
 
-/// What befalls one request.
+/// How the server treats one request.
 #[derive(Clone, Copy, Debug)]
 pub enum Answer {
     /// A status, headers (each with its `\r\n`) and a body.
@@ -77,22 +77,22 @@ impl Server {
         Server { port, seen, bodies }
     }
 
-    /// Where it listens.
+    /// The address of the server.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// The bodies of the requests that it has read.
+    /// The bodies of the requests that the server has read.
     ///
     /// # Panics
-    /// When a thread of it has panicked.
+    /// If a thread of the server has panicked.
     #[must_use]
     pub fn bodies(&self) -> Vec<String> {
         self.bodies.lock().expect("no panic").clone()
     }
 
-    /// How many requests it has seen. Each comes on a connection of its own.
+    /// How many requests the server has seen. Each request has a new connection.
     #[must_use]
     pub fn seen(&self) -> usize {
         self.seen.load(Ordering::SeqCst)
@@ -155,7 +155,7 @@ fn read_request(stream: &TcpStream) -> String {
     String::from_utf8_lossy(&body).into_owned()
 }
 
-/// A client's timer, which passes virtual time.
+/// A client's timer, which advances virtual time.
 #[derive(Debug)]
 pub struct Timer(pub VirtualTime);
 
@@ -165,14 +165,14 @@ impl AsyncSleep for Timer {
     }
 }
 
-/// A client's configuration, without limits of time.
+/// A client's configuration without timeouts.
 #[must_use]
 pub fn config(url: &str) -> Builder {
     let credentials = Credentials::new("id", "secret", None, None, "test");
     config_of_nobody(url).credentials_provider(credentials)
 }
 
-/// The same without credentials.
+/// The same configuration without credentials.
 #[must_use]
 pub fn config_of_nobody(url: &str) -> Builder {
     Builder::new()
@@ -186,10 +186,10 @@ pub fn config_of_nobody(url: &str) -> Builder {
         .timeout_config(TimeoutConfig::builder().disable_connect_timeout().build())
 }
 
-/// One write.
+/// Makes one write.
 ///
 /// # Errors
-/// The client's.
+/// Returns the client's error.
 pub async fn put(client: &Client) -> Result<PutItemOutput, SdkError<PutItemError>> {
     let put = client.put_item().table_name("accounts");
     put.item("id", AttributeValue::S("ann".to_owned()))
@@ -197,7 +197,7 @@ pub async fn put(client: &Client) -> Result<PutItemOutput, SdkError<PutItemError
         .await
 }
 
-/// A client that tries once.
+/// A client that makes each request once.
 #[must_use]
 pub fn outside(url: &str) -> Client {
     Client::from_conf(config(url).retry_config(RetryConfig::disabled()).build())

@@ -1,5 +1,5 @@
-//! What a client's failures say, and how often a policy repeats them: around a client whose own
-//! retries are off, and inside the client.
+//! The facts in a client's failures, and how often a policy retries them: around a client whose own retries
+//! are off, and inside the client.
 
 use aws_sdk_dynamodb::{
     Client, config::retry::RetryConfig, error::SdkError, operation::put_item::PutItemError,

@@ -1,4 +1,4 @@
-//! What a policy decides inside a client, and what becomes of an error on its way out.
+//! The decisions of a policy inside a client, and the errors that the caller gets.
 
 use aws_sdk_dynamodb::{
     Client,

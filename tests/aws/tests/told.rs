@@ -1,4 +1,4 @@
-//! What logs and metrics are told of a client's own loop, beside what they are told of ours.
+//! Compares the log and the metrics of a client's own loop with those of this library's loop.
 
 use aws_sdk_dynamodb::{
     Client,

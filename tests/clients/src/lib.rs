@@ -1,3 +1,3 @@
-//! Tests of what the errors of clients say, each failure made on a real socket: ureq, object_store,
-//! azure_core and, with the feature `kube`, kube. Those of reqwest, hyper, tonic, redis and h2 stand in
-//! `tests/live`.
+//! Tests of the facts in the errors of ureq and azure_core and, with the features `object-store` and `kube`, of
+//! object_store and kube. Each failure is caused on a real socket. `tests/live` tests reqwest, hyper, tonic,
+//! redis and h2.

@@ -1,1 +1,1 @@
-//! The cases of `tests/ui/pass` are compiled and run again, as a crate of edition 2021 sees them.
+//! Compiles and runs the cases of `tests/ui/pass` again, as a crate of edition 2021.

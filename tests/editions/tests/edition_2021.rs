@@ -1,4 +1,4 @@
-//! What works in edition 2024 works in edition 2021.
+//! Everything that works in edition 2024 works in edition 2021.
 
 #[test]
 fn right_use_compiles_and_repeats() {

@@ -1,4 +1,4 @@
-//! What an annotated function costs in memory.
+//! The memory that an annotated function needs.
 
 use allocation_counter::measure;
 use backoff_core::{Fault, retry};

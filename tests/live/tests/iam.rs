@@ -1,4 +1,4 @@
-//! Many writers, one policy, a service that fails: nothing may be lost and nothing made twice.
+//! Many writers change one policy while the service fails. No change may be lost or made twice.
 
 use backoff_cloud::emulator::{Call, Emulator, Faults, Reply};
 use backoff_cloud::{Jitter, Policy, http, http::ApiError, iam, retry};

@@ -1,4 +1,5 @@
-//! The functions of the README that cannot stand alone there, from both doors, counted.
+//! Functions of the README that need more code to run. Counts their calls, with the attributes of both
+//! crates.
 
 use backoff_cloud::emulator::{Call, Emulator, Reply};
 use backoff_cloud::http::{self, ApiError};

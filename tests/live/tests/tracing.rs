@@ -1,4 +1,4 @@
-//! What a subscriber of `tracing` sees.
+//! The events that a subscriber of `tracing` gets.
 
 use backoff_core::{Fault, Policy, retry};
 use std::{

@@ -1,5 +1,5 @@
-//! Annotated functions without the standard library and without an allocator. `.ci/run` checks this
-//! package by itself, so that no other package's features are joined to its own.
+//! Annotated functions without the standard library and without an allocator. `.ci/run` checks this package
+//! alone, so that no features of other packages are added.
 
 #![no_std]
 
@@ -39,7 +39,7 @@ impl BlockingSleep for Board {
     fn sleep_blocking(&self, _: Duration) {}
 }
 
-/// What the radio fails with.
+/// The errors of the radio.
 #[derive(Debug, Fault)]
 pub enum Error {
     /// Nobody answered.
@@ -77,19 +77,19 @@ async fn radio() -> Result<u8, Error> {
     Err(Error::Silent)
 }
 
-/// Bare, but for the runtime.
+/// The attribute with a runtime only.
 ///
 /// # Errors
-/// Those of the radio.
+/// Returns the radio's error.
 #[retry(runtime = Board)]
 pub async fn bare() -> Result<u8, Error> {
     radio().await
 }
 
-/// With all that a runtime is asked for.
+/// The attribute with many keys, which together use everything that a runtime offers.
 ///
 /// # Errors
-/// Those of the radio.
+/// Returns the radio's error.
 #[retry(
     policy = POLICY, deadline = "1m", timeout = "30s", attempt_timeout = "1s", jitter = decorrelated,
     until = |value| *value > 3, consecutive = 2, attempt = n, notify = hear, clone(packet), runtime = board, name = "send"
@@ -104,29 +104,29 @@ fn hear(event: &Event<'_, Error>) {
     let _: &dyn core::fmt::Display = event;
 }
 
-/// A future of its own.
+/// Returns a future.
 ///
 /// # Errors
-/// Those of the radio.
+/// Returns the radio's error.
 #[allow(clippy::manual_async_fn)]
 #[retry(runtime = Board, on = [Error::Silent])]
 pub fn future() -> impl Future<Output = Result<u8, Error>> + Send {
     async move { radio().await }
 }
 
-/// Without a wait that others could use.
+/// A blocking function.
 ///
 /// # Errors
-/// Those of the radio.
+/// Returns the radio's error.
 #[retry(runtime = Board, when = |error| matches!(error, Error::Silent), deadline = "1m")]
 pub fn blocking() -> Result<u8, Error> {
     Err(Error::Silent)
 }
 
-/// Blocks.
+/// Two uses of `retry_block!`.
 ///
 /// # Errors
-/// Those of the radio.
+/// Returns the radio's error.
 pub async fn blocks() -> Result<u8, Error> {
     let first = retry_block!(policy = POLICY, runtime = Board, async { radio().await }).await?;
     retry_block!(policy = POLICY, runtime = Board, { Ok(first) })

@@ -1,4 +1,4 @@
-//! What the tests with Google's own clients share. They want the feature `google`.
+//! The helpers of the tests with Google's own clients. The tests need the feature `google`.
 #![cfg(feature = "google")]
 
 use google_cloud_auth::credentials::{Credentials, anonymous};
@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-/// Installs a TLS provider, which every client asks for beside Google's crates, even on `http://`.
+/// Installs a TLS provider. Together with Google's crates, every client needs one, even for `http://`.
 pub fn install_tls() {
     // Fails where a test before has done it.
     drop(rustls::crypto::ring::default_provider().install_default());
@@ -20,8 +20,8 @@ pub fn credentials() -> Credentials {
     anonymous::Builder::new().build()
 }
 
-/// A server that hands every connection to `serve`, each on a thread of its own, as long as the
-/// test runs. Gives its authority: `127.0.0.1:PORT`.
+/// A server that calls `serve` with every connection, each on a new thread, as long as the test runs.
+/// Returns its authority: `127.0.0.1:PORT`.
 pub fn listen(serve: impl Fn(TcpStream) + Clone + Send + 'static) -> String {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
     let address = listener.local_addr().expect("it is bound");
@@ -34,8 +34,8 @@ pub fn listen(serve: impl Fn(TcpStream) + Clone + Send + 'static) -> String {
     address.to_string()
 }
 
-/// Reads one whole request, so that closing the connection afterwards is no reset. Gives its first
-/// line and its body.
+/// Reads one whole request, so that closing the connection later does not reset it. Returns the first line
+/// and the body of the request.
 pub fn read_request(stream: &TcpStream) -> (String, String) {
     let mut reader = BufReader::new(stream);
     let mut length = 0;
@@ -56,7 +56,7 @@ pub fn read_request(stream: &TcpStream) -> (String, String) {
     (first, String::from_utf8_lossy(&body).into_owned())
 }
 
-/// A reply of HTTP/1.1, whole.
+/// A whole reply of HTTP/1.1.
 pub fn reply(status: u16, headers: &str, body: &str) -> String {
     let length = body.len();
     format!(

@@ -1,4 +1,5 @@
-//! Against Google itself. Ignored unless asked for, because it wants credentials:
+//! Tests against Google's real services. They are ignored by default, because they need credentials. To run
+//! them:
 //!
 //! ```text
 //! export GOOGLE_APPLICATION_CREDENTIALS=key.json        # or other Application Default Credentials
@@ -14,15 +15,14 @@ use google_cloud_memorystore_v1::client::Memorystore;
 use official::install_tls;
 use std::env;
 
-/// What is given to the service account on itself. It lets nobody do more than read what is known of
-/// the account.
+/// The role that the service account gets on itself. The role only allows reading the account's data.
 const ROLE: &str = "roles/iam.serviceAccountViewer";
 
 fn given(variable: &str) -> String {
     env::var(variable).unwrap_or_else(|_| panic!("set {variable}: see the head of this file"))
 }
 
-/// What is compared: the etag of a policy changes with each write.
+/// The parts of a policy that the test compares, without the etag, which changes with each write.
 fn bindings(policy: Policy) -> Vec<(String, Vec<String>)> {
     let mut all: Vec<_> = policy
         .bindings

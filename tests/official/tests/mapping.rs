@@ -1,5 +1,5 @@
-//! What Google's own clients report, each failure made to happen on a real socket, and what it is
-//! taken for.
+//! The errors of Google's own clients, and the facts that `Fault` reads from them. Each failure is caused on
+//! a real socket.
 
 use backoff_cloud::{Delivery, Fault, FaultKind, GrpcCode, Policy, Verdict, codes};
 use google_cloud_gax_1::{error::Error, options::RequestOptionsBuilder, retry_policy::NeverRetry};

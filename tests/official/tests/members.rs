@@ -1,4 +1,4 @@
-//! Members of roles, changed by many tasks at once over Google's own client.
+//! Many tasks change members of roles at once, with Google's own client.
 
 use backoff_cloud::{
     FaultKind, GrpcCode, StopReason,

@@ -1,4 +1,4 @@
-//! Google's own clients retrying by our policies, against the emulator.
+//! Google's own clients retry by policies of this library, against the emulator.
 
 use backoff_cloud::{
     Budget, Fault, GrpcCode, Policy, StopReason, codes,
@@ -167,7 +167,7 @@ async fn a_policy_for_read_modify_writes_does_not_repeat_the_write_inside() {
     assert_eq!(emulator.stats().calls, 5, "read, write, write, read, write");
 }
 
-/// So that a retry around the client is the only one.
+/// Turns the client's own retries off, so that only the retry around the client retries.
 #[tokio::test]
 async fn a_client_or_a_request_can_try_once() {
     let emulator = Emulator::start().unwrap();

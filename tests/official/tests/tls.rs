@@ -1,4 +1,5 @@
-//! TLS that fails, as reqwest and Google's client say it. Here because only here reqwest is built with TLS.
+//! The errors of reqwest and Google's client when TLS fails. The test is in this package, because only this
+//! package builds reqwest with TLS.
 
 use backoff_core::{Delivery, Fault, FaultKind, Policy, Verdict};
 use google_cloud_gax_1::retry_policy::NeverRetry;

@@ -1,4 +1,4 @@
-//! What logs and metrics are told of Google's own clients, against the emulator.
+//! The log and the metrics of Google's own clients, against the emulator.
 
 use backoff_cloud::{
     Policy,

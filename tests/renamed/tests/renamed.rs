@@ -1,4 +1,4 @@
-//! What is written, and what is said where it is not.
+//! The expansion in a crate with a renamed library, and the message if the name is missing.
 
 #[test]
 fn another_name_is_written_once() {

@@ -1,4 +1,4 @@
-//! What the cases in `pass`, `fail` and `fail_rustc` share: an operation that fails a few times.
+//! The cases in `pass`, `fail` and `fail_rustc` share this operation, which fails a few times.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -41,7 +41,7 @@ impl Flaky {
         }
     }
 
-    /// Calls it once; a success gives the number of calls so far.
+    /// Calls the operation once. A success returns the number of calls so far.
     pub fn call(&self) -> Result<u32, ApiError> {
         let call = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
         if call > self.failures {
@@ -51,7 +51,7 @@ impl Flaky {
         }
     }
 
-    /// How often it was called.
+    /// How often the operation was called.
     pub fn calls(&self) -> u32 {
         self.calls.load(Ordering::Relaxed)
     }

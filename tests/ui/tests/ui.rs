@@ -1,4 +1,4 @@
-//! The macro used rightly and wrongly. `TRYBUILD=overwrite` writes the expected messages anew.
+//! Correct and wrong uses of the macro. `TRYBUILD=overwrite` writes the expected messages again.
 
 #[test]
 fn right_use_compiles_and_repeats() {

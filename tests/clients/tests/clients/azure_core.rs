@@ -1,4 +1,4 @@
-//! azure_core: the pipeline that every client of Azure sends its requests through.
+//! azure_core: the pipeline through which every client of Azure sends its requests.
 
 use crate::{
     facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, POLICY, Repeated, assert_row},
@@ -60,7 +60,7 @@ async fn get_within(limit: Duration, host: impl Display) -> Result<RawResponse, 
     send(&pipeline(options), request(host, Method::Get)).await
 }
 
-/// What the pipeline says when the server does this.
+/// The error of the pipeline when the server does this.
 async fn failure(bytes: impl Into<Vec<u8>>, end: End) -> Error {
     let server = Server::of(bytes, end);
     let got = get_within(end.patience(), &server).await;

@@ -37,7 +37,7 @@ fn maps(config: Config) -> Api<ConfigMap> {
     Api::default_namespaced(Client::try_from(config).expect("a client"))
 }
 
-/// What kube says when the server does this.
+/// The error of kube when the server does this.
 async fn failure(bytes: impl Into<Vec<u8>>, end: End) -> Error {
     let server = Server::of(bytes, end);
     let mut config = config(&server);

@@ -1,5 +1,5 @@
-//! What the errors of clients say. Each failure is made on a real loopback socket, and each test is
-//! named after it.
+//! The facts in the errors of clients. Each failure is caused on a real loopback socket. Each test has the
+//! name of its failure.
 
 mod azure_core;
 #[path = "../../../live/tests/clients/facts.rs"]
@@ -11,7 +11,7 @@ mod object_store;
 mod server;
 mod ureq;
 
-/// What is known of a reply that has only this status.
+/// The facts of a reply that has only this status.
 fn status(status: u16) -> facts::Facts {
     facts::Facts {
         status: Some(status),

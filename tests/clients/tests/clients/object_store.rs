@@ -1,4 +1,4 @@
-//! object_store, by its client for S3.
+//! object_store, with its client for S3.
 
 use crate::{
     facts::{MAYBE_SENT, NOT_SENT, NOTHING, POLICY, Repeated, assert_row},
@@ -29,7 +29,7 @@ fn builder(host: impl Display, options: ClientOptions) -> AmazonS3Builder {
         .with_skip_signature(true)
 }
 
-/// Without the retries that object_store makes by itself.
+/// A client without the retries that object_store makes by itself.
 fn store(host: impl Display, options: ClientOptions) -> AmazonS3 {
     let once = RetryConfig {
         max_retries: 0,
@@ -51,7 +51,7 @@ async fn get(store: &AmazonS3) -> Result<Vec<u8>, Error> {
     Ok(store.get(&path()).await?.bytes().await?.to_vec())
 }
 
-/// What the client says when the server does this.
+/// The error of the client when the server does this.
 async fn failure(bytes: impl Into<Vec<u8>>, end: End) -> Error {
     let server = Server::of(bytes, end);
     let options = ClientOptions::new().with_timeout(end.patience());

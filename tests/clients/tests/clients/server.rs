@@ -1,4 +1,4 @@
-//! A server on threads, which does what no well-behaved one would.
+//! A server on threads that misbehaves as a test asks.
 
 use socket2::{Domain, SockRef, Socket, Type};
 use std::{
@@ -19,7 +19,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_millis(300);
 /// A limit that is not to be reached, on a busy machine either.
 pub(crate) const AMPLE: Duration = Duration::from_secs(6);
 
-/// How a connection ends, after the bytes of a reply.
+/// How a connection ends after the bytes of a reply.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum End {
     /// In order, with a FIN.
@@ -105,7 +105,7 @@ impl fmt::Display for Server {
     }
 }
 
-/// Where nobody listens: a port that was just given back.
+/// An address on which nobody listens: the port was free a moment ago.
 pub(crate) fn nobody() -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port on loopback");
     listener.local_addr().expect("its address")
@@ -178,7 +178,7 @@ pub(crate) fn reply(status: u16, headers: &str, body: &str) -> String {
     )
 }
 
-/// A reply whose body is longer by its head than what comes of it.
+/// A reply whose header announces a longer body than the server sends.
 pub(crate) fn half(headers: &str, body: &[u8]) -> Vec<u8> {
     let length = 2 * body.len();
     let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n{headers}\r\n");

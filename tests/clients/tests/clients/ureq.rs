@@ -1,4 +1,4 @@
-//! ureq, which blocks.
+//! ureq, a blocking client.
 
 use crate::{
     facts::{MAYBE_SENT, NOT_SENT, NOTHING, POLICY, Repeated, assert_row},
@@ -23,7 +23,7 @@ fn get(host: impl Display, agent: &Agent) -> Result<String, Error> {
     response.body_mut().read_to_string()
 }
 
-/// What ureq says when the server does this.
+/// The error of ureq when the server does this.
 fn failure(bytes: impl Into<Vec<u8>>, end: End) -> Error {
     get(Server::of(bytes, end), &agent(end.patience())).expect_err("the failure")
 }

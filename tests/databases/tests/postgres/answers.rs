@@ -1,4 +1,4 @@
-//! What the errors of both clients say, each of them made to happen.
+//! The facts in the errors of both clients. Each error is caused on a real server.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A way to a server on which some commits are lost.
+//! A proxy to the server that loses some commits.
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,5 +1,5 @@
-//! Transactions under `postgres::TRANSACTION`, against a real Postgres whose sessions are killed and
-//! whose replies are lost.
+//! Transactions under `postgres::TRANSACTION`, against a real Postgres. Sessions are killed and replies are
+//! lost.
 #![cfg(unix)]
 
 mod answers;
@@ -16,5 +16,5 @@ use sqlx_08 as sqlx;
 use sqlx_09 as sqlx;
 use tokio_postgres_07 as tokio_postgres;
 
-/// What a test gives back when it is not the thing tested that fails.
+/// The error of a test when something else than the tested code fails.
 type Tested = Result<(), Box<dyn std::error::Error + Send + Sync>>;

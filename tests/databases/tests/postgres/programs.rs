@@ -1,11 +1,11 @@
-//! Where Postgres' programs are, and as whom they are run.
+//! Finds Postgres' programs, and the user that runs them.
 
 use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where Debian and its relatives put them: a folder for each version.
+/// Where Debian and similar systems install Postgres' programs: a folder for each version.
 const VERSIONS: &str = "/usr/lib/postgresql";
 
 /// The folder with `initdb` and `postgres`: one of `PATH`, else that of the newest version.

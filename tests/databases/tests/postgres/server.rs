@@ -1,4 +1,4 @@
-//! A Postgres of one's own: on a free port, in a folder of its own, gone with its value.
+//! Starts a Postgres on a free port and in a new folder. The Postgres ends when its value is dropped.
 
 use std::env;
 use std::fs;
@@ -169,7 +169,7 @@ impl Drop for Folder {
     }
 }
 
-/// A port that nobody listens on: it was just given back.
+/// A port on which nobody listens: it was free a moment ago.
 pub(crate) fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }

@@ -1,4 +1,4 @@
-//! One connection, with either client, and what its errors say.
+//! One connection with one of the two clients, and the facts in its errors.
 
 use crate::{sqlx, tokio_postgres};
 use backoff_cloud::{Delivery, Fault, FaultKind, Verdict, postgres};
@@ -25,7 +25,7 @@ pub(crate) trait Session: Sized {
     }
 }
 
-/// Where a server listens.
+/// The address of a server.
 pub(crate) fn sqlx_options(port: u16) -> sqlx::postgres::PgConnectOptions {
     sqlx::postgres::PgConnectOptions::new_without_pgpass()
         .host("127.0.0.1")
@@ -57,7 +57,7 @@ impl Session for sqlx::PgConnection {
     }
 }
 
-/// Where a server listens.
+/// The address of a server.
 pub(crate) fn tokio_postgres_config(port: u16) -> tokio_postgres::Config {
     let mut config = tokio_postgres::Config::new();
     config.host("127.0.0.1").port(port).dbname("postgres");
@@ -88,7 +88,7 @@ impl Session for tokio_postgres::Client {
     }
 }
 
-/// What an error is to say.
+/// The facts that an error must have.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Says {
     pub(crate) code: Option<String>,

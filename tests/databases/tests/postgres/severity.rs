@@ -1,5 +1,5 @@
-//! How bad a server calls its error, which only one of the clients tells. The server is a few lines:
-//! a real one cannot be asked for these answers.
+//! The severity of a server's error, which only one of the clients reports. The server is a few lines of
+//! test code, because a real server cannot be made to give these answers.
 
 use std::io;
 

@@ -1,5 +1,5 @@
-//! Sixteen writers who move money between four accounts, each move a serializable transaction that an
-//! annotated function makes, while sessions are terminated and commits are lost on their way.
+//! Sixteen writers move money between four accounts, while sessions are terminated and commits are lost. An
+//! annotated function makes each move in a serializable transaction.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::{Tested, sqlx, tokio_postgres};
 const WRITERS: u32 = 16;
 const ACCOUNTS: i32 = 4;
 
-/// What all writers of a run share.
+/// The values that all writers of a run share.
 struct Crew {
     policy: Policy,
     /// Whether a transaction looks first whether an earlier attempt has done its work.
@@ -173,7 +173,7 @@ enum Client {
     TokioPostgres,
 }
 
-/// What goes wrong on the way.
+/// The faults of a run.
 #[derive(Clone, Copy)]
 struct Trouble {
     /// Every so often a session is terminated, if any is to be.
@@ -187,7 +187,7 @@ const TROUBLE: Trouble = Trouble {
     lost_of: 20,
 };
 
-/// How it ended.
+/// The result of a run.
 struct Ended {
     /// What the writers were told of each operation.
     told: Vec<(String, Told)>,

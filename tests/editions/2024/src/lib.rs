@@ -1,1 +1,1 @@
-//! Nothing: what is tested stands in `tests`.
+//! Empty: the tests are in `tests`.

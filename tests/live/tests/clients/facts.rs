@@ -1,4 +1,4 @@
-//! What an error says, and what becomes of it.
+//! The facts in an error, and what a policy decides about the error.
 
 use backoff_core::{Codes, Delivery, Fault, GrpcCode, Policy, Verdict, codes};
 use std::time::Duration;
@@ -14,7 +14,7 @@ pub(crate) struct Facts {
     pub(crate) retry_after: Option<Duration>,
 }
 
-/// An error that says nothing.
+/// An error without facts.
 pub(crate) const NOTHING: Facts = Facts {
     status: None,
     grpc_code: None,
@@ -24,7 +24,7 @@ pub(crate) const NOTHING: Facts = Facts {
     retry_after: None,
 };
 
-/// The request was surely not sent.
+/// The request was certainly not sent.
 pub(crate) const NOT_SENT: Facts = Facts {
     transport: Some(Delivery::NotSent),
     must_reconnect: true,
@@ -51,7 +51,7 @@ impl Facts {
     }
 }
 
-/// Who repeats it.
+/// Which policies retry the error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Repeated {
     /// Everybody: it was surely not applied.

@@ -1,4 +1,4 @@
-//! A server of HTTP/2, which refuses, goes away and breaks off at will; and what gRPC needs of it.
+//! A server of HTTP/2 that refuses requests, goes away and breaks connections as a test asks; also for gRPC.
 
 use crate::server::listener;
 use h2_04::server::{Connection, SendResponse};

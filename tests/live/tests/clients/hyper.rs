@@ -1,5 +1,5 @@
-//! hyper alone, whose replies are those of the crate `http`; its errors are hidden in a box, as a
-//! program hides them.
+//! hyper alone. Its replies are types of the crate `http`. Its errors are in a `Box<dyn Error>`, as in many
+//! programs.
 
 use crate::{
     facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, Repeated, assert_row},

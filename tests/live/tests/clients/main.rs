@@ -1,5 +1,5 @@
-//! What the errors of real clients say. Each failure is made on a real loopback socket, and each
-//! test is named after it.
+//! The facts in the errors of real clients. Each failure is caused on a real loopback socket. Each test has
+//! the name of its failure.
 
 mod facts;
 mod http2;

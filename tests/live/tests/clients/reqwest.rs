@@ -18,7 +18,7 @@ use tokio::{
 /// Far above what a reply takes, far below what a test may.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// Without the retries that reqwest makes by itself.
+/// A client without the retries that reqwest makes by itself.
 pub(crate) fn builder() -> ClientBuilder {
     Client::builder().retry(reqwest::retry::never())
 }
@@ -29,14 +29,14 @@ async fn get(host: impl Display, client: ClientBuilder) -> Result<Vec<u8>, Error
     Ok(response.error_for_status()?.bytes().await?.to_vec())
 }
 
-/// What reqwest says when the server does this.
+/// The error of reqwest when the server does this.
 async fn failure(bytes: impl Into<String>, end: End) -> Error {
     let server = serve(bytes, end).await;
     let got = get(server, builder().timeout(PATIENCE)).await;
     got.expect_err("the failure")
 }
 
-/// What `backoff_cloud::http::json` says of a reply.
+/// The result of `backoff_cloud::http::json` for a reply.
 pub(crate) async fn said(reply: String) -> ApiError {
     let server = serve(reply, End::Close).await;
     let client = builder().build().expect("a client");
@@ -140,7 +140,7 @@ async fn no_http() {
     assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
 }
 
-/// What reqwest says when an HTTP/2 server does this with a request.
+/// The error of reqwest when an HTTP/2 server does this with a request.
 async fn failure_of_http2(act: http2::Act) -> Error {
     let server = http2::serve(act).await;
     let client = builder().http2_prior_knowledge().timeout(PATIENCE);

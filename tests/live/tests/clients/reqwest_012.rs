@@ -1,4 +1,4 @@
-//! reqwest 0.12, which says of each failure what 0.13 does.
+//! reqwest 0.12. Its errors have the same facts as those of 0.13.
 
 use crate::{
     facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, Repeated, assert_row},
@@ -13,7 +13,7 @@ use std::{fmt::Display, io::ErrorKind, time::Duration};
 /// Far above what a reply takes, far below what a test may.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// Without the retries that reqwest makes by itself.
+/// A client without the retries that reqwest makes by itself.
 fn builder() -> ClientBuilder {
     Client::builder().retry(retry::never()).timeout(PATIENCE)
 }
@@ -24,7 +24,7 @@ async fn get(host: impl Display, client: ClientBuilder) -> Result<Value, Error> 
     response.error_for_status()?.json().await
 }
 
-/// What reqwest says when the server does this.
+/// The error of reqwest when the server does this.
 async fn failure(bytes: impl Into<String>, end: End) -> Error {
     let server = serve(bytes, end).await;
     get(server, builder()).await.expect_err("the failure")

@@ -1,4 +1,4 @@
-//! A server of raw sockets, which does what no well-behaved one would.
+//! A server of raw sockets that misbehaves as a test asks.
 
 use hyper_1::body::{Body, Bytes, Frame};
 use std::{
@@ -13,7 +13,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-/// How a connection ends, after the bytes of a reply.
+/// How a connection ends after the bytes of a reply.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum End {
     /// In order, with a FIN.
@@ -24,7 +24,7 @@ pub(crate) enum End {
     Stall,
 }
 
-/// Where nobody listens: a port that was just given back.
+/// An address on which nobody listens: the port was free a moment ago.
 pub(crate) async fn nobody() -> SocketAddr {
     listener().await.local_addr().expect("its address")
 }
@@ -102,7 +102,7 @@ pub(crate) fn reply(status: u16, headers: &str, body: &str) -> String {
     format!("HTTP/1.1 {status} \r\ncontent-length: {length}\r\n{headers}\r\n{body}")
 }
 
-/// A reply whose body is longer by its head than what comes of it.
+/// A reply whose header announces a longer body than the server sends.
 pub(crate) fn half(body: &str) -> String {
     let length = 2 * body.len();
     format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{body}")

@@ -1,4 +1,4 @@
-//! tonic, against a server of HTTP/2 alone.
+//! tonic, against a server that has HTTP/2 only.
 
 use crate::{
     facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, Repeated, assert_row},
@@ -39,13 +39,13 @@ async fn call_on(channel: Channel) -> Result<(), Status> {
         .map(drop)
 }
 
-/// What a call fails of.
+/// The error of a call.
 async fn failure(server: SocketAddr) -> Status {
     let channel = endpoint(server).connect_lazy();
     call_on(channel).await.expect_err("the failure")
 }
 
-/// What a call fails of that the server answers so.
+/// The error of a call that the server answers like this.
 pub(crate) async fn answer(status: Status) -> Status {
     let mut headers = HeaderMap::new();
     headers.insert("content-type", "application/grpc".parse().expect("a value"));

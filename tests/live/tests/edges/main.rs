@@ -1,4 +1,4 @@
-//! What a hostile server, or a careless caller, can do at the edges of the library.
+//! Hostile servers and careless callers.
 
 mod bodies;
 mod replies;

@@ -1,4 +1,4 @@
-//! Successes that show no policy, in reply to `iam::Rest`.
+//! Replies to `iam::Rest` that are successes but contain no policy.
 
 use crate::{
     resources::rest,

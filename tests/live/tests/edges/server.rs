@@ -1,4 +1,4 @@
-//! A server that answers every request with a head and whatever a function writes after it.
+//! A server that answers every request with a head. A function writes the rest.
 
 use std::{
     io::{self, Read as _, Write as _},

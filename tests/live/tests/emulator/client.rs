@@ -1,4 +1,4 @@
-//! A client by hand, which sees every byte, and one that is a library.
+//! Two clients: a hand-written client that sees every byte, and a client of a library.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;

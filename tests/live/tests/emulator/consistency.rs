@@ -1,4 +1,4 @@
-//! Reads that see a write late, and callers that wait until they see it steadily.
+//! Reads that see a write late, and callers that wait until all reads see the write.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What befalls a call, seen from the other end of the socket.
+//! The faults of the emulator, as a client sees them.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;

@@ -1,4 +1,4 @@
-//! Instances over HTTP: the calls of Google's clients, and what befalls them.
+//! Instances over HTTP: the calls of Google's clients, and the faults of these calls.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! The emulator's own life: where it listens, what it shares, how it ends.
+//! The emulator itself: its address, its connections, its end, and that two emulators share nothing.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, TcpStream};

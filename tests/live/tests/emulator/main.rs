@@ -1,4 +1,4 @@
-//! The emulator as its callers meet it: over real sockets, by hand and through a client.
+//! The emulator over real sockets: hand-written requests and requests of a client.
 
 mod client;
 mod consistency;

@@ -1,4 +1,4 @@
-//! Requests that mean nothing.
+//! Requests that make no sense.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;

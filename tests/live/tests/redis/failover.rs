@@ -1,4 +1,4 @@
-//! Two servers behind one address, and what happens to them under load.
+//! Two servers behind one address, and failovers under load.
 
 use std::time::Duration;
 

@@ -26,7 +26,7 @@ use server::Server;
 /// For commands that must not be made twice.
 const COUNTING: Policy = backoff_cloud::memorystore::DATA.idempotent(false);
 
-/// What a test gives back when it is not the thing tested that fails.
+/// The error of a test when something else than the tested code fails.
 type Tested = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 /// Calls to this port.

@@ -1,4 +1,4 @@
-//! What becomes of calls while no connection can be opened, in the form that the README shows.
+//! Calls while no connection can be opened, in the form that the README shows.
 
 use std::time::Duration;
 

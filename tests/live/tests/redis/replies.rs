@@ -1,4 +1,4 @@
-//! Connections that fail, and replies that no repetition cures.
+//! Connections that fail, and replies that are not retryable.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What a server that is up can be unable to do for a while. Each state passes while calls are made.
+//! States in which a running server cannot serve calls for a while. Each state ends while calls are made.
 
 use std::time::Duration;
 

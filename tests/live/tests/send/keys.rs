@@ -1,4 +1,4 @@
-//! The key by which a server knows a request again.
+//! The key by which a server recognises a repeated request.
 
 use crate::server::{Act, FAST, Server, client, reply};
 use backoff_cloud::http::SendExt as _;

@@ -1,4 +1,4 @@
-//! Requests of reqwest, sent by a policy in one call, to servers that do what they are told.
+//! `POLICY.send(request)` with requests of reqwest. A test tells the server what to answer.
 
 mod keys;
 mod older;

@@ -1,4 +1,4 @@
-//! What a reply becomes.
+//! The values and errors that replies become.
 
 use crate::server::{Act, FAST, Server, client, reply};
 use backoff_cloud::{
@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::io::Write as _;
 
-/// What a `GET` gives that is answered so.
+/// The result of a `GET` that is answered like this.
 async fn got<T: DeserializeOwned + 'static>(act: Act) -> Result<T, ApiError> {
     let server = Server::start([act]).await;
     let sending = FAST.max_attempts(1).send(client().get(server.url("a")));
@@ -46,7 +46,7 @@ async fn an_empty_reply_is_nothing_or_a_unit() {
         .expect("a unit");
 }
 
-/// Where nothing says where a body ends, an empty one may have been cut off.
+/// If a reply does not say where its body ends, an empty body may have been cut off.
 #[tokio::test]
 async fn an_empty_body_without_an_end_is_asked_for_again() {
     let endless = Act::Reply(b"HTTP/1.0 200 OK\r\n\r\n".to_vec());

@@ -1,4 +1,4 @@
-//! A server of raw sockets that does with each request what a script says, and remembers the requests.
+//! A server of raw sockets that treats each request as a script says, and remembers the requests.
 
 use backoff_cloud::Policy;
 use reqwest::Client;
@@ -15,7 +15,7 @@ use tokio::{
     task::JoinSet,
 };
 
-/// What becomes of a request.
+/// How the server treats a request.
 #[derive(Clone, Debug)]
 pub(crate) enum Act {
     /// These bytes, and the connection ends in order.
@@ -48,7 +48,7 @@ pub(crate) fn bytes(status: u16, headers: &str, body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), body].concat()
 }
 
-/// What was asked for.
+/// The request that the server got.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     /// The method, the path and the query.
@@ -178,13 +178,13 @@ async fn answer(mut stream: TcpStream, state: &Mutex<State>) -> io::Result<()> {
     }
 }
 
-/// Without the retries that reqwest makes by itself.
+/// A client without the retries that reqwest makes by itself.
 pub(crate) fn client() -> Client {
     let builder = Client::builder().retry(reqwest::retry::never());
     builder.build().expect("a client")
 }
 
-/// Waits that a test can afford.
+/// Short waits for tests.
 pub(crate) const FAST: Policy = Policy::exponential()
     .base(Duration::from_millis(1))
     .max_attempts(4);

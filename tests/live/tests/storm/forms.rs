@@ -1,4 +1,4 @@
-//! The forms of a call, each of which makes one change.
+//! The forms of a call. Each form makes one change.
 
 use backoff_cloud::http::{self, ApiError};
 use backoff_core::{Event, Policy, RetryError, StopReason, Verdict, retry, retry_block};

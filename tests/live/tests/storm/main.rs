@@ -1,5 +1,5 @@
-//! A storm: every failure of a connection and of a server, before and after the request is applied,
-//! through every form of a call and every preset. Counts what is applied once and twice.
+//! A storm of failures: every failure of a connection and of a server, before and after the request is
+//! applied, with every form of a call and every preset. Counts the changes that are applied once and twice.
 //!
 //! `cargo test -p live --test storm -- --nocapture` prints the tables.
 
@@ -18,7 +18,7 @@ use std::{
 /// How many operations of each form under each preset.
 const OPERATIONS: usize = 8;
 
-/// What came of many operations.
+/// The results of many operations.
 #[derive(Debug, Default)]
 struct Tally {
     operations: u32,

@@ -1,4 +1,4 @@
-//! A server of raw sockets that fails in every way, before and after it has done what it was asked.
+//! A server of raw sockets that fails in every way, before and after it applies a request.
 
 use backoff_core::Random as _;
 use std::{
@@ -12,7 +12,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-/// What one operation changes.
+/// The value that one operation changes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Resource {
     pub(crate) version: u32,
@@ -20,7 +20,7 @@ pub(crate) struct Resource {
     pub(crate) applied: u32,
 }
 
-/// What befalls a request.
+/// How the server treats a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
     Well,

@@ -1,4 +1,4 @@
-//! Servers on loopback that answer by a script and keep what they were asked.
+//! Servers on the loopback address that answer as a script says, and keep the requests.
 
 use h2_04::server::SendResponse;
 use http_1::{HeaderMap, HeaderValue, Response};
@@ -13,7 +13,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-/// What a server was asked, as text: a request's line and its body.
+/// The requests that a server got, as text: the request line and the body.
 pub(crate) type Asked = Arc<Mutex<Vec<String>>>;
 
 /// How a server answers.
@@ -30,7 +30,7 @@ async fn listener() -> TcpListener {
     bound.expect("a port on loopback")
 }
 
-/// Where nobody listens: a port that was just given back.
+/// An address on which nobody listens: the port was free a moment ago.
 pub(crate) async fn nobody() -> SocketAddr {
     listener().await.local_addr().expect("its address")
 }

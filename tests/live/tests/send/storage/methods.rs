@@ -1,4 +1,4 @@
-//! The operations of the JSON API, and which of them may be made twice.
+//! The operations of the JSON API, and which operations may be made twice.
 
 use crate::server::Server;
 use reqwest::{Client, Method, RequestBuilder};

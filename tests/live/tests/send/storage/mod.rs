@@ -1,5 +1,5 @@
-//! Cloud Storage's rules for retries, replayed: each operation of its JSON API against a server that fails
-//! in each way that the public conformance tests name, and in some more.
+//! Tests Cloud Storage's rules for retries: calls each operation of its JSON API on a server that fails in
+//! each way that the public conformance tests name, and in some other ways.
 //!
 //! Source of the scenarios: <https://github.com/googleapis/conformance-tests>, `storage/v1/retry_tests.json`.
 

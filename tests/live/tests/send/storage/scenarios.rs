@@ -1,4 +1,4 @@
-//! Every operation against every way to fail.
+//! Every operation with every failure.
 
 use super::{
     FAST, error,

@@ -1,4 +1,4 @@
-//! Uploads that go on where they stopped, and downloads that break.
+//! Uploads that continue where they stopped, and downloads that break.
 
 use super::{FAST, error};
 use crate::server::{Act, Server, bytes, client, reply};
