@@ -86,7 +86,8 @@ impl Policy {
         Self::growing(Growth::Constant, wait)
     }
 
-    /// Waits that grow by `step` each time, up to a `max_backoff` of 64 s. [`delay::Linear`](crate::delay::Linear) in a policy.
+    /// Waits that grow by `step` each time, up to a `max_backoff` of 64 s.
+    /// [`delay::Linear`](crate::delay::Linear) in a policy.
     pub const fn linear(first: Duration, step: Duration) -> Self {
         Self::growing(Growth::Linear(nanos(step)), first)
     }
