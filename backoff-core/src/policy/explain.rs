@@ -1,4 +1,4 @@
-//! A policy in words.
+//! A description of a policy in words.
 
 use crate::{
     delay::{growth::Growth, jitter::Spread},
@@ -7,14 +7,14 @@ use crate::{
 };
 use core::{fmt, time::Duration};
 
-/// A policy in words.
+/// A description of a policy in words. Made by [`Policy::explain`].
 #[derive(Clone, Copy)]
 struct Explanation<'p>(&'p Policy);
 
 impl Policy {
-    /// The policy in words, on one line. Where only the deadline limits the attempts, that line also
-    /// says how many calls it makes on average if each call fails at once (but not of a
-    /// [`custom`](Policy::custom) function, which is not called here):
+    /// Describes the policy on one line. If only the deadline limits the attempts, the line also shows
+    /// the average number of calls if each call fails at once (except for a [`custom`](Policy::custom)
+    /// function, because `explain` does not call the function):
     ///
     /// ```
     /// use backoff_core::Policy;
@@ -34,7 +34,7 @@ impl Policy {
     }
 }
 
-/// As [`Policy::explain`].
+/// The same text as [`Policy::explain`].
 impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.explain().fmt(f)
@@ -193,7 +193,7 @@ fn limits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// Rounded to three digits that count.
+/// Rounded to three significant digits.
 const fn three_digits(number: u64) -> u64 {
     let mut unit = 1;
     while number / unit >= 1_000 {

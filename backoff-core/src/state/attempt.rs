@@ -1,10 +1,10 @@
-//! Which attempt it is, and what time it has.
+//! The number of an attempt and the time it has.
 
 use super::request_id::RequestId;
 use crate::policy::NEVER;
 use core::time::Duration;
 
-/// Which attempt this is, what time remains for it, and the id of the call.
+/// The number of this attempt, the time that remains for it, and the id of the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt {
     number: u32,
@@ -29,26 +29,26 @@ impl Attempt {
         self.number
     }
 
-    /// The time since before the first attempt.
+    /// The time since the start of the first attempt.
     pub const fn elapsed(&self) -> Duration {
         Duration::from_nanos(self.elapsed)
     }
 
-    /// What remains of the deadline, or of the call's `timeout` if that is less; [`Duration::MAX`] where
-    /// there is neither.
+    /// The rest of the deadline, or of the call's `timeout` if that is shorter; [`Duration::MAX`]
+    /// without either.
     #[inline]
     pub const fn remaining(&self) -> Duration {
         shown(self.remaining)
     }
 
-    /// The id of the call: the same in each of its attempts, and another one in each call, as long
-    /// as the runtime draws other numbers for each ([`RequestId`]).
+    /// The id of the call: the same in each attempt of the call, and different in each call if the
+    /// runtime draws different random numbers for each call ([`RequestId`]).
     pub const fn id(&self) -> RequestId {
         self.id
     }
 }
 
-/// What remains, as users read it.
+/// The remaining time as a `Duration`.
 #[inline]
 pub(super) const fn shown(remaining: u64) -> Duration {
     match remaining {
