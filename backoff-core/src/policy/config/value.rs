@@ -1,4 +1,4 @@
-//! What a value of configuration says: its text and numbers as times, codes and names.
+//! Parses the values of a configuration: times, codes and names, from text and numbers.
 
 use super::duration;
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 use core::{fmt, time::Duration};
 use serde_core::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess};
 
-/// How the waits grow; the factor is a rule of its own.
+/// The growth of the waits. The factor is a separate rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Grows {
     Exponential,
@@ -23,7 +23,7 @@ pub(super) enum Grows {
     Slots,
 }
 
-/// What configuration can hold, of whatever format.
+/// A value of a configuration, in any format.
 pub(super) enum Value {
     Nothing,
     Bool(bool),
@@ -34,7 +34,7 @@ pub(super) enum Value {
     Other(&'static str),
 }
 
-/// As errors show it.
+/// The value as errors show it.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -131,7 +131,7 @@ pub(super) fn attempts(value: &Value) -> Result<u32, String> {
     };
     match number {
         Some(number) if number < 1 => Err(NO_ATTEMPTS.to_owned()),
-        // More than a policy counts counts as that many.
+        // A number above the limit counts as the limit.
         Some(number) => Ok(u32::try_from(number).unwrap_or(u32::MAX)),
         None => Err(format!(
             "{value} is no number of attempts: write a whole number from 1"
@@ -253,7 +253,7 @@ fn no_code(value: &dyn fmt::Display) -> String {
     )
 }
 
-/// The set and what one text names: a status, a range, a gRPC code.
+/// Adds one text to the set: a status, a range, or a gRPC code.
 fn code(set: Codes, text: &str) -> Result<Codes, String> {
     let text = text.trim();
     if let Some((first, last)) = text.split_once("..=") {
@@ -275,7 +275,7 @@ fn status(set: Codes, status: i128) -> Result<Codes, String> {
 
 fn statuses(set: Codes, first: i128, last: i128) -> Result<Codes, String> {
     let status = |number: i128| {
-        // What does not fit is no status either.
+        // A number that does not fit is not a status either.
         let status = u16::try_from(number).unwrap_or(u16::MAX);
         match not_a_failure(status) {
             Some(instead) => Err(format!("{number} is no status of a failure: {instead}")),
