@@ -69,7 +69,9 @@ impl fmt::Display for StopReason {
             StopReason::Permanent => "the error is not retryable",
             StopReason::NothingKnown => "nothing is known about the error",
             StopReason::StoppedByServer => "the server asked not to be called again",
-            StopReason::MaybeApplied => "it may have been applied, and must not be twice",
+            StopReason::MaybeApplied => {
+                "the attempt may have been applied, and must not be applied twice"
+            }
             StopReason::Attempts => "all attempts are used up",
             StopReason::Deadline => "the deadline leaves no time for another attempt",
             StopReason::RetryAfter => "the server asks for a longer pause than is allowed",
@@ -77,7 +79,7 @@ impl fmt::Display for StopReason {
             StopReason::Full => "too many callers wait for the resource",
             StopReason::Stopped => "a signal has ended the call",
             StopReason::Unrepeatable => {
-                "the request cannot be sent again, since it cannot be copied"
+                "the request cannot be sent again, because it cannot be copied"
             }
             StopReason::SwitchedOff => "retries are switched off",
         })

@@ -294,8 +294,8 @@ mod with_tokio {
     fn needs_runtime() {
         assert!(
             tokio::runtime::Handle::try_current().is_ok(),
-            "an async retry waits by tokio's timer, and no tokio runtime runs on this thread. Call it \
-             inside a runtime (`#[tokio::main]`, `Runtime::block_on`), hand over the timer of another \
+            "an async retry waits with tokio's timer, but no tokio runtime runs on this thread. Call it \
+             inside a runtime (`#[tokio::main]`, `Runtime::block_on`), pass the timer of another \
              executor (`.runtime(..)`, in the attribute `runtime = ..`), or use the blocking form \
              (`Policy::retry_blocking`, `#[retry]` on a function that is not async)"
         );

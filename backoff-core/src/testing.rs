@@ -56,7 +56,7 @@ thread_local! {
 /// While the guard lives, the retries of its thread are instant or switched off. Made by [`instant`]
 /// and [`off`].
 #[derive(Debug)]
-#[must_use = "retries are as usual again once this is dropped"]
+#[must_use = "dropping the guard ends its effect at once"]
 pub struct Guard {
     before: Retries,
     // The guard belongs to its thread.

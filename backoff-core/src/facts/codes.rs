@@ -97,14 +97,14 @@ static STAND_FOR: [u32; (LAST - FIRST) as usize + 1] = {
 };
 
 /// The message for an invalid range.
-pub(crate) const TURNED_ROUND: &str = "the range is turned round: write the smaller status first";
+pub(crate) const TURNED_ROUND: &str = "the range is reversed: write the smaller status first";
 
 /// The message for a number that is not the status of a failure.
 pub(crate) const fn not_a_failure(status: u16) -> Option<&'static str> {
     match status {
         FIRST..=LAST => None,
-        100..FIRST => Some("a status below 400 is no failure: name 400 to 599"),
-        _ => Some("an HTTP status lies within 100 to 599"),
+        100..FIRST => Some("a status below 400 is not a failure: name 400 to 599"),
+        _ => Some("an HTTP status is a number from 100 to 599"),
     }
 }
 

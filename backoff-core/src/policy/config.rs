@@ -272,7 +272,7 @@ impl fmt::Display for NoRule<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "`{}` is no rule of a policy: write one of",
+            "`{}` is not a rule of a policy: write one of",
             self.0.escape_debug()
         )?;
         for (i, (name, _)) in RULES.iter().enumerate() {

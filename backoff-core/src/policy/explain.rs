@@ -82,7 +82,7 @@ fn waits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             Growth::Fibonacci => {
                 write!(
                     f,
-                    "waits {base:?}, growing as Fibonacci's numbers up to {cap:?}"
+                    "waits {base:?}, growing like the Fibonacci numbers up to {cap:?}"
                 )?;
             }
             Growth::Slots => {
@@ -91,7 +91,7 @@ fn waits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                     "waits 1, 3, 7, … up to 1023 slots of {base:?}, up to {cap:?}"
                 )?;
             }
-            Growth::Custom(_) => write!(f, "waits what a function says, up to {cap:?}")?,
+            Growth::Custom(_) => write!(f, "waits as a custom function says, up to {cap:?}")?,
         }
     }
     match policy.jitter {
@@ -332,7 +332,7 @@ mod tests {
         );
         assert_eq!(
             words(Policy::fibonacci(SECOND).jitter(Jitter::Proportional(0.07))),
-            "waits 1s, growing as Fibonacci's numbers up to 64s, each up to 7 % shorter or longer"
+            "waits 1s, growing like the Fibonacci numbers up to 64s, each up to 7 % shorter or longer"
         );
         assert_eq!(
             words(Policy::exponential().jitter(Jitter::Decorrelated)),
