@@ -55,7 +55,7 @@ use core::time::Duration;
 /// let three: Vec<_> = Linear::new(second, 2 * second).waits().take(3).collect();
 /// assert_eq!(three, [second, 3 * second, 5 * second]);
 ///
-/// A list ends after its last wait; a closure never ends.
+/// // A list ends after its last wait; a closure never ends.
 /// assert_eq!([second, second].waits().count(), 2);
 /// assert_eq!((|n: u32| n * second).waits().nth(9), Some(9 * second));
 /// ```

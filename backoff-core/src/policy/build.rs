@@ -417,7 +417,7 @@ impl Policy {
     /// use backoff_core::{LogLevel, Policy};
     /// use std::time::Duration;
     ///
-    /// Asks every second whether a job is done. "Not yet" is the expected answer, so the level is low.
+    /// // Asks every second whether a job is done. "Not yet" is the expected answer, so the level is low.
     /// const POLL: Policy = Policy::constant(Duration::from_secs(1)).log_waits(LogLevel::Debug);
     /// ```
     pub const fn log_waits(mut self, level: LogLevel) -> Self {

@@ -77,7 +77,7 @@ rules! {
     /// use backoff_core::{Jitter, Policy, PolicySettings, codes};
     /// use std::time::Duration;
     ///
-    /// A preset, or a policy of your own.
+    /// // A preset, or a policy of your own.
     /// const REQUEST: Policy = Policy::exponential().jitter(Jitter::Equal).on(codes![503]);
     ///
     /// let settings: PolicySettings = toml::from_str(r#"

@@ -58,7 +58,7 @@ pub(crate) const NEVER: u64 = u64::MAX;
 ///     .deadline(Duration::from_secs(300))
 ///     .on(codes![429, 500..=504]);
 ///
-/// The third retry waits 4 s at most. The greatest random number gives the longest wait.
+/// // The third retry waits 4 s at most. The greatest random number gives the longest wait.
 /// assert_eq!(POLICY.backoff(2, Duration::ZERO, u64::MAX), Duration::from_secs(4));
 /// ```
 ///
