@@ -74,7 +74,7 @@ impl Budget {
     /// revision 2.0 has a higher cost for time-outs.
     ///
     /// # Panics
-    /// When a cost is 0 or a number is above 4,000,000. In a constant, the panic is a compile error.
+    /// Panics if a cost is 0 or a number is above 4,000,000. In a constant, the panic is a compile error.
     #[track_caller]
     pub const fn costs(capacity: u32, transient: u32, throttled: u32) -> Self {
         assert!(
@@ -100,7 +100,7 @@ impl Budget {
     /// ratio has three decimals, and further decimals are ignored.
     ///
     /// # Panics
-    /// When `max_tokens` is not in 1 to 1000 or `token_ratio` is not within 0.001 to 1000. In a
+    /// Panics if `max_tokens` is not in 1 to 1000 or `token_ratio` is not within 0.001 to 1000. In a
     /// constant, the panic is a compile error.
     #[track_caller]
     pub const fn grpc(max_tokens: u32, token_ratio: f64) -> Self {
@@ -122,7 +122,7 @@ impl Budget {
     /// no token, so some calls are not retried if more than a sixth of all calls fail for a long time.
     ///
     /// # Panics
-    /// When `share_of_successes` is not within 0.001 to 1000, or `reserve` is 0 or above 4,000,000. In
+    /// Panics if `share_of_successes` is not within 0.001 to 1000, or `reserve` is 0 or above 4,000,000. In
     /// a constant, the panic is a compile error.
     #[track_caller]
     pub const fn ratio(share_of_successes: f64, reserve: u32) -> Self {

@@ -261,7 +261,7 @@ mod with_tokio {
     /// The timer has a resolution of one millisecond and rounds up.
     ///
     /// # Panics
-    /// If a wait, or a call that is cut at a time limit, begins outside a tokio runtime. The message
+    /// Panics if a wait, or a call that is cut at a time limit, begins outside a tokio runtime. The message
     /// says what to write instead. A call whose first attempt succeeds does not panic. In a runtime
     /// whose time is not enabled, `tokio::time::sleep` panics: build such a runtime with `enable_time`
     /// or `enable_all`.

@@ -38,7 +38,7 @@ impl Exponential {
     /// Sets the factor, at least 1.
     ///
     /// # Panics
-    /// If `factor` is below 1, infinite or NaN. In a constant, the panic is a compile error.
+    /// Panics if `factor` is below 1, infinite or NaN. In a constant, the panic is a compile error.
     #[must_use]
     #[track_caller]
     pub const fn factor(self, factor: f64) -> Self {

@@ -118,7 +118,7 @@ impl Codes {
     /// This set and one HTTP status, with the gRPC codes that stand for it.
     ///
     /// # Panics
-    /// If `status` is not the status of a failure: below 400 or above 599. In a constant, the panic is
+    /// Panics if `status` is not the status of a failure: below 400 or above 599. In a constant, the panic is
     /// a compile error.
     #[must_use]
     #[track_caller]
@@ -135,7 +135,7 @@ impl Codes {
     /// This set and every HTTP status from `first` to `last`, both included.
     ///
     /// # Panics
-    /// If `first` is above `last`, or if one of them is outside 400 to 599. In a constant, the panic is
+    /// Panics if `first` is above `last`, or if one of them is outside 400 to 599. In a constant, the panic is
     /// a compile error.
     #[must_use]
     #[track_caller]

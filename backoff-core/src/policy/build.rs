@@ -158,7 +158,7 @@ impl Policy {
     /// more.
     ///
     /// # Panics
-    /// If `factor` is below 1, infinite or NaN, or if the policy is not exponential. In a constant, the
+    /// Panics if `factor` is below 1, infinite or NaN, or if the policy is not exponential. In a constant, the
     /// panic is a compile error.
     #[track_caller]
     pub const fn factor(mut self, factor: f64) -> Self {
@@ -186,7 +186,7 @@ impl Policy {
     /// The random part of a wait.
     ///
     /// # Panics
-    /// If the share of a proportional jitter is not within 0 to 1. In a constant, the panic is a
+    /// Panics if the share of a proportional jitter is not within 0 to 1. In a constant, the panic is a
     /// compile error.
     #[track_caller]
     pub const fn jitter(mut self, jitter: Jitter) -> Self {
@@ -202,7 +202,7 @@ impl Policy {
     /// 2,097,151 is reduced to 2,097,151.
     ///
     /// # Panics
-    /// If `max_attempts` is 0. In a constant, the panic is a compile error.
+    /// Panics if `max_attempts` is 0. In a constant, the panic is a compile error.
     #[track_caller]
     pub const fn max_attempts(mut self, max_attempts: u32) -> Self {
         assert!(max_attempts > 0, "{}", NO_ATTEMPTS);
@@ -455,7 +455,7 @@ impl Policy {
     /// ```
     ///
     /// # Panics
-    /// If `by` is not a finite number above 0. In a constant, the panic is a compile error.
+    /// Panics if `by` is not a finite number above 0. In a constant, the panic is a compile error.
     #[track_caller]
     pub const fn scaled(mut self, by: f64) -> Self {
         assert!(

@@ -175,7 +175,7 @@ impl PolicySettings {
     /// function stays too, unless `growth` is named.
     ///
     /// # Errors
-    /// If `factor` is named and the waits do not grow by a factor; if the resulting policy has a
+    /// Returns an error if `factor` is named and the waits do not grow by a factor; if the resulting policy has a
     /// deadline and no `max_attempts`, and all its waits, or all its waits after throttling, are zero.
     pub fn over(self, policy: Policy) -> Result<Policy, PolicySettingsError> {
         let grown = self.growth.map_or(policy, |grows| grow(policy, grows));
