@@ -118,8 +118,8 @@ impl Codes {
     /// This set and one HTTP status, with the gRPC codes that stand for it.
     ///
     /// # Panics
-    /// Panics if `status` is not the status of a failure: below 400 or above 599. In a constant, the panic is
-    /// a compile error.
+    /// Panics if `status` is not the status of a failure: below 400 or above 599. In a constant, the
+    /// panic is a compile error.
     #[must_use]
     #[track_caller]
     pub const fn with_status(mut self, status: u16) -> Self {
@@ -135,8 +135,8 @@ impl Codes {
     /// This set and every HTTP status from `first` to `last`, both included.
     ///
     /// # Panics
-    /// Panics if `first` is above `last`, or if one of them is outside 400 to 599. In a constant, the panic is
-    /// a compile error.
+    /// Panics if `first` is above `last`, or if one of them is outside 400 to 599. In a constant, the
+    /// panic is a compile error.
     #[must_use]
     #[track_caller]
     pub const fn with_statuses(mut self, first: u16, last: u16) -> Self {

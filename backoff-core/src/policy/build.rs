@@ -158,8 +158,8 @@ impl Policy {
     /// more.
     ///
     /// # Panics
-    /// Panics if `factor` is below 1, infinite or NaN, or if the policy is not exponential. In a constant, the
-    /// panic is a compile error.
+    /// Panics if `factor` is below 1, infinite or NaN, or if the policy is not exponential. In a
+    /// constant, the panic is a compile error.
     #[track_caller]
     pub const fn factor(mut self, factor: f64) -> Self {
         assert!(

@@ -175,8 +175,9 @@ impl PolicySettings {
     /// function stays too, unless `growth` is named.
     ///
     /// # Errors
-    /// Returns an error if `factor` is named and the waits do not grow by a factor; if the resulting policy has a
-    /// deadline and no `max_attempts`, and all its waits, or all its waits after throttling, are zero.
+    /// Returns an error if `factor` is named and the waits do not grow by a factor. Also returns an
+    /// error if the resulting policy has a deadline and no `max_attempts`, and all its waits, or all
+    /// its waits after throttling, are zero.
     pub fn over(self, policy: Policy) -> Result<Policy, PolicySettingsError> {
         let grown = self.growth.map_or(policy, |grows| grow(policy, grows));
         if self.factor.is_some() && !matches!(grown.growth, Growth::Exponential(_)) {
