@@ -1,16 +1,18 @@
-//! A budget for retries, shared by all who call the same service.
+//! A budget for retries, shared by all callers of the same service.
 //!
-//! Attempts limit one operation. They do not limit a service's clients together: when it is down,
-//! five attempts each are five times the load, at the worst moment, and a service that just came
-//! back is pushed over again. A [`Budget`] is a bucket of tokens that all operations on one service
-//! share. A retry takes tokens out, successes put some back. While most calls succeed it is full
-//! and nobody notices it; in an outage it runs dry, and each operation is tried once.
+//! A limit of attempts applies to one operation. It does not limit all clients of a service together:
+//! if the service is down, five attempts each are five times the load, at the worst moment, and a
+//! service that just came back is overloaded again. A [`Budget`] is a bucket of tokens that all
+//! operations on one service share. A retry takes tokens out, and a success puts some back. While most
+//! calls succeed, the bucket is full and changes nothing. In an outage the bucket becomes empty, and
+//! each operation is tried once.
 //!
-//! What that means for a service of 1000/s at a load of 700/s from 20 processes that does not answer
-//! for 30 s, with five attempts, in attempts per request during the outage; and how many requests
-//! are answered where 20 % of all calls fail by chance:
+//! The table shows a simulated service of 1000/s at a load of 700/s from 20 processes. The service does
+//! not answer for 30 s, and each request has up to five attempts. "Attempts per request" are those
+//! during the outage. The last column is the share of requests that are answered if 20 % of all calls
+//! fail by chance:
 //!
-//! | budget, one a process | attempts per request | afterwards | answered at 20 % errors |
+//! | budget of each process | attempts per request | recovery | answered at 20 % errors |
 //! |---|---|---|---|
 //! | none | 4.62 | never recovers | 99.97 % |
 //! | [`Budget::ratio(0.2, 100)`](Budget::ratio) | 1.10 | at once | 95.25 % |
@@ -28,10 +30,10 @@ use core::{
 /// Tokens are kept in thousandths.
 const TOKEN: u32 = 1_000;
 
-/// A lock-free bucket of tokens that retries are paid from. One `static` for each service (and
-/// region), named in a policy with [`Policy::budget`](crate::Policy::budget).
+/// A lock-free bucket of tokens that pay for retries. Declare one `static` for each service (and
+/// region), and name it in a policy with [`Policy::budget`](crate::Policy::budget).
 ///
-/// Conflicts between writers do not spend it: they say that the service works.
+/// Conflicts between writers cost no tokens: a conflict shows that the service works.
 ///
 /// ```
 /// use backoff_core::{Budget, Policy};
@@ -50,28 +52,29 @@ pub struct Budget {
 
 #[derive(Clone, Copy, Debug)]
 enum Rules {
-    /// A retry costs by its kind; a success gives back what the last retry cost, and one without
-    /// a retry a token.
+    /// The kind of the failure decides the cost of a retry. A success returns the cost of the last
+    /// retry, or one token if there was no retry.
     Costs { transient: u32, throttled: u32 },
-    /// Every failure costs a token, retried or not; a success gives this much; retries are allowed
-    /// above half of the capacity.
+    /// Every failure costs a token, with or without a retry; a success returns this many thousandths.
+    /// Retries are allowed above half of the capacity.
     Throttle { success: u32 },
-    /// A retry costs a token; a success gives this much.
+    /// A retry costs a token; a success returns this many thousandths.
     Share { success: u32 },
 }
 
 impl Budget {
-    /// The bucket of the AWS SDKs' "standard" mode, revision 2.1: 500 tokens; a retry costs 14, or
-    /// 5 after throttling; a success gives back what its last retry cost, or 1 if it needed none.
+    /// The bucket of the AWS SDKs' "standard" mode, revision 2.1: 500 tokens. A retry costs 14 tokens,
+    /// or 5 after throttling. A success returns the cost of its last retry, or 1 token if there was no
+    /// retry.
     pub const fn aws() -> Self {
         Self::costs(500, 14, 5)
     }
 
-    /// A bucket as [`aws`](Self::aws) with other numbers. Revision 2.0 is `costs(500, 5, 5)`, but
-    /// for its higher cost of time-outs.
+    /// Like [`aws`](Self::aws), with other numbers. `costs(500, 5, 5)` is revision 2.0, except that
+    /// revision 2.0 has a higher cost for time-outs.
     ///
     /// # Panics
-    /// When a cost is 0 or a number is above 4,000,000. In a constant that is a compile error.
+    /// Panics if a cost is 0 or a number is above 4,000,000. In a constant, the panic is a compile error.
     #[track_caller]
     pub const fn costs(capacity: u32, transient: u32, throttled: u32) -> Self {
         assert!(
@@ -89,16 +92,16 @@ impl Budget {
         )
     }
 
-    /// gRPC's retry throttling: every failure that is to be retried costs 1 token, whether it is
-    /// retried or not; a success gives `token_ratio`; retries are allowed only while more than half
-    /// of `max_tokens` is left.
+    /// gRPC's retry throttling: every retryable failure costs 1 token, with or without a retry. A
+    /// success returns `token_ratio`. Retries are allowed only while more than half of `max_tokens` is
+    /// left.
     ///
-    /// Source: gRPC proposal A6, "Throttling Retry Attempts and Hedged RPCs". As there, the ratio
-    /// counts to three decimals, and further ones are ignored.
+    /// Source: gRPC proposal A6, "Throttling Retry Attempts and Hedged RPCs". As in the proposal, the
+    /// ratio has three decimals, and further decimals are ignored.
     ///
     /// # Panics
-    /// When `max_tokens` is not in 1 to 1000 or `token_ratio` is not within 0.001 to 1000. In
-    /// a constant that is a compile error.
+    /// Panics if `max_tokens` is not in 1 to 1000 or `token_ratio` is not within 0.001 to 1000. In a
+    /// constant, the panic is a compile error.
     #[track_caller]
     pub const fn grpc(max_tokens: u32, token_ratio: f64) -> Self {
         assert!(
@@ -113,14 +116,14 @@ impl Budget {
         )
     }
 
-    /// A share of the successes may be retried: each success gives `share_of_successes` tokens, a retry costs 1,
-    /// and `reserve` tokens at most are saved up. `Budget::ratio(0.2, 100)` allows one retry for
-    /// five successes, and a hundred at once after quiet times. A failure gives nothing, so where
-    /// more than a sixth of all calls fail for long, some are not retried.
+    /// Allows retries for a share of the successes: each success adds `share_of_successes` tokens, a
+    /// retry costs 1 token, and at most `reserve` tokens are saved. `Budget::ratio(0.2, 100)` allows
+    /// one retry for five successes, and a hundred retries at once after a quiet time. A failure adds
+    /// no token, so some calls are not retried if more than a sixth of all calls fail for a long time.
     ///
     /// # Panics
-    /// When `share_of_successes` is not within 0.001 to 1000, or `reserve` is 0 or above 4,000,000. In a
-    /// constant that is a compile error.
+    /// Panics if `share_of_successes` is not within 0.001 to 1000, or `reserve` is 0 or above 4,000,000. In
+    /// a constant, the panic is a compile error.
     #[track_caller]
     pub const fn ratio(share_of_successes: f64, reserve: u32) -> Self {
         assert!(
@@ -144,7 +147,7 @@ impl Budget {
         }
     }
 
-    /// The same budget with a name, under which metrics report how many tokens are left. A budget
+    /// The same budget with a name. Metrics report the number of tokens left under this name. A budget
     /// without a name is not reported.
     ///
     /// ```
@@ -158,13 +161,13 @@ impl Budget {
         self
     }
 
-    /// What metrics call it.
+    /// The name of the budget in metrics.
     #[cfg(feature = "metrics")]
     pub(crate) const fn label(&self) -> Option<&'static str> {
         self.name
     }
 
-    /// The same budget with this many tokens to begin with, at most its capacity.
+    /// The same budget with this number of tokens at the start, limited by the capacity.
     #[must_use]
     pub const fn starting_with(self, tokens: u32) -> Self {
         let tokens = tokens.saturating_mul(TOKEN);
@@ -181,22 +184,23 @@ impl Budget {
         }
     }
 
-    /// How many tokens are left.
+    /// The number of tokens left.
     pub fn tokens(&self) -> f64 {
         f64::from(self.tokens.load(Relaxed)) / f64::from(TOKEN)
     }
 
-    /// How many tokens there are at most.
+    /// The highest number of tokens that the budget can hold.
     pub fn capacity(&self) -> f64 {
         f64::from(self.capacity) / f64::from(TOKEN)
     }
 
-    /// Fills the bucket again, as for a new test.
+    /// Fills the bucket again, for example before a test.
     pub fn refill(&self) {
         self.tokens.store(self.capacity, Relaxed);
     }
 
-    /// An attempt failed in a way that is to be retried, or the server asked not to be called.
+    /// Called after a retryable failure, and after a reply in which the server asked not to be called
+    /// again.
     #[inline]
     pub(crate) fn failed(&self) {
         if let Rules::Throttle { .. } = self.rules {
@@ -204,7 +208,7 @@ impl Budget {
         }
     }
 
-    /// Pays for a retry, if there are tokens for it.
+    /// Takes the tokens for a retry, if enough tokens are left. Returns whether it took them.
     #[inline]
     pub(crate) fn pay(&self, kind: FaultKind) -> bool {
         match self.rules {
@@ -216,17 +220,18 @@ impl Budget {
         }
     }
 
-    /// What was paid for a retry of this kind comes back, because the retry was not made. Inlined, so
-    /// that the compiler sees that it does not unwind: that makes each place cheaper that drops a call.
+    /// Returns the tokens that were paid for a retry of this kind, because the retry was not made. The
+    /// function is inlined, so that the compiler sees that it does not unwind: each place that drops a
+    /// call becomes cheaper.
     #[cold]
     #[inline]
     pub(crate) fn give_back(&self, kind: FaultKind) {
-        // Of gRPC's bucket a failure takes a token, and a retry none.
+        // In gRPC's bucket a failure costs a token, and a retry costs nothing.
         let back = self.cost(kind);
         self.change(|tokens| Some(tokens.saturating_add(back).min(self.capacity)));
     }
 
-    /// What a retry of this kind costs.
+    /// The cost of a retry of this kind.
     #[inline]
     fn cost(&self, kind: FaultKind) -> u32 {
         match self.rules {
@@ -237,9 +242,10 @@ impl Budget {
         }
     }
 
-    /// An operation succeeded; `last` is the kind of the last failure that was paid for.
+    /// Called after an operation succeeded. `last` is the kind of the last failure that a token was
+    /// paid for.
     pub(crate) fn succeeded(&self, last: Option<FaultKind>) {
-        // The common case writes nothing, so that threads do not wait for each other.
+        // A full bucket is the common case and needs no write, so threads do not wait for each other.
         if self.tokens.load(Relaxed) >= self.capacity {
             return;
         }
@@ -282,7 +288,7 @@ const fn share(ratio: f64) -> u32 {
         ratio >= 0.001 && ratio <= 1_000.0,
         "what a success gives back is a number from 0.001 to 1000: write 0.1 for one retry in ten"
     );
-    // Cut, but 0.29 is 290 thousandths although `f64` holds it a little smaller.
+    // Truncated. But 0.29 is 290 thousandths, although `f64` stores a slightly smaller number.
     (ratio * TOKEN as f64 + 1e-6) as u32
 }
 

@@ -1,4 +1,4 @@
-//! Who decides whether a failure is retried: the policy's codes, or the caller's function.
+//! Decides whether a failure is retried: by the policy's codes, or by the caller's function.
 
 use crate::{
     facts::{
@@ -11,9 +11,9 @@ use crate::{
 };
 use core::time::Duration;
 
-/// What a judge says of one failure. Limits are not its affair: they hold whatever it says.
+/// A judge's decision about one failure. The limits of the policy apply in addition to the decision.
 ///
-/// A function handed to `when` may answer with a `bool` or with this, which can carry a hint.
+/// A function given to `when` returns a `bool` or a `Verdict`. A `Verdict` can carry a hint.
 ///
 /// ```
 /// use backoff_core::{FaultKind, Verdict};
@@ -30,14 +30,14 @@ use core::time::Duration;
 pub enum Verdict {
     /// The failure is retried.
     Retry {
-        /// What kind of failure it was.
+        /// The kind of the failure.
         kind: FaultKind,
-        /// How long the server asks to be left alone.
+        /// How long the server asks the client to wait.
         retry_after: Option<Duration>,
     },
     /// The failure is not retryable.
     Permanent,
-    /// The error says nothing about itself, so no rule applies and it is not retried.
+    /// Nothing is known about the error, so no rule applies and the failure is not retried.
     NothingKnown,
     /// The attempt may have been applied, and must not be applied twice.
     MaybeApplied,
@@ -46,7 +46,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The same verdict with a server's hint; one that stops stays as it is.
+    /// The same verdict with a server's hint. A verdict that stops the retries does not change.
     #[must_use]
     pub const fn after(self, hint: Option<Duration>) -> Self {
         match self {
@@ -59,7 +59,7 @@ impl Verdict {
     }
 }
 
-/// `true` retries.
+/// `true` means retry.
 impl From<bool> for Verdict {
     #[inline]
     fn from(retry: bool) -> Self {
@@ -74,10 +74,10 @@ impl From<bool> for Verdict {
     }
 }
 
-/// A [`Verdict`] in two registers, which is how the hot path hands it on.
+/// A [`Verdict`] that fits into two registers. The hot path passes this form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ruling {
-    /// The server's hint in nanoseconds; zero is none.
+    /// The server's hint in nanoseconds; zero means no hint.
     pub(crate) hint: u64,
     pub(crate) ruled: Ruled,
 }
@@ -93,13 +93,13 @@ pub(crate) enum Ruled {
 }
 
 impl Ruling {
-    /// No rule applies to an error that says nothing about itself.
+    /// Nothing is known about the error, so no rule applies.
     pub(crate) const NOTHING_KNOWN: Ruling = Ruling::of(Ruled::NothingKnown);
 
-    /// Not retried: the policy does not name it.
+    /// Not retried: the policy does not name the code.
     pub(crate) const PERMANENT: Ruling = Ruling::of(Ruled::Permanent);
 
-    /// It must not be repeated, because it may have been applied.
+    /// Not repeated, because the attempt may have been applied.
     pub(crate) const MAYBE_APPLIED: Ruling = Ruling::of(Ruled::MaybeApplied);
 
     #[inline]
@@ -113,20 +113,21 @@ impl Ruling {
         matches!(self.ruled, Ruled::Permanent | Ruled::NothingKnown)
     }
 
-    /// Retried, because somebody else was faster.
+    /// Retried, because another writer was faster.
     #[inline]
     pub(crate) const fn is_conflict(self) -> bool {
         matches!(self.ruled, Ruled::Retry(FaultKind::Conflict))
     }
 
-    /// Whether a write of an update, which is this stage, was refused because somebody else was faster.
+    /// Whether this stage is a write of an update, and the write was refused because another writer was
+    /// faster.
     pub(crate) const fn is_lost_race(self, stage: Stage) -> bool {
         self.is_conflict() && matches!(stage, Stage::Write | Stage::Conflict)
     }
 
-    /// Whether an attempt that failed at this stage may have been applied: by what the failure says of
-    /// itself, and where it says nothing, by the kind that the judge has named. What is in doubt here is what
-    /// a policy with `idempotent(false)` does not repeat.
+    /// Whether an attempt that failed at this stage may have been applied. The facts of the failure decide;
+    /// without facts, the kind that the judge has named decides. A policy with `idempotent(false)` does not
+    /// repeat such an attempt.
     pub(crate) fn leaves_doubt(self, stage: Stage, fault: Option<&dyn Fault>) -> bool {
         match stage {
             Stage::Cut | Stage::CutOnce | Stage::InDoubt => true,
@@ -144,7 +145,7 @@ impl Ruling {
         }
     }
 
-    /// Retried, and the server asks for nothing.
+    /// Retried, without a server's hint.
     #[inline]
     pub(crate) const fn is_plain(self) -> bool {
         self.hint == 0 && matches!(self.ruled, Ruled::Retry(_))
@@ -183,25 +184,25 @@ impl From<Ruling> for Verdict {
     }
 }
 
-/// What failed, which decides how the failure is judged.
+/// The part of an attempt that failed. This part decides how the failure is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stage {
     /// The whole attempt.
     Whole,
-    /// The read of a read-modify-write. A read can always be repeated, and a conflict leads back to
-    /// the read.
+    /// The read of a read-modify-write. A read can always be repeated, and after a conflict the next
+    /// step is a read.
     Read,
-    /// The write of a read-modify-write. A conflict leads back to the read.
+    /// The write of a read-modify-write. After a conflict, the next step is a read.
     Write,
-    /// The write of a read-modify-write whose change cannot recognise its own effect: a write that
-    /// may have been applied is not repeated.
+    /// The write of a read-modify-write whose change cannot recognise its own effect. A write that may
+    /// have been applied is not repeated.
     WriteOnce,
-    /// The change of a read-modify-write refused what was read: no attempt follows.
+    /// The change of a read-modify-write refused the value that it was given: no attempt follows.
     Change,
-    /// The write's reply says that somebody else was faster.
+    /// The write's reply says that another writer was faster.
     Conflict,
-    /// The value is not yet the awaited one.
+    /// The value is not yet the expected one.
     Pending,
     /// The attempt was cut, and may have been applied.
     Cut,
@@ -209,9 +210,9 @@ pub enum Stage {
     CutRead,
     /// The attempt was cut during a [`WriteOnce`](Stage::WriteOnce).
     CutOnce,
-    /// A write may have been applied, and the value that was read next has another version.
+    /// A write may have been applied, and the next read shows another version.
     InDoubt,
-    /// The attempt was not begun, because no time remained for it.
+    /// The attempt did not begin, because no time was left.
     Late,
 }
 
@@ -220,7 +221,7 @@ impl Stage {
         matches!(self, Stage::Read | Stage::Write | Stage::WriteOnce)
     }
 
-    /// The stage of an attempt that was cut while this was under way.
+    /// The stage of an attempt that was cut in this stage.
     #[inline]
     pub(crate) const fn cut(self) -> Self {
         match self {
@@ -230,7 +231,7 @@ impl Stage {
         }
     }
 
-    /// Whether the error stands for something that is no failure of the operation's own.
+    /// Whether the error describes something other than a failure of the operation.
     #[inline]
     pub(crate) const fn is_cut(self) -> bool {
         matches!(
@@ -239,7 +240,7 @@ impl Stage {
         )
     }
 
-    /// Whether the judge is asked about the error.
+    /// Whether the judge decides about the error.
     #[inline]
     pub(crate) const fn is_judged(self) -> bool {
         matches!(
@@ -248,8 +249,8 @@ impl Stage {
         )
     }
 
-    /// What is to be done about a failure about which [no judge is asked](Self::is_judged): whatever
-    /// error a cut attempt was put into, it was cut.
+    /// The ruling for a failure that [no judge decides about](Self::is_judged). A cut attempt is a cut
+    /// attempt, whatever error type the caller converted it to.
     #[cold]
     #[inline(never)]
     pub(crate) const fn ruling(self, policy: &Policy) -> Ruling {
@@ -265,25 +266,25 @@ impl Stage {
 }
 
 impl Policy {
-    /// Who is retried. The first rule that applies decides:
+    /// Decides whether a failure is retried. The first rule that applies decides:
     ///
-    /// 1. The server asked to stop ([`Fault::must_stop`]): refused.
-    /// 2. The error knows its [kind](Fault::kind): permanent is permanent, a conflict is retried
-    ///    only [where the policy says so](Policy::retry_conflicts), the others are retried.
-    /// 3. It has a [gRPC code](Fault::grpc_code): by the policy's gRPC codes, whatever the HTTP
-    ///    status is.
-    /// 4. It has an [HTTP status](Fault::status): by the policy's statuses.
-    /// 5. It is a [failure of the transport](Fault::delivery): retried.
+    /// 1. The server asked not to be called again ([`Fault::must_stop`]): not retried.
+    /// 2. The error knows its [kind](Fault::kind): a permanent error is not retried, a conflict is
+    ///    retried only [if the policy says so](Policy::retry_conflicts), the other kinds are retried.
+    /// 3. The error has a [gRPC code](Fault::grpc_code): the policy's gRPC codes decide, whatever the
+    ///    HTTP status is.
+    /// 4. The error has an [HTTP status](Fault::status): the policy's statuses decide.
+    /// 5. The error is a [failure of the transport](Fault::delivery): retried.
     /// 6. Otherwise nothing is known about the error, and it is not retried.
     ///
-    /// What would be retried but may have been applied is not, if the operation is not
-    /// [idempotent](Policy::idempotent).
+    /// If the operation is not [idempotent](Policy::idempotent), a retryable failure is still not
+    /// retried if the attempt may have been applied.
     #[inline]
     pub fn judge<F: Fault + ?Sized>(&self, fault: &F) -> Verdict {
         self.rule(Stage::Whole, fault).into()
     }
 
-    /// As [`judge`](Self::judge), for a failure at this stage.
+    /// Like [`judge`](Self::judge), for a failure at this stage.
     #[inline]
     pub(crate) fn rule<F: Fault + ?Sized>(&self, stage: Stage, fault: &F) -> Ruling {
         if fault.must_stop() {
@@ -296,7 +297,7 @@ impl Policy {
         }
     }
 
-    /// Whether what failed at this stage may be repeated although it may have been applied.
+    /// Whether a failure at this stage may be repeated although the attempt may have been applied.
     #[inline]
     const fn may_repeat(&self, stage: Stage) -> bool {
         match stage {
@@ -306,7 +307,7 @@ impl Policy {
         }
     }
 
-    /// Retried, unless the attempt may have been applied and must not be twice.
+    /// Retried, unless the attempt may have been applied and must not be applied twice.
     #[inline]
     fn retried<F: Fault + ?Sized>(
         &self,
@@ -315,7 +316,7 @@ impl Policy {
         hint: Option<Duration>,
         fault: &F,
     ) -> Ruling {
-        // What holds for most comes first.
+        // The most frequent case comes first.
         let is_harmless = self.idempotent && stage != Stage::WriteOnce;
         if !is_harmless && !self.may_repeat(stage) && is_perhaps_applied(fault) {
             return Ruling::MAYBE_APPLIED;
@@ -347,8 +348,8 @@ impl Policy {
         retried.then_some(kind)
     }
 
-    /// As [`rule`](Self::rule), where an error is repeated about which nothing is known, unless it must
-    /// not be applied twice.
+    /// Like [`rule`](Self::rule), but an error about which nothing is known is repeated too, unless the
+    /// attempt must not be applied twice.
     #[inline(never)]
     pub(crate) fn rule_any(&self, stage: Stage, fault: Option<&dyn Fault>) -> Ruling {
         let Some(fault) = fault else {
@@ -366,8 +367,8 @@ impl Policy {
         }
     }
 
-    /// What the caller's function has said of an error, completed by what the error says of itself:
-    /// the function replaces the codes, and nothing else.
+    /// The verdict of the caller's function, completed by the error's own facts: the function replaces
+    /// only the policy's codes.
     #[inline(never)]
     pub(crate) fn said(&self, stage: Stage, verdict: Verdict, fault: Option<&dyn Fault>) -> Ruling {
         match (verdict, fault) {
@@ -382,7 +383,7 @@ impl Policy {
                 };
                 self.retried(stage, kind, retry_after.or(fault.retry_after()), fault)
             }
-            // Nobody else knows whether it was applied.
+            // Without facts, it is unknown whether the write was applied.
             (Verdict::Retry { kind, .. }, None)
                 if stage == Stage::WriteOnce && !did_nothing(kind) =>
             {
@@ -393,7 +394,7 @@ impl Policy {
     }
 }
 
-/// What kind of failure it is, by what the error says of itself or by what its code says.
+/// The kind of the failure, from the error's own kind or from its code.
 fn kind_of<F: Fault + ?Sized>(fault: &F) -> FaultKind {
     if let Some(kind) = fault.kind() {
         return kind;
@@ -401,7 +402,7 @@ fn kind_of<F: Fault + ?Sized>(fault: &F) -> FaultKind {
     match (fault.grpc_code(), fault.status()) {
         (Some(GrpcCode::ResourceExhausted), _) => FaultKind::Throttled,
         (Some(GrpcCode::Aborted | GrpcCode::FailedPrecondition), _) => FaultKind::Conflict,
-        // One comparison tells most statuses apart from these.
+        // One comparison excludes most statuses.
         (None, Some(status @ 409..=429)) => match status {
             429 => FaultKind::Throttled,
             409 | 412 => FaultKind::Conflict,
@@ -411,7 +412,7 @@ fn kind_of<F: Fault + ?Sized>(fault: &F) -> FaultKind {
     }
 }
 
-/// Whether a failure of this kind says that nothing was done.
+/// Whether a failure of this kind means that the server did nothing.
 const fn did_nothing(kind: FaultKind) -> bool {
     matches!(
         kind,

@@ -1,4 +1,4 @@
-//! What can be watched from outside: a hook for the caller, `tracing` events behind its feature.
+//! Ways to observe a call: a hook for the caller, and `tracing` events if the feature is on.
 
 use crate::{
     facts::fault::Fault, policy::log_level::LogLevel, report::StopReason, state::Wait,
@@ -6,50 +6,51 @@ use crate::{
 };
 use core::{fmt, time::Duration};
 
-/// What happens between attempts and at the end of a call, as a hook sees it. A call whose first attempt
+/// An event between attempts or at the end of a call, as a hook gets it. A call whose first attempt
 /// succeeds has no event.
 ///
-/// `elapsed` counts from before the first attempt where the call has a deadline, a timeout, a report or
-/// an [`Attempt`](crate::Attempt), and everywhere with the feature `metrics`. Any other call reads no clock before its first attempt: it counts from
-/// the first failure, where it is `None`.
+/// `elapsed` is the time since before the first attempt if the call has a deadline, a timeout, a report
+/// or an [`Attempt`](crate::Attempt), and for every call with the feature `metrics`. Any other call
+/// reads no clock before its first attempt: `elapsed` is then `None` at the first failure, and later
+/// the time since the first failure.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub enum Event<'a, E> {
-    /// An attempt failed; the next one follows after the wait.
+    /// An attempt failed; the next attempt follows after the wait.
     #[non_exhaustive]
     Waiting {
-        /// What the log calls the operation: the path of the function or closure, the `name` of the
-        /// attribute, or that of a [`Resuming`](crate::Resuming::name).
+        /// The name of the operation in the log: the path of the function or closure, the `name` of the
+        /// attribute, or the name of a [`Resuming`](crate::Resuming::name).
         operation: &'static str,
         /// The number of the attempt that failed, from 1.
         attempt: u32,
-        /// How it failed.
+        /// The failure.
         failure: Failure<'a, E>,
-        /// The wait, and who asked for it.
+        /// The wait and its origin.
         wait: Wait,
         /// The time that has passed, if it was measured.
         elapsed: Option<Duration>,
     },
-    /// An attempt failed; it was the last.
+    /// The last attempt failed.
     #[non_exhaustive]
     GaveUp {
-        /// What the log calls the operation.
+        /// The name of the operation in the log.
         operation: &'static str,
-        /// How many attempts were made.
+        /// The number of attempts made.
         attempts: u32,
-        /// How the last one failed.
+        /// The failure of the last attempt.
         failure: Failure<'a, E>,
         /// Why no further attempt is made.
         reason: StopReason,
         /// The time that has passed, if it was measured.
         elapsed: Option<Duration>,
     },
-    /// An attempt succeeded after at least one that failed.
+    /// An attempt succeeded after at least one failed attempt.
     #[non_exhaustive]
     Succeeded {
-        /// What the log calls the operation.
+        /// The name of the operation in the log.
         operation: &'static str,
-        /// How many attempts were made, the successful one included.
+        /// The number of attempts made, the successful attempt included.
         attempts: u32,
         /// The time that has passed, if it was measured.
         elapsed: Option<Duration>,
@@ -57,7 +58,7 @@ pub enum Event<'a, E> {
 }
 
 impl<'a, E> Event<'a, E> {
-    /// What the log calls the operation.
+    /// The name of the operation in the log.
     pub const fn operation(&self) -> &'static str {
         match self {
             Event::Waiting { operation, .. }
@@ -66,7 +67,7 @@ impl<'a, E> Event<'a, E> {
         }
     }
 
-    /// How the attempt failed; nothing where it succeeded.
+    /// The failure of the attempt; `None` if the attempt succeeded.
     pub const fn failure(&self) -> Option<Failure<'a, E>> {
         match self {
             Event::Waiting { failure, .. } | Event::GaveUp { failure, .. } => Some(*failure),
@@ -74,7 +75,7 @@ impl<'a, E> Event<'a, E> {
         }
     }
 
-    /// The error, unless the attempt succeeded or a value counts as the failure
+    /// The error; `None` if the attempt succeeded or if a value counts as the failure
     /// ([`Retrying::responses`]).
     ///
     /// [`Retrying::responses`]: crate::Retrying::responses
@@ -85,7 +86,7 @@ impl<'a, E> Event<'a, E> {
         }
     }
 
-    /// What is known of the failure, if something is.
+    /// The known facts of the failure, if there are any.
     pub const fn fault(&self) -> Option<&'a dyn Fault> {
         match self.failure() {
             Some(failure) => failure.fault,
@@ -94,7 +95,7 @@ impl<'a, E> Event<'a, E> {
     }
 }
 
-/// A failure as a hook sees it: an error, or a value that counts as one.
+/// A failure as a hook gets it: an error, or a value that counts as a failure.
 pub struct Failure<'a, E> {
     error: Option<&'a E>,
     fault: Option<&'a dyn Fault>,
@@ -114,19 +115,20 @@ impl<'a, E> Failure<'a, E> {
         Failure { error, fault }
     }
 
-    /// The error, unless a value counts as the failure.
+    /// The error; `None` if a value counts as the failure.
     pub const fn error(&self) -> Option<&'a E> {
         self.error
     }
 
-    /// What is known of the failure, if something is.
+    /// The known facts of the failure, if there are any.
     pub const fn fault(&self) -> Option<&'a dyn Fault> {
         self.fault
     }
 }
 
-/// The error; of a value that counts as a failure, its text or its status. A text is shown as a log
-/// may show it: on one line, cut after 500 characters, and without the passwords and queries of URLs.
+/// Writes the error. For a value that counts as a failure, writes the value's text or its status. The
+/// text is made safe for logs: one line, cut after 500 characters, without the passwords and queries of
+/// URLs.
 impl<E: fmt::Display> fmt::Display for Failure<'_, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(error) = self.error {
@@ -197,8 +199,9 @@ impl<E: fmt::Debug> fmt::Debug for Event<'_, E> {
 }
 
 /// "attempt 2 failed, next in 1.5s: …", "gave up after 3 attempts (deadline): …", or "succeeded after 3
-/// attempts". The error is written as the event is: `{event:#}` shows the causes of an `anyhow::Error`.
-/// It stays on one line, is cut after 500 characters, and shows no password and no query of a URL.
+/// attempts". The format of the event is also used for the error: `{event:#}` shows the causes of an
+/// `anyhow::Error`. The error is written on one line, cut after 500 characters, without the passwords
+/// and queries of URLs.
 impl<E: fmt::Display> fmt::Display for Event<'_, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -230,7 +233,7 @@ impl<E: fmt::Display> fmt::Display for Event<'_, E> {
     }
 }
 
-/// A hook, which is called with every [`Event`]: a closure.
+/// A hook: a closure that is called with every [`Event`].
 pub trait Notify<E> {
     /// Called before each wait, when an operation is given up, and when it succeeds after retries.
     fn notify(&mut self, event: &Event<'_, E>);
@@ -243,7 +246,7 @@ impl<E, F: FnMut(&Event<'_, E>)> Notify<E> for F {
     }
 }
 
-/// What the log is told.
+/// The data of a log event.
 #[cfg_attr(
     not(feature = "tracing"),
     allow(dead_code, reason = "only logs read it")
@@ -251,7 +254,7 @@ impl<E, F: FnMut(&Event<'_, E>)> Notify<E> for F {
 #[derive(Clone, Copy)]
 pub(crate) struct Record<'a> {
     pub(crate) operation: &'static str,
-    /// The number of the attempt that ended just now.
+    /// The number of the attempt that just ended.
     pub(crate) attempt: u32,
     pub(crate) elapsed: Option<Duration>,
     pub(crate) happened: Happened,
@@ -259,32 +262,32 @@ pub(crate) struct Record<'a> {
     pub(crate) error: Option<&'a dyn fmt::Display>,
 }
 
-/// What follows after an attempt.
+/// The step after an attempt.
 #[cfg_attr(
     not(feature = "tracing"),
     allow(dead_code, reason = "only logs read it")
 )]
 #[derive(Clone, Copy)]
 pub(crate) enum Happened {
-    /// A wait, which is logged at this level.
+    /// A wait. Its log event has this level.
     Waits(Wait, LogLevel),
     GaveUp(StopReason),
     Succeeded,
 }
 
-/// Logs what follows after an attempt.
+/// Logs the step after an attempt.
 #[cfg(feature = "tracing")]
 #[inline]
 pub(crate) fn log<'a>(record: impl FnOnce() -> Record<'a>) {
     logged(record());
 }
 
-/// Nobody logs.
+/// Writes no log.
 #[cfg(not(feature = "tracing"))]
 #[inline(always)]
 pub(crate) fn log<'a>(_record: impl FnOnce() -> Record<'a>) {}
 
-/// An event of a level that is known only when the program runs.
+/// Writes an event whose level is known only at run time.
 #[cfg(feature = "tracing")]
 macro_rules! event_at {
     ($level:expr, $($fields:tt)+) => {
@@ -299,7 +302,7 @@ macro_rules! event_at {
     };
 }
 
-/// Whole microseconds, as seconds: nobody reads more digits.
+/// Seconds, rounded to whole microseconds; more digits would be noise.
 #[cfg(feature = "tracing")]
 fn seconds(duration: Duration) -> f64 {
     duration.as_micros() as f64 / 1e6
@@ -342,7 +345,7 @@ fn logged(record: Record<'_>) {
             "not retried, because nothing is known about the error: derive or implement `Fault` for \
              its type, or judge it by `when_any` (in the attribute: `when`)",
         ),
-        // An error that is no concern of a retry is an ordinary answer: a 404, say.
+        // An error without known facts can be an ordinary answer, for example a 404.
         Happened::GaveUp(reason) if attempt <= 1 => tracing::debug!(
             target: "backoff",
             operation,

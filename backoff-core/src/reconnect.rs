@@ -1,4 +1,4 @@
-//! A connection that is opened anew when the kind of a failure asks for it.
+//! A shared connection that is opened again after failures that require a new connection.
 
 use crate::{
     delay::jitter::Jitter,
@@ -17,23 +17,24 @@ use tokio::{sync::Mutex as Gate, time::Instant};
 #[cfg(test)]
 mod tests;
 
-/// How long a connection is kept although the server behind it sends its clients elsewhere. A choice
-/// of this crate: ten connections a second are no burden, and nobody notices a tenth of a second.
+/// How long a connection is kept although its server sends clients to another server. We chose the
+/// value: ten new connections a second are no burden, and a delay of a tenth of a second is not
+/// noticeable.
 const LEAST_AGE: Duration = Duration::from_millis(100);
 
-/// The pauses after openings that failed. A choice of this crate; the page of [`Reconnect`] says why.
+/// The pauses after failed openings. We chose the values; the page of [`Reconnect`] gives the reasons.
 const PAUSES: Policy = Policy::exponential()
     .base(Duration::from_millis(20))
     .factor(1.5)
     .max_backoff(Duration::from_secs(1))
     .jitter(Jitter::Equal);
 
-/// A connection shared by all who use it, and opened anew after a failure that says that it is of
-/// no more use ([`Fault::must_reconnect`]).
+/// A connection that all callers share. It is opened again after a failure that makes the connection
+/// unusable ([`Fault::must_reconnect`]).
 ///
-/// Calling an operation again is not enough where the connection itself is at fault: a Redis
-/// primary that was killed, or that has become a replica and refuses every write on a connection
-/// that stays open. So an attempt takes its connection from here:
+/// If the connection itself is the problem, another call on the same connection does not help. For
+/// example, a Redis primary was killed, or it has become a replica and refuses every write on a
+/// connection that stays open. So each attempt takes its connection from a `Reconnect`:
 ///
 /// ```
 /// use backoff_core::{Policy, Reconnect};
@@ -60,57 +61,59 @@ const PAUSES: Policy = Policy::exponential()
 /// # Ok(()) }
 /// ```
 ///
-/// The connection is opened when it is first needed. Everybody gets a clone of it, as a
-/// multiplexed connection or a channel is meant to be used. When many attempts fail on the same
-/// connection, it is opened anew once: a failure drops only the connection that it happened on.
+/// The connection is opened when it is first needed. Every caller gets a clone of the connection, which
+/// is the intended use of a multiplexed connection or a channel. If many attempts fail on the same
+/// connection, a new connection is opened once: a failure drops only the connection on which it
+/// happened.
 ///
-/// A server that answers, but sends its clients elsewhere, may do so for as long as the address still
-/// leads to it. So that not every answer opens a connection, one that works is kept for at least
-/// 100 ms ([`least_age`](Self::least_age)); one that broke is not.
+/// A server that answers, but sends its clients to another server, may do so for as long as the address
+/// still leads to it. To avoid a new connection for every such answer, a working connection is kept for
+/// at least 100 ms ([`least_age`](Self::least_age)). A broken connection is dropped at once.
 ///
-/// What belongs to one connection has to stay on it: a transaction under Redis' `WATCH` is read and
-/// written on the same one, so what reads hands it on with what it has read, and a failure of the
-/// write that asks for another connection calls [`reset`](Self::reset).
+/// Some work must stay on one connection: a transaction under Redis' `WATCH` reads and writes on the
+/// same connection. So the step that reads returns the connection together with the value, and if the
+/// write fails with an error that requires a new connection, the caller calls [`reset`](Self::reset).
 ///
-/// # Openings that fail
+/// # Failed openings
 ///
-/// Opening is part of an attempt, and its failure a failure of the attempt: `with` makes the error
-/// of the operation from [`NotOpened`], which says that nothing was sent. So it is repeated also
-/// where the policy is not [idempotent](Policy::idempotent). `OpenError` is the error of opening.
-/// Everybody who fails with an opening gets a clone of it; one that cannot be cloned goes into an
-/// `Arc`.
+/// Opening is part of an attempt, and a failed opening is a failed attempt: `with` makes the error of
+/// the operation from [`NotOpened`], which says that nothing was sent. So the attempt is repeated even
+/// if the policy is not [idempotent](Policy::idempotent). `OpenError` is the error of opening. Every
+/// caller whose attempt fails with an opening gets a clone of this error. If the error cannot be
+/// cloned, put it into an `Arc`.
 ///
-/// While somebody opens a connection the others wait for it, and if that fails, it fails for all of
-/// them: where a server hangs, nobody queues behind the timeouts of the others. So give the opening a
-/// time limit of its own, well below that of an attempt: an opening that is cut together with its
-/// attempt has failed for nobody else, and the next caller begins anew.
+/// While one caller opens a connection, the other callers wait for the result, and a failure is the
+/// result for all of them: if a server hangs, no caller queues behind the timeouts of others. So give
+/// the opening a time limit of its own, well below the time limit of an attempt: an opening that is cut
+/// together with its attempt is not a result for the other callers, and the next caller begins a new
+/// opening.
 ///
-/// After an opening that failed there is a pause in which nothing is opened. A call then fails at
-/// once with a clone of the last error, and the rest of the pause is its hint
-/// ([`Fault::retry_after`]), which a policy obeys: the next attempt begins when the pause is over.
+/// After a failed opening there is a pause without openings. During the pause, a call fails at once
+/// with a clone of the last error, and the rest of the pause is the error's hint
+/// ([`Fault::retry_after`]). A policy follows the hint: the next attempt begins when the pause is over.
 /// `with` itself never waits for the end of a pause. However many tasks call, a server that is down
-/// is asked about once a second.
+/// gets about one opening a second.
 ///
-/// A pause is 10 to 20 ms after the first failure, half as much again after each further one in a
-/// row, and 0.5 to 1 s in the end; an opening that succeeds, and [`reset`](Self::reset), begin anew.
-/// The first pause is short, because a failover often takes less than a second. The pauses grow slowly
-/// for the same reason: when the new server is there, the rest of the pause is on average a quarter of
-/// the time that the failover took. A pause is partly random, so that the clients of one server do not come back
-/// together.
-/// [`opening_backoff`](Self::opening_backoff) sets other pauses.
+/// A pause is 10 to 20 ms after the first failure, half as much again after each further failure in a
+/// row, and 0.5 to 1 s in the end. After a successful opening, or after [`reset`](Self::reset), the
+/// pauses begin again with the first. The first pause is short, because a failover often takes less
+/// than a second. The pauses grow slowly for the same reason: when the new server is ready, the rest of
+/// the pause is on average a quarter of the time that the failover took. A pause is partly random, so
+/// that the clients of one server do not come back together. [`opening_backoff`](Self::opening_backoff)
+/// sets other pauses.
 ///
-/// # Attempts that are dropped
+/// # Dropped attempts
 ///
-/// An attempt that is cut by a timeout of this crate (`attempt_timeout` and `timeout`, as methods and
-/// as keys of the attribute) drops its connection too, which may hang for ever. An attempt that its
-/// caller drops leaves the connection to the others: a branch of `select!` that was not taken, a task
-/// that was aborted. A plain `tokio::time::timeout` around a call drops it as such a caller does, and
-/// nothing tells the two apart. So where a server can hang, use a timeout of this crate, or the
-/// client's own, whose error says that it timed out, or call [`reset`](Self::reset).
+/// If a timeout of this crate cuts an attempt (`attempt_timeout` and `timeout`, as methods and as keys
+/// of the attribute), the connection is dropped too, because it may hang for ever. If the caller drops
+/// an attempt, the other callers keep the connection: for example, a branch of `select!` that was not
+/// taken, or an aborted task. A plain `tokio::time::timeout` around a call drops the attempt like a
+/// caller, and `Reconnect` cannot distinguish the two. So if a server can hang, use a timeout of this
+/// crate or the client's own timeout, whose error says "timed out", or call [`reset`](Self::reset).
 pub struct Reconnect<C, O, OpenError> {
     open: O,
     current: Mutex<Current<C, OpenError>>,
-    /// Held by the one who opens.
+    /// Locked by the caller who opens a connection.
     gate: Gate<()>,
     least_age: Duration,
     pauses: Policy,
@@ -119,28 +122,28 @@ pub struct Reconnect<C, O, OpenError> {
 struct Current<C, OpenError> {
     connection: Option<C>,
     since: Option<Instant>,
-    /// How many connections were opened, and so the number of this one.
+    /// The number of connections opened so far, which is also the number of the current connection.
     opened: u64,
-    /// How many could not be opened.
+    /// The number of failed openings.
     failed: u64,
-    /// How often [`Reconnect::reset`] was called.
+    /// The number of calls of [`Reconnect::reset`].
     resets: u64,
-    /// The last opening, if it failed.
+    /// The last opening, if the opening failed.
     failure: Option<Failure<OpenError>>,
 }
 
-/// An opening that failed.
+/// A failed opening.
 struct Failure<OpenError> {
     error: OpenError,
     at: Instant,
-    /// How long nothing is opened after it.
+    /// The length of the pause after the failure.
     pause: Duration,
-    /// How many failed in a row, without this one.
+    /// The number of failed openings in a row before this failure.
     before: u32,
 }
 
 impl<OpenError: Clone> Failure<OpenError> {
-    /// What is left of the pause, if anything is.
+    /// The rest of the pause, if the pause is not over.
     fn remaining(&self) -> Option<Duration> {
         let remaining = self.pause.checked_sub(self.at.elapsed());
         remaining.filter(|remaining| !remaining.is_zero())
@@ -155,7 +158,7 @@ impl<OpenError: Clone> Failure<OpenError> {
 }
 
 impl<C, O, OpenError> Reconnect<C, O, OpenError> {
-    /// Opens connections by this function, the first one when it is needed.
+    /// Opens connections with this function. The first connection is opened when it is needed.
     pub const fn new(open: O) -> Self {
         Reconnect {
             open,
@@ -173,19 +176,19 @@ impl<C, O, OpenError> Reconnect<C, O, OpenError> {
         }
     }
 
-    /// Keeps a connection that works, but leads to the wrong server, for at least this long; 100 ms
-    /// where nothing is said. With zero, every such answer opens another.
+    /// The shortest time for which a connection is kept if it works but leads to the wrong server. The
+    /// default is 100 ms. With zero, every such answer opens another connection.
     #[must_use]
     pub fn least_age(mut self, age: Duration) -> Self {
         self.least_age = age;
         self
     }
 
-    /// After openings that failed, pauses as this policy waits between attempts: the first wait after
-    /// the first failure, the second one after the second in a row, and so on. Only the waits count;
-    /// neither the policy's attempts nor its deadline ends anything here. The page of [`Reconnect`]
-    /// names the pauses where nothing is said. With `Policy::constant(Duration::ZERO)` there are
-    /// none, and every call may open.
+    /// Sets the pauses after failed openings to the waits of this policy: the policy's first wait after
+    /// the first failure, its second wait after the second failure in a row, and so on. Only the waits
+    /// of the policy are used; its attempts and its deadline have no effect. The page of [`Reconnect`]
+    /// describes the default pauses. With `Policy::constant(Duration::ZERO)` there are no pauses, and
+    /// every call may open a connection.
     ///
     /// ```
     /// use backoff_core::{Policy, Reconnect, TimedOut};
@@ -202,19 +205,19 @@ impl<C, O, OpenError> Reconnect<C, O, OpenError> {
         self
     }
 
-    /// How many connections were opened so far.
+    /// The number of connections opened so far.
     pub fn opened(&self) -> u64 {
         self.current().opened
     }
 
-    /// How many openings failed so far.
+    /// The number of failed openings so far.
     pub fn failed(&self) -> u64 {
         self.current().failed
     }
 
-    /// Drops the connection, and ends the pause after an opening that failed: the next attempt opens
-    /// another connection. An opening that has begun already counts for its own caller only: its
-    /// connection or its error is handed to nobody else, and those who wait for it open another one.
+    /// Drops the connection, and ends the pause after a failed opening: the next attempt opens another
+    /// connection. If an opening is running, its result is used only by its own caller: no other caller
+    /// gets the connection or the error, and the callers who wait for it open another connection.
     pub fn reset(&self) {
         let mut current = self.current();
         current.resets += 1;
@@ -225,11 +228,11 @@ impl<C, O, OpenError> Reconnect<C, O, OpenError> {
 
     #[inline]
     fn current(&self) -> MutexGuard<'_, Current<C, OpenError>> {
-        // What panics while it is held leaves nothing half done.
+        // A panic under this lock leaves no half-done change.
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An attempt failed on the connection of this number and asks for another one.
+    /// An attempt failed on the connection with this number and requires another connection.
     #[cold]
     fn failed_on(&self, number: u64, error: &(impl Fault + ?Sized)) {
         let is_broken = error.delivery() == Some(Delivery::MaybeSent);
@@ -244,7 +247,7 @@ impl<C, O, OpenError> Reconnect<C, O, OpenError> {
         current.opened == number && current.since.is_some_and(is_young)
     }
 
-    /// Drops the connection of this number, if it has not been replaced yet.
+    /// Drops the connection with this number, if it has not been replaced yet.
     fn lost(&self, number: u64) {
         let mut current = self.current();
         if current.opened == number {
@@ -256,13 +259,14 @@ impl<C, O, OpenError> Reconnect<C, O, OpenError> {
 }
 
 impl<C: Clone, O, OpenError: Clone> Reconnect<C, O, OpenError> {
-    /// Runs one attempt on the connection, which is opened before if there is none.
+    /// Runs one attempt on the connection. Opens a connection first if there is none.
     ///
-    /// `E` is the error of the operation. An opening that failed becomes one: `E` implements
-    /// `From<NotOpened<OpenError>>`. [`NotOpened`] says for which errors that is done already.
+    /// `E` is the error of the operation. A failed opening is converted to `E`, so `E` implements
+    /// `From<NotOpened<OpenError>>`. The page of [`NotOpened`] lists the error types that have this
+    /// conversion.
     ///
     /// # Errors
-    /// Those of the operation, and [`NotOpened`] where no connection was opened.
+    /// The errors of the operation, and [`NotOpened`] if no connection was opened.
     pub async fn with<T, E, F, Fut, Opening>(&self, operation: F) -> Result<T, E>
     where
         O: Fn() -> Opening,
@@ -271,7 +275,7 @@ impl<C: Clone, O, OpenError: Clone> Reconnect<C, O, OpenError> {
         Fut: Future<Output = Result<T, E>>,
         E: Fault + FromNotOpened<OpenError>,
     {
-        // The rare case has a box of its own, so that the common one is a small future.
+        // The rare case is boxed, so that the future of the common case is small.
         let (connection, number) = match self.found() {
             Some(found) => found,
             None => match Box::pin(self.get()).await {
@@ -298,7 +302,7 @@ impl<C: Clone, O, OpenError: Clone> Reconnect<C, O, OpenError> {
         Some((connection, current.opened))
     }
 
-    /// Opens a connection, or waits for somebody who does.
+    /// Opens a connection, or waits for the caller who opens one.
     async fn get<Opening>(&self) -> Result<(C, u64), NotOpened<OpenError>>
     where
         O: Fn() -> Opening,
@@ -309,15 +313,15 @@ impl<C: Clone, O, OpenError: Clone> Reconnect<C, O, OpenError> {
             Look::Open { failed, .. } => failed,
         };
         let _open = self.gate.lock().await;
-        // Somebody may have opened it meanwhile, or failed to.
+        // Meanwhile another caller may have opened a connection, or failed to open one.
         let resets = match self.look(Some(failed_before)) {
             Look::Decided(decided) => return decided,
             Look::Open { resets, .. } => resets,
         };
-        // In a box of its own, so that those who wait for it need no room for it.
+        // Boxed, so that the futures of the waiting callers need no space for the opening.
         let opened = Box::pin((self.open)()).await;
         let mut current = self.current();
-        // An opening that began before a reset is for this caller alone, whatever comes of it.
+        // The result of an opening that began before a reset is used by this caller only.
         let is_newest = current.resets == resets;
         match opened {
             Ok(connection) => {
@@ -338,8 +342,8 @@ impl<C: Clone, O, OpenError: Clone> Reconnect<C, O, OpenError> {
         }
     }
 
-    /// Whether there is a connection, or a reason not to open one: a pause, or an opening that has
-    /// failed since so many had.
+    /// Whether there is a connection, or a reason not to open one: a pause, or an opening that failed
+    /// since the number of failures was `failed_before`.
     fn look(&self, failed_before: Option<u64>) -> Look<C, OpenError> {
         let current = self.current();
         if let Some(connection) = &current.connection {
@@ -357,7 +361,7 @@ impl<C: Clone, O, OpenError: Clone> Reconnect<C, O, OpenError> {
         }
     }
 
-    /// An opening that failed now, after this one.
+    /// The failure of an opening that failed now, after `last`.
     fn failure(&self, error: OpenError, last: Option<Failure<OpenError>>) -> Failure<OpenError> {
         let (before, previous) = last.map_or((0, Duration::ZERO), |last| {
             (last.before.saturating_add(1), last.pause)
@@ -371,17 +375,18 @@ impl<C: Clone, O, OpenError: Clone> Reconnect<C, O, OpenError> {
     }
 }
 
-/// What a caller without a connection finds.
+/// What a caller finds before opening a connection.
 enum Look<C, OpenError> {
     Decided(Result<(C, u64), NotOpened<OpenError>>),
-    /// This caller is to open one. So many openings have failed, and so many resets were called.
+    /// This caller opens a connection. The fields are the numbers of failed openings and of resets so
+    /// far.
     Open {
         failed: u64,
         resets: u64,
     },
 }
 
-/// Drops the connection of this number when it is dropped itself by a timeout.
+/// Drops the connection with this number when a timeout drops this value.
 struct InUse<'a, C, O, OpenError>(&'a Reconnect<C, O, OpenError>, u64);
 
 impl<C, O, OpenError> Drop for InUse<'_, C, O, OpenError> {

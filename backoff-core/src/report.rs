@@ -1,4 +1,4 @@
-//! How it ended.
+//! How a call ended.
 
 use crate::{
     facts::fault::{Fault, FaultKind},
@@ -13,13 +13,13 @@ pub enum StopReason {
     /// The error is not retryable.
     Permanent,
     /// Nothing is known about the error, so no rule applies to it. Derive or implement
-    /// [`Fault`](trait@crate::Fault) for its type, or judge it by
+    /// [`Fault`](trait@crate::Fault) for the error type, or decide with
     /// [`when_any`](crate::Policy::when_any).
     NothingKnown,
     /// The server asked not to be called again.
     StoppedByServer,
-    /// The attempt may have been applied, and must not be applied twice: the policy is not
-    /// [idempotent](crate::Policy::idempotent), or the change of an
+    /// The attempt may have been applied and must not be applied twice, because the policy is not
+    /// [idempotent](crate::Policy::idempotent), or because the change of an
     /// [update](crate::Policy::update) cannot recognise its own effect.
     MaybeApplied,
     /// All attempts are used up.
@@ -28,13 +28,14 @@ pub enum StopReason {
     Deadline,
     /// The server asked for a longer pause than the deadline or `max_retry_after` allows.
     RetryAfter,
-    /// The budget that the policy or the call names has no tokens left.
+    /// The budget of the policy or of the call has no tokens left.
     Budget,
-    /// As many callers wait for the resource as are allowed (`many::Combining::at_most`).
+    /// The highest number of callers already wait for the resource (`many::Combining::at_most`).
     Full,
-    /// A signal has ended the call ([`Retrying::stop_on`](crate::Retrying::stop_on),
-    /// [`Blocking::stop_on`](crate::Blocking::stop_on), and others). In log events and metrics of combined changes
-    /// also: all callers of a group have left, because their deadlines were over or they were dropped.
+    /// A signal ended the call ([`Retrying::stop_on`](crate::Retrying::stop_on),
+    /// [`Blocking::stop_on`](crate::Blocking::stop_on), and others). In log events and metrics of
+    /// combined changes, this reason also means: all callers of a group left, because their deadlines
+    /// passed or the calls were dropped.
     Stopped,
     /// The request cannot be sent again, because its body could not be copied (feature `tower`).
     Unrepeatable,
@@ -110,7 +111,9 @@ impl fmt::Display for StopReason {
             StopReason::Permanent => "the error is not retryable",
             StopReason::NothingKnown => "nothing is known about the error",
             StopReason::StoppedByServer => "the server asked not to be called again",
-            StopReason::MaybeApplied => "it may have been applied, and must not be twice",
+            StopReason::MaybeApplied => {
+                "the attempt may have been applied, and must not be applied twice"
+            }
             StopReason::Attempts => "all attempts are used up",
             StopReason::Deadline => "the deadline leaves no time for another attempt",
             StopReason::RetryAfter => "the server asks for a longer pause than is allowed",
@@ -118,22 +121,22 @@ impl fmt::Display for StopReason {
             StopReason::Full => "too many callers wait for the resource",
             StopReason::Stopped => "a signal has ended the call",
             StopReason::Unrepeatable => {
-                "the request cannot be sent again, since it cannot be copied"
+                "the request cannot be sent again, because it cannot be copied"
             }
             StopReason::SwitchedOff => "retries are switched off",
         })
     }
 }
 
-/// What it took.
+/// The number of attempts and the time that a call took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
-    /// How often the operation was called.
+    /// The number of calls of the operation.
     pub attempts: u32,
-    /// From before the first attempt to after the last.
+    /// The time from before the first attempt to after the last attempt.
     pub elapsed: Duration,
-    /// How long the waits between attempts were meant to be, in all.
+    /// The sum of the planned waits between attempts.
     pub slept: Duration,
 }
 
@@ -152,7 +155,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// What a call took, in the numbers that every report is made of.
+/// The attempts and the time of a call: the numbers from which every report is made.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Measures {
     pub(crate) attempts: u32,
@@ -171,25 +174,25 @@ impl From<Measures> for Report {
     }
 }
 
-/// What came of a read-modify-write ([`Policy::update`](crate::Policy::update)).
+/// The result of a read-modify-write ([`Policy::update`](crate::Policy::update)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Updated<V, W> {
-    /// The change found nothing to change in what was read, so nothing was written now. After a
-    /// write whose reply was lost, that is how one finds out that it arrived.
+    /// The change decided that the value it read needs no change, so the last attempt did not write.
+    /// After a write whose reply was lost, this result shows that the write arrived.
     Unchanged(V),
-    /// It was written; this is the write's reply.
+    /// The value was written; the field is the reply of the write.
     Written(W),
 }
 
 impl<V, W> Updated<V, W> {
-    /// Whether it was written by the last attempt.
+    /// Whether the last attempt wrote the value.
     pub const fn is_written(&self) -> bool {
         matches!(self, Updated::Written(_))
     }
 }
 
 impl<V> Updated<V, V> {
-    /// What is there now, where a write answers with the same type that a read gives.
+    /// The current value, read or just written. Available if a write returns the same type as a read.
     pub fn into_inner(self) -> V {
         match self {
             Updated::Unchanged(value) | Updated::Written(value) => value,
@@ -197,21 +200,21 @@ impl<V> Updated<V, V> {
     }
 }
 
-/// What a read-modify-write took.
+/// The numbers of reads, writes and conflicts, and the time, of a read-modify-write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UpdateReport {
-    /// How often the series was begun, each time with a read.
+    /// How often the read-modify-write began; each attempt begins with a read.
     pub attempts: u32,
-    /// How often it was read.
+    /// The number of reads.
     pub reads: u32,
-    /// How often it was written.
+    /// The number of writes.
     pub writes: u32,
-    /// How many attempts failed because somebody else was faster.
+    /// The number of attempts that failed because another writer was faster.
     pub conflicts: u32,
-    /// From before the first read to after the last step.
+    /// The time from before the first read to after the last step.
     pub elapsed: Duration,
-    /// How long the waits were meant to be, in all.
+    /// The sum of the planned waits.
     pub slept: Duration,
 }
 
@@ -255,11 +258,11 @@ impl fmt::Display for UpdateReport {
     }
 }
 
-/// The last error of an operation that was given up, with what was tried.
+/// The last error of an operation that was given up, with the reason and a report of the attempts.
 ///
-/// It is itself a [`Fault`], and a permanent one: where a policy or its codes judge, a retry around
-/// a retry does not multiply the attempts. Its source is the operation's error. An outer loop that is no
-/// retry of this library, such as a queue, asks [`StopReason::is_final`] and
+/// A `RetryError` is itself a permanent [`Fault`]: if a policy or its codes decide, a retry around a
+/// retry does not multiply the attempts. Its source is the operation's error. An outer
+/// loop that is not a retry of this library, such as a queue, asks [`StopReason::is_final`] and
 /// [`last_retry_after`](Self::last_retry_after).
 ///
 /// ```
@@ -281,15 +284,15 @@ pub struct RetryError<E, R = Report> {
     pub error: E,
     /// Why no further attempt was made.
     pub reason: StopReason,
-    /// What was tried.
+    /// The number of attempts and the time.
     pub report: R,
-    /// The last real error, where `error` stands for an attempt that was cut or not begun because its
-    /// time was over; `None` where there was none before.
+    /// The operation's last own error, if `error` only says that an attempt was cut or did not begin
+    /// because its time was over. `None` if the operation returned no error before.
     pub last: Option<E>,
     retry_after: Option<Duration>,
 }
 
-/// What a call gives that also says what it took.
+/// Return types of a call that include a report.
 pub type Reporting<T, E, R> = Result<(T, R), RetryError<E, R>>;
 
 impl<E, R> RetryError<E, R> {
@@ -311,7 +314,7 @@ impl<E, R> RetryError<E, R> {
         }
     }
 
-    /// With the last real error beside one that stands for an attempt that was cut.
+    /// Adds the operation's last own error if `error` says that an attempt was cut.
     pub(crate) fn with_last(self, last: Option<E>) -> Self {
         RetryError { last, ..self }
     }
@@ -349,8 +352,8 @@ impl<E, R> RetryError<E, R> {
     }
 }
 
-/// What was tried, why it ended, and the text of the error as `tracing` events have it: on one line, cut
-/// after 500 characters, and without the passwords and queries of URLs.
+/// The report, the reason, and the text of the error. The text is the same as in `tracing` events: one
+/// line, cut after 500 characters, without the passwords and queries of URLs.
 impl<E: fmt::Display, R: fmt::Display> fmt::Display for RetryError<E, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let RetryError {

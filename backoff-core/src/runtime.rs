@@ -1,4 +1,4 @@
-//! Clocks, timers and the random source: tokio's or the standard library's, or your own.
+//! Clocks, timers and random sources: tokio's, the standard library's, or your own.
 
 #[cfg(feature = "std")]
 use crate::stop::Stop;
@@ -6,7 +6,7 @@ use core::{future::Future, time::Duration};
 
 /// A monotonic clock.
 ///
-/// The drivers read it only where a deadline, a report or [`Attempt`](crate::Attempt) asks.
+/// The clock is read only for a deadline, a report or an [`Attempt`](crate::Attempt).
 #[diagnostic::on_unimplemented(
     message = "there is no clock to retry with",
     label = "`{Self}` is no clock",
@@ -14,16 +14,16 @@ use core::{future::Future, time::Duration};
     note = "or hand over a runtime of your own: `runtime = ..` in `#[retry]`, `.runtime(..)` after `Policy::retry`"
 )]
 pub trait Clock {
-    /// The time since an origin that never changes and that is the clock's own affair.
+    /// The time since a fixed origin. Each clock chooses its own origin.
     fn now(&self) -> Duration;
 }
 
 /// A timer for async functions.
 pub trait Sleep {
-    /// What waits.
+    /// The future of a wait.
     type Sleep: Future<Output = ()>;
 
-    /// A future that is ready once `wait` has passed.
+    /// Returns a future that is ready once `wait` has passed.
     fn sleep(&self, wait: Duration) -> Self::Sleep;
 }
 
@@ -32,12 +32,12 @@ pub trait BlockingSleep {
     /// Returns once `wait` has passed.
     fn sleep_blocking(&self, wait: Duration);
 
-    /// Returns once `wait` has passed or `stop` is stopped; whether it is. A call with
-    /// [`stop_on`](crate::Blocking::stop_on) waits by this.
+    /// Returns once `wait` has passed or `stop` is stopped. The result says whether `stop` is stopped.
+    /// A call with [`stop_on`](crate::Blocking::stop_on) waits with this method.
     ///
-    /// By default this asks before and after [`sleep_blocking`](Self::sleep_blocking), which is what virtual
-    /// time needs. A timer that takes real time waits by [`Stop::wait`] instead, or the wait is not ended
-    /// before its time.
+    /// By default, this method checks `stop` before and after [`sleep_blocking`](Self::sleep_blocking),
+    /// which is right for virtual time. A timer that takes real time must wait with [`Stop::wait`]
+    /// instead. Otherwise a stop does not end the wait early.
     #[cfg(feature = "std")]
     fn sleep_or_stop(&self, wait: Duration, stop: &Stop) -> bool {
         if stop.is_stopped() {
@@ -51,9 +51,9 @@ pub trait BlockingSleep {
 /// A source of random numbers for the jitter, and for the id of a call
 /// ([`RequestId`](crate::RequestId)).
 ///
-/// Any generator of the crate `rand` is one, in a `RefCell` or, for several threads, in a `Mutex`.
-/// A pair is a runtime that takes clock and timer from the first and random numbers from the
-/// second:
+/// Any generator of the crate `rand` is a source, in a `RefCell` or, for several threads, in a `Mutex`.
+/// A pair is a runtime: the first part is the clock and the timer, the second part is the source of
+/// random numbers:
 ///
 /// ```
 /// use backoff_core::{Policy, TimedOut};
@@ -73,7 +73,7 @@ pub trait Random {
     fn random(&self) -> u64;
 }
 
-/// What is behind the reference is the runtime.
+/// A reference to a runtime is a runtime.
 impl<C: Clock + ?Sized> Clock for &C {
     #[inline]
     fn now(&self) -> Duration {
@@ -108,7 +108,7 @@ impl<R: Random + ?Sized> Random for &R {
     }
 }
 
-/// The first one's clock.
+/// Uses the clock of the first part.
 impl<C: Clock, R> Clock for (C, R) {
     #[inline]
     fn now(&self) -> Duration {
@@ -116,7 +116,7 @@ impl<C: Clock, R> Clock for (C, R) {
     }
 }
 
-/// The first one's timer.
+/// Uses the timer of the first part.
 impl<S: Sleep, R> Sleep for (S, R) {
     type Sleep = S::Sleep;
 
@@ -126,7 +126,7 @@ impl<S: Sleep, R> Sleep for (S, R) {
     }
 }
 
-/// The first one's timer.
+/// Uses the timer of the first part.
 impl<P: BlockingSleep, R> BlockingSleep for (P, R) {
     fn sleep_blocking(&self, wait: Duration) {
         self.0.sleep_blocking(wait);
@@ -138,7 +138,7 @@ impl<P: BlockingSleep, R> BlockingSleep for (P, R) {
     }
 }
 
-/// The second one's random numbers.
+/// Uses the random numbers of the second part.
 impl<C, R: Random> Random for (C, R) {
     #[inline]
     fn random(&self) -> u64 {
@@ -146,7 +146,7 @@ impl<C, R: Random> Random for (C, R) {
     }
 }
 
-/// `wait` in nanoseconds. Above 584 years it stays there.
+/// `wait` in nanoseconds, at most 584 years.
 #[inline]
 pub(crate) const fn nanos(wait: Duration) -> u64 {
     let nanos = wait.as_nanos();
@@ -170,11 +170,11 @@ mod with_std {
 
     /// The clock and the timer of the standard library: the runtime of the blocking driver.
     ///
-    /// Random numbers come from a small generator of the thread (`rand`'s `SmallRng`). The
-    /// standard library's `RandomState` seeds it: the operating system's randomness, and another
-    /// seed for each thread. On `wasm32-unknown-unknown` the standard library has no randomness,
-    /// and all processes draw the same numbers: hand over a generator of your own there, seeded by
-    /// the host, as in [`Random`].
+    /// Random numbers come from a small generator of the thread (`rand`'s `SmallRng`). The standard
+    /// library's `RandomState` seeds the generator from the operating system's randomness, with a
+    /// different seed for each thread. On `wasm32-unknown-unknown` the standard library has no
+    /// randomness, and all processes draw the same numbers: pass a generator of your own there, seeded
+    /// by the host, as in [`Random`].
     #[derive(Clone, Copy, Debug, Default)]
     pub struct Std;
 
@@ -206,8 +206,7 @@ mod with_std {
         static OF_THREAD: RefCell<SmallRng> = RefCell::new(seeded());
     }
 
-    /// A generator of its own: each `RandomState` hashes by other keys, which come from the
-    /// operating system.
+    /// A new generator. Each `RandomState` has different keys, which come from the operating system.
     #[cold]
     #[inline(never)]
     fn seeded() -> SmallRng {
@@ -230,14 +229,14 @@ mod with_std {
     /// Any generator of the crate `rand` (0.10), shared by threads.
     impl<G: rand::Rng> Random for Mutex<G> {
         fn random(&self) -> u64 {
-            // A generator that panicked still draws numbers.
+            // A generator is still usable after a panic in another thread.
             let mut generator = self.lock().unwrap_or_else(PoisonError::into_inner);
             generator.next_u64()
         }
     }
 
-    /// An instant as the time since the process' own origin, which lies 100 years before the first
-    /// instant asked for, so that the paused clock of an older runtime does not fall before it.
+    /// An instant as the time since the origin of the process. The origin is 100 years before the first
+    /// instant, so that the paused clock of an older runtime is not before the origin.
     #[inline]
     pub(super) fn since_origin(instant: Instant) -> Duration {
         const LEAD: Duration = Duration::from_secs(100 * 365 * 86_400);
@@ -262,10 +261,10 @@ mod with_tokio {
     /// The timer has a resolution of one millisecond and rounds up.
     ///
     /// # Panics
-    /// When a wait begins, or a call that is cut at a time limit, outside a tokio runtime: with what to
-    /// write instead. A call whose first attempt succeeds does not panic. In a runtime whose time is
-    /// not enabled, `tokio::time::sleep` panics: build such a runtime with `enable_time` or
-    /// `enable_all`.
+    /// Panics if a wait, or a call that is cut at a time limit, begins outside a tokio runtime. The message
+    /// says what to write instead. A call whose first attempt succeeds does not panic. In a runtime
+    /// whose time is not enabled, `tokio::time::sleep` panics: build such a runtime with `enable_time`
+    /// or `enable_all`.
     #[derive(Clone, Copy, Debug, Default)]
     pub struct Tokio;
 
@@ -287,16 +286,16 @@ mod with_tokio {
         }
     }
 
-    /// Panics in place of tokio, which does not say what to do in a program that only retries. Apart, so
-    /// that a call that does not wait pays nothing for it.
+    /// Panics in place of tokio, whose message does not help in a program that only retries. This is a
+    /// separate function, so that a call without a wait pays nothing for it.
     #[cold]
     #[inline(never)]
     #[track_caller]
     fn needs_runtime() {
         assert!(
             tokio::runtime::Handle::try_current().is_ok(),
-            "an async retry waits by tokio's timer, and no tokio runtime runs on this thread. Call it \
-             inside a runtime (`#[tokio::main]`, `Runtime::block_on`), hand over the timer of another \
+            "an async retry waits with tokio's timer, but no tokio runtime runs on this thread. Call it \
+             inside a runtime (`#[tokio::main]`, `Runtime::block_on`), pass the timer of another \
              executor (`.runtime(..)`, in the attribute `runtime = ..`), or use the blocking form \
              (`Policy::retry_blocking`, `#[retry]` on a function that is not async)"
         );
@@ -313,9 +312,9 @@ mod with_tokio {
 #[cfg(feature = "tokio")]
 pub use with_tokio::Tokio;
 
-/// Stands where a runtime is still to be named, when no feature brings one.
+/// A placeholder for a runtime that the caller must still name, if no feature brings a runtime.
 ///
-/// It has no clock, so what holds it neither is a future nor can be called.
+/// It has no clock, so a type with this runtime is not a future and cannot be called.
 #[cfg(not(feature = "tokio"))]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoRuntime;
@@ -336,31 +335,31 @@ impl Sleep for NoRuntime {
     }
 }
 
-/// The runtime of the async driver where none is named.
+/// The runtime of the async driver if the caller names none.
 #[cfg(feature = "tokio")]
 pub type AsyncRuntime = Tokio;
-/// The runtime of the async driver where none is named.
+/// The runtime of the async driver if the caller names none.
 #[cfg(not(feature = "tokio"))]
 pub type AsyncRuntime = NoRuntime;
 
-/// The runtime of the async driver where none is named.
+/// The runtime of the async driver if the caller names none.
 #[cfg(feature = "tokio")]
 pub const ASYNC: AsyncRuntime = Tokio;
-/// The runtime of the async driver where none is named.
+/// The runtime of the async driver if the caller names none.
 #[cfg(not(feature = "tokio"))]
 pub const ASYNC: AsyncRuntime = NoRuntime;
 
-/// The runtime of the blocking driver where none is named.
+/// The runtime of the blocking driver if the caller names none.
 #[cfg(feature = "std")]
 pub type BlockingRuntime = Std;
-/// The runtime of the blocking driver where none is named.
+/// The runtime of the blocking driver if the caller names none.
 #[cfg(not(feature = "std"))]
 pub type BlockingRuntime = NoRuntime;
 
-/// The runtime of the blocking driver where none is named.
+/// The runtime of the blocking driver if the caller names none.
 #[cfg(feature = "std")]
 pub const BLOCKING: BlockingRuntime = Std;
-/// The runtime of the blocking driver where none is named.
+/// The runtime of the blocking driver if the caller names none.
 #[cfg(not(feature = "std"))]
 pub const BLOCKING: BlockingRuntime = NoRuntime;
 

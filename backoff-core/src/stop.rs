@@ -1,4 +1,4 @@
-//! A stop that one thread gives and the blocking calls of other threads heed.
+//! A stop signal that one thread gives and that ends the blocking calls of other threads.
 
 use std::{
     fmt,
@@ -6,10 +6,10 @@ use std::{
     time::Duration,
 };
 
-/// Ends the waits of blocking calls from another thread. Clones are handles of the same stop.
+/// Ends the waits of blocking calls from another thread. All clones share one signal.
 ///
-/// A call is given one by [`Blocking::stop_on`](crate::Blocking::stop_on). After [`stop`](Self::stop)
-/// its thread is woken, and the call ends. A stop cannot be taken back.
+/// Give a `Stop` to a call with [`Blocking::stop_on`](crate::Blocking::stop_on). [`stop`](Self::stop)
+/// wakes the thread of the call, and the call ends. A stop is final.
 ///
 /// ```
 /// use backoff_core::{Jitter, Policy, Stop, StopReason, TimedOut};
@@ -35,13 +35,13 @@ struct Shared {
 }
 
 impl Stop {
-    /// A stop that has not been given yet.
+    /// A `Stop` on which [`stop`](Self::stop) has not been called.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Stops all calls that were given this or a clone of it, and those that will be.
+    /// Stops all calls that use this `Stop` or a clone, and all calls that use it later.
     pub fn stop(&self) {
         *self.is_stopped_now() = true;
         self.0.changed.notify_all();
@@ -53,8 +53,9 @@ impl Stop {
         *self.is_stopped_now()
     }
 
-    /// Blocks this thread until [`stop`](Self::stop) is called, for `wait` at most; whether it was
-    /// called. For a timer of your own: [`BlockingSleep::sleep_or_stop`](crate::BlockingSleep::sleep_or_stop).
+    /// Blocks this thread until [`stop`](Self::stop) is called, or until `wait` has passed. Returns
+    /// whether `stop` was called. Use this method in a timer of your own:
+    /// [`BlockingSleep::sleep_or_stop`](crate::BlockingSleep::sleep_or_stop).
     ///
     /// ```
     /// use backoff_core::Stop;
@@ -72,7 +73,7 @@ impl Stop {
     }
 
     fn is_stopped_now(&self) -> MutexGuard<'_, bool> {
-        // Nothing panics under this lock.
+        // No code panics while it holds this lock.
         let locked = self.0.is_stopped.lock();
         locked.unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,16 +1,16 @@
-//! What a program's operators see of retries: log events, spans and metrics.
+//! What operators see of retries: log events, spans and metrics.
 //!
-//! Every call whose loop is this library's writes log events and metrics: async and blocking calls, updates,
-//! annotated functions, blocks, combined changes, and operations that are resumed. Calls of Google's and AWS'
-//! clients that have a policy inside (`gax::WithPolicy` and `aws::inside` of the crate `backoff-cloud`) write
-//! the same, although the loop is the client's own: the pages of these two say what the operation is called,
-//! and in which case a success is not recorded. A loop of your own around a
-//! [`RetryState`](crate::RetryState) writes nothing by itself.
+//! Every call whose loop runs inside this library writes log events and metrics: async and blocking
+//! calls, updates, annotated functions, blocks, combined changes, and resumed operations. A call of
+//! Google's or AWS' client with a policy inside (`gax::WithPolicy` and `aws::inside` of the crate
+//! `backoff-cloud`) writes the same events and metrics, although the client runs the loop. The pages of
+//! `WithPolicy` and `inside` explain the name of the operation, and when a success is not recorded. A
+//! loop of your own around a [`RetryState`](crate::RetryState) writes nothing.
 //!
 //! # Log events: feature `tracing`
 //!
-//! All events have the target `backoff`, so that `RUST_LOG=info,backoff=warn` hides the waits and shows
-//! what was given up.
+//! All events have the target `backoff`: `RUST_LOG=info,backoff=warn` hides the waits and shows the
+//! calls that were given up.
 //!
 //! | what happened | level | fields beside `operation` and `elapsed` |
 //! |---|---|---|
@@ -21,30 +21,31 @@
 //! | nothing is known about the error, so it was not retried | `WARN` | `attempts`, `reason`, `error_type`, `error` |
 //! | the first attempt succeeded | no event | |
 //!
-//! `delay` and `elapsed` are seconds, to the microsecond; `source` is a [`WaitSource::name`], `reason` a
-//! [`StopReason::name`]. `elapsed` is left out where it was not measured, see [`Event`]. `error` is the
-//! text of the error on one line, cut after 500 characters, without the passwords and queries of URLs.
+//! `delay` and `elapsed` are seconds, to the microsecond. `source` is a [`WaitSource::name`], and
+//! `reason` is a [`StopReason::name`]. `elapsed` is left out if the time was not measured, see
+//! [`Event`]. `error` is the text of the error on one line, cut after 500 characters, without the
+//! passwords and queries of URLs.
 //!
-//! The feature is not on by default, for two reasons. A call that is given up is never silent: its error
-//! is handed back to the caller, [`reported`](crate::Retrying::reported) says why and after how many
-//! attempts, and a hook ([`notify`](crate::Retrying::notify)) is called with each [`Event`]. And only the
-//! program knows whether it has a subscriber; a library that retries by this crate and leaves the
-//! default features on would bring `tracing` into programs that have none.
+//! The feature is not on by default, for two reasons. First, a call that is given up is never silent:
+//! the caller gets its error, [`reported`](crate::Retrying::reported) also returns the reason and the
+//! number of attempts, and a hook ([`notify`](crate::Retrying::notify)) is called with each [`Event`].
+//! Second, only the program knows whether it has a subscriber: a library that uses this crate with the
+//! default features would bring `tracing` into programs without a subscriber.
 //!
-//! **A program that has a subscriber turns the feature on**: because Cargo joins features, one line in its
-//! `Cargo.toml` logs what is given up in all crates that retry by this one.
+//! **A program that has a subscriber turns the feature on.** Cargo joins features, so one line in the
+//! program's `Cargo.toml` turns on the log events of all crates that retry with this crate.
 //!
 //! # Spans of attempts: feature `tracing`
 //!
-//! A call that asks for it makes a span for each attempt, in which the operation runs:
+//! On request, a call makes a span for each attempt, and the operation runs in this span:
 //! [`POLICY.retry(call).attempt_spans()`][async], [`POLICY.blocking(call).attempt_spans()`][blocking],
-//! and the key `attempt_spans` of `#[retry]` and `retry_block!`. A call that does not ask makes none. What
-//! the operation logs and the spans that it makes, such as those of an HTTP client, are inside; so a trace
-//! shows what each attempt did. The waits and the log events above are not inside: they belong to the span
-//! in which the call was made.
+//! and the key `attempt_spans` of `#[retry]` and `retry_block!`. Without the request, a call makes no
+//! span. The events and spans of the operation, such as the spans of an HTTP client, are inside the
+//! attempt's span, so a trace shows what each attempt did. The waits and the log events above are
+//! outside: they belong to the span in which the call was made.
 //!
-//! The spans have the target `backoff`, the level `INFO` and the name `attempt`. The fields are named by
-//! OpenTelemetry's conventions:
+//! The spans have the target `backoff`, the level `INFO` and the name `attempt`. The names of the
+//! fields follow OpenTelemetry's conventions:
 //!
 //! | field | value |
 //! |---|---|
@@ -52,12 +53,12 @@
 //! | `http.request.resend_count` | how many attempts were made before; left out in the first attempt |
 //! | `error.type` | how the attempt failed, as in the metrics below; left out where it succeeded |
 //!
-//! Around all attempts together, a span is what `#[instrument]` makes above `#[retry]`.
+//! For one span around all attempts, write `#[instrument]` above `#[retry]`.
 //!
 //! # Metrics: feature `metrics`
 //!
-//! Recorded by the facade [`metrics`](https://docs.rs/metrics), for any exporter. Names and units follow
-//! the conventions of OpenTelemetry and of gRPC (A66).
+//! Metrics are recorded with the facade [`metrics`](https://docs.rs/metrics), for any exporter. Names
+//! and units follow the conventions of OpenTelemetry and of gRPC (A66).
 //!
 //! | metric | kind | unit | recorded | labels beside `retry.operation` and `retry.policy` |
 //! |---|---|---|---|---|
@@ -75,27 +76,28 @@
 //! | `retry.stop_reason` | of a call that failed, a [`StopReason::name`] |
 //! | `error.type` | of what failed: `timeout` if a timer cut it, else the gRPC code (`UNAVAILABLE`), else the HTTP status (`503`), else `not_sent` or `maybe_sent`, else the kind (`throttled`), else `_OTHER`; never an error's text |
 //!
-//! With this feature each call reads the clock before its first attempt and after each attempt. An
-//! attempt that follows a wait in an annotated function, or inside one of Google's clients, counts from when
-//! the wait was meant to end. A call that is dropped records nothing more, but
-//! for the level of a budget that gets its tokens back. Changes that were combined
-//! ([`many::Combining`](crate::many::Combining)) are one call, that of their resource. If all callers of a
-//! group leave (they are dropped or stopped, or their deadlines are over) while others wait for the next
-//! group, the call of the group ends with the reason `stopped` or `maybe_applied` when its attempt fails. If
-//! nobody waits, the call is dropped.
+//! With this feature, each call reads the clock before its first attempt and after each attempt. In an
+//! annotated function, and inside one of Google's clients, the duration of an attempt after a wait
+//! starts at the planned end of the wait. A call that is dropped records nothing more, except for the
+//! level of a budget that gets its tokens back. Combined changes
+//! ([`many::Combining`](crate::many::Combining)) are one call: the call of their resource. If all
+//! callers of a group leave (they are dropped or stopped, or their deadlines are over) while others
+//! wait for the next group, the call of the group ends with the reason `stopped` or `maybe_applied`
+//! when its attempt fails. If no caller waits, the call is dropped.
 //!
-//! A call that makes no further attempt because no time remains is labelled `timeout` if its error was made
-//! from [`TimedOut`](crate::TimedOut), as in async calls with a `timeout` or an `attempt_timeout`. A blocking
-//! call hands back what failed last, and is labelled by that.
+//! A call that makes no further attempt because no time remains gets the label `timeout` if its error
+//! was made from [`TimedOut`](crate::TimedOut), as in async calls with a `timeout` or an
+//! `attempt_timeout`. A blocking call returns the last failure, and its label describes that failure.
 //!
-//! An operation that is [resumed](crate::Resuming) is a call for each stretch without progress in which an
-//! attempt failed. `retry.call.duration` counts from the first failure of the stretch to the progress or to
-//! giving up, so a stretch that is given up at its first failure took no time. `retry.attempt.duration` is
-//! recorded of retries alone, because only the program knows when a first attempt began. What fails after a
-//! stretch was given up is neither logged nor recorded, until there is progress.
+//! For a [resumed](crate::Resuming) operation, each stretch without progress in which an attempt failed
+//! counts as a call. `retry.call.duration` is the time from the first failure of the stretch to the
+//! progress or to the end of the retries, so a stretch that ends at its first failure has the duration
+//! zero. `retry.attempt.duration` is recorded for retries only, because only the program knows when a
+//! first attempt began. After a stretch was given up, failures are neither logged nor recorded until
+//! there is progress.
 //!
-//! The descriptions of the metrics are given to the recorder when the first attempt ends: install the
-//! recorder before that, or call `describe` afterwards.
+//! The recorder gets the descriptions of the metrics when the first attempt ends. Install the recorder
+//! before that time, or call `describe` after you install it.
 #![cfg_attr(
     all(feature = "metrics", feature = "tokio"),
     doc = r#"
@@ -131,10 +133,10 @@ assert_eq!(retries, Some(&DebugValue::Histogram(vec![2.0.into()])));
 //!
 //! # One outage as an operator sees it
 //!
-//! `cargo run -p examples --features metrics --example outage`, in the repository, calls a service that
-//! throttles after 2 s, fails and hangs after 3 s, is down after 4.2 s, recovers after 4.8 s and is healthy
-//! again after 6 s. Ten of the 188 lines of its log, from `INFO` up, with numbers cut to milliseconds and
-//! `…` where something is left out:
+//! The example `cargo run -p examples --features metrics --example outage`, in the repository, calls a
+//! service that throttles after 2 s, fails and hangs after 3 s, is down after 4.2 s, recovers after 4.8
+//! s and is healthy again after 6 s. These are ten of the 188 lines of its log, from `INFO` up. Numbers
+//! are cut to milliseconds, and `…` marks an omission:
 //!
 //! ```text
 //! 0.553s  INFO backoff: attempt failed, waiting before the next operation="invoices.get" attempt=1 delay=0.095 source="backoff" elapsed=0.000 error=HTTP 503
@@ -149,7 +151,7 @@ assert_eq!(retries, Some(&DebugValue::Histogram(vec![2.0.into()])));
 //! 6.185s  INFO backoff: succeeded after retries … attempts=2 elapsed=0.333
 //! ```
 //!
-//! And of the page that Prometheus reads, at the end of the run:
+//! These lines are from the page that Prometheus reads, at the end of the run:
 //!
 //! ```text
 //! retry_budget_level{retry_budget="billing"} 500
@@ -170,23 +172,24 @@ assert_eq!(retries, Some(&DebugValue::Histogram(vec![2.0.into()])));
 //! retry_call_retries_count{…,retry_outcome="failed_with_retry"} 66
 //! ```
 //!
-//! What to know when reading them:
+//! Notes on these numbers:
 //!
-//! - **A call that is given up after its first attempt is logged at `DEBUG`, also where the budget was empty.**
-//!   In this outage 183 of 253 errors were such calls: while the budget is empty, the log is quieter than
-//!   before. Alert on `retry_stop_reason="budget"`, or log `backoff=debug`.
-//! - **A call that waits is in no count of calls.** While the service throttles, more than half of the calls
-//!   wait for its `Retry-After`, and those that end all succeed. `retry.attempt.duration`, which is recorded
-//!   at once, and `retry.budget.level` show that something is wrong.
-//! - The lines of one call have nothing in common but the operation. Where calls run at the same time, put a
-//!   span of your own around each.
-//! - An exporter that makes a metric's unit a part of its name (Prometheus' `_seconds`) knows the unit only
-//!   after `telemetry::describe`: call it when the recorder is installed.
+//! - **A call that is given up after its first attempt is logged at `DEBUG`, even if the budget was
+//!   empty.** In this outage, 183 of 253 errors were such calls: while the budget is empty, the log is
+//!   quieter than before. Set an alert on `retry_stop_reason="budget"`, or log `backoff=debug`.
+//! - **A call that still waits is not counted in any metric of calls.** While the service throttles,
+//!   more than half of the calls wait for its `Retry-After`, and all calls that end succeed.
+//!   `retry.attempt.duration`, which is recorded at once, and `retry.budget.level` show that something
+//!   is wrong.
+//! - The log lines of one call share only the operation. If calls run at the same time, put a span of
+//!   your own around each call.
+//! - An exporter that makes a metric's unit a part of its name (Prometheus' `_seconds`) knows the unit
+//!   only after `telemetry::describe`: call `describe` when you install the recorder.
 //!
 //! # OpenTelemetry
 //!
-//! Metrics reach it by a recorder of `metrics`, spans and log events by a layer of `tracing`. In
-//! `Cargo.toml`, beside this library with its features `tracing` and `metrics`:
+//! Metrics reach OpenTelemetry through a recorder of `metrics`; spans and log events reach it through a
+//! layer of `tracing`. In `Cargo.toml`, beside this library with its features `tracing` and `metrics`:
 //!
 //! ```toml
 //! metrics = "0.24"
@@ -236,18 +239,19 @@ assert_eq!(retries, Some(&DebugValue::Histogram(vec![2.0.into()])));
 //! }
 //! ```
 //!
-//! - **Say the bounds.** Those of the SDK are meant for milliseconds (5, 10, 25 to 10,000): nearly all times
-//!   in seconds would lie in the first bucket.
-//! - Units and descriptions are fixed when a metric is recorded for the first time, so `describe` is called
-//!   right after the recorder is installed.
-//! - Spans of attempts are children of the span in which the call was made; log events of the waits and of
-//!   the end of a call are events of that span. A log event outside of any span reaches no trace.
-//! - Take versions that belong together, as above: a recorder or a layer for another version of
-//!   `opentelemetry` does not take the meter or the tracer of this one.
+//! - **Set the bounds.** The bounds of the SDK are meant for milliseconds (5, 10, 25 to 10,000): nearly
+//!   all times in seconds would be in the first bucket.
+//! - Units and descriptions are fixed when a metric is recorded for the first time, so call `describe`
+//!   right after you install the recorder.
+//! - Spans of attempts are children of the span in which the call was made. The log events of the waits
+//!   and of the end of a call are events of that span. A log event outside of any span reaches no
+//!   trace.
+//! - Use matching versions, as above: a recorder or a layer for another version of `opentelemetry` does
+//!   not accept the meter or the tracer of this version.
 //!
-//! The code was compiled with metrics 0.24.6, metrics-opentelemetry 0.24033.1, opentelemetry, its SDK and its
-//! OTLP exporter 0.33.1, tracing-opentelemetry 0.34.0 and tracing-subscriber 0.3.23, and run with the SDK's
-//! exporters in memory.
+//! We compiled the code with metrics 0.24.6, metrics-opentelemetry 0.24033.1, opentelemetry, its SDK
+//! and its OTLP exporter 0.33.1, tracing-opentelemetry 0.34.0 and tracing-subscriber 0.3.23, and ran it
+//! with the SDK's exporters in memory.
 //!
 //! [`Event`]: crate::Event
 //! [async]: crate::Retrying#method.attempt_spans
@@ -257,9 +261,9 @@ assert_eq!(retries, Some(&DebugValue::Histogram(vec![2.0.into()])));
 //! [`StopReason::name`]: crate::StopReason::name
 //! [`WaitSource::name`]: crate::WaitSource::name
 
-/// Gives the units and descriptions of all metrics to the recorder that is installed. The end of the
-/// first attempt does so too; a program needs this only for a recorder that it installs later, or that wants
-/// them before the first retry.
+/// Gives the units and descriptions of all metrics to the installed recorder. The end of the first
+/// attempt does the same. A program needs `describe` only if it installs the recorder later, or if the
+/// recorder needs the descriptions before the first retry.
 ///
 /// ```
 /// backoff_core::telemetry::describe();
@@ -294,7 +298,7 @@ pub fn describe() {
     );
 }
 
-/// As [`describe`], once.
+/// Calls [`describe`] once.
 #[cfg(feature = "metrics")]
 pub(crate) fn describe_once() {
     static DESCRIBED: std::sync::Once = std::sync::Once::new();

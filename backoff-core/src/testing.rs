@@ -1,7 +1,7 @@
-//! Tests of programs that retry: time that is told, retries that do not wait, and none at all.
+//! Tools for testing programs that retry: virtual time, retries without waits, and no retries.
 //!
-//! Turn the feature `testing` on in `[dev-dependencies]`. What is said here holds for every form:
-//! async and blocking calls, updates, annotated functions and blocks, and policies inside Google's and AWS'
+//! Turn the feature `testing` on in `[dev-dependencies]`. The tools apply to every form of retry: async
+//! and blocking calls, updates, annotated functions and blocks, and policies inside Google's and AWS'
 //! clients.
 //!
 //! ```
@@ -24,8 +24,8 @@
 //! assert_eq!(POLICY.blocking(busy).reported().unwrap_err().report.attempts, 1);
 //! ```
 //!
-//! In tokio's tests with `start_paused = true` waits take no time anyway, and the deadline counts the
-//! time that they would have taken.
+//! In tokio's tests with `start_paused = true`, waits take no real time anyway, and the deadline counts
+//! the virtual time of the waits.
 
 use crate::{
     report::StopReason,
@@ -53,13 +53,13 @@ thread_local! {
     static RETRIES: Cell<Retries> = const { Cell::new(Retries::Real) };
 }
 
-/// While this lives, the retries of its thread are instant or switched off. Made by [`instant`] and
-/// [`off`].
+/// While the guard lives, the retries of its thread are instant or switched off. Made by [`instant`]
+/// and [`off`].
 #[derive(Debug)]
-#[must_use = "retries are as usual again once this is dropped"]
+#[must_use = "dropping the guard ends its effect at once"]
 pub struct Guard {
     before: Retries,
-    // It belongs to its thread.
+    // The guard belongs to its thread.
     not_send: PhantomData<*const ()>,
 }
 
@@ -78,19 +78,19 @@ impl Drop for Guard {
     }
 }
 
-/// Retries of this thread do not wait for as long as the guard lives. Attempts, budget and deadline
-/// count as usual. Tasks that run on other threads of a runtime are not affected.
+/// While the guard lives, the retries of this thread do not wait. Attempts, budget and deadline count
+/// as usual. Tasks that run on other threads of a runtime are not affected.
 pub fn instant() -> Guard {
     Guard::new(Retries::Instant)
 }
 
-/// Calls of this thread make one attempt for as long as the guard lives, and end with
-/// [`StopReason::SwitchedOff`].
+/// While the guard lives, each call of this thread makes one attempt and ends with
+/// [`StopReason::SwitchedOff`] instead of a retry.
 pub fn off() -> Guard {
     Guard::new(Retries::Off)
 }
 
-/// What becomes of a decision to wait.
+/// Adjusts a decision to wait.
 pub(crate) fn adjusted(next: Next) -> Next {
     if !next.is_wait() {
         return next;
@@ -102,8 +102,8 @@ pub(crate) fn adjusted(next: Next) -> Next {
     }
 }
 
-/// Virtual time: a runtime whose clock moves only when somebody waits or advances it, and whose random
-/// numbers are told. Clones share the clock.
+/// Virtual time: a runtime whose clock moves only when a caller waits or advances it, and whose random
+/// numbers the test sets. Clones share the clock.
 ///
 /// ```
 /// use backoff_core::{Policy, TimedOut, testing::VirtualTime};
@@ -127,8 +127,7 @@ struct Told {
 }
 
 impl VirtualTime {
-    /// A clock at zero; the random number is `u64::MAX`, so that each wait is the longest that can
-    /// be drawn.
+    /// A clock at zero. The random number is `u64::MAX`, so each wait is the longest possible wait.
     #[must_use]
     pub fn new() -> Self {
         VirtualTime(Arc::new(Mutex::new(Told {
@@ -138,15 +137,15 @@ impl VirtualTime {
         })))
     }
 
-    /// The same clock; from now on each random number is this one: 0 draws the shortest waits,
-    /// `u64::MAX` the longest.
+    /// The same clock. From now on, each random number is `random`: 0 gives the shortest waits,
+    /// `u64::MAX` the longest waits.
     #[must_use]
     pub fn drawing(self, random: u64) -> Self {
         self.told().random = random;
         self
     }
 
-    /// Lets time pass.
+    /// Advances the clock.
     pub fn advance(&self, by: Duration) {
         let mut told = self.told();
         told.now = told.now.saturating_add(by);
@@ -158,7 +157,7 @@ impl VirtualTime {
         self.told().now
     }
 
-    /// The waits that were asked for so far, in their order.
+    /// The waits so far, in their order.
     #[must_use]
     pub fn waits(&self) -> Vec<Duration> {
         self.told().waits.clone()
@@ -216,7 +215,7 @@ impl Random for VirtualTime {
     }
 }
 
-/// A wait in [`VirtualTime`]: ready when it is polled, and the clock then stands at its end.
+/// A wait in [`VirtualTime`]: ready at the first poll, which moves the clock to the end of the wait.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless awaited"]
 pub struct VirtualSleep {

@@ -1,29 +1,30 @@
-//! Text that others wrote, in a form that can stand in a log: on one line, not long, and without the
-//! secrets that URLs carry.
+//! Makes text from other sources safe for logs: one line, limited length, and without the secrets in
+//! URLs.
 
 use core::fmt::{self, Write};
 
-/// How many characters are shown of a text. More is cut, and `…` stands for the rest.
+/// The number of characters shown of a text. The rest is replaced with `…`.
 const LONGEST: usize = 500;
 
-/// How many bytes of a host with its port are shown. A name has at most 253.
+/// The number of bytes shown of a host with its port. A host name has at most 253 bytes.
 const LONGEST_HOST: usize = 264;
 
-/// Displays a value as a log may show it.
+/// Displays a value in a form that is safe for logs.
 ///
 /// - Line breaks and tabs become one space; other control characters, and those that change the
 ///   direction of the text, become `\u{..}`.
-/// - After 500 characters the text ends with `…`. Where the end of a URL's host, or of what follows its
-///   query, would be cut off, the text ends before that: a part of a host looks like the beginning of
-///   a name and a password.
-/// - Of a URL (whatever has `://`) the user and password, the query and the fragment are left out:
+/// - After 500 characters, the text ends with `…`. If this limit would cut the end of a URL's host, or
+///   of the text after the URL's query, the text ends before that part, because a part of a host looks
+///   like the beginning of a name and a password.
+/// - In a URL (any text with `://`), the user and password, the query and the fragment are left out:
 ///   `https://ann:pw@example.com/a?key=1` becomes `https://…@example.com/a?…`.
-/// - A URL may be cut before its `@`, or its password may have a character that ends a URL. So
-///   whatever follows the colon of a host and is no port is left out too: `https://ann:pw` becomes
-///   `https://ann:…`. Of a password with a space, a quote or a slash, what comes after that character
-///   is taken for text.
+/// - A URL may be cut before its `@`, or its password may contain a character that ends a URL. So any
+///   text after the colon of a host that is not a port is left out too: `https://ann:pw` becomes
+///   `https://ann:…`. If a password contains a space, a quote or a slash, the part after that character
+///   is shown as text.
 ///
-/// The value is written with `{}`, or with `{:#}` where this is. Nothing is allocated.
+/// The value is written with `{}`, or with `{:#}` if `Loggable` is formatted with `{:#}`. Nothing is
+/// allocated.
 #[derive(Clone, Copy)]
 pub struct Loggable<T>(pub T);
 
@@ -43,19 +44,19 @@ impl<T: fmt::Display> fmt::Display for Loggable<T> {
 /// Passes text on to `out`, one character at a time.
 struct Filter<W> {
     out: W,
-    /// How many characters may still be shown.
+    /// The number of characters that may still be shown.
     left: usize,
-    /// Whether something was left out at the end.
+    /// Whether the end of the text was left out.
     is_cut: bool,
-    /// The last character that was written.
+    /// The last character written.
     last: char,
     place: Place,
     authority: Authority,
-    /// Punctuation at the end of what is hidden, which belongs to the text if the URL ends there.
+    /// Punctuation at the end of the hidden part. It belongs to the text if the URL ends there.
     closing: Closing,
 }
 
-/// What the next character is part of.
+/// The part of the text to which the next character belongs.
 #[derive(Clone, Copy)]
 enum Place {
     /// Text, or the path of a URL.
@@ -138,7 +139,7 @@ impl<W: Write> Filter<W> {
                 is_url,
                 begun: Begun::Colon,
             },
-            // Some write `:\/\/` in JSON.
+            // Some JSON encoders write `:\/\/`.
             ('\\', begun) => Place::Plain { is_url, begun },
             _ => Place::Plain {
                 is_url,
@@ -148,8 +149,8 @@ impl<W: Write> Filter<W> {
         Ok(())
     }
 
-    /// Writes what may be shown of user, host and port. If not all of it fits, and with it as many
-    /// characters as `follow`, the text ends here.
+    /// Writes the visible part of user, host and port. If this part and `follow` more characters do not
+    /// fit, the text ends here.
     fn show_authority(&mut self, follow: usize) -> fmt::Result {
         let authority = self.authority;
         let (host, is_rest_hidden) = match authority.is_too_long {
@@ -165,7 +166,7 @@ impl<W: Write> Filter<W> {
         shown().try_for_each(|c| self.show(c))
     }
 
-    /// Writes the punctuation after what is hidden, unless the text ends here, as above.
+    /// Writes the punctuation after the hidden part. If it does not fit, the text ends here.
     fn show_closing(&mut self, follow: usize) -> fmt::Result {
         let closing = self.closing;
         let shown = &closing.last[..closing.length];
@@ -175,7 +176,7 @@ impl<W: Write> Filter<W> {
         shown.iter().try_for_each(|&c| self.put(c))
     }
 
-    /// Writes a character so that it can be seen.
+    /// Writes a character in a visible form.
     fn show(&mut self, c: char) -> fmt::Result {
         match c {
             '\t'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}' if self.last == ' ' => Ok(()),
@@ -197,7 +198,7 @@ impl<W: Write> Filter<W> {
         self.out.write_char(c)
     }
 
-    /// Ends the text, with `…` unless that was just written.
+    /// Ends the text with `…`, unless `…` was just written.
     fn cut(&mut self) -> fmt::Result {
         if core::mem::replace(&mut self.is_cut, true) || self.last == '…' {
             return Ok(());
@@ -205,7 +206,7 @@ impl<W: Write> Filter<W> {
         self.out.write_char('…')
     }
 
-    /// Writes what was held back.
+    /// Writes the characters that were held back.
     fn finish(mut self) -> fmt::Result {
         match self.place {
             Place::Plain { .. } => Ok(()),
@@ -231,7 +232,7 @@ impl Place {
     };
 }
 
-/// What is not seen, or changes the direction of the text, and is no line break or tab.
+/// Characters that are invisible or change the direction of the text, except line breaks and tabs.
 fn is_escaped(c: char) -> bool {
     matches!(
         c,
@@ -239,7 +240,7 @@ fn is_escaped(c: char) -> bool {
     ) || c.is_control()
 }
 
-/// How many characters a character of a host is written with. A host has no line breaks and no tabs.
+/// The length of a host's character as written. A host has no line breaks and no tabs.
 fn width(c: char) -> usize {
     match is_escaped(c) {
         true => c.escape_unicode().len(),
@@ -247,23 +248,23 @@ fn width(c: char) -> usize {
     }
 }
 
-/// What no URL contains: a URL in a text ends here.
+/// Characters that no URL contains: a URL in a text ends at such a character.
 fn ends_url(c: char) -> bool {
     c.is_whitespace() || matches!(c, '"' | '<' | '>')
 }
 
-/// Whether this is a port, perhaps with the punctuation of the text around it, or nothing.
+/// Whether this is a port, perhaps with the text's punctuation around it, or empty.
 fn is_port(rest: &str) -> bool {
     let after = rest.trim_start_matches(|c: char| c.is_ascii_digit());
     rest.len() - after.len() <= 5 && after.chars().all(is_closing)
 }
 
-/// Punctuation that stands after a URL, as in `(see http://a)`.
+/// Punctuation that often follows a URL, as in `(see http://a)`.
 fn is_closing(c: char) -> bool {
     matches!(c, ')' | ']' | '}' | ',' | ';' | '.' | ':' | '\'' | '`')
 }
 
-/// User, password, host and port as far as they were read. Until the end nobody knows which is which.
+/// User, password, host and port as read so far. Their roles are not known before the end.
 #[derive(Clone, Copy)]
 struct Authority {
     bytes: [u8; LONGEST_HOST],
@@ -302,11 +303,10 @@ impl Authority {
         str::from_utf8(&self.bytes[..self.length]).unwrap_or_default()
     }
 
-    /// What may be shown of it, and whether the rest is hidden, because it may be a part of a
-    /// password.
+    /// The visible part, and whether the rest is hidden because it may be a part of a password.
     fn without_password(&self) -> (&str, bool) {
         let host = self.host();
-        // An address in brackets has colons of its own.
+        // An IPv6 address in brackets contains colons.
         let bracket = match host.starts_with('[') {
             true => host.find(']').unwrap_or(0),
             false => 0,
@@ -319,19 +319,20 @@ impl Authority {
                     false => (shown, true),
                 }
             }
-            // Cut before the colon or the `@` that would tell what it is.
+            // The text was cut before the colon or the `@` that would show the role of this part.
             None if host.ends_with('…') => ("", true),
             None => (host, false),
         }
     }
 
     fn ends_with_colon(&self) -> bool {
-        // What is too long is not shown, so its end is not known: as if it were a colon.
+        // A part that is too long is not shown. Its end is unknown, so it is treated as if it ended
+        // with a colon.
         self.is_too_long || self.host().ends_with(':')
     }
 }
 
-/// The last characters of what is hidden, as far as they are punctuation: `(see http://a/?b)`.
+/// The last characters of the hidden part, if they are punctuation: `(see http://a/?b)`.
 #[derive(Clone, Copy)]
 struct Closing {
     last: [char; 4],
@@ -522,11 +523,11 @@ mod tests {
         assert_eq!(format!("{0} {0:#}", Loggable(Both)), "short long");
     }
 
-    /// Text that is likely to lead the filter astray.
+    /// Text that is likely to confuse the filter.
     fn odd_text() -> impl Strategy<Value = String> {
         let odd =
             "([a-z]{0,3}|[:/?#@\\\\ \"<>.,)\u{85}\u{2028}\u{202e}\\n]|\\PC|[\0-\u{9f}]|://){0,60}";
-        // Whatever is odd, beside the place where a long text is cut.
+        // Unusual characters near the place where a long text is cut.
         let at_the_end =
             (430usize..=LONGEST, odd).prop_map(|(before, odd)| "a".repeat(before) + &odd);
         prop_oneof![odd, at_the_end, "\\PC{0,700}", "[ -~]{0,700}"]

@@ -235,12 +235,12 @@ fn nonsense_is_refused_with_the_rules_name_and_what_to_write() {
         ("max_attempts = -3", "write 1 to never retry"),
         (
             "max_attempts = 2.5",
-            "2.5 is no number of attempts: write a whole number",
+            "2.5 is not a number of attempts: write a whole number",
         ),
         ("max_attempts = 'many'", "write a whole number from 1"),
         (
             "base = 64",
-            "`base`: 64 is no time: write text with the unit, as \"64s\"",
+            "`base`: 64 is not a time: write text with the unit, as \"64s\"",
         ),
         ("base = '64'", "`base`: `64` has no unit: write `64s`"),
         ("deadline = '-1s'", "cannot be negative: write `1s`"),
@@ -252,9 +252,9 @@ fn nonsense_is_refused_with_the_rules_name_and_what_to_write() {
         ),
         (
             "max_backoff = { secs = 1, nanos = 0 }",
-            "a table is no time",
+            "a table is not a time",
         ),
-        ("max_backoff = 1979-05-27", "is no time"),
+        ("max_backoff = 1979-05-27", "is not a time"),
         (
             "factor = 0.5",
             "`factor` is a finite number of at least 1: write 2.0",
@@ -272,7 +272,7 @@ fn nonsense_is_refused_with_the_rules_name_and_what_to_write() {
         ),
         ("growth = 'linear'", "\"linear(1s)\" with the step"),
         ("growth = 'linear(x)'", "`x` is no duration"),
-        ("growth = 'constant(1s)'", "is no growth"),
+        ("growth = 'constant(1s)'", "is not a growth"),
         (
             "deadline = '5M'",
             "`M` stands for months or years, which differ in length: write minutes as `5m`, days \
@@ -287,7 +287,7 @@ fn nonsense_is_refused_with_the_rules_name_and_what_to_write() {
         ("jitter = 'Full'", "write \"full\""),
         ("jitter = 'full)'", "write \"full\""),
         ("jitter = 'additive'", "\"additive(1s)\""),
-        ("jitter = true", "true is no jitter"),
+        ("jitter = true", "true is not a jitter"),
         (
             "jitter = 'proportional(1.5)'",
             "takes a share from 0 to 1: write 0.2",
@@ -295,25 +295,31 @@ fn nonsense_is_refused_with_the_rules_name_and_what_to_write() {
         ("jitter = 'proportional(nan)'", "takes a share from 0 to 1"),
         (
             "on = 200",
-            "a status below 400 is no failure: name 400 to 599",
+            "a status below 400 is not a failure: name 400 to 599",
         ),
-        ("on = [600]", "an HTTP status lies within 100 to 599"),
-        ("on = [-1]", "-1 is no status of a failure"),
+        ("on = [600]", "an HTTP status is a number from 100 to 599"),
+        ("on = [-1]", "-1 is not the status of a failure"),
         ("on = ['504..=500']", "write the smaller status first"),
         ("on = ['500..504']", "a range as \"500..=504\""),
         ("on = ['500..=']", "a range as \"500..=504\""),
-        ("on = ['5xx']", "\"5xx\" is no code: write a status as 429"),
+        (
+            "on = ['5xx']",
+            "\"5xx\" is not a code: write a status as 429",
+        ),
         ("on = ['aborted']", "a gRPC code as \"ABORTED\""),
-        ("on = ['OK']", "is no code"),
-        ("on = [[429]]", "a list is no code"),
-        ("on = true", "true is no code"),
-        ("also_on = ''", "is no code"),
+        ("on = ['OK']", "is not a code"),
+        ("on = [[429]]", "a list is not a code"),
+        ("on = true", "true is not a code"),
+        ("also_on = ''", "is not a code"),
         ("idempotent = 'maybe'", "write true or false"),
         ("idempotent = 1", "write true or false"),
-        ("log_waits = 'loud'", "\"loud\" is no level: write \"off\","),
+        (
+            "log_waits = 'loud'",
+            "\"loud\" is not a level: write \"off\",",
+        ),
         ("log_waits = 'Debug'", "\"debug\" or \"trace\""),
-        ("log_waits = 'debug(1)'", "is no level"),
-        ("log_waits = false", "false is no level: write \"off\","),
+        ("log_waits = 'debug(1)'", "is not a level"),
+        ("log_waits = false", "false is not a level: write \"off\","),
     ];
     for (text, said) in cases {
         let error = toml(text).expect_err(text);
@@ -389,7 +395,7 @@ fn waits_of_zero_are_refused_over_a_preset_too() {
 #[test]
 fn a_rule_that_there_is_not_is_refused_with_those_that_there_are() {
     let error = toml("max_retries = 3").unwrap_err();
-    assert!(error.starts_with("`max_retries` is no rule of a policy: write one of `base`,"));
+    assert!(error.starts_with("`max_retries` is not a rule of a policy: write one of `base`,"));
     for name in NAMES {
         assert!(error.contains(&format!(" `{name}`")), "{name}: {error}");
     }

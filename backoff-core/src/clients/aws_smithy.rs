@@ -1,5 +1,5 @@
-//! `Fault` for the errors of AWS' SDK for Rust, version 1 of `aws-smithy-runtime-api`, and one of an
-//! attempt that was cut.
+//! `Fault` for the errors of AWS' SDK for Rust, version 1 of `aws-smithy-runtime-api`, and the
+//! conversion of a cut attempt to such an error.
 
 use super::{
     boxed::{Cause, first_known},
@@ -27,22 +27,22 @@ use aws_smithy_types_1::{
 use core::{fmt, time::Duration};
 use std::{error::Error, time::SystemTime};
 
-/// What any operation of any AWS client fails with.
+/// The error of every operation of every AWS client.
 ///
-/// - **The service has answered**: by the code of its reply. Throttling has many codes and mostly the
-///   status 400 (`ThrottlingException`, `ProvisionedThroughputExceededException`, `SlowDown`);
-///   `RequestTimeout` is transient; a condition that does not hold is a
-///   [conflict](FaultKind::Conflict) (`ConditionalCheckFailedException`,
-///   `TransactionConflictException`, S3's `PreconditionFailed` and `ConditionalRequestConflict`). Next
-///   counts what the service's model declares retryable, and then the HTTP status. The hint is the
-///   longest of the headers `Retry-After`, `x-amz-retry-after` and their relatives.
-/// - **No connection**: refused, no such name, no answer within the connect timeout: not sent. A
+/// - **The service has answered**: the code of the reply decides. Throttling has many codes and mostly
+///   the status 400 (`ThrottlingException`, `ProvisionedThroughputExceededException`, `SlowDown`);
+///   `RequestTimeout` is transient; a condition that does not hold is a [conflict](FaultKind::Conflict)
+///   (`ConditionalCheckFailedException`, `TransactionConflictException`, S3's `PreconditionFailed` and
+///   `ConditionalRequestConflict`). If the code does not decide, the service's model decides which
+///   errors are retryable, and then the HTTP status. The hint is the longest of the headers
+///   `Retry-After`, `x-amz-retry-after` and similar headers.
+/// - **No connection**: refused, host name not found, no answer within the connect timeout: not sent. A
 ///   certificate that is not trusted is permanent (rustls).
-/// - **It broke off**: reset, the client's own timeout, a reply that was cut: perhaps applied.
-/// - **The request could not be built**: permanent. So is whatever says nothing of this, such as
-///   credentials that are missing.
+/// - **The connection broke**: reset, the client's own timeout, a reply that was cut: perhaps applied.
+/// - **The request could not be built**: permanent. Any other error is permanent too, for example
+///   missing credentials.
 ///
-/// So an operation is retried as it is:
+/// So an operation is retried without a conversion of its error:
 ///
 /// ```
 /// use backoff_core::Policy;
@@ -63,33 +63,33 @@ use std::{error::Error, time::SystemTime};
 /// }
 /// ```
 ///
-/// The client retries by itself, too: three attempts by default. Two retries multiply, so give a client
-/// that is called like this `RetryConfig::disabled()`, in its configuration or with
-/// `config_override` for one request. With the client's own retries on, "not sent" is said of the last
-/// attempt only, so a policy that is not idempotent needs them off. The error of a client's own retries does not tell that it has been
-/// repeated; what a policy inside the client has given up (`aws::inside` of the crate `backoff-cloud`) is
-/// permanent, as a [`RetryError`](crate::RetryError) is.
+/// The client retries too: three attempts by default. Two retries multiply, so switch the client's
+/// retries off with `RetryConfig::disabled()`, in the client's configuration or with `config_override`
+/// for one request. With the client's own retries on, "not sent" describes the last attempt only, so a
+/// policy that is not idempotent needs them off. The error of the client's own retries does not say
+/// that the request was repeated. The error of a policy inside the client (`aws::inside` of the crate
+/// `backoff-cloud`) is permanent, like a [`RetryError`](crate::RetryError).
 ///
-/// For some operations the client makes an idempotency token, and each `send()` makes a new one. So around
-/// the client each attempt has a token of its own: set the token yourself once
-/// (`.client_request_token(id)`), or use `aws::inside`, whose attempts share one, or write
+/// For some operations the client makes an idempotency token, and each `send()` makes a new token. So
+/// if you retry around the client, each attempt has a different token: set the token yourself once
+/// (`.client_request_token(id)`), or use `aws::inside`, whose attempts share one token, or write
 /// `idempotent(false)`.
 ///
-/// Behind an `anyhow::Error` or in a `Box<dyn Error>` the type of an operation's error cannot be
-/// guessed, because each operation has its own. What is found there without being named: that no
-/// connection was made or that it broke off ([`ConnectorError`]), and the codes that the operation's
-/// model leaves out ([`ErrorMetadata`]). What is not found: the codes that the model has as types of
-/// their own, the HTTP status, the hints, and the client's timeouts. The key
-/// `faults(SdkError<PutItemError>)` of `#[retry]` names the type, and then everything is known. The error
-/// that a client's crate has for all its operations (`aws_sdk_dynamodb::Error`) leaves out the reply, and is
-/// no [`Fault`]: convert to it after the retry.
+/// Behind an `anyhow::Error` or in a `Box<dyn Error>`, the type of an operation's error cannot be
+/// guessed, because each operation has its own type. Without the type, these facts are found: that no
+/// connection was made or that the connection broke ([`ConnectorError`]), and the codes that the
+/// operation's model leaves out ([`ErrorMetadata`]). These facts are not found: the codes that have
+/// types of their own in the model, the HTTP status, the hints, and the client's timeouts. The key
+/// `faults(SdkError<PutItemError>)` of `#[retry]` names the type, and then all facts are known. The
+/// error that a client's crate has for all its operations (`aws_sdk_dynamodb::Error`) leaves out the
+/// reply and is not a [`Fault`]: convert to it after the retry.
 impl<E> Fault for SdkError<E, HttpResponse>
 where
     E: ProvideErrorMetadata + ProvideErrorKind + Error + 'static,
 {
     fn status(&self) -> Option<u16> {
         let status = self.raw_response()?.status();
-        // The status of a reply that was cut is no word on whether it was applied.
+        // The status of a cut reply does not say whether the request was applied.
         let is_told = matches!(self, SdkError::ServiceError(_)) || !status.is_success();
         is_told.then(|| status.as_u16())
     }
@@ -127,29 +127,30 @@ where
     }
 
     fn message(&self) -> Option<&dyn fmt::Display> {
-        // The others only say which part of the client failed.
+        // The other kinds only say which part of the client failed.
         let cause: &dyn fmt::Display = chain(self).last()?;
         Some(cause)
     }
 }
 
-/// For attempts that are [cut](crate::Retrying::attempt_timeout): as the client's own timeout, with the
-/// [`TimedOut`] as its source.
+/// For attempts that are [cut](crate::Retrying::attempt_timeout): the error of the client's own
+/// timeout, with the [`TimedOut`] as its source.
 impl<E, R> From<TimedOut> for SdkError<E, R> {
     fn from(error: TimedOut) -> Self {
         SdkError::timeout_error(error)
     }
 }
 
-/// For attempts that a signal has [cut](crate::Retrying::cut_on): as a request that got no response, with
-/// the [`Stopped`] along its sources. The SDK has no kind for a call that its caller has cancelled.
+/// For attempts that a signal has [cut](crate::Retrying::cut_on): the error of a request without a
+/// response, with the [`Stopped`] among its sources. The SDK has no error kind for a call that its
+/// caller has cancelled.
 impl<E, R> From<Stopped> for SdkError<E, R> {
     fn from(error: Stopped) -> Self {
         SdkError::dispatch_failure(ConnectorError::other(error.into(), None))
     }
 }
 
-/// The status, and the longest hint of the headers.
+/// The status, and the longest hint in the headers.
 impl<B> Fault for Response<B> {
     fn status(&self) -> Option<u16> {
         Some(self.status().as_u16())
@@ -160,7 +161,7 @@ impl<B> Fault for Response<B> {
     }
 }
 
-/// What the client's transport says: a `DispatchFailure` is made of it.
+/// The facts of the client's transport error, from which a `DispatchFailure` is made.
 impl Fault for ConnectorError {
     fn delivery(&self) -> Option<Delivery> {
         if self.is_user() || is_untrusted_certificate(self) {
@@ -196,7 +197,7 @@ impl Fault for ConnectorError {
     }
 }
 
-/// The code alone: what is left of an error in a box whose operation does not know its code.
+/// The code alone, for an error in a box whose operation does not know the code.
 impl Fault for ErrorMetadata {
     fn kind(&self) -> Option<FaultKind> {
         self.code().and_then(aws_kind)
@@ -207,8 +208,8 @@ impl Fault for ErrorMetadata {
     }
 }
 
-/// What a policy inside a client has given up, so that a policy around the client does not begin anew: a
-/// link of the error's chain, or a mark on the reply that is the error.
+/// Marks the error of a policy inside a client, so that a policy around the client does not start
+/// again. The mark is a link of the error's chain, or is on the reply that is the error.
 #[derive(Debug)]
 pub struct GivenUp(Box<dyn Error + Send + Sync>);
 
@@ -217,12 +218,12 @@ pub struct GivenUp(Box<dyn Error + Send + Sync>);
 struct Mark;
 
 impl GivenUp {
-    /// Around an error that has no reply.
+    /// Wraps an error that has no reply.
     pub fn around(error: impl Error + Send + Sync + 'static) -> Box<dyn Error + Send + Sync> {
         Box::new(GivenUp(Box::new(error)))
     }
 
-    /// On a reply.
+    /// Marks a reply.
     pub fn mark<B>(reply: &mut Response<B>) {
         reply.add_extension(Mark);
     }
@@ -244,7 +245,7 @@ impl Error for GivenUp {
     }
 }
 
-/// What the service's model says of an error that it declares retryable.
+/// The kind of an error that the service's model declares retryable.
 fn kind(modeled: ErrorKind) -> FaultKind {
     match modeled {
         ErrorKind::ThrottlingError => FaultKind::Throttled,
@@ -252,15 +253,15 @@ fn kind(modeled: ErrorKind) -> FaultKind {
     }
 }
 
-/// Whether there was no connection: told by the words of hyper-util's client and of the timeout around
-/// its connector, whose types would bring both to those who have another client.
+/// Whether there was no connection. The texts of hyper-util's client and of the timeout around its
+/// connector decide, because naming their types would add both crates for users of other clients.
 fn is_not_opened(link: &(dyn Error + 'static)) -> bool {
     ["client error (Connect)", "HTTP connect timeout"]
         .iter()
         .any(|words| begins_with(link, words))
 }
 
-/// What is known below it.
+/// The known facts of the errors below it.
 fn behind(error: &ConnectorError) -> Option<&dyn Fault> {
     first_known(Cause::new(error.source()?), &|_| None)
 }
@@ -313,7 +314,7 @@ mod tests {
         assert_eq!(failed(late), Some(Delivery::MaybeSent));
         let cut = ConnectorError::other(words("cut"), Some(ErrorKind::TransientError));
         assert_eq!(failed(cut), Some(Delivery::MaybeSent));
-        // Credentials that are not to be had for the moment.
+        // Credentials that are temporarily unavailable.
         let below = ConnectorError::other(refused(), None);
         assert_eq!(failed(below), Some(Delivery::NotSent));
     }

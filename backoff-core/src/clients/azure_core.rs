@@ -1,5 +1,5 @@
-//! `Fault` for `azure_core::Error`, version 1, and so for the errors of all clients of Azure; and one of
-//! an attempt that was cut.
+//! `Fault` for `azure_core::Error`, version 1, and so for the errors of all clients of Azure; and the
+//! conversion of a cut attempt to such an error.
 
 use super::{
     boxed::{Cause, first_known},
@@ -17,21 +17,21 @@ use std::{error::Error as _, time::SystemTime};
 
 /// | failure | `ErrorKind` | meaning |
 /// |---|---|---|
-/// | no connection: refused, no such name, not in time | `Connection` | not sent |
+/// | no connection: refused, host name not found, not in time | `Connection` | not sent |
 /// | reset, closed before the reply, too late, a reply that ends too early | `Io` | perhaps applied |
 /// | a status of 4xx or 5xx | `HttpResponse` | the status, and the longest hint of `Retry-After`, `retry-after-ms`, `x-ms-retry-after-ms` |
 /// | no token, because its server could not be reached or was busy | `Credential` | not sent, with that server's hint |
 /// | no token for another reason | `Credential` | permanent |
-/// | everything else, a certificate that is not trusted too (rustls) | | permanent |
+/// | everything else, including a certificate that is not trusted (rustls) | | permanent |
 ///
-/// A write whose `ETag` is not the newest is answered by 412, and is a conflict: an
-/// [update](crate::Policy::update) reads again. A 409 is repeated where a policy names it; many services
-/// of Azure answer it where a thing exists already.
+/// A write whose `ETag` is not the newest gets a 412, which is a conflict: an
+/// [update](crate::Policy::update) reads again. A 409 is retried if a policy names it; many services of
+/// Azure send 409 if the resource already exists.
 ///
-/// Every client of Azure retries by itself 408, 429, 500, 502, 503, 504 and failures of the transport,
-/// 8 times within a minute, a write too, and a policy around it multiplies the attempts. With these
-/// retries on, "not sent" is said of the last attempt only, so a policy that is not idempotent needs them
-/// off. Where you retry, switch them off:
+/// Every client of Azure retries 408, 429, 500, 502, 503, 504 and failures of the transport, 8 times
+/// within a minute, even for a write. A policy around the client multiplies the attempts. With the
+/// client's retries on, "not sent" describes the last attempt only, so a policy that is not idempotent
+/// needs them off. To retry yourself, switch them off:
 ///
 /// ```
 /// # use azure_core_1 as azure_core;
@@ -71,7 +71,7 @@ impl Fault for Error {
                 Some(inner) => inner.delivery(),
                 None => Some(Delivery::MaybeSent),
             },
-            // Whatever became of the request for a token, the request itself was not begun.
+            // Whatever the result of the request for a token was, the request itself did not begin.
             ErrorKind::Credential => {
                 let inner = self.inner()?;
                 let may_pass = inner.delivery().is_some() || is_busy(inner);
@@ -91,7 +91,7 @@ impl Fault for Error {
     }
 }
 
-/// For attempts that are [cut](crate::Retrying::attempt_timeout): of the kind `Io`, with the
+/// For attempts that are [cut](crate::Retrying::attempt_timeout): an error of the kind `Io`, with the
 /// [`TimedOut`] inside.
 impl From<TimedOut> for Error {
     fn from(error: TimedOut) -> Self {
@@ -99,15 +99,15 @@ impl From<TimedOut> for Error {
     }
 }
 
-/// For attempts that a signal has [cut](crate::Retrying::cut_on): of the kind `Other`, with the
-/// [`Stopped`] inside.
+/// For attempts that a signal has [cut](crate::Retrying::cut_on): an error of the kind `Other`, with
+/// the [`Stopped`] inside.
 impl From<Stopped> for Error {
     fn from(error: Stopped) -> Self {
         Error::new(ErrorKind::Other, error)
     }
 }
 
-/// What the headers ask for.
+/// The hints in the headers.
 fn hint_of(headers: &Headers) -> Option<Duration> {
     let known = headers.iter().filter_map(|(name, value)| {
         let name = http::HeaderName::try_from(name.as_str()).ok()?;
@@ -116,7 +116,7 @@ fn hint_of(headers: &Headers) -> Option<Duration> {
     hint::in_headers(&known.collect(), SystemTime::now())
 }
 
-/// Whether it says that the server of tokens cannot serve now.
+/// Whether the error says that the token server cannot serve now.
 fn is_busy(fault: &dyn Fault) -> bool {
     matches!(fault.status(), Some(408 | 429 | 500..=599))
 }

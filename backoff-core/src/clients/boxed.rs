@@ -1,4 +1,4 @@
-//! `Fault` for errors whose type is hidden: the chain of sources is searched for what is known.
+//! `Fault` for errors whose type is hidden: the chain of sources is searched for a known error.
 
 use crate::{
     drive::stopping::Stopped,
@@ -17,7 +17,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// One error of a chain, as it is asked for its type.
+/// One error of a chain, which can be checked for its type.
 #[derive(Clone, Copy, Debug)]
 pub struct Cause<'e> {
     link: &'e (dyn Error + 'static),
@@ -42,7 +42,7 @@ impl<'e> Cause<'e> {
         }
     }
 
-    /// This error, if it is a `T`, or the `T` in it that only the whole can be asked for.
+    /// This error if it is a `T`, or a `T` that only the `anyhow::Error` around it can find.
     fn find<T: Error + Send + Sync + 'static>(&self) -> Option<&'e T> {
         let itself = own(self.link);
         #[cfg(feature = "anyhow-1")]
@@ -50,9 +50,9 @@ impl<'e> Cause<'e> {
         itself
     }
 
-    /// What `.context(..)` added, or `anyhow!(..)` took in, at this link. The link is of a type of
-    /// anyhow's own, which only anyhow looks into, from its outermost layer to its innermost. So
-    /// that the order of the chain is kept, what it finds counts where it lies.
+    /// The error that `.context(..)` or `anyhow!(..)` added at this link. The link has a private type
+    /// of anyhow, and only anyhow can look into it, from its outermost layer to its innermost. An error
+    /// that is found this way counts at the position of its link, so the order of the chain is kept.
     #[cfg(feature = "anyhow-1")]
     fn added<T>(&self) -> Option<&'e T>
     where
@@ -68,14 +68,14 @@ impl<'e> Cause<'e> {
         (is_in(self.link) && !is_deeper).then_some(found)
     }
 
-    /// An error in it that its `source` leaves out.
+    /// An inner error that `source` leaves out.
     fn hidden(&self) -> Option<Self> {
-        // One made with `io::Error::new`.
+        // An error made with `io::Error::new`.
         let hidden = self
             .find::<io::Error>()
             .and_then(io::Error::get_ref)
             .map(|inner| inner as &(dyn Error + 'static));
-        // One in a box: the sources of that link are those of what is in the box.
+        // An error in a box: the sources of that link are the sources of the boxed error.
         #[cfg(feature = "anyhow-1")]
         let hidden = hidden.or_else(|| {
             self.added::<Box<dyn Error + Send + Sync>>()
@@ -84,29 +84,29 @@ impl<'e> Cause<'e> {
         hidden.map(Cause::new)
     }
 
-    /// What is behind it.
+    /// The next error of the chain.
     fn next(mut self) -> Option<Self> {
         self.link = self.link.source()?;
         Some(self)
     }
 }
 
-/// This error as a `T`: itself, or in a `Box` or an `Arc`, which are errors of their own.
+/// This error as a `T`: directly, or in a `Box` or an `Arc`, which are error types too.
 fn own<'e, T: Error + 'static>(link: &'e (dyn Error + 'static)) -> Option<&'e T> {
     let itself = link.downcast_ref::<T>();
     let itself = itself.or_else(|| link.downcast_ref::<Box<T>>().map(|boxed| &**boxed));
     itself.or_else(|| link.downcast_ref::<Arc<T>>().map(|shared| &**shared))
 }
 
-/// What is known about an error whose type is hidden, or that has a known one among its sources:
-/// the first of them, from the outside in, that says something about itself. `None` if nothing is
-/// known, and then a policy does not retry it.
+/// The known facts of an error whose type is hidden, or that has a known error among its sources. The
+/// result is the first error, from the outside in, that states any fact. `None` if nothing is known; a
+/// policy does not retry such an error.
 ///
-/// Known are [`TimedOut`], `io::Error`, the errors of the clients whose features are on,
+/// Known types are [`TimedOut`], `io::Error`, the errors of the clients whose features are on,
 /// `backoff-cloud`'s `ApiError`, and the [`RetryError`], the [`NotApplied`] and the [`CombineError`] of
-/// each, also in a `Box` or an `Arc`. A type
-/// of your own is not, and neither is an error in a wrapper that is `#[error(transparent)]`, because
-/// such a wrapper leaves the error out of its sources.
+/// each of them, also in a `Box` or an `Arc`. A type of your own is not known. An error in a wrapper
+/// with `#[error(transparent)]` is not known either, because such a wrapper leaves the error out of its
+/// sources.
 ///
 /// ```
 /// use backoff_core::{Delivery, known_fault};
@@ -131,8 +131,8 @@ pub fn known_fault<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e dyn Fault
     first_known(Cause::new(error), &|_| None)
 }
 
-/// The first error, from the outside in, that says something about itself: one that `named` knows,
-/// or one of the types that this crate knows.
+/// The first error, from the outside in, that states any fact: an error that `named` knows, or an error
+/// of the types that this crate knows.
 pub(crate) fn first_known<'e>(
     first: Cause<'e>,
     named: &impl Fn(Cause<'e>) -> Option<&'e dyn Fault>,
@@ -216,20 +216,20 @@ fn of_a_client(cause: Cause<'_>) -> Option<&dyn Fault> {
 
 type Ask = for<'e> fn(Cause<'e>) -> Option<&'e dyn Fault>;
 
-/// Find the errors of `backoff-cloud`, which this crate cannot name: one of its HTTP, and those of
-/// its changes of allow policies.
+/// Functions that find the errors of `backoff-cloud`, which this crate cannot name: the error of its
+/// HTTP clients and the error of its changes of allow policies.
 static OF_CLOUD: [OnceLock<Ask>; 4] = [const { OnceLock::new() }; 4];
 
-/// Makes an error of `backoff-cloud` known, so that it is found wherever it hides. To be called once
-/// for each, before the first error of the type exists.
+/// Registers an error type of `backoff-cloud`, so that the search finds it. Call this once for each
+/// type, before the first error of the type exists.
 #[doc(hidden)]
 pub fn know<T: Fault + Error + Send + Sync + 'static>() {
     let is_kept = OF_CLOUD.iter().any(|free| free.set(as_fault::<T>).is_ok());
     debug_assert!(is_kept, "there is room for every error of `backoff-cloud`");
 }
 
-/// The error as one of this type, or as what became of one: a retry that was given up, an opening
-/// that failed, or a failure after which nothing was done. `$find` looks for a type.
+/// The error as this type, or as a wrapper of this type: a retry that was given up, a failed opening,
+/// or a failure that was not applied. `$find` looks for a type.
 macro_rules! of_type {
     ($find:ident, $type:ty, $cause:expr) => {
         of_type!(
@@ -259,7 +259,7 @@ macro_rules! of_type {
     }};
 }
 
-/// The error as one of this type, or as what became of one.
+/// The error as this type, or as a wrapper of this type.
 pub(crate) fn as_fault<T>(cause: Cause<'_>) -> Option<&dyn Fault>
 where
     T: Fault + Error + Send + Sync + 'static,
@@ -273,7 +273,7 @@ where
     of_type!(found, T, cause)
 }
 
-/// The same for a type that stays on its thread, which anyhow does not take.
+/// The same for a type that is not `Send`, which anyhow does not accept.
 pub(crate) fn as_own_fault<T: Fault + Error + 'static>(cause: Cause<'_>) -> Option<&dyn Fault> {
     fn found<T: Fault + Error + 'static>(cause: Cause<'_>) -> Option<&dyn Fault> {
         own::<T>(cause.link).map(|fault| fault as &dyn Fault)
@@ -281,9 +281,9 @@ pub(crate) fn as_own_fault<T: Fault + Error + 'static>(cause: Cause<'_>) -> Opti
     of_type!(found, T, cause)
 }
 
-/// An error that hides its type.
+/// An error whose type is hidden.
 pub trait Chain {
-    /// Where the chain begins.
+    /// The first error of the chain.
     fn first(&self) -> Cause<'_>;
 }
 
@@ -297,11 +297,11 @@ macro_rules! hidden {
                 }
             }
 
-            /// What is known of it is looked for along its chain of sources: [`TimedOut`],
-            /// `io::Error`, the errors of the clients whose features are on, and the
-            /// [`RetryError`] of each. In an `anyhow::Error` it may also be an error that
-            /// `.context(..)` added, or one in a box. If nothing is found it says nothing, and is
-            /// permanent to a policy; the key `faults(..)` of `#[retry]` names types of your own.
+            /// The facts are searched along the chain of sources: [`TimedOut`], `io::Error`, the errors
+            /// of the clients whose features are on, and the [`RetryError`] of each of them. In an
+            /// `anyhow::Error`, an error that `.context(..)` added, or an error in a box, can be found
+            /// too. If nothing is found, nothing is known about the error, and a policy treats it as
+            /// permanent; the key `faults(..)` of `#[retry]` names types of your own.
             impl Fault for $hidden {
                 fn inner(&self) -> Option<&dyn Fault> {
                     first_known(self.first(), &|_| None)
@@ -572,7 +572,7 @@ mod tests {
             }
         }
 
-        /// What the first fault among `Busy` and `Api` says.
+        /// The facts of the first fault among `Busy` and `Api`.
         fn status(error: anyhow_1::Error) -> Option<u16> {
             let named = |cause| as_fault::<Busy>(cause).or_else(|| as_fault::<Api>(cause));
             first_known(error.first(), &named)?.status()

@@ -1,5 +1,5 @@
-//! `Fault` for the error of Google's own clients, version 1 of `google-cloud-gax`, and one of an
-//! attempt that was cut.
+//! `Fault` for the error of Google's own clients, version 1 of `google-cloud-gax`, and the conversion
+//! of a cut attempt to such an error.
 
 use super::{
     boxed::{Cause, first_known},
@@ -18,23 +18,23 @@ use core::{fmt, time::Duration};
 use google_cloud_gax_1::error::{Error, rpc::StatusDetails};
 use std::{error::Error as _, time::SystemTime};
 
-/// The gRPC code where the service names one, the HTTP status where there is one: the page of a
-/// proxy has only a status, a reply by gRPC only a code. The hint is the longest of the headers'
-/// ([`hint::in_headers`]), of `google.rpc.RetryInfo` and of `grpc-retry-pushback-ms`.
+/// The gRPC code if the service names one, and the HTTP status if there is one: a proxy's error page
+/// has only a status, and a gRPC reply has only a code. The hint is the longest of the hints in the
+/// headers ([`hint::in_headers`]), in `google.rpc.RetryInfo` and in `grpc-retry-pushback-ms`.
 ///
-/// No connection, or credentials that are not to be had for the moment: not sent. Reset, timed out,
-/// reply cut: perhaps applied. A certificate that is not trusted (rustls) is permanent, and so is whatever
-/// says nothing of this: a request that no path fits, a reply that is not what was asked for. With
-/// the feature `reqwest-013`, so is a redirect that leads nowhere.
+/// No connection, or temporarily unavailable credentials: not sent. Reset, timed out, reply cut:
+/// perhaps applied. A certificate that is not trusted (rustls) is permanent. All other errors are
+/// permanent too: a request that matches no path, or a reply of an unexpected type. With the feature
+/// `reqwest-013`, a redirect without a target is permanent too.
 ///
-/// An error that says that a retry policy is exhausted is permanent, as
-/// [`RetryError`](crate::RetryError) is: the client's own loop has repeated the call until its limit,
-/// and a retry around it does not begin that loop anew. The status, the gRPC code and the hint are
-/// those of the error behind it (its [`source`](core::error::Error::source), an [`Error`] too), for
-/// logs and for a function given to [`when`](crate::Policy::when). Only a time limit of gax leaves
-/// this mark; an error that ended a loop by its number of attempts comes without it, so that a retry
-/// around it repeats the whole call. Where you retry yourself, let the client try once:
-/// `gax::WithPolicy::try_once` of the crate `backoff-cloud`, or `NeverRetry` of gax.
+/// An error that says that a retry policy is exhausted is permanent, like a
+/// [`RetryError`](crate::RetryError): the client's own loop has repeated the call until its limit, and
+/// a retry around the client does not start that loop again. The status, the gRPC code and the hint
+/// come from the error behind it (its [`source`](core::error::Error::source), an [`Error`] too), for
+/// logs and for a function given to [`when`](crate::Policy::when). Only a time limit of gax leaves this
+/// mark. An error that ended a loop by its number of attempts has no mark, so a retry around the client
+/// repeats the whole call. To retry yourself, let the client try once: `gax::WithPolicy::try_once` of
+/// the crate `backoff-cloud`, or `NeverRetry` of gax.
 impl Fault for Error {
     fn status(&self) -> Option<u16> {
         cause(self).http_status_code()
@@ -43,7 +43,7 @@ impl Fault for Error {
     fn grpc_code(&self) -> Option<GrpcCode> {
         let error = cause(self);
         let code = GrpcCode::from_name(error.status()?.code.name())?;
-        // gax reads `UNKNOWN` where the body names no code that it knows; then the status is all.
+        // gax returns `UNKNOWN` if the body names no code that gax knows; then only the status is used.
         let by_name = code.http_status();
         let is_named = code != GrpcCode::Unknown
             || error
@@ -94,7 +94,7 @@ impl Fault for Error {
         let behind = behind(error)
             .and_then(Fault::kind)
             .filter(|_| error.is_io());
-        // `self.status()` would be gax's own, which only a reply of the service has.
+        // `self.status()` would be gax's own status, which exists only in a reply of the service.
         let has_status = Fault::status(self).is_some();
         let says_more = has_status || self.grpc_code().is_some() || self.delivery().is_some();
         behind.or((!says_more).then_some(FaultKind::Permanent))
@@ -105,16 +105,17 @@ impl Fault for Error {
     }
 }
 
-/// For attempts that are [cut](crate::Retrying::attempt_timeout): as the client's own timeout, with the
-/// [`TimedOut`] as its source.
+/// For attempts that are [cut](crate::Retrying::attempt_timeout): the error of the client's own
+/// timeout, with the [`TimedOut`] as its source.
 impl From<TimedOut> for Error {
     fn from(error: TimedOut) -> Self {
         Error::timeout(error)
     }
 }
 
-/// For attempts that a signal has [cut](crate::Retrying::cut_on): as an error that ends the client's own
-/// retries, with the [`Stopped`] as its source. gax has no kind for a call that its caller has cancelled.
+/// For attempts that a signal has [cut](crate::Retrying::cut_on): an error that ends the client's own
+/// retries, with the [`Stopped`] as its source. gax has no error kind for a call that its caller has
+/// cancelled.
 impl From<Stopped> for Error {
     fn from(error: Stopped) -> Self {
         Error::exhausted(error)
@@ -132,12 +133,12 @@ fn cause(error: &Error) -> &Error {
     last
 }
 
-/// What the transport says below it.
+/// The facts of the transport error below it.
 fn behind(error: &Error) -> Option<&dyn Fault> {
     first_known(Cause::new(error.source()?), &|_| None)
 }
 
-/// The longest hint of the headers.
+/// The longest hint in the headers.
 fn in_headers(error: &Error) -> Option<Duration> {
     let headers = error.http_headers();
     let header = headers.and_then(|headers| hint::in_headers(headers, SystemTime::now()));
@@ -145,7 +146,7 @@ fn in_headers(error: &Error) -> Option<Duration> {
     header.max(pushback)
 }
 
-/// The delay of a `google.rpc.RetryInfo`; a negative one asks nothing.
+/// The delay of a `google.rpc.RetryInfo`; a negative delay is ignored.
 fn retry_info(error: &Error) -> Option<Duration> {
     let details = error.status()?.details.iter();
     let delays = details.filter_map(|detail| match detail {
@@ -201,14 +202,14 @@ mod tests {
         let busy = || Error::service(Status::default().set_code(Code::Unavailable));
         let twice = Error::exhausted(Error::exhausted(busy()));
         assert_eq!(twice.grpc_code(), Some(GrpcCode::Unavailable));
-        // What a time limit of gax makes of an error when the throttler refuses.
+        // The error that a time limit of gax makes when the throttler refuses.
         let limited = AlwaysRetry.with_time_limit(Duration::ZERO);
         let ThrottleResult::Exhausted(error) = limited.on_throttle(&RetryState::new(true), busy())
         else {
             panic!("the limit is over")
         };
         assert_eq!(error.grpc_code(), Some(GrpcCode::Unavailable));
-        // It was repeated inside, so not outside again; unless the caller says so.
+        // The client repeated the call, so the policy does not repeat it, unless the caller says so.
         assert_ne!(POLICY.judge(&busy()), Verdict::Permanent);
         for exhausted in [twice, error, Error::exhausted("no error")] {
             assert_eq!(POLICY.judge(&exhausted), Verdict::Permanent);
@@ -231,7 +232,7 @@ mod tests {
         let cut = TimedOut::new(Duration::from_secs(1));
         let error = Error::from(cut);
         assert!(error.is_timeout());
-        // How gax puts its own timeouts.
+        // The form in which gax wraps its own timeouts.
         let text = "the request exceeded the request deadline the attempt was cut after 1s";
         assert_eq!(error.to_string(), text);
         let source = error.source().and_then(|it| it.downcast_ref());
@@ -282,7 +283,7 @@ mod tests {
         let refused = Error::connect(untrusted());
         assert_eq!(refused.delivery(), Some(Delivery::NotSent));
         assert_eq!(POLICY.judge(&refused), Verdict::Permanent);
-        // Any other text is a connection that failed.
+        // Any other text means that a connection failed.
         let other = Error::connect(io::Error::other("connection refused"));
         assert_ne!(POLICY.judge(&other), Verdict::Permanent);
     }

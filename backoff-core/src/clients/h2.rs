@@ -1,21 +1,21 @@
 //! `Fault` for `h2::Error`, version 0.4.
 //!
-//! There is none of an attempt that is [cut](crate::Retrying::attempt_timeout): all that one can be
-//! made of is an error code of HTTP/2, and it would call itself a protocol error. Wrap it in an error
-//! of your own that has a variant for [`TimedOut`](crate::TimedOut),
-//! or for [`Stopped`](crate::Stopped) where a [signal](crate::Retrying::cut_on) cuts it.
+//! An attempt that is [cut](crate::Retrying::attempt_timeout) cannot become an `h2::Error`: such an
+//! error can only be made from an error code of HTTP/2, and would look like a protocol error. Wrap it
+//! in an error of your own that has a variant for [`TimedOut`](crate::TimedOut), or for
+//! [`Stopped`](crate::Stopped) if a [signal](crate::Retrying::cut_on) cuts the attempt.
 
 use crate::facts::fault::{Delivery, Fault, FaultKind};
 use core::fmt;
 use h2_04 as h2;
 
-/// The server refused the stream, or went away before it: not sent. Everything else that befell
-/// the stream or its connection: perhaps applied. A misuse of h2 says nothing, and is permanent to
-/// a policy.
+/// If the server refused the stream, or went away before the stream: not sent. Any other failure of the
+/// stream or its connection: perhaps applied. For a misuse of h2, nothing is known, and a policy treats
+/// it as permanent.
 ///
-/// A server that goes away names the last stream that it handles. h2 fails with it only the streams
-/// beyond, and those that are begun afterwards. (What the future of the connection itself ends with
-/// is no request's failure.)
+/// A server that goes away names the last stream that it handles. Only the streams after that one, and
+/// streams begun later, fail with this error. (The error of the connection's own future is not the
+/// failure of a request.)
 ///
 /// Source: [RFC 9113](https://www.rfc-editor.org/rfc/rfc9113#section-8.7), section 8.7.
 impl Fault for h2::Error {

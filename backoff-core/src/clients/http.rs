@@ -1,10 +1,10 @@
-//! `Fault` for the responses and statuses of the crate `http`, version 1: for hyper, axum, tower,
-//! and whatever else speaks in its types.
+//! `Fault` for the responses and statuses of the crate `http`, version 1: for hyper, axum, tower, and
+//! all other crates that use its types.
 //!
-//! There is none of an attempt that is [cut](crate::Retrying::attempt_timeout): it would say that a
-//! server has answered. Make an error of your own that has a variant for
-//! [`TimedOut`](crate::TimedOut), or for [`Stopped`](crate::Stopped) where a
-//! [signal](crate::Retrying::cut_on) cuts it.
+//! An attempt that is [cut](crate::Retrying::attempt_timeout) cannot become a response, because a
+//! response means that a server has answered. Use an error of your own that has a variant for
+//! [`TimedOut`](crate::TimedOut), or for [`Stopped`](crate::Stopped) if a
+//! [signal](crate::Retrying::cut_on) cuts the attempt.
 
 use crate::{
     facts::{fault::Fault, grpc::GrpcCode},
@@ -34,9 +34,9 @@ impl Fault for http::StatusCode {
     }
 }
 
-/// The status, the longest hint of the headers ([`hint::in_headers`]), and what a gRPC reply without
-/// a body says in them. So a response that is no success can be the error of an operation, as it
-/// is; its body is not looked at.
+/// The status, the longest hint in the headers ([`hint::in_headers`]), and the gRPC code and pushback
+/// of a gRPC reply without a body. So a response that is not a success can be the error of an operation
+/// without a conversion. Its body is not read.
 ///
 /// ```
 /// use backoff_core::{Fault, Policy, Verdict};

@@ -1,8 +1,8 @@
 //! `Fault` for `hyper::Error`, version 1.
 //!
-//! Only hyper makes one, so none can be made of an attempt that is [cut](crate::Retrying::attempt_timeout):
-//! wrap it in an error of your own that has a variant for [`TimedOut`](crate::TimedOut),
-//! or for [`Stopped`](crate::Stopped) where a [signal](crate::Retrying::cut_on) cuts it.
+//! Only hyper can make this error, so an attempt that is [cut](crate::Retrying::attempt_timeout) cannot
+//! become one: wrap it in an error of your own that has a variant for [`TimedOut`](crate::TimedOut), or
+//! for [`Stopped`](crate::Stopped) if a [signal](crate::Retrying::cut_on) cuts the attempt.
 
 use super::{
     boxed::{Cause, first_known},
@@ -13,13 +13,13 @@ use core::fmt;
 use hyper_1 as hyper;
 use std::error::Error as _;
 
-/// Dropped before it was begun, or refused by an HTTP/2 server (with the feature `h2-04`): not
-/// sent. Everything else that befell the connection, a reply that is no HTTP and an upgrade that
-/// came to nothing included: perhaps applied. A misuse of hyper, or a body of your own that failed,
-/// is permanent, whatever the body's error would say by itself.
+/// If the request was dropped before it began, or refused by an HTTP/2 server (with the feature
+/// `h2-04`): not sent. Any other failure of the connection: perhaps applied. This includes a reply that
+/// is not HTTP and a failed upgrade. A misuse of hyper, or a failure of your own body, is permanent,
+/// even if the body's error alone would be retryable.
 impl Fault for hyper::Error {
     fn inner(&self) -> Option<&dyn Fault> {
-        // Behind these is another's failure: that of the body, or of the request before.
+        // The source of these errors is a different failure: of the body, or of the previous request.
         if is_own_doing(self) || self.is_canceled() {
             return None;
         }
@@ -49,18 +49,18 @@ impl Fault for hyper::Error {
     }
 }
 
-/// A misuse of hyper, or a body that failed. Over HTTP/2 hyper then resets the stream and reports
-/// that reset; h2 says in words whose it is. The other way round, a task that was dropped with the
-/// connection in it counts as the user's to hyper, although the request may be with the server.
+/// A misuse of hyper, or a body that failed. Over HTTP/2, hyper then resets the stream and reports that
+/// reset; the text of h2 says which side reset the stream. On the other hand, hyper also reports a
+/// dropped connection task as the user's error, although the request may have reached the server.
 fn is_own_doing(error: &hyper::Error) -> bool {
     let source = error.source();
     let own_reset = source.is_some_and(|it| begins_with(it, "stream error sent by user"));
     own_reset || (error.is_user() && !begins_with(error, "dispatch task is gone"))
 }
 
-/// Cancelled is also what an upgrade is that was agreed on and not completed, so the reason counts:
-/// no connection was ready, it closed before the request's turn came, or the request before it broke
-/// the connection.
+/// "Cancelled" is also the error of an upgrade that was agreed on and not completed, so the reason
+/// decides: no connection was ready, the connection closed before it sent the request, or the previous
+/// request broke the connection.
 fn was_never_begun(error: &hyper::Error) -> bool {
     let Some(reason) = error.source().filter(|_| error.is_canceled()) else {
         return false;

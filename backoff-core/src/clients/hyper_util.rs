@@ -1,9 +1,9 @@
 //! `Fault` for the error of hyper-util's client (`client::legacy`), version 0.1.
 //!
-//! Only hyper-util makes one, so none can be made of an attempt that is
-//! [cut](crate::Retrying::attempt_timeout): wrap it in an error of your own that has a variant for
-//! [`TimedOut`](crate::TimedOut), or for [`Stopped`](crate::Stopped) where a
-//! [signal](crate::Retrying::cut_on) cuts it.
+//! Only hyper-util can make this error, so an attempt that is [cut](crate::Retrying::attempt_timeout)
+//! cannot become one: wrap it in an error of your own that has a variant for
+//! [`TimedOut`](crate::TimedOut), or for [`Stopped`](crate::Stopped) if a
+//! [signal](crate::Retrying::cut_on) cuts the attempt.
 
 use super::{
     boxed::{Cause, first_known},
@@ -14,12 +14,12 @@ use core::fmt;
 use hyper_util::client::legacy::Error;
 use std::error::Error as _;
 
-/// No connection was made: not sent. For anything else, what hyper's error behind it says; a request
-/// that cannot be sent at all (no host in its URI, an HTTP version that is not supported) is permanent, and
-/// so is a server whose certificate is not trusted (rustls).
+/// If no connection was made: not sent. For any other failure, hyper's inner error decides. A request
+/// that cannot be sent at all (no host in its URI, an HTTP version that is not supported) is permanent,
+/// and so is a server whose certificate is not trusted (rustls).
 impl Fault for Error {
     fn inner(&self) -> Option<&dyn Fault> {
-        // What befell the attempt to connect is said by `is_connect` alone.
+        // Only `is_connect` shows that the connection attempt failed.
         if self.is_connect() {
             return None;
         }

@@ -1,4 +1,4 @@
-//! `Fault` for `std::io::Error`, and one of an attempt that was cut.
+//! `Fault` for `std::io::Error`, and the conversion of a cut attempt to such an error.
 
 use super::{
     boxed::{Cause, first_known},
@@ -15,13 +15,13 @@ use std::{
     sync::Arc,
 };
 
-/// Refused, or no such name: not sent. It broke off, nobody could be reached or none is connected (a
-/// connection that was open may end like that too), or nothing came in time (which Unix reports as
-/// `WouldBlock`): perhaps applied. Interrupted: transient. Everything else is permanent: no repetition
-/// makes a file that is missing. `Other` says nothing.
+/// Refused, or host name not found: not sent. The connection broke, the host was unreachable, the
+/// socket was not connected (an open connection may end like that too), or no data came in time (Unix
+/// reports this as `WouldBlock`): perhaps applied. Interrupted: transient. All other errors are
+/// permanent: a retry does not create a missing file. For `Other`, nothing is known.
 ///
-/// One that was made of another error ([`io::Error::other`](Error::other)) says what that one says,
-/// if it or what is behind it is known: another `io::Error`, or an error of the clients whose
+/// If the error was made from another error ([`io::Error::other`](Error::other)), the inner error
+/// decides, if it or one of its sources is known: another `io::Error`, or an error of the clients whose
 /// features are on.
 impl Fault for Error {
     fn inner(&self) -> Option<&dyn Fault> {
@@ -34,7 +34,7 @@ impl Fault for Error {
         }
         match self.kind() {
             ErrorKind::ConnectionRefused => Some(Delivery::NotSent),
-            // As Linux says of a socket that was reset, whatever was sent on it before.
+            // Linux reports a reset socket like this, whatever was sent on it before.
             ErrorKind::NotConnected
             | ErrorKind::HostUnreachable
             | ErrorKind::NetworkUnreachable
@@ -54,7 +54,7 @@ impl Fault for Error {
             Some(inner) => inner.kind(),
             None => match self.kind() {
                 ErrorKind::Interrupted => Some(FaultKind::Transient),
-                // Made by somebody who says no more.
+                // An error whose maker gives no details.
                 ErrorKind::Other => None,
                 _ => self.delivery().is_none().then_some(FaultKind::Permanent),
             },
@@ -66,37 +66,37 @@ impl Fault for Error {
     }
 }
 
-/// For attempts that are [cut](crate::Retrying::attempt_timeout): of the kind `TimedOut`, with the
-/// [`TimedOut`] inside, where [`get_ref`](Error::get_ref) finds it.
+/// For attempts that are [cut](crate::Retrying::attempt_timeout): an error of the kind `TimedOut`, with
+/// the [`TimedOut`] inside, where [`get_ref`](Error::get_ref) finds it.
 impl From<TimedOut> for Error {
     fn from(error: TimedOut) -> Self {
         Error::new(ErrorKind::TimedOut, error)
     }
 }
 
-/// For attempts that a signal has [cut](crate::Retrying::cut_on): of the kind `Other`, with the
-/// [`Stopped`] inside.
+/// For attempts that a signal has [cut](crate::Retrying::cut_on): an error of the kind `Other`, with
+/// the [`Stopped`] inside.
 impl From<Stopped> for Error {
     fn from(error: Stopped) -> Self {
         Error::other(error)
     }
 }
 
-/// For openings that failed: of the same kind, with the [`NotOpened`] inside.
+/// For failed openings: an error of the same kind, with the [`NotOpened`] inside.
 impl From<NotOpened<Error>> for Error {
     fn from(error: NotOpened<Error>) -> Self {
         Error::new(error.error.kind(), error)
     }
 }
 
-/// The same for an error that is shared by those who waited for the opening.
+/// The same for an error that is shared by the callers who waited for the opening.
 impl From<NotOpened<Arc<Error>>> for Error {
     fn from(error: NotOpened<Arc<Error>>) -> Self {
         Error::new(Error::kind(&error.error), error)
     }
 }
 
-/// A host name that was not found has no kind of its own; the standard library says it in words.
+/// A host name that was not found has no error kind; the standard library says it only in the text.
 fn is_unknown_name(error: &Error) -> bool {
     let words = error.get_ref();
     words.is_some_and(|it| begins_with(it, "failed to lookup address information"))
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(wrapped.delivery(), Some(Delivery::NotSent));
         let late = Error::other(TimedOut::new(Default::default()));
         assert_eq!(late.delivery(), Some(Delivery::MaybeSent));
-        // What is unknown leaves the word to the kind.
+        // If the inner error is unknown, the kind decides.
         let reset = Error::new(ErrorKind::ConnectionReset, "by the test");
         assert_eq!(reset.delivery(), Some(Delivery::MaybeSent));
     }

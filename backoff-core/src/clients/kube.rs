@@ -1,5 +1,5 @@
-//! `Fault` for `kube_client::Error`, which is `kube::Error`, version 5, and one of an attempt that was
-//! cut.
+//! `Fault` for `kube_client::Error`, which is `kube::Error`, version 5, and the conversion of a cut
+//! attempt to such an error.
 
 use super::{
     boxed::{Cause, first_known},
@@ -15,25 +15,24 @@ use std::error::Error as _;
 
 /// | failure | `kube::Error` | meaning |
 /// |---|---|---|
-/// | no connection: refused, no such name, not in time | `Service` | not sent |
+/// | no connection: refused, host name not found, not in time | `Service` | not sent |
 /// | reset, closed before the reply, too late, a reply that ends too early | `Service`, `HyperError` | perhaps applied |
 /// | 409 `Conflict`: another `resourceVersion` | `Api` | a conflict |
 /// | 409 `AlreadyExists`: a lost race to create, too | `Api` | permanent, also in an update |
 /// | 409 `Conflict` with the cause `FieldManagerConflict`: a field of another manager, in a server-side apply without `force` | `Api` | permanent |
-/// | any other status, of a proxy's page too | `Api` | the status; `details.retryAfterSeconds` is the hint |
+/// | any other status, also from a proxy's page | `Api` | the status; `details.retryAfterSeconds` is the hint |
 /// | no token, because its server could not be reached | `Auth` | not sent |
-/// | everything else, a certificate that is not trusted too (rustls) | | permanent |
+/// | everything else, including a certificate that is not trusted (rustls) | | permanent |
 ///
-/// A conflict is repeated by an [update](crate::Policy::update), which reads again, and elsewhere where
-/// the policy [repeats conflicts](crate::Policy::retry_conflicts). kube drops the headers of an error; the API server
-/// says in `details` what it says in `Retry-After`.
+/// An [update](crate::Policy::update) retries a conflict, because it reads again. Other calls retry a
+/// conflict if the policy [retries conflicts](crate::Policy::retry_conflicts). kube drops the headers
+/// of an error; the API server repeats the value of `Retry-After` in `details`.
 ///
-/// A client of kube retries 429, 503 and 504 by itself, up to 15 times, a write too, and a policy
-/// around it multiplies the attempts. With these retries on, "not sent" is said of the last attempt only,
-/// so a policy that is not idempotent needs them off. Where you retry, switch them off with
-/// `default_retry`. A reply has
-/// no time limit unless `read_timeout` sets one. An object is changed by its `resourceVersion`, which
-/// `replace` sends along:
+/// A client of kube retries 429, 503 and 504, up to 15 times, even for a write. A policy around the
+/// client multiplies the attempts. With the client's retries on, "not sent" describes the last attempt
+/// only, so a policy that is not idempotent needs them off. To retry yourself, switch them off with
+/// `default_retry`. A reply has no time limit unless `read_timeout` sets one. The `resourceVersion`,
+/// which `replace` sends, protects a change of an object:
 ///
 /// ```no_run
 /// use backoff_core::{Policy, codes};
@@ -82,7 +81,7 @@ impl Fault for Error {
 
     fn delivery(&self) -> Option<Delivery> {
         match self {
-            // Whatever became of the request for a token, the request itself was not begun.
+            // Whatever the result of the request for a token was, the request itself did not begin.
             Error::Auth(_) => self.inner()?.delivery().map(|_| Delivery::NotSent),
             Error::HyperError(_) | Error::Service(_) | Error::ReadEvents(_) => {
                 if is_not_connected(self) {
@@ -96,7 +95,7 @@ impl Fault for Error {
 
     fn kind(&self) -> Option<FaultKind> {
         match self {
-            // As a status all three are 409.
+            // The status of all three is 409.
             Error::Api(status) if status.is_already_exists() => Some(FaultKind::Permanent),
             Error::Api(status) if is_of_another_manager(status) => Some(FaultKind::Permanent),
             Error::Api(status) if status.is_conflict() => Some(FaultKind::Conflict),
@@ -115,8 +114,8 @@ impl Fault for Error {
     }
 }
 
-/// For attempts that are [cut](crate::Retrying::attempt_timeout): `Service`, with the [`TimedOut`]
-/// as its source.
+/// For attempts that are [cut](crate::Retrying::attempt_timeout): `Service`, with the [`TimedOut`] as
+/// its source.
 impl From<TimedOut> for Error {
     fn from(error: TimedOut) -> Self {
         Error::Service(Box::new(error))
@@ -131,7 +130,7 @@ impl From<Stopped> for Error {
     }
 }
 
-/// Whether a server-side apply changes a field that another manager has. The same apply would conflict
+/// Whether a server-side apply changes a field that another manager owns. The same apply would conflict
 /// again.
 fn is_of_another_manager(status: &Status) -> bool {
     let causes = status.details.iter().flat_map(|details| &details.causes);
@@ -140,8 +139,8 @@ fn is_of_another_manager(status: &Status) -> bool {
         .any(|cause| cause.reason == "FieldManagerConflict")
 }
 
-/// Whether no connection was made. What hyper's client says then is worth more than the error behind
-/// it: a connection that was not made in time looks like a reply that did not come in time.
+/// Whether no connection was made. In this case the error of hyper's client decides, not its source: a
+/// connection that was not made in time looks like a reply that did not come in time.
 fn is_not_connected(error: &Error) -> bool {
     let mut links = chain(error).filter_map(|link| link.downcast_ref());
     links.any(hyper_util::client::legacy::Error::is_connect)

@@ -1,5 +1,6 @@
-//! `Fault` for the errors of other crates: a file each, and a feature where it is another crate's. Where
-//! one can be made of an attempt that was cut, its `From<TimedOut>` stands there too.
+//! `Fault` for the errors of other crates: one file for each crate, and one feature for each crate
+//! other than the standard library. If an error can be made from a cut attempt, its `From<TimedOut>` is
+//! in the same file.
 
 pub(crate) mod boxed;
 mod io;

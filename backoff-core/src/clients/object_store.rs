@@ -1,4 +1,5 @@
-//! `Fault` for `object_store::Error`, version 0.14, and one of an attempt that was cut.
+//! `Fault` for `object_store::Error`, version 0.14, and the conversion of a cut attempt to such an
+//! error.
 
 use super::{
     boxed::{Cause, first_known},
@@ -14,28 +15,27 @@ use std::error::Error as _;
 
 /// | failure | `object_store::Error` | meaning |
 /// |---|---|---|
-/// | no connection: refused, no such name, not in time | `Generic` | not sent |
+/// | no connection: refused, host name not found, not in time | `Generic` | not sent |
 /// | reset, closed, too late, a reply that ends too early | `Generic` | perhaps applied |
 /// | 408, 429, 5xx | `Generic` | the status, without the headers |
 /// | a success with `SlowDown` or `InternalError` in it (S3) | `Generic` | transient |
-/// | the object has changed meanwhile | `Precondition` | 412, whichever store it is: a conflict |
+/// | the object has changed meanwhile | `Precondition` | 412 for every store: a conflict |
 /// | another conditional write is under way (S3) | `AlreadyExists`, with `ConditionalRequestConflict` | a conflict |
 /// | the object exists already: a lost race to create, too | `AlreadyExists` | permanent, also in an update |
 /// | 404, 403, 401, 304 | `NotFound`, `PermissionDenied`, `Unauthenticated`, `NotModified` | the status |
 /// | everything else | | permanent |
 ///
-/// A conflict is repeated by an [update](crate::Policy::update), which reads again. Elsewhere 412 is
-/// repeated where the policy names it, the other one where the policy
-/// [repeats conflicts](crate::Policy::retry_conflicts).
+/// An [update](crate::Policy::update) retries a conflict, because it reads again. Other calls retry a
+/// 412 if the policy names it, and the other conflict if the policy [retries
+/// conflicts](crate::Policy::retry_conflicts).
 ///
-/// `object_store` drops the headers of replies, so no `Retry-After` is known. The failures of the transport
-/// are known by the types of reqwest 0.13, which it uses; an `HttpConnector` of your own is known where
-/// its errors have a known one among their sources.
+/// `object_store` drops the headers of replies, so no `Retry-After` is known. Failures of the transport
+/// are recognised by the types of reqwest 0.13, which `object_store` uses. The errors of an
+/// `HttpConnector` of your own are recognised if they have a known error among their sources.
 ///
-/// Its clients for HTTP, S3, Cloud Storage and Azure retry by themselves, ten times within three
-/// minutes, and a policy around them multiplies the attempts. With these retries on, "not sent" is said of
-/// the last attempt only, so a policy that is not idempotent needs them off. Where you retry, switch them
-/// off:
+/// The clients for HTTP, S3, Cloud Storage and Azure retry ten times within three minutes, and a policy
+/// around them multiplies the attempts. With the client's retries on, "not sent" describes the last
+/// attempt only, so a policy that is not idempotent needs them off. To retry yourself, switch them off:
 ///
 /// ```ignore
 /// let once = RetryConfig { max_retries: 0, ..Default::default() };
@@ -113,8 +113,8 @@ impl From<Stopped> for Error {
     }
 }
 
-/// What the error of one request says of its reply. `object_store` has a type for it that has no name
-/// outside, and that is among the sources; its text says what it is.
+/// The facts about the reply in the error of one request. The type of this error is private in
+/// `object_store`, and the error is among the sources; only its text shows the facts.
 enum Reply {
     Status(u16),
     /// A success with an error in its body, as S3 sends it.
@@ -132,17 +132,18 @@ fn reply(error: &Error) -> Option<Reply> {
     })
 }
 
-/// Whether S3 refused a conditional write because another one of the same object was under way.
+/// Whether S3 refused a conditional write because another conditional write of the same object was
+/// running.
 fn is_under_way(error: &Error) -> bool {
     let mut links = chain(error).skip(1);
     links.any(|link| {
         let text = link.to_string();
-        // A bare name may also be part of the object's.
+        // The name without its delimiters may also be part of the object's name.
         text.contains("<Code>ConditionalRequestConflict</Code>")
     })
 }
 
-/// The beginning of a text that may be long: the body of a reply is part of it.
+/// The beginning of a text that may be long, because the body of a reply is part of it.
 struct Beginning {
     bytes: [u8; 64],
     length: usize,

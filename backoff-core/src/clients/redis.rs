@@ -12,41 +12,42 @@ use redis::{ErrorKind, RedisError, ServerError, ServerErrorKind};
 use redis_1 as redis;
 use std::{error::Error, io, sync::Arc};
 
-/// What a server that is up says when it cannot serve a command now: the command was not begun.
+/// A server that is up sends these replies if it cannot serve a command now. The server did not begin
+/// the command.
 ///
 /// | reply | meaning | another connection |
 /// |---|---|---|
-/// | `LOADING` | reads its data from disk or from its primary | |
-/// | `BUSY` | runs a script | |
-/// | `NOREPLICAS` | too few replicas to accept a write | |
+/// | `LOADING` | the server reads its data from disk or from its primary | |
+/// | `BUSY` | the server runs a script | |
+/// | `NOREPLICAS` | the server has too few replicas to accept a write | |
 /// | `CLUSTERDOWN` | the cluster has no owner for the key | |
 /// | `TRYAGAIN` | the keys are being moved | |
-/// | `READONLY` | it is a replica now | yes |
-/// | `MASTERDOWN` | it is a replica without its primary | yes |
-/// | `UNBLOCKED`, by force | it has become a replica | yes |
-/// | `ERR max number of clients reached` | closes the connection | yes |
+/// | `READONLY` | the server is a replica now | yes |
+/// | `MASTERDOWN` | the server is a replica without its primary | yes |
+/// | `UNBLOCKED`, by force | the server has become a replica | yes |
+/// | `ERR max number of clients reached` | the server closes the connection | yes |
 ///
-/// A replica answers on a connection that stays open, so behind an address that stays the same only
-/// a new connection finds the new primary: `Reconnect` opens one where
-/// [`must_reconnect`](Fault::must_reconnect) says so.
+/// A replica answers on a connection that stays open. So if the address stays the same, only a new
+/// connection reaches the new primary: `Reconnect` opens one if
+/// [`must_reconnect`](Fault::must_reconnect) is `true`.
 ///
-/// A failure of the connection: not sent where it was refused, else perhaps applied. A server that
-/// hangs is reported as a timeout; its connection is opened anew too, since it may have been
-/// replaced meanwhile.
+/// A failure of the connection: not sent if the connection was refused, otherwise perhaps applied. A
+/// server that hangs is reported as a timeout. Its connection is opened again too, since the server may
+/// have been replaced meanwhile.
 ///
-/// A transaction that the server discarded (`EXECABORT`) is what its commands were answered with. In
-/// a pipeline that is no transaction some commands were applied, so a reply as above is perhaps
-/// applied there.
+/// If the server discarded a transaction (`EXECABORT`), the replies to its commands decide. In a
+/// pipeline that is not a transaction, some commands were applied, so a reply from the table means
+/// "perhaps applied" there.
 ///
-/// Everything else is permanent: `NOAUTH`, `WRONGTYPE`, `OOM` (waiting frees no memory), a reply that
-/// is not of the type asked for, and the redirections of a cluster, which its client follows by
-/// itself. `EXEC` of a watched transaction answers a conflict with nothing, which is a value: see
+/// All other errors are permanent: `NOAUTH`, `WRONGTYPE`, `OOM` (waiting frees no memory), a reply of
+/// an unexpected type, and the redirections of a cluster, which the cluster client follows. `EXEC` of a
+/// watched transaction answers a conflict with an empty value, which is not an error: see
 /// [`Retrying::conflict_if`](crate::Retrying::conflict_if).
 ///
-/// The replies are those of <https://redis.io/docs/latest/develop/reference/protocol-spec/> and of
-/// the server's source, measured with redis 7.0.
+/// The replies come from <https://redis.io/docs/latest/develop/reference/protocol-spec/> and from the
+/// server's source, measured with redis 7.0.
 impl Fault for RedisError {
-    /// A [`NotOpened`], where no connection was opened; [`Stopped`], where a signal cut the attempt.
+    /// A [`NotOpened`] if no connection was opened; a [`Stopped`] if a signal cut the attempt.
     fn inner(&self) -> Option<&dyn Fault> {
         let inside = io_error(self)?.get_ref()?;
         if let Some(stopped) = inside.downcast_ref::<Stopped>() {
@@ -56,14 +57,14 @@ impl Fault for RedisError {
         Some(not_opened)
     }
 
-    /// [`Delivery::NotSent`] for what the server says it did not begin, too.
+    /// [`Delivery::NotSent`] also if the server says that it did not begin the command.
     fn delivery(&self) -> Option<Delivery> {
         if let Some(inner) = self.inner() {
             return inner.delivery();
         }
         match self.kind() {
             ErrorKind::Io => broken(self),
-            // None of the servers asked was the one to send it to.
+            // No server that was asked was the right one for the command.
             ErrorKind::ClusterConnectionNotFound
             | ErrorKind::MasterNameNotFoundBySentinel
             | ErrorKind::NoValidReplicasFoundBySentinel => Some(Delivery::NotSent),
@@ -93,7 +94,8 @@ impl Fault for RedisError {
     }
 }
 
-/// For attempts that are [cut](crate::Retrying::attempt_timeout): as the client's own timeout.
+/// For attempts that are [cut](crate::Retrying::attempt_timeout): the error of the client's own
+/// timeout.
 impl From<TimedOut> for RedisError {
     fn from(error: TimedOut) -> Self {
         io::Error::new(io::ErrorKind::TimedOut, error).into()
@@ -115,9 +117,9 @@ impl From<Conflict> for RedisError {
     }
 }
 
-/// For openings that failed: an I/O error with the [`NotOpened`] inside, of the same kind as the
-/// error of opening; where that was no I/O error, of the kind `NotConnected`. One that is permanent
-/// stays as it is.
+/// For failed openings: an I/O error with the [`NotOpened`] inside, of the same kind as the error of
+/// opening, or of the kind `NotConnected` if that was not an I/O error. A permanent error stays
+/// unchanged.
 impl From<NotOpened<RedisError>> for RedisError {
     fn from(not_opened: NotOpened<RedisError>) -> Self {
         if Fault::kind(&not_opened.error) == Some(FaultKind::Permanent) {
@@ -128,19 +130,21 @@ impl From<NotOpened<RedisError>> for RedisError {
     }
 }
 
-/// A connection that was not made, or broke.
+/// The delivery of a request whose connection was not made, or broke.
 fn broken(error: &RedisError) -> Option<Delivery> {
     let Some(io) = io_error(error) else {
         return error.is_connection_dropped().then_some(Delivery::MaybeSent);
     };
     match io.kind() {
-        // No repetition changes it.
+        // A retry does not change the result.
         io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported => None,
-        // Whatever it was made of. Not found is the file of a socket.
+        // Not sent, whatever the inner error is. `NotFound` means that the file of a Unix socket is
+        // missing.
         io::ErrorKind::ConnectionRefused
         | io::ErrorKind::NotConnected
         | io::ErrorKind::NotFound => Some(Delivery::NotSent),
-        // Timeouts of blocking connections are `WouldBlock`; a name that was not found has no kind.
+        // Timeouts of blocking connections are `WouldBlock`; a host name that was not found has no
+        // kind.
         _ => io.delivery().or(Some(Delivery::MaybeSent)),
     }
 }
@@ -156,7 +160,7 @@ fn io_error(error: &RedisError) -> Option<&io::Error> {
 /// A reply that says that the command cannot be served now.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Refusal {
-    /// Whether another connection may lead to a server that can.
+    /// Whether another connection may lead to a server that can serve the command.
     elsewhere: bool,
     nothing_done: bool,
 }
@@ -169,7 +173,7 @@ fn refusal(error: &RedisError) -> Option<Refusal> {
     if !is_reply {
         return None;
     }
-    // What several commands were answered with can only be taken out of a copy, which is shared.
+    // The replies to several commands can only be taken out of a copy, whose data is shared.
     let replies = error.clone().into_server_errors()?;
     let discarded = error.kind() == ErrorKind::Server(ServerErrorKind::ExecAbort);
     let mut all = None;
@@ -193,7 +197,7 @@ fn refusal_of(reply: &ServerError) -> Option<Refusal> {
     let elsewhere = match reply.code() {
         "LOADING" | "BUSY" | "NOREPLICAS" | "CLUSTERDOWN" | "TRYAGAIN" => false,
         "READONLY" | "MASTERDOWN" => true,
-        // `CLIENT UNBLOCK` of somebody else is not meant to be undone.
+        // Another client sent `CLIENT UNBLOCK` on purpose, so only the forced unblock is retried.
         "UNBLOCKED" if says("force unblock") => true,
         "ERR" if says("max number of clients reached") => true,
         _ => return None,

@@ -1,10 +1,10 @@
-//! `Fault` for `reqwest::Error` and `reqwest::Response`, versions 0.12 and 0.13: the same code, once for
-//! each version that is there.
+//! `Fault` for `reqwest::Error` and `reqwest::Response`, versions 0.12 and 0.13: the same code, once
+//! for each version whose feature is on.
 //!
-//! Only reqwest makes an error, so none can be made of an attempt that is
-//! [cut](crate::Retrying::attempt_timeout): wrap it in an error of your own that has a variant for
-//! [`TimedOut`](crate::TimedOut), or for [`Stopped`](crate::Stopped) where a
-//! [signal](crate::Retrying::cut_on) cuts it.
+//! Only reqwest can make its error, so an attempt that is [cut](crate::Retrying::attempt_timeout)
+//! cannot become one: wrap it in an error of your own that has a variant for
+//! [`TimedOut`](crate::TimedOut), or for [`Stopped`](crate::Stopped) if a
+//! [signal](crate::Retrying::cut_on) cuts the attempt.
 
 use super::sources::{chain, is_untrusted_certificate};
 use crate::facts::{
@@ -16,16 +16,17 @@ use std::{error::Error, io, time::SystemTime};
 
 macro_rules! faults {
     ($reqwest:ident) => {
-        /// Refused, no such name, a TLS handshake that failed, a request that was never begun: not sent.
-        /// Reset, timed out, reply cut: perhaps applied. A request that could not be built, a redirect that
-        /// leads nowhere, a body of your own that failed, a certificate that is not trusted, a reply that is
-        /// whole but not JSON: permanent.
+        /// Refused, host name not found, a failed TLS handshake, a request that never began: not sent.
+        /// Reset, timed out, reply cut: perhaps applied. A request that could not be built, a redirect
+        /// without a target, a failure of your own body, a certificate that is not trusted, a complete
+        /// reply that is not JSON: permanent.
         ///
-        /// With the feature `h2-04` a stream that an HTTP/2 server refused is told from one that it reset.
-        /// A certificate is told by what rustls says of it; with `native-tls` it counts as a handshake that
-        /// failed.
+        /// With the feature `h2-04`, a stream that an HTTP/2 server refused is distinguished from a
+        /// stream that the server reset. A bad certificate is recognised by the text of rustls; with
+        /// `native-tls`, it counts as a failed handshake.
         ///
-        /// `error_for_status()` drops the headers, and with them `Retry-After`: read that before.
+        /// `error_for_status()` drops the headers, and with them `Retry-After`: read `Retry-After`
+        /// first.
         impl Fault for $reqwest::Error {
             fn status(&self) -> Option<u16> {
                 $reqwest::Error::status(self).map(|status| status.as_u16())
@@ -33,7 +34,8 @@ macro_rules! faults {
 
             fn delivery(&self) -> Option<Delivery> {
                 let below = below(self);
-                // First, since reqwest looks for the others in the body's error too.
+                // This check comes first, because reqwest's other checks also look into the body's
+                // error.
                 if below.is_some_and(is_permanent) {
                     return None;
                 }
@@ -61,9 +63,9 @@ macro_rules! faults {
             }
         }
 
-        /// The status and the hint of its headers, so that a response can be judged as an error is
-        /// ([`Retrying::responses`](crate::Retrying::responses); in the attribute by itself). The body is not
-        /// looked at.
+        /// The status and the hint of its headers, so that a response can be judged like an error
+        /// ([`Retrying::responses`](crate::Retrying::responses); the attribute does this without a
+        /// key). The body is not read.
         impl Fault for $reqwest::Response {
             fn status(&self) -> Option<u16> {
                 Some($reqwest::Response::status(self).as_u16())
@@ -81,7 +83,7 @@ faults!(reqwest_012);
 #[cfg(feature = "reqwest-013")]
 faults!(reqwest_013);
 
-/// What hyper says of a request that it failed to make.
+/// The error of hyper below the error of reqwest.
 fn below<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e hyper_1::Error> {
     chain(error).find_map(|link| link.downcast_ref())
 }
@@ -90,9 +92,10 @@ fn is_permanent(below: &hyper_1::Error) -> bool {
     below.kind() == Some(FaultKind::Permanent)
 }
 
-/// A reply that ends too early is reported as one that cannot be decoded, as bad JSON is. Only
-/// its source tells: the transport's error, and not the parser's. A body of version 0.12 may be read by
-/// version 0.13, which does not know the other's timeouts.
+/// Whether the reply ended too early. reqwest reports such a reply as one that cannot be decoded, like
+/// bad JSON. Only the source shows the difference: it is an error of the transport, not of the parser.
+/// A body of version 0.12 may be read by version 0.13, which does not recognise the timeouts of version
+/// 0.12.
 fn is_cut(error: &(dyn Error + 'static)) -> bool {
     let mut behind = error.source().into_iter().flat_map(chain);
     behind.any(|link| link.is::<io::Error>() || link.is::<hyper_1::Error>() || is_old_timeout(link))

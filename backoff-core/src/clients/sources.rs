@@ -1,4 +1,4 @@
-//! What lies behind a client's error, and what its text says where its type cannot be named.
+//! The chain behind a client's error, and checks of its text for types that cannot be named.
 
 use core::fmt;
 #[cfg(any(
@@ -12,8 +12,8 @@ use core::fmt;
 ))]
 use std::{error::Error, io, iter};
 
-/// An error and what is behind it, from the outside in, with what an `io::Error` was made of: its
-/// `source` leaves that out.
+/// An error and its sources, from the outside in. The chain includes the inner error of an `io::Error`,
+/// which its `source` leaves out.
 #[cfg(any(
     feature = "aws-smithy-1",
     feature = "gax-1",
@@ -36,8 +36,8 @@ pub(crate) fn chain<'e>(
 }
 
 /// Whether a TLS handshake failed because the server's certificate is not trusted, has expired or
-/// is another's. Told by the text that rustls begins with: naming its type would bring rustls
-/// to those who use no TLS.
+/// belongs to another server. The beginning of rustls' text decides: naming the type would add rustls
+/// for users without TLS.
 #[cfg(any(
     feature = "gax-1",
     feature = "hyper-util-01",
@@ -50,7 +50,7 @@ pub(crate) fn is_untrusted_certificate(error: &(dyn Error + 'static)) -> bool {
     chain(error).any(|link| begins_with(link, "invalid peer certificate"))
 }
 
-/// Whether a text begins so, without allocating it.
+/// Whether the text begins with `beginning`, without allocating the text.
 pub(crate) fn begins_with(text: &(impl fmt::Display + ?Sized), beginning: &str) -> bool {
     struct Awaited<'a>(&'a str);
 
@@ -63,7 +63,7 @@ pub(crate) fn begins_with(text: &(impl fmt::Display + ?Sized), beginning: &str) 
             if part.starts_with(self.0) {
                 self.0 = "";
             }
-            // Found or not, the rest of the text does not matter.
+            // The result is known, so the rest of the text does not matter.
             Err(fmt::Error)
         }
     }

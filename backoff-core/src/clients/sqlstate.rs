@@ -1,18 +1,18 @@
-//! What a SQLSTATE says, for all clients of Postgres. The table with the reasons is `sqlstate.md`,
-//! which the clients' pages show.
+//! The meaning of a SQLSTATE, for all clients of Postgres. The table with the reasons is `sqlstate.md`,
+//! which is part of the clients' pages.
 
 use crate::facts::fault::{Delivery, FaultKind};
 
-/// What the server says of a statement, or of a connection that it did not accept.
+/// The meaning of the server's error for a statement, or for a connection that the server refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct State {
     pub(crate) kind: FaultKind,
     pub(crate) delivery: Option<Delivery>,
-    /// Whether another connection is wanted: this one is closed, or leads to the wrong server.
+    /// Whether another connection is needed: this one is closed, or leads to the wrong server.
     pub(crate) elsewhere: bool,
 }
 
-/// How bad the server calls it. Only some clients tell.
+/// The severity of the server's error. Only some clients show it.
 #[cfg(any(feature = "tokio-postgres-07", test))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Severity {
@@ -24,11 +24,12 @@ pub(crate) enum Severity {
 
 #[cfg(any(feature = "tokio-postgres-07", test))]
 impl State {
-    /// The same, where the severity is known too.
+    /// The state of a code if the severity is known too.
     pub(crate) fn of(code: &str, severity: Option<Severity>) -> Option<Self> {
         let state = state(code)?;
         Some(match severity {
-            // A server says so of a message that a program has made wrong. A pooler ends the session.
+            // A server sends this code if the program sent an invalid message. A pooler ends the
+            // session.
             Some(Severity::Error) if code == "08P01" => permanent(false),
             Some(Severity::Fatal) => State {
                 elsewhere: true,
@@ -39,7 +40,7 @@ impl State {
     }
 }
 
-/// `None` for what is no SQLSTATE, such as a number of SQLite.
+/// `None` for a code that is not a SQLSTATE, such as a number of SQLite.
 pub(crate) fn state(code: &str) -> Option<State> {
     let is_sqlstate = code.len() == 5 && code.bytes().all(|byte| byte.is_ascii_alphanumeric());
     is_sqlstate.then(|| state_of(code))

@@ -1,4 +1,4 @@
-//! `Fault` for `sqlx::Error`, versions 0.8 and 0.9, which are alike in all that is asked here.
+//! `Fault` for `sqlx::Error`, versions 0.8 and 0.9, which are equal for this purpose.
 
 macro_rules! fault_for {
     ($sqlx:ident) => {
@@ -17,7 +17,7 @@ macro_rules! fault_for {
         use core::fmt;
         use std::io;
 
-        /// What the server answers is told by its SQLSTATE:
+        /// The SQLSTATE describes the server's error:
         ///
         #[doc = include_str!("sqlstate.md")]
         ///
@@ -29,29 +29,29 @@ macro_rules! fault_for {
         /// assert_eq!(error.delivery(), Some(Delivery::NotSent));
         /// ```
         ///
-        /// What the client says by itself:
+        /// These errors come from the client:
         ///
         /// | error | kind | applied? | another connection |
         /// |---|---|---|---|
-        /// | `Io`: refused, no such name | transient | no | yes |
+        /// | `Io`: refused, host name not found | transient | no | yes |
         /// | `Io`: broken, closed by the server, timed out | transient | perhaps | yes |
         /// | `PoolTimedOut` | transient | no | |
-        /// | `Tls`, where the connection broke during the handshake | transient | no | yes |
-        /// | `Io` of the kind `NotFound`: no such certificate file, no such Unix socket | permanent | | |
+        /// | `Tls`, if the connection broke during the handshake | transient | no | yes |
+        /// | `Io` of the kind `NotFound`: missing certificate file, missing Unix socket | permanent | | |
         /// | any other `Tls`; `PoolClosed`, `Decode`, `RowNotFound`, `Configuration`, … | permanent | | |
         ///
-        /// A certificate file that is missing and the socket of a server that is down give the same
-        /// error, so neither is retried. Who connects by a Unix socket, and wants a restart of the
-        /// server outlasted, retries `Io` of the kind `NotFound` with `when`.
+        /// A missing certificate file and the socket of a server that is down give the same error, so
+        /// neither is retried. If you connect through a Unix socket and want to retry during a restart
+        /// of the server, retry `Io` of the kind `NotFound` with `when`.
         ///
-        /// A connection that breaks looks the same before `COMMIT` and after it. So a policy that is
-        /// not [idempotent](crate::Policy::idempotent) ends with
+        /// A connection that breaks before `COMMIT` gives the same error as one that breaks after it.
+        /// So a policy that is not [idempotent](crate::Policy::idempotent) ends with
         /// [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied) after an `Io` of any
-        /// statement, although nothing was committed unless it was the commit that failed:
-        /// [`NotApplied`](crate::NotApplied) around the errors before the commit says so. A
-        /// transaction that recognises its own effect may be idempotent: its first statement
-        /// inserts an id of the call into a table where the id is unique, with
-        /// `ON CONFLICT DO NOTHING`, and where no row was inserted the work is already done.
+        /// statement, although a commit may have happened only if the commit itself failed: wrap the
+        /// errors before the commit in [`NotApplied`](crate::NotApplied). A transaction that recognises
+        /// its own effect may be idempotent: its first statement inserts an id of the call into a table
+        /// where the id is unique, with `ON CONFLICT DO NOTHING`. If no row was inserted, the work is
+        /// already done.
         ///
         #[cfg_attr(all(feature = "macros", feature = "tokio"), doc = "```")]
         #[cfg_attr(not(all(feature = "macros", feature = "tokio")), doc = "```ignore")]
@@ -68,14 +68,15 @@ macro_rules! fault_for {
         /// }
         /// ```
         ///
-        /// A pool opens connections by itself: it drops a connection that broke, and asks a server
-        /// that is starting up or refuses connections again and again, for `acquire_timeout` (30 s
-        /// where nothing is said), before it gives `PoolTimedOut`. A limit of a second or two leaves
-        /// that to the policy. A pool keeps a connection whose server has become a replica:
-        /// `PgPoolOptions::before_acquire` can ask `SHOW transaction_read_only` and refuse it.
+        /// A pool opens connections itself. It drops a broken connection. If a server is starting up or
+        /// refuses connections, the pool tries again and again for `acquire_timeout` (30 s by default)
+        /// before it returns `PoolTimedOut`. With a limit of a second or two, the policy makes these
+        /// retries instead. A pool keeps a connection whose server has become a replica:
+        /// `PgPoolOptions::before_acquire` can ask `SHOW transaction_read_only` and refuse the
+        /// connection.
         ///
-        /// A code that is no SQLSTATE, as those of SQLite, says nothing. MySQL's codes are of the
-        /// same standard, and a deadlock is `40001` there too.
+        /// For a code that is not a SQLSTATE, such as the codes of SQLite, nothing is known. MySQL's
+        /// codes follow the same standard, and `40001` is a deadlock there too.
         impl Fault for Error {
             fn inner(&self) -> Option<&dyn Fault> {
                 match self {
@@ -84,7 +85,7 @@ macro_rules! fault_for {
                 }
             }
 
-            /// [`Delivery::NotSent`] for what the server says it did not do, too.
+            /// [`Delivery::NotSent`] also if the server says that it did nothing.
             fn delivery(&self) -> Option<Delivery> {
                 match self {
                     Error::Database(_) => answer(self)?.delivery,
@@ -120,7 +121,8 @@ macro_rules! fault_for {
             }
         }
 
-        /// For attempts that are [cut](crate::Retrying::attempt_timeout): an `Io` that timed out.
+        /// For attempts that are [cut](crate::Retrying::attempt_timeout): an `Io` of the kind
+        /// `TimedOut`.
         impl From<TimedOut> for Error {
             fn from(error: TimedOut) -> Self {
                 Error::Io(error.into())
@@ -134,9 +136,9 @@ macro_rules! fault_for {
             }
         }
 
-        /// For openings that failed: an `Io` with the [`NotOpened`] inside, of the same kind as the
-        /// error of opening; where that was no `Io`, of the kind `NotConnected`. One that is
-        /// permanent stays as it is.
+        /// For failed openings: an `Io` with the [`NotOpened`] inside, of the same kind as the error of
+        /// opening, or of the kind `NotConnected` if that was not an `Io`. A permanent error stays
+        /// unchanged.
         impl From<NotOpened<Error>> for Error {
             fn from(not_opened: NotOpened<Error>) -> Self {
                 if Fault::kind(&not_opened.error) == Some(FaultKind::Permanent) {
@@ -165,7 +167,7 @@ macro_rules! fault_for {
                 .retry_conflicts(true)
                 .idempotent(false);
 
-            /// As a driver makes it of what the server answers.
+            /// An error as a driver makes it from the server's answer.
             #[derive(Debug)]
             struct Answer(&'static str);
 

@@ -10,28 +10,27 @@ use core::fmt;
 use std::{error::Error as _, io};
 use tokio_postgres_07::{Error, error::Severity};
 
-/// What the server answers is told by its SQLSTATE:
+/// The SQLSTATE describes the server's error:
 ///
 #[doc = include_str!("sqlstate.md")]
 ///
-/// What the client says by itself:
+/// These errors come from the client:
 ///
 /// | error | kind | applied? | another connection |
 /// |---|---|---|---|
-/// | connecting failed: refused, no such name, timed out, no server that takes writes | transient | no | yes |
+/// | connecting failed: refused, host name not found, timed out, no server that takes writes | transient | no | yes |
 /// | a TLS handshake during which the connection broke | transient | no | yes |
 /// | closed ([`is_closed`](Error::is_closed)), I/O, a timeout | transient | perhaps | yes |
 /// | anything else: parameters, decoding, TLS, authentication, configuration | permanent | | |
 ///
-/// A connection that was lost looks the same before `COMMIT` and after it. So a policy that is not
-/// [idempotent](crate::Policy::idempotent) ends with
+/// A connection that breaks before `COMMIT` gives the same error as one that breaks after it. So a
+/// policy that is not [idempotent](crate::Policy::idempotent) ends with
 /// [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied) after a lost connection at any
-/// statement, although nothing was committed unless it was the commit that failed:
-/// [`NotApplied`](crate::NotApplied) around the errors before the commit says so. A session that was
-/// terminated between two statements is such a lost connection too: the client drops what the server
-/// said. A transaction
-/// that recognises its own effect may be idempotent: its first statement inserts an id of the call
-/// into a table where the id is unique, with `ON CONFLICT DO NOTHING`, and where no row was inserted
+/// statement, although a commit may have happened only if the commit itself failed: wrap the errors
+/// before the commit in [`NotApplied`](crate::NotApplied). A session that was terminated between two
+/// statements is such a lost connection too, because the client drops the server's message. A
+/// transaction that recognises its own effect may be idempotent: its first statement inserts an id of
+/// the call into a table where the id is unique, with `ON CONFLICT DO NOTHING`. If no row was inserted,
 /// the work is already done.
 ///
 #[cfg_attr(all(feature = "macros", feature = "tokio"), doc = "```")]
@@ -62,14 +61,15 @@ use tokio_postgres_07::{Error, error::Severity};
 /// }
 /// ```
 ///
-/// A `Client` whose connection is lost stays so. An attempt opens its own, or takes one from a pool.
-/// Opening is not told from a statement in what is closed before the server has answered: what fails
-/// there goes into a [`NotOpened`](crate::NotOpened), in an error of your own. The error has no
-/// constructor, so `timeout` and `attempt_timeout` want an error of your own too.
+/// A `Client` whose connection is lost stays unusable. Each attempt opens its own client, or takes one
+/// from a pool. If the connection closes before the server has answered, the error does not show
+/// whether the opening or a statement failed: wrap a failure of the opening in a
+/// [`NotOpened`](crate::NotOpened), in an error of your own. The error of this crate has no
+/// constructor, so `timeout` and `attempt_timeout` need an error of your own too.
 ///
-/// The crate `postgres` 0.19 has this error as well.
+/// The crate `postgres` 0.19 uses the same error.
 impl Fault for Error {
-    /// [`Delivery::NotSent`] for what the server says it did not do, too.
+    /// [`Delivery::NotSent`] also if the server says that it did nothing.
     fn delivery(&self) -> Option<Delivery> {
         if let Some(answer) = answer(self) {
             return answer.delivery;
@@ -108,14 +108,14 @@ fn answer(error: &Error) -> Option<State> {
     let severity = match answer.parsed_severity() {
         Some(Severity::Error) => Some(sqlstate::Severity::Error),
         Some(Severity::Fatal | Severity::Panic) => Some(sqlstate::Severity::Fatal),
-        // In the language of the server. Poolers speak English.
+        // This text is in the language of the server. Poolers use English.
         None if matches!(answer.severity(), "FATAL" | "PANIC") => Some(sqlstate::Severity::Fatal),
         _ => None,
     };
     State::of(answer.code().code(), severity)
 }
 
-/// What failed, where the server did not answer.
+/// The step that failed, if the server did not answer.
 enum Failure {
     Connect,
     Handshake,
@@ -123,7 +123,7 @@ enum Failure {
 }
 
 impl Failure {
-    /// Told by the text: the crate keeps the kind to itself.
+    /// The text decides, because the crate does not publish the kind.
     fn of(error: &Error) -> Option<Self> {
         if error.is_closed() {
             return Some(Failure::Lost);
@@ -139,8 +139,8 @@ impl Failure {
     }
 }
 
-/// The system did not allow the connection. A server that is not of the role asked for
-/// (`target_session_attrs`) has the same kind, but no number of the system.
+/// Whether the operating system refused the connection. The error of a server with the wrong role
+/// (`target_session_attrs`) has the same kind, but no error number of the system.
 fn is_forbidden(error: &Error) -> bool {
     let io: Option<&io::Error> = error.source().and_then(|source| source.downcast_ref());
     io.is_some_and(|io| io.kind() == io::ErrorKind::PermissionDenied && io.raw_os_error().is_some())
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_timeout_may_have_been_applied_and_is_found_in_a_box() {
-        // The only failure of a connection that can be made without a server.
+        // The only failure of a connection that a test can make without a server.
         let late = Error::__private_api_timeout;
         let careful = Policy::exponential().idempotent(false);
         assert_eq!(careful.judge(&late()), Verdict::MaybeApplied);

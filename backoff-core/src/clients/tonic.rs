@@ -1,6 +1,6 @@
-//! `Fault` for the errors of tonic, version 0.14, and a status of an attempt that was cut.
+//! `Fault` for the errors of tonic, version 0.14, and the conversion of a cut attempt to a status.
 //!
-//! A `transport::Error` only tonic makes, so none can be made of such an attempt; and a `ConnectError`
+//! Only tonic can make a `transport::Error`, so a cut attempt cannot become one; and a `ConnectError`
 //! would say that nothing was sent.
 
 use super::{
@@ -22,26 +22,26 @@ use std::{error::Error, sync::Arc};
 use tonic_014 as tonic;
 use tonic_types_014::pb;
 
-/// The code, but not where the call failed on its way: tonic gives those failures a code too
-/// (`Unknown`, `Unavailable`, `Cancelled`), which is no word of the server's. Only their source
-/// tells them from a reply, and whether the request was sent.
+/// The code, except for a call that failed on its way: tonic gives those failures a code too
+/// (`Unknown`, `Unavailable`, `Cancelled`), but the code does not come from the server. Only their
+/// source shows that they are not a reply, and whether the request was sent.
 ///
-/// The hint is the longer one of `google.rpc.RetryInfo` and `grpc-retry-pushback-ms`; a pushback
-/// that says stop [stops](Fault::must_stop).
+/// The hint is the longer of `google.rpc.RetryInfo` and `grpc-retry-pushback-ms`; a pushback with a
+/// negative number [stops the retries](Fault::must_stop).
 ///
-/// A server built with tonic whose own timeout is over answers `CANCELLED`, "Timeout expired", and
-/// the client's timeout has the same name: which of them is faster is chance. That reply counts as
+/// If the timeout of a tonic server passes, the server answers `CANCELLED`, "Timeout expired". The
+/// client's own timeout has the same text, and either of them may come first. So that reply counts as
 /// `DEADLINE_EXCEEDED`.
 ///
-/// Of a reply, too, tonic says some things in a code of its own. One that ends without a status or in
-/// the middle of a message was cut: perhaps applied. One that it cannot decompress, or that is longer
-/// than it takes, is permanent.
+/// tonic also reports some faulty replies with a code of its own. A reply that ends without a status or
+/// in the middle of a message was cut: perhaps applied. A reply that tonic cannot decompress, or that
+/// is longer than tonic accepts, is permanent.
 impl Fault for tonic::Status {
     fn inner(&self) -> Option<&dyn Fault> {
         let source = first_known(Cause::new(self.source()?), &|_| None)?;
         let is_answer = source.grpc_code().is_some();
-        // A permanent source speaks only where tonic has no code to give, or where the call was ended: an
-        // interceptor gives a code of its own.
+        // A permanent source decides only if tonic has no code, or if the call was ended: an
+        // interceptor sets a code of its own.
         let says_more = match source.kind() {
             None => false,
             Some(FaultKind::Permanent) => {
@@ -104,8 +104,8 @@ impl Fault for tonic::Status {
 }
 
 /// For attempts that are [cut](crate::Retrying::attempt_timeout): `DEADLINE_EXCEEDED`, with the
-/// [`TimedOut`] as its source. So it is told from a server's: the code is no word of the server's,
-/// and the request may have been applied.
+/// [`TimedOut`] as its source. The source distinguishes it from a server's reply: the code does not
+/// come from the server, and the request may have been applied.
 impl From<TimedOut> for tonic::Status {
     fn from(error: TimedOut) -> Self {
         let mut status = tonic::Status::deadline_exceeded(error.to_string());
@@ -124,7 +124,7 @@ impl From<Stopped> for tonic::Status {
     }
 }
 
-/// For openings that failed with a status: the same one, with the [`NotOpened`] as its source.
+/// For openings that failed with a status: the same status, with the [`NotOpened`] as its source.
 impl From<NotOpened<tonic::Status>> for tonic::Status {
     fn from(error: NotOpened<tonic::Status>) -> Self {
         let mut status = error.error.clone();
@@ -140,7 +140,7 @@ impl From<NotOpened<tonic::transport::Error>> for tonic::Status {
     }
 }
 
-/// The same for an error that is shared by those who waited for the opening.
+/// The same for an error that is shared by the callers who waited for the opening.
 impl From<NotOpened<Arc<tonic::transport::Error>>> for tonic::Status {
     fn from(error: NotOpened<Arc<tonic::transport::Error>>) -> Self {
         unavailable(error)
@@ -153,10 +153,10 @@ fn unavailable(error: impl Error + Send + Sync + 'static) -> tonic::Status {
     status
 }
 
-/// The text of [`tonic::TimeoutExpired`], which is all of it that crosses the wire.
+/// The text of [`tonic::TimeoutExpired`]. Only this text is sent to the client.
 const LATE: &str = "Timeout expired";
 
-/// A stream that ended before its last word. There is no source, and the server does not say so.
+/// A stream that ended too early. It has no source, and the text does not come from the server.
 fn is_cut(status: &tonic::Status) -> bool {
     let beginning = match status.code() {
         tonic::Code::Unknown => "protocol error: missing grpc-status trailer",
@@ -166,8 +166,8 @@ fn is_cut(status: &tonic::Status) -> bool {
     begins_with(status.message(), beginning)
 }
 
-/// A message that no repetition makes readable, or shorter. `RESOURCE_EXHAUSTED`, which tonic gives
-/// it too, would say that the server did nothing.
+/// A message that a retry cannot make readable or shorter. tonic also uses `RESOURCE_EXHAUSTED` for it,
+/// which would mean that the server did nothing.
 fn is_unreadable(status: &tonic::Status) -> bool {
     let beginnings = [
         "Error decompressing: ",
@@ -177,8 +177,8 @@ fn is_unreadable(status: &tonic::Status) -> bool {
     beginnings.iter().any(is_local)
 }
 
-/// The delay of a `google.rpc.RetryInfo` among the details; a negative one asks nothing.
-/// (`StatusExt` of tonic-types would panic at the most negative one: prost-types negates it.)
+/// The delay of a `google.rpc.RetryInfo` among the details; a negative delay is ignored. (`StatusExt`
+/// of tonic-types would panic at the most negative delay: prost-types negates it.)
 fn retry_info(status: &tonic::Status) -> Option<Duration> {
     let details = pb::Status::decode(status.details()).ok()?.details;
     let is_retry_info = |url: &str| url.ends_with("/google.rpc.RetryInfo");
@@ -194,9 +194,9 @@ fn pushback(status: &tonic::Status) -> Option<Pushback> {
     Pushback::parse(values.iter().map(|value| value.as_bytes()))
 }
 
-/// What is behind it says whether the request was sent; if nothing there is known, it may have
-/// been. An address or a user agent that makes no sense is permanent, and so is a certificate that
-/// is not trusted (rustls).
+/// The source decides whether the request was sent; if no source is known, the request may have been
+/// sent. An invalid address or user agent is permanent, and so is a certificate that is not trusted
+/// (rustls).
 impl Fault for tonic::transport::Error {
     fn inner(&self) -> Option<&dyn Fault> {
         first_known(Cause::new(self.source()?), &|_| None)
@@ -221,13 +221,13 @@ impl Fault for tonic::transport::Error {
     }
 }
 
-/// Whether tonic did not even try. What it tried and failed at has a source.
+/// Whether tonic did not even try. An error after a try has a source.
 fn is_nonsense(error: &tonic::transport::Error) -> bool {
     let source = error.source();
     source.is_none_or(|source| source.is::<hyper_1::http::uri::InvalidUri>())
 }
 
-/// No connection was made: not sent. Permanent where the server's certificate is not trusted (rustls).
+/// No connection was made: not sent. Permanent if the server's certificate is not trusted (rustls).
 impl Fault for tonic::ConnectError {
     fn delivery(&self) -> Option<Delivery> {
         Some(Delivery::NotSent)
@@ -242,14 +242,15 @@ impl Fault for tonic::ConnectError {
     }
 }
 
-/// For attempts that are [cut](crate::Retrying::attempt_timeout): as the client's own timeout.
+/// For attempts that are [cut](crate::Retrying::attempt_timeout): the error of the client's own
+/// timeout.
 impl From<TimedOut> for tonic::TimeoutExpired {
     fn from(_: TimedOut) -> Self {
         tonic::TimeoutExpired(())
     }
 }
 
-/// The client's timeout was over: perhaps applied.
+/// The client's timeout passed: perhaps applied.
 impl Fault for tonic::TimeoutExpired {
     fn delivery(&self) -> Option<Delivery> {
         Some(Delivery::MaybeSent)
@@ -339,7 +340,7 @@ mod tests {
         let source = status.source().and_then(|it| it.downcast_ref());
         assert_eq!(source, Some(&cut));
         let late = TimeoutExpired::from(cut);
-        // No code of a server's: a policy repeats it whatever its codes are.
+        // This code does not come from a server: a policy retries the error whatever its codes are.
         let policy = Policy::exponential().on(Codes::UNAVAILABLE);
         for fault in [&status as &dyn Fault, &late] {
             assert_eq!(fault.delivery(), Some(Delivery::MaybeSent));
@@ -405,7 +406,7 @@ mod tests {
             assert_eq!(cut.delivery(), Some(Delivery::MaybeSent), "{cut}");
             assert_eq!((cut.grpc_code(), cut.kind()), (None, None), "{cut}");
         }
-        // With another code it is what a server says of something else.
+        // With another code, the text is a server's message about something else.
         let said = Status::not_found("Unexpected EOF decoding stream.");
         assert_eq!(said.grpc_code(), Some(GrpcCode::NotFound));
         assert_eq!(said.delivery(), None);

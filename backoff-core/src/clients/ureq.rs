@@ -1,4 +1,4 @@
-//! `Fault` for `ureq::Error`, version 3, and one of an attempt that was cut.
+//! `Fault` for `ureq::Error`, version 3, and the conversion of a cut attempt to such an error.
 
 use super::{
     boxed::{Cause, first_known},
@@ -14,22 +14,22 @@ use ureq_3::{Error, Timeout};
 
 /// | failure | `ureq::Error` | meaning |
 /// |---|---|---|
-/// | the name is not found, the connection is refused | `HostNotFound`, `Io` | not sent |
+/// | the host name is not found, the connection is refused | `HostNotFound`, `Io` | not sent |
 /// | no connection in time | `Timeout(Resolve)`, `Timeout(Connect)` | not sent |
 /// | no connection for another reason, a proxy that makes no tunnel | `ConnectionFailed`, `ConnectProxyFailed` | not sent |
-/// | a proxy that answers 4xx, but for 408 and 429 | `ConnectProxyFailed` | not sent, permanent |
+/// | a proxy that answers 4xx, except 408 and 429 | `ConnectProxyFailed` | not sent, permanent |
 /// | reset, closed before the reply, a reply that ends too early | `Io` | perhaps applied |
-/// | any other time is over | `Timeout(..)` | perhaps applied |
-/// | a reply that is no HTTP, or cannot be decompressed | `Protocol`, `Decompress` | perhaps applied |
+/// | any other timeout | `Timeout(..)` | perhaps applied |
+/// | a reply that is not HTTP, or cannot be decompressed | `Protocol`, `Decompress` | perhaps applied |
 /// | a status of 4xx or 5xx | `StatusCode` | the status, without the headers |
-/// | a connector's own | `Other` | what is known of the error inside |
+/// | a custom connector's error | `Other` | the known facts of the error inside |
 /// | everything else | | permanent |
 ///
-/// A timeout of the whole call (`Global`, `PerCall`) does not say how far the request came.
+/// A timeout of the whole call (`Global`, `PerCall`) does not show which step the request had reached.
 ///
-/// ureq drops the headers where it makes an error of a status, and with them `Retry-After`. With
-/// `http_status_as_error(false)` the response is kept. It says its status and its hint (by the
-/// feature `http-1`, which this one brings), so it can be judged as an error is:
+/// When ureq makes an error of a status, it drops the headers, and with them `Retry-After`. With
+/// `http_status_as_error(false)`, the response is kept. The response has a status and a hint (through
+/// the feature `http-1`, which this feature turns on), so it can be judged like an error:
 ///
 /// ```no_run
 /// use backoff_core::{Policy, codes};
@@ -46,10 +46,10 @@ use ureq_3::{Error, Timeout};
 /// # Ok(()) }
 /// ```
 ///
-/// ureq repeats nothing by itself, but it follows redirects, up to ten. An error does not tell of which
-/// request it is: where a `POST` was applied and answered by 303, and the server of the second request
-/// cannot be reached, the error says "not sent". So for what must not be made twice set `max_redirects(0)`;
-/// the redirect is then the response:
+/// ureq repeats no request, but it follows up to ten redirects. An error does not show which request
+/// failed: if a `POST` was applied and answered with 303, and the server of the second request cannot
+/// be reached, the error says "not sent". So if a request must not be sent twice, set
+/// `max_redirects(0)`; the redirect is then the response:
 ///
 /// ```no_run
 /// use backoff_core::{Policy, codes};
@@ -109,7 +109,7 @@ impl Fault for Error {
     }
 }
 
-/// For attempts that are [cut](crate::Retrying::attempt_timeout): as an I/O error of the kind `TimedOut`,
+/// For attempts that are [cut](crate::Retrying::attempt_timeout): an I/O error of the kind `TimedOut`,
 /// with the [`TimedOut`] inside.
 impl From<TimedOut> for Error {
     fn from(error: TimedOut) -> Self {
@@ -117,16 +117,16 @@ impl From<TimedOut> for Error {
     }
 }
 
-/// For attempts that a signal has [cut](crate::Retrying::cut_on): as an I/O error with the
-/// [`Stopped`] inside.
+/// For attempts that a signal has [cut](crate::Retrying::cut_on): an I/O error with the [`Stopped`]
+/// inside.
 impl From<Stopped> for Error {
     fn from(error: Stopped) -> Self {
         Error::Io(io::Error::from(error))
     }
 }
 
-/// Whether a proxy has said that this request gets no tunnel, such as one without a password. ureq has the
-/// status in the text only.
+/// Whether a proxy refused a tunnel for this request, for example because of a missing password. ureq
+/// has the status in the text only.
 fn is_refused_by_proxy(error: &Error) -> bool {
     let Error::ConnectProxyFailed(reason) = error else {
         return false;
@@ -136,9 +136,9 @@ fn is_refused_by_proxy(error: &Error) -> bool {
     status.is_some_and(|status: u16| matches!(status, 400..500) && !matches!(status, 408 | 429))
 }
 
-/// Whether a reply came that cannot be read. ureq says so in words: `Protocol` is also a request that
-/// could not be made, and its type has no name outside of ureq. A body that ended too early inside of
-/// a compressed one counts as one that cannot be decompressed.
+/// Whether a reply came that cannot be read. Only the text of ureq shows this: `Protocol` is also the
+/// error of a request that could not be made, and its inner type has no public name. A compressed body
+/// that ended too early counts as a body that cannot be decompressed.
 fn is_of_the_reply(error: &Error) -> bool {
     let beginnings = [
         "protocol: http parse",

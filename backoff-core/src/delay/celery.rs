@@ -1,16 +1,17 @@
-//! Celery's function.
+//! Celery's backoff.
 
 use super::{Delay, draw::uniform};
 use core::time::Duration;
 
-/// The backoff of Celery's tasks: `max(0, min(maximum, factor · 2ⁿ))` seconds; with full jitter a
+/// The backoff of Celery's tasks: `max(0, min(maximum, factor · 2ⁿ))` seconds. With full jitter, a
 /// whole number of seconds drawn uniformly from `0..=factor · 2ⁿ`, before the maximum is applied.
 ///
-/// As there, a factor or a maximum of zero or below gives waits of zero. Celery itself sets a
+/// As in Celery, a factor or a maximum of zero or below gives waits of zero. Celery itself sets a
 /// maximum of 600 s, full jitter, and 3 retries.
 ///
-/// Source: Celery, `celery/utils/time.py`, `get_exponential_backoff_interval`, as it was before it
-/// applied the maximum first; then a draw from `0..=maximum` is [`Jitter::Full`](crate::Jitter::Full).
+/// Source: Celery, `celery/utils/time.py`, `get_exponential_backoff_interval`, in the version before
+/// Celery applied the maximum first. A draw from `0..=maximum` is
+/// [`Jitter::Full`](crate::Jitter::Full).
 ///
 /// ```
 /// use backoff_core::delay::{Celery, Delay};
@@ -36,7 +37,7 @@ impl Celery {
         }
     }
 
-    /// With full jitter, or without.
+    /// Turns full jitter on or off.
     #[must_use]
     pub const fn full_jitter(self, full_jitter: bool) -> Self {
         Celery {

@@ -3,13 +3,13 @@
 use super::{Delay, exponential};
 use core::time::Duration;
 
-/// The retries of a connection; the seventh attempt is the last.
+/// The number of retries of a connection; the seventh attempt is the last.
 pub(crate) const ATTEMPTS: u32 = 7;
 
-/// The waits between attempts to connect a socket: 1, 2, 4, 8, 16 and 32 s, so seven attempts.
+/// The waits between attempts to connect a socket: 1, 2, 4, 8, 16 and 32 s, for seven attempts.
 ///
-/// The listing in the book sleeps 64 s more after the last attempt, for nothing; that wait is
-/// dropped here. Each attempt needs a fresh socket.
+/// The listing in the book sleeps another 64 s after the last attempt, without a use; this type leaves
+/// that wait out. Each attempt needs a new socket.
 ///
 /// Source: W. R. Stevens and S. A. Rago, "Advanced Programming in the UNIX Environment", third
 /// edition, section 16.4, `connect_retry`.

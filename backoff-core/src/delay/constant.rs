@@ -5,7 +5,7 @@ use core::time::Duration;
 
 /// The same wait before each retry.
 ///
-/// Many clients that fail together come back together, again and again: give it a jitter.
+/// Many clients that fail together come back together, again and again: add a jitter.
 ///
 /// ```
 /// use backoff_core::delay::{Constant, Delay};
@@ -20,7 +20,7 @@ pub struct Constant {
 }
 
 impl Constant {
-    /// This wait before each retry.
+    /// Waits this time before each retry.
     pub const fn new(wait: Duration) -> Self {
         Constant { wait }
     }

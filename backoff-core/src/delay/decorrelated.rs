@@ -4,11 +4,11 @@ use super::{Delay, draw::uniform};
 use crate::runtime::nanos;
 use core::time::Duration;
 
-/// A wait drawn between the base and three times the last one, at most the cap:
+/// A wait drawn between the base and three times the previous wait, at most the cap:
 /// `min(cap, U(base, 3 · previous))`, where the first "previous" is the base.
 ///
-/// Source: AWS Architecture Blog, "Exponential Backoff And Jitter". (Some scripts start "previous"
-/// at zero and so draw waits below the base; that is a slip.)
+/// Source: AWS Architecture Blog, "Exponential Backoff And Jitter". (Some scripts start "previous" at
+/// zero and so draw waits below the base; that is a mistake.)
 ///
 /// ```
 /// use backoff_core::delay::{Decorrelated, Delay};
@@ -28,7 +28,7 @@ pub struct Decorrelated {
 }
 
 impl Decorrelated {
-    /// Draws from `base` up, and waits at most `cap`. The cap wins over the base.
+    /// Draws from `base` up, and waits at most `cap`. If `base` is above `cap`, `cap` applies.
     pub const fn new(base: Duration, cap: Duration) -> Self {
         Decorrelated {
             base: nanos(base),

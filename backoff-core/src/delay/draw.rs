@@ -1,7 +1,8 @@
 //! A number drawn from a range.
 
-/// A whole number in `0..=most`, uniform as `random` is over all of `u64`: 0 gives 0, `u64::MAX`
-/// gives `most`. Lemire's multiplication without its rejection: the bias is below 2⁻⁶⁴ · `most`.
+/// A whole number in `0..=most`, uniform if `random` is uniform over all of `u64`: 0 gives 0,
+/// `u64::MAX` gives `most`. Lemire's multiplication without its rejection: the bias is below 2⁻⁶⁴ ·
+/// `most`.
 #[inline]
 pub(crate) fn uniform(most: u64, random: u64) -> u64 {
     // `(most + 1) * random >> 64` without a sum of more than 64 bits.
@@ -10,7 +11,8 @@ pub(crate) fn uniform(most: u64, random: u64) -> u64 {
     high + u64::from(low.overflowing_add(random).1)
 }
 
-/// The square root of a number from 0 to 15, to 29 binary places: `core` has none for floats.
+/// The square root of a number from 0 to 15, to 29 binary places, because `core` has no square root for
+/// floats.
 pub(crate) fn root(number: f64) -> f64 {
     const ONE: f64 = (1_u64 << 30) as f64;
     ((number * ONE * ONE) as u64).isqrt() as f64 / ONE

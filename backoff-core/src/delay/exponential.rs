@@ -4,10 +4,10 @@ use super::Delay;
 use crate::runtime::nanos;
 use core::time::Duration;
 
-/// Each wait is longer by a factor than the one before: `base · factorⁿ`, at most the cap.
+/// Each wait is the previous wait times a factor: `base · factorⁿ`, at most the cap.
 ///
-/// A factor of 1 or 2 is exact at every `n`; any other is rounded, by a nanosecond or by one part in
-/// 10¹³, whichever is more.
+/// The factors 1 and 2 are exact at every `n`. With any other factor, a wait is rounded by a nanosecond
+/// or by one part in 10¹³, whichever is more.
 ///
 /// ```
 /// use backoff_core::delay::{Delay, Exponential};
@@ -35,10 +35,10 @@ impl Exponential {
         }
     }
 
-    /// Grows by this factor, at least 1.
+    /// Sets the factor, at least 1.
     ///
     /// # Panics
-    /// When `factor` is below 1, infinite or NaN. In a constant that is a compile error.
+    /// Panics if `factor` is below 1, infinite or NaN. In a constant, the panic is a compile error.
     #[must_use]
     #[track_caller]
     pub const fn factor(self, factor: f64) -> Self {
@@ -48,7 +48,7 @@ impl Exponential {
         }
     }
 
-    /// Waits no longer than this. The cap wins over the base.
+    /// Sets the longest wait. If the base is above this cap, the cap applies.
     #[must_use]
     pub const fn max(self, cap: Duration) -> Self {
         Exponential {
@@ -69,7 +69,7 @@ impl Delay for Exponential {
     }
 }
 
-/// What is said of a factor that means nothing.
+/// The message for an invalid factor.
 pub(crate) const FACTOR: &str =
     "`factor` is a finite number of at least 1: write 2.0 to double each wait, 1.0 to keep it";
 
@@ -77,7 +77,7 @@ pub(crate) const fn is_factor(factor: f64) -> bool {
     factor >= 1.0 && factor.is_finite()
 }
 
-/// A factor that means something.
+/// Checks the factor.
 #[track_caller]
 pub(crate) const fn checked(factor: f64) -> f64 {
     assert!(is_factor(factor), "{}", FACTOR);
@@ -86,8 +86,9 @@ pub(crate) const fn checked(factor: f64) -> f64 {
 
 /// The wait before retry `n` (from 0) without jitter, in nanoseconds: `min(cap, base · factorⁿ)`.
 ///
-/// A factor of 1 or 2 is exact at every `n`. Any other is computed in `f64` with multiplications only,
-/// so it is the same on every machine. `factor` is finite and at least 1; `Policy` sees to that.
+/// The factors 1 and 2 are exact at every `n`. Any other factor is computed in `f64` with
+/// multiplications only, so the result is the same on every machine. `factor` is finite and at least 1;
+/// `Policy` ensures this.
 #[inline(always)]
 pub(crate) fn delay(base: u64, factor: f64, cap: u64, n: u32) -> u64 {
     if factor == 2.0 {
@@ -97,10 +98,10 @@ pub(crate) fn delay(base: u64, factor: f64, cap: u64, n: u32) -> u64 {
     }
 }
 
-/// As [`delay`] with a factor of 2.
+/// Like [`delay`] with a factor of 2.
 #[inline(always)]
 pub(crate) fn doubled(base: u64, cap: u64, n: u32) -> u64 {
-    // `base << n` passes the cap, or 64 bits, exactly when `base > cap >> n`.
+    // `base << n` exceeds the cap, or 64 bits, exactly when `base > cap >> n`.
     if n < 64 && base <= cap >> n {
         base << n
     } else {
@@ -108,14 +109,14 @@ pub(crate) fn doubled(base: u64, cap: u64, n: u32) -> u64 {
     }
 }
 
-/// Apart, so that doubling is inlined.
+/// A separate function, so that doubling is inlined.
 #[inline(never)]
 fn uneven(base: u64, factor: f64, cap: u64, n: u32) -> u64 {
     if factor == 1.0 {
         return base.min(cap);
     }
     let exact = base as f64 * power(factor, n);
-    // Not `>=`: 0 · ∞ is NaN, and zero stays zero.
+    // Not `>=`: 0 · ∞ is NaN, and a base of zero stays zero.
     if exact < cap as f64 {
         ((exact + 0.5) as u64).min(cap)
     } else {
@@ -123,7 +124,7 @@ fn uneven(base: u64, factor: f64, cap: u64, n: u32) -> u64 {
     }
 }
 
-/// The cap; zero, whatever it is multiplied with, stays zero.
+/// The cap; a base of zero stays zero for every factor.
 #[inline]
 fn capped(base: u64, cap: u64) -> u64 {
     if base == 0 { 0 } else { cap }

@@ -4,9 +4,9 @@ use super::Delay;
 use crate::runtime::nanos;
 use core::time::Duration;
 
-/// Waits that grow as Fibonacci's numbers: `first` times 1, 1, 2, 3, 5, 8, …
+/// Waits that grow like the Fibonacci numbers: `first` times 1, 1, 2, 3, 5, 8, …
 ///
-/// They grow by a factor that tends to 1.618, so slower than by doubling.
+/// The factor between two waits tends to 1.618, so the waits grow more slowly than by doubling.
 ///
 /// ```
 /// use backoff_core::delay::{Delay, Fibonacci};
@@ -22,7 +22,7 @@ pub struct Fibonacci {
 }
 
 impl Fibonacci {
-    /// Begins with `first`, twice.
+    /// The first two waits are `first`.
     pub const fn new(first: Duration) -> Self {
         Fibonacci {
             first: nanos(first),
@@ -36,7 +36,8 @@ impl Delay for Fibonacci {
     }
 }
 
-/// At most `cap`. The numbers pass 64 bits at the 94th, so few are computed for any `n`.
+/// The wait is at most `cap`. The 94th Fibonacci number exceeds 64 bits, so the loop is short for any
+/// `n`.
 pub(super) fn delay(first: u64, cap: u64, n: u32) -> u64 {
     if first == 0 {
         return 0;

@@ -1,4 +1,4 @@
-//! How the wait without jitter grows, as a policy keeps it.
+//! The growth of the wait without jitter, in the form that a policy stores.
 
 use super::{exponential, fibonacci, linear, slots};
 use crate::runtime::nanos;
@@ -11,7 +11,7 @@ pub(crate) enum Growth {
     Linear(u64),
     Exponential(f64),
     Fibonacci,
-    /// The most slots that may be drawn.
+    /// The highest number of slots that may be drawn.
     Slots,
     Custom(fn(u32) -> Duration),
 }
@@ -26,7 +26,7 @@ impl Growth {
         }
     }
 
-    /// Apart, so that the common case is inlined.
+    /// A separate function, so that the common case is inlined.
     #[inline(never)]
     fn uncommon(self, base: u64, cap: u64, n: u32) -> u64 {
         match self {

@@ -4,11 +4,11 @@ use super::{decorrelated::decorrelated, draw::uniform};
 use crate::runtime::nanos;
 use core::time::Duration;
 
-/// How chance enters a wait, so that clients who failed together do not come back together.
+/// The random part of a wait, so that clients that failed together do not come back together.
 ///
-/// `x` stands for the wait without jitter, `min(max_backoff, base · factorⁿ)` or what another
-/// algorithm says, `cap` for `max_backoff`, and `U(a, b)` for a number drawn uniformly from
-/// `a..=b`. No jitter ever leaves `0..=cap`.
+/// `x` is the wait without jitter: `min(max_backoff, base · factorⁿ)`, or the wait of another
+/// algorithm. `cap` is `max_backoff`, and `U(a, b)` is a number drawn uniformly from `a..=b`. With
+/// every jitter, the wait stays in `0..=cap`.
 ///
 /// Which jitter needs the fewest calls depends on the crowd. The table shows the writes of *N* clients
 /// that write one row at the same time and repeat after each conflict, in AWS' model of contention:
@@ -33,36 +33,38 @@ use core::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Jitter {
-    /// `x`. Clients that fail together come back together: for tests, or a client that is alone.
+    /// `x`. Clients that fail together come back together. Use this for tests, or for a single client.
     None,
-    /// `U(0, x)`. Few calls under contention, whatever the size of the crowd. The default.
+    /// `U(0, x)`. The default: few calls under contention, for any number of clients.
     Full,
     /// `x/2 + U(0, x/2)`. Never returns at once. Slower than full jitter under contention; with 200
     /// clients the calls are a little fewer.
     Equal,
-    /// `min(cap, U(base, 3 · previous wait))`, where the first "previous" is `base`. `factor` has
-    /// no part in it. Under contention of up to 100 clients it finishes sooner than full jitter, with
-    /// fewer calls among 10 clients and with more calls among 50 or more.
+    /// `min(cap, U(base, 3 · previous wait))`, where the first "previous" is `base`. `factor` is not
+    /// used. With up to 100 clients under contention, decorrelated jitter finishes sooner than full
+    /// jitter: with fewer calls among 10 clients, and with more calls among 50 or more.
     Decorrelated,
     /// `min(cap, base · factorⁿ + U(0, most))`: Google's documented formula, with a `most` of one
-    /// second. The sum is capped, so at the cap there is no jitter left and all clients wait
-    /// alike; prefer [`Jitter::Full`] under contention, or [`Jitter::AdditiveWithin`].
+    /// second. The sum is capped, so at the cap there is no jitter left, and all clients wait equally
+    /// long; prefer [`Jitter::Full`] under contention, or [`Jitter::AdditiveWithin`].
     Additive(Duration),
-    /// `min(x, cap − most) + U(0, most)`: as `Additive`, but drawn after the cap, which leaves room
-    /// for it, so that there is jitter at the cap too. A `most` above the cap counts as the cap.
+    /// `min(x, cap − most) + U(0, most)`: like `Additive`, but the wait without jitter is limited to
+    /// leave room for the random part, so there is jitter at the cap too. A `most` above the cap counts
+    /// as the cap.
     AdditiveWithin(Duration),
-    /// `min(x, cap/(1 + share)) · U(1 − share, 1 + share)`, with a share from 0 to 1: a wait of
-    /// 10 s and a share of 0.2 give 8 to 12 s. The cap leaves room for it.
+    /// `min(x, cap/(1 + share)) · U(1 − share, 1 + share)`, with a share from 0 to 1: a wait of 10 s
+    /// and a share of 0.2 give 8 to 12 s. The wait without jitter is limited to leave room for the
+    /// random part.
     Proportional(f64),
     /// `base · U{0, 1, …, ⌊x/base⌋}`: a whole number of slots of the length of `base`, as on
     /// Ethernet.
     Slots,
-    /// `min(cap, U{0, 1, …, ⌊base · factorⁿ⌋} s)`: a whole number of seconds, drawn before the cap
-    /// is applied, as Celery did before it turned the two round.
+    /// `min(cap, U{0, 1, …, ⌊base · factorⁿ⌋} s)`: a whole number of seconds, drawn before the cap is
+    /// applied, as in earlier versions of Celery.
     WholeSeconds,
 }
 
-/// [`Jitter`] with its times in nanoseconds, as the policy keeps it.
+/// [`Jitter`] with its times in nanoseconds, for the policy.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Spread {
     None,
@@ -73,13 +75,13 @@ pub(crate) enum Spread {
     AdditiveWithin(u64),
     Proportional(f64),
     Slots,
-    /// The length of a second, which `scaled` changes.
+    /// The length of a second. `scaled` changes this value.
     WholeSeconds(u64),
 }
 
 const SECOND: u64 = 1_000_000_000;
 
-/// What is said of a share that is none.
+/// The message for an invalid share.
 pub(crate) const SHARE: &str =
     "a proportional jitter takes a share from 0 to 1: write 0.2 for 80 to 120 %";
 
@@ -120,7 +122,7 @@ impl Spread {
         }
     }
 
-    /// The wait with jitter. `plain` gives the wait without, at most the cap it is handed.
+    /// The wait with jitter. `plain` returns the wait without jitter, limited by the cap that it gets.
     pub(crate) fn apply(
         self,
         plain: impl FnOnce(u64) -> u64,
@@ -132,7 +134,7 @@ impl Spread {
         self.spread(plain(self.limit(cap)), base, cap, previous, random)
     }
 
-    /// The cap for the wait without jitter, which may have to leave room for what is added.
+    /// The cap for the wait without jitter, which may leave room for the random part.
     pub(crate) const fn limit(self, cap: u64) -> u64 {
         match self {
             Spread::AdditiveWithin(most) => cap.saturating_sub(most),

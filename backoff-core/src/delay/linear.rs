@@ -4,7 +4,7 @@ use super::Delay;
 use crate::runtime::nanos;
 use core::time::Duration;
 
-/// Each wait is longer by the same time than the one before: `first + n · step`.
+/// Each wait is longer than the previous wait by the same time: `first + n · step`.
 ///
 /// ```
 /// use backoff_core::delay::{Delay, Linear};

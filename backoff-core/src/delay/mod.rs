@@ -1,8 +1,8 @@
-//! The delays, pure: how long to wait before each retry. One file an algorithm.
+//! Pure functions for the delays: how long to wait before each retry. Each algorithm has its own file.
 //!
-//! Each can be used alone, as an iterator or through [`Delay::delay`], and inside a
-//! [`Policy`](crate::Policy), which adds the cap, the jitter and the limits. They compute in whole
-//! nanoseconds, so nothing drifts, and what would pass 584 years stays there, so nothing overflows.
+//! Each algorithm can be used alone, as an iterator or through [`Delay::delay`], and inside a
+//! [`Policy`](crate::Policy), which adds the cap, the jitter and the limits. The algorithms compute in
+//! whole nanoseconds, so nothing drifts. A wait is at most 584 years, so nothing overflows.
 //!
 //! | algorithm | wait before retry n = 0, 1, 2, … | in a policy |
 //! |---|---|---|
@@ -14,7 +14,7 @@
 //! | [`Slots`] | `slot · U{0, …, 2ⁿ⁺¹ − 1}` | [`Policy::slots`](crate::Policy::slots) |
 //! | [`Celery`] | `max(0, min(maximum, factor · 2ⁿ s))` | [`Policy::celery`](crate::Policy::celery) |
 //! | [`ConnectRetry`] | 1 s, 2 s, 4 s, …, 32 s | [`Policy::connect_retry`](crate::Policy::connect_retry) |
-//! | a closure, a list, a type of yours | whatever it says | [`Policy::custom`](crate::Policy::custom), `.delays(..)` |
+//! | a closure, a list, your own type | your own waits | [`Policy::custom`](crate::Policy::custom), `.delays(..)` |
 
 mod celery;
 pub(crate) mod connect_retry;
@@ -44,9 +44,8 @@ use core::time::Duration;
 
 /// How long to wait before each retry.
 ///
-/// Implemented by the algorithms of this module, by closures `Fn(u32) -> Duration` of the number of
-/// the retry, by lists of waits, which end the retries where they end, and by
-/// [`Policy`](crate::Policy).
+/// Implemented by the algorithms of this module, by closures `Fn(u32) -> Duration` of the number of the
+/// retry, by lists of waits (the retries end at the end of the list), and by [`Policy`](crate::Policy).
 ///
 /// ```
 /// use backoff_core::delay::{Delay, Linear};
@@ -56,18 +55,18 @@ use core::time::Duration;
 /// let three: Vec<_> = Linear::new(second, 2 * second).waits().take(3).collect();
 /// assert_eq!(three, [second, 3 * second, 5 * second]);
 ///
-/// // A list ends where it ends; a closure never does.
+/// // A list ends after its last wait; a closure never ends.
 /// assert_eq!([second, second].waits().count(), 2);
 /// assert_eq!((|n: u32| n * second).waits().nth(9), Some(9 * second));
 /// ```
 pub trait Delay {
-    /// The wait before a retry, or `None` if there shall be no further one.
+    /// The wait before a retry, or `None` if there is no further retry.
     ///
-    /// `retry` counts from 0, `previous` is the wait before this one (zero at first), and `random`
-    /// a number drawn uniformly from all of `u64`.
+    /// `retry` counts from 0. `previous` is the wait before this one (zero at first). `random` is drawn
+    /// uniformly from all of `u64`.
     fn delay(&self, retry: u32, previous: Duration, random: u64) -> Option<Duration>;
 
-    /// As [`delay`](Self::delay), for an algorithm to which it matters what kind of failure it was.
+    /// Like [`delay`](Self::delay), for an algorithm that depends on the kind of the failure.
     fn delay_after(
         &self,
         kind: FaultKind,
@@ -79,7 +78,7 @@ pub trait Delay {
         self.delay(retry, previous, random)
     }
 
-    /// The waits one after the other, drawn with the thread's random numbers.
+    /// An iterator over the waits, drawn with the thread's random numbers.
     #[cfg(feature = "std")]
     fn waits(self) -> Waits<Self>
     where
@@ -88,7 +87,7 @@ pub trait Delay {
         self.waits_with(crate::runtime::Std)
     }
 
-    /// The waits one after the other, drawn with these random numbers.
+    /// An iterator over the waits, drawn with these random numbers.
     fn waits_with<R: Random>(self, random: R) -> Waits<Self, R>
     where
         Self: Sized,
@@ -120,7 +119,7 @@ impl<const N: usize> Delay for [Duration; N] {
     }
 }
 
-/// The waits of a [`Delay`], one after the other. Made by [`Delay::waits`].
+/// An iterator over the waits of a [`Delay`]. Made by [`Delay::waits`].
 #[derive(Clone, Debug)]
 pub struct Waits<D, R = crate::runtime::BlockingRuntime> {
     delay: D,

@@ -1,40 +1,40 @@
-//! Waits of writers who meet at one resource, by how busy it is.
+//! Waits for writers that compete for one resource, computed from how busy the resource is.
 
 use super::draw::root;
 use crate::runtime::nanos;
 use core::time::Duration;
 
-/// What a version tells of the writes since another version was read. Made by
+/// The information of a version about the writes since another version was read. Made by
 /// [`Version::passed`](crate::drive::Version::passed).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passed {
-    /// So many writes: the versions are numbers that count.
+    /// This number of writes: the versions are numbers that count writes.
     Writes(u64),
     /// At least one write: the versions can only be compared, and they differ.
     Changed,
-    /// No write that is known of: the version is the same, an older one, or not known.
+    /// No known write: the version is the same, an older one, or not known.
     Same,
 }
 
-/// How much the newest window counts in the mean.
+/// The weight of the newest window in the mean.
 const NEWS: f64 = 0.25;
 
-/// The longest range, in windows: a number that stays finite whatever it is multiplied by.
+/// The longest range, in windows: a number whose products stay finite.
 const MOST: f64 = 1e15;
 
 /// The constants of the formula, for versions that count or that can only be compared.
 struct Weights {
     /// The first range, in windows or in bases, whichever are shorter.
     first: f64,
-    /// By what a resource that is always taken multiplies the range, beside the growth with the
+    /// The factor of the range for a resource that is always busy, in addition to the growth with the
     /// number of conflicts.
     growth: f64,
-    /// What is added to the writes that are known.
+    /// The number added to the known writes.
     writes: f64,
-    /// What is added to the time, in windows.
+    /// The time added to the measured time, in windows.
     time: f64,
-    /// The least that `busy` is after no conflict, and what the square of their number adds to it:
-    /// many conflicts tell of many writers, whatever else is known.
+    /// The lowest value of `busy` after no conflict, and the addition for the square of the number of
+    /// conflicts: many conflicts mean many writers.
     quiet: f64,
     crowd: f64,
     /// The shortest range, in windows for each conflict.
@@ -66,7 +66,7 @@ impl Weights {
         power: root,
     };
 
-    /// What the range is multiplied by after so many conflicts.
+    /// The factor of the range after this number of conflicts.
     fn scale(&self, conflicts: f64, writes: f64, time: f64) -> f64 {
         let least = self.quiet + self.crowd * conflicts * conflicts;
         let busy = (writes + self.writes) / (time + self.time);
@@ -76,11 +76,11 @@ impl Weights {
     }
 }
 
-/// The pace of a writer: after a conflict, the wait follows from how busy the resource is and from how
-/// long an attempt takes.
+/// The pace of a writer: after a conflict, the wait depends on how busy the resource is and on how long
+/// an attempt takes.
 ///
-/// The *window* is the time from a read to the refusal of the write after it, because whoever writes
-/// meanwhile causes the conflict: a mean of what this writer has measured. The wait is drawn from
+/// The *window* is the time from a read to the refusal of the write after it, because any write in that
+/// time causes the conflict. The window is a mean of this writer's measurements. The wait is drawn from
 /// zero to a range, as with full jitter:
 ///
 /// - after the first conflict: `first · min(window · r, base)`, where `r` is the root of the number of
@@ -88,35 +88,35 @@ impl Weights {
 /// - after conflict n + 1: the last range · `growth · ((n + 1) / n)^1.5 · busy^p`, and at least
 ///   `least · n` windows.
 ///
-/// `busy` is the share of the time since the read before in which the resource was taken:
-/// `(writes + w) / (time / window + t)`, at least `quiet + crowd · n²` and at most 1. So a writer who has
-/// waited for long while few others wrote draws from a smaller range next, and one who has met many
-/// conflicts from a larger one.
+/// `busy` is the busy share of the time since the previous read: `(writes + w) / (time / window + t)`,
+/// at least `quiet + crowd · n²` and at most 1. So a writer that has waited for a long time while few
+/// others wrote draws from a smaller range next, and a writer that has met many conflicts draws from a
+/// larger range.
 ///
 /// | the version | first | growth | p | w | t | quiet | crowd | least |
 /// |---|---|---|---|---|---|---|---|---|
 /// | is a number that counts the writes | 3.5 | 1.05 | 4 | 1.5 | 0.6 | 0 | 0 | 0.2 |
 /// | can only be compared (an etag); `writes` is 0 | 1.15 | 1.22 | 0.5 | 9 | 0.8 | 0.1 | 0.001 | 0.01 |
 ///
-/// The numbers are ours, found by simulation: nowhere more than 15 % worse than full jitter, in calls or
-/// in time, from 1 to 200 writers over three networks, and as cheap as possible for a hundred
-/// (`cargo run --release -p examples --example simulation -- contention --check`).
+/// We found the numbers by simulation: the pace is nowhere more than 15 % worse than full jitter, in
+/// calls or in time, from 1 to 200 writers over three networks, and as cheap as possible for a hundred
+/// writers (`cargo run --release -p examples --example simulation -- contention --check`).
 ///
-/// A number that grows by more than 64 in a window does not count writes: a time stamp, an offset. It is
-/// taken for a version that can only be compared.
+/// A number that grows by more than 64 in a window does not count writes; it is a time stamp or an
+/// offset, for example. Such a number is treated as a version that can only be compared.
 ///
-/// The policy's own wait follows where the pace knows nothing: if no read since the conflict shows
-/// another version (the read is stale, the version is not known, or the conflict is no race of writers),
-/// and if the clock says that an attempt takes no time.
+/// The policy's own wait is used if the pace has no information: if no read since the conflict shows
+/// another version (the read is stale, the version is not known, or the conflict is not a race of
+/// writers), or if the clock says that an attempt takes no time.
 ///
-/// A pace is kept where the policy's waits are exponential. After a conflict, the policy's factor and
-/// jitter have no part in the wait; its `max_backoff` holds, and its base limits the first range.
-/// Policies of [other waits](crate::Policy::custom) keep theirs. Because the waits are short, a policy
-/// that says neither `max_attempts` nor a deadline makes up to 100 attempts, as long as they end in such
-/// conflicts; all other failures count as ever.
+/// A pace is used only if the policy's waits are exponential. After a conflict, the policy's factor and
+/// jitter do not affect the wait; its `max_backoff` limits the wait, and its base limits the first
+/// range. Policies with [other waits](crate::Policy::custom) use their own waits. Because the pace's
+/// waits are short, a policy without `max_attempts` and deadline makes up to 100 attempts, as long as
+/// they end in such conflicts; all other failures count as usual.
 ///
-/// [`Policy::update`](crate::Policy::update) and [`Policy::combine`](crate::Policy::combine) keep a pace
-/// by themselves where `version` tells them the version. A loop of your own keeps one beside its
+/// [`Policy::update`](crate::Policy::update) and [`Policy::combine`](crate::Policy::combine) keep a
+/// pace if `version` tells them the version. A loop of your own keeps a pace together with its
 /// [`RetryState`](crate::RetryState):
 ///
 /// ```
@@ -137,16 +137,16 @@ impl Weights {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// When the last read was answered, in nanoseconds.
+    /// The time of the last reply to a read, in nanoseconds.
     read: u64,
     /// Nanoseconds from a read to the refusal of the write after it; zero before the first conflict.
     window: u64,
-    /// Conflicts, without those of stale reads.
+    /// The number of conflicts, without conflicts after stale reads.
     conflicts: u32,
-    /// How many changes a write combines.
+    /// The number of changes that a write combines.
     changes: u32,
-    /// How many windows the wait after the last conflict was drawn from, and how many the next one is
-    /// drawn from after a read.
+    /// The range of the wait after the last conflict, and the range of the next wait after a read, in
+    /// windows.
     range: f64,
     /// The versions are numbers.
     counts: bool,
@@ -154,7 +154,7 @@ pub struct Pace {
     in_conflict: bool,
     /// No read since a conflict showed another version than the one that was refused.
     is_stale: bool,
-    /// The wait that follows is the pace's.
+    /// The pace gives the next wait.
     is_kept: bool,
 }
 
@@ -182,14 +182,15 @@ impl Pace {
         }
     }
 
-    /// Each of the next writes combines so many changes. Where many callers of one process change the resource, as
-    /// many are likely to do so elsewhere.
+    /// Sets the number of changes that each of the next writes combines. If many callers of one process
+    /// change the resource, probably as many callers change it elsewhere.
     pub fn combines(&mut self, changes: u32) {
         self.changes = changes.max(1);
     }
 
-    /// A read was answered at this time of the clock, and told this of the writes since the read before.
-    /// The first read compares the version with itself, which tells whether it counts.
+    /// A read was answered at this time of the clock; `passed` describes the writes since the previous
+    /// read. The first read compares the version with itself, which shows whether the version counts
+    /// writes.
     pub fn read(&mut self, now: Duration, passed: Passed) {
         let now = nanos(now);
         let since = now.saturating_sub(core::mem::replace(&mut self.read, now));
@@ -204,7 +205,7 @@ impl Pace {
         }
         let time = since as f64 / self.window.max(1) as f64;
         let (weights, writes) = match passed {
-            // What grows faster than anybody can write does not count the writes.
+            // A number that grows faster than writers can write does not count writes.
             Passed::Writes(writes) if writes as f64 <= 64.0 * (time + 1.0) => {
                 (Weights::COUNTED, writes as f64)
             }
@@ -216,12 +217,12 @@ impl Pace {
         self.range = range.max(weights.least * conflicts).min(MOST);
     }
 
-    /// A write was refused at this time of the clock, because somebody else was faster. `base` is the
+    /// A write was refused at this time of the clock, because another writer was faster. `base` is the
     /// policy's first wait.
     pub(crate) fn conflict(&mut self, now: Duration, base: Duration) {
         let took = nanos(now).saturating_sub(self.read);
         self.in_conflict = true;
-        // By a clock that stands still, the writer would try again at once and for ever.
+        // With a clock that does not advance, the writer would try again at once, for ever.
         self.is_kept = !self.is_stale && took > 0;
         if !self.is_kept {
             return;
@@ -242,20 +243,20 @@ impl Pace {
         }
     }
 
-    /// An attempt failed otherwise: the policy's own wait follows.
+    /// An attempt failed for another reason: the policy's own wait follows.
     pub(crate) fn failed(&mut self) {
         self.is_kept = false;
     }
 
-    /// How many waits were the pace's.
+    /// The number of waits that the pace gave.
     pub(crate) fn kept(&self) -> u32 {
         self.conflicts
     }
 
-    /// What the wait is drawn from after the conflict that came last, in nanoseconds from 0; nothing
-    /// if the policy's own wait follows.
+    /// The range of the wait after the last conflict, in nanoseconds from 0; `None` if the policy's own
+    /// wait follows.
     pub(crate) fn range(&self) -> Option<u64> {
-        // A conversion of a number that is too large gives the largest one.
+        // The conversion of a number that is too large gives the largest number.
         self.is_kept
             .then_some((self.range * self.window as f64) as u64)
     }
@@ -308,12 +309,12 @@ mod tests {
         assert_near(range(&pace), 7.0 * 1.15 * 20.0);
     }
 
-    /// The formula, by the powers that `core` has not.
+    /// The formula, with powers that `core` does not have.
     #[test]
     fn the_next_range_follows_from_the_writes_of_others() {
         for (writes, time) in [(1_u32, 2.0), (3, 8.0), (40, 25.0), (1, 60.0)] {
             let mut pace = after_one(20, Passed::Writes(0));
-            // The read before was at 80 ms.
+            // The previous read was at 80 ms.
             let now = 80 + (20.0 * time) as u32;
             pace.read(now * MS, Passed::Writes(writes.into()));
             pace.conflict((now + 20) * MS, BASE);
@@ -338,7 +339,7 @@ mod tests {
 
     #[test]
     fn a_number_that_grows_too_fast_does_not_count() {
-        // Microseconds since some day.
+        // Microseconds since a fixed date.
         let after = |passed| {
             let mut pace = after_one(20, passed);
             pace.range = 1.0;
@@ -357,7 +358,7 @@ mod tests {
             pace.read(150 * MS, same);
             pace.conflict(170 * MS, BASE);
             assert_eq!((pace.range(), pace.kept()), (None, 1));
-            // The next read shows another one.
+            // The next read shows another version.
             pace.read(200 * MS, Passed::Changed);
             pace.conflict(220 * MS, BASE);
             assert!(pace.range().is_some());
@@ -369,7 +370,7 @@ mod tests {
     fn a_read_stays_stale_until_another_version_is_seen() {
         let mut pace = after_one(20, Passed::Same);
         pace.read(150 * MS, Passed::Same);
-        // The write fails for another reason, and the next read is as stale.
+        // The write fails for another reason, and the next read is stale too.
         pace.failed();
         pace.read(200 * MS, Passed::Same);
         pace.conflict(220 * MS, BASE);
@@ -392,7 +393,7 @@ mod tests {
         let before = pace.range();
         pace.failed();
         assert_eq!(pace.range(), None);
-        // The read after the conflict failed; a write fails; then the version is as it was.
+        // The read after the conflict failed; then a write fails; then the version is unchanged.
         pace.read(150 * MS, Passed::Changed);
         pace.failed();
         pace.read(300 * MS, Passed::Same);
@@ -409,7 +410,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a clock and a version say, the range is a number, and it does not vanish.
+        /// For every clock and version, the range is a number and greater than zero.
         #[test]
         fn any_history_gives_a_range(
             steps in prop::collection::vec((any::<u64>(), any::<u64>(), 0..5_u8), 1..300),

@@ -4,15 +4,15 @@ use super::{Delay, draw::uniform};
 use crate::runtime::nanos;
 use core::time::Duration;
 
-/// After this many collisions the range grows no further (IEEE 802.3).
+/// After this number of collisions, the range does not grow further (IEEE 802.3).
 const TRUNCATED: u32 = 10;
 
-/// After this many attempts Ethernet gives up (IEEE 802.3).
+/// After this number of attempts, Ethernet gives up (IEEE 802.3).
 pub(crate) const ATTEMPTS: u32 = 16;
 
-/// Binary exponential backoff as on Ethernet: after collision `c` wait `k` slots, with `k` drawn
-/// uniformly from `0..=2^c − 1`. From the 10th collision on the range stays, and after 16 attempts
-/// the frame is given up, so there are 15 waits.
+/// Binary exponential backoff as on Ethernet: after collision `c`, wait `k` slots, with `k` drawn
+/// uniformly from `0..=2^c − 1`. From the 10th collision on, the range stays the same. After 16
+/// attempts the frame is given up, so there are 15 waits.
 ///
 /// Source: IEEE 802.3, truncated binary exponential backoff.
 ///
@@ -37,8 +37,7 @@ impl Slots {
         Slots { slot: nanos(slot) }
     }
 
-    /// The number of slots waited on average after collision `c`: `(2^c − 1) / 2`, with `c` ending
-    /// at 10.
+    /// The average number of slots waited after collision `c`: `(2^c − 1) / 2`, with `c` limited to 10.
     pub fn expected(c: u32) -> f64 {
         range(c) as f64 / 2.0
     }
@@ -53,7 +52,7 @@ impl Delay for Slots {
     }
 }
 
-/// The most slots after collision `c`.
+/// The highest number of slots after collision `c`.
 fn range(c: u32) -> u64 {
     (1 << c.min(TRUNCATED)) - 1
 }

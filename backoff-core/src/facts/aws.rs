@@ -1,14 +1,13 @@
-//! What the codes of AWS' errors say, for `clients/aws_smithy.rs` and for the presets of
-//! `backoff-cloud`.
+//! The meaning of AWS error codes, for `clients/aws_smithy.rs` and for the presets of `backoff-cloud`.
 
 use super::fault::FaultKind;
 
-/// What the code of an AWS error says; `None` where the HTTP status has to decide.
+/// The meaning of the code of an AWS error; `None` if the HTTP status decides.
 ///
-/// The throttled and the transient codes are those of the SDKs for Rust and for Python
+/// The throttled and the transient codes are the codes of the SDKs for Rust and for Python
 /// (<https://docs.rs/aws-runtime/latest/aws_runtime/retries/classifiers/>,
-/// <https://github.com/boto/botocore/blob/develop/botocore/retries/standard.py>). The conflicts are
-/// those of conditional writes to DynamoDB
+/// <https://github.com/boto/botocore/blob/develop/botocore/retries/standard.py>). The conflicts are the
+/// codes of conditional writes to DynamoDB
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html>) and to
 /// S3 (<https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html>).
 pub fn aws_kind(code: &str) -> Option<FaultKind> {
@@ -38,7 +37,7 @@ pub fn aws_kind(code: &str) -> Option<FaultKind> {
     }
 }
 
-/// The code without what services put around it.
+/// The code without the prefix and suffix that services add.
 ///
 /// Source: <https://smithy.io/2.0/aws/protocols/aws-restjson1-protocol.html>, "Operation error
 /// serialization".

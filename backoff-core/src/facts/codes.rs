@@ -1,4 +1,4 @@
-//! A set of HTTP statuses and gRPC codes, made at compile time.
+//! A set of HTTP statuses and gRPC codes, computed at compile time.
 
 use crate::{codes, facts::grpc::GrpcCode};
 use core::fmt;
@@ -8,11 +8,11 @@ const LAST: u16 = 599;
 
 /// Which HTTP statuses and gRPC codes a policy retries: a constant set of 40 bytes.
 ///
-/// Write it with [`codes!`](crate::codes). A status brings the gRPC codes along that stand for it
-/// in Google's replies, so that `codes![503]` also holds `UNAVAILABLE`, in a body or from a gRPC
-/// client; 502 brings `UNAVAILABLE` too, and 412 `FAILED_PRECONDITION`. Two codes never come along, because no repetition cures them: `ALREADY_EXISTS` with
-/// 409 and `DATA_LOSS` with 500. A gRPC code may be named alone: `codes![Codes::ABORTED]` retries
-/// a conflict that says `ABORTED`, but no other 409.
+/// Write a set with [`codes!`](crate::codes). A status adds the gRPC codes that have this status in
+/// Google's replies: `codes![503]` also holds `UNAVAILABLE`, in a body or from a gRPC client. 502 adds
+/// `UNAVAILABLE` too, and 412 adds `FAILED_PRECONDITION`. Two codes are never added, because they are
+/// not retryable: `ALREADY_EXISTS` for 409 and `DATA_LOSS` for 500. A gRPC code may be named alone:
+/// `codes![Codes::ABORTED]` retries a conflict with the code `ABORTED`, but no other 409.
 ///
 /// ```
 /// use backoff_core::{codes, Codes, GrpcCode};
@@ -35,7 +35,7 @@ pub struct Codes {
 
 macro_rules! grpc_sets {
     ($($name:ident = $code:ident),+ $(,)?) => {
-        /// One set for each gRPC code, to be named in [`codes!`](crate::codes).
+        /// One set for each gRPC code, for use in [`codes!`](crate::codes).
         impl Codes {
             $(
                 #[doc = concat!("The gRPC code `", stringify!($name), "` alone, without its HTTP status.")]
@@ -64,21 +64,22 @@ grpc_sets! {
     UNAUTHENTICATED = Unauthenticated,
 }
 
-/// The replies that say that somebody else was faster, of themselves alone: `ABORTED`, and 412
-/// where no gRPC code says what it means.
+/// The replies that always mean "another writer was faster": `ABORTED`, and 412 if the reply has no
+/// gRPC code.
 pub(crate) const CONFLICTS: Codes = Codes {
     http: [1 << (412 - FIRST), 0, 0, 0],
     grpc: 1 << GrpcCode::Aborted as u32,
 };
 
-/// The replies by which a server says that it did nothing: 403 (the caller may not), 408 (the request
-/// was not complete), 409 and 412 (its state is another), 425 (too early) and 429 (too many);
-/// `PERMISSION_DENIED`, `RESOURCE_EXHAUSTED`, `ABORTED`, `FAILED_PRECONDITION`. A 503, `UNAVAILABLE` or any other 5xx may come from a proxy
-/// whose server went on working.
+/// The replies that mean "the server did nothing": 403 (not allowed), 408 (the request was incomplete),
+/// 409 and 412 (the resource is in another state), 425 (too early) and 429 (too many);
+/// `PERMISSION_DENIED`, `RESOURCE_EXHAUSTED`, `ABORTED`, `FAILED_PRECONDITION`. A 503, `UNAVAILABLE` or
+/// any other 5xx is not listed, because a proxy may have sent it while the server continued to work on
+/// the request.
 pub(crate) const NOTHING_DONE: Codes = codes![403, 408, 409, 412, 425, 429];
 
-/// For each status from 400, the gRPC codes that stand for it and that a repetition can cure. Worked
-/// out once for all sets, because the sets of many annotated functions are made while they compile.
+/// For each status from 400, the retryable gRPC codes with this status. Computed once for all sets,
+/// because the sets of many annotated functions are computed at compile time.
 static STAND_FOR: [u32; (LAST - FIRST) as usize + 1] = {
     let mut codes = [0; (LAST - FIRST) as usize + 1];
     let mut i = 0;
@@ -95,15 +96,15 @@ static STAND_FOR: [u32; (LAST - FIRST) as usize + 1] = {
     codes
 };
 
-/// What is said of a range that is none.
-pub(crate) const TURNED_ROUND: &str = "the range is turned round: write the smaller status first";
+/// The message for an invalid range.
+pub(crate) const TURNED_ROUND: &str = "the range is reversed: write the smaller status first";
 
-/// What is said of a number that is no failure's status.
+/// The message for a number that is not the status of a failure.
 pub(crate) const fn not_a_failure(status: u16) -> Option<&'static str> {
     match status {
         FIRST..=LAST => None,
-        100..FIRST => Some("a status below 400 is no failure: name 400 to 599"),
-        _ => Some("an HTTP status lies within 100 to 599"),
+        100..FIRST => Some("a status below 400 is not a failure: name 400 to 599"),
+        _ => Some("an HTTP status is a number from 100 to 599"),
     }
 }
 
@@ -117,8 +118,8 @@ impl Codes {
     /// This set and one HTTP status, with the gRPC codes that stand for it.
     ///
     /// # Panics
-    /// When `status` is no failure that HTTP knows: below 400 or above 599. In a constant that is
-    /// a compile error.
+    /// Panics if `status` is not the status of a failure: below 400 or above 599. In a constant, the
+    /// panic is a compile error.
     #[must_use]
     #[track_caller]
     pub const fn with_status(mut self, status: u16) -> Self {
@@ -134,8 +135,8 @@ impl Codes {
     /// This set and every HTTP status from `first` to `last`, both included.
     ///
     /// # Panics
-    /// When the range is turned round, or an end lies outside 400 to 599. In a constant that is a
-    /// compile error.
+    /// Panics if `first` is above `last`, or if one of them is outside 400 to 599. In a constant, the
+    /// panic is a compile error.
     #[must_use]
     #[track_caller]
     pub const fn with_statuses(mut self, first: u16, last: u16) -> Self {
@@ -155,14 +156,14 @@ impl Codes {
         self
     }
 
-    /// Itself: what `codes![..]` asks of each constant.
+    /// Returns the set. `codes![..]` calls this method on each constant.
     #[doc(hidden)]
     #[must_use]
     pub const fn __backoff_codes(self) -> Self {
         self
     }
 
-    /// What is in either set.
+    /// The union of the two sets.
     #[must_use]
     pub const fn union(mut self, other: Codes) -> Self {
         let mut i = 0;
@@ -174,7 +175,7 @@ impl Codes {
         self
     }
 
-    /// What is in this set and not in the other.
+    /// The members of this set that are not in the other set.
     #[must_use]
     pub(crate) const fn without(mut self, other: Codes) -> Self {
         let mut i = 0;
@@ -230,7 +231,7 @@ impl fmt::Debug for Codes {
     }
 }
 
-/// A constant set of [`Codes`]: statuses, inclusive ranges of them, and other constant sets.
+/// A constant set of [`Codes`]: statuses, inclusive ranges of statuses, and other constant sets.
 ///
 /// ```
 /// use backoff_core::{codes, Codes};
@@ -242,7 +243,7 @@ impl fmt::Debug for Codes {
 /// );
 /// ```
 ///
-/// What makes no sense does not compile:
+/// Invalid statuses and ranges do not compile:
 ///
 /// ```compile_fail
 /// backoff_core::codes![504..=500];
@@ -274,7 +275,7 @@ macro_rules! codes {
     ($($item:tt)*) => { const { $crate::codes!(@ $crate::Codes::NONE; $($item)*) } };
 }
 
-/// A constant of type `Codes`: nothing else is one.
+/// Implemented by `Codes` only.
 #[diagnostic::on_unimplemented(
     message = "a list of codes holds numbers and constants of type `Codes`, and no `{Self}`",
     label = "this is `{Self}`",
@@ -289,7 +290,7 @@ pub trait IsCodes: Sized {
 #[diagnostic::do_not_recommend]
 impl IsCodes for Codes {}
 
-/// Anything else, so that [`IsCodes`] alone says what is wrong with it.
+/// Covers all other types, so that only [`IsCodes`] explains the error.
 pub trait NoCodes: Sized {
     /// Never called.
     fn __backoff_codes(self) -> Codes {

@@ -1,12 +1,12 @@
-//! What a failed attempt tells. Facts only: the policy judges them.
+//! The facts about a failed attempt. The policy judges the facts.
 
 use crate::facts::grpc::GrpcCode;
 use core::{fmt, time::Duration};
 
-/// What an error says about the attempt that failed.
+/// The facts that an error states about the failed attempt.
 ///
-/// Every method has a default that says "I do not know"; implement those whose answer the error
-/// carries. [`Policy`](crate::Policy) judges the facts in the order of [`Policy::judge`].
+/// Every method has a default that means "unknown". Implement the methods whose answer the error knows.
+/// [`Policy`](crate::Policy) judges the facts in the order of [`Policy::judge`].
 ///
 /// ```
 /// use backoff_core::Fault;
@@ -24,7 +24,8 @@ use core::{fmt, time::Duration};
 /// ```
 ///
 /// [`Policy::judge`]: crate::Policy::judge
-/// An error that wraps another one hands it on, and all that it knows with it:
+/// An error that wraps another error returns it from `inner`, and so states all facts of the inner
+/// error:
 ///
 /// ```
 /// # use backoff_core::{Fault, TimedOut};
@@ -53,7 +54,8 @@ use core::{fmt, time::Duration};
             `when = |error: &{Self}| ..` in the attribute"
 )]
 pub trait Fault {
-    /// The error inside, for a wrapper: whatever the wrapper does not say itself is asked of it.
+    /// The wrapped error, for a wrapper. The wrapped error answers each method that the wrapper does
+    /// not implement.
     fn inner(&self) -> Option<&dyn Fault> {
         None
     }
@@ -65,24 +67,25 @@ pub trait Fault {
 
     /// The gRPC code, from a gRPC reply or from `error.status` of a Google JSON body.
     ///
-    /// Where there is one, the HTTP status is not asked: 409 means two things, `ABORTED` and
-    /// `ALREADY_EXISTS` only one each.
+    /// If there is a gRPC code, the HTTP status is not used: the status 409 has two meanings, the codes
+    /// `ABORTED` and `ALREADY_EXISTS` have one meaning each.
     fn grpc_code(&self) -> Option<GrpcCode> {
         self.inner()?.grpc_code()
     }
 
-    /// How long the server asks to be left alone: `Retry-After`, `google.rpc.RetryInfo`.
+    /// How long the server asks the client to wait: `Retry-After`, `google.rpc.RetryInfo`.
     fn retry_after(&self) -> Option<Duration> {
         self.inner()?.retry_after()
     }
 
     /// Whether the hint of [`retry_after`](Self::retry_after) is a `google.rpc.RetryInfo`, and not a
-    /// header such as `Retry-After`. Hooks, logs and metrics say which one it was; no rule asks.
+    /// header such as `Retry-After`. Hooks, logs and metrics show the kind of the hint; no rule depends
+    /// on it.
     fn is_retry_info(&self) -> bool {
         self.inner().is_some_and(|inner| inner.is_retry_info())
     }
 
-    /// Whether the server asked not to be called again, as a negative gRPC pushback does.
+    /// Whether the server asked not to be called again, for example by a negative gRPC pushback.
     fn must_stop(&self) -> bool {
         self.inner().is_some_and(|inner| inner.must_stop())
     }
@@ -93,10 +96,10 @@ pub trait Fault {
         self.inner()?.delivery()
     }
 
-    /// Whether the connection that the attempt used is of no more use, so that the next attempt
-    /// should open another. Unless an error says more, it is what the [error inside](Self::inner) says, and
-    /// without one true for every failure of the transport. A server's reply can say so as well, as a Redis
-    /// that has become a replica does. `Reconnect` asks.
+    /// Whether the connection of the attempt is unusable, so that the next attempt should open another
+    /// connection. By default, the [inner error](Self::inner) answers; without an inner error, the
+    /// answer is `true` for every failure of the transport. A server's reply can say so too, for
+    /// example the reply of a Redis server that has become a replica. `Reconnect` calls this method.
     fn must_reconnect(&self) -> bool {
         match self.inner() {
             Some(inner) => inner.must_reconnect(),
@@ -104,18 +107,18 @@ pub trait Fault {
         }
     }
 
-    /// The kind, where the error itself knows it. It outranks the codes.
+    /// The kind, if the error itself knows its kind. The kind takes precedence over the codes.
     fn kind(&self) -> Option<FaultKind> {
         self.inner()?.kind()
     }
 
-    /// The text for logs, where the error has one. It is never used as a metric's label.
+    /// The text for logs, if the error has a text. Metrics never use the text as a label.
     fn message(&self) -> Option<&dyn fmt::Display> {
         self.inner()?.message()
     }
 }
 
-/// Whether the error says anything by which it can be judged.
+/// Whether the error states any fact that a policy can judge.
 #[inline]
 pub(crate) fn says_something<F: Fault + ?Sized>(fault: &F) -> bool {
     fault.kind().is_some()
@@ -127,7 +130,7 @@ pub(crate) fn says_something<F: Fault + ?Sized>(fault: &F) -> bool {
 macro_rules! forward {
     ($($pointer:ty),+) => {
         $(
-            /// What is pointed to says everything.
+            /// All answers come from the value behind the pointer.
             impl<F: Fault + ?Sized> Fault for $pointer {
                 fn inner(&self) -> Option<&dyn Fault> {
                     (**self).inner()
@@ -171,7 +174,7 @@ forward!(Box<F>, std::sync::Arc<F>, std::rc::Rc<F>);
 /// Whether a request that failed on its way may have arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Delivery {
-    /// Surely not applied: no name found, connection refused, connect timeout, stream refused.
+    /// Surely not applied: host name not found, connection refused, connect timeout, stream refused.
     NotSent,
     /// Perhaps applied: reset after sending, reply lost, attempt timed out.
     MaybeSent,
@@ -187,20 +190,21 @@ impl Delivery {
     }
 }
 
-/// What kind of failure it is.
+/// The kind of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FaultKind {
-    /// It may pass by itself: an overloaded or restarting server, a lost connection.
+    /// The failure may pass without a change: an overloaded or restarting server, a lost connection.
     Transient,
-    /// The caller is too fast for its quota.
+    /// The caller sends more than its quota allows.
     Throttled,
-    /// Somebody else changed the same thing meanwhile. Only a new read helps, so it is retried
-    /// only where the policy says so ([`Policy::retry_conflicts`](crate::Policy::retry_conflicts)).
+    /// Another writer changed the same resource meanwhile. Only a new read helps, so a conflict is
+    /// retried only if the policy says so
+    /// ([`Policy::retry_conflicts`](crate::Policy::retry_conflicts)).
     Conflict,
-    /// Nothing failed, but what was read is not yet what is awaited: a long-running operation that
-    /// is not done. Asking again is no retry, so it costs no budget.
+    /// Nothing failed, but the value is not yet the expected one, for example a long-running operation
+    /// that is not done. The next call is a poll and not a retry, so it costs no budget.
     Pending,
-    /// No repetition will cure it.
+    /// The error is not retryable.
     Permanent,
 }
 
@@ -217,11 +221,13 @@ impl FaultKind {
     }
 }
 
-/// An attempt that ran longer than its `attempt_timeout`, or than what remained of the call's `timeout`
-/// or deadline when the attempt began. The time in the text is that of the attempt, not of the call.
+/// The error of an attempt that ran longer than its `attempt_timeout`, or longer than the rest of the
+/// call's `timeout` or deadline at the start of the attempt. The text shows the time limit of the
+/// attempt, not of the call.
 ///
-/// The error of an operation with an attempt timeout is made from it: `E: From<TimedOut>`. Keep it,
-/// and name it as [`Fault::inner`], or a policy cannot see that the attempt may be repeated:
+/// An operation with an attempt timeout needs `E: From<TimedOut>` for its error type. Keep the
+/// `TimedOut` in the error and return it from [`Fault::inner`]. Otherwise a policy cannot see that the
+/// attempt may be repeated:
 ///
 /// ```
 /// use backoff_core::{Fault, TimedOut};

@@ -2,10 +2,10 @@
 
 /// A canonical gRPC status code of a failure.
 ///
-/// Google's HTTP/JSON services name it too, as `error.status` of the reply's body.
-/// `OK` is missing: it is no failure.
+/// Google's HTTP/JSON services use the same codes, as `error.status` of the reply's body. `OK` is
+/// missing, because `OK` is not a failure.
 ///
-/// Source: `google/rpc/code.proto` (numbers, names, and the HTTP status each stands for).
+/// Source: `google/rpc/code.proto` (numbers, names, and the HTTP status of each code).
 ///
 /// ```
 /// use backoff_core::GrpcCode;
@@ -57,7 +57,7 @@ impl GrpcCode {
         GrpcCode::Unauthenticated,
     ];
 
-    /// The code with this number on the wire; `None` for 0 (`OK`) and for numbers nobody defined.
+    /// The code with this number on the wire; `None` for 0 (`OK`) and for undefined numbers.
     pub const fn from_number(number: i32) -> Option<Self> {
         if number >= 1 && number <= 16 {
             Some(Self::ALL[number as usize - 1])
@@ -66,7 +66,7 @@ impl GrpcCode {
         }
     }
 
-    /// The code with this name, as JSON bodies carry it: `"ABORTED"`.
+    /// The code with this name, as in JSON bodies: `"ABORTED"`.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|code| code.name() == name)
     }
@@ -98,7 +98,7 @@ impl GrpcCode {
         }
     }
 
-    /// The HTTP status that stands for this code in Google's HTTP/JSON replies.
+    /// The HTTP status of this code in Google's HTTP/JSON replies.
     pub const fn http_status(self) -> u16 {
         match self {
             GrpcCode::InvalidArgument | GrpcCode::FailedPrecondition | GrpcCode::OutOfRange => 400,

@@ -1,11 +1,11 @@
-//! `Retry-After` and its relatives, parsed. What is not understood is ignored, never an error.
+//! Parsers for `Retry-After` and similar hints. An invalid hint is ignored; it is never an error.
 
 use std::time::{Duration, SystemTime};
 
 /// The header `Retry-After`: seconds, or an HTTP date in any of its three forms.
 ///
-/// `now` is the wall clock that a date is compared with; a date that has passed gives zero.
-/// `None` for anything else: signs, fractions, an empty text, a number beyond `u64`.
+/// `now` is the wall clock that a date is compared with; a date in the past gives zero. `None` for any
+/// other text: signs, fractions, an empty text, a number beyond `u64`.
 ///
 /// Source: RFC 9110, sections 10.2.3 and 5.6.7.
 ///
@@ -41,8 +41,8 @@ pub fn retry_after_ms(value: &str) -> Option<Duration> {
     digits(value.trim_matches([' ', '\t'])).map(Duration::from_millis)
 }
 
-/// `google.rpc.RetryInfo.retry_delay` as JSON carries it: seconds with up to nine decimals and an
-/// `s`, such as `"3.5s"`. `None` for anything else, and for a negative delay.
+/// `google.rpc.RetryInfo.retry_delay` in JSON: seconds with up to nine decimals and an `s`, such as
+/// `"3.5s"`. `None` for any other text, and for a negative delay.
 ///
 /// Source: `google/protobuf/duration.proto`, "JSON Mapping".
 ///
@@ -63,12 +63,12 @@ pub fn retry_delay(value: &str) -> Option<Duration> {
     Some(Duration::new(digits(whole)?, nanos as u32))
 }
 
-/// The longest hint among these headers: `Retry-After`, and in milliseconds `retry-after-ms`,
-/// `x-ms-retry-after-ms` and `x-amz-retry-after`. What is not understood is passed over.
+/// The longest hint in the headers `Retry-After`, `retry-after-ms`, `x-ms-retry-after-ms` and
+/// `x-amz-retry-after`. The last three headers are in milliseconds. Invalid headers are ignored.
 ///
 /// A date in `Retry-After` is compared with the reply's own `Date`, so that a client whose clock is
-/// wrong waits as long as the server asks. `now`, the client's wall clock, is used where the reply has
-/// no valid `Date`.
+/// wrong waits as long as the server asks. `now`, the client's wall clock, is used if the reply has no
+/// valid `Date`.
 ///
 /// Sources: [RFC 9110](https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3), section 10.2.3;
 /// Azure's [constants](https://docs.rs/azure_core/latest/azure_core/http/headers/index.html); the
@@ -101,7 +101,7 @@ pub fn in_headers(headers: &http_1::HeaderMap, now: SystemTime) -> Option<Durati
     longest(values, now)
 }
 
-/// The longest hint among the headers, of which `values` gives all values of one.
+/// The longest hint in the headers. `values` gives all values of one header.
 #[cfg(any(feature = "http-1", feature = "aws-smithy-1"))]
 pub(crate) fn longest<'h, V: Iterator<Item = &'h str>>(
     values: impl Fn(&'static str) -> V,
@@ -116,24 +116,25 @@ pub(crate) fn longest<'h, V: Iterator<Item = &'h str>>(
     milliseconds.into_iter().max().flatten().max(seconds.max())
 }
 
-/// The header, or trailer, of [`Pushback`]: `grpc-retry-pushback-ms`.
+/// The gRPC header or trailer of a [`Pushback`]: `grpc-retry-pushback-ms`.
 pub const PUSHBACK: &str = "grpc-retry-pushback-ms";
 
-/// What a gRPC server says about a further attempt, in [`PUSHBACK`].
+/// What a gRPC server asks about the next attempt, in the header [`PUSHBACK`].
 ///
 /// Source: gRPC proposal
 /// [A6](https://github.com/grpc/proposal/blob/master/A6-client-retries.md#pushback), "Pushback".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pushback {
-    /// Not before this time is over. A policy waits its own backoff, if that is longer.
+    /// Wait at least this time. If the policy's own backoff is longer, the policy waits for the
+    /// backoff.
     After(Duration),
-    /// Not at all.
+    /// Make no further attempt.
     Stop,
 }
 
 impl Pushback {
-    /// Parses all values of the header: `None` without one. Milliseconds that fit an `i32` are a
-    /// wait; a negative number, anything else, and more than one value mean stop.
+    /// Parses all values of the header; `None` without a value. Milliseconds that fit an `i32` are a
+    /// wait. A negative number, any other text, and more than one value mean stop.
     ///
     /// ```
     /// use backoff_core::hint::Pushback;
@@ -157,7 +158,7 @@ impl Pushback {
         })
     }
 
-    /// How long to wait, unless it says stop.
+    /// How long to wait; `None` for [`Stop`](Self::Stop).
     pub const fn wait(self) -> Option<Duration> {
         match self {
             Pushback::After(wait) => Some(wait),
@@ -166,7 +167,7 @@ impl Pushback {
     }
 }
 
-/// One digit or more and nothing else; `str::parse` would take a sign.
+/// One or more digits and nothing else; `str::parse` would accept a sign.
 fn digits(value: &str) -> Option<u64> {
     value
         .bytes()
@@ -326,7 +327,7 @@ mod tests {
         }
         let past = wait(Some(b"Sun, 06 Nov 1994 08:50:07 GMT"), EXAMPLE - 30);
         assert_eq!(past, Some(0));
-        // Without a valid date the client's clock counts.
+        // Without a valid date, the client's clock is used.
         for date in [
             None,
             Some(&b"yesterday"[..]),

@@ -1,4 +1,4 @@
-//! What a failed attempt tells: facts only, which a policy judges.
+//! The facts about a failed attempt. A policy judges the facts.
 
 pub(crate) mod aws;
 pub(crate) mod codes;

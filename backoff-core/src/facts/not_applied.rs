@@ -1,15 +1,15 @@
-//! A failure after which the caller knows that nothing was done.
+//! A failure after which the caller knows that nothing was applied.
 
 use super::fault::{Delivery, Fault, says_something};
 use core::{error::Error, fmt};
 
-/// Nothing of the operation was applied, although its error does not say so.
+/// Says that nothing of the operation was applied, although the inner error does not say so.
 ///
-/// Where a policy is not [idempotent](crate::Policy::idempotent), an attempt that may have been
-/// applied is not repeated. An error often cannot tell: a connection that broke looks the same before
-/// and after the step that counts. But the code around it knows which step failed. A transaction
-/// whose connection broke before `COMMIT` was sent is rolled back by the server. Such an error goes
-/// into this one:
+/// If a policy is not [idempotent](crate::Policy::idempotent), an attempt that may have been applied is
+/// not repeated. Often the error cannot tell: a broken connection looks the same before and after the
+/// decisive step. But the code around the error knows which step failed. For example, if the connection
+/// breaks before `COMMIT` is sent, the server rolls the transaction back. Wrap such an error in
+/// `NotApplied`:
 ///
 #[cfg_attr(all(feature = "macros", feature = "std"), doc = "```")]
 #[cfg_attr(not(all(feature = "macros", feature = "std")), doc = "```ignore")]
@@ -49,12 +49,12 @@ use core::{error::Error, fmt};
 /// assert_eq!(attempts, 3);
 /// ```
 ///
-/// The wrapper adds only that. The error inside decides by its kind, codes and hint whether it is
-/// retried at all, and one that says nothing about itself stays one about which nothing is known.
-/// There is no `From<E>`, so that no `?` says "nothing was done" by accident.
+/// The wrapper adds only this fact. The kind, codes and hint of the inner error decide whether it is
+/// retried at all. If nothing is known about the inner error, nothing is known about the wrapper. There
+/// is no `From<E>`, so that no `?` says "nothing was applied" by accident.
 ///
-/// An attempt that is [cut](crate::Retrying::attempt_timeout) counts as perhaps applied, whatever
-/// error it is put into.
+/// An attempt that is [cut](crate::Retrying::attempt_timeout) counts as perhaps applied, whatever error
+/// the time-out is converted to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NotApplied<E>(
     /// Why the operation failed.
@@ -85,13 +85,13 @@ impl<E: Fault> Fault for NotApplied<E> {
         Some(&self.0)
     }
 
-    /// [`Delivery::NotSent`], where the error inside says anything by which it can be judged. "Not
-    /// sent" is how a fault says that surely nothing was applied.
+    /// [`Delivery::NotSent`] if the inner error states any fact that a policy can judge. "Not sent" is
+    /// the fact that means "surely not applied".
     fn delivery(&self) -> Option<Delivery> {
         says_something(&self.0).then_some(Delivery::NotSent)
     }
 
-    /// As the error inside says: that nothing was applied is no fault of the connection.
+    /// The inner error answers: the fact "not applied" says nothing about the connection.
     fn must_reconnect(&self) -> bool {
         self.0.must_reconnect()
     }

@@ -3,13 +3,13 @@
 use super::fault::{Delivery, Fault, says_something};
 use core::{error::Error, fmt, time::Duration};
 
-/// No connection was opened, so nothing of the operation was sent on it.
+/// Says that no connection was opened, so that no part of the operation was sent.
 ///
-/// A client's error does not say that: a handshake that timed out looks like a command that timed
-/// out, which may have been applied. Where the policy is not
-/// [idempotent](crate::Policy::idempotent) that would end the operation, although nothing has been
-/// done yet. So the error of opening goes into this one. Whatever the error inside says, the
-/// operation is then safe to repeat, if it is to be retried at all:
+/// A client's error does not say so: a handshake that timed out looks like a command that timed out,
+/// and a command may have been applied. If the policy is not [idempotent](crate::Policy::idempotent),
+/// such an error would end the operation, although nothing has been done yet. So wrap the error of
+/// opening in `NotOpened`. The operation is then safe to repeat, whatever the inner error says about
+/// that. The inner error still decides whether it is retryable:
 ///
 /// ```
 /// use backoff_core::{Fault, NotOpened, Policy, TimedOut, Verdict};
@@ -21,11 +21,12 @@ use core::{error::Error, fmt, time::Duration};
 /// assert_eq!(careful.judge(&NotOpened::new(handshake)), Verdict::from(true));
 /// ```
 ///
-/// `Reconnect` makes it of each error of opening, and makes the error of the operation from it:
-/// `E: From<NotOpened<OpenError>>`. The features `redis-1`, `sqlx-08`, `sqlx-09` and `tonic-014` have that for
-/// `redis::RedisError`, `sqlx::Error` and `tonic::Status`, the standard library's `io::Error` has it too, and
-/// `anyhow::Error` and `Box<dyn Error + Send + Sync>` take it as any error. An error of your own
-/// keeps it and names it as [`Fault::inner`]:
+/// `Reconnect` wraps each error of opening in a `NotOpened`, and converts the `NotOpened` to the error
+/// of the operation: `E: From<NotOpened<OpenError>>`. The features `redis-1`, `sqlx-08`, `sqlx-09` and
+/// `tonic-014` implement this conversion for `redis::RedisError`, `sqlx::Error` and `tonic::Status`.
+/// The standard library's `io::Error` has the conversion too, and `anyhow::Error` and
+/// `Box<dyn Error + Send + Sync>` accept `NotOpened` like any error. An error type of your own keeps
+/// the `NotOpened` and returns it from [`Fault::inner`]:
 ///
 /// ```
 /// use backoff_core::{Fault, NotOpened, TimedOut};
@@ -54,13 +55,13 @@ use core::{error::Error, fmt, time::Duration};
 pub struct NotOpened<E> {
     /// Why no connection was opened.
     pub error: E,
-    /// How long none will be opened, where that is known. [`Fault::retry_after`] says so, unless the
-    /// error inside asks for more.
+    /// How long no connection will be opened, if known. [`Fault::retry_after`] returns this time,
+    /// unless the inner error asks for a longer time.
     pub pause: Option<Duration>,
 }
 
 impl<E> NotOpened<E> {
-    /// No connection was opened because of this error; nothing is known of a pause.
+    /// No connection was opened because of this error. The length of a pause is not known.
     pub const fn new(error: E) -> Self {
         NotOpened { error, pause: None }
     }
@@ -91,14 +92,14 @@ impl<E: Fault> Fault for NotOpened<E> {
         self.error.is_retry_info() && self.error.retry_after() > self.pause
     }
 
-    // Said only of an error that says something: another one is permanent, and stays so.
+    // Only for an error with known facts. An error without facts stays permanent.
     fn delivery(&self) -> Option<Delivery> {
         says_something(&self.error).then_some(Delivery::NotSent)
     }
 }
 
-/// The error of an operation on a connection of `Reconnect`. Every error that implements
-/// `From<NotOpened<Opening>>` is one.
+/// The error of an operation on a connection of `Reconnect`. Implemented for every error that
+/// implements `From<NotOpened<Opening>>`.
 #[diagnostic::on_unimplemented(
     message = "`Reconnect::with` makes an error of an opening that failed: implement `From<NotOpened<{Opening}>>` for `{Self}`",
     label = "`{Self}` cannot be made from `NotOpened<{Opening}>`",
@@ -108,7 +109,7 @@ impl<E: Fault> Fault for NotOpened<E> {
 )]
 #[cfg(feature = "reconnect")]
 pub trait FromNotOpened<Opening> {
-    /// Makes it.
+    /// Converts the error of opening.
     fn from_not_opened(error: NotOpened<Opening>) -> Self;
 }
 

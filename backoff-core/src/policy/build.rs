@@ -1,4 +1,4 @@
-//! How a policy is made, rule by rule, and the wait that its rules give.
+//! The constructors and setters of a policy, and the wait that its rules give.
 
 use super::{
     DEFAULT_ATTEMPTS, DEFAULT_MAX_RETRY_AFTER, MOST_ATTEMPTS, MOST_DEADLINE, NEVER, NO_ATTEMPTS,
@@ -47,7 +47,7 @@ impl Policy {
         }
     }
 
-    /// With what follows from the rules worked out anew.
+    /// The same policy, with all computed fields computed again.
     const fn settled(mut self) -> Self {
         self.waits = !self.never_waits();
         self.attempts = if self.deadline == NEVER && self.max_attempts == 0 {
@@ -86,19 +86,20 @@ impl Policy {
         Self::growing(Growth::Constant, wait)
     }
 
-    /// Waits that grow by `step` each time, up to a `max_backoff` of 64 s. [`delay::Linear`](crate::delay::Linear) in a policy.
+    /// Waits that grow by `step` each time, up to a `max_backoff` of 64 s.
+    /// [`delay::Linear`](crate::delay::Linear) in a policy.
     pub const fn linear(first: Duration, step: Duration) -> Self {
         Self::growing(Growth::Linear(nanos(step)), first)
     }
 
-    /// Waits that grow as Fibonacci's numbers, up to a `max_backoff` of 64 s.
+    /// Waits that grow like the Fibonacci numbers, up to a `max_backoff` of 64 s.
     /// [`delay::Fibonacci`](crate::delay::Fibonacci) in a policy.
     pub const fn fibonacci(first: Duration) -> Self {
         Self::growing(Growth::Fibonacci, first)
     }
 
-    /// Slots as on Ethernet, and 16 attempts; no wait above a `max_backoff` of 64 s, which cuts slots
-    /// of more than 62 ms. [`delay::Slots`](crate::delay::Slots) in a policy.
+    /// Random slots as on Ethernet, and 16 attempts. `max_backoff` is 64 s and limits the longest waits
+    /// if a slot is longer than 62 ms. [`delay::Slots`](crate::delay::Slots) in a policy.
     pub const fn slots(slot: Duration) -> Self {
         Self::growing(Growth::Slots, slot)
             .jitter(Jitter::Slots)
@@ -122,11 +123,11 @@ impl Policy {
             .max_attempts(connect_retry::ATTEMPTS)
     }
 
-    /// An algorithm of your own: a function of the number of the retry, counted from 0. What it
-    /// says is held to `max_backoff` and given the policy's jitter. `base` has no part in it,
-    /// unless the jitter asks for it.
+    /// An algorithm of your own: a function of the number of the retry, counted from 0. `max_backoff`
+    /// limits the function's result, and the policy's jitter is applied to it. `base` is used only if
+    /// the jitter needs it.
     ///
-    /// An algorithm that is more than a function goes with one operation:
+    /// If an algorithm is more than a function, give it to one operation:
     /// [`Retrying::delays`](crate::Retrying::delays).
     ///
     /// ```
@@ -144,20 +145,21 @@ impl Policy {
         Self::growing(Growth::Custom(delay), Duration::from_secs(1))
     }
 
-    /// The first wait, before jitter. A base of zero retries without waiting, unless the jitter
-    /// adds something; such a policy makes five attempts, even beside a deadline, unless
-    /// [`max_attempts`](Self::max_attempts) says otherwise.
+    /// The first wait, before jitter. With a base of zero, a retry follows without a wait, unless the
+    /// jitter adds one. Such a policy makes five attempts, even if it has a deadline, unless
+    /// [`max_attempts`](Self::max_attempts) sets another number.
     pub const fn base(mut self, base: Duration) -> Self {
         self.base = nanos(base);
         self.settled()
     }
 
-    /// How much longer each wait is than the one before, at least 1. Exact for 1 and 2; any other
-    /// factor is rounded, by a nanosecond or by one part in 10¹³, whichever is more.
+    /// The factor between a wait and the wait before it, at least 1. The factors 1 and 2 are exact.
+    /// With any other factor, a wait is rounded by a nanosecond or by one part in 10¹³, whichever is
+    /// more.
     ///
     /// # Panics
-    /// When `factor` is below 1, infinite or NaN, or the policy is not exponential. In a constant
-    /// that is a compile error.
+    /// Panics if `factor` is below 1, infinite or NaN, or if the policy is not exponential. In a
+    /// constant, the panic is a compile error.
     #[track_caller]
     pub const fn factor(mut self, factor: f64) -> Self {
         assert!(
@@ -168,40 +170,39 @@ impl Policy {
         self.settled()
     }
 
-    /// The first wait after throttling, where it differs: the AWS SDKs wait longer after a 429
+    /// The first wait after throttling, if it differs from `base`: the AWS SDKs wait longer after a 429
     /// than after a 500.
     pub const fn throttled_base(mut self, base: Duration) -> Self {
         self.throttled_base = limited(nanos(base));
         self.settled()
     }
 
-    /// The longest wait that the backoff may ask for, jitter included. Only a server's hint can
-    /// make a wait longer.
+    /// The longest wait of the backoff, jitter included. Only a server's hint can make a wait longer.
     pub const fn max_backoff(mut self, max_backoff: Duration) -> Self {
         self.max_backoff = nanos(max_backoff);
         self.settled()
     }
 
-    /// How chance enters a wait.
+    /// The random part of a wait.
     ///
     /// # Panics
-    /// When a proportional jitter's share is not within 0 to 1. In a constant that is a compile
-    /// error.
+    /// Panics if the share of a proportional jitter is not within 0 to 1. In a constant, the panic is a
+    /// compile error.
     #[track_caller]
     pub const fn jitter(mut self, jitter: Jitter) -> Self {
         self.jitter = Spread::new(jitter);
         self.settled()
     }
 
-    /// How often the operation is called at most, the first call included: 1 means no retry.
+    /// The highest number of calls of the operation, the first call included: 1 means no retry.
     ///
-    /// Left unsaid, 5 attempts are made, or, where there is a deadline, as many as fit. A policy of
-    /// which no wait can be longer than zero makes 5 attempts beside a deadline too: without a pause,
-    /// it would call a failing service some hundred thousand times a second. More than 2,097,151
-    /// count as that many.
+    /// The default is 5 attempts without a deadline, and as many attempts as fit with a deadline. A
+    /// policy whose waits are all zero makes 5 attempts even with a deadline: without a pause, the
+    /// policy would call a failing service some hundred thousand times a second. A number above
+    /// 2,097,151 is reduced to 2,097,151.
     ///
     /// # Panics
-    /// When `max_attempts` is 0. In a constant that is a compile error.
+    /// Panics if `max_attempts` is 0. In a constant, the panic is a compile error.
     #[track_caller]
     pub const fn max_attempts(mut self, max_attempts: u32) -> Self {
         assert!(max_attempts > 0, "{}", NO_ATTEMPTS);
@@ -213,23 +214,24 @@ impl Policy {
         self.settled()
     }
 
-    /// The time for everything together, from before the first attempt.
+    /// The time limit for all attempts and waits together. The time starts before the first attempt.
     ///
-    /// A wait that would end later is not begun: the last error is handed back at once. An attempt
-    /// that is running is not cut; for that, set an attempt timeout. An async timer that wakes late
-    /// begins its attempt late, and so perhaps after the deadline; a blocking retry then stops. More
-    /// than a year counts as a year.
+    /// A wait that would end after the deadline does not begin: the call returns the last error at
+    /// once. The deadline does not cut a running attempt; for that, set an attempt timeout. If an async
+    /// timer wakes late, the next attempt begins late, perhaps after the deadline; a blocking retry
+    /// stops in that case. A deadline of more than a year is reduced to a year.
     ///
-    /// # How many calls that can be
+    /// # How many calls a deadline allows
     ///
-    /// A deadline alone does not limit the number of calls: short waits make many of them. If each
+    /// A deadline alone does not limit the number of calls: with short waits, many calls fit. If each
     /// call fails at once, 300 s hold about 15 calls with the waits of `Policy::exponential()`, and
     /// with a [`max_backoff`](Self::max_backoff) of 10 ms about 60,000 (about 54,600 with tokio's
-    /// timer, which rounds each wait up to a millisecond). [`explain`](Self::explain) says the number
-    /// for any policy. [`max_attempts`](Self::max_attempts) limits it, and a [`budget`](Self::budget)
-    /// limits the calls of a whole program. Where no wait can be longer than zero, five attempts are
-    /// made and no more. (A server's hint makes a wait longer, but is no rule of the policy. Of
-    /// [`Policy::custom`] nothing is known beforehand, so the deadline alone limits it.)
+    /// timer, which rounds each wait up to a millisecond). [`explain`](Self::explain) shows the number
+    /// for any policy. [`max_attempts`](Self::max_attempts) limits the number for one operation, and a
+    /// [`budget`](Self::budget) limits the calls of a whole program. If all waits of the policy are
+    /// zero, five attempts are made and no more. (A server's hint can make such a wait longer, but the
+    /// five attempts stay the limit. The waits of [`Policy::custom`] are not known beforehand, so the
+    /// deadline alone limits them.)
     ///
     /// ```
     /// use backoff_core::Policy;
@@ -253,13 +255,13 @@ impl Policy {
         self.settled()
     }
 
-    /// The HTTP statuses and gRPC codes that are retried, instead of those named so far.
+    /// The HTTP statuses and gRPC codes that are retried. They replace the codes set so far.
     pub const fn on(mut self, codes: Codes) -> Self {
         self.codes = codes;
         self
     }
 
-    /// HTTP statuses and gRPC codes that are retried too.
+    /// HTTP statuses and gRPC codes that are retried in addition to the codes set so far.
     ///
     /// ```
     /// use backoff_core::{Codes, Policy, codes};
@@ -272,36 +274,36 @@ impl Policy {
         self
     }
 
-    /// Whether an error that calls itself a [`FaultKind::Conflict`](crate::FaultKind::Conflict) is retried.
+    /// Whether an error whose kind is [`FaultKind::Conflict`](crate::FaultKind::Conflict) is retried.
     ///
-    /// Say yes only where the operation reads anew before it writes: the same write would fail for
-    /// ever.
+    /// Set this to `true` only if the operation reads again before it writes: without a new read, the
+    /// same write fails every time.
     pub const fn retry_conflicts(mut self, retry: bool) -> Self {
         self.conflicts = retry;
         self
     }
 
-    /// Whether the operation may be applied twice without harm, or carries a precondition (an
-    /// etag, a generation, a request id).
+    /// Whether the operation may be applied twice without harm, or carries a precondition (an etag, a
+    /// generation, a request id).
     ///
-    /// If not, only what was surely not applied is retried, and what the server says it did not
-    /// do. Anything else that would be retried ends with
+    /// With `false`, a failure is retried only if the request was surely not applied, or if the server
+    /// says that it did not apply the request. Any other retryable failure ends with
     /// [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied):
     ///
-    /// | failure | applied? | retried where not idempotent |
+    /// | failure | applied? | retried if not idempotent |
     /// |---|---|---|
     /// | no such name, refused, connect timeout, stream refused ([`Delivery::NotSent`](crate::Delivery)) | no | yes |
     /// | 429, `RESOURCE_EXHAUSTED`, [`FaultKind::Throttled`] | no: the server says so | yes |
-    /// | 409, 412, `ABORTED`, `FAILED_PRECONDITION`, [`FaultKind::Conflict`] | no: the server says so | where the policy retries them |
-    /// | 403, `PERMISSION_DENIED`, 408, 425 | no: the server says so | where the policy names them |
-    /// | whatever is in a [`NotApplied`](crate::NotApplied) | no: the caller says so | where the policy retries it |
+    /// | 409, 412, `ABORTED`, `FAILED_PRECONDITION`, [`FaultKind::Conflict`] | no: the server says so | if the policy retries them |
+    /// | 403, `PERMISSION_DENIED`, 408, 425 | no: the server says so | if the policy names the code |
+    /// | any error in a [`NotApplied`](crate::NotApplied) | no: the caller says so | if the policy retries the error |
     /// | [`FaultKind::Pending`] | nothing failed | yes |
     /// | reset, reply lost or cut, attempt timed out ([`Delivery::MaybeSent`](crate::Delivery)) | perhaps | no |
     /// | 500, 502, 503, 504, `UNAVAILABLE`, `INTERNAL`, [`FaultKind::Transient`] | perhaps: a proxy may have sent it | no |
     ///
-    /// An error that says several of these is taken by its transport, then by its kind, its gRPC
-    /// code, its status. All this holds for [`when`](Self::when) too; a function given to
-    /// [`when_any`](Self::when_any), which sees no such facts, decides by itself.
+    /// If an error states several of these facts, the transport failure is used first, then the kind,
+    /// then the gRPC code, then the HTTP status. The table applies to [`when`](Self::when) too. A
+    /// function given to [`when_any`](Self::when_any) sees no such facts and decides alone.
     ///
     /// ```
     /// use backoff_core::{Fault, Policy, Delivery, Verdict};
@@ -320,16 +322,16 @@ impl Policy {
         self
     }
 
-    /// The longest `Retry-After` (or similar hint) that is waited for. A longer one ends the
+    /// The longest `Retry-After` (or similar hint) that the policy waits for. A longer hint ends the
     /// retries at once, with [`StopReason::RetryAfter`](crate::StopReason::RetryAfter).
     ///
-    /// Left unsaid, the deadline is the limit, or the [timeout](crate::Retrying::timeout) of the call.
-    /// Where there is neither, the limit is 5 minutes.
+    /// The default is the deadline or the [timeout](crate::Retrying::timeout) of the call. Without
+    /// either, the limit is 5 minutes.
     ///
-    /// The limit holds for each wait, not for their sum: if every reply asks for 5 minutes, a policy
-    /// waits 5 minutes before each of its retries. `Policy::exponential()` (4 retries) then waits 20
-    /// minutes in all, and a policy of 10 attempts, such as `memorystore::REQUEST` of the crate
-    /// `backoff-cloud`, 45 minutes. A [`deadline`](Self::deadline) bounds the sum.
+    /// The limit applies to each wait, not to the sum of the waits: if every reply asks for 5 minutes,
+    /// a policy waits 5 minutes before each of its retries. `Policy::exponential()` (4 retries) then
+    /// waits 20 minutes in all, and a policy of 10 attempts, such as `memorystore::REQUEST` of the
+    /// crate `backoff-cloud`, waits 45 minutes. A [`deadline`](Self::deadline) limits the sum.
     ///
     /// ```
     /// use backoff_core::{Decision, Policy, RetryState, StopReason, Verdict};
@@ -350,21 +352,23 @@ impl Policy {
         self
     }
 
-    /// How much longer a hint may make a wait than the backoff is. What it asks beyond that is not
-    /// waited for; unlike [`max_retry_after`](Self::max_retry_after) that ends nothing. The AWS
-    /// SDKs allow 5 s.
+    /// How much longer than the backoff a hint may make a wait. The part of the hint beyond this limit
+    /// is ignored. Unlike [`max_retry_after`](Self::max_retry_after), this limit does not end the
+    /// retries. The AWS SDKs allow 5 s.
     pub const fn retry_after_slack(mut self, slack: Duration) -> Self {
         self.retry_after_slack = limited(nanos(slack));
         self
     }
 
-    /// Whether the backoff is waited on top of a hint that is longer, and not instead of it.
+    /// Whether a wait is the sum of the hint and the backoff if the hint is longer than the backoff.
+    /// With `false`, the wait is the hint alone.
     ///
-    /// A server that tells everybody `Retry-After: 1` makes everybody come back at once: the hint
-    /// undoes the jitter. In the simulation of 500 calls against a limit of 50 a second, the largest
-    /// crowd within 0.1 s is then 450; with this it is 55, fewer calls are made, and all are done
-    /// sooner (`cargo run --release -p examples --example simulation -- batch`). Where a server gives
-    /// each client a time of its own, it costs a second.
+    /// If a server tells all clients `Retry-After: 1`, all clients come back at once: the hint undoes
+    /// the jitter. In the simulation of 500 calls against a limit of 50 a second, the largest number of
+    /// calls within 0.1 s is then 450. With `spread_retry_after(true)`, this number is 55, fewer calls
+    /// are made, and all calls are done sooner
+    /// (`cargo run --release -p examples --example simulation -- batch`). If a server gives each client
+    /// a different time, the setting costs a second.
     ///
     /// ```
     /// use backoff_core::{Decision, Policy, RetryState, Verdict};
@@ -383,26 +387,26 @@ impl Policy {
         self
     }
 
-    /// The tokens that all retries of one service are paid from; without any left there is no
-    /// retry, which is [`StopReason::Budget`](crate::StopReason::Budget). See [`Budget`].
+    /// The tokens that pay for all retries of one service. Without tokens there is no retry, and the
+    /// call ends with [`StopReason::Budget`](crate::StopReason::Budget). See [`Budget`].
     pub const fn budget(mut self, budget: &'static Budget) -> Self {
         self.budget = Some(budget);
         self.settled()
     }
 
-    /// Retries as long as the other limits allow, whatever others spend.
+    /// Removes the budget: the policy retries as long as its other limits allow.
     pub const fn without_budget(mut self) -> Self {
         self.budget = None;
         self.settled()
     }
 
-    /// The level of the log event before each wait: `INFO`, unless this says otherwise;
-    /// [`LogLevel::Off`] writes none. The events at the end of a call have levels of their own. Without
-    /// the feature `tracing` nothing is logged.
+    /// The level of the log event before each wait. The default is `INFO`; [`LogLevel::Off`] writes no
+    /// event. The events at the end of a call have fixed levels. Without the feature `tracing`, nothing
+    /// is logged.
     ///
     /// | what happened | level |
     /// |---|---|
-    /// | an attempt failed, and the next one follows after a wait | this level |
+    /// | an attempt failed, and the next attempt follows after a wait | this level |
     /// | a call succeeded after retries | `INFO` |
     /// | a call was given up after retries | `WARN` |
     /// | the first attempt failed, and was not retried | `DEBUG` |
@@ -413,7 +417,7 @@ impl Policy {
     /// use backoff_core::{LogLevel, Policy};
     /// use std::time::Duration;
     ///
-    /// // Asks every second whether a job is done: no news is no news.
+    /// // Asks every second whether a job is done. "Not yet" is the expected answer, so the level is low.
     /// const POLL: Policy = Policy::constant(Duration::from_secs(1)).log_waits(LogLevel::Debug);
     /// ```
     pub const fn log_waits(mut self, level: LogLevel) -> Self {
@@ -421,8 +425,8 @@ impl Policy {
         self
     }
 
-    /// The name of the policy in metrics, as the label `retry.policy`. Without a name the label is left
-    /// out. A policy that is made from this one keeps the name.
+    /// The name of the policy in metrics, as the label `retry.policy`. Without a name, the label is
+    /// left out. A policy that is made from this policy keeps the name.
     ///
     /// ```
     /// use backoff_core::Policy;
@@ -434,9 +438,9 @@ impl Policy {
         self
     }
 
-    /// The same policy with all its times multiplied: `scaled(0.01)` makes a test a hundred times
-    /// as fast, `scaled(2.0)` a client twice as patient. Limits that were not set stay so, and so do
-    /// the waits of a function of your own.
+    /// The same policy with all its times multiplied: `scaled(0.01)` makes a test a hundred times as
+    /// fast, `scaled(2.0)` makes a client twice as patient. Limits that are not set stay unset. The
+    /// waits of a custom function do not change.
     ///
     /// ```
     /// use backoff_core::Policy;
@@ -451,7 +455,7 @@ impl Policy {
     /// ```
     ///
     /// # Panics
-    /// When `by` is not a finite number above 0. In a constant that is a compile error.
+    /// Panics if `by` is not a finite number above 0. In a constant, the panic is a compile error.
     #[track_caller]
     pub const fn scaled(mut self, by: f64) -> Self {
         assert!(
@@ -477,7 +481,7 @@ impl Policy {
         match self.jitter {
             Spread::Additive(most) => self.jitter = Spread::Additive(scaled(most, by)),
             Spread::AdditiveWithin(most) => self.jitter = Spread::AdditiveWithin(scaled(most, by)),
-            // A unit of zero would be no unit.
+            // The unit must not become zero.
             Spread::WholeSeconds(unit) => {
                 let unit = scaled(unit, by);
                 self.jitter = Spread::WholeSeconds(if unit == 0 { 1 } else { unit });
@@ -487,17 +491,17 @@ impl Policy {
         self.settled()
     }
 
-    /// The wait before a retry, a pure function: `retry` counts from 0, `previous` is the wait
-    /// before this one (zero at first; only decorrelated jitter asks), `random` is a number drawn
-    /// uniformly from all of `u64`. It lies within zero and `max_backoff`.
+    /// The wait before a retry, as a pure function. `retry` counts from 0. `previous` is the wait
+    /// before this one (zero at first; only decorrelated jitter uses it). `random` is drawn uniformly
+    /// from all of `u64`. The result is between zero and `max_backoff`.
     pub fn backoff(&self, retry: u32, previous: Duration, random: u64) -> Duration {
         let previous = || nanos(previous);
         let wait = self.backoff_nanos(FaultKind::Transient, retry, previous, || random);
         Duration::from_nanos(wait)
     }
 
-    /// As [`backoff`](Self::backoff), in nanoseconds; `previous` and `random` are asked where they
-    /// have a part in it.
+    /// Like [`backoff`](Self::backoff), in nanoseconds. `previous` and `random` are called only if the
+    /// wait depends on them.
     #[inline(always)]
     pub(crate) fn backoff_nanos(
         &self,
@@ -514,14 +518,14 @@ impl Policy {
         self.any_backoff(kind, retry, previous, random)
     }
 
-    /// Whether nothing else has to be asked of this retry than its number and a random one. Of any
-    /// other it is to be found out whether there is one.
+    /// Whether the number of the retry and a random number suffice to compute the wait. For any other
+    /// retry, the state must check whether the retry is allowed.
     #[inline]
     pub(crate) const fn is_simple(&self, retry: u32) -> bool {
         retry < self.simple_retries
     }
 
-    /// The wait where the way is a short one.
+    /// The wait, if the policy has a fast path.
     #[inline]
     pub(crate) fn simple_backoff(&self, retry: u32, random: u64) -> u64 {
         let doubled = exponential::doubled(self.base, self.max_backoff, retry);
@@ -533,7 +537,7 @@ impl Policy {
         }
     }
 
-    /// Apart, so that the short ways are inlined.
+    /// A separate function, so that the fast paths are inlined.
     #[inline(never)]
     fn any_backoff(&self, kind: FaultKind, retry: u32, previous: u64, random: u64) -> u64 {
         let base = match kind {
@@ -545,26 +549,26 @@ impl Policy {
             .apply(plain, base, self.max_backoff, previous, random)
     }
 
-    /// Whether a wait depends on the one before.
+    /// Whether a wait depends on the wait before it.
     #[inline]
     pub(crate) const fn remembers(&self) -> bool {
         matches!(self.jitter, Spread::Decorrelated)
     }
 
-    /// Whether a wait depends on chance.
+    /// Whether a wait is random.
     #[inline]
     const fn is_random(&self) -> bool {
         !matches!(self.jitter, Spread::None)
     }
 
-    /// The number of attempts at most; `u32::MAX` where only the deadline limits.
+    /// The highest number of attempts; `u32::MAX` if only the deadline limits the attempts.
     #[inline]
     pub(crate) const fn attempts(&self) -> u32 {
         self.attempts
     }
 
-    /// How many conflicts that were waited after at a pace do not count as attempts: those waits are
-    /// short, and the default number of attempts is meant for longer ones.
+    /// How many conflicts with a pace's wait do not count as attempts. A pace's waits are short, and
+    /// the default number of attempts is meant for longer waits.
     pub(crate) const fn more_at_pace(&self) -> u32 {
         if self.max_attempts == 0 && self.deadline == NEVER {
             100 - DEFAULT_ATTEMPTS
@@ -573,7 +577,7 @@ impl Policy {
         }
     }
 
-    /// Tells a pace that an attempt failed. Only waits that grow by a factor give way to a pace.
+    /// Tells a pace that an attempt failed. A pace replaces only waits that grow by a factor.
     pub(crate) fn keep_pace(
         &self,
         pace: &mut Pace,
@@ -587,18 +591,18 @@ impl Policy {
         }
     }
 
-    /// The number of attempts at most where the call has a time limit of its own.
+    /// The highest number of attempts of a call that has a time limit of its own.
     #[inline]
     pub(crate) const fn attempts_in_time(&self) -> u32 {
         match self.max_attempts {
             0 if self.waits => u32::MAX,
-            // Calls without a pause until the time is over are an attack and no retry.
+            // Calls without a pause until the time limit would be an attack, not a retry.
             0 => DEFAULT_ATTEMPTS,
             set => set,
         }
     }
 
-    /// The longest hint that is waited for.
+    /// The longest hint that the policy waits for.
     #[inline]
     pub(crate) const fn longest_hint(&self, deadline: u64) -> u64 {
         match self.max_retry_after {
@@ -612,12 +616,12 @@ const fn scaled(nanos: u64, by: f64) -> u64 {
     if nanos == NEVER {
         return NEVER;
     }
-    // Rounded to the nearest; a cast from beyond the end stops at the end.
+    // Rounds to the nearest number; the cast limits a number that is too large to the maximum.
     let scaled = (nanos as f64 * by + 0.5) as u64;
     limited(scaled)
 }
 
-/// What was limited stays so, if only to 584 years.
+/// Keeps a limit below `NEVER`, so that the value stays a limit (584 years at most).
 const fn limited(nanos: u64) -> u64 {
     if nanos == NEVER { NEVER - 1 } else { nanos }
 }

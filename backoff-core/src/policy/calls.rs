@@ -1,4 +1,4 @@
-//! How many calls a policy makes: whether it ever waits, and how many calls fit into its deadline.
+//! The number of calls of a policy: whether it ever waits, and how many calls fit into its deadline.
 
 use super::{MOST_ATTEMPTS, NEVER, Policy};
 use crate::{
@@ -7,8 +7,8 @@ use crate::{
 };
 
 impl Policy {
-    /// Whether no wait is ever longer than zero, whatever is drawn and however often it fails. What
-    /// a function of the caller's says is unknown, and counts as a wait.
+    /// Whether no wait is ever longer than zero, for every random number and every number of failures.
+    /// The waits of a custom function are unknown and count as longer than zero.
     pub(super) const fn never_waits(&self) -> bool {
         !self.may_wait(self.base)
             && (self.throttled_base == NEVER || !self.may_wait(self.throttled_base))
@@ -17,8 +17,7 @@ impl Policy {
     /// Whether a wait from this base can be longer than zero.
     pub(super) const fn may_wait(&self, base: u64) -> bool {
         let cap = self.max_backoff;
-        // As `Growth::delay`, of the last retry that is counted: no wait is shorter than the one
-        // before.
+        // Like `Growth::delay` for the last counted retry: no wait is shorter than the wait before it.
         let grows = match self.growth {
             Growth::Linear(step) => base > 0 || step > 0,
             Growth::Constant | Growth::Exponential(_) | Growth::Fibonacci | Growth::Slots => {
@@ -26,7 +25,7 @@ impl Policy {
             }
             Growth::Custom(_) => true,
         };
-        // As `Spread::apply`.
+        // Like `Spread::apply`.
         cap > 0
             && match self.jitter {
                 Spread::None | Spread::Full | Spread::Equal => grows,
@@ -58,10 +57,10 @@ impl Policy {
         }
     }
 
-    /// About how many calls fit into the deadline if each fails at once, the first call included:
-    /// the mean of many lives. `None` where there is no deadline, where the number of attempts is
-    /// limited, where no number is large enough, and where a function of the caller's says the waits:
-    /// it may panic when it is asked for a retry far beyond what a call makes.
+    /// About how many calls fit into the deadline if each call fails at once, the first call included:
+    /// the mean of many simulated calls. `None` if there is no deadline, if the number of attempts is
+    /// limited, if the number is too large, or if a custom function gives the waits: the function may
+    /// panic for a retry far beyond the retries of a real call.
     pub(super) fn calls_in_time(&self) -> Option<u64> {
         let is_custom = matches!(self.growth, Growth::Custom(_));
         if self.deadline == NEVER || self.attempts() != u32::MAX || is_custom {
@@ -73,7 +72,7 @@ impl Policy {
             retry += 1;
         }
         let begun = lives.begun();
-        // The rest is too long to be lived: from here on the means are added up.
+        // The rest is too long to simulate: from here on, the means are added.
         let further = match lives.mean_left() {
             None => 0.0,
             Some(left) => lives.further(self, retry, left)?,
@@ -82,20 +81,21 @@ impl Policy {
     }
 }
 
-/// How many lives are drawn.
+/// The number of simulated calls.
 const LIVES: usize = 64;
-/// How many retries of each life are drawn one by one.
+/// The number of retries of each simulated call that are drawn one by one.
 const LIVED: u32 = 256;
 
-/// Some calls that fail again and again, in numbers that are always the same.
+/// Simulated calls ("lives") that always fail. The random numbers are always the same, so the result is
+/// too.
 struct Lives {
-    /// The time that is left to each, or nothing once a wait did not fit.
+    /// The time left of each call; `None` once a wait did not fit.
     left: [Option<u64>; LIVES],
-    /// The wait before.
+    /// The last wait of each call.
     previous: [u64; LIVES],
-    /// How many retries were begun in all.
+    /// The number of retries begun by all calls.
     begun: u64,
-    /// How long the waits of the second half of what is drawn were, in all, and how many.
+    /// The sum and the number of the waits in the second half of the simulation.
     late: (f64, f64),
 }
 
@@ -109,7 +109,7 @@ impl Lives {
         }
     }
 
-    /// One more wait in each; whether any goes on.
+    /// Adds one wait to each call. Returns whether any call continues.
     fn go_on(&mut self, policy: &Policy, retry: u32) -> bool {
         let mut any = false;
         for (life, left) in self.left.iter_mut().enumerate() {
@@ -129,12 +129,12 @@ impl Lives {
         any
     }
 
-    /// How many retries a life has begun, on average.
+    /// The average number of retries that a call has begun.
     fn begun(&self) -> f64 {
         self.begun as f64 / LIVES as f64
     }
 
-    /// The time that is left on average, counting those that have ended as those without any.
+    /// The average time left. A call that has ended counts as zero.
     fn mean_left(&self) -> Option<f64> {
         let left: u64 = self
             .left
@@ -145,12 +145,12 @@ impl Lives {
         (left > 0).then_some(left as f64)
     }
 
-    /// How many retries more fit into what is left. `None` where there is no end of them.
+    /// How many more retries fit into the time left. `None` if the number has no limit.
     fn further(&self, policy: &Policy, from: u32, mut left: f64) -> Option<f64> {
         let mut further = 0.0;
         let mut retry = from;
         while retry < MOST_ATTEMPTS && !policy.remembers() {
-            // As many at once as hardly differ from each other.
+            // Adds as many retries at once as have nearly equal waits.
             let step = (retry / 16).min(MOST_ATTEMPTS - retry);
             let wait = mean(policy, retry + step / 2);
             let waits = wait * f64::from(step);
@@ -171,10 +171,10 @@ impl Lives {
     }
 }
 
-/// The part of the range of random numbers that is a life's own.
+/// The width of one call's part of the range of random numbers.
 const PART: u64 = u64::MAX / LIVES as u64;
 
-/// The mean of what can be drawn before this retry: of the middles of all parts of the range.
+/// The mean of the possible waits before this retry, from the middles of all parts of the range.
 fn mean(policy: &Policy, retry: u32) -> f64 {
     let waits = (0..LIVES as u64).map(|part| {
         let random = || part * PART + PART / 2;
@@ -183,16 +183,17 @@ fn mean(policy: &Policy, retry: u32) -> f64 {
     waits.sum::<f64>() / LIVES as f64
 }
 
-/// One of the waits that can be drawn. Before each retry the lives draw from all parts of the range,
-/// one from each; which life draws from which part is mixed anew, so that what a life has drawn before
-/// tells nothing.
+/// One of the possible waits. Before each retry, the calls draw from all parts of the range, one part
+/// for each call. The assignment of parts to calls is mixed again for each retry, so that earlier draws
+/// of a call do not determine later draws.
 fn drawn(policy: &Policy, retry: u32, previous: u64, life: usize) -> u64 {
     let bits = mixed(retry);
     let random = part(life as u64, bits) * PART + bits % PART;
     policy.backoff_nanos(FaultKind::Transient, retry, || previous, || random)
 }
 
-/// The part that a life draws from: another one for each life, because each step can be undone.
+/// The part from which a call draws. Each call has a different part, because each step of the mix is
+/// invertible.
 fn part(life: u64, bits: u64) -> u64 {
     const ALL: u64 = LIVES as u64 - 1;
     const { assert!(LIVES.is_power_of_two()) };
@@ -204,7 +205,7 @@ fn part(life: u64, bits: u64) -> u64 {
     part
 }
 
-/// A number that looks drawn, always the same for the same retry.
+/// A number that looks random, but is always the same for the same retry.
 fn mixed(retry: u32) -> u64 {
     let mut bits = (u64::from(retry) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     for _ in 0..2 {
@@ -230,7 +231,7 @@ mod tests {
     const MILLISECOND: Duration = Duration::from_millis(1);
     const PLAIN: Policy = Policy::exponential().jitter(Jitter::None);
 
-    /// How many calls are made if each fails at once, up to `most`.
+    /// The number of calls if each call fails at once, up to `most`.
     fn played(policy: &Policy, most: u64, mut random: impl FnMut() -> u64) -> u64 {
         let now = Cell::new(Duration::ZERO);
         let mut retry = RetryState::start(policy, || now.get());
@@ -267,7 +268,7 @@ mod tests {
             if let Some(base) = throttled {
                 policy = policy.throttled_base(if zero[1] { Duration::ZERO } else { base });
             }
-            // Sometimes the deadline comes first, so that each setter has to keep the limit.
+            // Sometimes the deadline is set first, so the test shows that each setter keeps the limit.
             let mut policy = if zero[2] {
                 let base = Duration::from_nanos(policy.base);
                 policy.base(SECOND).deadline(deadline).base(base)
@@ -277,12 +278,13 @@ mod tests {
             if let Some(set) = set {
                 policy = policy.max_attempts(set);
             }
-            // No wait is longer than the last one with the greatest number, but of a function.
+            // With the greatest random number, no wait is longer than the last wait, except for a
+            // custom function.
             let longest = |kind| policy.backoff_nanos(kind, MOST_ATTEMPTS, || 0, || u64::MAX);
             let waits = longest(FaultKind::Transient) > 0 || longest(FaultKind::Throttled) > 0;
             let is_custom = matches!(policy.growth, Growth::Custom(_));
             prop_assert!(policy.waits == waits || is_custom && policy.waits, "{policy:?}");
-            // Slots, Celery's and APUE's policies bring a number of their own.
+            // The policies of slots, Celery and APUE set a number of attempts themselves.
             let expected = match policy.max_attempts {
                 0 if policy.waits => u32::MAX,
                 0 => 5,
@@ -333,7 +335,7 @@ mod tests {
             prop_assume!(policy.waits);
             let told = policy.calls_in_time().expect("a number") as f64;
             let mean = mean_of_lives(&policy, 100);
-            // A wait that is drawn from the one before it makes lives differ most.
+            // With decorrelated jitter, the simulated calls differ most.
             let share = if jitter == Jitter::Decorrelated { 0.25 } else { 0.15 };
             // The number is a whole one.
             let off = (told - mean).abs();
@@ -341,7 +343,7 @@ mod tests {
         }
     }
 
-    /// The first waits decide nearly everything, and each is none or a whole slot.
+    /// The first waits decide nearly everything, and each first wait is zero or a whole slot.
     #[test]
     fn few_slots_that_just_fit_are_counted_as_lives_have_them() {
         for slots in 1..8 {
@@ -390,7 +392,7 @@ mod tests {
         assert_eq!(hour.explain().to_string(), said);
     }
 
-    /// Too many to be drawn one by one.
+    /// Too many retries to draw one by one.
     #[test]
     fn a_year_of_short_waits_is_counted_at_once() {
         let about = |policy: Policy, expected: f64| {
@@ -414,7 +416,7 @@ mod tests {
         let decorrelated = hasty.base(MILLISECOND).jitter(Jitter::Decorrelated);
         let decorrelated = decorrelated.deadline(1_000 * SECOND);
         about(decorrelated, mean_of_lives(&decorrelated, 3));
-        // Every wait is at the cap after the first ones.
+        // Every wait after the first ones is at the cap.
         about(PLAIN.deadline(year), 365.0 * 86_400.0 / 64.0);
     }
 }

@@ -1,4 +1,4 @@
-//! A policy read from configuration: every rule that a constant has but functions and budgets.
+//! A policy from configuration: every rule of a constant, except functions and budgets.
 
 mod duration;
 mod value;
@@ -13,7 +13,7 @@ use core::{fmt, time::Duration};
 use serde_core::de::{self, Deserialize, Deserializer, MapAccess};
 use value::{Grows, Value, attempts, codes, factor, growth, jitter, level, time, yes_or_no};
 
-/// How a rule takes its value; an error says what to write instead.
+/// Defines how a rule reads its value. An error says what to write instead.
 type Take = fn(&mut PolicySettings, &Value) -> Result<(), String>;
 
 /// Each entry is `rule: type = how it is read => its setter, "its values in the documentation"`.
@@ -36,7 +36,7 @@ macro_rules! rules {
             $($rule: Option<$type>,)*
         }
 
-        /// All rules that there are, by name.
+        /// The names of all rules.
         const RULES: &[(&str, Take)] = &[$(
             (stringify!($rule), |settings, value| {
                 settings.$rule = Some($read(value)?);
@@ -45,7 +45,7 @@ macro_rules! rules {
         )*];
 
         impl PolicySettings {
-            /// The policy with each rule that is named set on it.
+            /// Sets each named rule on the policy.
             fn set_on(self, mut policy: Policy) -> Policy {
                 $(if let Some(value) = self.$rule {
                     policy = $set(policy, value);
@@ -57,26 +57,27 @@ macro_rules! rules {
 }
 
 rules! {
-    /// The rules of a policy that configuration names, to be laid [over](Self::over) a preset. What is
-    /// not named stays as the preset has it.
+    /// The rules of a policy that a configuration names. [`over`](Self::over) applies them to a preset.
+    /// Rules that the configuration does not name stay as in the preset.
     ///
-    /// Anything that serde reads serves: TOML, JSON, YAML, environment variables. Each value may also
-    /// be text, as an environment has nothing else; a null says nothing.
+    /// Any format of serde works: TOML, JSON, YAML, environment variables. Each value may also be text,
+    /// because an environment has only text. A null value has no effect.
     ///
-    /// Times are written as in `#[retry]`, whose documentation has the units under "Durations".
+    /// Times are written as in `#[retry]`. The documentation of `#[retry]` lists the units under
+    /// "Durations".
     ///
-    /// Each means what the [setter](Policy) of that name means. As in [`codes!`](crate::codes), a status
-    /// in `on` brings along the gRPC codes that stand for it.
+    /// Each rule has the meaning of the [setter](Policy) with the same name. As in
+    /// [`codes!`](crate::codes), a status in `on` adds the gRPC codes with this status.
     ///
-    /// A rule that there is not, one that is named twice, and a value that makes no sense are errors
-    /// that name the rule and say what to write instead. So are rules beside a deadline by which a
-    /// failure, or a throttled call, is never waited after.
+    /// An unknown rule, a rule that is named twice, and an invalid value are errors. The error names
+    /// the rule and says what to write instead. It is also an error if, with a deadline, no failure or
+    /// no throttled call would ever be followed by a wait.
     ///
     /// ```
     /// use backoff_core::{Jitter, Policy, PolicySettings, codes};
     /// use std::time::Duration;
     ///
-    /// // Of a preset, or of your own.
+    /// // A preset, or a policy of your own.
     /// const REQUEST: Policy = Policy::exponential().jitter(Jitter::Equal).on(codes![503]);
     ///
     /// let settings: PolicySettings = toml::from_str(r#"
@@ -97,8 +98,8 @@ rules! {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// A [`Policy`] can be read itself, as a field of a program's configuration for instance; what is not
-    /// named is then as in [`Policy::exponential`]:
+    /// A [`Policy`] can also be read directly, for example as a field of a program's configuration.
+    /// Rules that the configuration does not name are then as in [`Policy::exponential`]:
     ///
     /// ```
     /// use backoff_core::Policy;
@@ -157,7 +158,7 @@ fn grow(policy: Policy, grows: Grows) -> Policy {
     })
 }
 
-/// Rules that do not go with each other, or with the policy that they are laid over.
+/// Rules that contradict each other, or that contradict the policy to which they are applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PolicySettingsError(&'static str);
 
@@ -170,12 +171,13 @@ impl fmt::Display for PolicySettingsError {
 impl core::error::Error for PolicySettingsError {}
 
 impl PolicySettings {
-    /// The policy with these rules in place of its own. Its budget stays, and so does its function,
-    /// unless `growth` is named.
+    /// The policy with these rules in place of its own rules. The policy's budget stays. Its custom
+    /// function stays too, unless `growth` is named.
     ///
     /// # Errors
-    /// When `factor` is named and the waits do not grow by one; when the policy that comes of it has a
-    /// deadline and no `max_attempts`, and no wait, or none after throttling, is ever above zero.
+    /// Returns an error if `factor` is named and the waits do not grow by a factor. Also returns an
+    /// error if the resulting policy has a deadline and no `max_attempts`, and all its waits, or all
+    /// its waits after throttling, are zero.
     pub fn over(self, policy: Policy) -> Result<Policy, PolicySettingsError> {
         let grown = self.growth.map_or(policy, |grows| grow(policy, grows));
         if self.factor.is_some() && !matches!(grown.growth, Growth::Exponential(_)) {
@@ -192,8 +194,8 @@ impl PolicySettings {
     }
 }
 
-/// What to write instead, where there is a deadline, no number of attempts is named, and no wait, or
-/// none after throttling, is ever above zero.
+/// What to write instead, for a policy with a deadline and without a number of attempts whose waits, or
+/// whose waits after throttling, are all zero.
 fn without_pause(policy: &Policy) -> Option<&'static str> {
     if policy.max_attempts != 0 || policy.deadline == NEVER {
         return None;
@@ -218,7 +220,7 @@ fn without_pause(policy: &Policy) -> Option<&'static str> {
     )
 }
 
-/// The rules of [`PolicySettings`], over [`Policy::exponential`].
+/// Applies the rules of [`PolicySettings`] to [`Policy::exponential`].
 impl<'de> Deserialize<'de> for Policy {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let settings = PolicySettings::deserialize(deserializer)?;
@@ -271,7 +273,7 @@ impl fmt::Display for NoRule<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "`{}` is no rule of a policy: write one of",
+            "`{}` is not a rule of a policy: write one of",
             self.0.escape_debug()
         )?;
         for (i, (name, _)) in RULES.iter().enumerate() {

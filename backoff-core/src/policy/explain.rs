@@ -1,4 +1,4 @@
-//! A policy in words.
+//! A description of a policy in words.
 
 use crate::{
     delay::{growth::Growth, jitter::Spread},
@@ -7,14 +7,14 @@ use crate::{
 };
 use core::{fmt, time::Duration};
 
-/// A policy in words.
+/// A description of a policy in words. Made by [`Policy::explain`].
 #[derive(Clone, Copy)]
 struct Explanation<'p>(&'p Policy);
 
 impl Policy {
-    /// The policy in words, on one line. Where only the deadline limits the attempts, that line also
-    /// says how many calls it makes on average if each call fails at once (but not of a
-    /// [`custom`](Policy::custom) function, which is not called here):
+    /// Describes the policy on one line. If only the deadline limits the attempts, the line also shows
+    /// the average number of calls if each call fails at once (except for a [`custom`](Policy::custom)
+    /// function, because `explain` does not call the function):
     ///
     /// ```
     /// use backoff_core::Policy;
@@ -34,7 +34,7 @@ impl Policy {
     }
 }
 
-/// As [`Policy::explain`].
+/// The same text as [`Policy::explain`].
 impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.explain().fmt(f)
@@ -82,7 +82,7 @@ fn waits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             Growth::Fibonacci => {
                 write!(
                     f,
-                    "waits {base:?}, growing as Fibonacci's numbers up to {cap:?}"
+                    "waits {base:?}, growing like the Fibonacci numbers up to {cap:?}"
                 )?;
             }
             Growth::Slots => {
@@ -91,7 +91,7 @@ fn waits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                     "waits 1, 3, 7, … up to 1023 slots of {base:?}, up to {cap:?}"
                 )?;
             }
-            Growth::Custom(_) => write!(f, "waits what a function says, up to {cap:?}")?,
+            Growth::Custom(_) => write!(f, "waits as a custom function says, up to {cap:?}")?,
         }
     }
     match policy.jitter {
@@ -193,7 +193,7 @@ fn limits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// Rounded to three digits that count.
+/// Rounded to three significant digits.
 const fn three_digits(number: u64) -> u64 {
     let mut unit = 1;
     while number / unit >= 1_000 {
@@ -332,7 +332,7 @@ mod tests {
         );
         assert_eq!(
             words(Policy::fibonacci(SECOND).jitter(Jitter::Proportional(0.07))),
-            "waits 1s, growing as Fibonacci's numbers up to 64s, each up to 7 % shorter or longer"
+            "waits 1s, growing like the Fibonacci numbers up to 64s, each up to 7 % shorter or longer"
         );
         assert_eq!(
             words(Policy::exponential().jitter(Jitter::Decorrelated)),

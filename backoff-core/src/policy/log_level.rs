@@ -1,7 +1,7 @@
-//! How loud a log event is.
+//! The level of a log event.
 
-/// The level of a log event, as [`Policy::log_waits`](crate::Policy::log_waits) takes it. It exists
-/// with and without the feature `tracing`, so that a policy is written the same way.
+/// The level of a log event, for [`Policy::log_waits`](crate::Policy::log_waits). The type exists with
+/// and without the feature `tracing`, so that a policy is written the same way.
 ///
 /// ```
 /// use backoff_core::{LogLevel, Policy};

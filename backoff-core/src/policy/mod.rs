@@ -18,14 +18,14 @@ use crate::{
 use core::{fmt, time::Duration};
 use log_level::LogLevel;
 
-/// Stands for "no limit" where a limit is kept in nanoseconds.
+/// Means "no limit" in a field that keeps a limit in nanoseconds.
 pub(crate) const NEVER: u64 = u64::MAX;
 
 /// What is retried, how long to wait, and when to give up: every rule in one constant.
 ///
-/// A policy always means something. A setter refuses a value that makes no sense; in a constant
-/// that does not compile. Where two rules disagree, the stricter one holds: `max_backoff` wins
-/// over `base`, and a deadline before the first wait means no retry.
+/// Every policy is usable. A setter refuses a value that makes no sense; in a constant, such a value is
+/// a compile error. If two rules disagree, the stricter rule applies: `max_backoff` limits `base`, and
+/// a deadline before the end of the first wait means no retry.
 ///
 /// | rule | setter | default |
 /// |---|---|---|
@@ -33,18 +33,18 @@ pub(crate) const NEVER: u64 = u64::MAX;
 /// | first wait after throttling | [`throttled_base`](Self::throttled_base) | as `base` |
 /// | growth | [`factor`](Self::factor) | 2 |
 /// | longest wait | [`max_backoff`](Self::max_backoff) | 64 s |
-/// | chance | [`jitter`](Self::jitter) | [`Jitter::Full`](crate::Jitter::Full) |
+/// | random part of a wait | [`jitter`](Self::jitter) | [`Jitter::Full`](crate::Jitter::Full) |
 /// | attempts | [`max_attempts`](Self::max_attempts) | 5; no limit once a deadline is set and any wait can be longer than zero |
 /// | time for everything | [`deadline`](Self::deadline) | none |
 /// | codes | [`on`](Self::on) | 429, 500, 502, 503, 504 |
 /// | conflicts | [`retry_conflicts`](Self::retry_conflicts) | not retried |
 /// | longest hint | [`max_retry_after`](Self::max_retry_after) | the deadline, else 5 min |
-/// | what a hint may add | [`retry_after_slack`](Self::retry_after_slack) | no limit |
-/// | backoff on top of a hint | [`spread_retry_after`](Self::spread_retry_after) | no: the longer one |
+/// | how much a hint may add to a wait | [`retry_after_slack`](Self::retry_after_slack) | no limit |
+/// | add the backoff to a hint | [`spread_retry_after`](Self::spread_retry_after) | no: the longer of the two |
 /// | tokens for all retries | [`budget`](Self::budget) | none |
-/// | may be repeated | [`idempotent`](Self::idempotent) | yes |
+/// | the operation may run twice | [`idempotent`](Self::idempotent) | yes |
 /// | level of the log event before each wait | [`log_waits`](Self::log_waits) | `INFO` |
-/// | its name in metrics | [`name`](Self::name) | none |
+/// | name of the policy in metrics | [`name`](Self::name) | none |
 ///
 /// ```
 /// use backoff_core::{codes, Jitter, Policy};
@@ -58,11 +58,11 @@ pub(crate) const NEVER: u64 = u64::MAX;
 ///     .deadline(Duration::from_secs(300))
 ///     .on(codes![429, 500..=504]);
 ///
-/// // The third retry waits up to 4 s; the greatest random number draws the longest wait.
+/// // The third retry waits 4 s at most. The greatest random number gives the longest wait.
 /// assert_eq!(POLICY.backoff(2, Duration::ZERO, u64::MAX), Duration::from_secs(4));
 /// ```
 ///
-/// Nonsense does not compile:
+/// A value that makes no sense does not compile:
 ///
 /// ```compile_fail
 /// const NEVER_CALLED: backoff_core::Policy = backoff_core::Policy::exponential().max_attempts(0);
@@ -71,7 +71,7 @@ pub(crate) const NEVER: u64 = u64::MAX;
 #[must_use = "a policy does nothing until it is given an operation"]
 pub struct Policy {
     pub(crate) base: u64,
-    /// `NEVER` where it is as `base`.
+    /// `NEVER` if throttling uses `base`.
     pub(crate) throttled_base: u64,
     pub(crate) growth: Growth,
     pub(crate) max_backoff: u64,
@@ -81,54 +81,54 @@ pub struct Policy {
     pub(crate) budget: Option<&'static Budget>,
     pub(crate) jitter: Spread,
     pub(crate) codes: Codes,
-    /// 0 where nobody has set it.
+    /// 0 if nobody has set the value.
     max_attempts: u32,
-    /// What follows from `max_attempts`, `deadline` and `waits`: the number of attempts at most.
+    /// Computed from `max_attempts`, `deadline` and `waits`: the highest number of attempts.
     attempts: u32,
-    /// What follows from `growth`, `jitter` and `throttled_base`.
+    /// Computed from `growth`, `jitter` and `throttled_base`.
     way: Way,
-    /// What follows from all that makes a wait: whether any wait can be longer than zero.
+    /// Computed from all rules about waits: whether any wait can be longer than zero.
     waits: bool,
-    /// What follows from `attempts`, `way`, `deadline` and `budget`: how many retries there are of
-    /// which nothing else has to be asked than their number and a random one.
+    /// Computed from `attempts`, `way`, `deadline` and `budget`: the number of retries that need only
+    /// the number of the retry and a random number, and no other check.
     simple_retries: u32,
     pub(crate) conflicts: bool,
     pub(crate) idempotent: bool,
     pub(crate) spread_retry_after: bool,
-    /// How loud the event before each wait is. Only the feature `tracing` reads it.
+    /// The level of the log event before each wait. Only the feature `tracing` reads this field.
     pub(crate) log_waits: LogLevel,
-    /// What metrics call the policy.
+    /// The name of the policy in metrics.
     pub(crate) name: Option<&'static str>,
 }
 
-/// Which way to the next wait is the short one. The setters keep it, so that a retry asks one byte.
+/// Which fast path computes the next wait. The setters keep this value, so that a retry reads one byte.
 #[derive(Clone, Copy)]
 enum Way {
-    /// Doubling, full jitter, one base.
+    /// The factor is 2, the jitter is full, and there is one base.
     Full,
-    /// Doubling, additive jitter, one base.
+    /// The factor is 2, the jitter is additive, and there is one base.
     Additive(u64),
-    /// Anything else.
+    /// All other policies.
     Any,
 }
 
-/// The highest number of attempts that is counted. What is set above it counts as this.
+/// The highest number of attempts that is counted. A higher limit is reduced to this number.
 pub(crate) const MOST_ATTEMPTS: u32 = 2_097_151;
 
-/// What is said of a policy that would never call.
+/// The message for a policy that would never call the operation.
 pub(crate) const NO_ATTEMPTS: &str =
     "`max_attempts` counts the first call too: write 1 to never retry";
 
-/// The limit of a policy that names neither attempts nor a deadline, and of one that never waits.
+/// The limit of a policy without `max_attempts` and deadline, and of a policy that never waits.
 const DEFAULT_ATTEMPTS: u32 = 5;
 
-/// The longest deadline: a year. What is set above it counts as this.
+/// The longest deadline: a year. A longer deadline is reduced to a year.
 pub(crate) const MOST_DEADLINE: u64 = 365 * 86_400 * 1_000_000_000;
 
-/// The longest hint for a policy that names neither it nor a deadline: 5 minutes.
+/// The longest hint for a policy without `max_retry_after` and deadline: 5 minutes.
 const DEFAULT_MAX_RETRY_AFTER: u64 = 300_000_000_000;
 
-/// The policy's waits, as long as its attempts last.
+/// An iterator over the policy's waits. It ends after the policy's last attempt.
 impl Delay for Policy {
     #[inline]
     fn delay(&self, retry: u32, previous: Duration, random: u64) -> Option<Duration> {
@@ -150,7 +150,7 @@ impl Delay for Policy {
     }
 }
 
-/// The waits of a policy that stays where it is.
+/// An iterator over the waits of a borrowed policy.
 impl Delay for &Policy {
     #[inline]
     fn delay(&self, retry: u32, previous: Duration, random: u64) -> Option<Duration> {
@@ -169,8 +169,9 @@ impl Delay for &Policy {
     }
 }
 
-/// Equal rules, and the same budget and function. What logs and metrics are told is no rule: neither
-/// [`log_waits`](Policy::log_waits) nor [`name`](Policy::name) is compared.
+/// Two policies are equal if their rules are equal and their budget and custom function are the same.
+/// [`log_waits`](Policy::log_waits) and [`name`](Policy::name) are not compared, because they only
+/// concern logs and metrics.
 impl PartialEq for Policy {
     fn eq(&self, other: &Self) -> bool {
         let budget = |policy: &Policy| policy.budget.map(core::ptr::from_ref);
@@ -299,7 +300,7 @@ mod tests {
         }
     }
 
-    /// Where the wait without jitter, and the drawn part around it, must lie.
+    /// The bounds of the wait without jitter and of the random part around it.
     fn bounds(policy: &Policy, retry: u32, previous: Duration) -> (Duration, Duration) {
         let at = |jitter| policy.jitter(jitter).backoff(retry, previous, 0);
         let plain = at(Jitter::None);
@@ -315,7 +316,7 @@ mod tests {
                 plain.min(cap.saturating_sub(most)),
                 plain.saturating_add(most).min(cap),
             ),
-            // The cap makes room for what is added, so it lowers the least wait too.
+            // The cap leaves room for the random part, so it lowers the shortest wait too.
             Jitter::Proportional(share) if share > 0.0 => (Duration::ZERO, cap),
             Jitter::Proportional(_) => (plain, plain),
             Jitter::WholeSeconds => (Duration::ZERO, cap),

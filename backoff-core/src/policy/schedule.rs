@@ -1,4 +1,4 @@
-//! A policy that tells beforehand how long it will wait.
+//! The waits of a policy, known before the first call.
 
 use crate::{
     facts::fault::FaultKind,
@@ -12,32 +12,33 @@ use core::time::Duration;
 pub struct PlannedWait {
     /// The number of the retry, from 1.
     pub retry: u32,
-    /// The shortest wait before it that can be drawn.
+    /// The shortest possible wait before this retry.
     pub least: Duration,
-    /// The longest wait before it that can be drawn.
+    /// The longest possible wait before this retry.
     pub greatest: Duration,
-    /// Whether it begins before the deadline, if attempts take no time.
+    /// Whether the retry begins before the deadline, if attempts take no time.
     pub fits: Fits,
 }
 
 /// Whether a retry begins before the deadline, if attempts take no time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fits {
-    /// However long the waits are that are drawn.
+    /// For all random waits.
     Always,
-    /// If the waits that are drawn are short.
+    /// Only if the random waits are short.
     Perhaps,
-    /// However short the waits are that are drawn.
+    /// For no random wait.
     Never,
 }
 
 impl Policy {
-    /// The waits of this policy for transient failures: the least and the greatest before each retry,
-    /// as long as its attempts last and the deadline allows any.
+    /// The waits of this policy for transient failures: the shortest and the longest possible wait
+    /// before each retry. The schedule ends with the last attempt, or with the first retry that never
+    /// begins before the deadline.
     ///
-    /// With full jitter and no limit of attempts the deadline always allows one more, so that the
-    /// schedule does not end: take as many as you want to see. What a wait is on average shows when
-    /// it is drawn often, by [`backoff`](Self::backoff).
+    /// With full jitter and no limit of attempts, one more retry can always begin before the deadline,
+    /// so the schedule does not end: take as many items as you want to see. For the average of a wait,
+    /// draw it many times with [`backoff`](Self::backoff).
     ///
     /// ```
     /// use backoff_core::{Policy, schedule::Fits};
@@ -59,14 +60,14 @@ impl Policy {
     }
 }
 
-/// The waits of a policy before they are drawn. Made by [`Policy::schedule`].
+/// The possible waits of a policy. Made by [`Policy::schedule`].
 #[derive(Clone, Debug)]
 pub struct Schedule {
     policy: Policy,
     retry: u32,
-    /// The greatest wait so far, which decorrelated jitter grows from.
+    /// The longest possible wait so far, from which decorrelated jitter grows.
     greatest: u64,
-    /// The least and the greatest of all waits so far, in nanoseconds.
+    /// The sums of the shortest and of the longest waits so far, in nanoseconds.
     sums: [u64; 2],
 }
 
@@ -97,7 +98,7 @@ impl Iterator for Schedule {
             (false, false) => Fits::Never,
         };
         let number = *retry + 1;
-        // That one never fits need be said only once.
+        // One retry that never fits is enough; the schedule ends after it.
         *retry = if fits == Fits::Never {
             u32::MAX
         } else {
@@ -135,8 +136,8 @@ mod tests {
             .map(|planned| planned.greatest.as_secs())
             .collect();
         assert_eq!(greatest[..7], [2, 3, 5, 9, 17, 33, 64]);
-        // 63 s of growing waits and 3 of 64 s fit into 300 s, with or without six seconds of chance;
-        // a fourth does not.
+        // 63 s of growing waits and 3 waits of 64 s fit into 300 s, with or without six seconds of
+        // jitter; a fourth wait of 64 s does not fit.
         let fits: Vec<_> = planned.iter().map(|planned| planned.fits).collect();
         assert_eq!(fits[..9], [Fits::Always; 9]);
         assert_eq!(fits[9..], [Fits::Never]);

@@ -1,11 +1,11 @@
-//! Which attempt it is, and what time it has.
+//! The number of an attempt and the time it has.
 
 use super::request_id::RequestId;
 use crate::policy::NEVER;
 use core::time::Duration;
 
-/// Which attempt this is, what time remains for it, the id of the call, and whether an earlier attempt of the call
-/// may have been applied.
+/// The number of this attempt, the time that remains for it, the id of the call, and whether an earlier
+/// attempt of the call may have been applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt {
     number: u32,
@@ -41,21 +41,23 @@ impl Attempt {
         self.number
     }
 
-    /// The time since before the first attempt.
+    /// The time since the start of the first attempt.
     pub const fn elapsed(&self) -> Duration {
         Duration::from_nanos(self.elapsed)
     }
 
-    /// What remains of the deadline, or of the call's `timeout` if that is less; [`Duration::MAX`] where
-    /// there is neither.
+    /// The rest of the deadline, or of the call's `timeout` if that is shorter; [`Duration::MAX`]
+    /// without either.
     #[inline]
     pub const fn remaining(&self) -> Duration {
         shown(self.remaining)
     }
 
-    /// The id of the call: the same in each of its attempts, and another one in each call, as long
-    /// as the runtime draws other numbers for each ([`RequestId`]). Where a queue delivers a message again, that
-    /// is another call: there an idempotency key has to come from the message.
+    /// The id of the call: the same in each attempt of the call, and different in each call if the
+    /// runtime draws different random numbers for each call ([`RequestId`]).
+    ///
+    /// If a queue delivers a message again, that is another call, with another id. There, derive an
+    /// idempotency key from the message.
     pub const fn id(&self) -> RequestId {
         self.id
     }
@@ -110,7 +112,7 @@ impl Attempt {
     }
 }
 
-/// What remains, as users read it.
+/// The remaining time as a `Duration`.
 #[inline]
 pub(super) const fn shown(remaining: u64) -> Duration {
     match remaining {

@@ -1,39 +1,39 @@
-//! What to do after a failed attempt, as callers see it and as the loops pass it on.
+//! The decision after a failed attempt, in the form for callers and in the form for the loops.
 
 use crate::report::StopReason;
 use core::time::Duration;
 
-/// What to do after a failed attempt.
+/// The decision after a failed attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Decision {
     /// Wait, then call again.
     Wait(Wait),
-    /// Hand back the last error.
+    /// Stop and return the last error.
     Stop(StopReason),
 }
 
 /// A wait before the next attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// How long.
+    /// The length of the wait.
     pub delay: Duration,
-    /// Who asked for it.
+    /// The origin of the wait.
     pub source: WaitSource,
 }
 
-/// Who asked for a wait.
+/// The origin of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WaitSource {
     /// The policy's backoff.
     Backoff,
-    /// The server, by a hint longer than the backoff: `Retry-After`, a gRPC pushback, or a hint about
-    /// which nothing else is known.
+    /// The server, by a hint longer than the backoff: `Retry-After`, a gRPC pushback, or a hint of
+    /// unknown kind.
     RetryAfter,
     /// The server, by a `google.rpc.RetryInfo` longer than the backoff. Only an [`Event`](crate::Event)
-    /// says so, of an error whose [`is_retry_info`](crate::Fault::is_retry_info) does; a
-    /// [`RetryState`](crate::RetryState) is not given the error, and says `RetryAfter`.
+    /// has this value, for an error whose [`is_retry_info`](crate::Fault::is_retry_info) is `true`. A
+    /// [`RetryState`](crate::RetryState) does not see the error and returns `RetryAfter`.
     RetryInfo,
 }
 
@@ -48,7 +48,7 @@ impl WaitSource {
     }
 }
 
-/// A [`Decision`] in two registers, which is how the hot path hands it on.
+/// A [`Decision`] that fits into two registers. The hot path passes this form.
 #[derive(Clone, Copy)]
 #[must_use]
 pub struct Next {
@@ -56,8 +56,8 @@ pub struct Next {
     kind: Kind,
 }
 
-/// One byte: only one variant holds another enum. That variant stands first, so that one comparison
-/// tells it from the others.
+/// One byte, because only one variant holds another enum. That variant is the first, so that one
+/// comparison distinguishes it from the others.
 #[derive(Clone, Copy)]
 enum Kind {
     Stop(StopReason),
@@ -66,7 +66,7 @@ enum Kind {
 }
 
 impl Next {
-    /// Wait for so many nanoseconds, which the policy says.
+    /// Wait for this number of nanoseconds, as the policy says.
     #[inline]
     pub(crate) const fn backoff(delay: u64) -> Self {
         Next {
@@ -75,7 +75,7 @@ impl Next {
         }
     }
 
-    /// Wait for so many nanoseconds, which the server asks for.
+    /// Wait for this number of nanoseconds, as the server asks.
     #[inline]
     pub(super) const fn retry_after(delay: u64) -> Self {
         Next {
@@ -92,13 +92,13 @@ impl Next {
         }
     }
 
-    /// How long to wait, in nanoseconds.
+    /// The length of the wait, in nanoseconds.
     #[inline]
     pub(crate) const fn delay(self) -> u64 {
         self.delay
     }
 
-    /// How long to wait.
+    /// The length of the wait.
     #[inline]
     pub(crate) const fn wait(self) -> Duration {
         Duration::from_nanos(self.delay)
@@ -116,13 +116,13 @@ impl Next {
         matches!(self.kind, Kind::Backoff | Kind::RetryAfter)
     }
 
-    /// The same, without a wait.
+    /// The same decision, without a wait.
     #[cfg(feature = "testing")]
     pub(crate) const fn at_once(self) -> Self {
         Next { delay: 0, ..self }
     }
 
-    /// Why it stops, if it does.
+    /// The reason to stop, if the decision is to stop.
     #[inline]
     pub(crate) const fn reason(self) -> Option<StopReason> {
         match self.kind {

@@ -1,4 +1,4 @@
-//! The state machine: no I/O, no clock, no random source of its own. The only place that decides.
+//! The state machine, without I/O, clock and random source. All decisions about retries are made here.
 
 mod attempt;
 mod decision;
@@ -26,10 +26,10 @@ use crate::{
 use core::{fmt, time::Duration};
 use packed::{Packed, Paid};
 
-/// Where one retried operation stands, driven by any loop.
+/// The state of one retried operation, for any loop.
 ///
-/// The caller passes in the time and a random number, and each is asked for only when it is
-/// needed. Hand the same policy to every call.
+/// The caller passes the time and the random number as functions. Each function is called only if its
+/// value is needed. Pass the same policy to every method.
 ///
 /// ```
 /// use backoff_core::{codes, Decision, Fault, Policy, RetryState};
@@ -59,19 +59,20 @@ pub struct RetryState {
     packed: Packed,
 }
 
-/// A clock's reading in nanoseconds; differences of readings survive that it starts anew.
+/// A clock's reading in nanoseconds. The number may wrap around; the differences of readings stay
+/// right.
 #[inline]
 fn reading(now: Duration) -> u64 {
     now.as_nanos() as u64
 }
 
 impl RetryState {
-    /// A retry whose start is not timed: what any retry is before it begins.
+    /// A retry whose start is not timed: the state of every retry before it begins.
     pub(crate) const UNTIMED: RetryState = RetryState {
         packed: Packed::UNTIMED,
     };
 
-    /// Begins, just before the first attempt. The clock is read only if the policy has a deadline.
+    /// Call this just before the first attempt. The clock is read only if the policy has a deadline.
     #[inline]
     pub fn start(policy: &Policy, now: impl FnOnce() -> Duration) -> Self {
         if policy.deadline == NEVER {
@@ -81,8 +82,8 @@ impl RetryState {
         }
     }
 
-    /// Begins at this time, so that attempts and reports can say what time has passed, with or
-    /// without a deadline.
+    /// Begins at this time, so that attempts and reports can state the elapsed time, with or without a
+    /// deadline.
     #[inline]
     pub fn start_at(now: Duration) -> Self {
         RetryState {
@@ -90,9 +91,9 @@ impl RetryState {
         }
     }
 
-    /// Takes up a loop that is somebody else's and tells only when it began and how many of its
-    /// attempts have failed. What it waited before is not known, so decorrelated jitter grows from
-    /// the base again; nor is what a budget paid.
+    /// Continues a loop that somebody else runs. The caller knows only when the loop began and how many
+    /// of its attempts failed. The earlier waits are not known, so decorrelated jitter starts again
+    /// from the base. The payments of a budget are not known either.
     ///
     /// ```
     /// use backoff_core::{Decision, Jitter, Policy, RetryState};
@@ -111,8 +112,8 @@ impl RetryState {
         }
     }
 
-    /// How many attempts have failed so far, up to the highest limit that
-    /// [`Policy::max_attempts`] takes.
+    /// The number of failed attempts so far, up to the highest limit that [`Policy::max_attempts`]
+    /// accepts.
     #[inline]
     pub fn failures(&self) -> u32 {
         self.packed.failures() as u32
@@ -123,8 +124,8 @@ impl RetryState {
         Duration::from_nanos(self.elapsed_nanos(now))
     }
 
-    /// The time since the start, or since this was asked first if the start was not timed, which gives
-    /// nothing that time.
+    /// The time since the start. If the start was not timed, the first call returns `None`, and later
+    /// calls return the time since the first call.
     pub(crate) fn elapsed_from_now_on(&mut self, now: Duration) -> Option<Duration> {
         if self.packed.is_timed() {
             return Some(self.elapsed(|| now));
@@ -143,15 +144,15 @@ impl RetryState {
         self.packed.elapsed(|| reading(now()))
     }
 
-    /// Whether an attempt that was waited for would begin too late, because the timer woke late.
-    /// `false` before the first failure: the first attempt is always begun.
+    /// Whether the next attempt would begin too late, because the timer woke late. `false` before the
+    /// first failure: the first attempt always begins.
     #[inline]
     pub fn is_too_late(&self, policy: &Policy, now: impl FnOnce() -> Duration) -> bool {
         self.is_late(policy, None, now)
     }
 
-    /// As [`is_too_late`](Self::is_too_late), under the terms of a call. The first attempt is always
-    /// begun.
+    /// Like [`is_too_late`](Self::is_too_late), under the terms of a call. The first attempt always
+    /// begins.
     #[inline]
     pub(crate) fn is_late(
         &self,
@@ -164,7 +165,7 @@ impl RetryState {
             && is_over(policy, terms, self.elapsed_nanos(now))
     }
 
-    /// The attempt that is about to begin, of the call with this id.
+    /// The attempt that begins next, of the call with this id.
     #[inline]
     pub fn attempt(
         &self,
@@ -175,7 +176,7 @@ impl RetryState {
         self.attempt_under(policy, None, id, now)
     }
 
-    /// As [`attempt`](Self::attempt), under the terms of a call.
+    /// Like [`attempt`](Self::attempt), under the terms of a call.
     #[inline]
     pub(crate) fn attempt_under(
         &self,
@@ -189,13 +190,13 @@ impl RetryState {
         Attempt::new(self.failures() + 1, elapsed, remaining, id)
     }
 
-    /// What remains of the deadline; [`Duration::MAX`] without one.
+    /// The rest of the deadline; [`Duration::MAX`] without a deadline.
     #[inline]
     pub fn remaining(&self, policy: &Policy, now: impl FnOnce() -> Duration) -> Duration {
         self.remaining_under(policy, None, now)
     }
 
-    /// As [`remaining`](Self::remaining), under the terms of a call.
+    /// Like [`remaining`](Self::remaining), under the terms of a call.
     #[inline]
     pub(crate) fn remaining_under(
         &self,
@@ -206,10 +207,10 @@ impl RetryState {
         attempt::shown(remaining(policy, terms, self.elapsed_nanos(now)))
     }
 
-    /// An attempt failed: wait, or stop?
+    /// Decides after a failed attempt: wait or stop.
     ///
-    /// The wait is the longer one of the policy's backoff and the server's hint. A wait that would
-    /// end after the deadline is not begun. Neither a verdict nor a hint gets past the limits.
+    /// The wait is the longer of the policy's backoff and the server's hint. A wait that would end
+    /// after the deadline does not begin. Neither a verdict nor a hint can exceed the limits.
     #[inline]
     pub fn failed(
         &mut self,
@@ -222,8 +223,8 @@ impl RetryState {
         self.decide(policy, ruling, None, now, random).into()
     }
 
-    /// As [`failed`](Self::failed), for the loop of a writer who keeps a [`Pace`]: after a conflict,
-    /// the wait is the pace's, within the policy's cap. An example stands at [`Pace`].
+    /// Like [`failed`](Self::failed), for the loop of a writer who keeps a [`Pace`]: after a conflict,
+    /// the pace gives the wait, up to the policy's cap. [`Pace`] has an example.
     pub fn failed_paced(
         &mut self,
         pace: &mut Pace,
@@ -239,8 +240,9 @@ impl RetryState {
             .into()
     }
 
-    /// As [`failed`](Self::failed), with the waits of another algorithm in place of the policy's:
-    /// no cap, no jitter but its own. Where it ends, the attempts end.
+    /// Like [`failed`](Self::failed), with the waits of another algorithm in place of the policy's
+    /// waits. The algorithm's waits get no cap, and no jitter except the algorithm's own. When the
+    /// algorithm returns `None`, the attempts end.
     pub fn failed_with(
         &mut self,
         policy: &Policy,
@@ -254,14 +256,14 @@ impl RetryState {
             .into()
     }
 
-    /// An attempt succeeded: the policy's budget gets its tokens back. Without a budget there is
-    /// nothing to do.
+    /// Call this after an attempt succeeded: the policy's budget gets its tokens back. Without a
+    /// budget, this call does nothing.
     #[inline]
     pub fn succeeded(&self, policy: &Policy) {
         self.succeeded_under(policy, None);
     }
 
-    /// As [`succeeded`](Self::succeeded), under the terms of a call.
+    /// Like [`succeeded`](Self::succeeded), under the terms of a call.
     #[inline]
     pub(crate) fn succeeded_under(&self, policy: &Policy, terms: Option<&Terms<'_>>) {
         if let Some(budget) = terms.budget(policy) {
@@ -274,7 +276,7 @@ impl RetryState {
         budget.succeeded(self.paid());
     }
 
-    /// The kind of the failure that a budget paid for last.
+    /// The kind of the last failure that a budget paid for.
     #[inline]
     fn paid(&self) -> Option<FaultKind> {
         match self.packed.paid() {
@@ -284,11 +286,12 @@ impl RetryState {
         }
     }
 
-    /// The wait that [`failed`](Self::failed) asked for leads to no attempt, because the call was
-    /// cancelled: the policy's budget gets back what it has paid for that wait.
+    /// Call this if no attempt follows the wait that [`failed`](Self::failed) asked for, because the
+    /// call was cancelled: the policy's budget gets its payment for that wait back.
     ///
     /// A loop of your own calls [`begins`](Self::begins) when the wait is over. From then on the
-    /// payment is spent, and this does nothing: so a guard may call it whenever it is dropped.
+    /// payment is spent, and `cancelled` does nothing. So a guard may call `cancelled` whenever the
+    /// guard is dropped.
     ///
     /// ```
     /// use backoff_core::{Budget, Policy, RetryState};
@@ -312,8 +315,8 @@ impl RetryState {
         self.give_back(policy.budget);
     }
 
-    /// Gives back what was paid for a wait on which no attempt has followed. Inlined, so that the
-    /// compiler sees that this does not unwind, which makes it cheaper to drop a call.
+    /// Returns the payment for a wait that no attempt has followed. The function is inlined, so that
+    /// the compiler sees that it does not unwind: dropping a call becomes cheaper.
     #[cold]
     #[inline]
     pub(crate) fn give_back(&mut self, budget: Option<&Budget>) {
@@ -324,8 +327,7 @@ impl RetryState {
         }
     }
 
-    /// The kind of the failure that was paid for, if no attempt has followed yet; the state no
-    /// longer answers for it.
+    /// Takes the kind of the failure that was paid for, if no attempt has followed yet.
     #[inline]
     pub(crate) fn take_held(&mut self) -> Option<FaultKind> {
         if !self.packed.is_held() {
@@ -335,26 +337,26 @@ impl RetryState {
         self.paid()
     }
 
-    /// Whether a budget has paid for a wait on which no attempt has followed yet.
+    /// Whether a budget has paid for a wait that no attempt has followed yet.
     #[inline]
     pub(crate) fn is_held(&self) -> bool {
         self.packed.is_held()
     }
 
-    /// The attempt that was waited for begins: what a budget has paid for the wait is spent.
+    /// Call this when the attempt after the wait begins: the budget's payment for the wait is spent.
     #[inline]
     pub fn begins(&mut self) {
         self.packed.spend();
     }
 
-    /// The attempt under way ends without a word of the server: it counts, and nobody pays.
+    /// The running attempt ends without a reply of the server: the attempt counts, and no budget pays.
     pub(crate) fn ended(&mut self) {
         let failures = (self.failures() + 1).min(MOST_ATTEMPTS);
         self.packed.set_failures(failures.into());
         self.packed.spend();
     }
 
-    /// As [`failed`](Self::failed), under the terms of a call.
+    /// Like [`failed`](Self::failed), under the terms of a call.
     #[inline(always)]
     pub(crate) fn decide(
         &mut self,
@@ -364,7 +366,7 @@ impl RetryState {
         now: impl FnOnce() -> Duration,
         random: impl FnOnce() -> u64,
     ) -> Next {
-        // The short way: nobody but the policy's attempts and its backoff has a say.
+        // The fast path: only the policy's attempts and its backoff matter.
         let retry = self.failures();
         if policy.is_simple(retry) && ruling.is_plain() && terms.is_none() {
             self.packed.add_failure();
@@ -400,7 +402,7 @@ impl RetryState {
         })
     }
 
-    /// As [`failed_with`](Self::failed_with), under the terms of a call.
+    /// Like [`failed_with`](Self::failed_with), under the terms of a call.
     pub(crate) fn decide_with(
         &mut self,
         policy: &Policy,
@@ -432,14 +434,14 @@ impl RetryState {
         let retry = self.failures();
         let failures = (retry + 1).min(MOST_ATTEMPTS);
         self.packed.set_failures(failures.into());
-        // An attempt was made on what was paid before.
+        // The attempt used the previous payment.
         self.packed.spend();
         let budget = terms.budget(policy);
         let kind = match ruling.ruled {
             Ruled::Retry(kind) => kind,
             stop => return stopped(budget, stop),
         };
-        // A conflict and a pending value say that the service works.
+        // A conflict and a pending value show that the service works.
         let budget = budget.filter(|_| !matches!(kind, FaultKind::Conflict | FaultKind::Pending));
         if let Some(budget) = budget {
             budget.failed();
@@ -450,7 +452,7 @@ impl RetryState {
         if terms.cannot_repeat() {
             return Next::stop(StopReason::Unrepeatable);
         }
-        // A first wait neither grows from the waits before it nor lets later ones grow from it.
+        // The first wait does not depend on earlier waits, and later waits do not grow from it.
         let mut aside = Packed::UNTIMED;
         let memory = if terms.waits_as_first() {
             &mut aside
@@ -479,7 +481,7 @@ impl RetryState {
         }
     }
 
-    /// Why a wait would end after the deadline, if it would.
+    /// The reason to stop if a wait would end after the deadline.
     #[inline]
     fn passes(
         &self,
@@ -516,7 +518,7 @@ impl RetryState {
     }
 }
 
-/// What remains of the deadline so long after the start.
+/// The rest of the deadline, this long after the start.
 #[inline]
 fn remaining(policy: &Policy, terms: Option<&Terms<'_>>, elapsed: u64) -> u64 {
     match terms.deadline(policy) {
@@ -525,15 +527,15 @@ fn remaining(policy: &Policy, terms: Option<&Terms<'_>>, elapsed: u64) -> u64 {
     }
 }
 
-/// Whether no attempt may begin so long after the start: one that is cut at the deadline needs some
-/// time before it.
+/// Whether it is too late to begin an attempt, this long after the start. An attempt that is cut at the
+/// deadline needs some time before the deadline.
 #[inline]
 fn is_over(policy: &Policy, terms: Option<&Terms<'_>>, elapsed: u64) -> bool {
     let deadline = terms.deadline(policy);
     elapsed > deadline || terms.cut_at_deadline() && elapsed == deadline
 }
 
-/// Why an attempt that is not to be retried ends everything.
+/// The reason to stop after a failure that is not retried.
 fn stopped(budget: Option<&Budget>, ruled: Ruled) -> Next {
     let reason = match ruled {
         Ruled::Permanent | Ruled::Retry(_) => return Next::stop(StopReason::Permanent),
@@ -547,7 +549,7 @@ fn stopped(budget: Option<&Budget>, ruled: Ruled) -> Next {
     Next::stop(reason)
 }
 
-/// The wait where the server asks for a longer one than the backoff.
+/// The wait if the server asks for a longer wait than the backoff.
 fn hinted(policy: &Policy, backoff: u64, hint: u64, longest: u64) -> Next {
     let most = backoff.saturating_add(policy.retry_after_slack);
     let hint = hint.min(most);
@@ -591,10 +593,10 @@ mod tests {
         }
     }
 
-    /// Runs to the end in virtual time with attempts that take `attempt`; gives when each attempt
-    /// began and why there was no further one.
+    /// Runs a retry to its end in virtual time, with attempts that take `attempt`. Returns the start of
+    /// each attempt and the reason for the end.
     fn run(policy: Policy, attempt: Duration, random: u64) -> (Vec<Duration>, StopReason) {
-        // A clock far from zero, to see that only differences count.
+        // The clock starts far from zero, to test that only differences count.
         let now = Cell::new(Duration::from_nanos(u64::MAX / 3));
         let begin = now.get();
         let mut retry = RetryState::start(&policy, || now.get());

@@ -1,24 +1,26 @@
-//! How the state of a retry fits into 15 bytes. Nobody else sees bytes: the getters speak `u64`.
+//! Packs the state of a retry into 15 bytes. Other modules see only getters of `u64`.
 //!
-//! The state stands in every annotated future. Tokio gives a task of up to 144 bytes 256 bytes of
-//! heap, and above that 384; with a plain `u64, u64, u32` a small annotated function would be a task
-//! of 152 bytes.
+//! Every annotated future contains the state. Tokio uses 256 bytes of heap for a task of up to 144
+//! bytes, and 384 bytes for a larger task; with a plain `u64, u64, u32`, a small annotated function
+//! would be a task of 152 bytes.
 
 use crate::policy::{MOST_ATTEMPTS, MOST_DEADLINE};
 
-/// The state of a retry, packed. Its limits are those of a policy, which the setters there keep.
+/// The packed state of a retry. The limits of its numbers are the limits that the setters of a policy
+/// enforce.
 #[derive(Clone, Copy)]
 pub(super) struct Packed {
-    /// When the first attempt began, in nanoseconds of the caller's clock: the lowest 56 bits, which
-    /// repeat after 2.3 years, or `UNTIMED` if nobody asked.
+    /// The start of the first attempt, in nanoseconds of the caller's clock: the lowest 56 bits, which
+    /// repeat after 2.3 years. `UNTIMED` if the start was not timed.
     started: [u8; 7],
-    /// The lowest 21 bits: how many attempts have failed. The next 2: what a budget paid for last.
-    /// The next one: no attempt has followed yet. The highest 40: the backoff drawn last, for the algorithms that grow from it. Together they
-    /// are read and written by one instruction each.
+    /// The lowest 21 bits: the number of failed attempts. The next 2 bits: the last payment of a
+    /// budget. The next bit: no attempt has followed the payment yet. The highest 40 bits: the last
+    /// backoff, for the algorithms that grow from the last backoff. One instruction reads or writes all
+    /// four together.
     rest: [u8; 8],
 }
 
-/// What a budget has paid for the retry that is under way.
+/// A budget's payment for the current retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Paid {
     Nothing,
@@ -28,24 +30,24 @@ pub(super) enum Paid {
 
 const UNTIMED: u64 = (1 << 56) - 1;
 
-/// How far a clock may go back without being taken for one that went on: 26 days.
+/// How far a clock may go back. A larger difference counts as a clock that went forward: 26 days.
 const BACK: u64 = 1 << 51;
 
 const COUNT: u64 = (1 << 21) - 1;
 const PAID: u64 = 1 << 21;
 const PAID_THROTTLED: u64 = 2 << 21;
-/// Whether no attempt has followed yet on what was paid.
+/// The bit that says that no attempt has followed the payment yet.
 const HELD: u64 = 4 << 21;
-/// Where that bit stands, so that one byte is asked.
+/// The position of that bit within its byte, so that a test reads one byte.
 const HELD_BYTE: usize = 2;
 const HELD_BIT: u8 = 0x80;
-/// Where the backoff begins.
+/// The position of the backoff.
 const BACKOFF: u32 = 24;
 
-/// The shift of a wide backoff stands above its 34 bits.
+/// The position of a wide backoff's shift, above its 34 bits.
 const WIDE: u64 = (1 << 34) - 1;
 
-// What a policy allows must fit.
+// The limits of a policy must fit into the packed numbers.
 const _: () = assert!(MOST_ATTEMPTS as u64 <= COUNT && MOST_DEADLINE < UNTIMED - BACK);
 const _: () = assert!(HELD == (HELD_BIT as u64) << (8 * HELD_BYTE));
 
@@ -56,7 +58,7 @@ impl Packed {
         rest: [0; 8],
     };
 
-    /// A retry that starts at this reading of the clock, after this many failures.
+    /// A retry that starts at this reading of the clock, with this number of failures.
     #[inline]
     pub(super) fn started(now: u64, failures: u64) -> Self {
         let started = now & UNTIMED;
@@ -77,7 +79,7 @@ impl Packed {
         number(self.started) != UNTIMED
     }
 
-    /// The start is this reading of the clock.
+    /// Sets the start to this reading of the clock.
     #[inline]
     pub(super) fn set_started(&mut self, now: u64) {
         self.started = Self::started(now, 0).started;
@@ -99,25 +101,25 @@ impl Packed {
         u64::from_le_bytes(self.rest)
     }
 
-    /// Sets the bits of the mask, and leaves the others.
+    /// Sets the bits of the mask and leaves the other bits.
     #[inline]
     fn set(&mut self, mask: u64, bits: u64) {
         self.rest = (self.rest() & !mask | bits).to_le_bytes();
     }
 
-    /// How many attempts have failed.
+    /// The number of failed attempts.
     #[inline]
     pub(super) fn failures(&self) -> u64 {
         self.rest() & COUNT
     }
 
-    /// Counts one more failure, of which there are fewer than can be counted.
+    /// Counts one more failure. The caller ensures that the count does not overflow.
     #[inline]
     pub(super) fn add_failure(&mut self) {
         self.rest = (self.rest() + 1).to_le_bytes();
     }
 
-    /// What a budget has paid for last.
+    /// The last payment of a budget.
     #[inline]
     pub(super) fn paid(&self) -> Paid {
         match self.rest() & (PAID | PAID_THROTTLED) {
@@ -127,13 +129,13 @@ impl Packed {
         }
     }
 
-    /// Sets the number of failures, and leaves what was paid.
+    /// Sets the number of failures and leaves the payment.
     #[inline]
     pub(super) fn set_failures(&mut self, failures: u64) {
         self.set(COUNT, failures);
     }
 
-    /// Sets what a budget has paid for a wait that begins now.
+    /// Sets a budget's payment for a wait that begins now.
     #[inline]
     pub(super) fn set_paid(&mut self, paid: Paid) {
         let bits = match paid {
@@ -144,19 +146,19 @@ impl Packed {
         self.set(PAID | PAID_THROTTLED | HELD, bits);
     }
 
-    /// Whether no attempt has followed yet on what was paid.
+    /// Whether no attempt has followed the payment yet.
     #[inline]
     pub(super) fn is_held(&self) -> bool {
         self.rest[HELD_BYTE] & HELD_BIT != 0
     }
 
-    /// An attempt follows on what was paid.
+    /// An attempt follows the payment.
     #[inline]
     pub(super) fn spend(&mut self) {
         self.rest[HELD_BYTE] &= !HELD_BIT;
     }
 
-    /// The backoff that was kept; `narrow` as it was then.
+    /// The stored backoff; `narrow` must be the same as when it was stored.
     #[inline]
     pub(super) fn previous(&self, narrow: bool) -> u64 {
         let packed = self.rest() >> BACKOFF;
@@ -167,8 +169,8 @@ impl Packed {
         }
     }
 
-    /// Keeps a backoff: to the nanosecond if it is narrow, which means below 18 minutes, else within
-    /// one part in 2³³.
+    /// Stores a backoff: to the nanosecond if it is narrow (below 18 minutes), otherwise within one
+    /// part in 2³³.
     #[inline]
     pub(super) fn set_previous(&mut self, backoff: u64, narrow: bool) {
         let packed = if narrow {

@@ -1,24 +1,24 @@
-//! A name for one call, by which a server knows its attempts again.
+//! An id of one call, by which a server recognises repeated attempts.
 
 use crate::runtime::Random;
 use core::fmt;
 
-/// A name for one call: the same in every attempt, another one in each call. A server that is given
-/// it can apply the request once, however often it arrives.
+/// An id of one call: the same in every attempt, different in each call. A server that gets the id can
+/// apply the request once, even if the request arrives several times.
 ///
-/// It is written as a random UUID (version 4, RFC 9562), as the providers ask for it: the header
-/// `Idempotency-Key`, the field `request_id` of [AIP-155](https://google.aip.dev/155), a client
-/// token of AWS. The policy may then be [idempotent](crate::Policy::idempotent), which it is unless
-/// it says otherwise.
+/// The id is written as a random UUID (version 4, RFC 9562), in the form that providers ask for: the
+/// header `Idempotency-Key`, the field `request_id` of [AIP-155](https://google.aip.dev/155), a client
+/// token of AWS. With such an id the policy may be [idempotent](crate::Policy::idempotent), which is
+/// the default.
 ///
-/// [`Attempt::id`](crate::Attempt::id) has the one of the call. 122 bits are drawn from the random
-/// numbers of the call's runtime. Those of tokio's and of the standard library's runtime are seeded
-/// by the operating system, so the ids of all calls differ.
+/// [`Attempt::id`](crate::Attempt::id) returns the id of the call. 122 bits come from the random
+/// numbers of the call's runtime. The operating system seeds the random numbers of tokio's and of the
+/// standard library's runtime, so the ids of all calls differ.
 ///
-/// **A runtime of your own has to draw other numbers in each process**: with a fixed seed, or a
-/// generator that always draws the same number, two calls have the same id, and a server takes the
-/// second call for a copy of the first. The same holds on `wasm32-unknown-unknown`, and after a
-/// `fork` without an `exec`. The ids are no secret, for a generator of jitter may be predictable.
+/// **A runtime of your own must draw different numbers in each process.** With a fixed seed, or a
+/// generator that always returns the same number, two calls have the same id, and a server takes the
+/// second call for a copy of the first. The same happens on `wasm32-unknown-unknown`, and after a
+/// `fork` without an `exec`. The ids are not secret, because a generator for jitter may be predictable.
 ///
 /// ```
 /// use backoff_core::{Policy, TimedOut};
@@ -44,14 +44,14 @@ use core::fmt;
 pub struct RequestId([u8; 16]);
 
 impl RequestId {
-    /// A new one from these random numbers, for a loop of your own around
+    /// A new id from these random numbers, for a loop of your own around
     /// [`RetryState`](crate::RetryState).
     pub fn random<R: Random + ?Sized>(random: &R) -> Self {
         let [high, low] = [random.random(), random.random()];
         RequestId::from_u128(u128::from(high) << 64 | u128::from(low))
     }
 
-    /// One that is made of these bits, but for the six that say that it is a random UUID.
+    /// An id of these bits, except for the six bits that mark a random UUID.
     ///
     /// ```
     /// use backoff_core::RequestId;
@@ -67,13 +67,13 @@ impl RequestId {
         RequestId(bits.to_be_bytes())
     }
 
-    /// Its 128 bits.
+    /// The 128 bits of the id.
     pub const fn as_u128(&self) -> u128 {
         u128::from_be_bytes(self.0)
     }
 }
 
-/// As a UUID: `xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx`.
+/// Written as a UUID: `xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx`.
 impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, byte) in self.0.iter().enumerate() {

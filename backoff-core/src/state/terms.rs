@@ -1,4 +1,4 @@
-//! What one call says beside its policy.
+//! Settings of one call in addition to its policy.
 
 use crate::{
     budget::Budget,
@@ -8,25 +8,26 @@ use crate::{
 };
 use core::time::Duration;
 
-/// What one call says beside its policy: a time limit, whether its attempts are cut, a budget,
-/// what the wait after a conflict is drawn from, which failures do not lengthen its waits, and whether
-/// it can be repeated at all. Most calls have none, which is faster.
+/// Settings of one call in addition to its policy: a time limit, whether attempts are cut, a budget,
+/// the range of the wait after a conflict, which failures do not lengthen the waits, and whether the
+/// call can be repeated at all. Most calls have no such settings, which is faster.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms<'b> {
     timeout: u64,
     cut: bool,
-    /// So many of the failures before do not lengthen the waits; [`ALL`]: the next wait is the first.
+    /// The number of earlier failures that do not lengthen the waits; [`ALL`]: the next wait is the
+    /// first.
     uncounted: u32,
-    /// So many conflicts were waited after at the pace of the resource.
+    /// The number of conflicts whose wait was the pace's.
     paced: u32,
-    /// What the wait after a conflict is drawn from, in nanoseconds from 0; [`NEVER`]: the policy's own.
+    /// The range of the wait after a conflict, in nanoseconds from 0; [`NEVER`]: the policy's own wait.
     conflict_range: u64,
-    /// The operation cannot be repeated: what it sends is used up.
+    /// The operation cannot be repeated, because its input is used up.
     unrepeatable: bool,
     budget: Option<&'b Budget>,
 }
 
-/// More failures than there can be.
+/// More than the highest number of failures.
 const ALL: u32 = u32::MAX;
 
 impl<'b> Terms<'b> {
@@ -40,15 +41,15 @@ impl<'b> Terms<'b> {
         budget: None,
     };
 
-    /// No attempt can follow, whatever the policy says: what the operation sends is used up.
+    /// No attempt can follow, whatever the policy says, because the operation's input is used up.
     #[cfg(feature = "tower")]
     pub(crate) const UNREPEATABLE: Self = Terms {
         unrepeatable: true,
         ..Self::PLAIN
     };
 
-    /// The wait after a conflict is this pace's, as far as the policy's cap allows. The conflicts after
-    /// which the pace was kept do not lengthen the waits after other failures.
+    /// After a conflict, this pace gives the wait, up to the policy's cap. The conflicts counted by the
+    /// pace do not lengthen the waits after other failures.
     #[inline]
     pub(crate) fn paced(pace: &Pace) -> Self {
         Terms {
@@ -58,7 +59,7 @@ impl<'b> Terms<'b> {
         }
     }
 
-    /// The same terms where the waits are neither the policy's nor a pace's.
+    /// The same terms without a pace, for waits of another algorithm.
     pub(crate) const fn without_pace(&self) -> Self {
         Terms {
             paced: 0,
@@ -67,7 +68,7 @@ impl<'b> Terms<'b> {
         }
     }
 
-    /// Attempts are cut at the deadline, and at `timeout`, if there is one; and what was said before.
+    /// Attempts are cut at the deadline and at `timeout`, if there is one. The other terms stay.
     #[inline]
     pub(crate) const fn cut(timeout: Option<Duration>, before: Option<Self>) -> Self {
         let before = match before {
@@ -78,7 +79,7 @@ impl<'b> Terms<'b> {
         let timeout = match timeout {
             None => NEVER,
             Some(timeout) => match nanos(timeout) {
-                // A limit of zero counts as a nanosecond: the first attempt is always begun.
+                // A limit of zero counts as a nanosecond: the first attempt always begins.
                 0 => 1,
                 nanos if nanos > MOST_DEADLINE => MOST_DEADLINE,
                 nanos => nanos,
@@ -95,7 +96,7 @@ impl<'b> Terms<'b> {
         }
     }
 
-    /// So many of the failures before do not lengthen the waits; and what was said before.
+    /// This number of earlier failures does not lengthen the waits. The other terms stay.
     #[inline]
     pub(crate) const fn uncounted(failures: u32, before: Option<Self>) -> Self {
         let before = match before {
@@ -108,13 +109,14 @@ impl<'b> Terms<'b> {
         }
     }
 
-    /// The next wait is the policy's first one, as if nothing had failed; and what was said before.
+    /// The next wait is the policy's first wait, as if nothing had failed. The other terms stay.
     #[inline]
     pub(crate) const fn first_wait(before: Option<Self>) -> Self {
         Self::uncounted(ALL, before)
     }
 
-    /// The same terms and this budget, unless they have one; or a budget alone.
+    /// The same terms with this budget, unless the terms have a budget; without terms, the budget
+    /// alone.
     #[inline]
     pub(crate) fn with_budget(terms: Option<&Self>, budget: &'b Budget) -> Self {
         let terms = *terms.unwrap_or(&Terms::PLAIN);
@@ -125,23 +127,23 @@ impl<'b> Terms<'b> {
     }
 }
 
-/// What holds for a call: its policy's rule, or what it says itself.
+/// The rules of a call: the call's own term, or the policy's rule.
 pub(crate) trait Holds<'b> {
-    /// No attempt begins later than so many nanoseconds after the start.
+    /// No attempt begins later than this number of nanoseconds after the start.
     fn deadline(self, policy: &Policy) -> u64;
-    /// Whether an attempt is cut at the deadline, and so needs some time before it.
+    /// Whether an attempt is cut at the deadline, and so needs some time before the deadline.
     fn cut_at_deadline(self) -> bool;
-    /// How many attempts there are at most.
+    /// The highest number of attempts.
     fn attempts(self, policy: &Policy) -> u32;
-    /// Which of the policy's waits follows after so many failures, counted from 0.
+    /// The index of the policy's wait after this number of failures, counted from 0.
     fn turn(self, failures: u32) -> u32;
-    /// Whether the next wait is the policy's first one, as if nothing had failed.
+    /// Whether the next wait is the policy's first wait, as if nothing had failed.
     fn waits_as_first(self) -> bool;
     /// Whether no attempt can follow, whatever the policy says.
     fn cannot_repeat(self) -> bool;
-    /// What the wait after a conflict is drawn from, in nanoseconds from 0, if not by the policy.
+    /// The range of the wait after a conflict, in nanoseconds from 0, unless the policy gives the wait.
     fn conflict_range(self) -> Option<u64>;
-    /// What retries are paid from.
+    /// The budget that pays for retries.
     fn budget<'a>(self, policy: &'a Policy) -> Option<&'a Budget>
     where
         'b: 'a;

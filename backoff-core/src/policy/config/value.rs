@@ -1,4 +1,4 @@
-//! What a value of configuration says: its text and numbers as times, codes and names.
+//! Parses the values of a configuration: times, codes and names, from text and numbers.
 
 use super::duration;
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 use core::{fmt, time::Duration};
 use serde_core::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess};
 
-/// How the waits grow; the factor is a rule of its own.
+/// The growth of the waits. The factor is a separate rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Grows {
     Exponential,
@@ -23,7 +23,7 @@ pub(super) enum Grows {
     Slots,
 }
 
-/// What configuration can hold, of whatever format.
+/// A value of a configuration, in any format.
 pub(super) enum Value {
     Nothing,
     Bool(bool),
@@ -34,7 +34,7 @@ pub(super) enum Value {
     Other(&'static str),
 }
 
-/// As errors show it.
+/// The value as errors show it.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -118,7 +118,7 @@ pub(super) fn time(value: &Value) -> Result<Duration, String> {
     match value {
         Value::Text(text) => duration::parse(text),
         other => Err(format!(
-            "{other} is no time: write text with the unit, as \"64s\", \"250ms\" or \"1m 30s\""
+            "{other} is not a time: write text with the unit, as \"64s\", \"250ms\" or \"1m 30s\""
         )),
     }
 }
@@ -131,10 +131,10 @@ pub(super) fn attempts(value: &Value) -> Result<u32, String> {
     };
     match number {
         Some(number) if number < 1 => Err(NO_ATTEMPTS.to_owned()),
-        // More than a policy counts counts as that many.
+        // A number above the limit counts as the limit.
         Some(number) => Ok(u32::try_from(number).unwrap_or(u32::MAX)),
         None => Err(format!(
-            "{value} is no number of attempts: write a whole number from 1"
+            "{value} is not a number of attempts: write a whole number from 1"
         )),
     }
 }
@@ -188,7 +188,7 @@ pub(super) fn growth(value: &Value) -> Result<Grows, String> {
         Some(("fibonacci", None)) => Ok(Grows::Fibonacci),
         Some(("slots", None)) => Ok(Grows::Slots),
         _ => Err(format!(
-            "{value} is no growth: write \"exponential\", \"constant\", \"linear(1s)\" with the \
+            "{value} is not a growth: write \"exponential\", \"constant\", \"linear(1s)\" with the \
              step, \"fibonacci\" or \"slots\""
         )),
     }
@@ -209,7 +209,7 @@ pub(super) fn jitter(value: &Value) -> Result<Jitter, String> {
             _ => Err(SHARE.to_owned()),
         },
         _ => Err(format!(
-            "{value} is no jitter: write \"full\", \"equal\", \"decorrelated\", \"none\", \
+            "{value} is not a jitter: write \"full\", \"equal\", \"decorrelated\", \"none\", \
              \"slots\", \"whole_seconds\", \"additive(1s)\", \"additive_within(1s)\" or \
              \"proportional(0.2)\""
         )),
@@ -225,7 +225,7 @@ pub(super) fn level(value: &Value) -> Result<LogLevel, String> {
         Some(("debug", None)) => Ok(LogLevel::Debug),
         Some(("trace", None)) => Ok(LogLevel::Trace),
         _ => Err(format!(
-            "{value} is no level: write \"off\", \"error\", \"warn\", \"info\", \"debug\" or \
+            "{value} is not a level: write \"off\", \"error\", \"warn\", \"info\", \"debug\" or \
              \"trace\""
         )),
     }
@@ -248,12 +248,12 @@ pub(super) fn codes(value: &Value) -> Result<Codes, String> {
 
 fn no_code(value: &dyn fmt::Display) -> String {
     format!(
-        "{value} is no code: write a status as 429, a range as \"500..=504\" or a gRPC code as \
+        "{value} is not a code: write a status as 429, a range as \"500..=504\" or a gRPC code as \
          \"ABORTED\""
     )
 }
 
-/// The set and what one text names: a status, a range, a gRPC code.
+/// Adds one text to the set: a status, a range, or a gRPC code.
 fn code(set: Codes, text: &str) -> Result<Codes, String> {
     let text = text.trim();
     if let Some((first, last)) = text.split_once("..=") {
@@ -275,16 +275,18 @@ fn status(set: Codes, status: i128) -> Result<Codes, String> {
 
 fn statuses(set: Codes, first: i128, last: i128) -> Result<Codes, String> {
     let status = |number: i128| {
-        // What does not fit is no status either.
+        // A number that does not fit is not a status either.
         let status = u16::try_from(number).unwrap_or(u16::MAX);
         match not_a_failure(status) {
-            Some(instead) => Err(format!("{number} is no status of a failure: {instead}")),
+            Some(instead) => Err(format!(
+                "{number} is not the status of a failure: {instead}"
+            )),
             None => Ok(status),
         }
     };
     let (first, last) = (status(first)?, status(last)?);
     if first > last {
-        return Err(format!("{first}..={last} is no range: {TURNED_ROUND}"));
+        return Err(format!("{first}..={last} is not a range: {TURNED_ROUND}"));
     }
     Ok(set.with_statuses(first, last))
 }

@@ -1,12 +1,12 @@
-//! Openings that fail, and the pauses after them.
+//! Tests of failed openings and of the pauses after them.
 
 use super::*;
 use std::sync::Arc;
 
-/// Waits exactly so long after openings that failed.
+/// Waits exactly 100 ms after each failed opening.
 const TENTH: Policy = Policy::constant(Duration::from_millis(100)).jitter(Jitter::None);
 
-/// The first pause is of 100 ms, the second one of 200 ms, and so on.
+/// The first pause is 100 ms, the second pause 200 ms, and so on.
 const DOUBLED: Policy = Policy::exponential()
     .base(Duration::from_millis(100))
     .jitter(Jitter::None);
@@ -114,7 +114,7 @@ async fn a_reset_ends_the_pause() {
     assert_eq!(call().await, Ok(42));
 }
 
-/// The failure says nothing of the time after the reset.
+/// A failure before the reset has no effect after the reset.
 #[tokio::test(start_paused = true)]
 async fn an_opening_that_began_before_a_reset_begins_no_pause() {
     let tried = AtomicU32::new(0);
@@ -134,8 +134,8 @@ async fn an_opening_that_began_before_a_reset_begins_no_pause() {
     assert_eq!((first, call().await), (Err(not_opened(0)), Ok(42)));
 }
 
-/// Those who waited when the reset came, and those who came after it, do not fail with the opening that
-/// began before it.
+/// Callers who wait at the reset, and callers who come after it, do not fail with an opening that began
+/// before the reset.
 #[tokio::test(start_paused = true)]
 async fn after_a_reset_nobody_fails_with_an_opening_that_began_before() {
     let tried = AtomicU32::new(0);
@@ -271,7 +271,7 @@ async fn those_who_wait_for_an_opening_fail_with_it() {
     };
     let outcomes = tokio::join!(call(0), call(1), call(500), call(1_500));
     let failed = (Err(not_opened(100)), 1_000);
-    // The last one comes later, and opens by itself.
+    // The last caller comes later, and opens a connection itself.
     let opened = (Ok(42), 2_500);
     assert_eq!(outcomes, (failed.clone(), failed.clone(), failed, opened));
     assert_eq!((source.opened(), tried.load(Relaxed)), (1, 2));
