@@ -1,7 +1,7 @@
 //! The keys of the attribute, as an editor offers them.
 
-/// Each key of `#[retry]` that can be the name of a field; `crate` cannot. Only rust-analyzer sees it
-/// used.
+/// Each key of `#[retry]` that can be the name of a field; `crate` cannot. Only rust-analyzer sees uses
+/// of this struct.
 #[derive(Debug)]
 pub struct Keys {
     /// A `Policy`: the rules to start from; the other keys change single rules. Without it: `Policy::exponential()`. Example: `policy = iam::REQUEST`.
