@@ -1,8 +1,8 @@
-//! The keys: all that is said of each stands here, once.
+//! The keys. This table is the only place that describes them.
 //!
-//! From the table follow [`Args`], how a key is read, which setters of the policy are called, the
-//! list in messages, the tables of `retry.md`, and the fields that editors complete. The last two
-//! are written anew by `UPDATE_EXPECT=1 cargo test -p backoff-macros pages`.
+//! The table gives [`Args`], how a key is read, which setters of the policy are called, the list in
+//! messages, the tables of `retry.md`, and the fields that editors complete.
+//! `UPDATE_EXPECT=1 cargo test -p backoff-macros pages` writes the last two anew.
 
 use syn::{Expr, Ident, Path, Type};
 
@@ -11,29 +11,29 @@ use super::level::level;
 use super::on::On;
 use super::read::{jitter, name, path, time, without_mut};
 
-/// What is known of a key.
+/// The description of a key.
 pub(super) struct Key {
     pub(super) name: &'static str,
-    /// How it is written, in messages.
+    /// How to write the key, for messages.
     pub(super) usage: &'static str,
     pub(super) form: Form,
-    /// What it takes, said to who writes a literal instead.
+    /// The type of the value, for the message to a user who writes a literal instead.
     pub(super) no_literal: Option<&'static str>,
-    /// The function that reads its value.
+    /// The name of the function that reads the value.
     reader: &'static str,
-    /// Puts a value of its form where it belongs.
+    /// Stores a value of the key's form in `Args`.
     pub(super) put: fn(&mut Args, Given<Value>) -> syn::Result<()>,
     #[cfg(test)]
     pub(super) page: Page,
 }
 
 impl Key {
-    /// Whether names or types follow it in parentheses.
+    /// Whether the key is followed by names or types in parentheses.
     pub(super) fn takes_parentheses(&self) -> bool {
         matches!(self.form, Form::Names | Form::Types)
     }
 
-    /// Whether it takes a duration and nothing else.
+    /// Whether the key takes only a duration.
     pub(super) fn takes_time(&self) -> bool {
         self.reader == "time"
     }
@@ -50,7 +50,7 @@ pub(super) struct Page {
     pub(super) group: &'static str,
     pub(super) takes: &'static str,
     pub(super) without: &'static str,
-    /// Where there is more to show than the usage.
+    /// Set if the example shows more than the usage.
     pub(super) example: Option<&'static str>,
 }
 
@@ -75,12 +75,12 @@ macro_rules! keys {
         #[derive(Default)]
         pub(crate) struct Args {
             $($(pub(crate) $field: Option<Given<$type>>,)*)*
-            /// The values of keys that there are not.
+            /// The values of unknown keys.
             pub(crate) strays: Vec<Expr>,
         }
 
         impl Args {
-            /// What is given of the policy's rules, in the order of their setters.
+            /// The given rules of the policy, in the order of their setters.
             pub(crate) fn rules(&self) -> Vec<(&Ident, Rule<'_>)> {
                 let mut rules = Vec::new();
                 $($($(
