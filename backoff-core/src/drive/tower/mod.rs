@@ -139,6 +139,7 @@
 //!   not count, because `retry` is not called then.
 //! - **All requests wait alike.** Each request gets a clone of the policy, and the generator of its
 //!   jitter is cloned with it. So all requests that fail at the same time come back at the same time.
+//!
 //! Besides, a `POST` whose reply is lost is sent twice, 429 is not retried but a certificate that is
 //! not trusted is, `Retry-After` is not read, and there is no deadline. With this library the same
 //! layer is `.layer(POLICY.layer())`.
