@@ -118,7 +118,7 @@ pub(crate) fn without_mut(sig: &mut Signature, names: &[Ident]) {
     }
 }
 
-/// The tokens without each `mut` that stands before one of these names.
+/// The tokens without each `mut` before one of these names.
 pub(crate) fn stripped(tokens: TokenStream, names: &[Ident]) -> TokenStream {
     let mut kept = TokenStream::new();
     let mut tokens = tokens.into_iter().peekable();

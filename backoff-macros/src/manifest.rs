@@ -17,7 +17,6 @@ use crate::errors::Errors;
 /// add to the compiler's message about an unresolved path. So nothing is reported if `::default` may
 /// still lead to the library: if the manifest also has the library under its own name, or if the root
 /// of the crate has an `extern crate .. as default`.
-/// name as well, and where the root of the crate has an `extern crate .. as default`.
 pub(crate) fn name_of(default: &str, is_said: bool, write: &str, errors: &mut Errors) -> String {
     if is_said {
         return default.to_owned();

@@ -49,7 +49,7 @@ fn statements(block: &Block) -> TokenStream {
 
 const BOXED: [&str; 2] = ["BoxFuture", "LocalBoxFuture"];
 
-/// Whether `-> Type` is a future: `impl Future`, one that is pinned in a box, or an alias of that.
+/// Whether `-> Type` is a future: `impl Future`, a pinned box of a future, or an alias of such a box.
 fn is_future(output: TokenStream) -> bool {
     let mut tokens = output.into_iter().skip_while(|token| {
         matches!(token, TokenTree::Punct(punct) if matches!(punct.as_char(), '-' | '>' | ':'))

@@ -291,7 +291,6 @@ impl<'p, H, S> Resuming<'p, H, S> {
     /// since the last progress are used up, or a [signal](Self::stop_on) has come. Then the stretch is
     /// given up: until [`progress`](Self::progress), each further call returns its error at once, whatever
     /// the error is. Hooks, log events and metrics get an event only for the first of these errors.
-    /// error is. Hooks, log events and metrics are told of the first one alone.
     pub async fn failed<E>(&mut self, error: E) -> Result<(), E>
     where
         H: Handle<E, Runtime: Clock + Sleep + Random>,

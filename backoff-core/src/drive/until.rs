@@ -319,7 +319,6 @@ where
 ///
 /// If several awaited values [in a row](crate::Retrying::consecutive) are required, this is also the
 /// error of an awaited value after which more must follow: see [`consecutive`](Self::consecutive).
-/// [`consecutive`](Self::consecutive).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotYet {

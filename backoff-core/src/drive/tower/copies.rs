@@ -24,7 +24,7 @@ pub trait Copies<Request> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cloned;
 
-// So that the message above is shown, and not that the body is not `Clone`.
+// With this, the compiler shows the message above, and not that the body is not `Clone`.
 #[diagnostic::do_not_recommend]
 impl<B: Clone> Copies<http::Request<B>> for Cloned {
     fn copy(&self, request: http::Request<B>) -> (http::Request<B>, Option<http::Request<B>>) {

@@ -154,7 +154,7 @@ impl<V, E> Caller<V, E> {
     }
 
     pub(super) const fn is_repeatable(&self, failing: Failing) -> bool {
-        // Whoever was faster than a second write may have been the first one.
+        // The writer that won against a second write may be the first write.
         let is_overtaken = failing.is_conflict && self.is_taken && self.is_doubtful;
         self.recognises || !failing.ends_blind && !is_overtaken
     }

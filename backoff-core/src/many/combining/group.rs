@@ -78,7 +78,7 @@ pub(super) fn apply<V: Clone, E>(value: V, hands: &mut [Hand<V, E>]) -> Applied<
             progress.changed.push(index);
             continue;
         }
-        // The value may hold what the change has begun: it belongs to this caller alone.
+        // The value may hold a half-done change, so only this caller gets the value.
         let seen = core::mem::replace(&mut value, progress.kept.clone());
         match ran {
             Err(failing) => applied.failed.push((*place, failing)),
@@ -146,7 +146,7 @@ impl<V: Clone> Progress<V> {
                 done += 1;
                 continue;
             }
-            // Whoever came after it has seen a change that is not there now, and waits for a new read.
+            // Callers after this one saw a change that is now undone, so they wait for a new read.
             self.changed.remove(done);
             self.later.retain(|&(later, _)| later < index);
             let seen = core::mem::replace(&mut value, self.kept.clone());

@@ -274,7 +274,7 @@ impl<V: Send + 'static, W: Send + 'static, E: Send + Sync + 'static> Lane<V, W, 
                     dropped.0 = driver;
                 }
                 Ok(driver) => {
-                    // Somebody came when nobody waited any more.
+                    // A caller came when nobody waited any more.
                     state.is_woken |= driver.is_none();
                     state.driver = driver;
                 }
@@ -286,7 +286,7 @@ impl<V: Send + 'static, W: Send + 'static, E: Send + Sync + 'static> Lane<V, W, 
                 }
             }
             let told = state.told.remove(&place);
-            // Whoever came while it was polled was not woken.
+            // Callers who came during the poll were not woken.
             if state.is_woken {
                 wakers.extend(state.wakers());
             }
