@@ -42,8 +42,8 @@ const OTHER_WAITS: Meant = Sentence(
     "waits of an algorithm of your own need the function form: write `POLICY.retry(|| ..).delays(..)`",
 );
 const EXCLUDED: Meant = Sentence(
-    "name what is retried in `on`, or write `when = |error| ..`, which is `false` for what is not \
-     retried",
+    "name the errors to retry in `on`, or write `when = |error| ..`, which returns `false` for \
+     errors that are not retried",
 );
 const BORROWED: Meant =
     Sentence("name the arguments that an attempt consumes in `clone(..)`; it borrows the others");

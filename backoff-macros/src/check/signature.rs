@@ -258,9 +258,9 @@ fn undecided(sig: &Signature, bound: &[Binding], args: &Args, errors: &mut Error
         errors.at(
             mutable,
             format_args!(
-                "what one attempt changes in `{name}` the next one would see: write \
-                 `clone({name})` in the attribute for a fresh copy at each attempt, or \
-                 `keep({name})` if that is what you want"
+                "the next attempt would see the changes of `{name}`: write `clone({name})` in \
+                 the attribute for a fresh copy at each attempt, or `keep({name})` to keep the \
+                 changes"
             ),
         );
     }
@@ -270,8 +270,8 @@ fn undecided(sig: &Signature, bound: &[Binding], args: &Args, errors: &mut Error
     {
         errors.at(
             mutable,
-            "what one attempt changes in `self` the next one would see: write `keep(self)` in the \
-             attribute if that is what you want, or begin the body with `let mut this = \
+            "the next attempt would see the changes of `self`: write `keep(self)` in the \
+             attribute to keep the changes, or begin the body with `let mut this = \
              self.clone();`",
         );
     }
@@ -350,7 +350,7 @@ fn borrowed_return(sig: &Signature, errors: &mut Errors) {
         errors.at(
             returns,
             format_args!(
-                "what is borrowed from a `&mut` argument cannot be given back, because the next \
+                "a borrow from a `&mut` argument cannot be returned, because the next \
                  attempt would need that argument: return an owned value{otherwise}, or repeat a \
                  part of the body with `retry_block!`"
             ),
