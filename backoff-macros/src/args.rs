@@ -1,4 +1,4 @@
-//! What stands in the parentheses of the attribute, read into one value a key.
+//! Reads the arguments in the parentheses of the attribute, one value for each key.
 
 pub(crate) mod bare;
 pub(crate) mod block;
@@ -28,11 +28,11 @@ use strays::strays;
 pub(crate) use table::Args;
 use value::{check_literal, key_and_value};
 
-/// Reads all arguments; those that cannot be read are reported and left out.
+/// Reads all arguments. Arguments that cannot be read are reported and left out.
 pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Args {
     let mut args = Args::default();
     let mut seen: Vec<Ident> = Vec::new();
-    // Reported last: what cannot be read at all comes first.
+    // Reported last: arguments that cannot be read at all come first.
     let mut wrong_literals = Vec::new();
     for argument in arguments(tokens, errors) {
         let (known, given) = match key_and_value.parse2(argument.clone()) {
@@ -66,7 +66,7 @@ pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Args {
 }
 
 impl Args {
-    /// The key that has attempts cut, and the limit of one attempt if one is given.
+    /// The key that makes attempts be cut, and the limit of one attempt if there is one.
     pub(crate) fn cuts(&self) -> Option<(&Ident, Option<&Time>)> {
         match (&self.attempt_timeout, &self.timeout) {
             (Some(limit), _) => Some((&limit.key, Some(&limit.value))),
@@ -80,7 +80,7 @@ impl Args {
         self.stop_on.as_ref().or(self.cut_on.as_ref())
     }
 
-    /// Whether the policy's codes are asked which errors are retried.
+    /// Whether the policy's codes decide which errors are retried.
     pub(crate) fn asks_codes(&self) -> bool {
         let on = self
             .on

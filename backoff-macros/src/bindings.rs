@@ -8,20 +8,21 @@ use syn::{Attribute, FnArg, ItemFn, Pat, Signature};
 use crate::groups::{flat, with};
 use crate::shape::async_trait::moved_mut;
 
-/// A name among the arguments.
+/// A name that an argument binds.
 pub(crate) struct Binding {
     pub(crate) name: Ident,
-    /// The `mut` of a name that holds a value of its own.
+    /// The `mut` of a name that owns its value.
     pub(crate) mutable: Option<Ident>,
-    /// Whether the argument as a whole is of a type that begins with `&`.
+    /// Whether the type of the whole argument begins with `&`.
     pub(crate) is_reference: bool,
     /// Whether that type begins with `&mut` or `&'a mut`.
     pub(crate) is_mut_reference: bool,
-    /// Its `#[cfg(..)]`: where that does not hold, there is no such name.
+    /// The `#[cfg(..)]` of the argument: if its condition is false, the name does not exist.
     pub(crate) cfgs: Vec<Attribute>,
 }
 
-/// All names among the arguments, `self` apart; `#[async_trait]` has moved their `mut` into the body.
+/// All names that the arguments bind, except `self`. `#[async_trait]` has moved their `mut` into the
+/// body.
 pub(crate) fn of(function: &ItemFn) -> Vec<Binding> {
     let mut bound = of_signature(&function.sig);
     for (name, mutable) in moved_mut(function) {
@@ -59,7 +60,7 @@ fn of_signature(sig: &Signature) -> Vec<Binding> {
     found
 }
 
-/// A name is an identifier in small letters that is no part of a path and no name of a field.
+/// A name is an identifier in small letters that is neither part of a path nor the name of a field.
 fn among(pattern: TokenStream, is_reference: bool, found: &mut Vec<Binding>) {
     let mut before = String::new();
     let mut mutable = None;
@@ -117,7 +118,7 @@ pub(crate) fn without_mut(sig: &mut Signature, names: &[Ident]) {
     }
 }
 
-/// The tokens without each `mut` that stands before one of these names.
+/// The tokens without each `mut` before one of these names.
 pub(crate) fn stripped(tokens: TokenStream, names: &[Ident]) -> TokenStream {
     let mut kept = TokenStream::new();
     let mut tokens = tokens.into_iter().peekable();

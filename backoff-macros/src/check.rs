@@ -1,4 +1,4 @@
-//! What contradicts itself, refused where it is written.
+//! Refuses contradictions at the place where they are written.
 
 mod codes;
 mod counts;
@@ -20,7 +20,7 @@ use crate::errors::{Errors, show};
 use counts::{consecutive, max_attempts};
 use numbers::{number, signed};
 
-/// The function to repeat, or a sentence about what the attribute was put on instead.
+/// The function to repeat, or a sentence about the item that has the attribute instead.
 pub(crate) fn function(item: TokenStream) -> syn::Result<ItemFn> {
     let error = match syn::parse2::<ItemFn>(item.clone()) {
         Ok(function) => return Ok(function),
@@ -53,7 +53,7 @@ pub(crate) fn function(item: TokenStream) -> syn::Result<ItemFn> {
     ))
 }
 
-/// What `retry_block!` repeats.
+/// The block that `retry_block!` repeats.
 pub(crate) enum Repeated {
     /// `async { .. }`
     Async(ExprAsync),
@@ -110,7 +110,7 @@ pub(crate) fn block(block: TokenStream, args: &Args) -> syn::Result<Repeated> {
     syn::parse2(block).map(Repeated::Async)
 }
 
-/// What is said of an expression without a block around it.
+/// The message about an expression without a block around it.
 fn no_block(expr: &Expr) -> String {
     let shown = show(expr);
     let shown = match expr {
@@ -128,7 +128,7 @@ fn no_block(expr: &Expr) -> String {
     }
 }
 
-/// What the arguments say, each by itself and together.
+/// Checks the arguments, each alone and all together.
 pub(crate) fn arguments(args: &Args, errors: &mut Errors) {
     if let Some(attempts) = &args.max_attempts {
         max_attempts(&attempts.value, errors);
@@ -154,7 +154,7 @@ pub(crate) fn arguments(args: &Args, errors: &mut Errors) {
     judges(args, errors);
 }
 
-/// Who decides, and what is said to nobody.
+/// Checks the judge of the errors, and keys that have no effect.
 fn judges(args: &Args, errors: &mut Errors) {
     if args.when.is_some() {
         for on in [&args.on, &args.also_on].into_iter().flatten() {
@@ -239,7 +239,7 @@ fn is_bool(value: &Expr) -> bool {
     matches!(value, Expr::Lit(literal) if matches!(literal.lit, Lit::Bool(_)))
 }
 
-/// That of `Policy::exponential()`.
+/// The base of `Policy::exponential()`.
 const DEFAULT_MAX_BACKOFF: Duration = Duration::from_secs(64);
 
 fn times(args: &Args, errors: &mut Errors) {
@@ -329,7 +329,7 @@ fn times(args: &Args, errors: &mut Errors) {
 
 type LiteralTime<'a> = (&'a Expr, Duration);
 
-/// A time that stands in the attribute as a literal, and how it reads.
+/// A time that is a literal in the attribute, and its text.
 fn literal(given: &Option<Given<Time>>) -> Option<(LiteralTime<'_>, String)> {
     let time = &given.as_ref()?.value;
     let shown = match &time.expr {

@@ -6,12 +6,12 @@
 use std::time::Duration;
 
 const SECOND: u128 = 1_000_000_000;
-/// What a message lists when a unit is missing or unknown.
+/// The units that a message lists when a unit is missing or unknown.
 const UNITS: &str = "the units are ns, us, ms, s, m, h and d";
-/// `M` is too near to `m`, and the others differ in length.
+/// `M` is too similar to `m`, and years and months differ in length.
 const VAGUE: [&str; 8] = ["M", "month", "months", "y", "yr", "yrs", "year", "years"];
 
-/// Reads one or more numbers with their units; the error is a whole sentence.
+/// Reads one or more numbers with their units. The error is a whole sentence.
 pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     let mut rest = text.trim();
     if rest.is_empty() {
@@ -79,7 +79,7 @@ fn nanos_of(unit: &str) -> Option<u128> {
     })
 }
 
-/// The unit that a longer or louder spelling stands for.
+/// The unit that a longer spelling, or one in capitals, means.
 fn likely(unit: &str) -> Option<&'static str> {
     let unit = unit.to_lowercase();
     let spellings = [
@@ -178,7 +178,7 @@ mod tests {
         ("18446744073709551615.999999999s", Duration::MAX),
     ];
 
-    /// And what the message says.
+    /// Each text with a part of the message about it.
     const REFUSED: &[(&str, &str)] = &[
         ("", "such as `30s`"),
         (" ", "such as `30s`"),

@@ -1,4 +1,4 @@
-//! Everything wrong with one use of a macro, gathered so that it is reported at once.
+//! Collects all mistakes in one use of a macro, so that they are reported at once.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
@@ -8,12 +8,12 @@ use quote::ToTokens;
 pub(crate) struct Errors(Option<syn::Error>);
 
 impl Errors {
-    /// Adds a mistake that stands at `tokens`.
+    /// Adds a mistake with the place of `tokens`.
     pub(crate) fn at(&mut self, tokens: impl ToTokens, message: impl std::fmt::Display) {
         self.push(syn::Error::new_spanned(tokens, message));
     }
 
-    /// Adds a mistake that has its place already.
+    /// Adds a mistake that already has its place.
     pub(crate) fn push(&mut self, error: syn::Error) {
         match &mut self.0 {
             Some(all) => all.combine(error),
@@ -21,12 +21,12 @@ impl Errors {
         }
     }
 
-    /// One `compile_error!` a mistake, or `None` if there was none.
+    /// One `compile_error!` for each mistake, or `None` without a mistake.
     pub(crate) fn into_compile_errors(self) -> Option<TokenStream> {
         self.0.map(syn::Error::into_compile_error)
     }
 
-    /// All of them as one error, or `None` if there was none.
+    /// All mistakes as one error, or `None` without a mistake.
     pub(crate) fn into_error(self) -> Option<syn::Error> {
         self.0
     }
@@ -42,7 +42,7 @@ impl Errors {
     }
 }
 
-/// Tokens as a user would write them. A text stays as it is.
+/// Tokens as a user would write them. A string literal stays unchanged.
 pub(crate) fn show(tokens: impl ToTokens) -> String {
     let tokens = tokens.to_token_stream();
     let mut texts = Vec::new();
@@ -80,7 +80,7 @@ fn texts_in(tokens: TokenStream, texts: &mut Vec<String>) {
     }
 }
 
-/// Without the blanks that a user would not write.
+/// The text without the blanks that a user would not write.
 fn tidy(tokens: &str) -> String {
     let mut shown = tokens.to_owned();
     for (from, to) in [
@@ -100,7 +100,7 @@ fn tidy(tokens: &str) -> String {
     shown
 }
 
-/// The candidate that `word` most likely was meant to be: at most one mistake in three letters.
+/// The candidate that `word` most likely means: at most one mistake in three letters.
 pub(crate) fn did_you_mean<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -113,7 +113,7 @@ pub(crate) fn did_you_mean<'a>(
         .map(|(_, candidate)| candidate)
 }
 
-/// Letters to insert, drop, replace or swap with their neighbour to make `a` of `b`.
+/// The number of letters to insert, drop, replace or swap with their neighbour to turn `a` into `b`.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut table = vec![vec![0; b.len() + 1]; a.len() + 1];

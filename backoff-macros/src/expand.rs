@@ -1,4 +1,4 @@
-//! The code that is written: a loop around the body, and the library's `step` in it.
+//! The written code: a loop around the body, which calls the library's `step`.
 
 mod consumed;
 mod copies;
@@ -32,8 +32,8 @@ use library::{Library, at};
 use looped::Loop;
 use unique::Unique;
 
-/// The function with its body in a loop; everything else about it stays as it was. With errors it
-/// says those, and its body is not repeated.
+/// The function with its body in a loop; the rest of the function stays unchanged. If there are errors,
+/// the function reports them and its body is not repeated.
 pub(crate) fn function(
     library: TokenStream,
     args: &Args,
@@ -49,7 +49,7 @@ pub(crate) fn function(
     let returns = match (&function.sig.output, shape) {
         (ReturnType::Type(_, ty), Shape::Future) => {
             shape::output(&function.sig).unwrap_or_else(|| match inside(ty) {
-                // A name for a boxed future says what it gives when it is asked.
+                // An alias of a boxed future does not show its output type, so the compiler is asked for it.
                 Type::Path(_) => quote_spanned! {returns_at=>
                     <#ty as ::core::future::Future>::Output
                 },
@@ -109,7 +109,7 @@ pub(crate) fn function(
     if let Some((stmts, _)) = repeated(shape, &mut function) {
         *stmts = vec![Stmt::Expr(Expr::Verbatim(body), None)];
     }
-    // A test is left out where no tests are compiled, and with it what is said in its body.
+    // A test is left out if no tests are compiled, and the errors in its body with it.
     let is_test = |attr: &Attribute| {
         let last = attr.path().segments.last();
         last.is_some_and(|last| last.ident == "test")
@@ -120,7 +120,7 @@ pub(crate) fn function(
     quote!(#function #beside)
 }
 
-/// The statements that are repeated, and where their braces stand.
+/// The statements that are repeated, and the place of their braces.
 fn repeated(shape: Shape, function: &mut ItemFn) -> Option<(&mut Vec<Stmt>, Span)> {
     let block = match shape {
         Shape::Future => &mut last_async(function)?.block,
@@ -130,8 +130,8 @@ fn repeated(shape: Shape, function: &mut ItemFn) -> Option<(&mut Vec<Stmt>, Span
     Some((&mut block.stmts, span))
 }
 
-/// A block in a loop: a future, or, where the block is not async, the outcome itself. Like the
-/// function's, the body is borrowed by each attempt; `move` says what the whole future owns.
+/// A block in a loop: a future, or, if the block is not async, the outcome itself. As in a function,
+/// each attempt borrows the body; `move` says that the whole future owns its variables.
 pub(crate) fn block(library: TokenStream, args: &Args, block: Repeated) -> TokenStream {
     let here = Span::mixed_site();
     let written = |is_async, judged_at| Written {
@@ -169,7 +169,7 @@ pub(crate) fn block(library: TokenStream, args: &Args, block: Repeated) -> Token
     }
 }
 
-/// A block whose arguments are refused, as it was, or none if it cannot be read.
+/// A block whose arguments are refused, unchanged, or nothing if the block cannot be read.
 pub(crate) fn refused_block(
     library: TokenStream,
     args: &Args,
@@ -188,13 +188,13 @@ pub(crate) fn refused_block(
     }
 }
 
-/// Whether the attempt has the name of an argument.
+/// Whether the name of the attempt is also the name of an argument.
 fn hides(bound: &[Binding], args: &Args) -> bool {
     let attempt = args.attempt.as_ref();
     attempt.is_some_and(|attempt| bound.iter().any(|binding| binding.name == attempt.value))
 }
 
-/// All that is known before the body is.
+/// The values that are known before the body.
 struct Written<'a> {
     library: Library,
     args: &'a Args,
@@ -206,16 +206,16 @@ struct Written<'a> {
     copies: Copies,
     around: Around,
     unique: Unique,
-    /// The arguments of which each attempt needs the value.
+    /// The arguments whose value each attempt consumes.
     consumable: HashSet<String>,
-    /// The name of the attempt is that of an argument too, which is refused.
+    /// The name of the attempt is also the name of an argument, which is refused.
     hides: bool,
-    /// What is wrong with the arguments or the function.
+    /// The mistakes in the arguments or the function.
     errors: Option<TokenStream>,
 }
 
 impl Written<'_> {
-    /// The body is what stands between the braces at `braces_at`.
+    /// The body is the tokens between the braces at `braces_at`.
     fn statements(&self, body: TokenStream, returns: TokenStream, braces_at: Span) -> TokenStream {
         let copies = self.copies.taken();
         let is_known = !is_hole(&returns);
@@ -234,9 +234,9 @@ impl Written<'_> {
             let ty = is_known.then(|| quote_spanned!(body_at=> -> #returns));
             quote_spanned! {body_at=> (|| #ty { #copies #body })() }
         } else if is_known {
-            // The return that never happens gives the block its type, so that `?` and the tail
-            // convert as they do in the function; an `Option` makes it one that no lint calls
-            // unreachable. The body is not moved: each attempt borrows what it reads.
+            // The `return` that never happens gives the block its type, so that `?` and the tail convert as
+            // they do in the function. An `Option` keeps lints from calling the block unreachable. The body
+            // is not moved: each attempt borrows the values that it reads.
             quote_spanned! {body_at=>
                 async {
                     if let ::core::option::Option::Some(__returns) =
@@ -277,9 +277,9 @@ impl Written<'_> {
     }
 }
 
-/// Several statements in the user's own braces: the edition of their span says whether the
-/// temporaries of the last expression are dropped before the local variables. One statement has no
-/// such order, and alone in braces it would set off `unused_braces`.
+/// Several statements in the user's own braces: the edition of their span says whether the temporaries
+/// of the last expression are dropped before the local variables. One statement alone has no such
+/// order, and braces around it would trigger `unused_braces`.
 fn in_braces(body: TokenStream, braces_at: Span) -> TokenStream {
     let is_one = || {
         let stmts = Block::parse_within.parse2(body.clone());
@@ -293,14 +293,14 @@ fn in_braces(body: TokenStream, braces_at: Span) -> TokenStream {
     TokenTree::Group(braces).into()
 }
 
-/// Whether there surely are two statements, which is seen without parsing them.
+/// Whether there surely are two statements, without parsing them.
 fn goes_on_after_a_semicolon(body: &TokenStream) -> bool {
     let mut tokens = body.clone().into_iter();
     tokens.any(|token| matches!(token, TokenTree::Punct(sign) if sign.as_char() == ';'))
         && tokens.next().is_some()
 }
 
-/// The type with `_` for each `impl Trait`, which no binding can be annotated with.
+/// The type with `_` for each `impl Trait`, because a binding cannot have such a type.
 pub(crate) fn without_impl(ty: TokenStream) -> TokenStream {
     let mut written = TokenStream::new();
     let mut tokens = ty.into_iter().peekable();
@@ -308,7 +308,7 @@ pub(crate) fn without_impl(ty: TokenStream) -> TokenStream {
         match token {
             TokenTree::Ident(ident) if ident == "impl" => {
                 written.extend(quote_spanned!(ident.span()=> _));
-                // The bounds end with the list or the brackets that the type stands in.
+                // The bounds end at the end of the list or of the brackets around the type.
                 let (mut depth, mut arrow) = (0_usize, false);
                 while let Some(next) = tokens.peek() {
                     let char = match next {

@@ -1,4 +1,4 @@
-//! `#[derive(Fault)]`: what an error says of itself, read from attributes.
+//! `#[derive(Fault)]`: reads from attributes which facts an error reports about itself.
 
 mod case;
 mod says;
@@ -13,8 +13,8 @@ use crate::manifest;
 use case::cases;
 use says::Says;
 
-/// Parse, check, expand. Whatever is wrong, an empty implementation is written, so that the uses of
-/// the error do not fail as well.
+/// Parses, checks and expands. If something is wrong, an empty implementation is written, so that the
+/// uses of the error do not fail too.
 pub(crate) fn derive(default_crate: &str, item: TokenStream) -> TokenStream {
     let input: DeriveInput = match syn::parse2(item) {
         Ok(input) => input,

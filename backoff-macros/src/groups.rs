@@ -1,11 +1,11 @@
-//! The invisible groups that `macro_rules!` puts around what it matched: a type from `$t:ty` or an
+//! The invisible groups that `macro_rules!` puts around its matches: a type from `$t:ty` or an
 //! expression from `$e:expr` is one token tree with `Delimiter::None`.
 
 use proc_macro2::{Delimiter, Group, Spacing, TokenStream, TokenTree};
 use syn::Type;
 
-/// The same tokens without invisible groups. To be looked at only: where such tokens are written,
-/// `2 * $e` may mean something else.
+/// The same tokens without invisible groups. Use the result only for reading: in written code, `2 * $e`
+/// may then mean something else.
 pub(crate) fn flat(tokens: TokenStream) -> TokenStream {
     let mut written = TokenStream::new();
     for token in tokens {
@@ -20,15 +20,15 @@ pub(crate) fn flat(tokens: TokenStream) -> TokenStream {
     written
 }
 
-/// The tokens without the invisible groups that change nothing: around a single token, and around
-/// all that stands between two separators.
+/// The tokens without the invisible groups that change nothing: around a single token, and around all
+/// tokens between two separators.
 pub(crate) fn needless(tokens: TokenStream) -> TokenStream {
     let mut written = TokenStream::new();
     let (mut begins, mut after_word) = (true, false);
     let mut tokens = tokens.into_iter().peekable();
     while let Some(token) = tokens.next() {
         let begun = begins;
-        // After anything but a word, `=` is the end of another operator.
+        // After any token but a word, `=` is the end of another operator.
         begins = is_comma(&token)
             || after_word
                 && matches!(&token, TokenTree::Punct(punct) if punct.as_char() == '=' && punct.spacing() == Spacing::Alone);
@@ -37,7 +37,7 @@ pub(crate) fn needless(tokens: TokenStream) -> TokenStream {
             written.extend([token]);
             continue;
         };
-        // What is in braces is the user's code, and stays as it is.
+        // Code in braces is the user's code, and stays unchanged.
         let inside = match group.delimiter() {
             Delimiter::Brace => group.stream(),
             _ => needless(group.stream()),
@@ -61,7 +61,7 @@ pub(crate) fn with(group: &Group, inside: TokenStream) -> TokenTree {
     TokenTree::Group(written)
 }
 
-/// The type inside of the invisible groups around it.
+/// The type inside of its invisible groups.
 pub(crate) fn inside(mut ty: &Type) -> &Type {
     while let Type::Group(group) = ty {
         ty = &group.elem;

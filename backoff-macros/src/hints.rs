@@ -1,13 +1,14 @@
-//! What an editor reads: rust-analyzer completes keys where they are written as fields.
+//! The fields that an editor reads: rust-analyzer completes keys that are written as fields.
 //!
-//! It expands the macro as the user types, with the word at the cursor in place, and asks what could
-//! stand where that word comes out. So the keys typed so far are written as fields of a hidden struct,
-//! each with the span that it has in the attribute, and before everything that depends on them,
-//! since rust-analyzer compares the expansion before the last letter with the one after it by place.
+//! rust-analyzer expands the macro while the user types, with the word at the cursor in place, and
+//! looks for completions at the place of that word in the result. So the keys typed so far are written
+//! as fields of a hidden struct, each with its span in the attribute. The struct comes before all code
+//! that depends on the keys, because rust-analyzer compares the expansions before and after the last
+//! letter by place.
 //!
 //! The condition `cfg(rust_analyzer)` alone would make rustc warn of an `unexpected_cfgs`, which an
-//! `allow` cannot prevent where the user forbids it. So this is written only where rust-analyzer
-//! runs the macro, and rustc never sees it.
+//! `allow` cannot prevent if the user forbids it. So this is written only when rust-analyzer runs the
+//! macro, and rustc never sees it.
 
 use std::sync::OnceLock;
 
@@ -17,7 +18,7 @@ use syn::{Expr, ItemFn, Stmt};
 
 use crate::args::split::pieces;
 
-/// Whether it is rust-analyzer that runs this macro, by the program's name.
+/// Whether rust-analyzer runs this macro, judged by the program's name.
 fn is_asked() -> bool {
     static IS_ASKED: OnceLock<bool> = OnceLock::new();
     *IS_ASKED.get_or_init(|| {
@@ -29,8 +30,8 @@ fn is_asked() -> bool {
     })
 }
 
-/// The function with the hints as the first thing in its body, where an item may stand whatever the
-/// function is in.
+/// The function with the hints at the beginning of its body, because an item is allowed there in any
+/// function.
 pub(crate) fn in_body(library: &TokenStream, args: TokenStream, item: TokenStream) -> TokenStream {
     match of(library, args) {
         Some(hints) => before(hints, item),
@@ -47,7 +48,7 @@ fn before(hints: TokenStream, item: TokenStream) -> TokenStream {
     function.into_token_stream()
 }
 
-/// The hints for these arguments, if anybody reads them.
+/// The hints for these arguments, if rust-analyzer reads them.
 pub(crate) fn of(library: &TokenStream, args: TokenStream) -> Option<TokenStream> {
     is_asked().then(|| written(library, args))
 }
@@ -57,7 +58,7 @@ pub(crate) fn written(library: &TokenStream, args: TokenStream) -> TokenStream {
         let TokenTree::Ident(key) = piece.into_iter().next()? else {
             return None;
         };
-        // A word of the language is no field.
+        // A keyword of the language cannot be a field.
         syn::parse2::<Ident>(key.into_token_stream()).ok()
     });
     quote_spanned! {Span::mixed_site()=>

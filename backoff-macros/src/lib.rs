@@ -1,9 +1,9 @@
 //! The attribute [`macro@retry`] and the block macro of `backoff-core`, which re-exports them: depend
 //! on that crate, or on `backoff-cloud`, and not on this one.
 //!
-//! The rooms: `args` reads what stands in the attribute, `check` refuses what contradicts itself,
-//! `place` says where the policy can be made, `expand` writes the code. None of them knows when to
-//! retry; the code they write asks the library.
+//! The modules: `args` reads the arguments of the attribute, `check` refuses arguments that contradict
+//! each other, `place` decides where the policy can be made, `expand` writes the code. None of these
+//! modules knows when to retry; the written code asks the library.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -40,8 +40,8 @@ pub fn retry(
     retry_in("backoff_core", args.into(), item.into()).into()
 }
 
-/// [`macro@retry`] for users of `backoff-cloud`, which re-exports it under that name: what it
-/// writes refers to that crate. The page of the other follows.
+/// [`macro@retry`] for users of `backoff-cloud`, which re-exports it under that name: the written code
+/// refers to that crate. The page of [`macro@retry`] follows.
 ///
 #[doc = include_str!("retry.md")]
 #[proc_macro_attribute]
@@ -60,10 +60,10 @@ pub fn __retry_block(input: proc_macro::TokenStream) -> proc_macro::TokenStream 
     retry_block_in(input.into()).into()
 }
 
-/// Says what an error tells of itself, for the trait `Fault`.
+/// Derives the trait `Fault`: attributes say which facts an error reports about itself.
 ///
-/// Attributes stand at a variant, at a struct, at an enum for all variants that have none, or at a
-/// field.
+/// Put the attributes on a variant, on a struct, on an enum (for all variants without attributes), or
+/// on a field.
 ///
 /// ```ignore
 /// #[derive(Debug, thiserror::Error, backoff_core::Fault)]
@@ -87,15 +87,15 @@ pub fn __retry_block(input: proc_macro::TokenStream) -> proc_macro::TokenStream 
 ///
 /// | Key | Takes | Meaning |
 /// |---|---|---|
-/// | `status = ..` | a number, a field, or an expression with `self.field`: an integer, or an `Option` of one. What is no `u16` is no status | the HTTP status |
+/// | `status = ..` | a number, a field, or an expression with `self.field`: an integer, or an `Option` of one. A value outside of `u16` counts as no status | the HTTP status |
 /// | `grpc_code = ..` | the same, of type `GrpcCode` or an `Option` of it | the gRPC code |
-/// | `retry_after = ..` | the same, of type `Duration` or an `Option` of it | how long the server asks to be left alone |
-/// | `transient`, `throttled`, `conflict`, `pending`, `permanent` | | the kind, which outranks the codes; `pending` is no failure: what is awaited has not come yet |
+/// | `retry_after = ..` | the same, of type `Duration` or an `Option` of it | how long the server asks not to be called |
+/// | `transient`, `throttled`, `conflict`, `pending`, `permanent` | | the kind, which takes precedence over the codes; `pending` is no failure: the awaited result has not come yet |
 /// | `not_sent`, `maybe_sent` | | a failure of the transport |
-/// | `forward` | | what is not said here is asked of the error inside: the only field, or the one with `#[from]`, `#[source]` or `#[fault(forward)]`. It may be an `Option` |
-/// | `crate = path` | a path | where the library is, if it is renamed; at the type |
+/// | `forward` | | facts without a key come from the error inside: the only field, or the one with `#[from]`, `#[source]` or `#[fault(forward)]`. The field may be an `Option` |
+/// | `crate = path` | a path | the path of the library, if it is renamed; on the type |
 ///
-/// At a field stand `#[fault(status)]`, `#[fault(grpc_code)]`, `#[fault(retry_after)]` and
+/// On a field, write `#[fault(status)]`, `#[fault(grpc_code)]`, `#[fault(retry_after)]` and
 /// `#[fault(forward)]` without a value.
 #[proc_macro_derive(Fault, attributes(fault))]
 pub fn fault(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
@@ -108,8 +108,8 @@ pub fn fault_cloud(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     fault::derive("backoff_cloud", item.into()).into()
 }
 
-/// Parse, check, expand. Whatever is wrong, the item itself is written, so that its uses do not fail
-/// as well.
+/// Parses, checks and expands. If something is wrong, the item itself is still written, so that its
+/// uses do not fail too.
 fn retry_in(default_crate: &str, args: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = errors::Errors::default();
     let function = check::function(item.clone());
@@ -144,7 +144,7 @@ fn retry_in(default_crate: &str, args: TokenStream, item: TokenStream) -> TokenS
     hints::in_body(&library, given, written)
 }
 
-/// The same for a block: it is written even if its arguments are wrong.
+/// The same for a block: the block is written even if its arguments are wrong.
 fn retry_block_in(input: TokenStream) -> TokenStream {
     let mut errors = errors::Errors::default();
     let AroundBlock {

@@ -1,7 +1,7 @@
-//! The name of the library in the `Cargo.toml` of the crate that is compiled.
+//! Finds the name of the library in the `Cargo.toml` of the crate that is compiled.
 //!
-//! A macro cannot see under which name its library was imported. Without this, the compiler says
-//! that `backoff_core` is unresolved, at a place that the user did not write.
+//! A macro cannot see under which name its library was imported. Without this module, the compiler
+//! reports an unresolved `backoff_core` at a place that the user did not write.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,12 @@ use proc_macro2::Span;
 
 use crate::errors::Errors;
 
-/// The name by which the library `default` is reached; another name has to be said by the user.
+/// The name by which the library `default` is reached. The user must give another name.
 ///
-/// The other name is a guess. An error of the macro's own is the only way to say it, because the
-/// compiler lets nobody add to what it says of a path that leads nowhere. So nothing is said where
-/// `::default` may lead to the library nevertheless: where the manifest has the library under its own
-/// name as well, and where the root of the crate has an `extern crate .. as default`.
+/// The other name is a guess. Only an error of the macro itself can report it, because a macro cannot
+/// add to the compiler's message about an unresolved path. So nothing is reported if `::default` may
+/// still lead to the library: if the manifest also has the library under its own name, or if the root
+/// of the crate has an `extern crate .. as default`.
 pub(crate) fn name_of(default: &str, is_said: bool, write: &str, errors: &mut Errors) -> String {
     if is_said {
         return default.to_owned();
@@ -31,13 +31,13 @@ pub(crate) fn name_of(default: &str, is_said: bool, write: &str, errors: &mut Er
     other
 }
 
-/// The other name, if that is the only one.
+/// The other name, if the library has only that name.
 fn other_name(default: &str) -> Option<String> {
     thread_local!(static READ: RefCell<Vec<Read>> = const { RefCell::new(Vec::new()) });
 
     let directory = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR")?);
     let path = directory.join("Cargo.toml");
-    // An editor's server of macros outlives a change of the manifest.
+    // The macro server of an editor runs on after a change of the manifest.
     let modified = std::fs::metadata(&path).ok()?.modified().ok();
     let package = default.replace('_', "-");
     let key = (path, modified, package);
@@ -50,11 +50,11 @@ fn other_name(default: &str) -> Option<String> {
     (is_usable && !is_renamed_in_code(&directory, default)).then_some(other)
 }
 
-/// A manifest, when it was written, and a package; and the package's other name in it.
+/// A manifest, its time of change, and a package, with the package's other name in the manifest.
 type Read = (Asked, Option<String>);
 type Asked = (PathBuf, Option<SystemTime>, String);
 
-/// The answer of before, or the one that `read` gives.
+/// The earlier answer, or the answer of `read`.
 fn remembered(
     before: &mut Vec<Read>,
     asked: Asked,
@@ -77,13 +77,12 @@ fn is_renamed_in_code(directory: &Path, name: &str) -> bool {
     roots.any(|root| std::fs::read_to_string(root).is_ok_and(|code| renames(&code, name)))
 }
 
-/// The files that may be the root of the crate that `file` belongs to: a macro does not know which
-/// one is.
+/// The files that may be the root of the crate of `file`. A macro does not know which one is.
 fn roots(directory: &Path, file: Option<&Path>) -> Vec<PathBuf> {
     let source = directory.join("src");
     let mut roots = vec![source.join("lib.rs"), source.join("main.rs")];
     if let Some(file) = file {
-        // The compiler gives the path as it was given to it, which may be a relative one.
+        // The compiler gives the path in the form in which it got the path, which may be relative.
         roots.push(file.to_owned());
         let folders = file.ancestors().skip(1);
         for folder in folders.take_while(|it| !it.as_os_str().is_empty() && *it != directory) {
@@ -104,7 +103,7 @@ fn renames(code: &str, name: &str) -> bool {
         .any(|it| it[..2] == ["extern", "crate"] && it[3..] == ["as", name, ";"])
 }
 
-/// The line up to the `#` that is in no text.
+/// The line up to the `#` that is outside of strings.
 fn without_comment(line: &str) -> &str {
     let mut quote = None;
     let end = line.find(|char| {
@@ -119,7 +118,7 @@ fn without_comment(line: &str) -> &str {
     &line[..end.unwrap_or(line.len())]
 }
 
-/// The name of the package where it has another one only; none where the manifest says nothing.
+/// The name of the package if it only has another name; `None` if the manifest does not say.
 fn other_name_in(manifest: &str, package: &str) -> Option<String> {
     let mut other = None;
     // The table of the dependencies, and the one dependency whose table this is.

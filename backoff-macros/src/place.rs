@@ -1,4 +1,4 @@
-//! Where the policy can be made, seen from the names in it.
+//! Decides from the names in the policy where it can be made.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -8,10 +8,10 @@ use syn::{Expr, ExprGroup, ExprParen, FnArg, GenericParam, PathSegment, Signatur
 use crate::args::Args;
 use crate::groups::flat;
 
-/// Where the policy is made.
+/// The place where the policy is made.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Place {
-    /// A `const` item: nonsense is found by `cargo check`, and nothing is kept over an await.
+    /// A `const` item: `cargo check` finds invalid values, and nothing is kept during an await.
     Item,
     /// An inline `const`, because an item cannot see `Self` and generic parameters.
     Inline,
@@ -46,7 +46,7 @@ impl Place {
         )
     }
 
-    /// A block does not show what is around it, so names are taken for what they look like.
+    /// A block does not show its surroundings, so names are judged by their form.
     pub(crate) fn of_block(args: &Args) -> Self {
         Self::among(
             args,
@@ -83,7 +83,7 @@ impl Place {
     }
 }
 
-/// Whether a policy is a constant of a type, `Rule::POLICY`: the type may be a parameter of the `impl`
+/// Whether a policy is a constant of a type, `Rule::POLICY`. The type may be a parameter of the `impl`
 /// around, which a method does not show.
 fn is_of_a_type(policy: &Expr) -> bool {
     let Expr::Path(path) = policy else {
@@ -94,7 +94,7 @@ fn is_of_a_type(policy: &Expr) -> bool {
     path.qself.is_some() || path.path.segments.len() > 1 && first.is_some_and(is_type)
 }
 
-/// Whether these tokens are a number, a text, a path or a range, which is seen without parsing them.
+/// Whether these tokens are a number, a text, a path or a range, without parsing them.
 fn is_plain(tokens: &TokenStream) -> bool {
     tokens.clone().into_iter().all(|token| match token {
         TokenTree::Literal(_) => true,
@@ -104,8 +104,9 @@ fn is_plain(tokens: &TokenStream) -> bool {
     })
 }
 
-/// Whether an expression looks like a constant. A macro cannot see what is one, so its form decides:
-/// paths, literals, constructors and setters of a policy, `codes![]`, and what is in `const { .. }`.
+/// Whether an expression looks like a constant. A macro cannot see whether it is one, so its form
+/// decides: paths, literals, constructors and setters of a policy, `codes![]`, and any expression in
+/// `const { .. }`.
 fn is_constant(expr: &Expr) -> bool {
     let all = |args: &Punctuated<Expr, Token![,]>| args.iter().all(is_constant);
     match expr {
@@ -134,7 +135,7 @@ fn is_constant(expr: &Expr) -> bool {
     }
 }
 
-/// Whether it makes a value of a type whose functions are constant: `Policy::exponential`.
+/// Whether the expression makes a value of a type with constant functions: `Policy::exponential`.
 fn is_constructor(function: &Expr) -> bool {
     let Expr::Path(path) = function else {
         return false;
@@ -147,8 +148,8 @@ fn is_constructor(function: &Expr) -> bool {
     })
 }
 
-/// Whether the policy stands behind a reference, where it can stay: `*policy`, `&self.policy`. A call
-/// may make a guard, which must not live as long as the function.
+/// Whether the policy is behind a reference and can stay there: `*policy`, `&self.policy`. A call may
+/// make a guard, which must not live as long as the function.
 pub(crate) fn is_behind_a_reference(args: &Args) -> bool {
     fn is_place(expr: &Expr) -> bool {
         match expr {
@@ -172,7 +173,7 @@ pub(crate) fn is_behind_a_reference(args: &Args) -> bool {
     is_reference && args.rules().is_empty()
 }
 
-/// The user's tokens that the policy is made of.
+/// The user's tokens of the policy.
 fn policy_tokens(args: &Args) -> Vec<TokenStream> {
     let policy = args
         .policy
@@ -180,7 +181,7 @@ fn policy_tokens(args: &Args) -> Vec<TokenStream> {
         .map(|given| given.value.to_token_stream());
     let rules = args.rules().into_iter();
     let rules = rules.flat_map(|(_, rule)| rule.tokens());
-    // The time limit of the whole call stands beside the policy.
+    // The time limit of the whole call is no part of the policy.
     let timeout = args.timeout.iter();
     let timeout = timeout.map(|given| given.value.expr.to_token_stream());
     policy.chain(rules).chain(timeout).map(flat).collect()
@@ -189,18 +190,18 @@ fn policy_tokens(args: &Args) -> Vec<TokenStream> {
 /// An identifier that may name a variable or a type.
 struct Named {
     name: String,
-    /// It is the first segment of a path: `name::`.
+    /// The identifier is the first segment of a path: `name::`.
     before_path: bool,
-    /// It is called: `name(`.
+    /// The identifier is called: `name(`.
     before_call: bool,
 }
 
-/// A single capital is taken for a parameter of the `impl` around, which a method does not show.
+/// A single capital counts as a parameter of the `impl` around, which a method does not show.
 fn is_letter(named: &Named) -> bool {
     matches!(named.name.as_bytes(), [b'A'..=b'Z'])
 }
 
-/// What the tokens name; fields, methods, later segments of a path and macros are left out.
+/// The names in the tokens, without fields, methods, later segments of a path and macros.
 fn named(tokens: TokenStream) -> Vec<Named> {
     let mut found = Vec::new();
     let mut before = ' ';
@@ -208,7 +209,7 @@ fn named(tokens: TokenStream) -> Vec<Named> {
     while let Some(token) = tokens.next() {
         let mut now = ' ';
         match token {
-            // What is in `const { .. }` names no variable.
+            // Code in `const { .. }` names no variable.
             TokenTree::Ident(ident) if ident == "const" => {
                 tokens.next();
             }
@@ -226,7 +227,7 @@ fn named(tokens: TokenStream) -> Vec<Named> {
                     });
                 }
             }
-            // Two dots make a range, and what follows a range is a name of its own.
+            // Two dots make a range, and the token after a range is a name of its own.
             TokenTree::Punct(punct) if (before, punct.as_char()) != ('.', '.') => {
                 now = punct.as_char();
             }

@@ -1,5 +1,5 @@
-//! What kind of function it is, and which part of its body is repeated: `ending` finds the future
-//! that a function gives back, `body` the place where other attributes have put the statements.
+//! The kind of the function, and the part of its body that is repeated: `ending` finds the future that
+//! a function returns, `body` finds the place where other attributes have put the statements.
 
 pub(crate) mod async_trait;
 pub(crate) mod body;
@@ -49,7 +49,7 @@ fn statements(block: &Block) -> TokenStream {
 
 const BOXED: [&str; 2] = ["BoxFuture", "LocalBoxFuture"];
 
-/// Whether `-> Type` is a future: `impl Future`, one that is pinned in a box, or an alias of that.
+/// Whether `-> Type` is a future: `impl Future`, a pinned box of a future, or an alias of such a box.
 fn is_future(output: TokenStream) -> bool {
     let mut tokens = output.into_iter().skip_while(|token| {
         matches!(token, TokenTree::Punct(punct) if matches!(punct.as_char(), '-' | '>' | ':'))
@@ -101,12 +101,12 @@ fn bounds_name_future(bounds: TokenStream) -> bool {
     false
 }
 
-/// Whether nothing of the type is known.
+/// Whether nothing is known about the type.
 pub(crate) fn is_hole(ty: &TokenStream) -> bool {
     flat(ty.clone()).to_string() == "_"
 }
 
-/// Whether a type surely is no `Result`, nor another name for one.
+/// Whether a type is surely neither a `Result` nor another name for one.
 pub(crate) fn cannot_fail(returns: &TokenStream) -> bool {
     const OTHERS: [&str; 27] = [
         "bool", "char", "str", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32",
@@ -131,7 +131,7 @@ fn returns_a_name(sig: &Signature) -> bool {
     matches!(&sig.output, ReturnType::Type(_, ty) if matches!(inside(ty), Type::Path(_)))
 }
 
-/// Whether it gives back an `async` block in a box: then the type, whatever its name, is a boxed
+/// Whether the function returns an `async` block in a box: then the type, whatever its name, is a boxed
 /// future.
 fn ends_boxed(last: &Stmt) -> bool {
     let block = |block: &Block| block.stmts.last().is_some_and(ends_boxed);
@@ -153,8 +153,8 @@ fn ends_boxed(last: &Stmt) -> bool {
     }
 }
 
-/// What the future gives, `None` if the type does not say: an alias, whatever its name, may put
-/// anything around its arguments.
+/// The output of the future, `None` if the type does not show it: an alias, whatever its name, may put
+/// any type around its arguments.
 pub(crate) fn output(sig: &Signature) -> Option<TokenStream> {
     output_in(sig.output.to_token_stream())
 }

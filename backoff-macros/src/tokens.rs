@@ -1,10 +1,10 @@
-//! Anything can stand between the parentheses: no parser panics, whatever it is given.
+//! Any tokens can be between the parentheses: no parser panics on any input.
 
 use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream};
 use proptest::prelude::*;
 use quote::{ToTokens, quote};
 
-/// Words that mean something to a macro, beside the keys of the attribute.
+/// Words with a meaning for a macro, in addition to the keys of the attribute.
 const WORDS: [&str; 15] = [
     "status",
     "forward",

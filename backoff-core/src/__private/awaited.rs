@@ -1,4 +1,4 @@
-//! Values that are not yet what is awaited.
+//! Values that are not yet the awaited one.
 
 use super::{context::Context, outcome::Outcome};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     judge::Stage,
 };
 
-/// The outcome, where a value that is not yet the awaited one is a failure; and its stage.
+/// The outcome and its stage. A value that is not yet the awaited one is a failure.
 #[inline]
 pub fn awaited<T, E: FromNotYet>(
     outcome: Result<T, E>,
@@ -23,7 +23,7 @@ pub fn awaited<T, E: FromNotYet>(
     }
 }
 
-/// None yet of so many values in a row.
+/// A row of `wanted` values, of which none has come yet.
 ///
 /// # Panics
 /// If `wanted` is 0.
@@ -34,8 +34,8 @@ pub const fn row(wanted: u32) -> Row {
     Row::new(wanted)
 }
 
-/// As [`awaited`], where several such values in a row are awaited. `is_retried` says that the
-/// value is a failure by the policy's codes.
+/// As [`awaited`], for several awaited values in a row. `is_retried` says that the value is a failure
+/// by the policy's codes.
 #[inline]
 pub fn awaited_in_row<T, E: FromNotYet>(
     row: &mut Row,
@@ -56,14 +56,14 @@ pub fn awaited_in_row<T, E: FromNotYet>(
     }
 }
 
-/// Whether the policy retries the value of an outcome that tells this.
+/// Whether the policy retries the value of an outcome with these facts.
 #[inline]
 #[must_use]
 pub fn is_retried(context: &Context<'_>, value: Option<&dyn Fault>) -> bool {
     consecutive::is_retried(context.policy, value)
 }
 
-/// The same context, with the waits that follow.
+/// The same context, with the rules for the next wait.
 #[inline]
 #[must_use]
 pub fn of_row<'a>(context: &Context<'a>, row: &Row) -> Context<'a> {
@@ -73,11 +73,11 @@ pub fn of_row<'a>(context: &Context<'a>, row: &Row) -> Context<'a> {
     }
 }
 
-/// Gives the function of `until` its type, where another key is wrong and nothing is called.
+/// Gives the function of `until` its type, if another key is wrong and nothing is called.
 #[inline]
 pub fn is_awaited<R: Outcome>(_outcome: &R, _is_done: impl FnOnce(&R::Value) -> bool) {}
 
-/// The error of a function that is repeated until its value is what is awaited.
+/// The error of a function that is repeated until its value is the awaited one.
 #[diagnostic::on_unimplemented(
     message = "`until` makes an error of what is still awaited at the end: implement `From<NotYet>` for `{Self}`",
     label = "`{Self}` cannot be made from `NotYet`",
@@ -85,7 +85,7 @@ pub fn is_awaited<R: Outcome>(_outcome: &R, _is_done: impl FnOnce(&R::Value) -> 
     note = "an error of another crate needs a wrapper of your own"
 )]
 pub trait FromNotYet {
-    /// Makes it.
+    /// Makes the error.
     fn from_not_yet(not_yet: NotYet) -> Self;
 }
 

@@ -1,8 +1,9 @@
-//! What the attempts of an annotated function have in common.
+//! The values that all attempts of an annotated function share.
 
 use crate::{policy::Policy, state::Terms};
 
-/// What is the same for all attempts of an annotated function: a constant, where its policy is one.
+/// The values that are the same for all attempts of an annotated function: a constant, if its policy is
+/// a constant.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     /// The policy.

@@ -1,4 +1,4 @@
-//! Attempts that are cut, and those that are not begun because no time remains.
+//! Attempts that are cut, and attempts that are not begun because no time remains.
 
 use super::context::Context;
 use crate::{
@@ -84,7 +84,7 @@ pub fn is_late<C: Clock>(context: &Context<'_>, runtime: &C, course: &Course) ->
     course.is_late(context.policy, context.terms.as_ref(), runtime)
 }
 
-/// What is given back then.
+/// The error that is returned then.
 #[cold]
 pub fn expired<R>() -> Result<R, TimedOut> {
     Err(TimedOut::new(Duration::ZERO))
@@ -105,7 +105,7 @@ pub fn settle<T, E: FromTimedOut>(
     }
 }
 
-/// What the keys `attempt_timeout` and `timeout` say of a call.
+/// The meaning of the keys `attempt_timeout` and `timeout` for a call.
 #[inline]
 #[must_use]
 pub const fn cut_at(timeout: Option<Duration>) -> Option<Terms<'static>> {
@@ -120,7 +120,7 @@ pub const fn cut_at(timeout: Option<Duration>) -> Option<Terms<'static>> {
     note = "for an error of another crate, write an error of your own around it, or use `deadline` with `attempt = n` and hand `n.remaining()` to the client as its timeout"
 )]
 pub trait FromTimedOut {
-    /// Makes it.
+    /// Makes the error.
     fn from_timed_out(late: TimedOut) -> Self;
 }
 

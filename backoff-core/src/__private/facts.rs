@@ -1,4 +1,5 @@
-//! What is known of an error whose type only the user's code knows, and what a derived `Fault` reads.
+//! The facts of an error whose type only the user's code knows, and the values that a derived `Fault`
+//! reads.
 
 use crate::facts::{
     fault::{Fault, FaultKind},
@@ -11,7 +12,7 @@ use std::error::Error;
 #[cfg(feature = "std")]
 pub use crate::clients::boxed::{Cause, Chain};
 
-/// An error whose facts are looked for: see [`via`].
+/// An error whose facts are searched for: see [`via`].
 #[derive(Debug)]
 pub struct Facts<'e, E>(pub &'e E);
 
@@ -28,7 +29,7 @@ impl<E> Copy for Facts<'_, E> {}
 pub struct Named<T>(PhantomData<T>);
 
 impl<T> Named<T> {
-    /// That type.
+    /// The error as that type.
     #[must_use]
     pub fn new() -> Self {
         Named(PhantomData)
@@ -41,7 +42,7 @@ impl<T> Default for Named<T> {
     }
 }
 
-/// An error that the key `faults` can look into.
+/// An error that the key `faults` can search.
 #[diagnostic::on_unimplemented(
     message = "`faults(..)` looks along the sources of an error, and `{Self}` has none",
     label = "`{Self}` is not a `std::error::Error`",
@@ -52,9 +53,9 @@ pub trait HasSources {}
 #[cfg(feature = "std")]
 impl<E: Error + 'static> HasSources for E {}
 
-/// `(&Facts(error)).__backoff_itself()` finds a `Fault`, and nothing in any other type: a method for
-/// `Facts` itself is tried before one for a reference to it, and that before one that takes `Facts`
-/// by value.
+/// `(&Facts(error)).__backoff_itself()` finds a `Fault`, and returns `None` for any other type: the
+/// compiler tries a method for `Facts` before a method for `&Facts`, and that one before a method that
+/// takes `Facts` by value.
 pub mod via {
     use super::Facts;
     #[cfg(feature = "std")]
@@ -66,7 +67,7 @@ pub mod via {
 
     /// For an error that is a `Fault`.
     pub trait ViaItself<'e> {
-        /// Itself.
+        /// The error itself.
         fn __backoff_itself(&self) -> Option<&'e dyn Fault>;
     }
 
@@ -91,7 +92,7 @@ pub mod via {
     /// For an error that hides its type.
     #[cfg(feature = "std")]
     pub trait ViaHidden<'e> {
-        /// Where its chain of sources begins.
+        /// The first error of its chain of sources.
         fn __backoff_first(&self) -> Cause<'e>;
     }
 
@@ -105,7 +106,7 @@ pub mod via {
     /// For an error with sources.
     #[cfg(feature = "std")]
     pub trait ViaError<'e> {
-        /// Where its chain of sources begins.
+        /// The first error of its chain of sources.
         fn __backoff_first(&self) -> Cause<'e>;
     }
 
@@ -116,7 +117,7 @@ pub mod via {
         }
     }
 
-    /// For any other: it is asked for sources, so that the compiler can say that it has none.
+    /// For any other error: this method asks for sources, so that the compiler says that there are none.
     #[cfg(feature = "std")]
     pub trait ViaNoError<'e, E> {
         /// Never called.
@@ -154,7 +155,7 @@ pub mod via {
         }
     }
 
-    /// For a type that stays on its thread.
+    /// For a type that is not `Send`.
     #[cfg(feature = "std")]
     pub trait ViaOwn<T> {
         /// The error as one of this type.
@@ -175,7 +176,7 @@ pub mod via {
 
     /// For an error with a text.
     pub trait ViaText<'e> {
-        /// Its text.
+        /// The text of the error.
         fn __backoff_text(&self) -> Option<&'e dyn fmt::Display>;
     }
 
@@ -185,7 +186,7 @@ pub mod via {
         }
     }
 
-    /// For any other.
+    /// For an error without a text.
     pub trait ViaSilence<'e> {
         /// None.
         fn __backoff_text(&self) -> Option<&'e dyn fmt::Display>;
@@ -198,7 +199,7 @@ pub mod via {
     }
 }
 
-/// What is found along the sources of an error, by the key `faults`; `None` if it is nothing.
+/// The facts that the key `faults` finds along the sources of an error; `None` if it finds nothing.
 #[cfg(feature = "std")]
 pub fn among<'e>(
     first: Cause<'e>,
@@ -214,7 +215,7 @@ pub fn among<'e>(
     note = "write an expression of that type: `status = self.code.as_u16()`, `retry_after = Duration::from_secs(self.seconds)`"
 )]
 pub trait Fact<T> {
-    /// The value, if there is one.
+    /// The value, if the field or expression has one.
     fn fact(&self) -> Option<T>;
 }
 
@@ -243,7 +244,7 @@ facts!(u16, GrpcCode, Duration, FaultKind);
 macro_rules! statuses {
     ($($number:ty),+) => {
         $(
-            /// A number beyond `u16` is no status.
+            /// A number beyond `u16` counts as no status.
             impl Fact<u16> for $number {
                 #[inline]
                 fn fact(&self) -> Option<u16> {
@@ -263,7 +264,7 @@ macro_rules! statuses {
 
 statuses!(i16, i32, i64, isize, u32, u64, usize);
 
-/// A field that a derived `Fault` asks for what is not said at the type.
+/// A field that answers for the facts that the attributes do not give.
 #[diagnostic::on_unimplemented(
     message = "`forward` asks the error inside, and `{Self}` is no `Fault`",
     label = "this is neither a `Fault` nor an `Option` of one",

@@ -1,4 +1,4 @@
-//! Who judges the errors of an annotated function.
+//! The judges of the errors of an annotated function.
 
 use crate::{
     drive::handler::{Handle, Handler, Notified},
@@ -10,15 +10,15 @@ use crate::{
 
 use super::{outcome::Outcome, outcomes::Find};
 
-/// The policy's codes judge a fault that `find` finds and that says something; any other error is
+/// The policy's codes judge a fault that `find` finds, if the fault has facts. Any other error is
 /// retried.
 #[inline]
 pub fn every<R: Outcome>(_outcome: &R, find: Find<R::Error>) -> Every<Find<R::Error>> {
     Every(find)
 }
 
-/// The user's function judges; a hint is obeyed where `find` finds a fault. The type is hidden, so
-/// that a function that does not fit is said once.
+/// The user's function judges; a hint is obeyed if `find` finds a fault. The type is hidden, so that
+/// the compiler reports a function with wrong types only once.
 #[inline]
 pub fn when<R, F, V>(
     _outcome: &R,
@@ -33,7 +33,7 @@ where
     When { judge, find }
 }
 
-/// The user's patterns judge, and the policy's codes where no pattern matches.
+/// The user's patterns judge; if no pattern matches, the policy's codes judge.
 #[inline]
 pub fn or<R, F>(_outcome: &R, matches: F) -> Or<F>
 where
@@ -44,7 +44,7 @@ where
     Or(matches)
 }
 
-/// The policy's codes judge what is found; an error in which nothing is found is not retried.
+/// The policy's codes judge the fault that `find` finds. An error without one is not retried.
 #[inline]
 pub fn found<R: Outcome>(_outcome: &R, find: Find<R::Error>) -> Found<Find<R::Error>> {
     Found(find)
@@ -79,7 +79,7 @@ pub struct Or<F>(F);
 #[derive(Debug)]
 pub struct Found<K>(K);
 
-/// The runtime of these stands in the context.
+/// The runtime of these handlers is in the context.
 macro_rules! without_runtime {
     ($(<$($parameter:ident),+> $judge:ty),+ $(,)?) => {
         $(

@@ -1,71 +1,71 @@
 //! The keys of the attribute, as an editor offers them.
 
-/// Each key of `#[retry]` that can be the name of a field; `crate` cannot. Only rust-analyzer sees it
-/// used.
+/// Each key of `#[retry]` that can be the name of a field; `crate` cannot. Only rust-analyzer sees uses
+/// of this struct.
 #[derive(Debug)]
 pub struct Keys {
-    /// A `Policy`: the rules to start from; the other keys change single ones. Without it: `Policy::exponential()`. Example: `policy = iam::REQUEST`.
+    /// A `Policy`: the rules to start from; the other keys change single rules. Without it: `Policy::exponential()`. Example: `policy = iam::REQUEST`.
     pub policy: (),
     /// A duration: the wait after the first failure, before jitter. Without it: 1 s. Example: `base = "1s"`.
     pub base: (),
-    /// A duration: the same after throttling. Without it: as `base`. Example: `throttled_base = "5s"`.
+    /// A duration: replaces `base` after throttling. Without it: as `base`. Example: `throttled_base = "5s"`.
     pub throttled_base: (),
     /// A number from 1: how much longer each wait is than the one before. Without it: 2. Example: `factor = 1.5`.
     pub factor: (),
-    /// A duration: the longest wait, jitter included; only a server's hint can be longer, as far as `max_retry_after` allows. Without it: 64 s. Example: `max_backoff = "64s"`.
+    /// A duration: the longest wait, including jitter; only a server's hint can be longer, up to `max_retry_after`. Without it: 64 s. Example: `max_backoff = "64s"`.
     pub max_backoff: (),
     /// `full`, `equal`, `decorrelated`, `slots`, `whole_seconds`, `none`; a duration, the most that is added to each wait; or a `Jitter`. Without it: `full`. Example: `jitter = "1s"`.
     pub jitter: (),
-    /// A number from 1: how often the function is called at most, the first call counted. Without it: 5; no limit if there is a `deadline` or a `timeout` and any wait can be longer than zero. Example: `max_attempts = 8`.
+    /// A number from 1: the highest number of calls of the function, including the first one. Without it: 5; no limit if there is a `deadline` or a `timeout` and any wait can be longer than zero. Example: `max_attempts = 8`.
     pub max_attempts: (),
-    /// A duration: no wait is begun that would end later. Without it: none. Example: `deadline = "5m"`.
+    /// A duration from the start of the call: a wait that would end later is not begun. Without it: none. Example: `deadline = "5m"`.
     pub deadline: (),
-    /// A duration: a server's hint beyond it ends the retries. Without it: the deadline or the `timeout`, else 5 min. Example: `max_retry_after = "60s"`.
+    /// A duration: if a server asks for a longer wait, the call gives up. Without it: the deadline or the `timeout`, else 5 min. Example: `max_retry_after = "60s"`.
     pub max_retry_after: (),
-    /// A duration: what the whole call may take, whatever the server does; async only, and the error is `From<TimedOut>`. Without it: none. Example: `timeout = "60s"`.
+    /// A duration: the time limit of the whole call, whatever the server does; async only, and the error is `From<TimedOut>`. Without it: none. Example: `timeout = "60s"`.
     pub timeout: (),
-    /// A duration: what one attempt may take; async only, and the error is `From<TimedOut>`. Without it: none. Example: `attempt_timeout = "10s"`.
+    /// A duration: the time limit of each attempt; async only, and the error is `From<TimedOut>`. Without it: none. Example: `attempt_timeout = "10s"`.
     pub attempt_timeout: (),
-    /// A future, made once for each call, that ends its wait once it is ready; async only. Without it: none. Example: `stop_on = token.cancelled()`.
+    /// A future, made once for each call; when it is ready, the call's wait ends; async only. Without it: none. Example: `stop_on = token.cancelled()`.
     pub stop_on: (),
-    /// The same as `stop_on`, and the attempt that is running is cut, too; the error is `From<Stopped>`. Without it: none. Example: `cut_on = token.cancelled()`.
+    /// As `stop_on`, and the running attempt is cut, too; the error is `From<Stopped>`. Without it: none. Example: `cut_on = token.cancelled()`.
     pub cut_on: (),
     /// HTTP statuses, ranges of them, constants of type `Codes`, and patterns of the error, with guards. Without it: the policy's codes; without a policy, errors about which nothing is known as well. Example: `on = [429, 500..=504, Error::Busy { .. }]`.
     pub on: (),
-    /// Codes beside those of the policy. Without it: none. Example: `also_on = [408]`.
+    /// Codes in addition to the policy's codes. Without it: none. Example: `also_on = [408]`.
     pub also_on: (),
-    /// A function or closure of `&E` that decides instead of the codes, by a `bool` or a `Verdict`. Without it: as `on`. Example: `when = |error| error.is_busy()`.
+    /// A function or closure of `&E` that decides instead of the codes and returns a `bool` or a `Verdict`. Without it: as `on`. Example: `when = |error| error.is_busy()`.
     pub when: (),
-    /// Types to look for along the sources of an error that hides its type. Without it: what the library knows. Example: `faults(ApiError)`.
+    /// Types to search for along the sources of an error that hides its type. Without it: the types that the library knows. Example: `faults(ApiError)`.
     pub faults: (),
-    /// A function or closure of `&T`, whether a value is what is awaited; the error is `From<NotYet>`. Without it: any value is. Example: `until = |operation| operation.done`.
+    /// A function or closure of `&T` that says whether a value is the awaited one; the error is `From<NotYet>`. Without it: any value ends the call. Example: `until = |operation| operation.done`.
     pub until: (),
-    /// A number from 1, beside `until`: how many values in a row have to be what is awaited. Without it: 1. Example: `consecutive = 3`.
+    /// A number from 1, beside `until`: how many awaited values in a row end the call. Without it: 1. Example: `consecutive = 3`.
     pub consecutive: (),
-    /// Whether the operation may be applied twice; `false` leaves alone what may have arrived. Without it: `true`. Example: `idempotent = false`.
+    /// Whether the operation may be applied twice; with `false`, a call that may have been applied is not repeated. Without it: `true`. Example: `idempotent = false`.
     pub idempotent: (),
-    /// Whether an error that calls itself a conflict is retried. Without it: `false`. Example: `retry_conflicts`.
+    /// Whether an error that reports a conflict is retried. Without it: `false`. Example: `retry_conflicts`.
     pub retry_conflicts: (),
-    /// Whether a value that is a `Fault` (a response, a status) is judged by the codes as an error is; the last response is handed back as it came. Without it: `true` in the attribute where codes or a policy are named, `false` in `retry_block!`. Example: `responses = false`.
+    /// Whether the codes judge a value that is a `Fault` (a response, a status) like an error; the last response is returned unchanged. Without it: `true` in the attribute where codes or a policy are named, `false` in `retry_block!`. Example: `responses = false`.
     pub responses: (),
-    /// The path of a `static` `Budget` that all retries of one service are paid from. Without it: that of the policy. Example: `budget = BUDGET`.
+    /// The path of a `static` `Budget` that pays for all retries of one service. Without it: the policy's budget. Example: `budget = BUDGET`.
     pub budget: (),
-    /// Arguments of which each attempt gets a copy of its own; `mut` before one that it changes. Without it: attempts borrow them. Example: `clone(body, mut seen)`.
+    /// Arguments; each attempt gets a copy of its own. Write `mut` before an argument that the body changes. Without it: attempts borrow them. Example: `clone(body, mut seen)`.
     pub clone: (),
-    /// Arguments declared `mut` whose changes the next attempt is to see. Without it: `mut` is refused. Example: `keep(seen)`.
+    /// Arguments declared `mut`; the next attempt sees their changes. Without it: a `mut` argument is an error, unless it is in `clone(..)`. Example: `keep(seen)`.
     pub keep: (),
-    /// A name for the `Attempt`, other than those of the arguments: its number, the time elapsed and remaining, the id of the call, whether an earlier attempt may have been applied. Example: `attempt = n`.
+    /// A name for the `Attempt`, different from those of the arguments: its number, the time elapsed and remaining, the id of the call, whether an earlier attempt may have been applied. Example: `attempt = n`.
     pub attempt: (),
-    /// A function or closure of `&Event<'_, E>`, called after each failure, and when a call succeeds after retries; an `Event` is `Debug`, and `Display` where the error is. Without it: no function is called. Example: `notify = |event| log(event)`.
+    /// A function or closure of `&Event<'_, E>`, called after each failure, and when a call succeeds after retries; an `Event` is `Debug`, and `Display` if the error is. Without it: no function is called. Example: `notify = |event| log(event)`.
     pub notify: (),
-    /// `off`, `error`, `warn`, `info`, `debug`, `trace`, or a `LogLevel`: the level of the log event before each wait, with the feature `tracing`. Without it: that of the policy, else `info`. Example: `log_waits = debug`.
+    /// `off`, `error`, `warn`, `info`, `debug`, `trace`, or a `LogLevel`: the level of the log event before each wait, with the feature `tracing`. Without it: the policy's level, else `info`. Example: `log_waits = debug`.
     pub log_waits: (),
-    /// Whether each attempt runs in a span of `tracing`, for which the feature `tracing` is needed. Without it: `false`. Example: `attempt_spans`.
+    /// Whether each attempt runs in a span of `tracing`; this needs the feature `tracing`. Without it: `false`. Example: `attempt_spans`.
     pub attempt_spans: (),
     /// A function from `Duration` to a future (in a sync function: to nothing) that waits instead of the timer. Without it: tokio's, or the thread's. Example: `sleep = my_timer`.
     pub sleep: (),
     /// A value with the clock, timer and random numbers of another executor. Without it: tokio's, or the thread's. Example: `runtime = MyRuntime`.
     pub runtime: (),
-    /// The name in logs, a text. Without it: the function's path. Example: `name = "billing.charge"`.
+    /// A text: the name in logs. Without it: the function's path. Example: `name = "billing.charge"`.
     pub name: (),
 }

@@ -1,5 +1,5 @@
 //! A function whose context is a constant: its loop begins and judges in one call each, because each
-//! call in an annotated function takes the compiler's time.
+//! call in an annotated function takes compile time.
 
 use super::{
     context::Context,
@@ -18,8 +18,8 @@ use crate::{
 };
 use core::time::Duration;
 
-/// A context that is a constant, named by a closure: that takes no room in the future, and where the
-/// constant names no budget the compiler removes the refund.
+/// A context that is a constant, named by a closure: the closure takes no room in the future, and if
+/// the constant names no budget, the compiler removes the refund.
 #[derive(Clone, Copy)]
 pub struct Known<F>(F);
 
@@ -48,7 +48,7 @@ pub fn begin<C: Clock>(context: &Context<'_>, runtime: &C, timed: bool) -> Depos
     begun(Unfunded, context, runtime, timed)
 }
 
-/// The same, where the constant may name a budget.
+/// The same, if the constant may name a budget.
 #[inline]
 pub fn begin_known<F, C>(context: F, runtime: &C, timed: bool) -> Deposit<Known<F>>
 where
@@ -81,7 +81,7 @@ where
     deposit.payer.context()
 }
 
-/// As [`step`], where the context is a constant.
+/// As [`step`], if the context is a constant.
 #[inline]
 pub fn step_known<F, C, R, H>(
     deposit: &mut Deposit<Known<F>>,

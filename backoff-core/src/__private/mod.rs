@@ -1,5 +1,5 @@
-//! What the macros expand to: a few lines around the course of a call. Hidden: it changes without
-//! notice.
+//! The code that the macros expand to: a few lines around the course of a call. Hidden, because it changes
+//! without notice.
 
 pub use crate::{
     drive::{

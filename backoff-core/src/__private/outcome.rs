@@ -1,6 +1,6 @@
-//! What an attempt of an annotated function comes to.
+//! The outcome of an attempt of an annotated function.
 
-/// A value in code that is compiled for its types alone, because an argument is refused.
+/// A value in code that is compiled only for its types, because an argument is refused.
 #[must_use]
 pub fn placeholder<T>() -> T {
     loop {
@@ -8,7 +8,7 @@ pub fn placeholder<T>() -> T {
     }
 }
 
-/// What an annotated function returns.
+/// The return value of an annotated function.
 #[diagnostic::on_unimplemented(
     message = "`#[retry]` needs a function that returns `Result`",
     label = "`{Self}` does not say whether the attempt failed",
@@ -16,16 +16,16 @@ pub fn placeholder<T>() -> T {
     note = "a function whose return type is another name for a boxed future ends with `Box::pin(async move {{ .. }})`"
 )]
 pub trait Outcome {
-    /// What a failure gives.
+    /// The error of a failure.
     type Error;
 
-    /// What a success gives.
+    /// The value of a success.
     type Value;
 
-    /// The error, if it is one.
+    /// The error, if the outcome is an error.
     fn error(&self) -> Option<&Self::Error>;
 
-    /// The value, if it is one.
+    /// The value, if the outcome is a success.
     fn value(&self) -> Option<&Self::Value>;
 }
 

@@ -1,24 +1,24 @@
 //! Whether the error or the value of an attempt is a `Fault`.
 //!
-//! A method that is there for some types only, without a trait: where its bounds do not hold, the
-//! compiler goes on to what the type dereferences to. No trait has to be imported into an annotated
-//! function, and no trait of the user's can be meant.
+//! These methods exist for some types only, without a trait: if the bounds do not hold, the compiler
+//! goes on to the type behind `Deref`. No trait must be imported into an annotated function, and no
+//! method of a user's trait can be called by mistake.
 
 use super::outcome::{Outcome, placeholder};
 use crate::facts::fault::Fault;
 use core::ops::Deref;
 
-/// Finds what an error or a value says of itself.
+/// Finds the facts of an error or a value.
 pub(super) type Find<T> = fn(&T) -> Option<&dyn Fault>;
 
-/// The outcome of an attempt. A method of it gives a function, because a function is cheaper to
-/// compile than a closure in each annotated function.
+/// The outcome of an attempt. Its methods return a function, because a function compiles faster than a
+/// closure in each annotated function.
 pub struct Outcomes<'o, R>(Unknown<'o, R>);
 
-/// Its error, or its value, is no `Fault`.
+/// The error, or the value, is no `Fault`.
 pub struct Unknown<'o, R>(NoOutcome<'o, R>);
 
-/// It is no outcome: the judge refuses that, and one error is enough.
+/// The type is no outcome: the judge refuses it, and one compile error is enough.
 pub struct NoOutcome<'o, R>(&'o R);
 
 impl<'o, R> Outcomes<'o, R> {

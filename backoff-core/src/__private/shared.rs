@@ -1,18 +1,17 @@
 //! Values that all attempts of an annotated function need.
 //!
-//! Whether handing over a value takes it for good depends on its type: of a `Copy` type a copy is
-//! handed over, and of a `&mut` a new borrow. As in `outcomes`, a method that is there for some types
-//! only decides this.
+//! Whether passing a value on consumes it depends on its type: a `Copy` type is copied, and a `&mut` is
+//! borrowed again. As in `outcomes`, methods that exist only for some types decide this.
 
 use core::{marker::PhantomData, ops::Deref};
 
-/// An argument that is handed over by value. Every attempt has it if its type is `Copy`.
+/// An argument that is passed on by value. Every attempt has it if its type is `Copy`.
 pub struct HandedOver<'a, T>(Reborrowed<'a, T>);
 
-/// Every attempt has it if its type is `&mut`.
+/// Every attempt has the argument if its type is `&mut`.
 pub struct Reborrowed<'a, T>(Taken<'a, T>);
 
-/// The first attempt takes it.
+/// The first attempt takes the argument.
 pub struct Taken<'a, T>(PhantomData<&'a T>);
 
 impl<'a, T> HandedOver<'a, T> {
@@ -55,11 +54,11 @@ impl<T> Taken<'_, T> {
     }
 }
 
-/// An argument that only the first attempt has. It names no type: of one that has a parameter the
-/// compiler would advise to demand a hidden trait.
+/// An argument that only the first attempt has. The type is not named: for a type with a parameter the
+/// compiler would advise to require a hidden trait.
 pub struct Consumed;
 
-/// An argument that all attempts have, although each hands it over.
+/// An argument that all attempts have, although each attempt passes it on.
 #[diagnostic::on_unimplemented(
     message = "the first attempt consumes this argument, and the next one would need it",
     label = "its type is not `Copy`: write `clone(..)` in the attribute, with the name of this argument",
@@ -73,7 +72,7 @@ pub trait Shared: Sized {
 #[diagnostic::do_not_recommend]
 impl Shared for () {}
 
-/// As [`Shared`], of `self`.
+/// As [`Shared`], for `self`.
 #[diagnostic::on_unimplemented(
     message = "the first attempt consumes `self`, and the next one would need it",
     label = "its type is not `Copy`: begin the body with `let this = self.clone();`, and hand over `this`",

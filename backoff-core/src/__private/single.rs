@@ -2,9 +2,9 @@
 
 use crate::{codes, policy::Policy};
 
-/// The policy without conflicts, also among its codes, if it retries them. Such a policy is for a whole
-/// read-modify-write: the same request would fail for ever. The codes of any other policy are its caller's
-/// word, and stay.
+/// The policy without conflicts, if it retries them, and without conflicts in its codes. A policy that
+/// retries conflicts is for a whole read-modify-write: the same request would fail for ever. The codes
+/// of any other policy are the caller's choice, and stay.
 pub const fn without_conflicts(mut policy: Policy) -> Policy {
     if policy.conflicts {
         policy.conflicts = false;

@@ -1,4 +1,4 @@
-//! What the key `attempt_spans` expands to.
+//! The code of the key `attempt_spans`.
 
 use super::context::Context;
 use crate::drive::course::Course;
@@ -11,14 +11,14 @@ use pin_project_lite::pin_project;
 #[cfg(feature = "tracing")]
 use tracing::{Instrument, Span, instrument::Instrumented, span::EnteredSpan};
 
-/// The span of an attempt, once the attempt has begun.
+/// The span of an attempt, after the attempt has begun.
 #[derive(Debug)]
 pub struct AttemptSpan {
     #[cfg(feature = "tracing")]
     span: Span,
 }
 
-/// Where spans can be made: where the feature `tracing` is on.
+/// Spans can be made: the feature `tracing` is on.
 #[diagnostic::on_unimplemented(
     message = "`attempt_spans` makes spans of `tracing`: turn on the feature `tracing` of `backoff-core` or `backoff-cloud`",
     label = "the feature `tracing` is off",
@@ -117,7 +117,7 @@ impl<A: Future> Future for InSpan<'_, A> {
 }
 
 /// The attempt of an async function, in a span that begins when the attempt is first polled. An attempt
-/// that is never made, because a signal came before it, has none.
+/// that is never made, because a signal came before it, has no span.
 #[cfg(feature = "tracing")]
 pub fn in_span<'s, A>(
     span: &'s mut AttemptSpan,
@@ -134,30 +134,30 @@ pub fn in_span<'s, A>(
     InSpan { phase }
 }
 
-/// A span begins, in which this thread is until what is given back is dropped.
+/// Begins a span. This thread is in the span until the returned value is dropped.
 #[cfg(feature = "tracing")]
 pub fn enter_span(span: &mut AttemptSpan, context: &Context<'_>, course: &Course) -> EnteredSpan {
     span.begins(context.name, course.failures()).entered()
 }
 
-/// The same judge; the span ends as the attempt did.
+/// The same judge; it records in the span how the attempt ended.
 #[cfg(feature = "tracing")]
 #[inline]
 pub fn spanned<H>(span: &mut AttemptSpan, inner: H) -> Watching<'_, H> {
     Watching::new(inner, &mut span.span)
 }
 
-/// That there is no span is said by [`attempt_span`].
+/// Does nothing: [`attempt_span`] reports that the feature `tracing` is off.
 #[cfg(not(feature = "tracing"))]
 pub fn in_span<A>(_: &mut AttemptSpan, _: &Context<'_>, _: &Course, attempt: A) -> A {
     attempt
 }
 
-/// That there is no span is said by [`attempt_span`].
+/// Does nothing: [`attempt_span`] reports that the feature `tracing` is off.
 #[cfg(not(feature = "tracing"))]
 pub fn enter_span(_: &mut AttemptSpan, _: &Context<'_>, _: &Course) {}
 
-/// That there is no span is said by [`attempt_span`].
+/// Does nothing: [`attempt_span`] reports that the feature `tracing` is off.
 #[cfg(not(feature = "tracing"))]
 pub fn spanned<H>(_: &mut AttemptSpan, inner: H) -> H {
     inner

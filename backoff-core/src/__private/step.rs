@@ -16,13 +16,13 @@ use crate::{
 };
 use core::time::Duration;
 
-/// Before the first attempt. `timed` says that the function asks what time has passed.
+/// The state before the first attempt. `timed` says that the function asks for the elapsed time.
 #[inline]
 pub fn start<C: Clock>(context: &Context<'_>, runtime: &C, course: &mut Course, timed: bool) {
     course.start(context.policy, context.terms.as_ref(), runtime, timed);
 }
 
-/// The attempt that was waited for begins.
+/// The attempt after the wait begins.
 #[inline]
 pub fn begins<P: Payer>(deposit: &mut Deposit<P>) {
     deposit.begins();
@@ -51,7 +51,7 @@ pub fn recalling<H>(recall: &mut Recall, inner: H) -> Recalling<'_, H> {
     Recalling::new(inner, recall)
 }
 
-/// After an attempt: how long to wait before the next one, or nothing if its outcome is the last.
+/// After an attempt: returns the wait before the next one, or nothing if this outcome is the last.
 #[inline]
 pub fn step<C, R, H>(
     context: &Context<'_>,
@@ -93,8 +93,8 @@ pub fn sleep<C: Sleep>(runtime: &C, wait: Duration) -> C::Sleep {
     runtime.sleep(wait)
 }
 
-/// The wait of a sync function; whether the timer woke after the deadline. If it did, whoever
-/// listens is told.
+/// The wait of a sync function. Returns whether the timer woke after the deadline; then hooks and logs
+/// get this.
 #[inline]
 pub fn pause<C, R, H>(
     context: &Context<'_>,

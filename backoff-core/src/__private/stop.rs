@@ -26,9 +26,9 @@ use core::{
 };
 use pin_project_lite::pin_project;
 
-/// The value of a key that takes a signal. Its method is there for futures; for anything else the
-/// compiler goes on to what this dereferences to, whose signal has a type of its own, so that the
-/// value is refused once.
+/// The value of a key that takes a signal. The method exists for futures. For any other type the
+/// compiler goes on to the type behind `Deref`, whose signal has a type of its own, so that the value
+/// is refused only once.
 pub struct Signal<F>(NoSignal<F>);
 
 /// A value that is no future.
@@ -43,7 +43,7 @@ impl<F> Signal<F> {
 }
 
 impl<F: Future> Signal<F> {
-    /// The signal. It can be asked again after it has come.
+    /// The signal. It can be polled again after it has come.
     #[inline]
     pub fn __backoff_signal(self) -> Once<F> {
         Once::new(self.0.0)
@@ -69,7 +69,7 @@ impl<F> NoSignal<F> {
     }
 }
 
-/// Waits; whether the signal has come.
+/// Waits. Returns whether the signal has come.
 #[track_caller]
 pub fn sleep_or_stop<'s, C, F>(
     runtime: &C,
@@ -84,7 +84,7 @@ where
     async move { unless_stopped(pin!(sleep), |cx| stop.as_mut().poll(cx).is_ready()).await }
 }
 
-/// The signal has ended a wait: tells whoever listens.
+/// The signal has ended a wait: reports this to hooks and logs.
 #[cold]
 pub fn stopped<C, R, H>(
     context: &Context<'_>,
@@ -120,7 +120,7 @@ pin_project! {
     }
 }
 
-/// An attempt that the signal cuts. `cut` says then that it was.
+/// An attempt that the signal cuts. Then `cut` is set.
 #[inline]
 pub fn cut_on<'a, A, F, T, E>(
     stop: Pin<&'a mut F>,
@@ -142,7 +142,7 @@ where
     }
 }
 
-/// The same, of an attempt that has a limit.
+/// The same, for an attempt that has a limit.
 #[inline]
 pub fn limited_cut_on<'a, A, F, T, E>(
     stop: Pin<&'a mut F>,
@@ -188,7 +188,8 @@ where
     }
 }
 
-/// Whether the signal has cut the attempt, or ended the call before it: then tells whoever listens.
+/// Whether the signal has cut the attempt, or ended the call before it. If so, this is reported to
+/// hooks and logs.
 #[inline]
 pub fn is_cut<C, R, H>(
     context: &Context<'_>,
@@ -229,7 +230,7 @@ where
     note = "for an error of another crate, write an error of your own around it, or use `stop_on`, which finishes the attempt and needs no `From`"
 )]
 pub trait FromStopped {
-    /// Makes it.
+    /// Makes the error.
     fn from_stopped(stopped: Stopped) -> Self;
 }
 
@@ -240,7 +241,7 @@ impl<E: From<Stopped>> FromStopped for E {
     }
 }
 
-/// What the keys `stop_on` and `cut_on` take.
+/// The values that the keys `stop_on` and `cut_on` accept.
 #[diagnostic::on_unimplemented(
     message = "`stop_on` and `cut_on` take a future, which ends the call once it is ready",
     label = "`{Self}` is no future",

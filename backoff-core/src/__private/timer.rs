@@ -3,10 +3,10 @@
 use crate::runtime::{BlockingSleep, Clock, Random, Sleep};
 use core::{future::Future, time::Duration};
 
-/// What runs a function that brings its own timer.
+/// The clock and the random numbers of a function with its own timer.
 #[cfg(feature = "tokio")]
 type OwnClock = crate::runtime::AsyncRuntime;
-/// What runs a function that brings its own timer.
+/// The clock and the random numbers of a function with its own timer.
 #[cfg(not(feature = "tokio"))]
 type OwnClock = crate::runtime::BlockingRuntime;
 

@@ -1,4 +1,4 @@
-//! What can be attempted again and again.
+//! Operations that can be attempted several times.
 
 use super::{course::Course, doubt::Doubt, ending::Ending, recall::Recall};
 use crate::{
@@ -17,7 +17,7 @@ use core::{
     time::Duration,
 };
 
-/// What an attempt may ask about the call that it belongs to.
+/// The information that an attempt can ask for about its call.
 #[derive(Debug)]
 pub struct Run<'r, R> {
     pub(crate) policy: &'r Policy,
@@ -27,21 +27,21 @@ pub struct Run<'r, R> {
 }
 
 impl<R: Clock> Run<'_, R> {
-    /// Which attempt of the call it is, what time remains for it, and what the call remembers for it.
-    /// Reads the clock if the call is timed.
+    /// The number of this attempt, the time that remains for it, and what the call remembers for it. Reads
+    /// the clock if the call is timed.
     #[inline]
     pub fn attempt(&self, recall: &Recall) -> Attempt {
         self.course
             .attempt(self.policy, self.terms, self.runtime, recall)
     }
 
-    /// What time remains. Reads the clock if the call is timed.
+    /// The time that remains. Reads the clock if the call is timed.
     #[inline]
     pub(crate) fn remaining(&self) -> Duration {
         self.course.remaining(self.policy, self.terms, self.runtime)
     }
 
-    /// Whether the time of an attempt that is cut is over. Reads the clock only if attempts are cut.
+    /// Whether the time of an attempt that can be cut is over. Reads the clock only if attempts are cut.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
         self.terms.cut_at_deadline() && self.remaining().is_zero()
@@ -53,7 +53,7 @@ impl<R: Clock> Run<'_, R> {
 pub struct Failed<E> {
     /// The error.
     pub error: E,
-    /// What of the attempt failed.
+    /// The part of the attempt that failed.
     pub stage: Stage,
 }
 
@@ -69,12 +69,12 @@ impl<E> Failed<E> {
     }
 }
 
-/// Under which policy an attempt failed, and when.
+/// The policy under which an attempt failed, and the clock.
 #[derive(Clone, Copy)]
 pub struct At<'a> {
     pub(crate) policy: &'a Policy,
     pub(crate) clock: &'a dyn Clock,
-    /// Somebody else has written first, by what the judge says. Only where an operation is
+    /// The judge says that another writer has written first. Set only for an operation that is
     /// [`JUDGED`](Operation::JUDGED).
     pub(crate) is_lost_race: bool,
 }
@@ -85,29 +85,29 @@ impl fmt::Debug for At<'_> {
     }
 }
 
-/// What an operation is called, and what a report of it says.
+/// The name of an operation and its report.
 pub trait Reports {
-    /// What a report says.
+    /// The type of the report.
     type Report;
     /// Whether the operation asks how much time has passed.
     const TIMED: bool = false;
     /// Whether the operation gives its attempts an [`Attempt`].
     const RECALLS: bool = false;
 
-    /// How logs name it.
+    /// The name of the operation in logs.
     fn name() -> &'static str;
 
-    /// What the call remembers for its attempts, once the first one has begun.
+    /// The values that the call remembers for its attempts, once the first one has begun.
     #[inline]
     fn recall(&mut self) -> Option<&mut Recall> {
         None
     }
 
-    /// The report of what a call took.
+    /// Makes the report of a call.
     fn report(&self, measures: Measures) -> Self::Report;
 }
 
-/// What a wrapper is called and reports is what the operation inside is called and reports.
+/// A wrapper has the name and the report of the operation inside.
 macro_rules! reports_inside {
     ($(<$($parameter:ident),+> $wrapper:ty),+ $(,)?) => {
         $(
@@ -137,7 +137,7 @@ macro_rules! reports_inside {
     };
 }
 
-/// What a wrapper leaves to the operation inside when an attempt has failed.
+/// The methods that a wrapper passes on to the operation inside after a failed attempt.
 macro_rules! failures_inside {
     () => {
         crate::drive::attempt::doubts_inside!();
@@ -150,7 +150,7 @@ macro_rules! failures_inside {
     };
 }
 
-/// What a wrapper leaves to the operation inside before a failure is judged.
+/// The method that a wrapper passes on to the operation inside before a failure is judged.
 macro_rules! failed_inside {
     () => {
         #[inline]
@@ -160,7 +160,8 @@ macro_rules! failed_inside {
     };
 }
 
-/// What a wrapper leaves to the operation inside where the wrapper itself hears of failures.
+/// The methods that a wrapper passes on to the operation inside, if the wrapper handles failures
+/// itself.
 macro_rules! doubts_inside {
     () => {
         const JUDGED: bool = O::JUDGED;
@@ -186,19 +187,19 @@ pub(super) use {doubts_inside, failed_inside, failures_inside, reports_inside};
 
 /// An async operation that can be begun again and again, under a runtime `R`.
 ///
-/// Implemented for what [`Policy::retry`], [`Policy::retry_with`] and [`Policy::update`] are given.
-/// The operation polls its own attempts, because the closures of an update are called in the middle
-/// of one.
+/// Implemented for the arguments of [`Policy::retry`], [`Policy::retry_with`] and [`Policy::update`].
+/// The operation polls its own attempts, because an update calls its closures in the middle of an
+/// attempt.
 pub trait Operation<R>: Reports {
-    /// What a success gives.
+    /// The value of a success.
     type Value;
-    /// What a failure gives.
+    /// The error of a failure.
     type Error;
-    /// An attempt under way.
+    /// A running attempt.
     type Running;
     /// Whether attempts are cut at the deadline.
     const CUT: bool = false;
-    /// Whether the operation asks what the judge says of a failure.
+    /// Whether the operation needs the judge's verdict about a failure.
     const JUDGED: bool = false;
 
     /// Begins an attempt.
@@ -216,27 +217,27 @@ pub trait Operation<R>: Reports {
     where
         R: Clock;
 
-    /// What is under way.
+    /// The part of the attempt that is running.
     #[inline]
     fn stage(running: Pin<&Self::Running>) -> Stage {
         let _ = running;
         Stage::Whole
     }
 
-    /// What the operation says beside the policy: a time limit, and that its attempts are cut.
+    /// The operation's rules that the policy does not contain: a time limit, and whether attempts are cut.
     #[inline]
     fn terms(&self) -> Option<Terms<'static>> {
         None
     }
 
-    /// What a value tells if it is to be judged as an error is.
+    /// The facts of a value, if values are judged as errors are.
     #[inline]
     fn fault(value: &Self::Value) -> Option<&dyn Fault> {
         let _ = value;
         None
     }
 
-    /// The error to give up with where no time remains for an attempt that would be cut.
+    /// The error of a call that has no time for another attempt, if attempts are cut.
     #[inline]
     fn expired() -> Option<Self::Error> {
         None
@@ -248,13 +249,13 @@ pub trait Operation<R>: Reports {
         Doubt::None
     }
 
-    /// An attempt failed; what comes next is not decided yet.
+    /// An attempt failed, and the next step is not decided yet.
     #[inline]
     fn failed(&mut self, error: &Self::Error, stage: Stage, at: At<'_>) {
         let _ = (error, stage, at);
     }
 
-    /// An attempt is over and was judged: how it failed, if it failed.
+    /// An attempt has ended and was judged. `failure` says how the attempt failed, if it failed.
     #[inline]
     fn ended(&mut self, failure: Option<Ending<'_>>) {
         let _ = failure;
@@ -266,13 +267,13 @@ pub trait Operation<R>: Reports {
         Some(error)
     }
 
-    /// The error that is kept since [`keep`](Self::keep), taken out because no attempt follows.
+    /// Returns the error that [`keep`](Self::keep) stored, because no attempt follows.
     #[inline]
     fn kept(&mut self) -> Option<Self::Error> {
         None
     }
 
-    /// No attempt follows after this error: the error that is handed back.
+    /// No attempt follows this error. Returns the error of the call.
     #[inline]
     fn last_word(&mut self, error: Self::Error) -> Self::Error {
         error
@@ -281,12 +282,12 @@ pub trait Operation<R>: Reports {
 
 /// A blocking operation that can be called again and again.
 ///
-/// Implemented for what [`Policy::blocking`], [`Policy::blocking_with`] and
-/// [`Policy::blocking_update`] are given.
+/// Implemented for the arguments of [`Policy::blocking`], [`Policy::blocking_with`] and
+/// [`Policy::blocking_update`].
 pub trait Call: Reports {
-    /// What a success gives.
+    /// The value of a success.
     type Value;
-    /// What a failure gives.
+    /// The error of a failure.
     type Error;
     /// As [`Operation::JUDGED`].
     const JUDGED: bool = false;
@@ -294,20 +295,20 @@ pub trait Call: Reports {
     /// Makes an attempt.
     ///
     /// # Errors
-    /// The operation's own.
+    /// The operation's own error.
     fn call<R: Clock + Random>(
         &mut self,
         run: &Run<'_, R>,
     ) -> Result<Self::Value, Failed<Self::Error>>;
 
-    /// What a value tells if it is to be judged as an error is.
+    /// The facts of a value, if values are judged as errors are.
     #[inline]
     fn fault(value: &Self::Value) -> Option<&dyn Fault> {
         let _ = value;
         None
     }
 
-    /// What the operation says beside the policy.
+    /// The operation's rules that the policy does not contain.
     #[inline]
     fn terms(&self) -> Option<Terms<'static>> {
         None
@@ -344,7 +345,7 @@ pub trait Call: Reports {
     }
 }
 
-/// An operation that asks nothing: `|| client.get(url)`.
+/// An operation without arguments: `|| client.get(url)`.
 #[derive(Clone, Copy, Debug)]
 pub struct Plain<F>(pub(super) F);
 
@@ -396,7 +397,7 @@ impl<F: FnMut() -> Result<T, E>, T, E> Call for Plain<F> {
     }
 }
 
-/// An operation that is told which attempt it is: `|attempt| client.get(url)`.
+/// An operation that takes the `Attempt`: `|attempt| client.get(url)`.
 #[derive(Clone, Copy, Debug)]
 pub struct WithAttempt<F> {
     operation: F,

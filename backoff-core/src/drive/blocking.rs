@@ -20,7 +20,7 @@ use crate::{
     state::Next,
 };
 
-/// A blocking operation that is to be retried. It does nothing until [`call`](Self::call) or
+/// A blocking operation with its retries. Nothing is called until [`call`](Self::call) or
 /// [`reported`](Self::reported).
 ///
 /// ```
@@ -77,8 +77,8 @@ impl<'p, O: Call, H> Blocking<'p, O, H> {
         }
     }
 
-    /// Asks again until the value is the awaited one, as [`Retrying::until`](crate::Retrying::until)
-    /// does.
+    /// Repeats the operation until its value is the awaited one, as
+    /// [`Retrying::until`](crate::Retrying::until) does.
     pub fn until<F>(self, is_done: F) -> Blocking<'p, Until<O, F>, H>
     where
         F: FnMut(&O::Value) -> bool,
@@ -87,7 +87,7 @@ impl<'p, O: Call, H> Blocking<'p, O, H> {
         self.operation(|operation| Until { operation, is_done })
     }
 
-    /// Takes a write's reply for a conflict where the function says so, as
+    /// Treats the reply of a write as a conflict where the function returns `true`, as
     /// [`Retrying::conflict_if`](crate::Retrying::conflict_if) does.
     pub fn conflict_if<F, V, W>(self, is_conflict: F) -> Blocking<'p, ConflictIf<O, F>, H>
     where
@@ -101,8 +101,8 @@ impl<'p, O: Call, H> Blocking<'p, O, H> {
         })
     }
 
-    /// Judges a value as an error is, by the policy's codes, as
-    /// [`Retrying::responses`](crate::Retrying::responses) does.
+    /// Judges a value by the policy's codes, as an error is judged; see
+    /// [`Retrying::responses`](crate::Retrying::responses).
     pub fn responses(self) -> Blocking<'p, O::Responses, H>
     where
         O: Responding,
@@ -111,7 +111,7 @@ impl<'p, O: Call, H> Blocking<'p, O, H> {
         self.operation(O::responses)
     }
 
-    /// Calls a hook before each wait, when the operation is given up, and when it succeeds after retries.
+    /// Calls `hook` before each wait, when the operation is given up, and when it succeeds after retries.
     pub fn notify<N>(self, hook: N) -> Blocking<'p, O, Notified<H, N>>
     where
         N: FnMut(&Event<'_, O::Error>),
@@ -119,19 +119,19 @@ impl<'p, O: Call, H> Blocking<'p, O, H> {
         self.handler(|inner| Notified { inner, hook })
     }
 
-    /// Takes the waits from here instead of from the policy, as
+    /// Takes the waits from `delays` instead of from the policy, as
     /// [`Retrying::delays`](crate::Retrying::delays) does.
     pub fn delays<D: Delay>(self, delays: D) -> Blocking<'p, O, Delayed<H, D>> {
         self.handler(|inner| Delayed { inner, delays })
     }
 
-    /// Pays for this call's retries from `budget` instead of from the policy's, as
+    /// Pays for this call's retries from `budget` instead of from the policy's budget, as
     /// [`Retrying::budget`](crate::Retrying::budget) does.
     pub fn budget<'b>(self, budget: &'b Budget) -> Blocking<'p, O, Funded<'b, H>> {
         self.handler(|inner| Funded::new(inner, budget))
     }
 
-    /// Takes clock, timer and random numbers from here instead of from the standard library, as
+    /// Uses the clock, timer and random numbers of `runtime` instead of the standard library's, as
     /// [`Retrying::runtime`](crate::Retrying::runtime) does.
     pub fn runtime<R: Clock + BlockingSleep + Random>(
         self,
@@ -141,7 +141,7 @@ impl<'p, O: Call, H> Blocking<'p, O, H> {
     }
 }
 
-/// What comes after a wait.
+/// The result of a wait.
 #[derive(Clone, Copy, PartialEq)]
 enum After {
     Attempt,
@@ -166,10 +166,10 @@ where
         self.run(&mut course)
     }
 
-    /// As [`call`](Self::call), and says what it took.
+    /// Calls the operation as [`call`](Self::call) does, and also returns a report.
     ///
     /// # Errors
-    /// The operation's last error, with what was tried.
+    /// The operation's last error, with a report of the call.
     ///
     /// ```
     /// use backoff_core::{Policy, TimedOut};
@@ -220,7 +220,7 @@ where
                         let (handler, terms) = (&mut self.handler, self.operation.terms());
                         course.succeeded(self.policy, handler, O::name(), terms);
                     }
-                    // The last response is handed back as it came.
+                    // The call returns the last response unchanged.
                     if goes_on != Some(true) {
                         return Ok(value);
                     }
@@ -234,8 +234,8 @@ where
         }
     }
 
-    /// After an attempt that failed: waits, or gives the error to hand back. Apart, so that a success
-    /// keeps the registers.
+    /// After a failed attempt: waits, or returns the error of the call. A function of its own, so that the
+    /// path of a success keeps the registers.
     #[cold]
     #[inline(never)]
     fn failed(&mut self, course: &mut Course, failed: Failed<O::Error>) -> Option<O::Error> {
@@ -274,8 +274,8 @@ where
         Some(self.operation.last_word(error))
     }
 
-    /// After an attempt that gave a value which may count as a failure: whether an attempt follows,
-    /// after the wait; nothing if the value is a success.
+    /// After an attempt whose value may count as a failure: waits and returns whether an attempt follows,
+    /// or returns nothing if the value is a success.
     #[inline(never)]
     fn answered(&mut self, course: &mut Course, fault: &dyn Fault) -> Option<bool> {
         let (name, terms) = (O::name(), self.operation.terms());
@@ -297,8 +297,8 @@ where
         Some(after == Some(After::Attempt))
     }
 
-    /// Waits on this thread, and begins the next attempt unless the timer wakes too late for one or the
-    /// call is stopped.
+    /// Waits on this thread, and begins the next attempt unless the timer wakes too late or the call is
+    /// stopped.
     fn wait(&mut self, course: &mut Course, next: Next) -> After {
         let runtime = self.handler.runtime();
         if self.handler.pause(runtime, next.wait()) {

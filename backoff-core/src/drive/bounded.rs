@@ -26,9 +26,9 @@ use pin_project_lite::pin_project;
 #[derive(Clone, Copy, Debug)]
 pub struct Bounded<O> {
     operation: O,
-    /// Of one attempt.
+    /// The limit of one attempt.
     limit: Duration,
-    /// Of the whole call.
+    /// The limit of the whole call.
     timeout: Option<Duration>,
 }
 
@@ -63,7 +63,7 @@ pin_project! {
 }
 
 pin_project! {
-    /// That the attempt is gone takes no room: an impossible `limit` stands for it.
+    /// An impossible `limit` marks an attempt that was dropped, so that the mark takes no room.
     #[project = StateProjection]
     #[project_ref = StateRef]
     #[derive(Debug)]
@@ -80,7 +80,7 @@ pin_project! {
 }
 
 impl<A, S> Limited<A, S> {
-    /// An attempt that has `limit`, or what remains of the deadline if that is less.
+    /// An attempt with the time `limit`, or with the rest of the deadline if that is less.
     pub(crate) fn new(attempt: A, limit: Duration) -> Self {
         Limited {
             state: State::Running {
@@ -99,7 +99,7 @@ impl<A, S> Limited<A, S> {
         }
     }
 
-    /// Drops the attempt, for its time is over.
+    /// Drops the attempt, because its time is over.
     #[cold]
     #[inline(never)]
     fn cut(self: Pin<&mut Self>) {
@@ -107,11 +107,11 @@ impl<A, S> Limited<A, S> {
         mark::cutting(|| state.set(State::Cut));
     }
 
-    /// Drives the attempt until it is ready or its time is over. Then the attempt is dropped at once,
-    /// [marked](mark) as cut, and the stage at which it was comes with the error.
+    /// Drives the attempt until it is ready or its time is over. When the time is over, the attempt is
+    /// dropped at once, [marked](mark) as cut, and the error carries the stage at which the attempt was.
     ///
-    /// When the time is over the attempt is driven once more, for it may be ready as well; but not
-    /// while it reads, for then a write would begin after its time.
+    /// When the time is over, the attempt is polled once more, because it may be ready as well. This is not
+    /// done during a read, because then a write would begin after its time.
     #[inline]
     pub(crate) fn poll_with<R, T>(
         mut self: Pin<&mut Self>,
@@ -132,8 +132,8 @@ impl<A, S> Limited<A, S> {
         else {
             return Poll::Ready(Err((TimedOut::new(Duration::ZERO), Stage::Whole)));
         };
-        // An attempt that is always busy uses up what tokio lets a task do at a time, and then no
-        // timer is ever ready: from the second time on the timer goes first.
+        // An attempt that is always busy uses up tokio's budget for one poll of a task, and then no timer is
+        // ever ready. So from the second poll on, the timer is polled first.
         let is_over = match timer.as_mut().as_pin_mut() {
             Some(timer) => timer.poll(cx).is_ready(),
             None => false,
@@ -204,8 +204,8 @@ where
     where
         R: Clock,
     {
-        // What is inside knows what time remains, and cuts the attempt itself, unless the attempt has
-        // a limit here as well.
+        // The operation inside knows the time that remains, and cuts the attempt itself, unless this wrapper
+        // limits the attempt as well.
         if O::CUT
             && self.limit == Duration::MAX
             && let Some(attempt) = running.as_mut().attempt()

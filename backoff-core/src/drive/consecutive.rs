@@ -21,18 +21,18 @@ use core::{
     task::{Context, Poll, ready},
 };
 
-/// How many awaited values in a row there are to be, and how many there are.
+/// The required number of awaited values in a row, and the current number.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     wanted: u32,
-    /// How many there are in a row now.
+    /// How many awaited values have come in a row so far.
     seen: u32,
     /// How many awaited values did not end the call.
     confirmed: u32,
 }
 
 impl Row {
-    /// None yet of so many.
+    /// A row of `wanted` values, of which none has come yet.
     ///
     /// # Panics
     /// If `wanted` is 0.
@@ -50,8 +50,8 @@ impl Row {
         }
     }
 
-    /// The value if it ends the call; a value that fails by the policy's codes is handed on to be
-    /// judged, and is not counted.
+    /// Returns the value if it ends the call. A value that fails by the policy's codes is returned too, so
+    /// that the codes judge it, and is not counted.
     #[inline]
     pub(crate) fn settle<T>(
         &mut self,
@@ -71,7 +71,7 @@ impl Row {
         Err(NotYet::after(self.seen))
     }
 
-    /// An attempt failed at this stage: anything but a value begins a new row.
+    /// An attempt failed at this stage: any outcome but a value begins a new row.
     #[inline]
     pub(crate) fn failed(&mut self, stage: Stage) {
         if stage != Stage::Pending {
@@ -79,8 +79,8 @@ impl Row {
         }
     }
 
-    /// Which waits follow: the first one of the policy after an awaited value; after any other
-    /// outcome those that follow where no awaited value came between.
+    /// The rules for the next wait. After an awaited value, the policy's first wait follows. After any
+    /// other outcome, the wait is as long as if no awaited value had come before.
     #[inline]
     pub(crate) fn terms(&self, before: Option<Terms<'static>>) -> Option<Terms<'static>> {
         match (self.seen, self.confirmed) {
@@ -91,7 +91,7 @@ impl Row {
     }
 }
 
-/// Whether the policy retries a value that tells this.
+/// Whether the policy retries a value with these facts.
 #[inline]
 pub(crate) fn is_retried(policy: &Policy, fault: Option<&dyn Fault>) -> bool {
     fault.is_some_and(|fault| !policy.rule(Stage::Whole, fault).is_permanent())
@@ -116,7 +116,7 @@ impl<O, F> Consecutive<O, F> {
         }
     }
 
-    /// The outcome of an attempt, where an awaited value may be one of too few.
+    /// The outcome of an attempt. An awaited value is a failure while more of them are required.
     #[inline]
     fn settled<T, E: From<NotYet>>(
         &mut self,
@@ -132,7 +132,7 @@ impl<O, F> Consecutive<O, F> {
                 .settle(value, &mut self.is_done, fails)
                 .map_err(|not_yet| Failed::at(Stage::Pending, not_yet.into())),
             failed => {
-                // Where the operation awaits a value of its own, its failures are pending too.
+                // If the operation itself awaits a value, its failures are pending too.
                 self.row.failed(Stage::Whole);
                 failed
             }
@@ -143,7 +143,7 @@ impl<O, F> Consecutive<O, F> {
 impl<O: Responding, F> Responding for Consecutive<O, F> {
     type Responses = Consecutive<O::Responses, F>;
 
-    /// The row asks the operation inside what its values tell.
+    /// The row gets the facts of values from the operation inside.
     fn responses(self) -> Self::Responses {
         Consecutive {
             operation: self.operation.responses(),
@@ -155,7 +155,7 @@ impl<O: Responding, F> Responding for Consecutive<O, F> {
 
 reports_inside!(<O, F> Consecutive<O, F>);
 
-/// What both forms leave to the operation inside.
+/// The methods that the async and the blocking form pass on to the operation inside.
 macro_rules! inside {
     () => {
         type Value = O::Value;
@@ -257,28 +257,29 @@ where
     H: Handler,
     <H as Handler>::Runtime: Sleep,
 {
-    /// Asks again until so many values in a row are what is awaited: for a system that is eventually
-    /// consistent, where one read shows a write and the next one, by another replica, does not. The
-    /// last value of the row is handed back. To be written right after [`until`](Retrying::until).
+    /// Repeats the operation until so many values in a row are the awaited one: for a system that is
+    /// eventually consistent, where one read shows a write and the next read, from another replica, does
+    /// not. The call returns the last value of the row. Write this method directly after
+    /// [`until`](Retrying::until).
     ///
-    /// - A value that is not what is awaited and an attempt that fails begin the row anew.
-    /// - Every value counts as an attempt, so `max_attempts`, `deadline` and `timeout` hold. Allow at
-    ///   least as many attempts as values, or the call always ends with [`NotYet`](crate::NotYet).
-    ///   Without a deadline five attempts are made.
-    /// - After an awaited value of which more are to follow, the policy's first wait is waited,
-    ///   whatever was waited before: `base`, with the policy's jitter. With
-    ///   [`Jitter::Full`](crate::Jitter::Full) that may be almost no time. Where values are to be read
-    ///   at some distance, take [`Jitter::Equal`](crate::Jitter::Equal) or none.
-    /// - Awaited values do not lengthen the later waits: these are as long as if only the other
-    ///   attempts had been made.
-    /// - As any value that is not the last, an awaited value costs no budget. The hook is called and
-    ///   `tracing` logs for each, with the error [`NotYet`](crate::NotYet), which says how many
-    ///   [in a row](crate::NotYet::consecutive) there are. A report counts them in `attempts`, and
-    ///   their waits in `slept`.
-    /// - A value that the policy's codes refuse does not count, although it is what is awaited, whether
-    ///   [`responses`](Retrying::responses) is written before or after this.
+    /// - A value that is not the awaited one, and a failed attempt, begin the row anew.
+    /// - Every value counts as an attempt, so `max_attempts`, `deadline` and `timeout` hold. Allow at least
+    ///   as many attempts as values, or the call always ends with [`NotYet`](crate::NotYet). Without a
+    ///   deadline five attempts are made.
+    /// - After an awaited value that does not complete the row, the call waits as long as the policy's
+    ///   first wait, however long earlier waits were: `base`, with the policy's jitter. With
+    ///   [`Jitter::Full`](crate::Jitter::Full) this wait can be almost zero. To have some time between the
+    ///   reads, use [`Jitter::Equal`](crate::Jitter::Equal) or no jitter.
+    /// - Awaited values do not lengthen the later waits: these are as long as if only the other attempts
+    ///   had been made.
+    /// - Like any value that is not the last, an awaited value costs no budget. For each of them the hook
+    ///   is called and `tracing` logs, with the error [`NotYet`](crate::NotYet), which says how many have
+    ///   come [in a row](crate::NotYet::consecutive). A report counts these values in `attempts`, and their
+    ///   waits in `slept`.
+    /// - A value that the policy's codes refuse does not count, even if it is the awaited one. It does not
+    ///   matter whether [`responses`](Retrying::responses) is written before or after this method.
     ///
-    /// 1 is the same as [`until`](Retrying::until) alone.
+    /// `consecutive(1)` is the same as [`until`](Retrying::until) alone.
     ///
     /// # Panics
     /// If `values` is 0.
@@ -321,7 +322,7 @@ where
     O::Error: From<NotYet>,
     F: FnMut(&O::Value) -> bool,
 {
-    /// Asks again until so many values in a row are the awaited one, as
+    /// Repeats the operation until so many values in a row are the awaited one, as
     /// [`Retrying::consecutive`](crate::Retrying::consecutive) does.
     ///
     /// # Panics

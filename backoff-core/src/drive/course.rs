@@ -1,5 +1,6 @@
-//! The course of one call: what every loop does around an attempt. No I/O: the loop sleeps and
-//! calls, the course says when to begin, when to wait and when to stop, and tells whoever listens.
+//! The course of one call: the work that every loop does around an attempt. There is no I/O here. The
+//! loop sleeps and calls; the course says when to begin, wait and stop, and reports to hooks, logs and
+//! metrics.
 
 #[cfg(feature = "metrics")]
 use super::meter::{self, Ended, Meter, Named};
@@ -21,11 +22,11 @@ use crate::{
 
 use core::time::Duration;
 
-/// Where a call stands. Policy, stage and runtime are passed in, so that a future keeps 15 bytes.
+/// The state of a call. Policy, stage and runtime are passed in, so that a future stores only 15 bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Course {
     retry: RetryState,
-    /// Beside the 15 bytes, in a program that measures.
+    /// In a program with metrics, this is stored beside the 15 bytes.
     #[cfg(feature = "metrics")]
     meter: Meter,
 }
@@ -36,20 +37,21 @@ const LATE: Next = Next::stop(StopReason::Deadline);
 /// A signal has ended the call.
 const STOPPED: Next = Next::stop(StopReason::Stopped);
 
-/// What a test has said of retries.
+/// Applies the setting of a test for retries.
 #[cfg(feature = "testing")]
 fn in_tests(next: Next) -> Next {
     crate::testing::adjusted(next)
 }
 
-/// No test has a say.
+/// Without the feature `testing`, no test changes the next step.
 #[cfg(not(feature = "testing"))]
 #[inline(always)]
 fn in_tests(next: Next) -> Next {
     next
 }
 
-/// Tells the compiler that the way to here is rarely taken, so that a success keeps the registers.
+/// Tells the compiler that this path is rarely taken, so that the path of a success keeps the
+/// registers.
 #[cold]
 #[inline]
 pub(crate) fn rarely() {}
@@ -57,12 +59,12 @@ pub(crate) fn rarely() {}
 /// Whether each call is measured.
 const METERED: bool = cfg!(feature = "metrics");
 
-/// Whether somebody is told of what happens: a hook or the log.
+/// Whether a hook or the log gets the events.
 const fn is_heard<H: Handler>() -> bool {
     H::LISTENS || cfg!(feature = "tracing")
 }
 
-/// Who asked for the wait, by what the error says of its hint.
+/// The source of the wait, with the detail that the error gives about its hint.
 fn said_by(source: WaitSource, fault: Option<&dyn Fault>) -> WaitSource {
     match (source, fault) {
         (WaitSource::RetryAfter, Some(fault)) if fault.is_retry_info() => WaitSource::RetryInfo,
@@ -81,8 +83,8 @@ impl Course {
         }
     }
 
-    /// A call that began at `started`, and of which so many attempts have failed. After the first one, nobody
-    /// knows when the attempt under way began.
+    /// A call that began at `started`, with this number of failed attempts. The beginning of any attempt
+    /// after the first one is unknown.
     pub(super) fn resumed(started: Duration, failures: u32) -> Self {
         let mut course = Self::new();
         course.retry = RetryState::resumed(started, failures);
@@ -95,8 +97,8 @@ impl Course {
         course
     }
 
-    /// The first attempt is about to begin. The clock is read if the policy has a deadline or if
-    /// somebody asks for the time.
+    /// The first attempt is about to begin. Reads the clock if the policy has a deadline or if a hook, the
+    /// log or the operation asks for the time.
     #[inline]
     pub(crate) fn start<C: Clock>(
         &mut self,
@@ -110,7 +112,7 @@ impl Course {
         }
     }
 
-    /// As [`start`](Self::start), where nothing but metrics asks for the time.
+    /// As [`start`](Self::start), for a call in which only metrics ask for the time.
     #[cfg(feature = "std")]
     #[inline]
     pub(crate) fn start_if_metered<C: Clock>(&mut self, clock: &C) {
@@ -119,7 +121,7 @@ impl Course {
         }
     }
 
-    /// Apart, so that it is compiled once for a clock.
+    /// A function of its own, so that it is compiled once for each clock.
     #[inline(never)]
     fn start_now<C: Clock>(&mut self, clock: &C) {
         let now = clock.now();
@@ -128,7 +130,7 @@ impl Course {
         self.meter.begins(now);
     }
 
-    /// Which attempt is about to begin or under way, what time it has, and what the call remembers for it.
+    /// The attempt that is about to begin or is running: its number, its time, and what the call remembers.
     #[inline]
     pub(crate) fn attempt<C: Clock>(
         &self,
@@ -143,7 +145,7 @@ impl Course {
         attempt.remembering(recall.maybe_applied)
     }
 
-    /// What time remains.
+    /// The time that remains.
     #[inline]
     pub(crate) fn remaining<C: Clock>(
         &self,
@@ -154,8 +156,8 @@ impl Course {
         self.retry.remaining_under(policy, terms, || clock.now())
     }
 
-    /// Whether a timer woke so late that no time remains for the next attempt. The first one is
-    /// always begun.
+    /// Whether a timer woke so late that no time remains for the next attempt. The first attempt is always
+    /// begun.
     #[inline]
     pub(crate) fn is_late<C: Clock>(
         &self,
@@ -166,19 +168,19 @@ impl Course {
         self.retry.is_late(policy, terms, || clock.now())
     }
 
-    /// The first attempt has failed, and nobody has said when it began: the time counts from now.
+    /// The first attempt has failed, and its beginning is unknown: the time counts from now.
     pub(super) fn start_at_failure<C: Clock>(&mut self, policy: &Policy, clock: &C) {
         self.start(policy, None, clock, false);
         self.rests();
     }
 
-    /// When the next attempt begins is not known until [`begins`](Self::begins).
+    /// The beginning of the next attempt is unknown until [`begins`](Self::begins).
     pub(super) fn rests(&mut self) {
         #[cfg(feature = "metrics")]
         self.meter.rests();
     }
 
-    /// The attempt that was waited for begins.
+    /// The attempt after the wait begins.
     #[inline]
     pub(crate) fn begins<H: Handler>(&mut self, handler: &mut H)
     where
@@ -190,13 +192,13 @@ impl Course {
         self.meter.begins(handler.runtime().now());
     }
 
-    /// As [`begins`](Self::begins), where no handler holds a budget.
+    /// As [`begins`](Self::begins), for a handler without a budget.
     #[inline]
     pub(crate) fn spend(&mut self) {
         self.retry.begins();
     }
 
-    /// The wait leads to no attempt: the budget gets back what it has paid for it.
+    /// No attempt follows the wait: the budget gets back the tokens that it paid for the wait.
     #[inline]
     pub(super) fn cancelled(&mut self, budget: Option<&Budget>) {
         if self.retry.is_held() {
@@ -206,19 +208,19 @@ impl Course {
         }
     }
 
-    /// As [`cancelled`](Self::cancelled), also where the handler's budget has paid. It comes before hooks are
-    /// called, and does not wait for the drop of the call, whose future may be kept.
+    /// As [`cancelled`](Self::cancelled), and also refunds a budget of the handler. This happens before
+    /// hooks are called, and not only when the call is dropped, because its future may be kept.
     fn give_back<H: Handler>(&mut self, borrowed: &Policy, handler: &mut H) {
         self.cancelled(borrowed.budget);
         handler.give_back();
     }
 
-    /// The budget of the policy gets its tokens back, and nobody is told of a success.
+    /// The budget of the policy gets its tokens back, without an event for a success.
     pub(crate) fn progressed(&self, policy: &Policy) {
         self.retry.succeeded_under(policy, None);
     }
 
-    /// An attempt succeeded. After retries, whoever listens is told.
+    /// An attempt succeeded. After retries, this reports the success to hooks and logs.
     #[inline]
     pub(crate) fn succeeded<E, H>(
         &self,
@@ -258,7 +260,7 @@ impl Course {
         self.meter.call(named, ended, None);
     }
 
-    /// An attempt failed, or the call ended while none was under way.
+    /// An attempt failed, or the call ended between two attempts.
     #[cfg(feature = "metrics")]
     fn record_failure(
         &mut self,
@@ -314,8 +316,8 @@ impl Course {
         });
     }
 
-    /// An attempt failed: judges the error, decides, and tells whoever listens. Compiled once for an
-    /// error type and a handler, whatever the operation is.
+    /// An attempt failed: judges the error, decides on the next step, and reports to hooks, logs and
+    /// metrics. Compiled once for each error type and handler, whatever the operation is.
     #[cold]
     #[inline(never)]
     pub(crate) fn failed<E, H>(
@@ -332,7 +334,8 @@ impl Course {
         H::Runtime: Clock + Random,
     {
         let policy = handler.policy(borrowed);
-        // As `Handle::rule`, and what is judged comes first: to ask for `Late` before costs each retry.
+        // The same as `Handle::rule`, but the judged stages come first: to compare with `Late` first would
+        // cost time in each retry.
         let ruling = if stage.is_judged() {
             handler.judge(policy, stage, error)
         } else if stage == Stage::Late {
@@ -364,7 +367,7 @@ impl Course {
         next
     }
 
-    /// The timer woke after the deadline, and the loop hands back what failed last.
+    /// The timer woke after the deadline, and the loop returns the last failure.
     #[cold]
     pub(crate) fn late<E, H>(
         &mut self,
@@ -379,7 +382,7 @@ impl Course {
         self.ended(handler.concluded(LATE), borrowed, handler, name, failure);
     }
 
-    /// The timer woke after the deadline, and the loop hands back an error that says so.
+    /// The timer woke after the deadline, and the loop returns an error that says so.
     #[cold]
     pub(crate) fn expired<E, H>(
         &mut self,
@@ -398,8 +401,8 @@ impl Course {
         self.ends(next, borrowed, handler, name, failure, ending);
     }
 
-    /// No attempt follows a wait, and the loop hands back the last failure. The budget gets back what it
-    /// has paid for the wait.
+    /// No attempt follows a wait, and the loop returns the last failure. The budget gets back the tokens
+    /// that it paid for the wait.
     pub(super) fn ended<E, H>(
         &mut self,
         next: Next,
@@ -416,8 +419,8 @@ impl Course {
         self.ends(next, borrowed, handler, name, failure, ending);
     }
 
-    /// The attempt has ended like this, because of a signal or while nobody waits for its outcome any more:
-    /// counts it, and tells whoever listens.
+    /// A signal ended the attempt, or nobody waits for its outcome any more: counts the attempt, and
+    /// reports to hooks, logs and metrics.
     #[cold]
     pub(crate) fn cut<E, H>(
         &mut self,
@@ -442,8 +445,8 @@ impl Course {
         self.ends(next, borrowed, handler, name, failure, ending);
     }
 
-    /// A signal has come while no attempt is under way, and the loop hands back what failed last. The
-    /// budget gets back what it has paid for the wait.
+    /// A signal has come between two attempts, and the loop returns the last failure. The budget gets back
+    /// the tokens that it paid for the wait.
     #[cold]
     pub(crate) fn stopped<E, H>(
         &mut self,
@@ -461,7 +464,8 @@ impl Course {
         self.ends(next, borrowed, handler, name, failure, ending);
     }
 
-    /// The call ends without a decision about an error: counts that, and tells whoever listens.
+    /// The call ends without a decision about an error: counts the end, and reports it to hooks, logs and
+    /// metrics.
     fn ends<E, H>(
         &self,
         next: Next,
@@ -485,8 +489,8 @@ impl Course {
         self.tell(next, borrowed, handler, name, failure, elapsed.flatten());
     }
 
-    /// A value counts as a failure: judges it by the policy's codes, and decides as about an error.
-    /// Nothing if the policy would not retry it.
+    /// A value counts as a failure: judges the value by the policy's codes, and decides as about an error.
+    /// Returns nothing if the policy would not retry the value.
     #[cold]
     #[inline(never)]
     pub(crate) fn answered<E, H>(
@@ -526,8 +530,8 @@ impl Course {
         Some(next)
     }
 
-    /// The time since the start; without one, since the first failure. The clock is read only where
-    /// somebody is told.
+    /// The time since the start; without a start, the time since the first failure. Reads the clock only if
+    /// a hook or the log needs the time.
     #[inline]
     fn elapsed<H: Handler>(&mut self, handler: &H) -> Option<Duration>
     where
@@ -589,7 +593,7 @@ impl Course {
         });
     }
 
-    /// The time since the start, or zero if it was not timed.
+    /// The time since the start, or zero if the call was not timed.
     #[cfg(feature = "std")]
     pub(crate) fn elapsed_at(&self, now: Duration) -> Duration {
         self.retry.elapsed(|| now)
@@ -600,7 +604,7 @@ impl Course {
         self.retry.failures()
     }
 
-    /// What the call took that has ended. A value that was given up is one of the failures.
+    /// The measures of a call that has ended. A value that was given up is one of the failures.
     pub(crate) fn measures<H: Handler, E>(&self, handler: &Measured<H, E>) -> Measures
     where
         H::Runtime: Clock,

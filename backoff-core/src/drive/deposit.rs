@@ -1,22 +1,22 @@
-//! What a budget has paid for a wait, and gets back if no attempt follows: because the call is
-//! dropped while it waits, because a hook panics, because the timer wakes too late, or because a
-//! signal ends the call.
+//! The tokens that a budget has paid for a wait. The budget gets them back if no attempt follows:
+//! because the call is dropped while it waits, because a hook panics, because the timer wakes too late,
+//! or because a signal ends the call.
 
 use super::course::Course;
 use crate::{budget::Budget, policy::Policy};
 use core::fmt;
 
-/// The course of a call, and whose budget pays for its waits. When it is dropped during a wait, the
+/// The course of a call, and the budget that pays for its waits. If this is dropped during a wait, the
 /// budget gets its tokens back.
 #[derive(Debug)]
 pub struct Deposit<P: Payer> {
-    /// Who pays.
+    /// The holder of the budget that pays.
     pub payer: P,
     /// The course.
     pub course: Course,
 }
 
-/// Whoever knows the budget that pays: a policy.
+/// A holder of the budget that pays: a policy.
 pub trait Payer {
     /// The budget.
     fn budget(&self) -> Option<&Budget>;
@@ -28,7 +28,7 @@ pub trait Payer {
     }
 }
 
-/// Nobody pays: the rules of the call name no budget.
+/// No budget pays: the rules of the call name none.
 #[derive(Clone, Copy, Debug)]
 pub struct Unfunded;
 
@@ -51,8 +51,8 @@ impl Payer for Policy {
     }
 }
 
-/// A reference to a policy, without an alignment: beside the 15 bytes of a course it leaves no gap,
-/// which would make the future of an annotated function larger by 8 bytes.
+/// A reference to a policy, without alignment. Next to the 15 bytes of a course the reference leaves no
+/// gap. A gap would make the future of an annotated function larger by 8 bytes.
 #[derive(Clone, Copy)]
 #[repr(Rust, packed)]
 pub struct Borrowed<'p>(&'p Policy);
@@ -92,13 +92,13 @@ impl Payer for &Policy {
 }
 
 impl<P: Payer> Deposit<P> {
-    /// Nothing is paid yet.
+    /// A course without a payment.
     #[inline]
     pub const fn new(payer: P) -> Self {
         Self::of(payer, Course::new())
     }
 
-    /// The attempt that was waited for begins, and no handler holds a budget.
+    /// The attempt after the wait begins. No handler holds a budget.
     #[inline]
     pub(crate) fn begins(&mut self) {
         if self.payer.may_pay() {

@@ -1,5 +1,5 @@
-//! What changes for an update while one of its writes may have been applied. A call without such a
-//! write compiles nothing of this.
+//! The changed rules for an update while one of its writes may have been applied. A call that is not an
+//! update compiles nothing of this.
 
 use super::{
     course::Course,
@@ -19,15 +19,15 @@ use crate::{
 /// Whether a write of an update may have been applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubt {
-    /// No write may have been.
+    /// No write may have been applied.
     None,
-    /// The write that failed just now may have been applied, if it is one that is retried.
+    /// The write that failed just now may have been applied, if its failure is retried.
     New,
     /// An earlier write may have been applied.
     Open,
 }
 
-/// Calls with the handler as it is, or with one that knows of the doubt.
+/// Calls with the handler itself, or with a handler that knows of the doubt.
 macro_rules! in_doubt {
     ($doubt:ident, $handler:ident => $call:expr) => {
         match $doubt {
@@ -44,7 +44,7 @@ macro_rules! in_doubt {
 }
 
 impl Doubt {
-    /// As [`Course::failed`], after what the judge has said if it was asked before.
+    /// As [`Course::failed`]. If the judge was asked before, its ruling is used.
     #[inline]
     #[expect(clippy::too_many_arguments)]
     pub(super) fn failed<E, H>(
@@ -62,7 +62,7 @@ impl Doubt {
         H: Handle<E>,
         H::Runtime: Clock + Random,
     {
-        // Only an operation for which the judge was asked knows of a doubt.
+        // Only an operation that asks the judge knows of a doubt.
         let Some(ruling) = said else {
             return course.failed(policy, handler, name, error, stage, terms);
         };
@@ -143,7 +143,7 @@ struct InDoubt<'a, H> {
 impl<H: Handler> Handler for InDoubt<'_, H> {
     forward!(runtime policy measure terms decide hold);
 
-    /// Whoever was faster than a second write may have been the first one.
+    /// The writer that won against a second write may be the first write of this update.
     fn corrected(&self, stage: Stage, ruling: Ruling) -> Ruling {
         if self.doubt == Doubt::Open && stage != Stage::Read && ruling.is_conflict() {
             Ruling::MAYBE_APPLIED
@@ -152,7 +152,7 @@ impl<H: Handler> Handler for InDoubt<'_, H> {
         }
     }
 
-    /// What ends while a write may have been applied, ends because of that.
+    /// While a write may have been applied, this is the reason for the end.
     fn concluded(&self, next: Next) -> Next {
         let is_refused = matches!(
             next.reason(),

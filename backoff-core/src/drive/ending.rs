@@ -1,9 +1,9 @@
-//! How an attempt failed, for those who watch: the label `error.type` of metrics and of spans.
+//! How an attempt failed, for metrics and spans: their label `error.type`.
 
 use crate::{facts::fault::Fault, judge::Stage};
 use core::fmt;
 
-/// How an attempt failed, once it was judged.
+/// How an attempt failed, after it was judged.
 #[derive(Clone, Copy)]
 #[cfg_attr(
     not(any(feature = "metrics", feature = "tracing")),
@@ -15,7 +15,7 @@ pub struct Ending<'a> {
     fault: Option<&'a dyn Fault>,
 }
 
-/// What has ended an attempt, or a call while no attempt was under way.
+/// The cause that ended an attempt, or a call between two attempts.
 #[derive(Clone, Copy, Debug)]
 enum EndedBy {
     /// The operation, or a timer that cut the attempt.
@@ -36,8 +36,8 @@ impl fmt::Debug for Ending<'_> {
 }
 
 impl<'a> Ending<'a> {
-    /// This of an attempt failed; a timer may have cut the attempt. A call that is too late for an attempt
-    /// hands back what failed last.
+    /// This stage of an attempt failed, perhaps because a timer cut the attempt. A call that is too late
+    /// for an attempt returns the last failure.
     #[inline]
     pub(crate) const fn failed(stage: Stage, fault: Option<&'a dyn Fault>) -> Self {
         Ending {
@@ -63,7 +63,7 @@ impl<'a> Ending<'a> {
         }
     }
 
-    /// The call is too late for an attempt, and hands back an error that says so.
+    /// The call is too late for an attempt, and returns an error that says so.
     #[inline]
     pub(crate) const fn expired(fault: Option<&'a dyn Fault>) -> Self {
         Ending {
@@ -73,25 +73,25 @@ impl<'a> Ending<'a> {
         }
     }
 
-    /// What failed.
+    /// The stage that failed.
     #[inline]
     pub(crate) const fn stage(&self) -> Stage {
         self.stage
     }
 
-    /// Whether an attempt ended. If not, the call ended while no attempt was under way.
+    /// Whether an attempt ended. If not, the call ended between two attempts.
     #[cfg(any(feature = "metrics", feature = "tracing"))]
     pub(super) fn is_of_an_attempt(&self) -> bool {
         self.stage != Stage::Late
     }
 
-    /// What kind of error it was.
+    /// The kind of the error.
     #[cfg(any(feature = "metrics", feature = "tracing"))]
     pub(super) fn error_type(&self) -> ErrorType {
         let is_timeout = match (self.ended_by, self.stage) {
             (EndedBy::Clock, _) => true,
             (EndedBy::Signal, _) => false,
-            // The error may be that of the attempt before.
+            // The error may come from the attempt before.
             (EndedBy::Failure, Stage::Late) => self.fault.is_none(),
             (EndedBy::Failure, stage) => stage.is_cut(),
         };
@@ -113,11 +113,12 @@ impl<'a> Ending<'a> {
     }
 }
 
-/// What kind of error it was, in few words: of those there are few, and none is an error's text.
+/// The kind of an error in few words. There are only a few kinds, and none contains the text of an
+/// error.
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ErrorType {
-    /// The name of a gRPC code, or what is known of the transport or the kind.
+    /// The name of a gRPC code, of a failure of the transport, or of the kind.
     Name(&'static str),
     /// The HTTP status.
     Status(u16),

@@ -12,7 +12,7 @@ use crate::{
 };
 use core::future::Future;
 
-/// A policy with the function that judges errors in place of the policy's codes.
+/// A policy with a function that decides which errors are retried, instead of the policy's codes.
 ///
 /// Made by [`Policy::when`] and [`Policy::when_any`].
 #[derive(Clone, Copy, Debug)]
@@ -23,14 +23,14 @@ pub struct Judged<'p, H> {
 }
 
 impl Policy {
-    /// Retries an async operation. What this returns is a future that gives the operation's own
-    /// `Result`; before it is awaited, more can be said: [`Retrying`].
+    /// Retries an async operation. The returned future gives the operation's own `Result`. The methods of
+    /// [`Retrying`] configure the call before the `.await`.
     ///
-    /// A closure that borrows a value mutably in its future, such as a client with `&mut self`, is given
-    /// to [`retry_mut`](Self::retry_mut).
+    /// For a closure whose future borrows a value mutably, such as a client with `&mut self`, use
+    /// [`retry_mut`](Self::retry_mut).
     ///
-    /// Where the operation retries by itself, the calls multiply: see
-    /// [retries inside retries](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/traps/#retries-inside-retries).
+    /// If the operation itself retries, the calls multiply: see [retries inside
+    /// retries](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/traps/#retries-inside-retries).
     ///
     /// ```
     /// use backoff_core::{Policy, TimedOut};
@@ -59,8 +59,8 @@ impl Policy {
         self.by_codes().retry(operation)
     }
 
-    /// Retries an async operation that is given an [`Attempt`]: which attempt it is, what time remains for it,
-    /// the id of the call ([`RequestId`](crate::RequestId)), and whether an earlier attempt
+    /// Retries an async operation. Each attempt gets an [`Attempt`]: its number, the time that remains for
+    /// it, the id of the call ([`RequestId`](crate::RequestId)), and whether an earlier attempt
     /// [may have been applied](Attempt::maybe_applied).
     ///
     /// ```
@@ -92,12 +92,12 @@ impl Policy {
 
     /// Retries a blocking operation, sleeping on this thread between attempts.
     ///
-    /// On a thread of an async runtime nothing else runs meanwhile. There use [`retry`](Self::retry), or
-    /// call this inside `tokio::task::spawn_blocking`: see
+    /// Do not call this on a thread of an async runtime, because nothing else runs on that thread
+    /// meanwhile. Use [`retry`](Self::retry) there, or call this inside `tokio::task::spawn_blocking`: see
     /// [the guide](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/traps/#a-blocking-retry-inside-an-async-runtime).
     ///
     /// # Errors
-    /// The operation's last error, once it is not to be retried any more.
+    /// The operation's last error, when no further attempt is made.
     ///
     /// ```
     /// use backoff_core::{Policy, TimedOut};
@@ -122,9 +122,9 @@ impl Policy {
         self.blocking(operation).call()
     }
 
-    /// As [`retry_blocking`](Self::retry_blocking), but does nothing until [`Blocking::call`], so
-    /// that more can be said before. It sleeps on this thread, too: not for a thread of an async
-    /// runtime.
+    /// Retries a blocking operation, as [`retry_blocking`](Self::retry_blocking) does, but nothing is
+    /// called until [`Blocking::call`]. The methods of [`Blocking`] configure the call before. The call
+    /// sleeps on this thread, so do not use it on a thread of an async runtime.
     pub fn blocking<F, T, E>(&self, operation: F) -> Blocking<'_, Plain<F>>
     where
         F: FnMut() -> Result<T, E>,
@@ -133,7 +133,7 @@ impl Policy {
         self.by_codes().blocking(operation)
     }
 
-    /// As [`blocking`](Self::blocking), for an operation that is given an [`Attempt`].
+    /// As [`blocking`](Self::blocking), for an operation that takes an [`Attempt`].
     pub fn blocking_with<F, T, E>(&self, operation: F) -> Blocking<'_, WithAttempt<F>>
     where
         F: FnMut(Attempt) -> Result<T, E>,
@@ -142,11 +142,11 @@ impl Policy {
         self.by_codes().blocking_with(operation)
     }
 
-    /// Lets a function decide which errors are retried, in place of the policy's codes. The error
-    /// may be of any type, so no server's hint can be read from it: where the error is a [`Fault`],
-    /// [`when`](Self::when) keeps its `Retry-After`. The limits hold as before.
+    /// Lets a function decide which errors are retried, instead of the policy's codes. The error can have
+    /// any type, so no server's hint can be read from it. If the error is a [`Fault`], use
+    /// [`when`](Self::when), which obeys `Retry-After`. The policy's limits hold.
     ///
-    /// The function answers with a `bool`, or with a [`Verdict`], which can carry a hint.
+    /// The function returns a `bool`, or a [`Verdict`], which can carry a hint.
     ///
     /// ```
     /// use backoff_core::Policy;
@@ -174,12 +174,12 @@ impl Policy {
         self.judged(WhenAny(judge))
     }
 
-    /// Lets a function decide which errors are retried, in place of the policy's codes. The error is a
-    /// [`Fault`]: a server that asks to be left alone, for a while or for good, is obeyed,
-    /// [`idempotent(false)`](Policy::idempotent) holds, and the error's text is logged. For an error
-    /// that is no `Fault` there is [`when_any`](Self::when_any).
+    /// Lets a function decide which errors are retried, instead of the policy's codes. The error is a
+    /// [`Fault`]: if the server asks not to be called for a time, or not to be called again, the call
+    /// obeys; [`idempotent(false)`](Policy::idempotent) holds; and the error's text is logged. For an error
+    /// that is not a `Fault`, use [`when_any`](Self::when_any).
     ///
-    /// The function answers with a `bool`, or with a [`Verdict`].
+    /// The function returns a `bool`, or a [`Verdict`].
     ///
     /// ```
     /// use backoff_core::{Fault, Policy};
@@ -210,26 +210,28 @@ impl Policy {
         self.judged(When(judge))
     }
 
-    /// Changes something that others change too, and loses no update: reads it, changes what was
-    /// read, writes it back under the precondition that nobody was faster.
+    /// Changes a value that others change too, without losing an update: reads the value, applies `change`
+    /// to it, and writes it back on the condition that nobody has written in between.
     ///
-    /// - A read that fails and is to be retried is made again.
-    /// - A write that fails and is to be retried, be it a conflict or not, goes back to the read,
-    ///   after a wait. The change then decides anew, on the value that was read last.
-    /// - A change that changed nothing writes nothing.
+    /// - When a read fails and the error is retried, the read is made again.
+    /// - When a write fails and the error is retried, conflict or not, the update waits and reads again.
+    ///   Then `change` decides anew, on the new value.
+    /// - When `change` changes nothing, nothing is written.
     ///
-    /// Deadline, attempts and budget are those of the whole: each failure of a read or a write
-    /// counts as one attempt. Conflicts (`ABORTED`, 412, [`FaultKind::Conflict`](crate::FaultKind::Conflict)) are retried whatever
-    /// the policy says of them, for here they are what is expected; 409 without a gRPC code only
-    /// where the policy names it, since it may also mean that something exists.
+    /// Deadline, attempts and budget belong to the whole update: each failed read and each failed write
+    /// counts as one attempt. Conflicts (`ABORTED`, 412,
+    /// [`FaultKind::Conflict`](crate::FaultKind::Conflict)) are always retried, whatever the policy says
+    /// about them, because an update expects them. 409 without a gRPC code is retried only if the policy
+    /// names it, because it may also mean that something exists already.
     ///
-    /// `change` may return nothing, which counts as a change; a `bool`, whether it changed anything;
-    /// or a `Result` of either, whose error ends everything. The value that was read, with its etag
-    /// or version, is all that `write` gets: it cannot write blindly.
+    /// `change` may return nothing, which counts as a change; a `bool`, whether it changed anything; or a
+    /// `Result` of either, whose error ends the update. `write` gets only the value that was read, with its
+    /// etag or version, so it cannot write without having read.
     ///
     /// # After a write that may have been applied
     ///
-    /// A write whose reply is lost may have arrived. What follows depends on what `change` returns:
+    /// A write whose reply is lost may have been applied. The next step depends on the return type of
+    /// `change`:
     ///
     /// | `change` returns | | after such a write |
     /// |---|---|---|
@@ -237,8 +239,8 @@ impl Policy {
     /// | nothing | a counter, a list that is appended to | the update ends with [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied) |
     /// | nothing, with [`version`](crate::Retrying::version) directly after `update(..)` | the same, and the value has an etag or a number | read again; written again only if the version is still the same |
     ///
-    /// So nothing is applied twice. Where the policy is not [idempotent](Policy::idempotent), the
-    /// update ends in every case with `MaybeApplied`. Reads are made again in any case.
+    /// So nothing is applied twice. If the policy is not [idempotent](Policy::idempotent), the update
+    /// always ends with `MaybeApplied`. Reads are always repeated.
     ///
     /// ```
     /// use backoff_core::{FaultKind, Fault, Policy, Updated};
@@ -302,8 +304,8 @@ impl Policy {
         self.by_codes().update(read, change, write)
     }
 
-    /// As [`update`](Self::update), blocking: does nothing until [`Blocking::call`], so that more
-    /// can be said before.
+    /// As [`update`](Self::update), blocking. Nothing is called until [`Blocking::call`]. The methods of
+    /// [`Blocking`] configure the call before.
     ///
     /// ```
     /// use backoff_core::{Policy, TimedOut, Updated};
@@ -342,7 +344,7 @@ impl Policy {
         self.by_codes().blocking_update(read, change, write)
     }
 
-    /// By the policy's codes.
+    /// The policy's codes judge the errors.
     pub(super) const fn by_codes(&self) -> Judged<'_, ByCodes> {
         self.judged(ByCodes)
     }
@@ -379,7 +381,7 @@ impl<'p, H: Handler<Runtime = AsyncRuntime>> Judged<'p, H> {
     /// As [`Policy::retry_blocking`].
     ///
     /// # Errors
-    /// The operation's last error, once it is not to be retried any more.
+    /// The operation's last error, when no further attempt is made.
     #[cfg(feature = "std")]
     pub fn retry_blocking<F, T, E>(self, operation: F) -> Result<T, E>
     where
@@ -407,14 +409,14 @@ impl<'p, H: Handler<Runtime = AsyncRuntime>> Judged<'p, H> {
         Blocking::new(self.policy, WithAttempt::new(operation), self.handler)
     }
 
-    /// As [`Policy::update`]. What the function says of an error is said of a failed read and of a
-    /// failed write alike. A function given to [`when_any`](Policy::when_any) is given errors
-    /// without facts, so it has to know by itself what may have been applied, whatever
-    /// [`idempotent`](Policy::idempotent) says; and a conflict counts as one in the report only where a [`Verdict`] of it says so.
+    /// As [`Policy::update`]. The function judges the errors of the read and of the write alike. A function
+    /// given to [`when_any`](Policy::when_any) gets errors without facts, so the function itself must know
+    /// which failed writes may have been applied, whatever [`idempotent`](Policy::idempotent) says. A
+    /// conflict is counted as a conflict in the report only if a [`Verdict`] of the function says so.
     ///
-    /// After a change that returns nothing, `true` for a failed write means that the write may have
-    /// been applied, and ends the update. Answer with a [`Verdict::Retry`] of the kind `Conflict` or
-    /// `Throttled` where nothing was done.
+    /// After a change that returns nothing, `true` for a failed write means that the write may have been
+    /// applied, and ends the update. If the write did nothing, return a [`Verdict::Retry`] of the kind
+    /// `Conflict` or `Throttled`.
     pub fn update<Read, Change, Write, Reading, Changes, Writing, V, W, E>(
         self,
         read: Read,

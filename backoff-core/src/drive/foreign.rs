@@ -1,5 +1,5 @@
-//! A call whose loop is somebody else's: a client's own. The loop asks after each attempt, and whoever
-//! listens hears the same as of a loop of this library.
+//! A call with a loop outside of this library: the loop of a client. The loop asks after each attempt,
+//! and hooks, logs and metrics get the same events as from a loop of this library.
 
 #[cfg(feature = "metrics")]
 use super::meter;
@@ -18,7 +18,7 @@ use crate::{
 };
 use core::time::Duration;
 
-/// Where such a call stands. Its attempts are cut when the deadline is over.
+/// The state of such a call. Its attempts are cut when the deadline is over.
 #[derive(Clone, Copy, Debug)]
 pub struct ForeignCall {
     course: Course,
@@ -39,7 +39,7 @@ impl Handler for SameRequest {
 impl<E: Fault> Handle<E> for SameRequest {
     fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
         let ruling = policy.rule(stage, error);
-        // The same write would conflict again: only a new read helps, which is outside.
+        // The same write would conflict again. Only a new read helps, and the read is outside of this call.
         if ruling.is_conflict() {
             Ruling::PERMANENT
         } else {
@@ -63,35 +63,34 @@ fn under<R>(runtime: &R) -> Under<SameRequest, &R> {
 }
 
 impl ForeignCall {
-    /// Whether logs or metrics are told of each call.
+    /// Whether logs or metrics get each call.
     pub const IS_HEARD: bool = cfg!(any(feature = "metrics", feature = "tracing"));
 
-    /// Whether something is lost where a loop only remembers how many attempts have failed: somebody
-    /// listens, a budget is to get back what it paid, or waits grow from the ones before.
+    /// Whether a loop that only remembers the number of failed attempts would lose something: events for
+    /// logs or metrics, the refund of a budget, or waits that grow from the waits before.
     pub const fn is_worth_keeping(policy: &Policy) -> bool {
         Self::IS_HEARD || policy.budget.is_some() || policy.remembers()
     }
 
-    /// A call whose first attempt began at `started`, and of which so many attempts have failed. The
-    /// first attempt counts from `started`. After a failure nobody knows when the attempt under way began and
-    /// how long the call has waited: neither is recorded.
+    /// A call whose first attempt began at `started`, with this number of failed attempts. After a failure,
+    /// the beginning of the running attempt and the time spent waiting are unknown, so neither is recorded.
     pub fn resumed(started: Duration, failures: u32) -> Self {
         ForeignCall {
             course: Course::resumed(started, failures),
         }
     }
 
-    /// What remains of the deadline; [`Duration::MAX`] without one.
+    /// The rest of the deadline; [`Duration::MAX`] without a deadline.
     pub fn remaining<C: Clock>(&self, policy: &Policy, clock: &C) -> Duration {
         self.course.remaining(policy, None, clock)
     }
 
-    /// The attempt that was waited for begins.
+    /// The attempt after the wait begins.
     pub fn begins<C: Clock>(&mut self, clock: &C) {
         self.course.begins(&mut under(clock));
     }
 
-    /// An attempt failed: wait, or stop? Whoever listens is told.
+    /// An attempt failed: decides whether to wait or to stop, and reports to logs and metrics.
     pub fn failed<E, R>(
         &mut self,
         policy: &Policy,
@@ -109,8 +108,8 @@ impl ForeignCall {
             .into()
     }
 
-    /// The loop ends after a wait, for a reason of its own. The policy's budget gets back what it has
-    /// paid for the wait, and whoever listens is told.
+    /// The loop ends after a wait, for a reason of its own. The policy's budget gets back the tokens that
+    /// it paid for the wait, and logs and metrics get the end.
     pub fn given_up<E, C>(
         &mut self,
         policy: &Policy,
@@ -127,7 +126,8 @@ impl ForeignCall {
             .ended(next, policy, &mut under(clock), name, failure);
     }
 
-    /// An attempt succeeded. The policy's budget gets its tokens back, and whoever listens is told.
+    /// An attempt succeeded. The policy's budget gets its tokens back, and logs and metrics get the
+    /// success.
     pub fn succeeded<E, C>(&self, policy: &Policy, clock: &C, name: &'static str)
     where
         E: Fault,
@@ -137,15 +137,15 @@ impl ForeignCall {
             .succeeded::<E, _>(policy, &mut under(clock), name, None);
     }
 
-    /// Of several calls, one succeeded, and nobody knows which: the policy's budget gets what a success
-    /// at the first attempt gives.
+    /// One of several calls succeeded, and nobody knows which one: the policy's budget gets the tokens of a
+    /// success at the first attempt.
     pub fn one_succeeded(policy: &Policy) {
         Course::new().progressed(policy);
         #[cfg(feature = "metrics")]
         meter::level(policy.budget);
     }
 
-    /// The wait leads to no attempt: the policy's budget gets back what it has paid for the wait.
+    /// No attempt follows the wait: the policy's budget gets back the tokens that it paid for the wait.
     pub fn cancelled(&mut self, policy: &Policy) {
         self.course.cancelled(policy.budget);
     }

@@ -33,13 +33,13 @@ use pin_project_lite::pin_project;
 pin_project! {
     /// An operation that is being retried: a future of the operation's own `Result`.
     ///
-    /// Made by [`Policy::retry`], [`Policy::retry_with`], [`Policy::update`], and their namesakes
-    /// behind [`Policy::when`]. Before it is awaited, its methods say more. It is `Send` when its
-    /// parts are, and allocates nothing. Dropping it ends everything: the attempt that is running,
-    /// and the retries. A write that is under way then may have been applied. A program that shuts down has
-    /// [other ways](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/traps/#ending-a-call-early).
+    /// Made by [`Policy::retry`], [`Policy::retry_with`], [`Policy::update`], and by the methods of the
+    /// same names after [`Policy::when`]. The methods of this type configure the call; write them before
+    /// the `.await`. The future is `Send` when its parts are, and allocates nothing. Dropping the future
+    /// ends the running attempt and all retries. A write that was running may then have been applied. For a
+    /// program that shuts down there are [other ways to end a call](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/traps/#ending-a-call-early).
     ///
-    /// # It borrows the policy
+    /// # The future borrows the policy
     ///
     /// A policy that is a constant is borrowed for ever, so the future can be stored and spawned. A
     /// policy that is changed in the expression lives until the end of the statement, which is
@@ -71,12 +71,12 @@ pin_project! {
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
     ///
-    /// As an argument of `tokio::join!` a `const` block stands in parentheses:
-    /// `(const { POLICY.max_attempts(3) }).retry(get)`. Macros that were written before edition 2024
-    /// take no bare one.
+    /// In `tokio::join!`, write parentheses around a `const` block:
+    /// `(const { POLICY.max_attempts(3) }).retry(get)`. Macros written before edition 2024 do not accept a `const` block without
+    /// parentheses.
     ///
     /// # Panics
-    /// When it is polled again after it has finished, as futures may.
+    /// When the future is polled again after it has finished.
     #[must_use = "futures do nothing unless awaited"]
     pub struct Retrying<'p, O, H = ByCodes, S = Unstopped>
     where
@@ -185,11 +185,11 @@ where
 
     /// Cuts each attempt after `limit`, or when the deadline is over, whichever comes first.
     ///
-    /// An attempt of an update is the read and the write together. When the time is over during the
-    /// read, no write is begun; a write that was cut may have been applied.
+    /// An attempt of an update is the read and the write together. If the time is over during the read, the
+    /// write is not begun. A write that was cut may have been applied.
     ///
-    /// An attempt that is cut has no error of its own; one is made from [`TimedOut`]. A limit of zero
-    /// counts as a nanosecond: each attempt is begun, and cut if it is not done at once.
+    /// An attempt that is cut has no error of its own, so its error is made from [`TimedOut`]. A limit of
+    /// zero counts as a nanosecond: each attempt is begun, and is cut if it does not finish at once.
     ///
     /// ```
     /// use backoff_core::{Policy, TimedOut};
@@ -213,16 +213,16 @@ where
         self.operation(|operation| Bounded::attempts(operation, limit))
     }
 
-    /// Ends the call by then, whatever the server does: no attempt begins and no wait ends after
-    /// `limit`, and the attempt that is running is cut at it. The limit counts from when the future is
-    /// first polled. Where the policy has a deadline too, the shorter one holds. With a limit of time
-    /// and no `max_attempts`, as many attempts are made as fit.
+    /// Limits the time of the whole call, whatever the server does: no attempt begins and no wait ends
+    /// after `limit`, and an attempt that is still running at `limit` is cut. The time counts from the
+    /// first poll of the future. If the policy has a deadline too, the shorter one holds. With a time limit
+    /// and no `max_attempts`, the call makes as many attempts as fit into the time.
     ///
-    /// When an attempt is cut, the error is made from [`TimedOut`]; when the next wait would end after
-    /// the limit, the call ends at once with the operation's own error. A report keeps the last real error
-    /// beside it ([`RetryError::last`]).
+    /// When an attempt is cut, the error is made from [`TimedOut`]; when the next wait would end after the
+    /// limit, the call ends at once with the operation's own error. A report also keeps the last real error
+    /// ([`RetryError::last`]).
     ///
-    /// A call inside of another one's attempt is bounded by hand: `.timeout(attempt.remaining())`.
+    /// To limit a call inside an attempt of another call, write `.timeout(attempt.remaining())`.
     ///
     /// ```
     /// use backoff_core::{Policy, TimedOut};
@@ -254,19 +254,19 @@ where
         self.operation(|operation| Bounded::whole(operation, limit))
     }
 
-    /// Asks again until the value is what is awaited: a long-running operation that is done, a new
-    /// resource that is ready.
+    /// Repeats the operation until its value is the awaited one: a long-running operation is done, a new
+    /// resource is ready.
     ///
-    /// A value that is not yet what is awaited counts as an attempt, is waited after as a failure
-    /// is, and costs no budget. Errors are retried as ever. Say how long all of it may take, by
-    /// [`deadline`](crate::Policy::deadline): without one, five attempts are made. When attempts or
-    /// time are used up, the error is made from [`NotYet`](crate::NotYet).
+    /// A value that is not the awaited one counts as an attempt. The call waits after it as after a
+    /// failure, but pays nothing from the budget. Errors are retried as usual. Set the time for the whole
+    /// call by [`deadline`](crate::Policy::deadline): without a deadline, five attempts are made. When
+    /// attempts or time are used up, the error is made from [`NotYet`](crate::NotYet).
     ///
-    /// After an [`update`](crate::Policy::update) the whole update is repeated, its write included.
-    /// To wait for what a write began, await the update and then a call that only reads.
+    /// After an [`update`](crate::Policy::update) the whole update is repeated, including its write. To
+    /// wait for the effect of a write, await the update first, and then a call that only reads.
     ///
-    /// The first value that is what is awaited ends the call. Where such a value may be followed by an
-    /// older one, because replicas answer in turn, ask for several [in a row](Self::consecutive).
+    /// The first awaited value ends the call. If an older value may follow an awaited one, because replicas
+    /// answer in turn, require several awaited values [in a row](Self::consecutive).
     ///
     /// ```
     /// use backoff_core::{NotYet, Policy};
@@ -296,10 +296,11 @@ where
         self.operation(|operation| Until { operation, is_done })
     }
 
-    /// Takes a write's reply for a conflict where the function says so: etcd answers a
-    /// compare-and-swap that failed with 200 and no `succeeded`, Redis an `EXEC` with nothing.
+    /// Treats the reply of a write as a conflict where the function returns `true`. For example, etcd
+    /// answers a failed compare-and-swap with status 200 and without `succeeded`, and Redis answers a
+    /// failed `EXEC` with nil.
     ///
-    /// When the attempts end with such a reply, the error is made from [`Conflict`].
+    /// If the last attempt ends with such a reply, the error is made from [`Conflict`].
     ///
     /// ```
     /// use backoff_core::{Conflict, Policy, Updated};
@@ -332,9 +333,9 @@ where
         })
     }
 
-    /// Judges a value as an error is, by the policy's codes: for an operation whose response with a
-    /// status of 503 is a value. A response that the policy retries is waited after, its `Retry-After`
-    /// is heard, and at the end the last response is handed back as it came.
+    /// Judges a value by the policy's codes, as an error is judged: for an operation that returns a
+    /// response with status 503 as `Ok`. If the policy retries the response, the call waits and obeys its
+    /// `Retry-After`. When no attempt follows, the call returns the last response unchanged.
     ///
     /// ```
     /// use backoff_core::{Fault, Policy, TimedOut};
@@ -366,10 +367,10 @@ where
         self.operation(O::responses)
     }
 
-    /// Calls a hook before each wait, when the operation is given up, and when it succeeds after retries.
-    /// What succeeds at once calls no hook.
+    /// Calls `hook` before each wait, when the operation is given up, and when it succeeds after retries.
+    /// If the first attempt succeeds, `hook` is not called.
     ///
-    /// The hook goes with the future: once that is dropped, it is called no more.
+    /// The hook belongs to the future: after the future is dropped, the hook is not called any more.
     ///
     /// ```
     /// use backoff_core::{Policy, TimedOut};
@@ -396,8 +397,8 @@ where
         self.handler(|inner| Notified { inner, hook })
     }
 
-    /// Takes clock, timer and random numbers from here instead of from tokio: for another executor,
-    /// or for a test that states an exact schedule.
+    /// Uses the clock, timer and random numbers of `runtime` instead of tokio's: for another executor, or
+    /// for a test that checks an exact schedule.
     ///
     /// ```
     /// use backoff_core::{Clock, Policy, Random, Sleep, TimedOut};
@@ -439,9 +440,9 @@ where
         self.handler(|inner| Under { inner, runtime })
     }
 
-    /// Takes the waits from here instead of from the policy: an algorithm of your own, a closure of
-    /// the retry's number, a list of waits. The policy's limits hold; its cap and its jitter do
-    /// not, for what you say is what is waited.
+    /// Takes the waits from `delays` instead of from the policy: an algorithm of your own, a closure that
+    /// takes the retry's number, or a list of waits. The policy's limits hold, but its `max_backoff` and
+    /// its jitter do not: the call waits exactly as long as `delays` says.
     ///
     /// ```
     /// use backoff_core::{Policy, TimedOut};
@@ -462,8 +463,8 @@ where
         self.handler(|inner| Delayed { inner, delays })
     }
 
-    /// Pays for this call's retries from `budget` instead of from the policy's: one of a host or of
-    /// a tenant, of any lifetime.
+    /// Pays for this call's retries from `budget` instead of from the policy's budget: for example from the
+    /// budget of one host or one tenant. The budget can have any lifetime.
     ///
     /// ```
     /// use backoff_core::{Budget, Policy, TimedOut};
@@ -484,8 +485,8 @@ where
         self.handler(|inner| Funded::new(inner, budget))
     }
 
-    /// Takes a copy of the policy along, so that the future borrows none and can be stored, spawned
-    /// or joined, wherever the policy comes from. The future grows by the size of a policy.
+    /// Stores a copy of the policy in the future. The future then borrows no policy, and can be stored,
+    /// spawned or joined. The future grows by the size of a policy.
     ///
     /// ```
     /// use backoff_core::{Policy, TimedOut};
@@ -510,8 +511,8 @@ where
         Retrying::new(OWNED, operation, Owning::new(handler, policy)).signal(signal)
     }
 
-    /// Also says what it took: a success comes with a [`Report`](crate::Report), a failure as a
-    /// [`RetryError`]. An update comes with an [`UpdateReport`](crate::UpdateReport).
+    /// Also returns a report: a success comes with a [`Report`](crate::Report), and a failure is a
+    /// [`RetryError`]. The report of an update is an [`UpdateReport`](crate::UpdateReport).
     ///
     /// ```
     /// use backoff_core::{Policy, StopReason, TimedOut};
@@ -617,7 +618,7 @@ where
             };
             let cuts = this.signal.cuts().filter(|_| S::IS_ONE);
             let cuts = cuts.filter(|_| this.signal.as_mut().has_come(cx));
-            // After a read that is ready together with the signal, a write would begin.
+            // Without this, a write would begin after a read that is ready together with the signal.
             let polled = if cuts.is_some() && O::stage(attempt.as_ref()) == Stage::Read {
                 Poll::Pending
             } else {
@@ -661,7 +662,7 @@ where
                             }
                             continue;
                         }
-                        // The last response is handed back as it came.
+                        // The call returns the last response unchanged.
                         Some(_) => {}
                         None => succeeded(this.operation, this.handler, borrowed, course),
                     }
@@ -721,7 +722,7 @@ fn finished_before() -> ! {
 }
 
 pin_project! {
-    /// A retried operation that also says what it took. Made by [`Retrying::reported`].
+    /// A retried operation that also returns a report. Made by [`Retrying::reported`].
     #[must_use = "futures do nothing unless awaited"]
     pub struct Reported<'p, O, H = ByCodes, S = Unstopped>
     where

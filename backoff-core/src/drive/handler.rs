@@ -1,5 +1,5 @@
-//! What goes along with a call: who judges, who is told, which runtime and whose waits. One type
-//! holds all of it; each thing that the caller says wraps what was said before.
+//! The settings that go along with a call: the judge, the hook, the runtime and the waits. One type
+//! holds all of them; each method of the call wraps the settings made before.
 
 use super::{ending::Ending, purse::Purse};
 use crate::{
@@ -15,11 +15,11 @@ use crate::{
 };
 use core::{fmt, time::Duration};
 
-/// What goes along with a call, apart from the operation: the runtime, and sometimes the policy.
+/// The settings of a call, apart from the operation: the runtime, and sometimes the policy.
 pub trait Handler {
     /// Clock, timer and random numbers.
     type Runtime;
-    /// Whether somebody asks how much time has passed.
+    /// Whether a hook or the log asks how much time has passed.
     const MEASURES: bool = false;
     /// Whether a hook is called.
     const LISTENS: bool = false;
@@ -29,13 +29,13 @@ pub trait Handler {
     /// Clock, timer and random numbers.
     fn runtime(&self) -> &Self::Runtime;
 
-    /// The policy: the one that the call borrows, unless this holds one.
+    /// The policy: the borrowed one, unless this handler owns one.
     #[inline]
     fn policy<'p>(&'p self, borrowed: &'p Policy) -> &'p Policy {
         borrowed
     }
 
-    /// What the call says beside its policy: what its operation says, and a budget.
+    /// The rules of the call beside its policy: those of the operation, and a budget.
     #[inline]
     fn terms<'b>(&'b self, of_operation: Option<Terms<'b>>) -> Option<Terms<'b>> {
         of_operation
@@ -51,60 +51,58 @@ pub trait Handler {
         ruling: Ruling,
         terms: Option<&Terms<'_>>,
     ) -> Next {
-        // The short way of it is inlined; the rest is compiled once for a runtime.
+        // The short path of this is inlined; the rest is compiled once for each runtime.
         retry.decide(policy, ruling, terms, || runtime.now(), || runtime.random())
     }
 
-    /// What is to be done about a failure, after what was ruled. Only a [`Doubt`](super::doubt::Doubt)
-    /// changes it.
+    /// The ruling about a failure, as it is applied. Only a [`Doubt`](super::doubt::Doubt) changes it.
     #[inline]
     fn corrected(&self, stage: Stage, ruling: Ruling) -> Ruling {
         let _ = stage;
         ruling
     }
 
-    /// What comes next, after what was decided. Only a [`Doubt`](super::doubt::Doubt) changes it.
+    /// The next step, as it is applied. Only a [`Doubt`](super::doubt::Doubt) changes it.
     #[inline]
     fn concluded(&self, next: Next) -> Next {
         next
     }
 
-    /// Takes over from the state what was paid for the wait that begins, if a budget paid that only
-    /// this knows.
+    /// Takes over from the state the payment for the wait that begins, if a budget paid that only this
+    /// handler knows.
     #[inline]
     fn hold(&mut self, retry: &mut RetryState) {
         let _ = retry;
     }
 
-    /// Waits on this thread, by this runtime; whether the call is stopped.
+    /// Waits on this thread, by this runtime. Returns whether the call is stopped.
     #[inline]
     fn pause<R: BlockingSleep>(&self, runtime: &R, wait: Duration) -> bool {
         runtime.sleep_blocking(wait);
         false
     }
 
-    /// The attempt that was waited for begins.
+    /// The attempt after the wait begins.
     #[inline]
     fn begins(&mut self) {}
 
-    /// No attempt follows on the wait: what was paid for it goes back to a budget that only this knows.
+    /// No attempt follows the wait: gives the payment back to a budget that only this handler knows.
     #[inline]
     fn give_back(&mut self) {}
 
-    /// An attempt failed at this stage, this was ruled of the failure, and the fault is what the failure
-    /// says of itself.
+    /// An attempt failed at this stage. The judge gave this ruling, and `fault` holds the failure's facts.
     #[inline]
     fn judged(&mut self, stage: Stage, ruling: Ruling, fault: Option<&dyn Fault>) {
         let _ = (stage, ruling, fault);
     }
 
-    /// An attempt failed, or the call ended while no attempt was under way. `next` is what follows.
+    /// An attempt failed, or the call ended between two attempts. `next` is the next step.
     #[inline]
     fn measure(&mut self, ending: Ending<'_>, is_conflict: bool, next: Next) {
         let _ = (ending, is_conflict, next);
     }
 
-    /// What was counted by [`measure`](Self::measure).
+    /// The counts of [`measure`](Self::measure).
     fn measured(&self) -> Measures {
         Measures::default()
     }
@@ -112,10 +110,10 @@ pub trait Handler {
 
 /// A [`Handler`] for operations whose error is an `E`.
 pub trait Handle<E>: Handler {
-    /// What is to be done about this error, apart from the limits.
+    /// The ruling about this error, apart from the limits.
     fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling;
 
-    /// What is to be done about a failure at this stage: what the judge says, where one is asked.
+    /// The ruling about a failure at this stage. Asks the judge, if there is one.
     #[inline]
     fn rule(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
         if stage.is_judged() {
@@ -125,10 +123,10 @@ pub trait Handle<E>: Handler {
         }
     }
 
-    /// What the error says of itself, if it says something.
+    /// The facts that the error reports about itself, if it reports any.
     fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault>;
 
-    /// The loop goes on after this error. Only a report keeps it.
+    /// The loop continues after this error. Only a report keeps the error.
     #[inline]
     fn keep(&mut self, error: E, stage: Stage) {
         let _ = (error, stage);
@@ -141,7 +139,7 @@ pub trait Handle<E>: Handler {
     }
 }
 
-/// By these waits.
+/// With these waits.
 #[inline(never)]
 fn decide_with<R: Clock + Random, D: Delay>(
     runtime: &R,
@@ -246,7 +244,7 @@ where
     }
 }
 
-/// What each wrapper hands on to what it wraps.
+/// The methods that each wrapper passes on to the handler inside.
 macro_rules! forward {
     ($($part:ident)+) => {
         $(forward!(@ $part);)+
@@ -364,7 +362,7 @@ macro_rules! forward {
     };
 }
 
-/// A hook is called as well. Made by [`Retrying::notify`](super::future::Retrying::notify).
+/// Also calls a hook. Made by [`Retrying::notify`](super::future::Retrying::notify).
 #[derive(Clone, Copy, Debug)]
 pub struct Notified<H, N> {
     pub(crate) inner: H,
@@ -387,7 +385,7 @@ impl<E, H: Handle<E>, N: Notify<E>> Handle<E> for Notified<H, N> {
     }
 }
 
-/// Another runtime. Made by [`Retrying::runtime`](super::future::Retrying::runtime).
+/// Uses another runtime. Made by [`Retrying::runtime`](super::future::Retrying::runtime).
 #[derive(Clone, Copy, Debug)]
 pub struct Under<H, R> {
     pub(crate) inner: H,
@@ -409,7 +407,7 @@ impl<E, H: Handle<E>, R> Handle<E> for Under<H, R> {
     forward!(judge keep notify);
 }
 
-/// Waits of its own. Made by [`Retrying::delays`](super::future::Retrying::delays).
+/// Uses the caller's own waits. Made by [`Retrying::delays`](super::future::Retrying::delays).
 #[derive(Clone, Copy, Debug)]
 pub struct Delayed<H, D> {
     pub(crate) inner: H,
@@ -427,7 +425,7 @@ impl<H: Handler, D: Delay> Handler for Delayed<H, D> {
         ruling: Ruling,
         terms: Option<&Terms<'_>>,
     ) -> Next {
-        // What is inside is not asked to decide, but it may hold a budget.
+        // The inner handler does not decide, but it may hold a budget.
         let terms = self.inner.terms(terms.copied());
         decide_with(runtime, policy, retry, ruling, terms.as_ref(), &self.delays)
     }
@@ -437,7 +435,7 @@ impl<E, H: Handle<E>, D: Delay> Handle<E> for Delayed<H, D> {
     forward!(judge keep notify);
 }
 
-/// A budget for one call. Made by [`Retrying::budget`](super::future::Retrying::budget).
+/// Uses a budget for one call. Made by [`Retrying::budget`](super::future::Retrying::budget).
 #[derive(Debug)]
 pub struct Funded<'b, H> {
     inner: H,
@@ -459,7 +457,7 @@ impl<'b, H> Funded<'b, H> {
 impl<H: Handler> Handler for Funded<'_, H> {
     forward!(runtime policy measure);
 
-    // The budget that was said last holds, and so the outermost one, which is the first here.
+    // The outermost budget holds. It was set last, and comes first here.
     #[inline]
     fn terms<'b>(&'b self, of_operation: Option<Terms<'b>>) -> Option<Terms<'b>> {
         let terms = Terms::with_budget(of_operation.as_ref(), self.budget);
@@ -480,7 +478,7 @@ impl<H: Handler> Handler for Funded<'_, H> {
             .decide(runtime, policy, retry, ruling, Some(&terms))
     }
 
-    // The outermost budget has paid.
+    // The outermost budget pays.
     fn hold(&mut self, retry: &mut RetryState) {
         self.purse.hold(retry);
     }
@@ -500,7 +498,7 @@ impl<E, H: Handle<E>> Handle<E> for Funded<'_, H> {
     forward!(judge keep notify);
 }
 
-/// A policy of its own. Made by [`Retrying::owned`](super::future::Retrying::owned).
+/// Owns a policy. Made by [`Retrying::owned`](super::future::Retrying::owned).
 #[derive(Debug)]
 pub struct Owning<H> {
     inner: H,
@@ -526,7 +524,7 @@ impl<H: Handler> Handler for Owning<H> {
         &self.policy
     }
 
-    // A budget that was named before has paid, if there is one.
+    // If an earlier setting names a budget, that budget has paid.
     fn hold(&mut self, retry: &mut RetryState) {
         self.inner.hold(retry);
         self.purse.hold(retry);
@@ -549,7 +547,7 @@ impl<E, H: Handle<E>> Handle<E> for Owning<H> {
     forward!(judge keep notify);
 }
 
-/// Counts what a report says, and keeps the last real error. Made by
+/// Counts the numbers of a report, and keeps the last real error. Made by
 /// [`Retrying::reported`](super::future::Retrying::reported).
 #[derive(Clone, Copy, Debug)]
 pub struct Measured<H, E> {
@@ -575,7 +573,7 @@ impl<H, E> Measured<H, E> {
         }
     }
 
-    /// Why no further attempt was made, once none is.
+    /// The reason why no further attempt was made, at the end of the call.
     pub(crate) fn reason(&self) -> StopReason {
         self.reason.unwrap_or(StopReason::Permanent)
     }
@@ -590,7 +588,7 @@ impl<H, E> Measured<H, E> {
         (self.hint > 0).then(|| Duration::from_nanos(self.hint))
     }
 
-    /// The last real error, where the one that is handed back stands for an attempt that was cut.
+    /// The last real error, if the returned error only stands for an attempt that was cut.
     pub(crate) fn take_last(&mut self) -> Option<E> {
         self.last.take()
     }
@@ -642,7 +640,7 @@ impl<E, H: Handle<E>> Handle<E> for Measured<H, E> {
 
 pub(super) use forward;
 
-/// A handler that is asked and told again later.
+/// A handler that is called again later.
 #[derive(Debug)]
 pub(crate) struct Lent<'a, H> {
     pub(crate) inner: &'a mut H,
@@ -656,7 +654,7 @@ impl<E, H: Handle<E>> Handle<E> for Lent<'_, H> {
     forward!(judge keep notify);
 }
 
-/// What the judge has said of a failure, so that nobody asks twice.
+/// The ruling of the judge about a failure, so that the judge is asked only once.
 pub(super) struct Ruled<'a, H> {
     pub(super) inner: &'a mut H,
     pub(super) ruling: Ruling,

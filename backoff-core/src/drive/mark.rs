@@ -1,7 +1,9 @@
-//! Tells an attempt that is dropped because its time is over from one that its caller drops.
+//! Distinguishes an attempt that is dropped because its time is over from an attempt that its caller
+//! drops.
 //!
-//! A future is not told why it is dropped. `Reconnect` has to know: a connection may be the reason
-//! why the time of an attempt is over, and has no part in it when the caller goes away.
+//! A future does not learn why it is dropped. `Reconnect` must know the reason: if the time of an
+//! attempt is over, the connection may be the cause; if the caller goes away, the connection is not the
+//! cause.
 
 #[cfg(feature = "reconnect")]
 use core::cell::Cell;
@@ -11,7 +13,7 @@ std::thread_local! {
     static IS_CUTTING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Drops something because its time is over. What is dropped meanwhile can ask [`is_cutting`].
+/// Drops a value because its time is over. Destructors can ask [`is_cutting`] meanwhile.
 #[inline]
 pub(crate) fn cutting(drop_it: impl FnOnce()) {
     #[cfg(feature = "reconnect")]
@@ -19,13 +21,13 @@ pub(crate) fn cutting(drop_it: impl FnOnce()) {
     drop_it();
 }
 
-/// Whether this thread is dropping something because its time is over.
+/// Whether this thread is dropping a value because its time is over.
 #[cfg(feature = "reconnect")]
 pub(crate) fn is_cutting() -> bool {
     IS_CUTTING.get()
 }
 
-/// Restores what was before, also where a destructor panics.
+/// Restores the earlier mark, even if a destructor panics.
 #[cfg(feature = "reconnect")]
 struct Scope(bool);
 

@@ -1,4 +1,4 @@
-//! The metrics of a call, behind the feature `metrics`. Their names and labels stand in
+//! The metrics of a call, with the feature `metrics`. Their names and labels are listed in
 //! [`telemetry`](crate::telemetry).
 
 use super::ending::ErrorType;
@@ -6,21 +6,20 @@ use crate::{budget::Budget, report::StopReason, runtime::nanos, telemetry};
 use core::time::Duration;
 use metrics::{Label, gauge, histogram};
 
-/// What a call keeps for its metrics. A call that is dropped records nothing more.
+/// The state of a call for its metrics. A call that is dropped records nothing more.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Meter {
-    /// When the attempt that is under way began, in nanoseconds of the call's clock; [`UNKNOWN`] where
-    /// nobody has said so.
+    /// When the running attempt began, in nanoseconds of the call's clock; [`UNKNOWN`] if the beginning is
+    /// unknown.
     began: u64,
-    /// How long the waits were meant to be, in all, in nanoseconds; [`UNKNOWN`] where nobody has said so
-    /// of the first ones.
+    /// The sum of the intended waits, in nanoseconds; [`UNKNOWN`] if the first waits are unknown.
     waited: u64,
 }
 
-/// Only the caller knows when the attempt began, or how long it has waited.
+/// Only the caller knows when the attempt began, or how long the call has waited.
 const UNKNOWN: u64 = u64::MAX;
 
-/// Whose metrics they are.
+/// The operation that the metrics belong to.
 #[derive(Clone, Copy)]
 pub(super) struct Named {
     pub(super) operation: &'static str,
@@ -45,7 +44,7 @@ pub(super) struct Ended {
     /// How many attempts were made.
     pub(super) attempts: u32,
     pub(super) elapsed: Duration,
-    /// Why it was given up, if it was.
+    /// The reason why the call was given up, if it was.
     pub(super) reason: Option<StopReason>,
 }
 
@@ -61,7 +60,7 @@ impl Ended {
 }
 
 impl Meter {
-    /// No attempt was begun.
+    /// No attempt has begun.
     pub(super) const NEW: Self = Meter {
         began: UNKNOWN,
         waited: 0,
@@ -72,12 +71,12 @@ impl Meter {
         self.began = nanos(now);
     }
 
-    /// When the next attempt begins is not known until [`begins`](Self::begins).
+    /// The beginning of the next attempt is unknown until [`begins`](Self::begins).
     pub(super) fn rests(&mut self) {
         self.began = UNKNOWN;
     }
 
-    /// Attempts have failed of which nothing more is known.
+    /// Attempts have failed, and nothing more is known about them.
     pub(super) fn missed(&mut self) {
         self.began = UNKNOWN;
         self.waited = UNKNOWN;
@@ -89,7 +88,7 @@ impl Meter {
         self.began = nanos(now).saturating_add(delay);
     }
 
-    /// The call ended while no attempt was under way: what remains of the wait is not waited.
+    /// The call ended between two attempts: the rest of the wait does not take place.
     pub(super) fn ends_waiting(&mut self, now: Duration) {
         if self.began != UNKNOWN && self.waited != UNKNOWN {
             let remains = self.began.saturating_sub(nanos(now));
@@ -97,7 +96,7 @@ impl Meter {
         }
     }
 
-    /// An attempt ended. Without its beginning, there is no duration to be recorded.
+    /// An attempt ended. If its beginning is unknown, no duration is recorded.
     pub(super) fn attempt(self, named: Named, now: Duration, error_type: Option<ErrorType>) {
         if self.began == UNKNOWN {
             return;
@@ -129,7 +128,7 @@ impl Meter {
     }
 }
 
-/// A budget was asked or refilled.
+/// A budget was asked for tokens, or was refilled.
 pub(super) fn level(budget: Option<&Budget>) {
     if let Some(budget) = budget
         && let Some(name) = budget.label()

@@ -1,6 +1,6 @@
-//! The machinery behind the methods of [`Policy`](crate::Policy): what can be attempted, what goes
-//! along with a call, and the two loops around the course of one. Nothing here need be named to
-//! retry an operation; the names stand here for those who keep a call in a struct of their own.
+//! The types behind the methods of [`Policy`](crate::Policy): the operations that can be attempted, the
+//! settings of a call, and the async and the blocking loop. To retry an operation you need none of
+//! these names. They are public for programs that keep a call in a struct of their own.
 
 pub(crate) mod attempt;
 pub(crate) mod blocking;

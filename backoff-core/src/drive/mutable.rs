@@ -1,5 +1,5 @@
-//! An async closure that borrows mutably what is around it. Its future cannot be named, so this loop is
-//! an async function; what it does around an attempt is the course's affair, as everywhere.
+//! An async closure that mutably borrows values around it. Its future has no name in Rust, so this loop
+//! is an async function. The course does the work around each attempt, as in every loop.
 
 use super::{
     attempt::Failed,
@@ -25,14 +25,14 @@ use core::{
 };
 
 impl Policy {
-    /// As [`retry`](Self::retry), for an async closure that borrows mutably what is around it, which the
-    /// compiler refuses there: "captured variable cannot escape `FnMut` closure body".
+    /// As [`retry`](Self::retry), for an async closure that mutably borrows values around it. For such a
+    /// closure `retry` does not compile: "captured variable cannot escape `FnMut` closure body".
     ///
-    /// A signal that ends such a call is named before it: [`stop_on`](Self::stop_on). To say more (a timeout,
-    /// a hook), write `retry_block!`.
+    /// To end such a call by a signal, write [`stop_on`](Self::stop_on) before this method. For other
+    /// settings (a timeout, a hook), write `retry_block!`.
     ///
     /// # Errors
-    /// The operation's last error, once it is not to be retried any more.
+    /// The operation's last error, when no further attempt is made.
     ///
     /// ```
     /// use backoff_core::{Policy, TimedOut};
@@ -63,11 +63,12 @@ impl Policy {
         self.by_codes().retry_mut(operation)
     }
 
-    /// The signal of a [`retry_mut`](Self::retry_mut), which can say nothing more once it has its closure.
-    /// Any other call is given its signal after its operation: `POLICY.retry(..).stop_on(signal)`.
+    /// Sets the signal of a [`retry_mut`](Self::retry_mut), which accepts no settings after its closure.
+    /// For any other call, set the signal after the operation: `POLICY.retry(..).stop_on(signal)`.
     ///
-    /// What it means is said at [`Retrying::stop_on`](crate::Retrying::stop_on): a wait ends once `signal` is
-    /// ready, and the call gives the operation's last error. An attempt that is running is finished.
+    /// The signal works as described at [`Retrying::stop_on`](crate::Retrying::stop_on): when `signal` is
+    /// ready, the wait ends, and the call returns the operation's last error. A running attempt is
+    /// finished.
     ///
     /// ```
     /// use backoff_core::{Policy, TimedOut};
@@ -92,8 +93,8 @@ impl Policy {
         Stopping::new(self.by_codes(), signal)
     }
 
-    /// As [`stop_on`](Self::stop_on), and cuts the attempt that is running, too: an error is made from
-    /// [`Stopped`] then, as with [`Retrying::cut_on`](crate::Retrying::cut_on).
+    /// As [`stop_on`](Self::stop_on), but the signal also cuts the running attempt. The error is then made
+    /// from [`Stopped`], as with [`Retrying::cut_on`](crate::Retrying::cut_on).
     ///
     /// ```
     /// use backoff_core::{Policy, Stopped};
@@ -139,8 +140,8 @@ impl<'p, H, F, M> Stopping<'p, H, F, M> {
     /// As [`Policy::retry_mut`], until the signal comes.
     ///
     /// # Errors
-    /// The operation's last error, once it is not to be retried any more or the signal has come; an error
-    /// made from [`Stopped`] where the signal has cut the attempt.
+    /// The operation's last error, when no further attempt is made or the signal has come; an error made
+    /// from [`Stopped`] if the signal has cut the attempt.
     pub fn retry_mut<T, E>(
         self,
         operation: impl AsyncFnMut() -> Result<T, E>,
@@ -161,13 +162,13 @@ impl<H, F, M> fmt::Debug for Stopping<'_, H, F, M> {
     }
 }
 
-/// What a signal does to the attempt that is running: [`Finished`] or [`Cut`]. The error is an `E`.
+/// The effect of a signal on the running attempt: [`Finished`] or [`Cut`]. The error is an `E`.
 pub trait WhatIsRunning<E> {
-    /// What makes the error of an attempt that is cut; nothing where none is.
+    /// The function that makes the error of a cut attempt; nothing if attempts are not cut.
     const CUTS: Option<fn(Stopped) -> E>;
 }
 
-/// The attempt that is running is finished ([`Policy::stop_on`]).
+/// The running attempt is finished ([`Policy::stop_on`]).
 #[derive(Clone, Copy, Debug)]
 pub struct Finished;
 
@@ -175,7 +176,7 @@ impl<E> WhatIsRunning<E> for Finished {
     const CUTS: Option<fn(Stopped) -> E> = None;
 }
 
-/// The attempt that is running is cut ([`Policy::cut_on`]).
+/// The running attempt is cut ([`Policy::cut_on`]).
 #[derive(Clone, Copy, Debug)]
 pub struct Cut;
 
@@ -187,7 +188,7 @@ impl<'p, H> Judged<'p, H> {
     /// As [`Policy::retry_mut`].
     ///
     /// # Errors
-    /// The operation's last error, once it is not to be retried any more.
+    /// The operation's last error, when no further attempt is made.
     pub fn retry_mut<T, E>(
         self,
         operation: impl AsyncFnMut() -> Result<T, E>,
@@ -218,7 +219,7 @@ impl<'p, H> Judged<'p, H> {
             policy,
             mut handler,
         } = self;
-        // Asked for again and again, so that the future need not keep it.
+        // A function that is called again each time, so that the future need not keep the name.
         let name = core::any::type_name::<O>;
         let mut signal = pin!(signal);
         let mut deposit = Deposit::new(policy);
@@ -234,7 +235,8 @@ impl<'p, H> Judged<'p, H> {
             return Err(error);
         }
         loop {
-            // The error ends before the sleep, so that the future need not keep it; only a signal does.
+            // The error is dropped before the sleep, so that the future need not keep it. Only a signal keeps
+            // the error.
             let wait = {
                 let ended = {
                     let attempt = pin!(operation());
@@ -263,7 +265,8 @@ impl<'p, H> Judged<'p, H> {
             let sleep = pin!(handler.runtime().sleep(wait));
             let is_stopped =
                 unless_stopped(sleep, |cx| S::IS_ONE && signal.as_mut().has_come(cx)).await;
-            // Also where an attempt follows, which need not wait for what the error holds.
+            // This is done also if an attempt follows, so that the attempt need not wait for resources of the
+            // error.
             if let Some(Err(Failed { error, .. })) = signal.as_mut().take()
                 && is_stopped
             {

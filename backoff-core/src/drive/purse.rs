@@ -4,8 +4,8 @@
 use super::meter;
 use crate::{budget::Budget, facts::fault::FaultKind, state::RetryState};
 
-/// A budget that pays for one call in place of the policy's, or the budget of a policy that the
-/// call owns. It answers for its own payments.
+/// A budget that pays for one call instead of the policy's budget, or the budget of a policy that the
+/// call owns. The purse takes care of its own payments.
 #[derive(Debug)]
 pub(crate) struct Purse<'b> {
     pub(super) budget: Option<&'b Budget>,
@@ -17,19 +17,19 @@ impl<'b> Purse<'b> {
         Purse { budget, held: None }
     }
 
-    /// Takes over from the state what was paid for the wait that begins.
+    /// Takes over the payment for the wait that begins from the state.
     pub(super) fn hold(&mut self, retry: &mut RetryState) {
         if let Some(kind) = retry.take_held() {
             self.held = Some(kind);
         }
     }
 
-    /// The attempt that was waited for begins.
+    /// The attempt after the wait begins.
     pub(super) fn begins(&mut self) {
         self.held = None;
     }
 
-    /// No attempt follows on the wait.
+    /// No attempt follows the wait.
     pub(super) fn give_back(&mut self) {
         if let Some(kind) = self.held.take()
             && let Some(budget) = self.budget

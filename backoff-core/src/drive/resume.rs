@@ -1,5 +1,5 @@
-//! An operation that goes on where it was: after progress its failures count anew. The loop is the
-//! caller's; what is done around an attempt is the course's affair, as everywhere.
+//! An operation that continues where it stopped: after progress its failures count anew. The caller
+//! writes the loop; the course does the work around each attempt, as in every loop.
 
 #[cfg(feature = "std")]
 use super::blocking::Blocked;
@@ -22,46 +22,49 @@ use crate::{
 };
 use core::pin::{Pin, pin};
 
-/// The failures of an operation that goes on where it was: a read of many pages, a watch, a stream that is
-/// opened again behind the last message. Made by [`Policy::resuming`] and [`Policy::resuming_blocking`].
+/// Retries an operation that continues where it stopped: a read of many pages, a watch, a stream that
+/// is opened again after the last message. Made by [`Policy::resuming`] and
+/// [`Policy::resuming_blocking`].
 ///
 /// After [`progress`](Self::progress) the next failure is the first one:
 ///
-/// - the wait after it is the policy's first, and all attempts of the policy are left;
-/// - the deadline counts from that failure, and so does that of a beginning without progress. For until it
-///   fails, a watch may run for hours;
-/// - the budget got its tokens back at the progress, as at any success.
+/// - the wait after this failure is the policy's first wait, and all attempts of the policy are
+///   available again;
+/// - the deadline counts from this failure, because a watch may run for hours before it fails. At the
+///   beginning, before any progress, the deadline also counts from the first failure;
+/// - the budget gets its tokens back at the progress, as at any success.
 ///
-/// The limits hold for each stretch without progress. Nothing limits the whole, except the operation: for a
-/// limit of the whole put `tokio::time::timeout` around it.
+/// The limits hold for each stretch without progress. The whole operation has no limit of its own. To
+/// limit the whole, put `tokio::time::timeout` around it.
 ///
-/// The loop is the caller's, so attempts may borrow what they like, and the future is `Send` where the
+/// Because the caller writes the loop, attempts may borrow any value, and the future is `Send` if the
 /// attempts are.
 ///
 /// # Hooks, log events and metrics
 ///
-/// A stretch counts as one call where at least one of its attempts failed. The call succeeds with
-/// [`progress`](Self::progress), or it is given up. Its time counts from its first failure, as its deadline
-/// does. A stretch without a failure has no event and no [metric](crate::telemetry). A call that is dropped
-/// without progress has no end: where the operation ends well, call `progress` once more. What fails after a
-/// stretch was given up belongs to no call, until progress.
+/// A stretch is one call if at least one of its attempts failed. The call succeeds at
+/// [`progress`](Self::progress), or it is given up. Its time and its deadline count from its first
+/// failure. A stretch without a failure has no event and no [metric](crate::telemetry). A call that is
+/// dropped without progress has no end event: when the operation ends well, call `progress` once more.
+/// After a stretch was given up, further failures belong to no call until there is progress.
 ///
-/// Log events and metrics call the operation `resuming`, unless [`name`](Self::name) names it.
+/// Log events and metrics call the operation `resuming`, unless [`name`](Self::name) gives another
+/// name.
 ///
-/// Only the caller knows when the first attempt of a stretch began, so its duration is not recorded. A
-/// retry begins when [`failed`](Self::failed) has waited, and its duration is recorded: until it fails, or
-/// until its first progress.
+/// The duration of the first attempt of a stretch is not recorded, because only the caller knows when
+/// that attempt began. A retry begins when [`failed`](Self::failed) has waited. Its duration is
+/// recorded until it fails, or until its first progress.
 #[derive(Debug)]
-#[must_use = "it does nothing until it is told of a failure"]
+#[must_use = "it does nothing until `failed` or `failed_blocking` is called"]
 pub struct Resuming<'p, H = ByCodes, S = Unstopped> {
     deposit: Deposit<&'p Policy>,
     handler: H,
     signal: S,
     name: &'static str,
-    /// No attempt of the stretch follows.
+    /// The stretch was given up: no attempt of it follows.
     is_given_up: bool,
-    /// Tells whoever listens that the stretch has succeeded, once an attempt has failed in it. Only a
-    /// failure says of which type the errors are.
+    /// Reports the success of the stretch to hooks, logs and metrics, after an attempt of it has failed.
+    /// The type of the errors is known only from a failure.
     succeeds: Option<Succeeds<H>>,
 }
 
@@ -69,8 +72,8 @@ pub struct Resuming<'p, H = ByCodes, S = Unstopped> {
 type Succeeds<H> = fn(&Course, &Policy, &mut H, &'static str);
 
 impl Policy {
-    /// Waits between the attempts of an operation that goes on where it was; after progress the waits and the
-    /// attempts begin anew: see [`Resuming`].
+    /// Waits between the attempts of an operation that continues where it stopped. After progress, waits
+    /// and attempts count anew: see [`Resuming`].
     ///
     /// ```
     /// use backoff_core::{Policy, Resuming, TimedOut};
@@ -203,7 +206,8 @@ impl<'p, H, S> Resuming<'p, H, S> {
         }
     }
 
-    /// How hooks, log events and metrics call the operation. Without a name they call it `resuming`.
+    /// Sets the name of the operation in hooks, log events and metrics. Without this, the name is
+    /// `resuming`.
     ///
     /// ```
     /// use backoff_core::{Event, Policy, TimedOut};
@@ -225,9 +229,8 @@ impl<'p, H, S> Resuming<'p, H, S> {
         self
     }
 
-    /// Calls a hook before each wait, when the operation is given up, and at progress after a failure. The
-    /// numbers in its events count from
-    /// the last progress.
+    /// Calls `hook` before each wait, when the operation is given up, and at progress after a failure. The
+    /// numbers in its events count from the last progress.
     ///
     /// ```
     /// use backoff_core::{Event, Policy, TimedOut};
@@ -243,7 +246,8 @@ impl<'p, H, S> Resuming<'p, H, S> {
         self.handler(|inner| Notified { inner, hook })
     }
 
-    /// Takes clock, timer and random numbers from here instead of from tokio or the standard library.
+    /// Uses the clock, timer and random numbers of `runtime` instead of those of tokio or the standard
+    /// library.
     ///
     /// ```
     /// # #[cfg(feature = "testing")] {
@@ -264,12 +268,12 @@ impl<'p, H, S> Resuming<'p, H, S> {
         self.handler(|inner| Under { inner, runtime })
     }
 
-    /// Says that the operation has made progress that no later attempt makes again: a page is stored, an
-    /// event is handled, an offset is committed. It counts as a success, and the next failure as the first.
-    /// After a failure, hooks and metrics are told of that success.
+    /// Reports progress that no later attempt makes again: a page is stored, an event is handled, an offset
+    /// is committed. Progress counts as a success, and the next failure counts as the first one. After a
+    /// failure, hooks and metrics get an event for this success.
     ///
-    /// A connection that was opened is no progress: a server that accepts and then fails would be called for
-    /// ever, with the shortest waits.
+    /// An opened connection is no progress: a server that accepts connections and then fails would be
+    /// called for ever, with the shortest waits.
     pub fn progress(&mut self) {
         let (policy, course) = (self.deposit.payer, &self.deposit.course);
         match self.succeeds.take() {
@@ -283,10 +287,10 @@ impl<'p, H, S> Resuming<'p, H, S> {
     /// An attempt failed: waits until the next one may begin.
     ///
     /// # Errors
-    /// The error, if no attempt is to follow: the policy does not retry it, or attempts, time or budget
-    /// since the last progress are used up, or a [signal](Self::stop_on) has come. The stretch is given up
-    /// then: until [`progress`](Self::progress), each further call gives its error back at once, whatever the
-    /// error is. Hooks, log events and metrics are told of the first one alone.
+    /// The error, if no attempt follows: the policy does not retry the error, or attempts, time or budget
+    /// since the last progress are used up, or a [signal](Self::stop_on) has come. Then the stretch is
+    /// given up: until [`progress`](Self::progress), each further call returns its error at once, whatever
+    /// the error is. Hooks, log events and metrics get an event only for the first of these errors.
     pub async fn failed<E>(&mut self, error: E) -> Result<(), E>
     where
         H: Handle<E, Runtime: Clock + Sleep + Random>,
@@ -296,7 +300,7 @@ impl<'p, H, S> Resuming<'p, H, S> {
             return Err(error);
         };
         let waiting = self.rests();
-        // Only a signal keeps it, so that the future need not.
+        // Only a signal keeps the error, so that the future need not keep it.
         drop(Pin::new(&mut self.signal).keep(Err(Failed::whole(error))));
         let sleep = pin!(self.handler.runtime().sleep(next.wait()));
         let is_stopped = unless_stopped(sleep, |cx| {
@@ -315,7 +319,8 @@ impl<'p, H, S> Resuming<'p, H, S> {
     /// An attempt failed: sleeps on this thread until the next one may begin.
     ///
     /// # Errors
-    /// As [`failed`](Self::failed); also where the timer woke so late that no time remains.
+    /// As [`failed`](Self::failed). This also returns the error if the timer woke so late that no time
+    /// remains.
     pub fn failed_blocking<E>(&mut self, error: E) -> Result<(), E>
     where
         H: Handle<E, Runtime: Clock + BlockingSleep + Random>,
@@ -340,7 +345,7 @@ impl<'p, H, S> Resuming<'p, H, S> {
         Ok(())
     }
 
-    /// The wait before the next attempt; nothing if none is to follow.
+    /// The wait before the next attempt; nothing if no attempt follows.
     fn decide<E>(&mut self, error: &E) -> Option<Next>
     where
         H: Handle<E, Runtime: Clock + Random>,
@@ -361,16 +366,16 @@ impl<'p, H, S> Resuming<'p, H, S> {
         Some(next).filter(|next| next.is_wait())
     }
 
-    /// A wait follows, and may be dropped: then nobody knows when the next attempt begins. Gives the course
-    /// that knows when the wait is over.
+    /// Begins a wait, which may be dropped: then the beginning of the next attempt is unknown. Returns the
+    /// course to use when the wait is over.
     fn rests(&mut self) -> Course {
         let waiting = self.deposit.course;
         self.deposit.course.rests();
         waiting
     }
 
-    /// The wait leads to no attempt, for this reason: whoever listens is told, and the budget gets back
-    /// what the wait has cost.
+    /// No attempt follows the wait, for this reason: reports this to hooks, logs and metrics, and gives the
+    /// tokens of the wait back to the budget.
     fn ended<E>(&mut self, mut waiting: Course, error: E, tell: Ends<E, H>) -> E
     where
         H: Handle<E>,

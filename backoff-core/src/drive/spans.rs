@@ -1,4 +1,4 @@
-//! A span of `tracing` for each attempt, where a call asks for it.
+//! A span of `tracing` for each attempt, if a call asks for spans.
 
 use super::{
     attempt::{
@@ -32,7 +32,7 @@ use tracing::{
 /// The span of the attempt that is about to begin.
 #[inline(never)]
 pub(crate) fn of_attempt(operation: &'static str, failures: u32) -> Span {
-    // The first attempt sends nothing again. A signed number is what exporters take for a number.
+    // The first attempt sends nothing again. Exporters write a signed number as a number.
     let resend_count = Some(failures).filter(|failures| *failures > 0);
     tracing::info_span!(
         target: "backoff",
@@ -43,7 +43,7 @@ pub(crate) fn of_attempt(operation: &'static str, failures: u32) -> Span {
     )
 }
 
-/// Says in the span of an attempt how the attempt failed.
+/// Records in the span of an attempt how the attempt failed.
 #[inline(never)]
 pub(crate) fn record(span: &Span, failure: Ending<'_>) {
     if span.is_disabled() || !failure.is_of_an_attempt() {
@@ -61,7 +61,8 @@ pub(crate) fn record(span: &Span, failure: Ending<'_>) {
 #[derive(Clone, Debug)]
 pub struct Spanned<O> {
     operation: O,
-    /// That of the attempt under way: how the attempt failed is known after what ran in it is gone.
+    /// The span of the running attempt. The span outlives the values of the attempt, because the failure is
+    /// known only after these are dropped.
     span: Span,
 }
 
@@ -84,7 +85,8 @@ impl<O: Responding> Responding for Spanned<O> {
 
 reports_inside!(<O> Spanned<O>);
 
-/// What both forms leave to the operation inside, and when the span ends.
+/// The methods that the async and the blocking form pass on to the operation inside, and the end of the
+/// span.
 macro_rules! inside {
     () => {
         type Value = O::Value;
@@ -211,9 +213,9 @@ where
     H: Handler,
     <H as Handler>::Runtime: Sleep,
 {
-    /// Makes a span of `tracing` for each attempt, in which the operation runs. What the operation
-    /// logs and the spans that it makes are inside; the waits, and the
-    /// [events](crate::telemetry) that this library logs, are not.
+    /// Makes a span of `tracing` for each attempt, in which the operation runs. The log events and spans of
+    /// the operation are inside; the waits, and the [events](crate::telemetry) that this library logs, are
+    /// outside.
     ///
     /// The span has the target `backoff`, the level `INFO` and the name `attempt`. Its fields:
     ///
@@ -223,9 +225,9 @@ where
     /// | `http.request.resend_count` | how many attempts were made before: 1 in the second one. The first attempt has no such field |
     /// | `error.type` | how the attempt failed, as in the [metrics](crate::telemetry#metrics-feature-metrics); never an error's text. An attempt that succeeds has no such field |
     ///
-    /// An attempt of an update is the read, the change and the write together. Where it is written
-    /// among the other methods does not matter, but [`version`](Self::version) and
-    /// [`consecutive`](Self::consecutive) keep their places.
+    /// An attempt of an update is the read, the change and the write together. The order among the other
+    /// methods does not matter, but [`version`](Self::version) and [`consecutive`](Self::consecutive) keep
+    /// their places.
     ///
     /// ```
     /// use backoff_core::{Policy, TimedOut};

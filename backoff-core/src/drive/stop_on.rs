@@ -33,20 +33,21 @@ where
     H: Handler,
     <H as Handler>::Runtime: Sleep,
 {
-    /// Ends the waits of the call once `signal` is ready, for a program that shuts down.
+    /// Ends the waits of the call when `signal` is ready, for a program that shuts down.
     ///
-    /// - A wait ends at once, and no further attempt begins. The call gives the operation's last error, or
-    ///   the last response, with [`StopReason::Stopped`](crate::StopReason::Stopped) in the report and in
-    ///   the event `GaveUp`. A budget gets back what the wait has cost.
-    /// - An attempt that is running is finished. To cut that too, write [`cut_on`](Self::cut_on).
-    /// - The first attempt is always made, also where `signal` is ready before it.
+    /// - The current wait ends at once, and no further attempt begins. The call returns the operation's
+    ///   last error, or the last response, with [`StopReason::Stopped`](crate::StopReason::Stopped) in the
+    ///   report and in the event `GaveUp`. A budget gets back the tokens that it paid for the wait.
+    /// - A running attempt is finished. To cut the attempt too, write [`cut_on`](Self::cut_on).
+    /// - The first attempt is always made, even if `signal` is ready before it.
     ///
-    /// An update that waits while one of its writes may have been applied ends with
+    /// If an update waits while one of its writes may have been applied, it ends with
     /// [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied), as at its deadline.
     ///
-    /// Any future is a signal, whatever its output is; where several calls share one, it is one that can be
-    /// made for each of them, such as that of `CancellationToken` in tokio-util. The call keeps the last
-    /// error while it waits, so it is `Send` only if the error is. Of two signals the later one holds.
+    /// Any future is a signal, whatever its output is. To share a signal between several calls, use one
+    /// that gives a future for each call, such as `CancellationToken` in tokio-util. The call keeps the
+    /// last error while it waits, so the call is `Send` only if the error is. If two signals are set, the
+    /// later one holds.
     ///
     /// ```
     /// use backoff_core::{Jitter, Policy, StopReason, TimedOut};
@@ -80,21 +81,22 @@ where
         self.signal(StoppedBy::new(signal, None))
     }
 
-    /// As [`stop_on`](Self::stop_on), and cuts the attempt that is running, too.
+    /// As [`stop_on`](Self::stop_on), but the signal also cuts the running attempt.
     ///
-    /// An attempt that is cut has no error of its own; one is made from [`Stopped`]. It may have been
-    /// applied. Where it must not be applied twice (the policy is not
+    /// An attempt that is cut has no error of its own, so its error is made from [`Stopped`]. The attempt
+    /// may have been applied. If it must not be applied twice (the policy is not
     /// [idempotent](crate::Policy::idempotent), or the change of an update cannot recognise its own
-    /// effect), the reason is [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied), else
-    /// [`StopReason::Stopped`](crate::StopReason::Stopped). A report keeps the last real error beside it
-    /// ([`RetryError::last`](crate::RetryError::last)). An attempt that is ready together with the signal is
-    /// not cut, but an update whose read is under way begins no write.
+    /// effect), the reason is [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied), otherwise
+    /// [`StopReason::Stopped`](crate::StopReason::Stopped). A report also keeps the last real error
+    /// ([`RetryError::last`](crate::RetryError::last)). An attempt that is ready together with the signal
+    /// is not cut, but an update whose read is running begins no write.
     ///
-    /// The errors that this library knows can be made from [`Stopped`] where their crates let others make one;
-    /// reqwest and hyper do not. Around any other error put an enum of your own, as on the page of [`Stopped`].
+    /// The errors that this library knows can be made from [`Stopped`], if their crates have a way to make
+    /// an error; reqwest and hyper have none. For any other error, write an enum of your own, as on the
+    /// page of [`Stopped`].
     ///
-    /// Where `signal` is ready before the first attempt, no attempt is made, and the error is made from
-    /// [`Stopped`], too. When a wait is ended, the operation's last error is handed back.
+    /// If `signal` is ready before the first attempt, no attempt is made, and the error is made from
+    /// [`Stopped`], too. If the signal ends a wait, the call returns the operation's last error.
     ///
     /// ```
     /// use backoff_core::{Policy, Stopped};
@@ -125,18 +127,17 @@ where
 }
 
 impl<'p, H, S> Resuming<'p, H, S> {
-    /// Ends the waits of the loop once `signal` has come, for a program that shuts down: a future where
-    /// the loop awaits [`failed`](Self::failed), a `&Stop` where it calls
-    /// [`failed_blocking`](Self::failed_blocking).
+    /// Ends the waits of the loop when `signal` has come, for a program that shuts down. If the loop awaits
+    /// [`failed`](Self::failed), the signal is a future. If the loop calls
+    /// [`failed_blocking`](Self::failed_blocking), the signal is a `&Stop`.
     ///
-    /// A wait ends at once, with the error that was handed in and the event `GaveUp`, whose reason is
-    /// [`StopReason::Stopped`](crate::StopReason::Stopped). A budget gets back what the wait has cost.
-    /// An attempt that is running is the caller's: nothing of it is ended.
+    /// The current wait ends at once, with the error that the caller passed in and the event `GaveUp` with
+    /// the reason [`StopReason::Stopped`](crate::StopReason::Stopped). A budget gets back the tokens that
+    /// it paid for the wait. A running attempt belongs to the caller and is not ended.
     ///
-    /// The signal is kept from one wait to the next, so it is pinned by the caller: by `pin!`, or by
-    /// `Box::pin` where the loop is stored. It keeps the error for as long as a wait lasts, so the loop
-    /// has one type of error, and can be spawned only if that is `Send`. Of two signals the later one
-    /// holds.
+    /// The signal lives from one wait to the next, so the caller pins it: by `pin!`, or by `Box::pin` if
+    /// the loop is stored. During a wait the signal keeps the error, so the loop has one type of error, and
+    /// can be spawned only if that type is `Send`. If two signals are set, the later one holds.
     ///
     /// ```
     /// use backoff_core::{Policy, TimedOut};
@@ -157,7 +158,7 @@ impl<'p, H, S> Resuming<'p, H, S> {
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
     ///
-    /// On a thread:
+    /// For a loop that blocks its thread:
     ///
     /// ```
     /// use backoff_core::{Policy, Stop, TimedOut};
@@ -174,7 +175,7 @@ impl<'p, H, S> Resuming<'p, H, S> {
     }
 }
 
-/// A stop that another thread gives. Made by [`Blocking::stop_on`](crate::Blocking::stop_on).
+/// A stop that another thread requests. Made by [`Blocking::stop_on`](crate::Blocking::stop_on).
 #[cfg(feature = "std")]
 #[derive(Clone, Copy, Debug)]
 pub struct Stoppable<'s, H> {
@@ -205,16 +206,16 @@ impl<E, H: Handle<E>> Handle<E> for Stoppable<'_, H> {
 
 #[cfg(feature = "std")]
 impl<'p, O: Call, H> Blocking<'p, O, H> {
-    /// Ends the waits of the call once another thread calls [`Stop::stop`], for a program that shuts down.
+    /// Ends the waits of the call when another thread calls [`Stop::stop`], for a program that shuts down.
     ///
-    /// A wait ends at once, and no further attempt begins: the call gives the operation's last error, or
-    /// the last response, with [`StopReason::Stopped`](crate::StopReason::Stopped). An attempt that is
-    /// running is finished, and the first attempt is always made, as with
-    /// [`Retrying::stop_on`](crate::Retrying::stop_on). Of two stops the later one holds.
+    /// The current wait ends at once, and no further attempt begins: the call returns the operation's last
+    /// error, or the last response, with [`StopReason::Stopped`](crate::StopReason::Stopped). A running
+    /// attempt is finished, and the first attempt is always made, as with
+    /// [`Retrying::stop_on`](crate::Retrying::stop_on). If two stops are set, the later one holds.
     ///
-    /// A [`runtime`](Self::runtime) of your own ends a wait before its time only if it has
-    /// [`BlockingSleep::sleep_or_stop`]. A program that has a `CancellationToken` of tokio-util hands it on
-    /// from a task: `token.cancelled().await; stop.stop()`.
+    /// A [`runtime`](Self::runtime) of your own ends a wait early only if it has
+    /// [`BlockingSleep::sleep_or_stop`]. If your program has a `CancellationToken` of tokio-util, pass its
+    /// signal on from a task: `token.cancelled().await; stop.stop()`.
     ///
     /// ```
     /// use backoff_core::{Policy, Stop, TimedOut};

@@ -30,17 +30,18 @@ pub trait Signal<T, E> {
     /// Whether there is a signal. Without one, nothing of this is compiled.
     const IS_ONE: bool = true;
 
-    /// Whether it has come.
+    /// Whether the signal has come.
     fn has_come(self: Pin<&mut Self>, cx: &mut Context<'_>) -> bool;
 
-    /// What an attempt that the signal cuts ends with; nothing if the signal cuts none.
+    /// The function that makes the error of an attempt that the signal cuts; nothing if the signal cuts no
+    /// attempt.
     fn cuts(&self) -> Option<fn(Stopped) -> E>;
 
-    /// Keeps what failed for the time of a wait, because it is handed back if the wait is ended. What is
-    /// not kept comes back.
+    /// Keeps the failure during a wait, because the call returns the failure if the wait is ended. Returns
+    /// the failure if it is not kept.
     fn keep(self: Pin<&mut Self>, failed: Result<T, Failed<E>>) -> Option<Result<T, Failed<E>>>;
 
-    /// What was kept.
+    /// Takes the kept failure out.
     fn take(self: Pin<&mut Self>) -> Option<Result<T, Failed<E>>>;
 }
 
@@ -73,7 +74,7 @@ impl<T, E> Signal<T, E> for Unstopped {
 }
 
 pin_project! {
-    /// This future ends the call once it is ready.
+    /// This future ends the call when it is ready.
     pub struct StoppedBy<F, T, E> {
         #[pin]
         signal: Once<F>,
@@ -119,7 +120,7 @@ impl<F: Future, T, E> Signal<T, E> for StoppedBy<F, T, E> {
     }
 }
 
-/// The signal of a loop that blocks, which gives up with an `E`, if it has one.
+/// The signal of a loop that blocks its thread and gives up with an `E`, if there is a signal.
 ///
 /// Made by [`Resuming::stop_on`](crate::Resuming::stop_on).
 #[diagnostic::on_unimplemented(
@@ -128,7 +129,7 @@ impl<F: Future, T, E> Signal<T, E> for StoppedBy<F, T, E> {
     note = "write `.stop_on(&stop)`, where `stop` is a `backoff_core::Stop`; a loop that awaits `failed` takes a future"
 )]
 pub trait BlockingSignal<E> {
-    /// Waits on this thread; whether the signal has come.
+    /// Waits on this thread. Returns whether the signal has come.
     fn pause<R: BlockingSleep>(&self, runtime: &R, wait: Duration) -> bool;
 }
 
@@ -149,17 +150,17 @@ impl<E> BlockingSignal<E> for StoppedBy<&Stop, (), E> {
 }
 
 pin_project! {
-    /// A future of which only the end matters: it can be asked again after it was ready.
+    /// A future whose output does not matter. It can be polled again after it was ready.
     #[derive(Debug)]
     pub struct Once<F> {
-        // Dropped when it was ready.
+        // Dropped when it is ready.
         #[pin]
         signal: Option<F>,
     }
 }
 
 impl<F> Once<F> {
-    /// It was not asked yet.
+    /// A signal that was not polled yet.
     pub(crate) const fn new(signal: F) -> Self {
         Once {
             signal: Some(signal),
@@ -168,7 +169,7 @@ impl<F> Once<F> {
 }
 
 impl<F: Future> Once<F> {
-    /// Whether it has come.
+    /// Whether the signal has come.
     pub(crate) fn has_come(self: Pin<&mut Self>, cx: &mut Context<'_>) -> bool {
         let mut signal = self.project().signal;
         let has_come = match signal.as_mut().as_pin_mut() {
@@ -194,7 +195,7 @@ impl<F: Future> Future for Once<F> {
     }
 }
 
-/// Waits; whether the signal has come, which is asked first.
+/// Waits, and polls the signal first. Returns whether the signal has come.
 pub(crate) fn unless_stopped(
     mut sleep: Pin<&mut impl Future<Output = ()>>,
     mut has_come: impl FnMut(&mut Context<'_>) -> bool,
@@ -205,8 +206,8 @@ pub(crate) fn unless_stopped(
     })
 }
 
-/// What becomes of an attempt that was polled after its signal was asked; `cuts` says how the signal cuts
-/// the attempt, if it has come. What is ready together with the signal counts.
+/// The outcome of an attempt that was polled after its signal; `cuts` says how the signal cuts the
+/// attempt, if the signal has come. An attempt that is ready together with the signal counts.
 #[inline]
 pub(crate) fn unless_cut<T, C>(polled: Poll<T>, cuts: Option<C>) -> Poll<Result<T, C>> {
     match (polled, cuts) {
@@ -216,7 +217,7 @@ pub(crate) fn unless_cut<T, C>(polled: Poll<T>, cuts: Option<C>) -> Poll<Result<
     }
 }
 
-/// The signal has come in a wait: what the call ends with.
+/// The signal has come during a wait. Returns the outcome of the call.
 #[cold]
 pub(super) fn stopped<O, H, S>(
     operation: &mut O,
@@ -238,7 +239,7 @@ where
         (None, Some(Ok(value))) => {
             let failure = Failure::new(None, O::fault(&value));
             doubt.stopped(course, policy, handler, O::name(), failure);
-            // The last response is handed back as it came.
+            // The call returns the last response unchanged.
             return Some(Ok(value));
         }
         (None, None) => return None,
@@ -248,10 +249,12 @@ where
     Some(Err(operation.last_word(error)))
 }
 
-/// A signal has ended the call during an attempt, or before the first one: the error of a call that a
-/// signal [cuts](crate::Retrying::cut_on), where the operation has none of its own.
+/// A signal has ended the call during an attempt, or before the first one. The error of a call that a
+/// signal [cuts](crate::Retrying::cut_on) is made from this, because the operation has no error of its
+/// own then.
 ///
-/// It is permanent: a retry around the call does not repeat it. The attempt may have been applied.
+/// This error is permanent: a retry around the call does not repeat the call. The attempt may have been
+/// applied.
 ///
 /// ```
 /// use backoff_core::{Policy, Stopped, Verdict};
@@ -272,7 +275,7 @@ where
 pub struct Stopped;
 
 impl Stopped {
-    /// A call that was stopped: for the tests of a program.
+    /// Makes the error of a stopped call, for the tests of a program.
     #[must_use]
     pub const fn new() -> Self {
         Stopped

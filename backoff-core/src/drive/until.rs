@@ -1,4 +1,4 @@
-//! Values that count as failures: one that is not yet the awaited one, and a reply that tells a
+//! Values that count as failures: a value that is not yet the awaited one, and a reply that reports a
 //! conflict.
 
 use super::attempt::{
@@ -25,7 +25,7 @@ pub struct Until<O, F> {
     pub(super) is_done: F,
 }
 
-/// The value, or the failure that stands for a value that is not yet the awaited one.
+/// The value, or a failure in place of a value that is not yet the awaited one.
 #[inline]
 pub(crate) fn awaited<T, E: From<NotYet>>(
     value: T,
@@ -38,7 +38,7 @@ pub(crate) fn awaited<T, E: From<NotYet>>(
     }
 }
 
-/// A read-modify-write whose write can tell a conflict in its reply. Made by
+/// A read-modify-write whose write can report a conflict in its reply. Made by
 /// [`Retrying::conflict_if`](crate::Retrying::conflict_if).
 #[derive(Clone, Copy)]
 pub struct ConflictIf<O, F> {
@@ -80,13 +80,13 @@ pub struct Responses<O> {
 
 /// An operation whose values can be judged as errors are.
 ///
-/// The values are judged in the innermost place, so it does not matter whether `responses` is written
-/// before or after the other rules of a call.
+/// The innermost operation judges the values, so `responses` may be written before or after the other
+/// rules of a call.
 pub trait Responding {
     /// The operation whose values are judged.
     type Responses;
 
-    /// Has the values judged.
+    /// The same operation with its values judged.
     fn responses(self) -> Self::Responses;
 }
 
@@ -127,7 +127,7 @@ impl<O: Responding, F> Responding for Until<O, F> {
 
 reports_inside!(<O, F> Until<O, F>, <O, F> ConflictIf<O, F>, <O> Responses<O>);
 
-/// What an async wrapper leaves to the operation inside.
+/// The methods that an async wrapper passes on to the operation inside.
 macro_rules! inside {
     () => {
         type Error = O::Error;
@@ -166,7 +166,7 @@ macro_rules! inside {
     };
 }
 
-/// What a blocking wrapper leaves to the operation inside.
+/// The methods that a blocking wrapper passes on to the operation inside.
 macro_rules! called_inside {
     () => {
         type Error = O::Error;
@@ -314,12 +314,11 @@ where
     }
 }
 
-/// What is awaited has not come, and attempts or time are used up: the error of an operation that
-/// was repeated [until](crate::Retrying::until) its value is what is awaited.
+/// The awaited value has not come, and attempts or time are used up: the error of an operation that was
+/// repeated [until](crate::Retrying::until) its value is the awaited one.
 ///
-/// Where several such values [in a row](crate::Retrying::consecutive) are awaited, this is also the
-/// error of a value that is what is awaited while more of them are to follow: see
-/// [`consecutive`](Self::consecutive).
+/// If several awaited values [in a row](crate::Retrying::consecutive) are required, this is also the
+/// error of an awaited value after which more must follow: see [`consecutive`](Self::consecutive).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotYet {
@@ -327,14 +326,14 @@ pub struct NotYet {
 }
 
 impl NotYet {
-    /// After so many awaited values in a row.
+    /// The error after so many awaited values in a row.
     #[inline]
     pub(crate) const fn after(consecutive: u32) -> Self {
         NotYet { consecutive }
     }
 
-    /// How many values in a row were what is awaited, the last value included. 0 where the last
-    /// value was not.
+    /// How many awaited values came in a row, including the last value. 0 if the last value was not an
+    /// awaited one.
     ///
     /// ```
     /// use backoff_core::{NotYet, Policy};
@@ -384,7 +383,7 @@ impl Fault for NotYet {
     }
 }
 
-/// Somebody else was faster, every time: the error of an update whose conflicts are replies and
+/// Another writer was faster in every attempt: the error of an update whose conflicts are replies and
 /// not errors ([`Retrying::conflict_if`](crate::Retrying::conflict_if)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -19,21 +19,22 @@ use core::{
 };
 use pin_project_lite::pin_project;
 
-/// What a change may return: nothing, whether it changed anything, or a `Result` of either.
+/// The return type of a change: nothing, a `bool` (whether the change changed anything), or a `Result`
+/// of either.
 #[diagnostic::on_unimplemented(
     message = "a change returns `bool`: whether it changed anything",
     label = "`{Self}` does not say that",
     note = "nothing counts as a change; `Result<bool, E>` and `Result<(), E>` may fail"
 )]
 pub trait Changed<E> {
-    /// Whether the change can say that there is nothing to do, and so recognises its own effect in
-    /// a value that was read after a write whose reply was lost.
+    /// Whether the change can say that there is nothing to do. Such a change recognises its own effect in a
+    /// value that was read after a write whose reply was lost.
     const RECOGNISES: bool;
 
     /// Whether there is something to write.
     ///
     /// # Errors
-    /// The change's own.
+    /// The error of the change.
     fn changed(self) -> Result<bool, E>;
 }
 
@@ -80,21 +81,21 @@ pub struct Update<Read, Change, Write, M = Forgets> {
     memory: M,
 }
 
-/// What an update knows of a write that may have been applied, when it reads again. Only a change
-/// that cannot recognise its own effect asks.
+/// The memory of an update: at the next read it knows about a write that may have been applied. Only a
+/// change that cannot recognise its own effect uses the memory.
 pub trait Memory<V, E> {
-    /// Whether it knows anything.
+    /// Whether the memory is used.
     const KEEPS: bool;
 
-    /// This was read, for a change that recognises its own effect or not. If it shows that somebody has
-    /// written since a write that may have been applied, and the change would not recognise that, the
-    /// error of that write.
+    /// Takes note of a value that was read. Returns the error of the earlier write that may have been
+    /// applied, if the value shows that somebody has written since and the change would not recognise that
+    /// write as its own.
     fn read(&mut self, value: &V, recognises: bool, now: impl FnOnce() -> Duration) -> Option<E>;
 
     /// An attempt failed.
     fn failed(&mut self, error: &E, stage: Stage, at: At<'_>);
 
-    /// What it says beside the policy.
+    /// The rules of the update that the policy does not contain.
     fn terms(&self) -> Option<Terms<'static>>;
 
     /// As [`Operation::keep`].
@@ -110,7 +111,7 @@ pub trait Memory<V, E> {
     fn doubt(&self) -> Doubt;
 }
 
-/// Nothing is known of a write that may have been applied.
+/// A memory without knowledge of earlier writes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Forgets;
 
@@ -208,7 +209,7 @@ impl<Read, Change, Write, M> Update<Read, Change, Write, M> {
     }
 }
 
-/// What ends an attempt.
+/// An end of the attempt.
 type Ended<V, W, E> = Result<Updated<V, W>, Failed<E>>;
 
 /// A value to write, or what ends the attempt without a write.
@@ -262,7 +263,7 @@ pin_project! {
     }
 }
 
-/// What the memory of an update is told.
+/// Reports an outcome to the memory of an update.
 macro_rules! remembered {
     () => {
         const JUDGED: bool = M::KEEPS;

@@ -1,4 +1,4 @@
-//! Updates whose values tell their version: what to do when a write may have been applied and the
+//! Updates whose values have a version: the rules after a write that may have been applied, if the
 //! change cannot recognise its own effect.
 
 use super::{
@@ -22,19 +22,19 @@ use core::{fmt, future::Future, time::Duration};
 /// the same value, and each write makes another version.
 ///
 /// Implemented for numbers, texts, bytes, `SystemTime`, and an `Option` of these. For a type of your
-/// own, implement it, or write the version as a text. `None`, an empty text and empty bytes
-/// mean that the value has no version, because many services say so of an etag.
+/// own, implement the trait, or write the version as a text. `None`, an empty text and empty bytes mean
+/// that the value has no version, because many services return an empty etag for such a value.
 #[diagnostic::on_unimplemented(
     message = "`version` reads a number, a `String`, bytes or an `Option` of these from the value, and not `{Self}`",
     label = "`{Self}` is no version",
     note = "copy what is borrowed: `|value| value.etag.clone()`; write a type of your own as a text: `value.version.to_string()`; or implement `backoff_core::drive::Version` for it"
 )]
 pub trait Version {
-    /// Whether both values have this version. A version that is not known equals no other.
+    /// Whether both values have this version. An unknown version equals no other.
     fn is_same(&self, other: &Self) -> bool;
 
-    /// What this version tells of the writes since an earlier one was read. By default, whether there was
-    /// one; numbers count the writes. Two versions that are both not known tell of no write.
+    /// The writes between the earlier version and this one. The default says only whether there was a
+    /// write; numbers count the writes. Two unknown versions report no write.
     fn passed(&self, earlier: &Self) -> Passed {
         if self.is_same(earlier) {
             Passed::Same
@@ -138,17 +138,17 @@ impl<const N: usize> Version for [u8; N] {
     }
 }
 
-/// What an update remembers by the versions of what it reads: a write that may have been applied, and
-/// the pace of the writers. Made by [`Retrying::version`] and [`Blocking::version`].
+/// The memory of an update that compares versions: a write that may have been applied, and the pace of
+/// the writers. Made by [`Retrying::version`] and [`Blocking::version`].
 #[derive(Clone, Copy)]
 pub struct Versioned<F, K, E> {
     version: F,
     /// The version that was read last.
     last: Option<K>,
-    /// A write upon that version is under way, of a change that does not recognise its own effect.
+    /// A write on top of that version is running, and its change does not recognise its own effect.
     is_writing: bool,
-    /// A write upon the version that was read last may have been applied, and its error. `None` until
-    /// it is decided that the update goes on.
+    /// A write on top of the last version may have been applied; this is its error. The inner `Option` is
+    /// `None` until the decision that the update continues.
     doubtful: Option<Option<E>>,
     pace: Pace,
 }
@@ -256,40 +256,40 @@ where
     <H as Handler>::Runtime: Sleep,
     Update<Read, Change, Write>: Operation<<H as Handler>::Runtime>,
 {
-    /// Tells the version of a value that was read. The version does two things: it sets the pace after
-    /// a conflict, and it settles what became of a write that may have been applied.
+    /// Reads the version of a value. The version does two things: it sets the pace after a conflict, and it
+    /// shows whether a write that may have been applied was applied.
     ///
     /// # After a conflict
     ///
-    /// The wait follows from how busy the resource is and from how long an attempt takes, and not from
-    /// doubling: see [`Pace`](crate::delay::Pace). In AWS' simulation a hundred writers then need about
-    /// as many calls as with full jitter, and half of the time where the version counts, two thirds of
-    /// it where the version can only be compared. The waits are short, so writers who meet many others
-    /// make many attempts: give the policy a [`deadline`](crate::Policy::deadline) rather than a small
-    /// [`max_attempts`](crate::Policy::max_attempts). A policy that says neither makes up to 100 attempts
-    /// after such conflicts, and as many as ever after other failures.
+    /// The wait follows from how busy the resource is and from how long an attempt takes, and does not
+    /// double: see [`Pace`](crate::delay::Pace). In AWS' simulation a hundred writers then need about as
+    /// many calls as with full jitter. They need half of the time if the version is a number that counts
+    /// the writes, and two thirds of the time if versions can only be compared. The waits are short, so
+    /// writers who meet many others make many attempts: give the policy a
+    /// [`deadline`](crate::Policy::deadline) rather than a small
+    /// [`max_attempts`](crate::Policy::max_attempts). A policy without either makes up to 100 attempts
+    /// after such conflicts, and the usual number after other failures.
     ///
-    /// Whether a failed write is a conflict is what the judge says: the codes, or a function given to
-    /// [`when`](crate::Policy::when). The waits after all other failures are the policy's, and conflicts do not lengthen them.
-    /// [`max_backoff`](crate::Policy::max_backoff) holds; [`delays`](Self::delays) replaces all waits.
+    /// The judge decides whether a failed write is a conflict: the codes, or a function given to
+    /// [`when`](crate::Policy::when). After all other failures the policy's waits hold, and conflicts do
+    /// not lengthen them. [`max_backoff`](crate::Policy::max_backoff) holds; [`delays`](Self::delays)
+    /// replaces all waits.
     ///
     /// # After a write that may have been applied
     ///
-    /// A change which cannot recognise its own effect (a counter, a list that is appended to) is retried
-    /// after such a write, and never applied twice. After it the value is read again. If it still has the version that was read
-    /// before, the write has not arrived yet, and the change is written again under that version.
-    /// If that succeeds, the first write can no longer arrive, because its precondition is stale.
-    /// If the value has another version, or the second write meets a conflict, then the winner may
-    /// have been the first write, and nobody can know: the update ends with
-    /// [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied) and the error of the first
-    /// write.
+    /// A change that cannot recognise its own effect (a counter, a list that is appended to) is retried
+    /// after such a write, and never applied twice. The update reads the value again. If the value still
+    /// has the version that was read before, the write has not arrived yet, and the change is written again
+    /// under that version. If this second write succeeds, the first write can no longer arrive, because its
+    /// precondition is stale. If the value has another version, or the second write meets a conflict, then
+    /// the winner may have been the first write, and nobody can know: the update ends with
+    /// [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied) and the error of the first write.
     ///
-    /// Write it directly after `update(..)`, before `attempt_timeout`, `conflict_if` and the like.
+    /// Write `version` directly after `update(..)`, before `attempt_timeout`, `conflict_if` and the like.
     ///
-    /// This holds where the write names the version as its precondition, and each write makes
-    /// another version. A value without a version (`None`, an empty etag) is never written again. A
-    /// change that returns a `bool` recognises its own effect, and is written again whatever the
-    /// version is.
+    /// This requires that each write names the version as its precondition, and that each write makes
+    /// another version. A value without a version (`None`, an empty etag) is never written again. A change
+    /// that returns a `bool` recognises its own effect, and is written again whatever the version is.
     ///
     /// ```
     /// use backoff_core::{Delivery, Fault, FaultKind, Policy, Updated};
@@ -352,7 +352,7 @@ impl<'p, Read, Change, Write, H> Blocking<'p, Update<Read, Change, Write>, H>
 where
     Update<Read, Change, Write>: Call,
 {
-    /// Tells the version of a value that was read, as [`Retrying::version`] does.
+    /// Reads the version of a value, as [`Retrying::version`] does.
     pub fn version<F, K, V, E>(
         self,
         version: F,

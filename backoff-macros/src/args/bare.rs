@@ -1,8 +1,8 @@
-//! Expressions as they were before `macro_rules!` handed them on.
+//! Removes from expressions what `macro_rules!` has added around them.
 
 use syn::Expr;
 
-/// The expression without the invisible groups that `macro_rules!` puts around what it matched.
+/// The expression without the invisible groups that `macro_rules!` puts around its matches.
 pub(crate) fn bare(mut expr: Expr) -> Expr {
     while let Expr::Group(group) = expr {
         expr = *group.expr;

@@ -1,4 +1,4 @@
-//! What the block macro is given: arguments, and then the block.
+//! The input of the block macro: arguments, and then the block.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::{Expr, ExprClosure};
@@ -6,8 +6,8 @@ use syn::{Expr, ExprClosure};
 use super::keys;
 use crate::groups::{is_comma, is_word};
 
-/// All that the block macro is given: the path of the library, which comes first in parentheses, the
-/// arguments, and the block, which is the last thing.
+/// The whole input of the block macro: the path of the library in parentheses, the arguments, and the
+/// block at the end.
 pub(crate) struct AroundBlock {
     pub(crate) library: TokenStream,
     pub(crate) args: TokenStream,
@@ -29,13 +29,13 @@ impl AroundBlock {
         let is_braced = matches!(args.last(),
             Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace);
         let last = args.len().saturating_sub(1);
-        // A closure's braces, or those of a `match`, do not follow a comma.
+        // The braces of a closure or of a `match` do not follow a comma.
         let stands_alone = is_braced && (last == 0 || is_comma(args.get(last - 1)));
         let piece = args.iter().rposition(is_comma);
         let piece = piece.map_or(0, |comma| comma + 1);
         let start = match args.iter().rposition(is_async) {
             _ if stands_alone => last,
-            // What is said about that is not that it lacks a key.
+            // The message about this is not that a key is missing.
             _ if closure(&args[piece..].iter().cloned().collect()).is_some() => piece,
             Some(start) => start,
             None if stands_for_a_block(&args[piece..]) => piece,
@@ -50,13 +50,13 @@ impl AroundBlock {
     }
 }
 
-/// What stands in the place of a block, if it is a closure of nothing.
+/// The expression in place of a block, if it is a closure without arguments.
 pub(crate) fn closure(block: &TokenStream) -> Option<ExprClosure> {
     let closure: ExprClosure = syn::parse2(block.clone()).ok()?;
     closure.inputs.is_empty().then_some(closure)
 }
 
-/// Whether this is no argument: what should be repeated was written without a block around it.
+/// Whether this is no argument, but the code to repeat, written without a block around it.
 fn stands_for_a_block(piece: &[TokenTree]) -> bool {
     match piece {
         [TokenTree::Ident(word)] => !keys::is_near(word),

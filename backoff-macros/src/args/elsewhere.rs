@@ -1,4 +1,4 @@
-//! What other libraries call the keys, and how their values are written here.
+//! Names of keys in other libraries, and how to write their values here.
 
 mod pasted;
 
@@ -7,24 +7,24 @@ use proc_macro2::TokenStream;
 use super::table::named;
 use pasted::Pasted;
 
-/// What a name of another library means here.
+/// The meaning here of another library's name.
 #[derive(Clone, Copy)]
 enum Meant {
     /// The key of this name, with the same value.
     Key(&'static str),
     /// The key of this name, which takes a duration.
     Time(&'static str),
-    /// Calls without the first one: `max_attempts` is one more.
+    /// The number of calls after the first one: `max_attempts` is one more.
     Retries,
-    /// Calls in one library, and retries in another.
+    /// The number of calls in one library, and of retries in another.
     Count,
-    /// A share of the wait, by which it is spread.
+    /// The fraction of the wait by which the wait is spread.
     Share,
     /// Codes if the value is a list, and otherwise a function.
     CodesOrFunction,
-    /// A rule of a policy, and no key.
+    /// A rule of a policy, but no key.
     Rule,
-    /// What to write is this sentence.
+    /// This sentence says what to write.
     Sentence(&'static str),
 }
 
@@ -42,8 +42,8 @@ const OTHER_WAITS: Meant = Sentence(
     "waits of an algorithm of your own need the function form: write `POLICY.retry(|| ..).delays(..)`",
 );
 const EXCLUDED: Meant = Sentence(
-    "name what is retried in `on`, or write `when = |error| ..`, which is `false` for what is not \
-     retried",
+    "name the errors to retry in `on`, or write `when = |error| ..`, which returns `false` for \
+     errors that are not retried",
 );
 const BORROWED: Meant =
     Sentence("name the arguments that an attempt consumes in `clone(..)`; it borrows the others");
@@ -58,9 +58,8 @@ const HEARD: Meant = Sentence(
 const HANDED_BACK: Meant =
     Sentence("remove it, because the last error is given back as it is: handle it at the call");
 
-/// Each name with what it means here. The names are those of backon, tokio-retry, tryhard, backoff,
-/// retry, again, stamina, tenacity, resilience4j, Polly, Spring Retry, Kubernetes' probes and their
-/// relatives.
+/// Each name with its meaning here. The names come from backon, tokio-retry, tryhard, backoff, retry,
+/// again, stamina, tenacity, resilience4j, Polly, Spring Retry, Kubernetes' probes and their relatives.
 const NAMES: &[(&str, Meant)] = &[
     ("attempts", Same("max_attempts")),
     ("tries", Same("max_attempts")),
@@ -208,7 +207,7 @@ const NAMES: &[(&str, Meant)] = &[
     ("without_budget", Rule),
 ];
 
-/// The end of a name that tells the unit of a number.
+/// The suffix of a name that gives the unit of a number.
 const UNITS: &[(&str, &str)] = &[
     ("_ns", "ns"),
     ("_us", "us"),
@@ -224,7 +223,7 @@ const UNITS: &[(&str, &str)] = &[
     ("_minutes", "m"),
 ];
 
-/// What to write instead of the unknown key `word`, as the end of a sentence.
+/// The end of the sentence that says what to write instead of the unknown key `word`.
 pub(super) fn instead(word: &str, value: Option<&TokenStream>) -> Option<String> {
     let name = snake(word);
     if let Some(meant) = meaning(&name) {

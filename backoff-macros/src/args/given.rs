@@ -1,4 +1,4 @@
-//! What is given: a key with its value, and the values of the attribute's own kinds.
+//! A key with its value, and the types of the attribute's own values.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub(crate) struct Given<T> {
     pub(crate) value: T,
 }
 
-/// What stands after a key, before it is known what that means.
+/// The tokens after a key, before their meaning is known.
 pub(super) enum Value {
     Expr(Expr),
     Text(Expr),
@@ -24,7 +24,7 @@ pub(super) enum Value {
     Types(Vec<Type>),
 }
 
-/// The same without the contents: how a key is written.
+/// The form in which a key is written, without its contents.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Form {
     /// `key = value`
@@ -41,29 +41,29 @@ pub(super) enum Form {
     Types,
 }
 
-/// Without a value it is `true`.
+/// A key without a value means `true`.
 pub(crate) type Flag = Option<Expr>;
 
 impl Given<Flag> {
-    /// Whether it is `true` here, and not in a value that is known later.
+    /// Whether the value is `true` in the source, and not in an expression that is known only later.
     pub(crate) fn is_true(&self) -> bool {
         let value = self.value.as_ref();
         value.is_none_or(|value| value.to_token_stream().to_string() == "true")
     }
 }
 
-/// A length of time.
+/// A duration.
 pub(crate) struct Time {
     pub(crate) expr: Expr,
-    /// What the expression says if it is a literal.
+    /// The duration of the expression, if it is a literal.
     pub(crate) literal: Option<Duration>,
 }
 
-/// How waits are spread.
+/// The jitter of the waits.
 pub(crate) enum Jitter {
-    /// A name of the attribute's own, with its variant of `Jitter`.
+    /// A name that the attribute knows, with its variant of `Jitter`.
     Named(Ident, &'static str),
-    /// A random time up to this one on top of the wait.
+    /// A random time up to this one, added to the wait.
     Additive(Time),
     /// Anything of type `Jitter`.
     Expr(Expr),
@@ -71,7 +71,7 @@ pub(crate) enum Jitter {
 
 /// The level of a log event.
 pub(crate) enum Level {
-    /// A name of the attribute's own, with its variant of `LogLevel`.
+    /// A name that the attribute knows, with its variant of `LogLevel`.
     Named(Ident, &'static str),
     /// Anything of type `LogLevel`.
     Expr(Expr),
@@ -80,7 +80,7 @@ pub(crate) enum Level {
 /// Names of arguments.
 pub(crate) struct Names {
     pub(crate) names: Vec<Ident>,
-    /// The `mut` and the name of each that has one.
+    /// Each name, with its `mut` if it has one.
     pub(crate) muts: Vec<(Ident, Ident)>,
 }
 
@@ -100,7 +100,7 @@ pub(crate) enum Rule<'a> {
 }
 
 impl Rule<'_> {
-    /// The user's expressions in it.
+    /// The user's expressions in the value.
     pub(crate) fn tokens(&self) -> Vec<TokenStream> {
         let exprs: Vec<&Expr> = match *self {
             Rule::Jitter(Jitter::Named(..)) | Rule::Level(Level::Named(..)) => Vec::new(),

@@ -1,4 +1,4 @@
-//! The names of the keys, and what is said about any other name.
+//! The names of the keys, and the messages about other names.
 
 use proc_macro2::TokenStream;
 use syn::Ident;
@@ -12,7 +12,7 @@ pub(super) fn find(key: &Ident) -> Option<&'static Key> {
     KEYS.iter().find(|known| *key == known.name)
 }
 
-/// How the key is written, if it is one.
+/// How to write the key, if it is one.
 pub(crate) fn usage(key: &Ident) -> Option<&'static str> {
     find(key).map(|known| known.usage)
 }
@@ -22,7 +22,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     KEYS.iter().map(|known| known.name)
 }
 
-/// What is said of a key that is none; all keys are listed only where nothing better is known.
+/// The message about an unknown key. All keys are listed only if there is no better hint.
 pub(super) fn unknown(key: &Ident, value: Option<&TokenStream>) -> syn::Error {
     let word = key.to_string();
     let hint = elsewhere::instead(&word, value)

@@ -1,4 +1,4 @@
-//! How the level of a log event is read.
+//! Reads the level of a log event.
 
 use syn::{Expr, Lit};
 
@@ -26,7 +26,7 @@ pub(super) fn level(value: Expr) -> syn::Result<Level> {
             return Ok(Level::Named(name.clone(), variant));
         }
         let close = did_you_mean(&word.to_lowercase(), NAMES.into_iter().map(|(own, _)| own));
-        // A word in capitals is a constant of the user's, unless it is a level of the log.
+        // A name in capitals is a constant of the user, unless it is a level of the log.
         let is_constant = word.to_uppercase() == word && variant(&word.to_lowercase()).is_none();
         if let Some(own) = close.filter(|_| !is_constant) {
             let message = format!("unknown level `{word}`: write `log_waits = {own}`");

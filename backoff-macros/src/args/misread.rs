@@ -1,4 +1,4 @@
-//! Items of `on` as other libraries and languages write them.
+//! Recognises items of `on` that are written as in other libraries and languages.
 
 use proc_macro2::{Spacing, TokenStream, TokenTree};
 use syn::{Lit, Path};
@@ -68,14 +68,14 @@ const GRPC: [&str; 16] = [
     "UNAUTHENTICATED",
 ];
 
-/// Codes as they are written here, if these tokens are codes that are written otherwise.
+/// The codes as they must be written here, if these tokens are codes in another form.
 pub(super) fn codes(tokens: &TokenStream) -> Option<String> {
     let written = as_codes(tokens)?;
     let plain = |text: &str| text.replace(' ', "");
     (plain(&written) != plain(&tokens.to_string())).then_some(written)
 }
 
-/// Which rule these codes of another form break.
+/// The rule that these codes of another form break.
 pub(super) fn rule(tokens: &TokenStream) -> &'static str {
     let text = tokens.to_string();
     if text.contains('|') {
@@ -161,7 +161,8 @@ fn in_quotes(text: &str) -> Option<String> {
     as_codes(&text.parse().ok()?)
 }
 
-/// What is said of a name that is neither a constant of type `Codes` nor a pattern, by its form.
+/// The message about a name that is neither a constant of type `Codes` nor a pattern, by the form of
+/// the name.
 pub(super) fn name(path: &Path) -> Option<String> {
     let last = path.segments.last()?.ident.to_string();
     let owner = path.segments.iter().rev().nth(1);

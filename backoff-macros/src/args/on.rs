@@ -8,7 +8,7 @@ use syn::{Expr, LitStr, Pat, Token};
 use super::bare::bare;
 use super::misread;
 
-/// What is retried.
+/// The errors that are retried.
 #[derive(Default)]
 pub(crate) struct On {
     /// Statuses, ranges of them, and constant sets of codes.
@@ -68,7 +68,7 @@ fn items(input: ParseStream<'_>) -> syn::Result<On> {
 fn item(input: ParseStream<'_>, on: &mut On) -> syn::Result<()> {
     let ends = |input: ParseStream<'_>| input.is_empty() || input.peek(Token![,]);
     let tokens = item_tokens(&input.fork())?;
-    // A number alone is a code: most items are.
+    // A number alone is a code. Most items are numbers, so this case comes first.
     let is_number = tokens.to_string().parse::<u16>().is_ok();
     if !is_number && let Some(codes) = misread::codes(&tokens) {
         let message = format!("{}: write `{codes}`", misread::rule(&tokens));
@@ -150,7 +150,7 @@ fn first(tokens: TokenStream) -> Option<TokenTree> {
     tokens.into_iter().next()
 }
 
-/// The name, if the pattern is nothing else, and so binds whatever comes.
+/// The name, if the pattern is only a name, which matches every error.
 fn lone(pat: &TokenStream) -> Option<String> {
     let mut tokens = pat.clone().into_iter();
     match (tokens.next(), tokens.next()) {
@@ -160,9 +160,9 @@ fn lone(pat: &TokenStream) -> Option<String> {
     }
 }
 
-/// Whether what reads as an expression is meant as a pattern. A path whose last name is in capitals
-/// is a constant set of codes, and so is a name alone; other paths, also to a single letter, are
-/// variants.
+/// Whether an item that parses as an expression is meant as a pattern. A path whose last name is in
+/// capitals is a constant set of codes, and so is a name alone. Other paths are variants, even a path
+/// that ends with a single letter.
 pub(super) fn is_pattern(expr: &Expr) -> bool {
     let is_variant = |path: &syn::Path| {
         path.segments.len() > 1
@@ -192,7 +192,8 @@ fn is_camel(name: &str) -> bool {
     name.starts_with(char::is_uppercase) && (name.len() == 1 || name.contains(char::is_lowercase))
 }
 
-/// Whether a path cannot be a variant of the user's error: it is a constant, or a code of this library.
+/// Whether a path cannot be a variant of the user's error, because it is a constant or a code of this
+/// library.
 fn is_no_variant(path: &syn::Path) -> bool {
     let mut segments = path.segments.iter().rev().map(|it| it.ident.to_string());
     let is_constant = segments

@@ -1,4 +1,4 @@
-//! What readers and editors are told of the keys, compared with the table.
+//! Compares the texts for readers and editors with the table of keys.
 
 use std::collections::HashSet;
 
@@ -48,7 +48,7 @@ fn the_tables_of_the_page_have_the_keys() {
     expect_file!["../retry.md"].assert_eq(&page);
 }
 
-/// A field of the struct by which editors complete keys, with the line that they show.
+/// A field of the struct by which editors complete keys, with the line that editors show.
 fn field(key: &Key) -> String {
     let Key { name, page, .. } = key;
     let takes = page.takes;
@@ -61,7 +61,7 @@ fn field(key: &Key) -> String {
     format!("    /// {takes}.{without} Example: `{example}`.\n    pub {name}: (),\n")
 }
 
-/// The struct is in the library, whose source is beside this one in the repository alone.
+/// The struct is in the library. Only the repository has its source beside this one.
 #[test]
 fn editors_complete_the_keys() {
     let path = concat!(
@@ -73,7 +73,7 @@ fn editors_complete_the_keys() {
         assert!(!std::path::Path::new(library).exists(), "{path} is missing");
         return;
     };
-    // A word of the language is no field.
+    // A keyword of the language cannot be a field.
     let fields: String = KEYS
         .iter()
         .filter(|key| key.name != "crate")

@@ -1,4 +1,4 @@
-//! How the values of the attribute's own kinds are read.
+//! Reads the values of the attribute's own types.
 
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ pub(super) fn jitter(value: Expr) -> syn::Result<Jitter> {
             return Ok(Jitter::Named(name.clone(), variant));
         }
         let close = did_you_mean(&word.to_lowercase(), NAMES.into_iter().map(|(own, _)| own));
-        // A word in capitals is a constant of the user's.
+        // A name in capitals is a constant of the user.
         if let Some(own) = close.filter(|_| word.to_uppercase() != word) {
             let message = format!("unknown jitter `{word}`: write `jitter = {own}`");
             return Err(syn::Error::new_spanned(name, message));
@@ -104,7 +104,7 @@ pub(super) fn jitter(value: Expr) -> syn::Result<Jitter> {
     }
 }
 
-/// What other libraries call their jitters, where no name here is near.
+/// The names of jitters in other libraries, for names without a similar one here.
 const OTHER_JITTERS: [&str; 9] = [
     "random",
     "randomized",
@@ -124,7 +124,7 @@ fn lone_name(value: &Expr) -> Option<String> {
     }
 }
 
-/// What is said of a share of the wait, such as `0.2` or `"20%"`: it is no number of seconds.
+/// The message about a fraction of the wait, such as `0.2` or `"20%"`: it is no number of seconds.
 fn share(literal: &Lit) -> Option<String> {
     let (share, shown) = match literal {
         Lit::Str(text) => {
@@ -170,7 +170,7 @@ pub(super) fn path(value: Expr) -> syn::Result<Path> {
     }
 }
 
-/// A name that the body is to see.
+/// A name that the body can use.
 pub(super) fn name(value: Expr) -> syn::Result<Ident> {
     if let Expr::Path(path) = bare(value.clone())
         && let Some(name) = path.path.get_ident()
@@ -182,7 +182,7 @@ pub(super) fn name(value: Expr) -> syn::Result<Ident> {
     Err(syn::Error::new_spanned(value, message))
 }
 
-/// The names, if none has a `mut`.
+/// The names, if none of them has a `mut`.
 pub(super) fn without_mut(names: Names) -> syn::Result<Names> {
     match names.muts.first() {
         None => Ok(names),

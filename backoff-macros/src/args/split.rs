@@ -1,4 +1,4 @@
-//! Where one argument ends and the next one begins.
+//! Finds where one argument ends and the next one begins.
 
 use proc_macro2::{Spacing, TokenStream, TokenTree};
 use syn::parse::Parser;
@@ -6,9 +6,9 @@ use syn::parse::Parser;
 use super::value::{key_and_value, of_unknown_key};
 use crate::errors::Errors;
 
-/// Splits at the commas that separate arguments. A comma inside `<A, B>` or `|a, b|` stands bare
-/// among the tokens too: an argument that cannot be read takes in the pieces without a key that
-/// follow, if they make it whole.
+/// Splits at the commas that separate arguments. The tokens also have commas inside of `<A, B>` or
+/// `|a, b|`. So if an argument cannot be read, the pieces after it without a key are added, if the
+/// argument then becomes complete.
 pub(super) fn arguments(tokens: TokenStream, errors: &mut Errors) -> Vec<TokenStream> {
     let pieces = pieces(tokens);
     let mut arguments = Vec::new();
@@ -25,7 +25,7 @@ pub(super) fn arguments(tokens: TokenStream, errors: &mut Errors) -> Vec<TokenSt
     arguments
 }
 
-/// What stands between commas, each piece with the comma after it.
+/// The pieces between commas, each with the comma after it.
 pub(crate) type Piece = (TokenStream, Option<TokenTree>);
 
 pub(crate) fn pieces(tokens: TokenStream) -> Vec<Piece> {
@@ -45,9 +45,9 @@ pub(crate) fn pieces(tokens: TokenStream) -> Vec<Piece> {
     pieces
 }
 
-/// The argument that begins with the first piece, and of how many pieces it is made.
+/// The argument that begins with the first piece, and the number of its pieces.
 fn whole(pieces: &[Piece]) -> Option<(TokenStream, usize)> {
-    // Alone anyway, however it reads: most arguments are not read twice.
+    // This piece is an argument in any case. Most arguments are such, so they are not parsed twice.
     if pieces.get(1).is_none_or(|(next, _)| begins_with_key(next)) {
         return pieces.first().map(|(piece, _)| (piece.clone(), 1));
     }

@@ -1,4 +1,4 @@
-//! What an argument names that cannot be read, so that it counts as used nevertheless.
+//! The names in an argument that cannot be read, so that the names count as used.
 
 use proc_macro2::TokenStream;
 use syn::Expr;
@@ -6,7 +6,7 @@ use syn::Expr;
 use super::split::pieces;
 use super::value::{listed, of_unknown_key};
 
-/// The value of a key that there is not, and the paths in a list that holds something else too.
+/// The value of an unknown key, and the paths in a list that also has other items.
 pub(super) fn strays(argument: TokenStream) -> Vec<Expr> {
     let value = of_unknown_key(argument.clone()).filter(names_something);
     let items = pieces(listed(argument)).into_iter();

@@ -1,8 +1,8 @@
-//! The keys: all that is said of each stands here, once.
+//! The keys. This table is the only place that describes them.
 //!
-//! From the table follow [`Args`], how a key is read, which setters of the policy are called, the
-//! list in messages, the tables of `retry.md`, and the fields that editors complete. The last two
-//! are written anew by `UPDATE_EXPECT=1 cargo test -p backoff-macros pages`.
+//! The table gives [`Args`], how a key is read, which setters of the policy are called, the list in
+//! messages, the tables of `retry.md`, and the fields that editors complete.
+//! `UPDATE_EXPECT=1 cargo test -p backoff-macros pages` writes the last two anew.
 
 use syn::{Expr, Ident, Path, Type};
 
@@ -11,29 +11,29 @@ use super::level::level;
 use super::on::On;
 use super::read::{jitter, name, path, time, without_mut};
 
-/// What is known of a key.
+/// The description of a key.
 pub(super) struct Key {
     pub(super) name: &'static str,
-    /// How it is written, in messages.
+    /// How to write the key, for messages.
     pub(super) usage: &'static str,
     pub(super) form: Form,
-    /// What it takes, said to who writes a literal instead.
+    /// The type of the value, for the message to a user who writes a literal instead.
     pub(super) no_literal: Option<&'static str>,
-    /// The function that reads its value.
+    /// The name of the function that reads the value.
     reader: &'static str,
-    /// Puts a value of its form where it belongs.
+    /// Stores a value of the key's form in `Args`.
     pub(super) put: fn(&mut Args, Given<Value>) -> syn::Result<()>,
     #[cfg(test)]
     pub(super) page: Page,
 }
 
 impl Key {
-    /// Whether names or types follow it in parentheses.
+    /// Whether the key is followed by names or types in parentheses.
     pub(super) fn takes_parentheses(&self) -> bool {
         matches!(self.form, Form::Names | Form::Types)
     }
 
-    /// Whether it takes a duration and nothing else.
+    /// Whether the key takes only a duration.
     pub(super) fn takes_time(&self) -> bool {
         self.reader == "time"
     }
@@ -50,7 +50,7 @@ pub(super) struct Page {
     pub(super) group: &'static str,
     pub(super) takes: &'static str,
     pub(super) without: &'static str,
-    /// Where there is more to show than the usage.
+    /// Set if the example shows more than the usage.
     pub(super) example: Option<&'static str>,
 }
 
@@ -75,12 +75,12 @@ macro_rules! keys {
         #[derive(Default)]
         pub(crate) struct Args {
             $($(pub(crate) $field: Option<Given<$type>>,)*)*
-            /// The values of keys that there are not.
+            /// The values of unknown keys.
             pub(crate) strays: Vec<Expr>,
         }
 
         impl Args {
-            /// What is given of the policy's rules, in the order of their setters.
+            /// The given rules of the policy, in the order of their setters.
             pub(crate) fn rules(&self) -> Vec<(&Ident, Rule<'_>)> {
                 let mut rules = Vec::new();
                 $($($(
@@ -124,7 +124,7 @@ keys! {
         policy: Expr = Expr(Ok) {
             usage: "policy = iam::REQUEST",
             no_literal: "a `Policy`",
-            takes: "a `Policy`: the rules to start from; the other keys change single ones",
+            takes: "a `Policy`: the rules to start from; the other keys change single rules",
             without: "`Policy::exponential()`",
         }
         base: Time = Expr(time), Time {
@@ -134,7 +134,7 @@ keys! {
         }
         throttled_base: Time = Expr(time), Time {
             usage: r#"throttled_base = "5s""#,
-            takes: "a duration: the same after throttling",
+            takes: "a duration: replaces `base` after throttling",
             without: "as `base`",
         }
         factor: Expr = Expr(Ok), Factor {
@@ -145,8 +145,8 @@ keys! {
         }
         max_backoff: Time = Expr(time), Time {
             usage: r#"max_backoff = "64s""#,
-            takes: "a duration: the longest wait, jitter included; only a server's hint can be longer, as \
-                    far as `max_retry_after` allows",
+            takes: "a duration: the longest wait, including jitter; only a server's hint can be longer, up \
+                    to `max_retry_after`",
             without: "64 s",
         }
         jitter: Jitter = Expr(jitter), Jitter {
@@ -158,46 +158,46 @@ keys! {
         }
         max_attempts: Expr = Expr(Ok), Count {
             usage: "max_attempts = 5",
-            takes: "a number from 1: how often the function is called at most, the first call \
-                    counted",
+            takes: "a number from 1: the highest number of calls of the function, including the \
+                    first one",
             without: "5; no limit if there is a `deadline` or a `timeout` and any wait can be longer than zero",
             example: "max_attempts = 8",
         }
         deadline: Time = Expr(time), Time {
             usage: r#"deadline = "300s""#,
-            takes: "a duration: no wait is begun that would end later",
+            takes: "a duration from the start of the call: a wait that would end later is not begun",
             without: "none",
             example: r#"deadline = "5m""#,
         }
         max_retry_after: Time = Expr(time), Time {
             usage: r#"max_retry_after = "60s""#,
-            takes: "a duration: a server's hint beyond it ends the retries",
+            takes: "a duration: if a server asks for a longer wait, the call gives up",
             without: "the deadline or the `timeout`, else 5 min",
         }
         timeout: Time = Expr(time) {
             usage: r#"timeout = "60s""#,
-            takes: "a duration: what the whole call may take, whatever the server does; async \
+            takes: "a duration: the time limit of the whole call, whatever the server does; async \
                     only, and the error is `From<TimedOut>`",
             without: "none",
         }
         attempt_timeout: Time = Expr(time) {
             usage: r#"attempt_timeout = "10s""#,
-            takes: "a duration: what one attempt may take; async only, and the error is \
+            takes: "a duration: the time limit of each attempt; async only, and the error is \
                     `From<TimedOut>`",
             without: "none",
         }
         stop_on: Expr = Expr(Ok) {
             usage: "stop_on = token.cancelled()",
             no_literal: "a future",
-            takes: "a future, made once for each call, that ends its wait once it is ready; async \
+            takes: "a future, made once for each call; when it is ready, the call's wait ends; async \
                     only",
             without: "none",
         }
         cut_on: Expr = Expr(Ok) {
             usage: "cut_on = token.cancelled()",
             no_literal: "a future",
-            takes: "the same as `stop_on`, and the attempt that is running is cut, too; the error \
-                    is `From<Stopped>`",
+            takes: "as `stop_on`, and the running attempt is cut, too; the error is \
+                    `From<Stopped>`",
             without: "none",
         }
     }
@@ -211,50 +211,49 @@ keys! {
         }
         also_on: On = On(Ok), Codes {
             usage: "also_on = [408]",
-            takes: "codes beside those of the policy",
+            takes: "codes in addition to the policy's codes",
             without: "none",
         }
         when: Expr = Expr(Ok) {
             usage: "when = |error| error.is_busy()",
             no_literal: "a function or a closure",
-            takes: "a function or closure of `&E` that decides instead of the codes, by a `bool` \
-                    or a `Verdict`",
+            takes: "a function or closure of `&E` that decides instead of the codes and returns a \
+                    `bool` or a `Verdict`",
             without: "as `on`",
         }
         faults: Vec<Type> = Types(Ok) {
             usage: "faults(ApiError)",
-            takes: "types to look for along the sources of an error that hides its type",
-            without: "what the library knows",
+            takes: "types to search for along the sources of an error that hides its type",
+            without: "the types that the library knows",
         }
         until: Expr = Expr(Ok) {
             usage: "until = |operation| operation.done",
             no_literal: "a function or a closure",
-            takes: "a function or closure of `&T`, whether a value is what is awaited; the error \
-                    is `From<NotYet>`",
-            without: "any value is",
+            takes: "a function or closure of `&T` that says whether a value is the awaited one; the \
+                    error is `From<NotYet>`",
+            without: "any value ends the call",
         }
         consecutive: Expr = Expr(Ok) {
             usage: "consecutive = 3",
-            takes: "a number from 1, beside `until`: how many values in a row have to be what is \
-                    awaited",
+            takes: "a number from 1, beside `until`: how many awaited values in a row end the call",
             without: "1",
         }
         idempotent: Flag = Flag(Ok), Flag {
             usage: "idempotent = false",
-            takes: "whether the operation may be applied twice; `false` leaves alone what may have \
-                    arrived",
+            takes: "whether the operation may be applied twice; with `false`, a call that may have been \
+                    applied is not repeated",
             without: "`true`",
         }
         retry_conflicts: Flag = Flag(Ok), Flag {
             usage: "retry_conflicts = true",
-            takes: "whether an error that calls itself a conflict is retried",
+            takes: "whether an error that reports a conflict is retried",
             without: "`false`",
             example: "retry_conflicts",
         }
         responses: Flag = Flag(Ok) {
             usage: "responses = false",
-            takes: "whether a value that is a `Fault` (a response, a status) is judged by the \
-                    codes as an error is; the last response is handed back as it came",
+            takes: "whether the codes judge a value that is a `Fault` (a response, a status) like an \
+                    error; the last response is returned unchanged",
             without: "`true` in the attribute where codes or a policy are named, `false` in \
                       `retry_block!`",
         }
@@ -263,26 +262,26 @@ keys! {
         budget: Expr = Expr(Ok), Static {
             usage: "budget = BUDGET",
             no_literal: "the path of a `static`",
-            takes: "the path of a `static` `Budget` that all retries of one service are paid from",
-            without: "that of the policy",
+            takes: "the path of a `static` `Budget` that pays for all retries of one service",
+            without: "the policy's budget",
         }
     }
     "How the body sees it" {
         clone: Names = Names(Ok) {
             usage: "clone(body)",
-            takes: "arguments of which each attempt gets a copy of its own; `mut` before one that \
-                    it changes",
+            takes: "arguments; each attempt gets a copy of its own. Write `mut` before an argument \
+                    that the body changes",
             without: "attempts borrow them",
             example: "clone(body, mut seen)",
         }
         keep: Names = Names(without_mut) {
             usage: "keep(seen)",
-            takes: "arguments declared `mut` whose changes the next attempt is to see",
-            without: "`mut` is refused",
+            takes: "arguments declared `mut`; the next attempt sees their changes",
+            without: "a `mut` argument is an error, unless it is in `clone(..)`",
         }
         attempt: Ident = Expr(name) {
             usage: "attempt = n",
-            takes: "a name for the `Attempt`, other than those of the arguments: its number, the \
+            takes: "a name for the `Attempt`, different from those of the arguments: its number, the \
                     time elapsed and remaining, the id of the call, whether an earlier attempt may \
                     have been applied",
             without: "",
@@ -291,19 +290,18 @@ keys! {
             usage: "notify = |event| log(event)",
             no_literal: "a function or a closure",
             takes: "a function or closure of `&Event<'_, E>`, called after each failure, and when \
-                    a call succeeds after retries; an `Event` is `Debug`, and `Display` where the error is",
+                    a call succeeds after retries; an `Event` is `Debug`, and `Display` if the error is",
             without: "no function is called",
         }
         log_waits: Level = Expr(level), Level {
             usage: "log_waits = debug",
             takes: "`off`, `error`, `warn`, `info`, `debug`, `trace`, or a `LogLevel`: the level of \
                     the log event before each wait, with the feature `tracing`",
-            without: "that of the policy, else `info`",
+            without: "the policy's level, else `info`",
         }
         attempt_spans: Flag = Flag(Ok) {
             usage: "attempt_spans = true",
-            takes: "whether each attempt runs in a span of `tracing`, for which the feature \
-                    `tracing` is needed",
+            takes: "whether each attempt runs in a span of `tracing`; this needs the feature `tracing`",
             without: "`false`",
             example: "attempt_spans",
         }
@@ -322,13 +320,13 @@ keys! {
         }
         name: Expr = Text(Ok) {
             usage: r#"name = "billing.charge""#,
-            takes: "the name in logs, a text",
+            takes: "a text: the name in logs",
             without: "the function's path",
         }
         krate as "crate": Path = Expr(path) {
             usage: "crate = backoff_core",
             takes: "the path of the library, if it is renamed or re-exported",
-            without: "where the attribute comes from",
+            without: "the crate that the attribute comes from",
             example: "crate = my::backoff",
         }
     }

@@ -1,4 +1,4 @@
-//! Arguments as users write them, rightly and wrongly.
+//! Correct and wrong arguments, as users write them.
 
 use super::given::Jitter;
 use super::*;

@@ -1,4 +1,4 @@
-//! `self` in the values of keys, where another attribute has given it another name.
+//! Replaces `self` in the values of keys, if another attribute has renamed it.
 
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 
@@ -6,7 +6,7 @@ use super::keys;
 use super::split::pieces;
 use super::table::Key;
 
-/// The arguments with `this` for `self`; what `clone(..)` and its like name stays as it is.
+/// The arguments with `this` for `self`. The names in `clone(..)` and `keep(..)` stay.
 pub(crate) fn with_self(tokens: TokenStream, this: &Ident) -> TokenStream {
     let mut written = TokenStream::new();
     for (piece, comma) in pieces(tokens) {

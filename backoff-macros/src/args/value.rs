@@ -1,4 +1,4 @@
-//! One argument: a key, and the value that belongs to it.
+//! One argument: a key and its value.
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -15,10 +15,10 @@ use super::on;
 use super::table::Key;
 use crate::errors::show;
 
-/// An argument: what is known of its key, and the value as it is written.
+/// An argument: its key in the table, and the value as it is written.
 pub(super) type Argument = (&'static Key, Given<Value>);
 
-/// Reads `key = value` or `key(names)`, or says how the argument becomes one.
+/// Reads `key = value` or `key(names)`, or says how to correct the argument.
 pub(super) fn key_and_value(input: ParseStream<'_>) -> syn::Result<Argument> {
     let fork = input.fork();
     let key = match fork.call(Ident::parse_any) {
@@ -35,7 +35,7 @@ pub(super) fn key_and_value(input: ParseStream<'_>) -> syn::Result<Argument> {
     Ok((known, Given { key, value }))
 }
 
-/// The value of a key that there is not.
+/// The value of an unknown key.
 pub(super) fn of_unknown_key(argument: TokenStream) -> Option<Expr> {
     let (key, value) = halves(argument)?;
     match keys::find(&key) {
@@ -44,7 +44,7 @@ pub(super) fn of_unknown_key(argument: TokenStream) -> Option<Expr> {
     }
 }
 
-/// The items of a list, by whatever brackets it is written, behind a key that there is.
+/// The items of a list after a known key, in any kind of brackets.
 pub(super) fn listed(argument: TokenStream) -> TokenStream {
     let halves = halves(argument).filter(|(key, _)| keys::find(key).is_some());
     let list = halves.and_then(|(_, value)| in_brackets(&value));
@@ -125,7 +125,7 @@ fn value(known: &Key, key: &Ident, rest: TokenStream) -> syn::Result<Value> {
     }
 }
 
-/// Refuses a literal of a type that no value of the key has.
+/// Refuses a literal of a type that no key takes.
 pub(super) fn check_literal(known: &Key, value: &Value) -> syn::Result<()> {
     let Key { name, usage, .. } = known;
     let (Value::Expr(expr) | Value::Text(expr) | Value::Flag(Some(expr))) = value else {
@@ -165,7 +165,7 @@ fn name_and_mut(input: ParseStream<'_>) -> syn::Result<(Option<Ident>, Ident)> {
     Ok((None, first))
 }
 
-/// What stands behind a single `=`.
+/// The tokens after a single `=`.
 fn after_equals(tokens: &TokenStream) -> Option<TokenStream> {
     let mut rest = tokens.clone().into_iter();
     let TokenTree::Punct(equals) = rest.next()? else {
@@ -178,7 +178,7 @@ fn after_equals(tokens: &TokenStream) -> Option<TokenStream> {
     (equals.as_char() == '=' && !compound).then_some(value)
 }
 
-/// What stands in brackets and alone.
+/// The tokens in brackets, if nothing follows the brackets.
 fn in_brackets(tokens: &TokenStream) -> Option<TokenStream> {
     let mut rest = tokens.clone().into_iter();
     match (rest.next(), rest.next()) {
@@ -187,7 +187,7 @@ fn in_brackets(tokens: &TokenStream) -> Option<TokenStream> {
     }
 }
 
-/// Where the next argument begins without a comma before it, if that is what is wrong.
+/// The place where the next argument begins without a comma before it, if this is the mistake.
 fn missing_comma(tokens: &TokenStream, from_the_first: bool) -> Option<syn::Error> {
     let mut before = ' ';
     let mut tokens = tokens.clone().into_iter().enumerate().peekable();
@@ -224,7 +224,7 @@ fn missing_comma(tokens: &TokenStream, from_the_first: bool) -> Option<syn::Erro
     None
 }
 
-/// An argument that does not begin with a key: guesses the key that was left out.
+/// An argument that does not begin with a key: guesses the missing key.
 fn without_key(input: ParseStream<'_>) -> syn::Error {
     let tokens: TokenStream = match input.parse() {
         Ok(tokens) => tokens,

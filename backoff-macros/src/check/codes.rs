@@ -1,4 +1,4 @@
-//! What a list of codes says, item by item.
+//! Checks the items of a list of codes.
 
 use syn::{Expr, Lit, RangeLimits};
 
@@ -6,7 +6,7 @@ use super::numbers::signed;
 use crate::args::bare::bare;
 use crate::errors::{Errors, show};
 
-/// Codes that stand in the list as literals: first and last of a range.
+/// Codes that are literals in the list: first and last of a range.
 struct Seen<'a> {
     first: u64,
     last: u64,
@@ -47,7 +47,7 @@ pub(super) fn check(items: &[Expr], errors: &mut Errors) {
     }
 }
 
-/// The codes an item names, `None` if it is an expression, or a sentence about what is wrong.
+/// The codes that an item names, `None` if it is an expression, or a sentence about the mistake.
 fn range(item: &Expr) -> Result<Option<(u64, u64)>, String> {
     match item {
         Expr::Infer(_) => Err(

@@ -10,7 +10,7 @@ use crate::errors::Errors;
 /// How many attempts `Policy::exponential()` makes.
 const DEFAULT_MAX_ATTEMPTS: u32 = 5;
 
-/// How many values in a row, and whether there are as many attempts.
+/// The number of values in a row, and whether `max_attempts` allows as many attempts.
 pub(super) fn consecutive(args: &Args, errors: &mut Errors) {
     let Some(Given { key, value }) = &args.consecutive else {
         return;
@@ -65,7 +65,7 @@ pub(super) fn consecutive(args: &Args, errors: &mut Errors) {
     }
 }
 
-/// A count that stands in the attribute as a literal: nothing inside if it is no count.
+/// A count that is a literal in the attribute. The inner value is `None` if the literal is no count.
 fn count(value: &Expr) -> Option<Option<u32>> {
     let (negative, literal) = signed(value)?;
     Some(match literal {
@@ -76,7 +76,7 @@ fn count(value: &Expr) -> Option<Option<u32>> {
     })
 }
 
-/// How often the function is called at most.
+/// The maximum number of calls of the function.
 pub(super) fn max_attempts(value: &Expr, errors: &mut Errors) {
     let Some(count) = count(value) else {
         return;

@@ -1,4 +1,4 @@
-//! Numbers that stand in the attribute as literals.
+//! Numbers that are literals in the attribute.
 
 use syn::{Expr, Lit, UnOp};
 
@@ -15,7 +15,7 @@ pub(crate) fn signed(expr: &Expr) -> Option<(bool, &Lit)> {
     }
 }
 
-/// A `factor` that is a literal, as the number it stands for.
+/// The number of a `factor` that is a literal.
 pub(crate) fn number(value: &Expr) -> Option<f64> {
     let (negative, literal) = signed(value)?;
     let size: f64 = match literal {

@@ -1,4 +1,4 @@
-//! What cannot be repeated, or not with these arguments.
+//! Refuses functions that cannot be repeated, or not with these arguments.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -13,7 +13,7 @@ use crate::shape::ending::{early_return, last_async, last_choice};
 use crate::shape::runtime::is_started;
 use crate::shape::{Shape, cannot_fail, output};
 
-/// Whether an attribute is this one, whatever library it is named by.
+/// Whether this is the attribute of that name, from any library.
 fn is_retry(path: &Path) -> bool {
     path.segments
         .last()
@@ -143,7 +143,7 @@ fn is_named(given: &Option<Given<Names>>, name: &Ident) -> bool {
         .is_some_and(|given| given.value.names.contains(name))
 }
 
-/// `clone(..)` and `keep(..)` name arguments that hold values.
+/// `clone(..)` and `keep(..)` must name arguments that own their values.
 fn names(sig: &Signature, bound: &[Binding], args: &Args, errors: &mut Errors) {
     for given in [&args.clone, &args.keep].into_iter().flatten() {
         for (at, name) in given.value.names.iter().enumerate() {
@@ -213,7 +213,7 @@ fn names(sig: &Signature, bound: &[Binding], args: &Args, errors: &mut Errors) {
     }
 }
 
-/// The attempt must not hide an argument from the body.
+/// The name of the attempt must not hide an argument from the body.
 fn hidden(bound: &[Binding], args: &Args, errors: &mut Errors) {
     let Some(Given { value, .. }) = &args.attempt else {
         return;
@@ -244,7 +244,8 @@ fn mutable_self(sig: &Signature) -> Option<TokenTree> {
     is_mut.then_some(first)
 }
 
-/// What one attempt changes in an argument of its own, the next one sees: asks whether it should.
+/// If one attempt changes an argument that the function owns, the next attempt sees the change. This
+/// asks the user whether it should.
 fn undecided(sig: &Signature, bound: &[Binding], args: &Args, errors: &mut Errors) {
     for binding in bound {
         let name = &binding.name;
@@ -257,9 +258,9 @@ fn undecided(sig: &Signature, bound: &[Binding], args: &Args, errors: &mut Error
         errors.at(
             mutable,
             format_args!(
-                "what one attempt changes in `{name}` the next one would see: write \
-                 `clone({name})` in the attribute for a fresh copy at each attempt, or \
-                 `keep({name})` if that is what you want"
+                "the next attempt would see the changes of `{name}`: write `clone({name})` in \
+                 the attribute for a fresh copy at each attempt, or `keep({name})` to keep the \
+                 changes"
             ),
         );
     }
@@ -269,14 +270,14 @@ fn undecided(sig: &Signature, bound: &[Binding], args: &Args, errors: &mut Error
     {
         errors.at(
             mutable,
-            "what one attempt changes in `self` the next one would see: write `keep(self)` in the \
-             attribute if that is what you want, or begin the body with `let mut this = \
+            "the next attempt would see the changes of `self`: write `keep(self)` in the \
+             attribute to keep the changes, or begin the body with `let mut this = \
              self.clone();`",
         );
     }
 }
 
-/// A reference, with its lifetime if that is written.
+/// A reference, with its lifetime if the lifetime is written.
 struct Borrow {
     lifetime: Option<String>,
     is_mut: bool,
@@ -289,7 +290,7 @@ fn borrows(tokens: TokenStream) -> Vec<Borrow> {
     while let Some(token) = tokens.next() {
         let is_word = matches!(token, TokenTree::Ident(_));
         match token {
-            // What `Fn(&T)` takes is borrowed by its caller.
+            // The argument of `Fn(&T)` is borrowed by its caller.
             TokenTree::Group(_) if after_word => {}
             TokenTree::Group(group) => found.extend(borrows(group.stream())),
             TokenTree::Punct(punct) if punct.as_char() == '&' => {
@@ -311,8 +312,7 @@ fn borrows(tokens: TokenStream) -> Vec<Borrow> {
     found
 }
 
-/// A borrow, shared or not, of what is borrowed mutably would have to be given back before the next
-/// attempt.
+/// A borrow from a mutable borrow, shared or not, would have to end before the next attempt.
 fn borrowed_return(sig: &Signature, errors: &mut Errors) {
     let ReturnType::Type(_, returns) = &sig.output else {
         return;
@@ -350,7 +350,7 @@ fn borrowed_return(sig: &Signature, errors: &mut Errors) {
         errors.at(
             returns,
             format_args!(
-                "what is borrowed from a `&mut` argument cannot be given back, because the next \
+                "a borrow from a `&mut` argument cannot be returned, because the next \
                  attempt would need that argument: return an owned value{otherwise}, or repeat a \
                  part of the body with `retry_block!`"
             ),

@@ -1,9 +1,9 @@
-//! Arguments that an attempt would consume, so that the next one could not have them.
+//! Arguments that an attempt would consume, so that the next attempt could not use them.
 //!
-//! A macro knows no types. Where an argument is handed over by value, the library is asked whether
-//! that takes the value for good, and the compiler then says in the words of the library what to
-//! write. What is consumed by a method (`body.into_text()`) or by a block (`async move`) is not seen
-//! here; of that, the compiler says in its own words that it is moved.
+//! A macro knows no types. If an argument is passed by value, the written code asks the library whether
+//! this consumes the value; the compiler's message then contains the library's text about what to
+//! write. If a method (`body.into_text()`) or a block (`async move`) consumes an argument, this module
+//! does not see it. Then the compiler reports a moved value in its own words.
 
 use std::collections::HashSet;
 
@@ -19,11 +19,11 @@ use crate::shape::Shape;
 use crate::shape::async_trait::is_rewritten;
 use crate::shape::ending::last_async;
 
-/// `self` as the user writes it, and as `#[async_trait]` does.
+/// The names of `self` as the user and as `#[async_trait]` write it.
 const RECEIVERS: [&str; 2] = ["self", "__self"];
 
-/// Whether the receiver is `self` or of a type that is no reference. Read from the tokens, because syn 2
-/// and syn 3 keep the parts of a receiver in different fields.
+/// Whether the receiver is `self`, or has a type that is no reference. This reads the tokens, because
+/// syn 2 and syn 3 keep the parts of a receiver in different fields.
 fn is_value(receiver: &Receiver) -> bool {
     let mut plain = receiver.clone();
     plain.attrs.clear();
@@ -67,8 +67,8 @@ pub(super) fn candidates(function: &mut ItemFn, bound: &[Binding], args: &Args) 
     found
 }
 
-/// Whether the type has a name in small letters, as `u64` has: such types are `Copy`, and no question
-/// need be compiled.
+/// Whether the type has a name in small letters, such as `u64`: such types are `Copy`, so no question
+/// must be compiled.
 fn is_primitive(ty: &Type) -> bool {
     let Type::Path(path) = inside(ty) else {
         return false;
@@ -77,9 +77,9 @@ fn is_primitive(ty: &Type) -> bool {
     name.is_some_and(|name| name.starts_with(char::is_lowercase))
 }
 
-/// Takes out what a question in the `async` block of this function could mean otherwise: a name that
-/// is bound before the block, of a type that may not be known yet, and anything in a block without
-/// `move`, which would borrow the argument for the question although it owns no argument.
+/// Removes questions that would mean something else in the `async` block of this function: a name that
+/// is bound before the block, because its type may not be known yet, and any name in a block without
+/// `move`, because the block would borrow the argument for the question but does not own it.
 fn not_captured(function: &mut ItemFn, found: &mut HashSet<String>) {
     let Some(block) = last_async(function) else {
         return found.clear();
@@ -95,7 +95,7 @@ fn not_captured(function: &mut ItemFn, found: &mut HashSet<String>) {
     }
 }
 
-/// Statements that are never run: each asks of an argument that the body hands over.
+/// Statements that never run: each asks about one argument that the body passes by value.
 pub(super) fn asked(
     library: &Library,
     body: &TokenStream,
@@ -126,7 +126,7 @@ pub(super) fn asked(
     (!questions.is_empty()).then(|| quote_spanned!(here=> if false { #(#questions)* }))
 }
 
-/// The arguments that the body surely hands over, each once.
+/// The arguments that the body surely passes by value, each once.
 fn consumed(body: &TokenStream, candidates: &HashSet<String>) -> Vec<Ident> {
     let mut seen = Seen::default();
     seen.look(flat(body.clone()), candidates);
@@ -140,11 +140,11 @@ fn consumed(body: &TokenStream, candidates: &HashSet<String>) -> Vec<Ident> {
 
 #[derive(Default)]
 struct Seen {
-    /// Names that stand alone as an argument of a call, or after `in`.
+    /// Names that are alone as an argument of a call, or after `in`.
     consumed: Vec<Ident>,
-    /// Names that stand in a pattern, and so may be others in the body.
+    /// Names in a pattern, which may be other variables in the body.
     bound: HashSet<String>,
-    /// Parts of the body may be left out.
+    /// Whether parts of the body may be left out.
     is_unsure: bool,
 }
 
@@ -156,7 +156,7 @@ impl Seen {
             let before = at.checked_sub(1).and_then(|before| tokens.get(before));
             match token {
                 TokenTree::Group(group) => {
-                    // A macro may do anything with its tokens, and a `cfg` may remove a call.
+                    // A macro may change its tokens in any way, and a `cfg` may remove a call.
                     if is_punct(before, '!') {
                         self.may_bind(group, tokens.get(at + 1));
                         continue;
@@ -185,8 +185,8 @@ impl Seen {
         }
     }
 
-    /// A macro that is a statement may bind the names that it is given (`pin!(a);`). One that is given
-    /// a text prints or logs.
+    /// A macro that is a statement may bind the names in its input (`pin!(a);`). A macro with a string
+    /// literal prints or logs.
     fn may_bind(&mut self, group: &Group, next: Option<&TokenTree>) {
         let tokens: Vec<TokenTree> = group.stream().into_iter().collect();
         let is_text = |token: &TokenTree| matches!(token, TokenTree::Literal(_));
@@ -196,7 +196,7 @@ impl Seen {
         }
     }
 
-    /// The names among arguments of a call that are an argument by themselves.
+    /// The names in the arguments of a call that are an argument alone.
     fn handed_over(&mut self, arguments: TokenStream, candidates: &HashSet<String>) {
         for (argument, _) in crate::args::split::pieces(arguments) {
             let mut argument = argument.into_iter();
@@ -214,7 +214,7 @@ impl Seen {
         let mut start = 0;
         let mut bars = 0_usize;
         let mut binds = false;
-        // The `>` of `=>`, and not that of `Some::<T>(a)`.
+        // The `>` of `=>`, and not the `>` of `Some::<T>(a)`.
         let is_arrow = |at: Option<usize>| {
             at.is_some_and(|at| {
                 at > 0 && is_punct(tokens.get(at), '>') && is_punct(tokens.get(at - 1), '=')
@@ -235,7 +235,7 @@ impl Seen {
                     '|' => bars += 1,
                     _ => {}
                 },
-                // The body of the arm before.
+                // The body of the previous arm.
                 TokenTree::Group(_) if is_arrow(at.checked_sub(1)) => {
                     start = at + 1;
                 }
@@ -263,10 +263,10 @@ impl Seen {
     }
 }
 
-/// Words after which a name may be bound that is another one in the body.
+/// Keywords after which a new variable may be bound in the body.
 const BINDING: [&str; 7] = ["let", "for", "fn", "const", "static", "struct", "use"];
 
-/// Whether what stands before parentheses is called.
+/// Whether the token before the parentheses is called.
 fn calls(before: Option<&TokenTree>) -> bool {
     const WORDS: [&str; 16] = [
         "if", "match", "while", "return", "in", "let", "for", "fn", "break", "else", "mut", "ref",

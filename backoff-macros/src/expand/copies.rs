@@ -1,4 +1,4 @@
-//! The copies that `clone(..)` asks for: made before an attempt, and taken along by it.
+//! The copies for `clone(..)`: made before an attempt, and moved into the attempt.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote_spanned;
@@ -13,19 +13,19 @@ pub(super) struct Copies(Vec<Copied>);
 
 struct Copied {
     name: Ident,
-    /// The name under which it travels into the attempt.
+    /// The name of the copy until it is inside of the attempt.
     copy: Ident,
     mutable: Option<Ident>,
     cfgs: Vec<Attribute>,
 }
 
 impl Copies {
-    /// Those of arguments, each with the `mut` and the `#[cfg]` of its argument.
+    /// The copies of arguments, each with the `mut` and the `#[cfg]` of its argument.
     pub(super) fn of(bound: &[Binding], args: &Args) -> Self {
         Self::with(args, |copied| {
             let mut all = bound.iter().filter(|binding| binding.name == copied.name);
             let cfgs = all.clone().flat_map(|binding| binding.cfgs.clone());
-            // One name with several conditions is several arguments, of which one is there.
+            // One name with several conditions is several arguments, of which only one exists.
             if all.clone().count() == 1 {
                 copied.cfgs = cfgs.collect();
             }
@@ -34,7 +34,7 @@ impl Copies {
         })
     }
 
-    /// Those of variables around a block.
+    /// The copies of variables around a block.
     pub(super) fn of_block(args: &Args) -> Self {
         Self::with(args, |_| {})
     }
@@ -60,7 +60,7 @@ impl Copies {
         Self(copied.collect())
     }
 
-    /// The statements that make them.
+    /// The statements that make the copies.
     pub(super) fn made(&self) -> TokenStream {
         let made = self.0.iter().map(
             |Copied {
@@ -74,8 +74,8 @@ impl Copies {
         made.collect()
     }
 
-    /// A statement that never runs and consumes the arguments, as the plain function does: without
-    /// it `clippy::needless_pass_by_value` advises to take them by reference.
+    /// A statement that never runs and consumes the arguments, as the plain function does. Without it,
+    /// `clippy::needless_pass_by_value` advises to take them by reference.
     pub(super) fn consumed(&self) -> Option<TokenStream> {
         let here = Span::mixed_site();
         let consumed = self.0.iter().map(
@@ -94,8 +94,8 @@ impl Copies {
         })
     }
 
-    /// The statements that take them into an attempt, under the names that the body knows. The
-    /// pattern is more than the name, so that its span is the macro's and no lint sees a shadow.
+    /// The statements that move the copies into an attempt, under the names in the body. The pattern
+    /// contains more than the name, so that its span is the macro's and no lint reports a shadowed name.
     pub(super) fn taken(&self) -> TokenStream {
         let taken = self.0.iter().map(
             |Copied {

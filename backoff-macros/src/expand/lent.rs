@@ -1,4 +1,4 @@
-//! Functions in keys that stand in variables: each attempt borrows them.
+//! Functions in keys that are held in variables: each attempt borrows them.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote_spanned};
@@ -9,16 +9,16 @@ use super::library::at;
 use crate::args::Args;
 use crate::bindings::Binding;
 
-/// The names around the code that is written.
+/// The names that exist around the written code.
 pub(super) enum Around {
-    /// Of a function: its arguments.
+    /// In a function: its arguments.
     Arguments(Vec<Binding>),
-    /// Of a block: any, so a name in small letters alone is taken for a variable.
+    /// In a block: any name, so a single name in small letters counts as a variable.
     Unknown,
 }
 
 impl Around {
-    /// The arguments; those named in `clone(..)` are not mutable themselves.
+    /// The arguments. Those in `clone(..)` are not mutable themselves.
     pub(super) fn arguments(mut bound: Vec<Binding>, args: &Args) -> Self {
         for binding in &mut bound {
             let mut given = args.clone.iter();
@@ -29,7 +29,7 @@ impl Around {
         Around::Arguments(bound)
     }
 
-    /// The value of `when` or `until`, which only reads.
+    /// The value of `when` or `until`, which reads its captured values only.
     pub(super) fn read(&self, value: &Expr) -> TokenStream {
         let is_variable = match value {
             Expr::Field(_) => true,
@@ -41,7 +41,7 @@ impl Around {
         lent(value, is_variable, quote_spanned!(at(value.span())=> &))
     }
 
-    /// The value of `notify`, which may change what it has captured.
+    /// The value of `notify`, which may change its captured values.
     pub(super) fn changed(&self, value: &Expr) -> TokenStream {
         let here = at(value.span());
         let plain = quote_spanned!(here=> &);

@@ -1,11 +1,11 @@
-//! What all parts of the written code need: the path of the library, and the spans to write at.
+//! The path of the library and the spans, for all parts of the written code.
 
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 
 use crate::args::Args;
 
-/// The path of the library, as the user reaches it.
+/// The path by which the user reaches the library.
 pub(super) struct Library(TokenStream);
 
 impl Library {

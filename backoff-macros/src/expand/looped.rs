@@ -21,25 +21,25 @@ pub(super) struct Loop<'a> {
     pub(super) around: &'a Around,
     pub(super) place: &'a Place,
     pub(super) is_async: bool,
-    /// The body as a future, or as the outcome itself where nothing is awaited.
+    /// The body as a future, or as the outcome itself if nothing is awaited.
     pub(super) attempt: TokenStream,
     /// The type of the outcome.
     pub(super) returns: TokenStream,
-    /// Where to say that the outcome cannot be judged.
+    /// The place of the message that the outcome cannot be judged.
     pub(super) judged_at: Span,
     /// The name in logs.
     pub(super) name: TokenStream,
 }
 
-/// What is the same for all attempts.
+/// The context, which is the same for all attempts.
 struct Bound {
-    /// The statements that make it, and the deposit; the course begins.
+    /// The statements that make the context and the deposit, and begin the course.
     begin: TokenStream,
-    /// The expression that refers to it.
+    /// The expression that refers to the context.
     context: TokenStream,
-    /// Whether it may name a budget.
+    /// Whether the context may name a budget.
     may_pay: bool,
-    /// Whether it is a constant that the deposit knows.
+    /// Whether the context is a constant that the deposit knows.
     is_known: bool,
 }
 
@@ -65,7 +65,7 @@ impl Loop<'_> {
         let bind_recall = timed
             .then(|| quote_spanned!(here=> let mut __recall = #k::__private::recall(#runtime);));
         let cut = self.args.cuts().filter(|_| self.is_async);
-        // An attempt that would be cut is not begun if the timer woke too late.
+        // An attempt with a limit is not begun if the timer woke too late.
         let begins = (cut.is_none() && may_pay)
             .then(|| quote_spanned!(here=> #k::__private::begins(&mut __deposit);));
         let span = self.span();
@@ -81,7 +81,7 @@ impl Loop<'_> {
         let value = self.value();
         let judged = quote_spanned!(judged_at=> #stage, &__outcome, #value, &mut __judge);
         let step = if let Some(row) = in_row {
-            // What is awaited decides which wait follows, so the context is made anew.
+            // The awaited value decides about the next wait, so the context is made anew.
             quote_spanned! {judged_at=>
                 #k_at_step::__private::step(
                     &#k_at_step::__private::of_row(#context, &#row),
@@ -116,7 +116,7 @@ impl Loop<'_> {
         };
         let (bind_stop, wait_or_stop) = self.stop(&context, &runtime);
         let body = if let Some(wait_or_stop) = wait_or_stop {
-            // The outcome lives over the wait: it is given back where the wait is ended.
+            // The outcome lives during the wait: it is returned if the wait is ended.
             quote_spanned! {here=>
                 #attempt
                 let __wait = match #step {
@@ -127,8 +127,8 @@ impl Loop<'_> {
                 #begins
             }
         } else if self.is_async {
-            // The outcome ends before the sleep: held over it, it would make the future larger and
-            // could make it lose `Send`.
+            // The outcome is dropped before the sleep: kept during the sleep, it would make the future larger
+            // and could remove its `Send`.
             quote_spanned! {here=>
                 let __wait = {
                     #attempt
@@ -141,14 +141,13 @@ impl Loop<'_> {
                 #begins
             }
         } else {
-            // At the place of the step, so that what is wrong there is not said twice.
+            // The place of the step, so that a mistake there is reported only once.
             let pause = quote_spanned! {judged_at=>
                 #k_at_step::__private::pause(
                     #with, &mut __deposit.course, __wait, &__outcome, #value, &mut __judge
                 )
             };
-            // The judge may be asked and told twice of one error: that it is waited after, and that
-            // the timer woke too late.
+            // The judge may be used twice for one error: before the wait, and when the timer woke too late.
             quote_spanned! {here=>
                 #attempt
                 match #step {
@@ -170,7 +169,8 @@ impl Loop<'_> {
         }
     }
 
-    /// The statement that makes the signal, and those that wait unless it comes.
+    /// The statement that makes the signal, and the statements that wait until the wait is over or the
+    /// signal comes.
     fn stop(
         &self,
         context: &TokenStream,
@@ -198,7 +198,7 @@ impl Loop<'_> {
         (Some(bind), Some(wait))
     }
 
-    /// The statement before an attempt that the signal may cut, and the one that ends the call then.
+    /// The statement before an attempt that the signal may cut, and the statement that ends the call then.
     fn broken(&self, with: &TokenStream) -> (Option<TokenStream>, Option<TokenStream>) {
         if self.cut_on().is_none() {
             return (None, None);
@@ -222,7 +222,7 @@ impl Loop<'_> {
         Some(&cut_on.key)
     }
 
-    /// What is the same for all attempts.
+    /// Makes the context, which is the same for all attempts.
     fn context(&self, runtime: &TokenStream, timed: bool) -> Bound {
         let here = Span::mixed_site();
         let k = self.library.at(here);
@@ -234,7 +234,7 @@ impl Loop<'_> {
                 &#k::__private::Context { policy: #policy, terms: #terms, name: #name }
             }
         };
-        // Items are not hygienic: the name must be one that nobody else uses.
+        // Items are not hygienic, so the name must be one that no other code uses.
         let item = || {
             let made = of(quote_spanned!(here=> &#policy));
             quote_spanned! {here=>
@@ -242,7 +242,7 @@ impl Loop<'_> {
             }
         };
         let named = quote_spanned!(here=> __BACKOFF);
-        // A constant policy is the only one that is known to name no budget.
+        // Only a constant policy is known to name no budget.
         let may_pay = self.args.policy.is_some() || self.args.budget.is_some();
         let known = |bind: Option<TokenStream>, made: &TokenStream| Bound {
             begin: quote_spanned! {here=>
@@ -267,13 +267,13 @@ impl Loop<'_> {
                     is_known: false,
                 }
             }
-            // Where an item could not stand.
+            // For places where an item is not allowed.
             Place::Inline => {
                 let made = of(quote_spanned!(here=> &#policy));
                 known(None, &quote_spanned!(here=> const { #made }))
             }
-            // What is behind a reference stays there; anything else is copied out, so that no guard
-            // and no borrow of `self` lives as long as the call.
+            // A value behind a reference stays there. Any other value is copied out, so that no guard and no
+            // borrow of `self` lives as long as the call.
             Place::Call => {
                 let (ty, policy, payer, of_deposit) = if place::is_behind_a_reference(self.args) {
                     (
@@ -305,7 +305,7 @@ impl Loop<'_> {
         }
     }
 
-    /// The same for clock, timer and random numbers; only a timer of the user's is a value.
+    /// The runtime, for clock, timer and random numbers. Only a timer of the user is a value.
     fn runtime(&self) -> (Option<TokenStream>, TokenStream) {
         let here = Span::mixed_site();
         if let Some(timer) = self.timer() {
@@ -354,7 +354,7 @@ impl Loop<'_> {
         Some(quote_spanned!(Span::mixed_site()=> #k::__private::#own(#timer)))
     }
 
-    /// The statement that runs an attempt, and the stage of its outcome.
+    /// The statement that runs an attempt, and the expression for the stage of its outcome.
     fn bind_outcome(
         &self,
         cut: Option<(&Ident, Option<&Time>)>,
@@ -369,7 +369,7 @@ impl Loop<'_> {
             let bind = quote_spanned!(here=> let __outcome: #returns = #outcome;);
             return (bind, quote_spanned!(here=> #k::__private::Stage::Whole));
         };
-        // The error is made in one place, so that one message says where it cannot be made.
+        // The error is made in one place, so that only one message says that it cannot be made.
         let key_at = at(key.span());
         let k_at_key = self.library.at(key_at);
         let settled = quote_spanned!(key_at=> #k_at_key::__private::settle(__done, __is_late));
@@ -410,7 +410,7 @@ impl Loop<'_> {
         self.stoppable("limited_cut_on", &limited)
     }
 
-    /// Awaits an attempt, which the signal may cut, by this function.
+    /// Awaits an attempt by this function. The signal may cut the attempt.
     fn stoppable(&self, cut_by: &str, attempt: &TokenStream) -> TokenStream {
         let Some(key) = self.cut_on() else {
             return quote_spanned!(Span::mixed_site()=> #attempt.await);
@@ -422,8 +422,7 @@ impl Loop<'_> {
         }
     }
 
-    /// The name of the span of an attempt, where attempts have one, and where to say what is wrong
-    /// with that.
+    /// The name of the span of an attempt, if attempts have spans, and the place for messages about spans.
     fn span(&self) -> Option<(Span, TokenStream)> {
         let asked = self.args.attempt_spans.as_ref();
         let Given { key, .. } = asked.filter(|asked| asked.is_true())?;
@@ -447,7 +446,7 @@ impl Loop<'_> {
         }
     }
 
-    /// The copies are made before the attempt, which takes them with it: it then asks no more of
+    /// The copies are made before the attempt, which takes them with it. So the attempt requires no more of
     /// their types than the plain function does.
     fn cloned(&self, outcome: TokenStream) -> TokenStream {
         let copies = self.copies.made();
@@ -459,7 +458,8 @@ impl Loop<'_> {
         }
     }
 
-    /// What makes a failure of a value that is not yet the awaited one, and the stage of it.
+    /// The code that turns a value that is not the awaited one into a failure, and the stage of this
+    /// failure.
     fn awaited(
         &self,
         stage: TokenStream,
@@ -488,7 +488,7 @@ impl Loop<'_> {
         (Some(bind), quote_spanned!(key_at=> __stage))
     }
 
-    /// The statement that begins to count values in a row, and the name of what counts them.
+    /// The statement that begins to count values in a row, and the name of the counter.
     fn row(&self) -> (Option<TokenStream>, Option<TokenStream>) {
         let Some(Given { key, value }) = &self.args.consecutive else {
             return (None, None);
@@ -510,12 +510,12 @@ impl Loop<'_> {
         quote_spanned!(key_at=> #k::__private::notified(&__outcome, #judge, #hook))
     }
 
-    /// Who judges an error.
+    /// The judge of an error.
     fn judge(&self) -> TokenStream {
         let judged_at = self.judged_at;
         let k = self.library.at(judged_at);
         let found = self.found();
-        // Whatever the error's type is: if it is a `Fault`, its hints are obeyed.
+        // For any type of error: if the error is a `Fault`, its hints are obeyed.
         let find = match &found {
             Some(found) => quote_spanned!(judged_at=> |__error| #found),
             None => quote_spanned! {judged_at=>
@@ -540,8 +540,8 @@ impl Loop<'_> {
         }
     }
 
-    /// What the value tells, where it is judged by the codes as an error is: by itself where the
-    /// return type is written, by the key where it may be inferred from outside.
+    /// The facts of a value that the codes judge like an error: by default if the return type is written,
+    /// and by the key if the type may be inferred from outside.
     fn value(&self) -> TokenStream {
         let judged_at = self.judged_at;
         let k = self.library.at(judged_at);
@@ -556,7 +556,7 @@ impl Loop<'_> {
         }
     }
 
-    /// The block that looks along the sources of `__error` for the types of `faults(..)`.
+    /// The block that searches the sources of `__error` for the types of `faults(..)`.
     fn found(&self) -> Option<TokenStream> {
         let faults = self.args.faults.as_ref()?;
         let key_at = at(faults.key.span());
@@ -581,7 +581,7 @@ impl Loop<'_> {
     }
 }
 
-/// Whether one of the user's patterns matches; later ones are tried where a guard says no.
+/// Whether one of the user's patterns matches. If a guard says no, later patterns are tried.
 pub(super) fn matches(patterns: &[Pattern]) -> TokenStream {
     let here = Span::mixed_site();
     let arms = patterns.iter().map(|Pattern { pat, guard }| {

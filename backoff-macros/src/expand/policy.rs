@@ -10,12 +10,13 @@ use crate::args::Args;
 use crate::args::given::{Given, Jitter, Level, Rule, Time};
 use crate::check::numbers::number;
 
-/// The policy as an expression: the user's or the default one, with a setter called for each key.
+/// The policy as an expression: the user's or the default policy, with a call of the setter for each
+/// key.
 pub(super) fn policy(library: &Library, args: &Args) -> TokenStream {
     let here = Span::mixed_site();
     let k = library.at(here);
     let mut made = match &args.policy {
-        // A policy is named, or a reference to one.
+        // The policy is named, or is a reference to a named policy.
         Some(Given {
             value: Expr::Reference(reference),
             ..
@@ -33,8 +34,8 @@ pub(super) fn policy(library: &Library, args: &Args) -> TokenStream {
             Rule::Level(value) => level(library, value),
             Rule::Codes(on) => {
                 let codes = &on.codes;
-                // The arm of `codes!` without a `const` block of its own: the policy is a constant
-                // as a whole, or is made at each call, where codes may be variables.
+                // The arm of `codes!` without a `const` block of its own: the policy is a constant as a
+                // whole, or is made at each call, where codes may be variables.
                 quote_spanned!(key_at=> #k::codes![@ #k::Codes::NONE; #(#codes),*])
             }
             Rule::Flag(Some(value)) => value.to_token_stream(),
@@ -45,8 +46,8 @@ pub(super) fn policy(library: &Library, args: &Args) -> TokenStream {
             }
             Rule::Static(path) => quote_spanned!(key_at=> &#path),
         };
-        // A path and not a method call, whose span would begin with the policy: what the setter
-        // refuses is shown at the key.
+        // A path and not a method call, because the span of a method call would begin at the policy: an error
+        // of the setter is shown at the key.
         made = quote_spanned!(key_at=> #k::Policy::#setter(#made, #value));
     }
     made

@@ -1,8 +1,8 @@
-//! What is written where arguments are refused: the body as it was, after the names that it needs.
+//! The code for refused arguments: the unchanged body, after the names that the body needs.
 //!
-//! What the keys name is mentioned with its type and never evaluated, so that an import is not
-//! called unused and an editor knows the types of closures. The errors stand in the body, as a value
-//! of no type: then the compiler does not go on to borrows, which the refused keys may have changed.
+//! The values of the keys are mentioned with their types and never evaluated, so that imports do not
+//! count as unused and an editor knows the types of closures. The errors are in the body, as a value
+//! without a type: then the compiler does not check borrows, which the refused keys may have changed.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote_spanned;
@@ -22,7 +22,7 @@ pub(super) fn attempt(library: &Library, args: &Args) -> Option<TokenStream> {
     Some(quote_spanned!(here=> let #name: #k::Attempt = #k::__private::placeholder();))
 }
 
-/// The statements before the body. `returns` is the type of the outcome, if that is known.
+/// The statements before the body. `returns` is the type of the outcome, if the type is known.
 pub(super) fn statements(
     library: &Library,
     args: &Args,
@@ -94,7 +94,7 @@ pub(super) fn statements(
     }
 }
 
-/// The functions that are called with the error or the value, typed by the outcome, and the timer.
+/// The functions that take the error or the value, typed by the outcome, and the timer.
 fn judges(library: &Library, args: &Args, is_async: bool) -> Vec<TokenStream> {
     let here = Span::mixed_site();
     let k = library.at(here);
@@ -141,7 +141,7 @@ fn judges(library: &Library, args: &Args, is_async: bool) -> Vec<TokenStream> {
         .collect()
 }
 
-/// Whether a value names something: of a literal, everything is said already.
+/// Whether a value contains a name. A literal contains none.
 fn is_told(value: &Expr) -> bool {
     signed(value).is_none() && !matches!(value, Expr::Range(_) | Expr::Infer(_))
 }

@@ -1,4 +1,4 @@
-//! What is written, as a reader would see it.
+//! The written code, as a reader would see it.
 
 use super::*;
 use expect_test::{Expect, expect};

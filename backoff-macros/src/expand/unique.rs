@@ -1,6 +1,6 @@
-//! Arguments of which an attempt is the only borrower. An attempt borrows what it reads, and a shared
-//! reference is `Send` only where its value is `Sync`; a unique one is where its value is `Send`, as
-//! the plain function's future is.
+//! Arguments of which an attempt is the only borrower. An attempt borrows the arguments that it reads.
+//! A shared reference is `Send` only if its value is `Sync`; a unique reference is `Send` if its value
+//! is `Send`, like the plain function's future.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
@@ -13,29 +13,29 @@ use crate::shape::Shape;
 use crate::shape::async_trait::{is_rewritten, with_mut};
 use crate::shape::ending::last_async;
 
-/// Types that are `Sync` if all that they are made of is. A macro sees names and no types, so here
-/// stand the primitive types, and those of the standard library whose names nobody gives to a type
-/// of their own. A name that stands here and is another type would cost the future its `Send`; a
-/// name that does not stand here costs a statement that never runs.
+/// Types that are `Sync` if all their parts are. A macro sees names and no types, so this list has the
+/// primitive types, and types of the standard library whose names nobody gives to a type of their own.
+/// If a name in the list is another type, the future may lose its `Send`. If a name is missing in the
+/// list, the only cost is a statement that never runs.
 const SYNC: [&str; 22] = [
     "bool", "char", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128",
     "isize", "f32", "f64", "str", "String", "Vec", "Option", "Box", "PathBuf",
 ];
 
-/// What is trusted only in a path that begins with one of [`ROOTS`].
+/// Names that count only in a path that begins with one of [`ROOTS`].
 const IN_STD: [&str; 7] = [
     "time", "Duration", "Instant", "string", "vec", "option", "boxed",
 ];
 
 const ROOTS: [&str; 3] = ["std", "core", "alloc"];
 
-/// The arguments of one function that its attempts borrow as if they changed them.
+/// The arguments of one function that its attempts borrow mutably, although they only read them.
 #[derive(Default)]
 pub(super) struct Unique(Vec<(Ident, Vec<Attribute>)>);
 
 impl Unique {
-    /// Those that the body names and no value in the attribute does, because that may borrow for
-    /// longer than an attempt. They must become mutable.
+    /// The arguments that the body names and no value in the attribute names, because such a value may
+    /// borrow for longer than an attempt. These arguments must become mutable.
     pub(super) fn of(function: &ItemFn, given: &TokenStream) -> Self {
         let given: TokenStream = values(given.clone());
         let body = function.block.to_token_stream();
@@ -53,8 +53,8 @@ impl Unique {
         Unique(found.collect())
     }
 
-    /// Makes them mutable among the arguments, or where `#[async_trait]` has moved them into the body;
-    /// where the body may have them under other variables they are left alone.
+    /// Makes them mutable in the arguments, or in the body if `#[async_trait]` has moved them there. If the
+    /// body may have them under other variables, they stay unchanged.
     pub(super) fn made_mutable(
         self,
         shape: Shape,
@@ -84,7 +84,7 @@ impl Unique {
         (Unique(kept), body)
     }
 
-    /// Statements that never run and borrow them so.
+    /// Statements that never run and borrow them mutably.
     pub(super) fn borrowed(&self) -> TokenStream {
         let borrowed = self
             .0
@@ -104,7 +104,8 @@ fn binds(tokens: TokenStream, name: &Ident) -> bool {
     })
 }
 
-/// What stands in the attribute without the words that are keys: an argument may have the name of one.
+/// The tokens of the attribute without the names of keys, because an argument may have the name of a
+/// key.
 fn values(given: TokenStream) -> TokenStream {
     let pieces = pieces(given).into_iter().flat_map(|(piece, comma)| {
         let mut rest = piece.clone().into_iter();
@@ -119,7 +120,7 @@ fn values(given: TokenStream) -> TokenStream {
     pieces.collect()
 }
 
-/// The name, if the pattern is nothing else. One in capitals is a unit struct or a constant, which
+/// The name, if the pattern is only a name. A name in capitals is a unit struct or a constant, which
 /// cannot be `mut`.
 fn plain(pat: &Pat) -> Option<&Ident> {
     match pat {
@@ -132,8 +133,7 @@ fn plain(pat: &Pat) -> Option<&Ident> {
     }
 }
 
-/// Whether the type shows that a value is `Sync`, or is a reference, of which nobody is the only
-/// borrower.
+/// Whether the type shows that a value is `Sync`, or is a reference, which can have other borrowers.
 fn is_sync(ty: &Type) -> bool {
     fn all(tokens: TokenStream) -> bool {
         let (mut in_path, mut in_std) = (false, false);
@@ -160,7 +160,7 @@ fn is_sync(ty: &Type) -> bool {
     is_punct(tokens.clone().into_iter().next().as_ref(), '&') || all(tokens)
 }
 
-/// Whether the tokens name a variable; a text may do so between braces.
+/// Whether the tokens name a variable. A string literal may name one between braces.
 fn names(tokens: &TokenStream, name: &str) -> bool {
     let in_text = format!("{{{}", name.trim_start_matches("r#"));
     tokens.clone().into_iter().any(|token| match token {

@@ -1,4 +1,4 @@
-//! The cases of an error, each with what it says: what is read, and then written as arms.
+//! The variants of an error with their attributes, which are read and then written as arms.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -15,7 +15,7 @@ pub(super) struct Case {
     pub(super) says: Says,
 }
 
-/// Reads them all; a union has none.
+/// Reads all variants; a union has none.
 pub(super) fn cases(input: &DeriveInput, of_type: Says, errors: &mut Errors) -> Vec<Case> {
     let fields_of = |fields: &Fields, errors: &mut Errors| -> Vec<Field> {
         let fields = fields.iter().enumerate();

@@ -1,4 +1,4 @@
-//! What the attributes of one variant say.
+//! Reads the attributes of one variant.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
@@ -28,7 +28,7 @@ const VALUES: [&str; 3] = ["status", "grpc_code", "retry_after"];
 const CLASSES: [&str; 5] = ["transient", "throttled", "conflict", "pending", "permanent"];
 const TRANSPORTS: [&str; 2] = ["not_sent", "maybe_sent"];
 
-/// What one variant says.
+/// The facts of one variant.
 #[derive(Clone, Default)]
 pub(super) struct Says {
     pub(super) status: Option<(Ident, TokenStream)>,
@@ -37,16 +37,16 @@ pub(super) struct Says {
     pub(super) kind: Option<Ident>,
     pub(super) delivery: Option<Ident>,
     forward: Option<Ident>,
-    /// The place of the field that is asked for the rest.
+    /// The field that answers for the other facts.
     pub(super) inner: Option<usize>,
 }
 
-/// A field with what its attributes say.
+/// A field with its attributes.
 pub(super) struct Field {
-    /// Its name, or its number.
+    /// The name or the number of the field.
     pub(super) member: TokenStream,
     pub(super) ty: syn::Type,
-    /// `#[fault(status)]` and the like.
+    /// `#[fault(status)]` and similar attributes.
     marks: Vec<Ident>,
     /// thiserror's `#[from]` and `#[source]`, or the name `source`.
     is_source: bool,
@@ -88,7 +88,7 @@ impl Field {
 }
 
 impl Says {
-    /// What stands at the type, and the path of the library if that is said there.
+    /// The attributes of the type, and the path of the library if they give it.
     pub(super) fn of_type(attrs: &[Attribute], errors: &mut Errors) -> (Self, Option<Path>) {
         let mut krate = None;
         let mut rest = Vec::new();
@@ -164,7 +164,7 @@ impl Says {
         values.iter().all(|value| value.is_none()) && flags.iter().all(|flag| flag.is_none())
     }
 
-    /// What stands at the fields.
+    /// The attributes of the fields.
     pub(super) fn add_fields(&mut self, fields: &[Field], errors: &mut Errors) {
         for (at, field) in fields.iter().enumerate() {
             for mark in &field.marks {
@@ -179,8 +179,8 @@ impl Says {
         }
     }
 
-    /// Finds the field that `forward` means. A default for other variants concerns only those
-    /// that have one.
+    /// Finds the field that `forward` means. A default for other variants applies only to variants that
+    /// have such a field.
     pub(super) fn settle(&mut self, fields: &[Field], is_own: bool, errors: &mut Errors) {
         let Some(forward) = &self.forward else {
             return;

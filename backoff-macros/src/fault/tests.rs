@@ -1,4 +1,4 @@
-//! What is written for an error, and what is said about a wrong attribute.
+//! The written code for an error, and the messages about wrong attributes.
 
 use super::*;
 use expect_test::expect;

@@ -1,4 +1,4 @@
-//! The implementation that is written.
+//! Writes the implementation.
 
 use proc_macro2::{Group, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -7,7 +7,7 @@ use syn::{DeriveInput, GenericParam, LitInt, Type};
 use super::case::Case;
 use super::says::{Field, Says};
 
-/// The implementation of the trait; with no cases one that says nothing.
+/// The implementation of the trait. Without variants it reports no facts.
 pub(super) fn implementation(
     library: &TokenStream,
     input: &DeriveInput,
@@ -90,15 +90,15 @@ pub(super) fn implementation(
     }
 }
 
-/// `self` as expressions in attributes see it.
+/// The identifier `self` of expressions in attributes.
 fn this() -> Ident {
     Ident::new("self", Span::call_site())
 }
 
-/// What one case answers, `None` if it says nothing itself.
+/// The answer of one variant, `None` if its attributes give none.
 type Arm<'a> = dyn Fn(&Case) -> Option<TokenStream> + 'a;
 
-/// A `match` over the cases that say something, `None` if there is none.
+/// A `match` over the variants with an answer, `None` if there is none.
 fn method(cases: &[Case], arm: &Arm<'_>, rest: Option<TokenStream>) -> Option<TokenStream> {
     let here = Span::mixed_site();
     let this = this();
@@ -112,7 +112,7 @@ fn inner_arm(k: &TokenStream) -> impl Fn(&Case) -> Option<TokenStream> + '_ {
     move |case| {
         let field = &case.fields[case.says.inner?];
         let (path, member, bound) = (&case.path, &field.member, bound(field));
-        // What cannot be asked is shown at its type.
+        // A message about a wrong type points at the type.
         let type_at = Span::mixed_site().located_at(syn::spanned::Spanned::span(&field.ty));
         let mut asked = bound.clone();
         asked.set_span(type_at);
@@ -206,7 +206,7 @@ fn position(fields: &[Field], member: &str) -> Option<usize> {
         .position(|field| field.member.to_string() == member)
 }
 
-/// The field that the value is, written as `code` or as `self.code`.
+/// The field that is the whole value, written as `code` or as `self.code`.
 fn lone_field(value: &TokenStream, fields: &[Field]) -> Option<usize> {
     let tokens: Vec<String> = value.clone().into_iter().map(|t| t.to_string()).collect();
     match tokens.iter().map(String::as_str).collect::<Vec<_>>()[..] {
@@ -216,7 +216,8 @@ fn lone_field(value: &TokenStream, fields: &[Field]) -> Option<usize> {
     }
 }
 
-/// The expression with each `self.field` as the bound field; methods of `self` stay what they are.
+/// The expression with each `self.field` replaced by the bound field. Method calls on `self` stay
+/// unchanged.
 fn with_fields(value: TokenStream, fields: &[Field], used: &mut Vec<usize>) -> TokenStream {
     let tokens: Vec<TokenTree> = value.into_iter().collect();
     let mut written = TokenStream::new();
@@ -252,7 +253,8 @@ fn with_fields(value: TokenStream, fields: &[Field], used: &mut Vec<usize>) -> T
     written
 }
 
-/// An error inside whose type names a parameter must be a fault, or an `Option` of one.
+/// If the type of an error inside names a parameter, the type must be a fault, or an `Option` of a
+/// fault.
 fn asked_of_parameters(k: &TokenStream, input: &DeriveInput, cases: &[Case]) -> Vec<TokenStream> {
     let parameters: Vec<&Ident> = input
         .generics

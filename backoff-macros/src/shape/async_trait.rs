@@ -1,4 +1,4 @@
-//! A method that `#[async_trait]` has rewritten, before this attribute saw it:
+//! A method that `#[async_trait]` has rewritten before this attribute saw it:
 //!
 //! ```text
 //! fn get<'a>(&'a self, name: String) -> Pin<Box<dyn Future<Output = T> + Send + 'a>> {
@@ -45,8 +45,8 @@ pub(super) fn body(before: &[TokenTree], group: &Group) -> Option<Option<TokenSt
 }
 
 /// The `let mut name = name;` that `#[async_trait]` writes for an argument `mut name`: the name, its
-/// `mut`, and the place of that among the tokens. They stand before its `let __ret`; in a block
-/// without that the same statement is the user's own.
+/// `mut`, and the place of the `mut` among the tokens. These statements come before its `let __ret`. In
+/// a block without `let __ret`, the same statement is the user's own.
 fn moved(tokens: &[TokenTree]) -> Vec<(Ident, Ident, usize)> {
     let Some(tokens) = before_ret(tokens) else {
         return Vec::new();
@@ -72,14 +72,14 @@ fn moved(tokens: &[TokenTree]) -> Vec<(Ident, Ident, usize)> {
     found
 }
 
-/// What stands before its `let __ret`, if these are its statements.
+/// The statements before its `let __ret`, if `#[async_trait]` wrote these statements.
 fn before_ret(tokens: &[TokenTree]) -> Option<&[TokenTree]> {
     let its_own = |pair: &[TokenTree]| is_word(&pair[0], "let") && is_word(&pair[1], "__ret");
     let end = tokens.windows(2).position(its_own)?;
     Some(&tokens[..end])
 }
 
-/// The arguments whose `mut` stands in the body, because `#[async_trait]` has put it there.
+/// The arguments whose `mut` is in the body, because `#[async_trait]` has put it there.
 pub(crate) fn moved_mut(function: &ItemFn) -> Vec<(Ident, Ident)> {
     let mut function = function.clone();
     if Shape::of(&function) != Shape::Future {
@@ -93,7 +93,7 @@ pub(crate) fn moved_mut(function: &ItemFn) -> Vec<(Ident, Ident)> {
     moved.map(|(name, mutable, _)| (name, mutable)).collect()
 }
 
-/// The name that it has given to `self`, if the function was rewritten.
+/// The name that `#[async_trait]` has given to `self`, if it has rewritten the function.
 pub(crate) fn renamed_self(function: &ItemFn) -> Option<Ident> {
     let mut function = function.clone();
     if Shape::of(&function) != Shape::Future {
@@ -123,14 +123,14 @@ fn renamed(tokens: TokenStream) -> Option<Ident> {
     })
 }
 
-/// Whether it has rewritten this body.
+/// Whether `#[async_trait]` has rewritten this body.
 pub(crate) fn is_rewritten(body: TokenStream) -> bool {
     let tokens: Vec<TokenTree> = body.into_iter().collect();
     before_ret(&tokens).is_some()
 }
 
-/// The body with a `mut` for each of these arguments, `let mut name = name;`, and those of them for
-/// which it has such a statement.
+/// The body with a `mut` for each of these arguments, `let mut name = name;`, and the arguments that
+/// have such a statement in the body.
 pub(crate) fn with_mut(body: TokenStream, names: &[Ident]) -> (TokenStream, Vec<Ident>) {
     let tokens: Vec<TokenTree> = body.into_iter().collect();
     let end = before_ret(&tokens).map_or(0, <[_]>::len);

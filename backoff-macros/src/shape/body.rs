@@ -1,20 +1,20 @@
-//! Where the body stands after other attributes have rewritten the function.
+//! Finds the body after other attributes have rewritten the function.
 
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 
 use super::{Shape, async_trait, runtime};
 use crate::groups::with;
 
-/// A part of a body that another attribute has put deeper: its statements, and the type they give
-/// where that is written beside them.
+/// A part of a body that another attribute has put deeper: its statements, and their type, if the type
+/// is written beside them.
 pub(crate) struct Part {
     pub(crate) body: TokenStream,
     pub(crate) returns: Option<TokenStream>,
     pub(crate) at: Span,
 }
 
-/// Writes the loop where the body is: in the place where another attribute has put it, or around
-/// everything.
+/// Writes the loop at the place of the body: where another attribute has put the body, or around the
+/// whole.
 pub(crate) fn around_body(
     shape: Shape,
     tokens: TokenStream,
@@ -38,7 +38,7 @@ pub(crate) fn around_body(
     })
 }
 
-/// Says whether a group after these tokens is the body, and of what type it then is.
+/// Whether a group after these tokens is the body, and the type of the body.
 type Place = fn(&[TokenTree], &Group) -> Option<Option<TokenStream>>;
 
 fn replace(

@@ -1,4 +1,4 @@
-//! What a function that gives back a future ends with, and whether it can end before.
+//! The end of a function that returns a future, and whether the function can return before.
 
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -6,7 +6,7 @@ use syn::{Expr, ExprAsync, ItemFn, Stmt};
 
 use crate::groups::{flat, is_punct, is_word};
 
-/// The `async` block that the function ends with, if it does: by itself, in `Box::pin(..)` or before
+/// The `async` block at the end of the function, if there is one: alone, in `Box::pin(..)` or before
 /// `.boxed()`.
 pub(crate) fn last_async(function: &mut ItemFn) -> Option<&mut ExprAsync> {
     match function.block.stmts.last_mut()? {
@@ -60,8 +60,7 @@ fn choice(expr: &Expr) -> Option<(&'static str, Span)> {
     }
 }
 
-/// A `return` among the statements before the last: it would give back a future that is not
-/// repeated.
+/// A `return` among the statements before the last one: it would return a future that is not repeated.
 pub(crate) fn early_return(function: &ItemFn) -> Option<Ident> {
     let (_, before) = function.block.stmts.split_last()?;
     let before = before.iter().filter(|stmt| !matches!(stmt, Stmt::Item(_)));
@@ -87,8 +86,8 @@ fn returned(tokens: TokenStream) -> Option<Ident> {
     None
 }
 
-/// Where the closure, the async block or the function ends that begins here: a `return` inside leaves
-/// only that.
+/// The end of the closure, the async block or the function that begins here. A `return` inside leaves
+/// only this part.
 fn end_of_another(tokens: &[TokenTree], at: usize) -> Option<usize> {
     let braces = |from: usize| {
         let rest = tokens.get(from..)?;
@@ -116,7 +115,7 @@ fn end_of_another(tokens: &[TokenTree], at: usize) -> Option<usize> {
             }
             let end = tokens[body..].iter().position(ends);
             let end = end.map_or(tokens.len(), |end| body + end);
-            // What begins with a bar is a pattern otherwise.
+            // Otherwise, tokens that begin with a bar are a pattern.
             let is_arm = tokens[body..end]
                 .windows(2)
                 .any(|pair| is_punct(&pair[0], '=') && is_punct(&pair[1], '>'));
@@ -126,7 +125,7 @@ fn end_of_another(tokens: &[TokenTree], at: usize) -> Option<usize> {
     }
 }
 
-/// Whether a value can begin here: not after another one, where a bar is an operator.
+/// Whether a value can begin here. After another value, a bar is an operator.
 fn begins_value(tokens: &[TokenTree], at: usize) -> bool {
     const BEFORE_A_VALUE: [&str; 8] = [
         "move", "async", "static", "return", "break", "in", "else", "match",

@@ -1,4 +1,4 @@
-//! A function that `#[tokio::test]` or `#[tokio::main]` has rewritten, before this attribute saw it:
+//! A function that `#[tokio::test]` or `#[tokio::main]` has rewritten before this attribute saw it:
 //!
 //! ```text
 //! fn f() -> T {

@@ -1,4 +1,4 @@
-//! What one attempt changes in an argument is kept for the next one.
+//! `keep(..)` keeps the changes of an argument for the next attempt.
 
 use backoff_core::retry;
 use ui::{ApiError, Flaky};

@@ -14,17 +14,17 @@ use http_body_1::Body;
     note = "or write `.cloned_by(|request: &{Request}| ..)`, which says how to copy it"
 )]
 pub trait Copies<Request> {
-    /// Gives back the request, and a copy of it if there can be one. Without a copy the request is sent
+    /// Returns the request, and a copy of it if a copy is possible. Without a copy the request is sent
     /// once.
     fn copy(&self, request: Request) -> (Request, Option<Request>);
 }
 
-/// Requests that copy themselves: `http::Request` with a body that is `Clone`, and the requests of
-/// reqwest whose body is not a stream.
+/// Requests that are copied by `Clone`: `http::Request` with a body that is `Clone`, and the requests
+/// of reqwest whose body is not a stream.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cloned;
 
-// So that the message above is shown, and not that the body is not `Clone`.
+// With this, the compiler shows the message above, and not that the body is not `Clone`.
 #[diagnostic::do_not_recommend]
 impl<B: Clone> Copies<http::Request<B>> for Cloned {
     fn copy(&self, request: http::Request<B>) -> (http::Request<B>, Option<http::Request<B>>) {

@@ -33,8 +33,9 @@ use tower_service::Service;
 
 /// Sends each request by a policy. Made by [`Policy::layer`]; see [the module](super).
 ///
-/// A request that cannot be copied is sent once. If it fails so that the policy would repeat it, the reason
-/// is [`StopReason::Unrepeatable`](crate::StopReason::Unrepeatable), in the event and in the WARN.
+/// A request that cannot be copied is sent once. If its failure is one that the policy would retry, the
+/// reason is [`StopReason::Unrepeatable`](crate::StopReason::Unrepeatable), in the event and in the
+/// WARN.
 #[derive(Clone, Copy, Debug)]
 #[must_use = "a layer does nothing until it is given a service"]
 pub struct RetryLayer<C = Cloned, H = ByCodes, L = Unlimited, G = Unstopped> {
@@ -70,15 +71,15 @@ impl Policy {
     /// A layer of tower that sends each request by this policy: see
     /// [the module `tower`](crate::tower).
     ///
-    /// A policy that [retries conflicts](Self::retry_conflicts) does not do so here, because the same
-    /// request would conflict for ever.
+    /// A policy that [retries conflicts](Self::retry_conflicts) does not retry them in this layer, because
+    /// the same request would conflict for ever.
     pub const fn layer(&self) -> RetryLayer {
         RetryLayer::new(*self)
     }
 }
 
 impl<H> Judged<'_, H> {
-    /// As [`Policy::layer`]. The function judges errors; responses are judged by the policy's codes.
+    /// As [`Policy::layer`]. The function judges errors; the policy's codes judge responses.
     ///
     /// ```
     /// use backoff_core::Policy;
@@ -95,8 +96,9 @@ impl<H> Judged<'_, H> {
 }
 
 impl<C, H, L, G> RetryLayer<C, H, L, G> {
-    /// Whether requests may be made twice, in the caller's word: it counts before the policy and before
-    /// what a request says by its method. The extension [`Idempotent`](super::Idempotent) of a request counts before this.
+    /// Says for all requests whether they may be made twice. This setting takes precedence over the policy
+    /// and over the method of the request. The extension [`Idempotent`](super::Idempotent) of a request
+    /// takes precedence over this setting.
     ///
     /// Every request of gRPC is a `POST`. Write `.idempotent(true)` for a client that only reads.
     ///
@@ -111,8 +113,8 @@ impl<C, H, L, G> RetryLayer<C, H, L, G> {
         self
     }
 
-    /// Copies requests by this function, in place of `Clone`: for a body that is not `Clone`, and for a
-    /// request type of your own. A request for which the function returns `None` is sent once.
+    /// Copies requests by the function `copy` instead of `Clone`: for a body that is not `Clone`, and for a
+    /// request type of your own. If the function returns `None` for a request, the request is sent once.
     ///
     /// The function is called once before each attempt.
     ///
@@ -138,12 +140,12 @@ impl<C, H, L, G> RetryLayer<C, H, L, G> {
         self.copied(ClonedBy(copy))
     }
 
-    /// Reads the body of each request before it is sent, up to `limit` bytes, and builds it anew for each
-    /// attempt: for the bodies of tonic and axum, whose type is hidden.
+    /// Reads the body of each request before the request is sent, up to `limit` bytes, and builds the body
+    /// anew for each attempt: for the bodies of tonic and axum, whose type is hidden.
     ///
-    /// Only bytes that are there at once are read, as those of a unary call of gRPC are. A body that is
+    /// Only bytes that are available at once are read, such as those of a unary gRPC call. A body that is
     /// longer than the limit, that fails, or that waits for its next chunk (a stream of a client, a request
-    /// that a proxy hands on) is sent once, as it is, and nothing of it is lost.
+    /// that a proxy passes on) is sent once, unchanged and complete.
     ///
     /// ```ignore
     /// let channel = ServiceBuilder::new()
@@ -181,7 +183,7 @@ impl<C, H, L, G> RetryLayer<C, H, L, G> {
         }
     }
 
-    /// Calls a hook before each wait, and when a request is given up. Each request gets a clone of the
+    /// Calls `hook` before each wait, and when a request is given up. Each request gets a clone of the
     /// hook.
     ///
     /// ```
@@ -200,7 +202,7 @@ impl<C, H, L, G> RetryLayer<C, H, L, G> {
         self.handler(|inner| Notified { inner, hook })
     }
 
-    /// Takes clock, timer and random numbers from here instead of from tokio. Each request gets a clone
+    /// Uses the clock, timer and random numbers of `runtime` instead of tokio's. Each request gets a clone
     /// of the runtime.
     ///
     /// ```
@@ -218,11 +220,14 @@ impl<C, H, L, G> RetryLayer<C, H, L, G> {
         self.handler(|inner| Under { inner, runtime })
     }
 
-    /// Cuts each attempt after `limit`, or when the policy's deadline is over: while the service is made ready,
-    /// and until it has given a response. The body of the response is not part of it.
+    /// Cuts each attempt after `limit`, or when the policy's deadline is over. The time of an attempt
+    /// contains the time until the service is ready and the time until the service has given a response.
+    /// The body of the response is not limited.
     ///
-    /// An attempt that is cut has no error of its own; one is made from [`TimedOut`](crate::TimedOut). The service's error is
-    /// one that can be, such as `BoxError` or your own: for another client put `map_err` between.
+    /// An attempt that is cut has no error of its own, so its error is made from
+    /// [`TimedOut`](crate::TimedOut). The service's error must be a type that can be made from it, such as
+    /// `BoxError` or your own. For a client with another error, put `map_err` between the layer and the
+    /// client.
     ///
     /// ```
     /// use backoff_core::Policy;
@@ -251,14 +256,13 @@ impl<C, H, L, G> RetryLayer<C, H, L, G> {
         }
     }
 
-    /// Ends the waits of all requests once the future of `signal` is ready, for a program that shuts down.
+    /// Ends the waits of all requests when the future of `signal` is ready, for a program that shuts down.
     /// The function is called once for each request.
     ///
     /// A wait ends at once, and no further attempt begins: the caller gets the last response or the last
-    /// error, with [`StopReason::Stopped`](crate::StopReason::Stopped) in the event. An attempt that is
-    /// running is finished, and the first attempt of a request is always made, as with
-    /// [`Retrying::stop_on`]. A request keeps its last response while it waits. Of two signals the later one
-    /// holds.
+    /// error, with [`StopReason::Stopped`](crate::StopReason::Stopped) in the event. A running attempt is
+    /// finished, and the first attempt of a request is always made, as with [`Retrying::stop_on`]. A
+    /// request keeps its last response while it waits. If two signals are set, the later one holds.
     ///
     /// ```
     /// use backoff_core::{Jitter, Policy};
@@ -299,12 +303,13 @@ impl<C, H, L, G> RetryLayer<C, H, L, G> {
         self.signals(StopOn(signal))
     }
 
-    /// As [`stop_on`](Self::stop_on), and cuts the attempts that are running, too; of a request that comes
-    /// after the signal none is made.
+    /// As [`stop_on`](Self::stop_on), but the signal also cuts the running attempts. A request that comes
+    /// after the signal is not sent.
     ///
-    /// An attempt that is cut has no error of its own; one is made from [`Stopped`](crate::Stopped), as with
-    /// [`Retrying::cut_on`]. The service's error is one that can be, such as `BoxError` or your own: for
-    /// another client put `map_err` between, as for [`attempt_timeout`](Self::attempt_timeout).
+    /// An attempt that is cut has no error of its own, so its error is made from
+    /// [`Stopped`](crate::Stopped), as with [`Retrying::cut_on`]. The service's error must be a type that
+    /// can be made from it, such as `BoxError` or your own. For a client with another error, put `map_err`
+    /// between the layer and the client, as for [`attempt_timeout`](Self::attempt_timeout).
     ///
     /// ```
     /// use backoff_core::Policy;
@@ -358,8 +363,8 @@ impl<S, C: Clone, H: Clone, L: Clone, G: Clone> Layer<S> for RetryLayer<C, H, L,
 
 /// A service that sends each request by a policy. Made by a [`RetryLayer`].
 ///
-/// The service inside has to be `Clone`, since the request that is sent again needs a service that is made
-/// ready anew.
+/// The service inside must be `Clone`, because each repeated request needs a service that was made
+/// ready again.
 #[derive(Clone, Copy, Debug)]
 pub struct Retry<S, C = Cloned, H = ByCodes, L = Unlimited, G = Unstopped> {
     service: S,
@@ -383,8 +388,8 @@ impl<S, C, H, L, G> Retry<S, C, H, L, G> {
     }
 }
 
-/// The reply to a request of a [`Retry`]: a future that has a name, holds a copy of its policy and allocates
-/// nothing. The first attempt is made when it is first polled.
+/// The reply to a request of a [`Retry`]: a future with a name, which holds a copy of its policy and
+/// allocates nothing. The first attempt is made when the future is first polled.
 pub type Reply<S, Request, C = Cloned, H = ByCodes, L = Unlimited, G = Unstopped> = Retrying<
     'static,
     <L as Limits<Sends<S, Request, C>>>::Operation,
@@ -406,7 +411,8 @@ where
     type Error = S::Error;
     type Future = Reply<S, Request, C, H, L, G>;
 
-    /// Makes the service inside ready. An error of this is the caller's: there is no request yet.
+    /// Makes the service inside ready. An error goes to the caller and is not retried, because there is no
+    /// request yet.
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.service.poll_ready(cx)
     }

@@ -27,10 +27,10 @@
 //! # #[cfg(not(feature = "tokio"))] fn main() {}
 //! ```
 //!
-//! The layer has no rules of its own: policy, state machine and events are those of [`Policy::retry`]. A
-//! response is judged as an error is ([`Retrying::responses`](crate::Retrying::responses)): a 503 with
-//! `Retry-After` is waited for, and the last response is handed back as it came. The deadline counts from the
-//! first attempt. A success refills the budget, also a first one.
+//! The layer has no rules of its own: policy, state machine and events are those of [`Policy::retry`].
+//! A response is judged as an error is ([`Retrying::responses`](crate::Retrying::responses)): after a
+//! 503 with `Retry-After` the layer waits, and the caller gets the last response unchanged. The
+//! deadline counts from the first attempt. Each success refills the budget, even at the first attempt.
 //!
 //! # What may be sent twice
 //!
@@ -46,8 +46,8 @@
 //! | `If-Match` with an etag, `If-None-Match: *` | yes |
 //! | everything else: `POST`, `PATCH`, a call of gRPC | no |
 //!
-//! What may not be made twice is sent again only after a failure that surely did nothing: a connection that was
-//! refused, 429. A request type of your own says it by [`Outgoing`].
+//! A request that may not be made twice is sent again only after a failure that surely did nothing: a
+//! connection that was refused, 429. For a request type of your own, implement [`Outgoing`].
 //!
 //! # Which bodies can be sent again
 //!
@@ -58,7 +58,7 @@
 //! | tonic's or axum's `Body` | [`.replaying(64 * 1024, Body::new)`](RetryLayer::replaying) |
 //! | any other | [`.cloned_by(..)`](RetryLayer::cloned_by) |
 //!
-//! Without the right one of these there is no service, and the compiler says what is missing:
+//! Without the right method the layer makes no service, and the compiler says what is missing:
 //!
 //! ```compile_fail,E0277
 //! use backoff_core::{Policy, TimedOut};
@@ -78,29 +78,30 @@
 //! is_service(Policy::exponential().layer().layer(Client));
 //! ```
 //!
-//! A request that cannot be copied at run time is
-//! sent once, and the reason to give up is [`StopReason::Unrepeatable`](crate::StopReason::Unrepeatable).
+//! A request that cannot be copied at run time is sent once, and the reason to give up is
+//! [`StopReason::Unrepeatable`](crate::StopReason::Unrepeatable).
 //!
 //! # Which errors are understood
 //!
-//! The service's error is a [`Fault`](trait@crate::Fault): reqwest's with the feature `reqwest-013`, that of
-//! hyper-util's client with `hyper-util-01`, tonic's with `tonic-014`. Behind `BoxError`, which tower's own layers
-//! give, the error is found along its sources. An error of tower itself, such as the `Elapsed` of its
-//! `TimeoutLayer`, says nothing and is not repeated: cut attempts by [`RetryLayer::attempt_timeout`] instead, or
-//! judge such errors by [`Policy::when_any`]: `POLICY.when_any(|error: &BoxError| ..).layer()`.
+//! The service's error is a [`Fault`](trait@crate::Fault): reqwest's error with the feature
+//! `reqwest-013`, the error of hyper-util's client with `hyper-util-01`, tonic's with `tonic-014`.
+//! Behind `BoxError`, the error of tower's own layers, the error is found along its sources. Nothing is
+//! known about an error of tower itself, such as the `Elapsed` of its `TimeoutLayer`, so such an error
+//! is not retried: cut attempts by [`RetryLayer::attempt_timeout`] instead, or judge such errors by
+//! [`Policy::when_any`]: `POLICY.when_any(|error: &BoxError| ..).layer()`.
 //!
-//! A call of gRPC that fails has its code in the headers of the response if there is no message before it,
-//! as nearly every server does for a unary call. A code in the trailers after a message is not seen here.
+//! When a gRPC call fails before any message, the code is in the headers of the response. Nearly every
+//! server does this for a unary call. The layer does not see a code in the trailers after a message.
 //!
 //! # A program that shuts down
 //!
-//! [`RetryLayer::stop_on`] ends the waits of all requests by one signal, [`RetryLayer::cut_on`] the attempts
-//! too.
+//! [`RetryLayer::stop_on`] ends the waits of all requests by one signal, and [`RetryLayer::cut_on`]
+//! also cuts the attempts.
 //!
 //! # Beside `tower::retry`
 //!
-//! `tower::retry` has no policy: it has a trait, and the rules are its user's. This is what most people
-//! write first:
+//! `tower::retry` has no policy: it has a trait, and its user writes the rules. Most people write this
+//! first:
 //!
 //! ```ignore
 //! #[derive(Clone)]
@@ -130,17 +131,18 @@
 //! }
 //! ```
 //!
-//! It compiles, and its tests pass. Two things go wrong under load:
+//! This compiles, and its tests pass. Two things go wrong under load:
 //!
-//! - **Nothing refills the budget.** A success has to call `budget.deposit()` by hand. Without that there is
-//!   the reserve alone (10 retries a second by default), however many requests succeed. With it, the success of
-//!   a request whose `clone_request` gives `None` still counts for nothing, because `retry` is not called then.
-//! - **All requests wait alike.** Each request gets a clone of the policy, and the generator of its jitter is
-//!   cloned with it. So all requests that fail at the same time come back at the same time.
+//! - **Nothing refills the budget.** After a success your code must call `budget.deposit()`. Without
+//!   this call the budget has only its reserve (10 retries a second by default), however many requests
+//!   succeed. Even with this call, the success of a request whose `clone_request` returns `None` does
+//!   not count, because `retry` is not called then.
+//! - **All requests wait alike.** Each request gets a clone of the policy, and the generator of its
+//!   jitter is cloned with it. So all requests that fail at the same time come back at the same time.
 //!
-//! Besides, a `POST` whose reply is lost is sent twice, 429 is not retried but a certificate that is not
-//! trusted is, `Retry-After` is not read, and there is no deadline. Here it is
-//! `.layer(POLICY.layer())`.
+//! Besides, a `POST` whose reply is lost is sent twice, 429 is not retried but a certificate that is
+//! not trusted is, `Retry-After` is not read, and there is no deadline. With this library the same
+//! layer is `.layer(POLICY.layer())`.
 
 mod copies;
 mod layer;

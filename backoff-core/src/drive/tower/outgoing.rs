@@ -1,4 +1,4 @@
-//! Whether a request may be made twice, by what it says of itself.
+//! Decides from the request itself whether the request may be made twice.
 
 use crate::{
     facts::idempotence::{is_safe, may_repeat},
@@ -6,8 +6,8 @@ use crate::{
 };
 use http_1 as http;
 
-/// A request that a [`RetryLayer`](super::RetryLayer) can be given. Implement it for a request type of your own; the
-/// method has a default, so `impl Outgoing for MyRequest {}` will do.
+/// A request that a [`RetryLayer`](super::RetryLayer) accepts. Implement this trait for a request type
+/// of your own. Its methods have defaults, so `impl Outgoing for MyRequest {}` is enough.
 ///
 /// ```
 /// use backoff_core::{Policy, tower::Outgoing};
@@ -21,20 +21,19 @@ use http_1 as http;
 /// # assert!(!Query::Append(String::new()).may_repeat(&Policy::exponential()));
 /// ```
 pub trait Outgoing {
-    /// Whether the request may be made twice. Unless it is implemented, the policy says so
-    /// ([`Policy::idempotent`]).
+    /// Whether the request may be made twice. By default the policy decides ([`Policy::idempotent`]).
     fn may_repeat(&self, policy: &Policy) -> bool {
         policy.idempotent
     }
 
-    /// Whether this one request may be made twice, in its sender's word, if the request bears one. It
-    /// counts before what the layer and the policy say.
+    /// The sender's own setting whether this one request may be made twice, if the request has such a
+    /// setting. It takes precedence over the layer and the policy.
     fn said(&self) -> Option<bool> {
         None
     }
 }
 
-/// By method and headers, as the page of [the module](super) says.
+/// Decides by method and headers, as the page of [the module](super) describes.
 fn by_head(policy: &Policy, method: &http::Method, headers: &http::HeaderMap) -> bool {
     if policy.idempotent {
         may_repeat(method.as_str(), headers)
@@ -43,8 +42,8 @@ fn by_head(policy: &Policy, method: &http::Method, headers: &http::HeaderMap) ->
     }
 }
 
-/// An extension of an `http::Request`: whether this request may be made twice. It counts before what the
-/// layer, the policy and the request's method say.
+/// An extension of an `http::Request`: whether this request may be made twice. The extension takes
+/// precedence over the layer, the policy and the request's method.
 ///
 /// ```
 /// use backoff_core::tower::Idempotent;
@@ -57,7 +56,7 @@ fn by_head(policy: &Policy, method: &http::Method, headers: &http::HeaderMap) ->
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Idempotent(pub bool);
 
-/// What the request says of itself, by the extension [`Idempotent`] or by its method and headers.
+/// Decides by the extension [`Idempotent`], or by the request's method and headers.
 impl<B> Outgoing for http::Request<B> {
     fn may_repeat(&self, policy: &Policy) -> bool {
         by_head(policy, self.method(), self.headers())

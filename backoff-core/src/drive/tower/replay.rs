@@ -10,18 +10,18 @@ use http_1::HeaderMap;
 use http_body_1::{Body, Frame, SizeHint};
 use std::{collections::VecDeque, vec::Vec};
 
-/// The body of a request as it was read: the bytes that were there, and what comes after them. Made by
-/// [`RetryLayer::replaying`](super::RetryLayer::replaying).
+/// The body of a request as it was read: the available bytes, and the rest that comes after them. Made
+/// by [`RetryLayer::replaying`](super::RetryLayer::replaying).
 pub struct Replay<B: Body> {
     chunks: VecDeque<Bytes>,
     trailers: Option<HeaderMap>,
     rest: Rest<B>,
 }
 
-/// What comes after the bytes that were read.
+/// The rest of the body after the bytes that were read.
 enum Rest<B: Body> {
     Nothing,
-    /// It was too long, or not yet there.
+    /// The body was too long, or its next chunk was not available yet.
     Body(B),
     Failed(B::Error),
 }
@@ -29,8 +29,8 @@ enum Rest<B: Body> {
 // Nothing but the body is ever pinned.
 impl<B: Body + Unpin> Unpin for Replay<B> {}
 
-/// Reads what of the body is there at once, up to about `limit` bytes. Waits for nothing, so that a
-/// stream that depends on its replies is not held up.
+/// Reads the part of the body that is available at once, up to about `limit` bytes. Does not wait, so
+/// that a stream that depends on its replies is not held up.
 pub(super) fn read<B: Body + Unpin>(mut body: B, limit: usize) -> Replay<B> {
     let (mut chunks, mut trailers, mut length) = (Vec::new(), None, 0_usize);
     // A body that is not ready is polled again, with another waker, when it is sent.
@@ -65,7 +65,7 @@ pub(super) fn read<B: Body + Unpin>(mut body: B, limit: usize) -> Replay<B> {
 }
 
 impl<B: Body> Replay<B> {
-    /// The same body once more, if all of it was read. The bytes are shared.
+    /// The same body once more, if all of it was read. Both share the bytes.
     pub(super) fn copy(&self) -> Option<Self> {
         matches!(self.rest, Rest::Nothing).then(|| Replay {
             chunks: self.chunks.clone(),
@@ -134,7 +134,7 @@ impl<B: Body + Unpin> Body for Replay<B> {
     }
 }
 
-// Whatever the body is, and whether or not it can be shown.
+// For any body, whether or not it is `Debug`.
 impl<B: Body> fmt::Debug for Replay<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_whole = matches!(self.rest, Rest::Nothing);
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
     use core::convert::Infallible;
 
-    /// These frames, and then nothing for ever: its sender is still there.
+    /// A body with these frames that never ends, because its sender still exists.
     struct Channel(VecDeque<Frame<Bytes>>);
 
     impl Body for Channel {

@@ -1,4 +1,4 @@
-//! What is attempted: a request is sent by a service.
+//! The operation of the layer: a service sends a request.
 
 use super::copies::Copies;
 use crate::{
@@ -19,10 +19,10 @@ use tower_service::Service;
 
 /// A request and the service that sends it: the operation of a [`Retry`](super::Retry).
 pub struct Sends<S, Request, C> {
-    /// The service that was made ready. It makes the first attempt; the others are made by clones of it,
-    /// which are made ready first.
+    /// The service that was made ready. It makes the first attempt. Clones of it make the other attempts,
+    /// and are made ready first.
     service: S,
-    /// The request of the attempt that comes next, unless the one before could not be copied.
+    /// The request of the next attempt, unless the request before could not be copied.
     next: Option<Request>,
     copies: C,
     is_begun: bool,
@@ -73,7 +73,7 @@ impl<S: Service<Request>, Request> fmt::Debug for Sending<S, Request> {
     }
 }
 
-/// Logs name the service.
+/// Logs use the name of the service.
 impl<S, Request, C> Reports for Sends<S, Request, C> {
     type Report = Report;
 
@@ -138,7 +138,7 @@ where
     }
 
     fn terms(&self) -> Option<Terms<'static>> {
-        // Asked when an attempt has begun, so what is missing then is the copy of its request.
+        // This is asked after an attempt has begun, so `None` means that the request has no copy.
         self.next.is_none().then_some(Terms::UNREPEATABLE)
     }
 

@@ -1,4 +1,4 @@
-//! Whether a signal ends the calls of a layer.
+//! The signals that end the calls of a layer.
 
 use crate::drive::stopping::{Signal, Stopped, StoppedBy, Unstopped};
 use core::{fmt, future::Future};
@@ -9,7 +9,7 @@ pub trait Signals<T, E> {
     /// The signal of one request.
     type Signal: Signal<T, E>;
 
-    /// Makes it.
+    /// Makes the signal.
     fn signal(&self) -> Self::Signal;
 }
 
@@ -43,7 +43,7 @@ impl<F> fmt::Debug for StopOn<F> {
     }
 }
 
-/// The function's future ends the waits and the attempt that is running. Made by
+/// The function's future ends the waits and cuts the running attempt. Made by
 /// [`RetryLayer::cut_on`](super::RetryLayer::cut_on).
 #[derive(Clone, Copy)]
 pub struct CutOn<F>(pub(super) F);

@@ -1,4 +1,4 @@
-//! A caller that waits: its change, what it allows, which steps it took part in, and what it is told.
+//! A waiting caller: its change, its limits, the steps that it took part in, and its outcome.
 
 use super::error::CombineError;
 use crate::{
@@ -7,45 +7,46 @@ use crate::{
 };
 use core::{any::Any, task::Waker, time::Duration};
 
-/// A change: whether it changed the value, or its own error.
+/// A change: returns whether it changed the value, or its own error.
 pub(super) type Change<V, E> = Box<dyn FnMut(&mut V) -> Result<bool, E> + Send>;
 
-/// What a panic carries.
+/// The payload of a panic.
 pub(super) type Panic = Box<dyn Any + Send>;
 
-/// The place of a caller: lower numbers were polled first.
+/// The place of a caller: callers that were polled first have lower numbers.
 pub(super) type Place = u64;
 
-/// Whoever waits.
+/// A waiting caller.
 pub(super) struct Caller<V, E> {
-    /// `None` while it is applied.
+    /// `None` while the change is applied.
     pub(super) change: Option<Change<V, E>>,
     /// Whether the change recognises its own effect.
     pub(super) recognises: bool,
     pub(super) waker: Option<Waker>,
     pub(super) limits: Limits,
-    /// Failed attempts that it took part in.
+    /// The failed attempts that the caller took part in.
     pub(super) failures: u32,
-    /// Those of them that are conflicts which were waited after at the pace of the resource.
+    /// How many of these failures are conflicts with a wait at the pace of the resource.
     pub(super) paced: u32,
-    /// The change is part of what is written, or will be.
+    /// The running or the next write contains the change.
     pub(super) is_taken: bool,
-    /// Its signal has come: its change takes part in no further write.
+    /// The signal has come: the change takes part in no further write.
     pub(super) is_stopped: bool,
     /// An earlier write may have applied the change.
     pub(super) is_doubtful: bool,
     pub(super) counts: Counts,
 }
 
-/// What a caller allows.
+/// The limits of a caller.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub(super) attempts: u32,
-    /// How many conflicts that were waited after at the pace do not count.
+    /// How many conflicts with a wait at the pace do not count as attempts.
     pub(super) more_at_pace: u32,
-    /// On the runtime's clock.
+    /// The deadline, on the runtime's clock.
     pub(super) until: Option<Duration>,
-    /// A signal may have come that the caller has not asked, so it is polled before the next read.
+    /// The caller has a signal, which may have come since its last poll. So the caller is polled before the
+    /// next read.
     pub(super) has_signal: bool,
 }
 
@@ -58,15 +59,15 @@ pub(super) struct Counts {
     pub(super) slept: Duration,
 }
 
-/// What a caller is told at the end.
+/// The outcome and the counts that a caller gets at the end.
 pub(super) struct Told<V, W, E> {
     pub(super) outcome: Outcome<V, W, E>,
     pub(super) counts: Counts,
-    /// So that it is dropped by its owner, whatever its destructor does.
+    /// The change goes back to its owner, who drops it, whatever its destructor does.
     pub(super) change: Option<Change<V, E>>,
 }
 
-/// How it ended for one caller.
+/// The outcome for one caller.
 pub(super) enum Outcome<V, W, E> {
     Done(Updated<V, W>),
     Failed(CombineError<E>),
@@ -82,45 +83,45 @@ pub(super) struct Hand<V, E> {
     pub(super) was_there: bool,
 }
 
-/// Those whom a failed step binds.
+/// The callers whom a failed step concerns.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Bound {
-    /// Those who were there when a read began: with lower places than this.
+    /// The callers who were waiting when a read began: with lower places than this.
     Before(Place),
-    /// Those whose changes were written.
+    /// The callers whose changes were written.
     Taken,
 }
 
-/// Those whom a failed step binds, counted.
+/// The numbers of callers whom a failed step concerns.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Standing {
     pub(super) all: usize,
-    /// Those whose changes may be applied again.
+    /// The callers whose changes may be applied again.
     pub(super) repeatable: usize,
-    /// Those of them who have attempts left.
+    /// The repeatable callers who have attempts left.
     pub(super) able: usize,
-    /// The last deadline of those; `None` where one of them has none.
+    /// The last deadline of the able callers; `None` if one of them has no deadline.
     pub(super) until: Option<Duration>,
 }
 
-/// What a failed step was.
+/// The kind of a failed step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Failing {
     pub(super) bound: Bound,
-    /// It may have been applied.
+    /// The step may have been applied.
     pub(super) is_doubtful: bool,
-    /// Changes that do not recognise themselves must not be applied again.
+    /// Changes that do not recognise their own effect must not be applied again.
     pub(super) ends_blind: bool,
     pub(super) is_conflict: bool,
-    /// It is waited after at the pace of the resource.
+    /// The wait after this step follows the pace of the resource.
     pub(super) is_paced: bool,
 }
 
-/// What follows after a failed step for those who go on.
+/// The next step after a failure, for the callers who continue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Going {
     pub(super) wait: Wait,
-    /// When the next attempt begins, where somebody has a deadline.
+    /// When the next attempt begins, if any caller has a deadline.
     pub(super) begins: Option<Duration>,
 }
 
@@ -153,12 +154,12 @@ impl<V, E> Caller<V, E> {
     }
 
     pub(super) const fn is_repeatable(&self, failing: Failing) -> bool {
-        // Whoever was faster than a second write may have been the first one.
+        // The writer that won against a second write may be the first write.
         let is_overtaken = failing.is_conflict && self.is_taken && self.is_doubtful;
         self.recognises || !failing.ends_blind && !is_overtaken
     }
 
-    /// Why no attempt follows for this caller after a shared failure, if none does.
+    /// The reason why no attempt follows for this caller after a shared failure, if none follows.
     pub(super) fn stops(
         &self,
         failing: Failing,

@@ -73,7 +73,7 @@ pub(super) async fn drive<K, V, W, E, R>(
             rules.runtime.sleep(wait).await;
             shift.deposit.begins();
         }
-        // What comes next is no concern of a caller who was told, and not before signals were asked.
+        // The next read does not concern a caller that has its outcome, and signals must be asked before.
         let mut are_asked = false;
         poll_fn(|_| {
             let asks = !mem::replace(&mut are_asked, true) && lane.asks_signals();
@@ -86,26 +86,27 @@ pub(super) async fn drive<K, V, W, E, R>(
     }
 }
 
-/// How an attempt ended that did not fail.
+/// The end of an attempt that did not fail.
 enum Ended {
     /// The resource works.
     Works,
-    /// The write was refused for its value, and parts of it follow: neither a success nor a failure.
+    /// The write was refused for its value, and its parts are written next: neither a success nor a
+    /// failure.
     Halved,
 }
 
-/// What drives a resource.
+/// The state of the driver of a resource.
 struct Shift<'d, K, V, W, E, R> {
     rules: &'d Rules<K, V, W, E, R>,
     lane: &'d Lane<V, W, E>,
-    /// The waits and what was paid for them are the resource's.
+    /// The waits and their payments belong to the resource.
     deposit: Deposit<Policy>,
     pieces: Pieces,
-    /// The version that was read last, where values tell theirs.
+    /// The version that was read last, if values have a version.
     last: Option<Told>,
-    /// A write upon that version may have been applied, and its error.
+    /// The error of a write on top of that version that may have been applied.
     doubt: Option<Arc<E>>,
-    /// How this process keeps out of the way of others that write.
+    /// The waits after conflicts with other writers.
     pace: Pace,
 }
 
@@ -117,7 +118,7 @@ where
     E: Fault,
     R: Clock + Sleep + Random,
 {
-    /// One read-modify-write of whoever waits.
+    /// One read-modify-write for the waiting callers.
     async fn attempt(&mut self, key: &K, mark: Place) -> Result<Ended, (Failed<E>, Bound)> {
         let lane = self.lane;
         let bound = Bound::Before(mark);
@@ -203,14 +204,14 @@ where
         Err((failed, Bound::Taken))
     }
 
-    /// What the clock says, which is read here only where somebody has a deadline.
+    /// The time of the clock. The clock is read here only if a caller has a deadline.
     fn now(&self) -> Option<Duration> {
         let is_asked = self.lane.has_deadlines();
         is_asked.then(|| self.rules.runtime.now())
     }
 
-    /// Tells the pace of the version that was read, and compares it with that of a write that may have
-    /// been applied.
+    /// Gives the version that was read to the pace, and compares it with the version of a write that may
+    /// have been applied.
     fn compare(&mut self, value: &V) {
         let Some(versions) = &self.rules.versions else {
             return;
@@ -247,7 +248,7 @@ where
         Failed::at(stage, error(TimedOut::new(limit)))
     }
 
-    /// The resource works: what fails next is the first failure.
+    /// The resource works: the next failure counts as the first one.
     fn succeeded(&mut self) {
         let mut handler = Under {
             inner: ByCodes,
@@ -260,9 +261,10 @@ where
         self.pace = Pace::new();
     }
 
-    /// A step failed. Everybody whom it binds and who makes no further attempt is told. The wait
-    /// before the next one, if somebody goes on; the others begin anew. Where all have left whom it
-    /// binds, nobody waits for this call any more: it ends as one that was stopped.
+    /// A step failed. Each caller whom the failure concerns and who makes no further attempt gets its
+    /// outcome. Returns the wait before the next attempt, if a caller continues; the other callers begin
+    /// anew. If all callers whom the failure concerns have left, nobody waits for this call any more: it
+    /// ends as a stopped call.
     fn failed(&mut self, failed: Failed<E>, bound: Bound) -> Option<Duration> {
         let Failed { error, stage } = failed;
         let policy = &self.rules.policy;
@@ -273,12 +275,12 @@ where
             stage => stage == Stage::Cut,
         };
         let stage = match stage {
-            // A write that surely did nothing may be repeated, as a read may.
+            // A write that surely did nothing may be repeated, like a read.
             Stage::Write if !is_doubtful => Stage::Read,
             stage => stage,
         };
         let once = match stage {
-            // The version tells what to do.
+            // The version decides.
             _ if self.rules.versions.is_some() => stage,
             Stage::Write => Stage::WriteOnce,
             Stage::Cut => Stage::CutOnce,
@@ -327,7 +329,7 @@ where
         };
         let error = Arc::new(error);
         let going = self.lane.decided(failing, &error, decided);
-        // All have left meanwhile who would have gone on.
+        // All callers who would have continued have left meanwhile.
         let is_left = decided.is_ok() && going == 0;
         if is_left {
             let failure = Failure::new(Some(&*error), Some(&*error));
@@ -346,7 +348,7 @@ where
         }
     }
 
-    /// Tells the pace what failed.
+    /// Reports the failure to the pace.
     fn keep_pace(&mut self, is_conflict: bool) {
         if self.rules.versions.is_none() {
             return;
@@ -357,7 +359,7 @@ where
             .keep_pace(&mut self.pace, is_conflict, now);
     }
 
-    /// The policy with what the callers allow: as long as one of them may go on.
+    /// The policy with the limits of the callers: the call continues as long as one of them may continue.
     fn allowed(&self, able: usize, until: Option<(Duration, Duration)>) -> Policy {
         let failures = self.deposit.course.failures();
         let most = if able > 0 { u32::MAX } else { failures + 1 };
@@ -372,15 +374,15 @@ where
         }
     }
 
-    /// Whoever comes next has no failures behind it. What was paid for a wait that is not waited goes
-    /// back to the budget.
+    /// The next callers have no failures yet. The budget gets back the tokens of a wait that does not take
+    /// place.
     fn anew(&mut self) {
         self.deposit = Deposit::new(self.rules.policy);
         self.pace = Pace::new();
     }
 }
 
-/// A change that failed, as its caller is told.
+/// A failed change as the outcome of its caller.
 fn failing<V, W, E>(
     (place, failing): (Place, group::ChangeFailed<E>),
 ) -> (Place, Outcome<V, W, E>) {
@@ -410,8 +412,8 @@ impl<'r, R: Sleep> Allowance<'r, R> {
         }
     }
 
-    /// What the step gives, or nothing if its time is over first. When the time is over, a write is
-    /// driven once more, for it may be ready as well.
+    /// The result of the step, or nothing if the time is over first. When the time is over, a write is
+    /// polled once more, because it may be ready as well.
     async fn within<T>(&mut self, mut step: Step<T>, stage: Stage) -> Option<T> {
         let outcome = poll_fn(|cx| {
             let is_over = match &mut self.timer {

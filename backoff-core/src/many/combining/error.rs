@@ -1,4 +1,4 @@
-//! How a change fails whose resource is changed by many at once.
+//! The error of a change to a resource that many callers change at once.
 
 use crate::{
     facts::fault::{Fault, FaultKind},
@@ -8,12 +8,12 @@ use crate::{
 use core::{error::Error, fmt};
 use std::sync::Arc;
 
-/// Why [`Combining::update`](super::Combining::update) did not succeed.
+/// The reason why [`Combining::update`](super::Combining::update) did not succeed.
 ///
-/// For a policy around the call it is a permanent [`Fault`], as a
-/// [`RetryError`](crate::RetryError) is, so that a retry around it does not multiply the attempts. Only
-/// [`Full`](Self::Full) is throttled, and may be repeated. Status, gRPC code and text are those of the
-/// error inside. The error inside is also the source, so that a search along the sources finds it.
+/// This error is a permanent [`Fault`], like a [`RetryError`](crate::RetryError), so that a retry
+/// around the call does not multiply the attempts. Only [`Full`](Self::Full) is throttled, and may be
+/// retried. Status, gRPC code and text are those of the error inside. The error inside is also the
+/// source, so that a search along the sources finds it.
 ///
 /// ```
 /// use backoff_core::{Fault, TimedOut, many::CombineError};
@@ -35,17 +35,16 @@ pub enum CombineError<E> {
         /// Whether an earlier write may have applied the change.
         may_be_applied: bool,
     },
-    /// The read or the write failed that this change took part in, and all who took part share the
-    /// error.
+    /// The read or the write of this change failed. All callers who took part share the error.
     Shared {
         /// The error.
         error: Arc<E>,
-        /// Why this change takes part in no further attempt.
+        /// The reason why this change takes part in no further attempt.
         reason: StopReason,
         /// Whether this write or an earlier one may have applied the change.
         may_be_applied: bool,
     },
-    /// The deadline is over. What is under way goes on as long as somebody else waits for it.
+    /// The deadline is over. The running read or write continues as long as another caller waits for it.
     OutOfTime {
         /// Whether a write may have applied the change, or may still apply it.
         may_be_applied: bool,
@@ -55,11 +54,11 @@ pub enum CombineError<E> {
         /// Whether a write may have applied the change.
         may_be_applied: bool,
     },
-    /// As many callers wait for the resource as are allowed
-    /// ([`Combining::at_most`](super::Combining::at_most)). The change was not applied.
+    /// The maximum number of callers ([`Combining::at_most`](super::Combining::at_most)) already waits for
+    /// the resource. The change was not applied.
     Full,
-    /// The read or the write panicked in the poll of another caller, the change may have been
-    /// applied, and it does not recognise itself, so that it is not applied again.
+    /// The read or the write panicked in the poll of another caller. The change may have been applied and
+    /// cannot recognise its own effect, so it is not applied again.
     Interrupted,
 }
 
@@ -76,7 +75,7 @@ impl<E> CombineError<E> {
         }
     }
 
-    /// Whether the change may have been applied, or may still be.
+    /// Whether the change may have been applied, or may still be applied.
     pub const fn may_be_applied(&self) -> bool {
         match self {
             CombineError::Own { may_be_applied, .. }
@@ -88,7 +87,7 @@ impl<E> CombineError<E> {
         }
     }
 
-    /// Why no further attempt is made.
+    /// The reason why no further attempt is made.
     pub const fn reason(&self) -> StopReason {
         match self {
             CombineError::Own { .. } => StopReason::Permanent,
@@ -101,8 +100,8 @@ impl<E> CombineError<E> {
     }
 }
 
-/// What happened, whether the change may have been applied, and the text of the error inside on one
-/// line, cut after 500 characters, and without the passwords and queries of URLs.
+/// The kind of failure, whether the change may have been applied, and the text of the error inside: on
+/// one line, cut after 500 characters, and without the passwords and queries of URLs.
 impl<E: fmt::Display> fmt::Display for CombineError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

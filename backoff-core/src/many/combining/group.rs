@@ -1,4 +1,5 @@
-//! Applies the changes of a group to one value, and says what a refused write tells about them.
+//! Applies the changes of a group to one value, and reads from a refused write what it says about the
+//! changes.
 
 use super::caller::{Change, Hand, Panic, Place};
 use crate::{
@@ -11,18 +12,18 @@ use crate::{
 use core::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
 
-/// What came of the changes of a group.
+/// The results of the changes of a group.
 pub(super) struct Applied<V, E> {
     /// The value to write; `None` if nothing was changed.
     pub(super) value: Option<V>,
-    /// Those who changed it, in their order.
+    /// The callers whose change changed the value, in order.
     pub(super) changed: Vec<Place>,
-    /// Those who changed nothing, in a value that was read after their calls and that nobody before
-    /// them had changed: they may be told so.
+    /// The callers whose change changed nothing, and who may get this result now: the value was read after
+    /// their calls, and no change before theirs had changed it.
     pub(super) unchanged: Vec<(Place, V)>,
-    /// The others who changed nothing: they may be told so after the write.
+    /// The other callers whose change changed nothing: they may get this result after the write.
     pub(super) later: Vec<(Place, V)>,
-    /// Those who failed.
+    /// The callers whose change failed.
     pub(super) failed: Vec<(Place, ChangeFailed<E>)>,
 }
 
@@ -41,8 +42,8 @@ fn run<V, E>(change: &mut Change<V, E>, value: &mut V) -> Result<bool, ChangeFai
 }
 
 /// Applies the changes in their order. A change that fails, or that says that it changed nothing,
-/// leaves nothing behind: the others are applied to a copy of what was there before. A change that is
-/// alone costs no copy.
+/// leaves no trace: the other changes are applied to a copy of the value before it. A change that is
+/// alone needs no copy.
 pub(super) fn apply<V: Clone, E>(value: V, hands: &mut [Hand<V, E>]) -> Applied<V, E> {
     let mut applied = Applied {
         value: None,
@@ -77,7 +78,7 @@ pub(super) fn apply<V: Clone, E>(value: V, hands: &mut [Hand<V, E>]) -> Applied<
             progress.changed.push(index);
             continue;
         }
-        // The value may hold what the change has begun: it belongs to this caller alone.
+        // The value may hold a half-done change, so only this caller gets the value.
         let seen = core::mem::replace(&mut value, progress.kept.clone());
         match ran {
             Err(failing) => applied.failed.push((*place, failing)),
@@ -114,10 +115,10 @@ fn alone<V, E>(mut value: V, hand: &mut Hand<V, E>, applied: &mut Applied<V, E>)
     }
 }
 
-/// What several changes made of the value so far. Callers stand here by their index among the hands.
+/// The value so far, after several changes. Here a caller is named by its index among the hands.
 struct Progress<V> {
-    /// A copy of the value after the first `kept_after` of those who changed it. These are not run again,
-    /// however many others fail.
+    /// A copy of the value after the first `kept_after` of the changes in `changed`. These changes are not
+    /// run again, however many others fail.
     kept: V,
     kept_after: usize,
     changed: Vec<usize>,
@@ -125,8 +126,8 @@ struct Progress<V> {
 }
 
 impl<V: Clone> Progress<V> {
-    /// Applies those again who have changed the value since the copy was made, to `value`, which is
-    /// equal to the copy, and makes a new copy.
+    /// Applies the changes since the copy again to `value`, which is equal to the copy, and makes a new
+    /// copy.
     fn again<E>(
         &mut self,
         mut value: V,
@@ -145,7 +146,7 @@ impl<V: Clone> Progress<V> {
                 done += 1;
                 continue;
             }
-            // Whoever came after it has seen a change that is not there now, and waits for a new read.
+            // Callers after this one saw a change that is now undone, so they wait for a new read.
             self.changed.remove(done);
             self.later.retain(|&(later, _)| later < index);
             let seen = core::mem::replace(&mut value, self.kept.clone());
@@ -162,7 +163,7 @@ impl<V: Clone> Progress<V> {
     }
 }
 
-/// The code of a reply that refused a request: there is none for a failure of the transport.
+/// Whether a reply refused a request by its code. A failure of the transport has no code.
 fn refused<F: Fault>(
     error: &F,
     by_grpc: impl FnOnce(GrpcCode) -> bool,

@@ -1,8 +1,8 @@
-//! One resource: who waits for it, and who polls the step that is under way.
+//! One resource: its waiting callers, and the caller who polls the running step.
 //!
-//! All of it stands behind one mutex. What belongs to callers (changes, wakers, values, futures) is
-//! never called and never dropped while the mutex is held: it is taken out and handed back to whoever
-//! has locked it.
+//! One mutex guards the whole state. Values of the callers (changes, wakers, values, futures) are never
+//! called and never dropped while the mutex is held: they are taken out and handed to the code that has
+//! locked the mutex.
 
 mod steps;
 
@@ -34,39 +34,39 @@ pub(super) struct Lane<V, W, E> {
 
 struct State<V, W, E> {
     waiting: BTreeMap<Place, Caller<V, E>>,
-    /// What callers were told and have not taken yet.
+    /// Outcomes that callers have not taken yet.
     told: BTreeMap<Place, Told<V, W, E>>,
-    /// Callers who have entered and not left.
+    /// The number of callers who have entered and not left.
     members: usize,
     next: Place,
-    /// `None` while somebody polls it, and where there is none.
+    /// `None` while a caller polls the driver, and if there is no driver.
     driver: Option<Driver>,
-    /// Who polls the driver.
+    /// The caller who polls the driver.
     polled_by: Option<Place>,
     /// The driver has asked to be polled.
     is_woken: bool,
-    /// A write began, and its outcome is not yet noted for those who took part.
+    /// A write began, and its outcome is not yet recorded for the callers who took part.
     is_writing: bool,
 }
 
-/// What a caller does who is polled.
+/// The next action of a caller that is polled.
 enum Turn<V, W, E> {
     Told(Told<V, W, E>),
     Wait,
-    /// Drive it; where there is no driver, make one.
+    /// Poll the driver; without a driver, make one.
     Drive(Option<Driver>),
     Gone,
 }
 
-/// What is left of a place that was given up.
+/// The rest of a place that was given up.
 pub(super) struct Left<V, W, E> {
     pub(super) told: Option<Told<V, W, E>>,
     /// Whether a write may have applied the change, or may still apply it.
     pub(super) may_be_applied: bool,
     pub(super) counts: Counts,
-    /// Nobody is there any more.
+    /// No caller is left.
     pub(super) is_empty: bool,
-    /// To be dropped where no lock is held.
+    /// Values to be dropped while no lock is held.
     _dropped: (Option<Caller<V, E>>, Option<Driver>),
 }
 
@@ -76,7 +76,7 @@ impl<V, W, E> State<V, W, E> {
         wakers.filter_map(|caller| caller.waker.take()).collect()
     }
 
-    /// Tells a caller what came of it, and hands out its waker. It drops its change itself.
+    /// Gives a caller its outcome, and returns its waker. The caller itself drops its change.
     fn tell(
         &mut self,
         place: Place,
@@ -108,7 +108,7 @@ impl<V, W, E> State<V, W, E> {
         Turn::Drive(self.driver.take())
     }
 
-    /// After a panic of the read or the write: the others begin again.
+    /// The read or the write panicked: the other callers begin again.
     fn interrupted(&mut self) -> Vec<Waker> {
         let is_writing = core::mem::take(&mut self.is_writing);
         let mut blind = Vec::new();
@@ -126,12 +126,12 @@ impl<V, W, E> State<V, W, E> {
     }
 }
 
-/// Calls somebody's code, and hands out its panic.
+/// Calls code of a caller, and returns its panic.
 fn caught(call: impl FnOnce()) -> Option<Panic> {
     catch_unwind(AssertUnwindSafe(call)).err()
 }
 
-/// Wakes callers, where no lock is held. All are woken before the panic of a waker goes on.
+/// Wakes callers while no lock is held. All callers are woken before a panic of a waker is passed on.
 fn wake(wakers: Vec<Waker>) {
     let mut first = None;
     for waker in wakers {
@@ -143,8 +143,8 @@ fn wake(wakers: Vec<Waker>) {
     }
 }
 
-/// Drops what belonged to callers who have gone, where no lock is held. A panic of a destructor is no
-/// concern of the caller that is polled.
+/// Drops the values of callers who have gone, while no lock is held. A panic of their destructors does
+/// not reach the caller that is polled.
 fn bury<T>(gone: Vec<T>) {
     for one in gone {
         let _ = caught(|| drop(one));
@@ -167,13 +167,13 @@ impl<V, W, E> Lane<V, W, E> {
         }
     }
 
-    /// What panics while it is held leaves nothing half done, for no caller's code runs then.
+    /// Locks the state. A panic under the lock leaves the state whole, because no caller's code runs then.
     #[inline]
     fn with<T>(&self, look: impl FnOnce(&mut State<V, W, E>) -> T) -> T {
         look(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The place of a new caller, or the caller if as many as `at_most` wait.
+    /// Returns the place of a new caller, or the caller itself if `at_most` callers already wait.
     pub(super) fn enter(
         &self,
         caller: Caller<V, E>,
@@ -191,8 +191,8 @@ impl<V, W, E> Lane<V, W, E> {
         })
     }
 
-    /// The signal of this caller has come: its change takes part in no further write. Whether the
-    /// caller leaves at once, because its change is not part of a write that is under way.
+    /// The signal of this caller has come: its change takes part in no further write. Returns whether the
+    /// caller leaves at once, because no running write contains its change.
     pub(super) fn stops(&self, place: Place) -> bool {
         self.with(|state| {
             let caller = state.waiting.get_mut(&place);
@@ -203,7 +203,7 @@ impl<V, W, E> Lane<V, W, E> {
         })
     }
 
-    /// Gives up a place. The step that is under way is dropped with the last who waits for it.
+    /// Gives up a place. When the last waiting caller leaves, the running step is dropped.
     pub(super) fn leave(&self, place: Place) -> Left<V, W, E> {
         self.with(|state| {
             state.members -= 1;
@@ -231,7 +231,8 @@ impl<V, W, E> Lane<V, W, E> {
 }
 
 impl<V: Send + 'static, W: Send + 'static, E: Send + Sync + 'static> Lane<V, W, E> {
-    /// Looks whether this caller was told, and drives what is under way if that has asked for it.
+    /// Returns the outcome of this caller if there is one, and polls the driver if the driver has asked to
+    /// be polled.
     pub(super) fn poll(
         self: &Arc<Self>,
         place: Place,
@@ -273,7 +274,7 @@ impl<V: Send + 'static, W: Send + 'static, E: Send + Sync + 'static> Lane<V, W, 
                     dropped.0 = driver;
                 }
                 Ok(driver) => {
-                    // Somebody came when nobody waited any more.
+                    // A caller came when nobody waited any more.
                     state.is_woken |= driver.is_none();
                     state.driver = driver;
                 }
@@ -285,7 +286,7 @@ impl<V: Send + 'static, W: Send + 'static, E: Send + Sync + 'static> Lane<V, W, 
                 }
             }
             let told = state.told.remove(&place);
-            // Whoever came while it was polled was not woken.
+            // Callers who came during the poll were not woken.
             if state.is_woken {
                 wakers.extend(state.wakers());
             }
@@ -301,8 +302,8 @@ impl<V: Send + 'static, W: Send + 'static, E: Send + Sync + 'static> Lane<V, W, 
     }
 }
 
-/// The driver asks to be polled: every waiting caller may do it, so all are woken. A caller that is
-/// kept and not polled holds nobody up.
+/// The driver asks to be polled. Any waiting caller may poll it, so all callers are woken. A caller
+/// that is kept and not polled then holds nobody up.
 impl<V: Send + 'static, W: Send + 'static, E: Send + Sync + 'static> Wake for Lane<V, W, E> {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();

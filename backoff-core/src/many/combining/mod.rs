@@ -1,7 +1,8 @@
 //! Changes of one resource that wait at the same time become one read-modify-write.
 //!
-//! The face. `updating.rs` is the future of one caller, `lane.rs` one resource, `drive.rs` its reads
-//! and writes, `group.rs` what they do with the changes, `pieces.rs` the halving of a refused group.
+//! This file has the public type. `updating.rs` is the future of one caller, `lane.rs` one resource,
+//! `drive.rs` its reads and writes, `group.rs` applies the changes of a group, `pieces.rs` halves a
+//! refused group.
 
 mod caller;
 mod drive;
@@ -30,19 +31,20 @@ use core::{fmt, future::Future, hash::Hash, time::Duration};
 use rules::{Rules, Shared, Versions};
 use std::sync::Arc;
 
-/// Combines the changes of many callers: what waits for one resource at the same time becomes one
-/// read, all the changes, and one write. Made by [`Policy::combine`].
+/// Combines the changes of many callers: changes that wait for one resource at the same time are made
+/// by one read and one write. Made by [`Policy::combine`].
 ///
 /// A hundred tasks that each [`update`](Policy::update) the same resource conflict with one another,
-/// and each conflict costs a read, a write and a wait. Here they cost one or two reads and writes.
-/// There is no timer that collects changes, and no task is spawned: the first change to an idle
-/// resource begins at once, and what arrives before its read returns goes along. What comes later is
-/// the next group.
+/// and each conflict costs a read, a write and a wait. A `Combining` makes one or two reads and writes
+/// for them. No timer collects changes, and no task is spawned: the first change to an idle resource
+/// begins at once, and changes that arrive before its read returns join it. Later changes form the next
+/// group.
 ///
-/// It is a cheap handle: clones share the resources, as does a reference. All callers go out as `read`
-/// and `write` do, so have one for each set of credentials. `K` names a resource, `V` is what is read
-/// and written, `W` the reply of a write, `E` the error of all, and `R` the runtime. Keys are hashed and
-/// compared while a lock is held; nothing else of yours is.
+/// A `Combining` is a cheap handle: clones share the resources, and so do references. `read` and
+/// `write` send the requests of all callers, so make one `Combining` for each set of credentials. `K`
+/// names a resource, `V` is the value that is read and written, `W` the reply of a write, `E` the error
+/// of all, and `R` the runtime. Keys are hashed and compared while a lock is held; no other code of
+/// yours runs under the lock.
 ///
 /// ```
 /// use backoff_core::{Fault, FaultKind, Policy, Updated, many::Combining};
@@ -102,74 +104,74 @@ use std::sync::Arc;
 /// # #[cfg(not(feature = "tokio"))] fn main() {}
 /// ```
 ///
-/// # What a change is told
+/// # What a caller gets
 ///
-/// - [`Updated::Written`](crate::Updated::Written): the write of its group succeeded. The reply is
-///   that of the whole group, so no number that belongs to one caller can be taken from it.
+/// - [`Updated::Written`](crate::Updated::Written): the write of its group succeeded. The reply is that
+///   of the whole group, so no number that belongs to one caller can be taken from it.
 /// - [`Updated::Unchanged`](crate::Updated::Unchanged): the change found nothing to do, in a value that
-///   was read after the call, or that its group has written since. The value is the one that the change
-///   has seen.
+///   was read after the call, or that its group has written since. The `Updated` holds the value that
+///   the change saw.
 /// - A [`CombineError`], which says whether the change may have been applied. Its
-///   [reason](CombineError::reason) is that of the last failure: after a write that may have been
-///   applied, a later read may be refused, and then the reason is `Permanent` and
+///   [reason](CombineError::reason) is the reason of the last failure. After a write that may have been
+///   applied, a later read may be refused. Then the reason is `Permanent`, and
 ///   [`may_be_applied`](CombineError::may_be_applied) is still true.
 ///
 /// The changes of a group are applied in the order in which the futures were first polled. A change may
-/// run many times, each time on a fresh value, so it owns what it uses. A change that returns `false`
-/// should leave the value as it was: what it has done to the value is not written with the changes of
-/// the others. An error or a panic of a change fails that change alone. When a write is refused for its value (400, 413, 422,
-/// `INVALID_ARGUMENT`, `FAILED_PRECONDITION`, `OUT_OF_RANGE`, where the policy does not retry it), the
-/// group is halved until the bad change stands alone: one bad change among `n` costs at most
-/// `2·log₂ n + 2` writes, and no number of them costs `2n` or more. Any other failure is shared by all
-/// who took part.
+/// run many times, each time on a fresh value, so the change owns the values that it uses. A change
+/// that returns `false` should leave the value as it was: whatever it did to the value is not written
+/// with the changes of the others. An error or a panic of a change fails that change alone. When a
+/// write is refused for its value (400, 413, 422, `INVALID_ARGUMENT`, `FAILED_PRECONDITION`,
+/// `OUT_OF_RANGE`, if the policy does not retry it), the group is halved until only the bad change is
+/// left: one bad change among `n` costs at most `2·log₂ n + 2` writes, and no number of bad changes
+/// costs `2n` writes or more. Any other failure goes to all callers who took part.
 ///
 /// # After a write that may have been applied
 ///
-/// A change that returns a `bool` recognises its own effect, and is applied again to what is read then.
-/// A change that returns nothing is not: it ends with
-/// [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied), unless the value tells its
-/// [version](Self::version) and this has stayed the same. So nothing is applied twice. Where the
-/// policy is not [idempotent](Policy::idempotent), every change of the group ends so.
+/// A change that returns a `bool` recognises its own effect, and is applied again to the value that is
+/// read next. A change that returns nothing is not applied again: it ends with
+/// [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied), unless the value has a
+/// [version](Self::version) and the version is still the same. So nothing is applied twice. If the
+/// policy is not [idempotent](Policy::idempotent), every change of the group ends with `MaybeApplied`.
 ///
 /// # Limits
 ///
-/// Deadline and attempts are each caller's: the policy's, or those that the call
-/// [names](Updating::deadline). A deadline ends the waiting, whatever the server does. A
-/// [signal](Updating::stop_on) ends the waiting of its caller alone. The waits after
-/// failures and the [budget](Policy::budget) are the resource's: a retry that a hundred share costs
-/// what one retry costs, and is logged once. A `Retry-After` is the resource's too: a caller who comes
-/// during such a wait waits for its end. Halving costs no attempt. For the budget it is neither a
-/// success nor a failure.
+/// Each caller has its own deadline and attempts: those of the policy, or those [of the
+/// call](Updating::deadline). A deadline ends the waiting, whatever the server does. A
+/// [signal](Updating::stop_on) ends the waiting of its caller alone. The waits after failures and the
+/// [budget](Policy::budget) belong to the resource: a retry that a hundred callers share costs the same
+/// as one retry, and is logged once. A `Retry-After` belongs to the resource too: a caller who comes
+/// during such a wait waits until the wait ends. Halving a group costs no attempt. For the budget a
+/// halving is neither a success nor a failure.
 ///
 /// # Dropping
 ///
-/// The read or write under way belongs to the resource, and whichever caller is polled goes on
-/// with it. Dropping one caller drops no write; a change that was not taken yet is not applied.
-/// Dropping the last caller of a resource drops the step that is under way. A resource for which nobody
-/// waits leaves nothing behind.
+/// The running read or write belongs to the resource, and any caller that is polled drives it. Dropping
+/// one caller drops no write; a change that was not taken yet is then not applied. Dropping the last
+/// caller of a resource drops the running read or write. A resource without callers leaves nothing
+/// behind.
 ///
-/// The step may use what belongs to the runtime of the caller that began it, as sockets do. So do not
-/// share one value between runtimes that end at different times.
+/// The running read or write may use the runtime of the caller that began it, as sockets do. So do not
+/// share one `Combining` between runtimes that end at different times.
 ///
 /// # Panics
 ///
-/// A panic of `read` or `write` unwinds through the caller in whose poll it happens. The others begin
-/// again, but for those who would be [interrupted](CombineError::Interrupted). The same holds for a
-/// panic of what is called after the write: a reply's `Clone`, the function of
-/// [`conflict_if`](Self::conflict_if), a method of [`Fault`]. A change is dropped by the caller that
-/// made it. Where that caller has gone while the change was applied, a panic of the change's destructor
-/// is not passed on.
+/// A panic of `read` or `write` unwinds through the caller in whose poll it happens. The other callers
+/// begin again, except those who get [`Interrupted`](CombineError::Interrupted). The same holds for a
+/// panic of code that runs after the write: a reply's `Clone`, the function of
+/// [`conflict_if`](Self::conflict_if), a method of [`Fault`]. The caller that made a change also drops
+/// it. If that caller was dropped while the change was applied, a panic of the change's destructor is
+/// not passed on.
 pub struct Combining<K, V, W, E, R = AsyncRuntime> {
     shared: Arc<Shared<K, V, W, E, R>>,
 }
 
 impl Policy {
     /// Combines the changes that many callers make to the same resource at the same time into one
-    /// read-modify-write. Everything is said at [`Combining`].
+    /// read-modify-write. See [`Combining`].
     ///
-    /// `read` reads the resource with this key, `write` writes it under the precondition that nobody was
-    /// faster; what was read, with its etag or version, is all that it gets. Both give futures that own
-    /// what they use.
+    /// `read` reads the resource with this key. `write` writes it on the condition that nobody has written
+    /// in between; it gets only the value that was read, with its etag or version. The futures of both own
+    /// the values that they use.
     pub fn combine<K, V, W, E, Read, Write, Reading, Writing>(
         &self,
         read: Read,
@@ -203,7 +205,7 @@ impl<K, V, W, E, R> Combining<K, V, W, E, R> {
         }
     }
 
-    /// The same with other rules, and with resources of its own.
+    /// A `Combining` with other rules, and with resources of its own.
     fn with(self, change: impl FnOnce(&mut Rules<K, V, W, E, R>)) -> Self {
         let rules = &self.shared.rules;
         let mut rules = rules.under(Arc::clone(&rules.runtime));
@@ -211,11 +213,11 @@ impl<K, V, W, E, R> Combining<K, V, W, E, R> {
         Combining::new(rules)
     }
 
-    /// Changes the resource with this key. Nothing happens until the future is polled, and the changes
-    /// of a group are applied in the order in which their futures were first polled.
+    /// Changes the resource with this key. Nothing happens until the future is polled. The changes of a
+    /// group are applied in the order in which their futures were first polled.
     ///
-    /// `change` is what a change of [`Policy::update`] is: it returns nothing, a `bool`, or a `Result`
-    /// of either. It may run again on a fresh value, so it owns what it uses.
+    /// `change` returns nothing, a `bool`, or a `Result` of either, like a change of [`Policy::update`]. It
+    /// may run again on a fresh value, so it owns the values that it uses.
     ///
     /// # Errors
     /// A [`CombineError`].
@@ -231,8 +233,8 @@ impl<K, V, W, E, R> Combining<K, V, W, E, R> {
     }
 
     /// Cuts each attempt, a read and the write after it, after `limit`, as
-    /// [`Retrying::attempt_timeout`](crate::Retrying::attempt_timeout) does. To be said before the first
-    /// change: what is returned combines apart from what it was made of.
+    /// [`Retrying::attempt_timeout`](crate::Retrying::attempt_timeout) does. Call this before the first
+    /// change: the returned `Combining` does not combine its changes with those of the old one.
     #[must_use]
     pub fn attempt_timeout(self, limit: Duration) -> Self
     where
@@ -241,9 +243,9 @@ impl<K, V, W, E, R> Combining<K, V, W, E, R> {
         self.with(|rules| rules.attempt_timeout = Some((limit, E::from)))
     }
 
-    /// Lets at most so many callers wait for one resource. One more gets [`CombineError::Full`] at
-    /// once; without this there is no limit. To be said before the first change: what is returned
-    /// combines apart from what it was made of.
+    /// Limits how many callers wait for one resource. One more caller gets [`CombineError::Full`] at once.
+    /// Without this there is no limit. Call this before the first change: the returned `Combining` does not
+    /// combine its changes with those of the old one.
     ///
     /// # Panics
     /// When `callers` is 0.
@@ -257,9 +259,9 @@ impl<K, V, W, E, R> Combining<K, V, W, E, R> {
         self.with(|rules| rules.at_most = callers)
     }
 
-    /// Takes a write's reply for a conflict where the function says so, as
-    /// [`Retrying::conflict_if`](crate::Retrying::conflict_if) does. To be said before the first
-    /// change: what is returned combines apart from what it was made of.
+    /// Treats the reply of a write as a conflict where the function returns `true`, as
+    /// [`Retrying::conflict_if`](crate::Retrying::conflict_if) does. Call this before the first change: the
+    /// returned `Combining` does not combine its changes with those of the old one.
     #[must_use]
     pub fn conflict_if<F>(self, is_conflict: F) -> Self
     where
@@ -269,12 +271,11 @@ impl<K, V, W, E, R> Combining<K, V, W, E, R> {
         self.with(|rules| rules.conflict = Some((Arc::new(is_conflict), E::from)))
     }
 
-    /// Tells the version of a value that was read, as
-    /// [`Retrying::version`](crate::Retrying::version) does. After a conflict with another process, the
-    /// wait then follows from how busy the resource is. A change that returns nothing is
-    /// written again after a write that may have been applied, but only as long as the version is the
-    /// one that was written upon. To be said before the first change: what is returned combines apart
-    /// from what it was made of.
+    /// Reads the version of a value, as [`Retrying::version`](crate::Retrying::version) does. After a
+    /// conflict with another process, the wait then follows from how busy the resource is. After a write
+    /// that may have been applied, a change that returns nothing is written again, but only while the
+    /// version is the one that the write named. Call this before the first change: the returned `Combining`
+    /// does not combine its changes with those of the old one.
     #[must_use]
     pub fn version<F, T>(self, version: F) -> Self
     where
@@ -284,14 +285,14 @@ impl<K, V, W, E, R> Combining<K, V, W, E, R> {
         self.with(|rules| rules.versions = Some(Arc::new(Versions::new(version))))
     }
 
-    /// Takes clock, timer and random numbers from here instead of from tokio. To be said before the
-    /// first change: what is returned combines apart from what it was made of.
+    /// Uses the clock, timer and random numbers of `runtime` instead of tokio's. Call this before the first
+    /// change: the returned `Combining` does not combine its changes with those of the old one.
     #[must_use]
     pub fn runtime<Q>(self, runtime: Q) -> Combining<K, V, W, E, Q> {
         Combining::new(self.shared.rules.under(Arc::new(runtime)))
     }
 
-    /// How many resources somebody waits for now.
+    /// The number of resources that have waiting callers now.
     pub fn busy(&self) -> usize {
         self.shared.lanes().len()
     }

@@ -1,4 +1,4 @@
-//! A group whose write was refused for its value, halved until the bad change stands alone.
+//! Halves a group whose write was refused for its value, until only the bad change is left.
 
 use super::caller::Place;
 
@@ -7,17 +7,17 @@ pub(super) struct Piece {
     pub(super) places: Vec<Place>,
     /// The piece below it on the stack is its other half.
     is_left: bool,
-    /// The other half was accepted, so this one holds what was refused.
+    /// The other half was accepted, so this half holds the refused value.
     is_suspect: bool,
 }
 
-/// The pieces of refused groups: the next one is the last.
+/// The pieces of refused groups as a stack: the next piece is the last one.
 #[derive(Default)]
 pub(super) struct Pieces(Vec<Piece>);
 
 impl Pieces {
-    /// The next piece, where there is one. `keep` drops those who wait no more. A piece that surely
-    /// holds what was refused is halved at once and not written whole.
+    /// The next piece, if there is one. `keep` drops the callers who no longer wait. A piece that surely
+    /// holds a refused change is halved at once and not written whole.
     pub(super) fn next(&mut self, mut keep: impl FnMut(&mut Vec<Place>)) -> Option<&[Place]> {
         loop {
             let piece = self.0.last_mut()?;
@@ -35,7 +35,7 @@ impl Pieces {
         self.0.last().map(|piece| &piece.places[..])
     }
 
-    /// These were refused together: left before right.
+    /// Pushes the halves of a group that was refused: left before right.
     pub(super) fn halve(&mut self, mut places: Vec<Place>) {
         let right = places.split_off(places.len() / 2);
         for (places, is_left) in [(right, false), (places, true)] {
@@ -63,7 +63,8 @@ impl Pieces {
 mod tests {
     use super::*;
 
-    /// How many writes find the bad ones among so many, and whether exactly they are left alone.
+    /// How many writes are needed to find the bad changes among `n`. Fails unless exactly the bad changes
+    /// are refused.
     fn writes(n: u64, bad: &[u64]) -> usize {
         let (mut pieces, mut writes) = (Pieces::default(), 0);
         let (mut accepted, mut refused) = (Vec::<Place>::new(), Vec::<Place>::new());

@@ -47,19 +47,20 @@ impl Fault for Stale {
     }
 }
 
-/// Who was added, in order, and the version that a write must name.
+/// The members in the order in which they were added, and the version that a write must name.
 #[derive(Clone, Debug, Default)]
 struct Names {
     names: Vec<u32>,
     version: usize,
 }
 
-/// The resource, and the reply for which its reads wait.
+/// The resource, and the reply that its reads wait for.
 #[derive(Default)]
 struct Server {
     stored: std::sync::Mutex<Names>,
     is_busy: AtomicBool,
-    /// Steps that were dropped before they ended; and how many of them before the last write ended.
+    /// The number of steps that were dropped before they ended, and the part of them before the last write
+    /// ended.
     dropped: AtomicUsize,
     dropped_before_write: AtomicUsize,
     has_replied: Mutex<bool>,
@@ -70,7 +71,7 @@ type Combined = Combining<u8, Names, (), Stale, Still>;
 type Update = Updating<u8, Names, (), Stale, Still>;
 
 impl Server {
-    /// As the thread of a runtime says that a socket has something to read.
+    /// Wakes like the thread of a runtime when a socket is ready to be read.
     fn replies(&self) {
         *self.has_replied.lock().unwrap() = true;
         let waker = self.asks.lock().unwrap().take();
@@ -98,7 +99,7 @@ impl Server {
         Ok(())
     }
 
-    /// Steps that were dropped although somebody waited who was written later.
+    /// Steps that were dropped although a caller waited that was written later.
     fn dropped(&self) -> usize {
         self.dropped_before_write.load(Relaxed)
     }
@@ -107,7 +108,7 @@ impl Server {
         self.stored.lock().unwrap().version
     }
 
-    /// Who was added, sorted: a change that was applied twice is there twice.
+    /// The members, sorted: the member of a change that was applied twice is in the list twice.
     fn names(&self) -> Vec<u32> {
         let mut names = self.stored.lock().unwrap().names.clone();
         names.sort_unstable();
@@ -115,7 +116,7 @@ impl Server {
     }
 }
 
-/// A read or a write that is under way.
+/// A running read or write.
 struct Step<'s> {
     server: &'s Server,
     has_ended: bool,
@@ -178,7 +179,7 @@ fn combine(server: &Arc<Server>) -> Combined {
         .runtime(Still)
 }
 
-/// Adds a name, also where it is there already.
+/// Adds a name, even if it is in the list already.
 fn append(combined: &Combined, name: u32) -> Update {
     combined.update(0, move |names: &mut Names| names.names.push(name))
 }
@@ -195,7 +196,7 @@ fn poll_once(update: &mut Update) -> bool {
     polled.is_ready()
 }
 
-/// Every order of the threads with at most so many preemptions; what came of each.
+/// Runs every order of the threads with at most this many preemptions. Returns the results.
 fn explore<T: Ord + Send + 'static>(
     preemptions: usize,
     race: impl Fn(&Arc<Server>, &Combined) -> T + Send + Sync + 'static,
@@ -269,8 +270,8 @@ fn a_caller_that_is_kept_and_not_polled_holds_nobody_up() {
     assert_eq!(outcomes, all.into_iter().flatten().collect());
 }
 
-/// A caller is polled once and dropped while the other is polled to its end. Whoever was told so was
-/// added; whoever was dropped before may have been.
+/// A caller is polled once and dropped while the other caller is polled to its end. A caller that got a
+/// success was added; a caller that was dropped earlier may have been added.
 fn dropping(combined: &Combined, network: thread::JoinHandle<()>, stays: Update) -> bool {
     let mut dropped = append(combined, 1);
     let dropping = thread::spawn(move || poll_once(&mut dropped));

@@ -1,4 +1,4 @@
-//! What holds for all changes of a [`Combining`](super::Combining).
+//! The rules that hold for all changes of a [`Combining`](super::Combining).
 
 use super::{
     lane::Lane,
@@ -16,17 +16,17 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
-/// A read or a write under way.
+/// A running read or write.
 pub(super) type Step<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 type Read<K, V, E> = dyn Fn(K) -> Step<Result<V, E>> + Send + Sync;
 type Write<K, V, W, E> = dyn Fn(K, V) -> Step<Result<W, E>> + Send + Sync;
 type IsConflict<W> = dyn Fn(&W) -> bool + Send + Sync;
 
-/// How long an attempt may take, and the error of one that is cut.
+/// The time limit of an attempt, and the function that makes the error of a cut attempt.
 type Cut<E> = (Duration, fn(TimedOut) -> E);
 
-/// Whether a reply tells a conflict, and the error of it.
+/// Whether a reply reports a conflict, and the function that makes the error of the conflict.
 type ByReply<W, E> = (Arc<IsConflict<W>>, fn(Conflict) -> E);
 
 /// The version of a value.
@@ -35,7 +35,7 @@ pub(super) type Told = Box<dyn Any + Send>;
 /// How the version of a value is read and compared.
 pub(super) struct Versions<V> {
     pub(super) read: Box<dyn Fn(&V) -> Told + Send + Sync>,
-    /// What the second one tells of the writes since the first one.
+    /// The writes between the first version and the second one.
     pub(super) passed: fn(&(dyn Any + Send), &(dyn Any + Send)) -> Passed,
     pub(super) is_same: fn(&(dyn Any + Send), &(dyn Any + Send)) -> bool,
 }
@@ -61,23 +61,23 @@ impl<V> Versions<V> {
     }
 }
 
-/// Policy, read, write, and what was said beside them.
+/// Policy, read, write, and the other settings.
 pub(super) struct Rules<K, V, W, E, R> {
     pub(super) policy: Policy,
     pub(super) read: Arc<Read<K, V, E>>,
     pub(super) write: Arc<Write<K, V, W, E>>,
     pub(super) runtime: Arc<R>,
-    /// How logs name it.
+    /// The name in logs.
     pub(super) name: &'static str,
     pub(super) at_most: usize,
     pub(super) attempt_timeout: Option<Cut<E>>,
     pub(super) conflict: Option<ByReply<W, E>>,
-    /// Where values tell their version.
+    /// Set if values have a version.
     pub(super) versions: Option<Arc<Versions<V>>>,
 }
 
 impl<K, V, W, E, R> Rules<K, V, W, E, R> {
-    /// The same under another runtime.
+    /// The same rules under another runtime.
     pub(super) fn under<Q>(&self, runtime: Arc<Q>) -> Rules<K, V, W, E, Q> {
         Rules {
             policy: self.policy,
@@ -92,19 +92,19 @@ impl<K, V, W, E, R> Rules<K, V, W, E, R> {
         }
     }
 
-    /// How long an attempt may take.
+    /// The time limit of an attempt.
     pub(super) fn limit(&self) -> Option<Duration> {
         self.attempt_timeout.map(|(limit, _)| limit)
     }
 }
 
-/// What all clones share: the rules, and the resources for which somebody waits.
+/// The state that all clones share: the rules, and the resources that have waiting callers.
 pub(super) struct Shared<K, V, W, E, R> {
     pub(super) rules: Rules<K, V, W, E, R>,
     lanes: Mutex<Lanes<K, V, W, E>>,
 }
 
-/// The resources for which somebody waits.
+/// The resources that have waiting callers.
 type Lanes<K, V, W, E> = HashMap<K, Arc<Lane<V, W, E>>>;
 
 impl<K, V, W, E, R> Shared<K, V, W, E, R> {
@@ -115,7 +115,7 @@ impl<K, V, W, E, R> Shared<K, V, W, E, R> {
         }
     }
 
-    /// Under this lock nothing of the callers runs but the comparison of keys.
+    /// While this lock is held, the only code of the callers that runs is the comparison of keys.
     pub(super) fn lanes(&self) -> MutexGuard<'_, Lanes<K, V, W, E>> {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }

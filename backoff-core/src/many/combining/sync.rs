@@ -1,4 +1,4 @@
-//! The locks of this room: the standard library's, and loom's where loom explores the races.
+//! The locks of this module: the standard library's, and loom's when loom explores the races.
 
 #[cfg(all(test, loom))]
 pub(super) use loom::sync::{Mutex, MutexGuard};

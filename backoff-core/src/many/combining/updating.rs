@@ -27,17 +27,18 @@ use std::{panic::resume_unwind, sync::Arc};
 /// A change that is being made together with others: a future of
 /// `Result<Updated<V, W>, CombineError<E>>`. Made by [`Combining::update`](super::Combining::update).
 ///
-/// Before it is awaited, its methods say more. Dropping it takes the change back if it was not taken
-/// yet; a write that is under way goes on as long as somebody else waits for it.
+/// The methods of this type configure the change; write them before the `.await`. Dropping the future
+/// withdraws the change if it was not taken yet. A running write continues as long as another caller
+/// waits for it.
 ///
 /// # Panics
 /// With the panic of its change; with a panic of the read or the write that happens in its poll; and
-/// when it is polled again after it has finished, as futures may.
+/// when it is polled again after it has finished.
 #[must_use = "futures do nothing unless awaited"]
 pub struct Updating<K: Clone + Eq + Hash, V, W, E, R: Sleep = AsyncRuntime> {
     shared: Arc<Shared<K, V, W, E, R>>,
     key: K,
-    /// Until it is first polled; and whether it recognises its effect.
+    /// The change until the first poll, and whether it recognises its own effect.
     change: Option<(Change<V, E>, bool)>,
     attempts: Option<u32>,
     deadline: Option<Duration>,
@@ -46,28 +47,28 @@ pub struct Updating<K: Clone + Eq + Hash, V, W, E, R: Sleep = AsyncRuntime> {
     until: Option<Duration>,
     seat: Option<Seat<V, W, E>>,
     timer: Option<Pin<Box<R::Sleep>>>,
-    /// Ends the waiting.
+    /// The signal that ends the waiting.
     signal: Option<Signal>,
-    /// Once it has ended.
+    /// The counts of the call, after its end.
     counts: Counts,
 }
 
 type Signal = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Whether there is a signal that has come.
+/// Whether there is a signal and it has come.
 fn has_come(signal: &mut Option<Signal>, cx: &mut Context<'_>) -> bool {
     signal
         .as_mut()
         .is_some_and(|signal| signal.as_mut().poll(cx).is_ready())
 }
 
-/// Where a caller waits.
+/// The place of a waiting caller.
 struct Seat<V, W, E> {
     lane: Arc<Lane<V, W, E>>,
     place: Place,
 }
 
-/// Nothing in it is pinned in place: the timer has a box of its own.
+/// No field is pinned in place: the timer has a box of its own.
 impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Unpin for Updating<K, V, W, E, R> {}
 
 impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
@@ -93,16 +94,16 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
         }
     }
 
-    /// Ends the waiting by then, whatever the server does. It counts from when the future is first
-    /// polled; where the policy has a deadline too, the shorter one holds. With a deadline and no
-    /// `max_attempts`, as many attempts are made as fit.
+    /// Ends the waiting after `deadline`, whatever the server does. The time counts from the first poll of
+    /// the future. If the policy has a deadline too, the shorter one holds. With a deadline and no
+    /// `max_attempts`, the change takes part in as many attempts as fit into the time.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = Some(deadline);
         self
     }
 
-    /// How many attempts this change takes part in, instead of the policy's number. Each failed read or
-    /// write counts as one; a group that is halved does not.
+    /// Sets how many attempts this change takes part in, instead of the policy's number. Each failed read
+    /// or write counts as one attempt; a group that is halved does not count.
     ///
     /// # Panics
     /// When `max_attempts` is 0.
@@ -113,17 +114,17 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
         self
     }
 
-    /// Ends the waiting once `signal` is ready, for a program that shuts down. The error is
+    /// Ends the waiting when `signal` is ready, for a program that shuts down. The error is
     /// [`CombineError::Stopped`].
     ///
-    /// - A wait ends at once. A read that is under way goes on as long as somebody else waits for it.
-    /// - A write that the change is part of is finished, unless the [deadline](Self::deadline) is over
-    ///   first. If it fails, no further attempt follows.
-    /// - Where `signal` is ready before the future is first polled, the change is not made.
+    /// - A wait ends at once. A running read continues as long as another caller waits for it.
+    /// - A write that contains the change is finished, unless the [deadline](Self::deadline) is over first.
+    ///   If the write fails, no further attempt follows.
+    /// - If `signal` is ready before the future is first polled, the change is not made.
     ///
-    /// Any future that owns what it uses is a signal, such as that of `CancellationToken` in tokio-util. Of
-    /// two signals the later one holds. To end a change in the middle of a write, drop its future: then
-    /// nobody says whether the change was applied.
+    /// Any future that owns the values it uses is a signal, such as that of `CancellationToken` in
+    /// tokio-util. If two signals are set, the later one holds. To end a change in the middle of a write,
+    /// drop its future. Then you do not learn whether the change was applied.
     ///
     /// ```
     /// use backoff_core::{Policy, TimedOut, many::CombineError};
@@ -153,18 +154,18 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
         self
     }
 
-    /// Also says what it took: the steps that this change took part in, most of them shared with
-    /// others. `slept` counts the whole of each wait that follows a failure of such a step, even where
-    /// a deadline ends the wait early. It does not count a wait that was under way when the change came.
+    /// Also returns a report: the attempts that this change took part in, most of them shared with other
+    /// callers. `slept` counts the whole of each wait after a failure of such an attempt, even if a
+    /// deadline ends the wait early. A wait that was already running when the change came is not counted.
     pub fn reported(mut self) -> UpdatingReported<K, V, W, E, R> {
         self.is_measured = true;
         UpdatingReported { updating: self }
     }
 
-    /// Gives up the place, and the resource with it if nobody else is there.
+    /// Gives up the place, and also the resource if no other caller is left.
     fn leave(&mut self) -> Option<Left<V, W, E>> {
         let Seat { lane, place } = self.seat.take()?;
-        // It is dropped after the lock, also where the comparison of keys panics.
+        // `left` is dropped after the lock, even if the comparison of keys panics.
         let left;
         let mut lanes = self.shared.lanes();
         left = lane.leave(place);
@@ -181,7 +182,7 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
 }
 
 impl<K: Clone + Eq + Hash, V, W, E, R: Clock + Sleep> Updating<K, V, W, E, R> {
-    /// Takes a place among those who wait, unless there is none or a signal has come before.
+    /// Takes a place among the waiting callers, unless the limit is reached or a signal has already come.
     fn enter(&mut self, cx: &mut Context<'_>) -> Result<(), CombineError<E>> {
         let Some((change, recognises)) = self.change.take() else {
             return Ok(());
@@ -216,7 +217,7 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Clock + Sleep> Updating<K, V, W, E, R> {
         };
         let caller = Caller::new(change, recognises, limits);
         let at_most = rules.at_most;
-        // Two are dropped where no lock is held: a caller who finds no place, and a key that is not
+        // Two values are dropped while no lock is held: a caller without a place, and a key that is not
         // needed.
         let (mut key, mut spare) = (None, None);
         let entered = loop {
@@ -261,7 +262,8 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Clock + Sleep> Updating<K, V, W, E, R> {
 }
 
 impl<V, W, E> Left<V, W, E> {
-    /// Whoever was told nothing ends like this; it is told whether the change may have been applied.
+    /// The outcome of a caller that got no outcome from the driver. It says whether the change may have
+    /// been applied.
     fn ended(
         self,
         otherwise: fn(bool) -> CombineError<E>,
@@ -320,7 +322,7 @@ where
             let (shared, lane) = (Arc::clone(shared), Arc::clone(lane));
             Box::pin(drive::drive(shared, lane, this.key.clone())) as _
         };
-        // Before what is polled takes the change, and after a write of the change has failed.
+        // The signal is asked before the poll takes the change, and after a write of the change has failed.
         let mut is_stopped = has_come(&mut this.signal, cx) && lane.stops(seat.place);
         let polled = if is_stopped {
             Poll::Pending
@@ -368,7 +370,7 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> fmt::Debug for Updating<K, V, W, E
     }
 }
 
-/// A change that also says what it took. Made by [`Updating::reported`].
+/// A change that also returns a report. Made by [`Updating::reported`].
 #[must_use = "futures do nothing unless awaited"]
 #[derive(Debug)]
 pub struct UpdatingReported<K: Clone + Eq + Hash, V, W, E, R: Sleep = AsyncRuntime> {

@@ -1,4 +1,4 @@
-//! The user's value as it stands in a message: only where what the message says to write is right.
+//! Repeats the user's value in a message, but only if the advice with this value is right.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -14,7 +14,7 @@ use crate::errors::show;
 /// A longer value is left out.
 const LONGEST: usize = 40;
 
-/// What stands behind the key of another library, if anything does.
+/// The tokens after the key of another library, if there are any.
 pub(super) struct Pasted<'a> {
     tokens: Option<&'a TokenStream>,
     expr: Option<Expr>,
@@ -31,7 +31,7 @@ impl<'a> Pasted<'a> {
         shown.filter(|shown| shown.len() <= LONGEST)
     }
 
-    /// The literal that the value is, with a sign before it or not.
+    /// The literal, if the value is one, with or without a sign.
     fn literal(&self) -> Option<&Lit> {
         let mut expr = self.expr.as_ref()?;
         while let Expr::Unary(unary) = expr {
@@ -43,7 +43,7 @@ impl<'a> Pasted<'a> {
         }
     }
 
-    /// "write `key = value`", or how the key is written where it takes no such value.
+    /// "write `key = value`", or the usual form of the key if the key takes no such value.
     pub(super) fn written(&self, key: &str) -> String {
         let Some(known) = named(key) else {
             return format!("write `{key}`");
@@ -56,7 +56,7 @@ impl<'a> Pasted<'a> {
         }
     }
 
-    /// The list of `on` that has the value as its only item, or the list that the value is.
+    /// The list of `on` with the value as its only item, or the value itself if it is a list.
     pub(super) fn as_list(&self) -> Option<String> {
         let tokens = self.tokens?;
         let first = tokens.clone().into_iter().next();
@@ -83,7 +83,7 @@ impl<'a> Pasted<'a> {
         Some(format!("[{shown}]"))
     }
 
-    /// Whether the value reads as a function: a closure, or a name in small letters.
+    /// Whether the value looks like a function: a closure, or a name in small letters.
     pub(super) fn is_function(&self) -> bool {
         match &self.expr {
             Some(Expr::Closure(_)) => true,
@@ -92,7 +92,7 @@ impl<'a> Pasted<'a> {
         }
     }
 
-    /// The digits of a number without a unit, if a duration can be made of them.
+    /// The digits of a number without a unit, if a duration can be made from them.
     pub(super) fn amount(&self) -> Option<String> {
         let Some(Expr::Lit(literal)) = &self.expr else {
             return None;
@@ -116,7 +116,7 @@ impl<'a> Pasted<'a> {
         }
     }
 
-    /// One more than the value, which counts something.
+    /// The value plus one, if the value is a count.
     pub(super) fn one_more(&self) -> Option<String> {
         if let Some(count) = self.count() {
             return Some(count.saturating_add(1).to_string());
@@ -129,7 +129,7 @@ impl<'a> Pasted<'a> {
         }
     }
 
-    /// The value as a share from 0 to 1.
+    /// The value as a fraction from 0 to 1.
     pub(super) fn share(&self) -> Option<String> {
         let expr = self.expr.as_ref()?;
         if self.literal().is_none() && is_simple(expr) {
@@ -147,7 +147,7 @@ impl<'a> Pasted<'a> {
     }
 }
 
-/// Whether an operator behind the expression takes the whole of it.
+/// Whether an operator after the expression applies to the whole expression.
 fn is_simple(expr: &Expr) -> bool {
     matches!(
         expr,

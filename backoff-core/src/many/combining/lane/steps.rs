@@ -1,5 +1,5 @@
-//! What the driver of a resource does with those who wait: takes their changes, tells them what came
-//! of it, and counts.
+//! The driver's work with the waiting callers: takes their changes, gives them their outcomes, and
+//! counts.
 
 use super::{Lane, bury, wake};
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
 use core::time::Duration;
 use std::sync::Arc;
 
-/// The changes that are being applied. They go back to their callers, also where something panics.
+/// The changes that are being applied. They go back to their callers, even after a panic.
 pub(crate) struct Hands<'l, V, W, E> {
     lane: &'l Lane<V, W, E>,
     pub(crate) all: Vec<Hand<V, E>>,
@@ -34,14 +34,14 @@ impl<V, W, E> Drop for Hands<'_, V, W, E> {
 }
 
 impl<V, W, E> Lane<V, W, E> {
-    /// A read begins; those who come from now on have higher places than this. `None` if nobody
-    /// waits.
+    /// A read begins. Callers who come from now on have higher places than the returned one. `None` if
+    /// nobody waits.
     pub(crate) fn read_begins(&self) -> Option<Place> {
         self.with(|state| (!state.waiting.is_empty()).then_some(state.next))
     }
 
-    /// Whether the poll ends before the next read begins: its own caller was told, and others still
-    /// wait. They are woken when it has ended.
+    /// Whether the poll ends before the next read begins: the polled caller has its outcome, and others
+    /// still wait. They are woken when the poll has ended.
     pub(crate) fn ends_poll(&self) -> bool {
         self.with(|state| {
             let is_told = |place| state.told.contains_key(&place);
@@ -66,12 +66,12 @@ impl<V, W, E> Lane<V, W, E> {
         asks
     }
 
-    /// Those of these who still wait.
+    /// Keeps the callers of `places` who still wait.
     pub(crate) fn keep_waiting(&self, places: &mut Vec<Place>) {
         self.with(|state| places.retain(|place| state.waiting.contains_key(place)));
     }
 
-    /// Whether anybody who waits has a deadline.
+    /// Whether any waiting caller has a deadline.
     pub(crate) fn has_deadlines(&self) -> bool {
         self.with(|state| {
             let mut waiting = state.waiting.values();
@@ -79,8 +79,8 @@ impl<V, W, E> Lane<V, W, E> {
         })
     }
 
-    /// Takes the changes of everybody who waits, or only of these, in the order of their places. A
-    /// caller whose signal has come, or whose deadline was over before `now`, is told so.
+    /// Takes the changes of all waiting callers, or only of these places, in the order of their places. A
+    /// caller whose signal has come, or whose deadline was over before `now`, gets this outcome.
     pub(crate) fn take(
         &self,
         mark: Place,
@@ -129,9 +129,9 @@ impl<V, W, E> Lane<V, W, E> {
         hands
     }
 
-    /// Tells callers what came of their changes; `outcome` is made of what is known about each, and
-    /// whether a write may have applied its change before. If a write was under way, these are all who
-    /// took part in it.
+    /// Gives callers their outcomes; `outcome` is made from the result of each change and from whether a
+    /// write may have applied the change before. If a write was running, these are all callers who took
+    /// part in it.
     pub(crate) fn tell(&self, outcomes: Vec<(Place, Outcome<V, W, E>)>) {
         let (wakers, gone) = self.with(|state| {
             state.is_writing = false;
@@ -155,7 +155,7 @@ impl<V, W, E> Lane<V, W, E> {
         bury(gone);
     }
 
-    /// The changes that were taken are written.
+    /// The write of the taken changes begins.
     pub(crate) fn write_begins(&self) {
         self.with(|state| {
             state.is_writing = true;
@@ -167,7 +167,7 @@ impl<V, W, E> Lane<V, W, E> {
         });
     }
 
-    /// Nothing was written of what was taken: those who still wait wait as before.
+    /// Nothing was written of the taken changes: callers who still wait continue to wait.
     pub(crate) fn give_back(&self) {
         self.with(|state| {
             state.is_writing = false;
@@ -177,8 +177,8 @@ impl<V, W, E> Lane<V, W, E> {
         });
     }
 
-    /// What was read shows that somebody has written since a write that may have been applied:
-    /// changes that do not recognise themselves end with the error of that write.
+    /// The value shows that somebody has written since a write that may have been applied: changes that do
+    /// not recognise their own effect end with the error of that write.
     pub(crate) fn overtaken(&self, error: &Arc<E>) {
         let told = self.with(|state| {
             let blind = state.waiting.iter();
@@ -198,8 +198,8 @@ impl<V, W, E> Lane<V, W, E> {
         wake(told);
     }
 
-    /// A write succeeded on the same version as one that may have been applied, which so was not and
-    /// never will be.
+    /// A write succeeded on the same version as a write that may have been applied. So that earlier write
+    /// was not applied, and never will be.
     pub(crate) fn resolved(&self) {
         self.with(|state| {
             for caller in state.waiting.values_mut() {
@@ -208,7 +208,7 @@ impl<V, W, E> Lane<V, W, E> {
         });
     }
 
-    /// A step failed: counts that, and counts those whom it binds.
+    /// A step failed: counts the failure, and counts the callers whom the failure concerns.
     pub(crate) fn step_failed(&self, failing: Failing) -> Standing {
         self.with(|state| {
             let mut standing = Standing::default();
@@ -237,14 +237,14 @@ impl<V, W, E> Lane<V, W, E> {
             if is_endless {
                 standing.until = None;
             }
-            // Whoever may have been applied is marked so now.
+            // Changes that may have been applied are marked now.
             state.is_writing = false;
             standing
         })
     }
 
-    /// After a step that failed with `error`: whoever makes no further attempt is told. `next` is what
-    /// follows for the others, or why nothing does. Tells how many go on.
+    /// After a step that failed with `error`: callers who make no further attempt get their outcome. `next`
+    /// is the next step for the others, or the reason to stop. Returns how many callers continue.
     pub(crate) fn decided(
         &self,
         failing: Failing,

@@ -146,7 +146,7 @@ async fn other_refusals_are_told_to_all_at_once() {
             assert_eq!(shared(&told), refused);
         }
         assert_eq!(server.calls(), (1, 1));
-        // A read that begins when all are there.
+        // A read that begins when all callers have come.
         server.on_write([Fate::Fail(Failure::Stale)]);
         server.on_read([Fate::Fine, Fate::Fail(Failure::Status(status))]);
         for told in together(&combined, 0..8).await {

@@ -1,4 +1,4 @@
-//! What a crowd costs, and what a lone change does.
+//! The cost of many changes at once, and the behaviour of a single change.
 
 use super::*;
 use tokio::time::Instant;
@@ -90,10 +90,10 @@ fn wait_for<F: Future + Unpin>(mut future: F) -> F::Output {
     }
 }
 
-/// Nothing in these tests takes so long.
+/// Nothing in these tests takes that long.
 const HANGS: Duration = Duration::from_secs(20);
 
-/// One who comes at the moment when the other one is done is neither forgotten nor lost.
+/// A caller that comes at the moment when the other caller is done is neither forgotten nor lost.
 #[test]
 fn two_threads_that_come_and_go_at_the_same_moment_both_get_through() {
     const ROUNDS: u32 = 4_000;
@@ -127,7 +127,8 @@ fn two_threads_that_come_and_go_at_the_same_moment_both_get_through() {
     assert_eq!(combined.busy(), 0);
 }
 
-/// A hundred tasks, 50 ms a call, over a network that loses replies: a policy of IAM's kind.
+/// A hundred tasks with calls of 50 ms, over a network that loses replies, on a policy like that of
+/// IAM.
 #[test]
 fn a_hundred_tasks_on_a_bad_network_are_a_few_calls() {
     use crate::runtime::Tokio;

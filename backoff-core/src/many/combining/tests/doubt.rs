@@ -1,4 +1,4 @@
-//! What may have been applied.
+//! Writes that may have been applied.
 
 use super::*;
 
@@ -79,7 +79,7 @@ async fn a_write_upon_the_same_version_leaves_no_doubt_about_the_one_before() {
     let combined = combine(AT_ONCE, &server).version(|members| members.version);
     let late = async {
         pass(12).await;
-        // Joins the second attempt, is refused with it, and stands alone in the end.
+        // This change joins the second attempt, is refused with it, and is alone in the end.
         combined.update(0, add(9)).await
     };
     server.on_write([
@@ -222,7 +222,7 @@ async fn a_cut_write_may_have_been_applied_and_a_cut_read_was_not() {
     );
 }
 
-/// Timers that are over when somebody says so.
+/// Timers that are over when the test says so.
 #[derive(Clone, Default)]
 struct OnWord(Arc<AtomicU32>);
 

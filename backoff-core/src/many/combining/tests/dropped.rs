@@ -1,4 +1,4 @@
-//! Who drives, and callers that are dropped or kept and not polled.
+//! The caller that drives, and callers that are dropped, or kept and not polled.
 
 use super::*;
 
@@ -10,7 +10,7 @@ async fn a_caller_that_is_kept_and_not_polled_holds_nobody_up() {
     let mut other = tokio::spawn(combined.update(0, add(2)));
     tokio::task::yield_now().await;
     for _ in 0..3 {
-        // It drives whatever is to be driven, and is then forgotten.
+        // This caller polls the driver once, and is then forgotten.
         assert!(poll(&mut kept).is_pending());
         pass(1).await;
     }
@@ -77,7 +77,7 @@ async fn the_step_is_dropped_where_only_those_are_left_who_were_told() {
     let mut other = combined.update(0, add(2));
     assert!(poll(&mut other).is_pending());
     pass(6).await;
-    // Its poll ends the write of the first one, and begins a read of its own.
+    // This poll ends the write of the first caller, and begins a read of its own.
     assert!(poll(&mut other).is_pending());
     assert_eq!(server.steps.load(Relaxed), 1);
     drop(other);
@@ -89,10 +89,10 @@ async fn the_step_is_dropped_where_only_those_are_left_who_were_told() {
     assert_eq!(combined.busy(), 0);
 }
 
-/// What happens while a caller's code runs must find no lock held.
+/// No lock may be held while a caller's code runs.
 #[tokio::test(start_paused = true)]
 async fn no_callers_code_runs_or_is_dropped_under_a_lock() {
-    /// Uses the resource when it is dropped and when it is called.
+    /// Uses the resource when the value is dropped and when it is called.
     struct Nosy(Combined);
     impl Nosy {
         fn look(&self) {
@@ -228,7 +228,7 @@ async fn a_panic_after_the_write_leaves_the_others_in_doubt() {
     assert_eq!(server.calls(), (2, 1));
 }
 
-/// A key that calls somebody when it is dropped.
+/// A key that calls a function when the key is dropped.
 struct Key(Arc<dyn Fn() + Send + Sync>);
 
 impl Clone for Key {
@@ -255,7 +255,7 @@ impl Drop for Key {
     }
 }
 
-/// Whether it was woken.
+/// Whether the waker was woken.
 #[derive(Default)]
 struct Bell(AtomicU32);
 
@@ -265,8 +265,8 @@ impl std::task::Wake for Bell {
     }
 }
 
-/// The steps drop a key at several moments; somebody new comes at each of them once, the last time
-/// when all is done and nobody knows it yet.
+/// The steps drop a key at several moments. A new caller comes at each of these moments once, the last
+/// time when all work is done and no caller has learnt this yet.
 #[test]
 fn one_who_comes_when_the_driver_is_done_is_not_forgotten() {
     let server = Server::new(0);

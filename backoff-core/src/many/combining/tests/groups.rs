@@ -1,4 +1,4 @@
-//! Who is in a group, and what may be told when.
+//! Which callers are in a group, and when they get which outcome.
 
 use super::*;
 
@@ -36,7 +36,7 @@ async fn unchanged_is_told_at_once_only_of_what_was_read_after_the_call() {
     let mut early = combined.update(0, add(7));
     assert!(poll(&mut early).is_pending());
     pass(3).await;
-    // Comes while the read is under way, which has not seen what happens next.
+    // This caller comes during the read, which has not seen the next event.
     let mut late = combined.update(0, add(7));
     assert!(poll(&mut late).is_pending());
     let (early, late) = tokio::join!(early, late);

@@ -7,7 +7,7 @@ use std::panic::catch_unwind;
 type Hook = Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>;
 type Kept = Arc<Mutex<Option<Updating<u32, Members, u64, Failure>>>>;
 
-/// A server that answers at once, and what happens while the first read is under way.
+/// A server that answers at once, and a function that runs during the first read.
 fn hooked(server: &Arc<Server>) -> (Combined, Hook) {
     let hook = Hook::default();
     let (reader, writer, on_read) = (Arc::clone(server), Arc::clone(server), Arc::clone(&hook));
@@ -126,7 +126,7 @@ fn a_change_whose_owner_has_gone_harms_nobody() {
         }
     };
     *hook.lock().unwrap() = Some(Box::new(enter));
-    // The other one goes when its change was taken.
+    // The other caller goes when its change has been taken.
     let first = poll(&mut combined.update(0, move |members: &mut Members| {
         drop(other.lock().unwrap().take());
         members.add(1)
@@ -177,7 +177,7 @@ impl core::hash::Hash for Moody {
     }
 }
 
-/// Tells, when it is dropped, whether it was dropped under the lock.
+/// Records, when it is dropped, whether the lock was free.
 struct Witness(Combining<Moody, Members, u64, Failure>, Arc<AtomicBool>);
 
 impl Drop for Witness {

@@ -62,7 +62,7 @@ async fn attempts_are_each_callers() {
     assert_eq!((shared(&one), shared(&two)), (gave_up.clone(), gave_up));
     assert!(written(&four));
     let ms = Duration::from_millis;
-    // The first read failed only for the one who was there when it began.
+    // The first read failed only for the caller that was waiting when the read began.
     assert_eq!((after, later, last), (ms(5), ms(1_015), ms(2_025)));
     assert_eq!(server.calls(), (4, 1));
 }
@@ -196,7 +196,7 @@ async fn whoever_comes_later_has_no_failures_behind_it() {
     server.on_read([BUSY, BUSY, BUSY, BUSY]);
     let combined = combine(DOUBLING, &server);
     let late = async {
-        // While the third read is under way.
+        // During the third read.
         pass(3_012).await;
         combined.update(0, add(2)).reported().await
     };

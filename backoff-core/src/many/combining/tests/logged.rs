@@ -1,4 +1,4 @@
-//! What a subscriber of `tracing` sees.
+//! The log events that a subscriber of `tracing` sees.
 
 use super::*;
 use tracing::{

@@ -27,7 +27,8 @@ use std::{
     sync::Mutex,
 };
 
-/// A resource: who was added, in order, and the version that a write must name.
+/// A resource: the members in the order in which they were added, and the version that a write must
+/// name.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Members {
     names: Vec<u32>,
@@ -35,7 +36,7 @@ struct Members {
 }
 
 impl Members {
-    /// Adds a member; whether it is new.
+    /// Adds a member. Returns whether the member is new.
     fn add(&mut self, name: u32) -> bool {
         let is_new = !self.names.contains(&name);
         if is_new {
@@ -50,7 +51,7 @@ impl Members {
 enum Failure {
     Stale,
     Status(u16),
-    /// 429 with a `Retry-After` of so many seconds.
+    /// 429 with a `Retry-After` of this many seconds.
     Later(u64),
     Reset,
     Own,
@@ -103,7 +104,7 @@ impl Fault for Failure {
     }
 }
 
-/// What befalls a call; without a word for it, it succeeds.
+/// The fate of a call. A call without a fate succeeds.
 #[derive(Clone, Debug)]
 enum Fate {
     Fine,
@@ -116,19 +117,19 @@ enum Fate {
     Panic,
 }
 
-/// The resources, and what was done with them.
+/// The resources, and a record of the calls.
 #[derive(Default)]
 struct Server {
     resources: Mutex<BTreeMap<u32, Members>>,
     reads: AtomicU32,
     writes: AtomicU32,
-    /// Reads and writes that are under way.
+    /// The running reads and writes.
     steps: AtomicU32,
     on_read: Mutex<VecDeque<Fate>>,
     on_write: Mutex<VecDeque<Fate>>,
-    /// What befalls the calls for which there is no word; whether it is a write is told.
+    /// The fate of calls that have no fate in the list. The argument says whether the call is a write.
     by_chance: Option<Box<dyn Fn(bool) -> Fate + Send + Sync>>,
-    /// Members for whose sake a write is refused with this status.
+    /// Members that make a write be refused with this status.
     refused: Mutex<(Vec<u32>, u16)>,
     hop: Duration,
 }
@@ -189,7 +190,7 @@ impl Server {
         Step(&self.steps)
     }
 
-    /// A way of the request, or of the reply.
+    /// The time that the request, or the reply, takes.
     async fn travel(&self) {
         if !self.hop.is_zero() {
             tokio::time::sleep(self.hop).await;
@@ -246,7 +247,7 @@ impl Server {
 type Combined = Combining<u32, Members, u64, Failure>;
 type Told = Result<Updated<Members, u64>, CombineError<Failure>>;
 
-/// Retries at once, so that a test may state the time that it takes.
+/// Retries at once, so that a test can state the exact time.
 const AT_ONCE: Policy = Policy::constant(Duration::ZERO).max_attempts(5);
 
 fn combine(policy: Policy, server: &Arc<Server>) -> Combined {
@@ -263,12 +264,12 @@ fn combine(policy: Policy, server: &Arc<Server>) -> Combined {
     )
 }
 
-/// A change that recognises itself.
+/// A change that recognises its own effect.
 fn add(name: u32) -> impl FnMut(&mut Members) -> bool + Send + 'static {
     move |members| members.add(name)
 }
 
-/// A change that does not.
+/// A change that does not recognise its own effect.
 fn append(name: u32) -> impl FnMut(&mut Members) + Send + 'static {
     move |members| members.names.push(name)
 }
@@ -277,7 +278,7 @@ fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     pin!(future).poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// Whether the change was shared out with this error, and may have been applied.
+/// Whether the change shares this error with its group, and may have been applied.
 #[track_caller]
 fn shared(told: &Told) -> (Failure, StopReason, bool) {
     match told {

@@ -25,7 +25,7 @@ impl Chance {
     }
 }
 
-/// What a caller does.
+/// The behaviour of a caller.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Adds,
@@ -34,11 +34,11 @@ enum Kind {
     Panics,
 }
 
-/// What came of a change.
+/// The outcome of a change.
 #[derive(Debug)]
 enum Came {
     Told(Told),
-    /// It was dropped while it waited.
+    /// The caller was dropped while it waited.
     Dropped,
     Panicked,
 }
@@ -61,7 +61,7 @@ fn keep_quiet() {
     });
 }
 
-/// A fate for every call, of which so many in a hundred fail.
+/// Draws a fate for every call; this many in a hundred fail.
 fn fates(chance: Arc<Chance>, percent: u64) -> impl Fn(bool) -> Fate + Send + Sync {
     move |is_write| {
         if !chance.percent(percent) {
@@ -136,7 +136,7 @@ async fn caller(
     Came::Told(update.await)
 }
 
-/// Somebody else, who removes members; who was removed is written down.
+/// Another writer, who removes members. The test records the removed members.
 async fn remover(server: Arc<Server>, chance: Arc<Chance>, key: u32, ms: u64) -> Vec<u32> {
     let mut removed = Vec::new();
     for _ in 0..chance.below(6) {
@@ -152,7 +152,7 @@ async fn remover(server: Arc<Server>, chance: Arc<Chance>, key: u32, ms: u64) ->
     removed
 }
 
-/// Some callers on one server. How many changes were made.
+/// Some callers on one server. Returns the number of changes that were made.
 async fn case(seed: u64, hop: u64) -> u32 {
     let chance = Arc::new(Chance(Mutex::new(SmallRng::seed_from_u64(seed))));
     let percent = chance.pick(&[0, 10, 30, 60]);
@@ -185,7 +185,7 @@ async fn case(seed: u64, hop: u64) -> u32 {
     let tasks: Vec<_> = (0..callers)
         .map(|name| {
             let (kind, key) = (chance.pick(&kinds), name % keys);
-            // Some ask for what another one asks for too.
+            // Some callers make the same change as another caller.
             let name = match kind {
                 Kind::Adds if chance.percent(10) => 1_000 + key,
                 _ => name,

@@ -1,4 +1,4 @@
-//! Callers whose waiting a signal ends.
+//! Callers whose waiting ends by a signal.
 
 use super::*;
 use tokio::time::Instant;
@@ -10,7 +10,7 @@ const EACH_SECOND: Policy = Policy::constant(SECOND)
     .max_attempts(5);
 const BUSY: Fate = Fate::Fail(Failure::Status(503));
 
-/// A token that is cancelled after so many milliseconds.
+/// A token that is cancelled after this many milliseconds.
 fn after(ms: u64) -> CancellationToken {
     let token = CancellationToken::new();
     let later = token.clone();
@@ -21,7 +21,7 @@ fn after(ms: u64) -> CancellationToken {
     token
 }
 
-/// Whether it was stopped, and whether it may have been applied.
+/// Whether the change was stopped, and whether it may have been applied.
 #[track_caller]
 fn stopped(told: &Told) -> bool {
     match told {
@@ -86,7 +86,7 @@ async fn a_write_that_is_under_way_is_finished() {
     ));
 }
 
-/// Whoever drives the write, the caller with the signal or another one.
+/// Holds for both drivers of the write: the caller with the signal and another caller.
 #[tokio::test(start_paused = true)]
 async fn after_a_write_that_fails_no_wait_follows() {
     for is_first in [true, false] {
