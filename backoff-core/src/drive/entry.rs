@@ -220,7 +220,7 @@ impl Policy {
     ///
     /// Deadline, attempts and budget belong to the whole update: each failed read and each failed write
     /// counts as one attempt. Conflicts (`ABORTED`, 412,
-    /// [`FaultKind::Conflict`](crate::FaultKind::Conflict)) are always retried, whatever the policy says
+    /// [`FaultKind::Conflict`](crate::FaultKind::Conflict)) are retried, whatever the policy says
     /// about them, because an update expects them. 409 without a gRPC code is retried only if the policy
     /// names it, because it may also mean that something exists already.
     ///
@@ -240,7 +240,7 @@ impl Policy {
     /// | nothing, with [`version`](crate::Retrying::version) directly after `update(..)` | the same, and the value has an etag or a number | read again; written again only if the version is still the same |
     ///
     /// So nothing is applied twice. If the policy is not [idempotent](Policy::idempotent), the update
-    /// always ends with `MaybeApplied`. Reads are always repeated.
+    /// ends with `MaybeApplied` after every such write. Failed reads are repeated in any case.
     ///
     /// ```
     /// use backoff_core::{FaultKind, Fault, Policy, Updated};

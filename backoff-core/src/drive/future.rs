@@ -72,8 +72,8 @@ pin_project! {
     /// ```
     ///
     /// In `tokio::join!`, write parentheses around a `const` block:
-    /// `(const { POLICY.max_attempts(3) }).retry(get)`. Macros written before edition 2024 do not accept a `const` block without
-    /// parentheses.
+    /// `(const { POLICY.max_attempts(3) }).retry(get)`. Macros written before edition 2024 do not accept a
+    /// `const` block without parentheses.
     ///
     /// # Panics
     /// When the future is polled again after it has finished.
