@@ -3,6 +3,9 @@
 //!
 //! # Add the library
 //!
+//! (Until the crates are published, use a path to a clone of the repository:
+//! `cargo add backoff-cloud --path ../backoff/backoff-cloud --features http`.)
+//!
 //! ```sh
 //! cargo add backoff-cloud --features http
 //! cargo add reqwest@0.13 serde_json
@@ -83,7 +86,7 @@
 //!   minutes.
 //! - After five attempts your program gets the error of the last one.
 //! - No attempt is cut: reqwest waits without limit for a service that does not answer. Add
-//!   `attempt_timeout`, as below. [Waits and limits](super::waits_and_limits) explains all limits.
+//!   `.attempt_timeout(..)` after `.json()`, as below. [Waits and limits](super::waits_and_limits) explains all limits.
 //!
 //! # See the retries
 //!
@@ -140,6 +143,11 @@
 //! ```sh
 //! cargo add backoff-cloud --features http,tracing
 //! cargo add tracing-subscriber
+//! ```
+//!
+//! ```text
+//! INFO backoff: attempt failed, waiting before the next operation="…" attempt=1 delay=0.162617 source="backoff" elapsed=0.000421 error=HTTP 503
+//! INFO backoff: succeeded after retries operation="…" attempts=2 elapsed=0.164702
 //! ```
 //!
 //! # Next steps

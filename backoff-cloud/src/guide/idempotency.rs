@@ -102,7 +102,7 @@
 //! use serde_json::Value;
 //!
 //! async fn order(client: &reqwest::Client, url: &str) -> Result<Value, ApiError> {
-//!     let order = client.post(url).body(r#"{"book": 7}"#);
+//!     let order = client.post(url).header("content-type", "application/json").body(r#"{"book": 7}"#);
 //!     plain_http::IDEMPOTENT.send(order).idempotency_key().json().await
 //! }
 //! ```

@@ -112,7 +112,7 @@
 //!
 //! #[derive(Debug, Fault)]
 //! #[fault(conflict)]
-//! struct Stale;
+//! struct Stale; // for `?` in a function that returns `Box<dyn Error>`, implement `std::error::Error` too
 //!
 //! #[derive(Clone, Default)]
 //! struct Row { count: u32, version: u64 }

@@ -17,9 +17,12 @@
 //! metrics-exporter-prometheus = "0.18"
 //! ```
 //!
+//! With `env-filter`, the subscriber shows only `ERROR` until `RUST_LOG` is set: start the program with
+//! `RUST_LOG=info`. The waits are logged at `INFO`.
+//!
 //! | you want to | write |
 //! |---|---|
-//! | see each wait and each call that was given up | the feature `tracing`, and a subscriber |
+//! | see each wait, and each call that was given up after a retry | the feature `tracing`, and a subscriber |
 //! | hide the waits, and see what was given up | `RUST_LOG=info,backoff=warn` |
 //! | see also calls that failed at once | `RUST_LOG=info,backoff=debug` |
 //! | make the waits of one policy quieter | [`.log_waits(LogLevel::Debug)`](crate::Policy::log_waits) |

@@ -3,9 +3,12 @@
 //!
 //! ```toml
 //! [dev-dependencies]
-//! backoff-cloud = { version = "0.1", features = ["testing", "emulator"] }
 //! tokio = { version = "1", features = ["macros", "rt", "test-util"] }
+//! backoff-cloud = { version = "0.1", features = ["testing", "emulator"] }
 //! ```
+//!
+//! A paused clock needs only tokio's `test-util`. The feature `testing` adds `VirtualTime`, `instant` and
+//! `off`; the feature `emulator` is for the last section.
 //!
 //! | you test | use |
 //! |---|---|
@@ -34,7 +37,7 @@
 //!     Err(TimedOut::new(Duration::from_secs(1)))
 //! }
 //!
-//! // #[tokio::test(start_paused = true)]
+//! // In a test, write #[tokio::test(start_paused = true)] here.
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! async fn gives_up_within_the_hour() {
 //!     let (calls, begin) = (Cell::new(0), Instant::now());
@@ -46,8 +49,9 @@
 //! # gives_up_within_the_hour();
 //! ```
 //!
-//! Do not pause the clock where real sockets answer: tokio takes a task that waits for a socket for idle, and
-//! moves the clock to the next timer. A timeout of 10 s then strikes at once. There use real time and
+//! Do not pause the clock where real sockets answer: tokio thinks that a task that waits for a socket is idle,
+//! and moves the clock to the next timer. A timeout of 10 s then ends the attempt at once: "the attempt was
+//! cut after 10s". There use real time and
 //! short waits (`POLICY.scaled(0.001)`), or `testing::instant()`.
 //!
 //! # Waits that do not last, and no retries

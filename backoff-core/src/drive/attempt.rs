@@ -349,12 +349,24 @@ pub trait Call: Reports {
 #[derive(Clone, Copy, Debug)]
 pub struct Plain<F>(pub(super) F);
 
+/// The name of an operation in logs and metrics: the path of the function or closure. The type of a boxed
+/// closure says nothing about the operation, in several hundred characters.
+#[inline]
+fn path_of<F>() -> &'static str {
+    let path = core::any::type_name::<F>();
+    if path.starts_with("alloc::boxed::Box<dyn ") {
+        "boxed closure"
+    } else {
+        path
+    }
+}
+
 impl<F> Reports for Plain<F> {
     type Report = Report;
 
     #[inline]
     fn name() -> &'static str {
-        core::any::type_name::<F>()
+        path_of::<F>()
     }
 
     fn report(&self, measures: Measures) -> Report {
@@ -427,7 +439,7 @@ impl<F> Reports for WithAttempt<F> {
 
     #[inline]
     fn name() -> &'static str {
-        core::any::type_name::<F>()
+        path_of::<F>()
     }
 
     #[inline]
@@ -477,5 +489,26 @@ impl<F: FnMut(Attempt) -> Result<T, E>, T, E> Call for WithAttempt<F> {
     fn call<R: Clock + Random>(&mut self, run: &Run<'_, R>) -> Result<T, Failed<E>> {
         let attempt = self.attempt(run);
         (self.operation)(attempt).map_err(Failed::whole)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Plain, Reports};
+
+    fn name<F>(_: &F) -> &'static str {
+        Plain::<F>::name()
+    }
+
+    #[test]
+    fn a_closure_is_named_by_its_path_and_a_boxed_one_is_not_named_by_its_type() {
+        let closure = || 1;
+        assert!(
+            name(&closure).contains("attempt::tests::"),
+            "{}",
+            name(&closure)
+        );
+        let boxed: std::boxed::Box<dyn FnMut() -> u8> = std::boxed::Box::new(|| 1);
+        assert_eq!(name(&boxed), "boxed closure");
     }
 }
