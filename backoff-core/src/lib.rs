@@ -58,9 +58,9 @@
 //! # How it works
 //!
 //! ```text
-//! operation ── error ──▶ Fault ── facts ──▶ Policy ── verdict ──▶ RetryState
-//!     ▲                                                               │
-//!     └────────── sleep, call again ◀── driver ◀── wait or stop ──────┘
+//! operation ─ error ─▶ Fault ─ facts ─▶ Policy ─ verdict ─▶ RetryState
+//!     ▲                                                          │
+//!     └────── sleep, call again ◀─ driver ◀─ wait or stop ───────┘
 //! ```
 //!
 //! An error states facts ([`Fault`](trait@Fault)). A [`Policy`], a constant, holds the rules and judges the
