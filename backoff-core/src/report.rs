@@ -148,10 +148,17 @@ impl fmt::Display for Report {
             slept,
         } = self;
         let s = if *attempts == 1 { "" } else { "s" };
-        write!(
-            f,
-            "{attempts} attempt{s} in {elapsed:.1?}, of which {slept:.1?} waiting"
-        )
+        write!(f, "{attempts} attempt{s} ")?;
+        write_times(f, *elapsed, *slept)
+    }
+}
+
+/// "in 4.2s, of which 3.0s waiting", or "in 4.2s, without a wait".
+fn write_times(f: &mut fmt::Formatter<'_>, elapsed: Duration, slept: Duration) -> fmt::Result {
+    if slept.is_zero() {
+        write!(f, "in {elapsed:.1?}, without a wait")
+    } else {
+        write!(f, "in {elapsed:.1?}, of which {slept:.1?} waiting")
     }
 }
 
@@ -252,9 +259,9 @@ impl fmt::Display for UpdateReport {
         );
         write!(
             f,
-            "{attempts} attempt{a} ({reads} read{r}, {writes} write{w}, {conflicts} conflict{c}) \
-             in {elapsed:.1?}, of which {slept:.1?} waiting"
-        )
+            "{attempts} attempt{a} ({reads} read{r}, {writes} write{w}, {conflicts} conflict{c}) "
+        )?;
+        write_times(f, elapsed, slept)
     }
 }
 
@@ -407,6 +414,16 @@ mod tests {
             StopReason::Attempts,
             report,
         )
+    }
+
+    #[test]
+    fn a_call_that_never_waited_says_so() {
+        let report = Report {
+            attempts: 1,
+            elapsed: Duration::from_millis(20),
+            slept: Duration::ZERO,
+        };
+        assert_eq!(report.to_string(), "1 attempt in 20.0ms, without a wait");
     }
 
     #[test]
