@@ -248,7 +248,12 @@ async fn a_policy_without_an_etag_is_not_written() {
         let error = iam::add(&client, SECRET, ROLE, ANN).await.unwrap_err();
         assert!(matches!(&error.error, Failure::NoEtag { resource } if resource == SECRET));
         assert_eq!(error.reason, StopReason::Permanent);
-        assert!(error.to_string().contains("has no etag, so it was not written"), "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains("has no etag, so it was not written"),
+            "{error}"
+        );
 
         let rest = rest(&liar.url, "v1");
         let error = iam::add(&rest, SECRET, ROLE, ANN).await.unwrap_err();
