@@ -1,9 +1,12 @@
 //! The key `cut_on` of annotated functions and blocks does what the method does, in every form.
 #![cfg(all(feature = "tokio", feature = "macros"))]
 
+mod common;
+
 use backoff_core::{
     Budget, Event, Fault, Jitter, NotYet, Policy, StopReason, Stopped, TimedOut, retry, retry_block,
 };
+use common::tokens::{cancelled, in_a_minute};
 use std::{
     cell::{Cell, RefCell},
     future::{Future, pending, ready},
@@ -49,23 +52,6 @@ const MINUTE: Duration = Duration::from_secs(60);
 const POLICY: Policy = Policy::constant(Duration::from_secs(25))
     .jitter(Jitter::None)
     .max_attempts(9);
-
-/// A token that is cancelled after a minute.
-fn in_a_minute() -> CancellationToken {
-    let token = CancellationToken::new();
-    let later = token.clone();
-    tokio::spawn(async move {
-        sleep(MINUTE).await;
-        later.cancel();
-    });
-    token
-}
-
-fn cancelled() -> CancellationToken {
-    let token = CancellationToken::new();
-    token.cancel();
-    token
-}
 
 /// Why calls ended, and after how many attempts.
 #[derive(Default)]

@@ -1,10 +1,13 @@
 //! A signal ends the waits of a call and, with `cut_on`, also the running attempt.
 #![cfg(all(feature = "tokio", feature = "macros", feature = "testing"))]
 
+mod common;
+
 use backoff_core::{
     BlockingSleep, Budget, Clock, Delivery, Event, Fault, Jitter, Policy, Random, RetryError, Stop,
     StopReason, Stopped, TimedOut, retry, retry_block, testing::VirtualTime,
 };
+use common::tokens::{cancelled, in_a_minute};
 use std::{
     cell::Cell,
     future::{Future, pending, ready},
@@ -47,23 +50,6 @@ const POLICY: Policy = Policy::constant(HOUR)
     .max_backoff(HOUR)
     .jitter(Jitter::None)
     .max_attempts(9);
-
-/// A token that is cancelled after a minute, and what counts the attempts.
-fn in_a_minute() -> CancellationToken {
-    let token = CancellationToken::new();
-    let later = token.clone();
-    tokio::spawn(async move {
-        tokio::time::sleep(Duration::from_secs(60)).await;
-        later.cancel();
-    });
-    token
-}
-
-fn cancelled() -> CancellationToken {
-    let token = CancellationToken::new();
-    token.cancel();
-    token
-}
 
 /// What a report says of the end: error, reason, attempts.
 fn end<R>(ended: RetryError<Failure, R>) -> (Failure, StopReason, R) {

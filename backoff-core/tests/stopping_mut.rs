@@ -1,7 +1,10 @@
 //! A signal ends a call of `retry_mut`, whose closure borrows mutably, like any other call.
 #![cfg(feature = "tokio")]
 
+mod common;
+
 use backoff_core::{Budget, Fault, Jitter, Policy, Stopped};
+use common::tokens::in_a_minute;
 use std::{
     cell::Cell,
     future::{pending, ready},
@@ -34,17 +37,6 @@ const MINUTE: Duration = Duration::from_secs(60);
 const POLICY: Policy = Policy::constant(Duration::from_secs(25))
     .jitter(Jitter::None)
     .max_attempts(9);
-
-/// A token that is cancelled after a minute.
-fn in_a_minute() -> CancellationToken {
-    let token = CancellationToken::new();
-    let later = token.clone();
-    tokio::spawn(async move {
-        sleep(MINUTE).await;
-        later.cancel();
-    });
-    token
-}
 
 /// What each attempt borrows mutably. It is busy the first times, and then it hangs.
 struct Client {

@@ -1,7 +1,10 @@
 //! The signal of a tower layer ends the requests of the layer.
 #![cfg(all(feature = "tokio", feature = "tower"))]
 
+mod common;
+
 use backoff_core::{Event, Jitter, Policy, StopReason, Stopped};
+use common::tokens::in_a_minute;
 use http_1::{Request, Response};
 use std::{
     io,
@@ -12,24 +15,12 @@ use std::{
     time::Duration,
 };
 use tokio::time::{Instant, sleep};
-use tokio_util::sync::CancellationToken;
 use tower::{Layer as _, Service, ServiceExt as _, service_fn};
 
 const MINUTE: Duration = Duration::from_secs(60);
 const POLICY: Policy = Policy::constant(Duration::from_secs(25))
     .jitter(Jitter::None)
     .max_attempts(9);
-
-/// A token that is cancelled after a minute.
-fn in_a_minute() -> CancellationToken {
-    let token = CancellationToken::new();
-    let later = token.clone();
-    tokio::spawn(async move {
-        sleep(MINUTE).await;
-        later.cancel();
-    });
-    token
-}
 
 /// Gives 503 after this time, and counts the requests.
 fn busy(

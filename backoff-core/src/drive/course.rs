@@ -379,7 +379,11 @@ impl Course {
         H: Handle<E>,
         H::Runtime: Clock,
     {
-        self.ended(handler.concluded(LATE), borrowed, handler, name, failure);
+        let (next, ending) = (
+            handler.concluded(LATE),
+            Ending::failed(Stage::Late, failure.fault()),
+        );
+        self.ended(next, borrowed, handler, name, failure, ending);
     }
 
     /// The timer woke after the deadline, and the loop returns an error that says so.
@@ -394,15 +398,12 @@ impl Course {
         H: Handle<E>,
         H::Runtime: Clock,
     {
-        self.give_back(borrowed, handler);
         let failure = Failure::new(Some(error), handler.fault(error));
-        let ending = Ending::expired(failure.fault());
-        let next = handler.concluded(LATE);
-        self.ends(next, borrowed, handler, name, failure, ending);
+        let (next, ending) = (handler.concluded(LATE), Ending::expired(failure.fault()));
+        self.ended(next, borrowed, handler, name, failure, ending);
     }
 
-    /// No attempt follows a wait, and the loop returns the last failure. The budget gets back the tokens
-    /// that it paid for the wait.
+    /// No attempt follows a wait. The budget gets back the tokens that it paid for the wait.
     pub(super) fn ended<E, H>(
         &mut self,
         next: Next,
@@ -410,12 +411,12 @@ impl Course {
         handler: &mut H,
         name: &'static str,
         failure: Failure<'_, E>,
+        ending: Ending<'_>,
     ) where
         H: Handle<E>,
         H::Runtime: Clock,
     {
         self.give_back(borrowed, handler);
-        let ending = Ending::failed(Stage::Late, failure.fault());
         self.ends(next, borrowed, handler, name, failure, ending);
     }
 
@@ -458,10 +459,9 @@ impl Course {
         H: Handle<E>,
         H::Runtime: Clock,
     {
-        self.give_back(borrowed, handler);
         let next = handler.concluded(STOPPED);
         let ending = Ending::stopped(Stage::Late, failure.fault());
-        self.ends(next, borrowed, handler, name, failure, ending);
+        self.ended(next, borrowed, handler, name, failure, ending);
     }
 
     /// The call ends without a decision about an error: counts the end, and reports it to hooks, logs and

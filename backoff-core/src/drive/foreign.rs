@@ -5,6 +5,7 @@
 use super::meter;
 use super::{
     course::Course,
+    ending::Ending,
     handler::{Handle, Handler, Under},
 };
 use crate::{
@@ -122,8 +123,9 @@ impl ForeignCall {
         C: Clock,
     {
         let (next, failure) = (Next::stop(reason), Failure::new(Some(error), Some(error)));
+        let ending = Ending::failed(Stage::Late, failure.fault());
         self.course
-            .ended(next, policy, &mut under(clock), name, failure);
+            .ended(next, policy, &mut under(clock), name, failure, ending);
     }
 
     /// An attempt succeeded. The policy's budget gets its tokens back, and logs and metrics get the

@@ -3,6 +3,8 @@
 // Every test file compiles this for itself and uses its part.
 #![allow(dead_code)]
 
+pub(crate) mod tokens;
+
 use backoff_core::{BlockingSleep, Clock, Random, Sleep};
 use std::{
     cell::{Cell, RefCell},
