@@ -139,6 +139,12 @@
 //!   [`spread_retry_after(true)`](crate::Policy::spread_retry_after) adds the backoff to the hint.
 //! - [`retry_after_slack`](crate::Policy::retry_after_slack) caps how much a hint may add to the backoff.
 //!
+//! The picture shows a service that takes 50 calls a second and gets 500 at once. With the same
+//! `Retry-After` for all, 450 calls come back within 0.1 s; with `spread_retry_after`, 55 do
+//! (`cargo run --release -p examples --example simulation -- batch`):
+//!
+#![doc = include_str!("../../doc/batch-calls.svg")]
+//!
 //! ```
 //! use backoff_cloud::{Fault, Policy, StopReason};
 //! use std::time::Duration;
