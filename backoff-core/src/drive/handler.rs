@@ -316,13 +316,18 @@ macro_rules! forward {
         forward!(@ counts);
     };
     (@ counts) => {
+        forward!(@ rulings);
+        forward!(@ measures);
+    };
+    (@ rulings) => {
         const WANTS_RULINGS: bool = H::WANTS_RULINGS;
 
         #[inline]
         fn judged(&mut self, stage: Stage, ruling: Ruling, fault: Option<&dyn Fault>) {
             self.inner.judged(stage, ruling, fault);
         }
-
+    };
+    (@ measures) => {
         #[inline]
         fn measure(
             &mut self,

@@ -1,10 +1,7 @@
 //! What a call remembers for the attempts that ask: its id, and whether an earlier attempt may have been
 //! applied. A call whose operation is given no `Attempt` compiles nothing of this.
 
-use super::{
-    ending::Ending,
-    handler::{Handle, Handler, forward},
-};
+use super::handler::{Handle, Handler, forward};
 use crate::{
     facts::fault::Fault,
     judge::{Ruling, Stage},
@@ -68,19 +65,11 @@ impl<H: Handler> Handler for Recalling<'_, H> {
     const LISTENS: bool = H::LISTENS;
     const WANTS_RULINGS: bool = true;
 
-    forward!(runtime policy terms decide hold);
+    forward!(runtime policy measures terms decide hold);
 
     fn judged(&mut self, stage: Stage, ruling: Ruling, fault: Option<&dyn Fault>) {
         self.recall.maybe_applied |= ruling.leaves_doubt(stage, fault);
         self.inner.judged(stage, ruling, fault);
-    }
-
-    fn measure(&mut self, ending: Ending<'_>, is_conflict: bool, next: Next) {
-        self.inner.measure(ending, is_conflict, next);
-    }
-
-    fn measured(&self) -> Measures {
-        self.inner.measured()
     }
 }
 

@@ -185,7 +185,7 @@ impl<'s, H> Watching<'s, H> {
 impl<H: Handler> Handler for Watching<'_, H> {
     const MEASURES: bool = H::MEASURES;
     const LISTENS: bool = true;
-    forward!(runtime policy terms decide hold);
+    forward!(runtime policy rulings terms decide hold);
 
     fn measure(&mut self, ending: Ending<'_>, is_conflict: bool, next: Next) {
         record(self.span, ending);
