@@ -1,1 +1,1 @@
-//! Compiles and runs the cases of `tests/ui/pass` again, as a crate of edition 2021.
+//! The cases of `cases` are tests: this package compiles the cases in edition 2021.

@@ -2,3 +2,6 @@
 
 #[path = "../cases/mod.rs"]
 mod cases;
+
+#[path = "../cases/uses/mod.rs"]
+mod uses;

@@ -1,8 +1,6 @@
-//! The expansion in a crate with a renamed library, and the message if the name is missing.
+//! The message in a crate with a renamed library whose name is not said.
 
 #[test]
-fn another_name_is_written_once() {
-    let cases = trybuild::TestCases::new();
-    cases.pass("pass/*.rs");
-    cases.compile_fail("fail/*.rs");
+fn the_name_is_asked_for() {
+    trybuild::TestCases::new().compile_fail("fail/*.rs");
 }

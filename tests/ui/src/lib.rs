@@ -1,4 +1,4 @@
-//! The cases in `pass`, `fail` and `fail_rustc` share this operation, which fails a few times.
+//! The cases share this operation, which fails a few times.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
