@@ -643,6 +643,11 @@ mod tests {
             status(503),
             code(GrpcCode::Unavailable),
             kind(FaultKind::Transient),
+            // The code outranks the status.
+            Facts {
+                status: Some(429),
+                ..code(GrpcCode::Unavailable)
+            },
             Facts {
                 transport: Some(Delivery::MaybeSent),
                 ..status(429)

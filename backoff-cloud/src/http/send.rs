@@ -406,3 +406,33 @@ impl IntoFuture for Sending {
         self.reply()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_sent_makes_no_other_url() {
+        let same = |asked: &str, answered: &str| {
+            is_same(Url::parse(asked).unwrap(), &Url::parse(answered).unwrap())
+        };
+        for (asked, answered) in [
+            ("http://h/a?b=1", "http://h/a?b=1"),
+            ("http://h/a#b", "http://h/a"),
+            ("http://h/a", "http://h/a#b"),
+            ("http://ann@h/a", "http://h/a"),
+            ("http://:secret@h/a", "http://h/a"),
+        ] {
+            assert!(same(asked, answered), "{asked} {answered}");
+        }
+        for answered in [
+            "http://h/b",
+            "http://h/a?b",
+            "http://i/a",
+            "https://h/a",
+            "http://h:1/a",
+        ] {
+            assert!(!same("http://h/a", answered), "{answered}");
+        }
+    }
+}

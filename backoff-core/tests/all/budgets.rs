@@ -1,10 +1,6 @@
 //! A budget for one call pays instead of the policy's budget, in every form of a call.
-#![cfg(feature = "tokio")]
-
-mod common;
-
+use crate::common::Scripted;
 use backoff_core::{Budget, Fault, FaultKind, Jitter, Policy, RetryError, StopReason};
-use common::Scripted;
 use std::{
     cell::Cell,
     future::{Future, ready},

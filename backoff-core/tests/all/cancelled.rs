@@ -1,13 +1,9 @@
 //! A dropped call does nothing more, in every form. If no attempt follows a wait, the budget gets the wait's
 //! tokens back.
-#![cfg(all(feature = "tokio", feature = "macros"))]
-
-mod common;
-
+use crate::common::Scripted;
 use backoff_core::{
     Budget, Event, Fault, Jitter, Policy, StopReason, TimedOut, retry, retry_block,
 };
-use common::Scripted;
 use std::{
     cell::RefCell,
     future::{Future, pending, ready},

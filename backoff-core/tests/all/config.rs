@@ -1,6 +1,4 @@
 //! A policy read from configuration: every rule, in several formats, and every kind of wrong input.
-#![cfg(feature = "serde")]
-
 use backoff_core::{Budget, Codes, Jitter, LogLevel, Policy, PolicySettings, codes};
 use proptest::prelude::*;
 use serde::Deserialize;

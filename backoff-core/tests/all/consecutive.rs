@@ -1,12 +1,8 @@
 //! The awaited value several times in a row: exact schedules, in every form.
-#![cfg(all(feature = "tokio", feature = "macros"))]
-
-mod common;
-
+use crate::common::Scripted;
 use backoff_core::{
     Budget, Event, Fault, Jitter, NotYet, Policy, StopReason, TimedOut, retry, retry_block,
 };
-use common::Scripted;
 use proptest::prelude::*;
 use std::{
     cell::Cell,

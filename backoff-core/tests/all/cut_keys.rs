@@ -1,12 +1,8 @@
 //! The key `cut_on` of annotated functions and blocks does what the method does, in every form.
-#![cfg(all(feature = "tokio", feature = "macros"))]
-
-mod common;
-
+use crate::common::tokens::{cancelled, in_a_minute};
 use backoff_core::{
     Budget, Event, Fault, Jitter, NotYet, Policy, StopReason, Stopped, TimedOut, retry, retry_block,
 };
-use common::tokens::{cancelled, in_a_minute};
 use std::{
     cell::{Cell, RefCell},
     future::{Future, pending, ready},

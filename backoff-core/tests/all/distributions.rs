@@ -3,8 +3,6 @@
 //!
 //! Each test of a distribution also shows its power: the same statistic must reject samples whose range is
 //! 1 % off.
-#![cfg(feature = "std")]
-
 use backoff_core::{
     Decision, FaultKind, Jitter, Policy, Random, RetryState, Std, Verdict,
     delay::{Celery, Delay, Slots},
@@ -116,8 +114,9 @@ fn correlation(pairs: &[(f64, f64)]) -> f64 {
     both / (first * second).sqrt() * n.sqrt()
 }
 
-/// Beyond this lies one number in 500 million: these tests draw anew each time they run.
-const RELATED: f64 = 6.0;
+/// The tests of the library's own numbers draw anew each time they run. So the limits are so wide that no chance
+/// passes them: beyond this one lies one number in 10²².
+const RELATED: f64 = 10.0;
 
 #[test]
 fn full_jitter_is_uniform_from_zero() {
@@ -330,8 +329,8 @@ fn the_librarys_own_numbers_are_uniform_and_independent() {
     let mut sorted = draws.clone();
     sorted.sort_unstable_by(f64::total_cmp);
     let found = distance(&sorted, 0.0, 1.0);
-    // Not `FITS`: these numbers are others each time.
-    assert!(found < 4.0, "{found}");
+    // Not `FITS`: these numbers are others each time. Above 6.0 in one sample of 10³⁰.
+    assert!(found < 6.0, "{found}");
     let lagging = |lag: usize| -> Vec<_> {
         let late = draws.iter().skip(lag);
         draws.iter().copied().zip(late.copied()).collect()
@@ -340,11 +339,11 @@ fn the_librarys_own_numbers_are_uniform_and_independent() {
         let found = correlation(&lagging(lag)).abs();
         assert!(found < RELATED, "{lag}: {found}");
     }
-    // One number in a hundred drawn twice would show.
+    // One number in 16 drawn twice would show.
     let twice = lagging(1)
         .into_iter()
         .enumerate()
-        .map(|(i, (a, b))| if i % 25 == 0 { (a, a) } else { (a, b) })
+        .map(|(i, (a, b))| if i % 16 == 0 { (a, a) } else { (a, b) })
         .collect::<Vec<_>>();
     assert!(correlation(&twice) > RELATED);
 }
@@ -442,7 +441,7 @@ fn processes_started_at_once_do_not_draw_the_same_numbers() {
         return;
     }
     let own = std::env::current_exe().unwrap();
-    let name = "processes_started_at_once_do_not_draw_the_same_numbers";
+    let name = "distributions::processes_started_at_once_do_not_draw_the_same_numbers";
     let processes: Vec<_> = (0..4)
         .map(|_| {
             Command::new(&own)

@@ -1,13 +1,9 @@
 //! The two loops, in virtual time.
-#![cfg(feature = "tokio")]
-
-mod common;
-
+use crate::common::Scripted;
 use backoff_core::{
     Delivery, Event, Fault, Jitter, Policy, RetryError, StopReason, TimedOut, Verdict, WaitSource,
     codes,
 };
-use common::Scripted;
 use std::{
     cell::{Cell, RefCell},
     future::{Future, ready},
@@ -130,12 +126,12 @@ async fn an_attempt_timeout_leaves_a_fast_attempt_alone() {
 }
 
 /// An attempt that never yields by itself uses up what tokio lets a task do at a time, and with it
-/// the timer's turn.
+/// the timer's turn. The time is real, because paused time stands still while a task is busy.
 #[tokio::test]
 async fn an_attempt_timeout_cuts_an_attempt_that_is_always_busy() {
     let began = std::time::Instant::now();
     let busy = || async {
-        while began.elapsed() < 5 * SECOND {
+        while began.elapsed() < 120 * SECOND {
             tokio::task::consume_budget().await;
         }
         Ok(())
@@ -157,7 +153,6 @@ async fn an_attempt_timeout_cuts_an_attempt_that_is_always_busy() {
         }
         assert!(annotated(busy).await.is_err());
     }
-    assert!(began.elapsed() < 4 * SECOND);
 }
 
 #[tokio::test(start_paused = true)]

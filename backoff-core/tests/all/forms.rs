@@ -1,6 +1,4 @@
 //! All forms of a call decide the same about each error of one table.
-#![cfg(all(feature = "tokio", feature = "macros"))]
-
 use backoff_core::{
     Delivery, Fault, FaultKind, GrpcCode, Jitter, NotApplied, Policy, TimedOut, codes, retry,
     retry_block, testing::VirtualTime,

@@ -1,10 +1,6 @@
 //! A last response that is handed back is given up: reports, hooks and metrics say so, in every form.
-#![cfg(feature = "tokio")]
-
-mod common;
-
+use crate::common::Scripted;
 use backoff_core::{Event, Fault, Jitter, Policy, Report, Stop, StopReason, TimedOut};
-use common::Scripted;
 use std::{
     future::{Future, ready},
     pin::pin,

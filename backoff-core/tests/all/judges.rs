@@ -1,11 +1,7 @@
 //! If the operation must not be made twice, no judge retries an attempt that may have been applied: neither a
 //! function nor a pattern, in any form.
-#![cfg(feature = "tokio")]
-
-mod common;
-
+use crate::common::Scripted;
 use backoff_core::{Delivery, Fault, FaultKind, Jitter, Policy, StopReason, Verdict};
-use common::Scripted;
 use std::{
     cell::Cell,
     future::{Future, ready},

@@ -1,7 +1,5 @@
 //! Updates whose values have a version wait at the pace of the resource. The clock is virtual and every draw
 //! gives the longest wait, so each wait is exact.
-#![cfg(all(feature = "std", feature = "testing"))]
-
 use backoff_core::{
     Conflict, Fault, FaultKind, Policy, RetryError, Updated, Verdict, delay::Constant,
     many::Combining, testing::VirtualTime,

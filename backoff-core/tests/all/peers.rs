@@ -3,13 +3,11 @@
 //! The name of a test names the bug. The comment above a test names the libraries in which we saw the bug; they
 //! may have fixed it since.
 
-mod common;
-
+use crate::common::Scripted;
 use backoff_core::{
     Budget, Decision, Event, Fault, FaultKind, Jitter, Policy, RetryState, StopReason, Verdict,
     delay::Delay,
 };
-use common::Scripted;
 use std::{
     cell::Cell,
     future::{Future, ready},

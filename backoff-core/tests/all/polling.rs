@@ -1,10 +1,6 @@
 //! Calls that repeat until the value is the awaited one, in virtual time.
-#![cfg(feature = "tokio")]
-
-mod common;
-
+use crate::common::Scripted;
 use backoff_core::{Budget, Delivery, Event, Fault, Jitter, NotYet, Policy, StopReason, TimedOut};
-use common::Scripted;
 use std::{collections::VecDeque, future::ready, time::Duration};
 use tokio::time::Instant;
 

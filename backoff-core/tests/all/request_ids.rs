@@ -1,6 +1,4 @@
 //! The id of a call is the same in every attempt, and each call has a different id, in every form.
-#![cfg(all(feature = "tokio", feature = "macros", feature = "std"))]
-
 use backoff_core::{Attempt, Jitter, Policy, RequestId, TimedOut, retry, retry_block};
 use std::{cell::RefCell, collections::HashSet, future::ready, time::Duration};
 

@@ -314,7 +314,8 @@ mod stopped {
     #[tokio::test(start_paused = true)]
     async fn a_signal_ends_a_wait_with_the_last_error_and_costs_nothing() {
         static BUDGET: Budget = Budget::aws();
-        let policy = Policy::constant(60 * SECOND).budget(&BUDGET);
+        let minute = Policy::constant(60 * SECOND).jitter(Jitter::None);
+        let policy = minute.budget(&BUDGET);
         let (token, events) = (CancellationToken::new(), RefCell::new(Vec::new()));
         let hook = |event: &Event<'_, TimedOut>| {
             events.borrow_mut().push(match event {

@@ -1,10 +1,6 @@
 //! Generators of `rand` as random sources, alone and together with a runtime.
-#![cfg(feature = "tokio")]
-
-mod common;
-
+use crate::common::Scripted;
 use backoff_core::{Jitter, Policy, Random, TimedOut};
-use common::Scripted;
 use rand::{Rng as _, SeedableRng as _, rngs::SmallRng};
 use std::{
     cell::RefCell,

@@ -1,10 +1,6 @@
 //! A signal ends a call of `retry_mut`, whose closure borrows mutably, like any other call.
-#![cfg(feature = "tokio")]
-
-mod common;
-
+use crate::common::tokens::in_a_minute;
 use backoff_core::{Budget, Fault, Jitter, Policy, Stopped};
-use common::tokens::in_a_minute;
 use std::{
     cell::Cell,
     future::{pending, ready},

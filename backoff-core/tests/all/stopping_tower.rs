@@ -1,10 +1,6 @@
 //! The signal of a tower layer ends the requests of the layer.
-#![cfg(all(feature = "tokio", feature = "tower"))]
-
-mod common;
-
+use crate::common::tokens::in_a_minute;
 use backoff_core::{Event, Jitter, Policy, StopReason, Stopped};
-use common::tokens::in_a_minute;
 use http_1::{Request, Response};
 use std::{
     io,

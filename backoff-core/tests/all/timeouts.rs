@@ -1,12 +1,8 @@
 //! Calls and attempts that are cut, in virtual time.
-#![cfg(feature = "tokio")]
-
-mod common;
-
+use crate::common::Scripted;
 use backoff_core::{
     Attempt, Event, Fault, Jitter, Policy, RetryError, StopReason, TimedOut, Updated,
 };
-use common::Scripted;
 use std::{
     cell::{Cell, RefCell},
     future::{Future, pending, poll_fn, ready},

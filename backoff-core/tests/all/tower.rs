@@ -464,8 +464,10 @@ fn one_service_sends_many_requests() {
 async fn requests_that_fail_together_do_not_come_back_together() {
     let waits = Arc::new(Mutex::new(Vec::new()));
     let told = waits.clone();
-    let layer = POLICY.max_attempts(2).layer();
-    let layer = layer.notify(move |event: &Event<'_, TimedOut>| {
+    // The range is so wide that no two draws are the same by chance.
+    let long = Duration::from_secs(100 * 365 * 86_400);
+    let policy = POLICY.base(long).max_backoff(long).max_attempts(2);
+    let layer = policy.layer().notify(move |event: &Event<'_, TimedOut>| {
         if let Event::Waiting { wait, .. } = event {
             told.lock().unwrap().push(wait.delay);
         }

@@ -1,13 +1,9 @@
 //! Read-modify-writes in virtual time, with a store that conflicts and fails on command.
-#![cfg(feature = "tokio")]
-
-mod common;
-
+use crate::common::Scripted;
 use backoff_core::{
     Budget, Conflict, Delivery, Event, Fault, FaultKind, Jitter, Policy, StopReason, TimedOut,
     Updated, codes,
 };
-use common::Scripted;
 use std::{
     cell::{Cell, RefCell},
     collections::VecDeque,

@@ -1,4 +1,5 @@
 //! The server and the clients that the tests with AWS' SDK share. A test tells the server what to answer.
+#![cfg(feature = "client")]
 
 use aws_sdk_dynamodb::{
     Client,

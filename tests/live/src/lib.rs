@@ -16,7 +16,5 @@ mod macros {}
     doc = "```\n\n```no_run\n# use tonic_014 as tonic;\n# use tonic_014::client::Grpc as GreeterClient;"
 )]
 #[cfg_attr(doctest, doc = include_str!("../../../backoff-cloud/src/guide/examples/tonic.rs"))]
-#[cfg_attr(doctest, doc = "```\n\n```no_run\n# use redis_1 as redis;")]
-#[cfg_attr(doctest, doc = include_str!("../../../backoff-cloud/src/guide/examples/redis.rs"))]
 #[cfg_attr(doctest, doc = "```")]
 mod guide {}

@@ -31,6 +31,16 @@ fn the_two_kinds_of_409() {
 }
 
 #[test]
+fn the_reply_of_another_url_leaves_doubt() {
+    let policy = iam::READ_MODIFY_WRITE.idempotent(false);
+    assert!(is_retried(policy, &error(429, "")));
+    let elsewhere = error(429, "").elsewhere();
+    assert_eq!(elsewhere.delivery(), Some(Delivery::MaybeSent));
+    assert_eq!(policy.judge(&elsewhere), Verdict::MaybeApplied);
+    assert!(is_retried(iam::READ_MODIFY_WRITE, &elsewhere));
+}
+
+#[test]
 fn the_longest_hint_counts() {
     let mut headers = HeaderMap::new();
     headers.insert("retry-after", "2".parse().unwrap());

@@ -4,7 +4,7 @@
 mod modules;
 mod tokens;
 
-use modules::{Imports, Modules};
+use self::modules::{Imports, Modules};
 use std::{
     collections::{BTreeSet, VecDeque},
     fmt::Write,

@@ -1,6 +1,6 @@
 //! The modules of a crate: the definitions and imports of each module, and the file that a path names.
 
-use crate::tokens::{Token, tokens};
+use super::tokens::{Token, tokens};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},

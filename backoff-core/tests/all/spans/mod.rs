@@ -1,12 +1,12 @@
 //! The spans of attempts, in every form of a call.
 
-mod recorder;
+pub(crate) mod recorder;
 
+use self::recorder::recorded;
 use backoff_core::{
     BlockingSleep, Clock, Fault, Jitter, NotYet, Policy, Random, Sleep, Std, Stopped, TimedOut,
     retry, retry_block,
 };
-use recorder::recorded;
 use std::{
     cell::Cell,
     fmt,

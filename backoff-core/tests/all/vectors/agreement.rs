@@ -1,6 +1,7 @@
 //! The algorithms of `delay` and the policies that use them have the same waits.
 
-use super::{HALF, LEAST, MOST, SECOND, common::Scripted, ms};
+use super::{HALF, LEAST, MOST, SECOND, ms};
+use crate::common::Scripted;
 use backoff_core::{
     Jitter, Policy,
     delay::{

@@ -11,8 +11,6 @@ mod apue;
 mod aws;
 mod aws_sdks;
 mod celery;
-#[path = "../common/mod.rs"]
-mod common;
 mod ethernet;
 mod finagle;
 mod google;

@@ -1,6 +1,6 @@
 //! A server of HTTP/2 that refuses requests, goes away and breaks connections as a test asks; also for gRPC.
 
-use crate::server::listener;
+use crate::clients::server::listener;
 use h2_04::server::{Connection, SendResponse};
 use http_1::{HeaderMap, Response};
 use std::{io, net::SocketAddr};

@@ -1,7 +1,7 @@
 //! hyper alone. Its replies are types of the crate `http`. Its errors are in a `Box<dyn Error>`, as in many
 //! programs.
 
-use crate::{
+use crate::clients::{
     facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, Repeated, assert_row},
     http2,
     server::{End, Failing, half, nobody, reply, serve},

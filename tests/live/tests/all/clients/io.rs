@@ -1,6 +1,6 @@
 //! Plain sockets of the standard library.
 
-use crate::{
+use crate::clients::{
     facts::{MAYBE_SENT, NOT_SENT, NOTHING, Repeated, assert_row},
     server::{End, nobody, serve},
 };

@@ -1,6 +1,6 @@
 //! Servers that lie: whatever they say, the deadline holds, and nothing panics.
 
-use crate::{
+use crate::clients::{
     facts::{Facts, POLICY, Repeated, assert_row},
     reqwest::{builder, said},
     server::{End, reply, serve},
@@ -105,7 +105,7 @@ async fn a_200_with_an_error_inside_is_the_error() {
         status: Some(409),
         grpc_code: Some(GrpcCode::Aborted),
         retry_after: Some(Duration::from_secs(2)),
-        ..crate::facts::NOTHING
+        ..crate::clients::facts::NOTHING
     };
     assert_row(&error, facts, Repeated::Always);
     assert_eq!(error.to_string(), "HTTP 409 ABORTED: try again");

@@ -1,6 +1,6 @@
 //! reqwest, and `backoff_cloud::http` on top of it.
 
-use crate::{
+use crate::clients::{
     facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, POLICY, Repeated, assert_row},
     http2,
     server::{End, Failing, half, nobody, reply, serve},

@@ -1,6 +1,6 @@
 //! reqwest 0.12. Its errors have the same facts as those of 0.13.
 
-use crate::{
+use crate::clients::{
     facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, Repeated, assert_row},
     http2,
     server::{End, Failing, half, nobody, reply, serve},

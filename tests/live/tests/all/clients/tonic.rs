@@ -1,6 +1,6 @@
 //! tonic, against a server that has HTTP/2 only.
 
-use crate::{
+use crate::clients::{
     facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, Repeated, assert_row},
     http2::{
         Act, CANCEL, GOAWAY_AFTER, GOAWAY_BEFORE, HALF_A_MESSAGE, NO_TRAILERS, REFUSED_STREAM,
@@ -293,7 +293,7 @@ async fn a_lost_connection_is_opened_anew() {
         let server = servers.borrow_mut().pop().expect("one of two");
         Ok::<_, Status>(endpoint(server).connect_lazy())
     });
-    let outcome = crate::facts::POLICY
+    let outcome = crate::clients::facts::POLICY
         .retry(|| channel.with(async |it| call_on(it).await))
         .await;
     assert_eq!(outcome.expect_err("the answer").code(), Code::NotFound);

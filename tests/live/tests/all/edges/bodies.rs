@@ -1,7 +1,7 @@
 //! Bodies that are too long, never end, or end too early. What is measured is the heap of the
 //! client's thread; the servers have threads of their own.
 
-use crate::server::{bytes, serve, stalls_after, text};
+use crate::edges::server::{bytes, serve, stalls_after, text};
 use allocation_counter::measure;
 use backoff_cloud::{Delivery, Fault, FaultKind, GrpcCode, Policy, StopReason, Verdict, http, iam};
 use flate2::{Compression, write::GzEncoder};

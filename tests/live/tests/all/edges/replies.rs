@@ -1,6 +1,6 @@
 //! Replies to `iam::Rest` that are successes but contain no policy.
 
-use crate::{
+use crate::edges::{
     resources::rest,
     server::{serve, text},
 };

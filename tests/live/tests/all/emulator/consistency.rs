@@ -7,7 +7,7 @@ use backoff_cloud::http::{self, ApiError};
 use backoff_cloud::{Jitter, Policy, iam, retry};
 use serde_json::{Value, json};
 
-use crate::client::*;
+use crate::emulator::client::*;
 
 const ROLE: &str = "roles/viewer";
 const ANN: &str = "user:ann@example.com";

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use backoff_cloud::emulator::{Call, Emulator, Faults, Reply};
 use serde_json::json;
 
-use crate::client::*;
+use crate::emulator::client::*;
 
 #[test]
 fn a_status_comes_with_its_hints_and_its_name() {

@@ -7,7 +7,7 @@ use backoff_cloud::http::{self, ApiError};
 use backoff_cloud::{Fault, FaultKind, GrpcCode, StopReason, memorystore};
 use serde_json::{Value, json};
 
-use crate::client::*;
+use crate::emulator::client::*;
 
 const PARENT: &str = "projects/p/locations/europe-west1";
 const CACHE: &str = "projects/p/locations/europe-west1/instances/cache";

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use backoff_cloud::emulator::{Call, Emulator, Reply, Stats};
 use serde_json::json;
 
-use crate::client::*;
+use crate::emulator::client::*;
 
 #[test]
 fn it_listens_on_loopback_only() {

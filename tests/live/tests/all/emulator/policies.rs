@@ -3,7 +3,7 @@
 use backoff_cloud::emulator::{Call, Emulator, Reply, Stats};
 use serde_json::{Value, json};
 
-use crate::client::*;
+use crate::emulator::client::*;
 
 #[test]
 fn a_policy_is_read_written_and_read_back() {

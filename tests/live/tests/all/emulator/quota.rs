@@ -3,7 +3,7 @@
 use backoff_cloud::emulator::Emulator;
 use backoff_cloud::{Codes, Policy, codes, iam};
 
-use crate::client::*;
+use crate::emulator::client::*;
 
 const WRITERS: usize = 32;
 const ROLE: &str = "roles/viewer";

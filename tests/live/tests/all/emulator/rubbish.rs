@@ -6,7 +6,7 @@ use std::net::Shutdown;
 use backoff_cloud::emulator::{Call, Emulator, Reply};
 use serde_json::json;
 
-use crate::client::*;
+use crate::emulator::client::*;
 
 #[test]
 fn malformed_requests_get_googles_errors_and_use_up_no_fault() {

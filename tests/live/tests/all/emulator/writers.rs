@@ -7,7 +7,7 @@ use backoff_cloud::emulator::{Emulator, Faults, Reply};
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
 
-use crate::client::*;
+use crate::emulator::client::*;
 
 /// Sends a call and gives its status and body, or nothing if the connection failed.
 async fn send(client: &reqwest::Client, emulator: &Emulator, body: &Value) -> Option<(u16, Value)> {

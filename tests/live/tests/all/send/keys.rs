@@ -1,6 +1,6 @@
 //! The key by which a server recognises a repeated request.
 
-use crate::server::{Act, FAST, Server, client, reply};
+use crate::send::server::{Act, FAST, Server, client, reply};
 use backoff_cloud::http::SendExt as _;
 
 #[tokio::test]

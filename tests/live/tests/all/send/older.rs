@@ -1,6 +1,6 @@
 //! Requests of reqwest 0.12, sent in the same way.
 
-use crate::server::{Act, FAST, Server, bytes, reply};
+use crate::send::server::{Act, FAST, Server, bytes, reply};
 use backoff_cloud::{
     Delivery, Fault, StopReason,
     http::{ApiError, Limits, SendExt as _},

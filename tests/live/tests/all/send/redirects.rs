@@ -1,6 +1,6 @@
 //! Redirects that the client follows.
 
-use crate::server::{Act, FAST, Server, client, reply};
+use crate::send::server::{Act, FAST, Server, client, reply};
 use backoff_cloud::{Delivery, Fault as _, StopReason, http::SendExt as _};
 use reqwest::{Client, redirect, retry};
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! The values and errors that replies become.
 
-use crate::server::{Act, FAST, Server, client, reply};
+use crate::send::server::{Act, FAST, Server, client, reply};
 use backoff_cloud::{
     Fault, FaultKind, Verdict,
     http::{self, ApiError, Limits, SendExt as _},

@@ -1,6 +1,6 @@
 //! What is sent, and how often.
 
-use crate::server::{Act, FAST, Server, client, reply};
+use crate::send::server::{Act, FAST, Server, client, reply};
 use backoff_cloud::{
     Delivery, Fault, FaultKind, StopReason, Verdict, http::SendExt as _, iam, plain_http, storage,
 };

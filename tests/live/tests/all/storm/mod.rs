@@ -1,15 +1,15 @@
 //! A storm of failures: every failure of a connection and of a server, before and after the request is
 //! applied, with every form of a call and every preset. Counts the changes that are applied once and twice.
 //!
-//! `cargo test -p live --test storm -- --nocapture` prints the tables.
+//! `cargo test -p live storm:: -- --nocapture` prints the tables.
 
 mod forms;
 mod presets;
 mod server;
 
+use self::forms::{FORMS, Form};
+use self::server::{Resource, Server};
 use backoff_core::{Policy, StopReason};
-use forms::{FORMS, Form};
-use server::{Resource, Server};
 use std::{
     collections::BTreeMap,
     sync::atomic::{AtomicU32, Ordering::Relaxed},

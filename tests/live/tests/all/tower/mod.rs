@@ -2,12 +2,12 @@
 
 mod server;
 
+use self::server::{Answer::*, nobody, serve, serve_grpc};
 use backoff_core::{Event, Fault as _, GrpcCode, Policy, codes, tower::Idempotent};
 use http_1::{Request, Response};
 use http_body_util::Full;
 use hyper_1::body::{Body, Bytes, Incoming};
 use hyper_util::{client::legacy, rt::TokioExecutor};
-use server::{Answer::*, nobody, serve, serve_grpc};
 use std::{
     sync::{Arc, Mutex},
     time::{Duration, Instant},

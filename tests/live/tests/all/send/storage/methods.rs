@@ -1,6 +1,6 @@
 //! The operations of the JSON API, and which operations may be made twice.
 
-use crate::server::Server;
+use crate::send::server::Server;
 use reqwest::{Client, Method, RequestBuilder};
 
 /// When an operation may be made twice.

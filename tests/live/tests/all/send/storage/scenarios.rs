@@ -4,7 +4,7 @@ use super::{
     FAST, error,
     methods::{Idempotent, OPERATIONS, Operation},
 };
-use crate::server::{Act, Server, client};
+use crate::send::server::{Act, Server, client};
 use backoff_cloud::{StopReason, http::SendExt as _, storage};
 use reqwest::Client;
 use std::{sync::Arc, time::Duration};

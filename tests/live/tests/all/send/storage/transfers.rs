@@ -1,7 +1,7 @@
 //! Uploads that continue where they stopped, and downloads that break.
 
 use super::{FAST, error};
-use crate::server::{Act, Server, bytes, client, reply};
+use crate::send::server::{Act, Server, bytes, client, reply};
 use backoff_cloud::{
     StopReason,
     http::{Reply, SendExt as _},

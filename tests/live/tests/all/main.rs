@@ -1,0 +1,13 @@
+//! Tests of all crates together, on real sockets. One binary, because each costs a link.
+
+mod clients;
+mod cost;
+mod edges;
+mod emulator;
+mod http;
+mod iam;
+mod readme;
+mod send;
+mod storm;
+mod tower;
+mod tracing;
