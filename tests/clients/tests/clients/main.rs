@@ -2,7 +2,7 @@
 //! name of its failure.
 
 mod azure_core;
-#[path = "../../../live/tests/clients/facts.rs"]
+#[path = "../../../live/tests/all/clients/facts.rs"]
 mod facts;
 #[cfg(feature = "kube")]
 mod kube;

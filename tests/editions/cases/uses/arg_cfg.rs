@@ -7,7 +7,7 @@ use ui::{ApiError, Flaky};
 async fn sent(
     flaky: &Flaky,
     #[cfg(any())] mut body: Vec<u8>,
-    #[cfg(all())] mut mine: Vec<u8>,
+    #[cfg(test)] mut mine: Vec<u8>,
 ) -> Result<Vec<u8>, ApiError> {
     #[cfg(any())]
     body.push(1);
