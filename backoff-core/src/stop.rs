@@ -94,13 +94,16 @@ mod tests {
     #[test]
     fn a_wait_of_any_length_ends_when_it_is_stopped() {
         let stop = Stop::new();
-        let waiting = [Duration::MAX, Duration::from_secs(3600)].map(|wait| {
-            let stop = stop.clone();
-            std::thread::spawn(move || stop.wait(wait))
-        });
+        let (ends, ended) = std::sync::mpsc::channel();
+        for wait in [Duration::MAX, Duration::from_secs(3600)] {
+            let (stop, ends) = (stop.clone(), ends.clone());
+            std::thread::spawn(move || ends.send(stop.wait(wait)).unwrap());
+        }
         assert!(!stop.is_stopped());
         stop.stop();
-        assert!(waiting.into_iter().all(|thread| thread.join().unwrap()));
+        for _ in 0..2 {
+            assert_eq!(ended.recv_timeout(Duration::from_secs(120)), Ok(true));
+        }
         assert!(stop.wait(Duration::MAX) && stop.is_stopped());
         assert!(format!("{stop:?}").contains("true"));
     }

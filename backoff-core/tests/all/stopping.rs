@@ -47,6 +47,9 @@ const POLICY: Policy = Policy::constant(HOUR)
     .jitter(Jitter::None)
     .max_attempts(9);
 
+/// For blocking calls, whose waits take real time: a test fails after a minute if its stop ends no wait.
+const BLOCKING: Policy = POLICY.base(Duration::from_secs(60)).max_attempts(2);
+
 /// What a report says of the end: error, reason, attempts.
 fn end<R>(ended: RetryError<Failure, R>) -> (Failure, StopReason, R) {
     (ended.error, ended.reason, ended.report)
@@ -287,10 +290,11 @@ async fn the_last_response_is_handed_back_as_it_came() {
 
     let stop = Stop::new();
     stop.stop();
-    let call = POLICY
+    let call = BLOCKING
         .blocking(|| Ok::<_, Failure>(Response(503)))
         .responses();
-    assert_eq!(call.stop_on(&stop).call(), Ok(Response(503)));
+    let (response, report) = call.stop_on(&stop).reported().unwrap();
+    assert_eq!((response, report.attempts), (Response(503), 1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -381,6 +385,7 @@ impl Seen {
 async fn a_hook_of_every_form_sees_the_tokens_that_a_stopped_call_has_given_back() {
     static BUDGET: Budget = Budget::aws();
     const PAID: Policy = POLICY.budget(&BUDGET);
+    const PAID_BLOCKING: Policy = BLOCKING.budget(&BUDGET);
     let (seen, stop) = (Seen::default(), Stop::new());
     stop.stop();
     let busy = || Err::<(), _>(Busy);
@@ -396,10 +401,12 @@ async fn a_hook_of_every_form_sees_the_tokens_that_a_stopped_call_has_given_back
     );
     assert!(call.await.is_err());
     seen.check();
-    let call = PAID.blocking(busy).stop_on(&stop);
+    let call = PAID_BLOCKING.blocking(busy).stop_on(&stop);
     assert!(call.notify(seen.hook(&BUDGET)).call().is_err());
     seen.check();
-    let call = PAID.blocking(|| Ok::<_, Failure>(Busy)).responses();
+    let call = PAID_BLOCKING
+        .blocking(|| Ok::<_, Failure>(Busy))
+        .responses();
     let call = call.stop_on(&stop).notify(seen.hook(&BUDGET));
     assert_eq!(call.call(), Ok(Busy));
     seen.check();
@@ -407,7 +414,7 @@ async fn a_hook_of_every_form_sees_the_tokens_that_a_stopped_call_has_given_back
     let mut resuming = resuming.stop_on(Box::pin(token.cancelled()));
     assert_eq!(resuming.failed(Busy).await, Err(Busy));
     seen.check();
-    let resuming = PAID.resuming_blocking().notify(seen.hook(&BUDGET));
+    let resuming = PAID_BLOCKING.resuming_blocking().notify(seen.hook(&BUDGET));
     assert_eq!(resuming.stop_on(&stop).failed_blocking(Busy), Err(Busy));
     seen.check();
 }
@@ -567,7 +574,7 @@ fn a_blocking_call_in_virtual_time_is_stopped_before_or_in_a_wait() {
 fn a_blocking_call_that_is_stopped_costs_the_budget_nothing() {
     let (stop, budget) = (Stop::new(), Budget::aws());
     stop.stop();
-    let call = POLICY
+    let call = BLOCKING
         .blocking(|| Err::<(), _>(Busy))
         .budget(&budget)
         .stop_on(&stop);
@@ -582,13 +589,13 @@ fn a_blocking_update_in_doubt_is_stopped_with_that_error() {
         stop.stop();
         Err::<(), _>(Failure::TimedOut)
     };
-    let update = POLICY
+    let update = BLOCKING
         .blocking_update(|| Ok(1), |n| *n += 1, write)
         .version(|n| *n);
-    let (error, reason, _) = end(update.stop_on(&stop).reported().unwrap_err());
+    let (error, reason, report) = end(update.stop_on(&stop).reported().unwrap_err());
     assert_eq!(
-        (error, reason),
-        (Failure::TimedOut, StopReason::MaybeApplied)
+        (error, reason, report.attempts),
+        (Failure::TimedOut, StopReason::MaybeApplied, 1)
     );
 }
 

@@ -1,6 +1,6 @@
 //! The runtime of these tests: time passes only in its waits, and the test gives the random numbers.
 
-// Every test file compiles this for itself and uses its part.
+// Without some features nothing uses a part of this.
 #![allow(dead_code)]
 
 pub(crate) mod tokens;

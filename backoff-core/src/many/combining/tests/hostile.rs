@@ -185,7 +185,7 @@ impl Drop for Witness {
         let combined = self.0.clone();
         let (tell, told) = std::sync::mpsc::channel();
         std::thread::spawn(move || tell.send(combined.busy()));
-        let is_free = told.recv_timeout(Duration::from_secs(5)).is_ok();
+        let is_free = told.recv_timeout(Duration::from_secs(60)).is_ok();
         self.1.store(is_free, Relaxed);
     }
 }

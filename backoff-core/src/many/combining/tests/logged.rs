@@ -32,7 +32,11 @@ impl Subscriber for Counting {
 
 fn listen() {
     static LISTENS: std::sync::Once = std::sync::Once::new();
-    LISTENS.call_once(|| set_global_default(Counting).expect("nobody else listens"));
+    LISTENS.call_once(|| {
+        set_global_default(Counting).expect("nobody else listens");
+        // A test on another thread may have met an event just before, when nobody listened yet.
+        tracing::callsite::rebuild_interest_cache();
+    });
 }
 
 #[tokio::test(start_paused = true)]
