@@ -137,7 +137,7 @@ pub const REQUEST: Policy = Policy::exponential()
 ///     .until(|operation| operation.done)
 ///     .await?;
 /// assert!(operation.done);
-/// # assert!((12.5..14.5).contains(&start.elapsed().as_secs_f64()));
+/// # assert!((12.5..14.51).contains(&start.elapsed().as_secs_f64()));
 /// # Ok(())
 /// # }
 /// ```

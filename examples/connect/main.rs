@@ -72,13 +72,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let policy = Policy::connect_retry().scaled(scale);
     say(&format!("{policy}\n"))?;
 
-    // A port that nobody listens on: it was just given back.
-    let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+    // The socket has its port, which no other process can take, and does not listen yet.
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+    socket.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into())?;
+    let address = socket.local_addr()?.as_socket();
+    let address = address.ok_or("the socket has no address")?;
     // The refused attempts begin after 0, 1, 3, 7, … s; half a second later the server is up.
     let up_after = Duration::from_secs((1 << options.refused) - 1) - Duration::from_millis(500);
     let server = thread::spawn(move || -> io::Result<()> {
         thread::sleep(up_after.mul_f64(scale));
-        let (mut client, _) = TcpListener::bind(address)?.accept()?;
+        socket.listen(1)?;
+        let (mut client, _) = TcpListener::from(socket).accept()?;
         client.write_all(b"welcome")
     });
 

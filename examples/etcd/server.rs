@@ -3,18 +3,18 @@
 use std::{
     io::{self, ErrorKind},
     net::TcpListener,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::atomic::{AtomicU32, Ordering::Relaxed},
     time::Duration,
 };
 
-use backoff_cloud::{Policy, http::ApiError};
+use backoff_cloud::Policy;
 
 use crate::store::Store;
 
-/// How long etcd may take until it answers. It needs about a second.
-const UP: Policy = Policy::constant(Duration::from_millis(20)).deadline(Duration::from_secs(20));
+/// How long etcd may take until it answers. It needs about a second, and on a slow machine more.
+const UP: Policy = Policy::constant(Duration::from_millis(20)).deadline(Duration::from_secs(120));
 
 /// How many servers this process has started so far.
 static STARTED: AtomicU32 = AtomicU32::new(0);
@@ -34,53 +34,46 @@ impl Server {
     /// Returns an error if the folder cannot be made or if etcd does not start.
     pub(crate) async fn start() -> io::Result<Option<Self>> {
         let number = STARTED.fetch_add(1, Relaxed);
-        let folder = format!("backoff-etcd-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(folder);
-        std::fs::create_dir_all(&folder)?;
-        let [url, peers] = free_urls()?;
-        let process = Command::new("etcd")
-            .arg("--data-dir")
-            .arg(&folder)
-            .args([
-                "--listen-client-urls",
-                &url,
-                "--advertise-client-urls",
-                &url,
-            ])
-            .args([
-                "--listen-peer-urls",
-                &peers,
-                "--initial-advertise-peer-urls",
-                &peers,
-            ])
-            .arg("--initial-cluster")
-            .arg(format!("default={peers}"))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn();
-        let process = match process {
-            Ok(process) => process,
-            Err(error) => {
-                std::fs::remove_dir_all(&folder)?;
-                let is_missing = error.kind() == ErrorKind::NotFound;
-                return if is_missing { Ok(None) } else { Err(error) };
+        let name = format!("backoff-etcd-{}-{number}", std::process::id());
+        // Another process may take a port before etcd does, which then ends.
+        for _ in 0..10 {
+            let folder = std::env::temp_dir().join(&name);
+            std::fs::create_dir_all(&folder)?;
+            let [url, peers] = free_urls()?;
+            let process = match begin(&name, &folder, &url, &peers) {
+                Ok(process) => process,
+                Err(error) => {
+                    std::fs::remove_dir_all(&folder)?;
+                    let is_missing = error.kind() == ErrorKind::NotFound;
+                    return if is_missing { Ok(None) } else { Err(error) };
+                }
+            };
+            let mut server = Server {
+                process,
+                folder,
+                url,
+            };
+            if server.is_up(&name).await? {
+                return Ok(Some(server));
             }
-        };
-        let server = Server {
-            process,
-            folder,
-            url,
-        };
-        server.is_up().await.map_err(|error| {
-            io::Error::other(format!("etcd does not answer at {}: {error}", server.url))
-        })?;
-        Ok(Some(server))
+        }
+        Err(io::Error::other("etcd ends as soon as it starts"))
     }
 
-    async fn is_up(&self) -> Result<(), ApiError> {
-        let store = Store::new(&self.url, "is it up?")?;
-        UP.retry(|| store.read()).await.map(drop)
+    /// Waits until the etcd at the address is the one with this name. `false`: the process has ended.
+    async fn is_up(&mut self, name: &str) -> io::Result<bool> {
+        let store = Store::new(&self.url, "is it up?").map_err(io::Error::other)?;
+        let mut resuming = UP.when_any(|_: &io::Error| true).resuming();
+        while self.process.try_wait()?.is_none() {
+            let answer = match store.is_named(name).await {
+                Ok(true) => return Ok(true),
+                Ok(false) => "another etcd answers".to_owned(),
+                Err(error) => error.to_string(),
+            };
+            let error = format!("etcd does not answer at {}: {answer}", self.url);
+            resuming.failed(io::Error::other(error)).await?;
+        }
+        Ok(false)
     }
 }
 
@@ -93,7 +86,23 @@ impl Drop for Server {
     }
 }
 
-/// The URLs of two ports that are free.
+fn begin(name: &str, folder: &Path, url: &str, peers: &str) -> io::Result<Child> {
+    Command::new("etcd")
+        .args(["--name", name])
+        .arg("--data-dir")
+        .arg(folder)
+        .args(["--listen-client-urls", url, "--advertise-client-urls", url])
+        .args(["--listen-peer-urls", peers])
+        .args(["--initial-advertise-peer-urls", peers])
+        .arg("--initial-cluster")
+        .arg(format!("{name}={peers}"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+}
+
+/// The URLs of two ports that were free a moment ago.
 fn free_urls() -> io::Result<[String; 2]> {
     let listeners = [
         TcpListener::bind("127.0.0.1:0")?,

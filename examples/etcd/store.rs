@@ -136,9 +136,20 @@ impl Store {
         self.call::<Value>("deleterange", body).await.map(drop)
     }
 
+    /// Whether a member of the cluster at this address has this name.
+    pub(crate) async fn is_named(&self, name: &str) -> Result<bool, ApiError> {
+        let list: Value = self.post("cluster/member/list", json!({})).await?;
+        let mut members = list["members"].as_array().into_iter().flatten();
+        Ok(members.any(|member| member["name"] == name))
+    }
+
     async fn call<T: DeserializeOwned>(&self, method: &str, body: Value) -> Result<T, ApiError> {
         self.calls.fetch_add(1, Relaxed);
-        let request = self.client.post(format!("{}/v3/kv/{method}", self.url));
+        self.post(&format!("kv/{method}"), body).await
+    }
+
+    async fn post<T: DeserializeOwned>(&self, method: &str, body: Value) -> Result<T, ApiError> {
+        let request = self.client.post(format!("{}/v3/{method}", self.url));
         http::json(request.body(body.to_string()).send().await?).await
     }
 }

@@ -6,11 +6,12 @@ use backoff_cloud::{Policy, http::ApiError};
 
 use crate::store::Store;
 
-/// The waits are short because etcd is near and fast.
+/// The waits are short because etcd is near and fast. The deadline is long, so that every name arrives from a
+/// slow machine too.
 const UPDATE: Policy = Policy::exponential()
     .base(Duration::from_millis(20))
     .max_backoff(Duration::from_millis(500))
-    .deadline(Duration::from_secs(30));
+    .deadline(Duration::from_secs(600));
 
 /// The result of one writer.
 #[derive(Clone, Copy, Default)]
@@ -69,7 +70,7 @@ pub(crate) async fn update(store: Store, name: String) -> Result<Outcome, ApiErr
             async |names| store.swap(&names).await,
         )
         .conflict_if(|reply| !reply.succeeded)
-        .attempt_timeout(Duration::from_secs(5))
+        .attempt_timeout(Duration::from_secs(60))
         .reported()
         .await
         .map_err(|given_up| given_up.into_error())?;

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
-use backoff_cloud::GrpcCode;
 use backoff_cloud::http::{self, ApiError};
 use backoff_cloud::iam::{POLICY_VERSION, PlainPolicy, PolicyStore};
+use backoff_cloud::{GrpcCode, Policy};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -64,8 +65,33 @@ pub(crate) struct Client {
     /// Who calls; `None` where a call is made for several writers.
     pub(crate) writer: Option<usize>,
     pub(crate) log: Arc<Log>,
-    /// By how much a policy's times are scaled.
-    pub(crate) pace: f64,
+    pub(crate) pace: Pace,
+}
+
+/// How long the waits and deadlines of the policies are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    /// By how much all times are scaled.
+    pub(crate) scale: f64,
+    /// Whether the calls that need not give up keep their deadline as it is.
+    pub(crate) is_patient: bool,
+}
+
+impl Pace {
+    /// The policy with other times.
+    pub(crate) const fn scaled(self, policy: Policy) -> Policy {
+        policy.scaled(self.scale)
+    }
+
+    /// The same for a call that gives up only if the machine is too slow for its deadline.
+    pub(crate) const fn patient(self, policy: Policy) -> Policy {
+        let scaled = self.scaled(policy);
+        if self.is_patient {
+            scaled.deadline(Duration::from_secs(300))
+        } else {
+            scaled
+        }
+    }
 }
 
 impl Client {

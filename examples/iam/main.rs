@@ -30,6 +30,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand, ValueEnum};
 use examples::terminal::say;
 
+use crate::client::Pace;
+
 type Error = Box<dyn StdError + Send + Sync>;
 
 const RESOURCE: &str = "projects/demo";
@@ -70,6 +72,11 @@ struct Options {
     #[arg(long)]
     real_time: bool,
 
+    /// Shorten the waits of the last ways, and not their deadline of five minutes, so that a slow
+    /// machine makes nobody give up
+    #[arg(long)]
+    patient: bool,
+
     /// How many tasks the crowds of the second picture have
     #[arg(long, value_name = "N,..", value_delimiter = ',', default_values_t = crowd::TASKS,
           value_parser = clap::value_parser!(u16).range(1..=1000))]
@@ -95,8 +102,11 @@ enum What {
 }
 
 impl Options {
-    fn pace(&self) -> f64 {
-        if self.real_time { 1.0 } else { SHORTENED }
+    fn pace(&self) -> Pace {
+        Pace {
+            scale: if self.real_time { 1.0 } else { SHORTENED },
+            is_patient: self.patient,
+        }
     }
 
     /// How many runs of the five ways follow the one that is drawn.
@@ -153,7 +163,10 @@ async fn pictures(options: &Options) -> Result<(), Error> {
     }
     write(&options.out, side_by_side::show(options).await?)?;
     if draws_crowd {
-        write(&crowd, crowd::show(&options.tasks, options.runs).await?)?;
+        write(
+            &crowd,
+            crowd::show(&options.tasks, options.runs, options.pace()).await?,
+        )?;
     }
     Ok(())
 }

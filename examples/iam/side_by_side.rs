@@ -39,8 +39,13 @@ fn circumstances(options: &Options) -> String {
     } else {
         "All times are shortened a hundredfold: a second takes 10 ms."
     };
+    let deadlines = if options.patient {
+        " The last two ways keep their deadline of 300 s."
+    } else {
+        ""
+    };
     format!(
-        "{time} Service: {}, seed {}.",
+        "{time}{deadlines} Service: {}, seed {}.",
         options.faults.name(),
         options.seed
     )
@@ -132,11 +137,11 @@ fn style() -> Result<ProgressStyle, Error> {
 /// A service that thinks about every call, and answers some of them badly. Its quota lets the
 /// first read and write of every writer pass, but not a crowd that comes again all at once.
 fn service(options: &Options, run: u16) -> Result<Emulator, Error> {
-    let pace = options.pace();
+    let scale = options.pace().scale;
     let crowd = u32::from(options.writers).max(8);
     let polite = Emulator::builder()
         .seed(options.seed.wrapping_add(run.into()))
-        .latency(LATENCY.mul_f64(pace));
+        .latency(LATENCY.mul_f64(scale));
     let times = match options.faults {
         Misbehaviour::None => return Ok(polite.start()?),
         Misbehaviour::Some => 1,
@@ -147,11 +152,11 @@ fn service(options: &Options, run: u16) -> Result<Emulator, Error> {
         .status(503, share(0.02))
         .applied_then(503, share(0.01))
         .with(Reply::reset(), share(0.01));
-    let a_second = f64::from(crowd) / (5.0 * f64::from(times) * pace);
+    let a_second = f64::from(crowd) / (5.0 * f64::from(times) * scale);
     let service = polite
         .faults(faults)
         .rate_limit(a_second.ceil() as u32, 2 * crowd)
-        .throttle_with(Reply::status(429).retry_info(format!("{pace}s")));
+        .throttle_with(Reply::status(429).retry_info(format!("{scale}s")));
     Ok(service.start()?)
 }
 
@@ -162,7 +167,7 @@ mod tests {
 
     #[tokio::test]
     async fn every_change_arrives() {
-        let options = Options::parse_from(["iam", "--writers=6", "--faults=heavy"]);
+        let options = Options::parse_from(["iam", "--writers=6", "--faults=heavy", "--patient"]);
         for (way, least) in [(Way::ReadModifyWrite, 12), (Way::Combined, 2)] {
             let service = service(&options, 0).unwrap();
             let bar = ProgressBar::hidden();

@@ -7,7 +7,7 @@ use backoff_cloud::emulator::Emulator;
 use indicatif::ProgressBar;
 use tokio::task::JoinSet;
 
-use crate::client::{Client, IamPolicy};
+use crate::client::{Client, IamPolicy, Pace};
 use crate::record::{Ending, Log, Outcome, Story};
 use crate::way::Way;
 use crate::{Error, RESOURCE, ways};
@@ -19,7 +19,7 @@ const NEWS: Duration = Duration::from_millis(50);
 /// takes longer than many calls, so ways that run at the same time share one that was made before.
 pub(crate) async fn tell(
     way: Way,
-    pace: f64,
+    pace: Pace,
     http: reqwest::Client,
     service: Emulator,
     writers: u16,
@@ -110,10 +110,14 @@ mod tests {
 
     #[tokio::test]
     async fn in_a_crowd_every_change_arrives_in_every_way() {
+        let pace = Pace {
+            scale: 0.01,
+            is_patient: true,
+        };
         for way in Way::CROWD {
             let story = tell(
                 way,
-                0.01,
+                pace,
                 http().unwrap(),
                 Emulator::start().unwrap(),
                 6,

@@ -1,7 +1,7 @@
 //! Ways to add a member to a policy that others are changing too: five, and two more that only the
 //! picture of the crowd shows.
 //!
-//! `.scaled(client.pace)` shortens the waits for the demonstration; a program leaves it out.
+//! `client.pace` shortens the waits for the demonstration; a program leaves it out.
 
 use backoff_cloud::http::ApiError;
 use backoff_cloud::iam::{Failure, Members, PlainPolicy};
@@ -35,13 +35,13 @@ pub(crate) async fn write_alone(
     write(client, resource, &policy).await
 }
 
-#[retry(policy = iam::READ_MODIFY_WRITE.scaled(client.pace))]
+#[retry(policy = client.pace.scaled(iam::READ_MODIFY_WRITE))]
 async fn write(client: &Client, resource: &str, policy: &IamPolicy) -> Result<IamPolicy, ApiError> {
     client.set_iam_policy(resource, policy).await
 }
 
 /// 3. The whole function is retried, but all writers wait equally long, and so they meet again.
-#[retry(policy = iam::READ_MODIFY_WRITE.jitter(Jitter::None).scaled(client.pace))]
+#[retry(policy = client.pace.scaled(iam::READ_MODIFY_WRITE.jitter(Jitter::None)))]
 pub(crate) async fn bare_exponential(
     client: &Client,
     resource: &str,
@@ -53,7 +53,7 @@ pub(crate) async fn bare_exponential(
 }
 
 /// 4. The whole function is retried, and chance keeps the writers apart.
-#[retry(policy = iam::READ_MODIFY_WRITE.scaled(client.pace))]
+#[retry(policy = client.pace.patient(iam::READ_MODIFY_WRITE))]
 pub(crate) async fn read_modify_write(
     client: &Client,
     resource: &str,
@@ -75,13 +75,13 @@ pub(crate) async fn combined(
 
 /// What all writers share in the fifth way.
 pub(crate) fn members(client: Client) -> Members<Client> {
-    let policy = iam::READ_MODIFY_WRITE.scaled(client.pace);
+    let policy = client.pace.patient(iam::READ_MODIFY_WRITE);
     Members::new(client).policy(policy)
 }
 
 /// The loop of IAM's guide: the whole function, truncated exponential backoff, and up to a second
 /// more by chance.
-#[retry(policy = iam::READ_MODIFY_WRITE.jitter(iam::DOCUMENTED_JITTER).scaled(client.pace))]
+#[retry(policy = client.pace.patient(iam::READ_MODIFY_WRITE.jitter(iam::DOCUMENTED_JITTER)))]
 pub(crate) async fn documented(
     client: &Client,
     resource: &str,
@@ -98,8 +98,9 @@ pub(crate) async fn paced(
     resource: &str,
     member: &str,
 ) -> Result<Updated<IamPolicy, IamPolicy>, ApiError> {
-    iam::READ_MODIFY_WRITE
-        .scaled(client.pace)
+    client
+        .pace
+        .patient(iam::READ_MODIFY_WRITE)
         .update(
             || client.get_iam_policy(resource),
             |policy| policy.add(ROLE, member),

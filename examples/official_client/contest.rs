@@ -14,7 +14,10 @@ use tokio::task::JoinSet;
 
 use crate::{Error, LATENCY, ROLE, SCALE, SECRET, client, guide};
 
-const POLICY: Policy = iam::READ_MODIFY_WRITE.scaled(SCALE);
+/// The waits are shorter, the deadline is not.
+const POLICY: Policy = iam::READ_MODIFY_WRITE
+    .scaled(SCALE)
+    .deadline(Duration::from_secs(300));
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {

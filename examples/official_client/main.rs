@@ -24,8 +24,11 @@ type Error = Box<dyn StdError + Send + Sync>;
 const SECRET: &str = "projects/demo/secrets/key";
 const ROLE: &str = "roles/secretmanager.secretAccessor";
 
-/// All waits are a hundred times shorter, so that the demonstration takes a second.
-const READ_MODIFY_WRITE: Policy = iam::READ_MODIFY_WRITE.scaled(0.01);
+/// All waits are a hundred times shorter, so that the demonstration takes a second. The deadline is not, so
+/// that it succeeds on a slow machine too.
+const READ_MODIFY_WRITE: Policy = iam::READ_MODIFY_WRITE
+    .scaled(0.01)
+    .deadline(Duration::from_secs(300));
 const REQUEST: Policy = Policy::exponential().scaled(0.01);
 
 /// Google's own Secret Manager client retries by policies of this library. The service is an emulator.
@@ -104,7 +107,7 @@ async fn demonstrate() -> Result<(), Error> {
 }
 
 /// Replaces one member by another in all roles.
-#[retry(policy = READ_MODIFY_WRITE, deadline = "10s")]
+#[retry(policy = READ_MODIFY_WRITE, deadline = "60s")]
 async fn rename(client: &SecretManagerService, from: &str, to: &str) -> gax::Result<IamPolicy> {
     let options = google_cloud_iam_v1::model::GetPolicyOptions::new();
     let mut policy = client

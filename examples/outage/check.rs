@@ -69,7 +69,8 @@ pub(crate) fn check(page: &Page, seen: Seen, capacity: f64) -> Vec<String> {
         succeeded,
     );
 
-    if !outcomes.keys().eq(OUTCOMES) {
+    // Which of them occur depends on the machine's speed, as on a slow one most attempts are cut.
+    if outcomes.keys().any(|it| !OUTCOMES.contains(&it.as_str())) {
         wrong.push(format!("the outcomes are not {OUTCOMES:?}: {outcomes:?}"));
     }
     for error_type in attempts.keys().filter(|it| !picture::shows(it)) {

@@ -13,7 +13,7 @@ use axum::{
     routing::get,
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::{Builder, Runtime};
 
 /// A stretch of the run.
@@ -101,6 +101,8 @@ pub(crate) const PHASES: [Phase; 6] = [
 /// are refused.
 pub(crate) struct Service {
     address: SocketAddr,
+    /// Does not listen. While the service is down it keeps the port, which another process could take.
+    _port: TcpSocket,
     behaviour: Arc<Mutex<Behaviour>>,
     process: Option<Runtime>,
 }
@@ -112,8 +114,10 @@ struct Behaviour {
 
 impl Service {
     pub(crate) async fn start(seed: u64) -> io::Result<Self> {
+        let port = socket((Ipv4Addr::LOCALHOST, 0).into())?;
         let mut service = Service {
-            address: (Ipv4Addr::LOCALHOST, 0).into(),
+            address: port.local_addr()?,
+            _port: port,
             behaviour: Arc::new(Mutex::new(Behaviour {
                 odds: HEALTHY,
                 chance: SmallRng::seed_from_u64(seed),
@@ -149,10 +153,9 @@ impl Service {
             .route("/invoices/{number}", get(invoice))
             .with_state(self.behaviour.clone());
         let address = self.address;
-        // The listener belongs to the runtime in which it is bound.
-        let listener = process.spawn(TcpListener::bind(address));
-        let listener = listener.await.map_err(io::Error::other)??;
-        self.address = listener.local_addr()?;
+        // The listener belongs to the runtime in which it is made.
+        let listener = process.spawn(async move { socket(address)?.listen(1024) });
+        let listener: TcpListener = listener.await.map_err(io::Error::other)??;
         process.spawn(async move { axum::serve(listener, routes).await });
         self.process = Some(process);
         Ok(())
@@ -169,6 +172,17 @@ impl Drop for Service {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// A socket that shares its port with others of this program.
+fn socket(address: SocketAddr) -> io::Result<TcpSocket> {
+    let socket = TcpSocket::new_v4()?;
+    #[cfg(unix)]
+    socket.set_reuseport(true)?;
+    #[cfg(not(unix))]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    Ok(socket)
 }
 
 fn locked(behaviour: &Mutex<Behaviour>) -> std::sync::MutexGuard<'_, Behaviour> {

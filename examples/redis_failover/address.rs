@@ -8,6 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinSet};
 
+/// The port of no server.
+const NOWHERE: u16 = 0;
+
 pub(crate) struct Address {
     port: u16,
     behind: Arc<Behind>,
@@ -47,6 +50,11 @@ impl Address {
         self.behind.target.store(target, Relaxed);
     }
 
+    /// From now on new connections are closed at once, as if the server were gone.
+    pub(crate) fn lead_nowhere(&self) {
+        self.lead_to(NOWHERE);
+    }
+
     /// Breaks every connection.
     pub(crate) fn break_connections(&self) {
         self.behind.connections().abort_all();
@@ -69,8 +77,11 @@ impl Behind {
     async fn listen(self: Arc<Self>, listener: TcpListener) {
         while let Ok((client, _)) = listener.accept().await {
             self.accepted.fetch_add(1, Relaxed);
-            let target = SocketAddr::from(([127, 0, 0, 1], self.target.load(Relaxed)));
-            self.connections().spawn(relay(client, target));
+            let port = self.target.load(Relaxed);
+            if port != NOWHERE {
+                let target = SocketAddr::from(([127, 0, 0, 1], port));
+                self.connections().spawn(relay(client, target));
+            }
         }
     }
 

@@ -7,8 +7,14 @@ use redis_1 as redis;
 use crate::address::Address;
 use crate::server::Server;
 
-/// From the event until the addresses lead to the new primary.
+/// From the event until the addresses lead to the new primary, where nothing else is awaited.
 pub(crate) const NOTICED_AFTER: Duration = Duration::from_millis(300);
+
+/// Something notices the event a while after it.
+pub(crate) async fn noticed_soon() -> redis::RedisResult<()> {
+    tokio::time::sleep(NOTICED_AFTER).await;
+    Ok(())
+}
 
 /// In each of them the replica becomes the primary. Nothing that was acknowledged is lost, so that
 /// what is missing in the end was lost by the client: writes pause until the replica has them all.
@@ -40,30 +46,36 @@ impl Happening {
         }
     }
 
+    /// The addresses lead to the new primary as soon as `noticed` is ready.
     pub(crate) async fn befall(
         self,
         primary: &mut Server,
         replica: &Server,
         addresses: &[Address],
+        noticed: impl Future<Output = redis::RedisResult<()>>,
     ) -> redis::RedisResult<()> {
         match self {
             Self::Killed => {
                 primary.pause_writes_until_copied_to(replica).await?;
+                // Another process may take the port of a server that is gone.
+                for address in addresses {
+                    address.lead_nowhere();
+                }
                 primary.kill();
-                tokio::time::sleep(NOTICED_AFTER).await;
+                noticed.await?;
                 replica.say("REPLICAOF NO ONE").await?;
             }
             Self::Hung => {
                 primary.pause_writes_until_copied_to(replica).await?;
                 primary.freeze()?;
-                tokio::time::sleep(NOTICED_AFTER).await;
+                noticed.await?;
                 replica.say("REPLICAOF NO ONE").await?;
             }
             Self::HandedOver => {
                 primary.say("FAILOVER").await?;
                 replica.says("INFO replication", "role:master").await?;
                 primary.says("INFO replication", "role:slave").await?;
-                tokio::time::sleep(NOTICED_AFTER).await;
+                noticed.await?;
             }
             Self::Demoted => {
                 primary.pause_writes_until_copied_to(replica).await?;
@@ -71,7 +83,7 @@ impl Happening {
                 let new = format!("REPLICAOF 127.0.0.1 {}", replica.port());
                 primary.say(&new).await?;
                 primary.say("CLIENT UNPAUSE").await?;
-                tokio::time::sleep(NOTICED_AFTER).await;
+                noticed.await?;
             }
         }
         for address in addresses {

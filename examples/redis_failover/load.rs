@@ -28,14 +28,17 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// Makes so many calls, each of which is told its number.
-    pub(crate) async fn of<Calling>(calls: usize, call: impl Fn(usize) -> Calling) -> Self
+    /// Makes a call for each of these numbers, which count from zero.
+    pub(crate) async fn of<Calling>(
+        numbers: impl IntoIterator<Item = usize>,
+        call: impl Fn(usize) -> Calling,
+    ) -> Self
     where
         Calling: Future<Output = Result<(), RedisError>> + Send + 'static,
     {
         let began = Instant::now();
         let mut running = JoinSet::new();
-        for number in 0..calls {
+        for number in numbers {
             tokio::time::sleep_until(began + PACE * number as u32).await;
             let call = call(number);
             running.spawn(async move {
@@ -142,10 +145,18 @@ pub(crate) struct Retried {
 }
 
 impl Retried {
-    pub(crate) fn new(policy: Policy, client: redis::Client) -> Self {
+    pub(crate) fn new(
+        policy: Policy,
+        client: redis::Client,
+        config: redis::AsyncConnectionConfig,
+    ) -> Self {
         let open: Open = Box::new(move || {
-            let client = client.clone();
-            Box::pin(async move { client.get_multiplexed_async_connection().await })
+            let (client, config) = (client.clone(), config.clone());
+            Box::pin(async move {
+                client
+                    .get_multiplexed_async_connection_with_config(&config)
+                    .await
+            })
         });
         Retried {
             policy,

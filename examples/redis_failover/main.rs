@@ -23,7 +23,7 @@ use redis::RedisError;
 use redis_1 as redis;
 
 use address::Address;
-use event::Happening;
+use event::{Happening, noticed_soon};
 use load::{Load, Retried, increment, name_of};
 use server::Server;
 
@@ -76,9 +76,10 @@ impl Way {
     ) -> redis::RedisResult<Load> {
         let key = move |n| key(self, n);
         let retried = |policy| {
-            let retried = Retried::new(policy, client.clone());
+            let config = redis::AsyncConnectionConfig::new();
+            let retried = Retried::new(policy, client.clone(), config);
             let bar = bar.clone();
-            Load::of(calls, move |n| {
+            Load::of(0..calls, move |n| {
                 let call = retried.clone();
                 counted(
                     call.call(move |connection| increment(connection, key(n))),
@@ -89,14 +90,14 @@ impl Way {
         Ok(match self {
             Self::Multiplexed => {
                 let connection = client.get_multiplexed_async_connection().await?;
-                Load::of(calls, |n| {
+                Load::of(0..calls, |n| {
                     counted(increment(connection.clone(), key(n)), bar.clone())
                 })
                 .await
             }
             Self::Manager => {
                 let manager = client.get_connection_manager().await?;
-                Load::of(calls, |n| {
+                Load::of(0..calls, |n| {
                     counted(increment(manager.clone(), key(n)), bar.clone())
                 })
                 .await
@@ -242,7 +243,9 @@ async fn tell(
         addresses.push(address);
     }
     tokio::time::sleep(AFTER).await;
-    happening.befall(&mut primary, &replica, &addresses).await?;
+    happening
+        .befall(&mut primary, &replica, &addresses, noticed_soon())
+        .await?;
 
     let mut stories = Vec::new();
     for ((way, load), address) in Way::ALL.into_iter().zip(loads).zip(&addresses) {

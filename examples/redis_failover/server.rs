@@ -2,20 +2,25 @@
 
 use std::io;
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use backoff_core::Policy;
 use redis_1 as redis;
-use tokio::net::TcpStream;
 
 /// Servers started by this process so far.
 static STARTED: AtomicU32 = AtomicU32::new(0);
 
-/// Until something that takes a server a moment has happened.
-const SOON: Policy = Policy::constant(Duration::from_millis(10)).deadline(Duration::from_secs(20));
+/// Until something that takes a server a moment has happened. The deadline is a net: a slow machine needs
+/// seconds.
+const SOON: Policy = Policy::constant(Duration::from_millis(10)).deadline(Duration::from_secs(120));
+
+/// In the arguments of a server, a port that is free when the server starts.
+#[allow(dead_code, reason = "not every program that has this file uses it")]
+pub(crate) const FREE_PORT: &str = "a free port";
 
 pub(crate) struct Server {
     process: Child,
@@ -30,15 +35,12 @@ impl Server {
         let folder = format!("backoff-redis-{}-{number}", std::process::id());
         let folder = std::env::temp_dir().join(folder);
         std::fs::create_dir_all(&folder)?;
-        let port = free_port()?;
-        let process = run(port, &folder, arguments)?;
-        let server = Server {
+        let (process, port) = run(&folder, arguments).await?;
+        Ok(Server {
             process,
             port,
             folder,
-        };
-        server.is_up().await?;
-        Ok(server)
+        })
     }
 
     /// A primary, and a replica that has all it has.
@@ -60,30 +62,22 @@ impl Server {
 
     /// Sends one command, its words between spaces, on a connection of its own.
     pub(crate) async fn say(&self, command: &str) -> redis::RedisResult<redis::Value> {
-        let client = redis::Client::open(("127.0.0.1", self.port))?;
-        let mut connection = client.get_multiplexed_async_connection().await?;
-        let mut words = command.split(' ');
-        let mut command = redis::cmd(words.next().unwrap_or_default());
-        command.arg(words.collect::<Vec<_>>());
-        command.query_async(&mut connection).await
+        say(self.port, command).await
     }
 
     /// Asks until the answer contains this.
     pub(crate) async fn says(&self, command: &str, part: &str) -> redis::RedisResult<()> {
-        let ask = || async {
-            let answer = self.say(command).await?;
-            let answer: String = redis::from_redis_value(answer)?;
-            Ok::<_, redis::RedisError>(answer)
-        };
+        self.answers(command, |answer| answer.contains(part)).await
+    }
+
+    /// Asks until the answer is as it should be.
+    async fn answers(&self, command: &str, is_so: impl Fn(&str) -> bool) -> redis::RedisResult<()> {
         let until = SOON.when_any(|_: &redis::RedisError| true);
         until
             .retry(|| async {
-                let answer = ask().await?;
-                let not_yet = io::Error::other(format!("no `{part}` in `{answer}`"));
-                answer
-                    .contains(part)
-                    .then_some(())
-                    .ok_or_else(|| not_yet.into())
+                let answer: String = redis::from_redis_value(self.say(command).await?)?;
+                let not_yet = || io::Error::other(format!("`{command}` still gives `{answer}`"));
+                is_so(&answer).then_some(()).ok_or_else(|| not_yet().into())
             })
             .await
     }
@@ -107,12 +101,13 @@ impl Server {
             .ok_or_else(|| io::Error::other(format!("could not send {name} to {process}")))
     }
 
-    /// Ends it as a crash does, and starts it again on the same port with what it has on disk.
+    /// Ends it as a crash does, and starts it again with what it has on disk. It has another port then,
+    /// because another process may have taken the old one.
     #[allow(dead_code, reason = "not every program that has this file does it")]
     pub(crate) async fn restart(&mut self, arguments: &[&str]) -> io::Result<()> {
         self.kill();
-        self.process = run(self.port, &self.folder, arguments)?;
-        self.is_up().await
+        (self.process, self.port) = run(&self.folder, arguments).await?;
+        Ok(())
     }
 
     /// Ends it as a crash does.
@@ -127,21 +122,15 @@ impl Server {
         &self,
         replica: &Self,
     ) -> redis::RedisResult<()> {
-        self.say("CLIENT PAUSE 5000 WRITE").await?;
+        // Longer than a slow machine needs for what follows.
+        self.say("CLIENT PAUSE 600000 WRITE").await?;
         let info = self.say("INFO replication").await?;
         let info: String = redis::from_redis_value(info)?;
-        let offset = info
-            .lines()
-            .find_map(|line| line.strip_prefix("master_repl_offset:"))
-            .unwrap_or_default();
-        replica
-            .says("INFO replication", &format!("slave_repl_offset:{offset}\r"))
-            .await
-    }
-
-    async fn is_up(&self) -> io::Result<()> {
-        let connect = || TcpStream::connect(("127.0.0.1", self.port));
-        SOON.retry(connect).await.map(drop)
+        let written = offset(&info, "master_repl_offset:");
+        // The replica may have more: now and then the primary sends it a PING.
+        let has_all =
+            |info: &str| written.is_some() && offset(info, "slave_repl_offset:") >= written;
+        replica.answers("INFO replication", has_all).await
     }
 }
 
@@ -159,20 +148,100 @@ pub(crate) fn is_installed() -> bool {
     version.is_ok_and(|output| output.status.success())
 }
 
-/// A port that nobody listens on: it was just given back.
-pub(crate) fn free_port() -> io::Result<u16> {
+/// The number in the line that begins with this name.
+fn offset(info: &str, name: &str) -> Option<u64> {
+    let mut lines = info.lines();
+    lines.find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+}
+
+async fn say(port: u16, command: &str) -> redis::RedisResult<redis::Value> {
+    let mut connection = connect(port).await?;
+    let mut words = command.split(' ');
+    let mut command = redis::cmd(words.next().unwrap_or_default());
+    command.arg(words.collect::<Vec<_>>());
+    command.query_async(&mut connection).await
+}
+
+/// A connection that fails no command because the machine is slow: the client's own limits are half a
+/// second for a reply and a second for a connection.
+pub(crate) fn patient() -> redis::AsyncConnectionConfig {
+    let limit = Some(Duration::from_secs(120));
+    redis::AsyncConnectionConfig::new()
+        .set_connection_timeout(limit)
+        .set_response_timeout(limit)
+}
+
+/// A patient connection to this port.
+pub(crate) async fn connect(port: u16) -> redis::RedisResult<redis::aio::MultiplexedConnection> {
+    let client = redis::Client::open(("127.0.0.1", port))?;
+    client
+        .get_multiplexed_async_connection_with_config(&patient())
+        .await
+}
+
+/// A port that nobody listened on a moment ago.
+fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
-fn run(port: u16, folder: &std::path::Path, arguments: &[&str]) -> io::Result<Child> {
-    Command::new("redis-server")
+/// Starts a server on a free port, and returns when it answers.
+async fn run(folder: &Path, arguments: &[&str]) -> io::Result<(Child, u16)> {
+    // Another process may take a port before the server does, which then ends.
+    for _ in 0..10 {
+        let port = free_port()?;
+        let mut process = begin(port, folder, arguments)?;
+        match is_up(&mut process, port).await {
+            Ok(true) => return Ok((process, port)),
+            Ok(false) => {}
+            Err(error) => {
+                let _ = process.kill();
+                let _ = process.wait();
+                return Err(error);
+            }
+        }
+    }
+    Err(io::Error::other("redis-server ends as soon as it starts"))
+}
+
+fn begin(port: u16, folder: &Path, arguments: &[&str]) -> io::Result<Child> {
+    let mut command = Command::new("redis-server");
+    command
         .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
         // A replica's first copy begins at once, not after five seconds.
-        .args(["--save", "", "--repl-diskless-sync-delay", "0"])
-        .args(arguments)
+        .args(["--save", "", "--repl-diskless-sync-delay", "0"]);
+    for argument in arguments {
+        match *argument {
+            FREE_PORT => command.arg(free_port()?.to_string()),
+            argument => command.arg(argument),
+        };
+    }
+    command
         .current_dir(folder)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
+}
+
+/// Waits until the server on this port is this process. `false`: the process has ended.
+async fn is_up(process: &mut Child, port: u16) -> io::Result<bool> {
+    let line = format!("process_id:{}\r\n", process.id());
+    let process = Mutex::new(process);
+    let look = || async {
+        if process
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .try_wait()?
+            .is_some()
+        {
+            return Ok(false);
+        }
+        let info = say(port, "INFO server").await.map_err(io::Error::other)?;
+        let info: String = redis::from_redis_value(info).map_err(io::Error::other)?;
+        let is_it = info.contains(&line);
+        is_it
+            .then_some(true)
+            .ok_or_else(|| io::Error::other("another server answers"))
+    };
+    SOON.when_any(|_: &io::Error| true).retry(look).await
 }

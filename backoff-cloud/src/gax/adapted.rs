@@ -183,6 +183,10 @@ impl Clock for Since {
 
 impl Random for Since {
     fn random(&self) -> u64 {
+        #[cfg(test)]
+        if let Some(drawn) = tests::DRAWN.get() {
+            return drawn;
+        }
         Tokio.random()
     }
 }
@@ -363,6 +367,11 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
     const PLAIN: Policy = Policy::exponential().jitter(Jitter::None);
 
+    thread_local! {
+        /// What this thread draws, in place of random numbers.
+        pub(super) static DRAWN: Cell<Option<u64>> = const { Cell::new(None) };
+    }
+
     fn unavailable() -> Error {
         Error::service(Status::default().set_code(Code::Unavailable))
     }
@@ -450,22 +459,19 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn decorrelated_waits_grow_from_the_wait_before() {
         let adapted = adapt(PLAIN.jitter(Jitter::Decorrelated));
-        let mut longest = SECOND;
-        for _ in 0..100 {
+        // Drawn from a second up to three times the wait before.
+        for (drawn, expected) in [(0, [1, 1, 1, 1]), (u64::MAX, [3, 9, 27, 64])] {
+            DRAWN.set(Some(drawn));
             let start = tokio::time::Instant::now();
-            let mut before = SECOND;
-            for n in 1..=4 {
+            for (n, expected) in (1..).zip(expected) {
                 let state = failed(start, n);
                 let wait = wait(&adapted, &state, unavailable()).unwrap();
                 // As gax asks before the wait.
                 assert_eq!(adapted.remaining_time(&state), None);
-                assert!((SECOND..=3 * before).contains(&wait), "{wait:?}");
-                longest = longest.max(wait);
-                before = wait;
+                assert_eq!(wait, expected * SECOND, "wait {n}");
                 tokio::time::advance(wait).await;
             }
         }
-        assert!(longest > 3 * SECOND, "{longest:?}");
     }
 
     #[tokio::test(start_paused = true)]

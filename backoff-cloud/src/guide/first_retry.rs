@@ -101,9 +101,10 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() {
 //! # let _ = rustls::crypto::ring::default_provider().install_default();
-//! # let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-//! # let url = format!("http://{}/", free.local_addr().unwrap());
-//! # drop(free);
+//! # // A socket that does not listen holds the port, so that every connection is refused.
+//! # let deaf = tokio::net::TcpSocket::new_v4().unwrap();
+//! # deaf.bind(([127, 0, 0, 1], 0).into()).unwrap();
+//! # let url = format!("http://{}/", deaf.local_addr().unwrap());
 //! # let mut seen = Vec::new();
 //! // Waits that are a hundred times shorter, for this demonstration only.
 //! let policy = plain_http::IDEMPOTENT.scaled(0.01);

@@ -29,8 +29,8 @@
 //! use backoff_cloud::{emulator::{Call, Emulator, Reply}, http::{self, ApiError}, iam, retry};
 //! use serde_json::{Value, json};
 //!
-//! // `scaled` makes the waits shorter, for this demonstration only.
-//! #[retry(policy = iam::READ_MODIFY_WRITE.scaled(0.01))]
+//! // `scaled` makes the waits shorter, for this demonstration only, and the deadline too, unless you set one.
+//! #[retry(policy = iam::READ_MODIFY_WRITE.scaled(0.01), deadline = "60s")]
 //! async fn grant(client: &reqwest::Client, project: &str, member: &str) -> Result<Value, ApiError> {
 //!     let read = client.post(format!("{project}:getIamPolicy")).body("{}");
 //!     let mut policy: Value = http::json(read.send().await?).await?;

@@ -175,7 +175,8 @@
 //!
 //! let client = reqwest::Client::new();
 //! let url = format!("{}/v1/projects/p/secrets/s:getIamPolicy", emulator.url());
-//! let quick = iam::REQUEST.scaled(0.001); // the clock is real
+//! // The clock is real. `scaled` makes the deadline shorter too; a slow machine needs a longer one.
+//! let quick = iam::REQUEST.scaled(0.001).deadline(std::time::Duration::from_secs(60));
 //! let policy: serde_json::Value = quick.send(client.get(url)).json().await?;
 //!
 //! assert!(policy["etag"].is_string());

@@ -96,9 +96,12 @@ mod tests {
     use super::*;
     use crate::iam::{self, PlainPolicy, READ_MODIFY_WRITE};
     use backoff_core::{FaultKind, Policy};
-    use std::sync::{
-        Mutex,
-        atomic::{AtomicU32, Ordering::Relaxed},
+    use std::{
+        sync::{
+            Mutex,
+            atomic::{AtomicU32, Ordering::Relaxed},
+        },
+        time::Duration,
     };
 
     #[derive(Debug)]
@@ -135,7 +138,8 @@ mod tests {
     }
 
     const ROLE: &str = "roles/viewer";
-    const FAST: Policy = READ_MODIFY_WRITE.scaled(0.001);
+    /// Long enough for the longest waits after seven conflicts.
+    const PATIENT: Policy = READ_MODIFY_WRITE.deadline(Duration::from_secs(3_600));
 
     #[tokio::test(start_paused = true)]
     async fn writers_at_the_same_time_all_arrive() {
@@ -153,7 +157,7 @@ mod tests {
             |_, policy| async move { kept.write(policy) },
         );
         let members: Vec<_> = (0..8).map(|n| format!("user:{n}@example.com")).collect();
-        let add = |n: usize| iam::add(store, "projects/p", ROLE, &members[n]).policy(FAST);
+        let add = |n: usize| iam::add(store, "projects/p", ROLE, &members[n]).policy(PATIENT);
         let all = tokio::join!(
             add(0),
             add(1),

@@ -24,6 +24,7 @@ use std::{
     thread,
     time::Duration,
 };
+use tokio::{net::TcpSocket, sync::watch};
 
 /// How the server treats one request.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +52,7 @@ pub struct Server {
     port: u16,
     seen: Arc<AtomicUsize>,
     bodies: Arc<Mutex<Vec<String>>>,
+    stalls: watch::Sender<usize>,
 }
 
 impl Server {
@@ -67,15 +69,22 @@ impl Server {
         let (counted, answers) = (Arc::clone(&seen), answers.to_vec());
         let bodies = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&bodies);
+        let stalls = watch::Sender::new(0);
+        let told = stalls.clone();
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let n = counted.fetch_add(1, Ordering::SeqCst);
                 let answer = answers.get(n).copied().unwrap_or(Answer::OK);
-                let kept = Arc::clone(&kept);
-                thread::spawn(move || answer.give(stream, &kept));
+                let (kept, told) = (Arc::clone(&kept), told.clone());
+                thread::spawn(move || answer.give(stream, &kept, &told));
             }
         });
-        Server { port, seen, bodies }
+        Server {
+            port,
+            seen,
+            bodies,
+            stalls,
+        }
     }
 
     /// The address of the server.
@@ -98,20 +107,41 @@ impl Server {
     pub fn seen(&self) -> usize {
         self.seen.load(Ordering::SeqCst)
     }
+
+    /// A timer for a client of this server, which advances virtual time.
+    #[must_use]
+    pub fn until_stuck(&self, time: &VirtualTime) -> UntilStuck {
+        UntilStuck {
+            time: time.clone(),
+            stuck: self.stalls.clone(),
+            ended: Arc::default(),
+            limits: Arc::default(),
+        }
+    }
 }
 
-/// An address where nobody listens.
+/// An address where nobody listens. Its socket is bound until the process ends, because a port that is free
+/// again may be given to another test.
 ///
 /// # Panics
 /// When there is no free port.
 #[must_use]
 pub fn nobody() -> String {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
-    format!("http://{}", listener.local_addr().expect("it is bound"))
+    let socket = TcpSocket::new_v4().expect("a socket");
+    let loopback = (Ipv4Addr::LOCALHOST, 0).into();
+    socket.bind(loopback).expect("a free port");
+    let url = format!("http://{}", socket.local_addr().expect("it is bound"));
+    std::mem::forget(socket);
+    url
 }
 
 impl Answer {
-    fn give(self, mut stream: TcpStream, bodies: &Mutex<Vec<String>>) {
+    fn give(
+        self,
+        mut stream: TcpStream,
+        bodies: &Mutex<Vec<String>>,
+        stalls: &watch::Sender<usize>,
+    ) {
         if let Answer::Reset = self {
             // What was sent and not read makes the closing a reset.
             drop(stream.read(&mut [0]));
@@ -127,6 +157,7 @@ impl Answer {
             Answer::Cut => "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{\"a".to_owned(),
             Answer::Closed | Answer::Reset => return,
             Answer::Stall => {
+                stalls.send_modify(|stalls| *stalls += 1);
                 // Until the client hangs up.
                 drop(stream.read(&mut [0]));
                 return;
@@ -163,6 +194,55 @@ pub struct Timer(pub VirtualTime);
 impl AsyncSleep for Timer {
     fn sleep(&self, duration: Duration) -> Sleeping {
         Sleeping::new(self.0.sleep(duration))
+    }
+}
+
+/// A timer whose limits of time are over when the client is stuck, and not because a machine is slow: when
+/// the server stalls, or when the client begins a wait of an hour. Shorter waits take no time. Made by
+/// [`Server::until_stuck`].
+#[derive(Clone, Debug)]
+pub struct UntilStuck {
+    time: VirtualTime,
+    stuck: watch::Sender<usize>,
+    /// How many limits are over.
+    ended: Arc<AtomicUsize>,
+    limits: Arc<Mutex<Vec<Duration>>>,
+}
+
+impl UntilStuck {
+    /// The least limit; what is shorter is a wait.
+    const LIMIT: Duration = Duration::from_millis(200);
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    /// The limits of time so far.
+    ///
+    /// # Panics
+    /// If a client has panicked in a sleep.
+    #[must_use]
+    pub fn limits(&self) -> Vec<Duration> {
+        self.limits.lock().expect("no panic").clone()
+    }
+}
+
+impl AsyncSleep for UntilStuck {
+    fn sleep(&self, duration: Duration) -> Sleeping {
+        if duration < Self::LIMIT {
+            return Sleeping::new(self.time.sleep(duration));
+        }
+        if duration >= Self::HOUR {
+            self.stuck.send_modify(|stuck| *stuck += 1);
+            return Sleeping::new(std::future::pending());
+        }
+        self.limits.lock().expect("no panic").push(duration);
+        let Self {
+            time, stuck, ended, ..
+        } = self.clone();
+        Sleeping::new(async move {
+            let is_stuck = |stuck: &usize| *stuck > ended.load(Ordering::SeqCst);
+            drop(stuck.subscribe().wait_for(is_stuck).await);
+            ended.fetch_add(1, Ordering::SeqCst);
+            time.advance(duration);
+        })
     }
 }
 

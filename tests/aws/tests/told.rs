@@ -177,7 +177,10 @@ fn an_operation_timeout_gives_the_call_up_in_a_wait_and_in_an_attempt() {
         let server = Server::answering(&[answer]);
         let retry = aws::inside(slow.budget(&BUDGET));
         let limit = TimeoutConfig::builder().operation_timeout(Duration::from_millis(300));
-        let config = config(&server.url()).timeout_config(limit.build());
+        // The limit is over when the client waits for an hour or the server stalls.
+        let timer = server.until_stuck(&VirtualTime::new());
+        let config = config(&server.url()).sleep_impl(timer);
+        let config = config.timeout_config(limit.build());
         let config = config.interceptor(retry.clone()).retry_classifier(retry);
         let client = Client::from_conf(config.build());
         let told = told(async {

@@ -82,7 +82,7 @@ macro_rules! everything {
         #[retry(policy = $policy, max_attempts = $attempts, base = $base, when = $when)]
         $vis async fn $name<$life>($pattern: $of, $arg: $ty) -> $ret $body
 
-        #[retry(max_attempts = 1 + $attempts, on = [$errors], clone($arg))]
+        #[retry(max_attempts = 1 + $attempts, base = $base, on = [$errors], clone($arg))]
         fn by_pattern(flaky: &Flaky, $arg: $ty) -> Result<usize, ApiError> {
             flaky.call()?;
             let $arg = $arg;

@@ -7,6 +7,7 @@ use std::{
     net::{Ipv4Addr, TcpListener, TcpStream},
     thread,
 };
+use tokio::net::TcpSocket;
 
 /// Installs a TLS provider. Together with Google's crates, every client needs one, even for `http://`.
 pub fn install_tls() {
@@ -31,6 +32,17 @@ pub fn listen(serve: impl Fn(TcpStream) + Clone + Send + 'static) -> String {
             thread::spawn(move || serve(stream));
         }
     });
+    address.to_string()
+}
+
+/// The authority of an address where nobody listens. Its socket is bound until the process ends, because a
+/// port that is free again may be given to another test.
+pub fn nobody() -> String {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    let loopback = (Ipv4Addr::LOCALHOST, 0).into();
+    socket.bind(loopback).expect("a free port");
+    let address = socket.local_addr().expect("it is bound");
+    std::mem::forget(socket);
     address.to_string()
 }
 

@@ -26,8 +26,10 @@ const ROLE: &str = "roles/viewer";
 const ANN: &str = "user:ann@example.com";
 const BOB: &str = "user:bob@example.com";
 
-/// A thousandth of every time.
-const FAST: Policy = iam::READ_MODIFY_WRITE.scaled(0.001);
+/// A thousandth of every wait, and time for a slow machine.
+const FAST: Policy = iam::READ_MODIFY_WRITE
+    .scaled(0.001)
+    .deadline(Duration::from_secs(600));
 
 macro_rules! client {
     ($client:ty, $url:expr) => {
@@ -175,10 +177,7 @@ async fn writers_at_the_same_time_all_arrive() {
         let client = client.clone();
         tokio::spawn(async move {
             let member = format!("user:{n}@example.com");
-            let policy = FAST.deadline(Duration::from_secs(60));
-            iam::add(&client, SECRET, ROLE, &member)
-                .policy(policy)
-                .await
+            iam::add(&client, SECRET, ROLE, &member).policy(FAST).await
         })
     });
     for writer in writers.collect::<Vec<_>>() {
@@ -334,7 +333,7 @@ async fn a_conflict_for_ever_ends_with_the_policy() {
         false => (200, json!({"etag": "BwYd"})),
     });
     let client = client!(SecretManagerService, &liar.url);
-    let policy = FAST.max_attempts(6).deadline(Duration::from_secs(60));
+    let policy = FAST.max_attempts(6);
     let change = || iam::add(&client, SECRET, ROLE, ANN).policy(policy);
     let gave_up = change().await.unwrap_err();
     assert_eq!(gave_up.reason, StopReason::Attempts);
@@ -348,9 +347,12 @@ async fn a_conflict_for_ever_ends_with_the_policy() {
     assert!(again.is_err());
     assert_eq!(liar.writes().len(), 12);
     // And the deadline ends it where nothing counts.
-    let hurried = iam::add(&client, SECRET, ROLE, ANN).policy(FAST).await;
+    let hurried = FAST.deadline(Duration::from_millis(300));
+    let hurried = iam::add(&client, SECRET, ROLE, ANN).policy(hurried).await;
     let hurried = hurried.unwrap_err();
-    assert_eq!(hurried.reason, StopReason::Deadline, "{hurried}");
+    // A write that the deadline has cut may have been applied.
+    let ends = [StopReason::Deadline, StopReason::MaybeApplied];
+    assert!(ends.contains(&hurried.reason), "{hurried}");
 }
 
 #[tokio::test]
@@ -495,21 +497,19 @@ async fn a_request_that_hangs_is_cut() {
         [Reply::stall(Duration::MAX), Reply::pass(), Reply::pass()],
     );
     emulator.script(Call::SetIamPolicy, [Reply::stall(Duration::MAX).applied()]);
-    let policy = FAST.deadline(Duration::from_secs(60));
-    let change = iam::add(&client, SECRET, ROLE, ANN).policy(policy);
+    let change = iam::add(&client, SECRET, ROLE, ANN).policy(FAST);
     let (updated, report) = change
-        .attempt_timeout(Duration::from_millis(200))
+        .attempt_timeout(Duration::from_secs(1))
         .reported()
         .await
         .unwrap();
     assert!(!updated.is_written(), "the write that was cut arrived");
-    assert_eq!(
-        (report.attempts, report.writes, emulator.stats().writes),
-        (3, 1, 1)
-    );
+    assert_eq!(emulator.stats().writes, 1);
+    // On a slow machine an attempt may be cut that does not hang.
+    assert!(report.attempts >= 3 && report.writes >= 1, "{report:?}");
 
     emulator.script(Call::GetIamPolicy, [Reply::stall(Duration::MAX)]);
-    let change = iam::remove(&client, SECRET, ROLE, ANN).policy(policy.max_attempts(1));
+    let change = iam::remove(&client, SECRET, ROLE, ANN).policy(FAST.max_attempts(1));
     let gave_up = change
         .attempt_timeout(Duration::from_millis(50))
         .await

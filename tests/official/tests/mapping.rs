@@ -4,11 +4,10 @@
 use backoff_cloud::{Delivery, Fault, FaultKind, GrpcCode, Policy, Verdict, codes};
 use google_cloud_gax_1::{error::Error, options::RequestOptionsBuilder, retry_policy::NeverRetry};
 use google_cloud_secretmanager_v1::client::SecretManagerService;
-use official::{credentials, listen, read_request, reply};
+use official::{credentials, listen, nobody, read_request, reply};
 use std::{
     io::{Read, Write},
-    net::{Shutdown, TcpListener, TcpStream},
-    thread,
+    net::{Shutdown, TcpStream},
     time::Duration,
 };
 
@@ -19,8 +18,14 @@ const CONFLICT: Verdict = Verdict::Retry {
     retry_after: None,
 };
 
+/// A limit that is to be reached.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// A limit that is not to be reached, on a slow machine either.
+const AMPLE: Duration = Duration::from_secs(60);
+
 /// The error of one request, made once.
-async fn error_of(endpoint: String) -> Error {
+async fn error_of(endpoint: String, limit: Duration) -> Error {
     let client = SecretManagerService::builder()
         .with_endpoint(endpoint)
         .with_credentials(credentials())
@@ -29,14 +34,23 @@ async fn error_of(endpoint: String) -> Error {
         .await
         .expect("nothing is sent yet");
     let get = client.get_secret().set_name("projects/p/secrets/s");
-    get.with_attempt_timeout(Duration::from_millis(300))
+    get.with_attempt_timeout(limit)
         .send()
         .await
         .expect_err("the server never does what it is asked")
 }
 
 async fn error_on(serve: impl Fn(TcpStream) + Clone + Send + 'static) -> Error {
-    error_of(format!("http://{}", listen(serve))).await
+    error_of(format!("http://{}", listen(serve)), AMPLE).await
+}
+
+/// The error of a request whose server does this, and then nothing until the client hangs up.
+async fn error_after_a_stall(serve: impl Fn(&mut TcpStream) + Clone + Send + 'static) -> Error {
+    let address = listen(move |mut stream| {
+        serve(&mut stream);
+        drop(stream.read(&mut [0]));
+    });
+    error_of(format!("http://{address}"), PATIENCE).await
 }
 
 async fn error_said(status: u16, headers: &'static str, body: &'static str) -> Error {
@@ -70,10 +84,7 @@ fn assert_on_its_way(error: &Error, transport: Delivery) {
 
 #[tokio::test]
 async fn refused() {
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = closed.local_addr().unwrap();
-    drop(closed);
-    let error = error_of(format!("http://{address}")).await;
+    let error = error_of(format!("http://{}", nobody()), AMPLE).await;
     assert_on_its_way(&error, Delivery::NotSent);
 }
 
@@ -124,21 +135,16 @@ async fn error_body_cut_short() {
 
 #[tokio::test]
 async fn stall_before_the_reply() {
-    let error = error_on(|stream| {
-        read_request(&stream);
-        thread::sleep(Duration::from_secs(2));
-    })
-    .await;
+    let error = error_after_a_stall(|stream| drop(read_request(stream))).await;
     assert!(error.is_timeout(), "{error:?}");
     assert_on_its_way(&error, Delivery::MaybeSent);
 }
 
 #[tokio::test]
 async fn stall_in_the_body() {
-    let error = error_on(|mut stream| {
-        read_request(&stream);
+    let error = error_after_a_stall(|stream| {
+        read_request(stream);
         drop(stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"name\":"));
-        thread::sleep(Duration::from_secs(2));
     })
     .await;
     assert_on_its_way(&error, Delivery::MaybeSent);
@@ -151,7 +157,7 @@ async fn tls_refused() {
         drop(stream.read(&mut [0; 4096]));
         drop(stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n"));
     });
-    let error = error_of(format!("https://{address}")).await;
+    let error = error_of(format!("https://{address}"), AMPLE).await;
     assert_on_its_way(&error, Delivery::NotSent);
 }
 

@@ -4,7 +4,7 @@ use crate::{
     facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, POLICY, Repeated, assert_row},
     install_tls,
     server::{
-        AMPLE, End, PATIENCE, Request as Received, Server, broken_off_replies, full, half,
+        AMPLE, End, Meeting, PATIENCE, Request as Received, Server, broken_off_replies, full, half,
         html_502, nobody, reply,
     },
     status,
@@ -65,7 +65,8 @@ async fn failure(bytes: impl Into<Vec<u8>>, end: End) -> Error {
     let server = Server::of(bytes, end);
     let got = get_within(end.patience(), &server).await;
     let error = got.expect_err("the failure");
-    assert_eq!(server.calls(), 1, "its own retries are off");
+    // On a slow machine the time may be over before the server has read the request.
+    assert!(server.calls() <= 1, "its own retries are off");
     error
 }
 
@@ -241,15 +242,22 @@ async fn inside_other_errors() {
     assert_row(&cut, MAYBE_SENT, Repeated::IfIdempotent);
 }
 
-/// A blob with a number, which is written only by who has read the last one.
-fn blob() -> (Server, Arc<Mutex<u32>>) {
+/// A blob with a number, which is written only by who has read the last one. So many writers meet when they
+/// have read for the first time.
+fn blob(writers: u32) -> (Server, Arc<Mutex<u32>>) {
     let kept = Arc::new(Mutex::new(0));
-    let number = Arc::clone(&kept);
+    let (number, meeting) = (Arc::clone(&kept), Meeting::of(writers));
     let server = Server::answering(move |request: Received| {
         assert_eq!(request.path, "/container/blob");
         let mut number = number.lock().expect("no panic");
         match &*request.method {
-            "GET" => reply(200, &format!("etag: \"{number}\"\r\n"), &number.to_string()),
+            "GET" => {
+                let etag = format!("etag: \"{number}\"\r\n");
+                let read = reply(200, &etag, &number.to_string());
+                drop(number);
+                meeting.has_read();
+                read
+            }
             _ if !request
                 .head
                 .contains(&format!("if-match: \"{number}\"\r\n")) =>
@@ -267,9 +275,9 @@ fn blob() -> (Server, Arc<Mutex<u32>>) {
 
 #[tokio::test]
 async fn writers_of_one_blob_lose_nothing() {
-    let (server, kept) = blob();
+    let (server, kept) = blob(4);
     let server = &server;
-    let pipeline = &pipeline(options(reqwest::Client::builder()));
+    let pipeline = &pipeline(options(reqwest::Client::builder().timeout(AMPLE)));
     let mut reports = Vec::new();
     let write = async || {
         POLICY

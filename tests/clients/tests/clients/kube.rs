@@ -3,8 +3,8 @@
 use crate::{
     facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, POLICY, Repeated, assert_row},
     server::{
-        AMPLE, End, PATIENCE, Request, Server, broken_off_replies, full, half, html_502, nobody,
-        reply,
+        AMPLE, End, Meeting, PATIENCE, Request, Server, broken_off_replies, full, half, html_502,
+        nobody, reply,
     },
     status,
 };
@@ -43,7 +43,8 @@ async fn failure(bytes: impl Into<Vec<u8>>, end: End) -> Error {
     let mut config = config(&server);
     config.read_timeout = Some(end.patience());
     let got = maps(config).get("counter").await;
-    assert_eq!(server.calls(), 1, "its own retries are off");
+    // On a slow machine the time may be over before the server has read the request.
+    assert!(server.calls() <= 1, "its own retries are off");
     got.expect_err("the failure")
 }
 
@@ -192,8 +193,9 @@ async fn inside_other_errors() {
 }
 
 /// A part of an API server: one config map, which is written only by who has read the last version. A
-/// write is answered as this says, once each.
-fn api(answers: &[&str]) -> (Server, Arc<Mutex<Value>>) {
+/// write is answered as this says, once each. So many writers meet when they have read for the first time.
+fn api(answers: &[&str], writers: u32) -> (Server, Arc<Mutex<Value>>) {
+    let meeting = Meeting::of(writers);
     let first = json!({
         "apiVersion": "v1", "kind": "ConfigMap", "data": {"count": "0"},
         "metadata": {"name": "counter", "namespace": "default", "resourceVersion": "1"},
@@ -211,7 +213,12 @@ fn api(answers: &[&str]) -> (Server, Arc<Mutex<Value>>) {
     let server = Server::answering(move |request: Request| {
         let mut object = object.lock().expect("no panic");
         match (&*request.method, request.path.strip_prefix(PATH)) {
-            ("GET", Some("/counter")) => reply(200, json, &object.to_string()),
+            ("GET", Some("/counter")) => {
+                let read = reply(200, json, &object.to_string());
+                drop(object);
+                meeting.has_read();
+                read
+            }
             ("POST", Some("")) => said(409, "AlreadyExists", 0),
             ("PUT", Some("/counter")) => {
                 if let Some(answer) = answers.lock().expect("no panic").pop() {
@@ -256,7 +263,7 @@ async fn count(maps: &Api<ConfigMap>, policy: &Policy) -> backoff_core::UpdateRe
 
 #[tokio::test]
 async fn writers_of_one_object_lose_nothing() {
-    let (server, kept) = api(&[]);
+    let (server, kept) = api(&[], 4);
     let maps = &maps(config(&server));
     let mut conflicts = 0;
     for _ in 0..4 {
@@ -272,7 +279,7 @@ async fn writers_of_one_object_lose_nothing() {
 async fn a_write_that_is_throttled_is_made_again() {
     let busy = said(429, "TooManyRequests", 1);
     let away = said(503, "ServiceUnavailable", 0);
-    let (server, kept) = api(&[&busy, &away, ""]);
+    let (server, kept) = api(&[&busy, &away, ""], 1);
     let report = count(&maps(config(&server)), &POLICY).await;
     assert_eq!((report.reads, report.writes, report.conflicts), (4, 4, 0));
     assert!(report.slept >= Duration::from_secs(1), "{report:?}");
@@ -281,7 +288,7 @@ async fn a_write_that_is_throttled_is_made_again() {
 
 #[tokio::test]
 async fn what_exists_is_not_created_again() {
-    let (server, _) = api(&[]);
+    let (server, _) = api(&[], 1);
     let maps = &maps(config(&server));
     let map = &ConfigMap {
         metadata: ObjectMeta {

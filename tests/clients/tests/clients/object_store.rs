@@ -3,7 +3,7 @@
 use crate::{
     facts::{MAYBE_SENT, NOT_SENT, NOTHING, POLICY, Repeated, assert_row},
     install_tls,
-    server::{AMPLE, End, PATIENCE, Request, Server, full, half, html_502, nobody, reply},
+    server::{AMPLE, End, Meeting, PATIENCE, Request, Server, full, half, html_502, nobody, reply},
     status,
 };
 use backoff_core::{Delivery, Fault, FaultKind, StopReason, TimedOut, known_fault};
@@ -56,7 +56,8 @@ async fn failure(bytes: impl Into<Vec<u8>>, end: End) -> Error {
     let server = Server::of(bytes, end);
     let options = ClientOptions::new().with_timeout(end.patience());
     let got = get(&store(&server, options)).await;
-    assert_eq!(server.calls(), 1, "its own retries are off");
+    // On a slow machine the time may be over before the server has read the request.
+    assert!(server.calls() <= 1, "its own retries are off");
     got.expect_err("the failure")
 }
 
@@ -250,13 +251,18 @@ async fn writers_lose_nothing(store: &dyn ObjectStore) -> bool {
 #[tokio::test]
 async fn writers_of_one_object_lose_nothing() {
     let kept = Arc::new(Mutex::new(0));
-    let number = Arc::clone(&kept);
+    let (number, meeting) = (Arc::clone(&kept), Meeting::of(4));
     let server = Server::answering(move |request: Request| {
         let mut number = number.lock().expect("no panic");
         let headers =
             format!("etag: \"{number}\"\r\nlast-modified: Sun, 06 Nov 1994 08:49:37 GMT\r\n");
         match &*request.method {
-            "GET" => reply(200, &headers, &number.to_string()),
+            "GET" => {
+                let read = reply(200, &headers, &number.to_string());
+                drop(number);
+                meeting.has_read();
+                read
+            }
             _ if !request
                 .head
                 .contains(&format!("if-match: \"{number}\"\r\n")) =>
@@ -269,7 +275,7 @@ async fn writers_of_one_object_lose_nothing() {
             }
         }
     });
-    assert!(writers_lose_nothing(&store(&server, ClientOptions::new())).await);
+    assert!(writers_lose_nothing(&store(&server, patient())).await);
     assert_eq!(*kept.lock().expect("no panic"), 16);
 }
 

@@ -6,7 +6,7 @@ use std::{
     io::{BufRead, BufReader, Read, Write, copy, sink},
     net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
     sync::{
-        Arc,
+        Arc, Barrier,
         atomic::{AtomicU32, Ordering::Relaxed},
     },
     thread,
@@ -16,8 +16,8 @@ use std::{
 /// A limit that is to be reached.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(300);
 
-/// A limit that is not to be reached, on a busy machine either.
-pub(crate) const AMPLE: Duration = Duration::from_secs(6);
+/// A limit that is not to be reached, on a slow machine either.
+pub(crate) const AMPLE: Duration = Duration::from_secs(60);
 
 /// How a connection ends after the bytes of a reply.
 #[derive(Clone, Copy, Debug)]
@@ -105,21 +105,28 @@ impl fmt::Display for Server {
     }
 }
 
-/// An address on which nobody listens: the port was free a moment ago.
+/// An address on which nobody listens. Its socket is bound until the process ends, because a port that is
+/// free again may be given to another test.
 pub(crate) fn nobody() -> SocketAddr {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port on loopback");
-    listener.local_addr().expect("its address")
+    let (socket, address) = bound();
+    std::mem::forget(socket);
+    address
+}
+
+/// A socket that is bound and does not listen.
+fn bound() -> (Socket, SocketAddr) {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    socket.bind(&loopback.into()).expect("a port on loopback");
+    let address = socket.local_addr().ok().and_then(|it| it.as_socket());
+    (socket, address.expect("its address"))
 }
 
 /// A server that accepts nobody, with a queue that is full: the kernel answers no more. It is so as long
 /// as what is returned lives.
 pub(crate) fn full() -> (SocketAddr, Socket, Vec<TcpStream>) {
-    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
-    let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    socket.bind(&loopback.into()).expect("a port");
+    let (socket, address) = bound();
     socket.listen(1).expect("a short queue");
-    let address = socket.local_addr().ok().and_then(|it| it.as_socket());
-    let address = address.expect("its address");
     let mut queue = Vec::new();
     while let Ok(stream) = TcpStream::connect_timeout(&address, PATIENCE) {
         queue.push(stream);
@@ -168,6 +175,32 @@ fn reply_and_end(mut stream: TcpStream, reply: &[u8], end: End) -> std::io::Resu
         End::Stall => drop(copy(&mut stream, &mut sink())),
     }
     Ok(())
+}
+
+/// Where so many writers meet who have read: none of them writes before all have read, so all but one of
+/// their first writes are stale, however slow the machine is.
+#[derive(Debug)]
+pub(crate) struct Meeting {
+    reads: AtomicU32,
+    writers: u32,
+    all: Barrier,
+}
+
+impl Meeting {
+    pub(crate) fn of(writers: u32) -> Self {
+        Meeting {
+            reads: AtomicU32::new(0),
+            writers,
+            all: Barrier::new(writers as usize),
+        }
+    }
+
+    /// A writer has read. Whoever calls holds no lock, and replies with what was read before.
+    pub(crate) fn has_read(&self) {
+        if self.reads.fetch_add(1, Relaxed) < self.writers {
+            self.all.wait();
+        }
+    }
 }
 
 /// A whole HTTP reply with these lines of headers.

@@ -2,12 +2,23 @@
 
 use std::time::Duration;
 
-use backoff_cloud::{FaultKind, postgres, retry};
+use backoff_cloud::{FaultKind, Policy, postgres, retry};
+use tokio::net::TcpSocket;
 
 use crate::link::Link;
-use crate::server::{GUARDED, Server, free_port};
-use crate::session::{Says, Session, sqlx_options};
+use crate::server::{GUARDED, Server};
+use crate::session::{Says, Session, pool_options, sqlx_options};
 use crate::{Tested, sqlx, tokio_postgres};
+
+/// The policy that is tested, with a deadline that no machine is too slow for.
+const TRANSACTION: Policy = postgres::TRANSACTION.deadline(Duration::from_secs(600));
+
+/// A socket that is bound and does not listen: nobody else can listen on its port.
+fn deaf() -> std::io::Result<TcpSocket> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind(([127, 0, 0, 1], 0).into())?;
+    Ok(socket)
+}
 
 /// Runs each of these with both clients.
 macro_rules! with_both_clients {
@@ -124,14 +135,17 @@ async fn a_lock_that_is_not_free_is_transient<S: Session>() -> Tested {
 }
 
 /// Ends the session of this name, as soon as the server sees it do this: a condition on
-/// `pg_stat_activity`.
+/// `pg_stat_activity`. Gives up if the session is idle first, which it is outside of a transaction.
 async fn terminate<S: Session>(port: u16, name: &str, doing: &str) -> Result<(), S::Error> {
     let mut other = S::open(port).await?;
-    other.say("SET statement_timeout = '10s'").await?;
+    // A net.
+    other.say("SET statement_timeout = '120s'").await?;
     let until_found = format!(
         "DO $$ BEGIN LOOP
             PERFORM pg_terminate_backend(pid) FROM pg_stat_activity
                 WHERE application_name = '{name}' AND {doing};
+            EXIT WHEN FOUND;
+            PERFORM FROM pg_stat_activity WHERE application_name = '{name}' AND state = 'idle';
             EXIT WHEN FOUND;
             PERFORM pg_stat_clear_snapshot(), pg_sleep(0.001);
         END LOOP; END $$"
@@ -139,7 +153,7 @@ async fn terminate<S: Session>(port: u16, name: &str, doing: &str) -> Result<(),
     other.say(&until_found).await?;
     let until_gone = format!(
         "DO $$ BEGIN LOOP
-            PERFORM FROM pg_stat_activity WHERE application_name = '{name}';
+            PERFORM FROM pg_stat_activity WHERE application_name = '{name}' AND state <> 'idle';
             EXIT WHEN NOT FOUND;
             PERFORM pg_stat_clear_snapshot(), pg_sleep(0.001);
         END LOOP; END $$"
@@ -151,11 +165,12 @@ async fn a_session_that_was_terminated_is_perhaps_applied<S: Session>() -> Teste
     let server = Server::shared()?;
     let mut session = S::open(server.port()).await?;
     let name = format!("victim of {}", S::CLIENT);
+    session.say("BEGIN").await?;
     session
         .say(&format!("SET application_name = '{name}'"))
         .await?;
     let (outcome, ended) = tokio::join!(
-        session.say("BEGIN; SELECT pg_sleep(20)"),
+        session.say("SELECT pg_sleep(600)"),
         terminate::<S>(server.port(), &name, "wait_event = 'PgSleep'")
     );
     ended?;
@@ -166,10 +181,10 @@ async fn a_session_that_was_terminated_is_perhaps_applied<S: Session>() -> Teste
 
     // Between two statements, sqlx keeps what the server says for the next one.
     let mut session = S::open(server.port()).await?;
+    session.say("BEGIN").await?;
     session
         .say(&format!("SET application_name = '{name}'"))
         .await?;
-    session.say("BEGIN").await?;
     let waits = "state = 'idle in transaction'";
     terminate::<S>(server.port(), &name, waits).await?;
     let outcome = session.say("COMMIT").await;
@@ -193,15 +208,16 @@ async fn a_session_that_was_terminated_in_a_prepared_commit_has_committed() -> T
     let slow = ["fsync=on", "commit_siblings=0", "commit_delay=100000"];
     let server = Server::start(&slow)?;
     let port = server.port();
-    // The server may hear it between two messages of the client, before the commit has begun.
-    for attempt in 0..20 {
+    let begun = std::time::Instant::now();
+    // The server may hear it between two messages of the client, before the commit has begun, or too late.
+    for attempt in 0.. {
         let mut session = tokio_postgres::Client::open(port).await?;
         let name = format!("committer {attempt}");
         session
-            .say(&format!("SET application_name = '{name}'"))
+            .say(&format!("BEGIN; CREATE TABLE committed_{attempt} ()"))
             .await?;
         session
-            .say(&format!("BEGIN; CREATE TABLE committed_{attempt} ()"))
+            .say(&format!("SET application_name = '{name}'"))
             .await?;
         let commit = session.prepare("COMMIT").await?;
         let doing = "state = 'active' AND query = 'COMMIT'";
@@ -210,14 +226,18 @@ async fn a_session_that_was_terminated_in_a_prepared_commit_has_committed() -> T
             terminate::<tokio_postgres::Client>(port, &name, doing)
         );
         ended?;
-        Says::maybe_applied_with("57P01").told_by::<tokio_postgres::Client, _>(outcome);
-        let look = format!("SELECT FROM committed_{attempt}");
-        let mut session = tokio_postgres::Client::open(port).await?;
-        if session.say(&look).await.is_ok() {
-            return Ok(());
+        if outcome.is_err() {
+            Says::maybe_applied_with("57P01").told_by::<tokio_postgres::Client, _>(outcome);
+            let look = format!("SELECT FROM committed_{attempt}");
+            let mut session = tokio_postgres::Client::open(port).await?;
+            if session.say(&look).await.is_ok() {
+                break;
+            }
         }
+        let is_in_time = begun.elapsed() < Duration::from_secs(120);
+        assert!(is_in_time, "no commit was ended while it was made");
     }
-    panic!("no commit was made, though each was about to be");
+    Ok(())
 }
 
 async fn limits_and_mistakes_are_permanent<S: Session>() -> Tested {
@@ -231,7 +251,7 @@ async fn limits_and_mistakes_are_permanent<S: Session>() -> Tested {
         ("22012", "SELECT 1 / 0"),
         (
             "57014",
-            "SET statement_timeout = '20ms'; SELECT pg_sleep(20)",
+            "SET statement_timeout = '20ms'; SELECT pg_sleep(600)",
         ),
     ] {
         Says::permanent(code).told_by::<S, _>(session.say(sql).await);
@@ -256,7 +276,8 @@ async fn a_server_that_is_read_only_is_left<S: Session>() -> Tested {
 }
 
 async fn what_cannot_connect_was_not_applied<S: Session>() -> Tested {
-    let refused = S::open(free_port()?).await;
+    let deaf = deaf()?;
+    let refused = S::open(deaf.local_addr()?.port()).await;
     Says::not_applied("", FaultKind::Transient, true).told_by::<S, _>(refused);
 
     let server = Server::shared()?;
@@ -326,22 +347,26 @@ async fn a_crash_is_perhaps_applied_and_a_stop_is_not<S: Session>() -> Tested {
     let mut crashed = sessions.remove(0);
     let crash = "COPY (SELECT 1) TO PROGRAM 'kill -KILL $PPID'";
     let (bystander, outcome) =
-        tokio::join!(sessions[0].say("SELECT pg_sleep(20)"), crashed.say(crash));
+        tokio::join!(sessions[0].say("SELECT pg_sleep(600)"), crashed.say(crash));
     Says::maybe_applied().told_by::<S, _>(outcome);
     Says::maybe_applied().told_by::<S, _>(bystander);
     // Whatever the recovering server says meanwhile is retried.
     let open = || S::open(server.port());
-    let _open = postgres::TRANSACTION.retry(open).await?;
+    let _open = TRANSACTION.retry(open).await?;
 
     // It waits for those who are there, and lets nobody in any more.
     server.begin_to_stop()?;
-    let until = tokio::time::Instant::now() + Duration::from_secs(10);
+    let until = tokio::time::Instant::now() + Duration::from_secs(120);
     let stopping = loop {
-        match S::open(server.port()).await {
-            // The signal takes a moment.
-            Ok(_) if tokio::time::Instant::now() < until => {}
-            other => break other,
+        let outcome = S::open(server.port()).await;
+        let code = outcome.as_ref().err().and_then(S::code);
+        // The signal takes a moment. Until then, sessions that have just ended may take all places.
+        let is_up = outcome.is_ok() || code.as_deref() == Some("53300");
+        if !is_up || tokio::time::Instant::now() > until {
+            break outcome;
         }
+        drop(outcome);
+        tokio::time::sleep(Duration::from_millis(5)).await;
     };
     Says::not_applied("57P03", FaultKind::Transient, true).told_by::<S, _>(stopping);
     Ok(())
@@ -354,17 +379,17 @@ async fn a_crash_is_perhaps_applied_and_a_stop_is_not<S: Session>() -> Tested {
 )]
 async fn a_pool_without_a_free_connection_was_not_applied() -> Tested {
     let server = Server::shared()?;
-    let pool = sqlx::postgres::PgPoolOptions::new()
-        .max_connections(1)
-        .acquire_timeout(Duration::from_millis(50));
+    let pool = pool_options().max_connections(1);
     let pool = pool.connect_with(sqlx_options(server.port())).await?;
     let held = pool.acquire().await?;
+    // From here on the limit of a pool takes no time.
+    tokio::time::pause();
     let says = || Says::not_applied("", FaultKind::Transient, false);
     says().told_by::<sqlx::PgConnection, _>(pool.acquire().await);
     drop(held);
     // Nor is one to a server that is down.
-    let pool = sqlx::postgres::PgPoolOptions::new().acquire_timeout(Duration::from_millis(50));
-    let pool = pool.connect_lazy_with(sqlx_options(free_port()?));
+    let deaf = deaf()?;
+    let pool = pool_options().connect_lazy_with(sqlx_options(deaf.local_addr()?.port()));
     says().told_by::<sqlx::PgConnection, _>(pool.acquire().await);
     Ok(())
 }
@@ -373,7 +398,7 @@ async fn a_pool_without_a_free_connection_was_not_applied() -> Tested {
 #[retry(policy = postgres::TRANSACTION, timeout = "100ms")]
 async fn sleep(pool: &sqlx::PgPool) -> sqlx::Result<()> {
     let mut transaction = pool.begin().await?;
-    let sleep = sqlx::query("SELECT pg_sleep(20)");
+    let sleep = sqlx::query("SELECT pg_sleep(600)");
     sleep.execute(&mut *transaction).await?;
     transaction.commit().await
 }
@@ -385,7 +410,8 @@ async fn sleep(pool: &sqlx::PgPool) -> sqlx::Result<()> {
 )]
 async fn a_transaction_that_is_cut_is_perhaps_applied() -> Tested {
     let server = Server::shared()?;
-    let pool = sqlx::PgPool::connect_with(sqlx_options(server.port())).await?;
+    let pool = pool_options().connect_with(sqlx_options(server.port()));
+    let pool = pool.await?;
     Says::maybe_applied().told_by::<sqlx::PgConnection, _>(sleep(&pool).await);
     Ok(())
 }
@@ -398,7 +424,7 @@ async fn a_transaction_that_is_cut_is_perhaps_applied() -> Tested {
 )]
 async fn a_pool_that_looks_before_it_hands_out_leaves_a_replica() -> Tested {
     let server = Server::shared()?;
-    let pool = sqlx::postgres::PgPoolOptions::new()
+    let pool = pool_options()
         .max_connections(1)
         .before_acquire(|connection, _| {
             Box::pin(async move {
@@ -411,6 +437,6 @@ async fn a_pool_that_looks_before_it_hands_out_leaves_a_replica() -> Tested {
     let become_replica = "SET default_transaction_read_only = on";
     sqlx::query(become_replica).execute(&pool).await?;
     let write = || sqlx::query("CREATE TABLE on_the_primary ()").execute(&pool);
-    postgres::TRANSACTION.retry(write).await?;
+    TRANSACTION.retry(write).await?;
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! One connection with one of the two clients, and the facts in its errors.
 
+use std::time::Duration;
+
 use crate::{sqlx, tokio_postgres};
 use backoff_cloud::{Delivery, Fault, FaultKind, Verdict, postgres};
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
@@ -34,6 +36,11 @@ pub(crate) fn sqlx_options(port: u16) -> sqlx::postgres::PgConnectOptions {
         .database("postgres")
         .ssl_mode(sqlx::postgres::PgSslMode::Disable)
         .disable_statement_logging()
+}
+
+/// A pool that waits so long for a connection that no machine is too slow.
+pub(crate) fn pool_options() -> sqlx::postgres::PgPoolOptions {
+    sqlx::postgres::PgPoolOptions::new().acquire_timeout(Duration::from_secs(120))
 }
 
 impl Session for sqlx::PgConnection {

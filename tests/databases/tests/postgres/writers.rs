@@ -11,23 +11,31 @@ use tokio::task::JoinSet;
 
 use crate::link::Link;
 use crate::server::Server;
-use crate::session::{Session as _, sqlx_options, tokio_postgres_config};
+use crate::session::{Session as _, pool_options, sqlx_options, tokio_postgres_config};
 use crate::{Tested, sqlx, tokio_postgres};
 
 const WRITERS: u32 = 16;
 const ACCOUNTS: i32 = 4;
+
+/// The policy that is tested, with a deadline that no machine is too slow for.
+const TRANSACTION: Policy = postgres::TRANSACTION.deadline(Duration::from_secs(600));
+
+/// So long the writers wait for each trouble. It is a net.
+const LONGEST: Duration = Duration::from_secs(300);
 
 /// The values that all writers of a run share.
 struct Crew {
     policy: Policy,
     /// Whether a transaction looks first whether an earlier attempt has done its work.
     recognises: bool,
-    /// How many moves each writer makes.
+    /// How many moves each writer makes, or more, until each trouble has befallen one of them.
     rounds: u32,
     attempts: AtomicU32,
     conflicts: AtomicU32,
     /// Failures of the connection, and sessions that were terminated.
     broken: AtomicU32,
+    /// Sessions that were terminated.
+    killed: AtomicU32,
 }
 
 impl Crew {
@@ -39,6 +47,7 @@ impl Crew {
             attempts: AtomicU32::new(0),
             conflicts: AtomicU32::new(0),
             broken: AtomicU32::new(0),
+            killed: AtomicU32::new(0),
         })
     }
 
@@ -173,19 +182,28 @@ enum Client {
     TokioPostgres,
 }
 
-/// The faults of a run.
+/// The faults of a run. They are counted in attempts and commits, so that a slow machine has as many.
 #[derive(Clone, Copy)]
 struct Trouble {
-    /// Every so often a session is terminated, if any is to be.
-    kills: Option<Duration>,
+    /// In so many attempts a session is terminated, if any is to be.
+    kill_in: Option<u32>,
     /// Of so many commits one loses its reply and one does not arrive.
     lost_of: u32,
 }
 
 const TROUBLE: Trouble = Trouble {
-    kills: Some(Duration::from_millis(25)),
+    kill_in: Some(10),
     lost_of: 20,
 };
+
+impl Trouble {
+    /// Whether everything has happened that is to happen.
+    fn has_happened(self, crew: &Crew, link: &Link) -> bool {
+        let counted = [&crew.conflicts, &crew.killed].map(|it| it.load(Relaxed));
+        let lost = [link.unheard(), link.untold()];
+        self.kill_in.is_none() || counted.iter().chain(&lost).all(|count| *count > 0)
+    }
+}
 
 /// The result of a run.
 struct Ended {
@@ -193,7 +211,6 @@ struct Ended {
     told: Vec<(String, Told)>,
     /// How often each operation is in the books.
     booked: HashMap<String, i64>,
-    killed: u32,
     unheard: u32,
     untold: u32,
     took: Duration,
@@ -229,7 +246,7 @@ impl Ended {
             crew.attempts.load(Relaxed),
             crew.conflicts.load(Relaxed),
             crew.broken.load(Relaxed),
-            self.killed,
+            crew.killed.load(Relaxed),
             self.unheard,
             self.untold,
             self.took.as_secs_f64(),
@@ -251,13 +268,13 @@ async fn run(
     let mut outside = sqlx::PgConnection::open(server.port()).await?;
     outside.say(&format!("CREATE DATABASE {database}")).await?;
     let options = sqlx_options(server.port()).database(&database);
-    let books = sqlx::PgPool::connect_with(options).await?;
+    let books = pool_options().connect_with(options).await?;
     sqlx::raw_sql(TABLES).execute(&books).await?;
-    let link = Link::to(server.port(), trouble.lost_of).await?;
+    let link = Arc::new(Link::to(server.port(), trouble.lost_of).await?);
 
     let begun = Instant::now();
-    let kills = Kills::begin(books.clone(), trouble.kills);
-    let pool = sqlx::postgres::PgPoolOptions::new().max_connections(WRITERS);
+    let kills = Kills::begin(books.clone(), trouble.kill_in, Arc::clone(crew));
+    let pool = pool_options().max_connections(WRITERS);
     let options = sqlx_options(link.port()).application_name("writers");
     let pool = pool.connect_lazy_with(options.database(&database));
     let mut config = tokio_postgres_config(link.port());
@@ -265,13 +282,18 @@ async fn run(
     let mut writers = JoinSet::new();
     for writer in 0..WRITERS {
         let (crew, pool, config) = (Arc::clone(crew), pool.clone(), config.clone());
+        let link = Arc::clone(&link);
         writers.spawn(async move {
             let mut line = Line {
                 config,
                 client: None,
             };
             let mut told = Vec::new();
-            for round in 0..crew.rounds {
+            let goes_on = |round| {
+                let waits = || !trouble.has_happened(&crew, &link) && begun.elapsed() < LONGEST;
+                round < crew.rounds || waits()
+            };
+            for round in (0..).take_while(|round| goes_on(*round)) {
                 let transfer = Transfer::of(writer, round);
                 let is_done = match client {
                     Client::Sqlx => is_done(move_by_sqlx(&crew, &pool, &transfer).await),
@@ -286,7 +308,7 @@ async fn run(
     }
     let told = writers.join_all().await.concat();
     let took = begun.elapsed();
-    let killed = kills.end().await;
+    kills.end().await;
 
     let moves = "SELECT operation, count(*) FROM moves GROUP BY operation";
     let booked: Vec<(String, i64)> = sqlx::query_as(moves).fetch_all(&books).await?;
@@ -298,7 +320,6 @@ async fn run(
     Ok(Ended {
         told,
         booked: booked.into_iter().collect(),
-        killed,
         unheard: link.unheard(),
         untold: link.untold(),
         took,
@@ -321,35 +342,42 @@ fn is_done<E: Fault + std::error::Error>(outcome: Result<(), E>) -> Told {
     }
 }
 
-/// Terminates a session of the writers every so often, whichever it is.
+/// Terminates a session of the writers now and then, whichever it is.
 struct Kills(
     tokio::sync::oneshot::Sender<()>,
-    tokio::task::JoinHandle<u32>,
+    tokio::task::JoinHandle<()>,
 );
 
 impl Kills {
-    fn begin(books: sqlx::PgPool, every: Option<Duration>) -> Self {
+    /// One in so many attempts.
+    fn begin(books: sqlx::PgPool, kill_in: Option<u32>, crew: Arc<Crew>) -> Self {
         let (end, mut ended) = tokio::sync::oneshot::channel();
         let killing = tokio::spawn(async move {
-            let Some(every) = every else { return 0 };
+            let Some(kill_in) = kill_in else { return };
             let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
                 WHERE datname = current_database() AND application_name = 'writers'
                 AND state <> 'idle' ORDER BY random() LIMIT 1";
-            let mut killed = 0;
-            while tokio::time::timeout(every, &mut ended).await.is_err() {
+            let mut next = kill_in;
+            let look = Duration::from_millis(1);
+            while tokio::time::timeout(look, &mut ended).await.is_err() {
+                if crew.attempts.load(Relaxed) < next {
+                    continue;
+                }
                 let found: Result<Option<bool>, _> =
                     sqlx::query_scalar(kill).fetch_optional(&books).await;
-                killed += u32::from(found.expect("the books are on no link").unwrap_or(false));
+                if found.expect("the books are on no link").unwrap_or(false) {
+                    crew.killed.fetch_add(1, Relaxed);
+                    next = crew.attempts.load(Relaxed) + kill_in;
+                }
             }
-            killed
         });
         Kills(end, killing)
     }
 
-    async fn end(self) -> u32 {
+    async fn end(self) {
         // Where there are no kills nobody listens.
         let _ = self.0.send(());
-        self.1.await.expect("no panic")
+        self.1.await.expect("no panic");
     }
 }
 
@@ -362,12 +390,13 @@ impl Kills {
 async fn all_moves_are_made_and_none_twice() -> Tested {
     let server = Server::shared()?;
     for client in [Client::Sqlx, Client::TokioPostgres] {
-        let crew = Crew::new(postgres::TRANSACTION.idempotent(true), true, 20);
+        let crew = Crew::new(TRANSACTION.idempotent(true), true, 20);
         let ended = run(&server, client, &crew, TROUBLE).await?;
         ended.print("with ids", client, &crew);
         let once = ended.of(Told::Done, |times| times == 1);
-        assert_eq!(once, 16 * 20);
-        assert!(crew.conflicts.load(Relaxed) > 0 && ended.killed > 0);
+        assert_eq!(once, ended.told.len());
+        assert!(once >= 16 * 20);
+        assert!(crew.conflicts.load(Relaxed) > 0 && crew.killed.load(Relaxed) > 0);
         assert!(ended.unheard > 0 && ended.untold > 0);
     }
     Ok(())
@@ -382,7 +411,7 @@ async fn all_moves_are_made_and_none_twice() -> Tested {
 async fn without_ids_what_is_called_idempotent_is_made_twice() -> Tested {
     let server = Server::shared()?;
     for client in [Client::Sqlx, Client::TokioPostgres] {
-        let crew = Crew::new(postgres::TRANSACTION.idempotent(true), false, 10);
+        let crew = Crew::new(TRANSACTION.idempotent(true), false, 10);
         let ended = run(&server, client, &crew, TROUBLE).await?;
         ended.print("without ids", client, &crew);
         let more: i64 = ended.booked.values().map(|times| times - 1).sum();
@@ -405,7 +434,7 @@ async fn without_ids_what_is_called_idempotent_is_made_twice() -> Tested {
 async fn without_ids_what_is_not_idempotent_ends_in_doubt() -> Tested {
     let server = Server::shared()?;
     for client in [Client::Sqlx, Client::TokioPostgres] {
-        let crew = Crew::new(postgres::TRANSACTION, false, 10);
+        let crew = Crew::new(TRANSACTION, false, 10);
         let ended = run(&server, client, &crew, TROUBLE).await?;
         ended.print("not idempotent", client, &crew);
         assert_eq!(ended.of(Told::Done, |times| times != 1), 0);
@@ -426,12 +455,12 @@ async fn without_ids_what_is_not_idempotent_ends_in_doubt() -> Tested {
 async fn measured_bases() -> Tested {
     let server = Server::start(&[])?;
     let calm = Trouble {
-        kills: None,
+        kill_in: None,
         lost_of: u32::MAX,
     };
     for millis in [1, 2, 5, 10, 20, 50, 100] {
         let base = Duration::from_millis(millis);
-        let policy = postgres::TRANSACTION.idempotent(true).base(base);
+        let policy = TRANSACTION.idempotent(true).base(base);
         for client in [Client::Sqlx, Client::TokioPostgres] {
             let crew = Crew::new(policy, true, 20);
             let ended = run(&server, client, &crew, calm).await?;

@@ -11,40 +11,66 @@ mod load;
 #[path = "../../../../examples/redis_failover/server.rs"]
 mod server;
 
+mod course;
 mod failover;
 mod opening;
 mod replies;
 mod states;
 mod transaction;
 
+use std::time::Duration;
+
 use backoff_core::Policy;
 use redis_1 as redis;
 
+use course::Course;
 use load::{Load, Retried, increment};
-use server::Server;
+use server::{Server, patient};
+
+/// `DATA`, with a deadline that no machine is too slow for.
+const REPEATING: Policy = backoff_cloud::memorystore::DATA.deadline(Duration::from_secs(600));
 
 /// For commands that must not be made twice.
-const COUNTING: Policy = backoff_cloud::memorystore::DATA.idempotent(false);
+const COUNTING: Policy = REPEATING.idempotent(false);
 
 /// The error of a test when something else than the tested code fails.
 type Tested = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 /// Calls to this port.
 fn calls_to(port: u16, policy: Policy) -> redis::RedisResult<Retried> {
-    Ok(Retried::new(
-        policy,
-        redis::Client::open(("127.0.0.1", port))?,
-    ))
+    let client = redis::Client::open(("127.0.0.1", port))?;
+    Ok(Retried::new(policy, client, patient()))
 }
 
-/// A load that counts each of the keys `prefix:0`, `prefix:1`, … once.
-async fn counting(made: &Retried, prefix: &str, calls: usize) -> Load {
+/// Calls to this port, with the time limits that the client has of its own: half a second for a reply.
+fn hasty_calls_to(port: u16, policy: Policy) -> redis::RedisResult<Retried> {
+    let client = redis::Client::open(("127.0.0.1", port))?;
+    let config = redis::AsyncConnectionConfig::new();
+    Ok(Retried::new(policy, client, config))
+}
+
+/// Waits until this holds. The limit of two minutes is a net.
+async fn until(what: &str, holds: impl Fn() -> bool) -> redis::RedisResult<()> {
+    let waiting = async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let waited = tokio::time::timeout(Duration::from_secs(120), waiting).await;
+    waited.map_err(|_| std::io::Error::other(format!("not within two minutes: {what}")).into())
+}
+
+/// A load that counts each of the keys `prefix:0`, `prefix:1`, … once, as long as the course goes on.
+async fn counting(made: &Retried, prefix: &str, course: &Course) -> Load {
     let call = |n| {
         let key = format!("{prefix}:{n}");
-        made.clone()
-            .call(move |connection| increment(connection, key.clone()))
+        let call = made.clone();
+        course.tell(
+            n,
+            call.call(move |connection| increment(connection, key.clone())),
+        )
     };
-    Load::of(calls, call).await
+    Load::of(course.numbers(), call).await
 }
 
 /// How often each of the keys `prefix:0`, `prefix:1`, … was counted.

@@ -1,20 +1,22 @@
 //! Connections that fail, and replies that are not retryable.
 
-use std::time::Duration;
-
 use backoff_cloud::{memorystore::DATA, retry};
 use backoff_core::{Delivery, Fault as _};
 use redis_1 as redis;
+use tokio::net::TcpSocket;
 
 use crate::address::Address;
-use crate::load::{Source, increment};
-use crate::server::{Server, free_port};
-use crate::{COUNTING, Tested, calls_to};
+use crate::load::{Retried, Source, increment};
+use crate::server::{Server, connect, patient};
+use crate::{COUNTING, REPEATING, Tested, calls_to, until};
 
 #[tokio::test]
 async fn refused_is_not_sent() -> Tested {
     let briefly = COUNTING.max_attempts(3);
-    let calls = calls_to(free_port()?, briefly)?;
+    // The port is held, so that no other process listens on it.
+    let deaf = TcpSocket::new_v4()?;
+    deaf.bind(([127, 0, 0, 1], 0).into())?;
+    let calls = calls_to(deaf.local_addr()?.port(), briefly)?;
     let outcome = calls.clone().call(|c| increment(c, "key".to_owned())).await;
     let error = outcome.expect_err("nobody listens");
     assert_eq!(error.delivery(), Some(Delivery::NotSent));
@@ -26,7 +28,7 @@ async fn refused_is_not_sent() -> Tested {
 #[tokio::test]
 async fn a_name_that_is_not_found_is_not_sent() -> Tested {
     let client = redis::Client::open("redis://no-such-host.invalid:6379")?;
-    let calls = crate::load::Retried::new(COUNTING.max_attempts(2), client);
+    let calls = Retried::new(COUNTING.max_attempts(2), client, patient());
     let outcome = calls.clone().call(|c| increment(c, "key".to_owned())).await;
     let error = outcome.expect_err("nobody has that name");
     assert_eq!(error.delivery(), Some(Delivery::NotSent), "{error}");
@@ -41,16 +43,19 @@ async fn a_name_that_is_not_found_is_not_sent() -> Tested {
 async fn dropped_is_perhaps_applied_and_reopened() -> Tested {
     let server = Server::start(&[]).await?;
     let address = Address::before(server.port()).await?;
-    let calls = calls_to(address.port(), DATA)?;
+    // The reply is held back until the connection is broken: the command is in the server's hands.
+    let break_it = async |calls: &Retried| {
+        server.says("CLIENT LIST", "flags=b ").await?;
+        address.break_connections();
+        until("dropped", || calls.seen.of("dropped") > 0).await?;
+        server.say("CLIENT UNPAUSE").await
+    };
+    let calls = calls_to(address.port(), REPEATING)?;
     let call = || calls.clone().call(|c| increment(c, "key".to_owned()));
     call().await?;
-
-    // The reply is held back until the connection is broken: the command is in the server's hands.
-    server.say("CLIENT PAUSE 300 ALL").await?;
-    let (outcome, ()) = tokio::join!(call(), async {
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        address.break_connections();
-    });
+    server.say("CLIENT PAUSE 600000 WRITE").await?;
+    let (outcome, broken) = tokio::join!(call(), break_it(&calls));
+    broken?;
     outcome?;
     assert_eq!(calls.seen.of("dropped"), 1);
     assert_eq!(calls.source.opened(), 2);
@@ -59,11 +64,9 @@ async fn dropped_is_perhaps_applied_and_reopened() -> Tested {
     let calls = calls_to(address.port(), COUNTING)?;
     let call = || calls.clone().call(|c| increment(c, "other".to_owned()));
     call().await?;
-    server.say("CLIENT PAUSE 300 ALL").await?;
-    let (outcome, ()) = tokio::join!(call(), async {
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        address.break_connections();
-    });
+    server.say("CLIENT PAUSE 600000 WRITE").await?;
+    let (outcome, broken) = tokio::join!(call(), break_it(&calls));
+    broken?;
     let error = outcome.expect_err("it may have been applied");
     assert_eq!(error.delivery(), Some(Delivery::MaybeSent));
     // The next call finds a connection that works.
@@ -79,8 +82,7 @@ async fn dropped_is_perhaps_applied_and_reopened() -> Tested {
 )]
 async fn too_many_clients_pass() -> Tested {
     let server = Server::start(&[]).await?;
-    let client = redis::Client::open(("127.0.0.1", server.port()))?;
-    let mut held = client.get_multiplexed_async_connection().await?;
+    let mut held = connect(server.port()).await?;
     let one = redis::cmd("CONFIG")
         .arg(&["SET", "maxclients", "1"])
         .to_owned();
@@ -88,14 +90,15 @@ async fn too_many_clients_pass() -> Tested {
 
     let calls = calls_to(server.port(), COUNTING)?;
     let call = calls.clone().call(|c| increment(c, "key".to_owned()));
-    let (outcome, ()) = tokio::join!(call, async {
-        tokio::time::sleep(Duration::from_millis(300)).await;
+    let (outcome, dropped) = tokio::join!(call, async {
+        let dropped = until("dropped", || calls.seen.of("dropped") > 0).await;
         drop(held);
+        dropped
     });
+    dropped?;
     outcome?;
     // The client passes over what the server says while the connection is set up, and sees it
     // closed. That nothing was sent is known only because it was not opened.
-    assert!(calls.seen.of("dropped") > 0);
     assert_eq!(calls.source.opened(), 1);
     Ok(())
 }
@@ -108,7 +111,7 @@ async fn too_many_clients_pass() -> Tested {
 async fn what_no_repetition_cures_is_not_repeated() -> Tested {
     let server = Server::start(&[]).await?;
     server.say("LPUSH list a").await?;
-    let calls = calls_to(server.port(), DATA)?;
+    let calls = calls_to(server.port(), REPEATING)?;
     let outcome = calls
         .clone()
         .call(|c| increment(c, "list".to_owned()))
@@ -122,7 +125,7 @@ async fn what_no_repetition_cures_is_not_repeated() -> Tested {
     assert_eq!(calls.seen.of("OOM"), 1);
 
     server.say("CONFIG SET requirepass secret").await?;
-    let calls = calls_to(server.port(), DATA)?;
+    let calls = calls_to(server.port(), REPEATING)?;
     let outcome = calls.clone().call(|c| increment(c, "key".to_owned())).await;
     assert_eq!(outcome.expect_err("no password").code(), Some("NOAUTH"));
     assert_eq!(calls.seen.of("NOAUTH"), 1);
@@ -130,7 +133,7 @@ async fn what_no_repetition_cures_is_not_repeated() -> Tested {
 }
 
 /// The attribute needs nothing for it: a function takes its connection from the source.
-#[retry(policy = DATA, deadline = "10s")]
+#[retry(policy = DATA, deadline = "10m")]
 async fn answer(redis: &Source) -> redis::RedisResult<String> {
     let ping =
         |mut connection| async move { redis::cmd("PING").query_async(&mut connection).await };
@@ -144,12 +147,16 @@ async fn answer(redis: &Source) -> redis::RedisResult<String> {
 )]
 async fn an_annotated_function_reconnects() -> Tested {
     let mut server = Server::start(&[]).await?;
-    let source = calls_to(server.port(), DATA)?.source;
+    let address = Address::before(server.port()).await?;
+    let source = calls_to(address.port(), REPEATING)?.source;
     assert_eq!(answer(&source).await?, "PONG");
+    address.lead_nowhere();
     server.kill();
     let (answered, restarted) = tokio::join!(answer(&source), async {
-        tokio::time::sleep(Duration::from_millis(200)).await;
-        server.restart(&[]).await
+        until("openings fail", || source.failed() > 0).await?;
+        server.restart(&[]).await?;
+        address.lead_to(server.port());
+        Ok::<_, redis::RedisError>(())
     });
     restarted?;
     assert_eq!((answered?.as_str(), source.opened()), ("PONG", 2));

@@ -3,30 +3,37 @@
 use std::time::Duration;
 
 use redis_1 as redis;
+use tokio::net::TcpSocket;
 
+use crate::course::Course;
 use crate::load::{Load, Retried};
-use crate::server::{Server, free_port};
-use crate::{COUNTING, Tested, calls_to, counting, counts};
+use crate::server::{FREE_PORT, Server, connect};
+use crate::{COUNTING, REPEATING, Tested, calls_to, counting, counts, hasty_calls_to, until};
 
-const CALLS: usize = 50;
+/// So many attempts fail before the state ends.
+const DURING: usize = 20;
+/// So many calls are made after the state has ended.
+const AFTER: usize = 10;
 
-/// How long a state lasts, at least.
-const WHILE: Duration = Duration::from_millis(700);
-
-/// Makes calls that must not be made twice while the server recovers, and holds that each is served
-/// once, after the server has said so often what it cannot do.
-async fn counted_once<T>(
-    server: &Server,
-    said: &str,
-    recovery: impl Future<Output = redis::RedisResult<T>>,
-) -> redis::RedisResult<Retried> {
+/// Makes calls that must not be made twice. Ends the state by this command when enough attempts were told
+/// `said`, and holds that each call is served once.
+async fn counted_once(server: &Server, said: &str, recovery: &str) -> redis::RedisResult<Retried> {
     let calls = calls_to(server.port(), COUNTING)?;
-    let (load, recovered) = tokio::join!(counting(&calls, "{key}", CALLS), recovery);
+    let course = Course::default();
+    let events = async {
+        until(said, || calls.seen.of(said) >= DURING).await?;
+        server.say(recovery).await?;
+        course.goes_on(AFTER).await
+    };
+    let (load, recovered) = tokio::join!(
+        counting(&calls, "{key}", &course),
+        Course::until_over([&course], events)
+    );
     recovered?;
     let failed = load.errors().next();
     assert_eq!(failed, None, "{said}");
-    assert_eq!(counts(server, "{key}", CALLS).await?, [1; CALLS]);
-    assert!(calls.seen.of(said) > 0, "never {said}");
+    let all = load.calls.len();
+    assert_eq!(counts(server, "{key}", all).await?, vec![1; all]);
     println!(
         "{said} {} times, worst gap {:?}",
         calls.seen.of(said),
@@ -35,29 +42,26 @@ async fn counted_once<T>(
     Ok(calls)
 }
 
-/// After a while, says this.
-async fn later(server: &Server, command: &str) -> redis::RedisResult<redis::Value> {
-    tokio::time::sleep(WHILE).await;
-    server.say(command).await
-}
-
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(
     not(has_redis),
     ignore = "needs redis-server: apt-get install redis-server"
 )]
 async fn loading() -> Tested {
-    let mut server = Server::start(&["--enable-debug-command", "yes"]).await?;
-    server.say("DEBUG POPULATE 5000 filler 100").await?;
+    // The values are long: while it loads, the server looks for commands once in a kilobyte.
+    let plain = ["--enable-debug-command", "yes", "--rdbcompression", "no"];
+    let mut server = Server::start(&plain).await?;
+    server.say("DEBUG POPULATE 5000 filler 1100").await?;
     server.say("SAVE").await?;
+    // Two minutes and more, unless the delay ends.
     let slowly = [
         "--key-load-delay",
-        "200",
+        "25000",
         "--loading-process-events-interval-bytes",
         "1024",
     ];
     server.restart(&slowly).await?;
-    let calls = counted_once(&server, "LOADING", async { Ok(()) }).await?;
+    let calls = counted_once(&server, "LOADING", "CONFIG SET key-load-delay 0").await?;
     assert_eq!(calls.source.opened(), 1);
     Ok(())
 }
@@ -69,12 +73,17 @@ async fn loading() -> Tested {
 )]
 async fn busy_with_a_script() -> Tested {
     let server = Server::start(&["--busy-reply-threshold", "50"]).await?;
-    let client = redis::Client::open(("127.0.0.1", server.port()))?;
-    let mut connection = client.get_multiplexed_async_connection().await?;
+    let mut connection = connect(server.port()).await?;
     let mut script = redis::cmd("EVAL");
     script.arg("while true do end").arg(0);
     let script = tokio::spawn(async move { script.query_async::<()>(&mut connection).await });
-    let calls = counted_once(&server, "BUSY", later(&server, "SCRIPT KILL")).await?;
+    let begun = async {
+        while server.say("PING").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(120), begun).await?;
+    let calls = counted_once(&server, "BUSY", "SCRIPT KILL").await?;
     assert_eq!(calls.source.opened(), 1);
     assert!(script.await?.is_err());
     Ok(())
@@ -87,7 +96,7 @@ async fn busy_with_a_script() -> Tested {
 )]
 async fn too_few_replicas() -> Tested {
     let server = Server::start(&["--min-replicas-to-write", "1"]).await?;
-    let healed = later(&server, "CONFIG SET min-replicas-to-write 0");
+    let healed = "CONFIG SET min-replicas-to-write 0";
     let calls = counted_once(&server, "NOREPLICAS", healed).await?;
     assert_eq!(calls.source.opened(), 1);
     Ok(())
@@ -100,7 +109,7 @@ async fn too_few_replicas() -> Tested {
 )]
 async fn a_cluster_that_is_down() -> Tested {
     let server = cluster_node().await?;
-    let healed = later(&server, "CLUSTER ADDSLOTSRANGE 0 16383");
+    let healed = "CLUSTER ADDSLOTSRANGE 0 16383";
     let calls = counted_once(&server, "CLUSTERDOWN", healed).await?;
     assert_eq!(calls.source.opened(), 1);
     Ok(())
@@ -112,34 +121,40 @@ async fn a_cluster_that_is_down() -> Tested {
     ignore = "needs redis-server: apt-get install redis-server"
 )]
 async fn a_replica_without_its_primary() -> Tested {
-    let (mut primary, replica) = Server::pair().await?;
-    replica
-        .say("CONFIG SET replica-serve-stale-data no")
-        .await?;
-    primary.say("SET colour blue").await?;
-    replica.says("GET colour", "blue").await?;
-    primary.kill();
-    replica
-        .says("INFO replication", "master_link_status:down")
-        .await?;
+    let server = Server::start(&["--replica-serve-stale-data", "no"]).await?;
+    server.say("SET colour blue").await?;
+    // The port is held, so that no other process listens on it.
+    let deaf = TcpSocket::new_v4()?;
+    deaf.bind(([127, 0, 0, 1], 0).into())?;
+    let gone = deaf.local_addr()?.port();
+    server.say(&format!("REPLICAOF 127.0.0.1 {gone}")).await?;
 
-    let calls = calls_to(replica.port(), COUNTING)?;
-    let read = |_| {
-        calls.clone().call(|mut connection| async move {
+    let calls = calls_to(server.port(), COUNTING)?;
+    let course = Course::default();
+    let read = |n| {
+        let call = calls.clone().call(|mut connection| async move {
             let colour: String = redis::cmd("GET")
                 .arg("colour")
                 .query_async(&mut connection)
                 .await?;
             assert_eq!(colour, "blue");
             Ok(())
-        })
+        });
+        course.tell(n, call)
     };
-    let (load, healed) = tokio::join!(Load::of(CALLS, read), later(&replica, "REPLICAOF NO ONE"));
+    let events = async {
+        until("MASTERDOWN", || calls.seen.of("MASTERDOWN") >= DURING).await?;
+        // It is a replica, so another connection may lead elsewhere.
+        until("reopened", || calls.source.opened() > 1).await?;
+        server.say("REPLICAOF NO ONE").await?;
+        course.goes_on(AFTER).await
+    };
+    let (load, healed) = tokio::join!(
+        Load::of(course.numbers(), read),
+        Course::until_over([&course], events)
+    );
     healed?;
     assert_eq!(load.errors().next(), None);
-    assert!(calls.seen.of("MASTERDOWN") > 0);
-    // It is a replica, so another connection may lead elsewhere.
-    assert!(calls.source.opened() > 1);
     Ok(())
 }
 
@@ -163,20 +178,28 @@ async fn keys_that_are_being_moved() -> Tested {
         .await?;
 
     let calls = calls_to(from.port(), COUNTING)?;
-    let read = |_| {
-        calls.clone().call(|mut connection| async move {
+    let course = Course::default();
+    let read = |n| {
+        let call = calls.clone().call(|mut connection| async move {
             let keys = ["{a}1", "{a}2"];
             redis::cmd("MGET")
                 .arg(&keys)
                 .query_async(&mut connection)
                 .await
-        })
+        });
+        course.tell(n, call)
     };
-    let stays = format!("CLUSTER SETSLOT {slot} STABLE");
-    let (load, healed) = tokio::join!(Load::of(CALLS, read), later(&from, &stays));
+    let events = async {
+        until("TRYAGAIN", || calls.seen.of("TRYAGAIN") >= DURING).await?;
+        from.say(&format!("CLUSTER SETSLOT {slot} STABLE")).await?;
+        course.goes_on(AFTER).await
+    };
+    let (load, healed) = tokio::join!(
+        Load::of(course.numbers(), read),
+        Course::until_over([&course], events)
+    );
     healed?;
     assert_eq!(load.errors().next(), None);
-    assert!(calls.seen.of("TRYAGAIN") > 0);
     assert_eq!(calls.source.opened(), 1);
     Ok(())
 }
@@ -189,23 +212,34 @@ async fn keys_that_are_being_moved() -> Tested {
 )]
 async fn a_server_that_hangs_and_comes_back() -> Tested {
     let server = Server::start(&[]).await?;
-    let repeating = calls_to(server.port(), backoff_cloud::memorystore::DATA)?;
-    let careful = calls_to(server.port(), COUNTING)?;
-    let (repeated, counted, frozen) = tokio::join!(
-        counting(&repeating, "repeated", CALLS),
-        counting(&careful, "counted", CALLS),
-        async {
-            tokio::time::sleep(Duration::from_millis(200)).await;
-            server.freeze()?;
-            tokio::time::sleep(Duration::from_millis(1_500)).await;
-            server.thaw()
+    let repeating = hasty_calls_to(server.port(), REPEATING)?;
+    let careful = hasty_calls_to(server.port(), COUNTING)?;
+    let both = [&repeating, &careful];
+    let (repeats, counts_once) = (Course::default(), Course::default());
+    let courses = [&repeats, &counts_once];
+    let events = async {
+        for course in courses {
+            course.has_served(10).await?;
         }
+        server.freeze()?;
+        let told = || both.iter().all(|calls| calls.seen.of("timeout") > 0);
+        until("timeout", told).await?;
+        server.thaw()?;
+        for course in courses {
+            course.serves_again().await?;
+            course.goes_on(AFTER).await?;
+        }
+        Ok::<_, redis::RedisError>(())
+    };
+    let (repeated, counted, frozen) = tokio::join!(
+        counting(&repeating, "repeated", &repeats),
+        counting(&careful, "counted", &counts_once),
+        Course::until_over(courses, events)
     );
     frozen?;
     assert_eq!(repeated.errors().next(), None);
-    assert!(repeating.seen.of("timeout") > 0);
-    println!("hung for 1.5 s: worst gap {:?}", repeated.worst_gap());
-    let counts = counts(&server, "counted", CALLS).await?;
+    println!("hung: worst gap {:?}", repeated.worst_gap());
+    let counts = counts(&server, "counted", counted.calls.len()).await?;
     for (n, (call, count)) in counted.calls.iter().zip(counts).enumerate() {
         let expected = if call.outcome.is_ok() { 1..=1 } else { 0..=1 };
         assert!(
@@ -217,8 +251,7 @@ async fn a_server_that_hangs_and_comes_back() -> Tested {
 }
 
 async fn cluster_node() -> std::io::Result<Server> {
-    let bus = free_port()?.to_string();
-    Server::start(&["--cluster-enabled", "yes", "--cluster-port", &bus]).await
+    Server::start(&["--cluster-enabled", "yes", "--cluster-port", FREE_PORT]).await
 }
 
 async fn bus_of(server: &Server) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {

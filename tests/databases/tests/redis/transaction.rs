@@ -1,22 +1,25 @@
 //! WATCH, GET, MULTI, SET, EXEC as one read-modify-write.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
-use backoff_cloud::memorystore::DATA;
 use backoff_core::{Fault as _, UpdateReport};
 use redis::{RedisError, Value};
 use redis_1 as redis;
+use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
 use crate::address::Address;
-use crate::event::Happening;
+use crate::event::{Happening, noticed_soon};
 use crate::load::Retried;
 use crate::server::Server;
-use crate::{COUNTING, Tested, calls_to};
+use crate::{COUNTING, REPEATING, Tested, calls_to, until};
 
 /// Adds one to `total`. What is watched belongs to a connection, so each writer has its own, and
-/// writes on the one that it has read from.
-async fn add_one(calls: &Retried) -> Result<UpdateReport, RedisError> {
+/// writes on the one that it has read from. Waits for `others` before it writes for the first time.
+async fn add_one(calls: &Retried, others: &Barrier) -> Result<UpdateReport, RedisError> {
+    let is_first = &AtomicBool::new(true);
     let source = &calls.source;
     let read = || {
         source.with(|mut connection| async move {
@@ -28,6 +31,9 @@ async fn add_one(calls: &Retried) -> Result<UpdateReport, RedisError> {
         })
     };
     let write = |(mut connection, total)| async move {
+        if is_first.swap(false, SeqCst) {
+            others.wait().await;
+        }
         let mut transaction = redis::pipe();
         transaction.atomic().cmd("SET").arg("total").arg(total);
         let written = transaction
@@ -62,18 +68,20 @@ async fn total(server: &Server) -> redis::RedisResult<u64> {
 async fn writers_who_watch_lose_nothing() -> Tested {
     const WRITERS: u64 = 32;
     let server = Server::start(&[]).await?;
+    let all = Arc::new(Barrier::new(WRITERS as usize));
     let mut writers = JoinSet::new();
     for _ in 0..WRITERS {
-        let calls = calls_to(server.port(), DATA)?;
-        writers.spawn(async move { add_one(&calls).await });
+        let (calls, all) = (calls_to(server.port(), REPEATING)?, Arc::clone(&all));
+        writers.spawn(async move { add_one(&calls, &all).await });
     }
     let mut conflicts = 0;
     for report in writers.join_all().await {
-        conflicts += report?.conflicts;
+        conflicts += u64::from(report?.conflicts);
     }
     println!("{WRITERS} writers, {conflicts} conflicts");
     assert_eq!(total(&server).await?, WRITERS);
-    assert!(conflicts > 0);
+    // All have read the same, and one was the first to write.
+    assert!(conflicts >= WRITERS - 1, "{conflicts}");
     Ok(())
 }
 
@@ -86,27 +94,50 @@ async fn writers_who_watch_lose_nothing() -> Tested {
 )]
 async fn writers_who_watch_survive_a_demoted_primary() -> Tested {
     const WRITERS: u64 = 8;
-    const EACH: u64 = 20;
     let (mut primary, replica) = Server::pair().await?;
     let addresses = [Address::before(primary.port()).await?];
+    let (added, is_over) = (
+        Arc::new(AtomicU64::new(0)),
+        Arc::new(AtomicBool::new(false)),
+    );
     let mut writers = JoinSet::new();
     for _ in 0..WRITERS {
         let calls = calls_to(addresses[0].port(), COUNTING)?;
+        let (added, is_over) = (Arc::clone(&added), Arc::clone(&is_over));
         writers.spawn(async move {
-            for _ in 0..EACH {
-                add_one(&calls).await?;
-                tokio::time::sleep(Duration::from_millis(40)).await;
+            let (alone, mut last) = (Barrier::new(1), false);
+            while !last {
+                last = is_over.load(SeqCst);
+                add_one(&calls, &alone).await?;
+                added.fetch_add(1, SeqCst);
+                tokio::time::sleep(Duration::from_millis(20)).await;
             }
             Ok::<_, RedisError>(calls.source.opened())
         });
     }
-    tokio::time::sleep(Duration::from_millis(200)).await;
-    Happening::Demoted
-        .befall(&mut primary, &replica, &addresses)
-        .await?;
-    for opened in writers.join_all().await {
+    let adds = |more| {
+        let first = added.load(SeqCst);
+        until("updates", {
+            let added = &added;
+            move || added.load(SeqCst) >= first + more
+        })
+    };
+    let events = async {
+        adds(40).await?;
+        let demoted = Happening::Demoted;
+        demoted
+            .befall(&mut primary, &replica, &addresses, noticed_soon())
+            .await?;
+        adds(40).await
+    };
+    let happened = events.await;
+    // Each adds once more at least, when the primary is another.
+    is_over.store(true, SeqCst);
+    let writers = writers.join_all().await;
+    happened?;
+    for opened in writers {
         assert!(opened? > 1);
     }
-    assert_eq!(total(&replica).await?, WRITERS * EACH);
+    assert_eq!(total(&replica).await?, added.load(SeqCst));
     Ok(())
 }

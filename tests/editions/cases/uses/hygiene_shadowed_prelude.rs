@@ -39,7 +39,7 @@ macro_rules! module_path {
     };
 }
 
-#[retry(base = "1ms", max_backoff = 64s, deadline = 5s, jitter = none, on = [503])]
+#[retry(base = "1ms", max_backoff = 64s, deadline = 60s, jitter = none, on = [503])]
 async fn get(flaky: &ui::Flaky) -> ::core::result::Result<u32, ui::ApiError> {
     flaky.call()
 }

@@ -3,10 +3,9 @@
 use std::cell::RefCell;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::Duration;
 
-use backoff_core::{Event, Fault, Policy, StopReason, retry};
+use backoff_core::{BlockingSleep, Clock, Event, Fault, Policy, Random, StopReason, retry};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use ui::Flaky;
@@ -19,8 +18,27 @@ struct Busy;
 
 const NAME: &str = "billing.charge";
 
-fn late(wait: Duration) {
-    thread::sleep(wait + Duration::from_millis(100));
+/// A clock that only its timer moves, so that the machine's speed does not matter. The timer wakes late.
+struct Late(Mutex<Duration>);
+
+static LATE: Late = Late(Mutex::new(Duration::ZERO));
+
+impl Clock for Late {
+    fn now(&self) -> Duration {
+        *self.0.lock().unwrap()
+    }
+}
+
+impl Random for Late {
+    fn random(&self) -> u64 {
+        u64::MAX
+    }
+}
+
+impl BlockingSleep for Late {
+    fn sleep_blocking(&self, wait: Duration) {
+        *self.0.lock().unwrap() += wait + Duration::from_millis(100);
+    }
 }
 
 type Heard = RefCell<Vec<String>>;
@@ -43,22 +61,22 @@ fn hear(heard: &Heard, event: &Event<'_, Busy>) {
     });
 }
 
-#[retry(base = "1ms", deadline = "50ms", sleep = late, name = NAME, notify = |event| hear(heard, event))]
+#[retry(base = "1ms", deadline = "50ms", runtime = &LATE, name = NAME, notify = |event| hear(heard, event))]
 fn every(flaky: &Flaky, heard: &Heard) -> Result<u32, Busy> {
     flaky.call().map_err(|_| Busy)
 }
 
-#[retry(base = "1ms", deadline = "50ms", sleep = late, name = NAME, on = [503], notify = |event| hear(heard, event))]
+#[retry(base = "1ms", deadline = "50ms", runtime = &LATE, name = NAME, on = [503], notify = |event| hear(heard, event))]
 fn codes(flaky: &Flaky, heard: &Heard) -> Result<u32, Busy> {
     flaky.call().map_err(|_| Busy)
 }
 
-#[retry(base = "1ms", deadline = "50ms", sleep = late, name = NAME, on = [429, Busy { .. }], notify = |event| hear(heard, event))]
+#[retry(base = "1ms", deadline = "50ms", runtime = &LATE, name = NAME, on = [429, Busy { .. }], notify = |event| hear(heard, event))]
 fn patterns(flaky: &Flaky, heard: &Heard) -> Result<u32, Busy> {
     flaky.call().map_err(|_| Busy)
 }
 
-#[retry(base = "1ms", deadline = "50ms", sleep = late, name = NAME, on = [503], faults(Busy))]
+#[retry(base = "1ms", deadline = "50ms", runtime = &LATE, name = NAME, on = [503], faults(Busy))]
 fn found(flaky: &Flaky) -> Result<u32, Box<dyn std::error::Error + Send + Sync>> {
     Ok(flaky.call().map_err(|_| Busy)?)
 }
@@ -119,29 +137,13 @@ fn works() {
 
     // The function form says the same.
     let (flaky, heard) = (Flaky::failing(9), Heard::default());
-    struct Late(backoff_core::Std);
-    impl backoff_core::Clock for Late {
-        fn now(&self) -> Duration {
-            self.0.now()
-        }
-    }
-    impl backoff_core::Random for Late {
-        fn random(&self) -> u64 {
-            self.0.random()
-        }
-    }
-    impl backoff_core::BlockingSleep for Late {
-        fn sleep_blocking(&self, wait: Duration) {
-            late(wait);
-        }
-    }
     let ms = Duration::from_millis;
     let policy = Policy::exponential().base(ms(1)).deadline(ms(50));
     let done = policy
         .when(|_: &Busy| true)
         .blocking(|| flaky.call().map_err(|_| Busy))
         .notify(|event| hear(&heard, event))
-        .runtime(Late(backoff_core::Std))
+        .runtime(&LATE)
         .call();
     assert_eq!(done, Err(Busy));
     assert_eq!(

@@ -1,5 +1,6 @@
 //! What a reply, or the lack of one, becomes: every kind of failure made on a real socket.
 
+use crate::clients::server::{AMPLE, PATIENCE, nobody};
 use backoff_cloud::emulator::{Call, Emulator, Reply};
 use backoff_cloud::{
     Delivery, Fault, FaultKind, GrpcCode, Policy, Verdict, http, http::ApiError, iam,
@@ -12,23 +13,35 @@ use std::time::Duration;
 const SECOND: Duration = Duration::from_secs(1);
 
 fn client() -> Client {
+    client_within(AMPLE)
+}
+
+fn client_within(limit: Duration) -> Client {
     Client::builder()
         .retry(reqwest::retry::never())
-        .timeout(Duration::from_millis(300))
+        .timeout(limit)
         .build()
         .expect("a client")
 }
 
 async fn read(url: &str) -> Result<serde_json::Value, ApiError> {
+    read_within(AMPLE, url).await
+}
+
+async fn read_within(limit: Duration, url: &str) -> Result<serde_json::Value, ApiError> {
     let url = format!("{url}/v1/projects/p/secrets/s:getIamPolicy");
-    http::json(client().get(url).send().await?).await
+    http::json(client_within(limit).get(url).send().await?).await
 }
 
 /// What one read fails of when the service answers so.
 async fn failure(reply: Reply) -> ApiError {
+    failure_within(AMPLE, reply).await
+}
+
+async fn failure_within(limit: Duration, reply: Reply) -> ApiError {
     let emulator = Emulator::start().expect("a port on loopback");
     emulator.script(Call::GetIamPolicy, [reply]);
-    read(emulator.url())
+    read_within(limit, emulator.url())
         .await
         .expect_err("the scripted failure")
 }
@@ -139,9 +152,7 @@ async fn a_success_that_is_not_json_is_permanent() {
 
 #[tokio::test]
 async fn a_refused_connection_was_surely_not_sent() {
-    let emulator = Emulator::start().expect("a port on loopback");
-    let url = emulator.url().to_owned();
-    drop(emulator);
+    let url = format!("http://{}", nobody());
     let error = read(&url).await.expect_err("nobody listens");
     assert_eq!(
         (error.kind(), error.delivery()),
@@ -153,14 +164,14 @@ async fn a_refused_connection_was_surely_not_sent() {
 
 #[tokio::test]
 async fn a_reset_a_cut_and_a_stall_may_have_been_applied() {
-    for reply in [
-        Reply::reset(),
-        Reply::cut(),
-        Reply::stall(Duration::MAX),
-        Reply::stall_body(Duration::MAX),
+    for (reply, limit) in [
+        (Reply::reset(), AMPLE),
+        (Reply::cut(), AMPLE),
+        (Reply::stall(Duration::MAX), PATIENCE),
+        (Reply::stall_body(Duration::MAX), PATIENCE),
     ] {
         let shown = format!("{reply:?}");
-        let error = failure(reply).await;
+        let error = failure_within(limit, reply).await;
         let said = (error.status(), error.kind(), error.delivery());
         assert_eq!(
             said,

@@ -5,17 +5,23 @@ use backoff_cloud::{Jitter, Policy, http, http::ApiError, iam, retry};
 use reqwest::Client;
 use serde_json::{Value, json};
 use std::time::Duration;
+use tokio::sync::watch;
 
 const RESOURCE: &str = "projects/p";
 const WRITERS: usize = 32;
 
-/// A hundred times as fast as in production.
-const READ_MODIFY_WRITE: Policy = iam::READ_MODIFY_WRITE.scaled(0.01);
+/// A hundred times as fast as in production, with time for a slow machine.
+const READ_MODIFY_WRITE: Policy = iam::READ_MODIFY_WRITE
+    .scaled(0.01)
+    .deadline(Duration::from_secs(600));
 
 #[derive(Clone)]
 struct Iam {
     client: Client,
     url: String,
+    /// How many grants have read, and how many of them have to read before the first one writes.
+    reads: watch::Sender<usize>,
+    first_reads: usize,
 }
 
 impl Iam {
@@ -27,7 +33,17 @@ impl Iam {
         Iam {
             client,
             url: format!("{}/v1/{RESOURCE}", emulator.url()),
+            reads: watch::Sender::new(0),
+            first_reads: 1,
         }
+    }
+
+    /// A grant has read: waits for the others that have to read before the first write.
+    async fn has_read(&self) {
+        self.reads.send_modify(|reads| *reads += 1);
+        let mut reads = self.reads.subscribe();
+        let met = reads.wait_for(|reads| *reads >= self.first_reads).await;
+        drop(met.expect("the sender is here"));
     }
 
     async fn get(&self) -> Result<Value, ApiError> {
@@ -48,9 +64,11 @@ impl Iam {
 }
 
 /// Adds a member, unless it is there: so a write whose reply was lost is not made twice.
-#[retry(policy = READ_MODIFY_WRITE, attempt_timeout = "500ms")]
+/// The time of an attempt is far above what it takes, because only what stalls is to be cut.
+#[retry(policy = READ_MODIFY_WRITE, attempt_timeout = "5s")]
 async fn grant(iam: &Iam, member: &str) -> Result<(), ApiError> {
     let mut policy = iam.get().await?;
+    iam.has_read().await;
     let mut members = members(&policy);
     if members.iter().any(|present| present == member) {
         return Ok(());
@@ -72,8 +90,7 @@ fn members(policy: &Value) -> Vec<String> {
         .collect()
 }
 
-async fn all_arrive(emulator: &Emulator) {
-    let iam = Iam::new(emulator);
+async fn all_arrive(emulator: &Emulator, iam: Iam) {
     let names: Vec<_> = (0..WRITERS)
         .map(|n| format!("user:writer-{n:02}@example.com"))
         .collect();
@@ -111,7 +128,12 @@ async fn thirty_two_writers_under_faults() {
         .expect("a port on loopback");
     // One lost reply for certain; the rates bring more.
     emulator.script(Call::SetIamPolicy, [Reply::status(503).applied()]);
-    all_arrive(&emulator).await;
+    // All have read the same policy before the first one writes, so some first writes conflict for certain.
+    let iam = Iam {
+        first_reads: WRITERS,
+        ..Iam::new(&emulator)
+    };
+    all_arrive(&emulator, iam).await;
     assert!(emulator.stats().lost_replies > 0 && emulator.stats().conflicts > 0);
 }
 
@@ -121,7 +143,6 @@ async fn thirty_two_writers_under_a_broken_network() {
         .with(Reply::reset(), 0.05)
         .with(Reply::reset().applied(), 0.03)
         .with(Reply::cut(), 0.05)
-        .with(Reply::stall(Duration::MAX), 0.02)
         .with(Reply::status(502).html(), 0.05);
     let emulator = Emulator::builder()
         .seed(2)
@@ -129,7 +150,12 @@ async fn thirty_two_writers_under_a_broken_network() {
         .faults(faults)
         .start()
         .expect("a port on loopback");
-    all_arrive(&emulator).await;
+    // A few stalls for certain, instead of a rate: each of them costs the time of an attempt.
+    let stall = Reply::stall(Duration::MAX);
+    emulator.script(Call::GetIamPolicy, [stall.clone()]);
+    emulator.script(Call::SetIamPolicy, [stall.clone(), stall.applied()]);
+    all_arrive(&emulator, Iam::new(&emulator)).await;
+    assert_eq!(emulator.stats().faults.stalls, 3);
 }
 
 #[tokio::test]
@@ -164,7 +190,10 @@ async fn already_exists_is_no_conflict_to_repeat() {
 
 #[tokio::test]
 async fn a_role_that_was_granted_a_moment_ago_is_waited_for() {
-    const AFTER_GRANT: Policy = iam::AFTER_GRANT.scaled(0.001);
+    // A thousand times as fast, with time for a slow machine.
+    const AFTER_GRANT: Policy = iam::AFTER_GRANT
+        .scaled(0.001)
+        .deadline(Duration::from_secs(600));
     let emulator = Emulator::start().expect("a port on loopback");
     let iam = Iam::new(&emulator);
     // In production the last of these retries comes after four minutes: 1 + 2 + 4 + 8 + 16 + 7 · 32 s.

@@ -4,10 +4,10 @@ use backoff_core::{Fault, Policy, retry};
 use std::{
     fmt,
     future::ready,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, OnceLock},
 };
 use tracing::{
-    Event, Level, Metadata,
+    Dispatch, Event, Level, Metadata,
     field::{Field, Visit},
     span::{Attributes, Id, Record},
     subscriber::{Subscriber, with_default},
@@ -73,6 +73,10 @@ impl Kept {
             .start_paused(true)
             .build()
             .unwrap();
+        // When an event is first met, and there is one subscriber alone, tracing asks the subscriber of that
+        // thread. A thread of another test has none, and the event would be off for all. So there are others.
+        static OTHERS: OnceLock<[Dispatch; 2]> = OnceLock::new();
+        OTHERS.get_or_init(|| [(); 2].map(|()| Dispatch::new(Kept::default())));
         let kept = Kept::default();
         with_default(kept.clone(), || {
             runtime.block_on(work);

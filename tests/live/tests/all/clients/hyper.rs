@@ -60,7 +60,7 @@ async fn failure_of_http2(act: http2::Act) -> Hidden {
 
 #[tokio::test]
 async fn refused() {
-    let error = get(nobody().await).await.expect_err("refused");
+    let error = get(nobody()).await.expect_err("refused");
     assert_row(&error, NOT_SENT, Repeated::Always);
 }
 

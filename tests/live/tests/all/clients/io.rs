@@ -2,7 +2,7 @@
 
 use crate::clients::{
     facts::{MAYBE_SENT, NOT_SENT, NOTHING, Repeated, assert_row},
-    server::{End, nobody, serve},
+    server::{AMPLE, End, PATIENCE, nobody, serve},
 };
 use std::{
     io::{Error, ErrorKind, Read as _, Write as _},
@@ -11,10 +11,10 @@ use std::{
 };
 
 /// Asks for four bytes, without blocking the runtime that the server runs on.
-async fn ask(server: SocketAddr) -> Error {
+async fn ask(server: SocketAddr, patience: Duration) -> Error {
     let ask = move || {
         let mut stream = TcpStream::connect(server)?;
-        stream.set_read_timeout(Some(Duration::from_millis(100)))?;
+        stream.set_read_timeout(Some(patience))?;
         stream.write_all(b"\r\n\r\n")?;
         stream.read_exact(&mut [0; 4])
     };
@@ -24,7 +24,7 @@ async fn ask(server: SocketAddr) -> Error {
 
 #[tokio::test]
 async fn refused() {
-    let error = ask(nobody().await).await;
+    let error = ask(nobody(), AMPLE).await;
     assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
     assert_row(&error, NOT_SENT, Repeated::Always);
 }
@@ -39,7 +39,7 @@ fn dns() {
 
 #[tokio::test]
 async fn reset() {
-    let error = ask(serve("", End::Reset).await).await;
+    let error = ask(serve("", End::Reset).await, AMPLE).await;
     assert_eq!(error.kind(), ErrorKind::ConnectionReset);
     assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
 }
@@ -64,14 +64,14 @@ async fn not_connected_any_more() {
 
 #[tokio::test]
 async fn eof() {
-    let error = ask(serve("1", End::Close).await).await;
+    let error = ask(serve("1", End::Close).await, AMPLE).await;
     assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
     assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
 }
 
 #[tokio::test]
 async fn timeout() {
-    let error = ask(serve("1", End::Stall).await).await;
+    let error = ask(serve("1", End::Stall).await, PATIENCE).await;
     // Unix calls it the one, Windows the other.
     let kinds = [ErrorKind::WouldBlock, ErrorKind::TimedOut];
     assert!(kinds.contains(&error.kind()), "{error:?}");

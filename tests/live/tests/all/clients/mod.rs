@@ -8,5 +8,5 @@ mod io;
 mod lies;
 mod reqwest;
 mod reqwest_012;
-mod server;
+pub(crate) mod server;
 mod tonic;

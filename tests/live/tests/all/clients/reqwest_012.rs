@@ -3,19 +3,16 @@
 use crate::clients::{
     facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, Repeated, assert_row},
     http2,
-    server::{End, Failing, half, nobody, reply, serve},
+    server::{AMPLE, End, Failing, half, nobody, reply, serve},
 };
 use backoff_core::{Fault, FaultKind};
 use reqwest_012::{Body, Client, ClientBuilder, Error, retry};
 use serde_json::Value;
 use std::{fmt::Display, io::ErrorKind, time::Duration};
 
-/// Far above what a reply takes, far below what a test may.
-const PATIENCE: Duration = Duration::from_millis(300);
-
 /// A client without the retries that reqwest makes by itself.
 fn builder() -> ClientBuilder {
-    Client::builder().retry(retry::never()).timeout(PATIENCE)
+    Client::builder().retry(retry::never()).timeout(AMPLE)
 }
 
 async fn get(host: impl Display, client: ClientBuilder) -> Result<Value, Error> {
@@ -27,12 +24,13 @@ async fn get(host: impl Display, client: ClientBuilder) -> Result<Value, Error> 
 /// The error of reqwest when the server does this.
 async fn failure(bytes: impl Into<String>, end: End) -> Error {
     let server = serve(bytes, end).await;
-    get(server, builder()).await.expect_err("the failure")
+    let got = get(server, builder().timeout(end.patience())).await;
+    got.expect_err("the failure")
 }
 
 #[tokio::test]
 async fn refused() {
-    let error = get(nobody().await, builder()).await.expect_err("refused");
+    let error = get(nobody(), builder()).await.expect_err("refused");
     assert_row(&error, NOT_SENT, Repeated::Always);
 }
 

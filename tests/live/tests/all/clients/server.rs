@@ -7,11 +7,18 @@ use std::{
     net::{Ipv4Addr, SocketAddr},
     pin::Pin,
     task::{Context, Poll},
+    time::Duration,
 };
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::{TcpListener, TcpStream},
+    net::{TcpListener, TcpSocket, TcpStream},
 };
+
+/// A limit that is to be reached.
+pub(crate) const PATIENCE: Duration = Duration::from_millis(300);
+
+/// A limit that is not to be reached, on a slow machine either.
+pub(crate) const AMPLE: Duration = Duration::from_secs(60);
 
 /// How a connection ends after the bytes of a reply.
 #[derive(Clone, Copy, Debug)]
@@ -24,9 +31,25 @@ pub(crate) enum End {
     Stall,
 }
 
-/// An address on which nobody listens: the port was free a moment ago.
-pub(crate) async fn nobody() -> SocketAddr {
-    listener().await.local_addr().expect("its address")
+impl End {
+    /// How long a client waits for what ends so.
+    pub(crate) fn patience(self) -> Duration {
+        match self {
+            End::Stall => PATIENCE,
+            End::Close | End::Reset => AMPLE,
+        }
+    }
+}
+
+/// An address on which nobody listens. Its socket is bound until the process ends, because a port that is
+/// free again may be given to another test.
+pub(crate) fn nobody() -> SocketAddr {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    let loopback = (Ipv4Addr::LOCALHOST, 0);
+    socket.bind(loopback.into()).expect("a port on loopback");
+    let address = socket.local_addr().expect("its address");
+    std::mem::forget(socket);
+    address
 }
 
 pub(crate) async fn listener() -> TcpListener {
@@ -96,10 +119,13 @@ impl Body for Failing {
     }
 }
 
-/// A whole HTTP reply with these lines of headers.
+/// A whole HTTP reply with these lines of headers. It says that the connection ends, or a client might send
+/// another request on the connection before the end arrives.
 pub(crate) fn reply(status: u16, headers: &str, body: &str) -> String {
     let length = body.len();
-    format!("HTTP/1.1 {status} \r\ncontent-length: {length}\r\n{headers}\r\n{body}")
+    format!(
+        "HTTP/1.1 {status} \r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n{body}"
+    )
 }
 
 /// A reply whose header announces a longer body than the server sends.

@@ -5,12 +5,17 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use backoff_cloud::emulator::{Emulator, FaultCounts, Stats};
+use backoff_cloud::{Policy, iam};
 use serde_json::{Value, json};
 
 pub(crate) const PROJECT: &str = "projects/p";
 pub(crate) const FOREVER: Duration = Duration::MAX;
 /// Far above what anything here takes, so that a hang fails instead of hanging.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+/// A hundredth of all times in production, but time for a slow machine.
+pub(crate) const FAST: Policy = iam::READ_MODIFY_WRITE
+    .scaled(0.01)
+    .deadline(Duration::from_secs(600));
 
 /// One HTTP reply, read by hand.
 #[derive(Debug)]

@@ -35,7 +35,7 @@ impl Project {
     async fn grant(&self, member: &str) {
         let store = iam::Rest::new(self.client.clone(), format!("{}/v3", self.emulator.url()));
         iam::add(&store, PROJECT, ROLE, member)
-            .policy(iam::READ_MODIFY_WRITE.scaled(0.01))
+            .policy(FAST)
             .await
             .unwrap();
     }
@@ -126,16 +126,19 @@ async fn a_replica_that_fails_begins_the_row_anew() {
 
 #[tokio::test]
 async fn a_change_of_a_stale_policy_conflicts_and_loses_nothing() {
-    let late = Duration::from_millis(300);
-    let builder = Emulator::builder().visible_after(late);
-    let project = Project::new(builder.flaps_for(late / 2));
-    project.grant(ANN).await;
-    project.grant(BOB).await;
-    let newest = project.emulator.policy(PROJECT);
-    assert_eq!(members(&newest), [ANN, BOB]);
-    let stats = project.emulator.stats();
-    assert!(stats.conflicts > 0, "{stats:?}");
-    assert_eq!((stats.conflicts, stats.writes), (stats.stale_reads, 2));
+    let mut conflicts = 0;
+    for seed in 0..8 {
+        let project = flapping(seed);
+        project.grant(ANN).await;
+        project.grant(BOB).await;
+        let newest = project.emulator.policy(PROJECT);
+        assert_eq!(members(&newest), [ANN, BOB]);
+        let stats = project.emulator.stats();
+        assert_eq!((stats.conflicts, stats.writes), (stats.stale_reads, 2));
+        conflicts += stats.conflicts;
+    }
+    // By some of the seeds the second grant first reads the policy before the first one.
+    assert!(conflicts > 0);
 }
 
 #[tokio::test]

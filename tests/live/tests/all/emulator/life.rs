@@ -1,11 +1,12 @@
 //! The emulator itself: its address, its connections, its end, and that two emulators share nothing.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use backoff_cloud::emulator::{Call, Emulator, Reply, Stats};
 use serde_json::json;
+use tokio::time::timeout;
 
 use crate::emulator::client::*;
 
@@ -53,21 +54,23 @@ fn dropping_it_cuts_every_kind_of_open_connection() {
 
     let start = Instant::now();
     drop(emulator);
-    assert!(
-        start.elapsed() < Duration::from_secs(5),
-        "{:?}",
-        start.elapsed()
-    );
+    assert!(start.elapsed() < PATIENCE, "{:?}", start.elapsed());
     for mut stream in open {
         let mut bytes = Vec::new();
         if let Err(error) = stream.read_to_end(&mut bytes) {
             assert_eq!(error.kind(), ErrorKind::ConnectionReset);
         }
     }
-    assert_eq!(
-        TcpStream::connect(addr).unwrap_err().kind(),
-        ErrorKind::ConnectionRefused
-    );
+    let refuses = |addr: SocketAddr| {
+        let refused = TcpStream::connect(addr).err();
+        refused.is_some_and(|error| error.kind() == ErrorKind::ConnectionRefused)
+    };
+    let another = || {
+        let emulator = Emulator::start().unwrap();
+        emulator.addr()
+    };
+    // Another test may get the port that is free again, but not each time.
+    assert!(refuses(addr) || (0..4).any(|_| refuses(another())));
 }
 
 #[test]
@@ -110,7 +113,8 @@ async fn it_may_be_dropped_inside_a_runtime() {
         tokio::task::yield_now().await;
     }
     drop(emulator);
-    assert!(call.await.unwrap().is_err());
+    let cut = timeout(PATIENCE, call).await.expect("it is cut");
+    assert!(cut.unwrap().is_err());
 }
 
 #[test]

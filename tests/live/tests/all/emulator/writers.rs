@@ -6,6 +6,7 @@ use std::time::Duration;
 use backoff_cloud::emulator::{Emulator, Faults, Reply};
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
+use tokio::time::timeout;
 
 use crate::emulator::client::*;
 
@@ -65,7 +66,8 @@ async fn sixteen_writers(emulator: Emulator, met: Option<Arc<Barrier>>) -> Emula
         })
         .collect();
     for writer in writers {
-        writer.await.unwrap();
+        // A writer whose policy is never taken would go on for ever.
+        timeout(2 * PATIENCE, writer).await.unwrap().unwrap();
     }
     let policy = emulator.policy(PROJECT);
     let mut members: Vec<_> = policy["bindings"][0]["members"]

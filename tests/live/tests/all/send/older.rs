@@ -1,5 +1,6 @@
 //! Requests of reqwest 0.12, sent in the same way.
 
+use crate::clients::server::nobody;
 use crate::send::server::{Act, FAST, Server, bytes, reply};
 use backoff_cloud::{
     Delivery, Fault, StopReason,
@@ -38,19 +39,21 @@ async fn a_reply_that_is_cut_is_asked_for_again() {
 /// Half a body comes, and the client ends the wait.
 #[tokio::test]
 async fn a_reply_that_stalls_is_asked_for_again() {
-    let time = Duration::from_millis(200);
+    let time = Duration::from_millis(500);
+    // On a slow machine a good answer may be late too.
+    let policy = FAST.max_attempts(120);
     let of_a_client = |builder: ClientBuilder| builder.retry(never()).build().expect("a client");
     for client in [
         of_a_client(Client::builder().timeout(time)),
         of_a_client(Client::builder().read_timeout(time)),
     ] {
         let server = Server::start([Act::StallInBody]).await;
-        let get = FAST.send(client.get(server.url("a"))).reply();
-        let (_, report) = get.reported().await.expect("the second attempt");
-        assert_eq!((report.attempts, server.requests()), (2, 2));
+        let get = policy.send(client.get(server.url("a"))).reply();
+        let (_, report) = get.reported().await.expect("a later attempt");
+        assert!(report.attempts >= 2, "{report}");
 
         let server = Server::start([Act::StallInBody]).await;
-        let post = FAST.send(client.post(server.url("a"))).reply();
+        let post = policy.send(client.post(server.url("a"))).reply();
         let failed = post.reported().await.expect_err("it may have been applied");
         assert_eq!(failed.reason, StopReason::MaybeApplied);
         assert_eq!(failed.error.delivery(), Some(Delivery::MaybeSent));
@@ -115,8 +118,7 @@ async fn an_error_says_as_much() {
     let error = FAST.send(get).limits(limits).await.expect_err("too long");
     assert!(error.to_string().contains("longer than 1 bytes"), "{error}");
 
-    let refused = server.url("a?key=SECRET");
-    drop(server);
+    let refused = format!("http://{}/a?key=SECRET", nobody());
     let error = FAST.send(client().get(refused)).await.expect_err("refused");
     assert_eq!(error.delivery(), Some(Delivery::NotSent));
     assert!(error.to_string().contains("refused") && !format!("{error:?}").contains("SECRET"));

@@ -1,17 +1,23 @@
 //! A server of raw sockets that treats each request as a script says, and remembers the requests.
 
-use backoff_cloud::Policy;
+use backoff_cloud::{Clock, Policy, Random, Sleep};
+use backoff_core::testing::VirtualTime;
 use reqwest::Client;
 use std::{
     collections::VecDeque,
     io,
     net::Ipv4Addr,
-    sync::{Arc, Mutex},
+    pin::Pin,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
     time::Duration,
 };
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
+    sync::watch,
     task::JoinSet,
 };
 
@@ -70,6 +76,7 @@ impl Seen {
 struct State {
     script: VecDeque<Act>,
     seen: Vec<Seen>,
+    stalls: watch::Sender<usize>,
 }
 
 /// It serves until it is dropped.
@@ -87,7 +94,7 @@ impl Server {
         let url = format!("http://{}", listener.local_addr().expect("its address"));
         let state = Arc::new(Mutex::new(State {
             script: script.into_iter().collect(),
-            seen: Vec::new(),
+            ..State::default()
         }));
         let mut tasks = JoinSet::new();
         let of_the_listener = state.clone();
@@ -120,6 +127,56 @@ impl Server {
     /// How many requests have come.
     pub(crate) fn requests(&self) -> usize {
         self.seen().len()
+    }
+
+    /// A runtime for one call, with virtual time. The time of an attempt is over when the server stalls: so
+    /// it is never over because a machine is slow.
+    pub(crate) fn until_it_stalls(&self) -> UntilItStalls {
+        let state = self.state.lock().expect("no test panics in it");
+        UntilItStalls {
+            time: VirtualTime::new(),
+            stalls: state.stalls.subscribe(),
+            cut: Arc::default(),
+        }
+    }
+}
+
+/// The time of an attempt in [`UntilItStalls`]; whatever is shorter is a wait.
+pub(crate) const LIMIT: Duration = Duration::from_secs(10);
+
+/// Made by [`Server::until_it_stalls`].
+pub(crate) struct UntilItStalls {
+    time: VirtualTime,
+    stalls: watch::Receiver<usize>,
+    /// How many attempts were cut.
+    cut: Arc<AtomicUsize>,
+}
+
+impl Clock for UntilItStalls {
+    fn now(&self) -> Duration {
+        self.time.now()
+    }
+}
+
+impl Random for UntilItStalls {
+    fn random(&self) -> u64 {
+        self.time.random()
+    }
+}
+
+impl Sleep for UntilItStalls {
+    type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+    fn sleep(&self, wait: Duration) -> Self::Sleep {
+        if wait < LIMIT {
+            return Box::pin(self.time.sleep(wait));
+        }
+        let (mut stalls, cut) = (self.stalls.clone(), self.cut.clone());
+        Box::pin(async move {
+            let stalled = stalls.wait_for(|stalls| *stalls > cut.load(Relaxed)).await;
+            drop(stalled.expect("the server is here"));
+            cut.fetch_add(1, Relaxed);
+        })
     }
 }
 
@@ -174,7 +231,11 @@ async fn answer(mut stream: TcpStream, state: &Mutex<State>) -> io::Result<()> {
         Act::Close => stream.shutdown().await,
         // With a linger of zero, dropping the stream sends an RST in place of a FIN.
         Act::Reset => stream.set_zero_linger(),
-        Act::Stall => std::future::pending().await,
+        Act::Stall => {
+            let stalls = state.lock().expect("no test panics in it").stalls.clone();
+            stalls.send_modify(|stalls| *stalls += 1);
+            std::future::pending().await
+        }
     }
 }
 

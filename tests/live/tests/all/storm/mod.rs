@@ -48,10 +48,11 @@ impl Tally {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn nothing_that_must_not_be_made_twice_is() {
     let server = Server::default();
-    let client = forms::Client::new(server.start().await);
+    let address = server.start().await;
+    let client = forms::Client::new(address);
     let (mut by_form, mut by_preset) = (BTreeMap::new(), BTreeMap::new());
     let number = AtomicU32::new(0);
-    let mut running = tokio::task::JoinSet::new();
+    let (mut running, mut ended) = (tokio::task::JoinSet::new(), Vec::new());
     for &(preset, policy) in presets::ALL {
         for is_idempotent in [true, false] {
             let policy = policy.scaled(1e-3).idempotent(is_idempotent);
@@ -59,22 +60,25 @@ async fn nothing_that_must_not_be_made_twice_is() {
                 for _ in 0..OPERATIONS {
                     // The sockets of a machine are not without number.
                     if running.len() >= 64 {
-                        check(running.join_next().await, &mut by_form, &mut by_preset);
+                        ended.extend(running.join_next().await);
                     }
                     let number = number.fetch_add(1, Relaxed);
-                    let (client, server) = (client.clone(), server.clone());
+                    let client = client.clone();
                     running.spawn(async move {
                         let ended = form.call(&client, policy, number).await;
-                        // What is on its way still may arrive.
-                        tokio::time::sleep(std::time::Duration::from_millis(150)).await;
-                        (preset, policy, form, ended, server.resource(number))
+                        (preset, policy, form, ended, number)
                     });
                 }
             }
         }
     }
-    while let Some(done) = running.join_next().await {
-        check(Some(done), &mut by_form, &mut by_preset);
+    ended.extend(running.join_all().await.into_iter().map(Ok));
+    drop(client);
+    server.is_done(address).await;
+    for done in ended {
+        let (preset, policy, form, ended, number) = done.expect("it does not panic");
+        let done = (preset, policy, form, ended, server.resource(number));
+        check(done, &mut by_form, &mut by_preset);
     }
     print("form", &by_form);
     print("preset, may it be made twice", &by_preset);
@@ -83,12 +87,11 @@ async fn nothing_that_must_not_be_made_twice_is() {
 type Done = (&'static str, Policy, Form, Option<StopReason>, Resource);
 
 fn check(
-    done: Option<Result<Done, tokio::task::JoinError>>,
+    done: Done,
     by_form: &mut BTreeMap<String, Tally>,
     by_preset: &mut BTreeMap<String, Tally>,
 ) {
-    let (preset, policy, form, ended, resource) =
-        done.expect("one is running").expect("it does not panic");
+    let (preset, policy, form, ended, resource) = done;
     let is_idempotent = policy == policy.idempotent(true);
     let kind = if is_idempotent { "yes" } else { "no" };
     let said = || format!("{preset}, {form:?}, idempotent: {kind}: {ended:?}, {resource:?}");

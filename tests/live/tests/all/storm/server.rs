@@ -1,8 +1,8 @@
 //! A server of raw sockets that fails in every way, before and after it applies a request.
 
-use backoff_core::Random as _;
 use std::{
     collections::HashMap,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
     net::{Ipv4Addr, SocketAddr},
     sync::{Arc, Mutex},
     time::Duration,
@@ -10,6 +10,8 @@ use std::{
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
     net::{TcpListener, TcpStream},
+    sync::watch,
+    time::timeout,
 };
 
 /// The value that one operation changes.
@@ -64,6 +66,8 @@ const STALL: Duration = Duration::from_millis(120);
 #[derive(Clone, Default)]
 pub(crate) struct Server {
     resources: Arc<Mutex<HashMap<u32, Resource>>>,
+    /// How many connections are open.
+    open: watch::Sender<u32>,
 }
 
 impl Server {
@@ -75,13 +79,29 @@ impl Server {
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let server = server.clone();
+                let open = Open::new(&server.open);
                 tokio::spawn(async move {
                     // What a client does to its connection is no failure of the server.
                     let _ = server.serve(stream).await;
+                    drop(open);
                 });
             }
         });
         address
+    }
+
+    /// Waits until the server has done all that was asked. The clients are gone, but what they have sent
+    /// may be on its way still.
+    pub(crate) async fn is_done(&self, address: SocketAddr) {
+        // Connections are accepted one after the other, so this is the last one.
+        let mut last = TcpStream::connect(address).await.expect("a connection");
+        last.shutdown().await.expect("it is open");
+        let end = last.read(&mut [0]).await;
+        assert_eq!(end.expect("it is accepted and closed"), 0);
+        let mut open = self.open.subscribe();
+        let closed = open.wait_for(|open| *open == 0);
+        let closed = timeout(Duration::from_secs(60), closed).await;
+        drop(closed.expect("the clients hang up").expect("a server"));
     }
 
     /// What came of the operation with this number.
@@ -93,7 +113,7 @@ impl Server {
     async fn serve(&self, stream: TcpStream) -> std::io::Result<()> {
         let mut stream = BufReader::new(stream);
         while let Some(request) = read(&mut stream).await? {
-            let (fate, is_applied) = drawn();
+            let (fate, is_applied) = self.fate(request.number);
             if fate == Fate::Stalls {
                 tokio::time::sleep(STALL).await;
             }
@@ -113,11 +133,18 @@ impl Server {
         Ok(())
     }
 
+    /// What becomes of the next request of this operation: the same in every run.
+    fn fate(&self, number: u32) -> (Fate, bool) {
+        let mut resources = self.resources.lock().expect("no test panics in it");
+        let resource = resources.entry(number).or_default();
+        resource.calls += 1;
+        drawn(number, resource.calls)
+    }
+
     /// Does what is asked, if it is to be applied; the reply of a server that works.
     fn answer(&self, request: &Request, is_applied: bool) -> String {
         let mut resources = self.resources.lock().expect("no test panics in it");
         let resource = resources.entry(request.number).or_default();
-        resource.calls += 1;
         if !request.writes {
             let Resource {
                 version, applied, ..
@@ -136,6 +163,22 @@ impl Server {
             resource.version += 1;
         }
         whole(200, "", "{}")
+    }
+}
+
+/// Counts a connection as long as it lives.
+struct Open(watch::Sender<u32>);
+
+impl Open {
+    fn new(count: &watch::Sender<u32>) -> Self {
+        count.send_modify(|open| *open += 1);
+        Open(count.clone())
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.send_modify(|open| *open -= 1);
     }
 }
 
@@ -177,8 +220,10 @@ async fn read(stream: &mut BufReader<TcpStream>) -> std::io::Result<Option<Reque
     }))
 }
 
-fn drawn() -> (Fate, bool) {
-    let mut drawn = backoff_core::Std.random() % 100;
+fn drawn(number: u32, call: u32) -> (Fate, bool) {
+    let mut hasher = DefaultHasher::new();
+    (number, call).hash(&mut hasher);
+    let mut drawn = hasher.finish() % 100;
     for (fate, is_applied, weight) in FATES {
         match drawn.checked_sub(weight) {
             Some(left) => drawn = left,

@@ -2,7 +2,8 @@
 
 mod server;
 
-use self::server::{Answer::*, nobody, serve, serve_grpc};
+use self::server::{Answer::*, serve, serve_grpc};
+use crate::clients::server::nobody;
 use backoff_core::{Event, Fault as _, GrpcCode, Policy, codes, tower::Idempotent};
 use http_1::{Request, Response};
 use http_body_util::Full;
@@ -100,7 +101,7 @@ async fn hyper_waits_as_long_as_the_server_asks() {
 
 #[tokio::test]
 async fn a_connection_that_was_refused_is_opened_again_for_a_post() {
-    let (events, server) = (Arc::new(Mutex::new(Vec::new())), nobody().await);
+    let (events, server) = (Arc::new(Mutex::new(Vec::new())), nobody());
     let told = events.clone();
     let layer = POLICY
         .layer()

@@ -30,11 +30,6 @@ async fn listener() -> TcpListener {
     bound.expect("a port on loopback")
 }
 
-/// An address on which nobody listens: the port was free a moment ago.
-pub(crate) async fn nobody() -> SocketAddr {
-    listener().await.local_addr().expect("its address")
-}
-
 /// A server of HTTP/1 that answers so, one request after the other, and the last way from then on.
 pub(crate) async fn serve(answers: &'static [Answer]) -> (SocketAddr, Asked) {
     let (listener, asked) = (listener().await, Asked::default());

@@ -4,11 +4,14 @@ use super::{
     FAST, error,
     methods::{Idempotent, OPERATIONS, Operation},
 };
-use crate::send::server::{Act, Server, client};
+use crate::send::server::{Act, LIMIT, Server, client};
 use backoff_cloud::{StopReason, http::SendExt as _, storage};
 use reqwest::Client;
 use std::{sync::Arc, time::Duration};
-use tokio::{sync::Semaphore, task::JoinSet};
+use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
+
+/// Far above what any case takes.
+const NET: Duration = Duration::from_secs(120);
 
 /// How a server fails: the name of the instruction, and what the server does.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,12 +78,11 @@ impl Case {
             .send(request)
             .idempotent_if(storage::is_idempotent)
             .reply();
-        // Only what stalls needs to be cut; the others may be slow.
-        let patience = match self.fails.contains(&Stall) {
-            true => Duration::from_secs(2),
-            false => Duration::from_secs(60),
-        };
-        let outcome = sending.attempt_timeout(patience).reported().await;
+        // Only what stalls is cut; the others may be slow.
+        let sending = sending
+            .attempt_timeout(LIMIT)
+            .runtime(server.until_it_stalls());
+        let outcome = sending.reported().await;
         (server.requests(), outcome.err().map(|error| error.reason))
     }
 }
@@ -97,7 +99,8 @@ async fn play(cases: Vec<Case>) -> usize {
             (case.played(&client).await, case)
         });
     }
-    while let Some(done) = playing.join_next().await {
+    // No limit of time ends an attempt that hangs where the server does not stall.
+    while let Some(done) = timeout(NET, playing.join_next()).await.expect("it hangs") {
         let (played, case) = done.expect("no panic");
         assert_eq!(played, case.expected(), "{}: {case:?}", case.operation.0);
     }
