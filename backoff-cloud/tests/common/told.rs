@@ -4,10 +4,10 @@ use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 use std::{
     collections::BTreeSet,
     fmt,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, OnceLock},
 };
 use tracing::{
-    Event, Level, Metadata, Subscriber,
+    Dispatch, Event, Level, Metadata, Subscriber,
     field::{Field, Visit},
     span,
     subscriber::with_default,
@@ -89,6 +89,10 @@ pub(crate) fn told_while(work: impl FnOnce()) -> Told {
     let recorder = DebuggingRecorder::new();
     let seen = recorder.snapshotter();
     let log = Log::default();
+    // When an event is first met, and there is one subscriber alone, tracing asks the subscriber of that
+    // thread. A thread of another test has none, and the event would be off for all. So there are others.
+    static OTHERS: OnceLock<[Dispatch; 2]> = OnceLock::new();
+    OTHERS.get_or_init(|| [(); 2].map(|()| Dispatch::new(log.clone())));
     metrics::with_local_recorder(&recorder, || with_default(log.clone(), work));
     let mut told = std::mem::take(&mut *log.0.lock().unwrap());
     for (key, _, _, value) in seen.snapshot().into_vec() {

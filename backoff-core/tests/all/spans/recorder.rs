@@ -3,10 +3,10 @@
 use std::{
     collections::HashMap,
     fmt,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, OnceLock},
 };
 use tracing::{
-    Event, Level, Metadata, Subscriber,
+    Dispatch, Event, Level, Metadata, Subscriber,
     field::{Field, Visit},
     info,
     span::{Attributes, Id, Record},
@@ -135,6 +135,10 @@ pub(crate) fn recorded<T>(work: impl Future<Output = T>) -> Vec<String> {
         .start_paused(true)
         .build()
         .unwrap();
+    // When an event is first met, and there is one subscriber alone, tracing asks the subscriber of that
+    // thread. A thread of another test has none, and the event would be off for all. So there are others.
+    static OTHERS: OnceLock<[Dispatch; 2]> = OnceLock::new();
+    OTHERS.get_or_init(|| [(); 2].map(|()| Dispatch::new(Recorder::default())));
     let recorder = Recorder::default();
     with_default(recorder.clone(), || {
         runtime.block_on(async {

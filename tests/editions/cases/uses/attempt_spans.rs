@@ -64,7 +64,7 @@ impl Call for Flaky {
 
 #[tokio::test]
 async fn works() {
-    let _subscribed = tracing::dispatcher::set_default(&tracing::Dispatch::new(Counting));
+    let _subscribed = super::subscribed(Counting);
     let spans = || SPANS.swap(0, Ordering::Relaxed);
     let flaky = Arc::new(Flaky::failing(2));
     let task = tokio::spawn(async move { borrows(&flaky, "a").await });

@@ -62,8 +62,7 @@ async fn each(flaky: &Flaky) -> Result<u32, ApiError> {
 
 #[tokio::test]
 async fn works() {
-    let _subscribed =
-        tracing::dispatcher::set_default(&tracing::Dispatch::new(Counting(AtomicU64::new(0))));
+    let _subscribed = super::subscribed(Counting(AtomicU64::new(0)));
     let spans = || SPANS.swap(0, Ordering::Relaxed);
     assert_eq!((above(&Flaky::failing(2)).await, spans()), (Ok(3), 1));
     assert_eq!((below(&Flaky::failing(2)).await, spans()), (Ok(3), 1));

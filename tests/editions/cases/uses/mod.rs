@@ -85,3 +85,15 @@ mod unsafe_shapes;
 mod until_consecutive;
 mod until_done;
 mod when_decides;
+
+use std::sync::OnceLock;
+use tracing::{Dispatch, Subscriber, dispatcher, subscriber::NoSubscriber};
+
+/// This thread has this subscriber until the guard is dropped.
+fn subscribed(subscriber: impl Subscriber + Send + Sync + 'static) -> dispatcher::DefaultGuard {
+    // When an event is first met, and there is one subscriber alone, tracing asks the subscriber of that
+    // thread. A thread of another test has none, and the event would be off for all. So there are others.
+    static OTHERS: OnceLock<[Dispatch; 2]> = OnceLock::new();
+    OTHERS.get_or_init(|| [(); 2].map(|()| Dispatch::new(NoSubscriber::default())));
+    dispatcher::set_default(&Dispatch::new(subscriber))
+}

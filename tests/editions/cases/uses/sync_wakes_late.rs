@@ -116,7 +116,7 @@ impl tracing::Subscriber for Log {
 #[test]
 fn works() {
     let log = Log::default();
-    let _subscribed = tracing::dispatcher::set_default(&tracing::Dispatch::new(log.clone()));
+    let _subscribed = super::subscribed(log.clone());
     let heard = Heard::default();
     for function in [every, codes, patterns] {
         let flaky = Flaky::failing(9);
