@@ -76,7 +76,7 @@ where
     };
     if let Some(error) = outcome.error() {
         rarely();
-        let next = course.failed(policy, &mut handler, name, error, stage, terms, None);
+        let next = course.failed(policy, &mut handler, name, error, stage, terms, ());
         return next.is_wait().then(|| next.wait());
     }
     let next = value

@@ -251,12 +251,17 @@ where
         self.operation.failed(&error, stage, at);
         let (name, terms) = (O::name(), self.operation.terms());
         let outcome = self.operation.write_outcome();
-        let write = said.map(|ruling| JudgedWrite { ruling, outcome });
         let (policy, handler, terms) = (self.policy, &mut self.handler, terms.as_ref());
         let mut deposit = Deposit::of(policy, *course);
         let waiting = &mut deposit.course;
         let next = recalling!(self.operation, handler => {
-            waiting.failed(policy, handler, name, &error, stage, terms, write)
+            match said {
+                    Some(ruling) => {
+                        let write = JudgedWrite { ruling, outcome };
+                        waiting.failed(policy, handler, name, &error, stage, terms, write)
+                    }
+                    None => waiting.failed(policy, handler, name, &error, stage, terms, ()),
+                }
         });
         let fault = self.handler.fault(&error);
         self.operation.ended(Some(Ending::failed(stage, fault)));

@@ -688,9 +688,14 @@ where
             this.operation.failed(&error, stage, at);
             let (handler, name, terms) = (&mut *this.handler, O::name(), this.operation.terms());
             let (outcome, terms) = (this.operation.write_outcome(), terms.as_ref());
-            let write = said.map(|ruling| JudgedWrite { ruling, outcome });
             let next = recalling!(this.operation, handler => {
-                course.failed(borrowed, handler, name, &error, stage, terms, write)
+                match said {
+                    Some(ruling) => {
+                        let write = JudgedWrite { ruling, outcome };
+                        course.failed(borrowed, handler, name, &error, stage, terms, write)
+                    }
+                    None => course.failed(borrowed, handler, name, &error, stage, terms, ()),
+                }
             });
             let fault = this.handler.fault(&error);
             this.operation.ended(Some(Ending::failed(stage, fault)));

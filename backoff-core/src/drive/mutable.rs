@@ -263,15 +263,8 @@ impl<'p, H> Judged<'p, H> {
                         return Err(error);
                     }
                 };
-                let next = course.failed(
-                    policy,
-                    &mut handler,
-                    name(),
-                    &error,
-                    Stage::Whole,
-                    None,
-                    None,
-                );
+                let next =
+                    course.failed(policy, &mut handler, name(), &error, Stage::Whole, None, ());
                 if !next.is_wait() {
                     return Err(error);
                 }

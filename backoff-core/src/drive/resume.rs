@@ -359,7 +359,7 @@ impl<'p, H, S> Resuming<'p, H, S> {
             course.start_at_failure(policy, self.handler.runtime());
         }
         let (handler, name) = (&mut self.handler, self.name);
-        let next = course.failed(policy, handler, name, error, Stage::Whole, None, None);
+        let next = course.failed(policy, handler, name, error, Stage::Whole, None, ());
         self.is_given_up = !next.is_wait();
         self.succeeds = next.is_wait().then_some(|course, policy, handler, name| {
             course.succeeded::<E, H>(policy, handler, name, None);

@@ -24,6 +24,39 @@ pub(crate) struct JudgedWrite {
     pub(crate) outcome: WriteOutcome,
 }
 
+/// What a call knows about writes: `()` where it is no update.
+pub(crate) trait Writes: Copy {
+    /// The judge's ruling about the failure, if the judge was asked before.
+    fn ruling(self) -> Option<Ruling>;
+
+    /// Whether a write may have been applied.
+    fn outcome(self) -> WriteOutcome;
+}
+
+impl Writes for () {
+    #[inline]
+    fn ruling(self) -> Option<Ruling> {
+        None
+    }
+
+    #[inline]
+    fn outcome(self) -> WriteOutcome {
+        WriteOutcome::Known
+    }
+}
+
+impl Writes for JudgedWrite {
+    #[inline]
+    fn ruling(self) -> Option<Ruling> {
+        Some(self.ruling)
+    }
+
+    #[inline]
+    fn outcome(self) -> WriteOutcome {
+        self.outcome
+    }
+}
+
 impl WriteOutcome {
     /// The ruling as it is applied. The writer that won against a second write may be the first write of this
     /// update.

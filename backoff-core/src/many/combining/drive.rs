@@ -334,7 +334,7 @@ where
             &error,
             stage,
             terms.as_ref(),
-            None,
+            (),
         );
         let decided = match next.into() {
             Decision::Stop(reason) => Err(reason),
