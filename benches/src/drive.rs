@@ -58,6 +58,15 @@ pub fn failing_on_tokio<F: Future>(n: u64, failures: u32, make: impl Fn(&'static
     });
 }
 
+/// Awaits each future on tokio's runtime.
+pub fn on_tokio<F: Future>(n: u64, make: impl Fn(u64) -> F) {
+    running().block_on(async {
+        for i in 0..n {
+            black_box(make(black_box(i)).await);
+        }
+    });
+}
+
 /// A runtime of tokio with a paused clock: time moves only when no task can run.
 pub fn paused() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread()

@@ -1,5 +1,6 @@
-//! The limits of this project's figures, by the names that the tables use. `check` reads only this list. If a
-//! goal was lower than the reached figure, the comment after the limit has the goal.
+//! The limits of this project's figures, by the names that the tables use. `check` reads only this list. A
+//! limit for instructions is the reached figure and two; bytes and allocations are exact. If a goal is lower
+//! than the reached figure, the comment after the limit has the goal.
 
 use crate::table::Figure;
 
@@ -51,19 +52,30 @@ const WITHOUT_LOG: &[Limit] = &[
     // Instructions.
     limit("success", ATTRIBUTE, "in place", 81.0),
     // Dropping the future gives the tokens of a wait back: 14, because its drop glue is not inlined.
-    limit("success", FUNCTION, "in place", 103.0), // reached: 101; goal: 85
+    limit("success", FUNCTION, "in place", 101.0), // goal: 95
     limit("success", ATTRIBUTE, "moved", 124.0),
-    limit("success", FUNCTION, "moved", 146.0), // reached: 144; goal: 122
-    limit("success", ATTRIBUTE, "run time, moved", 125.0),
-    limit("retry", ATTRIBUTE, "a retry, ready timer", 153.0), // reached: 150; goal: 120; `rand` takes 14, the terms of a call 13
-    limit("retry", FUNCTION, "a retry, ready timer", 147.0), // reached: 147; goal: 120; `rand` takes 14, the terms of a call 9
-    limit("decision", "ours", "judge and decide", 90.0),     // reached: 90; goal: 80
-    limit("next delay", "ours", "first", 88.0), // reached: 86; goal: 70; `rand` takes 14
-    limit("next delay", "ours", "at the cap", 85.0), // reached: 83; goal: 70; `rand` takes 14
-    limit("blocking", ATTRIBUTE, "const policy", 30.0),
-    limit("blocking", FUNCTION, "const policy", 40.0),
-    limit("other loops", "ours", "update", 200.0),
-    limit("other loops", "ours", "Reconnect::with", 122.0), // reached: 120; goal: 60; by hand 61
+    limit("success", FUNCTION, "moved", 144.0), // goal: 130
+    limit("success", ATTRIBUTE, "run time, moved", 121.0),
+    limit("retry", ATTRIBUTE, "a retry, ready timer", 149.0), // goal: 130; `rand` takes 14, the terms of a call 13
+    limit("retry", FUNCTION, "a retry, ready timer", 147.0), // goal: 115; `rand` takes 14, the terms of a call 9
+    limit("decision", "ours", "judge and decide", 92.0),     // goal: 80
+    limit("next delay", "ours", "first", 88.0),              // goal: 75; `rand` takes 14
+    limit("next delay", "ours", "at the cap", 85.0),         // goal: 75; `rand` takes 14
+    limit("blocking", ATTRIBUTE, "const policy", 23.0),
+    limit("blocking", FUNCTION, "const policy", 30.0),
+    limit("other loops", "ours", "update", 121.0),
+    limit("other loops", "ours", "Reconnect::with", 122.0), // goal: 60; by hand 61
+    limit("other loops", ATTRIBUTE, "not inlined, in place", 80.0),
+    limit("other loops", ATTRIBUTE, "not inlined, moved", 123.0),
+    limit("other loops", FUNCTION, "not inlined, in place", 112.0), // goal: 85
+    limit("other loops", FUNCTION, "not inlined, moved", 155.0),    // goal: 130
+    limit("other loops", "ours", ".version", 310.0),                // goal: 200
+    limit("other loops", "ours", "reported", 493.0),                // goal: 300
+    limit("other loops", "ours", "timeout, one Pending", 1_660.0),  // goal: 1,200
+    limit("other loops", "ours", "layer, success", 1_845.0),
+    limit("other loops", "ours", "layer, a retry", 3_098.0),
+    // Beside sockets: the largest of some runs and 5 %.
+    limit("other loops", "ours", "send", 6_850.0), // goal: 3,000
     // Bytes.
     limit("bytes", ATTRIBUTE, "const policy", 144.0),
     limit("bytes", FUNCTION, "const policy", 144.0),

@@ -5,8 +5,10 @@ use std::{
     cell::Cell,
     error::Error,
     fmt,
-    future::{Ready, ready},
+    future::{Future, Ready, ready},
     hint::black_box,
+    pin::Pin,
+    task::{Context, Poll},
     time::Duration,
 };
 
@@ -40,6 +42,35 @@ pub fn succeed(n: u64) -> Result<u64, ApiError> {
     match black_box(n) {
         u64::MAX => Err(UNAVAILABLE),
         n => Ok(n),
+    }
+}
+
+/// An error of four bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Code(pub u32);
+
+/// As [`succeed`], as a call of its own.
+#[inline(never)]
+pub fn called(n: u64) -> Result<u64, Code> {
+    match black_box(n) {
+        u64::MAX => Err(Code(503)),
+        n => Ok(n),
+    }
+}
+
+/// Pending once.
+#[derive(Default)]
+pub struct Yield(bool);
+
+impl Future for Yield {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        if std::mem::replace(&mut self.0, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
     }
 }
 

@@ -43,7 +43,7 @@ impl Copies {
         match build {
             Some(build) => Copies::Anew(Some(request), build),
             None if is_once => Copies::Once(Some(request)),
-            None if request.copy().is_some() => Copies::Many(request),
+            None if request.can_be_copied() => Copies::Many(request),
             None => Copies::Refused(UNREPEATABLE.to_owned()),
         }
     }

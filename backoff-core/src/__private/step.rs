@@ -1,6 +1,7 @@
 //! The steps of a loop that a macro writes: begin, judge, wait.
 
 use super::{context::Context, outcome::Outcome};
+use crate::drive::write_outcome::WriteOutcome;
 use crate::{
     drive::{
         course::{Course, rarely},
@@ -75,7 +76,7 @@ where
     };
     if let Some(error) = outcome.error() {
         rarely();
-        let next = course.failed(policy, &mut handler, name, error, stage, terms);
+        let next = course.failed(policy, &mut handler, name, error, stage, terms, ());
         return next.is_wait().then(|| next.wait());
     }
     let next = value
@@ -121,7 +122,13 @@ where
             inner: Lent { inner: judge },
             runtime,
         };
-        course.late(context.policy, &mut handler, context.name, failure);
+        course.late(
+            context.policy,
+            &mut handler,
+            context.name,
+            failure,
+            WriteOutcome::Known,
+        );
     }
     is_late
 }

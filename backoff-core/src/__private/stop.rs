@@ -4,6 +4,7 @@ use super::{
     context::Context,
     outcome::{Outcome, placeholder},
 };
+use crate::drive::write_outcome::WriteOutcome;
 use crate::{
     drive::{
         course::Course,
@@ -105,7 +106,13 @@ pub fn stopped<C, R, H>(
         inner: Lent { inner: judge },
         runtime,
     };
-    course.stopped(context.policy, &mut handler, context.name, failure);
+    course.stopped(
+        context.policy,
+        &mut handler,
+        context.name,
+        failure,
+        WriteOutcome::Known,
+    );
 }
 
 pin_project! {
@@ -214,10 +221,17 @@ where
     let Context { policy, name, .. } = *context;
     if stage == Stage::Late {
         let failure = Failure::new(Some(error), handler.fault(error));
-        course.stopped(policy, &mut handler, name, failure);
+        course.stopped(policy, &mut handler, name, failure, WriteOutcome::Known);
     } else {
         let ending = Ending::stopped(stage, handler.fault(error));
-        course.cut(policy, &mut handler, name, error, ending);
+        course.cut(
+            policy,
+            &mut handler,
+            name,
+            error,
+            ending,
+            WriteOutcome::Known,
+        );
     }
     true
 }

@@ -1,6 +1,6 @@
 //! Operations that can be attempted several times.
 
-use super::{course::Course, doubt::Doubt, ending::Ending, recall::Recall};
+use super::{course::Course, ending::Ending, recall::Recall, write_outcome::WriteOutcome};
 use crate::{
     facts::fault::Fault,
     judge::Stage,
@@ -140,7 +140,7 @@ macro_rules! reports_inside {
 /// The methods that a wrapper passes on to the operation inside after a failed attempt.
 macro_rules! failures_inside {
     () => {
-        crate::drive::attempt::doubts_inside!();
+        crate::drive::attempt::kept_inside!();
         crate::drive::attempt::failed_inside!();
 
         #[inline]
@@ -162,13 +162,13 @@ macro_rules! failed_inside {
 
 /// The methods that a wrapper passes on to the operation inside, if the wrapper handles failures
 /// itself.
-macro_rules! doubts_inside {
+macro_rules! kept_inside {
     () => {
         const JUDGED: bool = O::JUDGED;
 
         #[inline]
-        fn doubt(&self) -> crate::drive::doubt::Doubt {
-            self.operation.doubt()
+        fn write_outcome(&self) -> crate::drive::write_outcome::WriteOutcome {
+            self.operation.write_outcome()
         }
 
         #[inline]
@@ -183,7 +183,7 @@ macro_rules! doubts_inside {
     };
 }
 
-pub(super) use {doubts_inside, failed_inside, failures_inside, reports_inside};
+pub(super) use {failed_inside, failures_inside, kept_inside, reports_inside};
 
 /// An async operation that can be begun again and again, under a runtime `R`.
 ///
@@ -245,8 +245,8 @@ pub trait Operation<R>: Reports {
 
     /// Whether a write of an update may have been applied.
     #[inline]
-    fn doubt(&self) -> Doubt {
-        Doubt::None
+    fn write_outcome(&self) -> WriteOutcome {
+        WriteOutcome::Known
     }
 
     /// An attempt failed, and the next step is not decided yet.
@@ -314,10 +314,10 @@ pub trait Call: Reports {
         None
     }
 
-    /// As [`Operation::doubt`].
+    /// As [`Operation::write_outcome`].
     #[inline]
-    fn doubt(&self) -> Doubt {
-        Doubt::None
+    fn write_outcome(&self) -> WriteOutcome {
+        WriteOutcome::Known
     }
 
     /// As [`Operation::failed`].

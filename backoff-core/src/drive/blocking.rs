@@ -8,6 +8,7 @@ use super::{
     handler::{ByCodes, Delayed, Funded, Handle, Handler, Measured, Notified, Under},
     recall::recalling,
     until::{Conflict, ConflictIf, NotYet, Responding, Until},
+    write_outcome::{JudgedWrite, WriteOutcome},
 };
 use crate::{
     budget::Budget,
@@ -248,21 +249,28 @@ where
             is_lost_race: said.is_some_and(|ruling| ruling.is_lost_race(stage)),
         };
         self.operation.failed(&error, stage, at);
-        let (name, doubt, terms) = (O::name(), self.operation.doubt(), self.operation.terms());
+        let (name, terms) = (O::name(), self.operation.terms());
+        let outcome = self.operation.write_outcome();
         let (policy, handler, terms) = (self.policy, &mut self.handler, terms.as_ref());
         let mut deposit = Deposit::of(policy, *course);
         let waiting = &mut deposit.course;
         let next = recalling!(self.operation, handler => {
-            doubt.failed(waiting, policy, handler, name, &error, stage, terms, said)
+            match said {
+                    Some(ruling) => {
+                        let write = JudgedWrite { ruling, outcome };
+                        waiting.failed(policy, handler, name, &error, stage, terms, write)
+                    }
+                    None => waiting.failed(policy, handler, name, &error, stage, terms, ()),
+                }
         });
         let fault = self.handler.fault(&error);
         self.operation.ended(Some(Ending::failed(stage, fault)));
         let after = next.is_wait().then(|| self.wait(waiting, next));
         let failure = Failure::new(Some(&error), self.handler.fault(&error));
         match after {
-            Some(After::Late) => doubt.late(waiting, policy, &mut self.handler, name, failure),
+            Some(After::Late) => waiting.late(policy, &mut self.handler, name, failure, outcome),
             Some(After::Stopped) => {
-                doubt.stopped(waiting, policy, &mut self.handler, name, failure);
+                waiting.stopped(policy, &mut self.handler, name, failure, outcome);
             }
             Some(After::Attempt) | None => {}
         }
@@ -288,9 +296,12 @@ where
         self.operation.ended(Some(Ending::of_value(fault)));
         let after = next.is_wait().then(|| self.wait(waiting, next));
         let failure = Failure::new(None, Some(fault));
+        let outcome = WriteOutcome::Known;
         match after {
-            Some(After::Late) => waiting.late(policy, &mut self.handler, name, failure),
-            Some(After::Stopped) => waiting.stopped(policy, &mut self.handler, name, failure),
+            Some(After::Late) => waiting.late(policy, &mut self.handler, name, failure, outcome),
+            Some(After::Stopped) => {
+                waiting.stopped(policy, &mut self.handler, name, failure, outcome);
+            }
             Some(After::Attempt) | None => {}
         }
         *course = deposit.course;

@@ -1,7 +1,7 @@
 //! The awaited value several times in a row.
 
 use super::{
-    attempt::{At, Call, Failed, Operation, Reports, Run, doubts_inside, reports_inside},
+    attempt::{At, Call, Failed, Operation, Reports, Run, kept_inside, reports_inside},
     blocking::Blocking,
     ending::Ending,
     future::Retrying,
@@ -182,7 +182,7 @@ macro_rules! inside {
             self.operation.ended(failure);
         }
 
-        doubts_inside!();
+        kept_inside!();
     };
 }
 

@@ -8,6 +8,7 @@ use super::{
     ending::Ending,
     handler::{Handle, Handler, Measured},
     recall::Recall,
+    write_outcome::{WriteOutcome, Writes},
 };
 use crate::{
     budget::Budget,
@@ -320,7 +321,8 @@ impl Course {
     /// metrics. Compiled once for each error type and handler, whatever the operation is.
     #[cold]
     #[inline(never)]
-    pub(crate) fn failed<E, H>(
+    #[expect(clippy::too_many_arguments)]
+    pub(crate) fn failed<E, H, W>(
         &mut self,
         borrowed: &Policy,
         handler: &mut H,
@@ -328,28 +330,69 @@ impl Course {
         error: &E,
         stage: Stage,
         of_operation: Option<&Terms<'_>>,
+        writes: W,
     ) -> Next
     where
+        W: Writes,
         H: Handle<E>,
         H::Runtime: Clock + Random,
     {
         let policy = handler.policy(borrowed);
         // The same as `Handle::rule`, but the judged stages come first: to compare with `Late` first would
         // cost time in each retry.
-        let ruling = if stage.is_judged() {
+        let outcome = writes.outcome();
+        let ruling = if let Some(ruling) = writes.ruling() {
+            ruling
+        } else if stage.is_judged() {
             handler.judge(policy, stage, error)
-        } else if stage == Stage::Late {
-            self.expired(borrowed, handler, name, error);
-            return handler.concluded(LATE);
         } else {
             stage.ruling(policy)
         };
-        let ruling = handler.corrected(stage, ruling);
+        if !stage.is_judged() && stage == Stage::Late {
+            self.expired(borrowed, handler, name, error, outcome);
+            return outcome.concluded(LATE);
+        }
+        let ruling = outcome.corrected(stage, ruling);
+        let fault = handler.fault(error);
+        let (failure, ending) = (
+            Failure::new(Some(error), fault),
+            Ending::failed(stage, fault),
+        );
+        self.decided(
+            borrowed,
+            handler,
+            name,
+            failure,
+            ending,
+            ruling,
+            of_operation,
+            outcome,
+        )
+    }
+
+    /// Decides on the next step after this ruling, and reports to hooks, logs and metrics. Inlined: to pass
+    /// the failure on would cost 14 instructions in each retry.
+    #[inline(always)]
+    #[expect(clippy::too_many_arguments)]
+    fn decided<E, H>(
+        &mut self,
+        borrowed: &Policy,
+        handler: &mut H,
+        name: &'static str,
+        failure: Failure<'_, E>,
+        ending: Ending<'_>,
+        ruling: Ruling,
+        of_operation: Option<&Terms<'_>>,
+        outcome: WriteOutcome,
+    ) -> Next
+    where
+        H: Handle<E>,
+        H::Runtime: Clock + Random,
+    {
+        let policy = handler.policy(borrowed);
         let retry = &mut self.retry;
         let next = in_tests(handler.decide(handler.runtime(), policy, retry, ruling, of_operation));
-        let next = handler.concluded(next);
-        let fault = handler.fault(error);
-        let ending = Ending::failed(stage, fault);
+        let next = outcome.concluded(next);
         #[cfg(feature = "metrics")]
         {
             let now = handler.runtime().now();
@@ -357,12 +400,11 @@ impl Course {
             self.record_failure(now, name, policy, next, ending);
         }
         if H::WANTS_RULINGS {
-            handler.judged(stage, ruling, handler.fault(error));
+            handler.judged(ending.stage(), ruling, failure.fault());
         }
         handler.hold(&mut self.retry);
         handler.measure(ending, ruling.is_conflict(), next);
         let elapsed = self.elapsed(handler);
-        let failure = Failure::new(Some(error), fault);
         self.tell(next, borrowed, handler, name, failure, elapsed);
         next
     }
@@ -375,12 +417,13 @@ impl Course {
         handler: &mut H,
         name: &'static str,
         failure: Failure<'_, E>,
+        outcome: WriteOutcome,
     ) where
         H: Handle<E>,
         H::Runtime: Clock,
     {
         let (next, ending) = (
-            handler.concluded(LATE),
+            outcome.concluded(LATE),
             Ending::failed(Stage::Late, failure.fault()),
         );
         self.ended(next, borrowed, handler, name, failure, ending);
@@ -394,12 +437,13 @@ impl Course {
         handler: &mut H,
         name: &'static str,
         error: &E,
+        outcome: WriteOutcome,
     ) where
         H: Handle<E>,
         H::Runtime: Clock,
     {
         let failure = Failure::new(Some(error), handler.fault(error));
-        let (next, ending) = (handler.concluded(LATE), Ending::expired(failure.fault()));
+        let (next, ending) = (outcome.concluded(LATE), Ending::expired(failure.fault()));
         self.ended(next, borrowed, handler, name, failure, ending);
     }
 
@@ -430,18 +474,18 @@ impl Course {
         name: &'static str,
         error: &E,
         ending: Ending<'_>,
+        outcome: WriteOutcome,
     ) where
         H: Handle<E>,
         H::Runtime: Clock,
     {
         let stage = ending.stage();
-        let ruling = handler.corrected(stage, stage.ruling(handler.policy(borrowed)));
+        let ruling = outcome.corrected(stage, stage.ruling(handler.policy(borrowed)));
         self.retry.ended();
-        let next = if ruling == Ruling::MAYBE_APPLIED {
-            handler.concluded(Next::stop(StopReason::MaybeApplied))
-        } else {
-            handler.concluded(STOPPED)
-        };
+        let next = outcome.concluded(match ruling {
+            Ruling::MAYBE_APPLIED => Next::stop(StopReason::MaybeApplied),
+            _ => STOPPED,
+        });
         let failure = Failure::new(Some(error), handler.fault(error));
         self.ends(next, borrowed, handler, name, failure, ending);
     }
@@ -455,11 +499,12 @@ impl Course {
         handler: &mut H,
         name: &'static str,
         failure: Failure<'_, E>,
+        outcome: WriteOutcome,
     ) where
         H: Handle<E>,
         H::Runtime: Clock,
     {
-        let next = handler.concluded(STOPPED);
+        let next = outcome.concluded(STOPPED);
         let ending = Ending::stopped(Stage::Late, failure.fault());
         self.ended(next, borrowed, handler, name, failure, ending);
     }
@@ -510,24 +555,18 @@ impl Course {
         if ruling.is_permanent() {
             return None;
         }
-        let retry = &mut self.retry;
-        let next = in_tests(handler.decide(handler.runtime(), policy, retry, ruling, of_operation));
-        let ending = Ending::of_value(fault);
-        #[cfg(feature = "metrics")]
-        {
-            let now = handler.runtime().now();
-            meter::level(handler.terms(of_operation.copied()).as_ref().budget(policy));
-            self.record_failure(now, name, policy, next, ending);
-        }
-        if H::WANTS_RULINGS {
-            handler.judged(Stage::Whole, ruling, Some(fault));
-        }
-        handler.hold(&mut self.retry);
-        handler.measure(ending, ruling.is_conflict(), next);
-        let elapsed = self.elapsed(handler);
-        let failure = Failure::new(None, Some(fault));
-        self.tell(next, borrowed, handler, name, failure, elapsed);
-        Some(next)
+        let (failure, ending) = (Failure::new(None, Some(fault)), Ending::of_value(fault));
+        let outcome = WriteOutcome::Known;
+        Some(self.decided(
+            borrowed,
+            handler,
+            name,
+            failure,
+            ending,
+            ruling,
+            of_operation,
+            outcome,
+        ))
     }
 
     /// The time since the start; without a start, the time since the first failure. Reads the clock only if

@@ -105,7 +105,7 @@ impl ForeignCall {
     {
         let (stage, terms) = (Stage::Whole, Some(&CUT));
         self.course
-            .failed(policy, &mut under(runtime), name, error, stage, terms)
+            .failed(policy, &mut under(runtime), name, error, stage, terms, ())
             .into()
     }
 

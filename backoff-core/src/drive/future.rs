@@ -11,6 +11,7 @@ use super::{
     recall::recalling,
     stopping::{Signal, Stopped, Unstopped, stopped, unless_cut},
     until::{Conflict, ConflictIf, NotYet, Responding, Until},
+    write_outcome::{JudgedWrite, WriteOutcome},
 };
 use crate::{
     budget::Budget,
@@ -564,7 +565,13 @@ where
                     {
                         let error = cuts(Stopped);
                         let failure = Failure::new(Some(&error), this.handler.fault(&error));
-                        course.stopped(borrowed, this.handler, O::name(), failure);
+                        course.stopped(
+                            borrowed,
+                            this.handler,
+                            O::name(),
+                            failure,
+                            WriteOutcome::Known,
+                        );
                         break error;
                     }
                     true
@@ -592,8 +599,8 @@ where
                         && course.is_late(policy, terms.as_ref(), clock)
                         && let Some(error) = O::expired()
                     {
-                        let doubt = this.operation.doubt();
-                        doubt.expired(course, borrowed, this.handler, O::name(), &error);
+                        let write = this.operation.write_outcome();
+                        course.expired(borrowed, this.handler, O::name(), &error, write);
                         break error;
                     }
                     course.begins(this.handler);
@@ -635,9 +642,9 @@ where
                         is_lost_race: false,
                     };
                     this.operation.failed(&error, stage, at);
-                    let doubt = this.operation.doubt();
+                    let write = this.operation.write_outcome();
                     let ending = Ending::stopped(stage, this.handler.fault(&error));
-                    doubt.cut(course, borrowed, this.handler, O::name(), &error, ending);
+                    course.cut(borrowed, this.handler, O::name(), &error, ending, write);
                     this.operation.ended(Some(ending));
                     break error;
                 }
@@ -680,9 +687,15 @@ where
             };
             this.operation.failed(&error, stage, at);
             let (handler, name, terms) = (&mut *this.handler, O::name(), this.operation.terms());
-            let (doubt, terms) = (this.operation.doubt(), terms.as_ref());
+            let (outcome, terms) = (this.operation.write_outcome(), terms.as_ref());
             let next = recalling!(this.operation, handler => {
-                doubt.failed(course, borrowed, handler, name, &error, stage, terms, said)
+                match said {
+                    Some(ruling) => {
+                        let write = JudgedWrite { ruling, outcome };
+                        course.failed(borrowed, handler, name, &error, stage, terms, write)
+                    }
+                    None => course.failed(borrowed, handler, name, &error, stage, terms, ()),
+                }
             });
             let fault = this.handler.fault(&error);
             this.operation.ended(Some(Ending::failed(stage, fault)));

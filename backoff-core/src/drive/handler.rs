@@ -55,19 +55,6 @@ pub trait Handler {
         retry.decide(policy, ruling, terms, || runtime.now(), || runtime.random())
     }
 
-    /// The ruling about a failure, as it is applied. Only a [`Doubt`](super::doubt::Doubt) changes it.
-    #[inline]
-    fn corrected(&self, stage: Stage, ruling: Ruling) -> Ruling {
-        let _ = stage;
-        ruling
-    }
-
-    /// The next step, as it is applied. Only a [`Doubt`](super::doubt::Doubt) changes it.
-    #[inline]
-    fn concluded(&self, next: Next) -> Next {
-        next
-    }
-
     /// Takes over from the state the payment for the wait that begins, if a budget paid that only this
     /// handler knows.
     #[inline]
@@ -657,26 +644,4 @@ impl<H: Handler> Handler for Lent<'_, H> {
 
 impl<E, H: Handle<E>> Handle<E> for Lent<'_, H> {
     forward!(judge keep notify);
-}
-
-/// The ruling of the judge about a failure, so that the judge is asked only once.
-pub(super) struct Ruled<'a, H> {
-    pub(super) inner: &'a mut H,
-    pub(super) ruling: Ruling,
-}
-
-impl<H: Handler> Handler for Ruled<'_, H> {
-    forward!(runtime policy measure terms decide hold);
-}
-
-impl<E, H: Handle<E>> Handle<E> for Ruled<'_, H> {
-    fn judge(&self, _policy: &Policy, _stage: Stage, _error: &E) -> Ruling {
-        self.ruling
-    }
-
-    fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
-        self.inner.fault(error)
-    }
-
-    forward!(keep notify);
 }

@@ -8,7 +8,6 @@ pub(crate) mod bounded;
 pub(crate) mod consecutive;
 pub(crate) mod course;
 pub(crate) mod deposit;
-pub(crate) mod doubt;
 pub(crate) mod ending;
 pub(crate) mod entry;
 pub(crate) mod foreign;
@@ -31,6 +30,7 @@ pub mod tower;
 pub(crate) mod until;
 pub(crate) mod update;
 pub(crate) mod version;
+pub(crate) mod write_outcome;
 
 pub use attempt::{At, Call, Failed, Operation, Plain, Reports, Run, WithAttempt};
 pub use blocking::{Blocked, Blocking};
@@ -38,7 +38,6 @@ pub use bounded::{Bounded, Limited};
 pub use consecutive::{Consecutive, Row};
 pub use course::Course;
 pub use deposit::{Borrowed, Deposit, Payer, Unfunded};
-pub use doubt::Doubt;
 pub use ending::Ending;
 pub use entry::Judged;
 pub use future::{Reported, Retrying};
@@ -57,6 +56,7 @@ pub use stopping::{BlockingSignal, Once, Signal, StoppedBy, Unstopped};
 pub use until::{ConflictIf, Responding, Responses, Until};
 pub use update::{Changed, Forgets, Memory, Running, Update};
 pub use version::{Version, Versioned, VersionedUpdate};
+pub use write_outcome::WriteOutcome;
 
 #[doc(no_inline)]
 pub use crate::{

@@ -8,6 +8,7 @@ use super::{
     entry::Judged,
     handler::{ByCodes, Handle},
     stopping::{self, Signal, Stopped, StoppedBy, Unstopped, unless_stopped},
+    write_outcome::WriteOutcome,
 };
 use crate::{
     facts::fault::Fault,
@@ -231,7 +232,7 @@ impl<'p, H> Judged<'p, H> {
         {
             let error = cuts(Stopped);
             let failure = Failure::new(Some(&error), handler.fault(&error));
-            course.stopped(policy, &mut handler, name(), failure);
+            course.stopped(policy, &mut handler, name(), failure, WriteOutcome::Known);
             return Err(error);
         }
         loop {
@@ -251,11 +252,19 @@ impl<'p, H> Judged<'p, H> {
                     Err(error) => {
                         let fault = handler.fault(&error);
                         let ending = Ending::stopped(Stage::Whole.cut(), fault);
-                        course.cut(policy, &mut handler, name(), &error, ending);
+                        course.cut(
+                            policy,
+                            &mut handler,
+                            name(),
+                            &error,
+                            ending,
+                            WriteOutcome::Known,
+                        );
                         return Err(error);
                     }
                 };
-                let next = course.failed(policy, &mut handler, name(), &error, Stage::Whole, None);
+                let next =
+                    course.failed(policy, &mut handler, name(), &error, Stage::Whole, None, ());
                 if !next.is_wait() {
                     return Err(error);
                 }
@@ -271,7 +280,7 @@ impl<'p, H> Judged<'p, H> {
                 && is_stopped
             {
                 let failure = Failure::new(Some(&error), handler.fault(&error));
-                course.stopped(policy, &mut handler, name(), failure);
+                course.stopped(policy, &mut handler, name(), failure, WriteOutcome::Known);
                 return Err(error);
             }
             course.begins(&mut handler);

@@ -10,6 +10,7 @@ use super::{
     entry::Judged,
     handler::{ByCodes, Handle, Handler, Notified, Under},
     stopping::{BlockingSignal, Signal, Unstopped, unless_stopped},
+    write_outcome::WriteOutcome,
 };
 #[cfg(feature = "std")]
 use crate::runtime::BLOCKING;
@@ -358,7 +359,7 @@ impl<'p, H, S> Resuming<'p, H, S> {
             course.start_at_failure(policy, self.handler.runtime());
         }
         let (handler, name) = (&mut self.handler, self.name);
-        let next = course.failed(policy, handler, name, error, Stage::Whole, None);
+        let next = course.failed(policy, handler, name, error, Stage::Whole, None, ());
         self.is_given_up = !next.is_wait();
         self.succeeds = next.is_wait().then_some(|course, policy, handler, name| {
             course.succeeded::<E, H>(policy, handler, name, None);
@@ -382,7 +383,15 @@ impl<'p, H, S> Resuming<'p, H, S> {
     {
         let policy = self.deposit.payer;
         let failure = Failure::new(Some(&error), self.handler.fault(&error));
-        tell(&mut waiting, policy, &mut self.handler, self.name, failure);
+        let name = self.name;
+        tell(
+            &mut waiting,
+            policy,
+            &mut self.handler,
+            name,
+            failure,
+            WriteOutcome::Known,
+        );
         self.deposit.course = waiting;
         self.deposit.course.rests();
         self.is_given_up = true;
@@ -392,4 +401,4 @@ impl<'p, H, S> Resuming<'p, H, S> {
 }
 
 /// A call has ended in a wait.
-type Ends<E, H> = fn(&mut Course, &Policy, &mut H, &'static str, Failure<'_, E>);
+type Ends<E, H> = fn(&mut Course, &Policy, &mut H, &'static str, Failure<'_, E>, WriteOutcome);

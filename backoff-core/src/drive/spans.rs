@@ -2,7 +2,7 @@
 
 use super::{
     attempt::{
-        At, Call, Failed, Operation, Reports, Run, doubts_inside, failed_inside, reports_inside,
+        At, Call, Failed, Operation, Reports, Run, failed_inside, kept_inside, reports_inside,
     },
     blocking::Blocking,
     ending::{Ending, ErrorType},
@@ -103,7 +103,7 @@ macro_rules! inside {
         }
 
         failed_inside!();
-        doubts_inside!();
+        kept_inside!();
 
         fn ended(&mut self, failure: Option<Ending<'_>>) {
             let span = core::mem::replace(&mut self.span, Span::none());

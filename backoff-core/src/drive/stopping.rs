@@ -232,20 +232,20 @@ where
     H::Runtime: Clock,
     S: Signal<O::Value, O::Error>,
 {
-    let doubt = operation.doubt();
+    let outcome = operation.write_outcome();
     let error = match (operation.kept(), signal.take()) {
         (Some(error), _) => error,
         (None, Some(Err(failed))) => failed.error,
         (None, Some(Ok(value))) => {
             let failure = Failure::new(None, O::fault(&value));
-            doubt.stopped(course, policy, handler, O::name(), failure);
+            course.stopped(policy, handler, O::name(), failure, outcome);
             // The call returns the last response unchanged.
             return Some(Ok(value));
         }
         (None, None) => return None,
     };
     let failure = Failure::new(Some(&error), handler.fault(&error));
-    doubt.stopped(course, policy, handler, O::name(), failure);
+    course.stopped(policy, handler, O::name(), failure, outcome);
     Some(Err(operation.last_word(error)))
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     attempt::{At, Call, Failed, Operation, Reports, Run},
-    doubt::Doubt,
+    write_outcome::WriteOutcome,
 };
 use crate::{
     judge::Stage,
@@ -108,7 +108,7 @@ pub trait Memory<V, E> {
     fn last_word(&mut self, error: E) -> E;
 
     /// Whether a write may have been applied.
-    fn doubt(&self) -> Doubt;
+    fn write_outcome(&self) -> WriteOutcome;
 }
 
 /// A memory without knowledge of earlier writes.
@@ -147,8 +147,8 @@ impl<V, E> Memory<V, E> for Forgets {
     }
 
     #[inline]
-    fn doubt(&self) -> Doubt {
-        Doubt::None
+    fn write_outcome(&self) -> WriteOutcome {
+        WriteOutcome::Known
     }
 }
 
@@ -269,8 +269,8 @@ macro_rules! remembered {
         const JUDGED: bool = M::KEEPS;
 
         #[inline]
-        fn doubt(&self) -> Doubt {
-            self.memory.doubt()
+        fn write_outcome(&self) -> WriteOutcome {
+            self.memory.write_outcome()
         }
 
         #[inline]

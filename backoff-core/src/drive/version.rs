@@ -4,10 +4,10 @@
 use super::{
     attempt::{At, Call, Operation},
     blocking::Blocking,
-    doubt::Doubt,
     future::Retrying,
     handler::Handler,
     update::{Memory, Update},
+    write_outcome::WriteOutcome,
 };
 use crate::{
     delay::{Pace, Passed},
@@ -233,11 +233,11 @@ where
         self.doubtful.take().flatten().unwrap_or(error)
     }
 
-    fn doubt(&self) -> Doubt {
+    fn write_outcome(&self) -> WriteOutcome {
         match &self.doubtful {
-            None => Doubt::None,
-            Some(None) => Doubt::New,
-            Some(Some(_)) => Doubt::Open,
+            None => WriteOutcome::Known,
+            Some(None) => WriteOutcome::JustUnknown,
+            Some(Some(_)) => WriteOutcome::Unknown,
         }
     }
 }

@@ -25,8 +25,7 @@ impl Policy {
     ///     policy.explain().to_string(),
     ///     "waits 1s, doubling up to 64s, each drawn from zero up to that; retries {429, 500, \
     ///      502..=504, UNKNOWN, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, INTERNAL, UNAVAILABLE} and \
-    ///      failures of the connection; gives up when the next wait would end after 300s \
-    ///      (about 15 calls, if each fails at once)",
+    ///      failures of the connection; gives up when the next wait would end after 300s",
     /// );
     /// ```
     pub fn explain(&self) -> impl fmt::Display + '_ {
@@ -172,10 +171,8 @@ fn limits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let deadline = shown(policy.deadline);
         write!(f, "{or}when the next wait would end after {deadline:?}")?;
         if let Some(calls) = policy.calls_in_time() {
-            f.write_str(" (about ")?;
-            grouped(three_digits(calls), f)?;
             let s = if calls == 1 { "" } else { "s" };
-            write!(f, " call{s}, if each fails at once)")?;
+            write!(f, " ({calls} call{s}, if each fails at once)")?;
         }
     }
     let longest = policy.longest_hint(policy.deadline);
@@ -191,24 +188,6 @@ fn limits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         )?;
     }
     Ok(())
-}
-
-/// Rounded to three significant digits.
-const fn three_digits(number: u64) -> u64 {
-    let mut unit = 1;
-    while number / unit >= 1_000 {
-        unit *= 10;
-    }
-    number.saturating_add(unit / 2) / unit * unit
-}
-
-/// With a comma after every third digit.
-fn grouped(number: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    if number < 1_000 {
-        return write!(f, "{number}");
-    }
-    grouped(number / 1_000, f)?;
-    write!(f, ",{:03}", number % 1_000)
 }
 
 #[cfg(test)]
@@ -282,25 +261,6 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_rounded_to_three_digits_and_grouped() {
-        let said = |number| {
-            struct Grouped(u64);
-            impl fmt::Display for Grouped {
-                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                    grouped(three_digits(self.0), f)
-                }
-            }
-            Grouped(number).to_string()
-        };
-        assert_eq!([7, 999].map(said), ["7", "999"]);
-        assert_eq!(said(1_004), "1,000");
-        assert_eq!(said(54_567), "54,600");
-        assert_eq!(said(1_005_999), "1,010,000");
-        assert_eq!(said(999_500), "1,000,000");
-        assert_eq!(said(u64::MAX), "18,400,000,000,000,000,000");
-    }
-
-    #[test]
     fn a_policy_that_never_waits_says_why_it_ends_soon() {
         let policy = Policy::constant(Duration::ZERO).deadline(SECOND);
         let said = "gives up after 5 attempts, because it never waits, or when the next wait would \
@@ -311,7 +271,7 @@ mod tests {
             .jitter(Jitter::None);
         assert!(
             once.to_string()
-                .ends_with("500ms (about 1 call, if each fails at once)"),
+                .ends_with("500ms (1 call, if each fails at once)"),
             "{once}"
         );
     }

@@ -62,8 +62,6 @@ async fn short_waits_make_many_calls_within_a_deadline() {
     let policy = Policy::exponential()
         .max_backoff(Duration::from_millis(10))
         .deadline(300 * SECOND);
-    let said = "(about 60,000 calls, if each fails at once)";
-    assert!(policy.to_string().ends_with(said), "{policy}");
     let calls = Cell::new(0);
     let runtime = (Tokio, RefCell::new(SmallRng::seed_from_u64(7)));
     let call = policy.retry(async || fail(&calls)).runtime(runtime);

@@ -1,6 +1,6 @@
 //! A careful loop written by hand: full jitter, a limit, and no retry of permanent errors.
 
-use crate::operation::{self, ApiError, BASE, CAP, RETRIES, fail, ready_sleep, succeed};
+use crate::operation::{self, ApiError, BASE, CAP, Code, RETRIES, fail, ready_sleep, succeed};
 use std::{cell::Cell, iter, time::Duration};
 
 /// The rules of a loop that gets its rules at run time.
@@ -52,6 +52,23 @@ macro_rules! by_hand {
 
 pub async fn success(n: u64) -> Result<u64, ApiError> {
     by_hand!(RULES, succeed(n), tokio::time::sleep)
+}
+
+/// The loop around an operation that is not inlined, and an error of four bytes.
+pub async fn called(n: u64) -> Result<u64, Code> {
+    let mut retry = 0;
+    loop {
+        match async { operation::called(n) }.await {
+            Ok(value) => return Ok(value),
+            Err(error) if retry == RULES.retries || !matches!(error.0, 429 | 500 | 502..=504) => {
+                return Err(error);
+            }
+            Err(_) => {}
+        }
+        let wait = delay(&RULES, retry);
+        retry += 1;
+        tokio::time::sleep(wait).await;
+    }
 }
 
 pub async fn success_by(rules: &Rules, n: u64) -> Result<u64, ApiError> {

@@ -1,9 +1,11 @@
 //! This project: both forms, as its documentation shows them.
 
-use crate::operation::{self, ApiError, BASE, CAP, RETRIES, fail, no_pause, ready_sleep, succeed};
+use crate::operation::{
+    self, ApiError, BASE, CAP, Code, RETRIES, Yield, called, fail, no_pause, ready_sleep, succeed,
+};
 use backoff_core::{
-    BlockingSleep, Clock, Fault, NotOpened, Policy, Random, Reconnect, Sleep, Std, Updated,
-    delay::Delay, retry,
+    BlockingSleep, Clock, Fault, NotOpened, Policy, Random, Reconnect, Report, RetryError, Sleep,
+    Std, TimedOut, Updated, delay::Delay, retry,
 };
 use std::{
     cell::Cell,
@@ -157,6 +159,63 @@ pub fn update(n: u64) -> impl Future<Output = Result<Updated<u64, u64>, ApiError
         |value| *value += 1,
         |value| async move { succeed(value) },
     )
+}
+
+/// An update whose values tell their version.
+pub fn versioned(n: u64) -> impl Future<Output = Result<Updated<u64, u64>, ApiError>> {
+    POLICY
+        .update(
+            move || async move { succeed(n) },
+            |value| *value += 1,
+            |value| async move { succeed(value) },
+        )
+        .version(|value| *value)
+}
+
+pub fn reported(n: u64) -> impl Future<Output = Result<(u64, Report), RetryError<ApiError>>> {
+    POLICY.retry(move || async move { succeed(n) }).reported()
+}
+
+/// A call whose attempt is pending once.
+macro_rules! pending_once {
+    ($n:ident) => {
+        POLICY.retry(move || async move {
+            Yield::default().await;
+            timed($n)
+        })
+    };
+}
+
+pub fn pending_once(n: u64) -> impl Future<Output = Result<u64, TimedOut>> {
+    pending_once!(n)
+}
+
+pub fn with_timeout(n: u64) -> impl Future<Output = Result<u64, TimedOut>> {
+    pending_once!(n).timeout(Duration::from_secs(60))
+}
+
+fn timed(n: u64) -> Result<u64, TimedOut> {
+    succeed(n).map_err(|_| TimedOut::new(Duration::ZERO))
+}
+
+/// An operation that is not inlined, and an error of four bytes.
+pub mod called {
+    use super::*;
+
+    #[retry(policy = POLICY)]
+    pub async fn attribute(n: u64) -> Result<u64, Code> {
+        called(n)
+    }
+
+    pub fn function(n: u64) -> impl Future<Output = Result<u64, Code>> {
+        POLICY.retry(move || async move { called(n) })
+    }
+}
+
+impl Fault for Code {
+    fn status(&self) -> Option<u16> {
+        Some(self.0 as u16)
+    }
 }
 
 /// A connection that is already open.

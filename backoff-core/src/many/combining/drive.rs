@@ -8,6 +8,7 @@ use super::{
     pieces::Pieces,
     rules::{Rules, Shared, Step, Told},
 };
+use crate::drive::write_outcome::WriteOutcome;
 use crate::{
     delay::Pace,
     drive::{
@@ -302,7 +303,14 @@ where
         if standing.all == 0 {
             let course = &mut self.deposit.course;
             let ending = Ending::failed(stage, Some(&error));
-            course.cut(policy, &mut handler, name, &error, ending);
+            course.cut(
+                policy,
+                &mut handler,
+                name,
+                &error,
+                ending,
+                WriteOutcome::Known,
+            );
             self.anew();
             return None;
         }
@@ -319,7 +327,15 @@ where
             .is_some()
             .then(|| Terms::paced(&self.pace));
         let course = &mut self.deposit.course;
-        let next = course.failed(&allowed, &mut handler, name, &error, stage, terms.as_ref());
+        let next = course.failed(
+            &allowed,
+            &mut handler,
+            name,
+            &error,
+            stage,
+            terms.as_ref(),
+            (),
+        );
         let decided = match next.into() {
             Decision::Stop(reason) => Err(reason),
             Decision::Wait(wait) => Ok(Going {
@@ -334,7 +350,7 @@ where
         if is_left {
             let failure = Failure::new(Some(&*error), Some(&*error));
             let course = &mut self.deposit.course;
-            course.stopped(policy, &mut handler, name, failure);
+            course.stopped(policy, &mut handler, name, failure, WriteOutcome::Known);
         }
         if failing.is_doubtful && self.last.is_some() {
             self.doubt = Some(error);

@@ -1,0 +1,169 @@
+//! Files do not use each other in a circle: if a file uses another file, the other does not use the first,
+//! directly or through more files.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The files of a crate by their modules' paths: `["drive", "tower"]`.
+type Rooms = BTreeMap<Vec<String>, String>;
+
+fn rooms(folder: &Path, module: &[String], found: &mut Rooms) {
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder)
+        .unwrap()
+        .flatten()
+        .map(|it| it.path())
+        .collect();
+    paths.sort();
+    for path in paths {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let own = match name.as_str() {
+            "tests" => continue,
+            "lib" | "mod" => module.to_vec(),
+            _ => [module, &[name]].concat(),
+        };
+        if path.is_dir() {
+            rooms(&path, &own, found);
+        } else if path.extension().is_some_and(|it| it == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            // The tests of a file stand at its end, or in a file of their own.
+            let text = text.split("\nmod tests {").next().unwrap_or_default();
+            found.insert(own, text.to_owned());
+        }
+    }
+}
+
+/// The paths of a `use`: `a::{b, c::d}` names `a::b` and `a::c::d`.
+fn paths(tree: &str) -> Vec<String> {
+    let tree = tree.trim();
+    let Some((prefix, inner)) = tree.split_once('{') else {
+        return vec![tree.to_owned()];
+    };
+    let inner = inner.strip_suffix('}').unwrap_or(inner);
+    let (mut depth, mut begin, mut found) = (0, 0, Vec::new());
+    for (at, c) in inner.char_indices().chain([(inner.len(), ',')]) {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                found.extend(paths(&inner[begin..at]));
+                begin = at + 1;
+            }
+            _ => {}
+        }
+    }
+    found.retain(|path| !path.is_empty());
+    found.iter().map(|path| format!("{prefix}{path}")).collect()
+}
+
+/// The modules that a file uses, by its `use` lines.
+fn used(own: &[String], text: &str, rooms: &Rooms) -> BTreeSet<Vec<String>> {
+    let lines = text.split(';').filter_map(|statement| {
+        let line = statement.trim_start().rsplit("\n\n").next()?;
+        let line = line
+            .lines()
+            .filter(|line| !line.starts_with(['#', '/']))
+            .collect::<String>();
+        Some(line.strip_prefix("use ")?.to_owned())
+    });
+    let mut used = BTreeSet::new();
+    for path in lines.flat_map(|tree| paths(&tree)) {
+        let parts: Vec<_> = path
+            .split("::")
+            .map(|part| part.trim().to_owned())
+            .collect();
+        let up = parts.iter().take_while(|part| *part == "super").count();
+        let mut module = match parts[0].as_str() {
+            "crate" => parts[1..].to_vec(),
+            "self" => [own, &parts[1..]].concat(),
+            "super" => [&own[..own.len() - up], &parts[up..]].concat(),
+            _ => continue,
+        };
+        while !rooms.contains_key(&module) {
+            module.pop();
+        }
+        // The crate's root only lists its modules.
+        if !module.is_empty() && module != own {
+            used.insert(module);
+        }
+    }
+    used
+}
+
+/// A way from this file back to it.
+fn circle(
+    from: &[String],
+    uses: &BTreeMap<Vec<String>, BTreeSet<Vec<String>>>,
+) -> Option<Vec<String>> {
+    let mut seen = BTreeSet::new();
+    let mut ways = vec![vec![from.to_vec()]];
+    while let Some(way) = ways.pop() {
+        for next in &uses[&way[way.len() - 1]] {
+            if next == from {
+                return Some(way.iter().map(|room| room.join("::")).collect());
+            }
+            if seen.insert(next.clone()) {
+                ways.insert(0, [&way[..], &[next.clone()]].concat());
+            }
+        }
+    }
+    None
+}
+
+#[test]
+fn no_rooms_stand_in_a_circle() {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // In a published package the other two are not there.
+    for name in ["backoff-core", "backoff-macros", "backoff-cloud"] {
+        let folder = own.parent().unwrap().join(name).join("src");
+        if !folder.exists() {
+            continue;
+        }
+        let mut found = Rooms::new();
+        rooms(&folder, &[], &mut found);
+        assert!(found.len() > 20, "{name} is read");
+        let uses: BTreeMap<_, _> = found
+            .iter()
+            .map(|(own, text)| (own.clone(), used(own, text, &found)))
+            .collect();
+        let circles: BTreeSet<_> = found
+            .keys()
+            .filter_map(|room| circle(room, &uses))
+            .collect();
+        assert!(
+            circles.is_empty(),
+            "{name}: rooms stand in circles: {circles:#?}"
+        );
+    }
+}
+
+#[test]
+fn the_paths_of_a_use_are_found() {
+    let tree = "crate::{a, b::{self, C},\n    d::E}";
+    assert_eq!(
+        paths(tree),
+        ["crate::a", "crate::b::self", "crate::b::C", "crate::d::E"]
+    );
+    let rooms: Rooms = [vec!["a"], vec!["b"], vec!["b", "c"]]
+        .map(|room| (room.into_iter().map(str::to_owned).collect(), String::new()))
+        .into();
+    let text = "//! Doc; text.\n\nuse super::c::D;\n#[cfg(x)]\nuse crate::{\n    a,\n    b::E,\n};\n\nfn f() {}";
+    let of = |own: &[&str]| {
+        used(
+            &own.iter()
+                .map(|part| (*part).to_owned())
+                .collect::<Vec<_>>(),
+            text,
+            &rooms,
+        )
+    };
+    assert_eq!(
+        of(&["b", "x"])
+            .into_iter()
+            .map(|room| room.join("::"))
+            .collect::<Vec<_>>(),
+        ["a", "b", "b::c"]
+    );
+}
