@@ -105,7 +105,7 @@ fn circle(
                 return Some(way.iter().map(|room| room.join("::")).collect());
             }
             if seen.insert(next.clone()) {
-                ways.insert(0, [&way[..], &[next.clone()]].concat());
+                ways.insert(0, [&way[..], std::slice::from_ref(next)].concat());
             }
         }
     }
