@@ -294,6 +294,9 @@ fn what_a_server_wrote_stays_on_one_line_and_tells_no_secrets() {
         let (_, text) = line.split_once(" error=").expect("an error");
         let expected = "no INFO all is well http://…@example.com/?… \\u{1b}[2Jxxx";
         assert!(text.starts_with(expected), "{text}");
-        assert!(text.ends_with("xxx…") && text.chars().count() <= 501, "{text}");
+        assert!(
+            text.ends_with("xxx…") && text.chars().count() <= 501,
+            "{text}"
+        );
     }
 }
