@@ -338,9 +338,8 @@ impl Course {
         H::Runtime: Clock + Random,
     {
         let policy = handler.policy(borrowed);
-        // The same as `Handle::rule`, but the judged stages come first: to compare with `Late` first would
-        // cost time in each retry.
         let outcome = writes.outcome();
+        // The judged stages come first: to compare with `Late` first would cost time in each retry.
         let ruling = if let Some(ruling) = writes.ruling() {
             ruling
         } else if stage.is_judged() {
