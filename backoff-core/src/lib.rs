@@ -153,10 +153,7 @@ pub use clients::boxed::known_fault;
 pub use delay::jitter::Jitter;
 #[cfg(feature = "tower")]
 pub use drive::tower;
-pub use drive::{
-    stopping::Stopped,
-    until::{Conflict, NotYet},
-};
+pub use drive::{consecutive::NotYet, rules::Conflict, stopping::Stopped};
 // What the builders return is listed in `drive`, so that this page lists what users write.
 #[doc(hidden)]
 pub use drive::{Blocking, Resuming, Retrying};

@@ -235,6 +235,9 @@ impl<E: fmt::Display> fmt::Display for Event<'_, E> {
 
 /// A hook: a closure that is called with every [`Event`].
 pub trait Notify<E> {
+    /// Whether there is a hook.
+    const LISTENS: bool = true;
+
     /// Called before each wait, when an operation is given up, and when it succeeds after retries.
     fn notify(&mut self, event: &Event<'_, E>);
 }
@@ -243,6 +246,25 @@ impl<E, F: FnMut(&Event<'_, E>)> Notify<E> for F {
     #[inline]
     fn notify(&mut self, event: &Event<'_, E>) {
         self(event);
+    }
+}
+
+/// No hook.
+impl<E> Notify<E> for () {
+    const LISTENS: bool = false;
+
+    #[inline]
+    fn notify(&mut self, _event: &Event<'_, E>) {}
+}
+
+/// Two hooks, called one after the other.
+impl<E, A: Notify<E>, B: Notify<E>> Notify<E> for (A, B) {
+    const LISTENS: bool = A::LISTENS || B::LISTENS;
+
+    #[inline]
+    fn notify(&mut self, event: &Event<'_, E>) {
+        self.0.notify(event);
+        self.1.notify(event);
     }
 }
 

@@ -11,7 +11,7 @@ use super::{
 use backoff_core::{
     __private::{IDEMPOTENCY_KEY, has_key, without_conflicts},
     Attempt, Policy, Retrying,
-    drive::{ByCodes, Owning, WithAttempt},
+    drive::{Awaits, WithAttempt},
 };
 use reqwest::{Request, Url, header::HeaderValue};
 use serde::de::DeserializeOwned;
@@ -215,7 +215,7 @@ pub struct Sending {
 /// let page = tokio::spawn(page(&client, "http://127.0.0.1:8080/")).await.unwrap()?;
 /// # Ok(()) }
 /// ```
-pub type Sent<T> = Retrying<'static, WithAttempt<Attempts<T>>, Owning<ByCodes>>;
+pub type Sent<T> = Retrying<Policy, WithAttempt<Awaits<Attempts<T>>>>;
 
 /// Sends one attempt of a [`Sent`] request at each call.
 pub type Attempts<T> =

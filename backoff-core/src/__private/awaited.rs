@@ -2,10 +2,7 @@
 
 use super::{context::Context, outcome::Outcome};
 use crate::{
-    drive::{
-        consecutive::{self, Row},
-        until::NotYet,
-    },
+    drive::consecutive::{self, ConsecutiveCount, NotYet},
     facts::fault::Fault,
     judge::Stage,
 };
@@ -30,15 +27,15 @@ pub fn awaited<T, E: FromNotYet>(
 #[inline]
 #[must_use]
 #[track_caller]
-pub const fn row(wanted: u32) -> Row {
-    Row::new(wanted)
+pub const fn row(wanted: u32) -> ConsecutiveCount {
+    ConsecutiveCount::new(wanted)
 }
 
 /// As [`awaited`], for several awaited values in a row. `is_retried` says that the value is a failure
 /// by the policy's codes.
 #[inline]
 pub fn awaited_in_row<T, E: FromNotYet>(
-    row: &mut Row,
+    row: &mut ConsecutiveCount,
     outcome: Result<T, E>,
     stage: Stage,
     is_retried: bool,
@@ -66,7 +63,7 @@ pub fn is_retried(context: &Context<'_>, value: Option<&dyn Fault>) -> bool {
 /// The same context, with the rules for the next wait.
 #[inline]
 #[must_use]
-pub fn of_row<'a>(context: &Context<'a>, row: &Row) -> Context<'a> {
+pub fn of_row<'a>(context: &Context<'a>, row: &ConsecutiveCount) -> Context<'a> {
     Context {
         terms: row.terms(context.terms),
         ..*context

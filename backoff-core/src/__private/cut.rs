@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use crate::{
-    drive::{attempt::Run, bounded::Limited, course::Course},
+    drive::{course::Course, limit::Timer, mark, operation::Run},
     facts::fault::TimedOut,
     judge::Stage,
     policy::Policy,
@@ -25,8 +25,11 @@ pin_project! {
         terms: Option<Terms<'static>>,
         runtime: &'a C,
         course: &'a Course,
+        // Dropped when it is cut.
         #[pin]
-        limited: Limited<A, C::Sleep>,
+        attempt: Option<A>,
+        #[pin]
+        timer: Timer<C::Sleep>,
     }
 }
 
@@ -48,7 +51,8 @@ where
         terms: context.terms,
         runtime,
         course,
-        limited: Limited::new(attempt, limit),
+        attempt: Some(attempt),
+        timer: Timer::new(limit),
     }
 }
 
@@ -61,19 +65,22 @@ where
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
-        let this = self.project();
+        let mut this = self.project();
         let run = Run {
             policy: this.policy,
             terms: this.terms.as_ref(),
             course: this.course,
             runtime: *this.runtime,
         };
-        let outcome = ready!(this.limited.poll_with(
-            &run,
-            cx,
-            |_| Stage::Whole,
-            |attempt, cx| attempt.poll(cx)
-        ));
+        let Some(attempt) = this.attempt.as_mut().as_pin_mut() else {
+            return Poll::Ready(expired());
+        };
+        let (timer, stage) = (this.timer, |_: Pin<&A>| Stage::Whole);
+        let polled = timer.poll_attempt(attempt, &run, cx, stage, |attempt, cx| attempt.poll(cx));
+        let outcome = ready!(polled);
+        if outcome.is_err() {
+            mark::cutting(|| this.attempt.set(None));
+        }
         Poll::Ready(outcome.map_err(|(late, _)| late))
     }
 }

@@ -1,7 +1,10 @@
 //! The judges of the errors of an annotated function.
 
 use crate::{
-    drive::handler::{Handle, Handler, Notified},
+    drive::{
+        judges::{ByCodes, Judge},
+        settings::Settings,
+    },
     facts::fault::Fault,
     judge::{Ruling, Stage, Verdict},
     observe::Event,
@@ -10,11 +13,14 @@ use crate::{
 
 use super::{outcome::Outcome, outcomes::Find};
 
+/// The policy's codes judge the error, which is a fault.
+pub const BY_CODES: Settings = Settings::of(ByCodes);
+
 /// The policy's codes judge a fault that `find` finds, if the fault has facts. Any other error is
 /// retried.
 #[inline]
-pub fn every<R: Outcome>(_outcome: &R, find: Find<R::Error>) -> Every<Find<R::Error>> {
-    Every(find)
+pub fn every<R: Outcome>(_outcome: &R, find: Find<R::Error>) -> Settings<Every<Find<R::Error>>> {
+    Settings::of(Every(find))
 }
 
 /// The user's function judges; a hint is obeyed if `find` finds a fault. The type is hidden, so that
@@ -24,40 +30,44 @@ pub fn when<R, F, V>(
     _outcome: &R,
     judge: F,
     find: Find<R::Error>,
-) -> impl Handle<R::Error, Runtime = ()> + use<R, F, V>
+) -> Settings<impl Judge<R::Error> + use<R, F, V>>
 where
     R: Outcome,
     F: Fn(&R::Error) -> V,
     V: Into<Verdict>,
 {
-    When { judge, find }
+    Settings::of(When { judge, find })
 }
 
 /// The user's patterns judge; if no pattern matches, the policy's codes judge.
 #[inline]
-pub fn or<R, F>(_outcome: &R, matches: F) -> Or<F>
+pub fn or<R, F>(_outcome: &R, matches: F) -> Settings<Or<F>>
 where
     R: Outcome,
     R::Error: Fault,
     F: Fn(&R::Error) -> bool,
 {
-    Or(matches)
+    Settings::of(Or(matches))
 }
 
 /// The policy's codes judge the fault that `find` finds. An error without one is not retried.
 #[inline]
-pub fn found<R: Outcome>(_outcome: &R, find: Find<R::Error>) -> Found<Find<R::Error>> {
-    Found(find)
+pub fn found<R: Outcome>(_outcome: &R, find: Find<R::Error>) -> Settings<Found<Find<R::Error>>> {
+    Settings::of(Found(find))
 }
 
-/// The same judge, and the user's hook.
+/// The same settings, and the user's hook.
 #[inline]
-pub fn notified<R, H, N>(_outcome: &R, inner: H, hook: N) -> Notified<H, N>
+pub fn notified<R, J, D, X, L, C, M, N>(
+    _outcome: &R,
+    settings: Settings<J, (), D, X, L, C, M>,
+    hook: N,
+) -> Settings<J, N, D, X, L, C, M>
 where
     R: Outcome,
     N: FnMut(&Event<'_, R::Error>),
 {
-    Notified { inner, hook }
+    settings.hook(|()| hook)
 }
 
 /// Made by [`every`].
@@ -79,24 +89,7 @@ pub struct Or<F>(F);
 #[derive(Debug)]
 pub struct Found<K>(K);
 
-/// The runtime of these handlers is in the context.
-macro_rules! without_runtime {
-    ($(<$($parameter:ident),+> $judge:ty),+ $(,)?) => {
-        $(
-            impl<$($parameter),+> Handler for $judge {
-                type Runtime = ();
-
-                fn runtime(&self) -> &() {
-                    &()
-                }
-            }
-        )+
-    };
-}
-
-without_runtime!(<K> Every<K>, <F, K> When<F, K>, <F> Or<F>, <K> Found<K>);
-
-impl<E, K> Handle<E> for Every<K>
+impl<E, K> Judge<E> for Every<K>
 where
     K: Fn(&E) -> Option<&dyn Fault>,
 {
@@ -109,7 +102,7 @@ where
     }
 }
 
-impl<E, F, V, K> Handle<E> for When<F, K>
+impl<E, F, V, K> Judge<E> for When<F, K>
 where
     F: Fn(&E) -> V,
     V: Into<Verdict>,
@@ -124,7 +117,7 @@ where
     }
 }
 
-impl<E, F> Handle<E> for Or<F>
+impl<E, F> Judge<E> for Or<F>
 where
     E: Fault,
     F: Fn(&E) -> bool,
@@ -142,7 +135,7 @@ where
     }
 }
 
-impl<E, K> Handle<E> for Found<K>
+impl<E, K> Judge<E> for Found<K>
 where
     K: Fn(&E) -> Option<&dyn Fault>,
 {

@@ -9,8 +9,8 @@ use super::{
 use crate::{
     budget::Budget,
     drive::{
-        deposit::{Deposit, Payer, Unfunded},
-        handler::Handle,
+        plan::{Guard, Pays, Unfunded},
+        settings::Handler,
     },
     facts::fault::Fault,
     judge::Stage,
@@ -30,7 +30,7 @@ impl<F: Fn() -> &'static Context<'static>> Known<F> {
     }
 }
 
-impl<F: Fn() -> &'static Context<'static>> Payer for Known<F> {
+impl<F: Fn() -> &'static Context<'static>> Pays for Known<F> {
     #[inline]
     fn budget(&self) -> Option<&Budget> {
         self.context().policy.budget
@@ -44,13 +44,13 @@ impl<F: Fn() -> &'static Context<'static>> Payer for Known<F> {
 
 /// Before the first attempt of a function whose context is a constant without a budget.
 #[inline]
-pub fn begin<C: Clock>(context: &Context<'_>, runtime: &C, timed: bool) -> Deposit<Unfunded> {
+pub fn begin<C: Clock>(context: &Context<'_>, runtime: &C, timed: bool) -> Guard<Unfunded> {
     begun(Unfunded, context, runtime, timed)
 }
 
 /// The same, if the constant may name a budget.
 #[inline]
-pub fn begin_known<F, C>(context: F, runtime: &C, timed: bool) -> Deposit<Known<F>>
+pub fn begin_known<F, C>(context: F, runtime: &C, timed: bool) -> Guard<Known<F>>
 where
     F: Fn() -> &'static Context<'static>,
     C: Clock,
@@ -61,43 +61,38 @@ where
 }
 
 #[inline]
-fn begun<P: Payer, C: Clock>(
-    payer: P,
-    context: &Context<'_>,
-    runtime: &C,
-    timed: bool,
-) -> Deposit<P> {
-    let mut deposit = Deposit::new(payer);
-    start(context, runtime, &mut deposit.course, timed);
-    deposit
+fn begun<P: Pays, C: Clock>(plan: P, context: &Context<'_>, runtime: &C, timed: bool) -> Guard<P> {
+    let mut guard = Guard::new(plan);
+    start(context, runtime, &mut guard.course, timed);
+    guard
 }
 
 /// The constant.
 #[inline]
-pub fn known<F>(deposit: &Deposit<Known<F>>) -> &'static Context<'static>
+pub fn known<F>(guard: &Guard<Known<F>>) -> &'static Context<'static>
 where
     F: Fn() -> &'static Context<'static>,
 {
-    deposit.payer.context()
+    guard.plan.context()
 }
 
 /// As [`step`], if the context is a constant.
 #[inline]
 pub fn step_known<F, C, R, H>(
-    deposit: &mut Deposit<Known<F>>,
+    guard: &mut Guard<Known<F>>,
     runtime: &C,
     stage: Stage,
     outcome: &R,
     value: Option<&dyn Fault>,
-    judge: &mut H,
+    settings: &mut H,
 ) -> Option<Duration>
 where
     F: Fn() -> &'static Context<'static>,
     R: Outcome,
-    H: Handle<R::Error>,
+    H: Handler<R::Error>,
     C: Clock + Random,
 {
-    let context = deposit.payer.context();
-    let course = &mut deposit.course;
-    step(context, runtime, course, stage, outcome, value, judge)
+    let context = guard.plan.context();
+    let course = &mut guard.course;
+    step(context, runtime, course, stage, outcome, value, settings)
 }

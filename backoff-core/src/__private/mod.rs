@@ -4,8 +4,8 @@
 pub use crate::{
     drive::{
         course::Course,
-        deposit::{Borrowed, Deposit, Payer},
         foreign::ForeignCall,
+        plan::{Borrowed, Guard, Pays},
     },
     facts::{
         aws::{aws_code, aws_kind},
@@ -28,12 +28,11 @@ pub use backoff_macros::__retry_block;
 pub use crate::clients::aws_smithy::GivenUp;
 #[cfg(feature = "std")]
 pub use crate::clients::boxed::know;
-pub use crate::drive::handler::ByCodes;
 pub use awaited::*;
 pub use context::Context;
 pub use cut::*;
 pub use facts::*;
-pub use judges::{every, found, notified, or, when};
+pub use judges::{BY_CODES, every, found, notified, or, when};
 pub use keys::Keys;
 pub use known::{Known, begin, begin_known, known, step_known};
 pub use outcome::{Outcome, placeholder};

@@ -3,19 +3,21 @@
 use super::context::Context;
 use crate::drive::course::Course;
 #[cfg(feature = "tracing")]
-use crate::drive::spans::{self, Watching};
+use crate::drive::settings::Settings;
+#[cfg(feature = "tracing")]
+use crate::drive::spans::Spans;
 #[cfg(feature = "tracing")]
 use core::{future::Future, pin::Pin, task, task::Poll};
 #[cfg(feature = "tracing")]
 use pin_project_lite::pin_project;
 #[cfg(feature = "tracing")]
-use tracing::{Instrument, Span, instrument::Instrumented, span::EnteredSpan};
+use tracing::{Instrument, instrument::Instrumented, span::EnteredSpan};
 
 /// The span of an attempt, after the attempt has begun.
 #[derive(Debug)]
 pub struct AttemptSpan {
     #[cfg(feature = "tracing")]
-    span: Span,
+    spans: Spans,
 }
 
 /// Spans can be made: the feature `tracing` is on.
@@ -59,15 +61,7 @@ fn get() -> Result<u32, TimedOut> {
 pub fn attempt_span<C: MakesSpans>(_context: &C) -> AttemptSpan {
     AttemptSpan {
         #[cfg(feature = "tracing")]
-        span: Span::none(),
-    }
-}
-
-#[cfg(feature = "tracing")]
-impl AttemptSpan {
-    fn begins(&mut self, name: &'static str, failures: u32) -> Span {
-        self.span = spans::of_attempt(name, failures);
-        self.span.clone()
+        spans: Spans::NONE,
     }
 }
 
@@ -102,7 +96,7 @@ impl<A: Future> Future for InSpan<'_, A> {
             attempt,
         } = phase.as_mut().project()
         {
-            let span = span.begins(name, *failures);
+            let span = span.spans.begins(name, *failures).clone();
             let Some(attempt) = attempt.take() else {
                 unreachable!("an attempt begins once")
             };
@@ -137,14 +131,18 @@ pub fn in_span<'s, A>(
 /// Begins a span. This thread is in the span until the returned value is dropped.
 #[cfg(feature = "tracing")]
 pub fn enter_span(span: &mut AttemptSpan, context: &Context<'_>, course: &Course) -> EnteredSpan {
-    span.begins(context.name, course.failures()).entered()
+    let span = span.spans.begins(context.name, course.failures());
+    span.clone().entered()
 }
 
-/// The same judge; it records in the span how the attempt ended.
+/// The same settings; they record in the span how the attempt ended.
 #[cfg(feature = "tracing")]
 #[inline]
-pub fn spanned<H>(span: &mut AttemptSpan, inner: H) -> Watching<'_, H> {
-    Watching::new(inner, &mut span.span)
+pub fn spanned<J, N, D, X, L, M>(
+    span: &mut AttemptSpan,
+    settings: Settings<J, N, D, X, L, (), M>,
+) -> Settings<J, N, D, X, L, &mut Spans, M> {
+    settings.around(|()| &mut span.spans)
 }
 
 /// Does nothing: [`attempt_span`] reports that the feature `tracing` is off.
@@ -159,6 +157,6 @@ pub fn enter_span(_: &mut AttemptSpan, _: &Context<'_>, _: &Course) {}
 
 /// Does nothing: [`attempt_span`] reports that the feature `tracing` is off.
 #[cfg(not(feature = "tracing"))]
-pub fn spanned<H>(_: &mut AttemptSpan, inner: H) -> H {
-    inner
+pub fn spanned<K>(_: &mut AttemptSpan, settings: K) -> K {
+    settings
 }

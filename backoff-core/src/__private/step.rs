@@ -1,13 +1,13 @@
 //! The steps of a loop that a macro writes: begin, judge, wait.
 
 use super::{context::Context, outcome::Outcome};
-use crate::drive::write_outcome::WriteOutcome;
 use crate::{
     drive::{
-        course::{Course, rarely},
-        deposit::{Deposit, Payer},
-        handler::{Handle, Lent, Under},
-        recall::{Recall, Recalling},
+        course::{Course, End, rarely},
+        plan::{Guard, Pays},
+        recall::Recall,
+        settings::{Handler, Settings},
+        write_outcome::WriteOutcome,
     },
     facts::fault::Fault,
     judge::Stage,
@@ -25,8 +25,8 @@ pub fn start<C: Clock>(context: &Context<'_>, runtime: &C, course: &mut Course, 
 
 /// The attempt after the wait begins.
 #[inline]
-pub fn begins<P: Payer>(deposit: &mut Deposit<P>) {
-    deposit.begins();
+pub fn begins<P: Pays>(guard: &mut Guard<P>) {
+    guard.begins();
 }
 
 /// The attempt that is about to begin.
@@ -46,10 +46,13 @@ pub fn recall<R: Random>(runtime: &R) -> Recall {
     Recall::new(runtime)
 }
 
-/// The same judge; whether an attempt may have been applied is remembered.
+/// The same settings; whether an attempt may have been applied is remembered.
 #[inline]
-pub fn recalling<H>(recall: &mut Recall, inner: H) -> Recalling<'_, H> {
-    Recalling::new(inner, recall)
+pub fn recalling<J, N, D, X, L, C>(
+    recall: &mut Recall,
+    settings: Settings<J, N, D, X, L, C>,
+) -> Settings<J, N, D, X, L, C, &mut Recall> {
+    settings.watch(|()| recall)
 }
 
 /// After an attempt: returns the wait before the next one, or nothing if this outcome is the last.
@@ -61,28 +64,25 @@ pub fn step<C, R, H>(
     stage: Stage,
     outcome: &R,
     value: Option<&dyn Fault>,
-    judge: &mut H,
+    settings: &mut H,
 ) -> Option<Duration>
 where
     R: Outcome,
-    H: Handle<R::Error>,
+    H: Handler<R::Error>,
     C: Clock + Random,
 {
     let Context { policy, name, .. } = *context;
     let terms = context.terms.as_ref();
-    let mut handler = Under {
-        inner: Lent { inner: judge },
-        runtime,
-    };
     if let Some(error) = outcome.error() {
         rarely();
-        let next = course.failed(policy, &mut handler, name, error, stage, terms, ());
+        let next = course.failed(policy, settings, runtime, name, error, stage, terms, ());
         return next.is_wait().then(|| next.wait());
     }
-    let next = value
-        .and_then(|value| course.answered::<R::Error, _>(policy, &mut handler, name, value, terms));
+    let next = value.and_then(|value| {
+        course.answered::<R::Error, _, _, _>(policy, settings, runtime, name, value, terms, ())
+    });
     if next.is_none() {
-        course.succeeded(policy, &mut handler, name, context.terms);
+        course.succeeded::<R::Error, _, _>(policy, settings, runtime, name, terms);
     }
     next.filter(|next| next.is_wait()).map(Next::wait)
 }
@@ -104,11 +104,11 @@ pub fn pause<C, R, H>(
     wait: Duration,
     last: &R,
     value: Option<&dyn Fault>,
-    judge: &mut H,
+    settings: &mut H,
 ) -> bool
 where
     R: Outcome,
-    H: Handle<R::Error>,
+    H: Handler<R::Error>,
     C: Clock + BlockingSleep,
 {
     runtime.sleep_blocking(wait);
@@ -116,19 +116,10 @@ where
     if is_late {
         rarely();
         let error = last.error();
-        let fault = error.map_or(value, |error| judge.fault(error));
-        let failure = Failure::new(error, fault);
-        let mut handler = Under {
-            inner: Lent { inner: judge },
-            runtime,
-        };
-        course.late(
-            context.policy,
-            &mut handler,
-            context.name,
-            failure,
-            WriteOutcome::Known,
-        );
+        let fault = error.map_or(value, |error| settings.fault(error));
+        let end = End::late(Failure::new(error, fault), WriteOutcome::Known);
+        let Context { policy, name, .. } = *context;
+        course.ended(policy, settings, runtime, name, context.terms.as_ref(), end);
     }
     is_late
 }

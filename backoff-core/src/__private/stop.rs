@@ -4,13 +4,13 @@ use super::{
     context::Context,
     outcome::{Outcome, placeholder},
 };
-use crate::drive::write_outcome::WriteOutcome;
 use crate::{
     drive::{
-        course::Course,
+        course::{Course, End},
         ending::Ending,
-        handler::{Handle, Lent, Under},
+        settings::Handler,
         stopping::{Once, Stopped, unless_cut, unless_stopped},
+        write_outcome::WriteOutcome,
     },
     facts::fault::{Fault, TimedOut},
     judge::Stage,
@@ -93,26 +93,17 @@ pub fn stopped<C, R, H>(
     course: &mut Course,
     outcome: &R,
     value: Option<&dyn Fault>,
-    judge: &mut H,
+    settings: &mut H,
 ) where
     R: Outcome,
-    H: Handle<R::Error>,
+    H: Handler<R::Error>,
     C: Clock,
 {
     let error = outcome.error();
-    let fault = error.map_or(value, |error| judge.fault(error));
-    let failure = Failure::new(error, fault);
-    let mut handler = Under {
-        inner: Lent { inner: judge },
-        runtime,
-    };
-    course.stopped(
-        context.policy,
-        &mut handler,
-        context.name,
-        failure,
-        WriteOutcome::Known,
-    );
+    let fault = error.map_or(value, |error| settings.fault(error));
+    let end = End::stopped(Failure::new(error, fault), WriteOutcome::Known);
+    let Context { policy, name, .. } = *context;
+    course.ended(policy, settings, runtime, name, context.terms.as_ref(), end);
 }
 
 pin_project! {
@@ -204,34 +195,24 @@ pub fn is_cut<C, R, H>(
     course: &mut Course,
     cut: Option<Stage>,
     outcome: &R,
-    judge: &mut H,
+    settings: &mut H,
 ) -> bool
 where
     R: Outcome,
-    H: Handle<R::Error>,
+    H: Handler<R::Error>,
     C: Clock,
 {
     let (Some(stage), Some(error)) = (cut, outcome.error()) else {
         return false;
     };
-    let mut handler = Under {
-        inner: Lent { inner: judge },
-        runtime,
-    };
     let Context { policy, name, .. } = *context;
+    let (fault, known) = (settings.fault(error), WriteOutcome::Known);
     if stage == Stage::Late {
-        let failure = Failure::new(Some(error), handler.fault(error));
-        course.stopped(policy, &mut handler, name, failure, WriteOutcome::Known);
+        let end = End::stopped(Failure::new(Some(error), fault), known);
+        course.ended(policy, settings, runtime, name, context.terms.as_ref(), end);
     } else {
-        let ending = Ending::stopped(stage, handler.fault(error));
-        course.cut(
-            policy,
-            &mut handler,
-            name,
-            error,
-            ending,
-            WriteOutcome::Known,
-        );
+        let ending = Ending::stopped(stage, fault);
+        course.cut(policy, settings, runtime, name, error, ending, known);
     }
     true
 }

@@ -1,7 +1,7 @@
 //! `Fault` for `redis::RedisError`, version 1.
 
 use crate::{
-    drive::{stopping::Stopped, until::Conflict},
+    drive::{rules::Conflict, stopping::Stopped},
     facts::{
         fault::{Delivery, Fault, FaultKind, TimedOut},
         not_opened::NotOpened,

@@ -1,24 +1,32 @@
 //! The blocking loop.
 
 use super::{
-    attempt::{At, Call, Failed, Run},
-    course::Course,
-    deposit::Deposit,
-    ending::Ending,
-    handler::{ByCodes, Delayed, Funded, Handle, Handler, Measured, Notified, Under},
-    recall::recalling,
-    until::{Conflict, ConflictIf, NotYet, Responding, Until},
-    write_outcome::{JudgedWrite, WriteOutcome},
+    around::Around,
+    consecutive::{ConsecutiveCount, NotYet, is_retried},
+    course::{Course, End},
+    future,
+    judges::Judge,
+    limit::Limit,
+    operation::{Failed, Operation, Run},
+    plan::{Funded, Guard, Plan},
+    rules::{Conflict, ConflictIf, Counts, Responses, Rules, Until},
+    settings::{Delays, Settings},
+    stopping::{BlockingSignal, Unstopped},
+    watch::{Measured, Watch},
+    write_outcome::WriteOutcome,
 };
 use crate::{
     budget::Budget,
     delay::Delay,
     facts::fault::Fault,
-    observe::{Event, Failure},
-    policy::Policy,
-    report::{Reporting, RetryError, Updated},
-    runtime::{BLOCKING, BlockingRuntime, BlockingSleep, Clock, Random},
+    observe::{Event, Failure, Notify},
+    report::{Reporting, Updated},
+    runtime::{BlockingRuntime, BlockingSleep, Clock, Random},
     state::Next,
+};
+use core::{
+    pin::pin,
+    task::{Context, Poll, Waker},
 };
 
 /// A blocking operation with its retries. Nothing is called until [`call`](Self::call) or
@@ -41,121 +49,187 @@ use crate::{
 /// ```
 #[derive(Clone, Copy, Debug)]
 #[must_use = "nothing happens before `.call()`"]
-pub struct Blocking<'p, O, H = Blocked<ByCodes>> {
-    policy: &'p Policy,
+pub struct Blocking<P, O, K = Settings, R = BlockingRuntime, S = Unstopped> {
+    plan: P,
     operation: O,
-    handler: H,
+    settings: K,
+    runtime: R,
+    signal: S,
 }
 
-/// A handler under the runtime of the blocking driver.
-pub type Blocked<H> = Under<H, BlockingRuntime>;
-
-impl<'p, O: Call, H> Blocking<'p, O, Blocked<H>> {
-    pub(super) const fn new(policy: &'p Policy, operation: O, inner: H) -> Self {
-        let runtime = BLOCKING;
+impl<P, O, K, R> Blocking<P, O, K, R> {
+    pub(super) const fn new(plan: P, operation: O, settings: K, runtime: R) -> Self {
         Blocking {
-            policy,
+            plan,
             operation,
-            handler: Under { inner, runtime },
+            settings,
+            runtime,
+            signal: Unstopped,
         }
     }
 }
 
-impl<'p, O: Call, H> Blocking<'p, O, H> {
-    pub(super) fn operation<P>(self, change: impl FnOnce(O) -> P) -> Blocking<'p, P, H> {
+impl<P, O, K, R, S> Blocking<P, O, K, R, S> {
+    pub(super) fn operation<Q>(self, change: impl FnOnce(O) -> Q) -> Blocking<P, Q, K, R, S> {
         Blocking {
-            policy: self.policy,
+            plan: self.plan,
             operation: change(self.operation),
-            handler: self.handler,
+            settings: self.settings,
+            runtime: self.runtime,
+            signal: self.signal,
         }
     }
 
-    pub(super) fn handler<G>(self, change: impl FnOnce(H) -> G) -> Blocking<'p, O, G> {
+    pub(super) fn with<G>(self, change: impl FnOnce(K) -> G) -> Blocking<P, O, G, R, S> {
         Blocking {
-            policy: self.policy,
+            plan: self.plan,
             operation: self.operation,
-            handler: change(self.handler),
+            settings: change(self.settings),
+            runtime: self.runtime,
+            signal: self.signal,
         }
     }
 
-    /// Repeats the operation until its value is the awaited one, as
-    /// [`Retrying::until`](crate::Retrying::until) does.
-    pub fn until<F>(self, is_done: F) -> Blocking<'p, Until<O, F>, H>
-    where
-        F: FnMut(&O::Value) -> bool,
-        O::Error: From<NotYet>,
-    {
-        self.operation(|operation| Until { operation, is_done })
-    }
-
-    /// Treats the reply of a write as a conflict where the function returns `true`, as
-    /// [`Retrying::conflict_if`](crate::Retrying::conflict_if) does.
-    pub fn conflict_if<F, V, W>(self, is_conflict: F) -> Blocking<'p, ConflictIf<O, F>, H>
-    where
-        O: Call<Value = Updated<V, W>>,
-        F: FnMut(&W) -> bool,
-        O::Error: From<Conflict>,
-    {
-        self.operation(|operation| ConflictIf {
-            operation,
-            is_conflict,
-        })
-    }
-
-    /// Judges a value by the policy's codes, as an error is judged; see
-    /// [`Retrying::responses`](crate::Retrying::responses).
-    pub fn responses(self) -> Blocking<'p, O::Responses, H>
-    where
-        O: Responding,
-        O::Value: Fault,
-    {
-        self.operation(O::responses)
-    }
-
-    /// Calls `hook` before each wait, when the operation is given up, and when it succeeds after retries.
-    pub fn notify<N>(self, hook: N) -> Blocking<'p, O, Notified<H, N>>
-    where
-        N: FnMut(&Event<'_, O::Error>),
-    {
-        self.handler(|inner| Notified { inner, hook })
-    }
-
-    /// Takes the waits from `delays` instead of from the policy, as
-    /// [`Retrying::delays`](crate::Retrying::delays) does.
-    pub fn delays<D: Delay>(self, delays: D) -> Blocking<'p, O, Delayed<H, D>> {
-        self.handler(|inner| Delayed { inner, delays })
+    pub(super) fn signal<Q>(self, signal: Q) -> Blocking<P, O, K, R, Q> {
+        Blocking {
+            plan: self.plan,
+            operation: self.operation,
+            settings: self.settings,
+            runtime: self.runtime,
+            signal,
+        }
     }
 
     /// Pays for this call's retries from `budget` instead of from the policy's budget, as
     /// [`Retrying::budget`](crate::Retrying::budget) does.
-    pub fn budget<'b>(self, budget: &'b Budget) -> Blocking<'p, O, Funded<'b, H>> {
-        self.handler(|inner| Funded::new(inner, budget))
+    pub fn budget<'b>(self, budget: &'b Budget) -> Blocking<Funded<'b, P>, O, K, R, S> {
+        Blocking {
+            plan: Funded {
+                plan: self.plan,
+                budget,
+            },
+            operation: self.operation,
+            settings: self.settings,
+            runtime: self.runtime,
+            signal: self.signal,
+        }
     }
 
     /// Uses the clock, timer and random numbers of `runtime` instead of the standard library's, as
     /// [`Retrying::runtime`](crate::Retrying::runtime) does.
-    pub fn runtime<R: Clock + BlockingSleep + Random>(
-        self,
-        runtime: R,
-    ) -> Blocking<'p, O, Under<H, R>> {
-        self.handler(|inner| Under { inner, runtime })
+    pub fn runtime<Q>(self, runtime: Q) -> Blocking<P, O, K, Q, S>
+    where
+        Q: Clock + BlockingSleep + Random,
+    {
+        Blocking {
+            plan: self.plan,
+            operation: self.operation,
+            settings: self.settings,
+            runtime,
+            signal: self.signal,
+        }
     }
 }
 
-/// The result of a wait.
-#[derive(Clone, Copy, PartialEq)]
-enum After {
-    Attempt,
-    /// The timer woke too late for another attempt.
-    Late,
-    Stopped,
+impl<P, O: Operation, J, N, D, X, L, C, M, R, S>
+    Blocking<P, O, Settings<J, N, D, X, L, C, M>, R, S>
+{
+    /// Repeats the operation until its value is the awaited one, as
+    /// [`Retrying::until`](crate::Retrying::until) does.
+    pub fn until<F>(
+        self,
+        is_done: F,
+    ) -> Blocking<P, O, Settings<J, N, D, (X, Until<F>), L, C, M>, R, S>
+    where
+        F: FnMut(&O::Value) -> bool,
+        O::Error: From<NotYet>,
+    {
+        self.with(|settings| settings.rules(|before| (before, Until::new(is_done))))
+    }
+
+    /// Repeats the operation until so many values in a row are the awaited one, as
+    /// [`Retrying::consecutive`](crate::Retrying::consecutive) does.
+    ///
+    /// # Panics
+    /// If `values` is 0.
+    ///
+    /// ```
+    /// use backoff_core::{NotYet, Policy};
+    /// use std::time::Duration;
+    ///
+    /// # #[cfg(feature = "std")] {
+    /// let mut replicas = [false, true, false, true, true].into_iter();
+    /// let steady: Result<bool, NotYet> = Policy::exponential()
+    ///     .base(Duration::from_millis(1))
+    ///     .blocking(|| Ok(replicas.next().unwrap()))
+    ///     .until(|visible| *visible)
+    ///     .consecutive(2)
+    ///     .call();
+    /// assert_eq!((steady, replicas.next()), (Ok(true), None));
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn consecutive(self, values: u32) -> Self
+    where
+        X: Counts,
+    {
+        let count = ConsecutiveCount::new(values);
+        self.with(|settings| settings.rules(|rules| rules.counting(count)))
+    }
+
+    /// Treats the reply of a write as a conflict where the function returns `true`, as
+    /// [`Retrying::conflict_if`](crate::Retrying::conflict_if) does.
+    pub fn conflict_if<F, V, W>(
+        self,
+        is_conflict: F,
+    ) -> Blocking<P, O, Settings<J, N, D, (X, ConflictIf<F>), L, C, M>, R, S>
+    where
+        O: Operation<Value = Updated<V, W>>,
+        F: FnMut(&W) -> bool,
+        O::Error: From<Conflict>,
+    {
+        self.with(|settings| settings.rules(|before| (before, ConflictIf(is_conflict))))
+    }
+
+    /// Judges a value by the policy's codes, as an error is judged; see
+    /// [`Retrying::responses`](crate::Retrying::responses).
+    pub fn responses(self) -> Blocking<P, O, Settings<J, N, D, (X, Responses), L, C, M>, R, S>
+    where
+        O::Value: Fault,
+    {
+        self.with(|settings| settings.rules(|before| (before, Responses)))
+    }
+
+    /// Calls `hook` before each wait, when the operation is given up, and when it succeeds after retries.
+    pub fn notify<F>(self, hook: F) -> Blocking<P, O, Settings<J, (N, F), D, X, L, C, M>, R, S>
+    where
+        F: FnMut(&Event<'_, O::Error>),
+    {
+        self.with(|settings| settings.hook(|before| (before, hook)))
+    }
+
+    /// Takes the waits from `delays` instead of from the policy, as
+    /// [`Retrying::delays`](crate::Retrying::delays) does.
+    pub fn delays<W: Delay>(
+        self,
+        delays: W,
+    ) -> Blocking<P, O, Settings<J, N, W, X, L, C, M>, R, S> {
+        self.with(|settings| settings.delays(|_| delays))
+    }
 }
 
-impl<O, H> Blocking<'_, O, H>
+impl<P, O, J, N, D, X, L, C, R, S> Blocking<P, O, Settings<J, N, D, X, L, C>, R, S>
 where
-    O: Call,
-    H: Handle<O::Error>,
-    <H as Handler>::Runtime: Clock + BlockingSleep + Random,
+    P: Plan,
+    O: Operation,
+    J: Judge<O::Error>,
+    N: Notify<O::Error>,
+    D: Delays,
+    X: Rules<O::Value, O::Error>,
+    L: Limit,
+    C: Around + Watch<O::Error>,
+    R: Clock + BlockingSleep + Random,
+    S: BlockingSignal<O::Error>,
 {
     /// Calls the operation until it succeeds or is given up, waiting on this thread.
     ///
@@ -163,8 +237,7 @@ where
     /// The operation's last error.
     #[inline]
     pub fn call(mut self) -> Result<O::Value, O::Error> {
-        let mut course = Course::new();
-        self.run(&mut course)
+        self.run(&mut Course::new())
     }
 
     /// Calls the operation as [`call`](Self::call) does, and also returns a report.
@@ -182,44 +255,46 @@ where
     /// # }
     /// ```
     pub fn reported(self) -> Reporting<O::Value, O::Error, O::Report> {
-        let mut measured = self.handler(Measured::new);
+        let mut call = self.with(|settings| settings.watch(|()| Measured::new()));
         let mut course = Course::new();
-        let outcome = measured.run(&mut course);
-        let measures = course.measures(&measured.handler);
-        let report = measured.operation.report(measures);
-        match outcome {
-            Ok(value) => Ok((value, report)),
-            Err(error) => {
-                let (reason, hint) = (measured.handler.reason(), measured.handler.hint());
-                Err(RetryError::new(error, reason, report).with_hint(hint))
-            }
-        }
+        let outcome = call.run(&mut course);
+        let measures = course.measures(&call.settings.watch, &call.runtime);
+        let report = call.operation.report(measures);
+        call.settings.watch.reporting(outcome, report)
     }
+}
 
+impl<P, O, J, N, D, X, L, C, M, R, S> Blocking<P, O, Settings<J, N, D, X, L, C, M>, R, S>
+where
+    P: Plan,
+    O: Operation,
+    J: Judge<O::Error>,
+    N: Notify<O::Error>,
+    D: Delays,
+    X: Rules<O::Value, O::Error>,
+    L: Limit,
+    C: Around + Watch<O::Error>,
+    M: Watch<O::Error>,
+    R: Clock + BlockingSleep + Random,
+    S: BlockingSignal<O::Error>,
+{
     #[inline]
     fn run(&mut self, course: &mut Course) -> Result<O::Value, O::Error> {
-        let timed = O::TIMED || H::MEASURES;
-        let terms = self.handler.terms(self.operation.terms());
-        let (policy, clock) = (self.handler.policy(self.policy), self.handler.runtime());
-        course.start(policy, terms.as_ref(), clock, timed);
+        let terms = self.plan.terms(self.settings.terms(&self.operation));
+        let (policy, timed) = (self.plan.policy(), O::TIMED || M::MEASURES);
+        course.start(policy, terms.as_ref(), &self.runtime, timed);
         loop {
-            let terms = self.handler.terms(self.operation.terms());
-            let run = Run {
-                policy: self.handler.policy(self.policy),
-                terms: terms.as_ref(),
-                course,
-                runtime: self.handler.runtime(),
-            };
-            match self.operation.call(&run) {
+            match self.attempt(course) {
                 Ok(value) => {
-                    let goes_on = match O::fault(&value) {
+                    let goes_on = match X::fault(&value) {
                         Some(fault) => self.answered(course, fault),
                         None => None,
                     };
                     if goes_on.is_none() {
-                        self.operation.ended(None);
-                        let (handler, terms) = (&mut self.handler, self.operation.terms());
-                        course.succeeded(self.policy, handler, O::name(), terms);
+                        let terms = self.plan.terms(self.settings.terms(&self.operation));
+                        let (policy, settings) = (self.plan.policy(), &mut self.settings);
+                        let (runtime, name) = (&self.runtime, O::name());
+                        course.succeeded(policy, settings, runtime, name, terms.as_ref());
                     }
                     // The call returns the last response unchanged.
                     if goes_on != Some(true) {
@@ -235,47 +310,55 @@ where
         }
     }
 
+    /// Makes an attempt.
+    #[inline]
+    fn attempt(&mut self, course: &Course) -> Result<O::Value, Failed<O::Error>> {
+        let (operation, settings) = (&mut self.operation, &mut self.settings);
+        let policy = self.plan.policy();
+        let terms = self.plan.terms(settings.terms(operation));
+        let run = Run {
+            policy,
+            terms: terms.as_ref(),
+            course,
+            runtime: &self.runtime,
+        };
+        let begin = || operation.begin(&run);
+        let attempt = settings.around.begin(O::name(), course.failures(), begin);
+        let mut attempt = pin!(attempt);
+        let mut context = Context::from_waker(Waker::noop());
+        let value = loop {
+            let attempt = C::inner_mut(attempt.as_mut());
+            let poll = || operation.poll(attempt, &run, &mut context);
+            // A blocking attempt is ready at once.
+            if let Poll::Ready(outcome) = settings.around.within(poll) {
+                break outcome?;
+            }
+        };
+        let refused = |value: &O::Value| is_retried(policy, X::fault(value));
+        settings.rules.check(value, refused)
+    }
+
     /// After a failed attempt: waits, or returns the error of the call. A function of its own, so that the
     /// path of a success keeps the registers.
     #[cold]
     #[inline(never)]
     fn failed(&mut self, course: &mut Course, failed: Failed<O::Error>) -> Option<O::Error> {
         let Failed { error, stage } = failed;
-        let policy = self.handler.policy(self.policy);
-        let said = O::JUDGED.then(|| self.handler.rule(policy, stage, &error));
-        let at = At {
-            policy,
-            clock: self.handler.runtime(),
-            is_lost_race: said.is_some_and(|ruling| ruling.is_lost_race(stage)),
-        };
-        self.operation.failed(&error, stage, at);
-        let (name, terms) = (O::name(), self.operation.terms());
+        let mut guard = Guard::of(self.plan.clone(), *course);
+        let next = future::failed(
+            &self.plan,
+            &mut guard.course,
+            &mut self.operation,
+            &mut self.settings,
+            &self.runtime,
+            &error,
+            stage,
+        );
         let outcome = self.operation.write_outcome();
-        let (policy, handler, terms) = (self.policy, &mut self.handler, terms.as_ref());
-        let mut deposit = Deposit::of(policy, *course);
-        let waiting = &mut deposit.course;
-        let next = recalling!(self.operation, handler => {
-            match said {
-                    Some(ruling) => {
-                        let write = JudgedWrite { ruling, outcome };
-                        waiting.failed(policy, handler, name, &error, stage, terms, write)
-                    }
-                    None => waiting.failed(policy, handler, name, &error, stage, terms, ()),
-                }
-        });
-        let fault = self.handler.fault(&error);
-        self.operation.ended(Some(Ending::failed(stage, fault)));
-        let after = next.is_wait().then(|| self.wait(waiting, next));
-        let failure = Failure::new(Some(&error), self.handler.fault(&error));
-        match after {
-            Some(After::Late) => waiting.late(policy, &mut self.handler, name, failure, outcome),
-            Some(After::Stopped) => {
-                waiting.stopped(policy, &mut self.handler, name, failure, outcome);
-            }
-            Some(After::Attempt) | None => {}
-        }
-        *course = deposit.course;
-        if after == Some(After::Attempt) {
+        let failure = Failure::new(Some(&error), self.settings.judge.fault(&error));
+        let goes_on = next.is_wait() && self.waits(&mut guard.course, next, failure, outcome);
+        *course = guard.course;
+        if goes_on {
             let _ = self.operation.keep(error);
             return None;
         }
@@ -286,43 +369,42 @@ where
     /// or returns nothing if the value is a success.
     #[inline(never)]
     fn answered(&mut self, course: &mut Course, fault: &dyn Fault) -> Option<bool> {
-        let (name, terms) = (O::name(), self.operation.terms());
-        let (policy, handler, terms) = (self.policy, &mut self.handler, terms.as_ref());
-        let mut deposit = Deposit::of(policy, *course);
-        let waiting = &mut deposit.course;
-        let next = recalling!(self.operation, handler => {
-            waiting.answered(policy, handler, name, fault, terms)
-        })?;
-        self.operation.ended(Some(Ending::of_value(fault)));
-        let after = next.is_wait().then(|| self.wait(waiting, next));
-        let failure = Failure::new(None, Some(fault));
-        let outcome = WriteOutcome::Known;
-        match after {
-            Some(After::Late) => waiting.late(policy, &mut self.handler, name, failure, outcome),
-            Some(After::Stopped) => {
-                waiting.stopped(policy, &mut self.handler, name, failure, outcome);
+        let mut guard = Guard::of(self.plan.clone(), *course);
+        let terms = self.plan.terms(self.settings.terms(&self.operation));
+        let (policy, settings, name) = (self.plan.policy(), &mut self.settings, O::name());
+        let (runtime, terms, waiting) = (&self.runtime, terms.as_ref(), &mut guard.course);
+        let next = match self.operation.recall() {
+            Some(recall) if O::RECALLS => {
+                waiting.answered(policy, settings, runtime, name, fault, terms, recall)
             }
-            Some(After::Attempt) | None => {}
-        }
-        *course = deposit.course;
-        Some(after == Some(After::Attempt))
+            _ => waiting.answered(policy, settings, runtime, name, fault, terms, ()),
+        }?;
+        let (failure, outcome) = (Failure::new(None, Some(fault)), WriteOutcome::Known);
+        let goes_on = next.is_wait() && self.waits(&mut guard.course, next, failure, outcome);
+        *course = guard.course;
+        Some(goes_on)
     }
 
     /// Waits on this thread, and begins the next attempt unless the timer wakes too late or the call is
-    /// stopped.
-    fn wait(&mut self, course: &mut Course, next: Next) -> After {
-        let runtime = self.handler.runtime();
-        if self.handler.pause(runtime, next.wait()) {
-            return After::Stopped;
-        }
-        let (policy, terms) = (
-            self.handler.policy(self.policy),
-            self.handler.terms(self.operation.terms()),
-        );
-        if course.is_late(policy, terms.as_ref(), runtime) {
-            return After::Late;
-        }
-        course.begins(&mut self.handler);
-        After::Attempt
+    /// stopped. Returns whether the next attempt begins.
+    fn waits(
+        &mut self,
+        course: &mut Course,
+        next: Next,
+        failure: Failure<'_, O::Error>,
+        outcome: WriteOutcome,
+    ) -> bool {
+        let terms = self.plan.terms(self.settings.terms(&self.operation));
+        let (policy, runtime, terms) = (self.plan.policy(), &self.runtime, terms.as_ref());
+        let end = if self.signal.pause(runtime, next.wait()) {
+            End::stopped(failure, outcome)
+        } else if course.is_late(policy, terms, runtime) {
+            End::late(failure, outcome)
+        } else {
+            course.begins(runtime);
+            return true;
+        };
+        course.ended(policy, &mut self.settings, runtime, O::name(), terms, end);
+        false
     }
 }

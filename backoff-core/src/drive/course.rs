@@ -6,9 +6,10 @@
 use super::meter::{self, Ended, Meter, Named};
 use super::{
     ending::Ending,
-    handler::{Handle, Handler, Measured},
     recall::Recall,
-    write_outcome::{WriteOutcome, Writes},
+    settings::Handler,
+    watch::Measured,
+    write_outcome::{Known, WriteOutcome},
 };
 use crate::{
     budget::Budget,
@@ -61,7 +62,7 @@ pub(crate) fn rarely() {}
 const METERED: bool = cfg!(feature = "metrics");
 
 /// Whether a hook or the log gets the events.
-const fn is_heard<H: Handler>() -> bool {
+const fn is_heard<E, H: Handler<E>>() -> bool {
     H::LISTENS || cfg!(feature = "tracing")
 }
 
@@ -70,6 +71,55 @@ fn said_by(source: WaitSource, fault: Option<&dyn Fault>) -> WaitSource {
     match (source, fault) {
         (WaitSource::RetryAfter, Some(fault)) if fault.is_retry_info() => WaitSource::RetryInfo,
         (source, _) => source,
+    }
+}
+
+/// The end of a call between two attempts.
+pub(crate) struct End<'e, E> {
+    next: Next,
+    failure: Failure<'e, E>,
+    ending: Ending<'e>,
+}
+
+impl<'e, E> End<'e, E> {
+    /// The timer woke after the deadline, and the loop returns the last failure.
+    pub(crate) fn late(failure: Failure<'e, E>, outcome: WriteOutcome) -> Self {
+        End {
+            next: outcome.concluded(LATE),
+            ending: Ending::failed(Stage::Late, failure.fault()),
+            failure,
+        }
+    }
+
+    /// The timer woke after the deadline, and the loop returns this error, which says so.
+    pub(crate) fn expired(
+        error: &'e E,
+        fault: Option<&'e dyn Fault>,
+        outcome: WriteOutcome,
+    ) -> Self {
+        End {
+            next: outcome.concluded(LATE),
+            ending: Ending::expired(fault),
+            failure: Failure::new(Some(error), fault),
+        }
+    }
+
+    /// A signal has come, and the loop returns the last failure.
+    pub(crate) fn stopped(failure: Failure<'e, E>, outcome: WriteOutcome) -> Self {
+        End {
+            next: outcome.concluded(STOPPED),
+            ending: Ending::stopped(Stage::Late, failure.fault()),
+            failure,
+        }
+    }
+
+    /// The loop ends for a reason of its own.
+    pub(super) fn given_up(failure: Failure<'e, E>, reason: StopReason) -> Self {
+        End {
+            next: Next::stop(reason),
+            ending: Ending::failed(Stage::Late, failure.fault()),
+            failure,
+        }
     }
 }
 
@@ -183,17 +233,14 @@ impl Course {
 
     /// The attempt after the wait begins.
     #[inline]
-    pub(crate) fn begins<H: Handler>(&mut self, handler: &mut H)
-    where
-        H::Runtime: Clock,
-    {
+    pub(crate) fn begins<C: Clock>(&mut self, clock: &C) {
         self.spend();
-        handler.begins();
         #[cfg(feature = "metrics")]
-        self.meter.begins(handler.runtime().now());
+        self.meter.begins(clock.now());
+        let _ = clock;
     }
 
-    /// As [`begins`](Self::begins), for a handler without a budget.
+    /// As [`begins`](Self::begins), without a clock.
     #[inline]
     pub(crate) fn spend(&mut self) {
         self.retry.begins();
@@ -209,13 +256,6 @@ impl Course {
         }
     }
 
-    /// As [`cancelled`](Self::cancelled), and also refunds a budget of the handler. This happens before
-    /// hooks are called, and not only when the call is dropped, because its future may be kept.
-    fn give_back<H: Handler>(&mut self, borrowed: &Policy, handler: &mut H) {
-        self.cancelled(borrowed.budget);
-        handler.give_back();
-    }
-
     /// The budget of the policy gets its tokens back, without an event for a success.
     pub(crate) fn progressed(&self, policy: &Policy) {
         self.retry.succeeded_under(policy, None);
@@ -223,26 +263,26 @@ impl Course {
 
     /// An attempt succeeded. After retries, this reports the success to hooks and logs.
     #[inline]
-    pub(crate) fn succeeded<E, H>(
+    pub(crate) fn succeeded<E, H, R>(
         &self,
-        borrowed: &Policy,
-        handler: &mut H,
+        policy: &Policy,
+        settings: &mut H,
+        runtime: &R,
         name: &'static str,
-        of_operation: Option<Terms<'_>>,
+        terms: Option<&Terms<'_>>,
     ) where
-        H: Handle<E>,
-        H::Runtime: Clock,
+        H: Handler<E>,
+        R: Clock,
     {
-        let terms = handler.terms(of_operation);
-        let policy = handler.policy(borrowed);
-        self.retry.succeeded_under(policy, terms.as_ref());
+        self.retry.succeeded_under(policy, terms);
+        settings.succeeded();
         #[cfg(feature = "metrics")]
         {
-            meter::level(terms.as_ref().budget(policy));
-            self.record_success(handler.runtime().now(), name, policy);
+            meter::level(terms.budget(policy));
+            self.record_success(runtime.now(), name, policy);
         }
-        if is_heard::<H>() && self.retry.failures() > 0 {
-            self.tell_success(handler, name);
+        if is_heard::<E, H>() && self.retry.failures() > 0 {
+            self.tell_success(settings, runtime, name);
         }
     }
 
@@ -295,13 +335,13 @@ impl Course {
 
     #[cold]
     #[inline(never)]
-    fn tell_success<E, H>(&self, handler: &mut H, operation: &'static str)
+    fn tell_success<E, H, R>(&self, settings: &mut H, runtime: &R, operation: &'static str)
     where
-        H: Handle<E>,
-        H::Runtime: Clock,
+        H: Handler<E>,
+        R: Clock,
     {
         let attempts = self.retry.failures().saturating_add(1);
-        let elapsed = self.retry.measured(|| handler.runtime().now());
+        let elapsed = self.retry.measured(|| runtime.now());
         observe::log(|| Record {
             operation,
             attempt: attempts,
@@ -310,7 +350,7 @@ impl Course {
             error_type: core::any::type_name::<E>(),
             error: None,
         });
-        handler.notify(&Event::Succeeded {
+        settings.notify(&Event::Succeeded {
             operation,
             attempts,
             elapsed,
@@ -318,54 +358,48 @@ impl Course {
     }
 
     /// An attempt failed: judges the error, decides on the next step, and reports to hooks, logs and
-    /// metrics. Compiled once for each error type and handler, whatever the operation is.
+    /// metrics. Compiled once for each error type and settings, whatever the operation is.
     #[cold]
     #[inline(never)]
     #[expect(clippy::too_many_arguments)]
-    pub(crate) fn failed<E, H, W>(
+    pub(crate) fn failed<E, H, R, K>(
         &mut self,
-        borrowed: &Policy,
-        handler: &mut H,
+        policy: &Policy,
+        settings: &mut H,
+        runtime: &R,
         name: &'static str,
         error: &E,
         stage: Stage,
-        of_operation: Option<&Terms<'_>>,
-        writes: W,
+        terms: Option<&Terms<'_>>,
+        known: K,
     ) -> Next
     where
-        W: Writes,
-        H: Handle<E>,
-        H::Runtime: Clock + Random,
+        H: Handler<E>,
+        R: Clock + Random,
+        K: Known,
     {
-        let policy = handler.policy(borrowed);
-        let outcome = writes.outcome();
         // The judged stages come first: to compare with `Late` first would cost time in each retry.
-        let ruling = if let Some(ruling) = writes.ruling() {
+        let ruling = if let Some(ruling) = known.ruling() {
             ruling
         } else if stage.is_judged() {
-            handler.judge(policy, stage, error)
+            settings.judge(policy, stage, error)
         } else {
             stage.ruling(policy)
         };
         if !stage.is_judged() && stage == Stage::Late {
-            self.expired(borrowed, handler, name, error, outcome);
-            return outcome.concluded(LATE);
+            let end = End::expired(error, settings.fault(error), known.outcome());
+            let next = end.next;
+            self.ended(policy, settings, runtime, name, terms, end);
+            return next;
         }
-        let ruling = outcome.corrected(stage, ruling);
-        let fault = handler.fault(error);
+        let ruling = known.outcome().corrected(stage, ruling);
+        let fault = settings.fault(error);
         let (failure, ending) = (
             Failure::new(Some(error), fault),
             Ending::failed(stage, fault),
         );
         self.decided(
-            borrowed,
-            handler,
-            name,
-            failure,
-            ending,
-            ruling,
-            of_operation,
-            outcome,
+            policy, settings, runtime, name, failure, ending, ruling, terms, known,
         )
     }
 
@@ -373,225 +407,167 @@ impl Course {
     /// the failure on would cost 14 instructions in each retry.
     #[inline(always)]
     #[expect(clippy::too_many_arguments)]
-    fn decided<E, H>(
+    fn decided<E, H, R, K>(
         &mut self,
-        borrowed: &Policy,
-        handler: &mut H,
+        policy: &Policy,
+        settings: &mut H,
+        runtime: &R,
         name: &'static str,
         failure: Failure<'_, E>,
         ending: Ending<'_>,
         ruling: Ruling,
-        of_operation: Option<&Terms<'_>>,
-        outcome: WriteOutcome,
+        terms: Option<&Terms<'_>>,
+        mut known: K,
     ) -> Next
     where
-        H: Handle<E>,
-        H::Runtime: Clock + Random,
+        H: Handler<E>,
+        R: Clock + Random,
+        K: Known,
     {
-        let policy = handler.policy(borrowed);
-        let retry = &mut self.retry;
-        let next = in_tests(handler.decide(handler.runtime(), policy, retry, ruling, of_operation));
-        let next = outcome.concluded(next);
+        let next = in_tests(settings.decide(runtime, policy, &mut self.retry, ruling, terms));
+        let next = known.outcome().concluded(next);
         #[cfg(feature = "metrics")]
         {
-            let now = handler.runtime().now();
-            meter::level(handler.terms(of_operation.copied()).as_ref().budget(policy));
+            let now = runtime.now();
+            meter::level(terms.budget(policy));
             self.record_failure(now, name, policy, next, ending);
         }
+        known.judged(ending.stage(), ruling, failure.fault());
         if H::WANTS_RULINGS {
-            handler.judged(ending.stage(), ruling, failure.fault());
+            settings.judged(ending.stage(), ruling, failure.fault());
         }
-        handler.hold(&mut self.retry);
-        handler.measure(ending, ruling.is_conflict(), next);
-        let elapsed = self.elapsed(handler);
-        self.tell(next, borrowed, handler, name, failure, elapsed);
+        settings.measure(ending, ruling.is_conflict(), next);
+        // The time since the start; without a start, the time since the first failure.
+        let elapsed = match is_heard::<E, H>() {
+            true => self.retry.elapsed_from_now_on(runtime.now()),
+            false => None,
+        };
+        self.tell(next, policy, settings, name, failure, elapsed);
         next
     }
 
-    /// The timer woke after the deadline, and the loop returns the last failure.
+    /// The call ends between two attempts. The budget gets back the tokens that it paid for a wait. This
+    /// happens before hooks are called, and not only when the call is dropped, because its future may be
+    /// kept.
     #[cold]
-    pub(crate) fn late<E, H>(
+    pub(crate) fn ended<E, H, R>(
         &mut self,
-        borrowed: &Policy,
-        handler: &mut H,
+        policy: &Policy,
+        settings: &mut H,
+        runtime: &R,
         name: &'static str,
-        failure: Failure<'_, E>,
-        outcome: WriteOutcome,
+        terms: Option<&Terms<'_>>,
+        end: End<'_, E>,
     ) where
-        H: Handle<E>,
-        H::Runtime: Clock,
+        H: Handler<E>,
+        R: Clock,
     {
-        let (next, ending) = (
-            outcome.concluded(LATE),
-            Ending::failed(Stage::Late, failure.fault()),
-        );
-        self.ended(next, borrowed, handler, name, failure, ending);
-    }
-
-    /// The timer woke after the deadline, and the loop returns an error that says so.
-    #[cold]
-    pub(crate) fn expired<E, H>(
-        &mut self,
-        borrowed: &Policy,
-        handler: &mut H,
-        name: &'static str,
-        error: &E,
-        outcome: WriteOutcome,
-    ) where
-        H: Handle<E>,
-        H::Runtime: Clock,
-    {
-        let failure = Failure::new(Some(error), handler.fault(error));
-        let (next, ending) = (outcome.concluded(LATE), Ending::expired(failure.fault()));
-        self.ended(next, borrowed, handler, name, failure, ending);
-    }
-
-    /// No attempt follows a wait. The budget gets back the tokens that it paid for the wait.
-    pub(super) fn ended<E, H>(
-        &mut self,
-        next: Next,
-        borrowed: &Policy,
-        handler: &mut H,
-        name: &'static str,
-        failure: Failure<'_, E>,
-        ending: Ending<'_>,
-    ) where
-        H: Handle<E>,
-        H::Runtime: Clock,
-    {
-        self.give_back(borrowed, handler);
-        self.ends(next, borrowed, handler, name, failure, ending);
+        self.cancelled(terms.budget(policy));
+        self.ends(policy, settings, runtime, name, end);
     }
 
     /// A signal ended the attempt, or nobody waits for its outcome any more: counts the attempt, and
     /// reports to hooks, logs and metrics.
     #[cold]
-    pub(crate) fn cut<E, H>(
+    #[expect(clippy::too_many_arguments)]
+    pub(crate) fn cut<E, H, R>(
         &mut self,
-        borrowed: &Policy,
-        handler: &mut H,
+        policy: &Policy,
+        settings: &mut H,
+        runtime: &R,
         name: &'static str,
         error: &E,
         ending: Ending<'_>,
         outcome: WriteOutcome,
     ) where
-        H: Handle<E>,
-        H::Runtime: Clock,
+        H: Handler<E>,
+        R: Clock,
     {
         let stage = ending.stage();
-        let ruling = outcome.corrected(stage, stage.ruling(handler.policy(borrowed)));
+        let ruling = outcome.corrected(stage, stage.ruling(policy));
         self.retry.ended();
         let next = outcome.concluded(match ruling {
             Ruling::MAYBE_APPLIED => Next::stop(StopReason::MaybeApplied),
             _ => STOPPED,
         });
-        let failure = Failure::new(Some(error), handler.fault(error));
-        self.ends(next, borrowed, handler, name, failure, ending);
-    }
-
-    /// A signal has come between two attempts, and the loop returns the last failure. The budget gets back
-    /// the tokens that it paid for the wait.
-    #[cold]
-    pub(crate) fn stopped<E, H>(
-        &mut self,
-        borrowed: &Policy,
-        handler: &mut H,
-        name: &'static str,
-        failure: Failure<'_, E>,
-        outcome: WriteOutcome,
-    ) where
-        H: Handle<E>,
-        H::Runtime: Clock,
-    {
-        let next = outcome.concluded(STOPPED);
-        let ending = Ending::stopped(Stage::Late, failure.fault());
-        self.ended(next, borrowed, handler, name, failure, ending);
+        let failure = Failure::new(Some(error), settings.fault(error));
+        let end = End {
+            next,
+            failure,
+            ending,
+        };
+        self.ends(policy, settings, runtime, name, end);
     }
 
     /// The call ends without a decision about an error: counts the end, and reports it to hooks, logs and
     /// metrics.
-    fn ends<E, H>(
+    fn ends<E, H, R>(
         &self,
-        next: Next,
-        borrowed: &Policy,
-        handler: &mut H,
+        policy: &Policy,
+        settings: &mut H,
+        runtime: &R,
         name: &'static str,
-        failure: Failure<'_, E>,
-        ending: Ending<'_>,
+        end: End<'_, E>,
     ) where
-        H: Handle<E>,
-        H::Runtime: Clock,
+        H: Handler<E>,
+        R: Clock,
     {
+        let End {
+            next,
+            failure,
+            ending,
+        } = end;
         #[cfg(feature = "metrics")]
         {
-            let (now, policy) = (handler.runtime().now(), handler.policy(borrowed));
             let mut course = *self;
-            course.record_failure(now, name, policy, next, ending);
+            course.record_failure(runtime.now(), name, policy, next, ending);
         }
-        handler.measure(ending, false, next);
-        let elapsed = is_heard::<H>().then(|| self.retry.measured(|| handler.runtime().now()));
-        self.tell(next, borrowed, handler, name, failure, elapsed.flatten());
+        settings.measure(ending, false, next);
+        let elapsed = is_heard::<E, H>().then(|| self.retry.measured(|| runtime.now()));
+        self.tell(next, policy, settings, name, failure, elapsed.flatten());
     }
 
     /// A value counts as a failure: judges the value by the policy's codes, and decides as about an error.
     /// Returns nothing if the policy would not retry the value.
     #[cold]
     #[inline(never)]
-    pub(crate) fn answered<E, H>(
+    #[expect(clippy::too_many_arguments)]
+    pub(crate) fn answered<E, H, R, K>(
         &mut self,
-        borrowed: &Policy,
-        handler: &mut H,
+        policy: &Policy,
+        settings: &mut H,
+        runtime: &R,
         name: &'static str,
         fault: &dyn Fault,
-        of_operation: Option<&Terms<'_>>,
+        terms: Option<&Terms<'_>>,
+        known: K,
     ) -> Option<Next>
     where
-        H: Handle<E>,
-        H::Runtime: Clock + Random,
+        H: Handler<E>,
+        R: Clock + Random,
+        K: Known,
     {
-        let policy = handler.policy(borrowed);
         let ruling = policy.rule(Stage::Whole, fault);
         if ruling.is_permanent() {
             return None;
         }
         let (failure, ending) = (Failure::new(None, Some(fault)), Ending::of_value(fault));
-        let outcome = WriteOutcome::Known;
         Some(self.decided(
-            borrowed,
-            handler,
-            name,
-            failure,
-            ending,
-            ruling,
-            of_operation,
-            outcome,
+            policy, settings, runtime, name, failure, ending, ruling, terms, known,
         ))
     }
 
-    /// The time since the start; without a start, the time since the first failure. Reads the clock only if
-    /// a hook or the log needs the time.
     #[inline]
-    fn elapsed<H: Handler>(&mut self, handler: &H) -> Option<Duration>
-    where
-        H::Runtime: Clock,
-    {
-        if !is_heard::<H>() {
-            return None;
-        }
-        self.retry.elapsed_from_now_on(handler.runtime().now())
-    }
-
-    #[inline]
-    fn tell<E, H: Handle<E>>(
+    fn tell<E, H: Handler<E>>(
         &self,
         next: Next,
-        borrowed: &Policy,
-        handler: &mut H,
+        policy: &Policy,
+        settings: &mut H,
         operation: &'static str,
         failure: Failure<'_, E>,
         elapsed: Option<Duration>,
     ) {
-        if !is_heard::<H>() {
+        if !is_heard::<E, H>() {
             return;
         }
         let attempt = self.retry.failures();
@@ -607,13 +583,13 @@ impl Course {
             attempt,
             elapsed,
             happened: match decision {
-                Decision::Wait(wait) => Happened::Waits(wait, handler.policy(borrowed).log_waits),
+                Decision::Wait(wait) => Happened::Waits(wait, policy.log_waits),
                 Decision::Stop(reason) => Happened::GaveUp(reason),
             },
             error_type: core::any::type_name::<E>(),
             error: failure.fault().and_then(|fault| fault.message()),
         });
-        handler.notify(&match decision {
+        settings.notify(&match decision {
             Decision::Wait(wait) => Event::Waiting {
                 operation,
                 attempt,
@@ -643,15 +619,12 @@ impl Course {
     }
 
     /// The measures of a call that has ended. A value that was given up is one of the failures.
-    pub(crate) fn measures<H: Handler, E>(&self, handler: &Measured<H, E>) -> Measures
-    where
-        H::Runtime: Clock,
-    {
-        let successes = u32::from(!handler.gave_up());
+    pub(crate) fn measures<E, C: Clock>(&self, counts: &Measured<E>, clock: &C) -> Measures {
+        let successes = u32::from(!counts.gave_up());
         Measures {
             attempts: self.retry.failures().saturating_add(successes),
-            elapsed: self.retry.elapsed(|| handler.runtime().now()),
-            ..handler.measured()
+            elapsed: self.retry.elapsed(|| clock.now()),
+            ..counts.measures()
         }
     }
 }

@@ -1,14 +1,19 @@
 //! The methods of a policy that begin a call.
 
 use super::{
-    attempt::{Plain, WithAttempt},
-    blocking::{Blocked, Blocking},
+    blocking::Blocking,
     future::Retrying,
-    handler::{ByCodes, Handle, Handler, When, WhenAny},
+    judges::{ByCodes, Judge, When, WhenAny},
+    operation::{Awaits, Blocks, Operation, Plain, WithAttempt},
+    settings::Settings,
     update::{Changed, Update},
 };
 use crate::{
-    facts::fault::Fault, judge::Verdict, policy::Policy, runtime::AsyncRuntime, state::Attempt,
+    facts::fault::Fault,
+    judge::Verdict,
+    policy::Policy,
+    runtime::{ASYNC, BLOCKING},
+    state::Attempt,
 };
 use core::future::Future;
 
@@ -17,10 +22,14 @@ use core::future::Future;
 /// Made by [`Policy::when`] and [`Policy::when_any`].
 #[derive(Clone, Copy, Debug)]
 #[must_use = "a policy does nothing until it is given an operation"]
-pub struct Judged<'p, H> {
+pub struct Judged<'p, J> {
     pub(super) policy: &'p Policy,
-    pub(super) handler: H,
+    pub(super) judge: J,
 }
+
+/// An update with async or with blocking closures.
+type AsyncUpdate<Read, Change, Write> = Update<Awaits<Read>, Change, Awaits<Write>>;
+type BlockingUpdate<Read, Change, Write> = Update<Blocks<Read>, Change, Blocks<Write>>;
 
 impl Policy {
     /// Retries an async operation. The returned future gives the operation's own `Result`. The methods of
@@ -50,7 +59,7 @@ impl Policy {
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn retry<F, Fut, T, E>(&self, operation: F) -> Retrying<'_, Plain<F>>
+    pub fn retry<F, Fut, T, E>(&self, operation: F) -> Retrying<&Policy, Plain<Awaits<F>>>
     where
         F: FnMut() -> Fut,
         Fut: Future<Output = Result<T, E>>,
@@ -81,7 +90,10 @@ impl Policy {
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn retry_with<F, Fut, T, E>(&self, operation: F) -> Retrying<'_, WithAttempt<F>>
+    pub fn retry_with<F, Fut, T, E>(
+        &self,
+        operation: F,
+    ) -> Retrying<&Policy, WithAttempt<Awaits<F>>>
     where
         F: FnMut(Attempt) -> Fut,
         Fut: Future<Output = Result<T, E>>,
@@ -125,7 +137,7 @@ impl Policy {
     /// Retries a blocking operation, as [`retry_blocking`](Self::retry_blocking) does, but nothing is
     /// called until [`Blocking::call`]. The methods of [`Blocking`] configure the call before. The call
     /// sleeps on this thread, so do not use it on a thread of an async runtime.
-    pub fn blocking<F, T, E>(&self, operation: F) -> Blocking<'_, Plain<F>>
+    pub fn blocking<F, T, E>(&self, operation: F) -> Blocking<&Policy, Plain<Blocks<F>>>
     where
         F: FnMut() -> Result<T, E>,
         E: Fault,
@@ -134,7 +146,7 @@ impl Policy {
     }
 
     /// As [`blocking`](Self::blocking), for an operation that takes an [`Attempt`].
-    pub fn blocking_with<F, T, E>(&self, operation: F) -> Blocking<'_, WithAttempt<F>>
+    pub fn blocking_with<F, T, E>(&self, operation: F) -> Blocking<&Policy, WithAttempt<Blocks<F>>>
     where
         F: FnMut(Attempt) -> Result<T, E>,
         E: Fault,
@@ -291,7 +303,7 @@ impl Policy {
         read: Read,
         change: Change,
         write: Write,
-    ) -> Retrying<'_, Update<Read, Change, Write>>
+    ) -> Retrying<&Policy, AsyncUpdate<Read, Change, Write>>
     where
         Read: FnMut() -> Reading,
         Reading: Future<Output = Result<V, E>>,
@@ -333,7 +345,7 @@ impl Policy {
         read: Read,
         change: Change,
         write: Write,
-    ) -> Blocking<'_, Update<Read, Change, Write>>
+    ) -> Blocking<&Policy, BlockingUpdate<Read, Change, Write>>
     where
         Read: FnMut() -> Result<V, E>,
         Change: FnMut(&mut V) -> Changes,
@@ -349,33 +361,47 @@ impl Policy {
         self.judged(ByCodes)
     }
 
-    const fn judged<H>(&self, handler: H) -> Judged<'_, H> {
+    const fn judged<J>(&self, judge: J) -> Judged<'_, J> {
         Judged {
             policy: self,
-            handler,
+            judge,
         }
     }
 }
 
-impl<'p, H: Handler<Runtime = AsyncRuntime>> Judged<'p, H> {
+impl<'p, J> Judged<'p, J> {
+    fn begin<O: Operation>(self, operation: O) -> Retrying<&'p Policy, O, Settings<J>> {
+        Retrying::new(self.policy, operation, Settings::of(self.judge), ASYNC)
+    }
+
+    fn begin_blocking<O>(self, operation: O) -> Blocking<&'p Policy, O, Settings<J>> {
+        Blocking::new(self.policy, operation, Settings::of(self.judge), BLOCKING)
+    }
+
     /// As [`Policy::retry`].
-    pub fn retry<F, Fut, T, E>(self, operation: F) -> Retrying<'p, Plain<F>, H>
+    pub fn retry<F, Fut, T, E>(
+        self,
+        operation: F,
+    ) -> Retrying<&'p Policy, Plain<Awaits<F>>, Settings<J>>
     where
         F: FnMut() -> Fut,
         Fut: Future<Output = Result<T, E>>,
-        H: Handle<E>,
+        J: Judge<E>,
     {
-        Retrying::new(self.policy, Plain(operation), self.handler)
+        self.begin(Plain(Awaits(operation)))
     }
 
     /// As [`Policy::retry_with`].
-    pub fn retry_with<F, Fut, T, E>(self, operation: F) -> Retrying<'p, WithAttempt<F>, H>
+    pub fn retry_with<F, Fut, T, E>(
+        self,
+        operation: F,
+    ) -> Retrying<&'p Policy, WithAttempt<Awaits<F>>, Settings<J>>
     where
         F: FnMut(Attempt) -> Fut,
         Fut: Future<Output = Result<T, E>>,
-        H: Handle<E>,
+        J: Judge<E>,
     {
-        Retrying::new(self.policy, WithAttempt::new(operation), self.handler)
+        self.begin(WithAttempt::new(Awaits(operation)))
     }
 
     /// As [`Policy::retry_blocking`].
@@ -386,27 +412,33 @@ impl<'p, H: Handler<Runtime = AsyncRuntime>> Judged<'p, H> {
     pub fn retry_blocking<F, T, E>(self, operation: F) -> Result<T, E>
     where
         F: FnMut() -> Result<T, E>,
-        H: Handle<E>,
+        J: Judge<E>,
     {
         self.blocking(operation).call()
     }
 
     /// As [`Policy::blocking`].
-    pub fn blocking<F, T, E>(self, operation: F) -> Blocking<'p, Plain<F>, Blocked<H>>
+    pub fn blocking<F, T, E>(
+        self,
+        operation: F,
+    ) -> Blocking<&'p Policy, Plain<Blocks<F>>, Settings<J>>
     where
         F: FnMut() -> Result<T, E>,
-        H: Handle<E>,
+        J: Judge<E>,
     {
-        Blocking::new(self.policy, Plain(operation), self.handler)
+        self.begin_blocking(Plain(Blocks(operation)))
     }
 
     /// As [`Policy::blocking_with`].
-    pub fn blocking_with<F, T, E>(self, operation: F) -> Blocking<'p, WithAttempt<F>, Blocked<H>>
+    pub fn blocking_with<F, T, E>(
+        self,
+        operation: F,
+    ) -> Blocking<&'p Policy, WithAttempt<Blocks<F>>, Settings<J>>
     where
         F: FnMut(Attempt) -> Result<T, E>,
-        H: Handle<E>,
+        J: Judge<E>,
     {
-        Blocking::new(self.policy, WithAttempt::new(operation), self.handler)
+        self.begin_blocking(WithAttempt::new(Blocks(operation)))
     }
 
     /// As [`Policy::update`]. The function judges the errors of the read and of the write alike. A function
@@ -422,7 +454,7 @@ impl<'p, H: Handler<Runtime = AsyncRuntime>> Judged<'p, H> {
         read: Read,
         change: Change,
         write: Write,
-    ) -> Retrying<'p, Update<Read, Change, Write>, H>
+    ) -> Retrying<&'p Policy, AsyncUpdate<Read, Change, Write>, Settings<J>>
     where
         Read: FnMut() -> Reading,
         Reading: Future<Output = Result<V, E>>,
@@ -430,9 +462,9 @@ impl<'p, H: Handler<Runtime = AsyncRuntime>> Judged<'p, H> {
         Changes: Changed<E>,
         Write: FnMut(V) -> Writing,
         Writing: Future<Output = Result<W, E>>,
-        H: Handle<E>,
+        J: Judge<E>,
     {
-        Retrying::new(self.policy, Update::new(read, change, write), self.handler)
+        self.begin(Update::new(Awaits(read), change, Awaits(write)))
     }
 
     /// As [`Policy::blocking_update`].
@@ -441,15 +473,14 @@ impl<'p, H: Handler<Runtime = AsyncRuntime>> Judged<'p, H> {
         read: Read,
         change: Change,
         write: Write,
-    ) -> Blocking<'p, Update<Read, Change, Write>, Blocked<H>>
+    ) -> Blocking<&'p Policy, BlockingUpdate<Read, Change, Write>, Settings<J>>
     where
         Read: FnMut() -> Result<V, E>,
         Change: FnMut(&mut V) -> Changes,
         Changes: Changed<E>,
         Write: FnMut(V) -> Result<W, E>,
-        H: Handle<E>,
+        J: Judge<E>,
     {
-        let update = Update::new(read, change, write);
-        Blocking::new(self.policy, update, self.handler)
+        self.begin_blocking(Update::new(Blocks(read), change, Blocks(write)))
     }
 }

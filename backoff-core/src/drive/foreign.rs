@@ -4,9 +4,9 @@
 #[cfg(feature = "metrics")]
 use super::meter;
 use super::{
-    course::Course,
-    ending::Ending,
-    handler::{Handle, Handler, Under},
+    course::{Course, End},
+    judges::Judge,
+    settings::Settings,
 };
 use crate::{
     facts::fault::Fault,
@@ -14,8 +14,8 @@ use crate::{
     observe::Failure,
     policy::Policy,
     report::StopReason,
-    runtime::{ASYNC, AsyncRuntime, Clock, Random},
-    state::{Decision, Next, Terms},
+    runtime::{Clock, Random},
+    state::{Decision, Terms},
 };
 use core::time::Duration;
 
@@ -29,15 +29,7 @@ pub struct ForeignCall {
 #[derive(Clone, Copy, Debug)]
 struct SameRequest;
 
-impl Handler for SameRequest {
-    type Runtime = AsyncRuntime;
-
-    fn runtime(&self) -> &AsyncRuntime {
-        &ASYNC
-    }
-}
-
-impl<E: Fault> Handle<E> for SameRequest {
+impl<E: Fault> Judge<E> for SameRequest {
     fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
         let ruling = policy.rule(stage, error);
         // The same write would conflict again. Only a new read helps, and the read is outside of this call.
@@ -56,12 +48,8 @@ impl<E: Fault> Handle<E> for SameRequest {
 /// An attempt is cut at the deadline: a wait that ends just then leaves no time for one.
 const CUT: Terms<'static> = Terms::cut(None, None);
 
-fn under<R>(runtime: &R) -> Under<SameRequest, &R> {
-    Under {
-        inner: SameRequest,
-        runtime,
-    }
-}
+/// The settings of such a call.
+const SETTINGS: Settings<SameRequest> = Settings::of(SameRequest);
 
 impl ForeignCall {
     /// Whether logs or metrics get each call.
@@ -88,7 +76,7 @@ impl ForeignCall {
 
     /// The attempt after the wait begins.
     pub fn begins<C: Clock>(&mut self, clock: &C) {
-        self.course.begins(&mut under(clock));
+        self.course.begins(clock);
     }
 
     /// An attempt failed: decides whether to wait or to stop, and reports to logs and metrics.
@@ -105,7 +93,16 @@ impl ForeignCall {
     {
         let (stage, terms) = (Stage::Whole, Some(&CUT));
         self.course
-            .failed(policy, &mut under(runtime), name, error, stage, terms, ())
+            .failed(
+                policy,
+                &mut { SETTINGS },
+                runtime,
+                name,
+                error,
+                stage,
+                terms,
+                (),
+            )
             .into()
     }
 
@@ -122,10 +119,9 @@ impl ForeignCall {
         E: Fault,
         C: Clock,
     {
-        let (next, failure) = (Next::stop(reason), Failure::new(Some(error), Some(error)));
-        let ending = Ending::failed(Stage::Late, failure.fault());
+        let end = End::given_up(Failure::new(Some(error), Some(error)), reason);
         self.course
-            .ended(next, policy, &mut under(clock), name, failure, ending);
+            .ended(policy, &mut { SETTINGS }, clock, name, None, end);
     }
 
     /// An attempt succeeded. The policy's budget gets its tokens back, and logs and metrics get the
@@ -136,7 +132,7 @@ impl ForeignCall {
         C: Clock,
     {
         self.course
-            .succeeded::<E, _>(policy, &mut under(clock), name, None);
+            .succeeded::<E, _, _>(policy, &mut { SETTINGS }, clock, name, None);
     }
 
     /// One of several calls succeeded, and nobody knows which one: the policy's budget gets the tokens of a

@@ -2,15 +2,19 @@
 //! and allocates nothing.
 
 use super::{
-    attempt::{At, Failed, Operation, Run},
-    bounded::Bounded,
-    course::{Course, rarely},
-    deposit::Deposit,
+    around::Around,
+    consecutive::{ConsecutiveCount, NotYet, is_retried},
+    course::{Course, End, rarely},
     ending::Ending,
-    handler::{ByCodes, Delayed, Funded, Handle, Handler, Measured, Notified, Owning, Under},
-    recall::recalling,
-    stopping::{Signal, Stopped, Unstopped, stopped, unless_cut},
-    until::{Conflict, ConflictIf, NotYet, Responding, Until},
+    judges::Judge,
+    limit::{Expires, Limit, Limited},
+    mark,
+    operation::{At, Failed, Operation, Run},
+    plan::{Funded, Guard, Plan},
+    rules::{Conflict, ConflictIf, Counts, Responses, Rules, Until},
+    settings::{Delays, Frame, Settings},
+    stopping::{Signal, Stopped, Unstopped, unless_cut},
+    watch::{Measured, Watch},
     write_outcome::{JudgedWrite, WriteOutcome},
 };
 use crate::{
@@ -18,10 +22,10 @@ use crate::{
     delay::Delay,
     facts::fault::{Fault, TimedOut},
     judge::Stage,
-    observe::{Event, Failure},
-    policy::Policy,
-    report::{Reporting, RetryError, Updated},
-    runtime::{Clock, Random, Sleep},
+    observe::{Event, Failure, Notify},
+    report::{Reporting, Updated},
+    runtime::{AsyncRuntime, Clock, Random, Sleep},
+    state::Next,
 };
 use core::{
     future::Future,
@@ -79,20 +83,19 @@ pin_project! {
     /// # Panics
     /// When the future is polled again after it has finished.
     #[must_use = "futures do nothing unless awaited"]
-    pub struct Retrying<'p, O, H = ByCodes, S = Unstopped>
+    pub struct Retrying<P, O, K = Settings, R = AsyncRuntime, S = Unstopped>
     where
-        O: Operation<<H as Handler>::Runtime>,
-        H: Handler,
-        <H as Handler>::Runtime: Sleep,
+        P: Plan,
+        O: Operation,
+        K: Frame,
+        R: Sleep,
     {
-        deposit: Deposit<&'p Policy>,
+        guard: Guard<P>,
         operation: O,
-        handler: H,
+        settings: K,
+        runtime: R,
         #[pin]
-        phase: Phase<
-            <O as Operation<<H as Handler>::Runtime>>::Running,
-            <<H as Handler>::Runtime as Sleep>::Sleep,
-        >,
+        phase: Phase<K::Attempt<O::Running>, K::Timer<R::Sleep>, R::Sleep>,
         #[pin]
         signal: S,
     }
@@ -100,302 +103,78 @@ pin_project! {
 
 pin_project! {
     #[project = PhaseProjection]
-    enum Phase<A, S> {
+    enum Phase<A, T, S> {
         New,
-        Running { #[pin] attempt: A },
+        // The timer is a field beside the attempt. In one struct with the attempt it cost 130 instructions.
+        Running { #[pin] attempt: A, #[pin] timer: T },
         Waiting { #[pin] sleep: S },
         Done,
     }
 }
 
-/// The policy of a future that owns one.
-const OWNED: &Policy = &Policy::exponential();
-
-impl<'p, O, H> Retrying<'p, O, H>
-where
-    O: Operation<<H as Handler>::Runtime>,
-    H: Handler,
-    <H as Handler>::Runtime: Sleep,
-{
-    pub(super) const fn new(policy: &'p Policy, operation: O, handler: H) -> Self {
+impl<P: Plan, O: Operation, K: Frame, R: Sleep> Retrying<P, O, K, R> {
+    pub(super) const fn new(plan: P, operation: O, settings: K, runtime: R) -> Self {
         Retrying {
-            deposit: Deposit::new(policy),
+            guard: Guard::new(plan),
             operation,
-            handler,
+            settings,
+            runtime,
             phase: Phase::New,
             signal: Unstopped,
         }
     }
 }
 
-impl<'p, O, H, S> Retrying<'p, O, H, S>
-where
-    O: Operation<<H as Handler>::Runtime>,
-    H: Handler,
-    <H as Handler>::Runtime: Sleep,
-{
+impl<P: Plan, O: Operation, K: Frame, R: Sleep, S> Retrying<P, O, K, R, S> {
     #[inline]
-    pub(super) fn operation<P>(self, change: impl FnOnce(O) -> P) -> Retrying<'p, P, H, S>
-    where
-        P: Operation<<H as Handler>::Runtime>,
-    {
-        let Retrying {
-            deposit,
-            operation,
-            handler,
-            signal,
-            ..
-        } = self;
-        Retrying::new(deposit.payer, change(operation), handler).signal(signal)
-    }
-
-    #[inline]
-    fn handler<G>(self, change: impl FnOnce(H) -> G) -> Retrying<'p, O, G, S>
-    where
-        O: Operation<<G as Handler>::Runtime>,
-        G: Handler,
-        <G as Handler>::Runtime: Sleep,
-    {
-        let Retrying {
-            deposit,
-            operation,
-            handler,
-            signal,
-            ..
-        } = self;
-        Retrying::new(deposit.payer, operation, change(handler)).signal(signal)
-    }
-
-    #[inline]
-    pub(super) fn signal<Q>(self, signal: Q) -> Retrying<'p, O, H, Q> {
-        let Retrying {
-            deposit,
-            operation,
-            handler,
-            phase,
-            ..
-        } = self;
+    pub(super) fn operation<Q: Operation>(
+        self,
+        change: impl FnOnce(O) -> Q,
+    ) -> Retrying<P, Q, K, R, S> {
         Retrying {
-            deposit,
-            operation,
-            handler,
-            phase,
+            guard: self.guard,
+            operation: change(self.operation),
+            settings: self.settings,
+            runtime: self.runtime,
+            phase: Phase::New,
+            signal: self.signal,
+        }
+    }
+
+    #[inline]
+    pub(super) fn with<G: Frame>(self, change: impl FnOnce(K) -> G) -> Retrying<P, O, G, R, S> {
+        Retrying {
+            guard: self.guard,
+            operation: self.operation,
+            settings: change(self.settings),
+            runtime: self.runtime,
+            phase: Phase::New,
+            signal: self.signal,
+        }
+    }
+
+    #[inline]
+    pub(super) fn signal<Q>(self, signal: Q) -> Retrying<P, O, K, R, Q> {
+        Retrying {
+            guard: self.guard,
+            operation: self.operation,
+            settings: self.settings,
+            runtime: self.runtime,
+            phase: self.phase,
             signal,
         }
     }
 
-    /// Cuts each attempt after `limit`, or when the deadline is over, whichever comes first.
-    ///
-    /// An attempt of an update is the read and the write together. If the time is over during the read, the
-    /// write is not begun. A write that was cut may have been applied.
-    ///
-    /// An attempt that is cut has no error of its own, so its error is made from [`TimedOut`]. A limit of
-    /// zero counts as a nanosecond: each attempt is begun, and is cut if it does not finish at once.
-    ///
-    /// ```
-    /// use backoff_core::{Policy, TimedOut};
-    /// use std::time::Duration;
-    ///
-    /// # #[cfg(feature = "tokio")]
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() {
-    /// let answer: Result<(), TimedOut> = Policy::exponential()
-    ///     .retry(std::future::pending)
-    ///     .attempt_timeout(Duration::from_secs(10))
-    ///     .await;
-    /// assert_eq!(answer, Err(TimedOut::new(Duration::from_secs(10))));
-    /// # }
-    /// # #[cfg(not(feature = "tokio"))] fn main() {}
-    /// ```
-    pub fn attempt_timeout(self, limit: Duration) -> Retrying<'p, Bounded<O>, H, S>
-    where
-        O::Error: From<TimedOut>,
-    {
-        self.operation(|operation| Bounded::attempts(operation, limit))
-    }
-
-    /// Limits the time of the whole call, whatever the server does: no attempt begins and no wait ends
-    /// after `limit`, and an attempt that is still running at `limit` is cut. The time counts from the
-    /// first poll of the future. If the policy has a deadline too, the shorter one holds. With a time limit
-    /// and no `max_attempts`, the call makes as many attempts as fit into the time.
-    ///
-    /// When an attempt is cut, the error is made from [`TimedOut`]; when the next wait would end after the
-    /// limit, the call ends at once with the operation's own error. A report also keeps the last real error
-    /// ([`RetryError::last`]).
-    ///
-    /// To limit a call inside an attempt of another call, write `.timeout(attempt.remaining())`.
-    ///
-    /// ```
-    /// use backoff_core::{Policy, TimedOut};
-    /// use std::time::Duration;
-    ///
-    /// # #[cfg(feature = "tokio")]
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() {
-    /// const POLICY: Policy = Policy::exponential();
-    /// let hangs = || std::future::pending::<Result<(), TimedOut>>();
-    /// let minute = Duration::from_secs(60);
-    /// let start = tokio::time::Instant::now();
-    /// assert_eq!(POLICY.retry(hangs).timeout(minute).await, Err(TimedOut::new(minute)));
-    /// assert_eq!(start.elapsed(), minute);
-    ///
-    /// // The inner call has what remains of the outer one.
-    /// let outer = POLICY.retry_with(|attempt| async move {
-    ///     POLICY.retry(hangs).timeout(attempt.remaining()).await
-    /// });
-    /// assert!(outer.timeout(minute).await.is_err());
-    /// assert_eq!(start.elapsed(), 2 * minute);
-    /// # }
-    /// # #[cfg(not(feature = "tokio"))] fn main() {}
-    /// ```
-    pub fn timeout(self, limit: Duration) -> Retrying<'p, Bounded<O>, H, S>
-    where
-        O::Error: From<TimedOut>,
-    {
-        self.operation(|operation| Bounded::whole(operation, limit))
-    }
-
-    /// Repeats the operation until its value is the awaited one: a long-running operation is done, a new
-    /// resource is ready.
-    ///
-    /// A value that is not the awaited one counts as an attempt. The call waits after it as after a
-    /// failure, but pays nothing from the budget. Errors are retried as usual. Set the time for the whole
-    /// call by [`deadline`](crate::Policy::deadline): without a deadline, five attempts are made. When
-    /// attempts or time are used up, the error is made from [`NotYet`](crate::NotYet).
-    ///
-    /// After an [`update`](crate::Policy::update) the whole update is repeated, including its write. To
-    /// wait for the effect of a write, await the update first, and then a call that only reads.
-    ///
-    /// The first awaited value ends the call. If an older value may follow an awaited one, because replicas
-    /// answer in turn, require several awaited values [in a row](Self::consecutive).
-    ///
-    /// ```
-    /// use backoff_core::{NotYet, Policy};
-    /// use std::time::Duration;
-    ///
-    /// # #[cfg(feature = "tokio")]
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() {
-    /// const POLL: Policy = Policy::exponential().deadline(Duration::from_secs(600));
-    /// let mut progress = 0;
-    /// let done: Result<u32, NotYet> = POLL
-    ///     .retry(|| {
-    ///         progress += 10;
-    ///         std::future::ready(Ok(progress))
-    ///     })
-    ///     .until(|percent| *percent >= 100)
-    ///     .await;
-    /// assert_eq!(done, Ok(100));
-    /// # }
-    /// # #[cfg(not(feature = "tokio"))] fn main() {}
-    /// ```
-    pub fn until<F>(self, is_done: F) -> Retrying<'p, Until<O, F>, H, S>
-    where
-        F: FnMut(&O::Value) -> bool,
-        O::Error: From<NotYet>,
-    {
-        self.operation(|operation| Until { operation, is_done })
-    }
-
-    /// Treats the reply of a write as a conflict where the function returns `true`. For example, etcd
-    /// answers a failed compare-and-swap with status 200 and without `succeeded`, and Redis answers a
-    /// failed `EXEC` with nil.
-    ///
-    /// If the last attempt ends with such a reply, the error is made from [`Conflict`].
-    ///
-    /// ```
-    /// use backoff_core::{Conflict, Policy, Updated};
-    ///
-    /// # #[cfg(feature = "tokio")]
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() {
-    /// let mut replies = [false, true].into_iter();
-    /// let updated: Result<Updated<u32, bool>, Conflict> = Policy::exponential()
-    ///     .update(
-    ///         || std::future::ready(Ok(1)),
-    ///         |number| *number += 1,
-    ///         |_| std::future::ready(Ok(replies.next().unwrap())),
-    ///     )
-    ///     .conflict_if(|succeeded| !succeeded)
-    ///     .await;
-    /// assert_eq!(updated, Ok(Updated::Written(true)));
-    /// # }
-    /// # #[cfg(not(feature = "tokio"))] fn main() {}
-    /// ```
-    pub fn conflict_if<F, V, W>(self, is_conflict: F) -> Retrying<'p, ConflictIf<O, F>, H, S>
-    where
-        O: Operation<<H as Handler>::Runtime, Value = Updated<V, W>>,
-        F: FnMut(&W) -> bool,
-        O::Error: From<Conflict>,
-    {
-        self.operation(|operation| ConflictIf {
-            operation,
-            is_conflict,
-        })
-    }
-
-    /// Judges a value by the policy's codes, as an error is judged: for an operation that returns a
-    /// response with status 503 as `Ok`. If the policy retries the response, the call waits and obeys its
-    /// `Retry-After`. When no attempt follows, the call returns the last response unchanged.
-    ///
-    /// ```
-    /// use backoff_core::{Fault, Policy, TimedOut};
-    ///
-    /// #[derive(Debug, PartialEq)]
-    /// struct Response(u16);
-    /// impl Fault for Response {
-    ///     fn status(&self) -> Option<u16> { Some(self.0) }
-    /// }
-    ///
-    /// # #[cfg(feature = "tokio")]
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() {
-    /// const POLICY: Policy = Policy::exponential().max_attempts(3);
-    /// let mut replies = [503, 503, 200].into_iter();
-    /// let get = || std::future::ready(Ok::<_, TimedOut>(Response(replies.next().unwrap())));
-    /// assert_eq!(POLICY.retry(get).responses().await, Ok(Response(200)));
-    ///
-    /// let busy = || std::future::ready(Ok::<_, TimedOut>(Response(503)));
-    /// assert_eq!(POLICY.retry(busy).responses().await, Ok(Response(503)));
-    /// # }
-    /// # #[cfg(not(feature = "tokio"))] fn main() {}
-    /// ```
-    pub fn responses(self) -> Retrying<'p, O::Responses, H, S>
-    where
-        O: Responding<Responses: Operation<<H as Handler>::Runtime>>,
-        O::Value: Fault,
-    {
-        self.operation(O::responses)
-    }
-
-    /// Calls `hook` before each wait, when the operation is given up, and when it succeeds after retries.
-    /// If the first attempt succeeds, `hook` is not called.
-    ///
-    /// The hook belongs to the future: after the future is dropped, the hook is not called any more.
-    ///
-    /// ```
-    /// use backoff_core::{Policy, TimedOut};
-    /// use std::time::Duration;
-    ///
-    /// # #[cfg(feature = "tokio")]
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() {
-    /// let mut log = Vec::new();
-    /// let _: Result<(), TimedOut> = Policy::exponential()
-    ///     .max_attempts(2)
-    ///     .retry(|| std::future::ready(Err(TimedOut::new(Duration::ZERO))))
-    ///     .notify(|event| log.push(event.to_string()))
-    ///     .await;
-    /// assert_eq!(log.len(), 2);
-    /// assert_eq!(log[1], "gave up after 2 attempts (attempts): the attempt was cut after 0ns");
-    /// # }
-    /// # #[cfg(not(feature = "tokio"))] fn main() {}
-    /// ```
-    pub fn notify<N>(self, hook: N) -> Retrying<'p, O, Notified<H, N>, S>
-    where
-        N: FnMut(&Event<'_, O::Error>),
-    {
-        self.handler(|inner| Notified { inner, hook })
+    #[inline]
+    fn plan<Q: Plan>(self, change: impl FnOnce(P) -> Q) -> Retrying<Q, O, K, R, S> {
+        Retrying {
+            guard: Guard::new(change(self.guard.plan.clone())),
+            operation: self.operation,
+            settings: self.settings,
+            runtime: self.runtime,
+            phase: self.phase,
+            signal: self.signal,
+        }
     }
 
     /// Uses the clock, timer and random numbers of `runtime` instead of tokio's: for another executor, or
@@ -433,12 +212,351 @@ where
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn runtime<R>(self, runtime: R) -> Retrying<'p, O, Under<H, R>, S>
+    pub fn runtime<Q>(self, runtime: Q) -> Retrying<P, O, K, Q, S>
     where
-        O: Operation<R>,
-        R: Clock + Sleep + Random,
+        Q: Clock + Sleep + Random,
     {
-        self.handler(|inner| Under { inner, runtime })
+        Retrying {
+            guard: self.guard,
+            operation: self.operation,
+            settings: self.settings,
+            runtime,
+            phase: Phase::New,
+            signal: self.signal,
+        }
+    }
+
+    /// Pays for this call's retries from `budget` instead of from the policy's budget: for example from the
+    /// budget of one host or one tenant. The budget can have any lifetime.
+    ///
+    /// ```
+    /// use backoff_core::{Budget, Policy, TimedOut};
+    /// use std::time::Duration;
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// const POLICY: Policy = Policy::exponential();
+    /// let of_this_host = Budget::ratio(0.2, 1);
+    /// let busy = || std::future::ready(Err::<(), _>(TimedOut::new(Duration::ZERO)));
+    /// let gave_up = POLICY.retry(busy).budget(&of_this_host).reported().await.unwrap_err();
+    /// assert_eq!((gave_up.report.attempts, gave_up.reason.name()), (2, "budget"));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn budget<'b>(self, budget: &'b Budget) -> Retrying<Funded<'b, P>, O, K, R, S> {
+        self.plan(|plan| Funded { plan, budget })
+    }
+
+    /// Stores a copy of the policy in the future. The future then borrows no policy, and can be stored,
+    /// spawned or joined. The future grows by the size of a policy.
+    ///
+    /// ```
+    /// use backoff_core::{Policy, TimedOut};
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let get = || std::future::ready(Ok::<_, TimedOut>(42));
+    /// let task = tokio::spawn(Policy::exponential().max_attempts(3).retry(get).owned());
+    /// assert_eq!(task.await.unwrap(), Ok(42));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn owned(self) -> Retrying<P::Owned, O, K, R, S> {
+        self.plan(|plan| plan.owned())
+    }
+}
+
+impl<P, O, J, N, D, X, L, C, M, R, S> Retrying<P, O, Settings<J, N, D, X, L, C, M>, R, S>
+where
+    P: Plan,
+    O: Operation,
+    L: Limit,
+    C: Around,
+    R: Sleep,
+{
+    /// Cuts each attempt after `limit`, or when the deadline is over, whichever comes first.
+    ///
+    /// An attempt of an update is the read and the write together. If the time is over during the read, the
+    /// write is not begun. A write that was cut may have been applied.
+    ///
+    /// An attempt that is cut has no error of its own, so its error is made from [`TimedOut`]. A limit of
+    /// zero counts as a nanosecond: each attempt is begun, and is cut if it does not finish at once.
+    ///
+    /// ```
+    /// use backoff_core::{Policy, TimedOut};
+    /// use std::time::Duration;
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let answer: Result<(), TimedOut> = Policy::exponential()
+    ///     .retry(std::future::pending)
+    ///     .attempt_timeout(Duration::from_secs(10))
+    ///     .await;
+    /// assert_eq!(answer, Err(TimedOut::new(Duration::from_secs(10))));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn attempt_timeout(
+        self,
+        limit: Duration,
+    ) -> Retrying<P, O, Settings<J, N, D, X, Limited, C, M>, R, S>
+    where
+        O::Error: From<TimedOut>,
+    {
+        self.with(|settings| settings.limit(|before| before.and(Limited::attempts(limit))))
+    }
+
+    /// Limits the time of the whole call, whatever the server does: no attempt begins and no wait ends
+    /// after `limit`, and an attempt that is still running at `limit` is cut. The time counts from the
+    /// first poll of the future. If the policy has a deadline too, the shorter one holds. With a time limit
+    /// and no `max_attempts`, the call makes as many attempts as fit into the time.
+    ///
+    /// When an attempt is cut, the error is made from [`TimedOut`]; when the next wait would end after the
+    /// limit, the call ends at once with the operation's own error. A report also keeps the last real error
+    /// ([`RetryError::last`]).
+    ///
+    /// To limit a call inside an attempt of another call, write `.timeout(attempt.remaining())`.
+    ///
+    /// ```
+    /// use backoff_core::{Policy, TimedOut};
+    /// use std::time::Duration;
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// const POLICY: Policy = Policy::exponential();
+    /// let hangs = || std::future::pending::<Result<(), TimedOut>>();
+    /// let minute = Duration::from_secs(60);
+    /// let start = tokio::time::Instant::now();
+    /// assert_eq!(POLICY.retry(hangs).timeout(minute).await, Err(TimedOut::new(minute)));
+    /// assert_eq!(start.elapsed(), minute);
+    ///
+    /// // The inner call has what remains of the outer one.
+    /// let outer = POLICY.retry_with(|attempt| async move {
+    ///     POLICY.retry(hangs).timeout(attempt.remaining()).await
+    /// });
+    /// assert!(outer.timeout(minute).await.is_err());
+    /// assert_eq!(start.elapsed(), 2 * minute);
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn timeout(
+        self,
+        limit: Duration,
+    ) -> Retrying<P, O, Settings<J, N, D, X, Limited, C, M>, R, S>
+    where
+        O::Error: From<TimedOut>,
+    {
+        self.with(|settings| settings.limit(|before| before.and(Limited::whole(limit))))
+    }
+
+    /// Repeats the operation until its value is the awaited one: a long-running operation is done, a new
+    /// resource is ready.
+    ///
+    /// A value that is not the awaited one counts as an attempt. The call waits after it as after a
+    /// failure, but pays nothing from the budget. Errors are retried as usual. Set the time for the whole
+    /// call by [`deadline`](crate::Policy::deadline): without a deadline, five attempts are made. When
+    /// attempts or time are used up, the error is made from [`NotYet`](crate::NotYet).
+    ///
+    /// After an [`update`](crate::Policy::update) the whole update is repeated, including its write. To
+    /// wait for the effect of a write, await the update first, and then a call that only reads.
+    ///
+    /// The first awaited value ends the call. If an older value may follow an awaited one, because replicas
+    /// answer in turn, require several awaited values [in a row](Self::consecutive).
+    ///
+    /// ```
+    /// use backoff_core::{NotYet, Policy};
+    /// use std::time::Duration;
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// const POLL: Policy = Policy::exponential().deadline(Duration::from_secs(600));
+    /// let mut progress = 0;
+    /// let done: Result<u32, NotYet> = POLL
+    ///     .retry(|| {
+    ///         progress += 10;
+    ///         std::future::ready(Ok(progress))
+    ///     })
+    ///     .until(|percent| *percent >= 100)
+    ///     .await;
+    /// assert_eq!(done, Ok(100));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn until<F>(
+        self,
+        is_done: F,
+    ) -> Retrying<P, O, Settings<J, N, D, (X, Until<F>), L, C, M>, R, S>
+    where
+        F: FnMut(&O::Value) -> bool,
+        O::Error: From<NotYet>,
+    {
+        self.with(|settings| settings.rules(|before| (before, Until::new(is_done))))
+    }
+
+    /// Repeats the operation until so many values in a row are the awaited one: for a system that is
+    /// eventually consistent, where one read shows a write and the next read, from another replica, does
+    /// not. The call returns the last value of the row. Write this method directly after
+    /// [`until`](Retrying::until).
+    ///
+    /// - A value that is not the awaited one, and a failed attempt, begin the row anew.
+    /// - Every value counts as an attempt, so `max_attempts`, `deadline` and `timeout` hold. Allow at least
+    ///   as many attempts as values, or the call always ends with [`NotYet`](crate::NotYet). Without a
+    ///   deadline five attempts are made.
+    /// - After an awaited value that does not complete the row, the call waits as long as the policy's
+    ///   first wait, however long earlier waits were: `base`, with the policy's jitter. With
+    ///   [`Jitter::Full`](crate::Jitter::Full) this wait can be almost zero. To have some time between the
+    ///   reads, use [`Jitter::Equal`](crate::Jitter::Equal) or no jitter.
+    /// - Awaited values do not lengthen the later waits: these are as long as if only the other attempts
+    ///   had been made.
+    /// - Like any value that is not the last, an awaited value costs no budget. For each of them the hook
+    ///   is called and `tracing` logs, with the error [`NotYet`](crate::NotYet), which says how many have
+    ///   come [in a row](crate::NotYet::consecutive). A report counts these values in `attempts`, and their
+    ///   waits in `slept`.
+    /// - A value that the policy's codes refuse does not count, even if it is the awaited one. It does not
+    ///   matter whether [`responses`](Retrying::responses) is written before or after this method.
+    ///
+    /// `consecutive(1)` is the same as [`until`](Retrying::until) alone.
+    ///
+    /// # Panics
+    /// If `values` is 0.
+    ///
+    /// ```
+    /// use backoff_core::{Jitter, NotYet, Policy};
+    /// use std::time::Duration;
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// const POLL: Policy =
+    ///     Policy::exponential().jitter(Jitter::None).deadline(Duration::from_secs(60));
+    ///
+    /// // Whether the replica that was asked knows the grant.
+    /// let mut replicas = [false, true, false, true, true, true].into_iter();
+    /// let steady: Result<_, NotYet> = POLL
+    ///     .retry(|| std::future::ready(Ok(replicas.next().unwrap())))
+    ///     .until(|visible| *visible)
+    ///     .consecutive(3)
+    ///     .reported()
+    ///     .await
+    ///     .map_err(|gave_up| gave_up.error);
+    /// let (visible, report) = steady.unwrap();
+    /// // Waited: 1 s, 1 s after the awaited value, 2 s, and twice 1 s.
+    /// assert_eq!((visible, report.attempts, report.slept.as_secs()), (true, 6, 6));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    #[track_caller]
+    pub fn consecutive(self, values: u32) -> Self
+    where
+        X: Counts,
+    {
+        let count = ConsecutiveCount::new(values);
+        self.with(|settings| settings.rules(|rules| rules.counting(count)))
+    }
+
+    /// Treats the reply of a write as a conflict where the function returns `true`. For example, etcd
+    /// answers a failed compare-and-swap with status 200 and without `succeeded`, and Redis answers a
+    /// failed `EXEC` with nil.
+    ///
+    /// If the last attempt ends with such a reply, the error is made from [`Conflict`].
+    ///
+    /// ```
+    /// use backoff_core::{Conflict, Policy, Updated};
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let mut replies = [false, true].into_iter();
+    /// let updated: Result<Updated<u32, bool>, Conflict> = Policy::exponential()
+    ///     .update(
+    ///         || std::future::ready(Ok(1)),
+    ///         |number| *number += 1,
+    ///         |_| std::future::ready(Ok(replies.next().unwrap())),
+    ///     )
+    ///     .conflict_if(|succeeded| !succeeded)
+    ///     .await;
+    /// assert_eq!(updated, Ok(Updated::Written(true)));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn conflict_if<F, V, W>(
+        self,
+        is_conflict: F,
+    ) -> Retrying<P, O, Settings<J, N, D, (X, ConflictIf<F>), L, C, M>, R, S>
+    where
+        O: Operation<Value = Updated<V, W>>,
+        F: FnMut(&W) -> bool,
+        O::Error: From<Conflict>,
+    {
+        self.with(|settings| settings.rules(|before| (before, ConflictIf(is_conflict))))
+    }
+
+    /// Judges a value by the policy's codes, as an error is judged: for an operation that returns a
+    /// response with status 503 as `Ok`. If the policy retries the response, the call waits and obeys its
+    /// `Retry-After`. When no attempt follows, the call returns the last response unchanged.
+    ///
+    /// ```
+    /// use backoff_core::{Fault, Policy, TimedOut};
+    ///
+    /// #[derive(Debug, PartialEq)]
+    /// struct Response(u16);
+    /// impl Fault for Response {
+    ///     fn status(&self) -> Option<u16> { Some(self.0) }
+    /// }
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// const POLICY: Policy = Policy::exponential().max_attempts(3);
+    /// let mut replies = [503, 503, 200].into_iter();
+    /// let get = || std::future::ready(Ok::<_, TimedOut>(Response(replies.next().unwrap())));
+    /// assert_eq!(POLICY.retry(get).responses().await, Ok(Response(200)));
+    ///
+    /// let busy = || std::future::ready(Ok::<_, TimedOut>(Response(503)));
+    /// assert_eq!(POLICY.retry(busy).responses().await, Ok(Response(503)));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn responses(self) -> Retrying<P, O, Settings<J, N, D, (X, Responses), L, C, M>, R, S>
+    where
+        O::Value: Fault,
+    {
+        self.with(|settings| settings.rules(|before| (before, Responses)))
+    }
+
+    /// Calls `hook` before each wait, when the operation is given up, and when it succeeds after retries.
+    /// If the first attempt succeeds, `hook` is not called.
+    ///
+    /// The hook belongs to the future: after the future is dropped, the hook is not called any more.
+    ///
+    /// ```
+    /// use backoff_core::{Policy, TimedOut};
+    /// use std::time::Duration;
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let mut log = Vec::new();
+    /// let _: Result<(), TimedOut> = Policy::exponential()
+    ///     .max_attempts(2)
+    ///     .retry(|| std::future::ready(Err(TimedOut::new(Duration::ZERO))))
+    ///     .notify(|event| log.push(event.to_string()))
+    ///     .await;
+    /// assert_eq!(log.len(), 2);
+    /// assert_eq!(log[1], "gave up after 2 attempts (attempts): the attempt was cut after 0ns");
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn notify<F>(self, hook: F) -> Retrying<P, O, Settings<J, (N, F), D, X, L, C, M>, R, S>
+    where
+        F: FnMut(&Event<'_, O::Error>),
+    {
+        self.with(|settings| settings.hook(|before| (before, hook)))
     }
 
     /// Takes the waits from `delays` instead of from the policy: an algorithm of your own, a closure that
@@ -460,58 +578,22 @@ where
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn delays<D: Delay>(self, delays: D) -> Retrying<'p, O, Delayed<H, D>, S> {
-        self.handler(|inner| Delayed { inner, delays })
+    pub fn delays<W: Delay>(
+        self,
+        delays: W,
+    ) -> Retrying<P, O, Settings<J, N, W, X, L, C, M>, R, S> {
+        self.with(|settings| settings.delays(|_| delays))
     }
+}
 
-    /// Pays for this call's retries from `budget` instead of from the policy's budget: for example from the
-    /// budget of one host or one tenant. The budget can have any lifetime.
-    ///
-    /// ```
-    /// use backoff_core::{Budget, Policy, TimedOut};
-    /// use std::time::Duration;
-    ///
-    /// # #[cfg(feature = "tokio")]
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() {
-    /// const POLICY: Policy = Policy::exponential();
-    /// let of_this_host = Budget::ratio(0.2, 1);
-    /// let busy = || std::future::ready(Err::<(), _>(TimedOut::new(Duration::ZERO)));
-    /// let gave_up = POLICY.retry(busy).budget(&of_this_host).reported().await.unwrap_err();
-    /// assert_eq!((gave_up.report.attempts, gave_up.reason.name()), (2, "budget"));
-    /// # }
-    /// # #[cfg(not(feature = "tokio"))] fn main() {}
-    /// ```
-    pub fn budget<'b>(self, budget: &'b Budget) -> Retrying<'p, O, Funded<'b, H>, S> {
-        self.handler(|inner| Funded::new(inner, budget))
-    }
-
-    /// Stores a copy of the policy in the future. The future then borrows no policy, and can be stored,
-    /// spawned or joined. The future grows by the size of a policy.
-    ///
-    /// ```
-    /// use backoff_core::{Policy, TimedOut};
-    ///
-    /// # #[cfg(feature = "tokio")]
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() {
-    /// let get = || std::future::ready(Ok::<_, TimedOut>(42));
-    /// let task = tokio::spawn(Policy::exponential().max_attempts(3).retry(get).owned());
-    /// assert_eq!(task.await.unwrap(), Ok(42));
-    /// # }
-    /// # #[cfg(not(feature = "tokio"))] fn main() {}
-    /// ```
-    pub fn owned(self) -> Retrying<'static, O, Owning<H>, S> {
-        let policy = *self.handler.policy(self.deposit.payer);
-        let Retrying {
-            operation,
-            handler,
-            signal,
-            ..
-        } = self;
-        Retrying::new(OWNED, operation, Owning::new(handler, policy)).signal(signal)
-    }
-
+impl<P, O, J, N, D, X, L, C, R, S> Retrying<P, O, Settings<J, N, D, X, L, C>, R, S>
+where
+    P: Plan,
+    O: Operation,
+    L: Limit,
+    C: Around,
+    R: Sleep,
+{
     /// Also returns a report: a success comes with a [`Report`](crate::Report), and a failure is a
     /// [`RetryError`]. The report of an update is an [`UpdateReport`](crate::UpdateReport).
     ///
@@ -529,140 +611,177 @@ where
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn reported(self) -> Reported<'p, O, H, S> {
+    pub fn reported(
+        self,
+    ) -> Reported<Retrying<P, O, Settings<J, N, D, X, L, C, Measured<O::Error>>, R, S>> {
         Reported {
-            retrying: self.handler(Measured::new),
+            retrying: self.with(|settings| settings.watch(|()| Measured::new())),
         }
     }
 }
 
-impl<O, H, S> Future for Retrying<'_, O, H, S>
+impl<P, O, J, N, D, X, L, C, M, R, S> Future for Retrying<P, O, Settings<J, N, D, X, L, C, M>, R, S>
 where
-    O: Operation<<H as Handler>::Runtime>,
-    H: Handle<O::Error>,
+    P: Plan,
+    O: Operation,
+    J: Judge<O::Error>,
+    N: Notify<O::Error>,
+    D: Delays,
+    X: Rules<O::Value, O::Error>,
+    L: Expires<O::Error>,
+    C: Around + Watch<O::Error>,
+    M: Watch<O::Error>,
+    R: Clock + Sleep + Random,
     S: Signal<O::Value, O::Error>,
-    <H as Handler>::Runtime: Clock + Sleep + Random,
 {
     type Output = Result<O::Value, O::Error>;
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        let Deposit { payer, course } = this.deposit;
-        let borrowed = *payer;
+        let Guard { plan, course } = this.guard;
+        let (plan, policy) = (&*plan, plan.policy());
+        let (operation, settings, runtime) = (this.operation, this.settings, &*this.runtime);
         let error = loop {
             let begins = match this.phase.as_mut().project() {
                 PhaseProjection::Running { .. } => false,
                 PhaseProjection::New => {
-                    let timed = O::TIMED || H::MEASURES;
-                    let policy = this.handler.policy(borrowed);
-                    let terms = this.handler.terms(this.operation.terms());
-                    let clock = this.handler.runtime();
-                    course.start(policy, terms.as_ref(), clock, timed);
+                    let terms = plan.terms(settings.terms(operation));
+                    course.start(policy, terms.as_ref(), runtime, O::TIMED || M::MEASURES);
                     if S::IS_ONE
                         && let Some(cuts) = this.signal.cuts()
                         && this.signal.as_mut().has_come(cx)
                     {
                         let error = cuts(Stopped);
-                        let failure = Failure::new(Some(&error), this.handler.fault(&error));
-                        course.stopped(
-                            borrowed,
-                            this.handler,
-                            O::name(),
-                            failure,
-                            WriteOutcome::Known,
-                        );
+                        let failure = Failure::new(Some(&error), settings.judge.fault(&error));
+                        let end = End::stopped(failure, WriteOutcome::Known);
+                        course.ended(policy, settings, runtime, O::name(), terms.as_ref(), end);
                         break error;
                     }
                     true
                 }
                 PhaseProjection::Waiting { sleep } => {
                     if S::IS_ONE && this.signal.as_mut().has_come(cx) {
-                        let (operation, signal) = (&mut *this.operation, this.signal.as_mut());
-                        if let Some(outcome) =
-                            stopped(operation, this.handler, course, borrowed, signal)
-                        {
+                        let (terms, outcome) =
+                            (settings.terms(operation), operation.write_outcome());
+                        let kept = operation.kept();
+                        let kept = kept.map(|error| Err(Failed::whole(error)));
+                        if let Some(last) = kept.or_else(|| this.signal.as_mut().take()) {
+                            let failure = match &last {
+                                Ok(value) => Failure::new(None, X::fault(value)),
+                                Err(Failed { error, .. }) => {
+                                    Failure::new(Some(error), settings.judge.fault(error))
+                                }
+                            };
+                            let end = End::stopped(failure, outcome);
+                            let terms = plan.terms(terms);
+                            course.ended(policy, settings, runtime, O::name(), terms.as_ref(), end);
                             this.phase.set(Phase::Done);
-                            return Poll::Ready(outcome);
+                            // The call returns the last response unchanged.
+                            return Poll::Ready(
+                                last.map_err(|failed| operation.last_word(failed.error)),
+                            );
                         }
                     }
                     ready!(sleep.poll(cx));
                     if S::IS_ONE
                         && let Some(Err(failed)) = this.signal.as_mut().take()
                     {
-                        this.handler.keep(failed.error, failed.stage);
+                        settings.watch.keep(failed.error, failed.stage);
                     }
-                    let policy = this.handler.policy(borrowed);
-                    let terms = this.handler.terms(this.operation.terms());
-                    if O::CUT
-                        && let clock = this.handler.runtime()
-                        && course.is_late(policy, terms.as_ref(), clock)
-                        && let Some(error) = O::expired()
+                    if L::CUTS
+                        && let terms = plan.terms(settings.terms(operation))
+                        && course.is_late(policy, terms.as_ref(), runtime)
+                        && let Some(error) = L::error(TimedOut::new(Duration::ZERO))
                     {
-                        let write = this.operation.write_outcome();
-                        course.expired(borrowed, this.handler, O::name(), &error, write);
+                        let fault = settings.judge.fault(&error);
+                        let end = End::expired(&error, fault, operation.write_outcome());
+                        course.ended(policy, settings, runtime, O::name(), terms.as_ref(), end);
                         break error;
                     }
-                    course.begins(this.handler);
+                    course.begins(runtime);
                     true
                 }
                 PhaseProjection::Done => finished_before(),
             };
-            let policy = this.handler.policy(borrowed);
-            let terms = this.handler.terms(this.operation.terms());
+            let terms = plan.terms(settings.terms(operation));
             let run = Run {
                 policy,
                 terms: terms.as_ref(),
                 course,
-                runtime: this.handler.runtime(),
+                runtime,
             };
             if begins {
-                let attempt = this.operation.begin(&run);
-                this.phase.set(Phase::Running { attempt });
+                let failures = course.failures();
+                let begin = || operation.begin(&run);
+                let attempt = settings.around.begin(O::name(), failures, begin);
+                let timer = settings.limit.timer();
+                this.phase.set(Phase::Running { attempt, timer });
             }
-            let PhaseProjection::Running { mut attempt } = this.phase.as_mut().project() else {
+            let PhaseProjection::Running { mut attempt, timer } = this.phase.as_mut().project()
+            else {
                 continue;
             };
             let cuts = this.signal.cuts().filter(|_| S::IS_ONE);
             let cuts = cuts.filter(|_| this.signal.as_mut().has_come(cx));
             // Without this, a write would begin after a read that is ready together with the signal.
-            let polled = if cuts.is_some() && O::stage(attempt.as_ref()) == Stage::Read {
+            let polled = if cuts.is_some() && O::stage(C::inner(attempt.as_ref())) == Stage::Read {
                 Poll::Pending
             } else {
-                this.operation.poll(attempt.as_mut(), &run, cx)
+                let attempt = C::inner_mut(attempt.as_mut());
+                settings.around.within(|| {
+                    L::poll(timer, attempt, &run, cx, O::stage, |attempt, cx| {
+                        operation.poll(attempt, &run, cx)
+                    })
+                })
             };
             let outcome = match ready!(unless_cut(polled, cuts)) {
-                Ok(outcome) => outcome,
+                Ok(Ok(outcome)) => outcome,
+                Ok(Err((late, stage))) => {
+                    // The attempt is dropped at once, marked as cut.
+                    cut(|| this.phase.set(Phase::Done));
+                    match L::error(late) {
+                        Some(error) => Err(Failed::at(stage.cut(), error)),
+                        None => unreachable!("only a call with a limit has attempts that are cut"),
+                    }
+                }
                 Err(cuts) => {
-                    let (error, stage) = (cuts(Stopped), O::stage(attempt.as_ref()).cut());
+                    let stage = O::stage(C::inner(attempt.as_ref())).cut();
+                    let error = cuts(Stopped);
                     this.phase.set(Phase::Done);
                     let at = At {
                         policy,
-                        clock: this.handler.runtime(),
+                        clock: runtime,
                         is_lost_race: false,
                     };
-                    this.operation.failed(&error, stage, at);
-                    let write = this.operation.write_outcome();
-                    let ending = Ending::stopped(stage, this.handler.fault(&error));
-                    course.cut(borrowed, this.handler, O::name(), &error, ending, write);
-                    this.operation.ended(Some(ending));
+                    operation.failed(&error, stage, at);
+                    settings.rules.failed(stage);
+                    let write = operation.write_outcome();
+                    let ending = Ending::stopped(stage, settings.judge.fault(&error));
+                    course.cut(policy, settings, runtime, O::name(), &error, ending, write);
                     break error;
                 }
+            };
+            let refused = |value: &O::Value| is_retried(policy, X::fault(value));
+            let outcome = match outcome {
+                Ok(value) => settings.rules.check(value, refused),
+                failed => failed,
             };
             let Failed { error, stage } = match outcome {
                 Ok(value) => {
                     let name = O::name();
-                    let next = O::fault(&value).and_then(|fault| {
-                        let (handler, terms) = (&mut *this.handler, this.operation.terms());
-                        recalling!(this.operation, handler => {
-                            course.answered(borrowed, handler, name, fault, terms.as_ref())
-                        })
+                    let terms = plan.terms(settings.terms(operation));
+                    let next = X::fault(&value).and_then(|fault| {
+                        let terms = terms.as_ref();
+                        match operation.recall() {
+                            Some(recall) if O::RECALLS => course
+                                .answered(policy, settings, runtime, name, fault, terms, recall),
+                            _ => course.answered(policy, settings, runtime, name, fault, terms, ()),
+                        }
                     });
-                    let failure = next.and_then(|_| O::fault(&value)).map(Ending::of_value);
-                    this.operation.ended(failure);
                     match next {
                         Some(next) if next.is_wait() => {
-                            let sleep = this.handler.runtime().sleep(next.wait());
+                            let sleep = runtime.sleep(next.wait());
                             this.phase.set(Phase::Waiting { sleep });
                             if S::IS_ONE {
                                 let _ = this.signal.as_mut().keep(Ok(value));
@@ -671,7 +790,9 @@ where
                         }
                         // The call returns the last response unchanged.
                         Some(_) => {}
-                        None => succeeded(this.operation, this.handler, borrowed, course),
+                        None => {
+                            course.succeeded(policy, settings, runtime, name, terms.as_ref());
+                        }
                     }
                     this.phase.set(Phase::Done);
                     return Poll::Ready(Ok(value));
@@ -679,52 +800,75 @@ where
                 Err(failed) => failed,
             };
             rarely();
-            let said = O::JUDGED.then(|| this.handler.rule(policy, stage, &error));
-            let at = At {
-                policy,
-                clock: this.handler.runtime(),
-                is_lost_race: said.is_some_and(|ruling| ruling.is_lost_race(stage)),
-            };
-            this.operation.failed(&error, stage, at);
-            let (handler, name, terms) = (&mut *this.handler, O::name(), this.operation.terms());
-            let (outcome, terms) = (this.operation.write_outcome(), terms.as_ref());
-            let next = recalling!(this.operation, handler => {
-                match said {
-                    Some(ruling) => {
-                        let write = JudgedWrite { ruling, outcome };
-                        course.failed(borrowed, handler, name, &error, stage, terms, write)
-                    }
-                    None => course.failed(borrowed, handler, name, &error, stage, terms, ()),
-                }
-            });
-            let fault = this.handler.fault(&error);
-            this.operation.ended(Some(Ending::failed(stage, fault)));
+            let next = failed(plan, course, operation, settings, runtime, &error, stage);
             if !next.is_wait() {
                 break error;
             }
-            if let Some(error) = this.operation.keep(error)
+            if let Some(error) = operation.keep(error)
                 && let failed = Err(Failed { error, stage })
                 && let Some(Err(failed)) = this.signal.as_mut().keep(failed)
             {
-                this.handler.keep(failed.error, failed.stage);
+                settings.watch.keep(failed.error, failed.stage);
             }
-            let sleep = this.handler.runtime().sleep(next.wait());
+            let sleep = runtime.sleep(next.wait());
             this.phase.set(Phase::Waiting { sleep });
         };
         this.phase.set(Phase::Done);
-        Poll::Ready(Err(this.operation.last_word(error)))
+        Poll::Ready(Err(operation.last_word(error)))
     }
 }
 
-/// An attempt succeeded.
+/// Drops an attempt whose time is over.
+#[cold]
+#[inline(never)]
+fn cut(drop_it: impl FnOnce()) {
+    mark::cutting(drop_it);
+}
+
+/// An attempt failed: tells the operation and the rules, and decides on the next step.
 #[inline]
-fn succeeded<O, H>(operation: &O, handler: &mut H, borrowed: &Policy, course: &mut Course)
+pub(super) fn failed<P, O, J, N, D, X, L, C, M, R>(
+    plan: &P,
+    course: &mut Course,
+    operation: &mut O,
+    settings: &mut Settings<J, N, D, X, L, C, M>,
+    runtime: &R,
+    error: &O::Error,
+    stage: Stage,
+) -> Next
 where
-    O: Operation<<H as Handler>::Runtime>,
-    H: Handle<O::Error>,
-    <H as Handler>::Runtime: Clock,
+    P: Plan,
+    O: Operation,
+    J: Judge<O::Error>,
+    N: Notify<O::Error>,
+    D: Delays,
+    X: Rules<O::Value, O::Error>,
+    L: Limit,
+    C: Watch<O::Error>,
+    M: Watch<O::Error>,
+    R: Clock + Random,
 {
-    course.succeeded(borrowed, handler, O::name(), operation.terms());
+    let policy = plan.policy();
+    let said = O::JUDGED.then(|| settings.judge.rule(policy, stage, error));
+    let at = At {
+        policy,
+        clock: runtime,
+        is_lost_race: said.is_some_and(|ruling| ruling.is_lost_race(stage)),
+    };
+    operation.failed(error, stage, at);
+    settings.rules.failed(stage);
+    let terms = plan.terms(settings.terms(operation));
+    let (name, terms, outcome) = (O::name(), terms.as_ref(), operation.write_outcome());
+    match (said, operation.recall()) {
+        (Some(ruling), _) => {
+            let write = JudgedWrite { ruling, outcome };
+            course.failed(policy, settings, runtime, name, error, stage, terms, write)
+        }
+        (None, Some(recall)) if O::RECALLS => {
+            course.failed(policy, settings, runtime, name, error, stage, terms, recall)
+        }
+        (None, _) => course.failed(policy, settings, runtime, name, error, stage, terms, ()),
+    }
 }
 
 #[cold]
@@ -737,23 +881,25 @@ fn finished_before() -> ! {
 pin_project! {
     /// A retried operation that also returns a report. Made by [`Retrying::reported`].
     #[must_use = "futures do nothing unless awaited"]
-    pub struct Reported<'p, O, H = ByCodes, S = Unstopped>
-    where
-        O: Operation<<H as Handler>::Runtime>,
-        H: Handler,
-        <H as Handler>::Runtime: Sleep,
-    {
+    pub struct Reported<F> {
         #[pin]
-        retrying: Retrying<'p, O, Measured<H, <O as Operation<<H as Handler>::Runtime>>::Error>, S>,
+        retrying: F,
     }
 }
 
-impl<O, H, S> Future for Reported<'_, O, H, S>
+impl<P, O, J, N, D, X, L, C, R, S> Future
+    for Reported<Retrying<P, O, Settings<J, N, D, X, L, C, Measured<O::Error>>, R, S>>
 where
-    O: Operation<<H as Handler>::Runtime>,
-    H: Handle<O::Error>,
+    P: Plan,
+    O: Operation,
+    J: Judge<O::Error>,
+    N: Notify<O::Error>,
+    D: Delays,
+    X: Rules<O::Value, O::Error>,
+    L: Expires<O::Error>,
+    C: Around + Watch<O::Error>,
+    R: Clock + Sleep + Random,
     S: Signal<O::Value, O::Error>,
-    <H as Handler>::Runtime: Clock + Sleep + Random,
 {
     type Output = Reporting<O::Value, O::Error, O::Report>;
 
@@ -761,16 +907,8 @@ where
         let mut retrying = self.project().retrying;
         let outcome = ready!(retrying.as_mut().poll(cx));
         let this = retrying.project();
-        let (course, handler, operation) = (&this.deposit.course, this.handler, this.operation);
-        let report = operation.report(course.measures(handler));
-        Poll::Ready(match outcome {
-            Ok(value) => Ok((value, report)),
-            Err(error) => {
-                let (reason, last) = (handler.reason(), handler.take_last());
-                Err(RetryError::new(error, reason, report)
-                    .with_last(last)
-                    .with_hint(handler.hint()))
-            }
-        })
+        let counts = &mut this.settings.watch;
+        let measures = this.guard.course.measures(counts, &*this.runtime);
+        Poll::Ready(counts.reporting(outcome, this.operation.report(measures)))
     }
 }

@@ -2,11 +2,13 @@
 //! is an async function. The course does the work around each attempt, as in every loop.
 
 use super::{
-    attempt::Failed,
-    deposit::Deposit,
+    course::End,
     ending::Ending,
     entry::Judged,
-    handler::{ByCodes, Handle},
+    judges::{ByCodes, Judge},
+    operation::Failed,
+    plan::Guard,
+    settings::Settings,
     stopping::{self, Signal, Stopped, StoppedBy, Unstopped, unless_stopped},
     write_outcome::WriteOutcome,
 };
@@ -15,7 +17,7 @@ use crate::{
     judge::Stage,
     observe::Failure,
     policy::Policy,
-    runtime::{AsyncRuntime, Sleep},
+    runtime::{ASYNC, Sleep},
 };
 use core::{
     fmt,
@@ -123,14 +125,14 @@ impl Policy {
 /// A policy with the signal of a [`retry_mut`](Policy::retry_mut). Made by [`Policy::stop_on`] and
 /// [`Policy::cut_on`].
 #[must_use = "a policy does nothing until it is given an operation"]
-pub struct Stopping<'p, H, F, M = Finished> {
-    judged: Judged<'p, H>,
+pub struct Stopping<'p, J, F, M = Finished> {
+    judged: Judged<'p, J>,
     signal: F,
     attempts: PhantomData<M>,
 }
 
-impl<'p, H, F, M> Stopping<'p, H, F, M> {
-    const fn new(judged: Judged<'p, H>, signal: F) -> Self {
+impl<'p, J, F, M> Stopping<'p, J, F, M> {
+    const fn new(judged: Judged<'p, J>, signal: F) -> Self {
         Stopping {
             judged,
             signal,
@@ -148,7 +150,7 @@ impl<'p, H, F, M> Stopping<'p, H, F, M> {
         operation: impl AsyncFnMut() -> Result<T, E>,
     ) -> impl Future<Output = Result<T, E>>
     where
-        H: Handle<E, Runtime = AsyncRuntime>,
+        J: Judge<E>,
         F: Future,
         M: WhatIsRunning<E>,
     {
@@ -157,7 +159,7 @@ impl<'p, H, F, M> Stopping<'p, H, F, M> {
     }
 }
 
-impl<H, F, M> fmt::Debug for Stopping<'_, H, F, M> {
+impl<J, F, M> fmt::Debug for Stopping<'_, J, F, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Stopping").finish_non_exhaustive()
     }
@@ -185,7 +187,7 @@ impl<E: From<Stopped>> WhatIsRunning<E> for Cut {
     const CUTS: Option<fn(Stopped) -> E> = Some(E::from);
 }
 
-impl<'p, H> Judged<'p, H> {
+impl<'p, J> Judged<'p, J> {
     /// As [`Policy::retry_mut`].
     ///
     /// # Errors
@@ -195,44 +197,43 @@ impl<'p, H> Judged<'p, H> {
         operation: impl AsyncFnMut() -> Result<T, E>,
     ) -> impl Future<Output = Result<T, E>>
     where
-        H: Handle<E, Runtime = AsyncRuntime>,
+        J: Judge<E>,
     {
         self.run(operation, Unstopped)
     }
 
     /// As [`Policy::stop_on`].
-    pub fn stop_on<F: Future>(self, signal: F) -> Stopping<'p, H, F> {
+    pub fn stop_on<F: Future>(self, signal: F) -> Stopping<'p, J, F> {
         Stopping::new(self, signal)
     }
 
     /// As [`Policy::cut_on`].
-    pub fn cut_on<F: Future>(self, signal: F) -> Stopping<'p, H, F, Cut> {
+    pub fn cut_on<F: Future>(self, signal: F) -> Stopping<'p, J, F, Cut> {
         Stopping::new(self, signal)
     }
 
     async fn run<O, T, E, S>(self, mut operation: O, signal: S) -> Result<T, E>
     where
         O: AsyncFnMut() -> Result<T, E>,
-        H: Handle<E, Runtime = AsyncRuntime>,
+        J: Judge<E>,
         S: Signal<T, E>,
     {
-        let Judged {
-            policy,
-            mut handler,
-        } = self;
+        let Judged { policy, judge } = self;
+        let mut settings = Settings::of(judge);
         // A function that is called again each time, so that the future need not keep the name.
         let name = core::any::type_name::<O>;
         let mut signal = pin!(signal);
-        let mut deposit = Deposit::new(policy);
-        let course = &mut deposit.course;
-        course.start(policy, None, handler.runtime(), false);
+        let mut guard = Guard::new(policy);
+        let course = &mut guard.course;
+        course.start(policy, None, &ASYNC, false);
         if S::IS_ONE
             && let Some(cuts) = signal.cuts()
             && poll_fn(|cx| Poll::Ready(signal.as_mut().has_come(cx))).await
         {
             let error = cuts(Stopped);
-            let failure = Failure::new(Some(&error), handler.fault(&error));
-            course.stopped(policy, &mut handler, name(), failure, WriteOutcome::Known);
+            let failure = Failure::new(Some(&error), settings.judge.fault(&error));
+            let end = End::stopped(failure, WriteOutcome::Known);
+            course.ended(policy, &mut settings, &ASYNC, name(), None, end);
             return Err(error);
         }
         loop {
@@ -245,33 +246,27 @@ impl<'p, H> Judged<'p, H> {
                 };
                 let error = match ended {
                     Ok(Ok(value)) => {
-                        course.succeeded(policy, &mut handler, name(), None);
+                        course.succeeded::<E, _, _>(policy, &mut settings, &ASYNC, name(), None);
                         return Ok(value);
                     }
                     Ok(Err(error)) => error,
                     Err(error) => {
-                        let fault = handler.fault(&error);
+                        let fault = settings.judge.fault(&error);
                         let ending = Ending::stopped(Stage::Whole.cut(), fault);
-                        course.cut(
-                            policy,
-                            &mut handler,
-                            name(),
-                            &error,
-                            ending,
-                            WriteOutcome::Known,
-                        );
+                        let (settings, known) = (&mut settings, WriteOutcome::Known);
+                        course.cut(policy, settings, &ASYNC, name(), &error, ending, known);
                         return Err(error);
                     }
                 };
-                let next =
-                    course.failed(policy, &mut handler, name(), &error, Stage::Whole, None, ());
+                let (settings, stage) = (&mut settings, Stage::Whole);
+                let next = course.failed(policy, settings, &ASYNC, name(), &error, stage, None, ());
                 if !next.is_wait() {
                     return Err(error);
                 }
                 drop(signal.as_mut().keep(Err(Failed::whole(error))));
                 next.wait()
             };
-            let sleep = pin!(handler.runtime().sleep(wait));
+            let sleep = pin!(ASYNC.sleep(wait));
             let is_stopped =
                 unless_stopped(sleep, |cx| S::IS_ONE && signal.as_mut().has_come(cx)).await;
             // This is done also if an attempt follows, so that the attempt need not wait for resources of the
@@ -279,11 +274,12 @@ impl<'p, H> Judged<'p, H> {
             if let Some(Err(Failed { error, .. })) = signal.as_mut().take()
                 && is_stopped
             {
-                let failure = Failure::new(Some(&error), handler.fault(&error));
-                course.stopped(policy, &mut handler, name(), failure, WriteOutcome::Known);
+                let failure = Failure::new(Some(&error), settings.judge.fault(&error));
+                let end = End::stopped(failure, WriteOutcome::Known);
+                course.ended(policy, &mut settings, &ASYNC, name(), None, end);
                 return Err(error);
             }
-            course.begins(&mut handler);
+            course.begins(&ASYNC);
         }
     }
 }

@@ -1,31 +1,30 @@
 //! An operation that continues where it stopped: after progress its failures count anew. The caller
 //! writes the loop; the course does the work around each attempt, as in every loop.
 
-#[cfg(feature = "std")]
-use super::blocking::Blocked;
 use super::{
-    attempt::Failed,
-    course::Course,
-    deposit::Deposit,
+    course::{Course, End},
     entry::Judged,
-    handler::{ByCodes, Handle, Handler, Notified, Under},
+    judges::ByCodes,
+    operation::Failed,
+    plan::Guard,
+    settings::{Handler, Settings},
     stopping::{BlockingSignal, Signal, Unstopped, unless_stopped},
     write_outcome::WriteOutcome,
 };
 #[cfg(feature = "std")]
-use crate::runtime::BLOCKING;
+use crate::runtime::{BLOCKING, BlockingRuntime};
 use crate::{
     judge::Stage,
     observe::{Event, Failure},
     policy::Policy,
-    runtime::{AsyncRuntime, BlockingSleep, Clock, Random, Sleep},
+    runtime::{ASYNC, AsyncRuntime, BlockingSleep, Clock, Random, Sleep},
     state::Next,
 };
 use core::pin::{Pin, pin};
 
 /// Retries an operation that continues where it stopped: a read of many pages, a watch, a stream that
 /// is opened again after the last message. Made by [`Policy::resuming`] and
-/// [`Policy::resuming_blocking`].
+/// [`Policy::blocking_resuming`].
 ///
 /// After [`progress`](Self::progress) the next failure is the first one:
 ///
@@ -57,20 +56,21 @@ use core::pin::{Pin, pin};
 /// recorded until it fails, or until its first progress.
 #[derive(Debug)]
 #[must_use = "it does nothing until `failed` or `failed_blocking` is called"]
-pub struct Resuming<'p, H = ByCodes, S = Unstopped> {
-    deposit: Deposit<&'p Policy>,
-    handler: H,
+pub struct Resuming<'p, K = Settings, R = AsyncRuntime, S = Unstopped> {
+    guard: Guard<&'p Policy>,
+    settings: K,
+    runtime: R,
     signal: S,
     name: &'static str,
     /// The stretch was given up: no attempt of it follows.
     is_given_up: bool,
     /// Reports the success of the stretch to hooks, logs and metrics, after an attempt of it has failed.
     /// The type of the errors is known only from a failure.
-    succeeds: Option<Succeeds<H>>,
+    succeeds: Option<Succeeds<K, R>>,
 }
 
 /// A call has succeeded after failures.
-type Succeeds<H> = fn(&Course, &Policy, &mut H, &'static str);
+type Succeeds<K, R> = fn(&Course, &Policy, &mut K, &R, &'static str);
 
 impl Policy {
     /// Waits between the attempts of an operation that continues where it stopped. After progress, waits
@@ -117,7 +117,7 @@ impl Policy {
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
     pub const fn resuming(&self) -> Resuming<'_> {
-        Resuming::new(self, ByCodes)
+        Resuming::new(self, Settings::of(ByCodes), ASYNC)
     }
 
     /// As [`resuming`](Self::resuming), for a loop that blocks its thread.
@@ -133,7 +133,7 @@ impl Policy {
     /// #     if calls % 2 == 1 { Err(TimedOut::new(Duration::ZERO)) } else { Ok("rows") }
     /// # };
     /// const POLICY: Policy = Policy::exponential().base(Duration::from_millis(1)).max_attempts(2);
-    /// let (mut pages, mut resuming) = (Vec::new(), POLICY.resuming_blocking());
+    /// let (mut pages, mut resuming) = (Vec::new(), POLICY.blocking_resuming());
     /// while pages.len() < 5 {
     ///     match page(pages.len()) {
     ///         Ok(read) => {
@@ -146,35 +146,30 @@ impl Policy {
     /// # Ok(()) }
     /// ```
     #[cfg(feature = "std")]
-    pub const fn resuming_blocking(&self) -> Resuming<'_, Blocked<ByCodes>> {
-        Resuming::new(self, blocked(ByCodes))
+    pub const fn blocking_resuming(&self) -> Resuming<'_, Settings, BlockingRuntime> {
+        Resuming::new(self, Settings::of(ByCodes), BLOCKING)
     }
 }
 
-#[cfg(feature = "std")]
-const fn blocked<H>(inner: H) -> Blocked<H> {
-    let runtime = BLOCKING;
-    Under { inner, runtime }
-}
-
-impl<'p, H: Handler<Runtime = AsyncRuntime>> Judged<'p, H> {
+impl<'p, J> Judged<'p, J> {
     /// As [`Policy::resuming`].
-    pub fn resuming(self) -> Resuming<'p, H> {
-        Resuming::new(self.policy, self.handler)
+    pub fn resuming(self) -> Resuming<'p, Settings<J>> {
+        Resuming::new(self.policy, Settings::of(self.judge), ASYNC)
     }
 
-    /// As [`Policy::resuming_blocking`].
+    /// As [`Policy::blocking_resuming`].
     #[cfg(feature = "std")]
-    pub fn resuming_blocking(self) -> Resuming<'p, Blocked<H>> {
-        Resuming::new(self.policy, blocked(self.handler))
+    pub fn blocking_resuming(self) -> Resuming<'p, Settings<J>, BlockingRuntime> {
+        Resuming::new(self.policy, Settings::of(self.judge), BLOCKING)
     }
 }
 
-impl<'p, H> Resuming<'p, H> {
-    const fn new(policy: &'p Policy, handler: H) -> Self {
+impl<'p, K, R> Resuming<'p, K, R> {
+    const fn new(policy: &'p Policy, settings: K, runtime: R) -> Self {
         Resuming {
-            deposit: Deposit::new(policy),
-            handler,
+            guard: Guard::new(policy),
+            settings,
+            runtime,
             signal: Unstopped,
             name: "resuming",
             is_given_up: false,
@@ -183,23 +178,12 @@ impl<'p, H> Resuming<'p, H> {
     }
 }
 
-impl<'p, H, S> Resuming<'p, H, S> {
-    fn handler<G>(self, change: impl FnOnce(H) -> G) -> Resuming<'p, G, S> {
-        let Resuming {
-            deposit,
-            handler,
-            signal,
-            name,
-            ..
-        } = self;
-        let resuming = Resuming::new(deposit.payer, change(handler));
-        resuming.signal(signal).name(name)
-    }
-
-    pub(super) fn signal<Q>(self, signal: Q) -> Resuming<'p, H, Q> {
+impl<'p, K, R, S> Resuming<'p, K, R, S> {
+    pub(super) fn signal<Q>(self, signal: Q) -> Resuming<'p, K, R, Q> {
         Resuming {
-            deposit: self.deposit,
-            handler: self.handler,
+            guard: self.guard,
+            settings: self.settings,
+            runtime: self.runtime,
             signal,
             name: self.name,
             is_given_up: self.is_given_up,
@@ -230,23 +214,6 @@ impl<'p, H, S> Resuming<'p, H, S> {
         self
     }
 
-    /// Calls `hook` before each wait, when the operation is given up, and at progress after a failure. The
-    /// numbers in its events count from the last progress.
-    ///
-    /// ```
-    /// use backoff_core::{Event, Policy, TimedOut};
-    ///
-    /// const POLICY: Policy = Policy::exponential();
-    /// let resuming = POLICY.resuming().notify(|event: &Event<'_, TimedOut>| println!("{event}"));
-    /// # let _ = resuming;
-    /// ```
-    pub fn notify<E, N>(self, hook: N) -> Resuming<'p, Notified<H, N>, S>
-    where
-        N: FnMut(&Event<'_, E>),
-    {
-        self.handler(|inner| Notified { inner, hook })
-    }
-
     /// Uses the clock, timer and random numbers of `runtime` instead of those of tokio or the standard
     /// library.
     ///
@@ -265,8 +232,16 @@ impl<'p, H, S> Resuming<'p, H, S> {
     /// assert_eq!(time.waits(), [Duration::from_secs(1); 3]);
     /// # }
     /// ```
-    pub fn runtime<R>(self, runtime: R) -> Resuming<'p, Under<H, R>, S> {
-        self.handler(|inner| Under { inner, runtime })
+    pub fn runtime<Q>(self, runtime: Q) -> Resuming<'p, K, Q, S> {
+        Resuming {
+            guard: self.guard,
+            settings: self.settings,
+            runtime,
+            signal: self.signal,
+            name: self.name,
+            is_given_up: self.is_given_up,
+            succeeds: None,
+        }
     }
 
     /// Reports progress that no later attempt makes again: a page is stored, an event is handled, an offset
@@ -276,13 +251,15 @@ impl<'p, H, S> Resuming<'p, H, S> {
     /// An opened connection is no progress: a server that accepts connections and then fails would be
     /// called for ever, with the shortest waits.
     pub fn progress(&mut self) {
-        let (policy, course) = (self.deposit.payer, &self.deposit.course);
+        let (policy, course) = (self.guard.plan, &self.guard.course);
         match self.succeeds.take() {
-            Some(succeeds) => succeeds(course, policy, &mut self.handler, self.name),
+            Some(succeeds) => {
+                succeeds(course, policy, &mut self.settings, &self.runtime, self.name)
+            }
             None => course.progressed(policy),
         }
         self.is_given_up = false;
-        self.deposit.course = Course::new();
+        self.guard.course = Course::new();
     }
 
     /// An attempt failed: waits until the next one may begin.
@@ -294,7 +271,8 @@ impl<'p, H, S> Resuming<'p, H, S> {
     /// the error is. Hooks, log events and metrics get an event only for the first of these errors.
     pub async fn failed<E>(&mut self, error: E) -> Result<(), E>
     where
-        H: Handle<E, Runtime: Clock + Sleep + Random>,
+        K: Handler<E>,
+        R: Clock + Sleep + Random,
         S: Signal<(), E> + Unpin,
     {
         let Some(next) = self.decide(&error) else {
@@ -303,7 +281,7 @@ impl<'p, H, S> Resuming<'p, H, S> {
         let waiting = self.rests();
         // Only a signal keeps the error, so that the future need not keep it.
         drop(Pin::new(&mut self.signal).keep(Err(Failed::whole(error))));
-        let sleep = pin!(self.handler.runtime().sleep(next.wait()));
+        let sleep = pin!(self.runtime.sleep(next.wait()));
         let is_stopped = unless_stopped(sleep, |cx| {
             S::IS_ONE && Pin::new(&mut self.signal).has_come(cx)
         });
@@ -311,9 +289,9 @@ impl<'p, H, S> Resuming<'p, H, S> {
         if let Some(Err(failed)) = Pin::new(&mut self.signal).take()
             && is_stopped
         {
-            return Err(self.ended(waiting, failed.error, Course::stopped));
+            return Err(self.ended(waiting, failed.error, stopped));
         }
-        self.deposit.course.begins(&mut self.handler);
+        self.guard.course.begins(&self.runtime);
         Ok(())
     }
 
@@ -324,81 +302,121 @@ impl<'p, H, S> Resuming<'p, H, S> {
     /// remains.
     pub fn failed_blocking<E>(&mut self, error: E) -> Result<(), E>
     where
-        H: Handle<E, Runtime: Clock + BlockingSleep + Random>,
+        K: Handler<E>,
+        R: Clock + BlockingSleep + Random,
         S: BlockingSignal<E>,
     {
         let Some(next) = self.decide(&error) else {
             return Err(error);
         };
         let waiting = self.rests();
-        let runtime = self.handler.runtime();
+        let runtime = &self.runtime;
         if self.signal.pause(runtime, next.wait()) {
-            return Err(self.ended(waiting, error, Course::stopped));
+            return Err(self.ended(waiting, error, stopped));
         }
-        if self
-            .deposit
-            .course
-            .is_late(self.deposit.payer, None, runtime)
-        {
-            return Err(self.ended(waiting, error, Course::late));
+        if self.guard.course.is_late(self.guard.plan, None, runtime) {
+            return Err(self.ended(waiting, error, late));
         }
-        self.deposit.course.begins(&mut self.handler);
+        self.guard.course.begins(&self.runtime);
         Ok(())
     }
 
     /// The wait before the next attempt; nothing if no attempt follows.
     fn decide<E>(&mut self, error: &E) -> Option<Next>
     where
-        H: Handle<E, Runtime: Clock + Random>,
+        K: Handler<E>,
+        R: Clock + Random,
     {
         if self.is_given_up {
             return None;
         }
-        let (policy, course) = (self.deposit.payer, &mut self.deposit.course);
+        let (policy, course) = (self.guard.plan, &mut self.guard.course);
         if course.failures() == 0 {
-            course.start_at_failure(policy, self.handler.runtime());
+            course.start_at_failure(policy, &self.runtime);
         }
-        let (handler, name) = (&mut self.handler, self.name);
-        let next = course.failed(policy, handler, name, error, Stage::Whole, None, ());
+        let (settings, runtime, name) = (&mut self.settings, &self.runtime, self.name);
+        let next = course.failed(
+            policy,
+            settings,
+            runtime,
+            name,
+            error,
+            Stage::Whole,
+            None,
+            (),
+        );
         self.is_given_up = !next.is_wait();
-        self.succeeds = next.is_wait().then_some(|course, policy, handler, name| {
-            course.succeeded::<E, H>(policy, handler, name, None);
-        });
+        self.succeeds = next
+            .is_wait()
+            .then_some(|course, policy, settings, runtime, name| {
+                course.succeeded::<E, K, R>(policy, settings, runtime, name, None);
+            });
         Some(next).filter(|next| next.is_wait())
     }
 
     /// Begins a wait, which may be dropped: then the beginning of the next attempt is unknown. Returns the
     /// course to use when the wait is over.
     fn rests(&mut self) -> Course {
-        let waiting = self.deposit.course;
-        self.deposit.course.rests();
+        let waiting = self.guard.course;
+        self.guard.course.rests();
         waiting
     }
 
     /// No attempt follows the wait, for this reason: reports this to hooks, logs and metrics, and gives the
     /// tokens of the wait back to the budget.
-    fn ended<E>(&mut self, mut waiting: Course, error: E, tell: Ends<E, H>) -> E
+    fn ended<E>(&mut self, mut waiting: Course, error: E, end: Ends<E>) -> E
     where
-        H: Handle<E>,
+        K: Handler<E>,
+        R: Clock,
     {
-        let policy = self.deposit.payer;
-        let failure = Failure::new(Some(&error), self.handler.fault(&error));
-        let name = self.name;
-        tell(
-            &mut waiting,
-            policy,
-            &mut self.handler,
-            name,
-            failure,
-            WriteOutcome::Known,
-        );
-        self.deposit.course = waiting;
-        self.deposit.course.rests();
+        let (policy, name) = (self.guard.plan, self.name);
+        let failure = Failure::new(Some(&error), self.settings.fault(&error));
+        let end = end(failure);
+        waiting.ended(policy, &mut self.settings, &self.runtime, name, None, end);
+        self.guard.course = waiting;
+        self.guard.course.rests();
         self.is_given_up = true;
         self.succeeds = None;
         error
     }
 }
 
-/// A call has ended in a wait.
-type Ends<E, H> = fn(&mut Course, &Policy, &mut H, &'static str, Failure<'_, E>, WriteOutcome);
+impl<'p, J, N, R, S> Resuming<'p, Settings<J, N>, R, S> {
+    /// Calls `hook` before each wait, when the operation is given up, and at progress after a failure. The
+    /// numbers in its events count from the last progress.
+    ///
+    /// ```
+    /// use backoff_core::{Event, Policy, TimedOut};
+    ///
+    /// const POLICY: Policy = Policy::exponential();
+    /// let resuming = POLICY.resuming().notify(|event: &Event<'_, TimedOut>| println!("{event}"));
+    /// # let _ = resuming;
+    /// ```
+    pub fn notify<E, F>(self, hook: F) -> Resuming<'p, Settings<J, (N, F)>, R, S>
+    where
+        F: FnMut(&Event<'_, E>),
+    {
+        Resuming {
+            guard: self.guard,
+            settings: self.settings.hook(|before| (before, hook)),
+            runtime: self.runtime,
+            signal: self.signal,
+            name: self.name,
+            is_given_up: self.is_given_up,
+            succeeds: None,
+        }
+    }
+}
+
+/// How a call has ended in a wait.
+type Ends<E> = for<'e> fn(Failure<'e, E>) -> End<'e, E>;
+
+/// By a signal.
+fn stopped<E>(failure: Failure<'_, E>) -> End<'_, E> {
+    End::stopped(failure, WriteOutcome::Known)
+}
+
+/// By a timer that woke too late.
+fn late<E>(failure: Failure<'_, E>) -> End<'_, E> {
+    End::late(failure, WriteOutcome::Known)
+}

@@ -1,38 +1,21 @@
 //! The methods that give a call its signal: `stop_on` and `cut_on`.
 
 #[cfg(feature = "std")]
+use super::blocking::Blocking;
 use super::{
-    attempt::Call,
-    blocking::Blocking,
-    handler::{Handle, forward},
-};
-use super::{
-    attempt::Operation,
     future::Retrying,
-    handler::Handler,
+    operation::Operation,
+    plan::Plan,
     resume::Resuming,
+    settings::Frame,
     stopping::{Stopped, StoppedBy},
 };
 use crate::runtime::Sleep;
 #[cfg(feature = "std")]
-use crate::{
-    facts::fault::Fault,
-    judge::{Ruling, Stage},
-    observe::Event,
-    policy::Policy,
-    report::Measures,
-    runtime::{BlockingSleep, Clock, Random},
-    state::{Next, RetryState, Terms},
-    stop::Stop,
-};
+use crate::stop::Stop;
 use core::future::Future;
 
-impl<'p, O, H, S> Retrying<'p, O, H, S>
-where
-    O: Operation<<H as Handler>::Runtime>,
-    H: Handler,
-    <H as Handler>::Runtime: Sleep,
-{
+impl<P: Plan, O: Operation, K: Frame, R: Sleep, S> Retrying<P, O, K, R, S> {
     /// Ends the waits of the call when `signal` is ready, for a program that shuts down.
     ///
     /// - The current wait ends at once, and no further attempt begins. The call returns the operation's
@@ -77,7 +60,7 @@ where
     pub fn stop_on<F: Future>(
         self,
         signal: F,
-    ) -> Retrying<'p, O, H, StoppedBy<F, O::Value, O::Error>> {
+    ) -> Retrying<P, O, K, R, StoppedBy<F, O::Value, O::Error>> {
         self.signal(StoppedBy::new(signal, None))
     }
 
@@ -118,7 +101,7 @@ where
     pub fn cut_on<F: Future>(
         self,
         signal: F,
-    ) -> Retrying<'p, O, H, StoppedBy<F, O::Value, O::Error>>
+    ) -> Retrying<P, O, K, R, StoppedBy<F, O::Value, O::Error>>
     where
         O::Error: From<Stopped>,
     {
@@ -126,7 +109,7 @@ where
     }
 }
 
-impl<'p, H, S> Resuming<'p, H, S> {
+impl<'p, K, R, S> Resuming<'p, K, R, S> {
     /// Ends the waits of the loop when `signal` has come, for a program that shuts down. If the loop awaits
     /// [`failed`](Self::failed), the signal is a future. If the loop calls
     /// [`failed_blocking`](Self::failed_blocking), the signal is a `&Stop`.
@@ -166,46 +149,17 @@ impl<'p, H, S> Resuming<'p, H, S> {
     ///
     /// const POLICY: Policy = Policy::exponential();
     /// let stop = Stop::new();
-    /// let mut resuming = POLICY.resuming_blocking().stop_on(&stop);
+    /// let mut resuming = POLICY.blocking_resuming().stop_on(&stop);
     /// stop.stop();
     /// assert!(resuming.failed_blocking(TimedOut::new(Duration::ZERO)).is_err());
     /// ```
-    pub fn stop_on<F: Unpin, E>(self, signal: F) -> Resuming<'p, H, StoppedBy<F, (), E>> {
+    pub fn stop_on<F: Unpin, E>(self, signal: F) -> Resuming<'p, K, R, StoppedBy<F, (), E>> {
         self.signal(StoppedBy::new(signal, None))
     }
 }
 
-/// A stop that another thread requests. Made by [`Blocking::stop_on`](crate::Blocking::stop_on).
 #[cfg(feature = "std")]
-#[derive(Clone, Copy, Debug)]
-pub struct Stoppable<'s, H> {
-    pub(super) inner: H,
-    pub(super) stop: &'s Stop,
-}
-
-#[cfg(feature = "std")]
-impl<H: Handler> Handler for Stoppable<'_, H> {
-    type Runtime = H::Runtime;
-
-    #[inline]
-    fn runtime(&self) -> &H::Runtime {
-        self.inner.runtime()
-    }
-
-    fn pause<R: BlockingSleep>(&self, runtime: &R, wait: core::time::Duration) -> bool {
-        runtime.sleep_or_stop(wait, self.stop)
-    }
-
-    forward!(policy measure terms decide hold);
-}
-
-#[cfg(feature = "std")]
-impl<E, H: Handle<E>> Handle<E> for Stoppable<'_, H> {
-    forward!(judge keep notify);
-}
-
-#[cfg(feature = "std")]
-impl<'p, O: Call, H> Blocking<'p, O, H> {
+impl<P, O: Operation, K, R, S> Blocking<P, O, K, R, S> {
     /// Ends the waits of the call when another thread calls [`Stop::stop`], for a program that shuts down.
     ///
     /// The current wait ends at once, and no further attempt begins: the call returns the operation's last
@@ -231,7 +185,7 @@ impl<'p, O: Call, H> Blocking<'p, O, H> {
     /// assert!(POLICY.blocking(busy).stop_on(&stop).call().is_err());
     /// assert_eq!(calls.get(), 1);
     /// ```
-    pub fn stop_on(self, stop: &Stop) -> Blocking<'p, O, Stoppable<'_, H>> {
-        self.handler(|inner| Stoppable { inner, stop })
+    pub fn stop_on(self, stop: &Stop) -> Blocking<P, O, K, R, StoppedBy<&Stop, (), O::Error>> {
+        self.signal(StoppedBy::new(stop, None))
     }
 }

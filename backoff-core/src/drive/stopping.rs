@@ -1,17 +1,11 @@
 //! The signal of a call, and how it ends one.
 
-use super::{
-    attempt::{Failed, Operation},
-    course::Course,
-    handler::{Handle, Handler},
-};
+use super::operation::Failed;
 #[cfg(feature = "std")]
 use crate::stop::Stop;
 use crate::{
     facts::fault::{Fault, FaultKind},
-    observe::Failure,
-    policy::Policy,
-    runtime::{BlockingSleep, Clock},
+    runtime::BlockingSleep,
 };
 use core::{
     fmt,
@@ -215,38 +209,6 @@ pub(crate) fn unless_cut<T, C>(polled: Poll<T>, cuts: Option<C>) -> Poll<Result<
         (Poll::Pending, Some(cuts)) => Poll::Ready(Err(cuts)),
         (Poll::Pending, None) => Poll::Pending,
     }
-}
-
-/// The signal has come during a wait. Returns the outcome of the call.
-#[cold]
-pub(super) fn stopped<O, H, S>(
-    operation: &mut O,
-    handler: &mut H,
-    course: &mut Course,
-    policy: &Policy,
-    signal: Pin<&mut S>,
-) -> Option<Result<O::Value, O::Error>>
-where
-    O: Operation<<H as Handler>::Runtime>,
-    H: Handle<O::Error>,
-    H::Runtime: Clock,
-    S: Signal<O::Value, O::Error>,
-{
-    let outcome = operation.write_outcome();
-    let error = match (operation.kept(), signal.take()) {
-        (Some(error), _) => error,
-        (None, Some(Err(failed))) => failed.error,
-        (None, Some(Ok(value))) => {
-            let failure = Failure::new(None, O::fault(&value));
-            course.stopped(policy, handler, O::name(), failure, outcome);
-            // The call returns the last response unchanged.
-            return Some(Ok(value));
-        }
-        (None, None) => return None,
-    };
-    let failure = Failure::new(Some(&error), handler.fault(&error));
-    course.stopped(policy, handler, O::name(), failure, outcome);
-    Some(Err(operation.last_word(error)))
 }
 
 /// A signal has ended the call during an attempt, or before the first one. The error of a call that a

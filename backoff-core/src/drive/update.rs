@@ -1,7 +1,7 @@
 //! Read-modify-write: an attempt with two steps. A failure of either leads back to the read.
 
 use super::{
-    attempt::{At, Call, Failed, Operation, Reports, Run},
+    operation::{At, Closure, Failed, Operation, Run},
     write_outcome::WriteOutcome,
 };
 use crate::{
@@ -176,16 +176,6 @@ impl<Read, Change, Write> Update<Read, Change, Write> {
 }
 
 impl<Read, Change, Write, M> Update<Read, Change, Write, M> {
-    /// Begins a write.
-    #[inline]
-    fn write<V, Writing>(&mut self, value: V) -> Writing
-    where
-        Write: FnMut(V) -> Writing,
-    {
-        self.writes = self.writes.saturating_add(1);
-        (self.write)(value)
-    }
-
     /// The value to write, or what ends the attempt without a write.
     #[inline]
     fn changed<V, W, E, Changes>(
@@ -231,18 +221,6 @@ impl<Read, Change, Write, M> fmt::Debug for Update<Read, Change, Write, M> {
     }
 }
 
-impl<Read, Change, Write, M> Reports for Update<Read, Change, Write, M> {
-    type Report = UpdateReport;
-
-    fn name() -> &'static str {
-        core::any::type_name::<Write>()
-    }
-
-    fn report(&self, measures: Measures) -> UpdateReport {
-        UpdateReport::new(measures, self.writes)
-    }
-}
-
 pin_project! {
     /// An attempt at a read-modify-write.
     #[derive(Debug)]
@@ -263,73 +241,43 @@ pin_project! {
     }
 }
 
-/// Reports an outcome to the memory of an update.
-macro_rules! remembered {
-    () => {
-        const JUDGED: bool = M::KEEPS;
-
-        #[inline]
-        fn write_outcome(&self) -> WriteOutcome {
-            self.memory.write_outcome()
-        }
-
-        #[inline]
-        fn failed(&mut self, error: &E, stage: Stage, at: At<'_>) {
-            self.memory.failed(error, stage, at);
-        }
-
-        #[inline]
-        fn terms(&self) -> Option<Terms<'static>> {
-            self.memory.terms()
-        }
-
-        #[inline]
-        fn keep(&mut self, error: E) -> Option<E> {
-            self.memory.keep(error)
-        }
-
-        #[inline]
-        fn last_word(&mut self, error: E) -> E {
-            self.memory.last_word(error)
-        }
-    };
-}
-
-impl<R, Read, Change, Write, M, Reading, Changes, Writing, V, W, E> Operation<R>
-    for Update<Read, Change, Write, M>
+impl<Read, Change, Write, M, Changes, V, W, E> Operation for Update<Read, Change, Write, M>
 where
     M: Memory<V, E>,
-    Read: FnMut() -> Reading,
-    Reading: Future<Output = Result<V, E>>,
+    Read: Closure<(), Value = V, Error = E>,
     Change: FnMut(&mut V) -> Changes,
     Changes: Changed<E>,
-    Write: FnMut(V) -> Writing,
-    Writing: Future<Output = Result<W, E>>,
+    Write: Closure<(V,), Value = W, Error = E>,
 {
     type Value = Updated<V, W>;
     type Error = E;
-    type Running = Running<Reading, Writing>;
+    type Running = Running<Read::Running, Write::Running>;
+    type Report = UpdateReport;
+    const JUDGED: bool = M::KEEPS;
 
-    remembered!();
+    fn name() -> &'static str {
+        Write::name()
+    }
+
+    fn report(&self, measures: Measures) -> UpdateReport {
+        UpdateReport::new(measures, self.writes)
+    }
 
     #[inline]
-    fn begin(&mut self, _run: &Run<'_, R>) -> Self::Running {
-        let read = (self.read)();
+    fn begin<R: Clock + Random>(&mut self, _run: &Run<'_, R>) -> Self::Running {
+        let read = self.read.call(());
         Running {
             step: Step::Reading { read },
         }
     }
 
     #[inline]
-    fn poll(
+    fn poll<R: Clock>(
         &mut self,
         running: Pin<&mut Self::Running>,
         run: &Run<'_, R>,
         cx: &mut Context<'_>,
-    ) -> Poll<Ended<V, W, E>>
-    where
-        R: Clock,
-    {
+    ) -> Poll<Ended<V, W, E>> {
         let mut step = running.project().step;
         if let StepProjection::Reading { read } = step.as_mut().project() {
             let value = match ready!(read.poll(cx)) {
@@ -339,7 +287,8 @@ where
             match self.changed(value, || run.runtime.now()) {
                 Ok(_) if run.is_over() => step.set(Step::Over),
                 Ok(value) => {
-                    let write = self.write(value);
+                    self.writes = self.writes.saturating_add(1);
+                    let write = self.write.call((value,));
                     step.set(Step::Writing { write });
                 }
                 Err(ended) => return Poll::Ready(ended),
@@ -355,41 +304,40 @@ where
     }
 
     #[inline]
-    fn kept(&mut self) -> Option<E> {
-        self.memory.kept()
-    }
-
-    #[inline]
     fn stage(running: Pin<&Self::Running>) -> Stage {
         match running.get_ref().step {
             Step::Reading { .. } | Step::Over => Stage::Read,
             Step::Writing { .. } => writing::<V, E, Changes, M>(),
         }
     }
-}
-
-impl<Read, Change, Write, M, Changes, V, W, E> Call for Update<Read, Change, Write, M>
-where
-    M: Memory<V, E>,
-    Read: FnMut() -> Result<V, E>,
-    Change: FnMut(&mut V) -> Changes,
-    Changes: Changed<E>,
-    Write: FnMut(V) -> Result<W, E>,
-{
-    type Value = Updated<V, W>;
-    type Error = E;
-
-    remembered!();
 
     #[inline]
-    fn call<R: Clock + Random>(&mut self, run: &Run<'_, R>) -> Ended<V, W, E> {
-        let value = (self.read)().map_err(|error| Failed::at(Stage::Read, error))?;
-        match self.changed(value, || run.runtime.now()) {
-            Ok(value) => match self.write(value) {
-                Ok(written) => Ok(Updated::Written(written)),
-                Err(error) => Err(Failed::at(writing::<V, E, Changes, M>(), error)),
-            },
-            Err(ended) => ended,
-        }
+    fn terms(&self) -> Option<Terms<'static>> {
+        self.memory.terms()
+    }
+
+    #[inline]
+    fn write_outcome(&self) -> WriteOutcome {
+        self.memory.write_outcome()
+    }
+
+    #[inline]
+    fn failed(&mut self, error: &E, stage: Stage, at: At<'_>) {
+        self.memory.failed(error, stage, at);
+    }
+
+    #[inline]
+    fn keep(&mut self, error: E) -> Option<E> {
+        self.memory.keep(error)
+    }
+
+    #[inline]
+    fn kept(&mut self) -> Option<E> {
+        self.memory.kept()
+    }
+
+    #[inline]
+    fn last_word(&mut self, error: E) -> E {
+        self.memory.last_word(error)
     }
 }

@@ -2,10 +2,11 @@
 //! change cannot recognise its own effect.
 
 use super::{
-    attempt::{At, Call, Operation},
     blocking::Blocking,
     future::Retrying,
-    handler::Handler,
+    operation::{At, Closure, Operation},
+    plan::Plan,
+    settings::Frame,
     update::{Memory, Update},
     write_outcome::WriteOutcome,
 };
@@ -16,7 +17,7 @@ use crate::{
     runtime::Sleep,
     state::Terms,
 };
-use core::{fmt, future::Future, time::Duration};
+use core::{fmt, time::Duration};
 
 /// The version of a value: an etag, a number, a generation. Two values with the same version are
 /// the same value, and each write makes another version.
@@ -250,11 +251,12 @@ impl<F, K, E> fmt::Debug for Versioned<F, K, E> {
     }
 }
 
-impl<'p, Read, Change, Write, H, S> Retrying<'p, Update<Read, Change, Write>, H, S>
+impl<P, Read, Change, Write, K, R, S> Retrying<P, Update<Read, Change, Write>, K, R, S>
 where
-    H: Handler,
-    <H as Handler>::Runtime: Sleep,
-    Update<Read, Change, Write>: Operation<<H as Handler>::Runtime>,
+    P: Plan,
+    K: Frame,
+    R: Sleep,
+    Update<Read, Change, Write>: Operation,
 {
     /// Reads the version of a value. The version does two things: it sets the pace after a conflict, and it
     /// shows whether a write that may have been applied was applied.
@@ -284,8 +286,6 @@ where
     /// precondition is stale. If the value has another version, or the second write meets a conflict, then
     /// the winner may have been the first write, and nobody can know: the update ends with
     /// [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied) and the error of the first write.
-    ///
-    /// Write `version` directly after `update(..)`, before `attempt_timeout`, `conflict_if` and the like.
     ///
     /// This requires that each write names the version as its precondition, and that each write makes
     /// another version. A value without a version (`None`, an empty etag) is never written again. A change
@@ -332,35 +332,31 @@ where
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn version<F, K, Reading, V, E>(
+    pub fn version<F, T, V, E>(
         self,
         version: F,
-    ) -> Retrying<'p, VersionedUpdate<Read, Change, Write, F, K, E>, H, S>
+    ) -> Retrying<P, VersionedUpdate<Read, Change, Write, F, T, E>, K, R, S>
     where
-        Read: FnMut() -> Reading,
-        Reading: Future<Output = Result<V, E>>,
-        F: FnMut(&V) -> K,
-        K: Version,
+        Read: Closure<(), Value = V, Error = E>,
+        F: FnMut(&V) -> T,
+        T: Version,
         E: Fault,
-        VersionedUpdate<Read, Change, Write, F, K, E>: Operation<<H as Handler>::Runtime>,
+        VersionedUpdate<Read, Change, Write, F, T, E>: Operation,
     {
         self.operation(|update| update.with_memory(Versioned::new(version)))
     }
 }
 
-impl<'p, Read, Change, Write, H> Blocking<'p, Update<Read, Change, Write>, H>
-where
-    Update<Read, Change, Write>: Call,
-{
+impl<P, Read, Change, Write, K, R, S> Blocking<P, Update<Read, Change, Write>, K, R, S> {
     /// Reads the version of a value, as [`Retrying::version`] does.
-    pub fn version<F, K, V, E>(
+    pub fn version<F, T, V, E>(
         self,
         version: F,
-    ) -> Blocking<'p, VersionedUpdate<Read, Change, Write, F, K, E>, H>
+    ) -> Blocking<P, VersionedUpdate<Read, Change, Write, F, T, E>, K, R, S>
     where
-        Read: FnMut() -> Result<V, E>,
-        F: FnMut(&V) -> K,
-        K: Version,
+        Read: Closure<(), Value = V, Error = E>,
+        F: FnMut(&V) -> T,
+        T: Version,
         E: Fault,
     {
         self.operation(|update| update.with_memory(Versioned::new(version)))

@@ -1,6 +1,7 @@
 //! What an update knows about its writes when an attempt has failed.
 
 use crate::{
+    facts::fault::Fault,
     judge::{Ruling, Stage},
     report::StopReason,
     state::Next,
@@ -24,35 +25,43 @@ pub(crate) struct JudgedWrite {
     pub(crate) outcome: WriteOutcome,
 }
 
-/// What a call knows about writes: `()` where it is no update.
-pub(crate) trait Writes: Copy {
+/// What a call knows about a failure beside its error, known by type: nothing (`()`), a
+/// [`JudgedWrite`] of an update, or what the call remembers for its attempts
+/// ([`Recall`](super::recall::Recall)).
+pub(crate) trait Known {
     /// The judge's ruling about the failure, if the judge was asked before.
-    fn ruling(self) -> Option<Ruling>;
+    fn ruling(&self) -> Option<Ruling>;
 
     /// Whether a write may have been applied.
-    fn outcome(self) -> WriteOutcome;
+    fn outcome(&self) -> WriteOutcome;
+
+    /// The ruling about the failure, before it is told.
+    #[inline]
+    fn judged(&mut self, stage: Stage, ruling: Ruling, fault: Option<&dyn Fault>) {
+        let _ = (stage, ruling, fault);
+    }
 }
 
-impl Writes for () {
+impl Known for () {
     #[inline]
-    fn ruling(self) -> Option<Ruling> {
+    fn ruling(&self) -> Option<Ruling> {
         None
     }
 
     #[inline]
-    fn outcome(self) -> WriteOutcome {
+    fn outcome(&self) -> WriteOutcome {
         WriteOutcome::Known
     }
 }
 
-impl Writes for JudgedWrite {
+impl Known for JudgedWrite {
     #[inline]
-    fn ruling(self) -> Option<Ruling> {
+    fn ruling(&self) -> Option<Ruling> {
         Some(self.ruling)
     }
 
     #[inline]
-    fn outcome(self) -> WriteOutcome {
+    fn outcome(&self) -> WriteOutcome {
         self.outcome
     }
 }

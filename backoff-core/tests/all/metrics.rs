@@ -509,9 +509,9 @@ fn combined_changes_that_a_timer_cuts_after_their_callers_have_left_are_a_timeou
 }
 
 /// An attempt of a read that is resumed: it takes a second, and fails.
-async fn fails<H>(resuming: &mut Resuming<'_, H>) -> Result<(), Status>
+async fn fails<R>(resuming: &mut Resuming<'_, drive::Settings, R>) -> Result<(), Status>
 where
-    H: drive::Handle<Status, Runtime: Clock + Sleep + Random>,
+    R: Clock + Sleep + Random,
 {
     tokio::time::sleep(Duration::from_secs(1)).await;
     resuming.failed(Status(503)).await
@@ -758,7 +758,7 @@ fn an_operation_is_called_by_its_closure_or_by_its_name_and_not_by_its_error() {
         pages.failed(Status(404)).await.unwrap_err();
         let mut unnamed = POLICY.resuming();
         unnamed.failed(Status(404)).await.unwrap_err();
-        let mut blocking = POLICY.resuming_blocking().name("rows");
+        let mut blocking = POLICY.blocking_resuming().name("rows");
         blocking.failed_blocking(Status(404)).unwrap_err();
     });
     let expected = ["pages", "resuming", "rows"].map(str::to_owned);

@@ -367,7 +367,7 @@ mod stopped {
                 reasons.push(*reason);
             }
         };
-        let resuming = policy.resuming_blocking().runtime(time.clone());
+        let resuming = policy.blocking_resuming().runtime(time.clone());
         let mut resuming = resuming.stop_on(&stop).notify(hook);
         let error = TimedOut::new(SECOND);
         assert_eq!(resuming.failed_blocking(error), Ok(()));

@@ -414,7 +414,7 @@ async fn a_hook_of_every_form_sees_the_tokens_that_a_stopped_call_has_given_back
     let mut resuming = resuming.stop_on(Box::pin(token.cancelled()));
     assert_eq!(resuming.failed(Busy).await, Err(Busy));
     seen.check();
-    let resuming = PAID_BLOCKING.resuming_blocking().notify(seen.hook(&BUDGET));
+    let resuming = PAID_BLOCKING.blocking_resuming().notify(seen.hook(&BUDGET));
     assert_eq!(resuming.stop_on(&stop).failed_blocking(Busy), Err(Busy));
     seen.check();
 }
@@ -452,7 +452,7 @@ fn a_hook_of_every_form_sees_the_tokens_that_a_late_call_has_given_back() {
     let call = PAID.blocking(busy).runtime(Slow::default());
     assert!(call.notify(seen.hook(&BUDGET)).call().is_err());
     seen.check();
-    let resuming = PAID.resuming_blocking().runtime(Slow::default());
+    let resuming = PAID.blocking_resuming().runtime(Slow::default());
     let mut resuming = resuming.notify(seen.hook(&BUDGET));
     assert_eq!(resuming.failed_blocking(Busy), Err(Busy));
     seen.check();

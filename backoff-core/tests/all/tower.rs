@@ -141,10 +141,10 @@ fn now<F: Future>(future: Pin<&mut F>) -> F::Output {
 type Sent = Result<u16, Broken>;
 
 /// Sends a request through this layer, and says what came of it.
-fn send<C, H, B>(layer: RetryLayer<C, H>, server: &Server, request: Request<B>) -> Sent
+fn send<C, K, R, B>(layer: RetryLayer<C, K, R>, server: &Server, request: Request<B>) -> Sent
 where
-    RetryLayer<C, H>: tower::Layer<Server, Service = Retry<Server, C, H>>,
-    Retry<Server, C, H>: Service<Request<B>, Response = Response<&'static str>, Error = Broken>,
+    RetryLayer<C, K, R>: tower::Layer<Server, Service = Retry<Server, C, K, R>>,
+    Retry<Server, C, K, R>: Service<Request<B>, Response = Response<&'static str>, Error = Broken>,
 {
     let mut service = layer.layer(server.clone());
     let reply = now(pin!(async { service.ready().await?.call(request).await }));

@@ -33,13 +33,13 @@ pub(super) struct Loop<'a> {
 
 /// The context, which is the same for all attempts.
 struct Bound {
-    /// The statements that make the context and the deposit, and begin the course.
+    /// The statements that make the context and the guard, and begin the call.
     begin: TokenStream,
     /// The expression that refers to the context.
     context: TokenStream,
     /// Whether the context may name a budget.
     may_pay: bool,
-    /// Whether the context is a constant that the deposit knows.
+    /// Whether the context is a constant that the guard knows.
     is_known: bool,
 }
 
@@ -59,7 +59,7 @@ impl Loop<'_> {
         let bind_attempt = self.args.attempt.as_ref().map(|attempt| {
             let name = &attempt.value;
             quote_spanned! {here=>
-                let #name = #k::__private::attempt(#with, &__deposit.course, &__recall);
+                let #name = #k::__private::attempt(#with, &__guard.course, &__recall);
             }
         });
         let bind_recall = timed
@@ -67,7 +67,7 @@ impl Loop<'_> {
         let cut = self.args.cuts().filter(|_| self.is_async);
         // An attempt with a limit is not begun if the timer woke too late.
         let begins = (cut.is_none() && may_pay)
-            .then(|| quote_spanned!(here=> #k::__private::begins(&mut __deposit);));
+            .then(|| quote_spanned!(here=> #k::__private::begins(&mut __guard);));
         let span = self.span();
         let bind_span = span.as_ref().map(|(key_at, span)| {
             let k = self.library.at(*key_at);
@@ -85,16 +85,16 @@ impl Loop<'_> {
             quote_spanned! {judged_at=>
                 #k_at_step::__private::step(
                     &#k_at_step::__private::of_row(#context, &#row),
-                    #runtime, &mut __deposit.course, #judged
+                    #runtime, &mut __guard.course, #judged
                 )
             }
         } else if is_known {
             quote_spanned! {judged_at=>
-                #k_at_step::__private::step_known(&mut __deposit, #runtime, #judged)
+                #k_at_step::__private::step_known(&mut __guard, #runtime, #judged)
             }
         } else {
             quote_spanned! {judged_at=>
-                #k_at_step::__private::step(#with, &mut __deposit.course, #judged)
+                #k_at_step::__private::step(#with, &mut __guard.course, #judged)
             }
         };
         let mut judge = self.notified(self.judge());
@@ -144,7 +144,7 @@ impl Loop<'_> {
             // The place of the step, so that a mistake there is reported only once.
             let pause = quote_spanned! {judged_at=>
                 #k_at_step::__private::pause(
-                    #with, &mut __deposit.course, __wait, &__outcome, #value, &mut __judge
+                    #with, &mut __guard.course, __wait, &__outcome, #value, &mut __judge
                 )
             };
             // The judge may be used twice for one error: before the wait, and when the timer woke too late.
@@ -190,7 +190,7 @@ impl Loop<'_> {
         let wait = quote_spanned! {here=>
             if #k::__private::sleep_or_stop(#runtime, __wait, __stop.as_mut()).await {
                 #k::__private::stopped(
-                    #context, #runtime, &mut __deposit.course, &__outcome, #fault, &mut __judge
+                    #context, #runtime, &mut __guard.course, &__outcome, #fault, &mut __judge
                 );
                 break __outcome;
             }
@@ -208,7 +208,7 @@ impl Loop<'_> {
         let bind = quote_spanned!(here=> let mut __cut = #k::__private::Option::None;);
         let end = quote_spanned! {here=>
             if #k::__private::is_cut(
-                #with, &mut __deposit.course, __cut, &__outcome, &mut __judge
+                #with, &mut __guard.course, __cut, &__outcome, &mut __judge
             ) {
                 break __outcome;
             }
@@ -247,9 +247,9 @@ impl Loop<'_> {
         let known = |bind: Option<TokenStream>, made: &TokenStream| Bound {
             begin: quote_spanned! {here=>
                 #bind
-                let mut __deposit = #k::__private::begin_known(|| #made, #runtime, #timed);
+                let mut __guard = #k::__private::begin_known(|| #made, #runtime, #timed);
             },
-            context: quote_spanned!(here=> #k::__private::known(&__deposit)),
+            context: quote_spanned!(here=> #k::__private::known(&__guard)),
             may_pay,
             is_known: true,
         };
@@ -260,7 +260,7 @@ impl Loop<'_> {
                 Bound {
                     begin: quote_spanned! {here=>
                         #item
-                        let mut __deposit = #k::__private::begin(#named, #runtime, #timed);
+                        let mut __guard = #k::__private::begin(#named, #runtime, #timed);
                     },
                     context: named,
                     may_pay,
@@ -275,27 +275,27 @@ impl Loop<'_> {
             // A value behind a reference stays there. Any other value is copied out, so that no guard and no
             // borrow of `self` lives as long as the call.
             Place::Call => {
-                let (ty, policy, payer, of_deposit) = if place::is_behind_a_reference(self.args) {
+                let (ty, policy, plan, of_guard) = if place::is_behind_a_reference(self.args) {
                     (
                         quote_spanned!(here=> &#k::Policy),
                         quote_spanned!(here=> &#policy),
                         quote_spanned!(here=> #k::__private::Borrowed::new(__policy)),
-                        quote_spanned!(here=> #k::__private::Borrowed::policy(&__deposit.payer)),
+                        quote_spanned!(here=> #k::__private::Borrowed::policy(&__guard.plan)),
                     )
                 } else {
                     (
                         quote_spanned!(here=> #k::Policy),
                         policy,
                         quote_spanned!(here=> __policy),
-                        quote_spanned!(here=> &__deposit.payer),
+                        quote_spanned!(here=> &__guard.plan),
                     )
                 };
-                let context = of(of_deposit);
+                let context = of(of_guard);
                 Bound {
                     begin: quote_spanned! {here=>
                         let __policy: #ty = #policy;
-                        let mut __deposit = #k::__private::Deposit::new(#payer);
-                        #k::__private::start(#context, #runtime, &mut __deposit.course, #timed);
+                        let mut __guard = #k::__private::Guard::new(#plan);
+                        #k::__private::start(#context, #runtime, &mut __guard.course, #timed);
                     },
                     context,
                     may_pay: true,
@@ -374,10 +374,10 @@ impl Loop<'_> {
         let k_at_key = self.library.at(key_at);
         let settled = quote_spanned!(key_at=> #k_at_key::__private::settle(__done, __is_late));
         let bind = quote_spanned! {here=>
-            let (__done, __is_late) = if #k::__private::is_late(#with, &__deposit.course) {
+            let (__done, __is_late) = if #k::__private::is_late(#with, &__guard.course) {
                 (#k::__private::expired(), true)
             } else {
-                #k::__private::begins(&mut __deposit);
+                #k::__private::begins(&mut __guard);
                 (#outcome, false)
             };
             let (__outcome, __stage): (#returns, _) = #settled;
@@ -405,7 +405,7 @@ impl Loop<'_> {
             None => quote_spanned!(key_at=> #k::__private::Duration::MAX),
         };
         let limited = quote_spanned! {key_at=>
-            #k::__private::cut(#with, &__deposit.course, #limit, #attempt)
+            #k::__private::cut(#with, &__guard.course, #limit, #attempt)
         };
         self.stoppable("limited_cut_on", &limited)
     }
@@ -418,7 +418,7 @@ impl Loop<'_> {
         let key_at = at(key.span());
         let (k, cut_by) = (self.library.at(key_at), Ident::new(cut_by, key_at));
         quote_spanned! {key_at=>
-            #k::__private::#cut_by(__stop.as_mut(), &__deposit.course, &mut __cut, #attempt).await
+            #k::__private::#cut_by(__stop.as_mut(), &__guard.course, &mut __cut, #attempt).await
         }
     }
 
@@ -436,7 +436,7 @@ impl Loop<'_> {
         let Some((_, span)) = self.span() else {
             return attempt.clone();
         };
-        let begins = quote_spanned!(here=> &mut #span, #context, &__deposit.course);
+        let begins = quote_spanned!(here=> &mut #span, #context, &__guard.course);
         if self.is_async {
             quote_spanned!(here=> #k::__private::in_span(#begins, #attempt))
         } else {
@@ -535,7 +535,7 @@ impl Loop<'_> {
             Some(patterns @ [_, ..]) if asks_codes => judge("or", &[matches(patterns)]),
             Some(patterns @ [_, ..]) => judge("when", &[matches(patterns), find]),
             _ if asks_codes && found.is_some() => judge("found", &[find]),
-            _ if asks_codes => quote_spanned!(judged_at=> #k::__private::ByCodes),
+            _ if asks_codes => quote_spanned!(judged_at=> #k::__private::BY_CODES),
             _ => judge("every", &[find]),
         }
     }

@@ -37,7 +37,7 @@ fn bare_attribute() {
                     terms: ::backoff_core::__private::Option::None,
                     name: ::core::concat!(::core::module_path!(), "::read"),
                 };
-                let mut __deposit = ::backoff_core::__private::begin(
+                let mut __guard = ::backoff_core::__private::begin(
                     __BACKOFF,
                     &::backoff_core::__private::ASYNC,
                     false,
@@ -63,7 +63,7 @@ fn bare_attribute() {
                         match ::backoff_core::__private::step(
                             __BACKOFF,
                             &::backoff_core::__private::ASYNC,
-                            &mut __deposit.course,
+                            &mut __guard.course,
                             ::backoff_core::__private::Stage::Whole,
                             &__outcome,
                             ::backoff_core::__private::Option::None,
@@ -96,7 +96,7 @@ fn a_wait_that_a_signal_ends() {
                     terms: ::backoff_core::__private::Option::None,
                     name: ::core::concat!(::core::module_path!(), "::f"),
                 };
-                let mut __deposit = ::backoff_core::__private::begin(
+                let mut __guard = ::backoff_core::__private::begin(
                     __BACKOFF,
                     &::backoff_core::__private::ASYNC,
                     false,
@@ -118,7 +118,7 @@ fn a_wait_that_a_signal_ends() {
                     let __wait = match ::backoff_core::__private::step(
                         __BACKOFF,
                         &::backoff_core::__private::ASYNC,
-                        &mut __deposit.course,
+                        &mut __guard.course,
                         ::backoff_core::__private::Stage::Whole,
                         &__outcome,
                         ::backoff_core::__private::Option::None,
@@ -137,7 +137,7 @@ fn a_wait_that_a_signal_ends() {
                         ::backoff_core::__private::stopped(
                             __BACKOFF,
                             &::backoff_core::__private::ASYNC,
-                            &mut __deposit.course,
+                            &mut __guard.course,
                             &__outcome,
                             ::backoff_core::__private::Option::None,
                             &mut __judge,
@@ -167,7 +167,7 @@ fn an_attempt_that_a_signal_cuts() {
                     ),
                     name: ::core::concat!(::core::module_path!(), "::f"),
                 };
-                let mut __deposit = ::backoff_core::__private::begin(
+                let mut __guard = ::backoff_core::__private::begin(
                     __BACKOFF,
                     &::backoff_core::__private::ASYNC,
                     false,
@@ -177,20 +177,20 @@ fn an_attempt_that_a_signal_cuts() {
                     let (__done, __is_late) = if ::backoff_core::__private::is_late(
                         __BACKOFF,
                         &::backoff_core::__private::ASYNC,
-                        &__deposit.course,
+                        &__guard.course,
                     ) {
                         (::backoff_core::__private::expired(), true)
                     } else {
-                        ::backoff_core::__private::begins(&mut __deposit);
+                        ::backoff_core::__private::begins(&mut __guard);
                         (
                             ::backoff_core::__private::limited_cut_on(
                                     __stop.as_mut(),
-                                    &__deposit.course,
+                                    &__guard.course,
                                     &mut __cut,
                                     ::backoff_core::__private::cut(
                                         __BACKOFF,
                                         &::backoff_core::__private::ASYNC,
-                                        &__deposit.course,
+                                        &__guard.course,
                                         ::backoff_core::__private::Duration::new(10u64, 0u32),
                                         async {
                                             if let ::core::option::Option::Some(__returns) = ::core::option::Option::<
@@ -217,7 +217,7 @@ fn an_attempt_that_a_signal_cuts() {
                     if ::backoff_core::__private::is_cut(
                         __BACKOFF,
                         &::backoff_core::__private::ASYNC,
-                        &mut __deposit.course,
+                        &mut __guard.course,
                         __cut,
                         &__outcome,
                         &mut __judge,
@@ -227,7 +227,7 @@ fn an_attempt_that_a_signal_cuts() {
                     let __wait = match ::backoff_core::__private::step(
                         __BACKOFF,
                         &::backoff_core::__private::ASYNC,
-                        &mut __deposit.course,
+                        &mut __guard.course,
                         __stage,
                         &__outcome,
                         ::backoff_core::__private::Option::None,
@@ -246,7 +246,7 @@ fn an_attempt_that_a_signal_cuts() {
                         ::backoff_core::__private::stopped(
                             __BACKOFF,
                             &::backoff_core::__private::ASYNC,
-                            &mut __deposit.course,
+                            &mut __guard.course,
                             &__outcome,
                             ::backoff_core::__private::Option::None,
                             &mut __judge,
@@ -300,7 +300,7 @@ fn every_key_of_a_policy() {
                     ),
                     name: ::core::concat!(::core::module_path!(), "::f"),
                 };
-                let mut __deposit = ::backoff_core::__private::begin_known(
+                let mut __guard = ::backoff_core::__private::begin_known(
                     || __BACKOFF,
                     &::backoff_core::__private::ASYNC,
                     false,
@@ -308,18 +308,18 @@ fn every_key_of_a_policy() {
                 loop {
                     let __wait = {
                         let (__done, __is_late) = if ::backoff_core::__private::is_late(
-                            ::backoff_core::__private::known(&__deposit),
+                            ::backoff_core::__private::known(&__guard),
                             &::backoff_core::__private::ASYNC,
-                            &__deposit.course,
+                            &__guard.course,
                         ) {
                             (::backoff_core::__private::expired(), true)
                         } else {
-                            ::backoff_core::__private::begins(&mut __deposit);
+                            ::backoff_core::__private::begins(&mut __guard);
                             (
                                 ::backoff_core::__private::cut(
-                                        ::backoff_core::__private::known(&__deposit),
+                                        ::backoff_core::__private::known(&__guard),
                                         &::backoff_core::__private::ASYNC,
-                                        &__deposit.course,
+                                        &__guard.course,
                                         ::backoff_core::__private::Duration::new(10u64, 0u32),
                                         async {
                                             if let ::core::option::Option::Some(__returns) = ::core::option::Option::<
@@ -338,9 +338,9 @@ fn every_key_of_a_policy() {
                             __done,
                             __is_late,
                         );
-                        let mut __judge = ::backoff_core::__private::ByCodes;
+                        let mut __judge = ::backoff_core::__private::BY_CODES;
                         match ::backoff_core::__private::step_known(
-                            &mut __deposit,
+                            &mut __guard,
                             &::backoff_core::__private::ASYNC,
                             __stage,
                             &__outcome,
@@ -380,15 +380,15 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                     ),
                     limit,
                 );
-                let mut __deposit = my::renamed::__private::Deposit::new(__policy);
+                let mut __guard = my::renamed::__private::Guard::new(__policy);
                 my::renamed::__private::start(
                     &my::renamed::__private::Context {
-                        policy: &__deposit.payer,
+                        policy: &__guard.plan,
                         terms: my::renamed::__private::Option::None,
                         name: ::core::concat!(::core::module_path!(), "::type"),
                     },
                     &my::renamed::__private::BLOCKING,
-                    &mut __deposit.course,
+                    &mut __guard.course,
                     false,
                 );
                 loop {
@@ -400,12 +400,12 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                     );
                     match my::renamed::__private::step(
                         &my::renamed::__private::Context {
-                            policy: &__deposit.payer,
+                            policy: &__guard.plan,
                             terms: my::renamed::__private::Option::None,
                             name: ::core::concat!(::core::module_path!(), "::type"),
                         },
                         &my::renamed::__private::BLOCKING,
-                        &mut __deposit.course,
+                        &mut __guard.course,
                         my::renamed::__private::Stage::Whole,
                         &__outcome,
                         my::renamed::__private::Option::None,
@@ -415,12 +415,12 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                         my::renamed::__private::Option::Some(__wait) => {
                             if my::renamed::__private::pause(
                                 &my::renamed::__private::Context {
-                                    policy: &__deposit.payer,
+                                    policy: &__guard.plan,
                                     terms: my::renamed::__private::Option::None,
                                     name: ::core::concat!(::core::module_path!(), "::type"),
                                 },
                                 &my::renamed::__private::BLOCKING,
-                                &mut __deposit.course,
+                                &mut __guard.course,
                                 __wait,
                                 &__outcome,
                                 my::renamed::__private::Option::None,
@@ -430,7 +430,7 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                             }
                         }
                     }
-                    my::renamed::__private::begins(&mut __deposit);
+                    my::renamed::__private::begins(&mut __guard);
                 }
             }
         "#]],
@@ -453,14 +453,14 @@ fn copies_the_attempt_a_hook_and_a_timer() {
                     terms: ::backoff_core::__private::Option::None,
                     name: "put",
                 };
-                let mut __deposit = ::backoff_core::__private::begin(__BACKOFF, &__timer, true);
+                let mut __guard = ::backoff_core::__private::begin(__BACKOFF, &__timer, true);
                 let mut __recall = ::backoff_core::__private::recall(&__timer);
                 loop {
                     let __wait = {
                         let n = ::backoff_core::__private::attempt(
                             __BACKOFF,
                             &__timer,
-                            &__deposit.course,
+                            &__guard.course,
                             &__recall,
                         );
                         let __outcome: Result<(), E> = {
@@ -498,7 +498,7 @@ fn copies_the_attempt_a_hook_and_a_timer() {
                         match ::backoff_core::__private::step(
                             __BACKOFF,
                             &__timer,
-                            &mut __deposit.course,
+                            &mut __guard.course,
                             ::backoff_core::__private::Stage::Whole,
                             &__outcome,
                             ::backoff_core::__private::Outcomes::of(&__outcome).__backoff_value(),
@@ -541,7 +541,7 @@ fn a_method_that_async_trait_has_rewritten() {
                     }
                     let __self = self;
                     let __ret: Result<u8, E> = {
-                        let mut __deposit = ::backoff_core::__private::begin_known(
+                        let mut __guard = ::backoff_core::__private::begin_known(
                             || const {
                                 &::backoff_core::__private::Context {
                                     policy: &P,
@@ -582,7 +582,7 @@ fn a_method_that_async_trait_has_rewritten() {
                                     },
                                 );
                                 match ::backoff_core::__private::step_known(
-                                    &mut __deposit,
+                                    &mut __guard,
                                     &::backoff_core::__private::ASYNC,
                                     ::backoff_core::__private::Stage::Whole,
                                     &__outcome,
@@ -599,7 +599,7 @@ fn a_method_that_async_trait_has_rewritten() {
                                     __wait,
                                 )
                                 .await;
-                            ::backoff_core::__private::begins(&mut __deposit);
+                            ::backoff_core::__private::begins(&mut __guard);
                         }
                     };
                     __ret
@@ -625,7 +625,7 @@ fn a_block_that_is_not_async() {
                         terms: backoff_core::__private::Option::None,
                         name: ::core::concat!(::core::module_path!(), ":", ::core::line!()),
                     };
-                    let mut __deposit = backoff_core::__private::begin(
+                    let mut __guard = backoff_core::__private::begin(
                         __BACKOFF,
                         &backoff_core::__private::BLOCKING,
                         false,
@@ -639,7 +639,7 @@ fn a_block_that_is_not_async() {
                         match backoff_core::__private::step(
                             __BACKOFF,
                             &backoff_core::__private::BLOCKING,
-                            &mut __deposit.course,
+                            &mut __guard.course,
                             backoff_core::__private::Stage::Whole,
                             &__outcome,
                             backoff_core::__private::Option::None,
@@ -650,7 +650,7 @@ fn a_block_that_is_not_async() {
                                 if backoff_core::__private::pause(
                                     __BACKOFF,
                                     &backoff_core::__private::BLOCKING,
-                                    &mut __deposit.course,
+                                    &mut __guard.course,
                                     __wait,
                                     &__outcome,
                                     backoff_core::__private::Option::None,
@@ -712,7 +712,7 @@ fn a_block_in_a_loop() {
                         terms: backoff_core::__private::Option::None,
                         name: ::core::concat!(::core::module_path!(), ":", ::core::line!()),
                     };
-                    let mut __deposit = backoff_core::__private::begin_known(
+                    let mut __guard = backoff_core::__private::begin_known(
                         || __BACKOFF,
                         &backoff_core::__private::ASYNC,
                         false,
@@ -726,9 +726,9 @@ fn a_block_in_a_loop() {
                                 }
                             }
                                 .await;
-                            let mut __judge = backoff_core::__private::ByCodes;
+                            let mut __judge = backoff_core::__private::BY_CODES;
                             match backoff_core::__private::step_known(
-                                &mut __deposit,
+                                &mut __guard,
                                 &backoff_core::__private::ASYNC,
                                 backoff_core::__private::Stage::Whole,
                                 &__outcome,
@@ -741,7 +741,7 @@ fn a_block_in_a_loop() {
                         };
                         backoff_core::__private::sleep(&backoff_core::__private::ASYNC, __wait)
                             .await;
-                        backoff_core::__private::begins(&mut __deposit);
+                        backoff_core::__private::begins(&mut __guard);
                     }
                 }
             }

@@ -2,7 +2,6 @@
 
 use super::{
     copies::{Cloned, ClonedBy, Copies, Replaying},
-    limit::{Limits, PerAttempt, Unlimited},
     outgoing::Outgoing,
     replay::Replay,
     sends::Sends,
@@ -10,17 +9,23 @@ use super::{
 };
 use crate::{
     __private::without_conflicts,
+    budget::Budget,
     drive::{
-        attempt::Operation,
+        around::Around,
         entry::Judged,
         future::Retrying,
-        handler::{ByCodes, Handle, Notified, Owning, Under},
+        judges::{ByCodes, Judge},
+        limit::{Expires, Limit, Limited},
+        plan::{Pays, Plan},
+        rules::{Responses, Rules},
+        settings::{Delays, Settings},
         stopping::Unstopped,
+        watch::Watch,
     },
     facts::fault::Fault,
-    observe::Event,
+    observe::{Event, Notify},
     policy::Policy,
-    runtime::{Clock, Random, Sleep},
+    runtime::{ASYNC, AsyncRuntime, Clock, Random, Sleep},
 };
 use core::{
     future::Future,
@@ -28,6 +33,7 @@ use core::{
     time::Duration,
 };
 use http_body_1::Body;
+use std::sync::Arc;
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -38,14 +44,17 @@ use tower_service::Service;
 /// WARN.
 #[derive(Clone, Copy, Debug)]
 #[must_use = "a layer does nothing until it is given a service"]
-pub struct RetryLayer<C = Cloned, H = ByCodes, L = Unlimited, G = Unstopped> {
+pub struct RetryLayer<C = Cloned, K = LayerSettings, R = AsyncRuntime, G = Unstopped> {
     policy: Policy,
     idempotent: Option<bool>,
     copies: C,
-    handler: H,
-    limit: L,
+    settings: K,
+    runtime: R,
     signals: G,
 }
+
+/// The settings of a layer with this judge: responses are judged, too.
+pub type LayerSettings<J = ByCodes> = Settings<J, (), (), Responses>;
 
 impl RetryLayer {
     /// As [`Policy::layer`].
@@ -54,14 +63,14 @@ impl RetryLayer {
     }
 }
 
-impl<H> RetryLayer<Cloned, H> {
-    const fn judged(policy: Policy, handler: H) -> Self {
+impl<J> RetryLayer<Cloned, LayerSettings<J>> {
+    const fn judged(policy: Policy, judge: J) -> Self {
         RetryLayer {
             policy: without_conflicts(policy),
             idempotent: None,
             copies: Cloned,
-            handler,
-            limit: Unlimited,
+            settings: Settings::judging_responses(judge),
+            runtime: ASYNC,
             signals: Unstopped,
         }
     }
@@ -78,7 +87,7 @@ impl Policy {
     }
 }
 
-impl<H> Judged<'_, H> {
+impl<J> Judged<'_, J> {
     /// As [`Policy::layer`]. The function judges errors; the policy's codes judge responses.
     ///
     /// ```
@@ -90,12 +99,12 @@ impl<H> Judged<'_, H> {
     ///     .layer();
     /// # let _ = layer;
     /// ```
-    pub fn layer(self) -> RetryLayer<Cloned, H> {
-        RetryLayer::judged(*self.policy, self.handler)
+    pub fn layer(self) -> RetryLayer<Cloned, LayerSettings<J>> {
+        RetryLayer::judged(*self.policy, self.judge)
     }
 }
 
-impl<C, H, L, G> RetryLayer<C, H, L, G> {
+impl<C, K, R, G> RetryLayer<C, K, R, G> {
     /// Says for all requests whether they may be made twice. This setting takes precedence over the policy
     /// and over the method of the request. The extension [`Idempotent`](super::Idempotent) of a request
     /// takes precedence over this setting.
@@ -133,7 +142,7 @@ impl<C, H, L, G> RetryLayer<C, H, L, G> {
     /// });
     /// # let _ = layer;
     /// ```
-    pub fn cloned_by<Request, F>(self, copy: F) -> RetryLayer<ClonedBy<F>, H, L, G>
+    pub fn cloned_by<Request, F>(self, copy: F) -> RetryLayer<ClonedBy<F>, K, R, G>
     where
         F: Fn(&Request) -> Option<Request>,
     {
@@ -153,7 +162,7 @@ impl<C, H, L, G> RetryLayer<C, H, L, G> {
     ///     .service(channel);
     /// let client = GreeterClient::new(channel);
     /// ```
-    pub fn replaying<B, F>(self, limit: usize, rebuild: F) -> RetryLayer<Replaying<F>, H, L, G>
+    pub fn replaying<B, F>(self, limit: usize, rebuild: F) -> RetryLayer<Replaying<F>, K, R, G>
     where
         B: Body + Unpin,
         F: Fn(Replay<B>) -> B,
@@ -161,45 +170,26 @@ impl<C, H, L, G> RetryLayer<C, H, L, G> {
         self.copied(Replaying { limit, rebuild })
     }
 
-    fn copied<D>(self, copies: D) -> RetryLayer<D, H, L, G> {
+    fn copied<D>(self, copies: D) -> RetryLayer<D, K, R, G> {
         RetryLayer {
             policy: self.policy,
             idempotent: self.idempotent,
             copies,
-            handler: self.handler,
-            limit: self.limit,
+            settings: self.settings,
+            runtime: self.runtime,
             signals: self.signals,
         }
     }
 
-    fn handler<I>(self, change: impl FnOnce(H) -> I) -> RetryLayer<C, I, L, G> {
+    fn with<I>(self, change: impl FnOnce(K) -> I) -> RetryLayer<C, I, R, G> {
         RetryLayer {
             policy: self.policy,
             idempotent: self.idempotent,
             copies: self.copies,
-            handler: change(self.handler),
-            limit: self.limit,
+            settings: change(self.settings),
+            runtime: self.runtime,
             signals: self.signals,
         }
-    }
-
-    /// Calls `hook` before each wait, and when a request is given up. Each request gets a clone of the
-    /// hook.
-    ///
-    /// ```
-    /// use backoff_core::{Event, Policy};
-    /// use std::io;
-    ///
-    /// let layer = Policy::exponential()
-    ///     .layer()
-    ///     .notify(|event: &Event<'_, io::Error>| println!("{event}"));
-    /// # let _ = layer;
-    /// ```
-    pub fn notify<E, N>(self, hook: N) -> RetryLayer<C, Notified<H, N>, L, G>
-    where
-        N: FnMut(&Event<'_, E>) + Clone,
-    {
-        self.handler(|inner| Notified { inner, hook })
     }
 
     /// Uses the clock, timer and random numbers of `runtime` instead of tokio's. Each request gets a clone
@@ -213,45 +203,16 @@ impl<C, H, L, G> RetryLayer<C, H, L, G> {
     /// # let _ = layer;
     /// # }
     /// ```
-    pub fn runtime<R>(self, runtime: R) -> RetryLayer<C, Under<H, R>, L, G>
+    pub fn runtime<Q>(self, runtime: Q) -> RetryLayer<C, K, Q, G>
     where
-        R: Clock + Sleep + Random + Clone,
+        Q: Clock + Sleep + Random + Clone,
     {
-        self.handler(|inner| Under { inner, runtime })
-    }
-
-    /// Cuts each attempt after `limit`, or when the policy's deadline is over. The time of an attempt
-    /// contains the time until the service is ready and the time until the service has given a response.
-    /// The body of the response is not limited.
-    ///
-    /// An attempt that is cut has no error of its own, so its error is made from
-    /// [`TimedOut`](crate::TimedOut). The service's error must be a type that can be made from it, such as
-    /// `BoxError` or your own. For a client with another error, put `map_err` between the layer and the
-    /// client.
-    ///
-    /// ```
-    /// use backoff_core::Policy;
-    /// use std::{error::Error, time::Duration};
-    /// use tower::ServiceBuilder;
-    ///
-    /// # async fn reply(_: http_1::Request<String>) -> Result<http_1::Response<()>, std::io::Error> {
-    /// #     Ok(http_1::Response::new(()))
-    /// # }
-    /// # let client = tower::service_fn(reply);
-    /// let client = ServiceBuilder::new()
-    ///     .layer(Policy::exponential().layer().attempt_timeout(Duration::from_secs(10)))
-    ///     .map_err(|error| Box::<dyn Error + Send + Sync>::from(error))
-    ///     .service(client);
-    /// # fn is_service<S: tower::Service<http_1::Request<String>>>(_: S) {}
-    /// # is_service(client);
-    /// ```
-    pub fn attempt_timeout(self, limit: Duration) -> RetryLayer<C, H, PerAttempt, G> {
         RetryLayer {
             policy: self.policy,
             idempotent: self.idempotent,
             copies: self.copies,
-            handler: self.handler,
-            limit: PerAttempt(limit),
+            settings: self.settings,
+            runtime,
             signals: self.signals,
         }
     }
@@ -295,7 +256,7 @@ impl<C, H, L, G> RetryLayer<C, H, L, G> {
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn stop_on<F, Fut>(self, signal: F) -> RetryLayer<C, H, L, StopOn<F>>
+    pub fn stop_on<F, Fut>(self, signal: F) -> RetryLayer<C, K, R, StopOn<F>>
     where
         F: Fn() -> Fut + Clone,
         Fut: Future,
@@ -330,7 +291,7 @@ impl<C, H, L, G> RetryLayer<C, H, L, G> {
     /// # fn is_service<S: tower::Service<http_1::Request<String>>>(_: S) {}
     /// # is_service(client);
     /// ```
-    pub fn cut_on<F, Fut>(self, signal: F) -> RetryLayer<C, H, L, CutOn<F>>
+    pub fn cut_on<F, Fut>(self, signal: F) -> RetryLayer<C, K, R, CutOn<F>>
     where
         F: Fn() -> Fut + Clone,
         Fut: Future,
@@ -338,25 +299,88 @@ impl<C, H, L, G> RetryLayer<C, H, L, G> {
         self.signals(CutOn(signal))
     }
 
-    fn signals<I>(self, signals: I) -> RetryLayer<C, H, L, I> {
+    fn signals<I>(self, signals: I) -> RetryLayer<C, K, R, I> {
         RetryLayer {
             policy: self.policy,
             idempotent: self.idempotent,
             copies: self.copies,
-            handler: self.handler,
-            limit: self.limit,
+            settings: self.settings,
+            runtime: self.runtime,
             signals,
         }
     }
 }
 
-impl<S, C: Clone, H: Clone, L: Clone, G: Clone> Layer<S> for RetryLayer<C, H, L, G> {
-    type Service = Retry<S, C, H, L, G>;
+impl<C, J, N, D, X, L, A, M, R, G> RetryLayer<C, Settings<J, N, D, X, L, A, M>, R, G> {
+    /// Calls `hook` before each wait, and when a request is given up. Each request gets a clone of the
+    /// hook.
+    ///
+    /// ```
+    /// use backoff_core::{Event, Policy};
+    /// use std::io;
+    ///
+    /// let layer = Policy::exponential()
+    ///     .layer()
+    ///     .notify(|event: &Event<'_, io::Error>| println!("{event}"));
+    /// # let _ = layer;
+    /// ```
+    pub fn notify<E, F>(self, hook: F) -> RetryLayer<C, Settings<J, (N, F), D, X, L, A, M>, R, G>
+    where
+        F: FnMut(&Event<'_, E>) + Clone,
+    {
+        self.with(|settings| settings.hook(|before| (before, hook)))
+    }
+
+    /// Cuts each attempt after `limit`, or when the policy's deadline is over. The time of an attempt
+    /// contains the time until the service is ready and the time until the service has given a response.
+    /// The body of the response is not limited.
+    ///
+    /// An attempt that is cut has no error of its own, so its error is made from
+    /// [`TimedOut`](crate::TimedOut). The service's error must be a type that can be made from it, such as
+    /// `BoxError` or your own. For a client with another error, put `map_err` between the layer and the
+    /// client.
+    ///
+    /// ```
+    /// use backoff_core::Policy;
+    /// use std::{error::Error, time::Duration};
+    /// use tower::ServiceBuilder;
+    ///
+    /// # async fn reply(_: http_1::Request<String>) -> Result<http_1::Response<()>, std::io::Error> {
+    /// #     Ok(http_1::Response::new(()))
+    /// # }
+    /// # let client = tower::service_fn(reply);
+    /// let client = ServiceBuilder::new()
+    ///     .layer(Policy::exponential().layer().attempt_timeout(Duration::from_secs(10)))
+    ///     .map_err(|error| Box::<dyn Error + Send + Sync>::from(error))
+    ///     .service(client);
+    /// # fn is_service<S: tower::Service<http_1::Request<String>>>(_: S) {}
+    /// # is_service(client);
+    /// ```
+    pub fn attempt_timeout(
+        self,
+        limit: Duration,
+    ) -> RetryLayer<C, Settings<J, N, D, X, Limited, A, M>, R, G>
+    where
+        L: Limit,
+    {
+        self.with(|settings| settings.limit(|before| before.and(Limited::attempts(limit))))
+    }
+}
+
+impl<S, C: Clone, K: Clone, R: Clone, G: Clone> Layer<S> for RetryLayer<C, K, R, G> {
+    type Service = Retry<S, C, K, R, G>;
 
     fn layer(&self, service: S) -> Self::Service {
+        let of = |may_repeat| self.policy.idempotent(may_repeat);
         Retry {
             service,
-            layer: self.clone(),
+            policy: self.policy.idempotent,
+            policies: Arc::new([of(false), of(true)]),
+            idempotent: self.idempotent,
+            copies: self.copies.clone(),
+            settings: self.settings.clone(),
+            runtime: self.runtime.clone(),
+            signals: self.signals.clone(),
         }
     }
 }
@@ -365,13 +389,21 @@ impl<S, C: Clone, H: Clone, L: Clone, G: Clone> Layer<S> for RetryLayer<C, H, L,
 ///
 /// The service inside must be `Clone`, because each repeated request needs a service that was made
 /// ready again.
-#[derive(Clone, Copy, Debug)]
-pub struct Retry<S, C = Cloned, H = ByCodes, L = Unlimited, G = Unstopped> {
+#[derive(Clone, Debug)]
+pub struct Retry<S, C = Cloned, K = LayerSettings, R = AsyncRuntime, G = Unstopped> {
     service: S,
-    layer: RetryLayer<C, H, L, G>,
+    /// Whether the policy lets requests be made twice.
+    policy: bool,
+    /// The policy for requests that must not be made twice, and for those that may.
+    policies: Arc<[Policy; 2]>,
+    idempotent: Option<bool>,
+    copies: C,
+    settings: K,
+    runtime: R,
+    signals: G,
 }
 
-impl<S, C, H, L, G> Retry<S, C, H, L, G> {
+impl<S, C, K, R, G> Retry<S, C, K, R, G> {
     /// The service inside.
     pub const fn get_ref(&self) -> &S {
         &self.service
@@ -388,28 +420,63 @@ impl<S, C, H, L, G> Retry<S, C, H, L, G> {
     }
 }
 
-/// The reply to a request of a [`Retry`]: a future with a name, which holds a copy of its policy and
-/// allocates nothing. The first attempt is made when the future is first polled.
-pub type Reply<S, Request, C = Cloned, H = ByCodes, L = Unlimited, G = Unstopped> = Retrying<
-    'static,
-    <L as Limits<Sends<S, Request, C>>>::Operation,
-    Owning<H>,
-    <G as Signals<<S as Service<Request>>::Response, <S as Service<Request>>::Error>>::Signal,
->;
+/// The policy of one request, shared by all requests of a [`Retry`].
+#[derive(Clone, Debug)]
+pub struct OfRequest {
+    policies: Arc<[Policy; 2]>,
+    may_repeat: bool,
+}
 
-impl<S, Request, C, H, L, G> Service<Request> for Retry<S, C, H, L, G>
+impl Pays for OfRequest {
+    fn budget(&self) -> Option<&Budget> {
+        self.policy().budget
+    }
+}
+
+impl Plan for OfRequest {
+    type Owned = Self;
+
+    #[inline]
+    fn policy(&self) -> &Policy {
+        let [once, twice] = &*self.policies;
+        if self.may_repeat { twice } else { once }
+    }
+
+    fn owned(&self) -> Self {
+        self.clone()
+    }
+}
+
+/// The reply to a request of a [`Retry`]: a future with a name, which shares its policy and allocates
+/// nothing. The first attempt is made when the future is first polled.
+pub type Reply<S, Request, C = Cloned, K = LayerSettings, R = AsyncRuntime, G = Unstopped> =
+    Retrying<
+        OfRequest,
+        Sends<S, Request, C>,
+        K,
+        R,
+        <G as Signals<<S as Service<Request>>::Response, <S as Service<Request>>::Error>>::Signal,
+    >;
+
+impl<S, Request, C, J, N, D, X, L, A, M, R, G> Service<Request>
+    for Retry<S, C, Settings<J, N, D, X, L, A, M>, R, G>
 where
     S: Service<Request, Response: Fault> + Clone,
     Request: Outgoing,
     C: Copies<Request> + Clone,
-    H: Handle<S::Error, Runtime: Clock + Sleep + Random> + Clone,
-    L: Limits<Sends<S, Request, C>> + Clone,
-    L::Operation: Operation<H::Runtime, Value = S::Response, Error = S::Error>,
+    J: Judge<S::Error> + Clone,
+    N: Notify<S::Error> + Clone,
+    D: Delays + Clone,
+    X: Rules<S::Response, S::Error> + Clone,
+    L: Expires<S::Error> + Clone,
+    A: Around + Watch<S::Error> + Clone,
+    M: Watch<S::Error> + Clone,
+    R: Clock + Sleep + Random + Clone,
     G: Signals<S::Response, S::Error> + Clone,
 {
     type Response = S::Response;
     type Error = S::Error;
-    type Future = Reply<S, Request, C, H, L, G>;
+    type Future = Reply<S, Request, C, Settings<J, N, D, X, L, A, M>, R, G>;
 
     /// Makes the service inside ready. An error goes to the caller and is not retried, because there is no
     /// request yet.
@@ -421,19 +488,15 @@ where
         // The service that was made ready makes the first attempt, and a clone stays here.
         let clone = self.service.clone();
         let ready = core::mem::replace(&mut self.service, clone);
-        let RetryLayer {
-            policy,
-            idempotent,
-            copies,
-            handler,
-            limit,
-            signals,
-        } = self.layer.clone();
-        let said = request.said().or(idempotent);
-        let may_repeat = said.unwrap_or_else(|| request.may_repeat(&policy));
-        let policy = policy.idempotent(may_repeat);
-        let sends = limit.limited(Sends::new(ready, request, copies));
-        let call = Retrying::new(&policy, sends, handler).owned();
-        call.signal(signals.signal())
+        let said = request.said().or(self.idempotent);
+        let [once, twice] = &*self.policies;
+        let policy = if self.policy { twice } else { once };
+        let plan = OfRequest {
+            may_repeat: said.unwrap_or_else(|| request.may_repeat(policy)),
+            policies: Arc::clone(&self.policies),
+        };
+        let sends = Sends::new(ready, request, self.copies.clone());
+        let call = Retrying::new(plan, sends, self.settings.clone(), self.runtime.clone());
+        call.signal(self.signals.signal())
     }
 }

@@ -146,15 +146,13 @@
 
 mod copies;
 mod layer;
-mod limit;
 mod outgoing;
 mod replay;
 mod sends;
 mod signal;
 
 pub use copies::{Cloned, ClonedBy, Copies, Replaying};
-pub use layer::{Reply, Retry, RetryLayer};
-pub use limit::{Limits, PerAttempt, Unlimited};
+pub use layer::{LayerSettings, OfRequest, Reply, Retry, RetryLayer};
 pub use outgoing::{Idempotent, Outgoing};
 pub use replay::Replay;
 pub use sends::{Sending, Sends};

@@ -2,8 +2,7 @@
 
 use super::copies::Copies;
 use crate::{
-    drive::attempt::{Failed, Operation, Reports, Run},
-    facts::fault::Fault,
+    drive::operation::{Failed, Operation, Run},
     report::{Measures, Report},
     runtime::{Clock, Random},
     state::Terms,
@@ -74,7 +73,14 @@ impl<S: Service<Request>, Request> fmt::Debug for Sending<S, Request> {
 }
 
 /// Logs use the name of the service.
-impl<S, Request, C> Reports for Sends<S, Request, C> {
+impl<S, Request, C> Operation for Sends<S, Request, C>
+where
+    S: Service<Request> + Clone,
+    C: Copies<Request>,
+{
+    type Value = S::Response;
+    type Error = S::Error;
+    type Running = Sending<S, Request>;
     type Report = Report;
 
     fn name() -> &'static str {
@@ -84,21 +90,8 @@ impl<S, Request, C> Reports for Sends<S, Request, C> {
     fn report(&self, measures: Measures) -> Report {
         measures.into()
     }
-}
 
-impl<R, S, Request, C> Operation<R> for Sends<S, Request, C>
-where
-    S: Service<Request, Response: Fault> + Clone,
-    C: Copies<Request>,
-{
-    type Value = S::Response;
-    type Error = S::Error;
-    type Running = Sending<S, Request>;
-
-    fn begin(&mut self, _run: &Run<'_, R>) -> Sending<S, Request>
-    where
-        R: Clock + Random,
-    {
+    fn begin<R: Clock + Random>(&mut self, _run: &Run<'_, R>) -> Sending<S, Request> {
         let request = self.next.take();
         let request = request.expect("no attempt follows on a request that cannot be copied");
         let (request, next) = self.copies.copy(request);
@@ -115,7 +108,7 @@ where
         Sending { phase }
     }
 
-    fn poll(
+    fn poll<R: Clock>(
         &mut self,
         running: Pin<&mut Sending<S, Request>>,
         _run: &Run<'_, R>,
@@ -140,9 +133,5 @@ where
     fn terms(&self) -> Option<Terms<'static>> {
         // This is asked after an attempt has begun, so `None` means that the request has no copy.
         self.next.is_none().then_some(Terms::UNREPEATABLE)
-    }
-
-    fn fault(value: &S::Response) -> Option<&dyn Fault> {
-        Some(value)
     }
 }

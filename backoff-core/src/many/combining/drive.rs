@@ -12,13 +12,14 @@ use crate::drive::write_outcome::WriteOutcome;
 use crate::{
     delay::Pace,
     drive::{
-        attempt::Failed,
-        course::Course,
-        deposit::Deposit,
+        course::{Course, End},
         ending::Ending,
-        handler::{ByCodes, Handle, Under},
+        judges::{ByCodes, Judge as _},
         mark,
-        until::Conflict,
+        operation::Failed,
+        plan::Guard,
+        rules::Conflict,
+        settings::Settings,
     },
     facts::fault::{Fault, TimedOut},
     judge::{Ruling, Stage},
@@ -54,14 +55,14 @@ pub(super) async fn drive<K, V, W, E, R>(
     let mut shift = Shift {
         rules,
         lane: &lane,
-        deposit: Deposit::new(rules.policy),
+        guard: Guard::new(rules.policy),
         pieces: Pieces::default(),
         last: None,
         doubt: None,
         pace: Pace::new(),
     };
     while let Some(mark) = lane.read_begins() {
-        shift.deposit.course.start_if_metered(&*rules.runtime);
+        shift.guard.course.start_if_metered(&*rules.runtime);
         let wait = match shift.attempt(&key, mark).await {
             Ok(Ended::Works) => {
                 shift.succeeded();
@@ -72,7 +73,7 @@ pub(super) async fn drive<K, V, W, E, R>(
         };
         if let Some(wait) = wait {
             rules.runtime.sleep(wait).await;
-            shift.deposit.begins();
+            shift.guard.begins();
         }
         // The next read does not concern a caller that has its outcome, and signals must be asked before.
         let mut are_asked = false;
@@ -101,7 +102,7 @@ struct Shift<'d, K, V, W, E, R> {
     rules: &'d Rules<K, V, W, E, R>,
     lane: &'d Lane<V, W, E>,
     /// The waits and their payments belong to the resource.
-    deposit: Deposit<Policy>,
+    guard: Guard<Policy>,
     pieces: Pieces,
     /// The version that was read last, if values have a version.
     last: Option<Told>,
@@ -251,14 +252,11 @@ where
 
     /// The resource works: the next failure counts as the first one.
     fn succeeded(&mut self) {
-        let mut handler = Under {
-            inner: ByCodes,
-            runtime: &*self.rules.runtime,
-        };
+        let (mut settings, runtime) = (Settings::of(ByCodes), &*self.rules.runtime);
         let (policy, name) = (&self.rules.policy, self.rules.name);
-        let course = &self.deposit.course;
-        course.succeeded::<E, _>(policy, &mut handler, name, None);
-        self.deposit.course = Course::new();
+        let course = &self.guard.course;
+        course.succeeded::<E, _, _>(policy, &mut settings, runtime, name, None);
+        self.guard.course = Course::new();
         self.pace = Pace::new();
     }
 
@@ -296,21 +294,12 @@ where
         };
         let standing = self.lane.step_failed(failing);
         let name = self.rules.name;
-        let mut handler = Under {
-            inner: ByCodes,
-            runtime: &*self.rules.runtime,
-        };
+        let (mut settings, runtime) = (Settings::of(ByCodes), &*self.rules.runtime);
         if standing.all == 0 {
-            let course = &mut self.deposit.course;
+            let course = &mut self.guard.course;
             let ending = Ending::failed(stage, Some(&error));
-            course.cut(
-                policy,
-                &mut handler,
-                name,
-                &error,
-                ending,
-                WriteOutcome::Known,
-            );
+            let known = WriteOutcome::Known;
+            course.cut(policy, &mut settings, runtime, name, &error, ending, known);
             self.anew();
             return None;
         }
@@ -326,10 +315,11 @@ where
             .versions
             .is_some()
             .then(|| Terms::paced(&self.pace));
-        let course = &mut self.deposit.course;
+        let course = &mut self.guard.course;
         let next = course.failed(
             &allowed,
-            &mut handler,
+            &mut settings,
+            runtime,
             name,
             &error,
             stage,
@@ -349,8 +339,9 @@ where
         let is_left = decided.is_ok() && going == 0;
         if is_left {
             let failure = Failure::new(Some(&*error), Some(&*error));
-            let course = &mut self.deposit.course;
-            course.stopped(policy, &mut handler, name, failure, WriteOutcome::Known);
+            let course = &mut self.guard.course;
+            let end = End::stopped(failure, WriteOutcome::Known);
+            course.ended(policy, &mut settings, runtime, name, None, end);
         }
         if failing.is_doubtful && self.last.is_some() {
             self.doubt = Some(error);
@@ -377,13 +368,13 @@ where
 
     /// The policy with the limits of the callers: the call continues as long as one of them may continue.
     fn allowed(&self, able: usize, until: Option<(Duration, Duration)>) -> Policy {
-        let failures = self.deposit.course.failures();
+        let failures = self.guard.course.failures();
         let most = if able > 0 { u32::MAX } else { failures + 1 };
         let allowed = self.rules.policy.max_attempts(most);
         match until {
             // The deadline of a policy counts from the start of the course.
             Some((until, now)) => {
-                let passed = self.deposit.course.elapsed_at(now);
+                let passed = self.guard.course.elapsed_at(now);
                 allowed.deadline(until.saturating_sub(now).saturating_add(passed))
             }
             None => allowed,
@@ -393,7 +384,7 @@ where
     /// The next callers have no failures yet. The budget gets back the tokens of a wait that does not take
     /// place.
     fn anew(&mut self) {
-        self.deposit = Deposit::new(self.rules.policy);
+        self.guard = Guard::new(self.rules.policy);
         self.pace = Pace::new();
     }
 }

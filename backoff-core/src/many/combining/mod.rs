@@ -22,7 +22,7 @@ pub use error::CombineError;
 pub use updating::{Updating, UpdatingReported};
 
 use crate::{
-    drive::{until::Conflict, update::Changed, version::Version},
+    drive::{rules::Conflict, update::Changed, version::Version},
     facts::fault::{Fault, TimedOut},
     policy::Policy,
     runtime::{ASYNC, AsyncRuntime},

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     delay::Passed,
-    drive::{until::Conflict, version::Version},
+    drive::{rules::Conflict, version::Version},
     facts::fault::TimedOut,
     policy::Policy,
 };

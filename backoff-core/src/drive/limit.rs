@@ -1,0 +1,232 @@
+//! The time limits of a call: of each attempt, and of the whole call.
+
+use super::operation::Run;
+use crate::{
+    facts::fault::TimedOut,
+    judge::Stage,
+    runtime::{Clock, Sleep},
+    state::Terms,
+};
+use core::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+use pin_project_lite::pin_project;
+
+/// Whether attempts are cut: not (`()`), or by a timer ([`Limited`]).
+pub trait Limit {
+    /// Whether attempts are cut at the deadline.
+    const CUTS: bool;
+    /// The timer of an attempt.
+    type Timer<S>;
+
+    /// These limits too; the shorter ones hold.
+    fn and(self, limits: Limited) -> Limited;
+
+    /// The timer of the attempt that begins.
+    fn timer<S>(&self) -> Self::Timer<S>;
+
+    /// The rules of the call, with the limits.
+    fn terms(&self, before: Option<Terms<'static>>) -> Option<Terms<'static>>;
+
+    /// Drives an attempt until it is ready or its time is over.
+    ///
+    /// # Errors
+    /// The limit, and the stage at which the attempt was.
+    fn poll<A, R, T>(
+        timer: Pin<&mut Self::Timer<R::Sleep>>,
+        attempt: Pin<&mut A>,
+        run: &Run<'_, R>,
+        cx: &mut Context<'_>,
+        stage: impl Fn(Pin<&A>) -> Stage,
+        poll: impl FnOnce(Pin<&mut A>, &mut Context<'_>) -> Poll<T>,
+    ) -> Poll<Result<T, (TimedOut, Stage)>>
+    where
+        R: Clock + Sleep;
+}
+
+/// A limit for operations whose error is an `E`.
+pub trait Expires<E>: Limit {
+    /// The error of an attempt that was cut or has no time, if attempts are cut.
+    fn error(late: TimedOut) -> Option<E>;
+}
+
+impl Limit for () {
+    const CUTS: bool = false;
+    type Timer<S> = ();
+
+    fn and(self, limits: Limited) -> Limited {
+        limits
+    }
+
+    #[inline]
+    fn timer<S>(&self) {}
+
+    #[inline]
+    fn terms(&self, before: Option<Terms<'static>>) -> Option<Terms<'static>> {
+        before
+    }
+
+    #[inline]
+    fn poll<A, R, T>(
+        _timer: Pin<&mut ()>,
+        attempt: Pin<&mut A>,
+        _run: &Run<'_, R>,
+        cx: &mut Context<'_>,
+        _stage: impl Fn(Pin<&A>) -> Stage,
+        poll: impl FnOnce(Pin<&mut A>, &mut Context<'_>) -> Poll<T>,
+    ) -> Poll<Result<T, (TimedOut, Stage)>>
+    where
+        R: Clock + Sleep,
+    {
+        poll(attempt, cx).map(Ok)
+    }
+}
+
+impl<E> Expires<E> for () {
+    #[inline]
+    fn error(_late: TimedOut) -> Option<E> {
+        None
+    }
+}
+
+/// The limits of a call whose attempts are cut. Made by
+/// [`Retrying::attempt_timeout`](super::future::Retrying::attempt_timeout) and
+/// [`Retrying::timeout`](super::future::Retrying::timeout).
+#[derive(Clone, Copy, Debug)]
+pub struct Limited {
+    /// The limit of one attempt.
+    attempt: Duration,
+    /// The limit of the whole call.
+    whole: Option<Duration>,
+}
+
+impl Limited {
+    /// Each attempt is cut after `limit`.
+    pub(super) const fn attempts(limit: Duration) -> Self {
+        Limited {
+            attempt: limit,
+            whole: None,
+        }
+    }
+
+    /// The call is over after `limit`.
+    pub(super) const fn whole(limit: Duration) -> Self {
+        Limited {
+            attempt: Duration::MAX,
+            whole: Some(limit),
+        }
+    }
+}
+
+impl Limit for Limited {
+    const CUTS: bool = true;
+    type Timer<S> = Timer<S>;
+
+    fn and(self, limits: Limited) -> Limited {
+        let whole = match (self.whole, limits.whole) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        Limited {
+            attempt: self.attempt.min(limits.attempt),
+            whole,
+        }
+    }
+
+    #[inline]
+    fn timer<S>(&self) -> Timer<S> {
+        Timer::new(self.attempt)
+    }
+
+    #[inline]
+    fn terms(&self, before: Option<Terms<'static>>) -> Option<Terms<'static>> {
+        Some(Terms::cut(self.whole, before))
+    }
+
+    #[inline]
+    fn poll<A, R, T>(
+        timer: Pin<&mut Timer<R::Sleep>>,
+        attempt: Pin<&mut A>,
+        run: &Run<'_, R>,
+        cx: &mut Context<'_>,
+        stage: impl Fn(Pin<&A>) -> Stage,
+        poll: impl FnOnce(Pin<&mut A>, &mut Context<'_>) -> Poll<T>,
+    ) -> Poll<Result<T, (TimedOut, Stage)>>
+    where
+        R: Clock + Sleep,
+    {
+        timer.poll_attempt(attempt, run, cx, stage, poll)
+    }
+}
+
+impl<E: From<TimedOut>> Expires<E> for Limited {
+    fn error(late: TimedOut) -> Option<E> {
+        Some(late.into())
+    }
+}
+
+pin_project! {
+    /// The timer that cuts one attempt. It is made when the attempt is first found pending, so that an
+    /// attempt that is ready at once costs none.
+    #[derive(Debug)]
+    pub struct Timer<S> {
+        #[pin]
+        sleep: Option<S>,
+        limit: Duration,
+    }
+}
+
+impl<S> Timer<S> {
+    /// The timer of an attempt with the time `limit`, or with the rest of the deadline if that is less.
+    #[inline]
+    pub(crate) const fn new(limit: Duration) -> Self {
+        Timer { sleep: None, limit }
+    }
+
+    /// Drives the attempt until it is ready or its time is over.
+    ///
+    /// When the time is over, the attempt is polled once more, because it may be ready as well. This is not
+    /// done during a read, because then a write would begin after its time.
+    #[inline]
+    pub(crate) fn poll_attempt<A, R, T>(
+        self: Pin<&mut Self>,
+        mut attempt: Pin<&mut A>,
+        run: &Run<'_, R>,
+        cx: &mut Context<'_>,
+        stage: impl Fn(Pin<&A>) -> Stage,
+        poll: impl FnOnce(Pin<&mut A>, &mut Context<'_>) -> Poll<T>,
+    ) -> Poll<Result<T, (TimedOut, Stage)>>
+    where
+        R: Clock + Sleep<Sleep = S>,
+        S: Future<Output = ()>,
+    {
+        let mut this = self.project();
+        // An attempt that is always busy uses up tokio's budget for one poll of a task, and then no timer is
+        // ever ready. So from the second poll on, the timer is polled first.
+        let is_over = match this.sleep.as_mut().as_pin_mut() {
+            Some(sleep) => sleep.poll(cx).is_ready(),
+            None => false,
+        };
+        if (!is_over || stage(attempt.as_ref()) != Stage::Read)
+            && let Poll::Ready(outcome) = poll(attempt.as_mut(), cx)
+        {
+            return Poll::Ready(Ok(outcome));
+        }
+        if !is_over {
+            if this.sleep.is_some() {
+                return Poll::Pending;
+            }
+            *this.limit = (*this.limit).min(run.remaining());
+            if !this.limit.is_zero() {
+                this.sleep.set(Some(run.runtime.sleep(*this.limit)));
+                if let Some(sleep) = this.sleep.as_mut().as_pin_mut() {
+                    ready!(sleep.poll(cx));
+                }
+            }
+        }
+        Poll::Ready(Err((TimedOut::new(*this.limit), stage(attempt.as_ref()))))
+    }
+}

@@ -1,0 +1,262 @@
+//! The settings of a call, each in a slot of its own. An empty slot costs nothing, and no slot knows
+//! another.
+
+#[cfg(feature = "tower")]
+use super::rules::Responses;
+use super::{
+    around::Around,
+    ending::Ending,
+    judges::{ByCodes, Judge},
+    limit::Limit,
+    operation::Operation,
+    rules::Rules,
+    watch::Watch,
+};
+use crate::{
+    delay::Delay,
+    facts::fault::Fault,
+    judge::{Ruling, Stage},
+    observe::{Event, Notify},
+    policy::Policy,
+    runtime::{Clock, Random},
+    state::{Next, RetryState, Terms},
+};
+
+/// The settings of a call, apart from its plan, its runtime and its signal.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Settings<J = ByCodes, N = (), D = (), X = (), L = (), C = (), M = ()> {
+    /// Who decides about errors.
+    pub(crate) judge: J,
+    /// The hooks.
+    pub(crate) hook: N,
+    /// The caller's own waits.
+    pub(crate) delays: D,
+    /// The rules about values: `until`, `conflict_if`, `responses`.
+    pub(crate) rules: X,
+    /// The time limits.
+    pub(crate) limit: L,
+    /// The spans around attempts.
+    pub(crate) around: C,
+    /// The report, or what an annotated function remembers.
+    pub(crate) watch: M,
+}
+
+impl<J> Settings<J> {
+    /// This judge, and no other setting.
+    #[inline]
+    pub(crate) const fn of(judge: J) -> Self {
+        Settings {
+            judge,
+            hook: (),
+            delays: (),
+            rules: (),
+            limit: (),
+            around: (),
+            watch: (),
+        }
+    }
+}
+
+#[cfg(feature = "tower")]
+impl<J> Settings<J, (), (), Responses> {
+    /// This judge, and responses are judged as errors are.
+    pub(crate) const fn judging_responses(judge: J) -> Self {
+        Settings {
+            judge,
+            hook: (),
+            delays: (),
+            rules: Responses,
+            limit: (),
+            around: (),
+            watch: (),
+        }
+    }
+}
+
+/// A method that changes one slot.
+macro_rules! slot {
+    ($slot:ident: $old:ident => $settings:ty, $($other:ident)+) => {
+        #[inline]
+        pub(crate) fn $slot<New>(self, change: impl FnOnce($old) -> New) -> $settings {
+            Settings {
+                $slot: change(self.$slot),
+                $($other: self.$other,)+
+            }
+        }
+    };
+}
+
+impl<J, N, D, X, L, C, M> Settings<J, N, D, X, L, C, M> {
+    slot!(hook: N => Settings<J, New, D, X, L, C, M>, judge delays rules limit around watch);
+    slot!(delays: D => Settings<J, N, New, X, L, C, M>, judge hook rules limit around watch);
+    slot!(rules: X => Settings<J, N, D, New, L, C, M>, judge hook delays limit around watch);
+    slot!(limit: L => Settings<J, N, D, X, New, C, M>, judge hook delays rules around watch);
+    #[cfg(feature = "tracing")]
+    slot!(around: C => Settings<J, N, D, X, L, New, M>, judge hook delays rules limit watch);
+    slot!(watch: M => Settings<J, N, D, X, L, C, New>, judge hook delays rules limit around);
+}
+
+impl<J, N, D, X, L, C, M> Settings<J, N, D, X, L, C, M> {
+    /// The rules of the call that the policy does not contain.
+    #[inline]
+    pub(crate) fn terms<O>(&self, operation: &O) -> Option<Terms<'static>>
+    where
+        O: Operation,
+        X: Rules<O::Value, O::Error>,
+        L: Limit,
+    {
+        self.limit.terms(self.rules.terms(operation.terms()))
+    }
+}
+
+/// The types of the parts of a running attempt that the settings choose.
+pub trait Frame {
+    /// An attempt, with what surrounds it.
+    type Attempt<A>;
+    /// The timer that cuts an attempt.
+    type Timer<S>;
+}
+
+impl<J, N, D, X, L: Limit, C: Around, M> Frame for Settings<J, N, D, X, L, C, M> {
+    type Attempt<A> = C::Attempt<A>;
+    type Timer<S> = L::Timer<S>;
+}
+
+/// What the state of a call asks of the settings, for errors of the type `E`.
+pub trait Handler<E> {
+    /// Whether a report asks how much time has passed.
+    const MEASURES: bool;
+    /// Whether a hook is called.
+    const LISTENS: bool;
+    /// Whether [`judged`](Self::judged) is called.
+    const WANTS_RULINGS: bool;
+
+    /// As [`Judge::judge`].
+    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling;
+
+    /// As [`Judge::fault`].
+    fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault>;
+
+    /// Waits or stops.
+    fn decide<R: Clock + Random>(
+        &self,
+        runtime: &R,
+        policy: &Policy,
+        retry: &mut RetryState,
+        ruling: Ruling,
+        terms: Option<&Terms<'_>>,
+    ) -> Next;
+
+    /// As [`Watch::judged`].
+    fn judged(&mut self, stage: Stage, ruling: Ruling, fault: Option<&dyn Fault>);
+
+    /// An attempt failed, or the call ended between two attempts. `next` is the next step.
+    fn measure(&mut self, ending: Ending<'_>, is_conflict: bool, next: Next);
+
+    /// An attempt succeeded.
+    fn succeeded(&mut self);
+
+    /// Called before each wait, when the operation is given up, and when it succeeds after retries.
+    fn notify(&mut self, event: &Event<'_, E>);
+}
+
+impl<E, J, N, D, X, L, C, M> Handler<E> for Settings<J, N, D, X, L, C, M>
+where
+    J: Judge<E>,
+    N: Notify<E>,
+    D: Delays,
+    C: Watch<E>,
+    M: Watch<E>,
+{
+    const MEASURES: bool = M::MEASURES;
+    const LISTENS: bool = N::LISTENS;
+    const WANTS_RULINGS: bool = M::WANTS_RULINGS;
+
+    #[inline]
+    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
+        self.judge.judge(policy, stage, error)
+    }
+
+    #[inline]
+    fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
+        self.judge.fault(error)
+    }
+
+    #[inline(always)]
+    fn decide<R: Clock + Random>(
+        &self,
+        runtime: &R,
+        policy: &Policy,
+        retry: &mut RetryState,
+        ruling: Ruling,
+        terms: Option<&Terms<'_>>,
+    ) -> Next {
+        self.delays.decide(runtime, policy, retry, ruling, terms)
+    }
+
+    #[inline]
+    fn judged(&mut self, stage: Stage, ruling: Ruling, fault: Option<&dyn Fault>) {
+        self.watch.judged(stage, ruling, fault);
+    }
+
+    #[inline]
+    fn measure(&mut self, ending: Ending<'_>, is_conflict: bool, next: Next) {
+        self.around.ended(Some(ending));
+        self.watch.ended(Some(ending));
+        self.watch.measure(ending, is_conflict, next);
+    }
+
+    #[inline]
+    fn succeeded(&mut self) {
+        self.around.ended(None);
+        self.watch.ended(None);
+    }
+
+    #[inline]
+    fn notify(&mut self, event: &Event<'_, E>) {
+        self.hook.notify(event);
+    }
+}
+
+/// The waits of a call: those of the policy, or the caller's own.
+pub trait Delays {
+    /// Waits or stops.
+    fn decide<R: Clock + Random>(
+        &self,
+        runtime: &R,
+        policy: &Policy,
+        retry: &mut RetryState,
+        ruling: Ruling,
+        terms: Option<&Terms<'_>>,
+    ) -> Next;
+}
+
+impl Delays for () {
+    #[inline(always)]
+    fn decide<R: Clock + Random>(
+        &self,
+        runtime: &R,
+        policy: &Policy,
+        retry: &mut RetryState,
+        ruling: Ruling,
+        terms: Option<&Terms<'_>>,
+    ) -> Next {
+        // The short path of this is inlined; the rest is compiled once for each runtime.
+        retry.decide(policy, ruling, terms, || runtime.now(), || runtime.random())
+    }
+}
+
+impl<D: Delay> Delays for D {
+    #[inline(never)]
+    fn decide<R: Clock + Random>(
+        &self,
+        runtime: &R,
+        policy: &Policy,
+        retry: &mut RetryState,
+        ruling: Ruling,
+        terms: Option<&Terms<'_>>,
+    ) -> Next {
+        let (now, random) = (|| runtime.now(), || runtime.random());
+        retry.decide_with(policy, ruling, terms, now, random, self)
+    }
+}
