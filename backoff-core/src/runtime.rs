@@ -162,7 +162,7 @@ mod with_std {
     use super::{BlockingSleep, Clock, Duration, Random, Stop};
     use rand::{Rng as _, SeedableRng, rngs::SmallRng};
     use std::{
-        cell::RefCell,
+        cell::{Cell, RefCell},
         hash::{BuildHasher, RandomState},
         sync::{Mutex, OnceLock, PoisonError},
         time::Instant,
@@ -198,17 +198,32 @@ mod with_std {
     impl Random for Std {
         #[inline]
         fn random(&self) -> u64 {
-            OF_THREAD.with(Random::random)
+            OF_THREAD.with(|generator| match generator.take() {
+                Some(mut seeded) => {
+                    let random = seeded.next_u64();
+                    generator.set(Some(seeded));
+                    random
+                }
+                None => first(generator),
+            })
         }
     }
 
     thread_local! {
-        static OF_THREAD: RefCell<SmallRng> = RefCell::new(seeded());
+        static OF_THREAD: Cell<Option<SmallRng>> = const { Cell::new(None) };
+    }
+
+    /// Seeds a thread's generator, and draws from it.
+    #[cold]
+    #[inline(never)]
+    fn first(generator: &Cell<Option<SmallRng>>) -> u64 {
+        let mut seeded = seeded();
+        let random = seeded.next_u64();
+        generator.set(Some(seeded));
+        random
     }
 
     /// A new generator. Each `RandomState` has different keys, which come from the operating system.
-    #[cold]
-    #[inline(never)]
     fn seeded() -> SmallRng {
         let state = RandomState::new();
         let mut seed = [0; 32];

@@ -1,6 +1,7 @@
 //! Values that are not yet the awaited one.
 
-use super::{context::Context, outcome::Outcome};
+use super::outcome::Outcome;
+use crate::drive::context::Context;
 use crate::{
     drive::consecutive::{self, ConsecutiveCount, NotYet},
     facts::fault::Fault,

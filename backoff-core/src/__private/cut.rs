@@ -1,11 +1,10 @@
 //! Attempts that are cut, and attempts that are not begun because no time remains.
 
-use super::context::Context;
+use crate::drive::context::Context;
 use crate::{
     drive::{course::Course, limit::Timer, mark, operation::Run},
     facts::fault::TimedOut,
     judge::Stage,
-    policy::Policy,
     runtime::{Clock, Sleep},
     state::Terms,
 };
@@ -21,8 +20,7 @@ use pin_project_lite::pin_project;
 pin_project! {
     /// One attempt, cut after `limit` or when the deadline is over.
     pub struct Cut<'a, A, C: Sleep> {
-        policy: &'a Policy,
-        terms: Option<Terms<'static>>,
+        context: Context<'a>,
         runtime: &'a C,
         course: &'a Course,
         // Dropped when it is cut.
@@ -47,8 +45,7 @@ where
     C: Sleep,
 {
     Cut {
-        policy: context.policy,
-        terms: context.terms,
+        context: *context,
         runtime,
         course,
         attempt: Some(attempt),
@@ -67,8 +64,7 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
         let run = Run {
-            policy: this.policy,
-            terms: this.terms.as_ref(),
+            context: this.context,
             course: this.course,
             runtime: *this.runtime,
         };
@@ -88,7 +84,7 @@ where
 /// Whether the timer woke so late that no time remains for an attempt that would be cut.
 #[inline]
 pub fn is_late<C: Clock>(context: &Context<'_>, runtime: &C, course: &Course) -> bool {
-    course.is_late(context.policy, context.terms.as_ref(), runtime)
+    course.is_late(context, runtime)
 }
 
 /// The error that is returned then.

@@ -2,13 +2,13 @@
 //! call in an annotated function takes compile time.
 
 use super::{
-    context::Context,
     outcome::Outcome,
     step::{start, step},
 };
 use crate::{
     budget::Budget,
     drive::{
+        context::Context,
         plan::{Guard, Pays, Unfunded},
         settings::Handler,
     },

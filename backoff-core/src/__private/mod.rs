@@ -3,6 +3,7 @@
 
 pub use crate::{
     drive::{
+        context::Context,
         course::Course,
         foreign::ForeignCall,
         plan::{Borrowed, Guard, Pays},
@@ -29,7 +30,6 @@ pub use crate::clients::aws_smithy::GivenUp;
 #[cfg(feature = "std")]
 pub use crate::clients::boxed::know;
 pub use awaited::*;
-pub use context::Context;
 pub use cut::*;
 pub use facts::*;
 pub use judges::{BY_CODES, every, found, notified, or, when};
@@ -45,7 +45,6 @@ pub use stop::*;
 pub use timer::*;
 
 mod awaited;
-mod context;
 mod cut;
 mod facts;
 mod judges;

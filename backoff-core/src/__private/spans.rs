@@ -1,6 +1,6 @@
 //! The code of the key `attempt_spans`.
 
-use super::context::Context;
+use crate::drive::context::Context;
 use crate::drive::course::Course;
 #[cfg(feature = "tracing")]
 use crate::drive::settings::Settings;

@@ -1,6 +1,7 @@
 //! The steps of a loop that a macro writes: begin, judge, wait.
 
-use super::{context::Context, outcome::Outcome};
+use super::outcome::Outcome;
+use crate::drive::context::Context;
 use crate::{
     drive::{
         course::{Course, End, rarely},
@@ -20,7 +21,7 @@ use core::time::Duration;
 /// The state before the first attempt. `timed` says that the function asks for the elapsed time.
 #[inline]
 pub fn start<C: Clock>(context: &Context<'_>, runtime: &C, course: &mut Course, timed: bool) {
-    course.start(context.policy, context.terms.as_ref(), runtime, timed);
+    course.start(context, runtime, timed);
 }
 
 /// The attempt after the wait begins.
@@ -37,7 +38,7 @@ pub fn attempt<C: Clock>(
     course: &Course,
     recall: &Recall,
 ) -> Attempt {
-    course.attempt(context.policy, context.terms.as_ref(), runtime, recall)
+    course.attempt(context, runtime, recall)
 }
 
 /// What the call remembers for its attempts.
@@ -71,18 +72,16 @@ where
     H: Handler<R::Error>,
     C: Clock + Random,
 {
-    let Context { policy, name, .. } = *context;
-    let terms = context.terms.as_ref();
     if let Some(error) = outcome.error() {
         rarely();
-        let next = course.failed(policy, settings, runtime, name, error, stage, terms, ());
+        let next = course.failed(context, settings, runtime, error, stage, ());
         return next.is_wait().then(|| next.wait());
     }
     let next = value.and_then(|value| {
-        course.answered::<R::Error, _, _, _>(policy, settings, runtime, name, value, terms, ())
+        course.answered::<R::Error, _, _, _>(context, settings, runtime, value, ())
     });
     if next.is_none() {
-        course.succeeded::<R::Error, _, _>(policy, settings, runtime, name, terms);
+        course.succeeded::<R::Error, _, _>(context, settings, runtime);
     }
     next.filter(|next| next.is_wait()).map(Next::wait)
 }
@@ -112,14 +111,13 @@ where
     C: Clock + BlockingSleep,
 {
     runtime.sleep_blocking(wait);
-    let is_late = course.is_late(context.policy, context.terms.as_ref(), runtime);
+    let is_late = course.is_late(context, runtime);
     if is_late {
         rarely();
         let error = last.error();
         let fault = error.map_or(value, |error| settings.fault(error));
         let end = End::late(Failure::new(error, fault), WriteOutcome::Known);
-        let Context { policy, name, .. } = *context;
-        course.ended(policy, settings, runtime, name, context.terms.as_ref(), end);
+        course.ended(context, settings, runtime, end);
     }
     is_late
 }

@@ -1,9 +1,7 @@
 //! A signal that ends the waits of an annotated function, or its attempts too.
 
-use super::{
-    context::Context,
-    outcome::{Outcome, placeholder},
-};
+use super::outcome::{Outcome, placeholder};
+use crate::drive::context::Context;
 use crate::{
     drive::{
         course::{Course, End},
@@ -102,8 +100,7 @@ pub fn stopped<C, R, H>(
     let error = outcome.error();
     let fault = error.map_or(value, |error| settings.fault(error));
     let end = End::stopped(Failure::new(error, fault), WriteOutcome::Known);
-    let Context { policy, name, .. } = *context;
-    course.ended(policy, settings, runtime, name, context.terms.as_ref(), end);
+    course.ended(context, settings, runtime, end);
 }
 
 pin_project! {
@@ -205,14 +202,13 @@ where
     let (Some(stage), Some(error)) = (cut, outcome.error()) else {
         return false;
     };
-    let Context { policy, name, .. } = *context;
     let (fault, known) = (settings.fault(error), WriteOutcome::Known);
     if stage == Stage::Late {
         let end = End::stopped(Failure::new(Some(error), fault), known);
-        course.ended(policy, settings, runtime, name, context.terms.as_ref(), end);
+        course.ended(context, settings, runtime, end);
     } else {
         let ending = Ending::stopped(stage, fault);
-        course.cut(policy, settings, runtime, name, error, ending, known);
+        course.cut(context, settings, runtime, error, ending, known);
     }
     true
 }

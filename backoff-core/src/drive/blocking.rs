@@ -4,7 +4,7 @@ use super::{
     around::Around,
     consecutive::{ConsecutiveCount, NotYet, is_retried},
     course::{Course, End},
-    future,
+    future::{self, context_of},
     judges::Judge,
     limit::Limit,
     operation::{Failed, Operation, Run},
@@ -26,7 +26,7 @@ use crate::{
 };
 use core::{
     pin::pin,
-    task::{Context, Poll, Waker},
+    task::{self, Poll, Waker},
 };
 
 /// A blocking operation with its retries. Nothing is called until [`call`](Self::call) or
@@ -280,9 +280,9 @@ where
 {
     #[inline]
     fn run(&mut self, course: &mut Course) -> Result<O::Value, O::Error> {
-        let terms = self.plan.terms(self.settings.terms(&self.operation));
-        let (policy, timed) = (self.plan.policy(), O::TIMED || M::MEASURES);
-        course.start(policy, terms.as_ref(), &self.runtime, timed);
+        let timed = O::TIMED || M::MEASURES;
+        let context = context_of(&self.plan, &self.settings, &self.operation);
+        course.start(&context, &self.runtime, timed);
         loop {
             match self.attempt(course) {
                 Ok(value) => {
@@ -291,10 +291,8 @@ where
                         None => None,
                     };
                     if goes_on.is_none() {
-                        let terms = self.plan.terms(self.settings.terms(&self.operation));
-                        let (policy, settings) = (self.plan.policy(), &mut self.settings);
-                        let (runtime, name) = (&self.runtime, O::name());
-                        course.succeeded(policy, settings, runtime, name, terms.as_ref());
+                        let context = context_of(&self.plan, &self.settings, &self.operation);
+                        course.succeeded(&context, &mut self.settings, &self.runtime);
                     }
                     // The call returns the last response unchanged.
                     if goes_on != Some(true) {
@@ -314,27 +312,25 @@ where
     #[inline]
     fn attempt(&mut self, course: &Course) -> Result<O::Value, Failed<O::Error>> {
         let (operation, settings) = (&mut self.operation, &mut self.settings);
-        let policy = self.plan.policy();
-        let terms = self.plan.terms(settings.terms(operation));
+        let context = context_of(&self.plan, settings, operation);
         let run = Run {
-            policy,
-            terms: terms.as_ref(),
+            context: &context,
             course,
             runtime: &self.runtime,
         };
         let begin = || operation.begin(&run);
         let attempt = settings.around.begin(O::name(), course.failures(), begin);
         let mut attempt = pin!(attempt);
-        let mut context = Context::from_waker(Waker::noop());
+        let mut cx = task::Context::from_waker(Waker::noop());
         let value = loop {
             let attempt = C::inner_mut(attempt.as_mut());
-            let poll = || operation.poll(attempt, &run, &mut context);
+            let poll = || operation.poll(attempt, &run, &mut cx);
             // A blocking attempt is ready at once.
             if let Poll::Ready(outcome) = settings.around.within(poll) {
                 break outcome?;
             }
         };
-        let refused = |value: &O::Value| is_retried(policy, X::fault(value));
+        let refused = |value: &O::Value| is_retried(context.policy, X::fault(value));
         settings.rules.check(value, refused)
     }
 
@@ -370,14 +366,13 @@ where
     #[inline(never)]
     fn answered(&mut self, course: &mut Course, fault: &dyn Fault) -> Option<bool> {
         let mut guard = Guard::of(self.plan.clone(), *course);
-        let terms = self.plan.terms(self.settings.terms(&self.operation));
-        let (policy, settings, name) = (self.plan.policy(), &mut self.settings, O::name());
-        let (runtime, terms, waiting) = (&self.runtime, terms.as_ref(), &mut guard.course);
+        let context = context_of(&self.plan, &self.settings, &self.operation);
+        let (settings, runtime, waiting) = (&mut self.settings, &self.runtime, &mut guard.course);
         let next = match self.operation.recall() {
             Some(recall) if O::RECALLS => {
-                waiting.answered(policy, settings, runtime, name, fault, terms, recall)
+                waiting.answered(&context, settings, runtime, fault, recall)
             }
-            _ => waiting.answered(policy, settings, runtime, name, fault, terms, ()),
+            _ => waiting.answered(&context, settings, runtime, fault, ()),
         }?;
         let (failure, outcome) = (Failure::new(None, Some(fault)), WriteOutcome::Known);
         let goes_on = next.is_wait() && self.waits(&mut guard.course, next, failure, outcome);
@@ -394,17 +389,17 @@ where
         failure: Failure<'_, O::Error>,
         outcome: WriteOutcome,
     ) -> bool {
-        let terms = self.plan.terms(self.settings.terms(&self.operation));
-        let (policy, runtime, terms) = (self.plan.policy(), &self.runtime, terms.as_ref());
+        let context = context_of(&self.plan, &self.settings, &self.operation);
+        let runtime = &self.runtime;
         let end = if self.signal.pause(runtime, next.wait()) {
             End::stopped(failure, outcome)
-        } else if course.is_late(policy, terms, runtime) {
+        } else if course.is_late(&context, runtime) {
             End::late(failure, outcome)
         } else {
             course.begins(runtime);
             return true;
         };
-        course.ended(policy, &mut self.settings, runtime, O::name(), terms, end);
+        course.ended(&context, &mut self.settings, runtime, end);
         false
     }
 }

@@ -69,7 +69,7 @@ impl ConsecutiveCount {
     /// The rules for the next wait. After an awaited value, the policy's first wait follows. After any
     /// other outcome, the wait is as long as if no awaited value had come before.
     #[inline]
-    pub(crate) fn terms(&self, before: Option<Terms<'static>>) -> Option<Terms<'static>> {
+    pub(crate) fn terms<'b>(&self, before: Option<Terms<'b>>) -> Option<Terms<'b>> {
         match (self.seen, self.confirmed) {
             (0, 0) => before,
             (0, confirmed) => Some(Terms::uncounted(confirmed, before)),

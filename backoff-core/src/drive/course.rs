@@ -5,6 +5,7 @@
 #[cfg(feature = "metrics")]
 use super::meter::{self, Ended, Meter, Named};
 use super::{
+    context::Context,
     ending::Ending,
     recall::Recall,
     settings::Handler,
@@ -19,7 +20,7 @@ use crate::{
     policy::{NEVER, Policy},
     report::{Measures, StopReason},
     runtime::{Clock, Random},
-    state::{Attempt, Decision, Holds, Next, RetryState, Terms, Wait, WaitSource},
+    state::{Attempt, Decision, Holds, Next, RetryState, Wait, WaitSource},
 };
 
 use core::time::Duration;
@@ -151,14 +152,8 @@ impl Course {
     /// The first attempt is about to begin. Reads the clock if the policy has a deadline or if a hook, the
     /// log or the operation asks for the time.
     #[inline]
-    pub(crate) fn start<C: Clock>(
-        &mut self,
-        policy: &Policy,
-        terms: Option<&Terms<'_>>,
-        clock: &C,
-        timed: bool,
-    ) {
-        if METERED || timed || terms.deadline(policy) != NEVER {
+    pub(crate) fn start<C: Clock>(&mut self, context: &Context<'_>, clock: &C, timed: bool) {
+        if METERED || timed || context.terms.as_ref().deadline(context.policy) != NEVER {
             self.start_now(clock);
         }
     }
@@ -185,43 +180,36 @@ impl Course {
     #[inline]
     pub(crate) fn attempt<C: Clock>(
         &self,
-        policy: &Policy,
-        terms: Option<&Terms<'_>>,
+        context: &Context<'_>,
         clock: &C,
         recall: &Recall,
     ) -> Attempt {
-        let attempt = self
-            .retry
-            .attempt_under(policy, terms, recall.id, || clock.now());
+        let attempt =
+            self.retry
+                .attempt_under(context.policy, context.terms.as_ref(), recall.id, || {
+                    clock.now()
+                });
         attempt.remembering(recall.maybe_applied)
     }
 
     /// The time that remains.
     #[inline]
-    pub(crate) fn remaining<C: Clock>(
-        &self,
-        policy: &Policy,
-        terms: Option<&Terms<'_>>,
-        clock: &C,
-    ) -> Duration {
+    pub(crate) fn remaining<C: Clock>(&self, context: &Context<'_>, clock: &C) -> Duration {
+        let (policy, terms) = (context.policy, context.terms.as_ref());
         self.retry.remaining_under(policy, terms, || clock.now())
     }
 
     /// Whether a timer woke so late that no time remains for the next attempt. The first attempt is always
     /// begun.
     #[inline]
-    pub(crate) fn is_late<C: Clock>(
-        &self,
-        policy: &Policy,
-        terms: Option<&Terms<'_>>,
-        clock: &C,
-    ) -> bool {
+    pub(crate) fn is_late<C: Clock>(&self, context: &Context<'_>, clock: &C) -> bool {
+        let (policy, terms) = (context.policy, context.terms.as_ref());
         self.retry.is_late(policy, terms, || clock.now())
     }
 
     /// The first attempt has failed, and its beginning is unknown: the time counts from now.
-    pub(super) fn start_at_failure<C: Clock>(&mut self, policy: &Policy, clock: &C) {
-        self.start(policy, None, clock, false);
+    pub(super) fn start_at_failure<C: Clock>(&mut self, context: &Context<'_>, clock: &C) {
+        self.start(context, clock, false);
         self.rests();
     }
 
@@ -263,35 +251,27 @@ impl Course {
 
     /// An attempt succeeded. After retries, this reports the success to hooks and logs.
     #[inline]
-    pub(crate) fn succeeded<E, H, R>(
-        &self,
-        policy: &Policy,
-        settings: &mut H,
-        runtime: &R,
-        name: &'static str,
-        terms: Option<&Terms<'_>>,
-    ) where
+    pub(crate) fn succeeded<E, H, R>(&self, context: &Context<'_>, settings: &mut H, runtime: &R)
+    where
         H: Handler<E>,
         R: Clock,
     {
-        self.retry.succeeded_under(policy, terms);
+        let terms = context.terms.as_ref();
+        self.retry.succeeded_under(context.policy, terms);
         settings.succeeded();
         #[cfg(feature = "metrics")]
         {
-            meter::level(terms.budget(policy));
-            self.record_success(runtime.now(), name, policy);
+            meter::level(context.budget());
+            self.record_success(runtime.now(), context);
         }
         if is_heard::<E, H>() && self.retry.failures() > 0 {
-            self.tell_success(settings, runtime, name);
+            self.tell_success(settings, runtime, context.name);
         }
     }
 
     #[cfg(feature = "metrics")]
-    fn record_success(&self, now: Duration, operation: &'static str, policy: &Policy) {
-        let named = Named {
-            operation,
-            policy: policy.name,
-        };
+    fn record_success(&self, now: Duration, context: &Context<'_>) {
+        let named = Named::of(context);
         let ended = Ended {
             attempts: self.retry.failures().saturating_add(1),
             elapsed: self.retry.elapsed(|| now),
@@ -306,15 +286,11 @@ impl Course {
     fn record_failure(
         &mut self,
         now: Duration,
-        operation: &'static str,
-        policy: &Policy,
+        context: &Context<'_>,
         next: Next,
         ending: Ending<'_>,
     ) {
-        let named = Named {
-            operation,
-            policy: policy.name,
-        };
+        let named = Named::of(context);
         let error_type = Some(ending.error_type());
         if ending.is_of_an_attempt() {
             self.meter.attempt(named, now, error_type);
@@ -361,16 +337,13 @@ impl Course {
     /// metrics. Compiled once for each error type and settings, whatever the operation is.
     #[cold]
     #[inline(never)]
-    #[expect(clippy::too_many_arguments)]
     pub(crate) fn failed<E, H, R, K>(
         &mut self,
-        policy: &Policy,
+        context: &Context<'_>,
         settings: &mut H,
         runtime: &R,
-        name: &'static str,
         error: &E,
         stage: Stage,
-        terms: Option<&Terms<'_>>,
         known: K,
     ) -> Next
     where
@@ -382,15 +355,12 @@ impl Course {
         let ruling = if let Some(ruling) = known.ruling() {
             ruling
         } else if stage.is_judged() {
-            settings.judge(policy, stage, error)
+            settings.judge(context.policy, stage, error)
         } else {
-            stage.ruling(policy)
+            stage.ruling(context.policy)
         };
         if !stage.is_judged() && stage == Stage::Late {
-            let end = End::expired(error, settings.fault(error), known.outcome());
-            let next = end.next;
-            self.ended(policy, settings, runtime, name, terms, end);
-            return next;
+            return self.expired(context, settings, runtime, error, known.outcome());
         }
         let ruling = known.outcome().corrected(stage, ruling);
         let fault = settings.fault(error);
@@ -398,25 +368,41 @@ impl Course {
             Failure::new(Some(error), fault),
             Ending::failed(stage, fault),
         );
-        self.decided(
-            policy, settings, runtime, name, failure, ending, ruling, terms, known,
-        )
+        self.decided(context, settings, runtime, failure, ending, ruling, known)
+    }
+
+    /// The timer woke after the deadline, and this error says so.
+    #[cold]
+    #[inline(never)]
+    fn expired<E, H, R>(
+        &mut self,
+        context: &Context<'_>,
+        settings: &mut H,
+        runtime: &R,
+        error: &E,
+        outcome: WriteOutcome,
+    ) -> Next
+    where
+        H: Handler<E>,
+        R: Clock,
+    {
+        let end = End::expired(error, settings.fault(error), outcome);
+        let next = end.next;
+        self.ended(context, settings, runtime, end);
+        next
     }
 
     /// Decides on the next step after this ruling, and reports to hooks, logs and metrics. Inlined: to pass
     /// the failure on would cost 14 instructions in each retry.
     #[inline(always)]
-    #[expect(clippy::too_many_arguments)]
     fn decided<E, H, R, K>(
         &mut self,
-        policy: &Policy,
+        context: &Context<'_>,
         settings: &mut H,
         runtime: &R,
-        name: &'static str,
         failure: Failure<'_, E>,
         ending: Ending<'_>,
         ruling: Ruling,
-        terms: Option<&Terms<'_>>,
         mut known: K,
     ) -> Next
     where
@@ -424,13 +410,14 @@ impl Course {
         R: Clock + Random,
         K: Known,
     {
+        let (policy, terms) = (context.policy, context.terms.as_ref());
         let next = in_tests(settings.decide(runtime, policy, &mut self.retry, ruling, terms));
         let next = known.outcome().concluded(next);
         #[cfg(feature = "metrics")]
         {
             let now = runtime.now();
-            meter::level(terms.budget(policy));
-            self.record_failure(now, name, policy, next, ending);
+            meter::level(context.budget());
+            self.record_failure(now, context, next, ending);
         }
         known.judged(ending.stage(), ruling, failure.fault());
         if H::WANTS_RULINGS {
@@ -442,7 +429,7 @@ impl Course {
             true => self.retry.elapsed_from_now_on(runtime.now()),
             false => None,
         };
-        self.tell(next, policy, settings, name, failure, elapsed);
+        self.tell(next, context, settings, failure, elapsed);
         next
     }
 
@@ -450,32 +437,29 @@ impl Course {
     /// happens before hooks are called, and not only when the call is dropped, because its future may be
     /// kept.
     #[cold]
+    #[inline(never)]
     pub(crate) fn ended<E, H, R>(
         &mut self,
-        policy: &Policy,
+        context: &Context<'_>,
         settings: &mut H,
         runtime: &R,
-        name: &'static str,
-        terms: Option<&Terms<'_>>,
         end: End<'_, E>,
     ) where
         H: Handler<E>,
         R: Clock,
     {
-        self.cancelled(terms.budget(policy));
-        self.ends(policy, settings, runtime, name, end);
+        self.cancelled(context.budget());
+        self.ends(context, settings, runtime, end);
     }
 
     /// A signal ended the attempt, or nobody waits for its outcome any more: counts the attempt, and
     /// reports to hooks, logs and metrics.
     #[cold]
-    #[expect(clippy::too_many_arguments)]
     pub(crate) fn cut<E, H, R>(
         &mut self,
-        policy: &Policy,
+        context: &Context<'_>,
         settings: &mut H,
         runtime: &R,
-        name: &'static str,
         error: &E,
         ending: Ending<'_>,
         outcome: WriteOutcome,
@@ -484,7 +468,7 @@ impl Course {
         R: Clock,
     {
         let stage = ending.stage();
-        let ruling = outcome.corrected(stage, stage.ruling(policy));
+        let ruling = outcome.corrected(stage, stage.ruling(context.policy));
         self.retry.ended();
         let next = outcome.concluded(match ruling {
             Ruling::MAYBE_APPLIED => Next::stop(StopReason::MaybeApplied),
@@ -496,19 +480,13 @@ impl Course {
             failure,
             ending,
         };
-        self.ends(policy, settings, runtime, name, end);
+        self.ends(context, settings, runtime, end);
     }
 
     /// The call ends without a decision about an error: counts the end, and reports it to hooks, logs and
     /// metrics.
-    fn ends<E, H, R>(
-        &self,
-        policy: &Policy,
-        settings: &mut H,
-        runtime: &R,
-        name: &'static str,
-        end: End<'_, E>,
-    ) where
+    fn ends<E, H, R>(&self, context: &Context<'_>, settings: &mut H, runtime: &R, end: End<'_, E>)
+    where
         H: Handler<E>,
         R: Clock,
     {
@@ -520,26 +498,23 @@ impl Course {
         #[cfg(feature = "metrics")]
         {
             let mut course = *self;
-            course.record_failure(runtime.now(), name, policy, next, ending);
+            course.record_failure(runtime.now(), context, next, ending);
         }
         settings.measure(ending, false, next);
         let elapsed = is_heard::<E, H>().then(|| self.retry.measured(|| runtime.now()));
-        self.tell(next, policy, settings, name, failure, elapsed.flatten());
+        self.tell(next, context, settings, failure, elapsed.flatten());
     }
 
     /// A value counts as a failure: judges the value by the policy's codes, and decides as about an error.
     /// Returns nothing if the policy would not retry the value.
     #[cold]
     #[inline(never)]
-    #[expect(clippy::too_many_arguments)]
     pub(crate) fn answered<E, H, R, K>(
         &mut self,
-        policy: &Policy,
+        context: &Context<'_>,
         settings: &mut H,
         runtime: &R,
-        name: &'static str,
         fault: &dyn Fault,
-        terms: Option<&Terms<'_>>,
         known: K,
     ) -> Option<Next>
     where
@@ -547,30 +522,27 @@ impl Course {
         R: Clock + Random,
         K: Known,
     {
-        let ruling = policy.rule(Stage::Whole, fault);
+        let ruling = context.policy.rule(Stage::Whole, fault);
         if ruling.is_permanent() {
             return None;
         }
         let (failure, ending) = (Failure::new(None, Some(fault)), Ending::of_value(fault));
-        Some(self.decided(
-            policy, settings, runtime, name, failure, ending, ruling, terms, known,
-        ))
+        Some(self.decided(context, settings, runtime, failure, ending, ruling, known))
     }
 
     #[inline]
     fn tell<E, H: Handler<E>>(
         &self,
         next: Next,
-        policy: &Policy,
+        context: &Context<'_>,
         settings: &mut H,
-        operation: &'static str,
         failure: Failure<'_, E>,
         elapsed: Option<Duration>,
     ) {
         if !is_heard::<E, H>() {
             return;
         }
-        let attempt = self.retry.failures();
+        let (operation, attempt) = (context.name, self.retry.failures());
         let decision = match Decision::from(next) {
             Decision::Wait(wait) => Decision::Wait(Wait {
                 source: said_by(wait.source, failure.fault()),
@@ -583,7 +555,7 @@ impl Course {
             attempt,
             elapsed,
             happened: match decision {
-                Decision::Wait(wait) => Happened::Waits(wait, policy.log_waits),
+                Decision::Wait(wait) => Happened::Waits(wait, context.policy.log_waits),
                 Decision::Stop(reason) => Happened::GaveUp(reason),
             },
             error_type: core::any::type_name::<E>(),

@@ -4,6 +4,7 @@
 #[cfg(feature = "metrics")]
 use super::meter;
 use super::{
+    context::Context,
     course::{Course, End},
     judges::Judge,
     settings::Settings,
@@ -46,7 +47,7 @@ impl<E: Fault> Judge<E> for SameRequest {
 }
 
 /// An attempt is cut at the deadline: a wait that ends just then leaves no time for one.
-const CUT: Terms<'static> = Terms::cut(None, None);
+const CUT: Option<Terms<'static>> = Some(Terms::cut(None, None));
 
 /// The settings of such a call.
 const SETTINGS: Settings<SameRequest> = Settings::of(SameRequest);
@@ -71,7 +72,7 @@ impl ForeignCall {
 
     /// The rest of the deadline; [`Duration::MAX`] without a deadline.
     pub fn remaining<C: Clock>(&self, policy: &Policy, clock: &C) -> Duration {
-        self.course.remaining(policy, None, clock)
+        self.course.remaining(&Context::of(policy, ""), clock)
     }
 
     /// The attempt after the wait begins.
@@ -91,16 +92,17 @@ impl ForeignCall {
         E: Fault,
         R: Clock + Random,
     {
-        let (stage, terms) = (Stage::Whole, Some(&CUT));
+        let context = Context {
+            terms: CUT,
+            ..Context::of(policy, name)
+        };
         self.course
             .failed(
-                policy,
+                &context,
                 &mut { SETTINGS },
                 runtime,
-                name,
                 error,
-                stage,
-                terms,
+                Stage::Whole,
                 (),
             )
             .into()
@@ -121,7 +123,7 @@ impl ForeignCall {
     {
         let end = End::given_up(Failure::new(Some(error), Some(error)), reason);
         self.course
-            .ended(policy, &mut { SETTINGS }, clock, name, None, end);
+            .ended(&Context::of(policy, name), &mut { SETTINGS }, clock, end);
     }
 
     /// An attempt succeeded. The policy's budget gets its tokens back, and logs and metrics get the
@@ -132,7 +134,7 @@ impl ForeignCall {
         C: Clock,
     {
         self.course
-            .succeeded::<E, _, _>(policy, &mut { SETTINGS }, clock, name, None);
+            .succeeded::<E, _, _>(&Context::of(policy, name), &mut { SETTINGS }, clock);
     }
 
     /// One of several calls succeeded, and nobody knows which one: the policy's budget gets the tokens of a

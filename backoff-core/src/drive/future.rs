@@ -4,6 +4,7 @@
 use super::{
     around::Around,
     consecutive::{ConsecutiveCount, NotYet, is_retried},
+    context::Context,
     course::{Course, End, rarely},
     ending::Ending,
     judges::Judge,
@@ -30,7 +31,7 @@ use crate::{
 use core::{
     future::Future,
     pin::Pin,
-    task::{Context, Poll, ready},
+    task::{self, Poll, ready},
     time::Duration,
 };
 use pin_project_lite::pin_project;
@@ -637,7 +638,7 @@ where
     type Output = Result<O::Value, O::Error>;
 
     #[inline]
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+    fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
         let Guard { plan, course } = this.guard;
         let (plan, policy) = (&*plan, plan.policy());
@@ -646,8 +647,8 @@ where
             let begins = match this.phase.as_mut().project() {
                 PhaseProjection::Running { .. } => false,
                 PhaseProjection::New => {
-                    let terms = plan.terms(settings.terms(operation));
-                    course.start(policy, terms.as_ref(), runtime, O::TIMED || M::MEASURES);
+                    let context = context_of(plan, settings, operation);
+                    course.start(&context, runtime, O::TIMED || M::MEASURES);
                     if S::IS_ONE
                         && let Some(cuts) = this.signal.cuts()
                         && this.signal.as_mut().has_come(cx)
@@ -655,15 +656,15 @@ where
                         let error = cuts(Stopped);
                         let failure = Failure::new(Some(&error), settings.judge.fault(&error));
                         let end = End::stopped(failure, WriteOutcome::Known);
-                        course.ended(policy, settings, runtime, O::name(), terms.as_ref(), end);
+                        course.ended(&context, settings, runtime, end);
                         break error;
                     }
                     true
                 }
                 PhaseProjection::Waiting { sleep } => {
                     if S::IS_ONE && this.signal.as_mut().has_come(cx) {
-                        let (terms, outcome) =
-                            (settings.terms(operation), operation.write_outcome());
+                        let context = context_of(plan, settings, operation);
+                        let outcome = operation.write_outcome();
                         let kept = operation.kept();
                         let kept = kept.map(|error| Err(Failed::whole(error)));
                         if let Some(last) = kept.or_else(|| this.signal.as_mut().take()) {
@@ -674,8 +675,7 @@ where
                                 }
                             };
                             let end = End::stopped(failure, outcome);
-                            let terms = plan.terms(terms);
-                            course.ended(policy, settings, runtime, O::name(), terms.as_ref(), end);
+                            course.ended(&context, settings, runtime, end);
                             this.phase.set(Phase::Done);
                             // The call returns the last response unchanged.
                             return Poll::Ready(
@@ -690,24 +690,24 @@ where
                         settings.watch.keep(failed.error, failed.stage);
                     }
                     if L::CUTS
-                        && let terms = plan.terms(settings.terms(operation))
-                        && course.is_late(policy, terms.as_ref(), runtime)
+                        && let context = context_of(plan, settings, operation)
+                        && course.is_late(&context, runtime)
                         && let Some(error) = L::error(TimedOut::new(Duration::ZERO))
                     {
                         let fault = settings.judge.fault(&error);
                         let end = End::expired(&error, fault, operation.write_outcome());
-                        course.ended(policy, settings, runtime, O::name(), terms.as_ref(), end);
+                        course.ended(&context, settings, runtime, end);
                         break error;
                     }
                     course.begins(runtime);
+                    this.phase.set(Phase::New);
                     true
                 }
                 PhaseProjection::Done => finished_before(),
             };
-            let terms = plan.terms(settings.terms(operation));
+            let context = context_of(plan, settings, operation);
             let run = Run {
-                policy,
-                terms: terms.as_ref(),
+                context: &context,
                 course,
                 runtime,
             };
@@ -758,7 +758,7 @@ where
                     settings.rules.failed(stage);
                     let write = operation.write_outcome();
                     let ending = Ending::stopped(stage, settings.judge.fault(&error));
-                    course.cut(policy, settings, runtime, O::name(), &error, ending, write);
+                    course.cut(&context, settings, runtime, &error, ending, write);
                     break error;
                 }
             };
@@ -769,15 +769,12 @@ where
             };
             let Failed { error, stage } = match outcome {
                 Ok(value) => {
-                    let name = O::name();
-                    let terms = plan.terms(settings.terms(operation));
-                    let next = X::fault(&value).and_then(|fault| {
-                        let terms = terms.as_ref();
-                        match operation.recall() {
-                            Some(recall) if O::RECALLS => course
-                                .answered(policy, settings, runtime, name, fault, terms, recall),
-                            _ => course.answered(policy, settings, runtime, name, fault, terms, ()),
+                    let context = context_of(plan, settings, operation);
+                    let next = X::fault(&value).and_then(|fault| match operation.recall() {
+                        Some(recall) if O::RECALLS => {
+                            course.answered(&context, settings, runtime, fault, recall)
                         }
+                        _ => course.answered(&context, settings, runtime, fault, ()),
                     });
                     match next {
                         Some(next) if next.is_wait() => {
@@ -790,9 +787,7 @@ where
                         }
                         // The call returns the last response unchanged.
                         Some(_) => {}
-                        None => {
-                            course.succeeded(policy, settings, runtime, name, terms.as_ref());
-                        }
+                        None => course.succeeded(&context, settings, runtime),
                     }
                     this.phase.set(Phase::Done);
                     return Poll::Ready(Ok(value));
@@ -826,7 +821,7 @@ fn cut(drop_it: impl FnOnce()) {
 }
 
 /// An attempt failed: tells the operation and the rules, and decides on the next step.
-#[inline]
+#[inline(always)]
 pub(super) fn failed<P, O, J, N, D, X, L, C, M, R>(
     plan: &P,
     course: &mut Course,
@@ -857,17 +852,39 @@ where
     };
     operation.failed(error, stage, at);
     settings.rules.failed(stage);
-    let terms = plan.terms(settings.terms(operation));
-    let (name, terms, outcome) = (O::name(), terms.as_ref(), operation.write_outcome());
+    let (context, outcome) = (
+        context_of(plan, settings, operation),
+        operation.write_outcome(),
+    );
     match (said, operation.recall()) {
         (Some(ruling), _) => {
             let write = JudgedWrite { ruling, outcome };
-            course.failed(policy, settings, runtime, name, error, stage, terms, write)
+            course.failed(&context, settings, runtime, error, stage, write)
         }
         (None, Some(recall)) if O::RECALLS => {
-            course.failed(policy, settings, runtime, name, error, stage, terms, recall)
+            course.failed(&context, settings, runtime, error, stage, recall)
         }
-        (None, _) => course.failed(policy, settings, runtime, name, error, stage, terms, ()),
+        (None, _) => course.failed(&context, settings, runtime, error, stage, ()),
+    }
+}
+
+/// The rules of the call as they are now, and its name.
+#[inline]
+pub(super) fn context_of<'a, P, O, J, N, D, X, L, C, M>(
+    plan: &'a P,
+    settings: &Settings<J, N, D, X, L, C, M>,
+    operation: &O,
+) -> Context<'a>
+where
+    P: Plan,
+    O: Operation,
+    X: Rules<O::Value, O::Error>,
+    L: Limit,
+{
+    Context {
+        policy: plan.policy(),
+        terms: plan.terms(settings.terms(operation)),
+        name: O::name(),
     }
 }
 
@@ -903,7 +920,7 @@ where
 {
     type Output = Reporting<O::Value, O::Error, O::Report>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+    fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
         let mut retrying = self.project().retrying;
         let outcome = ready!(retrying.as_mut().poll(cx));
         let this = retrying.project();

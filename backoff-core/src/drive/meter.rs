@@ -1,7 +1,7 @@
 //! The metrics of a call, with the feature `metrics`. Their names and labels are listed in
 //! [`telemetry`](crate::telemetry).
 
-use super::ending::ErrorType;
+use super::{context::Context, ending::ErrorType};
 use crate::{budget::Budget, report::StopReason, runtime::nanos, telemetry};
 use core::time::Duration;
 use metrics::{Label, gauge, histogram};
@@ -22,11 +22,19 @@ const UNKNOWN: u64 = u64::MAX;
 /// The operation that the metrics belong to.
 #[derive(Clone, Copy)]
 pub(super) struct Named {
-    pub(super) operation: &'static str,
-    pub(super) policy: Option<&'static str>,
+    operation: &'static str,
+    policy: Option<&'static str>,
 }
 
 impl Named {
+    /// The operation of this call, and the name of its policy.
+    pub(super) fn of(context: &Context<'_>) -> Self {
+        Named {
+            operation: context.name,
+            policy: context.policy.name,
+        }
+    }
+
     /// The labels of all metrics, and room for those of a call.
     fn labels(self) -> Vec<Label> {
         let mut labels = Vec::with_capacity(5);

@@ -5,6 +5,7 @@
 pub(crate) mod around;
 pub(crate) mod blocking;
 pub(crate) mod consecutive;
+pub(crate) mod context;
 pub(crate) mod course;
 pub(crate) mod ending;
 pub(crate) mod entry;
@@ -37,6 +38,7 @@ pub(crate) mod write_outcome;
 pub use around::Around;
 pub use blocking::Blocking;
 pub use consecutive::ConsecutiveCount;
+pub use context::Context;
 pub use course::Course;
 pub use ending::Ending;
 pub use entry::Judged;

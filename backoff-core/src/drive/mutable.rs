@@ -2,6 +2,7 @@
 //! is an async function. The course does the work around each attempt, as in every loop.
 
 use super::{
+    context::Context,
     course::End,
     ending::Ending,
     entry::Judged,
@@ -221,11 +222,11 @@ impl<'p, J> Judged<'p, J> {
         let Judged { policy, judge } = self;
         let mut settings = Settings::of(judge);
         // A function that is called again each time, so that the future need not keep the name.
-        let name = core::any::type_name::<O>;
+        let context = || Context::of(policy, core::any::type_name::<O>());
         let mut signal = pin!(signal);
         let mut guard = Guard::new(policy);
         let course = &mut guard.course;
-        course.start(policy, None, &ASYNC, false);
+        course.start(&context(), &ASYNC, false);
         if S::IS_ONE
             && let Some(cuts) = signal.cuts()
             && poll_fn(|cx| Poll::Ready(signal.as_mut().has_come(cx))).await
@@ -233,7 +234,7 @@ impl<'p, J> Judged<'p, J> {
             let error = cuts(Stopped);
             let failure = Failure::new(Some(&error), settings.judge.fault(&error));
             let end = End::stopped(failure, WriteOutcome::Known);
-            course.ended(policy, &mut settings, &ASYNC, name(), None, end);
+            course.ended(&context(), &mut settings, &ASYNC, end);
             return Err(error);
         }
         loop {
@@ -246,7 +247,7 @@ impl<'p, J> Judged<'p, J> {
                 };
                 let error = match ended {
                     Ok(Ok(value)) => {
-                        course.succeeded::<E, _, _>(policy, &mut settings, &ASYNC, name(), None);
+                        course.succeeded::<E, _, _>(&context(), &mut settings, &ASYNC);
                         return Ok(value);
                     }
                     Ok(Err(error)) => error,
@@ -254,12 +255,12 @@ impl<'p, J> Judged<'p, J> {
                         let fault = settings.judge.fault(&error);
                         let ending = Ending::stopped(Stage::Whole.cut(), fault);
                         let (settings, known) = (&mut settings, WriteOutcome::Known);
-                        course.cut(policy, settings, &ASYNC, name(), &error, ending, known);
+                        course.cut(&context(), settings, &ASYNC, &error, ending, known);
                         return Err(error);
                     }
                 };
                 let (settings, stage) = (&mut settings, Stage::Whole);
-                let next = course.failed(policy, settings, &ASYNC, name(), &error, stage, None, ());
+                let next = course.failed(&context(), settings, &ASYNC, &error, stage, ());
                 if !next.is_wait() {
                     return Err(error);
                 }
@@ -276,7 +277,7 @@ impl<'p, J> Judged<'p, J> {
             {
                 let failure = Failure::new(Some(&error), settings.judge.fault(&error));
                 let end = End::stopped(failure, WriteOutcome::Known);
-                course.ended(policy, &mut settings, &ASYNC, name(), None, end);
+                course.ended(&context(), &mut settings, &ASYNC, end);
                 return Err(error);
             }
             course.begins(&ASYNC);

@@ -1,6 +1,8 @@
 //! Operations that can be attempted several times, async and blocking.
 
-use super::{course::Course, recall::Recall, write_outcome::WriteOutcome};
+use super::{
+    context::Context as CallContext, course::Course, recall::Recall, write_outcome::WriteOutcome,
+};
 use crate::{
     judge::Stage,
     policy::Policy,
@@ -19,8 +21,7 @@ use core::{
 /// The information that an attempt can ask for about its call.
 #[derive(Debug)]
 pub struct Run<'r, R> {
-    pub(crate) policy: &'r Policy,
-    pub(crate) terms: Option<&'r Terms<'r>>,
+    pub(crate) context: &'r CallContext<'r>,
     pub(crate) course: &'r Course,
     pub(crate) runtime: &'r R,
 }
@@ -30,20 +31,19 @@ impl<R: Clock> Run<'_, R> {
     /// the clock if the call is timed.
     #[inline]
     pub fn attempt(&self, recall: &Recall) -> Attempt {
-        self.course
-            .attempt(self.policy, self.terms, self.runtime, recall)
+        self.course.attempt(self.context, self.runtime, recall)
     }
 
     /// The time that remains. Reads the clock if the call is timed.
     #[inline]
     pub(crate) fn remaining(&self) -> Duration {
-        self.course.remaining(self.policy, self.terms, self.runtime)
+        self.course.remaining(self.context, self.runtime)
     }
 
     /// Whether the time of an attempt that can be cut is over. Reads the clock only if attempts are cut.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
-        self.terms.cut_at_deadline() && self.remaining().is_zero()
+        self.context.terms.as_ref().cut_at_deadline() && self.remaining().is_zero()
     }
 }
 

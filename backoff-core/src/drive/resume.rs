@@ -2,6 +2,7 @@
 //! writes the loop; the course does the work around each attempt, as in every loop.
 
 use super::{
+    context::Context,
     course::{Course, End},
     entry::Judged,
     judges::ByCodes,
@@ -70,7 +71,7 @@ pub struct Resuming<'p, K = Settings, R = AsyncRuntime, S = Unstopped> {
 }
 
 /// A call has succeeded after failures.
-type Succeeds<K, R> = fn(&Course, &Policy, &mut K, &R, &'static str);
+type Succeeds<K, R> = fn(&Course, &Context<'_>, &mut K, &R);
 
 impl Policy {
     /// Waits between the attempts of an operation that continues where it stopped. After progress, waits
@@ -179,6 +180,10 @@ impl<'p, K, R> Resuming<'p, K, R> {
 }
 
 impl<'p, K, R, S> Resuming<'p, K, R, S> {
+    const fn context(&self) -> Context<'p> {
+        Context::of(self.guard.plan, self.name)
+    }
+
     pub(super) fn signal<Q>(self, signal: Q) -> Resuming<'p, K, R, Q> {
         Resuming {
             guard: self.guard,
@@ -251,12 +256,10 @@ impl<'p, K, R, S> Resuming<'p, K, R, S> {
     /// An opened connection is no progress: a server that accepts connections and then fails would be
     /// called for ever, with the shortest waits.
     pub fn progress(&mut self) {
-        let (policy, course) = (self.guard.plan, &self.guard.course);
+        let (context, course) = (self.context(), &self.guard.course);
         match self.succeeds.take() {
-            Some(succeeds) => {
-                succeeds(course, policy, &mut self.settings, &self.runtime, self.name)
-            }
-            None => course.progressed(policy),
+            Some(succeeds) => succeeds(course, &context, &mut self.settings, &self.runtime),
+            None => course.progressed(context.policy),
         }
         self.is_given_up = false;
         self.guard.course = Course::new();
@@ -314,7 +317,7 @@ impl<'p, K, R, S> Resuming<'p, K, R, S> {
         if self.signal.pause(runtime, next.wait()) {
             return Err(self.ended(waiting, error, stopped));
         }
-        if self.guard.course.is_late(self.guard.plan, None, runtime) {
+        if self.guard.course.is_late(&self.context(), runtime) {
             return Err(self.ended(waiting, error, late));
         }
         self.guard.course.begins(&self.runtime);
@@ -330,26 +333,17 @@ impl<'p, K, R, S> Resuming<'p, K, R, S> {
         if self.is_given_up {
             return None;
         }
-        let (policy, course) = (self.guard.plan, &mut self.guard.course);
+        let (context, course) = (self.context(), &mut self.guard.course);
         if course.failures() == 0 {
-            course.start_at_failure(policy, &self.runtime);
+            course.start_at_failure(&context, &self.runtime);
         }
-        let (settings, runtime, name) = (&mut self.settings, &self.runtime, self.name);
-        let next = course.failed(
-            policy,
-            settings,
-            runtime,
-            name,
-            error,
-            Stage::Whole,
-            None,
-            (),
-        );
+        let (settings, runtime) = (&mut self.settings, &self.runtime);
+        let next = course.failed(&context, settings, runtime, error, Stage::Whole, ());
         self.is_given_up = !next.is_wait();
         self.succeeds = next
             .is_wait()
-            .then_some(|course, policy, settings, runtime, name| {
-                course.succeeded::<E, K, R>(policy, settings, runtime, name, None);
+            .then_some(|course, context, settings, runtime| {
+                course.succeeded::<E, K, R>(context, settings, runtime);
             });
         Some(next).filter(|next| next.is_wait())
     }
@@ -369,10 +363,10 @@ impl<'p, K, R, S> Resuming<'p, K, R, S> {
         K: Handler<E>,
         R: Clock,
     {
-        let (policy, name) = (self.guard.plan, self.name);
+        let context = self.context();
         let failure = Failure::new(Some(&error), self.settings.fault(&error));
         let end = end(failure);
-        waiting.ended(policy, &mut self.settings, &self.runtime, name, None, end);
+        waiting.ended(&context, &mut self.settings, &self.runtime, end);
         self.guard.course = waiting;
         self.guard.course.rests();
         self.is_given_up = true;

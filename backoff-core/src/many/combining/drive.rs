@@ -12,6 +12,7 @@ use crate::drive::write_outcome::WriteOutcome;
 use crate::{
     delay::Pace,
     drive::{
+        context::Context,
         course::{Course, End},
         ending::Ending,
         judges::{ByCodes, Judge as _},
@@ -255,7 +256,7 @@ where
         let (mut settings, runtime) = (Settings::of(ByCodes), &*self.rules.runtime);
         let (policy, name) = (&self.rules.policy, self.rules.name);
         let course = &self.guard.course;
-        course.succeeded::<E, _, _>(policy, &mut settings, runtime, name, None);
+        course.succeeded::<E, _, _>(&Context::of(policy, name), &mut settings, runtime);
         self.guard.course = Course::new();
         self.pace = Pace::new();
     }
@@ -299,7 +300,8 @@ where
             let course = &mut self.guard.course;
             let ending = Ending::failed(stage, Some(&error));
             let known = WriteOutcome::Known;
-            course.cut(policy, &mut settings, runtime, name, &error, ending, known);
+            let context = Context::of(policy, name);
+            course.cut(&context, &mut settings, runtime, &error, ending, known);
             self.anew();
             return None;
         }
@@ -316,16 +318,12 @@ where
             .is_some()
             .then(|| Terms::paced(&self.pace));
         let course = &mut self.guard.course;
-        let next = course.failed(
-            &allowed,
-            &mut settings,
-            runtime,
+        let context = Context {
+            policy: &allowed,
+            terms,
             name,
-            &error,
-            stage,
-            terms.as_ref(),
-            (),
-        );
+        };
+        let next = course.failed(&context, &mut settings, runtime, &error, stage, ());
         let decided = match next.into() {
             Decision::Stop(reason) => Err(reason),
             Decision::Wait(wait) => Ok(Going {
@@ -341,7 +339,8 @@ where
             let failure = Failure::new(Some(&*error), Some(&*error));
             let course = &mut self.guard.course;
             let end = End::stopped(failure, WriteOutcome::Known);
-            course.ended(policy, &mut settings, runtime, name, None, end);
+            let context = Context::of(policy, name);
+            course.ended(&context, &mut settings, runtime, end);
         }
         if failing.is_doubtful && self.last.is_some() {
             self.doubt = Some(error);

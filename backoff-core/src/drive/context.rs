@@ -1,0 +1,37 @@
+//! What every attempt of a call has in common.
+
+use crate::{
+    budget::Budget,
+    policy::Policy,
+    state::{Holds as _, Terms},
+};
+
+/// The rules of a call and its name. A constant, if it belongs to an annotated function whose policy is
+/// a constant.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// The policy.
+    pub policy: &'a Policy,
+    /// The rules of the call beside its policy: time limits, a budget, and rules of the operation.
+    pub terms: Option<Terms<'a>>,
+    /// The name in logs.
+    pub name: &'static str,
+}
+
+impl<'a> Context<'a> {
+    /// A call that has only a policy.
+    #[inline]
+    pub(crate) const fn of(policy: &'a Policy, name: &'static str) -> Self {
+        Context {
+            policy,
+            terms: None,
+            name,
+        }
+    }
+
+    /// The budget that pays.
+    #[inline]
+    pub(crate) fn budget(&self) -> Option<&Budget> {
+        self.terms.as_ref().budget(self.policy)
+    }
+}
