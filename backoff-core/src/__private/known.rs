@@ -9,8 +9,8 @@ use crate::{
     budget::Budget,
     drive::{
         context::Context,
+        handler::Handler,
         plan::{Guard, Pays, Unfunded},
-        settings::Handler,
     },
     facts::fault::Fault,
     judge::Stage,

@@ -5,9 +5,10 @@ use crate::drive::context::Context;
 use crate::{
     drive::{
         course::{Course, End, rarely},
+        handler::Handler,
         plan::{Guard, Pays},
         recall::Recall,
-        settings::{Handler, Settings},
+        settings::Settings,
         write_outcome::WriteOutcome,
     },
     facts::fault::Fault,

@@ -6,7 +6,7 @@ use crate::{
     drive::{
         course::{Course, End},
         ending::Ending,
-        settings::Handler,
+        handler::Handler,
         stopping::{Once, Stopped, unless_cut, unless_stopped},
         write_outcome::WriteOutcome,
     },

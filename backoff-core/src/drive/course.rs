@@ -7,8 +7,8 @@ use super::meter::{self, Ended, Meter, Named};
 use super::{
     context::Context,
     ending::Ending,
+    handler::Handler,
     recall::Recall,
-    settings::Handler,
     watch::Measured,
     write_outcome::{Known, WriteOutcome},
 };

@@ -11,6 +11,7 @@ pub(crate) mod ending;
 pub(crate) mod entry;
 pub(crate) mod foreign;
 pub(crate) mod future;
+pub(crate) mod handler;
 pub(crate) mod judges;
 pub(crate) mod limit;
 pub(crate) mod mark;
@@ -43,6 +44,7 @@ pub use course::Course;
 pub use ending::Ending;
 pub use entry::Judged;
 pub use future::{Reported, Retrying};
+pub use handler::Handler;
 pub use judges::{ByCodes, Judge, When, WhenAny};
 pub use limit::{Expires, Limit, Limited, Timer};
 #[cfg(feature = "tokio")]
@@ -52,7 +54,7 @@ pub use plan::{Borrowed, Funded, Guard, Pays, Plan, Unfunded};
 pub use recall::Recall;
 pub use resume::Resuming;
 pub use rules::{ConflictIf, Counts, Responses, Rules, Until};
-pub use settings::{Delays, Frame, Handler, Settings};
+pub use settings::{Delays, Frame, Settings};
 #[cfg(feature = "tracing")]
 pub use spans::Spans;
 pub use stopping::{BlockingSignal, Once, Signal, StoppedBy, Unstopped};

@@ -5,10 +5,11 @@ use super::{
     context::Context,
     course::{Course, End},
     entry::Judged,
+    handler::Handler,
     judges::ByCodes,
     operation::Failed,
     plan::Guard,
-    settings::{Handler, Settings},
+    settings::Settings,
     stopping::{BlockingSignal, Signal, Unstopped, unless_stopped},
     write_outcome::WriteOutcome,
 };

@@ -131,6 +131,7 @@ pub trait Counts {
     fn counting(self, count: ConsecutiveCount) -> Self;
 }
 
+#[diagnostic::do_not_recommend]
 impl<X, F> Counts for (X, Until<F>) {
     fn counting(mut self, count: ConsecutiveCount) -> Self {
         self.1.count = count;
@@ -138,6 +139,7 @@ impl<X, F> Counts for (X, Until<F>) {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<X: Counts> Counts for (X, Responses) {
     fn counting(self, count: ConsecutiveCount) -> Self {
         (self.0.counting(count), self.1)

@@ -6,6 +6,7 @@ use super::rules::Responses;
 use super::{
     around::Around,
     ending::Ending,
+    handler::Handler,
     judges::{ByCodes, Judge},
     limit::Limit,
     operation::Operation,
@@ -120,44 +121,6 @@ pub trait Frame {
 impl<J, N, D, X, L: Limit, C: Around, M> Frame for Settings<J, N, D, X, L, C, M> {
     type Attempt<A> = C::Attempt<A>;
     type Timer<S> = L::Timer<S>;
-}
-
-/// What the state of a call asks of the settings, for errors of the type `E`.
-pub trait Handler<E> {
-    /// Whether a report asks how much time has passed.
-    const MEASURES: bool;
-    /// Whether a hook is called.
-    const LISTENS: bool;
-    /// Whether [`judged`](Self::judged) is called.
-    const WANTS_RULINGS: bool;
-
-    /// As [`Judge::judge`].
-    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling;
-
-    /// As [`Judge::fault`].
-    fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault>;
-
-    /// Waits or stops.
-    fn decide<R: Clock + Random>(
-        &self,
-        runtime: &R,
-        policy: &Policy,
-        retry: &mut RetryState,
-        ruling: Ruling,
-        terms: Option<&Terms<'_>>,
-    ) -> Next;
-
-    /// As [`Watch::judged`].
-    fn judged(&mut self, stage: Stage, ruling: Ruling, fault: Option<&dyn Fault>);
-
-    /// An attempt failed, or the call ended between two attempts. `next` is the next step.
-    fn measure(&mut self, ending: Ending<'_>, is_conflict: bool, next: Next);
-
-    /// An attempt succeeded.
-    fn succeeded(&mut self);
-
-    /// Called before each wait, when the operation is given up, and when it succeeds after retries.
-    fn notify(&mut self, event: &Event<'_, E>);
 }
 
 impl<E, J, N, D, X, L, C, M> Handler<E> for Settings<J, N, D, X, L, C, M>

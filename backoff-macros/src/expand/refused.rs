@@ -118,7 +118,7 @@ fn judges(library: &Library, args: &Args, is_async: bool) -> Vec<TokenStream> {
     let until = told(&args.until)
         .map(|until| quote_spanned!(here=> #k::__private::is_awaited(&__outcome, #until);));
     let notify = told(&args.notify).map(
-        |notify| quote_spanned!(here=> let _ = #k::__private::notified(&__outcome, (), #notify);),
+        |notify| quote_spanned!(here=> let _ = #k::__private::notified(&__outcome, #k::__private::BY_CODES, #notify);),
     );
     let sleep =
         told(&args.sleep).map(|sleep| quote_spanned!(here=> let _ = #k::__private::#own(#sleep);));
