@@ -152,6 +152,15 @@ impl Ruling {
     }
 }
 
+/// Whether a value with these facts is a success under every policy, because no code stands for 2xx.
+#[inline]
+pub(crate) fn is_success(fault: &dyn Fault) -> bool {
+    matches!(fault.status(), Some(200..=299))
+        && fault.kind().is_none()
+        && fault.delivery().is_none()
+        && fault.grpc_code().is_none()
+}
+
 impl From<Verdict> for Ruling {
     #[inline]
     fn from(verdict: Verdict) -> Self {

@@ -157,7 +157,10 @@ impl<B> Fault for Response<B> {
     }
 
     fn retry_after(&self) -> Option<Duration> {
-        hint::longest(|name| self.headers().get_all(name), SystemTime::now())
+        hint::longest(
+            |header| self.headers().get_all(header.name()),
+            SystemTime::now(),
+        )
     }
 }
 

@@ -58,7 +58,11 @@ impl<B> Fault for http::Response<B> {
     }
 
     fn grpc_code(&self) -> Option<GrpcCode> {
-        let number = self.headers().get("grpc-status")?.to_str().ok()?;
+        static STATUS: http::HeaderName = http::HeaderName::from_static("grpc-status");
+        if self.headers().is_empty() {
+            return None;
+        }
+        let number = self.headers().get(&STATUS)?.to_str().ok()?;
         GrpcCode::from_number(number.parse().ok()?)
     }
 
@@ -73,7 +77,8 @@ impl<B> Fault for http::Response<B> {
 }
 
 pub(super) fn pushback(headers: &http::HeaderMap) -> Option<Pushback> {
-    let values = headers.get_all(hint::PUSHBACK);
+    static NAME: http::HeaderName = http::HeaderName::from_static(hint::PUSHBACK);
+    let values = headers.get_all(&NAME);
     Pushback::parse(values.iter().map(http::HeaderValue::as_bytes))
 }
 

@@ -22,7 +22,7 @@ use crate::{
     budget::Budget,
     delay::Delay,
     facts::fault::{Fault, TimedOut},
-    judge::Stage,
+    judge::{Stage, is_success},
     observe::{Event, Failure, Notify},
     report::{Reporting, Updated},
     runtime::{AsyncRuntime, Clock, Random, Sleep},
@@ -770,7 +770,8 @@ where
             let Failed { error, stage } = match outcome {
                 Ok(value) => {
                     let context = context_of(plan, settings, operation);
-                    let next = X::fault(&value).and_then(|fault| match operation.recall() {
+                    let fault = X::fault(&value).filter(|fault| !is_success(*fault));
+                    let next = fault.and_then(|fault| match operation.recall() {
                         Some(recall) if O::RECALLS => {
                             course.answered(&context, settings, runtime, fault, recall)
                         }

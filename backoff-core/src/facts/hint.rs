@@ -92,27 +92,71 @@ pub fn retry_delay(value: &str) -> Option<Duration> {
 /// ```
 #[cfg(feature = "http-1")]
 pub fn in_headers(headers: &http_1::HeaderMap, now: SystemTime) -> Option<Duration> {
-    let values = |name| {
-        headers
-            .get_all(name)
-            .iter()
-            .filter_map(|it| it.to_str().ok())
+    let values = |name: Header| {
+        let values = headers.get_all(&HEADERS[name as usize]).iter();
+        values.filter_map(|it| it.to_str().ok())
     };
-    longest(values, now)
+    (!headers.is_empty())
+        .then(|| longest(values, now))
+        .flatten()
+}
+
+/// A header with a hint, or with the date of the reply.
+#[cfg(any(feature = "http-1", feature = "aws-smithy-1"))]
+#[derive(Clone, Copy)]
+pub(crate) enum Header {
+    RetryAfter,
+    RetryAfterMs,
+    AzureRetryAfterMs,
+    AmazonRetryAfter,
+    Date,
+}
+
+/// The name of each [`Header`].
+#[cfg(any(feature = "http-1", feature = "aws-smithy-1"))]
+const NAMES: [&str; 5] = [
+    "retry-after",
+    "retry-after-ms",
+    "x-ms-retry-after-ms",
+    "x-amz-retry-after",
+    "date",
+];
+
+/// The same names, parsed once.
+#[cfg(feature = "http-1")]
+static HEADERS: [http_1::HeaderName; 5] = {
+    let [a, b, c, d, e] = NAMES;
+    [
+        http_1::HeaderName::from_static(a),
+        http_1::HeaderName::from_static(b),
+        http_1::HeaderName::from_static(c),
+        http_1::HeaderName::from_static(d),
+        http_1::HeaderName::from_static(e),
+    ]
+};
+
+#[cfg(feature = "aws-smithy-1")]
+impl Header {
+    pub(crate) const fn name(self) -> &'static str {
+        NAMES[self as usize]
+    }
 }
 
 /// The longest hint in the headers. `values` gives all values of one header.
 #[cfg(any(feature = "http-1", feature = "aws-smithy-1"))]
 pub(crate) fn longest<'h, V: Iterator<Item = &'h str>>(
-    values: impl Fn(&'static str) -> V,
-    now: SystemTime,
+    values: impl Fn(Header) -> V,
+    client: SystemTime,
 ) -> Option<Duration> {
-    let milliseconds = ["retry-after-ms", "x-ms-retry-after-ms", "x-amz-retry-after"]
+    use Header::{AmazonRetryAfter, AzureRetryAfterMs, Date, RetryAfter, RetryAfterMs};
+    let milliseconds = [RetryAfterMs, AzureRetryAfterMs, AmazonRetryAfter]
         .map(|name| values(name).filter_map(retry_after_ms).max());
-    let date = values("date").next();
-    let sent = date.and_then(|date| httpdate::parse_http_date(date.trim_matches([' ', '\t'])).ok());
-    let now = sent.unwrap_or(now);
-    let seconds = values("retry-after").filter_map(|value| retry_after(value, now));
+    let sent = || {
+        let date = values(Date).next()?;
+        httpdate::parse_http_date(date.trim_matches([' ', '\t'])).ok()
+    };
+    let seconds =
+        values(RetryAfter).filter_map(|value| retry_after(value, sent().unwrap_or(client)));
     milliseconds.into_iter().max().flatten().max(seconds.max())
 }
 
