@@ -167,8 +167,8 @@ async fn a_reset_a_cut_and_a_stall_may_have_been_applied() {
     for (reply, limit) in [
         (Reply::reset(), AMPLE),
         (Reply::cut(), AMPLE),
-        (Reply::stall(Duration::MAX), PATIENCE),
-        (Reply::stall_body(Duration::MAX), PATIENCE),
+        (Reply::stall(), PATIENCE),
+        (Reply::stall_body(), PATIENCE),
     ] {
         let shown = format!("{reply:?}");
         let error = failure_within(limit, reply).await;
