@@ -94,7 +94,6 @@ mod limits;
 mod outgoing;
 mod repeat;
 mod reply;
-mod scan;
 mod send;
 mod service;
 
@@ -104,7 +103,6 @@ pub use outgoing::Outgoing;
 pub use reply::Reply;
 pub use send::{Attempts, SendExt, Sending, Sent};
 
-pub(crate) use body::has_text;
 pub(crate) use repeat::has_parameter;
 
 use reqwest::Response;

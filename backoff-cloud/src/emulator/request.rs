@@ -75,6 +75,7 @@ struct SetIamPolicy {
 
 #[derive(Deserialize)]
 struct TestIamPermissions {
+    #[serde(default)]
     permissions: Vec<String>,
 }
 

@@ -27,8 +27,8 @@ pub(super) const ERROR_BODY: usize = 64 << 10;
 ///
 /// As a [`Fault`] it has the HTTP status, the code of a Google error body, and the longest hint of its
 /// [headers](hint::in_headers) and of `google.rpc.RetryInfo`. An error whose body was cut (the connection
-/// was lost, the body took too long, or it is too long) has its status, the hint of its headers, and the
-/// part of the body before the cut.
+/// was lost, the body took too long, or it is too long) or is not valid JSON has its status and the hint of
+/// its headers, and shows the beginning of the body.
 ///
 /// ```
 /// use backoff_cloud::{Fault, GrpcCode, http::ApiError};
@@ -217,7 +217,7 @@ impl ApiError {
         }
     }
 
-    /// The code in Google's error body. A 409 whose body was cut before the code counts as `ABORTED`:
+    /// The code in Google's error body. A 409 whose body was cut counts as `ABORTED`:
     /// Google sends a 409 with this code or with `ALREADY_EXISTS`, and only another attempt can show which
     /// one it is. Where conflicts are retried, that attempt begins with a read.
     pub fn grpc_code(&self) -> Option<GrpcCode> {

@@ -32,8 +32,8 @@ const FIRST: usize = 64 << 10;
 /// | bytes of the body of a success | [`body`](Self::body) | 64 MiB |
 /// | time between two chunks of the body of a success | [`read_timeout`](Self::read_timeout) | 30 s |
 ///
-/// An error whose body passes a limit keeps its status, the hints of its headers, and the part of the body
-/// before the limit. A success whose body is too long is a permanent error. A success whose body pauses too
+/// An error whose body passes a limit keeps its status and the hints of its headers, and shows the beginning
+/// of the body. A success whose body is too long is a permanent error. A success whose body pauses too
 /// long is a failure of the transport, and the request may have been applied. The bytes of a body take at
 /// most one and a half times the limit in memory; a value that is made from them may take more.
 ///
@@ -205,7 +205,7 @@ impl Limits {
         body: &[u8],
     ) -> ApiError {
         let head = Head::of(headers, SystemTime::now());
-        let said = Said::read_part(body, self.error_body);
+        let said = Said::read_within(body, self.error_body);
         ApiError::in_success(status, head, said, self.error_body)
     }
 
