@@ -59,19 +59,14 @@ enum Kind {
     Stalled(Duration),
     /// The request was not sent, for this reason.
     NotSent(String),
-    /// An error of reqwest, of any version.
-    Delivery(Box<dyn Lost>),
-    TimedOut(TimedOut),
-    NotYet(NotYet),
-    Stopped(Stopped),
-    /// A reply that says conflict but was not an error.
-    Conflict(Conflict),
+    /// An error of reqwest, of any version, or of this library.
+    Other(Box<dyn Other>),
 }
 
-/// An error of a client, with its facts for a retry.
-trait Lost: Error + Fault + Send + Sync {}
+/// An error that has its own facts for a retry.
+trait Other: Error + Fault + Send + Sync {}
 
-impl<E: Error + Fault + Send + Sync> Lost for E {}
+impl<E: Error + Fault + Send + Sync> Other for E {}
 
 struct Reply {
     status: u16,
@@ -121,6 +116,10 @@ impl ApiError {
         static KNOWN: Once = Once::new();
         KNOWN.call_once(backoff_core::__private::know::<ApiError>);
         ApiError(Box::new(kind))
+    }
+
+    fn other(error: impl Other + 'static) -> Self {
+        ApiError::of(Kind::Other(Box::new(error)))
     }
 
     /// Makes the error of a reply from its parts. `now` is the wall clock; an HTTP date in `Retry-After` is
@@ -205,15 +204,8 @@ impl ApiError {
     pub fn status(&self) -> Option<u16> {
         match &*self.0 {
             Kind::Reply(reply) => Some(reply.status),
-            Kind::Delivery(error) => error.status(),
-            Kind::Json { .. }
-            | Kind::TooLong(_)
-            | Kind::Stalled(_)
-            | Kind::NotSent(_)
-            | Kind::TimedOut(_)
-            | Kind::NotYet(_)
-            | Kind::Stopped(_)
-            | Kind::Conflict(_) => None,
+            Kind::Other(error) => error.status(),
+            _ => None,
         }
     }
 
@@ -309,34 +301,22 @@ impl Fault for ApiError {
     }
 
     fn retry_after(&self) -> Option<Duration> {
-        match &*self.0 {
-            Kind::Reply(reply) => reply.retry_after,
-            Kind::Json { .. }
-            | Kind::TooLong(_)
-            | Kind::Stalled(_)
-            | Kind::NotSent(_)
-            | Kind::Delivery(_)
-            | Kind::TimedOut(_)
-            | Kind::NotYet(_)
-            | Kind::Stopped(_)
-            | Kind::Conflict(_) => None,
-        }
+        self.as_reply()?.retry_after
     }
 
     fn is_retry_info(&self) -> bool {
-        matches!(&*self.0, Kind::Reply(reply) if reply.is_retry_info)
+        self.as_reply().is_some_and(|reply| reply.is_retry_info)
     }
 
     fn delivery(&self) -> Option<Delivery> {
         match &*self.0 {
-            Kind::Delivery(error) => error.delivery(),
+            Kind::Other(error) => error.delivery(),
             Kind::NotSent(_) => Some(Delivery::NotSent),
             Kind::Stalled(_) => Some(Delivery::MaybeSent),
-            Kind::TimedOut(error) => error.delivery(),
             // HTTP does not notice when a body without a length ends too early.
             Kind::Json { is_cut, .. } => is_cut.then_some(Delivery::MaybeSent),
             Kind::Reply(reply) => reply.is_elsewhere.then_some(Delivery::MaybeSent),
-            Kind::TooLong(_) | Kind::NotYet(_) | Kind::Stopped(_) | Kind::Conflict(_) => None,
+            Kind::TooLong(_) => None,
         }
     }
 
@@ -347,17 +327,14 @@ impl Fault for ApiError {
 
     fn kind(&self) -> Option<FaultKind> {
         match &*self.0 {
-            Kind::Delivery(error) => error.kind(),
-            Kind::Conflict(error) => error.kind(),
+            Kind::Other(error) => error.kind(),
             Kind::Json { is_cut, .. } => (!is_cut).then_some(FaultKind::Permanent),
             Kind::TooLong(_) | Kind::NotSent(_) => Some(FaultKind::Permanent),
-            Kind::NotYet(error) => error.kind(),
-            Kind::Stopped(error) => error.kind(),
             // A gRPC code decides if there is one.
             Kind::Reply(reply) if self.grpc_code().is_none() => {
                 service::kind(reply.service_code.as_deref()?, reply.status)
             }
-            Kind::Reply(_) | Kind::Stalled(_) | Kind::TimedOut(_) => None,
+            Kind::Reply(_) | Kind::Stalled(_) => None,
         }
     }
 
@@ -371,7 +348,7 @@ impl Fault for ApiError {
 impl From<reqwest::Error> for ApiError {
     fn from(mut error: reqwest::Error) -> Self {
         error.url_mut().map(without_secrets);
-        ApiError::of(Kind::Delivery(Box::new(error)))
+        ApiError::other(error)
     }
 }
 
@@ -380,7 +357,7 @@ impl From<reqwest::Error> for ApiError {
 impl From<reqwest_012::Error> for ApiError {
     fn from(mut error: reqwest_012::Error) -> Self {
         error.url_mut().map(without_secrets);
-        ApiError::of(Kind::Delivery(Box::new(error)))
+        ApiError::other(error)
     }
 }
 
@@ -401,20 +378,20 @@ fn without_secrets(url: &mut reqwest::Url) {
 
 impl From<TimedOut> for ApiError {
     fn from(error: TimedOut) -> Self {
-        ApiError::of(Kind::TimedOut(error))
+        ApiError::other(error)
     }
 }
 
 /// For attempts that a signal [ends](backoff_core::Retrying::cut_on).
 impl From<Stopped> for ApiError {
     fn from(error: Stopped) -> Self {
-        ApiError::of(Kind::Stopped(error))
+        ApiError::other(error)
     }
 }
 
 impl From<NotYet> for ApiError {
     fn from(error: NotYet) -> Self {
-        ApiError::of(Kind::NotYet(error))
+        ApiError::other(error)
     }
 }
 
@@ -422,6 +399,6 @@ impl From<NotYet> for ApiError {
 /// [`conflict_if`](backoff_core::Retrying::conflict_if).
 impl From<Conflict> for ApiError {
     fn from(error: Conflict) -> Self {
-        ApiError::of(Kind::Conflict(error))
+        ApiError::other(error)
     }
 }
