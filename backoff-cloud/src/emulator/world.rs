@@ -51,7 +51,7 @@ impl World {
     fn done<'a>(&mut self, demand: &'a Demand, reply: &Reply) -> Result<Value, Refusal> {
         let now = Instant::now();
         let resource = demand.resource.as_str();
-        let begin = |fields, request_id: &'a Option<String>| Begin {
+        let call = |fields, request_id: &'a Option<String>| Begin {
             target: resource,
             fields,
             request_id: request_id.as_deref(),
@@ -83,9 +83,9 @@ impl World {
                 Ok(written)
             }
             Action::CreateInstance { fields, request_id } => {
-                self.begin(begin(Some(fields), request_id), reply)
+                self.begin(call(Some(fields), request_id), reply)
             }
-            Action::DeleteInstance { request_id } => self.begin(begin(None, request_id), reply),
+            Action::DeleteInstance { request_id } => self.begin(call(None, request_id), reply),
         }
     }
 

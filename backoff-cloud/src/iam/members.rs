@@ -197,10 +197,7 @@ where
         MemberChange {
             combining: self.combining.clone(),
             resource: resource.into(),
-            role: role.to_owned(),
-            member: member.to_owned(),
-            condition: None,
-            adds,
+            grant: Grant::new(role, member, adds),
             deadline: None,
             attempts: None,
         }
@@ -235,10 +232,7 @@ impl<S: PolicyStore> fmt::Debug for Members<S> {
 pub struct MemberChange<S: PolicyStore> {
     combining: Combined<S>,
     resource: Arc<str>,
-    role: String,
-    member: String,
-    condition: Option<Condition>,
-    adds: bool,
+    grant: Grant,
     deadline: Option<Duration>,
     attempts: Option<u32>,
 }
@@ -264,7 +258,7 @@ where
     /// Changes the binding with this condition. Without this call the change is for the binding without a
     /// condition.
     pub fn when(mut self, condition: Condition) -> Self {
-        self.condition = Some(condition);
+        self.grant.condition = Some(condition);
         self
     }
 
@@ -306,21 +300,13 @@ where
         let MemberChange {
             combining,
             resource,
-            role,
-            member,
-            condition,
-            adds,
+            grant,
             deadline,
             attempts,
         } = self;
         let named = Arc::clone(&resource);
         let mut updating = combining.update(resource, move |policy: &mut S::Policy| {
-            let grant = Grant {
-                role: &role,
-                member: &member,
-                condition: condition.as_ref(),
-            };
-            apply(grant, adds, &named, policy)
+            apply(&grant, &named, policy)
         });
         if let Some(deadline) = deadline {
             updating = updating.deadline(deadline);
@@ -336,10 +322,7 @@ impl<S: PolicyStore> fmt::Debug for MemberChange<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MemberChange")
             .field("resource", &self.resource)
-            .field("role", &self.role)
-            .field("member", &self.member)
-            .field("condition", &self.condition)
-            .field("adds", &self.adds)
+            .field("grant", &self.grant)
             .finish_non_exhaustive()
     }
 }
