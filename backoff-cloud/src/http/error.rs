@@ -50,7 +50,7 @@ enum Kind {
         /// The beginning of the parser's message, because the message repeats whole texts of the server.
         problem: String,
         excerpt: String,
-        /// Whether the body ends too early, and HTTP does not say where it ends.
+        /// Whether the body ends too early.
         is_cut: bool,
     },
     /// The body of a success is longer than this limit.
@@ -175,13 +175,13 @@ impl ApiError {
         Self::reply(status, head, said, is_cut.then_some(Cut::TooLong(read)))
     }
 
-    /// A success whose body is not the JSON that was asked for. `is_whole` says whether HTTP says where the
-    /// body ends.
-    pub(super) fn not_json(error: serde_json::Error, body: &[u8], is_whole: bool) -> Self {
+    /// A success whose body is not the JSON that was asked for. A body with the beginning of a JSON text
+    /// counts as cut, because HTTP does not always notice when a body ends too early.
+    pub(super) fn not_json(error: serde_json::Error, body: &[u8]) -> Self {
         ApiError::of(Kind::Json {
             problem: excerpt_of(&error.to_string()),
             excerpt: excerpt(body),
-            is_cut: error.is_eof() && !is_whole,
+            is_cut: error.is_eof() && !body.trim_ascii().is_empty(),
         })
     }
 
@@ -313,7 +313,6 @@ impl Fault for ApiError {
             Kind::Other(error) => error.delivery(),
             Kind::NotSent(_) => Some(Delivery::NotSent),
             Kind::Stalled(_) => Some(Delivery::MaybeSent),
-            // HTTP does not notice when a body without a length ends too early.
             Kind::Json { is_cut, .. } => is_cut.then_some(Delivery::MaybeSent),
             Kind::Reply(reply) => reply.is_elsewhere.then_some(Delivery::MaybeSent),
             Kind::TooLong(_) => None,

@@ -5,10 +5,7 @@ use super::{
     error::{ApiError, Cut, ERROR_BODY, Head},
     reply::Reply,
 };
-use reqwest::{
-    Response, Version,
-    header::{CONTENT_LENGTH, HeaderMap, TRANSFER_ENCODING},
-};
+use reqwest::{Response, header::HeaderMap};
 use serde::de::DeserializeOwned;
 use std::{
     future::{Future, poll_fn},
@@ -145,7 +142,6 @@ impl Limits {
     /// # Panics
     /// The panics of [`json`](Self::json).
     pub async fn reply(self, mut response: Response) -> Result<Reply, ApiError> {
-        let is_whole = says_where_it_ends(&response);
         let status = response.status();
         // The headers of an error are kept where the error is made.
         let headers = match status.is_success() {
@@ -155,7 +151,7 @@ impl Limits {
         let body = self.success(response).await?;
         let status = status.as_u16();
         let read = self.error_body;
-        Ok(Reply::new(status, headers, body, is_whole, read))
+        Ok(Reply::new(status, headers, body, read))
     }
 
     /// The same as [`http::success`](super::success), within these limits.
@@ -276,14 +272,4 @@ async fn within<F: Future>(limit: Duration, future: F) -> Option<F::Output> {
         Poll::Ready(output) => Some(output),
         Poll::Pending => timeout(limit, future).await.ok(),
     }
-}
-
-/// Whether the client would notice a body that ends too early. Only HTTP/1 has bodies that end when the
-/// connection ends.
-fn says_where_it_ends(response: &Response) -> bool {
-    let headers = response.headers();
-    response.version() > Version::HTTP_11
-        || response.status() == 204
-        || headers.contains_key(CONTENT_LENGTH)
-        || headers.contains_key(TRANSFER_ENCODING)
 }

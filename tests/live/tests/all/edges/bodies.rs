@@ -282,20 +282,22 @@ async fn a_stalled_success_is_left_after_thirty_seconds() {
     assert!((30_000..30_010).contains(&time.as_millis()), "{time:?}");
 }
 
-/// A decoder takes away the header that says where the body ends.
+/// Also where HTTP and the decoder take the body for whole.
 #[tokio::test]
-async fn half_a_json_text_that_was_packed_whole_counts_as_cut() {
+async fn half_a_json_text_counts_as_cut_and_an_empty_body_does_not() {
     let pack = |text: &[u8]| {
         let mut packed = GzEncoder::new(Vec::new(), Compression::best());
         packed.write_all(text).expect("it is written to memory");
         packed.finish().expect("it is written to memory")
     };
-    for half in ["", "{\"etag\": "] {
-        let error = failure(&packed("200 OK", pack(half.as_bytes())), AMPLE).await;
-        assert_eq!(error.delivery(), Some(Delivery::MaybeSent), "{error}");
+    let (cut, permanent) = (Some(Delivery::MaybeSent), Some(FaultKind::Permanent));
+    for (half, said) in [("{\"etag\": ", (cut, None)), ("", (None, permanent))] {
         let head = format!("200 OK\r\ncontent-length: {}", half.len());
-        let error = failure(&serve(head, text(half)), AMPLE).await;
-        assert_eq!(error.kind(), Some(FaultKind::Permanent), "{error}");
+        let plain = serve(head, text(half));
+        for url in [plain, packed("200 OK", pack(half.as_bytes()))] {
+            let error = failure(&url, AMPLE).await;
+            assert_eq!((error.delivery(), error.kind()), said, "{error}");
+        }
     }
 }
 
