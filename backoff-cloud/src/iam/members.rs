@@ -198,8 +198,6 @@ where
             combining: self.combining.clone(),
             resource: resource.into(),
             grant: Grant::new(role, member, adds),
-            deadline: None,
-            attempts: None,
         }
     }
 }
@@ -227,14 +225,14 @@ impl<S: PolicyStore> fmt::Debug for Members<S> {
 /// [`Members::remove`]; it does nothing until it is awaited.
 ///
 /// It borrows nothing. [`into_future`](IntoFuture::into_future) makes its future, an [`Updating`], for
-/// `tokio::spawn` and everything else that takes a future.
+/// `tokio::spawn` and everything else that takes a future. The future also takes a
+/// [`deadline`](Updating::deadline), a number of attempts ([`max_attempts`](Updating::max_attempts)) and a
+/// signal ([`stop_on`](Updating::stop_on)) for this change.
 #[must_use = "a change is not made until it is awaited"]
 pub struct MemberChange<S: PolicyStore> {
     combining: Combined<S>,
     resource: Arc<str>,
     grant: Grant,
-    deadline: Option<Duration>,
-    attempts: Option<u32>,
 }
 
 type Made<S> = Updating<
@@ -262,26 +260,6 @@ where
         self
     }
 
-    /// Ends this change after this time, whatever the server does. If the policy has a deadline too, the
-    /// shorter one counts: [`READ_MODIFY_WRITE`] has 300 s.
-    pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = Some(deadline);
-        self
-    }
-
-    /// The number of attempts of this change, instead of the policy's number. Each failed read or write
-    /// counts as one attempt. A group that is halved does not count.
-    ///
-    /// # Panics
-    /// When `max_attempts` is 0.
-    #[track_caller]
-    pub fn max_attempts(mut self, max_attempts: u32) -> Self {
-        // 0 panics here, and not where the change is awaited.
-        let _ = READ_MODIFY_WRITE.max_attempts(max_attempts);
-        self.attempts = Some(max_attempts);
-        self
-    }
-
     /// Also returns a report of the steps that this change took part in. Most steps are shared with other
     /// changes.
     pub fn reported(self) -> MadeReported<S> {
@@ -301,20 +279,11 @@ where
             combining,
             resource,
             grant,
-            deadline,
-            attempts,
         } = self;
         let named = Arc::clone(&resource);
-        let mut updating = combining.update(resource, move |policy: &mut S::Policy| {
+        combining.update(resource, move |policy: &mut S::Policy| {
             apply(&grant, &named, policy)
-        });
-        if let Some(deadline) = deadline {
-            updating = updating.deadline(deadline);
-        }
-        if let Some(attempts) = attempts {
-            updating = updating.max_attempts(attempts);
-        }
-        updating
+        })
     }
 }
 
