@@ -94,7 +94,6 @@ mod limits;
 mod outgoing;
 mod repeat;
 mod reply;
-mod scan;
 mod send;
 mod service;
 
@@ -104,7 +103,6 @@ pub use outgoing::Outgoing;
 pub use reply::Reply;
 pub use send::{Attempts, SendExt, Sending, Sent};
 
-pub(crate) use body::has_text;
 pub(crate) use repeat::has_parameter;
 
 use reqwest::Response;
@@ -122,15 +120,10 @@ use serde::de::DeserializeOwned;
 /// [`ApiError`] for an HTTP status that is not 2xx; a reply that did not arrive completely; a success of
 /// more than 64 MiB, or whose body paused for 30 s; a body that is an error or not the JSON that was asked
 /// for. A body that is too long or not the JSON that was asked for is a permanent error, because the server
-/// did answer. An exception is a body that ends too early if HTTP does not say where it ends.
+/// did answer. A JSON text that ends too early counts as a reply that was cut, which may be repeated.
 ///
 /// An empty body is `None` for an `Option`, and `()` for a unit, which also takes an empty object `{}`. For
 /// every other type an empty body is an error.
-///
-/// Over HTTP/1.1, nothing says where the unpacked body ends if the body was compressed and had a
-/// `content-length`: reqwest's decoders (its features `gzip`, `brotli`, `zstd` and `deflate`) remove this
-/// header. So an empty or incomplete JSON text inside a complete compressed body counts as a reply that was
-/// cut. Such a reply may be repeated, and is not a permanent error.
 ///
 /// # Panics
 /// The panics of [`Limits::json`].

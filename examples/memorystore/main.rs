@@ -200,10 +200,7 @@ fn summary(service: &Emulator) -> String {
     format!(
         "\nThe service got {} calls; {} of them got a fault. Operations that it began: {}. Repeated \
          calls that it recognised by their request id: {}.\n",
-        stats.calls,
-        stats.faults.total(),
-        stats.writes,
-        stats.recognised,
+        stats.calls, stats.faults, stats.writes, stats.recognised,
     )
 }
 
@@ -274,7 +271,7 @@ mod tests {
             live(&options, &service, PACE).await.unwrap();
             let stats = service.stats();
             assert_eq!((stats.writes, stats.already_exists), (2, 0), "{stats:?}");
-            assert_eq!(stats.faults.total(), 16, "{stats:?}");
+            assert_eq!(stats.faults, 16, "{stats:?}");
             assert!(stats.recognised > 0, "{stats:?}");
             let name = format!("{PARENT}/instances/{CACHE}");
             assert_eq!(service.instance(&name), None);
@@ -289,7 +286,7 @@ mod tests {
         service.script(Call::GetInstance, [404; 2].map(Reply::status));
         live(&options, &service, PACE).await.unwrap();
         let stats = service.stats();
-        assert_eq!(stats.faults.statuses, 2, "{stats:?}");
+        assert_eq!(stats.faults, 2, "{stats:?}");
         assert_eq!((stats.writes, stats.recognised), (2, 0), "{stats:?}");
     }
 

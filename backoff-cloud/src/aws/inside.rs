@@ -351,10 +351,7 @@ impl<R: Clock + Random + Send + Sync> Intercept for Inside<R> {
                 Some(wait.delay)
             }
             Decision::Stop(reason) => {
-                call.is_given_up = !matches!(
-                    reason,
-                    StopReason::Permanent | StopReason::NothingKnown | StopReason::StoppedByServer
-                );
+                call.is_given_up = !reason.is_final() || reason == StopReason::MaybeApplied;
                 None
             }
         };

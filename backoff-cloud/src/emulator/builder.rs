@@ -2,19 +2,20 @@
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Duration;
 
+use tokio::runtime;
 use tokio::sync::oneshot;
 
-use super::fault::{Bucket, Director, Faults, check_throttle};
+use super::fault::{Bucket, Director, Faults};
 use super::handle::Emulator;
-use super::iam::lag::Lag;
-use super::iam::store::Policies;
-use super::instances::product::Memorystore;
-use super::instances::store::Instances;
+use super::instances::Instances;
+use super::policies::Policies;
 use super::reply::Reply;
 use super::server;
+use super::stats::Stats;
 use super::world::World;
 
 /// Settings for an [`Emulator`], from [`Emulator::builder`].
@@ -26,10 +27,8 @@ pub struct Builder {
     faults: Faults,
     limit: Option<Bucket>,
     throttle: Reply,
-    product: Memorystore,
     operations_take: Duration,
     appears_after: Duration,
-    lag: Lag,
 }
 
 // The functions that start an emulator are here, because a running emulator does not know its settings.
@@ -57,16 +56,14 @@ impl Default for Builder {
             faults: Faults::none(),
             limit: None,
             throttle: Reply::status(429),
-            product: Memorystore::default(),
             operations_take: Duration::from_secs(1),
             appears_after: Duration::ZERO,
-            lag: Lag::default(),
         }
     }
 }
 
 impl Builder {
-    /// The seed for faults, etags and reads that flap. Default: 0.
+    /// The seed for faults and etags. Default: 0.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
@@ -108,20 +105,8 @@ impl Builder {
     /// # Ok(())
     /// # }
     /// ```
-    ///
-    /// # Panics
-    ///
-    /// If `reply` is not a [`Reply::status`], or is [`applied`](Reply::applied).
-    #[track_caller]
     pub fn throttle_with(mut self, reply: Reply) -> Self {
-        check_throttle(&reply);
         self.throttle = reply;
-        self
-    }
-
-    /// Which product the emulator imitates. Default: [`Memorystore::Valkey`].
-    pub fn memorystore(mut self, product: Memorystore) -> Self {
-        self.product = product;
         self
     }
 
@@ -140,51 +125,6 @@ impl Builder {
         self
     }
 
-    /// How long reads do not show a `setIamPolicy` after it was carried out: in this time a `getIamPolicy`
-    /// gets the old policy, with its etag. [`Duration::MAX`] never shows the new one. Default: no time.
-    ///
-    /// IAM is [eventually consistent][consistency]. The write itself is not: its reply is the new policy,
-    /// and the next write is compared with the new etag. So a client that changes an old policy gets 409.
-    /// But a client whose change makes no difference to the old policy writes nothing.
-    ///
-    /// ```
-    /// use backoff_cloud::{emulator::Emulator, iam};
-    /// use std::time::Duration;
-    ///
-    /// # #[cfg(feature = "http")]
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let _ = rustls::crypto::ring::default_provider().install_default();
-    /// let emulator = Emulator::builder().visible_after(Duration::MAX).start()?;
-    /// let client = iam::Rest::new(reqwest::Client::new(), format!("{}/v3", emulator.url()));
-    /// iam::add(&client, "projects/p", "roles/viewer", "user:ann@example.com").await?;
-    ///
-    /// let read = reqwest::get(format!("{}/v1/projects/p:getIamPolicy", emulator.url())).await?;
-    /// assert_eq!(read.text().await?, r#"{"etag":"ACAB"}"#);
-    /// assert_eq!(emulator.policy("projects/p")["bindings"][0]["role"], "roles/viewer");
-    /// assert_eq!(emulator.stats().stale_reads, 1);
-    /// # Ok(())
-    /// # }
-    /// # #[cfg(not(feature = "http"))] fn main() {}
-    /// ```
-    ///
-    /// [consistency]: https://cloud.google.com/iam/docs/access-change-propagation
-    pub fn visible_after(mut self, time: Duration) -> Self {
-        self.lag.visible_after = time;
-        self
-    }
-
-    /// How long, after [`visible_after`](Self::visible_after), a read shows either a `setIamPolicy` or the
-    /// policy before it, by chance and by the seed, as if one of several replicas answered.
-    /// [`Duration::MAX`] never ends. Default: no time.
-    ///
-    /// A reader that waits for a write can rely on it after it has seen the write for this time. With
-    /// `until(..).consecutive(n)`, the sum of the `n` − 1 waits between the reads has to be longer.
-    pub fn flaps_for(mut self, time: Duration) -> Self {
-        self.lag.flaps_for = time;
-        self
-    }
-
     /// Binds a free port on 127.0.0.1 and serves on it.
     ///
     /// # Errors
@@ -192,31 +132,37 @@ impl Builder {
     /// If no port can be bound or no thread can be started.
     pub fn start(self) -> io::Result<Emulator> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        let addr = listener.local_addr()?;
-        let director = Director::new(self.seed, self.faults, self.limit, self.throttle);
-        // Another seed, so that etags do not reveal faults.
-        let policies = Policies::new(!self.seed, self.lag);
-        let instances = Instances::new(self.product, self.operations_take, self.appears_after);
-        let world = World::new(policies, instances, director, self.latency);
-        let world = Arc::new(world);
+        listener.set_nonblocking(true)?;
+        let url = format!("http://{}", listener.local_addr()?);
+        let world = Arc::new(Mutex::new(World {
+            // Another seed, so that etags do not reveal faults.
+            policies: Policies::new(!self.seed),
+            instances: Instances::new(self.operations_take, self.appears_after),
+            director: Director::new(self.seed, self.faults, self.limit, self.throttle),
+            latency: self.latency,
+            stats: Stats::default(),
+        }));
+        let runtime = runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let listener = {
+            let _inside = runtime.enter();
+            tokio::net::TcpListener::from_std(listener)?
+        };
         let (stop, stopped) = oneshot::channel();
-        let (ready, started) = mpsc::sync_channel(1);
-        let shared = Arc::clone(&world);
-        let thread = std::thread::Builder::new()
+        let server = server::serve(listener, Arc::clone(&world));
+        let thread = thread::Builder::new()
             .name("emulator".to_owned())
-            .spawn(move || server::run(listener, shared, &ready, stopped))?;
-        let emulator = Emulator {
-            addr,
-            url: format!("http://{addr}"),
+            .spawn(move || {
+                runtime.spawn(server);
+                let _ = runtime.block_on(stopped);
+                // Dropping the runtime drops all connections, stalled or not.
+            })?;
+        Ok(Emulator {
+            url,
             world,
             stop: Some(stop),
             thread: Some(thread),
-        };
-        match started.recv() {
-            Ok(outcome) => outcome.map(|()| emulator),
-            Err(_) => Err(io::Error::other(
-                "the emulator's thread ended before it served",
-            )),
-        }
+        })
     }
 }

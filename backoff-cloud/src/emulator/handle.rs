@@ -1,7 +1,6 @@
 //! A running emulator, as a test uses it.
 
-use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -9,10 +8,10 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::fault::{Call, Faults};
-use super::iam::policy::{Update, Version};
 use super::reply::Reply;
 use super::stats::Stats;
-use super::world::World;
+use super::world::{World, lock};
+use crate::iam::PlainPolicy;
 
 /// A running emulator, on its own port on 127.0.0.1.
 ///
@@ -37,9 +36,8 @@ use super::world::World;
 /// ```
 #[derive(Debug)]
 pub struct Emulator {
-    pub(super) addr: SocketAddr,
     pub(super) url: String,
-    pub(super) world: Arc<World>,
+    pub(super) world: Arc<Mutex<World>>,
     pub(super) stop: Option<oneshot::Sender<()>>,
     pub(super) thread: Option<JoinHandle<()>>,
 }
@@ -51,23 +49,16 @@ impl Emulator {
         &self.url
     }
 
-    /// The address of the emulator, for a client that takes no URL.
-    #[must_use]
-    pub fn addr(&self) -> SocketAddr {
-        self.addr
-    }
-
-    /// The newest policy of a resource such as `projects/p/secrets/s`, as a read of version 3 over HTTP
-    /// would return it once every write is visible. This read is not counted and has no faults.
+    /// The policy of a resource such as `projects/p/secrets/s`, as a read of version 3 over HTTP would
+    /// return it. This read is not counted and has no faults.
     #[must_use]
     pub fn policy(&self, resource: &str) -> Value {
-        self.world.lock().policies.get(resource, Version::Three)
+        lock(&self.world).policies.read(resource, true)
     }
 
     /// Replaces the whole policy of a resource, and changes its etag, whatever etag `policy` has. Use it
     /// for the first policy of a test, or for a write of another client in the middle of one. This write is
-    /// not counted, has no faults, and every read sees it at once. Roles and members are checked and stored
-    /// as in a write over HTTP.
+    /// not counted and has no faults.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> {
@@ -84,25 +75,20 @@ impl Emulator {
     ///
     /// # Panics
     ///
-    /// If a write over HTTP would refuse `policy`.
+    /// If `policy` is not the JSON of a policy.
     #[track_caller]
-    pub fn set_policy(&self, resource: &str, mut policy: Value) {
-        if let Some(policy) = policy.as_object_mut() {
-            policy.remove("etag");
+    pub fn set_policy(&self, resource: &str, policy: Value) {
+        match serde_json::from_value::<PlainPolicy>(policy) {
+            Ok(policy) => lock(&self.world).policies.replace(resource, policy),
+            Err(error) => panic!("this is not a policy: {error}"),
         }
-        let update = match Update::whole(policy) {
-            Ok(update) => update,
-            Err(refusal) => panic!("the service refuses this policy: {}", refusal.message),
-        };
-        // A policy without an etag cannot conflict.
-        let _ = self.world.lock().policies.set(resource, &update);
     }
 
     /// The instance with this name, such as `projects/p/locations/l/instances/cache`, as a read over HTTP
     /// would return it, also before reads find it. This read is not counted and has no faults.
     #[must_use]
     pub fn instance(&self, name: &str) -> Option<Value> {
-        self.world.lock().instances.instance(name, Instant::now())
+        lock(&self.world).instances.newest(name, Instant::now())
     }
 
     /// Sets the replies to the next calls of this method, in order. After them the rate limit and the rates
@@ -121,29 +107,23 @@ impl Emulator {
     pub fn script(&self, call: Call, replies: impl IntoIterator<Item = Reply>) {
         // Collected first, because the iterator may use this emulator.
         let replies: Vec<_> = replies.into_iter().collect();
-        self.world.lock().director.script(call).extend(replies);
+        lock(&self.world).director.script(call).extend(replies);
     }
 
     /// Replaces the rates of faults. Scripts and the rate limit stay.
     pub fn set_faults(&self, faults: Faults) {
-        self.world.lock().director.faults = faults;
+        lock(&self.world).director.faults = faults;
     }
 
     /// The counts so far.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        self.world.lock().ledger.total()
-    }
-
-    /// The counts so far for one resource. Malformed requests belong to no resource.
-    #[must_use]
-    pub fn stats_of(&self, resource: &str) -> Stats {
-        self.world.lock().ledger.of(resource)
+        lock(&self.world).stats.clone()
     }
 
     /// Sets all counts to zero. Policies, instances, scripts and the seed's sequence stay.
     pub fn reset_stats(&self) {
-        self.world.lock().ledger = Default::default();
+        lock(&self.world).stats = Stats::default();
     }
 }
 

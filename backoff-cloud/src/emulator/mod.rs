@@ -31,7 +31,7 @@
 //! assert_eq!(write().await?.status(), 409);
 //!
 //! let stats = emulator.stats();
-//! assert_eq!((stats.writes, stats.conflicts, stats.faults.statuses), (1, 1, 1));
+//! assert_eq!((stats.writes, stats.conflicts, stats.faults), (1, 1, 1));
 //! assert_eq!(emulator.policy("projects/p/secrets/s")["bindings"], read["bindings"]);
 //! # Ok(())
 //! # }
@@ -46,35 +46,24 @@
 //!   /v1/{resource}:testIamPermissions`; `v2` and `v3` do the same. The policy of a secret is read by GET
 //!   only, as in the Secret Manager: a POST gets 404.
 //! - Every resource exists from the start. Its first policy has only an etag.
-//! - A role is `roles/…`, `projects/*/roles/…` or `organizations/*/roles/…`, and a member is one of the
-//!   [documented identifiers][members]; anything else gets 400 `INVALID_ARGUMENT`. Members are stored in
-//!   lower case where IAM ignores case, and a binding without members is removed.
-//! - `testIamPermissions` grants all permissions to everybody. If reads see writes late, it grants all
-//!   permissions while a read would show a policy with a binding, and none while a read would show a policy
-//!   without bindings.
-//! - Reads may see a write [only after a while](Builder::visible_after), and after that [not
-//!   always](Builder::flaps_for), by real time. A read of an old policy returns the old etag.
-//! - A write with a stale etag gets 409 `ABORTED`. A write without an etag replaces the policy, as in the
-//!   real service, and is counted as blind.
-//! - An `updateMask` limits a write to the top-level fields that it names. The default is the [documented
-//!   one][mask], the bindings. Unknown fields are kept.
+//! - `testIamPermissions` grants all permissions to everybody.
+//! - A write with a stale etag gets 409 `ABORTED`. A write without an etag replaces the bindings whatever they
+//!   are, as in the real service, and is counted as blind.
+//! - A write replaces the bindings and keeps all other fields, as the [documented `updateMask`][mask] says by
+//!   default. A write with another mask gets 400. Bindings without members are removed.
 //! - [Versions][versions]: a read shows conditions only if it asks for version 3. Any other read shows a
 //!   conditional binding without its condition, and with a role that ends in `_withcond_` and a hash. A
-//!   write of such a role gets 400. A write with conditions gets 400 if it does not say `"version": 3`. A
-//!   write of another version gets 400 if it would replace bindings with conditions; without an etag it is
-//!   applied and the conditions are lost, as in the real service. A policy without conditions has version
-//!   1, whatever version was written.
+//!   write with conditions gets 400 if it does not say `"version": 3`. A write of another version gets 400
+//!   if it would replace bindings with conditions; without an etag it is applied and the conditions are
+//!   lost, as in the real service. A policy without conditions has version 1, whatever version was written.
 //!
-//! [members]: https://cloud.google.com/iam/docs/principal-identifiers
 //! [mask]: https://cloud.google.com/iam/docs/reference/rest/v1/projects.serviceAccounts/setIamPolicy
 //! [versions]: https://cloud.google.com/iam/docs/allow-policies#versions
 //!
 //! # Memorystore
 //!
 //! - `/v1/projects/*/locations/*/instances`: list, create with `?instanceId=`, get and delete;
-//!   `…/operations`: list, get, cancel and delete. [`Memorystore`] says whether the fields are those of
-//!   Memorystore for Valkey or for Redis. Lists have pages; `filter` and `orderBy` are refused. The
-//!   location `-` means all locations.
+//!   `…/operations`: get. The states and types are those of Memorystore for Valkey. A list has one page.
 //! - The reply to a create or a delete is a [long-running operation](https://google.aip.dev/151) that is
 //!   done [after a while](Builder::operations_take), by real time. Until then the instance is `CREATING` or
 //!   `DELETING`.
@@ -84,17 +73,16 @@
 //! - A create or delete with a [`requestId`](https://google.aip.dev/155) that was used before gets the
 //!   operation that the first request started.
 //! - An operation fails if a script [says so](Reply::failed_operation).
-//! - An instance has the fields of the create request, unchecked, and a name, a state, the time of its
-//!   creation, and an address at which no server runs.
+//! - An instance has the fields of the create request, unchecked, a name and a state.
 //!
 //! # Limits of the emulator
 //!
 //! Any other request gets 400 `INVALID_ARGUMENT` or 404 `NOT_FOUND` in Google's JSON, at once. A malformed
-//! request uses no scripted reply and no token of the rate limit. Paths are not percent-decoded.
+//! request uses no scripted reply and no token of the rate limit. A request of more than 2 MB gets 413.
 //!
-//! The emulator does not check credentials, nor whether a role or a member exists or is allowed for the
-//! resource. It does not merge duplicate bindings or members. Any resource but a secret is read by GET and
-//! by POST, although most real services have only one of the two. All data is in memory.
+//! The emulator checks neither credentials nor the names of roles, members and instances. Any resource but a
+//! secret is read by GET and by POST, although most real services have only one of the two. All data is in
+//! memory.
 //!
 //! # How the emulator chooses a reply
 //!
@@ -103,15 +91,15 @@
 //! [`Faults`]. The same seed and the same order of unscripted calls give the same faults.
 
 mod builder;
-mod demand;
 mod fault;
+mod half;
 mod handle;
-mod iam;
 mod instances;
+mod operation;
+mod policies;
 mod refusal;
 mod reply;
 mod request;
-mod route;
 mod server;
 mod stats;
 mod wire;
@@ -120,6 +108,5 @@ mod world;
 pub use self::builder::Builder;
 pub use self::fault::{Call, Faults};
 pub use self::handle::Emulator;
-pub use self::instances::product::Memorystore;
 pub use self::reply::Reply;
-pub use self::stats::{FaultCounts, Stats};
+pub use self::stats::Stats;

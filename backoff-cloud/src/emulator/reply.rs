@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use axum::http::HeaderValue;
 use backoff_core::GrpcCode;
-use serde_json::{Value, json};
+use serde_json::json;
+
+use super::operation::Failure;
 
 /// What happens to one call: the real reply, or one fault.
 ///
@@ -15,13 +17,12 @@ use serde_json::{Value, json};
 /// [`applied`](Self::applied) the write is applied first, and then the fault happens.
 ///
 /// ```
-/// use std::time::Duration;
 /// use backoff_cloud::emulator::Reply;
 ///
 /// let busy = Reply::status(429).retry_after("2").retry_info("1.5s");
 /// let proxy = Reply::status(502).html();
 /// let applied_but_unknown = Reply::reset().applied();
-/// let never = Reply::stall(Duration::MAX);
+/// let never = Reply::stall();
 /// # let _ = (busy, proxy, applied_but_unknown, never);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -35,8 +36,8 @@ pub(super) enum Mishap {
     None,
     Status(StatusReply),
     Delay(Duration),
-    Stall(Duration),
-    StallBody(Duration),
+    Stall,
+    StallBody,
     Reset,
     Cut,
     FailedOperation(GrpcCode, String),
@@ -94,17 +95,17 @@ impl Reply {
         Self::new(Mishap::Delay(time))
     }
 
-    /// Sends nothing for `time`, then closes the connection. [`Duration::MAX`] never closes it.
+    /// Sends nothing and leaves the connection open, until the client closes it.
     #[must_use]
-    pub fn stall(time: Duration) -> Self {
-        Self::new(Mishap::Stall(time))
+    pub fn stall() -> Self {
+        Self::new(Mishap::Stall)
     }
 
-    /// Sends the head and half of the body of the real reply, then nothing for `time`, then
-    /// closes the connection. A write is applied. [`Duration::MAX`] never closes the connection.
+    /// Sends the head and half of the body of the real reply, then nothing, and leaves the connection open.
+    /// A write is applied.
     #[must_use]
-    pub fn stall_body(time: Duration) -> Self {
-        Self::new(Mishap::StallBody(time))
+    pub fn stall_body() -> Self {
+        Self::new(Mishap::StallBody)
     }
 
     /// Resets the TCP connection (with an RST) before any byte of a reply.
@@ -168,7 +169,7 @@ impl Reply {
         let Ok(header) = HeaderValue::from_bytes(value.as_bytes()) else {
             panic!("Retry-After {value:?} cannot be sent: leave out the control characters");
         };
-        self.status_mut("retry_after").retry_after = Some(header);
+        self.status_mut().retry_after = Some(header);
         self
     }
 
@@ -183,7 +184,7 @@ impl Reply {
     #[must_use]
     #[track_caller]
     pub fn retry_info(mut self, delay: impl Into<String>) -> Self {
-        self.status_mut("retry_info").retry_info = Some(delay.into());
+        self.status_mut().retry_info = Some(delay.into());
         self
     }
 
@@ -195,18 +196,15 @@ impl Reply {
     #[must_use]
     #[track_caller]
     pub fn html(mut self) -> Self {
-        self.status_mut("html").html = true;
+        self.status_mut().html = true;
         self
     }
 
     #[track_caller]
-    fn status_mut(&mut self, method: &str) -> &mut StatusReply {
+    fn status_mut(&mut self) -> &mut StatusReply {
         match &mut self.fault {
             Mishap::Status(status) => status,
-            other => panic!(
-                "{other:?} has no head and body of its own: \
-                 write Reply::status(503).{method}(..) instead"
-            ),
+            other => panic!("{other:?} has no head and body of its own: use Reply::status(503)"),
         }
     }
 
@@ -219,9 +217,9 @@ impl Reply {
     }
 
     /// The error with which an operation that the call starts is to end, if it is to fail.
-    pub(super) fn operation_failure(&self) -> Option<(GrpcCode, &str)> {
+    pub(super) fn operation_failure(&self) -> Option<Failure> {
         match &self.fault {
-            Mishap::FailedOperation(code, message) => Some((*code, message)),
+            Mishap::FailedOperation(code, message) => Some((*code, message.clone())),
             _ => None,
         }
     }
@@ -238,55 +236,49 @@ impl StatusReply {
             );
         }
         let message = format!("A test made the emulator answer this call with {code}.");
-        error_body(
-            *code,
-            status_name(*code),
-            &message,
-            self.retry_info.as_deref(),
-        )
+        error_body(*code, named(*code), &message, self.retry_info.as_deref())
     }
 }
 
 /// Google's JSON for an error.
 pub(super) fn error_body(
-    code: u16,
-    name: &str,
+    status: u16,
+    code: GrpcCode,
     message: &str,
     retry_delay: Option<&str>,
 ) -> String {
-    let mut error = json!({"code": code, "message": message, "status": name});
+    let mut error = json!({"code": status, "message": message, "status": code.name()});
     if let Some(delay) = retry_delay {
         error["details"] = json!([{
             "@type": "type.googleapis.com/google.rpc.RetryInfo",
             "retryDelay": delay,
         }]);
     }
-    Value::from_iter([("error", error)]).to_string()
+    json!({ "error": error }).to_string()
 }
 
-/// The `google.rpc.Code` for an HTTP status.
-fn status_name(code: u16) -> &'static str {
-    match code {
-        200..=299 => "OK",
-        400 | 413 => "INVALID_ARGUMENT",
-        401 => "UNAUTHENTICATED",
-        403 => "PERMISSION_DENIED",
-        404 => "NOT_FOUND",
-        408 | 504 => "DEADLINE_EXCEEDED",
-        409 => "ABORTED",
-        412 => "FAILED_PRECONDITION",
-        416 => "OUT_OF_RANGE",
-        429 => "RESOURCE_EXHAUSTED",
-        499 => "CANCELLED",
-        500 => "INTERNAL",
-        405 | 501 => "UNIMPLEMENTED",
-        502 | 503 => "UNAVAILABLE",
-        _ => "UNKNOWN",
+/// The code that Google sends with an HTTP status.
+fn named(status: u16) -> GrpcCode {
+    match status {
+        400 => GrpcCode::InvalidArgument,
+        401 => GrpcCode::Unauthenticated,
+        403 => GrpcCode::PermissionDenied,
+        404 => GrpcCode::NotFound,
+        408 | 504 => GrpcCode::DeadlineExceeded,
+        409 => GrpcCode::Aborted,
+        429 => GrpcCode::ResourceExhausted,
+        499 => GrpcCode::Cancelled,
+        500 => GrpcCode::Internal,
+        501 => GrpcCode::Unimplemented,
+        502 | 503 => GrpcCode::Unavailable,
+        _ => GrpcCode::Unknown,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     fn body(reply: Reply) -> String {
@@ -341,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "Reply::status(503).html(..)")]
+    #[should_panic(expected = "use Reply::status(503)")]
     fn a_reset_has_no_body_to_dress_up() {
         let _ = Reply::reset().html();
     }

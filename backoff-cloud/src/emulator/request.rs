@@ -1,55 +1,378 @@
-//! A raw request: a method, a path, a query and a body.
+//! Reads a request: the resource, and the call for it.
+
+use std::collections::HashMap;
 
 use axum::http::Method;
+use percent_encoding::percent_decode_str;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::fault::Call;
 use super::refusal::Refusal;
+use crate::iam::{POLICY_VERSION, PlainPolicy};
 
-/// The request before a service is chosen.
+/// A request as it was received.
 #[derive(Debug)]
 pub(super) struct Request<'a> {
     pub(super) method: &'a Method,
     pub(super) path: &'a str,
-    pub(super) query: &'a Query,
+    pub(super) query: &'a HashMap<String, String>,
     pub(super) body: &'a [u8],
 }
 
+/// A well-formed request.
+#[derive(Debug, PartialEq)]
+pub(super) struct Demand {
+    /// The name of the resource; for a list, the collection.
+    pub(super) resource: String,
+    pub(super) action: Action,
+}
+
+/// A call and its arguments.
+#[derive(Debug, PartialEq)]
+pub(super) enum Action {
+    GetPolicy {
+        with_conditions: bool,
+    },
+    SetPolicy(PlainPolicy),
+    /// The permissions to test.
+    TestPermissions(Vec<String>),
+    ListInstances,
+    GetInstance,
+    CreateInstance {
+        fields: Map<String, Value>,
+        request_id: Option<String>,
+    },
+    DeleteInstance {
+        request_id: Option<String>,
+    },
+    GetOperation,
+}
+
+impl Action {
+    pub(super) fn call(&self) -> Call {
+        match self {
+            Self::GetPolicy { .. } => Call::GetIamPolicy,
+            Self::SetPolicy(_) => Call::SetIamPolicy,
+            Self::TestPermissions(_) => Call::TestIamPermissions,
+            Self::ListInstances => Call::ListInstances,
+            Self::GetInstance => Call::GetInstance,
+            Self::CreateInstance { .. } => Call::CreateInstance,
+            Self::DeleteInstance { .. } => Call::DeleteInstance,
+            Self::GetOperation => Call::GetOperation,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SetIamPolicy {
+    policy: PlainPolicy,
+    #[serde(default)]
+    update_mask: String,
+}
+
+#[derive(Deserialize)]
+struct TestIamPermissions {
+    #[serde(default)]
+    permissions: Vec<String>,
+}
+
 impl Request<'_> {
-    pub(super) fn object(&self) -> Result<Map<String, Value>, Refusal> {
-        match serde_json::from_slice(self.body) {
-            Ok(Value::Object(object)) => Ok(object),
-            Ok(_) => Err(Refusal::invalid("The request body must be a JSON object.")),
-            Err(error) => Err(Refusal::invalid(format!(
-                "The request body is not JSON: {error}."
-            ))),
+    /// The call that the request makes.
+    pub(super) fn demand(&self) -> Result<Demand, Refusal> {
+        let versioned = self.path.strip_prefix('/').unwrap_or_default();
+        let path = match versioned.split_once('/') {
+            Some(("v1" | "v2" | "v3", path)) => path,
+            _ => return Err(self.unknown()),
+        };
+        match path.rsplit_once(':') {
+            Some((resource, verb)) if !verb.contains('/') => self.policy(resource, verb),
+            _ => self.memorystore(path),
         }
     }
 
-    pub(super) fn unknown(&self) -> Refusal {
+    fn policy(&self, resource: &str, verb: &str) -> Result<Demand, Refusal> {
+        let action = match (self.method.as_str(), verb) {
+            ("POST", "getIamPolicy") if is_secret(resource) => {
+                return Err(Refusal::not_found(format!(
+                    "Nothing is served for POST {}: the Secret Manager reads policies by GET.",
+                    self.path
+                )));
+            }
+            ("GET" | "POST", "getIamPolicy") => Action::GetPolicy {
+                with_conditions: self.asks_for_conditions(),
+            },
+            ("POST", "setIamPolicy") => {
+                let SetIamPolicy {
+                    policy,
+                    update_mask,
+                } = self.json()?;
+                if !update_mask.is_empty() {
+                    let message = "updateMask is not emulated: leave it out.";
+                    return Err(Refusal::invalid(message));
+                }
+                Action::SetPolicy(policy)
+            }
+            ("POST", "testIamPermissions") => {
+                let TestIamPermissions { permissions } = self.json()?;
+                Action::TestPermissions(permissions)
+            }
+            _ => return Err(self.unknown()),
+        };
+        // Decoded after the path was split, so that an encoded slash or colon does not split it.
+        let resource = percent_decode_str(resource).decode_utf8();
+        let resource = resource.map_err(|_| self.unknown())?.into_owned();
+        Ok(Demand { resource, action })
+    }
+
+    fn memorystore(&self, path: &str) -> Result<Demand, Refusal> {
+        let segments: Vec<_> = path.split('/').collect();
+        let ["projects", _, "locations", _, collection, ref id @ ..] = segments[..] else {
+            return Err(self.unknown());
+        };
+        let request_id = self.parameter("requestId").map(str::to_owned);
+        let mut resource = path.to_owned();
+        let action = match (self.method.as_str(), collection, id) {
+            ("GET", "instances", []) => Action::ListInstances,
+            ("GET", "instances", [_]) => Action::GetInstance,
+            ("GET", "operations", [_]) => Action::GetOperation,
+            ("DELETE", "instances", [_]) => Action::DeleteInstance { request_id },
+            ("POST", "instances", []) => {
+                let id = self.parameter("instanceId");
+                let id = id.ok_or_else(|| Refusal::invalid("instanceId is required."))?;
+                resource = format!("{path}/{id}");
+                Action::CreateInstance {
+                    fields: self.json()?,
+                    request_id,
+                }
+            }
+            _ => return Err(self.unknown()),
+        };
+        Ok(Demand { resource, action })
+    }
+
+    /// Whether a read asks for conditions. A GET has its options in the query, and a POST in the body. The
+    /// service for service accounts reads by POST and has the options in the query:
+    /// <https://cloud.google.com/iam/docs/reference/rest/v1/projects.serviceAccounts/getIamPolicy>.
+    fn asks_for_conditions(&self) -> bool {
+        let version = match self.parameter("options.requestedPolicyVersion") {
+            Some(version) => version.parse().ok(),
+            // The body is optional.
+            None => self.json::<Value>().ok().and_then(|body| {
+                let version = &body["options"]["requestedPolicyVersion"];
+                version.as_i64()
+            }),
+        };
+        version == Some(i64::from(POLICY_VERSION))
+    }
+
+    /// A parameter of the query; an empty one counts as missing.
+    fn parameter(&self, name: &str) -> Option<&str> {
+        let value = self.query.get(name)?;
+        (!value.is_empty()).then_some(value)
+    }
+
+    fn json<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
+        serde_json::from_slice(self.body)
+            .map_err(|error| Refusal::invalid(format!("The request body cannot be read: {error}.")))
+    }
+
+    fn unknown(&self) -> Refusal {
         let Self { method, path, .. } = self;
         Refusal::not_found(format!("Nothing is served for {method} {path}."))
     }
 }
 
-/// The parameters of a query string, decoded.
-#[derive(Debug, Default)]
-pub(super) struct Query(Vec<(String, String)>);
-
-impl Query {
-    /// The value of a parameter. The last one counts if there are several; an empty value counts as
-    /// missing.
-    pub(super) fn get(&self, name: &str) -> Option<&str> {
-        self.0
-            .iter()
-            .rev()
-            .find(|(found, _)| found == name)
-            .map(|(_, value)| value.as_str())
-            .filter(|value| !value.is_empty())
-    }
+/// Whether the resource is a secret, whose policy is read by GET only:
+/// <https://cloud.google.com/secret-manager/docs/reference/rest/v1/projects.secrets/getIamPolicy>.
+fn is_secret(resource: &str) -> bool {
+    resource.rsplit('/').nth(1) == Some("secrets")
 }
 
-impl FromIterator<(String, String)> for Query {
-    fn from_iter<I: IntoIterator<Item = (String, String)>>(parameters: I) -> Self {
-        Self(parameters.into_iter().collect())
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const PARENT: &str = "projects/p/locations/l";
+
+    fn demand(
+        method: Method,
+        path: &str,
+        query: &[(&str, &str)],
+        body: &str,
+    ) -> Result<(String, Action), u16> {
+        let own = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
+        let request = Request {
+            method: &method,
+            path,
+            query: &query.iter().map(own).collect(),
+            body: body.as_bytes(),
+        };
+        let demand = request
+            .demand()
+            .map_err(|refusal| refusal.code.http_status())?;
+        Ok((demand.resource, demand.action))
+    }
+
+    fn read(resource: &str, with_conditions: bool) -> Result<(String, Action), u16> {
+        Ok((resource.to_owned(), Action::GetPolicy { with_conditions }))
+    }
+
+    #[test]
+    fn a_policy_is_read_by_get_and_by_post_in_every_version() {
+        for version in ["v1", "v2", "v3"] {
+            let path = format!("/{version}/projects/p:getIamPolicy");
+            assert_eq!(
+                demand(Method::GET, &path, &[], ""),
+                read("projects/p", false)
+            );
+            assert_eq!(
+                demand(Method::POST, &path, &[], ""),
+                read("projects/p", false)
+            );
+        }
+        let scoped = "/v1/projects/example.com:p:getIamPolicy";
+        let asked = demand(Method::GET, scoped, &[], "");
+        assert_eq!(asked, read("projects/example.com:p", false));
+    }
+
+    #[test]
+    fn the_policy_of_a_secret_is_read_by_get_alone() {
+        for secret in ["projects/p/secrets/s", "projects/p/locations/l/secrets/s"] {
+            let path = format!("/v1/{secret}:getIamPolicy");
+            assert_eq!(demand(Method::GET, &path, &[], ""), read(secret, false));
+            assert_eq!(demand(Method::POST, &path, &[], "{}"), Err(404));
+        }
+        let named_so = demand(Method::POST, "/v1/projects/secrets:getIamPolicy", &[], "");
+        assert_eq!(named_so, read("projects/secrets", false));
+    }
+
+    #[test]
+    fn conditions_are_asked_for_in_the_query_or_in_the_body() {
+        let path = "/v1/a:getIamPolicy";
+        for (version, expected) in [("3", true), ("1", false), ("", false), ("three", false)] {
+            let query = [("options.requestedPolicyVersion", version)];
+            let asked = read("a", expected);
+            assert_eq!(demand(Method::GET, path, &query, ""), asked, "{version}");
+            assert_eq!(demand(Method::POST, path, &query, "{}"), asked, "{version}");
+        }
+        for (body, expected) in [
+            (r#"{"options": {"requestedPolicyVersion": 3}}"#, true),
+            (r#"{"options": {"requestedPolicyVersion": 1}}"#, false),
+            ("{}", false),
+        ] {
+            let asked = demand(Method::POST, path, &[], body);
+            assert_eq!(asked, read("a", expected), "{body}");
+        }
+    }
+
+    #[test]
+    fn names_of_resources_are_decoded() {
+        for (path, resource) in [
+            ("b/my%20bucket", "b/my bucket"),
+            ("b/gr%C3%B6%c3%9fe", "b/größe"),
+            ("b/%252e%252E", "b/%2e%2E"),
+            ("b/a%3AgetIamPolicy%3Fx", "b/a:getIamPolicy?x"),
+            ("b/100%", "b/100%"),
+        ] {
+            let path = format!("/v1/{path}:getIamPolicy");
+            let asked = demand(Method::POST, &path, &[], "");
+            assert_eq!(asked, read(resource, false), "{path}");
+        }
+        let no_text = demand(Method::POST, "/v1/b/%ff:getIamPolicy", &[], "");
+        assert_eq!(no_text, Err(404));
+    }
+
+    #[test]
+    fn every_call_for_instances_has_its_path() {
+        let created = Action::CreateInstance {
+            fields: Map::from_iter([("shardCount".to_owned(), json!(3))]),
+            request_id: Some("7".to_owned()),
+        };
+        let deleted = Action::DeleteInstance { request_id: None };
+        let id = ("instanceId", "i");
+        for (method, path, query, resource, action) in [
+            (
+                Method::GET,
+                "instances",
+                &[][..],
+                "instances",
+                Action::ListInstances,
+            ),
+            (
+                Method::GET,
+                "instances/i",
+                &[],
+                "instances/i",
+                Action::GetInstance,
+            ),
+            (
+                Method::GET,
+                "operations/o",
+                &[],
+                "operations/o",
+                Action::GetOperation,
+            ),
+            (Method::DELETE, "instances/i", &[], "instances/i", deleted),
+            (
+                Method::POST,
+                "instances",
+                &[id, ("requestId", "7")],
+                "instances/i",
+                created,
+            ),
+        ] {
+            let path = format!("/v1/{PARENT}/{path}");
+            let asked = demand(method, &path, query, r#"{"shardCount": 3}"#);
+            assert_eq!(
+                asked,
+                Ok((format!("{PARENT}/{resource}"), action)),
+                "{path}"
+            );
+        }
+        let nameless = demand(Method::POST, &format!("/v1/{PARENT}/instances"), &[], "{}");
+        assert_eq!(nameless, Err(400));
+    }
+
+    #[test]
+    fn unknown_paths_and_methods_are_not_found() {
+        for path in [
+            "",
+            "/",
+            "*",
+            "/v1",
+            "/v4/a:getIamPolicy",
+            "/a:getIamPolicy",
+            "/v1/a",
+            "/v1/a:getiampolicy",
+            "/v1/projects/p/locations/l/operations",
+            "/v1/projects/p/locations/l/instances/i/more",
+            "/v1/projects/p/locations/l/operations/o:cancel",
+        ] {
+            assert_eq!(demand(Method::POST, path, &[], "{}"), Err(404), "{path}");
+        }
+        let set = demand(Method::GET, "/v1/a:setIamPolicy", &[], "");
+        assert_eq!(set, Err(404));
+    }
+
+    #[test]
+    fn bad_bodies_are_invalid() {
+        let bottomless = "[".repeat(100_000);
+        for body in [
+            "",
+            "{}",
+            "[",
+            r#"{"policy": 7}"#,
+            r#"{"policy": {"bindings": [{"role": 7}]}}"#,
+            r#"{"policy": {"etag": 7}}"#,
+            r#"{"policy": {}, "updateMask": "bindings"}"#,
+            &bottomless,
+        ] {
+            let asked = demand(Method::POST, "/v1/a:setIamPolicy", &[], body);
+            assert_eq!(asked, Err(400), "{body:.40}");
+        }
     }
 }

@@ -246,12 +246,7 @@ impl RetryPolicy for Adapted {
         });
         match decision {
             Decision::Wait(_) => RetryResult::Continue(error),
-            Decision::Stop(
-                StopReason::Permanent
-                | StopReason::NothingKnown
-                | StopReason::StoppedByServer
-                | StopReason::MaybeApplied,
-            ) => RetryResult::Permanent(error),
+            Decision::Stop(reason) if reason.is_final() => RetryResult::Permanent(error),
             Decision::Stop(_) => RetryResult::Exhausted(error),
         }
     }

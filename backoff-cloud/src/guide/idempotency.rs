@@ -136,7 +136,7 @@
 //!
 //! let operation = create(&reqwest::Client::new(), &instances).await?;
 //! assert!(operation["name"].as_str().unwrap().contains("/operations/"));
-//! # assert_eq!((emulator.stats().faults.resets, emulator.stats().calls), (1, 2));
+//! # assert_eq!((emulator.stats().faults, emulator.stats().calls), (1, 2));
 //! # Ok(()) }
 //! ```
 //!

@@ -180,6 +180,6 @@
 //! let policy: serde_json::Value = quick.send(client.get(url)).json().await?;
 //!
 //! assert!(policy["etag"].is_string());
-//! assert_eq!(emulator.stats().faults.statuses, 2);
+//! assert_eq!(emulator.stats().faults, 2);
 //! # Ok(()) }
 //! ```

@@ -27,8 +27,8 @@ pub(super) const ERROR_BODY: usize = 64 << 10;
 ///
 /// As a [`Fault`] it has the HTTP status, the code of a Google error body, and the longest hint of its
 /// [headers](hint::in_headers) and of `google.rpc.RetryInfo`. An error whose body was cut (the connection
-/// was lost, the body took too long, or it is too long) has its status, the hint of its headers, and the
-/// part of the body before the cut.
+/// was lost, the body took too long, or it is too long) or is not valid JSON has its status and the hint of
+/// its headers, and shows the beginning of the body.
 ///
 /// ```
 /// use backoff_cloud::{Fault, GrpcCode, http::ApiError};
@@ -50,7 +50,7 @@ enum Kind {
         /// The beginning of the parser's message, because the message repeats whole texts of the server.
         problem: String,
         excerpt: String,
-        /// Whether the body ends too early, and HTTP does not say where it ends.
+        /// Whether the body ends too early.
         is_cut: bool,
     },
     /// The body of a success is longer than this limit.
@@ -59,19 +59,14 @@ enum Kind {
     Stalled(Duration),
     /// The request was not sent, for this reason.
     NotSent(String),
-    /// An error of reqwest, of any version.
-    Delivery(Box<dyn Lost>),
-    TimedOut(TimedOut),
-    NotYet(NotYet),
-    Stopped(Stopped),
-    /// A reply that says conflict but was not an error.
-    Conflict(Conflict),
+    /// An error of reqwest, of any version, or of this library.
+    Other(Box<dyn Other>),
 }
 
-/// An error of a client, with its facts for a retry.
-trait Lost: Error + Fault + Send + Sync {}
+/// An error that has its own facts for a retry.
+trait Other: Error + Fault + Send + Sync {}
 
-impl<E: Error + Fault + Send + Sync> Lost for E {}
+impl<E: Error + Fault + Send + Sync> Other for E {}
 
 struct Reply {
     status: u16,
@@ -121,6 +116,10 @@ impl ApiError {
         static KNOWN: Once = Once::new();
         KNOWN.call_once(backoff_core::__private::know::<ApiError>);
         ApiError(Box::new(kind))
+    }
+
+    fn other(error: impl Other + 'static) -> Self {
+        ApiError::of(Kind::Other(Box::new(error)))
     }
 
     /// Makes the error of a reply from its parts. `now` is the wall clock; an HTTP date in `Retry-After` is
@@ -176,13 +175,13 @@ impl ApiError {
         Self::reply(status, head, said, is_cut.then_some(Cut::TooLong(read)))
     }
 
-    /// A success whose body is not the JSON that was asked for. `is_whole` says whether HTTP says where the
-    /// body ends.
-    pub(super) fn not_json(error: serde_json::Error, body: &[u8], is_whole: bool) -> Self {
+    /// A success whose body is not the JSON that was asked for. A body with the beginning of a JSON text
+    /// counts as cut, because HTTP does not always notice when a body ends too early.
+    pub(super) fn not_json(error: serde_json::Error, body: &[u8]) -> Self {
         ApiError::of(Kind::Json {
             problem: excerpt_of(&error.to_string()),
             excerpt: excerpt(body),
-            is_cut: error.is_eof() && !is_whole,
+            is_cut: error.is_eof() && !body.trim_ascii().is_empty(),
         })
     }
 
@@ -205,19 +204,12 @@ impl ApiError {
     pub fn status(&self) -> Option<u16> {
         match &*self.0 {
             Kind::Reply(reply) => Some(reply.status),
-            Kind::Delivery(error) => error.status(),
-            Kind::Json { .. }
-            | Kind::TooLong(_)
-            | Kind::Stalled(_)
-            | Kind::NotSent(_)
-            | Kind::TimedOut(_)
-            | Kind::NotYet(_)
-            | Kind::Stopped(_)
-            | Kind::Conflict(_) => None,
+            Kind::Other(error) => error.status(),
+            _ => None,
         }
     }
 
-    /// The code in Google's error body. A 409 whose body was cut before the code counts as `ABORTED`:
+    /// The code in Google's error body. A 409 whose body was cut counts as `ABORTED`:
     /// Google sends a 409 with this code or with `ALREADY_EXISTS`, and only another attempt can show which
     /// one it is. Where conflicts are retried, that attempt begins with a read.
     pub fn grpc_code(&self) -> Option<GrpcCode> {
@@ -309,34 +301,21 @@ impl Fault for ApiError {
     }
 
     fn retry_after(&self) -> Option<Duration> {
-        match &*self.0 {
-            Kind::Reply(reply) => reply.retry_after,
-            Kind::Json { .. }
-            | Kind::TooLong(_)
-            | Kind::Stalled(_)
-            | Kind::NotSent(_)
-            | Kind::Delivery(_)
-            | Kind::TimedOut(_)
-            | Kind::NotYet(_)
-            | Kind::Stopped(_)
-            | Kind::Conflict(_) => None,
-        }
+        self.as_reply()?.retry_after
     }
 
     fn is_retry_info(&self) -> bool {
-        matches!(&*self.0, Kind::Reply(reply) if reply.is_retry_info)
+        self.as_reply().is_some_and(|reply| reply.is_retry_info)
     }
 
     fn delivery(&self) -> Option<Delivery> {
         match &*self.0 {
-            Kind::Delivery(error) => error.delivery(),
+            Kind::Other(error) => error.delivery(),
             Kind::NotSent(_) => Some(Delivery::NotSent),
             Kind::Stalled(_) => Some(Delivery::MaybeSent),
-            Kind::TimedOut(error) => error.delivery(),
-            // HTTP does not notice when a body without a length ends too early.
             Kind::Json { is_cut, .. } => is_cut.then_some(Delivery::MaybeSent),
             Kind::Reply(reply) => reply.is_elsewhere.then_some(Delivery::MaybeSent),
-            Kind::TooLong(_) | Kind::NotYet(_) | Kind::Stopped(_) | Kind::Conflict(_) => None,
+            Kind::TooLong(_) => None,
         }
     }
 
@@ -347,17 +326,14 @@ impl Fault for ApiError {
 
     fn kind(&self) -> Option<FaultKind> {
         match &*self.0 {
-            Kind::Delivery(error) => error.kind(),
-            Kind::Conflict(error) => error.kind(),
+            Kind::Other(error) => error.kind(),
             Kind::Json { is_cut, .. } => (!is_cut).then_some(FaultKind::Permanent),
             Kind::TooLong(_) | Kind::NotSent(_) => Some(FaultKind::Permanent),
-            Kind::NotYet(error) => error.kind(),
-            Kind::Stopped(error) => error.kind(),
             // A gRPC code decides if there is one.
             Kind::Reply(reply) if self.grpc_code().is_none() => {
                 service::kind(reply.service_code.as_deref()?, reply.status)
             }
-            Kind::Reply(_) | Kind::Stalled(_) | Kind::TimedOut(_) => None,
+            Kind::Reply(_) | Kind::Stalled(_) => None,
         }
     }
 
@@ -371,7 +347,7 @@ impl Fault for ApiError {
 impl From<reqwest::Error> for ApiError {
     fn from(mut error: reqwest::Error) -> Self {
         error.url_mut().map(without_secrets);
-        ApiError::of(Kind::Delivery(Box::new(error)))
+        ApiError::other(error)
     }
 }
 
@@ -380,7 +356,7 @@ impl From<reqwest::Error> for ApiError {
 impl From<reqwest_012::Error> for ApiError {
     fn from(mut error: reqwest_012::Error) -> Self {
         error.url_mut().map(without_secrets);
-        ApiError::of(Kind::Delivery(Box::new(error)))
+        ApiError::other(error)
     }
 }
 
@@ -401,20 +377,20 @@ fn without_secrets(url: &mut reqwest::Url) {
 
 impl From<TimedOut> for ApiError {
     fn from(error: TimedOut) -> Self {
-        ApiError::of(Kind::TimedOut(error))
+        ApiError::other(error)
     }
 }
 
 /// For attempts that a signal [ends](backoff_core::Retrying::cut_on).
 impl From<Stopped> for ApiError {
     fn from(error: Stopped) -> Self {
-        ApiError::of(Kind::Stopped(error))
+        ApiError::other(error)
     }
 }
 
 impl From<NotYet> for ApiError {
     fn from(error: NotYet) -> Self {
-        ApiError::of(Kind::NotYet(error))
+        ApiError::other(error)
     }
 }
 
@@ -422,6 +398,6 @@ impl From<NotYet> for ApiError {
 /// [`conflict_if`](backoff_core::Retrying::conflict_if).
 impl From<Conflict> for ApiError {
     fn from(error: Conflict) -> Self {
-        ApiError::of(Kind::Conflict(error))
+        ApiError::other(error)
     }
 }

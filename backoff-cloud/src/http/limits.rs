@@ -5,10 +5,7 @@ use super::{
     error::{ApiError, Cut, ERROR_BODY, Head},
     reply::Reply,
 };
-use reqwest::{
-    Response, Version,
-    header::{CONTENT_LENGTH, HeaderMap, TRANSFER_ENCODING},
-};
+use reqwest::{Response, header::HeaderMap};
 use serde::de::DeserializeOwned;
 use std::{
     future::{Future, poll_fn},
@@ -32,8 +29,8 @@ const FIRST: usize = 64 << 10;
 /// | bytes of the body of a success | [`body`](Self::body) | 64 MiB |
 /// | time between two chunks of the body of a success | [`read_timeout`](Self::read_timeout) | 30 s |
 ///
-/// An error whose body passes a limit keeps its status, the hints of its headers, and the part of the body
-/// before the limit. A success whose body is too long is a permanent error. A success whose body pauses too
+/// An error whose body passes a limit keeps its status and the hints of its headers, and shows the beginning
+/// of the body. A success whose body is too long is a permanent error. A success whose body pauses too
 /// long is a failure of the transport, and the request may have been applied. The bytes of a body take at
 /// most one and a half times the limit in memory; a value that is made from them may take more.
 ///
@@ -145,7 +142,6 @@ impl Limits {
     /// # Panics
     /// The panics of [`json`](Self::json).
     pub async fn reply(self, mut response: Response) -> Result<Reply, ApiError> {
-        let is_whole = says_where_it_ends(&response);
         let status = response.status();
         // The headers of an error are kept where the error is made.
         let headers = match status.is_success() {
@@ -155,7 +151,7 @@ impl Limits {
         let body = self.success(response).await?;
         let status = status.as_u16();
         let read = self.error_body;
-        Ok(Reply::new(status, headers, body, is_whole, read))
+        Ok(Reply::new(status, headers, body, read))
     }
 
     /// The same as [`http::success`](super::success), within these limits.
@@ -205,7 +201,7 @@ impl Limits {
         body: &[u8],
     ) -> ApiError {
         let head = Head::of(headers, SystemTime::now());
-        let said = Said::read_part(body, self.error_body);
+        let said = Said::read_within(body, self.error_body);
         ApiError::in_success(status, head, said, self.error_body)
     }
 
@@ -276,14 +272,4 @@ async fn within<F: Future>(limit: Duration, future: F) -> Option<F::Output> {
         Poll::Ready(output) => Some(output),
         Poll::Pending => timeout(limit, future).await.ok(),
     }
-}
-
-/// Whether the client would notice a body that ends too early. Only HTTP/1 has bodies that end when the
-/// connection ends.
-fn says_where_it_ends(response: &Response) -> bool {
-    let headers = response.headers();
-    response.version() > Version::HTTP_11
-        || response.status() == 204
-        || headers.contains_key(CONTENT_LENGTH)
-        || headers.contains_key(TRANSFER_ENCODING)
 }

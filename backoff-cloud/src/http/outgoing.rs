@@ -49,20 +49,24 @@ pub(super) enum Built {
     Old(reqwest_012::Client, reqwest_012::Request),
 }
 
+/// The same expression for a request of either version.
+macro_rules! of_any_version {
+    ($built:expr, $request:ident => $of:expr) => {
+        match $built {
+            Built::New(_, $request) => $of,
+            #[cfg(feature = "reqwest-012")]
+            Built::Old(_, $request) => $of,
+        }
+    };
+}
+
 impl Built {
     /// Whether [`copy`](Self::copy) makes a copy. A whole copy takes 2,600 instructions.
     pub(super) fn can_be_copied(&self) -> bool {
-        match self {
-            Built::New(_, request) => {
-                let body = request.body();
-                body.is_none_or(|body| body.as_bytes().is_some())
-            }
-            #[cfg(feature = "reqwest-012")]
-            Built::Old(_, request) => {
-                let body = request.body();
-                body.is_none_or(|body| body.as_bytes().is_some())
-            }
-        }
+        of_any_version!(self, request => {
+            let body = request.body();
+            body.is_none_or(|body| body.as_bytes().is_some())
+        })
     }
 
     /// A copy of the request; `None` if its body is a stream.
@@ -75,35 +79,19 @@ impl Built {
     }
 
     pub(super) fn method(&self) -> &Method {
-        match self {
-            Built::New(_, request) => request.method(),
-            #[cfg(feature = "reqwest-012")]
-            Built::Old(_, request) => request.method(),
-        }
+        of_any_version!(self, request => request.method())
     }
 
     pub(super) fn url(&self) -> &Url {
-        match self {
-            Built::New(_, request) => request.url(),
-            #[cfg(feature = "reqwest-012")]
-            Built::Old(_, request) => request.url(),
-        }
+        of_any_version!(self, request => request.url())
     }
 
     pub(super) fn headers(&self) -> &HeaderMap {
-        match self {
-            Built::New(_, request) => request.headers(),
-            #[cfg(feature = "reqwest-012")]
-            Built::Old(_, request) => request.headers(),
-        }
+        of_any_version!(self, request => request.headers())
     }
 
     pub(super) fn headers_mut(&mut self) -> &mut HeaderMap {
-        match self {
-            Built::New(_, request) => request.headers_mut(),
-            #[cfg(feature = "reqwest-012")]
-            Built::Old(_, request) => request.headers_mut(),
-        }
+        of_any_version!(self, request => request.headers_mut())
     }
 
     /// The result of a rule of the caller for this request. For version 0.12 the body is copied.

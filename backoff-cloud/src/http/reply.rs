@@ -29,25 +29,16 @@ pub struct Reply {
     status: u16,
     headers: HeaderMap,
     body: Vec<u8>,
-    /// Whether HTTP says where the body ends.
-    is_whole: bool,
     /// How many bytes of the body of an error are read.
     error_body: usize,
 }
 
 impl Reply {
-    pub(super) fn new(
-        status: u16,
-        headers: HeaderMap,
-        body: Vec<u8>,
-        is_whole: bool,
-        error_body: usize,
-    ) -> Self {
+    pub(super) fn new(status: u16, headers: HeaderMap, body: Vec<u8>, error_body: usize) -> Self {
         Reply {
             status,
             headers: headers::marked(headers),
             body,
-            is_whole,
             error_body,
         }
     }
@@ -104,13 +95,12 @@ impl Reply {
         let text = without_mark(&self.body);
         serde_json::from_slice(text).or_else(|error| {
             let empty = match text.trim_ascii() {
-                b"" if self.is_whole => Some(Empty::Surely),
-                b"" => Some(Empty::Perhaps),
+                b"" => Some(Empty::Nothing),
                 b"{}" => Some(Empty::Object),
                 _ => None,
             };
             let value = empty.and_then(Empty::value);
-            value.ok_or_else(|| ApiError::not_json(error, &self.body, self.is_whole))
+            value.ok_or_else(|| ApiError::not_json(error, text))
         })
     }
 }
@@ -129,7 +119,7 @@ mod tests {
     fn reply(body: &[u8]) -> Reply {
         let mut headers = HeaderMap::new();
         headers.insert("set-cookie", "SECRET".parse().unwrap());
-        Reply::new(201, headers, body.to_vec(), true, 1_000)
+        Reply::new(201, headers, body.to_vec(), 1_000)
     }
 
     #[test]

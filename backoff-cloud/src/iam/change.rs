@@ -54,8 +54,8 @@ use std::{
 pub fn add<'a, S: PolicyStore>(
     store: &'a S,
     resource: &'a str,
-    role: &'a str,
-    member: &'a str,
+    role: &str,
+    member: &str,
 ) -> Change<'a, S> {
     Change::new(store, resource, role, member, true)
 }
@@ -69,8 +69,8 @@ pub fn add<'a, S: PolicyStore>(
 pub fn remove<'a, S: PolicyStore>(
     store: &'a S,
     resource: &'a str,
-    role: &'a str,
-    member: &'a str,
+    role: &str,
+    member: &str,
 ) -> Change<'a, S> {
     Change::new(store, resource, role, member, false)
 }
@@ -81,24 +81,18 @@ pub fn remove<'a, S: PolicyStore>(
 pub struct Change<'a, S> {
     store: &'a S,
     resource: &'a str,
-    role: &'a str,
-    member: &'a str,
-    condition: Option<Condition>,
-    adds: bool,
+    grant: Grant,
     policy: Policy,
     attempt_timeout: Duration,
 }
 
 impl<'a, S: PolicyStore> Change<'a, S> {
-    fn new(store: &'a S, resource: &'a str, role: &'a str, member: &'a str, adds: bool) -> Self {
+    fn new(store: &'a S, resource: &'a str, role: &str, member: &str, adds: bool) -> Self {
         make_known();
         Change {
             store,
             resource,
-            role,
-            member,
-            condition: None,
-            adds,
+            grant: Grant::new(role, member, adds),
             policy: READ_MODIFY_WRITE,
             attempt_timeout: ATTEMPT_TIMEOUT,
         }
@@ -107,7 +101,7 @@ impl<'a, S: PolicyStore> Change<'a, S> {
     /// Changes the binding with this condition. Without this call the change is for the binding without a
     /// condition.
     pub fn when(mut self, condition: Condition) -> Self {
-        self.condition = Some(condition);
+        self.grant.condition = Some(condition);
         self
     }
 
@@ -134,15 +128,10 @@ impl<'a, S: PolicyStore> Change<'a, S> {
         let Change {
             store, resource, ..
         } = self;
-        let grant = Grant {
-            role: self.role,
-            member: self.member,
-            condition: self.condition.as_ref(),
-        };
         self.policy
             .update(
                 || read(store, resource),
-                |policy| apply(grant, self.adds, resource, policy),
+                |policy| apply(&self.grant, resource, policy),
                 |policy| write(store, resource, policy),
             )
             .version(version)

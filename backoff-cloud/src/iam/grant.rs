@@ -1,36 +1,56 @@
-//! Adding a member to a role in a policy, and removing it.
+//! Adding a member to a role in a policy, or removing it.
 
 use super::allow::{AllowPolicy, Binding};
 use super::condition::Condition;
 use super::member::is_same;
 
-/// A role, a member and a condition.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Grant<'a> {
-    pub(super) role: &'a str,
-    pub(super) member: &'a str,
-    pub(super) condition: Option<&'a Condition>,
+/// A member that a role is given to or taken from.
+#[derive(Clone, Debug)]
+pub(super) struct Grant {
+    role: String,
+    member: String,
+    pub(super) condition: Option<Condition>,
+    /// Whether the member is added. Otherwise it is removed.
+    adds: bool,
 }
 
-impl Grant<'_> {
+impl Grant {
+    pub(super) fn new(role: &str, member: &str, adds: bool) -> Self {
+        Grant {
+            role: role.to_owned(),
+            member: member.to_owned(),
+            condition: None,
+            adds,
+        }
+    }
+
+    /// Changes the policy, and returns whether it is different now.
+    pub(super) fn apply(&self, policy: &mut impl AllowPolicy) -> bool {
+        if self.adds {
+            self.add(policy)
+        } else {
+            self.remove(policy)
+        }
+    }
+
     fn is_of(&self, binding: &impl Binding) -> bool {
-        binding.role() == self.role && binding.has_condition(self.condition)
+        binding.role() == self.role && binding.has_condition(self.condition.as_ref())
     }
 
     /// Adds the member and returns whether it was missing. A member that the policy has in another spelling
     /// stays as it is.
-    pub(super) fn add(&self, policy: &mut impl AllowPolicy) -> bool {
+    fn add(&self, policy: &mut impl AllowPolicy) -> bool {
         let bindings = policy.bindings();
-        let is_member = |name: &String| is_same(name, self.member);
+        let is_member = |name: &String| is_same(name, &self.member);
         let mut same = bindings.iter_mut().filter(|it| self.is_of(*it));
         if same.any(|binding| binding.members().iter().any(is_member)) {
             return false;
         }
-        let member = self.member.to_owned();
+        let member = self.member.clone();
         match bindings.iter_mut().find(|it| self.is_of(*it)) {
             Some(binding) => binding.members().push(member),
             None => {
-                let mut binding = Binding::new(self.role, self.condition);
+                let mut binding = Binding::new(&self.role, self.condition.as_ref());
                 Binding::members(&mut binding).push(member);
                 bindings.push(binding);
             }
@@ -40,7 +60,7 @@ impl Grant<'_> {
 
     /// Removes the member in every spelling, and a binding that has no members left. Returns whether the
     /// policy had the member.
-    pub(super) fn remove(&self, policy: &mut impl AllowPolicy) -> bool {
+    fn remove(&self, policy: &mut impl AllowPolicy) -> bool {
         let mut was_there = false;
         policy.bindings().retain_mut(|binding| {
             if !self.is_of(binding) {
@@ -48,7 +68,7 @@ impl Grant<'_> {
             }
             let members = binding.members();
             let before = members.len();
-            members.retain(|name| !is_same(name, self.member));
+            members.retain(|name| !is_same(name, &self.member));
             let removed = members.len() < before;
             was_there |= removed;
             !(removed && members.is_empty())
@@ -64,12 +84,9 @@ mod tests {
 
     const ROLE: &str = "roles/viewer";
 
-    fn grant(member: &str) -> Grant<'_> {
-        Grant {
-            role: ROLE,
-            member,
-            condition: None,
-        }
+    /// The tests call `add` and `remove`, so `adds` is not read.
+    fn grant(member: &str) -> Grant {
+        Grant::new(ROLE, member, true)
     }
 
     fn members(policy: &PlainPolicy) -> Vec<(&str, bool, Vec<&str>)> {
@@ -126,8 +143,8 @@ mod tests {
     fn a_binding_is_the_same_only_with_the_same_condition() {
         let night = Condition::new("night", "request.time.getHours() < 6");
         let other = Condition::new("night", "request.time.getHours() < 5");
-        let at = |condition| Grant {
-            condition,
+        let at = |condition: Option<&Condition>| Grant {
+            condition: condition.cloned(),
             ..grant("user:a")
         };
         let mut policy = PlainPolicy::default();

@@ -13,7 +13,7 @@ const EXACT: [&str; 3] = ["principal", "principalSet", "principalHierarchy"];
 
 /// Splits a member into the part that must be spelled exactly (the type with its colon) and the part in
 /// which case does not matter. A name without a type, such as `allUsers`, must be spelled exactly.
-pub(crate) fn split(member: &str) -> (&str, &str) {
+fn split(member: &str) -> (&str, &str) {
     let deleted = if member.starts_with(DELETED) {
         DELETED.len()
     } else {
@@ -27,7 +27,6 @@ pub(crate) fn split(member: &str) -> (&str, &str) {
 
 /// Whether these are the same member. A group of changes compares each of its members with each member of
 /// the role, so this allocates only if a name contains a capital sigma.
-#[cfg(feature = "tokio")]
 pub(super) fn is_same(one: &str, other: &str) -> bool {
     let is_ascii = one.is_ascii() && other.is_ascii();
     // Most members differ here already.
@@ -39,7 +38,6 @@ pub(super) fn is_same(one: &str, other: &str) -> bool {
 }
 
 /// Whether [`str::to_lowercase`] makes these equal.
-#[cfg(feature = "tokio")]
 fn is_same_in_lower_case(one: &str, other: &str) -> bool {
     const SIGMA: char = 'Σ';
     if one.contains(SIGMA) || other.contains(SIGMA) {
@@ -50,7 +48,7 @@ fn is_same_in_lower_case(one: &str, other: &str) -> bool {
     one.eq(other.chars().flat_map(char::to_lowercase))
 }
 
-#[cfg(all(test, feature = "tokio"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;

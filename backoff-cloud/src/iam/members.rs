@@ -197,12 +197,7 @@ where
         MemberChange {
             combining: self.combining.clone(),
             resource: resource.into(),
-            role: role.to_owned(),
-            member: member.to_owned(),
-            condition: None,
-            adds,
-            deadline: None,
-            attempts: None,
+            grant: Grant::new(role, member, adds),
         }
     }
 }
@@ -230,17 +225,14 @@ impl<S: PolicyStore> fmt::Debug for Members<S> {
 /// [`Members::remove`]; it does nothing until it is awaited.
 ///
 /// It borrows nothing. [`into_future`](IntoFuture::into_future) makes its future, an [`Updating`], for
-/// `tokio::spawn` and everything else that takes a future.
+/// `tokio::spawn` and everything else that takes a future. The future also takes a
+/// [`deadline`](Updating::deadline), a number of attempts ([`max_attempts`](Updating::max_attempts)) and a
+/// signal ([`stop_on`](Updating::stop_on)) for this change.
 #[must_use = "a change is not made until it is awaited"]
 pub struct MemberChange<S: PolicyStore> {
     combining: Combined<S>,
     resource: Arc<str>,
-    role: String,
-    member: String,
-    condition: Option<Condition>,
-    adds: bool,
-    deadline: Option<Duration>,
-    attempts: Option<u32>,
+    grant: Grant,
 }
 
 type Made<S> = Updating<
@@ -264,27 +256,7 @@ where
     /// Changes the binding with this condition. Without this call the change is for the binding without a
     /// condition.
     pub fn when(mut self, condition: Condition) -> Self {
-        self.condition = Some(condition);
-        self
-    }
-
-    /// Ends this change after this time, whatever the server does. If the policy has a deadline too, the
-    /// shorter one counts: [`READ_MODIFY_WRITE`] has 300 s.
-    pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = Some(deadline);
-        self
-    }
-
-    /// The number of attempts of this change, instead of the policy's number. Each failed read or write
-    /// counts as one attempt. A group that is halved does not count.
-    ///
-    /// # Panics
-    /// When `max_attempts` is 0.
-    #[track_caller]
-    pub fn max_attempts(mut self, max_attempts: u32) -> Self {
-        // 0 panics here, and not where the change is awaited.
-        let _ = READ_MODIFY_WRITE.max_attempts(max_attempts);
-        self.attempts = Some(max_attempts);
+        self.grant.condition = Some(condition);
         self
     }
 
@@ -306,29 +278,12 @@ where
         let MemberChange {
             combining,
             resource,
-            role,
-            member,
-            condition,
-            adds,
-            deadline,
-            attempts,
+            grant,
         } = self;
         let named = Arc::clone(&resource);
-        let mut updating = combining.update(resource, move |policy: &mut S::Policy| {
-            let grant = Grant {
-                role: &role,
-                member: &member,
-                condition: condition.as_ref(),
-            };
-            apply(grant, adds, &named, policy)
-        });
-        if let Some(deadline) = deadline {
-            updating = updating.deadline(deadline);
-        }
-        if let Some(attempts) = attempts {
-            updating = updating.max_attempts(attempts);
-        }
-        updating
+        combining.update(resource, move |policy: &mut S::Policy| {
+            apply(&grant, &named, policy)
+        })
     }
 }
 
@@ -336,10 +291,7 @@ impl<S: PolicyStore> fmt::Debug for MemberChange<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MemberChange")
             .field("resource", &self.resource)
-            .field("role", &self.role)
-            .field("member", &self.member)
-            .field("condition", &self.condition)
-            .field("adds", &self.adds)
+            .field("grant", &self.grant)
             .finish_non_exhaustive()
     }
 }

@@ -101,8 +101,8 @@ mod change;
 mod condition;
 #[cfg(feature = "tokio")]
 mod grant;
-#[cfg(any(feature = "tokio", feature = "emulator"))]
-pub(crate) mod member;
+#[cfg(feature = "tokio")]
+mod member;
 #[cfg(feature = "tokio")]
 mod members;
 #[cfg(feature = "google-cloud-iam-v1")]

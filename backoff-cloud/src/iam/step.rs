@@ -39,17 +39,11 @@ pub(super) fn version<P: AllowPolicy>(policy: &P) -> Vec<u8> {
 
 /// Applies the change. Returns whether the policy changed and may be written.
 pub(super) fn apply<P: AllowPolicy, E>(
-    grant: Grant<'_>,
-    adds: bool,
+    grant: &Grant,
     resource: &str,
     policy: &mut P,
 ) -> Result<bool, Failure<E>> {
-    let changed = if adds {
-        grant.add(policy)
-    } else {
-        grant.remove(policy)
-    };
-    if !changed {
+    if !grant.apply(policy) {
         return Ok(false);
     }
     if !policy.has_etag() {

@@ -1,9 +1,10 @@
 //! Which requests to Cloud Storage may be made twice.
 
 use super::REQUEST;
-use crate::http::{Outgoing, SendExt as _, Sending, has_parameter, has_text};
+use crate::http::{Outgoing, SendExt as _, Sending, has_parameter};
 use backoff_core::__private::{has_etag, has_value, is_safe};
 use reqwest::{Method, Request};
+use serde_json::Value;
 
 /// Sends a request to Cloud Storage by [`REQUEST`]. After a failure that may have applied the request, it
 /// is sent again only if [`is_idempotent`] returns `true`. For another policy write
@@ -78,7 +79,7 @@ pub fn is_idempotent(request: &Request) -> bool {
     let has_if_match = || has_etag(request.headers());
     let has_etag = || {
         let body = request.body().and_then(reqwest::Body::as_bytes);
-        has_if_match() || body.is_some_and(|body| has_text(body, "etag"))
+        has_if_match() || body.is_some_and(names_etag)
     };
     let changes = matches!(*method, Method::PATCH | Method::PUT);
     let (posts, puts, deletes) = (
@@ -102,6 +103,12 @@ pub fn is_idempotent(request: &Request) -> bool {
         ["projects", _, "hmacKeys", _] => deletes || puts && has_etag(),
         _ => false,
     }
+}
+
+/// Whether a JSON object has an etag.
+fn names_etag(body: &[u8]) -> bool {
+    let body: Value = serde_json::from_slice(body).unwrap_or_default();
+    body["etag"].as_str().is_some_and(|etag| !etag.is_empty())
 }
 
 /// Whether the host names the bucket. Only the XML API has such hosts.

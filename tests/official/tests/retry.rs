@@ -2,7 +2,7 @@
 
 use backoff_cloud::{
     Budget, Fault, GrpcCode, Policy, StopReason, codes,
-    emulator::{Call, Emulator, Memorystore as Product, Reply},
+    emulator::{Call, Emulator, Reply},
     gax::{self, WithPolicy},
     iam, memorystore,
 };
@@ -98,8 +98,7 @@ async fn the_secret_manager_survives_with_a_policy_for_one_request() {
 
 #[tokio::test]
 async fn memorystore_for_redis_survives() {
-    let emulator = Emulator::builder().memorystore(Product::Redis);
-    let emulator = emulator.start().unwrap();
+    let emulator = Emulator::start().unwrap();
     let client = client!(CloudRedis, emulator).with_policy(POLICY);
     let client = client.build().await.unwrap();
     let list = async || client.list_instances().set_parent(PLACE).send().await;
@@ -108,8 +107,7 @@ async fn memorystore_for_redis_survives() {
 
 #[tokio::test]
 async fn memorystore_for_valkey_survives() {
-    let emulator = Emulator::builder().memorystore(Product::Valkey);
-    let emulator = emulator.start().unwrap();
+    let emulator = Emulator::start().unwrap();
     let client = client!(Memorystore, emulator).with_policy(POLICY);
     let client = client.build().await.unwrap();
     let list = async || client.list_instances().set_parent(PLACE).send().await;
@@ -275,7 +273,7 @@ async fn a_hint_beyond_the_deadline_ends_it_at_once() {
 #[tokio::test]
 async fn the_deadline_cuts_an_attempt_that_hangs() {
     let emulator = Emulator::start().unwrap();
-    emulator.script(Call::GetIamPolicy, [Reply::stall(Duration::MAX)]);
+    emulator.script(Call::GetIamPolicy, [Reply::stall()]);
     let policy = POLICY.deadline(Duration::from_millis(200));
     let client = client!(IAMPolicy, emulator).with_policy(policy);
     let client = client.build().await.unwrap();
@@ -293,10 +291,7 @@ async fn the_deadline_cuts_an_attempt_that_hangs_after_a_wait() {
     // A slow machine may spoil some of the runs.
     for _ in 0..10 {
         let emulator = Emulator::start().unwrap();
-        let replies = [
-            Reply::status(503).retry_after("1"),
-            Reply::stall(Duration::MAX),
-        ];
+        let replies = [Reply::status(503).retry_after("1"), Reply::stall()];
         emulator.script(Call::GetIamPolicy, replies);
         let client = client!(IAMPolicy, emulator).with_policy(policy);
         let client = client.build().await.unwrap();

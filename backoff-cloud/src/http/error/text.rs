@@ -66,11 +66,7 @@ impl fmt::Display for Kind {
                  `.limits(..)` of the request, or call its `json` or `success`"
             ),
             Kind::NotSent(reason) => write!(f, "nothing was sent: {reason}"),
-            Kind::Delivery(error) => with_causes(f, &**error),
-            Kind::TimedOut(error) => error.fmt(f),
-            Kind::Conflict(error) => error.fmt(f),
-            Kind::NotYet(error) => error.fmt(f),
-            Kind::Stopped(error) => error.fmt(f),
+            Kind::Other(error) => with_causes(f, &**error),
         }
     }
 }
@@ -95,16 +91,8 @@ impl Error for ApiError {
                 cut: Some(Cut::Lost(error)),
                 ..
             }) => Some(error),
-            Kind::Reply(_)
-            | Kind::Json { .. }
-            | Kind::TooLong(_)
-            | Kind::Stalled(_)
-            | Kind::NotSent(_) => None,
-            Kind::Delivery(error) => Some(&**error),
-            Kind::TimedOut(error) => Some(error),
-            Kind::NotYet(error) => Some(error),
-            Kind::Stopped(error) => Some(error),
-            Kind::Conflict(error) => Some(error),
+            Kind::Other(error) => Some(&**error),
+            _ => None,
         }
     }
 }

@@ -201,8 +201,8 @@ async fn each_change_has_attempts_of_its_own() {
     let add = |name| members.add(PROJECT, ROLE, name);
     let (by_policy, once, twice) = tokio::join!(
         add("user:a").into_future(),
-        add("user:b").max_attempts(1).into_future(),
-        add("user:c").max_attempts(2).reported(),
+        add("user:b").into_future().max_attempts(1),
+        add("user:c").into_future().max_attempts(2).reported(),
     );
     for ended in [by_policy, once] {
         let ended = ended.unwrap_err();
@@ -212,13 +212,6 @@ async fn each_change_has_attempts_of_its_own() {
     let (updated, report) = twice.unwrap();
     assert!(!updated.is_written(), "the second read has found it");
     assert_eq!((report.attempts, report.writes), (2, 1));
-}
-
-#[test]
-#[should_panic(expected = "write 1 to never retry")]
-fn a_change_without_attempts_is_refused_where_it_is_said() {
-    let members = members(&Arc::default());
-    let _ = members.add(PROJECT, ROLE, "user:a").max_attempts(0);
 }
 
 #[cfg(all(feature = "emulator", feature = "http"))]

@@ -167,8 +167,8 @@ async fn a_reset_a_cut_and_a_stall_may_have_been_applied() {
     for (reply, limit) in [
         (Reply::reset(), AMPLE),
         (Reply::cut(), AMPLE),
-        (Reply::stall(Duration::MAX), PATIENCE),
-        (Reply::stall_body(Duration::MAX), PATIENCE),
+        (Reply::stall(), PATIENCE),
+        (Reply::stall_body(), PATIENCE),
     ] {
         let shown = format!("{reply:?}");
         let error = failure_within(limit, reply).await;
@@ -262,7 +262,7 @@ async fn a_body_that_is_whole_but_not_json_is_no_lost_reply() {
     let whole: [&[u8]; 3] = [
         b"HTTP/1.1 204 Nothing\r\n\r\n",
         b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n{",
+        b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n}",
     ];
     for reply in whole {
         let url = answering(reply);
@@ -270,7 +270,7 @@ async fn a_body_that_is_whole_but_not_json_is_no_lost_reply() {
         assert_eq!(once.judge(&error), Verdict::Permanent, "{error}");
         assert_eq!(error.delivery(), None);
     }
-    // Here nothing says where the body ends, so it may have ended too early.
+    // HTTP does not say where this body ends, so only its text shows that it ended too early.
     let url = answering(b"HTTP/1.0 200 OK\r\n\r\n{\"etag\": ");
     let error = read(&url).await.expect_err("half a body");
     assert_eq!(error.delivery(), Some(Delivery::MaybeSent), "{error}");

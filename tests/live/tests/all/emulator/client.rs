@@ -1,22 +1,16 @@
 //! Two clients: a hand-written client that sees every byte, and a client of a library.
 
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use backoff_cloud::emulator::{Emulator, FaultCounts, Stats};
-use backoff_cloud::{Policy, iam};
+use backoff_cloud::emulator::{Emulator, Stats};
 use serde_json::{Value, json};
 
 pub(crate) const PROJECT: &str = "projects/p";
 pub(crate) const FOREVER: Duration = Duration::MAX;
 /// Far above what anything here takes, so that a hang fails instead of hanging.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
-/// A hundredth of all times in production, but time for a slow machine.
-pub(crate) const FAST: Policy = iam::READ_MODIFY_WRITE
-    .scaled(0.01)
-    .deadline(Duration::from_secs(600));
-
 /// One HTTP reply, read by hand.
 #[derive(Debug)]
 pub(crate) struct Answer {
@@ -54,8 +48,13 @@ impl Answer {
     }
 }
 
+pub(crate) fn addr(emulator: &Emulator) -> SocketAddr {
+    let addr = emulator.url().strip_prefix("http://").unwrap();
+    addr.parse().unwrap()
+}
+
 pub(crate) fn connect(emulator: &Emulator) -> TcpStream {
-    let stream = TcpStream::connect(emulator.addr()).unwrap();
+    let stream = TcpStream::connect(addr(emulator)).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream
 }
@@ -103,19 +102,6 @@ pub(crate) fn ask(emulator: &Emulator, request: &str) -> Answer {
     let (bytes, end) = exchange(emulator, request);
     end.unwrap();
     parse(&bytes)
-}
-
-pub(crate) fn faults_only(stats: &Stats) -> Vec<u64> {
-    let FaultCounts {
-        statuses,
-        delays,
-        stalls,
-        body_stalls,
-        resets,
-        cuts,
-        ..
-    } = stats.faults;
-    vec![statuses, delays, stalls, body_stalls, resets, cuts]
 }
 
 /// Waits until the emulator's own thread got as far as the test needs.

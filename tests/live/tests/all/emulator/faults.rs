@@ -53,7 +53,7 @@ fn a_status_comes_with_its_hints_and_its_name() {
     assert_eq!(write().status, 200);
     let stats = emulator.stats();
     assert_eq!((stats.calls, stats.writes, stats.lost_replies), (6, 1, 0));
-    assert_eq!(faults_only(&stats), [5, 0, 0, 0, 0, 0]);
+    assert_eq!(stats.faults, 5);
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_reset_is_an_rst_before_any_byte() {
             (written, written)
         );
     }
-    assert_eq!(faults_only(&emulator.stats()), [0, 0, 0, 0, 2, 0]);
+    assert_eq!(emulator.stats().faults, 2);
 }
 
 #[test]
@@ -87,10 +87,7 @@ fn a_cut_reply_ends_short_of_its_length_in_good_order() {
     assert_eq!(answer.body.len(), promised / 2);
     assert!(answer.body.starts_with('{'));
     let stats = emulator.stats();
-    assert_eq!(
-        (stats.writes, stats.lost_replies, stats.faults.cuts),
-        (1, 1, 1)
-    );
+    assert_eq!((stats.writes, stats.lost_replies, stats.faults), (1, 1, 1));
 }
 
 #[test]
@@ -125,10 +122,7 @@ fn a_delay_holds_the_reply_back() {
     );
     assert!(start.elapsed() >= delay);
     let stats = emulator.stats();
-    assert_eq!(
-        (stats.writes, stats.lost_replies, stats.faults.delays),
-        (1, 0, 1)
-    );
+    assert_eq!((stats.writes, stats.lost_replies, stats.faults), (1, 0, 1));
 }
 
 #[test]
@@ -155,7 +149,7 @@ fn a_delayed_write_is_not_done_for_a_caller_who_left() {
             .write_all(write_request(&json!({"etag": "ACAB"})).as_bytes())
             .unwrap();
         wait_for(&emulator, |stats| {
-            stats.faults.delays == delays && stats.writes == writes
+            stats.faults == delays && stats.writes == writes
         });
         // The emulator answers the hang-up by closing, which shows that it gave the call up.
         stream.shutdown(Shutdown::Write).unwrap();
@@ -164,44 +158,61 @@ fn a_delayed_write_is_not_done_for_a_caller_who_left() {
     }
 }
 
-#[test]
-fn a_stall_sends_nothing_and_then_closes() {
+/// The bytes that come within a while after the emulator has seen the write.
+fn stalled(reply: Reply, lost: u64) -> Vec<u8> {
     let emulator = Emulator::start().unwrap();
-    let time = Duration::from_millis(30);
-    emulator.script(
-        Call::SetIamPolicy,
-        [Reply::stall(time), Reply::stall(time).applied()],
-    );
-    for written in [0, 1] {
-        let start = Instant::now();
-        let (bytes, end) = exchange(&emulator, &write_request(&json!({"etag": "ACAB"})));
-        assert_eq!((bytes.as_slice(), end.unwrap()), (&b""[..], 0));
-        assert!(start.elapsed() >= time);
-        assert_eq!(
-            (emulator.stats().writes, emulator.stats().lost_replies),
-            (written, written)
-        );
-    }
-    assert_eq!(faults_only(&emulator.stats()), [0, 0, 2, 0, 0, 0]);
+    emulator.script(Call::SetIamPolicy, [reply]);
+    let mut stream = connect(&emulator);
+    stream
+        .set_read_timeout(Some(Duration::from_millis(200)))
+        .unwrap();
+    let write = write_request(&json!({"etag": "ACAB"}));
+    stream.write_all(write.as_bytes()).unwrap();
+    wait_for(&emulator, |stats| {
+        (stats.faults, stats.writes, stats.lost_replies) == (1, lost, lost)
+    });
+    let mut bytes = Vec::new();
+    let end = stream.read_to_end(&mut bytes).unwrap_err().kind();
+    assert!(matches!(end, ErrorKind::WouldBlock | ErrorKind::TimedOut));
+    bytes
+}
+
+#[test]
+fn a_stall_sends_nothing_and_does_not_close() {
+    assert_eq!(stalled(Reply::stall(), 0), b"");
+    assert_eq!(stalled(Reply::stall().applied(), 1), b"");
 }
 
 #[test]
 fn a_stalled_body_stops_half_way() {
     let emulator = Emulator::start().unwrap();
-    let time = Duration::from_millis(30);
-    emulator.script(Call::SetIamPolicy, [Reply::stall_body(time)]);
-    let start = Instant::now();
-    let (bytes, end) = exchange(&emulator, &write_request(&json!({"etag": "ACAB"})));
-    end.unwrap();
-    assert!(start.elapsed() >= time);
-    let answer = parse(&bytes);
-    let promised: usize = answer.header("content-length").unwrap().parse().unwrap();
-    assert_eq!((answer.status, answer.body.len()), (200, promised / 2));
+    emulator.script(Call::SetIamPolicy, [Reply::stall_body()]);
+    let mut stream = connect(&emulator);
+    let write = write_request(&json!({"etag": "ACAB"}));
+    stream.write_all(write.as_bytes()).unwrap();
+    let mut bytes = Vec::new();
+    let promised = |answer: &Answer| -> usize {
+        let length = answer.header("content-length").unwrap();
+        length.parse().unwrap()
+    };
+    // Half of the body comes, however slow the machine is.
+    loop {
+        let mut more = [0; 1024];
+        let read = stream.read(&mut more).unwrap();
+        assert!(read > 0, "{bytes:?}");
+        bytes.extend_from_slice(&more[..read]);
+        let is_head = bytes.windows(4).any(|end| end == b"\r\n\r\n");
+        if is_head && parse(&bytes).body.len() == promised(&parse(&bytes)) / 2 {
+            break;
+        }
+    }
+    // And no more.
+    let short = Duration::from_millis(50);
+    stream.set_read_timeout(Some(short)).unwrap();
+    let end = stream.read(&mut [0; 1]).unwrap_err().kind();
+    assert!(matches!(end, ErrorKind::WouldBlock | ErrorKind::TimedOut));
     let stats = emulator.stats();
-    assert_eq!(
-        (stats.writes, stats.lost_replies, stats.faults.body_stalls),
-        (1, 1, 1)
-    );
+    assert_eq!((stats.writes, stats.lost_replies, stats.faults), (1, 1, 1));
 }
 
 #[test]
@@ -224,9 +235,8 @@ fn a_rate_limit_refuses_with_its_hint() {
         assert_eq!(answer.json()["error"]["details"][0]["retryDelay"], "1s");
     }
     let stats = emulator.stats();
-    assert_eq!(stats.throttled, refused.len() as u64);
-    assert_eq!((stats.calls, stats.reads), (20, 20 - stats.throttled));
-    assert_eq!(stats.faults.total(), 0);
+    assert_eq!(stats.faults, refused.len() as u64);
+    assert_eq!((stats.calls, stats.reads), (20, 20 - stats.faults));
 
     emulator.script(Call::GetIamPolicy, [Reply::pass()]);
     assert_eq!(ask(&emulator, &read_request()).status, 200);

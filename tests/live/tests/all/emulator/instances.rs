@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use backoff_cloud::emulator::{Call, Emulator, Faults, Memorystore, Reply};
+use backoff_cloud::emulator::{Call, Emulator, Faults, Reply};
 use backoff_cloud::http::{self, ApiError};
 use backoff_cloud::{Fault, FaultKind, GrpcCode, StopReason, memorystore};
 use serde_json::{Value, json};
@@ -44,64 +44,43 @@ fn awaited(emulator: &Emulator, operation: &Value) -> Value {
 
 #[test]
 fn an_instance_comes_and_goes() {
-    for (product, ready) in [
-        (Memorystore::Valkey, "ACTIVE"),
-        (Memorystore::Redis, "READY"),
-    ] {
-        let emulator = Emulator::builder()
-            .memorystore(product)
-            .operations_take(TAKES)
-            .start()
-            .unwrap();
-        assert_eq!(
-            ask(&emulator, &get(CACHE)).error(),
-            (404, "NOT_FOUND".to_owned())
-        );
-        let start = Instant::now();
-        let operation = ask(&emulator, &create("cache")).json();
-        assert_eq!(operation["done"], false);
-        let made = awaited(&emulator, &operation);
-        assert!(start.elapsed() >= TAKES);
-        assert_eq!(made["response"]["state"], ready);
-        assert_eq!(made["metadata"]["target"], CACHE);
+    let emulator = Emulator::builder().operations_take(TAKES).start().unwrap();
+    assert_eq!(
+        ask(&emulator, &get(CACHE)).error(),
+        (404, "NOT_FOUND".to_owned())
+    );
+    let start = Instant::now();
+    let operation = ask(&emulator, &create("cache")).json();
+    assert_eq!(operation["done"], false);
+    let made = awaited(&emulator, &operation);
+    assert!(start.elapsed() >= TAKES);
+    assert_eq!(made["response"]["state"], "ACTIVE");
+    assert_eq!(made["metadata"]["target"], CACHE);
 
-        let instance = ask(&emulator, &get(CACHE)).json();
-        assert_eq!(
-            (&instance["name"], &instance["shardCount"]),
-            (&json!(CACHE), &json!(3))
-        );
-        assert_eq!(emulator.instance(CACHE).unwrap(), instance);
-        // As Google's clients ask: enumerations as numbers.
-        let query = format!("{CACHE}?%24alt=json%3Benum-encoding%3Dint");
-        assert_eq!(ask(&emulator, &get(&query)).json()["state"], 2);
-        let list = ask(&emulator, &get(&format!("{PARENT}/instances?pageSize=5"))).json();
-        assert_eq!(list, json!({"instances": [instance]}));
+    let instance = ask(&emulator, &get(CACHE)).json();
+    assert_eq!(
+        (&instance["name"], &instance["shardCount"]),
+        (&json!(CACHE), &json!(3))
+    );
+    assert_eq!(emulator.instance(CACHE).unwrap(), instance);
+    let list = ask(&emulator, &get(&format!("{PARENT}/instances"))).json();
+    assert_eq!(list, json!({"instances": [instance]}));
 
-        let again = ask(&emulator, &create("cache"));
-        assert_eq!(again.error(), (409, "ALREADY_EXISTS".to_owned()));
-        let operation = ask(&emulator, &delete("")).json();
-        let gone = awaited(&emulator, &operation);
-        assert_eq!(
-            gone["response"],
-            json!({"@type": "type.googleapis.com/google.protobuf.Empty"})
-        );
-        assert_eq!(emulator.instance(CACHE), None);
-        assert_eq!(
-            ask(&emulator, &delete("")).error(),
-            (404, "NOT_FOUND".to_owned())
-        );
-
-        let stats = emulator.stats_of(CACHE);
-        assert_eq!((stats.calls, stats.reads, stats.writes), (7, 2, 2));
-        assert_eq!((stats.already_exists, stats.not_found), (1, 2));
-        assert_eq!(
-            (
-                emulator.stats_of(PARENT).reads,
-                emulator.stats().blind_writes
-            ),
-            (1, 0)
-        );
-    }
+    let again = ask(&emulator, &create("cache"));
+    assert_eq!(again.error(), (409, "ALREADY_EXISTS".to_owned()));
+    let operation = ask(&emulator, &delete("")).json();
+    let gone = awaited(&emulator, &operation);
+    assert_eq!(
+        gone["response"],
+        json!({"@type": "type.googleapis.com/google.protobuf.Empty"})
+    );
+    assert_eq!(emulator.instance(CACHE), None);
+    assert_eq!(
+        ask(&emulator, &delete("")).error(),
+        (404, "NOT_FOUND".to_owned())
+    );
+    let stats = emulator.stats();
+    assert_eq!((stats.writes, stats.already_exists), (2, 1));
 }
 
 #[test]
@@ -114,13 +93,10 @@ fn a_new_instance_appears_late() {
     let start = Instant::now();
     let operation = ask(&emulator, &create("cache")).json();
     assert_eq!(operation["done"], true);
-    let mut missed = 0;
     while ask(&emulator, &get(CACHE)).status == 404 {
         assert!(start.elapsed() < PATIENCE);
-        missed += 1;
     }
     assert!(start.elapsed() >= TAKES);
-    assert_eq!(emulator.stats().not_found, missed);
 }
 
 #[test]
@@ -133,7 +109,6 @@ fn a_new_instance_that_has_not_appeared_is_not_found() {
     let operation = ask(&emulator, &create("cache")).json();
     assert_eq!(operation["done"], true);
     assert_eq!(ask(&emulator, &get(CACHE)).status, 404);
-    assert_eq!(emulator.stats().not_found, 1);
 }
 
 #[test]
@@ -149,7 +124,7 @@ fn a_create_whose_reply_was_lost_is_recognised() {
     let first = ask(&emulator, &create).json();
     let again = ask(&emulator, &create).json();
     assert_eq!((&first["name"], first.get("error")), (&again["name"], None));
-    let stats = emulator.stats_of(CACHE);
+    let stats = emulator.stats();
     assert_eq!((stats.calls, stats.writes, stats.lost_replies), (4, 1, 1));
     assert_eq!((stats.recognised, stats.already_exists), (2, 0));
 }
@@ -173,37 +148,7 @@ fn an_operation_fails_as_scripted() {
         CACHE
     );
     assert_eq!(ask(&emulator, &get(CACHE)).status, 200);
-    assert_eq!(emulator.stats().faults.failed_operations, 2);
-}
-
-#[test]
-fn operations_are_listed_cancelled_and_deleted() {
-    let emulator = Emulator::builder()
-        .operations_take(FOREVER)
-        .start()
-        .unwrap();
-    let operation = ask(&emulator, &create("cache")).json();
-    assert_eq!(emulator.instance(CACHE).unwrap()["state"], "CREATING");
-    let name = operation["name"].as_str().unwrap();
-    let list = format!("{PARENT}/operations");
-    assert_eq!(
-        ask(&emulator, &get(&list)).json(),
-        json!({"operations": [operation]})
-    );
-    let cancel = request("POST", &format!("/v1/{name}:cancel"), "{}");
-    assert_eq!(ask(&emulator, &cancel).json(), json!({}));
-    assert_eq!(ask(&emulator, &get(name)).json()["error"]["code"], 1);
-    assert_eq!(emulator.instance(CACHE), None);
-    let forget = request("DELETE", &format!("/v1/{name}"), "");
-    assert_eq!(ask(&emulator, &forget).json(), json!({}));
-    assert_eq!(
-        ask(&emulator, &get(name)).error(),
-        (404, "NOT_FOUND".to_owned())
-    );
-    assert_eq!(
-        ask(&emulator, &get(&list)).json(),
-        json!({"operations": []})
-    );
+    assert_eq!(emulator.stats().faults, 2);
 }
 
 #[test]
@@ -216,16 +161,7 @@ fn every_call_meets_the_faults() {
         (Call::GetInstance, get(CACHE)),
         (Call::CreateInstance, create("cache")),
         (Call::DeleteInstance, delete("")),
-        (Call::ListOperations, get(&format!("{PARENT}/operations"))),
         (Call::GetOperation, get(&operation)),
-        (
-            Call::DeleteOperation,
-            request("DELETE", &format!("/v1/{operation}"), ""),
-        ),
-        (
-            Call::CancelOperation,
-            request("POST", &format!("/v1/{operation}:cancel"), ""),
-        ),
     ];
     for (call, request) in &calls {
         assert_eq!(ask(&emulator, request).error().0, 503);
@@ -247,29 +183,14 @@ fn every_call_meets_the_faults() {
 fn malformed_calls_use_up_no_fault() {
     let emulator = Emulator::start().unwrap();
     emulator.script(Call::CreateInstance, [Reply::status(503)]);
-    for parameters in ["", "Cache", "cache&requestId=7", "cache&requestId=%00"] {
-        let refused = ask(&emulator, &create(parameters));
-        assert_eq!(
-            refused.error(),
-            (400, "INVALID_ARGUMENT".to_owned()),
-            "{parameters}"
-        );
-    }
     let path = format!("/v1/{PARENT}/instances?instanceId=cache");
     for body in ["", "[]", "{"] {
         assert_eq!(ask(&emulator, &request("POST", &path, body)).error().0, 400);
     }
-    for query in ["pageSize=-1", "pageToken=x", "filter=a", "pageSize=%"] {
-        let refused = ask(&emulator, &get(&format!("{PARENT}/instances?{query}")));
-        assert_eq!(refused.error().0, 400, "{query}");
-    }
-    assert_eq!(
-        ask(&emulator, &request("PATCH", &format!("/v1/{CACHE}"), "{}"))
-            .error()
-            .0,
-        404
-    );
-    assert_eq!(emulator.stats().rejected, 12);
+    let nameless = ask(&emulator, &create(""));
+    assert_eq!(nameless.error(), (400, "INVALID_ARGUMENT".to_owned()));
+    let patch = request("PATCH", &format!("/v1/{CACHE}"), "{}");
+    assert_eq!(ask(&emulator, &patch).error().0, 404);
     assert_eq!(ask(&emulator, &create("cache")).error().0, 503);
 }
 

@@ -1,7 +1,6 @@
 //! The emulator over real sockets: hand-written requests and requests of a client.
 
 mod client;
-mod consistency;
 mod faults;
 mod instances;
 mod life;

@@ -35,7 +35,7 @@ async fn arrived(policy: Policy) -> (usize, usize) {
     for writer in writers {
         told += usize::from(writer.await.unwrap());
     }
-    let refused = emulator.stats().faults.statuses;
+    let refused = emulator.stats().faults;
     assert!(refused >= REFUSED as u64, "{:?}", emulator.stats());
     let policy = emulator.policy(PROJECT);
     let members = policy["bindings"][0]["members"].as_array();

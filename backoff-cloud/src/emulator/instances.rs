@@ -1,0 +1,394 @@
+//! Memorystore: the instances and operations of all locations. The caller passes the time.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+
+use super::operation::{Failure, Operation};
+use super::refusal::Refusal;
+
+/// The state of an instance that is neither being created nor being deleted.
+const READY: &str = "ACTIVE";
+
+/// An instance that exists or will exist soon.
+#[derive(Debug)]
+struct Instance {
+    /// Its JSON.
+    fields: Value,
+    /// When reads find the instance; `None` if that is beyond all clocks.
+    appears: Option<Instant>,
+}
+
+/// A call that begins an operation.
+#[derive(Debug)]
+pub(super) struct Begin<'a> {
+    /// The name of the instance.
+    pub(super) target: &'a str,
+    /// The fields of the instance to create; `None` to delete it.
+    pub(super) fields: Option<&'a Map<String, Value>>,
+    pub(super) request_id: Option<&'a str>,
+    /// The error with which the operation is to end.
+    pub(super) failure: Option<Failure>,
+}
+
+/// The operation that a call gets.
+#[derive(Debug, PartialEq)]
+pub(super) struct Begun {
+    pub(super) operation: Value,
+    /// Whether an earlier call with the same `requestId` had begun it.
+    pub(super) is_recognised: bool,
+}
+
+/// The instances and operations of all locations.
+#[derive(Debug)]
+pub(super) struct Instances {
+    /// How long an operation takes.
+    takes: Duration,
+    /// How long reads do not find a new instance.
+    appears_after: Duration,
+    instances: BTreeMap<String, Instance>,
+    operations: HashMap<String, Operation>,
+    /// The operations of the calls with a `requestId`.
+    by_request: HashMap<String, String>,
+}
+
+impl Instances {
+    pub(super) fn new(takes: Duration, appears_after: Duration) -> Self {
+        Self {
+            takes,
+            appears_after,
+            instances: BTreeMap::new(),
+            operations: HashMap::new(),
+            by_request: HashMap::new(),
+        }
+    }
+
+    /// The instances of a collection that reads find.
+    pub(super) fn list(&mut self, collection: &str, now: Instant) -> Value {
+        self.settle(now);
+        let is_in = |name: &str| {
+            let id = name.strip_prefix(collection);
+            id.is_some_and(|id| id.starts_with('/'))
+        };
+        let listed = self.instances.iter();
+        let listed = listed.filter(|(name, it)| is_in(name) && it.is_visible(now));
+        let listed: Vec<_> = listed.map(|(_, it)| &it.fields).collect();
+        json!({ "instances": listed })
+    }
+
+    /// An instance, if reads find it.
+    pub(super) fn get(&mut self, name: &str, now: Instant) -> Result<Value, Refusal> {
+        self.settle(now);
+        let found = self.instances.get(name).filter(|it| it.is_visible(now));
+        found
+            .map(|it| it.fields.clone())
+            .ok_or_else(|| missing(name))
+    }
+
+    /// An instance, also if reads do not find it yet.
+    pub(super) fn newest(&mut self, name: &str, now: Instant) -> Option<Value> {
+        self.settle(now);
+        Some(self.instances.get(name)?.fields.clone())
+    }
+
+    pub(super) fn operation(&mut self, name: &str, now: Instant) -> Result<Value, Refusal> {
+        self.settle(now);
+        let found = self.operations.get(name);
+        found.map(|it| it.json(name)).ok_or_else(|| missing(name))
+    }
+
+    /// Begins an operation, unless an earlier call with the same `requestId` has begun it.
+    pub(super) fn begin(&mut self, call: Begin<'_>, now: Instant) -> Result<Begun, Refusal> {
+        self.settle(now);
+        let earlier = call.request_id.and_then(|id| self.by_request.get(id));
+        let is_recognised = earlier.is_some();
+        let name = match earlier {
+            Some(earlier) => earlier.clone(),
+            None => self.start(call, now)?,
+        };
+        // An operation that takes no time has ended before its client gets the reply.
+        let operation = self.operation(&name, now)?;
+        Ok(Begun {
+            operation,
+            is_recognised,
+        })
+    }
+
+    fn start(&mut self, call: Begin<'_>, now: Instant) -> Result<String, Refusal> {
+        let target = call.target;
+        match call.fields {
+            Some(fields) => self.create(target, fields.clone(), now)?,
+            None => self.delete(target)?,
+        }
+        let (location, _) = target.split_once("/instances/").unwrap_or((target, ""));
+        // No operation is ever removed, so the count makes a unique name.
+        let number = self.operations.len() + 1;
+        let name = format!("{location}/operations/operation-{number}");
+        let operation = Operation {
+            creates: call.fields.is_some(),
+            target: target.to_owned(),
+            ends: now.checked_add(self.takes),
+            failure: call.failure,
+            ended: None,
+        };
+        self.operations.insert(name.clone(), operation);
+        if let Some(id) = call.request_id {
+            self.by_request.insert(id.to_owned(), name.clone());
+        }
+        Ok(name)
+    }
+
+    fn create(
+        &mut self,
+        name: &str,
+        mut fields: Map<String, Value>,
+        now: Instant,
+    ) -> Result<(), Refusal> {
+        if self.instances.contains_key(name) {
+            let message = format!("Resource '{name}' already exists.");
+            return Err(Refusal::already_exists(message));
+        }
+        fields.insert("name".to_owned(), json!(name));
+        fields.insert("state".to_owned(), json!("CREATING"));
+        let instance = Instance {
+            fields: Value::Object(fields),
+            appears: now.checked_add(self.appears_after),
+        };
+        self.instances.insert(name.to_owned(), instance);
+        Ok(())
+    }
+
+    fn delete(&mut self, name: &str) -> Result<(), Refusal> {
+        let instance = self.instances.get_mut(name).ok_or_else(|| missing(name))?;
+        let state = &mut instance.fields["state"];
+        if *state != READY {
+            return Err(Refusal::failed_precondition(format!(
+                "Resource '{name}' is {state} and can be deleted when it is \"{READY}\"."
+            )));
+        }
+        *state = json!("DELETING");
+        Ok(())
+    }
+
+    /// Ends the operations that are over.
+    fn settle(&mut self, now: Instant) {
+        for operation in self.operations.values_mut().filter(|it| it.is_due(now)) {
+            let target = &operation.target;
+            let mut instance = None;
+            if operation.leaves_an_instance() {
+                instance = self.instances.get_mut(target).map(|it| &mut it.fields);
+            } else {
+                self.instances.remove(target);
+            }
+            if let Some(instance) = &mut instance {
+                instance["state"] = json!(READY);
+            }
+            operation.end(instance.as_deref());
+        }
+    }
+}
+
+impl Instance {
+    fn is_visible(&self, now: Instant) -> bool {
+        self.appears.is_some_and(|appears| appears <= now)
+    }
+}
+
+fn missing(name: &str) -> Refusal {
+    Refusal::not_found(format!("Resource '{name}' was not found."))
+}
+
+#[cfg(test)]
+mod tests {
+    use backoff_core::GrpcCode;
+
+    use super::*;
+
+    const COLLECTION: &str = "projects/p/locations/l/instances";
+    const CACHE: &str = "projects/p/locations/l/instances/cache";
+    const TAKES: Duration = Duration::from_secs(60);
+    const APPEARS: Duration = Duration::from_secs(5);
+
+    /// The service at a time that the test chooses.
+    struct Service {
+        instances: Instances,
+        now: Instant,
+    }
+
+    impl Service {
+        fn new() -> Self {
+            Self {
+                instances: Instances::new(TAKES, APPEARS),
+                now: Instant::now(),
+            }
+        }
+
+        fn pass(&mut self, time: Duration) {
+            self.now += time;
+        }
+
+        fn get(&mut self) -> Result<Value, u16> {
+            let found = self.instances.get(CACHE, self.now);
+            found.map_err(|refusal| refusal.code.http_status())
+        }
+
+        fn begin(
+            &mut self,
+            creates: bool,
+            request_id: Option<&str>,
+            failure: Option<Failure>,
+        ) -> Result<Begun, &'static str> {
+            let fields = json!({"shardCount": 3, "state": "ACTIVE", "name": "mine"});
+            let call = Begin {
+                target: CACHE,
+                fields: fields.as_object().filter(|_| creates),
+                request_id,
+                failure,
+            };
+            let begun = self.instances.begin(call, self.now);
+            begun.map_err(|refusal| refusal.code.name())
+        }
+
+        fn create(&mut self) -> Result<Value, &'static str> {
+            self.begin(true, None, None).map(|begun| begun.operation)
+        }
+
+        fn delete(&mut self) -> Result<Value, &'static str> {
+            self.begin(false, None, None).map(|begun| begun.operation)
+        }
+
+        fn poll(&mut self, operation: &Value) -> Value {
+            let name = operation["name"].as_str().unwrap();
+            self.instances.operation(name, self.now).unwrap()
+        }
+    }
+
+    #[test]
+    fn an_instance_is_created_becomes_ready_and_goes() {
+        let mut service = Service::new();
+        let operation = service.create().unwrap();
+        assert_eq!(operation["done"], false);
+        assert_eq!(operation["metadata"]["target"], CACHE);
+        service.pass(APPEARS);
+        let made = service.get().unwrap();
+        assert_eq!(
+            (&made["state"], &made["name"]),
+            (&json!("CREATING"), &json!(CACHE))
+        );
+        assert_eq!(made["shardCount"], 3);
+
+        service.pass(TAKES - APPEARS - Duration::from_nanos(1));
+        assert_eq!(service.poll(&operation)["done"], false);
+        service.pass(Duration::from_nanos(1));
+        let ended = service.poll(&operation);
+        assert_eq!(ended["done"], true);
+        let mut made = service.get().unwrap();
+        assert_eq!(made["state"], "ACTIVE");
+        made["@type"] = json!("type.googleapis.com/google.cloud.memorystore.v1.Instance");
+        assert_eq!(ended["response"], made);
+
+        let deletion = service.delete().unwrap();
+        assert_eq!(service.get().unwrap()["state"], "DELETING");
+        service.pass(TAKES);
+        let ended = service.poll(&deletion);
+        let empty = json!({"@type": "type.googleapis.com/google.protobuf.Empty"});
+        assert_eq!((&ended["done"], &ended["response"]), (&json!(true), &empty));
+        assert_eq!(service.get(), Err(404));
+        assert_eq!(service.delete(), Err("NOT_FOUND"));
+    }
+
+    #[test]
+    fn a_new_instance_is_not_found_for_a_while() {
+        let mut service = Service::new();
+        service.create().unwrap();
+        service.pass(APPEARS - Duration::from_nanos(1));
+        assert_eq!(service.get(), Err(404));
+        let listed = service.instances.list(COLLECTION, service.now);
+        assert_eq!(listed, json!({"instances": []}));
+        assert!(service.instances.newest(CACHE, service.now).is_some());
+        // The instance exists nevertheless.
+        assert_eq!(service.create(), Err("ALREADY_EXISTS"));
+        service.pass(Duration::from_nanos(1));
+        let found = service.get().unwrap();
+        let listed = service.instances.list(COLLECTION, service.now);
+        assert_eq!(listed, json!({"instances": [found]}));
+        let elsewhere = service
+            .instances
+            .list("projects/p/locations/m/instances", service.now);
+        assert_eq!(elsewhere, json!({"instances": []}));
+    }
+
+    #[test]
+    fn an_instance_that_is_not_ready_is_not_deleted() {
+        let mut service = Service::new();
+        service.create().unwrap();
+        assert_eq!(service.delete(), Err("FAILED_PRECONDITION"));
+        service.pass(TAKES);
+        assert!(service.delete().is_ok());
+        assert_eq!(service.delete(), Err("FAILED_PRECONDITION"));
+        assert_eq!(service.create(), Err("ALREADY_EXISTS"));
+    }
+
+    #[test]
+    fn a_request_id_finds_the_operation_that_it_started() {
+        let mut service = Service::new();
+        let first = service.begin(true, Some("a"), None).unwrap();
+        assert!(!first.is_recognised);
+        let again = service.begin(true, Some("a"), None).unwrap();
+        assert_eq!(
+            (&again.operation, again.is_recognised),
+            (&first.operation, true)
+        );
+        let other = service.begin(true, Some("b"), None);
+        assert_eq!(other, Err("ALREADY_EXISTS"));
+        service.pass(TAKES);
+        let again = service.begin(true, Some("a"), None).unwrap().operation;
+        assert_eq!(
+            (&again["name"], &again["done"]),
+            (&first.operation["name"], &json!(true))
+        );
+        assert!(!service.begin(false, Some("c"), None).unwrap().is_recognised);
+        assert!(service.begin(false, Some("c"), None).unwrap().is_recognised);
+        service.pass(TAKES);
+        // The id of a refused request may be used again.
+        assert!(!service.begin(true, Some("b"), None).unwrap().is_recognised);
+    }
+
+    #[test]
+    fn an_operation_that_fails_leaves_no_effect() {
+        let full = || Some((GrpcCode::ResourceExhausted, "full".to_owned()));
+        let mut service = Service::new();
+        let creation = service.begin(true, None, full()).unwrap().operation;
+        assert_eq!(creation["done"], false);
+        service.pass(TAKES);
+        let ended = service.poll(&creation);
+        assert_eq!(ended["error"], json!({"code": 8, "message": "full"}));
+        assert_eq!(
+            (&ended["done"], ended.get("response")),
+            (&json!(true), None)
+        );
+        assert_eq!(service.get(), Err(404));
+
+        service.create().unwrap();
+        service.pass(TAKES);
+        let deletion = service.begin(false, None, full()).unwrap().operation;
+        service.pass(TAKES);
+        assert_eq!(service.poll(&deletion)["error"]["code"], 8);
+        assert_eq!(service.get().unwrap()["state"], "ACTIVE");
+    }
+
+    #[test]
+    fn an_operation_may_take_no_time_or_for_ever() {
+        let mut at_once = Service::new();
+        at_once.instances = Instances::new(Duration::ZERO, Duration::ZERO);
+        assert_eq!(at_once.create().unwrap()["response"]["state"], "ACTIVE");
+
+        let mut never = Service::new();
+        never.instances = Instances::new(Duration::MAX, Duration::MAX);
+        let operation = never.create().unwrap();
+        never.pass(Duration::from_secs(1_000_000_000));
+        assert_eq!(never.poll(&operation)["done"], false);
+        assert_eq!(never.get(), Err(404));
+    }
+}

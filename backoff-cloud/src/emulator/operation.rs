@@ -1,0 +1,75 @@
+//! A long-running operation: <https://google.aip.dev/151>.
+
+use std::time::Instant;
+
+use backoff_core::GrpcCode;
+use serde_json::{Value, json};
+
+/// The error with which an operation is to end.
+pub(super) type Failure = (GrpcCode, String);
+
+/// An operation that creates or deletes an instance.
+#[derive(Debug)]
+pub(super) struct Operation {
+    /// Whether it creates the instance. Otherwise it deletes it.
+    pub(super) creates: bool,
+    /// The name of the instance.
+    pub(super) target: String,
+    /// When the operation ends; `None` if that is beyond all clocks.
+    pub(super) ends: Option<Instant>,
+    pub(super) failure: Option<Failure>,
+    /// How the operation ended: the field of its JSON and the value.
+    pub(super) ended: Option<(&'static str, Value)>,
+}
+
+impl Operation {
+    /// Whether the operation has yet to be ended at `now`.
+    pub(super) fn is_due(&self, now: Instant) -> bool {
+        self.ended.is_none() && self.ends.is_some_and(|ends| ends <= now)
+    }
+
+    /// Whether its instance exists when the operation has ended.
+    pub(super) fn leaves_an_instance(&self) -> bool {
+        self.creates == self.failure.is_none()
+    }
+
+    /// Ends the operation. `instance` is what it leaves.
+    pub(super) fn end(&mut self, instance: Option<&Value>) {
+        self.ended = Some(match (&self.failure, instance) {
+            (Some((code, message)), _) => {
+                let error = json!({"code": code.number(), "message": message});
+                ("error", error)
+            }
+            (None, Some(instance)) => {
+                let mut instance = instance.clone();
+                instance["@type"] = json!(type_of("Instance"));
+                ("response", instance)
+            }
+            (None, None) => {
+                let empty = json!({"@type": "type.googleapis.com/google.protobuf.Empty"});
+                ("response", empty)
+            }
+        });
+    }
+
+    pub(super) fn json(&self, name: &str) -> Value {
+        let mut operation = json!({
+            "name": name,
+            "done": self.ended.is_some(),
+            "metadata": {
+                "@type": type_of("OperationMetadata"),
+                "target": self.target,
+                "verb": if self.creates { "create" } else { "delete" },
+            },
+        });
+        if let Some((field, value)) = &self.ended {
+            operation[*field] = value.clone();
+        }
+        operation
+    }
+}
+
+/// The type of a message of Memorystore for Valkey in an `Any`.
+fn type_of(message: &str) -> String {
+    format!("type.googleapis.com/google.cloud.memorystore.v1.{message}")
+}
