@@ -101,7 +101,7 @@ pub use error::ApiError;
 pub use limits::Limits;
 pub use outgoing::Outgoing;
 pub use reply::Reply;
-pub use send::{Attempts, SendExt, Sending, Sent};
+pub use send::{Requests, SendExt, Sending, Sent};
 
 pub(crate) use repeat::has_parameter;
 

@@ -11,14 +11,14 @@ pub(super) type Build = Box<dyn FnMut() -> Outgoing + Send>;
 
 /// What the caller gave.
 pub(super) enum Source {
-    Request(Box<Outgoing>),
+    Request(Outgoing),
     Build(Build),
 }
 
 impl Source {
     /// The request of the first attempt, and what builds those of the others, or what is wrong with the
     /// request.
-    pub(super) fn begun(self) -> Result<(Built, Option<Build>), ApiError> {
+    pub(super) fn begun(self) -> Result<(Box<Built>, Option<Build>), ApiError> {
         match self {
             Source::Request(request) => Ok((request.built()?, None)),
             Source::Build(mut build) => Ok((build().built()?, Some(build))),
@@ -28,18 +28,18 @@ impl Source {
 
 /// The requests of the attempts.
 pub(super) enum Copies {
-    Many(Built),
+    Many(Box<Built>),
     /// The policy makes one attempt, so the request need not be copied.
-    Once(Option<Built>),
+    Once(Option<Box<Built>>),
     /// The request of the first attempt was built before the policy was known.
-    Anew(Option<Built>, Build),
+    Anew(Option<Box<Built>>, Build),
     /// What is wrong with the request.
     Refused(String),
 }
 
 impl Copies {
     /// `is_once` says that the policy makes one attempt.
-    pub(super) fn of(request: Built, build: Option<Build>, is_once: bool) -> Self {
+    pub(super) fn of(request: Box<Built>, build: Option<Build>, is_once: bool) -> Self {
         match build {
             Some(build) => Copies::Anew(Some(request), build),
             None if is_once => Copies::Once(Some(request)),
@@ -52,10 +52,10 @@ impl Copies {
     pub(super) fn next(&mut self) -> Result<Built, ApiError> {
         let request = match self {
             Copies::Many(request) => request.copy(),
-            Copies::Once(request) => request.take(),
+            Copies::Once(request) => request.take().map(|request| *request),
             Copies::Anew(first, build) => match first.take() {
-                None => return build().built().map_err(refused),
-                first => first,
+                None => return build().built().map(|request| *request).map_err(refused),
+                first => first.map(|request| *request),
             },
             Copies::Refused(problem) => return Err(ApiError::not_sent(problem.clone())),
         };

@@ -142,16 +142,11 @@ impl Limits {
     /// # Panics
     /// The panics of [`json`](Self::json).
     pub async fn reply(self, mut response: Response) -> Result<Reply, ApiError> {
-        let status = response.status();
-        // The headers of an error are kept where the error is made.
-        let headers = match status.is_success() {
-            true => std::mem::take(response.headers_mut()),
-            false => HeaderMap::new(),
-        };
-        let body = self.success(response).await?;
-        let status = status.as_u16();
-        let read = self.error_body;
-        Ok(Reply::new(status, headers, body, read))
+        self.checked(&mut response).await?;
+        let headers = std::mem::take(response.headers_mut());
+        let body = self.whole(&mut response).await?;
+        let status = response.status().as_u16();
+        Ok(Reply::new(status, headers, body, self.error_body))
     }
 
     /// The same as [`http::success`](super::success), within these limits.
@@ -161,8 +156,9 @@ impl Limits {
     ///
     /// # Panics
     /// The panics of [`json`](Self::json).
-    pub async fn success(self, response: Response) -> Result<Vec<u8>, ApiError> {
-        self.whole(self.check(response).await?).await
+    pub async fn success(self, mut response: Response) -> Result<Vec<u8>, ApiError> {
+        self.checked(&mut response).await?;
+        self.whole(&mut response).await
     }
 
     /// The same as [`http::check`](super::check), within these limits.
@@ -173,24 +169,32 @@ impl Limits {
     /// # Panics
     /// The panics of [`json`](Self::json).
     pub async fn check(self, mut response: Response) -> Result<Response, ApiError> {
-        let status = response.status();
-        if status.is_success() {
-            return Ok(response);
+        self.checked(&mut response).await?;
+        Ok(response)
+    }
+
+    /// The error of a response that is none of a success.
+    async fn checked(self, response: &mut Response) -> Result<(), ApiError> {
+        if response.status().is_success() {
+            return Ok(());
         }
+        Err(self.error(response).await)
+    }
+
+    async fn error(self, response: &mut Response) -> ApiError {
+        let status = response.status();
         let head = Head::of(response.headers(), SystemTime::now());
         let mut body = Vec::new();
         let reading = within(
             self.error_body_time,
-            beginning(&mut response, self.error_body, &mut body),
+            beginning(response, self.error_body, &mut body),
         );
         let cut = match reading.await {
             None => Some(Cut::Stalled(self.error_body_time)),
             Some(cut) => cut,
         };
-        // If a body is not read to its end, its connection is closed.
-        drop(response);
         let said = Said::read(&body);
-        Err(ApiError::reply(status.as_u16(), head, said, cut))
+        ApiError::reply(status.as_u16(), head, said, cut)
     }
 
     /// The error in the body of a success with this status. The body may have other fields too.
@@ -206,7 +210,7 @@ impl Limits {
     }
 
     /// The whole body.
-    async fn whole(self, mut response: Response) -> Result<Vec<u8>, ApiError> {
+    async fn whole(self, response: &mut Response) -> Result<Vec<u8>, ApiError> {
         let limit = self.body;
         let told = response.content_length().unwrap_or(0);
         let told = usize::try_from(told).unwrap_or(usize::MAX);
@@ -216,7 +220,7 @@ impl Limits {
         // A server can claim any length, so memory is allocated as the bytes arrive.
         let mut body = Vec::with_capacity(told.min(FIRST));
         loop {
-            let reading = within(self.read_timeout, chunk(&mut response)).await;
+            let reading = within(self.read_timeout, chunk(response)).await;
             let Some(chunk) = reading.ok_or_else(|| ApiError::stalled(self.read_timeout))?? else {
                 return Ok(body);
             };

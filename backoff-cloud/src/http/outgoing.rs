@@ -2,6 +2,7 @@
 
 use super::error::ApiError;
 use reqwest::{Client, Method, Request, RequestBuilder, Response, Url, header::HeaderMap};
+use std::{future::Future, pin::Pin};
 
 /// A request from a builder of reqwest 0.13, or with the feature `reqwest-012` of reqwest 0.12.
 ///
@@ -12,11 +13,11 @@ use reqwest::{Client, Method, Request, RequestBuilder, Response, Url, header::He
 /// let request: Outgoing = client.get("http://127.0.0.1:8080/").into();
 /// ```
 #[must_use = "nothing is sent until it is awaited"]
-pub struct Outgoing(Result<Built, ApiError>);
+pub struct Outgoing(Result<Box<Built>, ApiError>);
 
 impl Outgoing {
     /// The request, or the error of the builder.
-    pub(super) fn built(self) -> Result<Built, ApiError> {
+    pub(super) fn built(self) -> Result<Box<Built>, ApiError> {
         self.0
     }
 }
@@ -25,7 +26,7 @@ impl From<RequestBuilder> for Outgoing {
     fn from(builder: RequestBuilder) -> Self {
         let (client, request) = builder.build_split();
         Outgoing(match request {
-            Ok(request) => Ok(Built::New(client, request)),
+            Ok(request) => Ok(Box::new(Built::New(client, request))),
             Err(error) => Err(error.into()),
         })
     }
@@ -36,7 +37,7 @@ impl From<reqwest_012::RequestBuilder> for Outgoing {
     fn from(builder: reqwest_012::RequestBuilder) -> Self {
         let (client, request) = builder.build_split();
         Outgoing(match request {
-            Ok(request) => Ok(Built::Old(client, request)),
+            Ok(request) => Ok(Box::new(Built::Old(client, request))),
             Err(error) => Err(error.into()),
         })
     }
@@ -103,14 +104,27 @@ impl Built {
         }
     }
 
-    pub(super) async fn send(self) -> Result<Response, ApiError> {
+    /// Sends the request, and reads its response.
+    pub(super) fn sent<T, F>(self, read: impl FnOnce(Response) -> F + Send + 'static) -> Sent<T>
+    where
+        F: Future<Output = Result<T, ApiError>> + Send + 'static,
+    {
         match self {
-            Built::New(client, request) => Ok(client.execute(request).await?),
+            Built::New(client, request) => {
+                let response = client.execute(request);
+                Box::pin(async move { read(response.await?).await })
+            }
             #[cfg(feature = "reqwest-012")]
-            Built::Old(client, request) => Ok(old::newer(client.execute(request).await?)),
+            Built::Old(client, request) => {
+                let response = client.execute(request);
+                Box::pin(async move { read(old::newer(response.await?)).await })
+            }
         }
     }
 }
+
+/// A request that was sent.
+pub(super) type Sent<T> = Pin<Box<dyn Future<Output = Result<T, ApiError>> + Send>>;
 
 /// Converts version 0.12 to 0.13. Both use the types of the crates `http` and `url`.
 #[cfg(feature = "reqwest-012")]

@@ -2,7 +2,7 @@
 
 use super::outgoing::Built;
 use backoff_core::{
-    __private::{is_safe, may_repeat},
+    __private::{is_idempotent_policy, is_safe, may_repeat},
     Policy,
 };
 use reqwest::Request;
@@ -23,19 +23,14 @@ pub(super) enum Rule {
 impl Rule {
     /// The policy for this request.
     pub(super) fn policy(self, policy: Policy, request: &Built) -> Policy {
-        let careful = policy.idempotent(false);
-        let is_idempotent = match self {
+        let may_be_made_twice = match self {
             Rule::Said(said) => said,
             Rule::By(rule) => request.judged(rule),
             Rule::ByKey => true,
-            Rule::ByRequest if policy == careful => is_safe(request.method().as_str()),
+            Rule::ByRequest if !is_idempotent_policy(&policy) => is_safe(request.method().as_str()),
             Rule::ByRequest => may_repeat(request.method().as_str(), request.headers()),
         };
-        if is_idempotent {
-            policy.idempotent(true)
-        } else {
-            careful
-        }
+        policy.idempotent(may_be_made_twice)
     }
 }
 

@@ -4,20 +4,22 @@ use super::{
     copies::{Copies, Source},
     error::ApiError,
     limits::Limits,
-    outgoing::Outgoing,
+    outgoing::{self, Outgoing},
     repeat::Rule,
     reply::Reply,
 };
 use backoff_core::{
-    __private::{IDEMPOTENCY_KEY, has_key, without_conflicts},
-    Attempt, Policy, Retrying,
-    drive::{Awaits, WithAttempt},
+    __private::{IDEMPOTENCY_KEY, has_key, is_idempotent_policy, retrying, without_conflicts},
+    Clock, Policy, Random, Report, RequestId, Retrying,
+    drive::{Failed, Measures, Operation, Run},
 };
 use reqwest::{Request, Url, header::HeaderValue};
 use serde::de::DeserializeOwned;
 use std::{
-    future::{Future, IntoFuture},
+    fmt,
+    future::{Future as _, IntoFuture},
     pin::Pin,
+    task::{Context, Poll},
 };
 
 /// Sends a request of reqwest by a policy.
@@ -68,7 +70,7 @@ pub trait SendExt {
 
 impl SendExt for Policy {
     fn send(&self, request: impl Into<Outgoing>) -> Sending {
-        Sending::new(*self, Source::Request(Box::new(request.into())))
+        Sending::new(*self, Source::Request(request.into()))
     }
 
     fn send_with<B, R>(&self, mut build: B) -> Sending
@@ -147,7 +149,7 @@ impl SendExt for Policy {
 ///
 /// None of these replies leads to another attempt. Each of them may be the effect of this call or of
 /// another client, so read the resource. In the closure of
-/// [`Policy::retry_with`], [`Attempt::maybe_applied`] says whether an earlier attempt can have had this effect.
+/// [`Policy::retry_with`], [`Attempt::maybe_applied`](backoff_core::Attempt::maybe_applied) says whether an earlier attempt can have had this effect.
 ///
 /// A policy with [`retry_conflicts`](Policy::retry_conflicts), such as
 /// [`storage::READ_MODIFY_WRITE`](crate::storage::READ_MODIFY_WRITE), is for a whole read-modify-write. The
@@ -215,11 +217,71 @@ pub struct Sending {
 /// let page = tokio::spawn(page(&client, "http://127.0.0.1:8080/")).await.unwrap()?;
 /// # Ok(()) }
 /// ```
-pub type Sent<T> = Retrying<Policy, WithAttempt<Awaits<Attempts<T>>>>;
+pub type Sent<T> = Retrying<Policy, Requests<T>>;
 
-/// Sends one attempt of a [`Sent`] request at each call.
-pub type Attempts<T> =
-    Box<dyn FnMut(Attempt) -> Pin<Box<dyn Future<Output = Result<T, ApiError>> + Send>> + Send>;
+/// The requests of a [`Sent`], one for each attempt.
+pub struct Requests<T> {
+    copies: Copies,
+    limits: Limits,
+    adds_key: bool,
+    /// The id of the call, if its requests have a key.
+    id: Option<RequestId>,
+    /// Whether the policy depends on what the server has done with a request.
+    is_careful: bool,
+    read: fn(Reply) -> Result<T, ApiError>,
+}
+
+impl<T> fmt::Debug for Requests<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Requests").finish_non_exhaustive()
+    }
+}
+
+impl<T: 'static> Operation for Requests<T> {
+    type Value = T;
+    type Error = ApiError;
+    type Running = outgoing::Sent<T>;
+    type Report = Report;
+
+    fn name() -> &'static str {
+        "send"
+    }
+
+    fn report(&self, measures: Measures) -> Report {
+        measures.into()
+    }
+
+    fn begin<R: Clock + Random>(&mut self, run: &Run<'_, R>) -> outgoing::Sent<T> {
+        let mut request = match self.copies.next() {
+            Ok(request) => request,
+            Err(error) => return Box::pin(async { Err(error) }),
+        };
+        if self.adds_key && !has_key(request.headers()) {
+            let id = self.id.get_or_insert_with(|| run.draw_id()).to_string();
+            let id = HeaderValue::try_from(id).expect("a UUID is visible ASCII");
+            request.headers_mut().insert(IDEMPOTENCY_KEY, id);
+        }
+        let asked = self.is_careful.then(|| request.url().clone());
+        let (limits, read) = (self.limits, self.read);
+        request.sent(move |response| async move {
+            let is_elsewhere = asked.is_some_and(|asked| !is_same(asked, response.url()));
+            let outcome = limits.reply(response).await.and_then(read);
+            outcome.map_err(|error| match is_elsewhere {
+                true => error.elsewhere(),
+                false => error,
+            })
+        })
+    }
+
+    fn poll<R: Clock>(
+        &mut self,
+        running: Pin<&mut outgoing::Sent<T>>,
+        _run: &Run<'_, R>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<T, Failed<ApiError>>> {
+        running.poll(cx).map_err(Failed::whole)
+    }
+}
 
 impl Sending {
     fn new(policy: Policy, source: Source) -> Self {
@@ -266,7 +328,7 @@ impl Sending {
         self
     }
 
-    /// Adds the header `Idempotency-Key` with the [id](Attempt::id) of the call, a random UUID. All
+    /// Adds the header `Idempotency-Key` with the [id](backoff_core::Attempt::id) of the call, a random UUID. All
     /// attempts of a call have the same key, and each call has another one. So the request may be made
     /// twice, unless [`idempotent`](Self::idempotent) or [`idempotent_if`](Self::idempotent_if) says
     /// otherwise. If the request has a key already, that key is kept, unless it is empty.
@@ -343,28 +405,16 @@ impl Sending {
 
     fn read<T: 'static>(self, read: fn(Reply) -> Result<T, ApiError>) -> Sent<T> {
         let (limits, adds_key) = (self.limits, self.adds_key);
-        let (policy, mut copies) = self.prepared();
-        let is_careful = policy == policy.idempotent(false);
-        let attempts: Attempts<T> = Box::new(move |attempt| {
-            let next = copies.next();
-            Box::pin(async move {
-                let mut request = next?;
-                if adds_key && !has_key(request.headers()) {
-                    let id = attempt.id().to_string();
-                    let id = HeaderValue::try_from(id).expect("a UUID is visible ASCII");
-                    request.headers_mut().insert(IDEMPOTENCY_KEY, id);
-                }
-                let asked = is_careful.then(|| request.url().clone());
-                let response = request.send().await?;
-                let is_elsewhere = asked.is_some_and(|asked| !is_same(asked, response.url()));
-                let outcome = limits.reply(response).await.and_then(read);
-                outcome.map_err(|error| match is_elsewhere {
-                    true => error.elsewhere(),
-                    false => error,
-                })
-            })
-        });
-        policy.retry_with(attempts).owned()
+        let (policy, copies) = self.prepared();
+        let requests = Requests {
+            copies,
+            limits,
+            adds_key,
+            id: None,
+            is_careful: !is_idempotent_policy(&policy),
+            read,
+        };
+        retrying(policy, requests)
     }
 
     /// The policy for this request, and the request or its error.

@@ -38,7 +38,7 @@ pub use known::{Known, begin, begin_known, known, step_known};
 pub use outcome::{Outcome, placeholder};
 pub use outcomes::Outcomes;
 pub use shared::{Consumed, HandedOver, Shared, SharedSelf};
-pub use single::without_conflicts;
+pub use single::{is_idempotent_policy, retrying, without_conflicts};
 pub use spans::*;
 pub use step::*;
 pub use stop::*;

@@ -1,6 +1,12 @@
 //! A policy for one request that is sent again as it is.
 
-use crate::{codes, policy::Policy};
+use super::judges::BY_CODES;
+use crate::{
+    codes,
+    drive::{future::Retrying, operation::Operation},
+    policy::Policy,
+    runtime::ASYNC,
+};
 
 /// The policy without conflicts, if it retries them, and without conflicts in its codes. A policy that
 /// retries conflicts is for a whole read-modify-write: the same request would fail for ever. The codes
@@ -11,6 +17,17 @@ pub const fn without_conflicts(mut policy: Policy) -> Policy {
         policy.codes = policy.codes.without(codes![409, 412]);
     }
     policy
+}
+
+/// Whether a policy lets an operation be applied twice.
+#[must_use]
+pub const fn is_idempotent_policy(policy: &Policy) -> bool {
+    policy.idempotent
+}
+
+/// An async call of an operation of another crate, with a policy of its own.
+pub fn retrying<O: Operation>(policy: Policy, operation: O) -> Retrying<Policy, O> {
+    Retrying::new(policy, operation, BY_CODES, ASYNC)
 }
 
 #[cfg(test)]

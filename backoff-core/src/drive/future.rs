@@ -114,7 +114,7 @@ pin_project! {
 }
 
 impl<P: Plan, O: Operation, K: Frame, R: Sleep> Retrying<P, O, K, R> {
-    pub(super) const fn new(plan: P, operation: O, settings: K, runtime: R) -> Self {
+    pub(crate) const fn new(plan: P, operation: O, settings: K, runtime: R) -> Self {
         Retrying {
             guard: Guard::new(plan),
             operation,

@@ -8,7 +8,7 @@ use crate::{
     policy::Policy,
     report::{Measures, Report},
     runtime::{Clock, Random},
-    state::{Attempt, Holds, Terms},
+    state::{Attempt, Holds, RequestId, Terms},
 };
 use core::{
     fmt,
@@ -24,6 +24,13 @@ pub struct Run<'r, R> {
     pub(crate) context: &'r CallContext<'r>,
     pub(crate) course: &'r Course,
     pub(crate) runtime: &'r R,
+}
+
+impl<R: Random> Run<'_, R> {
+    /// Draws an id for the call.
+    pub fn draw_id(&self) -> RequestId {
+        RequestId::random(self.runtime)
+    }
 }
 
 impl<R: Clock> Run<'_, R> {
@@ -63,7 +70,8 @@ impl<E> Failed<E> {
     }
 
     #[inline]
-    pub(crate) const fn whole(error: E) -> Self {
+    /// The attempt failed as a whole.
+    pub const fn whole(error: E) -> Self {
         Self::at(Stage::Whole, error)
     }
 }
