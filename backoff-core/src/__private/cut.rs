@@ -6,7 +6,7 @@ use crate::{
     facts::fault::TimedOut,
     judge::Stage,
     runtime::{Clock, Sleep},
-    state::Terms,
+    state::Overrides,
 };
 use core::{
     future::Future,
@@ -111,8 +111,8 @@ pub fn settle<T, E: FromTimedOut>(
 /// The meaning of the keys `attempt_timeout` and `timeout` for a call.
 #[inline]
 #[must_use]
-pub const fn cut_at(timeout: Option<Duration>) -> Option<Terms<'static>> {
-    Some(Terms::cut(timeout, None))
+pub const fn cut_at(timeout: Option<Duration>) -> Option<Overrides<'static>> {
+    Some(Overrides::cut(timeout, None))
 }
 
 /// The error of a function whose attempts are cut.

@@ -4,7 +4,7 @@ use crate::{
     facts::fault::{Fault, FaultKind},
     judge::Stage,
     policy::Policy,
-    state::Terms,
+    state::Overrides,
 };
 use core::fmt;
 
@@ -69,11 +69,11 @@ impl ConsecutiveCount {
     /// The rules for the next wait. After an awaited value, the policy's first wait follows. After any
     /// other outcome, the wait is as long as if no awaited value had come before.
     #[inline]
-    pub(crate) fn terms<'b>(&self, before: Option<Terms<'b>>) -> Option<Terms<'b>> {
+    pub(crate) fn overrides<'b>(&self, before: Option<Overrides<'b>>) -> Option<Overrides<'b>> {
         match (self.seen, self.confirmed) {
             (0, 0) => before,
-            (0, confirmed) => Some(Terms::uncounted(confirmed, before)),
-            _ => Some(Terms::first_wait(before)),
+            (0, confirmed) => Some(Overrides::uncounted(confirmed, before)),
+            _ => Some(Overrides::first_wait(before)),
         }
     }
 }

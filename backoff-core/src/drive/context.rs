@@ -3,7 +3,7 @@
 use crate::{
     budget::Budget,
     policy::Policy,
-    state::{Holds as _, Terms},
+    state::{LimitSource as _, Overrides},
 };
 
 /// The rules of a call and its name. A constant, if it belongs to an annotated function whose policy is
@@ -13,7 +13,7 @@ pub struct Context<'a> {
     /// The policy.
     pub policy: &'a Policy,
     /// The rules of the call beside its policy: time limits, a budget, and rules of the operation.
-    pub terms: Option<Terms<'a>>,
+    pub overrides: Option<Overrides<'a>>,
     /// The name in logs.
     pub name: &'static str,
 }
@@ -24,7 +24,7 @@ impl<'a> Context<'a> {
     pub(crate) const fn of(policy: &'a Policy, name: &'static str) -> Self {
         Context {
             policy,
-            terms: None,
+            overrides: None,
             name,
         }
     }
@@ -32,6 +32,6 @@ impl<'a> Context<'a> {
     /// The budget that pays.
     #[inline]
     pub(crate) fn budget(&self) -> Option<&Budget> {
-        self.terms.as_ref().budget(self.policy)
+        self.overrides.as_ref().budget(self.policy)
     }
 }

@@ -20,7 +20,7 @@ use crate::{
     policy::{NEVER, Policy},
     report::{Measures, StopReason},
     runtime::{Clock, Random},
-    state::{Attempt, Decision, Holds, Next, RetryState, Wait, WaitSource},
+    state::{Attempt, Decision, LimitSource, Next, RetryState, Wait, WaitSource},
 };
 
 use core::time::Duration;
@@ -153,7 +153,7 @@ impl Course {
     /// log or the operation asks for the time.
     #[inline]
     pub(crate) fn start<C: Clock>(&mut self, context: &Context<'_>, clock: &C, timed: bool) {
-        if METERED || timed || context.terms.as_ref().deadline(context.policy) != NEVER {
+        if METERED || timed || context.overrides.as_ref().deadline(context.policy) != NEVER {
             self.start_now(clock);
         }
     }
@@ -184,27 +184,29 @@ impl Course {
         clock: &C,
         recall: &Recall,
     ) -> Attempt {
-        let attempt =
-            self.retry
-                .attempt_under(context.policy, context.terms.as_ref(), recall.id, || {
-                    clock.now()
-                });
+        let attempt = self.retry.attempt_under(
+            context.policy,
+            context.overrides.as_ref(),
+            recall.id,
+            || clock.now(),
+        );
         attempt.remembering(recall.maybe_applied)
     }
 
     /// The time that remains.
     #[inline]
     pub(crate) fn remaining<C: Clock>(&self, context: &Context<'_>, clock: &C) -> Duration {
-        let (policy, terms) = (context.policy, context.terms.as_ref());
-        self.retry.remaining_under(policy, terms, || clock.now())
+        let (policy, overrides) = (context.policy, context.overrides.as_ref());
+        self.retry
+            .remaining_under(policy, overrides, || clock.now())
     }
 
     /// Whether a timer woke so late that no time remains for the next attempt. The first attempt is always
     /// begun.
     #[inline]
     pub(crate) fn is_late<C: Clock>(&self, context: &Context<'_>, clock: &C) -> bool {
-        let (policy, terms) = (context.policy, context.terms.as_ref());
-        self.retry.is_late(policy, terms, || clock.now())
+        let (policy, overrides) = (context.policy, context.overrides.as_ref());
+        self.retry.is_late(policy, overrides, || clock.now())
     }
 
     /// The first attempt has failed, and its beginning is unknown: the time counts from now.
@@ -256,8 +258,8 @@ impl Course {
         H: Handler<E>,
         R: Clock,
     {
-        let terms = context.terms.as_ref();
-        self.retry.succeeded_under(context.policy, terms);
+        let overrides = context.overrides.as_ref();
+        self.retry.succeeded_under(context.policy, overrides);
         settings.succeeded();
         #[cfg(feature = "metrics")]
         {
@@ -410,8 +412,8 @@ impl Course {
         R: Clock + Random,
         K: Known,
     {
-        let (policy, terms) = (context.policy, context.terms.as_ref());
-        let next = in_tests(settings.decide(runtime, policy, &mut self.retry, ruling, terms));
+        let (policy, overrides) = (context.policy, context.overrides.as_ref());
+        let next = in_tests(settings.decide(runtime, policy, &mut self.retry, ruling, overrides));
         let next = known.outcome().concluded(next);
         #[cfg(feature = "metrics")]
         {

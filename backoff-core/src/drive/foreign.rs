@@ -16,7 +16,7 @@ use crate::{
     policy::Policy,
     report::StopReason,
     runtime::{Clock, Random},
-    state::{Decision, Terms},
+    state::{Decision, Overrides},
 };
 use core::time::Duration;
 
@@ -47,7 +47,7 @@ impl<E: Fault> Judge<E> for SameRequest {
 }
 
 /// An attempt is cut at the deadline: a wait that ends just then leaves no time for one.
-const CUT: Option<Terms<'static>> = Some(Terms::cut(None, None));
+const CUT: Option<Overrides<'static>> = Some(Overrides::cut(None, None));
 
 /// The settings of such a call.
 const SETTINGS: Settings<SameRequest> = Settings::of(SameRequest);
@@ -93,7 +93,7 @@ impl ForeignCall {
         R: Clock + Random,
     {
         let context = Context {
-            terms: CUT,
+            overrides: CUT,
             ..Context::of(policy, name)
         };
         self.course

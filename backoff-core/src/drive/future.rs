@@ -884,7 +884,7 @@ where
 {
     Context {
         policy: plan.policy(),
-        terms: plan.terms(settings.terms(operation)),
+        overrides: plan.overrides(settings.overrides(operation)),
         name: O::name(),
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     observe::Event,
     policy::Policy,
     runtime::{Clock, Random},
-    state::{Next, RetryState, Terms},
+    state::{Next, Overrides, RetryState},
 };
 
 /// The settings of a call, as the state of the call sees them, for errors of the type `E`.
@@ -32,7 +32,7 @@ pub trait Handler<E> {
         policy: &Policy,
         retry: &mut RetryState,
         ruling: Ruling,
-        terms: Option<&Terms<'_>>,
+        overrides: Option<&Overrides<'_>>,
     ) -> Next;
 
     /// As [`Watch::judged`](super::watch::Watch::judged).

@@ -5,7 +5,7 @@ use crate::{
     facts::fault::TimedOut,
     judge::Stage,
     runtime::{Clock, Sleep},
-    state::Terms,
+    state::Overrides,
 };
 use core::{
     future::Future,
@@ -29,7 +29,7 @@ pub trait Limit {
     fn timer<S>(&self) -> Self::Timer<S>;
 
     /// The rules of the call, with the limits.
-    fn terms(&self, before: Option<Terms<'static>>) -> Option<Terms<'static>>;
+    fn overrides(&self, before: Option<Overrides<'static>>) -> Option<Overrides<'static>>;
 
     /// Drives an attempt until it is ready or its time is over.
     ///
@@ -65,7 +65,7 @@ impl Limit for () {
     fn timer<S>(&self) {}
 
     #[inline]
-    fn terms(&self, before: Option<Terms<'static>>) -> Option<Terms<'static>> {
+    fn overrides(&self, before: Option<Overrides<'static>>) -> Option<Overrides<'static>> {
         before
     }
 
@@ -142,8 +142,8 @@ impl Limit for Limited {
     }
 
     #[inline]
-    fn terms(&self, before: Option<Terms<'static>>) -> Option<Terms<'static>> {
-        Some(Terms::cut(self.whole, before))
+    fn overrides(&self, before: Option<Overrides<'static>>) -> Option<Overrides<'static>> {
+        Some(Overrides::cut(self.whole, before))
     }
 
     #[inline]

@@ -8,7 +8,7 @@ use crate::{
     policy::Policy,
     report::{Measures, Report},
     runtime::{Clock, Random},
-    state::{Attempt, Holds, RequestId, Terms},
+    state::{Attempt, LimitSource, Overrides, RequestId},
 };
 use core::{
     fmt,
@@ -50,7 +50,7 @@ impl<R: Clock> Run<'_, R> {
     /// Whether the time of an attempt that can be cut is over. Reads the clock only if attempts are cut.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
-        self.context.terms.as_ref().cut_at_deadline() && self.remaining().is_zero()
+        self.context.overrides.as_ref().cut_at_deadline() && self.remaining().is_zero()
     }
 }
 
@@ -146,7 +146,7 @@ pub trait Operation {
 
     /// The operation's rules that the policy does not contain.
     #[inline]
-    fn terms(&self) -> Option<Terms<'static>> {
+    fn overrides(&self) -> Option<Overrides<'static>> {
         None
     }
 

@@ -1,7 +1,7 @@
 //! The policy of a call and the budget that pays for its waits, and the guard that gives tokens back.
 
 use super::course::Course;
-use crate::{budget::Budget, policy::Policy, state::Terms};
+use crate::{budget::Budget, policy::Policy, state::Overrides};
 use core::fmt;
 
 /// The holder of the budget that pays for a call's waits.
@@ -30,7 +30,7 @@ pub trait Plan: Pays + Clone {
 
     /// The rules of the call beside its policy: those of the operation, and a budget.
     #[inline]
-    fn terms<'b>(&'b self, of_operation: Option<Terms<'b>>) -> Option<Terms<'b>> {
+    fn overrides<'b>(&'b self, of_operation: Option<Overrides<'b>>) -> Option<Overrides<'b>> {
         of_operation
     }
 }
@@ -105,8 +105,8 @@ impl<'f, P: Plan> Plan for Funded<'f, P> {
     }
 
     #[inline]
-    fn terms<'b>(&'b self, of_operation: Option<Terms<'b>>) -> Option<Terms<'b>> {
-        Some(Terms::with_budget(of_operation.as_ref(), self.budget))
+    fn overrides<'b>(&'b self, of_operation: Option<Overrides<'b>>) -> Option<Overrides<'b>> {
+        Some(Overrides::with_budget(of_operation.as_ref(), self.budget))
     }
 }
 

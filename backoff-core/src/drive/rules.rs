@@ -9,7 +9,7 @@ use crate::{
     facts::fault::{Fault, FaultKind},
     judge::Stage,
     report::Updated,
-    state::Terms,
+    state::Overrides,
 };
 use core::fmt;
 
@@ -34,7 +34,7 @@ pub trait Rules<T, E> {
 
     /// The rules for the next wait.
     #[inline]
-    fn terms(&self, before: Option<Terms<'static>>) -> Option<Terms<'static>> {
+    fn overrides(&self, before: Option<Overrides<'static>>) -> Option<Overrides<'static>> {
         before
     }
 
@@ -68,8 +68,8 @@ impl<T, E, A: Rules<T, E>, B: Rules<T, E>> Rules<T, E> for (A, B) {
     }
 
     #[inline]
-    fn terms(&self, before: Option<Terms<'static>>) -> Option<Terms<'static>> {
-        self.1.terms(self.0.terms(before))
+    fn overrides(&self, before: Option<Overrides<'static>>) -> Option<Overrides<'static>> {
+        self.1.overrides(self.0.overrides(before))
     }
 
     #[inline]
@@ -115,8 +115,8 @@ impl<T, E: From<NotYet>, F: FnMut(&T) -> bool> Rules<T, E> for Until<F> {
     }
 
     #[inline]
-    fn terms(&self, before: Option<Terms<'static>>) -> Option<Terms<'static>> {
-        self.count.terms(before)
+    fn overrides(&self, before: Option<Overrides<'static>>) -> Option<Overrides<'static>> {
+        self.count.overrides(before)
     }
 }
 

@@ -20,7 +20,7 @@ use crate::{
     observe::{Event, Notify},
     policy::Policy,
     runtime::{Clock, Random},
-    state::{Next, RetryState, Terms},
+    state::{Next, Overrides, RetryState},
 };
 
 /// The settings of a call, apart from its plan, its runtime and its signal.
@@ -100,13 +100,14 @@ impl<J, N, D, X, L, C, M> Settings<J, N, D, X, L, C, M> {
 impl<J, N, D, X, L, C, M> Settings<J, N, D, X, L, C, M> {
     /// The rules of the call that the policy does not contain.
     #[inline]
-    pub(crate) fn terms<O>(&self, operation: &O) -> Option<Terms<'static>>
+    pub(crate) fn overrides<O>(&self, operation: &O) -> Option<Overrides<'static>>
     where
         O: Operation,
         X: Rules<O::Value, O::Error>,
         L: Limit,
     {
-        self.limit.terms(self.rules.terms(operation.terms()))
+        self.limit
+            .overrides(self.rules.overrides(operation.overrides()))
     }
 }
 
@@ -152,9 +153,10 @@ where
         policy: &Policy,
         retry: &mut RetryState,
         ruling: Ruling,
-        terms: Option<&Terms<'_>>,
+        overrides: Option<&Overrides<'_>>,
     ) -> Next {
-        self.delays.decide(runtime, policy, retry, ruling, terms)
+        self.delays
+            .decide(runtime, policy, retry, ruling, overrides)
     }
 
     #[inline]
@@ -190,7 +192,7 @@ pub trait Delays {
         policy: &Policy,
         retry: &mut RetryState,
         ruling: Ruling,
-        terms: Option<&Terms<'_>>,
+        overrides: Option<&Overrides<'_>>,
     ) -> Next;
 }
 
@@ -202,10 +204,16 @@ impl Delays for () {
         policy: &Policy,
         retry: &mut RetryState,
         ruling: Ruling,
-        terms: Option<&Terms<'_>>,
+        overrides: Option<&Overrides<'_>>,
     ) -> Next {
         // The short path of this is inlined; the rest is compiled once for each runtime.
-        retry.decide(policy, ruling, terms, || runtime.now(), || runtime.random())
+        retry.decide(
+            policy,
+            ruling,
+            overrides,
+            || runtime.now(),
+            || runtime.random(),
+        )
     }
 }
 
@@ -217,9 +225,9 @@ impl<D: Delay> Delays for D {
         policy: &Policy,
         retry: &mut RetryState,
         ruling: Ruling,
-        terms: Option<&Terms<'_>>,
+        overrides: Option<&Overrides<'_>>,
     ) -> Next {
         let (now, random) = (|| runtime.now(), || runtime.random());
-        retry.decide_with(policy, ruling, terms, now, random, self)
+        retry.decide_with(policy, ruling, overrides, now, random, self)
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     drive::operation::{Failed, Operation, Run},
     report::{Measures, Report},
     runtime::{Clock, Random},
-    state::Terms,
+    state::Overrides,
 };
 use core::{
     fmt,
@@ -130,8 +130,8 @@ where
         }
     }
 
-    fn terms(&self) -> Option<Terms<'static>> {
+    fn overrides(&self) -> Option<Overrides<'static>> {
         // This is asked after an attempt has begun, so `None` means that the request has no copy.
-        self.next.is_none().then_some(Terms::UNREPEATABLE)
+        self.next.is_none().then_some(Overrides::UNREPEATABLE)
     }
 }

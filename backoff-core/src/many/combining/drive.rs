@@ -28,7 +28,7 @@ use crate::{
     policy::Policy,
     report::Updated,
     runtime::{Clock, Random, Sleep},
-    state::{Decision, Terms},
+    state::{Decision, Overrides},
 };
 use core::{
     future::{Future, poll_fn},
@@ -312,15 +312,15 @@ where
         } else {
             stage
         };
-        let terms = self
+        let overrides = self
             .rules
             .versions
             .is_some()
-            .then(|| Terms::paced(&self.pace));
+            .then(|| Overrides::paced(&self.pace));
         let course = &mut self.guard.course;
         let context = Context {
             policy: &allowed,
-            terms,
+            overrides,
             name,
         };
         let next = course.failed(&context, &mut settings, runtime, &error, stage, ());
