@@ -56,8 +56,8 @@ const WITHOUT_LOG: &[Limit] = &[
     limit("success", ATTRIBUTE, "moved", 124.0),
     limit("success", FUNCTION, "moved", 144.0), // goal: 130
     limit("success", ATTRIBUTE, "run time, moved", 121.0),
-    limit("retry", ATTRIBUTE, "a retry, ready timer", 149.0), // goal: 130; `rand` takes 14, the terms of a call 13
-    limit("retry", FUNCTION, "a retry, ready timer", 147.0), // goal: 115; `rand` takes 14, the terms of a call 9
+    limit("retry", ATTRIBUTE, "a retry, ready timer", 149.0), // goal: 130; `rand` takes 14, the overrides of a call 13
+    limit("retry", FUNCTION, "a retry, ready timer", 147.0), // goal: 115; `rand` takes 14, the overrides of a call 9
     limit("decision", "ours", "judge and decide", 92.0),     // goal: 80
     limit("next delay", "ours", "first", 88.0),              // goal: 75; `rand` takes 14
     limit("next delay", "ours", "at the cap", 85.0),         // goal: 75; `rand` takes 14

@@ -68,7 +68,7 @@ pub fn is_retried(context: &Context<'_>, value: Option<&dyn Fault>) -> bool {
 #[must_use]
 pub fn of_row<'a>(context: &Context<'a>, row: &Row) -> Context<'a> {
     Context {
-        terms: row.terms(context.terms),
+        overrides: row.overrides(context.overrides),
         ..*context
     }
 }

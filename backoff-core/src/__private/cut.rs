@@ -7,7 +7,7 @@ use crate::{
     judge::Stage,
     policy::Policy,
     runtime::{Clock, Sleep},
-    state::Terms,
+    state::Overrides,
 };
 use core::{
     future::Future,
@@ -22,7 +22,7 @@ pin_project! {
     /// One attempt, cut after `limit` or when the deadline is over.
     pub struct Cut<'a, A, C: Sleep> {
         policy: &'a Policy,
-        terms: Option<Terms<'static>>,
+        overrides: Option<Overrides<'static>>,
         runtime: &'a C,
         course: &'a Course,
         #[pin]
@@ -45,7 +45,7 @@ where
 {
     Cut {
         policy: context.policy,
-        terms: context.terms,
+        overrides: context.overrides,
         runtime,
         course,
         limited: Limited::new(attempt, limit),
@@ -64,7 +64,7 @@ where
         let this = self.project();
         let run = Run {
             policy: this.policy,
-            terms: this.terms.as_ref(),
+            overrides: this.overrides.as_ref(),
             course: this.course,
             runtime: *this.runtime,
         };
@@ -81,7 +81,7 @@ where
 /// Whether the timer woke so late that no time remains for an attempt that would be cut.
 #[inline]
 pub fn is_late<C: Clock>(context: &Context<'_>, runtime: &C, course: &Course) -> bool {
-    course.is_late(context.policy, context.terms.as_ref(), runtime)
+    course.is_late(context.policy, context.overrides.as_ref(), runtime)
 }
 
 /// The error that is returned then.
@@ -108,8 +108,8 @@ pub fn settle<T, E: FromTimedOut>(
 /// The meaning of the keys `attempt_timeout` and `timeout` for a call.
 #[inline]
 #[must_use]
-pub const fn cut_at(timeout: Option<Duration>) -> Option<Terms<'static>> {
-    Some(Terms::cut(timeout, None))
+pub const fn cut_at(timeout: Option<Duration>) -> Option<Overrides<'static>> {
+    Some(Overrides::cut(timeout, None))
 }
 
 /// The error of a function whose attempts are cut.

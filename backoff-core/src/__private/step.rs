@@ -20,7 +20,7 @@ use core::time::Duration;
 /// The state before the first attempt. `timed` says that the function asks for the elapsed time.
 #[inline]
 pub fn start<C: Clock>(context: &Context<'_>, runtime: &C, course: &mut Course, timed: bool) {
-    course.start(context.policy, context.terms.as_ref(), runtime, timed);
+    course.start(context.policy, context.overrides.as_ref(), runtime, timed);
 }
 
 /// The attempt after the wait begins.
@@ -37,7 +37,7 @@ pub fn attempt<C: Clock>(
     course: &Course,
     recall: &Recall,
 ) -> Attempt {
-    course.attempt(context.policy, context.terms.as_ref(), runtime, recall)
+    course.attempt(context.policy, context.overrides.as_ref(), runtime, recall)
 }
 
 /// What the call remembers for its attempts.
@@ -69,20 +69,21 @@ where
     C: Clock + Random,
 {
     let Context { policy, name, .. } = *context;
-    let terms = context.terms.as_ref();
+    let overrides = context.overrides.as_ref();
     let mut handler = Under {
         inner: Lent { inner: judge },
         runtime,
     };
     if let Some(error) = outcome.error() {
         rarely();
-        let next = course.failed(policy, &mut handler, name, error, stage, terms, ());
+        let next = course.failed(policy, &mut handler, name, error, stage, overrides, ());
         return next.is_wait().then(|| next.wait());
     }
-    let next = value
-        .and_then(|value| course.answered::<R::Error, _>(policy, &mut handler, name, value, terms));
+    let next = value.and_then(|value| {
+        course.answered::<R::Error, _>(policy, &mut handler, name, value, overrides)
+    });
     if next.is_none() {
-        course.succeeded(policy, &mut handler, name, context.terms);
+        course.succeeded(policy, &mut handler, name, context.overrides);
     }
     next.filter(|next| next.is_wait()).map(Next::wait)
 }
@@ -112,7 +113,7 @@ where
     C: Clock + BlockingSleep,
 {
     runtime.sleep_blocking(wait);
-    let is_late = course.is_late(context.policy, context.terms.as_ref(), runtime);
+    let is_late = course.is_late(context.policy, context.overrides.as_ref(), runtime);
     if is_late {
         rarely();
         let error = last.error();

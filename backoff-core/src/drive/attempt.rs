@@ -7,7 +7,7 @@ use crate::{
     policy::Policy,
     report::{Measures, Report},
     runtime::{Clock, Random},
-    state::{Attempt, Holds, Terms},
+    state::{Attempt, LimitSource, Overrides},
 };
 use core::{
     fmt,
@@ -21,7 +21,7 @@ use core::{
 #[derive(Debug)]
 pub struct Run<'r, R> {
     pub(crate) policy: &'r Policy,
-    pub(crate) terms: Option<&'r Terms<'r>>,
+    pub(crate) overrides: Option<&'r Overrides<'r>>,
     pub(crate) course: &'r Course,
     pub(crate) runtime: &'r R,
 }
@@ -32,19 +32,20 @@ impl<R: Clock> Run<'_, R> {
     #[inline]
     pub fn attempt(&self, recall: &Recall) -> Attempt {
         self.course
-            .attempt(self.policy, self.terms, self.runtime, recall)
+            .attempt(self.policy, self.overrides, self.runtime, recall)
     }
 
     /// The time that remains. Reads the clock if the call is timed.
     #[inline]
     pub(crate) fn remaining(&self) -> Duration {
-        self.course.remaining(self.policy, self.terms, self.runtime)
+        self.course
+            .remaining(self.policy, self.overrides, self.runtime)
     }
 
     /// Whether the time of an attempt that can be cut is over. Reads the clock only if attempts are cut.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
-        self.terms.cut_at_deadline() && self.remaining().is_zero()
+        self.overrides.cut_at_deadline() && self.remaining().is_zero()
     }
 }
 
@@ -226,7 +227,7 @@ pub trait Operation<R>: Reports {
 
     /// The operation's rules that the policy does not contain: a time limit, and whether attempts are cut.
     #[inline]
-    fn terms(&self) -> Option<Terms<'static>> {
+    fn overrides(&self) -> Option<Overrides<'static>> {
         None
     }
 
@@ -310,7 +311,7 @@ pub trait Call: Reports {
 
     /// The operation's rules that the policy does not contain.
     #[inline]
-    fn terms(&self) -> Option<Terms<'static>> {
+    fn overrides(&self) -> Option<Overrides<'static>> {
         None
     }
 

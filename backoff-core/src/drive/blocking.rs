@@ -199,14 +199,14 @@ where
     #[inline]
     fn run(&mut self, course: &mut Course) -> Result<O::Value, O::Error> {
         let timed = O::TIMED || H::MEASURES;
-        let terms = self.handler.terms(self.operation.terms());
+        let overrides = self.handler.overrides(self.operation.overrides());
         let (policy, clock) = (self.handler.policy(self.policy), self.handler.runtime());
-        course.start(policy, terms.as_ref(), clock, timed);
+        course.start(policy, overrides.as_ref(), clock, timed);
         loop {
-            let terms = self.handler.terms(self.operation.terms());
+            let overrides = self.handler.overrides(self.operation.overrides());
             let run = Run {
                 policy: self.handler.policy(self.policy),
-                terms: terms.as_ref(),
+                overrides: overrides.as_ref(),
                 course,
                 runtime: self.handler.runtime(),
             };
@@ -218,8 +218,8 @@ where
                     };
                     if goes_on.is_none() {
                         self.operation.ended(None);
-                        let (handler, terms) = (&mut self.handler, self.operation.terms());
-                        course.succeeded(self.policy, handler, O::name(), terms);
+                        let (handler, overrides) = (&mut self.handler, self.operation.overrides());
+                        course.succeeded(self.policy, handler, O::name(), overrides);
                     }
                     // The call returns the last response unchanged.
                     if goes_on != Some(true) {
@@ -249,18 +249,18 @@ where
             is_lost_race: said.is_some_and(|ruling| ruling.is_lost_race(stage)),
         };
         self.operation.failed(&error, stage, at);
-        let (name, terms) = (O::name(), self.operation.terms());
+        let (name, overrides) = (O::name(), self.operation.overrides());
         let outcome = self.operation.write_outcome();
-        let (policy, handler, terms) = (self.policy, &mut self.handler, terms.as_ref());
+        let (policy, handler, overrides) = (self.policy, &mut self.handler, overrides.as_ref());
         let mut deposit = Deposit::of(policy, *course);
         let waiting = &mut deposit.course;
         let next = recalling!(self.operation, handler => {
             match said {
                     Some(ruling) => {
                         let write = JudgedWrite { ruling, outcome };
-                        waiting.failed(policy, handler, name, &error, stage, terms, write)
+                        waiting.failed(policy, handler, name, &error, stage, overrides, write)
                     }
-                    None => waiting.failed(policy, handler, name, &error, stage, terms, ()),
+                    None => waiting.failed(policy, handler, name, &error, stage, overrides, ()),
                 }
         });
         let fault = self.handler.fault(&error);
@@ -286,12 +286,12 @@ where
     /// or returns nothing if the value is a success.
     #[inline(never)]
     fn answered(&mut self, course: &mut Course, fault: &dyn Fault) -> Option<bool> {
-        let (name, terms) = (O::name(), self.operation.terms());
-        let (policy, handler, terms) = (self.policy, &mut self.handler, terms.as_ref());
+        let (name, overrides) = (O::name(), self.operation.overrides());
+        let (policy, handler, overrides) = (self.policy, &mut self.handler, overrides.as_ref());
         let mut deposit = Deposit::of(policy, *course);
         let waiting = &mut deposit.course;
         let next = recalling!(self.operation, handler => {
-            waiting.answered(policy, handler, name, fault, terms)
+            waiting.answered(policy, handler, name, fault, overrides)
         })?;
         self.operation.ended(Some(Ending::of_value(fault)));
         let after = next.is_wait().then(|| self.wait(waiting, next));
@@ -315,11 +315,11 @@ where
         if self.handler.pause(runtime, next.wait()) {
             return After::Stopped;
         }
-        let (policy, terms) = (
+        let (policy, overrides) = (
             self.handler.policy(self.policy),
-            self.handler.terms(self.operation.terms()),
+            self.handler.overrides(self.operation.overrides()),
         );
-        if course.is_late(policy, terms.as_ref(), runtime) {
+        if course.is_late(policy, overrides.as_ref(), runtime) {
             return After::Late;
         }
         course.begins(&mut self.handler);

@@ -10,7 +10,7 @@ use crate::{
     judge::Stage,
     report::Measures,
     runtime::{Clock, Random, Sleep},
-    state::Terms,
+    state::Overrides,
 };
 use core::{
     future::Future,
@@ -234,9 +234,9 @@ where
     }
 
     #[inline]
-    fn terms(&self) -> Option<Terms<'static>> {
-        let inner = self.operation.terms();
-        Some(Terms::cut(self.timeout, inner))
+    fn overrides(&self) -> Option<Overrides<'static>> {
+        let inner = self.operation.overrides();
+        Some(Overrides::cut(self.timeout, inner))
     }
 
     fn expired() -> Option<O::Error> {

@@ -14,7 +14,7 @@ use crate::{
     policy::Policy,
     report::Measures,
     runtime::{Clock, Random, Sleep},
-    state::Terms,
+    state::Overrides,
 };
 use core::{
     pin::Pin,
@@ -82,11 +82,14 @@ impl Row {
     /// The rules for the next wait. After an awaited value, the policy's first wait follows. After any
     /// other outcome, the wait is as long as if no awaited value had come before.
     #[inline]
-    pub(crate) fn terms(&self, before: Option<Terms<'static>>) -> Option<Terms<'static>> {
+    pub(crate) fn overrides(
+        &self,
+        before: Option<Overrides<'static>>,
+    ) -> Option<Overrides<'static>> {
         match (self.seen, self.confirmed) {
             (0, 0) => before,
-            (0, confirmed) => Some(Terms::uncounted(confirmed, before)),
-            _ => Some(Terms::first_wait(before)),
+            (0, confirmed) => Some(Overrides::uncounted(confirmed, before)),
+            _ => Some(Overrides::first_wait(before)),
         }
     }
 }
@@ -167,8 +170,8 @@ macro_rules! inside {
         }
 
         #[inline]
-        fn terms(&self) -> Option<Terms<'static>> {
-            self.row.terms(self.operation.terms())
+        fn overrides(&self) -> Option<Overrides<'static>> {
+            self.row.overrides(self.operation.overrides())
         }
 
         #[inline]

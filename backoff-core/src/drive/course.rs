@@ -18,7 +18,7 @@ use crate::{
     policy::{NEVER, Policy},
     report::{Measures, StopReason},
     runtime::{Clock, Random},
-    state::{Attempt, Decision, Holds, Next, RetryState, Terms, Wait, WaitSource},
+    state::{Attempt, Decision, LimitSource, Next, Overrides, RetryState, Wait, WaitSource},
 };
 
 use core::time::Duration;
@@ -104,11 +104,11 @@ impl Course {
     pub(crate) fn start<C: Clock>(
         &mut self,
         policy: &Policy,
-        terms: Option<&Terms<'_>>,
+        overrides: Option<&Overrides<'_>>,
         clock: &C,
         timed: bool,
     ) {
-        if METERED || timed || terms.deadline(policy) != NEVER {
+        if METERED || timed || overrides.deadline(policy) != NEVER {
             self.start_now(clock);
         }
     }
@@ -136,13 +136,13 @@ impl Course {
     pub(crate) fn attempt<C: Clock>(
         &self,
         policy: &Policy,
-        terms: Option<&Terms<'_>>,
+        overrides: Option<&Overrides<'_>>,
         clock: &C,
         recall: &Recall,
     ) -> Attempt {
         let attempt = self
             .retry
-            .attempt_under(policy, terms, recall.id, || clock.now());
+            .attempt_under(policy, overrides, recall.id, || clock.now());
         attempt.remembering(recall.maybe_applied)
     }
 
@@ -151,10 +151,11 @@ impl Course {
     pub(crate) fn remaining<C: Clock>(
         &self,
         policy: &Policy,
-        terms: Option<&Terms<'_>>,
+        overrides: Option<&Overrides<'_>>,
         clock: &C,
     ) -> Duration {
-        self.retry.remaining_under(policy, terms, || clock.now())
+        self.retry
+            .remaining_under(policy, overrides, || clock.now())
     }
 
     /// Whether a timer woke so late that no time remains for the next attempt. The first attempt is always
@@ -163,10 +164,10 @@ impl Course {
     pub(crate) fn is_late<C: Clock>(
         &self,
         policy: &Policy,
-        terms: Option<&Terms<'_>>,
+        overrides: Option<&Overrides<'_>>,
         clock: &C,
     ) -> bool {
-        self.retry.is_late(policy, terms, || clock.now())
+        self.retry.is_late(policy, overrides, || clock.now())
     }
 
     /// The first attempt has failed, and its beginning is unknown: the time counts from now.
@@ -228,17 +229,17 @@ impl Course {
         borrowed: &Policy,
         handler: &mut H,
         name: &'static str,
-        of_operation: Option<Terms<'_>>,
+        of_operation: Option<Overrides<'_>>,
     ) where
         H: Handle<E>,
         H::Runtime: Clock,
     {
-        let terms = handler.terms(of_operation);
+        let overrides = handler.overrides(of_operation);
         let policy = handler.policy(borrowed);
-        self.retry.succeeded_under(policy, terms.as_ref());
+        self.retry.succeeded_under(policy, overrides.as_ref());
         #[cfg(feature = "metrics")]
         {
-            meter::level(terms.as_ref().budget(policy));
+            meter::level(overrides.as_ref().budget(policy));
             self.record_success(handler.runtime().now(), name, policy);
         }
         if is_heard::<H>() && self.retry.failures() > 0 {
@@ -329,7 +330,7 @@ impl Course {
         name: &'static str,
         error: &E,
         stage: Stage,
-        of_operation: Option<&Terms<'_>>,
+        of_operation: Option<&Overrides<'_>>,
         writes: W,
     ) -> Next
     where
@@ -381,7 +382,7 @@ impl Course {
         failure: Failure<'_, E>,
         ending: Ending<'_>,
         ruling: Ruling,
-        of_operation: Option<&Terms<'_>>,
+        of_operation: Option<&Overrides<'_>>,
         outcome: WriteOutcome,
     ) -> Next
     where
@@ -395,7 +396,12 @@ impl Course {
         #[cfg(feature = "metrics")]
         {
             let now = handler.runtime().now();
-            meter::level(handler.terms(of_operation.copied()).as_ref().budget(policy));
+            meter::level(
+                handler
+                    .overrides(of_operation.copied())
+                    .as_ref()
+                    .budget(policy),
+            );
             self.record_failure(now, name, policy, next, ending);
         }
         if H::WANTS_RULINGS {
@@ -543,7 +549,7 @@ impl Course {
         handler: &mut H,
         name: &'static str,
         fault: &dyn Fault,
-        of_operation: Option<&Terms<'_>>,
+        of_operation: Option<&Overrides<'_>>,
     ) -> Option<Next>
     where
         H: Handle<E>,

@@ -15,7 +15,7 @@ use crate::{
     policy::Policy,
     report::StopReason,
     runtime::{ASYNC, AsyncRuntime, Clock, Random},
-    state::{Decision, Next, Terms},
+    state::{Decision, Next, Overrides},
 };
 use core::time::Duration;
 
@@ -54,7 +54,7 @@ impl<E: Fault> Handle<E> for SameRequest {
 }
 
 /// An attempt is cut at the deadline: a wait that ends just then leaves no time for one.
-const CUT: Terms<'static> = Terms::cut(None, None);
+const CUT: Overrides<'static> = Overrides::cut(None, None);
 
 fn under<R>(runtime: &R) -> Under<SameRequest, &R> {
     Under {
@@ -103,9 +103,17 @@ impl ForeignCall {
         E: Fault,
         R: Clock + Random,
     {
-        let (stage, terms) = (Stage::Whole, Some(&CUT));
+        let (stage, overrides) = (Stage::Whole, Some(&CUT));
         self.course
-            .failed(policy, &mut under(runtime), name, error, stage, terms, ())
+            .failed(
+                policy,
+                &mut under(runtime),
+                name,
+                error,
+                stage,
+                overrides,
+                (),
+            )
             .into()
     }
 

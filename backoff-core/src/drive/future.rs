@@ -556,9 +556,9 @@ where
                 PhaseProjection::New => {
                     let timed = O::TIMED || H::MEASURES;
                     let policy = this.handler.policy(borrowed);
-                    let terms = this.handler.terms(this.operation.terms());
+                    let overrides = this.handler.overrides(this.operation.overrides());
                     let clock = this.handler.runtime();
-                    course.start(policy, terms.as_ref(), clock, timed);
+                    course.start(policy, overrides.as_ref(), clock, timed);
                     if S::IS_ONE
                         && let Some(cuts) = this.signal.cuts()
                         && this.signal.as_mut().has_come(cx)
@@ -593,10 +593,10 @@ where
                         this.handler.keep(failed.error, failed.stage);
                     }
                     let policy = this.handler.policy(borrowed);
-                    let terms = this.handler.terms(this.operation.terms());
+                    let overrides = this.handler.overrides(this.operation.overrides());
                     if O::CUT
                         && let clock = this.handler.runtime()
-                        && course.is_late(policy, terms.as_ref(), clock)
+                        && course.is_late(policy, overrides.as_ref(), clock)
                         && let Some(error) = O::expired()
                     {
                         let write = this.operation.write_outcome();
@@ -609,10 +609,10 @@ where
                 PhaseProjection::Done => finished_before(),
             };
             let policy = this.handler.policy(borrowed);
-            let terms = this.handler.terms(this.operation.terms());
+            let overrides = this.handler.overrides(this.operation.overrides());
             let run = Run {
                 policy,
-                terms: terms.as_ref(),
+                overrides: overrides.as_ref(),
                 course,
                 runtime: this.handler.runtime(),
             };
@@ -653,9 +653,9 @@ where
                 Ok(value) => {
                     let name = O::name();
                     let next = O::fault(&value).and_then(|fault| {
-                        let (handler, terms) = (&mut *this.handler, this.operation.terms());
+                        let (handler, overrides) = (&mut *this.handler, this.operation.overrides());
                         recalling!(this.operation, handler => {
-                            course.answered(borrowed, handler, name, fault, terms.as_ref())
+                            course.answered(borrowed, handler, name, fault, overrides.as_ref())
                         })
                     });
                     let failure = next.and_then(|_| O::fault(&value)).map(Ending::of_value);
@@ -686,15 +686,16 @@ where
                 is_lost_race: said.is_some_and(|ruling| ruling.is_lost_race(stage)),
             };
             this.operation.failed(&error, stage, at);
-            let (handler, name, terms) = (&mut *this.handler, O::name(), this.operation.terms());
-            let (outcome, terms) = (this.operation.write_outcome(), terms.as_ref());
+            let (handler, name, overrides) =
+                (&mut *this.handler, O::name(), this.operation.overrides());
+            let (outcome, overrides) = (this.operation.write_outcome(), overrides.as_ref());
             let next = recalling!(this.operation, handler => {
                 match said {
                     Some(ruling) => {
                         let write = JudgedWrite { ruling, outcome };
-                        course.failed(borrowed, handler, name, &error, stage, terms, write)
+                        course.failed(borrowed, handler, name, &error, stage, overrides, write)
                     }
-                    None => course.failed(borrowed, handler, name, &error, stage, terms, ()),
+                    None => course.failed(borrowed, handler, name, &error, stage, overrides, ()),
                 }
             });
             let fault = this.handler.fault(&error);
@@ -724,7 +725,7 @@ where
     H: Handle<O::Error>,
     <H as Handler>::Runtime: Clock,
 {
-    course.succeeded(borrowed, handler, O::name(), operation.terms());
+    course.succeeded(borrowed, handler, O::name(), operation.overrides());
 }
 
 #[cold]

@@ -11,7 +11,7 @@ use crate::{
     policy::Policy,
     report::{Measures, StopReason},
     runtime::{ASYNC, AsyncRuntime, BlockingSleep, Clock, Random, nanos},
-    state::{Next, RetryState, Terms},
+    state::{Next, Overrides, RetryState},
 };
 use core::{fmt, time::Duration};
 
@@ -37,7 +37,7 @@ pub trait Handler {
 
     /// The rules of the call beside its policy: those of the operation, and a budget.
     #[inline]
-    fn terms<'b>(&'b self, of_operation: Option<Terms<'b>>) -> Option<Terms<'b>> {
+    fn overrides<'b>(&'b self, of_operation: Option<Overrides<'b>>) -> Option<Overrides<'b>> {
         of_operation
     }
 
@@ -49,10 +49,16 @@ pub trait Handler {
         policy: &Policy,
         retry: &mut RetryState,
         ruling: Ruling,
-        terms: Option<&Terms<'_>>,
+        overrides: Option<&Overrides<'_>>,
     ) -> Next {
         // The short path of this is inlined; the rest is compiled once for each runtime.
-        retry.decide(policy, ruling, terms, || runtime.now(), || runtime.random())
+        retry.decide(
+            policy,
+            ruling,
+            overrides,
+            || runtime.now(),
+            || runtime.random(),
+        )
     }
 
     /// Takes over from the state the payment for the wait that begins, if a budget paid that only this
@@ -133,11 +139,11 @@ fn decide_with<R: Clock + Random, D: Delay>(
     policy: &Policy,
     retry: &mut RetryState,
     ruling: Ruling,
-    terms: Option<&Terms<'_>>,
+    overrides: Option<&Overrides<'_>>,
     delays: &D,
 ) -> Next {
     let (now, random) = (|| runtime.now(), || runtime.random());
-    retry.decide_with(policy, ruling, terms, now, random, delays)
+    retry.decide_with(policy, ruling, overrides, now, random, delays)
 }
 
 macro_rules! base {
@@ -261,10 +267,10 @@ macro_rules! forward {
             self.inner.policy(borrowed)
         }
     };
-    (@ terms) => {
+    (@ overrides) => {
         #[inline]
-        fn terms<'b>(&'b self, of_operation: Option<Terms<'b>>) -> Option<Terms<'b>> {
-            self.inner.terms(of_operation)
+        fn overrides<'b>(&'b self, of_operation: Option<Overrides<'b>>) -> Option<Overrides<'b>> {
+            self.inner.overrides(of_operation)
         }
     };
     (@ decide) => {
@@ -275,9 +281,9 @@ macro_rules! forward {
             policy: &Policy,
             retry: &mut RetryState,
             ruling: Ruling,
-            terms: Option<&Terms<'_>>,
+            overrides: Option<&Overrides<'_>>,
         ) -> Next {
-            self.inner.decide(runtime, policy, retry, ruling, terms)
+            self.inner.decide(runtime, policy, retry, ruling, overrides)
         }
     };
     (@ hold) => {
@@ -365,7 +371,7 @@ impl<H: Handler, N> Handler for Notified<H, N> {
     const MEASURES: bool = H::MEASURES;
     const LISTENS: bool = true;
 
-    forward!(runtime policy counts terms decide hold);
+    forward!(runtime policy counts overrides decide hold);
 }
 
 impl<E, H: Handle<E>, N: Notify<E>> Handle<E> for Notified<H, N> {
@@ -392,7 +398,7 @@ impl<H: Handler, R> Handler for Under<H, R> {
         &self.runtime
     }
 
-    forward!(pause policy measure terms decide hold);
+    forward!(pause policy measure overrides decide hold);
 }
 
 impl<E, H: Handle<E>, R> Handle<E> for Under<H, R> {
@@ -407,7 +413,7 @@ pub struct Delayed<H, D> {
 }
 
 impl<H: Handler, D: Delay> Handler for Delayed<H, D> {
-    forward!(runtime policy measure terms hold);
+    forward!(runtime policy measure overrides hold);
 
     fn decide<R: Clock + Random>(
         &self,
@@ -415,11 +421,18 @@ impl<H: Handler, D: Delay> Handler for Delayed<H, D> {
         policy: &Policy,
         retry: &mut RetryState,
         ruling: Ruling,
-        terms: Option<&Terms<'_>>,
+        overrides: Option<&Overrides<'_>>,
     ) -> Next {
         // The inner handler does not decide, but it may hold a budget.
-        let terms = self.inner.terms(terms.copied());
-        decide_with(runtime, policy, retry, ruling, terms.as_ref(), &self.delays)
+        let overrides = self.inner.overrides(overrides.copied());
+        decide_with(
+            runtime,
+            policy,
+            retry,
+            ruling,
+            overrides.as_ref(),
+            &self.delays,
+        )
     }
 }
 
@@ -451,9 +464,9 @@ impl<H: Handler> Handler for Funded<'_, H> {
 
     // The outermost budget holds. It was set last, and comes first here.
     #[inline]
-    fn terms<'b>(&'b self, of_operation: Option<Terms<'b>>) -> Option<Terms<'b>> {
-        let terms = Terms::with_budget(of_operation.as_ref(), self.budget);
-        self.inner.terms(Some(terms))
+    fn overrides<'b>(&'b self, of_operation: Option<Overrides<'b>>) -> Option<Overrides<'b>> {
+        let overrides = Overrides::with_budget(of_operation.as_ref(), self.budget);
+        self.inner.overrides(Some(overrides))
     }
 
     #[inline]
@@ -463,11 +476,11 @@ impl<H: Handler> Handler for Funded<'_, H> {
         policy: &Policy,
         retry: &mut RetryState,
         ruling: Ruling,
-        terms: Option<&Terms<'_>>,
+        overrides: Option<&Overrides<'_>>,
     ) -> Next {
-        let terms = Terms::with_budget(terms, self.budget);
+        let overrides = Overrides::with_budget(overrides, self.budget);
         self.inner
-            .decide(runtime, policy, retry, ruling, Some(&terms))
+            .decide(runtime, policy, retry, ruling, Some(&overrides))
     }
 
     // The outermost budget pays.
@@ -532,7 +545,7 @@ impl<H: Handler> Handler for Owning<H> {
         self.inner.give_back();
     }
 
-    forward!(terms decide);
+    forward!(overrides decide);
 }
 
 impl<E, H: Handle<E>> Handle<E> for Owning<H> {
@@ -587,7 +600,7 @@ impl<H, E> Measured<H, E> {
 }
 
 impl<H: Handler, E> Handler for Measured<H, E> {
-    forward!(runtime policy terms decide hold);
+    forward!(runtime policy overrides decide hold);
 
     const MEASURES: bool = true;
     const LISTENS: bool = H::LISTENS;
@@ -639,7 +652,7 @@ pub(crate) struct Lent<'a, H> {
 }
 
 impl<H: Handler> Handler for Lent<'_, H> {
-    forward!(runtime policy measure terms decide hold);
+    forward!(runtime policy measure overrides decide hold);
 }
 
 impl<E, H: Handle<E>> Handle<E> for Lent<'_, H> {

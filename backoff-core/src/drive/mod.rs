@@ -63,5 +63,5 @@ pub use crate::{
     judge::{Ruling, Stage},
     observe::Notify,
     report::{Measures, Reporting},
-    state::{Next, Terms},
+    state::{Next, Overrides},
 };

@@ -9,7 +9,7 @@ use crate::{
     policy::Policy,
     report::Measures,
     runtime::{Clock, Random},
-    state::{Next, RequestId, RetryState, Terms},
+    state::{Next, Overrides, RequestId, RetryState},
 };
 
 /// What each [`Attempt`](crate::Attempt) of a call says of the call.
@@ -65,7 +65,7 @@ impl<H: Handler> Handler for Recalling<'_, H> {
     const LISTENS: bool = H::LISTENS;
     const WANTS_RULINGS: bool = true;
 
-    forward!(runtime policy measures terms decide hold);
+    forward!(runtime policy measures overrides decide hold);
 
     fn judged(&mut self, stage: Stage, ruling: Ruling, fault: Option<&dyn Fault>) {
         self.recall.maybe_applied |= ruling.leaves_doubt(stage, fault);

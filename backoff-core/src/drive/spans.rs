@@ -17,7 +17,7 @@ use crate::{
     policy::Policy,
     report::Measures,
     runtime::{Clock, Random, Sleep},
-    state::{Next, RetryState, Terms},
+    state::{Next, Overrides, RetryState},
 };
 use core::{
     pin::Pin,
@@ -98,8 +98,8 @@ macro_rules! inside {
         }
 
         #[inline]
-        fn terms(&self) -> Option<Terms<'static>> {
-            self.operation.terms()
+        fn overrides(&self) -> Option<Overrides<'static>> {
+            self.operation.overrides()
         }
 
         failed_inside!();
@@ -185,7 +185,7 @@ impl<'s, H> Watching<'s, H> {
 impl<H: Handler> Handler for Watching<'_, H> {
     const MEASURES: bool = H::MEASURES;
     const LISTENS: bool = true;
-    forward!(runtime policy rulings terms decide hold);
+    forward!(runtime policy rulings overrides decide hold);
 
     fn measure(&mut self, ending: Ending<'_>, is_conflict: bool, next: Next) {
         record(self.span, ending);

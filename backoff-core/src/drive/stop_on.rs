@@ -22,7 +22,7 @@ use crate::{
     policy::Policy,
     report::Measures,
     runtime::{BlockingSleep, Clock, Random},
-    state::{Next, RetryState, Terms},
+    state::{Next, Overrides, RetryState},
     stop::Stop,
 };
 use core::future::Future;
@@ -196,7 +196,7 @@ impl<H: Handler> Handler for Stoppable<'_, H> {
         runtime.sleep_or_stop(wait, self.stop)
     }
 
-    forward!(policy measure terms decide hold);
+    forward!(policy measure overrides decide hold);
 }
 
 #[cfg(feature = "std")]

@@ -9,7 +9,7 @@ use crate::{
     judge::Stage,
     report::{Measures, Updated},
     runtime::{Clock, Random},
-    state::Terms,
+    state::Overrides,
 };
 use core::{
     fmt,
@@ -148,8 +148,8 @@ macro_rules! inside {
         }
 
         #[inline]
-        fn terms(&self) -> Option<Terms<'static>> {
-            self.operation.terms()
+        fn overrides(&self) -> Option<Overrides<'static>> {
+            self.operation.overrides()
         }
 
         #[inline]
@@ -172,8 +172,8 @@ macro_rules! called_inside {
         type Error = O::Error;
 
         #[inline]
-        fn terms(&self) -> Option<Terms<'static>> {
-            self.operation.terms()
+        fn overrides(&self) -> Option<Overrides<'static>> {
+            self.operation.overrides()
         }
 
         failures_inside!();

@@ -8,7 +8,7 @@ use crate::{
     judge::Stage,
     report::{Measures, UpdateReport, Updated},
     runtime::{Clock, Random},
-    state::Terms,
+    state::Overrides,
 };
 use core::{
     fmt,
@@ -96,7 +96,7 @@ pub trait Memory<V, E> {
     fn failed(&mut self, error: &E, stage: Stage, at: At<'_>);
 
     /// The rules of the update that the policy does not contain.
-    fn terms(&self) -> Option<Terms<'static>>;
+    fn overrides(&self) -> Option<Overrides<'static>>;
 
     /// As [`Operation::keep`].
     fn keep(&mut self, error: E) -> Option<E>;
@@ -127,7 +127,7 @@ impl<V, E> Memory<V, E> for Forgets {
     fn failed(&mut self, _error: &E, _stage: Stage, _at: At<'_>) {}
 
     #[inline]
-    fn terms(&self) -> Option<Terms<'static>> {
+    fn overrides(&self) -> Option<Overrides<'static>> {
         None
     }
 
@@ -279,8 +279,8 @@ macro_rules! remembered {
         }
 
         #[inline]
-        fn terms(&self) -> Option<Terms<'static>> {
-            self.memory.terms()
+        fn overrides(&self) -> Option<Overrides<'static>> {
+            self.memory.overrides()
         }
 
         #[inline]

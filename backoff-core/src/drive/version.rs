@@ -14,7 +14,7 @@ use crate::{
     facts::fault::Fault,
     judge::{self, Stage},
     runtime::Sleep,
-    state::Terms,
+    state::Overrides,
 };
 use core::{fmt, future::Future, time::Duration};
 
@@ -211,8 +211,8 @@ where
         }
     }
 
-    fn terms(&self) -> Option<Terms<'static>> {
-        (self.pace.kept() > 0).then(|| Terms::paced(&self.pace))
+    fn overrides(&self) -> Option<Overrides<'static>> {
+        (self.pace.kept() > 0).then(|| Overrides::paced(&self.pace))
     }
 
     fn keep(&mut self, error: E) -> Option<E> {

@@ -2,17 +2,17 @@
 
 mod attempt;
 mod decision;
+mod overrides;
 mod packed;
 mod request_id;
-mod terms;
 
 pub use attempt::Attempt;
 pub use decision::{Decision, Wait, WaitSource};
 pub use request_id::RequestId;
 
 pub use decision::Next;
-pub(crate) use terms::Holds;
-pub use terms::Terms;
+pub(crate) use overrides::LimitSource;
+pub use overrides::Overrides;
 
 use crate::{
     budget::Budget,
@@ -151,18 +151,18 @@ impl RetryState {
         self.is_late(policy, None, now)
     }
 
-    /// Like [`is_too_late`](Self::is_too_late), under the terms of a call. The first attempt always
+    /// Like [`is_too_late`](Self::is_too_late), under the overrides of a call. The first attempt always
     /// begins.
     #[inline]
     pub(crate) fn is_late(
         &self,
         policy: &Policy,
-        terms: Option<&Terms<'_>>,
+        overrides: Option<&Overrides<'_>>,
         now: impl FnOnce() -> Duration,
     ) -> bool {
-        terms.deadline(policy) != NEVER
+        overrides.deadline(policy) != NEVER
             && self.failures() > 0
-            && is_over(policy, terms, self.elapsed_nanos(now))
+            && is_over(policy, overrides, self.elapsed_nanos(now))
     }
 
     /// The attempt that begins next, of the call with this id.
@@ -176,17 +176,17 @@ impl RetryState {
         self.attempt_under(policy, None, id, now)
     }
 
-    /// Like [`attempt`](Self::attempt), under the terms of a call.
+    /// Like [`attempt`](Self::attempt), under the overrides of a call.
     #[inline]
     pub(crate) fn attempt_under(
         &self,
         policy: &Policy,
-        terms: Option<&Terms<'_>>,
+        overrides: Option<&Overrides<'_>>,
         id: RequestId,
         now: impl FnOnce() -> Duration,
     ) -> Attempt {
         let elapsed = self.elapsed_nanos(now);
-        let remaining = remaining(policy, terms, elapsed);
+        let remaining = remaining(policy, overrides, elapsed);
         Attempt::new(self.failures() + 1, elapsed, remaining, id)
     }
 
@@ -196,15 +196,15 @@ impl RetryState {
         self.remaining_under(policy, None, now)
     }
 
-    /// Like [`remaining`](Self::remaining), under the terms of a call.
+    /// Like [`remaining`](Self::remaining), under the overrides of a call.
     #[inline]
     pub(crate) fn remaining_under(
         &self,
         policy: &Policy,
-        terms: Option<&Terms<'_>>,
+        overrides: Option<&Overrides<'_>>,
         now: impl FnOnce() -> Duration,
     ) -> Duration {
-        attempt::shown(remaining(policy, terms, self.elapsed_nanos(now)))
+        attempt::shown(remaining(policy, overrides, self.elapsed_nanos(now)))
     }
 
     /// Decides after a failed attempt: wait or stop.
@@ -235,8 +235,8 @@ impl RetryState {
     ) -> Decision {
         let ruling = Ruling::from(verdict.into());
         policy.keep_pace(pace, ruling.is_conflict(), &now);
-        let terms = Terms::paced(pace);
-        self.decide(policy, ruling, Some(&terms), now, random)
+        let overrides = Overrides::paced(pace);
+        self.decide(policy, ruling, Some(&overrides), now, random)
             .into()
     }
 
@@ -263,10 +263,10 @@ impl RetryState {
         self.succeeded_under(policy, None);
     }
 
-    /// Like [`succeeded`](Self::succeeded), under the terms of a call.
+    /// Like [`succeeded`](Self::succeeded), under the overrides of a call.
     #[inline]
-    pub(crate) fn succeeded_under(&self, policy: &Policy, terms: Option<&Terms<'_>>) {
-        if let Some(budget) = terms.budget(policy) {
+    pub(crate) fn succeeded_under(&self, policy: &Policy, overrides: Option<&Overrides<'_>>) {
+        if let Some(budget) = overrides.budget(policy) {
             self.refund(budget);
         }
     }
@@ -356,23 +356,23 @@ impl RetryState {
         self.packed.spend();
     }
 
-    /// Like [`failed`](Self::failed), under the terms of a call.
+    /// Like [`failed`](Self::failed), under the overrides of a call.
     #[inline(always)]
     pub(crate) fn decide(
         &mut self,
         policy: &Policy,
         ruling: Ruling,
-        terms: Option<&Terms<'_>>,
+        overrides: Option<&Overrides<'_>>,
         now: impl FnOnce() -> Duration,
         random: impl FnOnce() -> u64,
     ) -> Next {
         // The fast path: only the policy's attempts and its backoff matter.
         let retry = self.failures();
-        if policy.is_simple(retry) && ruling.is_plain() && terms.is_none() {
+        if policy.is_simple(retry) && ruling.is_plain() && overrides.is_none() {
             self.packed.add_failure();
             return Next::backoff(policy.simple_backoff(retry, random()));
         }
-        self.decide_fully(policy, ruling, terms, now, random)
+        self.decide_fully(policy, ruling, overrides, now, random)
     }
 
     #[cold]
@@ -381,13 +381,13 @@ impl RetryState {
         &mut self,
         policy: &Policy,
         ruling: Ruling,
-        terms: Option<&Terms<'_>>,
+        overrides: Option<&Overrides<'_>>,
         now: impl FnOnce() -> Duration,
         random: impl FnOnce() -> u64,
     ) -> Next {
-        self.conclude(policy, ruling, terms, now, |packed, kind, retry| {
+        self.conclude(policy, ruling, overrides, now, |packed, kind, retry| {
             if kind == FaultKind::Conflict
-                && let Some(range) = terms.conflict_range()
+                && let Some(range) = overrides.conflict_range()
             {
                 return Some(uniform(range.min(policy.max_backoff), random()));
             }
@@ -402,19 +402,19 @@ impl RetryState {
         })
     }
 
-    /// Like [`failed_with`](Self::failed_with), under the terms of a call.
+    /// Like [`failed_with`](Self::failed_with), under the overrides of a call.
     pub(crate) fn decide_with(
         &mut self,
         policy: &Policy,
         ruling: Ruling,
-        terms: Option<&Terms<'_>>,
+        overrides: Option<&Overrides<'_>>,
         now: impl FnOnce() -> Duration,
         random: impl FnOnce() -> u64,
         delays: &impl Delay,
     ) -> Next {
-        let terms = terms.map(Terms::without_pace);
-        let terms = terms.as_ref();
-        self.conclude(policy, ruling, terms, now, |packed, kind, retry| {
+        let overrides = overrides.map(Overrides::without_pace);
+        let overrides = overrides.as_ref();
+        self.conclude(policy, ruling, overrides, now, |packed, kind, retry| {
             let previous = Duration::from_nanos(packed.previous(false));
             let wait = nanos(delays.delay_after(kind, retry, previous, random())?);
             packed.set_previous(wait, false);
@@ -427,7 +427,7 @@ impl RetryState {
         &mut self,
         policy: &Policy,
         ruling: Ruling,
-        terms: Option<&Terms<'_>>,
+        overrides: Option<&Overrides<'_>>,
         now: impl FnOnce() -> Duration,
         backoff: impl FnOnce(&mut Packed, FaultKind, u32) -> Option<u64>,
     ) -> Next {
@@ -436,7 +436,7 @@ impl RetryState {
         self.packed.set_failures(failures.into());
         // The attempt used the previous payment.
         self.packed.spend();
-        let budget = terms.budget(policy);
+        let budget = overrides.budget(policy);
         let kind = match ruling.ruled {
             Ruled::Retry(kind) => kind,
             stop => return stopped(budget, stop),
@@ -446,32 +446,32 @@ impl RetryState {
         if let Some(budget) = budget {
             budget.failed();
         }
-        if failures >= terms.attempts(policy) {
+        if failures >= overrides.attempts(policy) {
             return Next::stop(StopReason::Attempts);
         }
-        if terms.cannot_repeat() {
+        if overrides.cannot_repeat() {
             return Next::stop(StopReason::Unrepeatable);
         }
         // The first wait does not depend on earlier waits, and later waits do not grow from it.
         let mut aside = Packed::UNTIMED;
-        let memory = if terms.waits_as_first() {
+        let memory = if overrides.waits_as_first() {
             &mut aside
         } else {
             &mut self.packed
         };
-        let Some(backoff) = backoff(memory, kind, terms.turn(retry)) else {
+        let Some(backoff) = backoff(memory, kind, overrides.turn(retry)) else {
             return Next::stop(StopReason::Attempts);
         };
         let mut next = Next::backoff(backoff);
         if ruling.hint > backoff {
-            let longest = policy.longest_hint(terms.deadline(policy));
+            let longest = policy.longest_hint(overrides.deadline(policy));
             next = hinted(policy, backoff, ruling.hint, longest);
             if next.reason().is_some() {
                 return next;
             }
         }
-        if terms.deadline(policy) != NEVER
-            && let Some(reason) = self.passes(policy, next, ruling.hint, terms, now)
+        if overrides.deadline(policy) != NEVER
+            && let Some(reason) = self.passes(policy, next, ruling.hint, overrides, now)
         {
             return Next::stop(reason);
         }
@@ -488,11 +488,11 @@ impl RetryState {
         policy: &Policy,
         next: Next,
         hint: u64,
-        terms: Option<&Terms<'_>>,
+        overrides: Option<&Overrides<'_>>,
         now: impl FnOnce() -> Duration,
     ) -> Option<StopReason> {
         let elapsed = self.elapsed_nanos(now);
-        let passes = |wait: u64| is_over(policy, terms, elapsed.saturating_add(wait));
+        let passes = |wait: u64| is_over(policy, overrides, elapsed.saturating_add(wait));
         if !passes(next.delay()) {
             return None;
         }
@@ -520,8 +520,8 @@ impl RetryState {
 
 /// The rest of the deadline, this long after the start.
 #[inline]
-fn remaining(policy: &Policy, terms: Option<&Terms<'_>>, elapsed: u64) -> u64 {
-    match terms.deadline(policy) {
+fn remaining(policy: &Policy, overrides: Option<&Overrides<'_>>, elapsed: u64) -> u64 {
+    match overrides.deadline(policy) {
         NEVER => NEVER,
         deadline => deadline.saturating_sub(elapsed),
     }
@@ -530,9 +530,9 @@ fn remaining(policy: &Policy, terms: Option<&Terms<'_>>, elapsed: u64) -> u64 {
 /// Whether it is too late to begin an attempt, this long after the start. An attempt that is cut at the
 /// deadline needs some time before the deadline.
 #[inline]
-fn is_over(policy: &Policy, terms: Option<&Terms<'_>>, elapsed: u64) -> bool {
-    let deadline = terms.deadline(policy);
-    elapsed > deadline || terms.cut_at_deadline() && elapsed == deadline
+fn is_over(policy: &Policy, overrides: Option<&Overrides<'_>>, elapsed: u64) -> bool {
+    let deadline = overrides.deadline(policy);
+    elapsed > deadline || overrides.cut_at_deadline() && elapsed == deadline
 }
 
 /// The reason to stop after a failure that is not retried.

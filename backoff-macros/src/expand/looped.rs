@@ -228,10 +228,10 @@ impl Loop<'_> {
         let k = self.library.at(here);
         let policy = policy(self.library, self.args);
         let name = &self.name;
-        let terms = self.terms();
+        let overrides = self.overrides();
         let of = |policy: TokenStream| {
             quote_spanned! {here=>
-                &#k::__private::Context { policy: #policy, terms: #terms, name: #name }
+                &#k::__private::Context { policy: #policy, overrides: #overrides, name: #name }
             }
         };
         // Items are not hygienic, so the name must be one that no other code uses.
@@ -318,7 +318,7 @@ impl Loop<'_> {
     }
 
     /// A time limit, and that attempts are cut.
-    fn terms(&self) -> TokenStream {
+    fn overrides(&self) -> TokenStream {
         let here = Span::mixed_site();
         let k = self.library.at(here);
         if self.args.cuts().is_none() {

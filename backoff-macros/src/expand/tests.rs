@@ -34,7 +34,7 @@ fn bare_attribute() {
                 #![allow(dead_code)]
                 const __BACKOFF: &::backoff_core::__private::Context<'static> = &::backoff_core::__private::Context {
                     policy: &::backoff_core::Policy::exponential(),
-                    terms: ::backoff_core::__private::Option::None,
+                    overrides: ::backoff_core::__private::Option::None,
                     name: ::core::concat!(::core::module_path!(), "::read"),
                 };
                 let mut __deposit = ::backoff_core::__private::begin(
@@ -93,7 +93,7 @@ fn a_wait_that_a_signal_ends() {
                 );
                 const __BACKOFF: &::backoff_core::__private::Context<'static> = &::backoff_core::__private::Context {
                     policy: &::backoff_core::Policy::exponential(),
-                    terms: ::backoff_core::__private::Option::None,
+                    overrides: ::backoff_core::__private::Option::None,
                     name: ::core::concat!(::core::module_path!(), "::f"),
                 };
                 let mut __deposit = ::backoff_core::__private::begin(
@@ -162,7 +162,7 @@ fn an_attempt_that_a_signal_cuts() {
                 );
                 const __BACKOFF: &::backoff_core::__private::Context<'static> = &::backoff_core::__private::Context {
                     policy: &::backoff_core::Policy::exponential(),
-                    terms: ::backoff_core::__private::cut_at(
+                    overrides: ::backoff_core::__private::cut_at(
                         ::backoff_core::__private::Option::None,
                     ),
                     name: ::core::concat!(::core::module_path!(), "::f"),
@@ -295,7 +295,7 @@ fn every_key_of_a_policy() {
                             @ ::backoff_core::Codes::NONE; 429, 500..= 504, Codes::ABORTED
                         ],
                     ),
-                    terms: ::backoff_core::__private::cut_at(
+                    overrides: ::backoff_core::__private::cut_at(
                         ::backoff_core::__private::Option::None,
                     ),
                     name: ::core::concat!(::core::module_path!(), "::f"),
@@ -384,7 +384,7 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                 my::renamed::__private::start(
                     &my::renamed::__private::Context {
                         policy: &__deposit.payer,
-                        terms: my::renamed::__private::Option::None,
+                        overrides: my::renamed::__private::Option::None,
                         name: ::core::concat!(::core::module_path!(), "::type"),
                     },
                     &my::renamed::__private::BLOCKING,
@@ -401,7 +401,7 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                     match my::renamed::__private::step(
                         &my::renamed::__private::Context {
                             policy: &__deposit.payer,
-                            terms: my::renamed::__private::Option::None,
+                            overrides: my::renamed::__private::Option::None,
                             name: ::core::concat!(::core::module_path!(), "::type"),
                         },
                         &my::renamed::__private::BLOCKING,
@@ -416,7 +416,7 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                             if my::renamed::__private::pause(
                                 &my::renamed::__private::Context {
                                     policy: &__deposit.payer,
-                                    terms: my::renamed::__private::Option::None,
+                                    overrides: my::renamed::__private::Option::None,
                                     name: ::core::concat!(::core::module_path!(), "::type"),
                                 },
                                 &my::renamed::__private::BLOCKING,
@@ -450,7 +450,7 @@ fn copies_the_attempt_a_hook_and_a_timer() {
                         ::backoff_core::Policy::exponential(),
                         ::backoff_core::codes![@ ::backoff_core::Codes::NONE; 503],
                     ),
-                    terms: ::backoff_core::__private::Option::None,
+                    overrides: ::backoff_core::__private::Option::None,
                     name: "put",
                 };
                 let mut __deposit = ::backoff_core::__private::begin(__BACKOFF, &__timer, true);
@@ -545,7 +545,7 @@ fn a_method_that_async_trait_has_rewritten() {
                             || const {
                                 &::backoff_core::__private::Context {
                                     policy: &P,
-                                    terms: ::backoff_core::__private::Option::None,
+                                    overrides: ::backoff_core::__private::Option::None,
                                     name: ::core::concat!(::core::module_path!(), "::get"),
                                 }
                             },
@@ -622,7 +622,7 @@ fn a_block_that_is_not_async() {
                             backoff_core::Policy::exponential(),
                             3,
                         ),
-                        terms: backoff_core::__private::Option::None,
+                        overrides: backoff_core::__private::Option::None,
                         name: ::core::concat!(::core::module_path!(), ":", ::core::line!()),
                     };
                     let mut __deposit = backoff_core::__private::begin(
@@ -709,7 +709,7 @@ fn a_block_in_a_loop() {
                 async move {
                     const __BACKOFF: &backoff_core::__private::Context<'static> = &backoff_core::__private::Context {
                         policy: &iam::READ_MODIFY_WRITE,
-                        terms: backoff_core::__private::Option::None,
+                        overrides: backoff_core::__private::Option::None,
                         name: ::core::concat!(::core::module_path!(), ":", ::core::line!()),
                     };
                     let mut __deposit = backoff_core::__private::begin_known(

@@ -6,7 +6,7 @@ use crate::{
     facts::fault::Fault,
     report::{Measures, Report},
     runtime::{Clock, Random},
-    state::Terms,
+    state::Overrides,
 };
 use core::{
     fmt,
@@ -137,9 +137,9 @@ where
         }
     }
 
-    fn terms(&self) -> Option<Terms<'static>> {
+    fn overrides(&self) -> Option<Overrides<'static>> {
         // This is asked after an attempt has begun, so `None` means that the request has no copy.
-        self.next.is_none().then_some(Terms::UNREPEATABLE)
+        self.next.is_none().then_some(Overrides::UNREPEATABLE)
     }
 
     fn fault(value: &S::Response) -> Option<&dyn Fault> {

@@ -26,7 +26,7 @@ use crate::{
     policy::Policy,
     report::Updated,
     runtime::{Clock, Random, Sleep},
-    state::{Decision, Terms},
+    state::{Decision, Overrides},
 };
 use core::{
     future::{Future, poll_fn},
@@ -321,11 +321,11 @@ where
         } else {
             stage
         };
-        let terms = self
+        let overrides = self
             .rules
             .versions
             .is_some()
-            .then(|| Terms::paced(&self.pace));
+            .then(|| Overrides::paced(&self.pace));
         let course = &mut self.deposit.course;
         let next = course.failed(
             &allowed,
@@ -333,7 +333,7 @@ where
             name,
             &error,
             stage,
-            terms.as_ref(),
+            overrides.as_ref(),
             (),
         );
         let decided = match next.into() {

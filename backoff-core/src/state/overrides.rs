@@ -12,7 +12,7 @@ use core::time::Duration;
 /// the range of the wait after a conflict, which failures do not lengthen the waits, and whether the
 /// call can be repeated at all. Most calls have no such settings, which is faster.
 #[derive(Clone, Copy, Debug)]
-pub struct Terms<'b> {
+pub struct Overrides<'b> {
     timeout: u64,
     cut: bool,
     /// The number of earlier failures that do not lengthen the waits; [`ALL`]: the next wait is the
@@ -30,8 +30,8 @@ pub struct Terms<'b> {
 /// More than the highest number of failures.
 const ALL: u32 = u32::MAX;
 
-impl<'b> Terms<'b> {
-    const PLAIN: Self = Terms {
+impl<'b> Overrides<'b> {
+    const PLAIN: Self = Overrides {
         timeout: NEVER,
         cut: false,
         uncounted: 0,
@@ -43,7 +43,7 @@ impl<'b> Terms<'b> {
 
     /// No attempt can follow, whatever the policy says, because the operation's input is used up.
     #[cfg(feature = "tower")]
-    pub(crate) const UNREPEATABLE: Self = Terms {
+    pub(crate) const UNREPEATABLE: Self = Overrides {
         unrepeatable: true,
         ..Self::PLAIN
     };
@@ -52,23 +52,23 @@ impl<'b> Terms<'b> {
     /// pace do not lengthen the waits after other failures.
     #[inline]
     pub(crate) fn paced(pace: &Pace) -> Self {
-        Terms {
+        Overrides {
             paced: pace.kept(),
             conflict_range: pace.range().map_or(NEVER, |range| range.min(NEVER - 1)),
             ..Self::PLAIN
         }
     }
 
-    /// The same terms without a pace, for waits of another algorithm.
+    /// The same overrides without a pace, for waits of another algorithm.
     pub(crate) const fn without_pace(&self) -> Self {
-        Terms {
+        Overrides {
             paced: 0,
             conflict_range: NEVER,
             ..*self
         }
     }
 
-    /// Attempts are cut at the deadline and at `timeout`, if there is one. The other terms stay.
+    /// Attempts are cut at the deadline and at `timeout`, if there is one. The other overrides stay.
     #[inline]
     pub(crate) const fn cut(timeout: Option<Duration>, before: Option<Self>) -> Self {
         let before = match before {
@@ -85,7 +85,7 @@ impl<'b> Terms<'b> {
                 nanos => nanos,
             },
         };
-        Terms {
+        Overrides {
             timeout: if timeout < earlier { timeout } else { earlier },
             cut: true,
             uncounted: before.uncounted,
@@ -96,39 +96,39 @@ impl<'b> Terms<'b> {
         }
     }
 
-    /// This number of earlier failures does not lengthen the waits. The other terms stay.
+    /// This number of earlier failures does not lengthen the waits. The other overrides stay.
     #[inline]
     pub(crate) const fn uncounted(failures: u32, before: Option<Self>) -> Self {
         let before = match before {
             Some(before) => before,
             None => Self::PLAIN,
         };
-        Terms {
+        Overrides {
             uncounted: before.uncounted.saturating_add(failures),
             ..before
         }
     }
 
-    /// The next wait is the policy's first wait, as if nothing had failed. The other terms stay.
+    /// The next wait is the policy's first wait, as if nothing had failed. The other overrides stay.
     #[inline]
     pub(crate) const fn first_wait(before: Option<Self>) -> Self {
         Self::uncounted(ALL, before)
     }
 
-    /// The same terms with this budget, unless the terms have a budget; without terms, the budget
+    /// The same overrides with this budget, unless the overrides have a budget; without overrides, the budget
     /// alone.
     #[inline]
-    pub(crate) fn with_budget(terms: Option<&Self>, budget: &'b Budget) -> Self {
-        let terms = *terms.unwrap_or(&Terms::PLAIN);
-        Terms {
-            budget: terms.budget.or(Some(budget)),
-            ..terms
+    pub(crate) fn with_budget(overrides: Option<&Self>, budget: &'b Budget) -> Self {
+        let overrides = *overrides.unwrap_or(&Overrides::PLAIN);
+        Overrides {
+            budget: overrides.budget.or(Some(budget)),
+            ..overrides
         }
     }
 }
 
 /// The rules of a call: the call's own term, or the policy's rule.
-pub(crate) trait Holds<'b> {
+pub(crate) trait LimitSource<'b> {
     /// No attempt begins later than this number of nanoseconds after the start.
     fn deadline(self, policy: &Policy) -> u64;
     /// Whether an attempt is cut at the deadline, and so needs some time before the deadline.
@@ -149,24 +149,24 @@ pub(crate) trait Holds<'b> {
         'b: 'a;
 }
 
-impl<'b> Holds<'b> for Option<&Terms<'b>> {
+impl<'b> LimitSource<'b> for Option<&Overrides<'b>> {
     #[inline]
     fn deadline(self, policy: &Policy) -> u64 {
         match self {
-            Some(terms) => policy.deadline.min(terms.timeout),
+            Some(overrides) => policy.deadline.min(overrides.timeout),
             None => policy.deadline,
         }
     }
 
     #[inline]
     fn cut_at_deadline(self) -> bool {
-        self.is_some_and(|terms| terms.cut)
+        self.is_some_and(|overrides| overrides.cut)
     }
 
     #[inline]
     fn attempts(self, policy: &Policy) -> u32 {
         if self.deadline(policy) == policy.deadline {
-            let paced = self.map_or(0, |terms| terms.paced);
+            let paced = self.map_or(0, |overrides| overrides.paced);
             let more = paced.min(policy.more_at_pace());
             policy.attempts().saturating_add(more)
         } else {
@@ -177,9 +177,9 @@ impl<'b> Holds<'b> for Option<&Terms<'b>> {
     #[inline]
     fn turn(self, failures: u32) -> u32 {
         match self {
-            Some(terms) => failures
-                .saturating_sub(terms.uncounted)
-                .saturating_sub(terms.paced),
+            Some(overrides) => failures
+                .saturating_sub(overrides.uncounted)
+                .saturating_sub(overrides.paced),
             None => failures,
         }
     }
@@ -192,12 +192,12 @@ impl<'b> Holds<'b> for Option<&Terms<'b>> {
 
     #[inline]
     fn cannot_repeat(self) -> bool {
-        self.is_some_and(|terms| terms.unrepeatable)
+        self.is_some_and(|overrides| overrides.unrepeatable)
     }
 
     #[inline]
     fn waits_as_first(self) -> bool {
-        self.is_some_and(|terms| terms.uncounted == ALL)
+        self.is_some_and(|overrides| overrides.uncounted == ALL)
     }
 
     #[inline]
@@ -206,7 +206,7 @@ impl<'b> Holds<'b> for Option<&Terms<'b>> {
         'b: 'a,
     {
         match self {
-            Some(Terms {
+            Some(Overrides {
                 budget: Some(budget),
                 ..
             }) => Some(budget),
