@@ -76,7 +76,7 @@ pub(super) enum Outcome<V, W, E> {
 }
 
 /// A change that was taken to be applied.
-pub(super) struct Hand<V, E> {
+pub(super) struct PendingChange<V, E> {
     pub(super) place: Place,
     pub(super) change: Change<V, E>,
     /// Whether the caller was there when the read began.

@@ -4,7 +4,7 @@ use super::{
     caller::{Bound, Failing, Going, Outcome, Place},
     error::CombineError,
     group::{self, Applied, refuses_value, surely_refused},
-    lane::Lane,
+    key_queue::KeyQueue,
     pieces::Pieces,
     rules::{Rules, Shared, Step, Told},
 };
@@ -41,7 +41,7 @@ use std::sync::Arc;
 /// Drives a resource until nobody waits for it.
 pub(super) async fn drive<K, V, W, E, R>(
     shared: Arc<Shared<K, V, W, E, R>>,
-    lane: Arc<Lane<V, W, E>>,
+    queue: Arc<KeyQueue<V, W, E>>,
     key: K,
 ) where
     K: Clone + Eq + Hash,
@@ -53,14 +53,14 @@ pub(super) async fn drive<K, V, W, E, R>(
     let rules = &shared.rules;
     let mut shift = Shift {
         rules,
-        lane: &lane,
+        queue: &queue,
         deposit: Deposit::new(rules.policy),
         pieces: Pieces::default(),
         last: None,
         doubt: None,
         pace: Pace::new(),
     };
-    while let Some(mark) = lane.read_begins() {
+    while let Some(mark) = queue.read_begins() {
         shift.deposit.course.start_if_metered(&*rules.runtime);
         let wait = match shift.attempt(&key, mark).await {
             Ok(Ended::Works) => {
@@ -77,8 +77,8 @@ pub(super) async fn drive<K, V, W, E, R>(
         // The next read does not concern a caller that has its outcome, and signals must be asked before.
         let mut are_asked = false;
         poll_fn(|_| {
-            let asks = !mem::replace(&mut are_asked, true) && lane.asks_signals();
-            match asks || lane.ends_poll() {
+            let asks = !mem::replace(&mut are_asked, true) && queue.asks_signals();
+            match asks || queue.ends_poll() {
                 true => Poll::Pending,
                 false => Poll::Ready(()),
             }
@@ -99,7 +99,7 @@ enum Ended {
 /// The state of the driver of a resource.
 struct Shift<'d, K, V, W, E, R> {
     rules: &'d Rules<K, V, W, E, R>,
-    lane: &'d Lane<V, W, E>,
+    queue: &'d KeyQueue<V, W, E>,
     /// The waits and their payments belong to the resource.
     deposit: Deposit<Policy>,
     pieces: Pieces,
@@ -121,7 +121,7 @@ where
 {
     /// One read-modify-write for the waiting callers.
     async fn attempt(&mut self, key: &K, mark: Place) -> Result<Ended, (Failed<E>, Bound)> {
-        let lane = self.lane;
+        let queue = self.queue;
         let bound = Bound::Before(mark);
         let mut time = Allowance::new(&*self.rules.runtime, self.rules.limit());
         let value = match time
@@ -134,11 +134,11 @@ where
         };
         self.compare(&value);
         let now = self.now();
-        let piece = self.pieces.next(|places| lane.keep_waiting(places));
+        let piece = self.pieces.next(|places| queue.keep_waiting(places));
         let is_piece = piece.is_some();
-        let mut hands = lane.take(mark, piece, now);
-        let applied = group::apply(value, &mut hands.all);
-        drop(hands);
+        let mut changes = queue.take(mark, piece, now);
+        let applied = group::apply(value, &mut changes.all);
+        drop(changes);
         let Applied {
             value,
             changed,
@@ -148,10 +148,10 @@ where
         } = applied;
         let done = |(place, value)| (place, Outcome::Done(Updated::Unchanged(value)));
         let told = unchanged.into_iter().map(done);
-        lane.tell(told.chain(failed.into_iter().map(failing)).collect());
+        queue.tell(told.chain(failed.into_iter().map(failing)).collect());
         let Some(value) = value else {
             drop(later);
-            lane.give_back();
+            queue.give_back();
             if is_piece {
                 self.pieces.done(false);
             }
@@ -162,7 +162,7 @@ where
         }
         self.pace
             .combines(u32::try_from(changed.len()).unwrap_or(u32::MAX));
-        lane.write_begins();
+        queue.write_begins();
         let written = time.within((self.rules.write)(key.clone(), value), Stage::Write);
         let written = written.await;
         let failed = match written {
@@ -177,13 +177,13 @@ where
                         .into_iter()
                         .map(|(place, value)| (place, Updated::Unchanged(value)));
                     let told = written.chain(later);
-                    lane.tell(
+                    queue.tell(
                         told.map(|(place, done)| (place, Outcome::Done(done)))
                             .collect(),
                     );
-                    lane.give_back();
+                    queue.give_back();
                     if self.doubt.take().is_some() {
-                        lane.resolved();
+                        queue.resolved();
                     }
                     if is_piece {
                         self.pieces.done(true);
@@ -195,7 +195,7 @@ where
             None => self.cut(Stage::Cut),
         };
         if self.is_halved(&failed, changed.len()) {
-            lane.give_back();
+            queue.give_back();
             if is_piece {
                 self.pieces.done(false);
             }
@@ -207,7 +207,7 @@ where
 
     /// The time of the clock. The clock is read here only if a caller has a deadline.
     fn now(&self) -> Option<Duration> {
-        let is_asked = self.lane.has_deadlines();
+        let is_asked = self.queue.has_deadlines();
         is_asked.then(|| self.rules.runtime.now())
     }
 
@@ -224,7 +224,7 @@ where
         if let (Some(error), Some(last)) = (&self.doubt, last)
             && !(versions.is_same)(last, &*version)
         {
-            self.lane.overtaken(error);
+            self.queue.overtaken(error);
             self.doubt = None;
         }
         self.last = Some(version);
@@ -294,7 +294,7 @@ where
             is_conflict: ruling(stage).is_conflict(),
             is_paced: self.pace.range().is_some(),
         };
-        let standing = self.lane.step_failed(failing);
+        let standing = self.queue.step_failed(failing);
         let name = self.rules.name;
         let mut handler = Under {
             inner: ByCodes,
@@ -344,7 +344,7 @@ where
             }),
         };
         let error = Arc::new(error);
-        let going = self.lane.decided(failing, &error, decided);
+        let going = self.queue.decided(failing, &error, decided);
         // All callers who would have continued have left meanwhile.
         let is_left = decided.is_ok() && going == 0;
         if is_left {

@@ -1,7 +1,7 @@
 //! Applies the changes of a group to one value, and reads from a refused write what it says about the
 //! changes.
 
-use super::caller::{Change, Hand, Panic, Place};
+use super::caller::{Change, Panic, PendingChange, Place};
 use crate::{
     facts::{
         fault::{Fault, FaultKind},
@@ -44,7 +44,7 @@ fn run<V, E>(change: &mut Change<V, E>, value: &mut V) -> Result<bool, ChangeFai
 /// Applies the changes in their order. A change that fails, or that says that it changed nothing,
 /// leaves no trace: the other changes are applied to a copy of the value before it. A change that is
 /// alone needs no copy.
-pub(super) fn apply<V: Clone, E>(value: V, hands: &mut [Hand<V, E>]) -> Applied<V, E> {
+pub(super) fn apply<V: Clone, E>(value: V, changes: &mut [PendingChange<V, E>]) -> Applied<V, E> {
     let mut applied = Applied {
         value: None,
         changed: Vec::new(),
@@ -52,10 +52,10 @@ pub(super) fn apply<V: Clone, E>(value: V, hands: &mut [Hand<V, E>]) -> Applied<
         later: Vec::new(),
         failed: Vec::new(),
     };
-    match hands {
+    match changes {
         [] => return applied,
-        [hand] => {
-            alone(value, hand, &mut applied);
+        [pending] => {
+            alone(value, pending, &mut applied);
             return applied;
         }
         _ => {}
@@ -67,12 +67,12 @@ pub(super) fn apply<V: Clone, E>(value: V, hands: &mut [Hand<V, E>]) -> Applied<
         later: Vec::new(),
     };
     let mut value = value;
-    for index in 0..hands.len() {
-        let Hand {
+    for index in 0..changes.len() {
+        let PendingChange {
             place,
             change,
             was_there,
-        } = &mut hands[index];
+        } = &mut changes[index];
         let ran = run(change, &mut value);
         if let Ok(true) = ran {
             progress.changed.push(index);
@@ -88,34 +88,34 @@ pub(super) fn apply<V: Clone, E>(value: V, hands: &mut [Hand<V, E>]) -> Applied<
             Ok(_) => progress.later.push((index, seen)),
         }
         if progress.kept_after < progress.changed.len() {
-            value = progress.again(value, hands, &mut applied);
+            value = progress.again(value, changes, &mut applied);
         }
     }
     let Progress { changed, later, .. } = progress;
     applied.value = (!changed.is_empty()).then_some(value);
-    applied.changed = changed.iter().map(|&index| hands[index].place).collect();
+    applied.changed = changed.iter().map(|&index| changes[index].place).collect();
     let later = later.into_iter();
     applied.later = later
-        .map(|(index, value)| (hands[index].place, value))
+        .map(|(index, value)| (changes[index].place, value))
         .collect();
     applied
 }
 
 /// The only change of a group.
-fn alone<V, E>(mut value: V, hand: &mut Hand<V, E>, applied: &mut Applied<V, E>) {
-    let place = hand.place;
-    match run(&mut hand.change, &mut value) {
+fn alone<V, E>(mut value: V, pending: &mut PendingChange<V, E>, applied: &mut Applied<V, E>) {
+    let place = pending.place;
+    match run(&mut pending.change, &mut value) {
         Ok(true) => {
             applied.changed.push(place);
             applied.value = Some(value);
         }
-        Ok(false) if hand.was_there => applied.unchanged.push((place, value)),
+        Ok(false) if pending.was_there => applied.unchanged.push((place, value)),
         Ok(false) => applied.later.push((place, value)),
         Err(failing) => applied.failed.push((place, failing)),
     }
 }
 
-/// The value so far, after several changes. Here a caller is named by its index among the hands.
+/// The value so far, after several changes. Here a caller is named by its index among the changes.
 struct Progress<V> {
     /// A copy of the value after the first `kept_after` of the changes in `changed`. These changes are not
     /// run again, however many others fail.
@@ -131,16 +131,16 @@ impl<V: Clone> Progress<V> {
     fn again<E>(
         &mut self,
         mut value: V,
-        hands: &mut [Hand<V, E>],
+        changes: &mut [PendingChange<V, E>],
         applied: &mut Applied<V, E>,
     ) -> V {
         let mut done = self.kept_after;
         while let Some(&index) = self.changed.get(done) {
-            let Hand {
+            let PendingChange {
                 place,
                 change,
                 was_there,
-            } = &mut hands[index];
+            } = &mut changes[index];
             let ran = run(change, &mut value);
             if let Ok(true) = ran {
                 done += 1;
@@ -220,7 +220,7 @@ mod tests {
             }
         }
         let copies = Cell::new(0);
-        let hand = |place, add: u32| Hand::<Counted<'_>, ()> {
+        let pending = |place, add: u32| PendingChange::<Counted<'_>, ()> {
             place,
             change: Box::new(move |value| {
                 value.0 += add;
@@ -228,12 +228,12 @@ mod tests {
             }),
             was_there: true,
         };
-        let applied = apply(Counted(0, &copies), &mut [hand(0, 1)]);
+        let applied = apply(Counted(0, &copies), &mut [pending(0, 1)]);
         assert_eq!(
             (applied.value.map(|value| value.0), copies.get()),
             (Some(1), 0)
         );
-        let several = &mut [hand(0, 1), hand(1, 9), hand(2, 2), hand(3, 4)];
+        let several = &mut [pending(0, 1), pending(1, 9), pending(2, 2), pending(3, 4)];
         let applied = apply(Counted(0, &copies), several);
         assert_eq!(
             applied.value.map(|value| value.0),
@@ -246,13 +246,13 @@ mod tests {
     type Ran = Arc<AtomicUsize>;
 
     /// A change that counts how often it ran.
-    fn hand(
+    fn pending(
         place: Place,
         ran: &Ran,
         mut change: impl FnMut(&mut Vec<u32>) -> Result<bool, ()> + Send + 'static,
-    ) -> Hand<Vec<u32>, ()> {
+    ) -> PendingChange<Vec<u32>, ()> {
         let ran = Arc::clone(ran);
-        Hand {
+        PendingChange {
             place,
             change: Box::new(move |value| {
                 ran.fetch_add(1, Relaxed);
@@ -262,8 +262,8 @@ mod tests {
         }
     }
 
-    fn adds(place: Place, ran: &Ran, name: u32) -> Hand<Vec<u32>, ()> {
-        hand(place, ran, move |names| {
+    fn adds(place: Place, ran: &Ran, name: u32) -> PendingChange<Vec<u32>, ()> {
+        pending(place, ran, move |names| {
             let is_new = !names.contains(&name);
             if is_new {
                 names.push(name);
@@ -284,14 +284,14 @@ mod tests {
                 }
                 false => second,
             };
-            let hands = &mut [
+            let changes = &mut [
                 adds(0, &ran, 1),
-                hand(1, &ran, once),
+                pending(1, &ran, once),
                 adds(2, &ran, 1),
-                hand(3, &ran, |_| Err(())),
+                pending(3, &ran, |_| Err(())),
                 adds(4, &ran, 7),
             ];
-            let applied = apply(Vec::new(), hands);
+            let applied = apply(Vec::new(), changes);
             assert_eq!(applied.value, Some(vec![1, 7]));
             assert_eq!(applied.changed, [0, 4]);
             let later: Vec<_> = applied.later.iter().map(|later| later.0).collect();
@@ -313,13 +313,13 @@ mod tests {
             names.push(66);
             Ok(false)
         };
-        let hands = &mut [
-            hand(0, &ran, touches),
+        let changes = &mut [
+            pending(0, &ran, touches),
             adds(1, &ran, 1),
-            hand(2, &ran, touches),
+            pending(2, &ran, touches),
             adds(3, &ran, 3),
         ];
-        let applied = apply(Vec::new(), hands);
+        let applied = apply(Vec::new(), changes);
         assert_eq!(applied.value, Some(vec![1, 3]));
         assert_eq!(applied.changed, [1, 3]);
     }
@@ -327,11 +327,11 @@ mod tests {
     #[test]
     fn changes_that_fail_let_no_other_run_more_than_twice() {
         let ran = Ran::default();
-        let hands = (0..100).map(|place| match place % 2 {
+        let changes = (0..100).map(|place| match place % 2 {
             0 => adds(place, &ran, place as u32),
-            _ => hand(place, &ran, |_| Err(())),
+            _ => pending(place, &ran, |_| Err(())),
         });
-        let applied = apply(Vec::new(), &mut hands.collect::<Vec<_>>());
+        let applied = apply(Vec::new(), &mut changes.collect::<Vec<_>>());
         let names = (0..100).step_by(2).collect::<Vec<u32>>();
         assert_eq!((applied.value, applied.failed.len()), (Some(names), 50));
         assert_eq!(ran.load(Relaxed), 150);

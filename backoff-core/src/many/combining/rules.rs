@@ -1,7 +1,7 @@
 //! The rules that hold for all changes of a [`Combining`](super::Combining).
 
 use super::{
-    lane::Lane,
+    key_queue::KeyQueue,
     sync::{Mutex, MutexGuard},
 };
 use crate::{
@@ -101,22 +101,22 @@ impl<K, V, W, E, R> Rules<K, V, W, E, R> {
 /// The state that all clones share: the rules, and the resources that have waiting callers.
 pub(super) struct Shared<K, V, W, E, R> {
     pub(super) rules: Rules<K, V, W, E, R>,
-    lanes: Mutex<Lanes<K, V, W, E>>,
+    queues: Mutex<KeyQueues<K, V, W, E>>,
 }
 
 /// The resources that have waiting callers.
-type Lanes<K, V, W, E> = HashMap<K, Arc<Lane<V, W, E>>>;
+type KeyQueues<K, V, W, E> = HashMap<K, Arc<KeyQueue<V, W, E>>>;
 
 impl<K, V, W, E, R> Shared<K, V, W, E, R> {
     pub(super) fn new(rules: Rules<K, V, W, E, R>) -> Self {
         Shared {
             rules,
-            lanes: Mutex::default(),
+            queues: Mutex::default(),
         }
     }
 
     /// While this lock is held, the only code of the callers that runs is the comparison of keys.
-    pub(super) fn lanes(&self) -> MutexGuard<'_, Lanes<K, V, W, E>> {
-        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn queues(&self) -> MutexGuard<'_, KeyQueues<K, V, W, E>> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,7 +4,7 @@ use super::{
     caller::{Caller, Change, Counts, Limits, Outcome, Place, Told},
     drive,
     error::CombineError,
-    lane::{Lane, Left, finished_before},
+    key_queue::{KeyQueue, Left, finished_before},
     rules::Shared,
 };
 use crate::{
@@ -45,7 +45,7 @@ pub struct Updating<K: Clone + Eq + Hash, V, W, E, R: Sleep = AsyncRuntime> {
     is_measured: bool,
     started: Duration,
     until: Option<Duration>,
-    seat: Option<Seat<V, W, E>>,
+    ticket: Option<Ticket<V, W, E>>,
     timer: Option<Pin<Box<R::Sleep>>>,
     /// The signal that ends the waiting.
     signal: Option<Signal>,
@@ -63,8 +63,8 @@ fn has_come(signal: &mut Option<Signal>, cx: &mut Context<'_>) -> bool {
 }
 
 /// The place of a waiting caller.
-struct Seat<V, W, E> {
-    lane: Arc<Lane<V, W, E>>,
+struct Ticket<V, W, E> {
+    queue: Arc<KeyQueue<V, W, E>>,
     place: Place,
 }
 
@@ -87,7 +87,7 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
             is_measured: false,
             started: Duration::ZERO,
             until: None,
-            seat: None,
+            ticket: None,
             timer: None,
             signal: None,
             counts: Counts::default(),
@@ -164,18 +164,18 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
 
     /// Gives up the place, and also the resource if no other caller is left.
     fn leave(&mut self) -> Option<Left<V, W, E>> {
-        let Seat { lane, place } = self.seat.take()?;
+        let Ticket { queue, place } = self.ticket.take()?;
         // `left` is dropped after the lock, even if the comparison of keys panics.
         let left;
-        let mut lanes = self.shared.lanes();
-        left = lane.leave(place);
-        let is_ours = |found: &Arc<Lane<V, W, E>>| Arc::ptr_eq(found, &lane);
-        let removed = if left.is_empty && lanes.get(&self.key).is_some_and(is_ours) {
-            lanes.remove_entry(&self.key)
+        let mut queues = self.shared.queues();
+        left = queue.leave(place);
+        let is_ours = |found: &Arc<KeyQueue<V, W, E>>| Arc::ptr_eq(found, &queue);
+        let removed = if left.is_empty && queues.get(&self.key).is_some_and(is_ours) {
+            queues.remove_entry(&self.key)
         } else {
             None
         };
-        drop(lanes);
+        drop(queues);
         drop(removed);
         Some(left)
     }
@@ -221,27 +221,27 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Clock + Sleep> Updating<K, V, W, E, R> {
         // needed.
         let (mut key, mut spare) = (None, None);
         let entered = loop {
-            let mut lanes = self.shared.lanes();
-            let lane = match lanes.get(&self.key) {
-                Some(lane) => Arc::clone(lane),
+            let mut queues = self.shared.queues();
+            let queue = match queues.get(&self.key) {
+                Some(queue) => Arc::clone(queue),
                 None => {
-                    let (Some(key), Some(lane)) = (key.take(), spare.take()) else {
-                        drop(lanes);
+                    let (Some(key), Some(queue)) = (key.take(), spare.take()) else {
+                        drop(queues);
                         key = Some(self.key.clone());
-                        spare = Some(Arc::new(Lane::new()));
+                        spare = Some(Arc::new(KeyQueue::new()));
                         continue;
                     };
-                    lanes.insert(key, Arc::clone(&lane));
-                    lane
+                    queues.insert(key, Arc::clone(&queue));
+                    queue
                 }
             };
-            break lane
+            break queue
                 .enter(caller, at_most)
-                .map(|place| Seat { lane, place });
+                .map(|place| Ticket { queue, place });
         };
         match entered {
-            Ok(seat) => {
-                self.seat = Some(seat);
+            Ok(ticket) => {
+                self.ticket = Some(ticket);
                 Ok(())
             }
             Err(_caller) => Err(CombineError::Full),
@@ -314,26 +314,26 @@ where
         if let Err(error) = this.enter(cx) {
             return Poll::Ready(Err(error));
         }
-        let Some(seat) = &this.seat else {
+        let Some(ticket) = &this.ticket else {
             finished_before();
         };
-        let (shared, lane) = (&this.shared, &seat.lane);
+        let (shared, queue) = (&this.shared, &ticket.queue);
         let make = || {
-            let (shared, lane) = (Arc::clone(shared), Arc::clone(lane));
-            Box::pin(drive::drive(shared, lane, this.key.clone())) as _
+            let (shared, queue) = (Arc::clone(shared), Arc::clone(queue));
+            Box::pin(drive::drive(shared, queue, this.key.clone())) as _
         };
         // The signal is asked before the poll takes the change, and after a write of the change has failed.
-        let mut is_stopped = has_come(&mut this.signal, cx) && lane.stops(seat.place);
+        let mut is_stopped = has_come(&mut this.signal, cx) && queue.stops(ticket.place);
         let polled = if is_stopped {
             Poll::Pending
         } else {
-            lane.poll(seat.place, make, cx)
+            queue.poll(ticket.place, make, cx)
         };
         let (result, counts) = if let Poll::Ready(told) = polled {
             drop(this.leave());
             told.ended()
         } else {
-            is_stopped = is_stopped || has_come(&mut this.signal, cx) && lane.stops(seat.place);
+            is_stopped = is_stopped || has_come(&mut this.signal, cx) && queue.stops(ticket.place);
             let otherwise = if is_stopped {
                 |may_be_applied| CombineError::Stopped { may_be_applied }
             } else {

@@ -1,10 +1,10 @@
 //! The driver's work with the waiting callers: takes their changes, gives them their outcomes, and
 //! counts.
 
-use super::{Lane, bury, wake};
+use super::{KeyQueue, bury, wake};
 use crate::{
     many::combining::{
-        caller::{Bound, Caller, Failing, Going, Hand, Outcome, Place, Standing},
+        caller::{Bound, Caller, Failing, Going, Outcome, PendingChange, Place, Standing},
         error::CombineError,
     },
     report::StopReason,
@@ -13,27 +13,27 @@ use core::time::Duration;
 use std::sync::Arc;
 
 /// The changes that are being applied. They go back to their callers, even after a panic.
-pub(crate) struct Hands<'l, V, W, E> {
-    lane: &'l Lane<V, W, E>,
-    pub(crate) all: Vec<Hand<V, E>>,
+pub(crate) struct PendingChanges<'l, V, W, E> {
+    queue: &'l KeyQueue<V, W, E>,
+    pub(crate) all: Vec<PendingChange<V, E>>,
 }
 
-impl<V, W, E> Drop for Hands<'_, V, W, E> {
+impl<V, W, E> Drop for PendingChanges<'_, V, W, E> {
     fn drop(&mut self) {
-        let hands = core::mem::take(&mut self.all);
+        let changes = core::mem::take(&mut self.all);
         // A change whose caller has gone is dropped here, after the lock.
-        let gone = self.lane.with(|state| {
-            let back = |hand: Hand<V, E>| match state.waiting.get_mut(&hand.place) {
-                Some(caller) => caller.change.replace(hand.change),
-                None => Some(hand.change),
+        let gone = self.queue.with(|state| {
+            let back = |pending: PendingChange<V, E>| match state.waiting.get_mut(&pending.place) {
+                Some(caller) => caller.change.replace(pending.change),
+                None => Some(pending.change),
             };
-            hands.into_iter().filter_map(back).collect()
+            changes.into_iter().filter_map(back).collect()
         });
         bury(gone);
     }
 }
 
-impl<V, W, E> Lane<V, W, E> {
+impl<V, W, E> KeyQueue<V, W, E> {
     /// A read begins. Callers who come from now on have higher places than the returned one. `None` if
     /// nobody waits.
     pub(crate) fn read_begins(&self) -> Option<Place> {
@@ -86,7 +86,7 @@ impl<V, W, E> Lane<V, W, E> {
         mark: Place,
         only: Option<&[Place]>,
         now: Option<Duration>,
-    ) -> Hands<'_, V, W, E> {
+    ) -> PendingChanges<'_, V, W, E> {
         let (all, told) = self.with(|state| {
             let (mut all, mut ended) = (Vec::new(), Vec::new());
             for (&place, caller) in &mut state.waiting {
@@ -104,7 +104,7 @@ impl<V, W, E> Lane<V, W, E> {
                 caller.is_taken = true;
                 caller.counts.attempts = caller.counts.attempts.saturating_add(1);
                 let was_there = place < mark;
-                all.push(Hand {
+                all.push(PendingChange {
                     place,
                     change,
                     was_there,
@@ -124,9 +124,9 @@ impl<V, W, E> Lane<V, W, E> {
                 .collect();
             (all, told)
         });
-        let hands = Hands { lane: self, all };
+        let changes = PendingChanges { queue: self, all };
         wake(told);
-        hands
+        changes
     }
 
     /// Gives callers their outcomes; `outcome` is made from the result of each change and from whether a

@@ -28,7 +28,7 @@ use std::{
 pub(super) type Driver = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// One resource.
-pub(super) struct Lane<V, W, E> {
+pub(super) struct KeyQueue<V, W, E> {
     state: Mutex<State<V, W, E>>,
 }
 
@@ -151,9 +151,9 @@ fn bury<T>(gone: Vec<T>) {
     }
 }
 
-impl<V, W, E> Lane<V, W, E> {
+impl<V, W, E> KeyQueue<V, W, E> {
     pub(super) fn new() -> Self {
-        Lane {
+        KeyQueue {
             state: Mutex::new(State {
                 waiting: BTreeMap::new(),
                 told: BTreeMap::new(),
@@ -230,7 +230,7 @@ impl<V, W, E> Lane<V, W, E> {
     }
 }
 
-impl<V: Send + 'static, W: Send + 'static, E: Send + Sync + 'static> Lane<V, W, E> {
+impl<V: Send + 'static, W: Send + 'static, E: Send + Sync + 'static> KeyQueue<V, W, E> {
     /// Returns the outcome of this caller if there is one, and polls the driver if the driver has asked to
     /// be polled.
     pub(super) fn poll(
@@ -304,7 +304,7 @@ impl<V: Send + 'static, W: Send + 'static, E: Send + Sync + 'static> Lane<V, W, 
 
 /// The driver asks to be polled. Any waiting caller may poll it, so all callers are woken. A caller
 /// that is kept and not polled then holds nobody up.
-impl<V: Send + 'static, W: Send + 'static, E: Send + Sync + 'static> Wake for Lane<V, W, E> {
+impl<V: Send + 'static, W: Send + 'static, E: Send + Sync + 'static> Wake for KeyQueue<V, W, E> {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
