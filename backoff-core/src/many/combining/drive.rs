@@ -3,7 +3,7 @@
 use super::{
     caller::{Bound, Failing, Going, Outcome, Place},
     error::CombineError,
-    group::{self, Applied, refuses_value, surely_refused},
+    group::{self, Applied},
     key_queue::KeyQueue,
     pieces::Pieces,
     rules::{Rules, Shared, Step, Told},
@@ -21,7 +21,7 @@ use crate::{
         until::Conflict,
     },
     facts::fault::{Fault, TimedOut},
-    judge::{Ruling, Stage},
+    judge::{Ruling, Stage, is_perhaps_written, refuses_value},
     observe::Failure,
     policy::Policy,
     report::Updated,
@@ -272,7 +272,7 @@ where
         let ruling = |stage: Stage| ByCodes.rule(policy, stage, &error);
         self.keep_pace(ruling(stage).is_lost_race(stage));
         let is_doubtful = match stage {
-            Stage::Write => !surely_refused(&error),
+            Stage::Write => is_perhaps_written(&error),
             stage => stage == Stage::Cut,
         };
         let stage = match stage {

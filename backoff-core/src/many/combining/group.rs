@@ -1,14 +1,6 @@
-//! Applies the changes of a group to one value, and reads from a refused write what it says about the
-//! changes.
+//! Applies the changes of a group to one value.
 
 use super::caller::{Change, Panic, PendingChange, Place};
-use crate::{
-    facts::{
-        fault::{Fault, FaultKind},
-        grpc::GrpcCode,
-    },
-    judge::is_perhaps_applied,
-};
 use core::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
 
@@ -161,44 +153,6 @@ impl<V: Clone> Progress<V> {
         self.kept = value.clone();
         value
     }
-}
-
-/// Whether a reply refused a request by its code. A failure of the transport has no code.
-fn refused<F: Fault>(
-    error: &F,
-    by_grpc: impl FnOnce(GrpcCode) -> bool,
-    by_status: impl FnOnce(u16) -> bool,
-) -> bool {
-    if error.delivery().is_some() || !matches!(error.kind(), None | Some(FaultKind::Permanent)) {
-        return false;
-    }
-    match (error.grpc_code(), error.status()) {
-        (Some(code), _) => by_grpc(code),
-        (None, Some(status)) => by_status(status),
-        (None, None) => false,
-    }
-}
-
-/// Whether a write was refused for its value, so that a part of its changes may be accepted.
-pub(super) fn refuses_value<F: Fault>(error: &F) -> bool {
-    use GrpcCode::{FailedPrecondition, InvalidArgument, OutOfRange};
-    refused(
-        error,
-        |code| matches!(code, InvalidArgument | FailedPrecondition | OutOfRange),
-        |status| matches!(status, 400 | 413 | 422),
-    )
-}
-
-/// Whether a write that failed has surely not been applied.
-pub(super) fn surely_refused<F: Fault>(error: &F) -> bool {
-    use GrpcCode::{NotFound, PermissionDenied, Unauthenticated};
-    !is_perhaps_applied(error)
-        || refuses_value(error)
-        || refused(
-            error,
-            |code| matches!(code, NotFound | PermissionDenied | Unauthenticated),
-            |status| matches!(status, 401 | 403 | 404),
-        )
 }
 
 #[cfg(test)]
