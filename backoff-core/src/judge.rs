@@ -145,6 +145,15 @@ impl Ruling {
         }
     }
 
+    /// The ruling if the attempt may have been applied, and must not be applied twice.
+    #[cfg(feature = "std")]
+    pub(crate) const fn not_repeated(self) -> Self {
+        match self.ruled {
+            Ruled::Retry(_) => Self::MAYBE_APPLIED,
+            _ => self,
+        }
+    }
+
     /// Retried, without a server's hint.
     #[inline]
     pub(crate) const fn is_plain(self) -> bool {

@@ -4,6 +4,8 @@ mod attempt;
 mod decision;
 mod overrides;
 mod packed;
+#[cfg(feature = "std")]
+mod participant;
 mod request_id;
 
 pub use attempt::Attempt;
@@ -13,6 +15,8 @@ pub use request_id::RequestId;
 pub use decision::Next;
 pub(crate) use overrides::LimitSource;
 pub use overrides::Overrides;
+#[cfg(feature = "std")]
+pub(crate) use participant::Participant;
 
 use crate::{
     budget::Budget,

@@ -1,32 +1,30 @@
 //! The reads and writes of one resource, one group after another, until nobody waits.
 
 use super::{
-    caller::{Bound, Failing, Going, Outcome, Place},
-    error::CombineError,
+    caller::{Bound, Failing, Outcome, Place, Together},
     group::{self, Applied},
     key_queue::KeyQueue,
     pieces::Pieces,
     rules::{Rules, Shared, Step, Told},
 };
-use crate::drive::write_outcome::WriteOutcome;
 use crate::{
     delay::Pace,
     drive::{
-        attempt::Failed,
         course::Course,
         deposit::Deposit,
         ending::Ending,
-        handler::{ByCodes, Handle, Under},
+        handler::{ByCodes, Under},
         mark,
         until::Conflict,
+        write_outcome::{JudgedWrite, WriteOutcome},
     },
     facts::fault::{Fault, TimedOut},
-    judge::{Ruling, Stage, is_perhaps_written, refuses_value},
+    judge::Stage,
     observe::Failure,
     policy::Policy,
     report::Updated,
     runtime::{Clock, Random, Sleep},
-    state::{Decision, Overrides},
+    state::Overrides,
 };
 use core::{
     future::{Future, poll_fn},
@@ -63,12 +61,8 @@ pub(super) async fn drive<K, V, W, E, R>(
     while let Some(mark) = queue.read_begins() {
         shift.deposit.course.start_if_metered(&*rules.runtime);
         let wait = match shift.attempt(&key, mark).await {
-            Ok(Ended::Works) => {
-                shift.succeeded();
-                None
-            }
-            Ok(Ended::Halved) => None,
-            Err((failed, bound)) => shift.failed(failed, bound),
+            Ok(()) => None,
+            Err((error, failing)) => shift.failed(error, failing),
         };
         if let Some(wait) = wait {
             rules.runtime.sleep(wait).await;
@@ -87,15 +81,6 @@ pub(super) async fn drive<K, V, W, E, R>(
     }
 }
 
-/// The end of an attempt that did not fail.
-enum Ended {
-    /// The resource works.
-    Works,
-    /// The write was refused for its value, and its parts are written next: neither a success nor a
-    /// failure.
-    Halved,
-}
-
 /// The state of the driver of a resource.
 struct Shift<'d, K, V, W, E, R> {
     rules: &'d Rules<K, V, W, E, R>,
@@ -111,7 +96,7 @@ struct Shift<'d, K, V, W, E, R> {
     pace: Pace,
 }
 
-impl<K, V, W, E, R> Shift<'_, K, V, W, E, R>
+impl<'d, K, V, W, E, R> Shift<'d, K, V, W, E, R>
 where
     K: Clone,
     V: Clone,
@@ -119,96 +104,78 @@ where
     E: Fault,
     R: Clock + Sleep + Random,
 {
-    /// One read-modify-write for the waiting callers.
-    async fn attempt(&mut self, key: &K, mark: Place) -> Result<Ended, (Failed<E>, Bound)> {
-        let queue = self.queue;
-        let bound = Bound::Before(mark);
-        let mut time = Allowance::new(&*self.rules.runtime, self.rules.limit());
-        let value = match time
-            .within((self.rules.read)(key.clone()), Stage::Read)
-            .await
-        {
-            Some(Ok(value)) => value,
-            Some(Err(error)) => return Err((Failed::at(Stage::Read, error), bound)),
-            None => return Err((self.cut(Stage::CutRead), bound)),
-        };
+    /// One read-modify-write for the waiting callers. A write that is refused for its value is neither a
+    /// success nor a failure: its parts are written next.
+    async fn attempt(&mut self, key: &K, mark: Place) -> Result<(), (E, Failing)> {
+        let (queue, rules) = (self.queue, self.rules);
+        let limit = rules.attempt_timeout.map(|(limit, _)| limit);
+        let mut time = Allowance::new(&*rules.runtime, limit);
+        let read = time.within((rules.read)(key.clone()), Stage::Read).await;
+        let value = self.judged(Stage::Read, read, Bound::Before(mark))?;
         self.compare(&value);
         let now = self.now();
         let piece = self.pieces.next(|places| queue.keep_waiting(places));
-        let is_piece = piece.is_some();
-        let mut changes = queue.take(mark, piece, now);
+        let mut changes = queue.take(&rules.policy, mark, piece, now);
         let applied = group::apply(value, &mut changes.all);
         drop(changes);
         let Applied {
             value,
             changed,
-            unchanged,
+            told,
             later,
-            failed,
         } = applied;
-        let done = |(place, value)| (place, Outcome::Done(Updated::Unchanged(value)));
-        let told = unchanged.into_iter().map(done);
-        queue.tell(told.chain(failed.into_iter().map(failing)).collect());
+        queue.tell(told);
         let Some(value) = value else {
             drop(later);
             queue.give_back();
-            if is_piece {
-                self.pieces.done(false);
-            }
-            return Ok(Ended::Works);
+            self.pieces.done(false);
+            self.succeeded();
+            return Ok(());
         };
         if time.is_over().await {
-            return Err((self.cut(Stage::CutRead), Bound::Taken));
+            return self.judged(Stage::Read, None, Bound::Taken);
         }
         self.pace
             .combines(u32::try_from(changed.len()).unwrap_or(u32::MAX));
         queue.write_begins();
-        let written = time.within((self.rules.write)(key.clone(), value), Stage::Write);
-        let written = written.await;
-        let failed = match written {
-            Some(Ok(reply)) => match &self.rules.conflict {
-                Some((is_conflict, error)) if is_conflict(&reply) => {
-                    Failed::at(Stage::Conflict, error(Conflict))
-                }
-                _ => {
-                    let written = changed.into_iter().map(|place| (place, reply.clone()));
-                    let written = written.map(|(place, reply)| (place, Updated::Written(reply)));
-                    let later = later
-                        .into_iter()
-                        .map(|(place, value)| (place, Updated::Unchanged(value)));
-                    let told = written.chain(later);
-                    queue.tell(
-                        told.map(|(place, done)| (place, Outcome::Done(done)))
-                            .collect(),
-                    );
-                    queue.give_back();
-                    if self.doubt.take().is_some() {
-                        queue.resolved();
-                    }
-                    if is_piece {
-                        self.pieces.done(true);
-                    }
-                    return Ok(Ended::Works);
-                }
-            },
-            Some(Err(error)) => Failed::at(Stage::Write, error),
-            None => self.cut(Stage::Cut),
-        };
-        if self.is_halved(&failed, changed.len()) {
-            queue.give_back();
-            if is_piece {
-                self.pieces.done(false);
+        let write = (rules.write)(key.clone(), value);
+        let written = time.within(write, Stage::Write).await;
+        let (stage, written) = match (written, &rules.conflict) {
+            (Some(Ok(reply)), Some((is_conflict, error))) if is_conflict(&reply) => {
+                (Stage::Conflict, Some(Err(error(Conflict))))
             }
-            self.pieces.halve(changed);
-            return Ok(Ended::Halved);
+            (written, _) => (Stage::Write, written),
+        };
+        let reply = match self.judged(stage, written, Bound::Taken) {
+            Ok(reply) => reply,
+            // A part of the changes may be accepted.
+            Err((error, failing)) if changed.len() > 1 && failing.refuses_value(&error) => {
+                queue.give_back();
+                self.pieces.done(false);
+                self.pieces.halve(changed);
+                return Ok(());
+            }
+            Err(failed) => return Err(failed),
+        };
+        let written = changed.into_iter();
+        let written = written.map(|place| (place, Updated::Written(reply.clone())));
+        let later = later.into_iter();
+        let later = later.map(|(place, value)| (place, Updated::Unchanged(value)));
+        let done = |(place, updated)| (place, Outcome::Done(updated));
+        queue.tell(written.chain(later).map(done).collect());
+        queue.give_back();
+        if self.doubt.take().is_some() {
+            queue.resolved();
         }
-        Err((failed, Bound::Taken))
+        self.pieces.done(true);
+        self.succeeded();
+        Ok(())
     }
 
-    /// The time of the clock. The clock is read here only if a caller has a deadline.
+    /// The time of the clock. The clock is read here only if a caller needs the time.
     fn now(&self) -> Option<Duration> {
-        let is_asked = self.queue.has_deadlines();
-        is_asked.then(|| self.rules.runtime.now())
+        let is_timed = self.queue.is_timed();
+        is_timed.then(|| self.rules.runtime.now())
     }
 
     /// Gives the version that was read to the pace, and compares it with the version of a write that may
@@ -218,46 +185,45 @@ where
             return;
         };
         let version = (versions.read)(value);
-        let last = self.last.as_deref();
-        let passed = (versions.passed)(last.unwrap_or(&*version), &*version);
+        let last = self.last.as_deref().unwrap_or(&*version);
+        let (passed, is_same) = (versions.compare)(last, &*version);
         self.pace.read(self.rules.runtime.now(), passed);
-        if let (Some(error), Some(last)) = (&self.doubt, last)
-            && !(versions.is_same)(last, &*version)
-        {
-            self.queue.overtaken(error);
-            self.doubt = None;
+        if !is_same && let Some(error) = self.doubt.take() {
+            self.queue.overtaken(&error);
         }
         self.last = Some(version);
     }
 
-    /// Whether a part of the changes may be accepted.
-    fn is_halved(&self, failed: &Failed<E>, changes: usize) -> bool {
-        let Failed { error, stage } = failed;
-        let policy = &self.rules.policy;
-        *stage == Stage::Write
-            && changes > 1
-            && refuses_value(error)
-            && policy.rule(Stage::Write, error).is_permanent()
+    /// The result of a step; `None` if the step was cut. A failure is judged here, once.
+    fn judged<T>(
+        &self,
+        stage: Stage,
+        result: Option<Result<T, E>>,
+        bound: Bound,
+    ) -> Result<T, (E, Failing)> {
+        let (stage, error) = match (result, self.rules.attempt_timeout) {
+            (Some(Ok(value)), _) => return Ok(value),
+            (Some(Err(error)), _) => (stage, error),
+            (None, Some((limit, error))) => (stage.cut(), error(TimedOut::new(limit))),
+            (None, None) => unreachable!("only attempts with a limit are cut"),
+        };
+        let has_versions = self.rules.versions.is_some();
+        let failing = Failing::new(&self.rules.policy, stage, &error, bound, has_versions);
+        Err((error, failing))
     }
 
-    /// An attempt was cut.
-    fn cut(&self, stage: Stage) -> Failed<E> {
-        let (limit, error) = match self.rules.attempt_timeout {
-            Some((limit, error)) => (limit, error),
-            None => unreachable!("only attempts with a limit are cut"),
-        };
-        Failed::at(stage, error(TimedOut::new(limit)))
+    fn handler(&self) -> Under<ByCodes, &'d R> {
+        Under {
+            inner: ByCodes,
+            runtime: &*self.rules.runtime,
+        }
     }
 
     /// The resource works: the next failure counts as the first one.
     fn succeeded(&mut self) {
-        let mut handler = Under {
-            inner: ByCodes,
-            runtime: &*self.rules.runtime,
-        };
         let (policy, name) = (&self.rules.policy, self.rules.name);
         let course = &self.deposit.course;
-        course.succeeded::<E, _>(policy, &mut handler, name, None);
+        course.succeeded::<E, _>(policy, &mut self.handler(), name, None);
         self.deposit.course = Course::new();
         self.pace = Pace::new();
     }
@@ -266,102 +232,41 @@ where
     /// outcome. Returns the wait before the next attempt, if a caller continues; the other callers begin
     /// anew. If all callers whom the failure concerns have left, nobody waits for this call any more: it
     /// ends as a stopped call.
-    fn failed(&mut self, failed: Failed<E>, bound: Bound) -> Option<Duration> {
-        let Failed { error, stage } = failed;
-        let policy = &self.rules.policy;
-        let ruling = |stage: Stage| ByCodes.rule(policy, stage, &error);
-        self.keep_pace(ruling(stage).is_lost_race(stage));
-        let is_doubtful = match stage {
-            Stage::Write => is_perhaps_written(&error),
-            stage => stage == Stage::Cut,
-        };
-        let stage = match stage {
-            // A write that surely did nothing may be repeated, like a read.
-            Stage::Write if !is_doubtful => Stage::Read,
-            stage => stage,
-        };
-        let once = match stage {
-            // The version decides.
-            _ if self.rules.versions.is_some() => stage,
-            Stage::Write => Stage::WriteOnce,
-            Stage::Cut => Stage::CutOnce,
-            other => other,
-        };
-        let failing = Failing {
-            bound,
-            is_doubtful,
-            ends_blind: ruling(once) == Ruling::MAYBE_APPLIED,
-            is_conflict: ruling(stage).is_conflict(),
-            is_paced: self.pace.range().is_some(),
-        };
-        let standing = self.queue.step_failed(failing);
-        let name = self.rules.name;
-        let mut handler = Under {
-            inner: ByCodes,
-            runtime: &*self.rules.runtime,
-        };
-        if standing.all == 0 {
-            let course = &mut self.deposit.course;
+    fn failed(&mut self, error: E, failing: Failing) -> Option<Duration> {
+        let (policy, name) = (&self.rules.policy, self.rules.name);
+        let stage = failing.stage;
+        self.keep_pace(failing.ruling.is_lost_race(stage));
+        let now = self.now().unwrap_or_default();
+        let is_paced = self.pace.range().is_some();
+        let together = self.queue.step_failed(policy, failing, is_paced, now);
+        let mut handler = self.handler();
+        let course = &mut self.deposit.course;
+        let outcome = WriteOutcome::Known;
+        let Some(Together { ruling, patience }) = together else {
             let ending = Ending::failed(stage, Some(&error));
-            course.cut(
-                policy,
-                &mut handler,
-                name,
-                &error,
-                ending,
-                WriteOutcome::Known,
-            );
+            course.cut(policy, &mut handler, name, &error, ending, outcome);
             self.anew();
             return None;
-        }
-        let now = self.now();
-        let allowed = self.allowed(standing.able, standing.until.zip(now));
-        let stage = if standing.repeatable == 0 {
-            once
-        } else {
-            stage
         };
-        let overrides = self
-            .rules
-            .versions
-            .is_some()
-            .then(|| Overrides::paced(&self.pace));
-        let course = &mut self.deposit.course;
-        let next = course.failed(
-            &allowed,
-            &mut handler,
-            name,
-            &error,
-            stage,
-            overrides.as_ref(),
-            (),
-        );
-        let decided = match next.into() {
-            Decision::Stop(reason) => Err(reason),
-            Decision::Wait(wait) => Ok(Going {
-                wait,
-                begins: now.map(|now| now.saturating_add(wait.delay)),
-            }),
-        };
+        let deadline = patience.map(|patience| course.elapsed_at(now).saturating_add(patience));
+        let overrides = Overrides::paced(&self.pace).together(deadline);
+        let writes = JudgedWrite { ruling, outcome };
+        let overrides = Some(&overrides);
+        let next = course.failed(policy, &mut handler, name, &error, stage, overrides, writes);
         let error = Arc::new(error);
-        let going = self.queue.decided(failing, &error, decided);
+        let continues = self.queue.decided(policy, failing, &error, next, now);
         // All callers who would have continued have left meanwhile.
-        let is_left = decided.is_ok() && going == 0;
-        if is_left {
+        if next.is_wait() && !continues {
             let failure = Failure::new(Some(&*error), Some(&*error));
-            let course = &mut self.deposit.course;
-            course.stopped(policy, &mut handler, name, failure, WriteOutcome::Known);
+            course.stopped(policy, &mut handler, name, failure, outcome);
         }
         if failing.is_doubtful && self.last.is_some() {
             self.doubt = Some(error);
         }
-        match decided {
-            Ok(next) if !is_left => Some(next.wait.delay),
-            _ => {
-                self.anew();
-                None
-            }
+        if !continues {
+            self.anew();
         }
+        continues.then(|| next.wait())
     }
 
     /// Reports the failure to the pace.
@@ -375,41 +280,12 @@ where
             .keep_pace(&mut self.pace, is_conflict, now);
     }
 
-    /// The policy with the limits of the callers: the call continues as long as one of them may continue.
-    fn allowed(&self, able: usize, until: Option<(Duration, Duration)>) -> Policy {
-        let failures = self.deposit.course.failures();
-        let most = if able > 0 { u32::MAX } else { failures + 1 };
-        let allowed = self.rules.policy.max_attempts(most);
-        match until {
-            // The deadline of a policy counts from the start of the course.
-            Some((until, now)) => {
-                let passed = self.deposit.course.elapsed_at(now);
-                allowed.deadline(until.saturating_sub(now).saturating_add(passed))
-            }
-            None => allowed,
-        }
-    }
-
     /// The next callers have no failures yet. The budget gets back the tokens of a wait that does not take
     /// place.
     fn anew(&mut self) {
         self.deposit = Deposit::new(self.rules.policy);
         self.pace = Pace::new();
     }
-}
-
-/// A failed change as the outcome of its caller.
-fn failing<V, W, E>(
-    (place, failing): (Place, group::ChangeFailed<E>),
-) -> (Place, Outcome<V, W, E>) {
-    let outcome = match failing {
-        group::ChangeFailed::Own(error) => Outcome::Failed(CombineError::Own {
-            error,
-            may_be_applied: false,
-        }),
-        group::ChangeFailed::Panicked(panic) => Outcome::Panicked(panic),
-    };
-    (place, outcome)
 }
 
 /// The time that an attempt has. The timer is made when the attempt is first found pending.

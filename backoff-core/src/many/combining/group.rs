@@ -1,48 +1,57 @@
 //! Applies the changes of a group to one value.
 
-use super::caller::{Change, Panic, PendingChange, Place};
+use super::{
+    caller::{Change, Outcome, PendingChange, Place},
+    error::CombineError,
+};
+use crate::report::Updated;
 use core::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
 
 /// The results of the changes of a group.
-pub(super) struct Applied<V, E> {
+pub(super) struct Applied<V, W, E> {
     /// The value to write; `None` if nothing was changed.
     pub(super) value: Option<V>,
     /// The callers whose change changed the value, in order.
     pub(super) changed: Vec<Place>,
-    /// The callers whose change changed nothing, and who may get this result now: the value was read after
-    /// their calls, and no change before theirs had changed it.
-    pub(super) unchanged: Vec<(Place, V)>,
-    /// The other callers whose change changed nothing: they may get this result after the write.
+    /// The callers who get their outcome now: the change failed, or it changed nothing. In the second case
+    /// the value was read after the call, and no change before this one had changed it.
+    pub(super) told: Vec<(Place, Outcome<V, W, E>)>,
+    /// The other callers whose change changed nothing: they may get this value after the write.
     pub(super) later: Vec<(Place, V)>,
-    /// The callers whose change failed.
-    pub(super) failed: Vec<(Place, ChangeFailed<E>)>,
 }
 
-/// How a change failed.
-pub(super) enum ChangeFailed<E> {
-    Own(E),
-    Panicked(Panic),
+impl<V, W, E> Applied<V, W, E> {
+    fn unchanged(&mut self, place: Place, value: V) {
+        let outcome = Outcome::Done(Updated::Unchanged(value));
+        self.told.push((place, outcome));
+    }
 }
 
-/// Runs a change.
-fn run<V, E>(change: &mut Change<V, E>, value: &mut V) -> Result<bool, ChangeFailed<E>> {
+/// Runs a change. A failure is the outcome of its caller.
+fn run<V, W, E>(change: &mut Change<V, E>, value: &mut V) -> Result<bool, Outcome<V, W, E>> {
+    let own = |error| CombineError::Own {
+        error,
+        may_be_applied: false,
+    };
     match catch_unwind(AssertUnwindSafe(|| change(value))) {
-        Ok(changed) => changed.map_err(ChangeFailed::Own),
-        Err(panic) => Err(ChangeFailed::Panicked(panic)),
+        Ok(changed) => changed.map_err(|error| Outcome::Failed(own(error))),
+        Err(panic) => Err(Outcome::Panicked(panic)),
     }
 }
 
 /// Applies the changes in their order. A change that fails, or that says that it changed nothing,
 /// leaves no trace: the other changes are applied to a copy of the value before it. A change that is
 /// alone needs no copy.
-pub(super) fn apply<V: Clone, E>(value: V, changes: &mut [PendingChange<V, E>]) -> Applied<V, E> {
+pub(super) fn apply<V: Clone, W, E>(
+    value: V,
+    changes: &mut [PendingChange<V, E>],
+) -> Applied<V, W, E> {
     let mut applied = Applied {
         value: None,
         changed: Vec::new(),
-        unchanged: Vec::new(),
+        told: Vec::new(),
         later: Vec::new(),
-        failed: Vec::new(),
     };
     match changes {
         [] => return applied,
@@ -73,10 +82,8 @@ pub(super) fn apply<V: Clone, E>(value: V, changes: &mut [PendingChange<V, E>]) 
         // The value may hold a half-done change, so only this caller gets the value.
         let seen = core::mem::replace(&mut value, progress.kept.clone());
         match ran {
-            Err(failing) => applied.failed.push((*place, failing)),
-            Ok(_) if *was_there && progress.changed.is_empty() => {
-                applied.unchanged.push((*place, seen));
-            }
+            Err(outcome) => applied.told.push((*place, outcome)),
+            Ok(_) if *was_there && progress.changed.is_empty() => applied.unchanged(*place, seen),
             Ok(_) => progress.later.push((index, seen)),
         }
         if progress.kept_after < progress.changed.len() {
@@ -94,16 +101,16 @@ pub(super) fn apply<V: Clone, E>(value: V, changes: &mut [PendingChange<V, E>]) 
 }
 
 /// The only change of a group.
-fn alone<V, E>(mut value: V, pending: &mut PendingChange<V, E>, applied: &mut Applied<V, E>) {
+fn alone<V, W, E>(mut value: V, pending: &mut PendingChange<V, E>, applied: &mut Applied<V, W, E>) {
     let place = pending.place;
     match run(&mut pending.change, &mut value) {
         Ok(true) => {
             applied.changed.push(place);
             applied.value = Some(value);
         }
-        Ok(false) if pending.was_there => applied.unchanged.push((place, value)),
+        Ok(false) if pending.was_there => applied.unchanged(place, value),
         Ok(false) => applied.later.push((place, value)),
-        Err(failing) => applied.failed.push((place, failing)),
+        Err(outcome) => applied.told.push((place, outcome)),
     }
 }
 
@@ -120,11 +127,11 @@ struct Progress<V> {
 impl<V: Clone> Progress<V> {
     /// Applies the changes since the copy again to `value`, which is equal to the copy, and makes a new
     /// copy.
-    fn again<E>(
+    fn again<W, E>(
         &mut self,
         mut value: V,
         changes: &mut [PendingChange<V, E>],
-        applied: &mut Applied<V, E>,
+        applied: &mut Applied<V, W, E>,
     ) -> V {
         let mut done = self.kept_after;
         while let Some(&index) = self.changed.get(done) {
@@ -143,8 +150,8 @@ impl<V: Clone> Progress<V> {
             self.later.retain(|&(later, _)| later < index);
             let seen = core::mem::replace(&mut value, self.kept.clone());
             match ran {
-                Err(failing) => applied.failed.push((*place, failing)),
-                Ok(_) if *was_there && done == 0 => applied.unchanged.push((*place, seen)),
+                Err(outcome) => applied.told.push((*place, outcome)),
+                Ok(_) if *was_there && done == 0 => applied.unchanged(*place, seen),
                 Ok(_) => self.later.push((index, seen)),
             }
             done = self.kept_after;
@@ -163,6 +170,11 @@ mod tests {
         sync::atomic::{AtomicUsize, Ordering::Relaxed},
     };
     use std::sync::Arc;
+
+    /// Applies changes whose write would return nothing.
+    fn apply<V: Clone>(value: V, changes: &mut [PendingChange<V, ()>]) -> Applied<V, (), ()> {
+        super::apply(value, changes)
+    }
 
     #[test]
     fn a_change_that_is_alone_costs_no_copy() {
@@ -249,12 +261,12 @@ mod tests {
             assert_eq!(applied.value, Some(vec![1, 7]));
             assert_eq!(applied.changed, [0, 4]);
             let later: Vec<_> = applied.later.iter().map(|later| later.0).collect();
-            let failed: Vec<_> = applied.failed.iter().map(|failed| failed.0).collect();
+            let failed: Vec<_> = applied.told.iter().map(|failed| failed.0).collect();
             match second {
                 Err(()) => assert_eq!((later, failed), (vec![], vec![1, 3])),
                 Ok(_) => assert_eq!((later, failed), (vec![1], vec![3])),
             }
-            for (_, seen) in applied.later.iter().chain(&applied.unchanged) {
+            for (_, seen) in &applied.later {
                 assert_eq!(*seen, [1], "7 was not there when it was seen");
             }
         }
@@ -287,7 +299,7 @@ mod tests {
         });
         let applied = apply(Vec::new(), &mut changes.collect::<Vec<_>>());
         let names = (0..100).step_by(2).collect::<Vec<u32>>();
-        assert_eq!((applied.value, applied.failed.len()), (Some(names), 50));
+        assert_eq!((applied.value, applied.told.len()), (Some(names), 50));
         assert_eq!(ran.load(Relaxed), 150);
     }
 }

@@ -77,19 +77,27 @@ impl<V, W, E> State<V, W, E> {
     }
 
     /// Gives a caller its outcome, and returns its waker. The caller itself drops its change.
-    fn tell(
-        &mut self,
-        place: Place,
-        outcome: impl FnOnce(&Caller<V, E>) -> Outcome<V, W, E>,
-    ) -> Option<Waker> {
+    fn tell(&mut self, place: Place, outcome: Outcome<V, W, E>) -> Option<Waker> {
         let caller = self.waiting.remove(&place)?;
         let told = Told {
-            outcome: outcome(&caller),
+            outcome,
             counts: caller.counts,
             change: caller.change,
         };
         self.told.insert(place, told);
         caller.waker
+    }
+
+    /// Fails the callers for whom the function returns an error. Returns their wakers.
+    fn fail(
+        &mut self,
+        mut error: impl FnMut(Place, &mut Caller<V, E>) -> Option<CombineError<E>>,
+    ) -> Vec<Waker> {
+        let waiting = self.waiting.iter_mut();
+        let failed = waiting.filter_map(|(&place, caller)| Some((place, error(place, caller)?)));
+        let failed: Vec<_> = failed.collect();
+        let tell = |(place, error)| self.tell(place, Outcome::Failed(error));
+        failed.into_iter().filter_map(tell).collect()
     }
 
     fn turn(&mut self, place: Place, waker: &mut Option<Waker>) -> Turn<V, W, E> {
@@ -111,18 +119,13 @@ impl<V, W, E> State<V, W, E> {
     /// The read or the write panicked: the other callers begin again.
     fn interrupted(&mut self) -> Vec<Waker> {
         let is_writing = core::mem::take(&mut self.is_writing);
-        let mut blind = Vec::new();
-        for (place, caller) in &mut self.waiting {
+        self.fail(|_, caller| {
             let was_taken = core::mem::take(&mut caller.is_taken);
             caller.is_doubtful |= was_taken && is_writing;
             // A change that was lost cannot be applied again either.
-            if caller.is_doubtful && !caller.recognises || caller.change.is_none() {
-                blind.push(*place);
-            }
-        }
-        let interrupted = |_: &Caller<V, E>| Outcome::Failed(CombineError::Interrupted);
-        let tell = |place| self.tell(place, interrupted);
-        blind.into_iter().filter_map(tell).collect()
+            let is_blind = caller.is_doubtful && !caller.recognises || caller.change.is_none();
+            is_blind.then_some(CombineError::Interrupted)
+        })
     }
 }
 
@@ -173,21 +176,17 @@ impl<V, W, E> KeyQueue<V, W, E> {
         look(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns the place of a new caller, or the caller itself if `at_most` callers already wait.
-    pub(super) fn enter(
-        &self,
-        caller: Caller<V, E>,
-        at_most: usize,
-    ) -> Result<Place, Caller<V, E>> {
+    /// Takes in a new caller and returns its place, unless `at_most` callers already wait.
+    pub(super) fn enter(&self, caller: &mut Option<Caller<V, E>>, at_most: usize) -> Option<Place> {
         self.with(|state| {
             if state.waiting.len() >= at_most {
-                return Err(caller);
+                return None;
             }
             let place = state.next;
             state.next += 1;
             state.members += 1;
-            state.waiting.insert(place, caller);
-            Ok(place)
+            state.waiting.insert(place, caller.take()?);
+            Some(place)
         })
     }
 

@@ -35,9 +35,8 @@ pub(super) type Told = Box<dyn Any + Send>;
 /// How the version of a value is read and compared.
 pub(super) struct Versions<V> {
     pub(super) read: Box<dyn Fn(&V) -> Told + Send + Sync>,
-    /// The writes between the first version and the second one.
-    pub(super) passed: fn(&(dyn Any + Send), &(dyn Any + Send)) -> Passed,
-    pub(super) is_same: fn(&(dyn Any + Send), &(dyn Any + Send)) -> bool,
+    /// The writes between the first version and the second one, and whether both are the same.
+    pub(super) compare: fn(&(dyn Any + Send), &(dyn Any + Send)) -> (Passed, bool),
 }
 
 impl<V> Versions<V> {
@@ -48,14 +47,9 @@ impl<V> Versions<V> {
     {
         Versions {
             read: Box::new(move |value| Box::new(version(value))),
-            passed: |earlier, later| match (earlier.downcast_ref::<T>(), later.downcast_ref::<T>())
-            {
-                (Some(earlier), Some(later)) => later.passed(earlier),
-                _ => Passed::Changed,
-            },
-            is_same: |one, other| match (one.downcast_ref::<T>(), other.downcast_ref::<T>()) {
-                (Some(one), Some(other)) => one.is_same(other),
-                _ => false,
+            compare: |earlier, later| match (earlier.downcast_ref(), later.downcast_ref::<T>()) {
+                (Some(earlier), Some(later)) => (later.passed(earlier), later.is_same(earlier)),
+                _ => (Passed::Changed, false),
             },
         }
     }
@@ -90,11 +84,6 @@ impl<K, V, W, E, R> Rules<K, V, W, E, R> {
             conflict: self.conflict.clone(),
             versions: self.versions.clone(),
         }
-    }
-
-    /// The time limit of an attempt.
-    pub(super) fn limit(&self) -> Option<Duration> {
-        self.attempt_timeout.map(|(limit, _)| limit)
     }
 }
 

@@ -1,18 +1,19 @@
 //! The future of one caller.
 
 use super::{
-    caller::{Caller, Change, Counts, Limits, Outcome, Place, Told},
+    caller::{Caller, Change, Counts, Outcome, Place, Told},
     drive,
     error::CombineError,
     key_queue::{KeyQueue, Left, finished_before},
-    rules::Shared,
+    rules::{Rules, Shared},
 };
 use crate::{
     drive::stopping::Once,
     facts::fault::Fault,
-    policy::{NEVER, NO_ATTEMPTS},
+    policy::NO_ATTEMPTS,
     report::{Measures, Reporting, RetryError, UpdateReport, Updated},
-    runtime::{AsyncRuntime, Clock, Random, Sleep, nanos},
+    runtime::{AsyncRuntime, Clock, Random, Sleep},
+    state::Participant,
 };
 use core::{
     fmt,
@@ -40,11 +41,8 @@ pub struct Updating<K: Clone + Eq + Hash, V, W, E, R: Sleep = AsyncRuntime> {
     key: K,
     /// The change until the first poll, and whether it recognises its own effect.
     change: Option<(Change<V, E>, bool)>,
-    attempts: Option<u32>,
-    deadline: Option<Duration>,
+    limits: Participant,
     is_measured: bool,
-    started: Duration,
-    until: Option<Duration>,
     ticket: Option<Ticket<V, W, E>>,
     timer: Option<Pin<Box<R::Sleep>>>,
     /// The signal that ends the waiting.
@@ -82,11 +80,8 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
             shared,
             key,
             change: Some((change, recognises)),
-            attempts: None,
-            deadline: None,
+            limits: Participant::new(),
             is_measured: false,
-            started: Duration::ZERO,
-            until: None,
             ticket: None,
             timer: None,
             signal: None,
@@ -98,7 +93,7 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
     /// the future. If the policy has a deadline too, the shorter one holds. With a deadline and no
     /// `max_attempts`, the change takes part in as many attempts as fit into the time.
     pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = Some(deadline);
+        self.limits.set_deadline(deadline);
         self
     }
 
@@ -110,7 +105,7 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
     #[track_caller]
     pub fn max_attempts(mut self, max_attempts: u32) -> Self {
         assert!(max_attempts > 0, "{NO_ATTEMPTS}");
-        self.attempts = Some(max_attempts);
+        self.limits.set_attempts(max_attempts);
         self
     }
 
@@ -188,39 +183,19 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Clock + Sleep> Updating<K, V, W, E, R> {
             return Ok(());
         };
         let rules = &self.shared.rules;
-        let mut policy = rules.policy;
-        if let Some(attempts) = self.attempts {
-            policy = policy.max_attempts(attempts);
-        }
-        if let Some(deadline) = self.deadline
-            && nanos(deadline) < policy.deadline
-        {
-            policy = policy.deadline(deadline);
-        }
-        let is_limited = policy.deadline != NEVER;
-        if is_limited || self.is_measured {
-            self.started = rules.runtime.now();
-        }
-        if is_limited {
-            let deadline = Duration::from_nanos(policy.deadline);
-            self.until = Some(self.started.saturating_add(deadline));
-        }
+        let now = || rules.runtime.now();
+        self.limits.start(&rules.policy, self.is_measured, now);
         if has_come(&mut self.signal, cx) {
             let may_be_applied = false;
             return Err(CombineError::Stopped { may_be_applied });
         }
-        let limits = Limits {
-            attempts: policy.attempts(),
-            more_at_pace: policy.more_at_pace(),
-            until: self.until,
-            has_signal: self.signal.is_some(),
-        };
-        let caller = Caller::new(change, recognises, limits);
+        let has_signal = self.signal.is_some();
+        let mut caller = Some(Caller::new(change, recognises, self.limits, has_signal));
         let at_most = rules.at_most;
         // Two values are dropped while no lock is held: a caller without a place, and a key that is not
         // needed.
         let (mut key, mut spare) = (None, None);
-        let entered = loop {
+        self.ticket = loop {
             let mut queues = self.shared.queues();
             let queue = match queues.get(&self.key) {
                 Some(queue) => Arc::clone(queue),
@@ -236,15 +211,12 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Clock + Sleep> Updating<K, V, W, E, R> {
                 }
             };
             break queue
-                .enter(caller, at_most)
+                .enter(&mut caller, at_most)
                 .map(|place| Ticket { queue, place });
         };
-        match entered {
-            Ok(ticket) => {
-                self.ticket = Some(ticket);
-                Ok(())
-            }
-            Err(_caller) => Err(CombineError::Full),
+        match self.ticket {
+            Some(_) => Ok(()),
+            None => Err(CombineError::Full),
         }
     }
 
@@ -254,7 +226,7 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Clock + Sleep> Updating<K, V, W, E, R> {
         let measures = Measures {
             attempts: counts.attempts,
             conflicts: counts.conflicts,
-            elapsed: now.saturating_sub(self.started),
+            elapsed: self.limits.elapsed(now),
             slept: counts.slept,
         };
         UpdateReport::new(measures, counts.writes)
@@ -337,14 +309,19 @@ where
             let otherwise = if is_stopped {
                 |may_be_applied| CombineError::Stopped { may_be_applied }
             } else {
-                let Some(until) = this.until else {
-                    return Poll::Pending;
+                let timer = match &mut this.timer {
+                    Some(timer) => timer,
+                    None => {
+                        let Rules {
+                            policy, runtime, ..
+                        } = &this.shared.rules;
+                        let remaining = this.limits.remaining(policy, || runtime.now());
+                        if remaining == Duration::MAX {
+                            return Poll::Pending;
+                        }
+                        this.timer.insert(Box::pin(runtime.sleep(remaining)))
+                    }
                 };
-                let runtime = &this.shared.rules.runtime;
-                let timer = this.timer.get_or_insert_with(|| {
-                    let remaining = until.saturating_sub(runtime.now());
-                    Box::pin(runtime.sleep(remaining))
-                });
                 ready!(timer.as_mut().poll(cx));
                 |may_be_applied| CombineError::OutOfTime { may_be_applied }
             };

@@ -3,11 +3,14 @@
 
 use super::{KeyQueue, bury, wake};
 use crate::{
+    judge::Ruling,
     many::combining::{
-        caller::{Bound, Caller, Failing, Going, Outcome, PendingChange, Place, Standing},
+        caller::{Bound, Caller, Failing, Outcome, PendingChange, Place, Together},
         error::CombineError,
     },
+    policy::Policy,
     report::StopReason,
+    state::Next,
 };
 use core::time::Duration;
 use std::sync::Arc;
@@ -56,7 +59,7 @@ impl<V, W, E> KeyQueue<V, W, E> {
     pub(crate) fn asks_signals(&self) -> bool {
         let (wakers, asks) = self.with(|state| {
             let with_signals = state.waiting.values_mut();
-            let with_signals = with_signals.filter(|caller| caller.limits.has_signal);
+            let with_signals = with_signals.filter(|caller| caller.has_signal);
             let wakers: Vec<_> = with_signals.map(|caller| caller.waker.take()).collect();
             let asks = !wakers.is_empty();
             state.is_woken |= asks;
@@ -71,36 +74,40 @@ impl<V, W, E> KeyQueue<V, W, E> {
         self.with(|state| places.retain(|place| state.waiting.contains_key(place)));
     }
 
-    /// Whether any waiting caller has a deadline.
-    pub(crate) fn has_deadlines(&self) -> bool {
+    /// Whether any waiting caller needs the time.
+    pub(crate) fn is_timed(&self) -> bool {
         self.with(|state| {
-            let mut waiting = state.waiting.values();
-            waiting.any(|caller| caller.limits.until.is_some())
+            state
+                .waiting
+                .values()
+                .any(|caller| caller.limits.is_timed())
         })
     }
 
     /// Takes the changes of all waiting callers, or only of these places, in the order of their places. A
-    /// caller whose signal has come, or whose deadline was over before `now`, gets this outcome.
+    /// caller whose signal has come, or whose deadline is over at `now`, gets this outcome.
     pub(crate) fn take(
         &self,
+        policy: &Policy,
         mark: Place,
         only: Option<&[Place]>,
         now: Option<Duration>,
     ) -> PendingChanges<'_, V, W, E> {
-        let (all, told) = self.with(|state| {
-            let (mut all, mut ended) = (Vec::new(), Vec::new());
-            for (&place, caller) in &mut state.waiting {
+        let mut all = Vec::new();
+        let told = self.with(|state| {
+            state.fail(|place, caller| {
                 if only.is_some_and(|only| only.binary_search(&place).is_err()) {
-                    continue;
+                    return None;
                 }
-                let is_over = |until| now.is_some_and(|now| now > until);
-                if caller.is_stopped || caller.limits.until.is_some_and(is_over) {
-                    ended.push(place);
-                    continue;
+                let may_be_applied = caller.is_doubtful;
+                if caller.is_stopped {
+                    return Some(CombineError::Stopped { may_be_applied });
                 }
-                let Some(change) = caller.change.take() else {
-                    continue;
-                };
+                let remaining = now.map(|now| caller.limits.remaining(policy, || now));
+                if remaining == Some(Duration::ZERO) {
+                    return Some(CombineError::OutOfTime { may_be_applied });
+                }
+                let change = caller.change.take()?;
                 caller.is_taken = true;
                 caller.counts.attempts = caller.counts.attempts.saturating_add(1);
                 let was_there = place < mark;
@@ -109,20 +116,8 @@ impl<V, W, E> KeyQueue<V, W, E> {
                     change,
                     was_there,
                 });
-            }
-            let is_over = |caller: &Caller<V, E>| {
-                let may_be_applied = caller.is_doubtful;
-                Outcome::Failed(if caller.is_stopped {
-                    CombineError::Stopped { may_be_applied }
-                } else {
-                    CombineError::OutOfTime { may_be_applied }
-                })
-            };
-            let told: Vec<_> = ended
-                .into_iter()
-                .filter_map(|place| state.tell(place, is_over))
-                .collect();
-            (all, told)
+                None
+            })
         });
         let changes = PendingChanges { queue: self, all };
         wake(told);
@@ -137,17 +132,14 @@ impl<V, W, E> KeyQueue<V, W, E> {
             state.is_writing = false;
             let (mut wakers, mut gone) = (Vec::new(), Vec::new());
             for (place, mut outcome) in outcomes {
-                if !state.waiting.contains_key(&place) {
+                let Some(caller) = state.waiting.get(&place) else {
                     gone.push(outcome);
                     continue;
+                };
+                if let Outcome::Failed(CombineError::Own { may_be_applied, .. }) = &mut outcome {
+                    *may_be_applied |= caller.is_doubtful;
                 }
-                wakers.extend(state.tell(place, |caller| {
-                    if let Outcome::Failed(CombineError::Own { may_be_applied, .. }) = &mut outcome
-                    {
-                        *may_be_applied |= caller.is_doubtful;
-                    }
-                    outcome
-                }));
+                wakers.extend(state.tell(place, outcome));
             }
             (wakers, gone)
         });
@@ -180,22 +172,13 @@ impl<V, W, E> KeyQueue<V, W, E> {
     /// The value shows that somebody has written since a write that may have been applied: changes that do
     /// not recognise their own effect end with the error of that write.
     pub(crate) fn overtaken(&self, error: &Arc<E>) {
-        let told = self.with(|state| {
-            let blind = state.waiting.iter();
-            let blind = blind.filter(|(_, caller)| caller.is_doubtful && !caller.recognises);
-            let blind: Vec<_> = blind.map(|(&place, _)| place).collect();
-            let tell = |place| {
-                state.tell(place, |_| {
-                    Outcome::Failed(CombineError::Shared {
-                        error: Arc::clone(error),
-                        reason: StopReason::MaybeApplied,
-                        may_be_applied: true,
-                    })
-                })
-            };
-            blind.into_iter().filter_map(tell).collect()
-        });
-        wake(told);
+        let shared = || CombineError::Shared {
+            error: Arc::clone(error),
+            reason: StopReason::MaybeApplied,
+            may_be_applied: true,
+        };
+        let is_blind = |caller: &Caller<V, E>| caller.is_doubtful && !caller.recognises;
+        wake(self.with(|state| state.fail(|_, caller| is_blind(caller).then(shared))));
     }
 
     /// A write succeeded on the same version as a write that may have been applied. So that earlier write
@@ -208,83 +191,80 @@ impl<V, W, E> KeyQueue<V, W, E> {
         });
     }
 
-    /// A step failed: counts the failure, and counts the callers whom the failure concerns.
-    pub(crate) fn step_failed(&self, failing: Failing) -> Standing {
+    /// A step failed: counts the failure. `is_paced`: the wait after it follows the pace of the resource.
+    /// Returns what the callers whom the failure concerns may do together, if there are any.
+    pub(crate) fn step_failed(
+        &self,
+        policy: &Policy,
+        failing: Failing,
+        is_paced: bool,
+        now: Duration,
+    ) -> Option<Together> {
         self.with(|state| {
-            let mut standing = Standing::default();
-            let mut is_endless = false;
+            let mut together = None;
             for (&place, caller) in &mut state.waiting {
                 if !caller.is_bound(place, failing.bound) {
                     continue;
                 }
-                standing.all += 1;
-                caller.failures = caller.failures.saturating_add(1);
-                caller.paced = caller.paced.saturating_add(u32::from(failing.is_paced));
+                let together = together.get_or_insert(Together {
+                    ruling: Ruling::MAYBE_APPLIED,
+                    patience: None,
+                });
+                caller.limits.failed(is_paced);
                 caller.is_doubtful |= failing.is_doubtful;
-                caller.counts.conflicts += u32::from(failing.is_conflict);
+                caller.counts.conflicts += u32::from(failing.ruling.is_conflict());
                 if let Bound::Before(_) = failing.bound {
                     caller.counts.attempts = caller.counts.attempts.saturating_add(1);
                 }
-                if caller.is_repeatable(failing) {
-                    standing.repeatable += 1;
-                    if caller.has_attempts() {
-                        standing.able += 1;
-                        is_endless |= caller.limits.until.is_none();
-                        standing.until = standing.until.max(caller.limits.until);
-                    }
+                let ruling = caller.ruling(failing);
+                if ruling != Ruling::MAYBE_APPLIED {
+                    together.ruling = ruling;
+                    let patience = caller.limits.patience(policy, now);
+                    together.patience = together.patience.max(patience);
                 }
-            }
-            if is_endless {
-                standing.until = None;
             }
             // Changes that may have been applied are marked now.
             state.is_writing = false;
-            standing
+            together
         })
     }
 
     /// After a step that failed with `error`: callers who make no further attempt get their outcome. `next`
-    /// is the next step for the others, or the reason to stop. Returns how many callers continue.
+    /// is the next step of all callers together. Returns whether a caller continues.
     pub(crate) fn decided(
         &self,
+        policy: &Policy,
         failing: Failing,
         error: &Arc<E>,
-        next: Result<Going, StopReason>,
-    ) -> usize {
-        let (wakers, going) = self.with(|state| {
-            let (mut stopped, mut going, mut wakers) = (Vec::new(), 0, Vec::new());
-            for (&place, caller) in &mut state.waiting {
+        next: Next,
+        now: Duration,
+    ) -> bool {
+        let (mut wakers, mut continues) = (Vec::new(), false);
+        let told = self.with(|state| {
+            state.fail(|place, caller| {
                 if !caller.is_bound(place, failing.bound) {
-                    continue;
+                    return None;
                 }
-                let stops = caller.stops(failing, next);
+                let ruling = caller.ruling(failing);
+                let next = caller.limits.decide(policy, ruling, next, now);
                 caller.is_taken = false;
-                match stops {
-                    Some(reason) => stopped.push((place, reason)),
-                    None => {
-                        going += 1;
-                        let wait = next.map_or(Duration::ZERO, |going| going.wait.delay);
-                        caller.counts.slept = caller.counts.slept.saturating_add(wait);
-                        if caller.limits.has_signal {
-                            wakers.extend(caller.waker.take());
-                        }
-                    }
-                }
-            }
-            let told = stopped.into_iter().filter_map(|(place, reason)| {
-                let error = Arc::clone(error);
-                state.tell(place, |caller| {
-                    Outcome::Failed(CombineError::Shared {
-                        error,
+                if let Some(reason) = next.reason() {
+                    return Some(CombineError::Shared {
+                        error: Arc::clone(error),
                         reason,
                         may_be_applied: caller.is_doubtful,
-                    })
-                })
-            });
-            wakers.extend(told);
-            (wakers, going)
+                    });
+                }
+                continues = true;
+                caller.counts.slept = caller.counts.slept.saturating_add(next.wait());
+                if caller.has_signal {
+                    wakers.extend(caller.waker.take());
+                }
+                None
+            })
         });
+        wakers.extend(told);
         wake(wakers);
-        going
+        continues
     }
 }
