@@ -1,16 +1,11 @@
 //! A waiting caller: its change, its limits, the steps that it took part in, and its outcome.
 
-use super::error::CombineError;
+use super::{
+    error::CombineError,
+    failed_step::{Concerned, FailedStep},
+};
 use crate::{
-    drive::{
-        handler::{ByCodes, Handle as _},
-        write_outcome::WriteOutcome,
-    },
-    facts::fault::Fault,
-    judge::{Ruling, Stage, is_perhaps_written, refuses_value},
-    policy::Policy,
-    report::Updated,
-    state::Participant,
+    drive::write_outcome::WriteOutcome, judge::Ruling, report::Updated, state::Participant,
 };
 use core::{any::Any, task::Waker, time::Duration};
 
@@ -76,73 +71,6 @@ pub(super) struct PendingChange<V, E> {
     pub(super) was_there: bool,
 }
 
-/// The callers whom a failed step concerns.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Bound {
-    /// The callers who were waiting when a read began: with lower places than this.
-    Before(Place),
-    /// The callers whose changes were written.
-    Taken,
-}
-
-/// What the callers whom a failed step concerns may do together.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Together {
-    /// The ruling for the callers whose changes may be applied again, if there are any.
-    pub(super) ruling: Ruling,
-    /// How long the most patient of these callers may go on; `None` if their attempts are used up.
-    pub(super) patience: Option<Duration>,
-}
-
-/// A failed step, after it was judged.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Failing {
-    pub(super) bound: Bound,
-    pub(super) stage: Stage,
-    /// The step may have been applied.
-    pub(super) is_doubtful: bool,
-    /// The ruling for changes that recognise their own effect.
-    pub(super) ruling: Ruling,
-    /// The ruling for the other changes.
-    pub(super) blind: Ruling,
-}
-
-impl Failing {
-    /// Judges the error of a step that failed at this stage.
-    pub(super) fn new<E: Fault>(
-        policy: &Policy,
-        stage: Stage,
-        error: &E,
-        bound: Bound,
-        has_versions: bool,
-    ) -> Self {
-        // A write that surely did nothing may be repeated, like a read.
-        let (harmless, is_doubtful) = match stage {
-            Stage::Write => (Stage::Read, is_perhaps_written(error)),
-            Stage::Cut => (Stage::CutRead, true),
-            stage => (stage, false),
-        };
-        let ruling = ByCodes.rule(policy, harmless, error);
-        let unless = |may_repeat: bool| match is_doubtful && !may_repeat {
-            true => ruling.not_repeated(),
-            false => ruling,
-        };
-        Failing {
-            bound,
-            stage,
-            is_doubtful,
-            ruling: unless(policy.idempotent),
-            // Where values have a version, the version decides.
-            blind: unless(policy.idempotent && has_versions),
-        }
-    }
-
-    /// Whether a write was refused for its value, so that a part of its changes may be accepted.
-    pub(super) fn refuses_value<E: Fault>(&self, error: &E) -> bool {
-        self.stage == Stage::Write && self.ruling.is_permanent() && refuses_value(error)
-    }
-}
-
 impl<V, E> Caller<V, E> {
     pub(super) fn new(
         change: Change<V, E>,
@@ -163,22 +91,23 @@ impl<V, E> Caller<V, E> {
         }
     }
 
-    pub(super) const fn is_bound(&self, place: Place, bound: Bound) -> bool {
-        match bound {
-            Bound::Before(mark) => place < mark,
-            Bound::Taken => self.is_taken,
+    /// Whether the failed step concerns this caller.
+    pub(super) const fn is_concerned(&self, place: Place, failed: FailedStep) -> bool {
+        match failed.concerned {
+            Concerned::Before(mark) => place < mark,
+            Concerned::Taken => self.is_taken,
         }
     }
 
     /// The ruling about a failed step for this caller.
-    pub(super) fn ruling(&self, failing: Failing) -> Ruling {
+    pub(super) fn ruling(&self, failed: FailedStep) -> Ruling {
         let outcome = match self.is_doubtful {
             true => WriteOutcome::Unknown,
             false => WriteOutcome::Known,
         };
         match self.recognises {
-            true => failing.ruling,
-            false => outcome.corrected(failing.stage, failing.blind),
+            true => failed.ruling,
+            false => outcome.corrected(failed.stage, failed.blind),
         }
     }
 }

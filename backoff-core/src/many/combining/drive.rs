@@ -1,11 +1,12 @@
 //! The reads and writes of one resource, one group after another, until nobody waits.
 
 use super::{
-    caller::{Bound, Failing, Outcome, Place, Together},
+    caller::{Outcome, Place},
+    failed_step::{Concerned, FailedStep, Together},
     group::{self, Applied},
     key_queue::KeyQueue,
     pieces::Pieces,
-    rules::{Rules, Shared, Step, Told},
+    rules::{AnyVersion, Rules, Shared, Step},
 };
 use crate::{
     delay::Pace,
@@ -49,7 +50,7 @@ pub(super) async fn drive<K, V, W, E, R>(
     R: Clock + Sleep + Random,
 {
     let rules = &shared.rules;
-    let mut shift = Shift {
+    let mut driver = DriverState {
         rules,
         queue: &queue,
         deposit: Deposit::new(rules.policy),
@@ -59,14 +60,14 @@ pub(super) async fn drive<K, V, W, E, R>(
         pace: Pace::new(),
     };
     while let Some(mark) = queue.read_begins() {
-        shift.deposit.course.start_if_metered(&*rules.runtime);
-        let wait = match shift.attempt(&key, mark).await {
+        driver.deposit.course.start_if_metered(&*rules.runtime);
+        let wait = match driver.attempt(&key, mark).await {
             Ok(()) => None,
-            Err((error, failing)) => shift.failed(error, failing),
+            Err((error, failed)) => driver.failed(error, failed),
         };
         if let Some(wait) = wait {
             rules.runtime.sleep(wait).await;
-            shift.deposit.begins();
+            driver.deposit.begins();
         }
         // The next read does not concern a caller that has its outcome, and signals must be asked before.
         let mut are_asked = false;
@@ -82,21 +83,21 @@ pub(super) async fn drive<K, V, W, E, R>(
 }
 
 /// The state of the driver of a resource.
-struct Shift<'d, K, V, W, E, R> {
+struct DriverState<'d, K, V, W, E, R> {
     rules: &'d Rules<K, V, W, E, R>,
     queue: &'d KeyQueue<V, W, E>,
     /// The waits and their payments belong to the resource.
     deposit: Deposit<Policy>,
     pieces: Pieces,
     /// The version that was read last, if values have a version.
-    last: Option<Told>,
+    last: Option<AnyVersion>,
     /// The error of a write on top of that version that may have been applied.
     doubt: Option<Arc<E>>,
     /// The waits after conflicts with other writers.
     pace: Pace,
 }
 
-impl<'d, K, V, W, E, R> Shift<'d, K, V, W, E, R>
+impl<'d, K, V, W, E, R> DriverState<'d, K, V, W, E, R>
 where
     K: Clone,
     V: Clone,
@@ -106,12 +107,12 @@ where
 {
     /// One read-modify-write for the waiting callers. A write that is refused for its value is neither a
     /// success nor a failure: its parts are written next.
-    async fn attempt(&mut self, key: &K, mark: Place) -> Result<(), (E, Failing)> {
+    async fn attempt(&mut self, key: &K, mark: Place) -> Result<(), (E, FailedStep)> {
         let (queue, rules) = (self.queue, self.rules);
         let limit = rules.attempt_timeout.map(|(limit, _)| limit);
         let mut time = Allowance::new(&*rules.runtime, limit);
         let read = time.within((rules.read)(key.clone()), Stage::Read).await;
-        let value = self.judged(Stage::Read, read, Bound::Before(mark))?;
+        let value = self.judged(Stage::Read, read, Concerned::Before(mark))?;
         self.compare(&value);
         let now = self.now();
         let piece = self.pieces.next(|places| queue.keep_waiting(places));
@@ -133,7 +134,7 @@ where
             return Ok(());
         };
         if time.is_over().await {
-            return self.judged(Stage::Read, None, Bound::Taken);
+            return self.judged(Stage::Read, None, Concerned::Taken);
         }
         self.pace
             .combines(u32::try_from(changed.len()).unwrap_or(u32::MAX));
@@ -146,10 +147,10 @@ where
             }
             (written, _) => (Stage::Write, written),
         };
-        let reply = match self.judged(stage, written, Bound::Taken) {
+        let reply = match self.judged(stage, written, Concerned::Taken) {
             Ok(reply) => reply,
             // A part of the changes may be accepted.
-            Err((error, failing)) if changed.len() > 1 && failing.refuses_value(&error) => {
+            Err((error, failed)) if changed.len() > 1 && failed.refuses_value(&error) => {
                 queue.give_back();
                 self.pieces.done(false);
                 self.pieces.halve(changed);
@@ -199,8 +200,8 @@ where
         &self,
         stage: Stage,
         result: Option<Result<T, E>>,
-        bound: Bound,
-    ) -> Result<T, (E, Failing)> {
+        concerned: Concerned,
+    ) -> Result<T, (E, FailedStep)> {
         let (stage, error) = match (result, self.rules.attempt_timeout) {
             (Some(Ok(value)), _) => return Ok(value),
             (Some(Err(error)), _) => (stage, error),
@@ -208,8 +209,8 @@ where
             (None, None) => unreachable!("only attempts with a limit are cut"),
         };
         let has_versions = self.rules.versions.is_some();
-        let failing = Failing::new(&self.rules.policy, stage, &error, bound, has_versions);
-        Err((error, failing))
+        let failed = FailedStep::new(&self.rules.policy, stage, &error, concerned, has_versions);
+        Err((error, failed))
     }
 
     fn handler(&self) -> Under<ByCodes, &'d R> {
@@ -232,13 +233,16 @@ where
     /// outcome. Returns the wait before the next attempt, if a caller continues; the other callers begin
     /// anew. If all callers whom the failure concerns have left, nobody waits for this call any more: it
     /// ends as a stopped call.
-    fn failed(&mut self, error: E, failing: Failing) -> Option<Duration> {
+    fn failed(&mut self, error: E, failed: FailedStep) -> Option<Duration> {
         let (policy, name) = (&self.rules.policy, self.rules.name);
-        let stage = failing.stage;
-        self.keep_pace(failing.ruling.is_lost_race(stage));
+        let stage = failed.stage;
+        if self.rules.versions.is_some() {
+            let now = || self.rules.runtime.now();
+            policy.keep_pace(&mut self.pace, failed.ruling.is_lost_race(stage), now);
+        }
         let now = self.now().unwrap_or_default();
         let is_paced = self.pace.range().is_some();
-        let together = self.queue.step_failed(policy, failing, is_paced, now);
+        let together = self.queue.step_failed(policy, failed, is_paced, now);
         let mut handler = self.handler();
         let course = &mut self.deposit.course;
         let outcome = WriteOutcome::Known;
@@ -254,30 +258,19 @@ where
         let overrides = Some(&overrides);
         let next = course.failed(policy, &mut handler, name, &error, stage, overrides, writes);
         let error = Arc::new(error);
-        let continues = self.queue.decided(policy, failing, &error, next, now);
+        let continues = self.queue.decided(policy, failed, &error, next, now);
         // All callers who would have continued have left meanwhile.
         if next.is_wait() && !continues {
             let failure = Failure::new(Some(&*error), Some(&*error));
             course.stopped(policy, &mut handler, name, failure, outcome);
         }
-        if failing.is_doubtful && self.last.is_some() {
+        if failed.is_doubtful && self.last.is_some() {
             self.doubt = Some(error);
         }
         if !continues {
             self.anew();
         }
         continues.then(|| next.wait())
-    }
-
-    /// Reports the failure to the pace.
-    fn keep_pace(&mut self, is_conflict: bool) {
-        if self.rules.versions.is_none() {
-            return;
-        }
-        let now = || self.rules.runtime.now();
-        self.rules
-            .policy
-            .keep_pace(&mut self.pace, is_conflict, now);
     }
 
     /// The next callers have no failures yet. The budget gets back the tokens of a wait that does not take

@@ -148,7 +148,7 @@ fn wake(wakers: Vec<Waker>) {
 
 /// Drops the values of callers who have gone, while no lock is held. A panic of their destructors does
 /// not reach the caller that is polled.
-fn bury<T>(gone: Vec<T>) {
+fn drop_each<T>(gone: Vec<T>) {
     for one in gone {
         let _ = caught(|| drop(one));
     }

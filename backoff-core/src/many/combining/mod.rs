@@ -7,6 +7,7 @@
 mod caller;
 mod drive;
 mod error;
+mod failed_step;
 mod group;
 mod key_queue;
 mod pieces;

@@ -30,11 +30,11 @@ type Cut<E> = (Duration, fn(TimedOut) -> E);
 type ByReply<W, E> = (Arc<IsConflict<W>>, fn(Conflict) -> E);
 
 /// The version of a value.
-pub(super) type Told = Box<dyn Any + Send>;
+pub(super) type AnyVersion = Box<dyn Any + Send>;
 
 /// How the version of a value is read and compared.
 pub(super) struct Versions<V> {
-    pub(super) read: Box<dyn Fn(&V) -> Told + Send + Sync>,
+    pub(super) read: Box<dyn Fn(&V) -> AnyVersion + Send + Sync>,
     /// The writes between the first version and the second one, and whether both are the same.
     pub(super) compare: fn(&(dyn Any + Send), &(dyn Any + Send)) -> (Passed, bool),
 }

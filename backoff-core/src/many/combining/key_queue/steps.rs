@@ -1,12 +1,13 @@
 //! The driver's work with the waiting callers: takes their changes, gives them their outcomes, and
 //! counts.
 
-use super::{KeyQueue, bury, wake};
+use super::{KeyQueue, drop_each, wake};
 use crate::{
     judge::Ruling,
     many::combining::{
-        caller::{Bound, Caller, Failing, Outcome, PendingChange, Place, Together},
+        caller::{Caller, Outcome, PendingChange, Place},
         error::CombineError,
+        failed_step::{Concerned, FailedStep, Together},
     },
     policy::Policy,
     report::StopReason,
@@ -32,7 +33,7 @@ impl<V, W, E> Drop for PendingChanges<'_, V, W, E> {
             };
             changes.into_iter().filter_map(back).collect()
         });
-        bury(gone);
+        drop_each(gone);
     }
 }
 
@@ -144,7 +145,7 @@ impl<V, W, E> KeyQueue<V, W, E> {
             (wakers, gone)
         });
         wake(wakers);
-        bury(gone);
+        drop_each(gone);
     }
 
     /// The write of the taken changes begins.
@@ -196,14 +197,14 @@ impl<V, W, E> KeyQueue<V, W, E> {
     pub(crate) fn step_failed(
         &self,
         policy: &Policy,
-        failing: Failing,
+        failed: FailedStep,
         is_paced: bool,
         now: Duration,
     ) -> Option<Together> {
         self.with(|state| {
             let mut together = None;
             for (&place, caller) in &mut state.waiting {
-                if !caller.is_bound(place, failing.bound) {
+                if !caller.is_concerned(place, failed) {
                     continue;
                 }
                 let together = together.get_or_insert(Together {
@@ -211,12 +212,12 @@ impl<V, W, E> KeyQueue<V, W, E> {
                     patience: None,
                 });
                 caller.limits.failed(is_paced);
-                caller.is_doubtful |= failing.is_doubtful;
-                caller.counts.conflicts += u32::from(failing.ruling.is_conflict());
-                if let Bound::Before(_) = failing.bound {
+                caller.is_doubtful |= failed.is_doubtful;
+                caller.counts.conflicts += u32::from(failed.ruling.is_conflict());
+                if let Concerned::Before(_) = failed.concerned {
                     caller.counts.attempts = caller.counts.attempts.saturating_add(1);
                 }
-                let ruling = caller.ruling(failing);
+                let ruling = caller.ruling(failed);
                 if ruling != Ruling::MAYBE_APPLIED {
                     together.ruling = ruling;
                     let patience = caller.limits.patience(policy, now);
@@ -234,7 +235,7 @@ impl<V, W, E> KeyQueue<V, W, E> {
     pub(crate) fn decided(
         &self,
         policy: &Policy,
-        failing: Failing,
+        failed: FailedStep,
         error: &Arc<E>,
         next: Next,
         now: Duration,
@@ -242,10 +243,10 @@ impl<V, W, E> KeyQueue<V, W, E> {
         let (mut wakers, mut continues) = (Vec::new(), false);
         let told = self.with(|state| {
             state.fail(|place, caller| {
-                if !caller.is_bound(place, failing.bound) {
+                if !caller.is_concerned(place, failed) {
                     return None;
                 }
-                let ruling = caller.ruling(failing);
+                let ruling = caller.ruling(failed);
                 let next = caller.limits.decide(policy, ruling, next, now);
                 caller.is_taken = false;
                 if let Some(reason) = next.reason() {
