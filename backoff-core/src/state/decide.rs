@@ -123,15 +123,16 @@ impl RetryState {
             return Next::stop(StopReason::Attempts);
         };
         let mut next = Next::backoff(backoff);
+        let deadline = overrides.deadline_of_wait(policy);
         if ruling.hint > backoff {
-            let longest = policy.longest_hint(overrides.deadline(policy));
+            let longest = policy.longest_hint(deadline);
             next = hinted(policy, backoff, ruling.hint, longest);
             if next.reason().is_some() {
                 return next;
             }
         }
-        if overrides.deadline(policy) != NEVER
-            && let Some(reason) = self.passes(policy, next, ruling.hint, overrides, now)
+        if deadline != NEVER
+            && let Some(reason) = self.passes(deadline, next, ruling.hint, overrides, now)
         {
             return Next::stop(reason);
         }
@@ -145,14 +146,14 @@ impl RetryState {
     #[inline]
     pub(super) fn passes(
         &self,
-        policy: &Policy,
+        deadline: u64,
         next: Next,
         hint: u64,
         overrides: Option<&Overrides<'_>>,
         now: impl FnOnce() -> Duration,
     ) -> Option<StopReason> {
         let elapsed = self.elapsed_nanos(now);
-        let passes = |wait: u64| is_over(policy, overrides, elapsed.saturating_add(wait));
+        let passes = |wait: u64| is_over(deadline, overrides, elapsed.saturating_add(wait));
         if !passes(next.delay()) {
             return None;
         }

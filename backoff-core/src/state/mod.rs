@@ -163,9 +163,10 @@ impl RetryState {
         overrides: Option<&Overrides<'_>>,
         now: impl FnOnce() -> Duration,
     ) -> bool {
-        overrides.deadline(policy) != NEVER
+        let deadline = overrides.deadline(policy);
+        deadline != NEVER
             && self.failures() > 0
-            && is_over(policy, overrides, self.elapsed_nanos(now))
+            && is_over(deadline, overrides, self.elapsed_nanos(now))
     }
 
     /// The attempt that begins next, of the call with this id.
@@ -372,8 +373,7 @@ fn remaining(policy: &Policy, overrides: Option<&Overrides<'_>>, elapsed: u64) -
 /// Whether it is too late to begin an attempt, this long after the start. An attempt that is cut at the
 /// deadline needs some time before the deadline.
 #[inline]
-fn is_over(policy: &Policy, overrides: Option<&Overrides<'_>>, elapsed: u64) -> bool {
-    let deadline = overrides.deadline(policy);
+fn is_over(deadline: u64, overrides: Option<&Overrides<'_>>, elapsed: u64) -> bool {
     elapsed > deadline || overrides.cut_at_deadline() && elapsed == deadline
 }
 

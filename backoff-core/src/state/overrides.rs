@@ -15,7 +15,7 @@ use core::time::Duration;
 pub struct Overrides<'b> {
     timeout: u64,
     cut: bool,
-    /// The policy's deadline does not hold.
+    /// The policy's deadline does not limit the waits.
     replaces_deadline: bool,
     /// The highest number of attempts; 0: the policy's number.
     attempts: u32,
@@ -160,6 +160,9 @@ impl<'b> Overrides<'b> {
 pub(crate) trait LimitSource<'b> {
     /// No attempt begins later than this number of nanoseconds after the start.
     fn deadline(self, policy: &Policy) -> u64;
+    /// No wait ends later than this number of nanoseconds after the start. This differs from the deadline
+    /// only for the limits of several calls [together](Overrides::together).
+    fn deadline_of_wait(self, policy: &Policy) -> u64;
     /// Whether an attempt is cut at the deadline, and so needs some time before the deadline.
     fn cut_at_deadline(self) -> bool;
     /// The highest number of attempts.
@@ -182,9 +185,16 @@ impl<'b> LimitSource<'b> for Option<&Overrides<'b>> {
     #[inline]
     fn deadline(self, policy: &Policy) -> u64 {
         match self {
-            Some(overrides) if overrides.replaces_deadline => overrides.timeout,
             Some(overrides) => policy.deadline.min(overrides.timeout),
             None => policy.deadline,
+        }
+    }
+
+    #[inline]
+    fn deadline_of_wait(self, policy: &Policy) -> u64 {
+        match self {
+            Some(overrides) if overrides.replaces_deadline => overrides.timeout,
+            overrides => overrides.deadline(policy),
         }
     }
 

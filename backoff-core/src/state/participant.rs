@@ -96,9 +96,10 @@ impl Participant {
             return Next::stop(StopReason::Attempts);
         }
         let overrides = Some(&self.overrides);
+        let (deadline, hint) = (overrides.deadline(policy), ruling.hint);
         let passes = self
             .retry
-            .passes(policy, together, ruling.hint, overrides, || now);
+            .passes(deadline, together, hint, overrides, || now);
         passes.map_or(together, Next::stop)
     }
 }
