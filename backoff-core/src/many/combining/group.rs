@@ -21,13 +21,6 @@ pub(super) struct Applied<V, W, E> {
     pub(super) later: Vec<(Place, V)>,
 }
 
-impl<V, W, E> Applied<V, W, E> {
-    fn unchanged(&mut self, place: Place, value: V) {
-        let outcome = Outcome::Done(Updated::Unchanged(value));
-        self.told.push((place, outcome));
-    }
-}
-
 /// Runs a change. A failure is the outcome of its caller.
 fn run<V, W, E>(change: &mut Change<V, E>, value: &mut V) -> Result<bool, Outcome<V, W, E>> {
     let own = |error| CombineError::Own {
@@ -41,124 +34,63 @@ fn run<V, W, E>(change: &mut Change<V, E>, value: &mut V) -> Result<bool, Outcom
 }
 
 /// Applies the changes in their order. A change that fails, or that says that it changed nothing,
-/// leaves no trace: the other changes are applied to a copy of the value before it. A change that is
-/// alone needs no copy.
+/// leaves no trace: the value before it is restored from a copy, and the changes since the copy run
+/// again.
 pub(super) fn apply<V: Clone, W, E>(
     value: V,
     changes: &mut [PendingChange<V, E>],
 ) -> Applied<V, W, E> {
-    let mut applied = Applied {
-        value: None,
-        changed: Vec::new(),
-        told: Vec::new(),
-        later: Vec::new(),
-    };
-    match changes {
-        [] => return applied,
-        [pending] => {
-            alone(value, pending, &mut applied);
-            return applied;
-        }
-        _ => {}
-    }
-    let mut progress = Progress {
-        kept: value.clone(),
-        kept_after: 0,
-        changed: Vec::new(),
-        later: Vec::new(),
-    };
-    let mut value = value;
-    for index in 0..changes.len() {
+    // A copy of the value after the first `kept_after` changes of `changed`. These changes are not run
+    // again, however many others fail. A change that is alone needs no copy.
+    let mut kept = (changes.len() > 1).then(|| value.clone());
+    let mut kept_after = 0;
+    let mut value = Some(value);
+    // Here a change is named by its index. The next change to run is the last of `to_run`.
+    let mut to_run: Vec<usize> = (0..changes.len()).rev().collect();
+    let (mut changed, mut told, mut later) = (Vec::new(), Vec::new(), Vec::new());
+    // While changes run again: how many changes have not run yet.
+    let mut not_run = None;
+    while let (Some(index), Some(current)) = (to_run.pop(), &mut value) {
         let PendingChange {
             place,
             change,
             was_there,
         } = &mut changes[index];
-        let ran = run(change, &mut value);
+        let ran = run(change, current);
         if let Ok(true) = ran {
-            progress.changed.push(index);
-            continue;
-        }
-        // The value may hold a half-done change, so only this caller gets the value.
-        let seen = core::mem::replace(&mut value, progress.kept.clone());
-        match ran {
-            Err(outcome) => applied.told.push((*place, outcome)),
-            Ok(_) if *was_there && progress.changed.is_empty() => applied.unchanged(*place, seen),
-            Ok(_) => progress.later.push((index, seen)),
-        }
-        if progress.kept_after < progress.changed.len() {
-            value = progress.again(value, changes, &mut applied);
-        }
-    }
-    let Progress { changed, later, .. } = progress;
-    applied.value = (!changed.is_empty()).then_some(value);
-    applied.changed = changed.iter().map(|&index| changes[index].place).collect();
-    let later = later.into_iter();
-    applied.later = later
-        .map(|(index, value)| (changes[index].place, value))
-        .collect();
-    applied
-}
-
-/// The only change of a group.
-fn alone<V, W, E>(mut value: V, pending: &mut PendingChange<V, E>, applied: &mut Applied<V, W, E>) {
-    let place = pending.place;
-    match run(&mut pending.change, &mut value) {
-        Ok(true) => {
-            applied.changed.push(place);
-            applied.value = Some(value);
-        }
-        Ok(false) if pending.was_there => applied.unchanged(place, value),
-        Ok(false) => applied.later.push((place, value)),
-        Err(outcome) => applied.told.push((place, outcome)),
-    }
-}
-
-/// The value so far, after several changes. Here a caller is named by its index among the changes.
-struct Progress<V> {
-    /// A copy of the value after the first `kept_after` of the changes in `changed`. These changes are not
-    /// run again, however many others fail.
-    kept: V,
-    kept_after: usize,
-    changed: Vec<usize>,
-    later: Vec<(usize, V)>,
-}
-
-impl<V: Clone> Progress<V> {
-    /// Applies the changes since the copy again to `value`, which is equal to the copy, and makes a new
-    /// copy.
-    fn again<W, E>(
-        &mut self,
-        mut value: V,
-        changes: &mut [PendingChange<V, E>],
-        applied: &mut Applied<V, W, E>,
-    ) -> V {
-        let mut done = self.kept_after;
-        while let Some(&index) = self.changed.get(done) {
-            let PendingChange {
-                place,
-                change,
-                was_there,
-            } = &mut changes[index];
-            let ran = run(change, &mut value);
-            if let Ok(true) = ran {
-                done += 1;
-                continue;
-            }
+            changed.push(index);
+        } else {
+            // The value may hold a half-done change, so only this caller gets the value.
+            let seen = core::mem::replace(&mut value, kept.clone());
             // Callers after this one saw a change that is now undone, so they wait for a new read.
-            self.changed.remove(done);
-            self.later.retain(|&(later, _)| later < index);
-            let seen = core::mem::replace(&mut value, self.kept.clone());
-            match ran {
-                Err(outcome) => applied.told.push((*place, outcome)),
-                Ok(_) if *was_there && done == 0 => applied.unchanged(*place, seen),
-                Ok(_) => self.later.push((index, seen)),
+            later.retain(|&(later, _)| later < index);
+            match (ran, seen) {
+                (Err(outcome), _) => told.push((*place, outcome)),
+                (Ok(_), Some(seen)) if *was_there && changed.is_empty() => {
+                    told.push((*place, Outcome::Done(Updated::Unchanged(seen))));
+                }
+                (Ok(_), seen) => later.extend(seen.map(|seen| (index, seen))),
             }
-            done = self.kept_after;
+            not_run.get_or_insert(to_run.len());
+            to_run.extend(changed.drain(kept_after..).rev());
         }
-        self.kept_after = done;
-        self.kept = value.clone();
-        value
+        if not_run == Some(to_run.len()) {
+            not_run = None;
+            if kept_after < changed.len() {
+                kept_after = changed.len();
+                kept.clone_from(&value);
+            }
+        }
+    }
+    let place = |index: usize| changes[index].place;
+    Applied {
+        value: value.filter(|_| !changed.is_empty()),
+        changed: changed.into_iter().map(place).collect(),
+        told,
+        later: later
+            .into_iter()
+            .map(|(index, value)| (place(index), value))
+            .collect(),
     }
 }
 
