@@ -7,7 +7,7 @@
 mod steps;
 
 use super::{
-    caller::{Caller, Counts, Outcome, Panic, Place, Told},
+    caller::{Caller, Outcome, Panic, Place, Told},
     error::CombineError,
     sync::Mutex,
 };
@@ -61,13 +61,10 @@ enum Turn<V, W, E> {
 /// The rest of a place that was given up.
 pub(super) struct Left<V, W, E> {
     pub(super) told: Option<Told<V, W, E>>,
-    /// Whether a write may have applied the change, or may still apply it.
-    pub(super) may_be_applied: bool,
-    pub(super) counts: Counts,
     /// No caller is left.
     pub(super) is_empty: bool,
     /// Values to be dropped while no lock is held.
-    _dropped: (Option<Caller<V, E>>, Option<Driver>),
+    _dropped: (Option<Waker>, Option<Driver>),
 }
 
 impl<V, W, E> State<V, W, E> {
@@ -203,27 +200,28 @@ impl<V, W, E> KeyQueue<V, W, E> {
     }
 
     /// Gives up a place. When the last waiting caller leaves, the running step is dropped.
-    pub(super) fn leave(&self, place: Place) -> Left<V, W, E> {
+    /// `error` is the outcome of a caller that has none. Its argument says whether a write may have applied
+    /// the change, or may still apply it.
+    pub(super) fn leave(
+        &self,
+        place: Place,
+        error: impl FnOnce(bool) -> CombineError<E>,
+    ) -> Left<V, W, E> {
         self.with(|state| {
             state.members -= 1;
-            let told = state.told.remove(&place);
-            let caller = state.waiting.remove(&place);
+            let caller = state.waiting.get(&place);
+            let error = caller.map(|caller| error(caller.is_taken || caller.is_doubtful));
+            let waker = error.and_then(|error| state.tell(place, Outcome::Failed(error)));
             let driver = if state.waiting.is_empty() && state.polled_by.is_none() {
                 state.is_writing = false;
                 state.driver.take()
             } else {
                 None
             };
-            let (may_be_applied, counts) =
-                caller.as_ref().map_or_else(Default::default, |caller| {
-                    (caller.is_taken || caller.is_doubtful, caller.counts)
-                });
             Left {
-                told,
-                may_be_applied,
-                counts,
+                told: state.told.remove(&place),
                 is_empty: state.members == 0,
-                _dropped: (caller, driver),
+                _dropped: (waker, driver),
             }
         })
     }

@@ -4,7 +4,7 @@ use super::{
     caller::{Caller, Change, Counts, Outcome, Place, Told},
     drive,
     error::CombineError,
-    key_queue::{KeyQueue, Left, finished_before},
+    key_queue::{KeyQueue, finished_before},
     rules::{Rules, Shared},
 };
 use crate::{
@@ -58,6 +58,11 @@ fn has_come(signal: &mut Option<Signal>, cx: &mut Context<'_>) -> bool {
     signal
         .as_mut()
         .is_some_and(|signal| signal.as_mut().poll(cx).is_ready())
+}
+
+/// The outcome of a caller that leaves by itself.
+const fn stopped<E>(may_be_applied: bool) -> CombineError<E> {
+    CombineError::Stopped { may_be_applied }
 }
 
 /// The place of a waiting caller.
@@ -157,13 +162,14 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
         UpdatingReported { updating: self }
     }
 
-    /// Gives up the place, and also the resource if no other caller is left.
-    fn leave(&mut self) -> Option<Left<V, W, E>> {
+    /// Gives up the place, and also the resource if no other caller is left. Returns the outcome, which is
+    /// `error` if there is none yet.
+    fn leave(&mut self, error: fn(bool) -> CombineError<E>) -> Option<Told<V, W, E>> {
         let Ticket { queue, place } = self.ticket.take()?;
         // `left` is dropped after the lock, even if the comparison of keys panics.
         let left;
         let mut queues = self.shared.queues();
-        left = queue.leave(place);
+        left = queue.leave(place, error);
         let is_ours = |found: &Arc<KeyQueue<V, W, E>>| Arc::ptr_eq(found, &queue);
         let removed = if left.is_empty && queues.get(&self.key).is_some_and(is_ours) {
             queues.remove_entry(&self.key)
@@ -172,7 +178,7 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
         };
         drop(queues);
         drop(removed);
-        Some(left)
+        left.told
     }
 }
 
@@ -186,8 +192,7 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Clock + Sleep> Updating<K, V, W, E, R> {
         let now = || rules.runtime.now();
         self.limits.start(&rules.policy, self.is_measured, now);
         if has_come(&mut self.signal, cx) {
-            let may_be_applied = false;
-            return Err(CombineError::Stopped { may_be_applied });
+            return Err(stopped(false));
         }
         let has_signal = self.signal.is_some();
         let mut caller = Some(Caller::new(change, recognises, self.limits, has_signal));
@@ -233,43 +238,6 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Clock + Sleep> Updating<K, V, W, E, R> {
     }
 }
 
-impl<V, W, E> Left<V, W, E> {
-    /// The outcome of a caller that got no outcome from the driver. It says whether the change may have
-    /// been applied.
-    fn ended(
-        self,
-        otherwise: fn(bool) -> CombineError<E>,
-    ) -> (Result<Updated<V, W>, CombineError<E>>, Counts) {
-        let Left {
-            told,
-            may_be_applied,
-            counts,
-            ..
-        } = self;
-        match told {
-            Some(told) => told.ended(),
-            None => (Err(otherwise(may_be_applied)), counts),
-        }
-    }
-}
-
-impl<V, W, E> Told<V, W, E> {
-    fn ended(self) -> (Result<Updated<V, W>, CombineError<E>>, Counts) {
-        let Told {
-            outcome,
-            counts,
-            change,
-        } = self;
-        drop(change);
-        let result = match outcome {
-            Outcome::Done(updated) => Ok(updated),
-            Outcome::Failed(error) => Err(error),
-            Outcome::Panicked(panic) => resume_unwind(panic),
-        };
-        (result, counts)
-    }
-}
-
 impl<K, V, W, E, R> Future for Updating<K, V, W, E, R>
 where
     K: Clone + Eq + Hash + Send + Sync + 'static,
@@ -301,13 +269,12 @@ where
         } else {
             queue.poll(ticket.place, make, cx)
         };
-        let (result, counts) = if let Poll::Ready(told) = polled {
-            drop(this.leave());
-            told.ended()
+        let (told, error): (_, fn(bool) -> _) = if let Poll::Ready(told) = polled {
+            (Some(told), stopped)
         } else {
             is_stopped = is_stopped || has_come(&mut this.signal, cx) && queue.stops(ticket.place);
-            let otherwise = if is_stopped {
-                |may_be_applied| CombineError::Stopped { may_be_applied }
+            if is_stopped {
+                (None, stopped)
             } else {
                 let timer = match &mut this.timer {
                     Some(timer) => timer,
@@ -323,21 +290,28 @@ where
                     }
                 };
                 ready!(timer.as_mut().poll(cx));
-                |may_be_applied| CombineError::OutOfTime { may_be_applied }
-            };
-            let Some(left) = this.leave() else {
-                return Poll::Pending;
-            };
-            left.ended(otherwise)
+                (None, |may_be_applied| CombineError::OutOfTime {
+                    may_be_applied,
+                })
+            }
         };
-        this.counts = counts;
-        Poll::Ready(result)
+        let left = this.leave(error);
+        let Some(told) = told.or(left) else {
+            return Poll::Pending;
+        };
+        drop(told.change);
+        this.counts = told.counts;
+        Poll::Ready(match told.outcome {
+            Outcome::Done(updated) => Ok(updated),
+            Outcome::Failed(error) => Err(error),
+            Outcome::Panicked(panic) => resume_unwind(panic),
+        })
     }
 }
 
 impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Drop for Updating<K, V, W, E, R> {
     fn drop(&mut self) {
-        drop(self.leave());
+        drop(self.leave(stopped));
     }
 }
 
