@@ -1,12 +1,7 @@
 //! A waiting caller: its change, its limits, the steps that it took part in, and its outcome.
 
-use super::{
-    error::CombineError,
-    failed_step::{Concerned, FailedStep},
-};
-use crate::{
-    drive::write_outcome::WriteOutcome, judge::Ruling, report::Updated, state::Participant,
-};
+use super::error::CombineError;
+use crate::{report::Updated, state::Participant};
 use core::{any::Any, task::Waker, time::Duration};
 
 /// A change: returns whether it changed the value, or its own error.
@@ -88,26 +83,6 @@ impl<V, E> Caller<V, E> {
             is_stopped: false,
             is_doubtful: false,
             counts: Counts::default(),
-        }
-    }
-
-    /// Whether the failed step concerns this caller.
-    pub(super) const fn is_concerned(&self, place: Place, failed: FailedStep) -> bool {
-        match failed.concerned {
-            Concerned::Before(mark) => place < mark,
-            Concerned::Taken => self.is_taken,
-        }
-    }
-
-    /// The ruling about a failed step for this caller.
-    pub(super) fn ruling(&self, failed: FailedStep) -> Ruling {
-        let outcome = match self.is_doubtful {
-            true => WriteOutcome::Unknown,
-            false => WriteOutcome::Known,
-        };
-        match self.recognises {
-            true => failed.ruling,
-            false => outcome.corrected(failed.stage, failed.blind),
         }
     }
 }

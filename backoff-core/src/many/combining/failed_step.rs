@@ -1,8 +1,11 @@
 //! A read or a write that failed: the ruling, and the callers whom the failure concerns.
 
-use super::caller::Place;
+use super::caller::{Caller, Place};
 use crate::{
-    drive::handler::{ByCodes, Handle as _},
+    drive::{
+        handler::{ByCodes, Handle as _},
+        write_outcome::WriteOutcome,
+    },
     facts::fault::Fault,
     judge::{Ruling, Stage, is_perhaps_written, refuses_value},
     policy::Policy,
@@ -73,5 +76,25 @@ impl FailedStep {
     /// Whether a write was refused for its value, so that a part of its changes may be accepted.
     pub(super) fn refuses_value<E: Fault>(&self, error: &E) -> bool {
         self.stage == Stage::Write && self.ruling.is_permanent() && refuses_value(error)
+    }
+
+    /// Whether the failure concerns the caller with this place.
+    pub(super) const fn concerns<V, E>(&self, place: Place, caller: &Caller<V, E>) -> bool {
+        match self.concerned {
+            Concerned::Before(mark) => place < mark,
+            Concerned::Taken => caller.is_taken,
+        }
+    }
+
+    /// The ruling for this caller.
+    pub(super) fn ruling_for<V, E>(&self, caller: &Caller<V, E>) -> Ruling {
+        let outcome = match caller.is_doubtful {
+            true => WriteOutcome::Unknown,
+            false => WriteOutcome::Known,
+        };
+        match caller.recognises {
+            true => self.ruling,
+            false => outcome.corrected(self.stage, self.blind),
+        }
     }
 }

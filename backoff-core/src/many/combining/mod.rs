@@ -2,7 +2,7 @@
 //!
 //! This file has the public type. `updating.rs` is the future of one caller, `key_queue.rs` one resource,
 //! `drive.rs` its reads and writes, `group.rs` applies the changes of a group, `pieces.rs` halves a
-//! refused group.
+//! refused group. `state/` decides which callers go on after a failure (`Participant`).
 
 mod caller;
 mod drive;

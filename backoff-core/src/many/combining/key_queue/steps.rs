@@ -204,7 +204,7 @@ impl<V, W, E> KeyQueue<V, W, E> {
         self.with(|state| {
             let mut together = None;
             for (&place, caller) in &mut state.waiting {
-                if !caller.is_concerned(place, failed) {
+                if !failed.concerns(place, caller) {
                     continue;
                 }
                 let together = together.get_or_insert(Together {
@@ -217,7 +217,7 @@ impl<V, W, E> KeyQueue<V, W, E> {
                 if let Concerned::Before(_) = failed.concerned {
                     caller.counts.attempts = caller.counts.attempts.saturating_add(1);
                 }
-                let ruling = caller.ruling(failed);
+                let ruling = failed.ruling_for(caller);
                 if ruling != Ruling::MAYBE_APPLIED {
                     together.ruling = ruling;
                     let patience = caller.limits.patience(policy, now);
@@ -243,10 +243,10 @@ impl<V, W, E> KeyQueue<V, W, E> {
         let (mut wakers, mut continues) = (Vec::new(), false);
         let told = self.with(|state| {
             state.fail(|place, caller| {
-                if !caller.is_concerned(place, failed) {
+                if !failed.concerns(place, caller) {
                     return None;
                 }
-                let ruling = caller.ruling(failed);
+                let ruling = failed.ruling_for(caller);
                 let next = caller.limits.decide(policy, ruling, next, now);
                 caller.is_taken = false;
                 if let Some(reason) = next.reason() {
