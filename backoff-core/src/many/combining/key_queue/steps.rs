@@ -125,9 +125,8 @@ impl<V, W, E> KeyQueue<V, W, E> {
         changes
     }
 
-    /// Gives callers their outcomes; `outcome` is made from the result of each change and from whether a
-    /// write may have applied the change before. If a write was running, these are all callers who took
-    /// part in it.
+    /// Gives callers their outcomes. The error of a change also says whether an earlier write may have
+    /// applied the change. If a write was running, these are all callers who took part in it.
     pub(crate) fn tell(&self, outcomes: Vec<(Place, Outcome<V, W, E>)>) {
         let (wakers, gone) = self.with(|state| {
             state.is_writing = false;
