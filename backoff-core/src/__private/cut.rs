@@ -72,7 +72,9 @@ where
             return Poll::Ready(expired());
         };
         let (timer, stage) = (this.timer, |_: Pin<&A>| Stage::Whole);
-        let polled = timer.poll_attempt(attempt, &run, cx, stage, |attempt, cx| attempt.poll(cx));
+        let (runtime, remaining) = (run.runtime, || run.remaining());
+        let poll = |attempt: Pin<&mut A>, cx: &mut task::Context<'_>| attempt.poll(cx);
+        let polled = timer.poll_attempt(attempt, runtime, remaining, cx, stage, poll);
         let outcome = ready!(polled);
         if outcome.is_err() {
             mark::cutting(|| this.attempt.set(None));

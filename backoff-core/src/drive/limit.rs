@@ -158,7 +158,7 @@ impl Limit for Limited {
     where
         R: Clock + Sleep,
     {
-        timer.poll_attempt(attempt, run, cx, stage, poll)
+        timer.poll_attempt(attempt, run.runtime, || run.remaining(), cx, stage, poll)
     }
 }
 
@@ -192,24 +192,22 @@ impl<S> Timer<S> {
     /// done during a read, because then a write would begin after its time.
     #[inline]
     pub(crate) fn poll_attempt<A, R, T>(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         mut attempt: Pin<&mut A>,
-        run: &Run<'_, R>,
+        runtime: &R,
+        remaining: impl FnOnce() -> Duration,
         cx: &mut Context<'_>,
         stage: impl Fn(Pin<&A>) -> Stage,
         poll: impl FnOnce(Pin<&mut A>, &mut Context<'_>) -> Poll<T>,
     ) -> Poll<Result<T, (TimedOut, Stage)>>
     where
-        R: Clock + Sleep<Sleep = S>,
+        R: Sleep<Sleep = S>,
         S: Future<Output = ()>,
     {
-        let mut this = self.project();
         // An attempt that is always busy uses up tokio's budget for one poll of a task, and then no timer is
         // ever ready. So from the second poll on, the timer is polled first.
-        let is_over = match this.sleep.as_mut().as_pin_mut() {
-            Some(sleep) => sleep.poll(cx).is_ready(),
-            None => false,
-        };
+        let is_over = self.as_mut().is_over(cx);
+        let mut this = self.project();
         if (!is_over || stage(attempt.as_ref()) != Stage::Read)
             && let Poll::Ready(outcome) = poll(attempt.as_mut(), cx)
         {
@@ -219,14 +217,23 @@ impl<S> Timer<S> {
             if this.sleep.is_some() {
                 return Poll::Pending;
             }
-            *this.limit = (*this.limit).min(run.remaining());
+            *this.limit = (*this.limit).min(remaining());
             if !this.limit.is_zero() {
-                this.sleep.set(Some(run.runtime.sleep(*this.limit)));
+                this.sleep.set(Some(runtime.sleep(*this.limit)));
                 if let Some(sleep) = this.sleep.as_mut().as_pin_mut() {
                     ready!(sleep.poll(cx));
                 }
             }
         }
         Poll::Ready(Err((TimedOut::new(*this.limit), stage(attempt.as_ref()))))
+    }
+
+    /// Whether the timer was made and its time is over.
+    pub(crate) fn is_over(self: Pin<&mut Self>, cx: &mut Context<'_>) -> bool
+    where
+        S: Future<Output = ()>,
+    {
+        let sleep = self.project().sleep.as_pin_mut();
+        sleep.is_some_and(|sleep| sleep.poll(cx).is_ready())
     }
 }

@@ -70,7 +70,7 @@ impl WriteOutcome {
     /// The ruling as it is applied. The writer that won against a second write may be the first write of this
     /// update.
     #[inline]
-    pub(super) fn corrected(self, stage: Stage, ruling: Ruling) -> Ruling {
+    pub(crate) fn corrected(self, stage: Stage, ruling: Ruling) -> Ruling {
         if self == WriteOutcome::Unknown && stage != Stage::Read && ruling.is_conflict() {
             Ruling::MAYBE_APPLIED
         } else {

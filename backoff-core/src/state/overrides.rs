@@ -8,13 +8,17 @@ use crate::{
 };
 use core::time::Duration;
 
-/// Settings of one call in addition to its policy: a time limit, whether attempts are cut, a budget,
-/// the range of the wait after a conflict, which failures do not lengthen the waits, and whether the
-/// call can be repeated at all. Most calls have no such settings, which is faster.
+/// Settings of one call in addition to its policy: a time limit, whether attempts are cut, a number of
+/// attempts, a budget, the range of the wait after a conflict, which failures do not lengthen the waits,
+/// and whether the call can be repeated at all. Most calls have no such settings, which is faster.
 #[derive(Clone, Copy, Debug)]
 pub struct Overrides<'b> {
     timeout: u64,
     cut: bool,
+    /// The policy's deadline does not limit the waits.
+    replaces_deadline: bool,
+    /// The highest number of attempts; 0: the policy's number.
+    attempts: u32,
     /// The number of earlier failures that do not lengthen the waits; [`ALL`]: the next wait is the
     /// first.
     uncounted: u32,
@@ -34,6 +38,8 @@ impl<'b> Overrides<'b> {
     const PLAIN: Self = Overrides {
         timeout: NEVER,
         cut: false,
+        replaces_deadline: false,
+        attempts: 0,
         uncounted: 0,
         paced: 0,
         conflict_range: NEVER,
@@ -88,11 +94,34 @@ impl<'b> Overrides<'b> {
         Overrides {
             timeout: if timeout < earlier { timeout } else { earlier },
             cut: true,
-            uncounted: before.uncounted,
-            paced: before.paced,
-            conflict_range: before.conflict_range,
-            unrepeatable: before.unrepeatable,
             budget: None,
+            ..before
+        }
+    }
+
+    /// This number of attempts, instead of the policy's number. The other overrides stay.
+    #[cfg(feature = "std")]
+    pub(crate) const fn attempts(self, attempts: u32) -> Self {
+        Overrides { attempts, ..self }
+    }
+
+    /// One more conflict whose wait was the pace's.
+    #[cfg(feature = "std")]
+    pub(super) const fn count_paced(&mut self) {
+        self.paced = self.paced.saturating_add(1);
+    }
+
+    /// The limits of several calls together, instead of the policy's limits: attempts are made until
+    /// `deadline`, counted from the start; without one, no further attempt is made. The other overrides
+    /// stay.
+    #[cfg(feature = "std")]
+    pub(crate) fn together(self, deadline: Option<Duration>) -> Self {
+        Overrides {
+            timeout: deadline.map_or(NEVER, nanos),
+            cut: true,
+            replaces_deadline: true,
+            attempts: if deadline.is_some() { u32::MAX } else { 1 },
+            ..self
         }
     }
 
@@ -131,6 +160,9 @@ impl<'b> Overrides<'b> {
 pub(crate) trait LimitSource<'b> {
     /// No attempt begins later than this number of nanoseconds after the start.
     fn deadline(self, policy: &Policy) -> u64;
+    /// No wait ends later than this number of nanoseconds after the start. This differs from the deadline
+    /// only for the limits of several calls [together](Overrides::together).
+    fn deadline_of_wait(self, policy: &Policy) -> u64;
     /// Whether an attempt is cut at the deadline, and so needs some time before the deadline.
     fn cut_at_deadline(self) -> bool;
     /// The highest number of attempts.
@@ -159,13 +191,25 @@ impl<'b> LimitSource<'b> for Option<&Overrides<'b>> {
     }
 
     #[inline]
+    fn deadline_of_wait(self, policy: &Policy) -> u64 {
+        match self {
+            Some(overrides) if overrides.replaces_deadline => overrides.timeout,
+            overrides => overrides.deadline(policy),
+        }
+    }
+
+    #[inline]
     fn cut_at_deadline(self) -> bool {
         self.is_some_and(|overrides| overrides.cut)
     }
 
     #[inline]
     fn attempts(self, policy: &Policy) -> u32 {
-        if self.deadline(policy) == policy.deadline {
+        if let Some(Overrides { attempts, .. }) = self
+            && *attempts > 0
+        {
+            *attempts
+        } else if self.deadline(policy) == policy.deadline {
             let paced = self.map_or(0, |overrides| overrides.paced);
             let more = paced.min(policy.more_at_pace());
             policy.attempts().saturating_add(more)

@@ -1,41 +1,41 @@
 //! The reads and writes of one resource, one group after another, until nobody waits.
 
 use super::{
-    caller::{Bound, Failing, Going, Outcome, Place},
-    error::CombineError,
-    group::{self, Applied, refuses_value, surely_refused},
-    lane::Lane,
+    caller::{Outcome, Place},
+    failed_step::{Concerned, FailedStep, Together},
+    group::{self, Applied},
+    key_queue::KeyQueue,
     pieces::Pieces,
-    rules::{Rules, Shared, Step, Told},
+    rules::{AnyVersion, Rules, Shared, Step},
 };
-use crate::drive::write_outcome::WriteOutcome;
 use crate::{
     delay::Pace,
     drive::{
         context::Context,
         course::{Course, End},
         ending::Ending,
-        judges::{ByCodes, Judge as _},
+        judges::ByCodes,
+        limit::Timer,
         mark,
-        operation::Failed,
         plan::Guard,
         rules::Conflict,
         settings::Settings,
+        write_outcome::{JudgedWrite, WriteOutcome},
     },
     facts::fault::{Fault, TimedOut},
-    judge::{Ruling, Stage},
+    judge::Stage,
     observe::Failure,
     policy::Policy,
     report::Updated,
     runtime::{Clock, Random, Sleep},
-    state::{Decision, Overrides},
+    state::Overrides,
 };
 use core::{
     future::{Future, poll_fn},
     hash::Hash,
     mem,
-    pin::Pin,
-    task::{Poll, ready},
+    pin::{Pin, pin},
+    task::{self, Poll},
     time::Duration,
 };
 use std::sync::Arc;
@@ -43,7 +43,7 @@ use std::sync::Arc;
 /// Drives a resource until nobody waits for it.
 pub(super) async fn drive<K, V, W, E, R>(
     shared: Arc<Shared<K, V, W, E, R>>,
-    lane: Arc<Lane<V, W, E>>,
+    queue: Arc<KeyQueue<V, W, E>>,
     key: K,
 ) where
     K: Clone + Eq + Hash,
@@ -53,34 +53,30 @@ pub(super) async fn drive<K, V, W, E, R>(
     R: Clock + Sleep + Random,
 {
     let rules = &shared.rules;
-    let mut shift = Shift {
+    let mut driver = DriverState {
         rules,
-        lane: &lane,
+        queue: &queue,
         guard: Guard::new(rules.policy),
         pieces: Pieces::default(),
         last: None,
         doubt: None,
         pace: Pace::new(),
     };
-    while let Some(mark) = lane.read_begins() {
-        shift.guard.course.start_if_metered(&*rules.runtime);
-        let wait = match shift.attempt(&key, mark).await {
-            Ok(Ended::Works) => {
-                shift.succeeded();
-                None
-            }
-            Ok(Ended::Halved) => None,
-            Err((failed, bound)) => shift.failed(failed, bound),
+    while let Some(mark) = queue.read_begins() {
+        driver.guard.course.start_if_metered(&*rules.runtime);
+        let wait = match driver.attempt(&key, mark).await {
+            Ok(()) => None,
+            Err((error, failed)) => driver.failed(error, failed),
         };
         if let Some(wait) = wait {
             rules.runtime.sleep(wait).await;
-            shift.guard.begins();
+            driver.guard.begins();
         }
         // The next read does not concern a caller that has its outcome, and signals must be asked before.
         let mut are_asked = false;
         poll_fn(|_| {
-            let asks = !mem::replace(&mut are_asked, true) && lane.asks_signals();
-            match asks || lane.ends_poll() {
+            let asks = !mem::replace(&mut are_asked, true) && queue.asks_signals();
+            match asks || queue.ends_poll() {
                 true => Poll::Pending,
                 false => Poll::Ready(()),
             }
@@ -89,31 +85,25 @@ pub(super) async fn drive<K, V, W, E, R>(
     }
 }
 
-/// The end of an attempt that did not fail.
-enum Ended {
-    /// The resource works.
-    Works,
-    /// The write was refused for its value, and its parts are written next: neither a success nor a
-    /// failure.
-    Halved,
-}
+/// The settings of the calls: the policy's codes judge.
+const SETTINGS: Settings = Settings::of(ByCodes);
 
 /// The state of the driver of a resource.
-struct Shift<'d, K, V, W, E, R> {
+struct DriverState<'d, K, V, W, E, R> {
     rules: &'d Rules<K, V, W, E, R>,
-    lane: &'d Lane<V, W, E>,
+    queue: &'d KeyQueue<V, W, E>,
     /// The waits and their payments belong to the resource.
     guard: Guard<Policy>,
     pieces: Pieces,
     /// The version that was read last, if values have a version.
-    last: Option<Told>,
+    last: Option<AnyVersion>,
     /// The error of a write on top of that version that may have been applied.
     doubt: Option<Arc<E>>,
     /// The waits after conflicts with other writers.
     pace: Pace,
 }
 
-impl<K, V, W, E, R> Shift<'_, K, V, W, E, R>
+impl<'d, K, V, W, E, R> DriverState<'d, K, V, W, E, R>
 where
     K: Clone,
     V: Clone,
@@ -121,96 +111,83 @@ where
     E: Fault,
     R: Clock + Sleep + Random,
 {
-    /// One read-modify-write for the waiting callers.
-    async fn attempt(&mut self, key: &K, mark: Place) -> Result<Ended, (Failed<E>, Bound)> {
-        let lane = self.lane;
-        let bound = Bound::Before(mark);
-        let mut time = Allowance::new(&*self.rules.runtime, self.rules.limit());
-        let value = match time
-            .within((self.rules.read)(key.clone()), Stage::Read)
-            .await
-        {
-            Some(Ok(value)) => value,
-            Some(Err(error)) => return Err((Failed::at(Stage::Read, error), bound)),
-            None => return Err((self.cut(Stage::CutRead), bound)),
-        };
+    /// One read-modify-write for the waiting callers. A write that is refused for its value is neither a
+    /// success nor a failure: its parts are written next.
+    async fn attempt(&mut self, key: &K, mark: Place) -> Result<(), (E, FailedStep)> {
+        let (queue, rules) = (self.queue, self.rules);
+        let limit = rules.attempt_timeout.map(|(limit, _)| limit);
+        let (runtime, mut timer) = (&*rules.runtime, pin!(limit.map(Timer::new)));
+        let read = (rules.read)(key.clone());
+        let read = within(timer.as_mut(), runtime, read, Stage::Read).await;
+        let value = self.judged(Stage::Read, read, Concerned::Before(mark))?;
         self.compare(&value);
         let now = self.now();
-        let piece = self.pieces.next(|places| lane.keep_waiting(places));
-        let is_piece = piece.is_some();
-        let mut hands = lane.take(mark, piece, now);
-        let applied = group::apply(value, &mut hands.all);
-        drop(hands);
+        let piece = self.pieces.next(|places| queue.keep_waiting(places));
+        let mut changes = queue.take(&rules.policy, mark, piece, now);
+        let applied = group::apply(value, &mut changes.all);
+        drop(changes);
         let Applied {
             value,
             changed,
-            unchanged,
+            told,
             later,
-            failed,
         } = applied;
-        let done = |(place, value)| (place, Outcome::Done(Updated::Unchanged(value)));
-        let told = unchanged.into_iter().map(done);
-        lane.tell(told.chain(failed.into_iter().map(failing)).collect());
+        queue.tell(told);
         let Some(value) = value else {
             drop(later);
-            lane.give_back();
-            if is_piece {
-                self.pieces.done(false);
-            }
-            return Ok(Ended::Works);
+            queue.give_back();
+            self.pieces.done(false);
+            self.succeeded();
+            return Ok(());
         };
-        if time.is_over().await {
-            return Err((self.cut(Stage::CutRead), Bound::Taken));
+        let is_over = poll_fn(|cx| {
+            let timer = timer.as_mut().as_pin_mut();
+            Poll::Ready(timer.is_some_and(|timer| timer.is_over(cx)))
+        });
+        if is_over.await {
+            return self.judged(Stage::Read, None, Concerned::Taken);
         }
         self.pace
             .combines(u32::try_from(changed.len()).unwrap_or(u32::MAX));
-        lane.write_begins();
-        let written = time.within((self.rules.write)(key.clone(), value), Stage::Write);
-        let written = written.await;
-        let failed = match written {
-            Some(Ok(reply)) => match &self.rules.conflict {
-                Some((is_conflict, error)) if is_conflict(&reply) => {
-                    Failed::at(Stage::Conflict, error(Conflict))
-                }
-                _ => {
-                    let written = changed.into_iter().map(|place| (place, reply.clone()));
-                    let written = written.map(|(place, reply)| (place, Updated::Written(reply)));
-                    let later = later
-                        .into_iter()
-                        .map(|(place, value)| (place, Updated::Unchanged(value)));
-                    let told = written.chain(later);
-                    lane.tell(
-                        told.map(|(place, done)| (place, Outcome::Done(done)))
-                            .collect(),
-                    );
-                    lane.give_back();
-                    if self.doubt.take().is_some() {
-                        lane.resolved();
-                    }
-                    if is_piece {
-                        self.pieces.done(true);
-                    }
-                    return Ok(Ended::Works);
-                }
-            },
-            Some(Err(error)) => Failed::at(Stage::Write, error),
-            None => self.cut(Stage::Cut),
-        };
-        if self.is_halved(&failed, changed.len()) {
-            lane.give_back();
-            if is_piece {
-                self.pieces.done(false);
+        queue.write_begins();
+        let write = (rules.write)(key.clone(), value);
+        let written = within(timer, runtime, write, Stage::Write).await;
+        let (stage, written) = match (written, &rules.conflict) {
+            (Some(Ok(reply)), Some((is_conflict, error))) if is_conflict(&reply) => {
+                (Stage::Conflict, Some(Err(error(Conflict))))
             }
-            self.pieces.halve(changed);
-            return Ok(Ended::Halved);
+            (written, _) => (Stage::Write, written),
+        };
+        let reply = match self.judged(stage, written, Concerned::Taken) {
+            Ok(reply) => reply,
+            // A part of the changes may be accepted.
+            Err((error, failed)) if changed.len() > 1 && failed.refuses_value(&error) => {
+                queue.give_back();
+                self.pieces.done(false);
+                self.pieces.halve(changed);
+                return Ok(());
+            }
+            Err(failed) => return Err(failed),
+        };
+        let written = changed.into_iter();
+        let written = written.map(|place| (place, Updated::Written(reply.clone())));
+        let later = later.into_iter();
+        let later = later.map(|(place, value)| (place, Updated::Unchanged(value)));
+        let done = |(place, updated)| (place, Outcome::Done(updated));
+        queue.tell(written.chain(later).map(done).collect());
+        queue.give_back();
+        if self.doubt.take().is_some() {
+            queue.resolved();
         }
-        Err((failed, Bound::Taken))
+        self.pieces.done(true);
+        self.succeeded();
+        Ok(())
     }
 
-    /// The time of the clock. The clock is read here only if a caller has a deadline.
+    /// The time of the clock. The clock is read here only if a caller needs the time.
     fn now(&self) -> Option<Duration> {
-        let is_asked = self.lane.has_deadlines();
-        is_asked.then(|| self.rules.runtime.now())
+        let is_timed = self.queue.is_timed();
+        is_timed.then(|| self.rules.runtime.now())
     }
 
     /// Gives the version that was read to the pace, and compares it with the version of a write that may
@@ -220,43 +197,43 @@ where
             return;
         };
         let version = (versions.read)(value);
-        let last = self.last.as_deref();
-        let passed = (versions.passed)(last.unwrap_or(&*version), &*version);
+        let last = self.last.as_deref().unwrap_or(&*version);
+        let (passed, is_same) = (versions.compare)(last, &*version);
         self.pace.read(self.rules.runtime.now(), passed);
-        if let (Some(error), Some(last)) = (&self.doubt, last)
-            && !(versions.is_same)(last, &*version)
-        {
-            self.lane.overtaken(error);
-            self.doubt = None;
+        if !is_same && let Some(error) = self.doubt.take() {
+            self.queue.overtaken(&error);
         }
         self.last = Some(version);
     }
 
-    /// Whether a part of the changes may be accepted.
-    fn is_halved(&self, failed: &Failed<E>, changes: usize) -> bool {
-        let Failed { error, stage } = failed;
-        let policy = &self.rules.policy;
-        *stage == Stage::Write
-            && changes > 1
-            && refuses_value(error)
-            && policy.rule(Stage::Write, error).is_permanent()
+    /// The result of a step; `None` if the step was cut. A failure is judged here, once.
+    fn judged<T>(
+        &self,
+        stage: Stage,
+        result: Option<Result<T, E>>,
+        concerned: Concerned,
+    ) -> Result<T, (E, FailedStep)> {
+        let (stage, error) = match (result, self.rules.attempt_timeout) {
+            (Some(Ok(value)), _) => return Ok(value),
+            (Some(Err(error)), _) => (stage, error),
+            (None, Some((limit, error))) => (stage.cut(), error(TimedOut::new(limit))),
+            (None, None) => unreachable!("only attempts with a limit are cut"),
+        };
+        let has_versions = self.rules.versions.is_some();
+        let failed = FailedStep::new(&self.rules.policy, stage, &error, concerned, has_versions);
+        Err((error, failed))
     }
 
-    /// An attempt was cut.
-    fn cut(&self, stage: Stage) -> Failed<E> {
-        let (limit, error) = match self.rules.attempt_timeout {
-            Some((limit, error)) => (limit, error),
-            None => unreachable!("only attempts with a limit are cut"),
-        };
-        Failed::at(stage, error(TimedOut::new(limit)))
+    /// The call, as its hooks and logs name it.
+    const fn context(&self) -> Context<'d> {
+        Context::of(&self.rules.policy, self.rules.name)
     }
 
     /// The resource works: the next failure counts as the first one.
     fn succeeded(&mut self) {
-        let (mut settings, runtime) = (Settings::of(ByCodes), &*self.rules.runtime);
-        let (policy, name) = (&self.rules.policy, self.rules.name);
+        let (context, runtime) = (self.context(), &*self.rules.runtime);
         let course = &self.guard.course;
-        course.succeeded::<E, _, _>(&Context::of(policy, name), &mut settings, runtime);
+        course.succeeded::<E, _, _>(&context, &mut { SETTINGS }, runtime);
         self.guard.course = Course::new();
         self.pace = Pace::new();
     }
@@ -265,119 +242,46 @@ where
     /// outcome. Returns the wait before the next attempt, if a caller continues; the other callers begin
     /// anew. If all callers whom the failure concerns have left, nobody waits for this call any more: it
     /// ends as a stopped call.
-    fn failed(&mut self, failed: Failed<E>, bound: Bound) -> Option<Duration> {
-        let Failed { error, stage } = failed;
-        let policy = &self.rules.policy;
-        let ruling = |stage: Stage| ByCodes.rule(policy, stage, &error);
-        self.keep_pace(ruling(stage).is_lost_race(stage));
-        let is_doubtful = match stage {
-            Stage::Write => !surely_refused(&error),
-            stage => stage == Stage::Cut,
-        };
-        let stage = match stage {
-            // A write that surely did nothing may be repeated, like a read.
-            Stage::Write if !is_doubtful => Stage::Read,
-            stage => stage,
-        };
-        let once = match stage {
-            // The version decides.
-            _ if self.rules.versions.is_some() => stage,
-            Stage::Write => Stage::WriteOnce,
-            Stage::Cut => Stage::CutOnce,
-            other => other,
-        };
-        let failing = Failing {
-            bound,
-            is_doubtful,
-            ends_blind: ruling(once) == Ruling::MAYBE_APPLIED,
-            is_conflict: ruling(stage).is_conflict(),
-            is_paced: self.pace.range().is_some(),
-        };
-        let standing = self.lane.step_failed(failing);
-        let name = self.rules.name;
-        let (mut settings, runtime) = (Settings::of(ByCodes), &*self.rules.runtime);
-        if standing.all == 0 {
-            let course = &mut self.guard.course;
+    fn failed(&mut self, error: E, failed: FailedStep) -> Option<Duration> {
+        let (context, runtime) = (self.context(), &*self.rules.runtime);
+        let (policy, stage) = (context.policy, failed.stage);
+        if self.rules.versions.is_some() {
+            let now = || runtime.now();
+            policy.keep_pace(&mut self.pace, failed.ruling.is_lost_race(stage), now);
+        }
+        let now = self.now().unwrap_or_default();
+        let is_paced = self.pace.range().is_some();
+        let together = self.queue.step_failed(policy, failed, is_paced, now);
+        let settings = &mut { SETTINGS };
+        let course = &mut self.guard.course;
+        let outcome = WriteOutcome::Known;
+        let Some(Together { ruling, patience }) = together else {
             let ending = Ending::failed(stage, Some(&error));
-            let known = WriteOutcome::Known;
-            let context = Context::of(policy, name);
-            course.cut(&context, &mut settings, runtime, &error, ending, known);
+            course.cut(&context, settings, runtime, &error, ending, outcome);
             self.anew();
             return None;
-        }
-        let now = self.now();
-        let allowed = self.allowed(standing.able, standing.until.zip(now));
-        let stage = if standing.repeatable == 0 {
-            once
-        } else {
-            stage
         };
-        let overrides = self
-            .rules
-            .versions
-            .is_some()
-            .then(|| Overrides::paced(&self.pace));
-        let course = &mut self.guard.course;
-        let context = Context {
-            policy: &allowed,
-            overrides,
-            name,
+        let deadline = patience.map(|patience| course.elapsed_at(now).saturating_add(patience));
+        let of_all = Context {
+            overrides: Some(Overrides::paced(&self.pace).together(deadline)),
+            ..context
         };
-        let next = course.failed(&context, &mut settings, runtime, &error, stage, ());
-        let decided = match next.into() {
-            Decision::Stop(reason) => Err(reason),
-            Decision::Wait(wait) => Ok(Going {
-                wait,
-                begins: now.map(|now| now.saturating_add(wait.delay)),
-            }),
-        };
+        let writes = JudgedWrite { ruling, outcome };
+        let next = course.failed(&of_all, settings, runtime, &error, stage, writes);
         let error = Arc::new(error);
-        let going = self.lane.decided(failing, &error, decided);
+        let continues = self.queue.decided(policy, failed, &error, next, now);
         // All callers who would have continued have left meanwhile.
-        let is_left = decided.is_ok() && going == 0;
-        if is_left {
+        if next.is_wait() && !continues {
             let failure = Failure::new(Some(&*error), Some(&*error));
-            let course = &mut self.guard.course;
-            let end = End::stopped(failure, WriteOutcome::Known);
-            let context = Context::of(policy, name);
-            course.ended(&context, &mut settings, runtime, end);
+            course.ended(&context, settings, runtime, End::stopped(failure, outcome));
         }
-        if failing.is_doubtful && self.last.is_some() {
+        if failed.is_doubtful && self.last.is_some() {
             self.doubt = Some(error);
         }
-        match decided {
-            Ok(next) if !is_left => Some(next.wait.delay),
-            _ => {
-                self.anew();
-                None
-            }
+        if !continues {
+            self.anew();
         }
-    }
-
-    /// Reports the failure to the pace.
-    fn keep_pace(&mut self, is_conflict: bool) {
-        if self.rules.versions.is_none() {
-            return;
-        }
-        let now = || self.rules.runtime.now();
-        self.rules
-            .policy
-            .keep_pace(&mut self.pace, is_conflict, now);
-    }
-
-    /// The policy with the limits of the callers: the call continues as long as one of them may continue.
-    fn allowed(&self, able: usize, until: Option<(Duration, Duration)>) -> Policy {
-        let failures = self.guard.course.failures();
-        let most = if able > 0 { u32::MAX } else { failures + 1 };
-        let allowed = self.rules.policy.max_attempts(most);
-        match until {
-            // The deadline of a policy counts from the start of the course.
-            Some((until, now)) => {
-                let passed = self.guard.course.elapsed_at(now);
-                allowed.deadline(until.saturating_sub(now).saturating_add(passed))
-            }
-            None => allowed,
-        }
+        continues.then(|| next.wait())
     }
 
     /// The next callers have no failures yet. The budget gets back the tokens of a wait that does not take
@@ -388,70 +292,25 @@ where
     }
 }
 
-/// A failed change as the outcome of its caller.
-fn failing<V, W, E>(
-    (place, failing): (Place, group::ChangeFailed<E>),
-) -> (Place, Outcome<V, W, E>) {
-    let outcome = match failing {
-        group::ChangeFailed::Own(error) => Outcome::Failed(CombineError::Own {
-            error,
-            may_be_applied: false,
-        }),
-        group::ChangeFailed::Panicked(panic) => Outcome::Panicked(panic),
-    };
-    (place, outcome)
-}
-
-/// The time that an attempt has. The timer is made when the attempt is first found pending.
-struct Allowance<'r, R: Sleep> {
-    runtime: &'r R,
-    limit: Option<Duration>,
-    timer: Option<Pin<Box<R::Sleep>>>,
-}
-
-impl<'r, R: Sleep> Allowance<'r, R> {
-    const fn new(runtime: &'r R, limit: Option<Duration>) -> Self {
-        Allowance {
-            runtime,
-            limit,
-            timer: None,
+/// The result of the step, or nothing if the time of the attempt is over first.
+async fn within<R: Sleep, T>(
+    mut timer: Pin<&mut Option<Timer<R::Sleep>>>,
+    runtime: &R,
+    mut step: Step<T>,
+    stage: Stage,
+) -> Option<T> {
+    let outcome = poll_fn(|cx| match timer.as_mut().as_pin_mut() {
+        Some(timer) => {
+            let (step, never) = (Pin::new(&mut step), || Duration::MAX);
+            let poll = |step: Pin<&mut Step<T>>, cx: &mut task::Context<'_>| step.poll(cx);
+            let polled = timer.poll_attempt(step, runtime, never, cx, |_| stage, poll);
+            polled.map(Result::ok)
         }
+        None => step.as_mut().poll(cx).map(Some),
+    });
+    let outcome = outcome.await;
+    if outcome.is_none() {
+        mark::cutting(|| drop(step));
     }
-
-    /// The result of the step, or nothing if the time is over first. When the time is over, a write is
-    /// polled once more, because it may be ready as well.
-    async fn within<T>(&mut self, mut step: Step<T>, stage: Stage) -> Option<T> {
-        let outcome = poll_fn(|cx| {
-            let is_over = match &mut self.timer {
-                Some(timer) => timer.as_mut().poll(cx).is_ready(),
-                None => false,
-            };
-            if (!is_over || stage != Stage::Read)
-                && let Poll::Ready(value) = step.as_mut().poll(cx)
-            {
-                return Poll::Ready(Some(value));
-            }
-            if !is_over {
-                let (Some(limit), None) = (self.limit, &self.timer) else {
-                    return Poll::Pending;
-                };
-                let timer = self.timer.insert(Box::pin(self.runtime.sleep(limit)));
-                ready!(timer.as_mut().poll(cx));
-            }
-            Poll::Ready(None)
-        });
-        let outcome = outcome.await;
-        if outcome.is_none() {
-            mark::cutting(|| drop(step));
-        }
-        outcome
-    }
-
-    /// Whether the time is over.
-    async fn is_over(&mut self) -> bool {
-        let Some(timer) = &mut self.timer else {
-            return false;
-        };
-        poll_fn(|cx| Poll::Ready(timer.as_mut().poll(cx).is_ready())).await
-    }
+    outcome
 }

@@ -1,204 +1,97 @@
-//! Applies the changes of a group to one value, and reads from a refused write what it says about the
-//! changes.
+//! Applies the changes of a group to one value.
 
-use super::caller::{Change, Hand, Panic, Place};
-use crate::{
-    facts::{
-        fault::{Fault, FaultKind},
-        grpc::GrpcCode,
-    },
-    judge::is_perhaps_applied,
+use super::{
+    caller::{Change, Outcome, PendingChange, Place},
+    error::CombineError,
 };
+use crate::report::Updated;
 use core::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
 
 /// The results of the changes of a group.
-pub(super) struct Applied<V, E> {
+pub(super) struct Applied<V, W, E> {
     /// The value to write; `None` if nothing was changed.
     pub(super) value: Option<V>,
     /// The callers whose change changed the value, in order.
     pub(super) changed: Vec<Place>,
-    /// The callers whose change changed nothing, and who may get this result now: the value was read after
-    /// their calls, and no change before theirs had changed it.
-    pub(super) unchanged: Vec<(Place, V)>,
-    /// The other callers whose change changed nothing: they may get this result after the write.
+    /// The callers who get their outcome now: the change failed, or it changed nothing. In the second case
+    /// the value was read after the call, and no change before this one had changed it.
+    pub(super) told: Vec<(Place, Outcome<V, W, E>)>,
+    /// The other callers whose change changed nothing: they may get this value after the write.
     pub(super) later: Vec<(Place, V)>,
-    /// The callers whose change failed.
-    pub(super) failed: Vec<(Place, ChangeFailed<E>)>,
 }
 
-/// How a change failed.
-pub(super) enum ChangeFailed<E> {
-    Own(E),
-    Panicked(Panic),
-}
-
-/// Runs a change.
-fn run<V, E>(change: &mut Change<V, E>, value: &mut V) -> Result<bool, ChangeFailed<E>> {
+/// Runs a change. A failure is the outcome of its caller.
+fn run<V, W, E>(change: &mut Change<V, E>, value: &mut V) -> Result<bool, Outcome<V, W, E>> {
+    let own = |error| CombineError::Own {
+        error,
+        may_be_applied: false,
+    };
     match catch_unwind(AssertUnwindSafe(|| change(value))) {
-        Ok(changed) => changed.map_err(ChangeFailed::Own),
-        Err(panic) => Err(ChangeFailed::Panicked(panic)),
+        Ok(changed) => changed.map_err(|error| Outcome::Failed(own(error))),
+        Err(panic) => Err(Outcome::Panicked(panic)),
     }
 }
 
 /// Applies the changes in their order. A change that fails, or that says that it changed nothing,
-/// leaves no trace: the other changes are applied to a copy of the value before it. A change that is
-/// alone needs no copy.
-pub(super) fn apply<V: Clone, E>(value: V, hands: &mut [Hand<V, E>]) -> Applied<V, E> {
-    let mut applied = Applied {
-        value: None,
-        changed: Vec::new(),
-        unchanged: Vec::new(),
-        later: Vec::new(),
-        failed: Vec::new(),
-    };
-    match hands {
-        [] => return applied,
-        [hand] => {
-            alone(value, hand, &mut applied);
-            return applied;
-        }
-        _ => {}
-    }
-    let mut progress = Progress {
-        kept: value.clone(),
-        kept_after: 0,
-        changed: Vec::new(),
-        later: Vec::new(),
-    };
-    let mut value = value;
-    for index in 0..hands.len() {
-        let Hand {
+/// leaves no trace: the value before it is restored from a copy, and the changes since the copy run
+/// again.
+pub(super) fn apply<V: Clone, W, E>(
+    value: V,
+    changes: &mut [PendingChange<V, E>],
+) -> Applied<V, W, E> {
+    // A copy of the value after the first `kept_after` changes of `changed`. These changes are not run
+    // again, however many others fail. A change that is alone needs no copy.
+    let mut kept = (changes.len() > 1).then(|| value.clone());
+    let mut kept_after = 0;
+    let mut value = Some(value);
+    // Here a change is named by its index. The next change to run is the last of `to_run`.
+    let mut to_run: Vec<usize> = (0..changes.len()).rev().collect();
+    let (mut changed, mut told, mut later) = (Vec::new(), Vec::new(), Vec::new());
+    // While changes run again: how many changes have not run yet.
+    let mut not_run = None;
+    while let (Some(index), Some(current)) = (to_run.pop(), &mut value) {
+        let PendingChange {
             place,
             change,
             was_there,
-        } = &mut hands[index];
-        let ran = run(change, &mut value);
+        } = &mut changes[index];
+        let ran = run(change, current);
         if let Ok(true) = ran {
-            progress.changed.push(index);
-            continue;
-        }
-        // The value may hold a half-done change, so only this caller gets the value.
-        let seen = core::mem::replace(&mut value, progress.kept.clone());
-        match ran {
-            Err(failing) => applied.failed.push((*place, failing)),
-            Ok(_) if *was_there && progress.changed.is_empty() => {
-                applied.unchanged.push((*place, seen));
-            }
-            Ok(_) => progress.later.push((index, seen)),
-        }
-        if progress.kept_after < progress.changed.len() {
-            value = progress.again(value, hands, &mut applied);
-        }
-    }
-    let Progress { changed, later, .. } = progress;
-    applied.value = (!changed.is_empty()).then_some(value);
-    applied.changed = changed.iter().map(|&index| hands[index].place).collect();
-    let later = later.into_iter();
-    applied.later = later
-        .map(|(index, value)| (hands[index].place, value))
-        .collect();
-    applied
-}
-
-/// The only change of a group.
-fn alone<V, E>(mut value: V, hand: &mut Hand<V, E>, applied: &mut Applied<V, E>) {
-    let place = hand.place;
-    match run(&mut hand.change, &mut value) {
-        Ok(true) => {
-            applied.changed.push(place);
-            applied.value = Some(value);
-        }
-        Ok(false) if hand.was_there => applied.unchanged.push((place, value)),
-        Ok(false) => applied.later.push((place, value)),
-        Err(failing) => applied.failed.push((place, failing)),
-    }
-}
-
-/// The value so far, after several changes. Here a caller is named by its index among the hands.
-struct Progress<V> {
-    /// A copy of the value after the first `kept_after` of the changes in `changed`. These changes are not
-    /// run again, however many others fail.
-    kept: V,
-    kept_after: usize,
-    changed: Vec<usize>,
-    later: Vec<(usize, V)>,
-}
-
-impl<V: Clone> Progress<V> {
-    /// Applies the changes since the copy again to `value`, which is equal to the copy, and makes a new
-    /// copy.
-    fn again<E>(
-        &mut self,
-        mut value: V,
-        hands: &mut [Hand<V, E>],
-        applied: &mut Applied<V, E>,
-    ) -> V {
-        let mut done = self.kept_after;
-        while let Some(&index) = self.changed.get(done) {
-            let Hand {
-                place,
-                change,
-                was_there,
-            } = &mut hands[index];
-            let ran = run(change, &mut value);
-            if let Ok(true) = ran {
-                done += 1;
-                continue;
-            }
+            changed.push(index);
+        } else {
+            // The value may hold a half-done change, so only this caller gets the value.
+            let seen = core::mem::replace(&mut value, kept.clone());
             // Callers after this one saw a change that is now undone, so they wait for a new read.
-            self.changed.remove(done);
-            self.later.retain(|&(later, _)| later < index);
-            let seen = core::mem::replace(&mut value, self.kept.clone());
-            match ran {
-                Err(failing) => applied.failed.push((*place, failing)),
-                Ok(_) if *was_there && done == 0 => applied.unchanged.push((*place, seen)),
-                Ok(_) => self.later.push((index, seen)),
+            later.retain(|&(later, _)| later < index);
+            match (ran, seen) {
+                (Err(outcome), _) => told.push((*place, outcome)),
+                (Ok(_), Some(seen)) if *was_there && changed.is_empty() => {
+                    told.push((*place, Outcome::Done(Updated::Unchanged(seen))));
+                }
+                (Ok(_), seen) => later.extend(seen.map(|seen| (index, seen))),
             }
-            done = self.kept_after;
+            not_run.get_or_insert(to_run.len());
+            to_run.extend(changed.drain(kept_after..).rev());
         }
-        self.kept_after = done;
-        self.kept = value.clone();
-        value
+        if not_run == Some(to_run.len()) {
+            not_run = None;
+            if kept_after < changed.len() {
+                kept_after = changed.len();
+                kept.clone_from(&value);
+            }
+        }
     }
-}
-
-/// Whether a reply refused a request by its code. A failure of the transport has no code.
-fn refused<F: Fault>(
-    error: &F,
-    by_grpc: impl FnOnce(GrpcCode) -> bool,
-    by_status: impl FnOnce(u16) -> bool,
-) -> bool {
-    if error.delivery().is_some() || !matches!(error.kind(), None | Some(FaultKind::Permanent)) {
-        return false;
+    let place = |index: usize| changes[index].place;
+    Applied {
+        value: value.filter(|_| !changed.is_empty()),
+        changed: changed.into_iter().map(place).collect(),
+        told,
+        later: later
+            .into_iter()
+            .map(|(index, value)| (place(index), value))
+            .collect(),
     }
-    match (error.grpc_code(), error.status()) {
-        (Some(code), _) => by_grpc(code),
-        (None, Some(status)) => by_status(status),
-        (None, None) => false,
-    }
-}
-
-/// Whether a write was refused for its value, so that a part of its changes may be accepted.
-pub(super) fn refuses_value<F: Fault>(error: &F) -> bool {
-    use GrpcCode::{FailedPrecondition, InvalidArgument, OutOfRange};
-    refused(
-        error,
-        |code| matches!(code, InvalidArgument | FailedPrecondition | OutOfRange),
-        |status| matches!(status, 400 | 413 | 422),
-    )
-}
-
-/// Whether a write that failed has surely not been applied.
-pub(super) fn surely_refused<F: Fault>(error: &F) -> bool {
-    use GrpcCode::{NotFound, PermissionDenied, Unauthenticated};
-    !is_perhaps_applied(error)
-        || refuses_value(error)
-        || refused(
-            error,
-            |code| matches!(code, NotFound | PermissionDenied | Unauthenticated),
-            |status| matches!(status, 401 | 403 | 404),
-        )
 }
 
 #[cfg(test)]
@@ -210,6 +103,11 @@ mod tests {
     };
     use std::sync::Arc;
 
+    /// Applies changes whose write would return nothing.
+    fn apply<V: Clone>(value: V, changes: &mut [PendingChange<V, ()>]) -> Applied<V, (), ()> {
+        super::apply(value, changes)
+    }
+
     #[test]
     fn a_change_that_is_alone_costs_no_copy() {
         struct Counted<'c>(u32, &'c Cell<u32>);
@@ -220,7 +118,7 @@ mod tests {
             }
         }
         let copies = Cell::new(0);
-        let hand = |place, add: u32| Hand::<Counted<'_>, ()> {
+        let pending = |place, add: u32| PendingChange::<Counted<'_>, ()> {
             place,
             change: Box::new(move |value| {
                 value.0 += add;
@@ -228,12 +126,12 @@ mod tests {
             }),
             was_there: true,
         };
-        let applied = apply(Counted(0, &copies), &mut [hand(0, 1)]);
+        let applied = apply(Counted(0, &copies), &mut [pending(0, 1)]);
         assert_eq!(
             (applied.value.map(|value| value.0), copies.get()),
             (Some(1), 0)
         );
-        let several = &mut [hand(0, 1), hand(1, 9), hand(2, 2), hand(3, 4)];
+        let several = &mut [pending(0, 1), pending(1, 9), pending(2, 2), pending(3, 4)];
         let applied = apply(Counted(0, &copies), several);
         assert_eq!(
             applied.value.map(|value| value.0),
@@ -246,13 +144,13 @@ mod tests {
     type Ran = Arc<AtomicUsize>;
 
     /// A change that counts how often it ran.
-    fn hand(
+    fn pending(
         place: Place,
         ran: &Ran,
         mut change: impl FnMut(&mut Vec<u32>) -> Result<bool, ()> + Send + 'static,
-    ) -> Hand<Vec<u32>, ()> {
+    ) -> PendingChange<Vec<u32>, ()> {
         let ran = Arc::clone(ran);
-        Hand {
+        PendingChange {
             place,
             change: Box::new(move |value| {
                 ran.fetch_add(1, Relaxed);
@@ -262,8 +160,8 @@ mod tests {
         }
     }
 
-    fn adds(place: Place, ran: &Ran, name: u32) -> Hand<Vec<u32>, ()> {
-        hand(place, ran, move |names| {
+    fn adds(place: Place, ran: &Ran, name: u32) -> PendingChange<Vec<u32>, ()> {
+        pending(place, ran, move |names| {
             let is_new = !names.contains(&name);
             if is_new {
                 names.push(name);
@@ -284,23 +182,23 @@ mod tests {
                 }
                 false => second,
             };
-            let hands = &mut [
+            let changes = &mut [
                 adds(0, &ran, 1),
-                hand(1, &ran, once),
+                pending(1, &ran, once),
                 adds(2, &ran, 1),
-                hand(3, &ran, |_| Err(())),
+                pending(3, &ran, |_| Err(())),
                 adds(4, &ran, 7),
             ];
-            let applied = apply(Vec::new(), hands);
+            let applied = apply(Vec::new(), changes);
             assert_eq!(applied.value, Some(vec![1, 7]));
             assert_eq!(applied.changed, [0, 4]);
             let later: Vec<_> = applied.later.iter().map(|later| later.0).collect();
-            let failed: Vec<_> = applied.failed.iter().map(|failed| failed.0).collect();
+            let failed: Vec<_> = applied.told.iter().map(|failed| failed.0).collect();
             match second {
                 Err(()) => assert_eq!((later, failed), (vec![], vec![1, 3])),
                 Ok(_) => assert_eq!((later, failed), (vec![1], vec![3])),
             }
-            for (_, seen) in applied.later.iter().chain(&applied.unchanged) {
+            for (_, seen) in &applied.later {
                 assert_eq!(*seen, [1], "7 was not there when it was seen");
             }
         }
@@ -313,13 +211,13 @@ mod tests {
             names.push(66);
             Ok(false)
         };
-        let hands = &mut [
-            hand(0, &ran, touches),
+        let changes = &mut [
+            pending(0, &ran, touches),
             adds(1, &ran, 1),
-            hand(2, &ran, touches),
+            pending(2, &ran, touches),
             adds(3, &ran, 3),
         ];
-        let applied = apply(Vec::new(), hands);
+        let applied = apply(Vec::new(), changes);
         assert_eq!(applied.value, Some(vec![1, 3]));
         assert_eq!(applied.changed, [1, 3]);
     }
@@ -327,13 +225,13 @@ mod tests {
     #[test]
     fn changes_that_fail_let_no_other_run_more_than_twice() {
         let ran = Ran::default();
-        let hands = (0..100).map(|place| match place % 2 {
+        let changes = (0..100).map(|place| match place % 2 {
             0 => adds(place, &ran, place as u32),
-            _ => hand(place, &ran, |_| Err(())),
+            _ => pending(place, &ran, |_| Err(())),
         });
-        let applied = apply(Vec::new(), &mut hands.collect::<Vec<_>>());
+        let applied = apply(Vec::new(), &mut changes.collect::<Vec<_>>());
         let names = (0..100).step_by(2).collect::<Vec<u32>>();
-        assert_eq!((applied.value, applied.failed.len()), (Some(names), 50));
+        assert_eq!((applied.value, applied.told.len()), (Some(names), 50));
         assert_eq!(ran.load(Relaxed), 150);
     }
 }

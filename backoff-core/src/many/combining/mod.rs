@@ -1,14 +1,15 @@
 //! Changes of one resource that wait at the same time become one read-modify-write.
 //!
-//! This file has the public type. `updating.rs` is the future of one caller, `lane.rs` one resource,
+//! This file has the public type. `updating.rs` is the future of one caller, `key_queue.rs` one resource,
 //! `drive.rs` its reads and writes, `group.rs` applies the changes of a group, `pieces.rs` halves a
-//! refused group.
+//! refused group. `state/` decides which callers go on after a failure (`Participant`).
 
 mod caller;
 mod drive;
 mod error;
+mod failed_step;
 mod group;
-mod lane;
+mod key_queue;
 mod pieces;
 #[cfg(all(test, loom))]
 mod races;
@@ -294,7 +295,7 @@ impl<K, V, W, E, R> Combining<K, V, W, E, R> {
 
     /// The number of resources that have waiting callers now.
     pub fn busy(&self) -> usize {
-        self.shared.lanes().len()
+        self.shared.queues().len()
     }
 }
 

@@ -11,35 +11,42 @@ pub(super) struct Piece {
     is_suspect: bool,
 }
 
-/// The pieces of refused groups as a stack: the next piece is the last one.
+/// The pieces of refused groups.
 #[derive(Default)]
-pub(super) struct Pieces(Vec<Piece>);
+pub(super) struct Pieces {
+    /// A stack: the next piece is the last one.
+    stack: Vec<Piece>,
+    /// The last piece is being written.
+    is_running: bool,
+}
 
 impl Pieces {
     /// The next piece, if there is one. `keep` drops the callers who no longer wait. A piece that surely
     /// holds a refused change is halved at once and not written whole.
     pub(super) fn next(&mut self, mut keep: impl FnMut(&mut Vec<Place>)) -> Option<&[Place]> {
+        self.is_running = false;
         loop {
-            let piece = self.0.last_mut()?;
+            let piece = self.stack.last_mut()?;
             keep(&mut piece.places);
             if piece.places.is_empty() {
-                self.0.pop();
+                self.stack.pop();
             } else if piece.is_suspect && piece.places.len() > 1 {
                 let places = core::mem::take(&mut piece.places);
-                self.0.pop();
+                self.stack.pop();
                 self.halve(places);
             } else {
                 break;
             }
         }
-        self.0.last().map(|piece| &piece.places[..])
+        self.is_running = true;
+        self.stack.last().map(|piece| &piece.places[..])
     }
 
     /// Pushes the halves of a group that was refused: left before right.
     pub(super) fn halve(&mut self, mut places: Vec<Place>) {
         let right = places.split_off(places.len() / 2);
         for (places, is_left) in [(right, false), (places, true)] {
-            self.0.push(Piece {
+            self.stack.push(Piece {
                 places,
                 is_left,
                 is_suspect: false,
@@ -47,12 +54,13 @@ impl Pieces {
         }
     }
 
-    /// The piece that was written is done.
+    /// The changes that were written are done. They may be a piece.
     pub(super) fn done(&mut self, is_accepted: bool) {
-        if let Some(piece) = self.0.pop()
+        if core::mem::take(&mut self.is_running)
+            && let Some(piece) = self.stack.pop()
             && piece.is_left
             && is_accepted
-            && let Some(right) = self.0.last_mut()
+            && let Some(right) = self.stack.last_mut()
         {
             right.is_suspect = true;
         }
@@ -79,15 +87,12 @@ mod tests {
             };
             writes += 1;
             let is_bad = places.iter().any(|place| bad.contains(place));
-            let is_piece = writes > 1;
             match (is_bad, places.len()) {
                 (true, 1) => refused.extend(&places),
                 (true, _) => {}
                 (false, _) => accepted.extend(&places),
             }
-            if is_piece {
-                pieces.done(!is_bad);
-            }
+            pieces.done(!is_bad);
             if is_bad && places.len() > 1 {
                 pieces.halve(places);
             }

@@ -1,7 +1,7 @@
 //! The rules that hold for all changes of a [`Combining`](super::Combining).
 
 use super::{
-    lane::Lane,
+    key_queue::KeyQueue,
     sync::{Mutex, MutexGuard},
 };
 use crate::{
@@ -30,14 +30,13 @@ type Cut<E> = (Duration, fn(TimedOut) -> E);
 type ByReply<W, E> = (Arc<IsConflict<W>>, fn(Conflict) -> E);
 
 /// The version of a value.
-pub(super) type Told = Box<dyn Any + Send>;
+pub(super) type AnyVersion = Box<dyn Any + Send>;
 
 /// How the version of a value is read and compared.
 pub(super) struct Versions<V> {
-    pub(super) read: Box<dyn Fn(&V) -> Told + Send + Sync>,
-    /// The writes between the first version and the second one.
-    pub(super) passed: fn(&(dyn Any + Send), &(dyn Any + Send)) -> Passed,
-    pub(super) is_same: fn(&(dyn Any + Send), &(dyn Any + Send)) -> bool,
+    pub(super) read: Box<dyn Fn(&V) -> AnyVersion + Send + Sync>,
+    /// The writes between the first version and the second one, and whether both are the same.
+    pub(super) compare: fn(&(dyn Any + Send), &(dyn Any + Send)) -> (Passed, bool),
 }
 
 impl<V> Versions<V> {
@@ -48,14 +47,9 @@ impl<V> Versions<V> {
     {
         Versions {
             read: Box::new(move |value| Box::new(version(value))),
-            passed: |earlier, later| match (earlier.downcast_ref::<T>(), later.downcast_ref::<T>())
-            {
-                (Some(earlier), Some(later)) => later.passed(earlier),
-                _ => Passed::Changed,
-            },
-            is_same: |one, other| match (one.downcast_ref::<T>(), other.downcast_ref::<T>()) {
-                (Some(one), Some(other)) => one.is_same(other),
-                _ => false,
+            compare: |earlier, later| match (earlier.downcast_ref(), later.downcast_ref::<T>()) {
+                (Some(earlier), Some(later)) => (later.passed(earlier), later.is_same(earlier)),
+                _ => (Passed::Changed, false),
             },
         }
     }
@@ -91,32 +85,27 @@ impl<K, V, W, E, R> Rules<K, V, W, E, R> {
             versions: self.versions.clone(),
         }
     }
-
-    /// The time limit of an attempt.
-    pub(super) fn limit(&self) -> Option<Duration> {
-        self.attempt_timeout.map(|(limit, _)| limit)
-    }
 }
 
 /// The state that all clones share: the rules, and the resources that have waiting callers.
 pub(super) struct Shared<K, V, W, E, R> {
     pub(super) rules: Rules<K, V, W, E, R>,
-    lanes: Mutex<Lanes<K, V, W, E>>,
+    queues: Mutex<KeyQueues<K, V, W, E>>,
 }
 
 /// The resources that have waiting callers.
-type Lanes<K, V, W, E> = HashMap<K, Arc<Lane<V, W, E>>>;
+type KeyQueues<K, V, W, E> = HashMap<K, Arc<KeyQueue<V, W, E>>>;
 
 impl<K, V, W, E, R> Shared<K, V, W, E, R> {
     pub(super) fn new(rules: Rules<K, V, W, E, R>) -> Self {
         Shared {
             rules,
-            lanes: Mutex::default(),
+            queues: Mutex::default(),
         }
     }
 
     /// While this lock is held, the only code of the callers that runs is the comparison of keys.
-    pub(super) fn lanes(&self) -> MutexGuard<'_, Lanes<K, V, W, E>> {
-        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn queues(&self) -> MutexGuard<'_, KeyQueues<K, V, W, E>> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

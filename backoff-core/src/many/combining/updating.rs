@@ -1,18 +1,19 @@
 //! The future of one caller.
 
 use super::{
-    caller::{Caller, Change, Counts, Limits, Outcome, Place, Told},
+    caller::{Caller, Change, Counts, Outcome, Place, Told},
     drive,
     error::CombineError,
-    lane::{Lane, Left, finished_before},
-    rules::Shared,
+    key_queue::{KeyQueue, finished_before},
+    rules::{Rules, Shared},
 };
 use crate::{
     drive::stopping::Once,
     facts::fault::Fault,
-    policy::{NEVER, NO_ATTEMPTS},
+    policy::NO_ATTEMPTS,
     report::{Measures, Reporting, RetryError, UpdateReport, Updated},
-    runtime::{AsyncRuntime, Clock, Random, Sleep, nanos},
+    runtime::{AsyncRuntime, Clock, Random, Sleep},
+    state::Participant,
 };
 use core::{
     fmt,
@@ -40,12 +41,9 @@ pub struct Updating<K: Clone + Eq + Hash, V, W, E, R: Sleep = AsyncRuntime> {
     key: K,
     /// The change until the first poll, and whether it recognises its own effect.
     change: Option<(Change<V, E>, bool)>,
-    attempts: Option<u32>,
-    deadline: Option<Duration>,
+    limits: Participant,
     is_measured: bool,
-    started: Duration,
-    until: Option<Duration>,
-    seat: Option<Seat<V, W, E>>,
+    ticket: Option<Ticket<V, W, E>>,
     timer: Option<Pin<Box<R::Sleep>>>,
     /// The signal that ends the waiting.
     signal: Option<Signal>,
@@ -62,9 +60,14 @@ fn has_come(signal: &mut Option<Signal>, cx: &mut Context<'_>) -> bool {
         .is_some_and(|signal| signal.as_mut().poll(cx).is_ready())
 }
 
+/// The outcome of a caller that leaves by itself.
+const fn stopped<E>(may_be_applied: bool) -> CombineError<E> {
+    CombineError::Stopped { may_be_applied }
+}
+
 /// The place of a waiting caller.
-struct Seat<V, W, E> {
-    lane: Arc<Lane<V, W, E>>,
+struct Ticket<V, W, E> {
+    queue: Arc<KeyQueue<V, W, E>>,
     place: Place,
 }
 
@@ -82,12 +85,9 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
             shared,
             key,
             change: Some((change, recognises)),
-            attempts: None,
-            deadline: None,
+            limits: Participant::new(),
             is_measured: false,
-            started: Duration::ZERO,
-            until: None,
-            seat: None,
+            ticket: None,
             timer: None,
             signal: None,
             counts: Counts::default(),
@@ -98,7 +98,7 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
     /// the future. If the policy has a deadline too, the shorter one holds. With a deadline and no
     /// `max_attempts`, the change takes part in as many attempts as fit into the time.
     pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = Some(deadline);
+        self.limits.set_deadline(deadline);
         self
     }
 
@@ -110,7 +110,7 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
     #[track_caller]
     pub fn max_attempts(mut self, max_attempts: u32) -> Self {
         assert!(max_attempts > 0, "{NO_ATTEMPTS}");
-        self.attempts = Some(max_attempts);
+        self.limits.set_attempts(max_attempts);
         self
     }
 
@@ -162,22 +162,23 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
         UpdatingReported { updating: self }
     }
 
-    /// Gives up the place, and also the resource if no other caller is left.
-    fn leave(&mut self) -> Option<Left<V, W, E>> {
-        let Seat { lane, place } = self.seat.take()?;
+    /// Gives up the place, and also the resource if no other caller is left. Returns the outcome, which is
+    /// `error` if there is none yet.
+    fn leave(&mut self, error: fn(bool) -> CombineError<E>) -> Option<Told<V, W, E>> {
+        let Ticket { queue, place } = self.ticket.take()?;
         // `left` is dropped after the lock, even if the comparison of keys panics.
         let left;
-        let mut lanes = self.shared.lanes();
-        left = lane.leave(place);
-        let is_ours = |found: &Arc<Lane<V, W, E>>| Arc::ptr_eq(found, &lane);
-        let removed = if left.is_empty && lanes.get(&self.key).is_some_and(is_ours) {
-            lanes.remove_entry(&self.key)
+        let mut queues = self.shared.queues();
+        left = queue.leave(place, error);
+        let is_ours = |found: &Arc<KeyQueue<V, W, E>>| Arc::ptr_eq(found, &queue);
+        let removed = if left.is_empty && queues.get(&self.key).is_some_and(is_ours) {
+            queues.remove_entry(&self.key)
         } else {
             None
         };
-        drop(lanes);
+        drop(queues);
         drop(removed);
-        Some(left)
+        left.told
     }
 }
 
@@ -188,63 +189,39 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Clock + Sleep> Updating<K, V, W, E, R> {
             return Ok(());
         };
         let rules = &self.shared.rules;
-        let mut policy = rules.policy;
-        if let Some(attempts) = self.attempts {
-            policy = policy.max_attempts(attempts);
-        }
-        if let Some(deadline) = self.deadline
-            && nanos(deadline) < policy.deadline
-        {
-            policy = policy.deadline(deadline);
-        }
-        let is_limited = policy.deadline != NEVER;
-        if is_limited || self.is_measured {
-            self.started = rules.runtime.now();
-        }
-        if is_limited {
-            let deadline = Duration::from_nanos(policy.deadline);
-            self.until = Some(self.started.saturating_add(deadline));
-        }
+        let now = || rules.runtime.now();
+        self.limits.start(&rules.policy, self.is_measured, now);
         if has_come(&mut self.signal, cx) {
-            let may_be_applied = false;
-            return Err(CombineError::Stopped { may_be_applied });
+            return Err(stopped(false));
         }
-        let limits = Limits {
-            attempts: policy.attempts(),
-            more_at_pace: policy.more_at_pace(),
-            until: self.until,
-            has_signal: self.signal.is_some(),
-        };
-        let caller = Caller::new(change, recognises, limits);
+        let has_signal = self.signal.is_some();
+        let mut caller = Some(Caller::new(change, recognises, self.limits, has_signal));
         let at_most = rules.at_most;
         // Two values are dropped while no lock is held: a caller without a place, and a key that is not
         // needed.
         let (mut key, mut spare) = (None, None);
-        let entered = loop {
-            let mut lanes = self.shared.lanes();
-            let lane = match lanes.get(&self.key) {
-                Some(lane) => Arc::clone(lane),
+        self.ticket = loop {
+            let mut queues = self.shared.queues();
+            let queue = match queues.get(&self.key) {
+                Some(queue) => Arc::clone(queue),
                 None => {
-                    let (Some(key), Some(lane)) = (key.take(), spare.take()) else {
-                        drop(lanes);
+                    let (Some(key), Some(queue)) = (key.take(), spare.take()) else {
+                        drop(queues);
                         key = Some(self.key.clone());
-                        spare = Some(Arc::new(Lane::new()));
+                        spare = Some(Arc::new(KeyQueue::new()));
                         continue;
                     };
-                    lanes.insert(key, Arc::clone(&lane));
-                    lane
+                    queues.insert(key, Arc::clone(&queue));
+                    queue
                 }
             };
-            break lane
-                .enter(caller, at_most)
-                .map(|place| Seat { lane, place });
+            break queue
+                .enter(&mut caller, at_most)
+                .map(|place| Ticket { queue, place });
         };
-        match entered {
-            Ok(seat) => {
-                self.seat = Some(seat);
-                Ok(())
-            }
-            Err(_caller) => Err(CombineError::Full),
+        match self.ticket {
+            Some(_) => Ok(()),
+            None => Err(CombineError::Full),
         }
     }
 
@@ -254,47 +231,10 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Clock + Sleep> Updating<K, V, W, E, R> {
         let measures = Measures {
             attempts: counts.attempts,
             conflicts: counts.conflicts,
-            elapsed: now.saturating_sub(self.started),
+            elapsed: self.limits.elapsed(now),
             slept: counts.slept,
         };
         UpdateReport::new(measures, counts.writes)
-    }
-}
-
-impl<V, W, E> Left<V, W, E> {
-    /// The outcome of a caller that got no outcome from the driver. It says whether the change may have
-    /// been applied.
-    fn ended(
-        self,
-        otherwise: fn(bool) -> CombineError<E>,
-    ) -> (Result<Updated<V, W>, CombineError<E>>, Counts) {
-        let Left {
-            told,
-            may_be_applied,
-            counts,
-            ..
-        } = self;
-        match told {
-            Some(told) => told.ended(),
-            None => (Err(otherwise(may_be_applied)), counts),
-        }
-    }
-}
-
-impl<V, W, E> Told<V, W, E> {
-    fn ended(self) -> (Result<Updated<V, W>, CombineError<E>>, Counts) {
-        let Told {
-            outcome,
-            counts,
-            change,
-        } = self;
-        drop(change);
-        let result = match outcome {
-            Outcome::Done(updated) => Ok(updated),
-            Outcome::Failed(error) => Err(error),
-            Outcome::Panicked(panic) => resume_unwind(panic),
-        };
-        (result, counts)
     }
 }
 
@@ -314,53 +254,64 @@ where
         if let Err(error) = this.enter(cx) {
             return Poll::Ready(Err(error));
         }
-        let Some(seat) = &this.seat else {
+        let Some(ticket) = &this.ticket else {
             finished_before();
         };
-        let (shared, lane) = (&this.shared, &seat.lane);
+        let (shared, queue) = (&this.shared, &ticket.queue);
         let make = || {
-            let (shared, lane) = (Arc::clone(shared), Arc::clone(lane));
-            Box::pin(drive::drive(shared, lane, this.key.clone())) as _
+            let (shared, queue) = (Arc::clone(shared), Arc::clone(queue));
+            Box::pin(drive::drive(shared, queue, this.key.clone())) as _
         };
         // The signal is asked before the poll takes the change, and after a write of the change has failed.
-        let mut is_stopped = has_come(&mut this.signal, cx) && lane.stops(seat.place);
+        let mut is_stopped = has_come(&mut this.signal, cx) && queue.stops(ticket.place);
         let polled = if is_stopped {
             Poll::Pending
         } else {
-            lane.poll(seat.place, make, cx)
+            queue.poll(ticket.place, make, cx)
         };
-        let (result, counts) = if let Poll::Ready(told) = polled {
-            drop(this.leave());
-            told.ended()
+        let (told, error): (_, fn(bool) -> _) = if let Poll::Ready(told) = polled {
+            (Some(told), stopped)
         } else {
-            is_stopped = is_stopped || has_come(&mut this.signal, cx) && lane.stops(seat.place);
-            let otherwise = if is_stopped {
-                |may_be_applied| CombineError::Stopped { may_be_applied }
+            is_stopped = is_stopped || has_come(&mut this.signal, cx) && queue.stops(ticket.place);
+            if is_stopped {
+                (None, stopped)
             } else {
-                let Some(until) = this.until else {
-                    return Poll::Pending;
+                let timer = match &mut this.timer {
+                    Some(timer) => timer,
+                    None => {
+                        let Rules {
+                            policy, runtime, ..
+                        } = &this.shared.rules;
+                        let remaining = this.limits.remaining(policy, || runtime.now());
+                        if remaining == Duration::MAX {
+                            return Poll::Pending;
+                        }
+                        this.timer.insert(Box::pin(runtime.sleep(remaining)))
+                    }
                 };
-                let runtime = &this.shared.rules.runtime;
-                let timer = this.timer.get_or_insert_with(|| {
-                    let remaining = until.saturating_sub(runtime.now());
-                    Box::pin(runtime.sleep(remaining))
-                });
                 ready!(timer.as_mut().poll(cx));
-                |may_be_applied| CombineError::OutOfTime { may_be_applied }
-            };
-            let Some(left) = this.leave() else {
-                return Poll::Pending;
-            };
-            left.ended(otherwise)
+                (None, |may_be_applied| CombineError::OutOfTime {
+                    may_be_applied,
+                })
+            }
         };
-        this.counts = counts;
-        Poll::Ready(result)
+        let left = this.leave(error);
+        let Some(told) = told.or(left) else {
+            return Poll::Pending;
+        };
+        drop(told.change);
+        this.counts = told.counts;
+        Poll::Ready(match told.outcome {
+            Outcome::Done(updated) => Ok(updated),
+            Outcome::Failed(error) => Err(error),
+            Outcome::Panicked(panic) => resume_unwind(panic),
+        })
     }
 }
 
 impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Drop for Updating<K, V, W, E, R> {
     fn drop(&mut self) {
-        drop(self.leave());
+        drop(self.leave(stopped));
     }
 }
 

@@ -7,7 +7,7 @@
 mod steps;
 
 use super::{
-    caller::{Caller, Counts, Outcome, Panic, Place, Told},
+    caller::{Caller, Outcome, Panic, Place, Told},
     error::CombineError,
     sync::Mutex,
 };
@@ -28,7 +28,7 @@ use std::{
 pub(super) type Driver = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// One resource.
-pub(super) struct Lane<V, W, E> {
+pub(super) struct KeyQueue<V, W, E> {
     state: Mutex<State<V, W, E>>,
 }
 
@@ -61,13 +61,10 @@ enum Turn<V, W, E> {
 /// The rest of a place that was given up.
 pub(super) struct Left<V, W, E> {
     pub(super) told: Option<Told<V, W, E>>,
-    /// Whether a write may have applied the change, or may still apply it.
-    pub(super) may_be_applied: bool,
-    pub(super) counts: Counts,
     /// No caller is left.
     pub(super) is_empty: bool,
     /// Values to be dropped while no lock is held.
-    _dropped: (Option<Caller<V, E>>, Option<Driver>),
+    _dropped: (Option<Waker>, Option<Driver>),
 }
 
 impl<V, W, E> State<V, W, E> {
@@ -77,19 +74,27 @@ impl<V, W, E> State<V, W, E> {
     }
 
     /// Gives a caller its outcome, and returns its waker. The caller itself drops its change.
-    fn tell(
-        &mut self,
-        place: Place,
-        outcome: impl FnOnce(&Caller<V, E>) -> Outcome<V, W, E>,
-    ) -> Option<Waker> {
+    fn tell(&mut self, place: Place, outcome: Outcome<V, W, E>) -> Option<Waker> {
         let caller = self.waiting.remove(&place)?;
         let told = Told {
-            outcome: outcome(&caller),
+            outcome,
             counts: caller.counts,
             change: caller.change,
         };
         self.told.insert(place, told);
         caller.waker
+    }
+
+    /// Fails the callers for whom the function returns an error. Returns their wakers.
+    fn fail(
+        &mut self,
+        mut error: impl FnMut(Place, &mut Caller<V, E>) -> Option<CombineError<E>>,
+    ) -> Vec<Waker> {
+        let waiting = self.waiting.iter_mut();
+        let failed = waiting.filter_map(|(&place, caller)| Some((place, error(place, caller)?)));
+        let failed: Vec<_> = failed.collect();
+        let tell = |(place, error)| self.tell(place, Outcome::Failed(error));
+        failed.into_iter().filter_map(tell).collect()
     }
 
     fn turn(&mut self, place: Place, waker: &mut Option<Waker>) -> Turn<V, W, E> {
@@ -111,18 +116,13 @@ impl<V, W, E> State<V, W, E> {
     /// The read or the write panicked: the other callers begin again.
     fn interrupted(&mut self) -> Vec<Waker> {
         let is_writing = core::mem::take(&mut self.is_writing);
-        let mut blind = Vec::new();
-        for (place, caller) in &mut self.waiting {
+        self.fail(|_, caller| {
             let was_taken = core::mem::take(&mut caller.is_taken);
             caller.is_doubtful |= was_taken && is_writing;
             // A change that was lost cannot be applied again either.
-            if caller.is_doubtful && !caller.recognises || caller.change.is_none() {
-                blind.push(*place);
-            }
-        }
-        let interrupted = |_: &Caller<V, E>| Outcome::Failed(CombineError::Interrupted);
-        let tell = |place| self.tell(place, interrupted);
-        blind.into_iter().filter_map(tell).collect()
+            let is_blind = caller.is_doubtful && !caller.recognises || caller.change.is_none();
+            is_blind.then_some(CombineError::Interrupted)
+        })
     }
 }
 
@@ -145,15 +145,15 @@ fn wake(wakers: Vec<Waker>) {
 
 /// Drops the values of callers who have gone, while no lock is held. A panic of their destructors does
 /// not reach the caller that is polled.
-fn bury<T>(gone: Vec<T>) {
+fn drop_each<T>(gone: Vec<T>) {
     for one in gone {
         let _ = caught(|| drop(one));
     }
 }
 
-impl<V, W, E> Lane<V, W, E> {
+impl<V, W, E> KeyQueue<V, W, E> {
     pub(super) fn new() -> Self {
-        Lane {
+        KeyQueue {
             state: Mutex::new(State {
                 waiting: BTreeMap::new(),
                 told: BTreeMap::new(),
@@ -173,21 +173,17 @@ impl<V, W, E> Lane<V, W, E> {
         look(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns the place of a new caller, or the caller itself if `at_most` callers already wait.
-    pub(super) fn enter(
-        &self,
-        caller: Caller<V, E>,
-        at_most: usize,
-    ) -> Result<Place, Caller<V, E>> {
+    /// Takes in a new caller and returns its place, unless `at_most` callers already wait.
+    pub(super) fn enter(&self, caller: &mut Option<Caller<V, E>>, at_most: usize) -> Option<Place> {
         self.with(|state| {
             if state.waiting.len() >= at_most {
-                return Err(caller);
+                return None;
             }
             let place = state.next;
             state.next += 1;
             state.members += 1;
-            state.waiting.insert(place, caller);
-            Ok(place)
+            state.waiting.insert(place, caller.take()?);
+            Some(place)
         })
     }
 
@@ -204,33 +200,34 @@ impl<V, W, E> Lane<V, W, E> {
     }
 
     /// Gives up a place. When the last waiting caller leaves, the running step is dropped.
-    pub(super) fn leave(&self, place: Place) -> Left<V, W, E> {
+    /// `error` is the outcome of a caller that has none. Its argument says whether a write may have applied
+    /// the change, or may still apply it.
+    pub(super) fn leave(
+        &self,
+        place: Place,
+        error: impl FnOnce(bool) -> CombineError<E>,
+    ) -> Left<V, W, E> {
         self.with(|state| {
             state.members -= 1;
-            let told = state.told.remove(&place);
-            let caller = state.waiting.remove(&place);
+            let caller = state.waiting.get(&place);
+            let error = caller.map(|caller| error(caller.is_taken || caller.is_doubtful));
+            let waker = error.and_then(|error| state.tell(place, Outcome::Failed(error)));
             let driver = if state.waiting.is_empty() && state.polled_by.is_none() {
                 state.is_writing = false;
                 state.driver.take()
             } else {
                 None
             };
-            let (may_be_applied, counts) =
-                caller.as_ref().map_or_else(Default::default, |caller| {
-                    (caller.is_taken || caller.is_doubtful, caller.counts)
-                });
             Left {
-                told,
-                may_be_applied,
-                counts,
+                told: state.told.remove(&place),
                 is_empty: state.members == 0,
-                _dropped: (caller, driver),
+                _dropped: (waker, driver),
             }
         })
     }
 }
 
-impl<V: Send + 'static, W: Send + 'static, E: Send + Sync + 'static> Lane<V, W, E> {
+impl<V: Send + 'static, W: Send + 'static, E: Send + Sync + 'static> KeyQueue<V, W, E> {
     /// Returns the outcome of this caller if there is one, and polls the driver if the driver has asked to
     /// be polled.
     pub(super) fn poll(
@@ -304,7 +301,7 @@ impl<V: Send + 'static, W: Send + 'static, E: Send + Sync + 'static> Lane<V, W, 
 
 /// The driver asks to be polled. Any waiting caller may poll it, so all callers are woken. A caller
 /// that is kept and not polled then holds nobody up.
-impl<V: Send + 'static, W: Send + 'static, E: Send + Sync + 'static> Wake for Lane<V, W, E> {
+impl<V: Send + 'static, W: Send + 'static, E: Send + Sync + 'static> Wake for KeyQueue<V, W, E> {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }

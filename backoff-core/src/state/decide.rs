@@ -1,0 +1,212 @@
+//! The decision: how long to wait before the next attempt, or why to stop.
+
+use super::{
+    LimitSource, Next, Overrides, RetryState, is_over,
+    packed::{Packed, Paid},
+};
+use crate::{
+    budget::Budget,
+    delay::{Delay, draw::uniform},
+    facts::fault::FaultKind,
+    judge::{Ruled, Ruling},
+    policy::{MOST_ATTEMPTS, NEVER, Policy},
+    report::StopReason,
+    runtime::nanos,
+};
+use core::time::Duration;
+
+impl RetryState {
+    /// Like [`failed`](Self::failed), under the overrides of a call.
+    #[inline(always)]
+    pub(crate) fn decide(
+        &mut self,
+        policy: &Policy,
+        ruling: Ruling,
+        overrides: Option<&Overrides<'_>>,
+        now: impl FnOnce() -> Duration,
+        random: impl FnOnce() -> u64,
+    ) -> Next {
+        // The fast path: only the policy's attempts and its backoff matter.
+        let retry = self.failures();
+        if policy.is_simple(retry) && ruling.is_plain() && overrides.is_none() {
+            self.packed.add_failure();
+            return Next::backoff(policy.simple_backoff(retry, random()));
+        }
+        self.decide_fully(policy, ruling, overrides, now, random)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn decide_fully(
+        &mut self,
+        policy: &Policy,
+        ruling: Ruling,
+        overrides: Option<&Overrides<'_>>,
+        now: impl FnOnce() -> Duration,
+        random: impl FnOnce() -> u64,
+    ) -> Next {
+        self.conclude(policy, ruling, overrides, now, |packed, kind, retry| {
+            if kind == FaultKind::Conflict
+                && let Some(range) = overrides.conflict_range()
+            {
+                return Some(uniform(range.min(policy.max_backoff), random()));
+            }
+            if !policy.remembers() {
+                return Some(policy.backoff_nanos(kind, retry, || 0, random));
+            }
+            let narrow = Packed::is_narrow(policy.max_backoff);
+            let previous = || packed.previous(narrow);
+            let backoff = policy.backoff_nanos(kind, retry, previous, random);
+            packed.set_previous(backoff, narrow);
+            Some(backoff)
+        })
+    }
+
+    /// Like [`failed_with`](Self::failed_with), under the overrides of a call.
+    pub(crate) fn decide_with(
+        &mut self,
+        policy: &Policy,
+        ruling: Ruling,
+        overrides: Option<&Overrides<'_>>,
+        now: impl FnOnce() -> Duration,
+        random: impl FnOnce() -> u64,
+        delays: &impl Delay,
+    ) -> Next {
+        let overrides = overrides.map(Overrides::without_pace);
+        let overrides = overrides.as_ref();
+        self.conclude(policy, ruling, overrides, now, |packed, kind, retry| {
+            let previous = Duration::from_nanos(packed.previous(false));
+            let wait = nanos(delays.delay_after(kind, retry, previous, random())?);
+            packed.set_previous(wait, false);
+            Some(wait)
+        })
+    }
+
+    #[inline(always)]
+    fn conclude(
+        &mut self,
+        policy: &Policy,
+        ruling: Ruling,
+        overrides: Option<&Overrides<'_>>,
+        now: impl FnOnce() -> Duration,
+        backoff: impl FnOnce(&mut Packed, FaultKind, u32) -> Option<u64>,
+    ) -> Next {
+        let retry = self.failures();
+        let failures = (retry + 1).min(MOST_ATTEMPTS);
+        self.packed.set_failures(failures.into());
+        // The attempt used the previous payment.
+        self.packed.spend();
+        let budget = overrides.budget(policy);
+        let kind = match ruling.ruled {
+            Ruled::Retry(kind) => kind,
+            stop => return stopped(budget, stop),
+        };
+        // A conflict and a pending value show that the service works.
+        let budget = budget.filter(|_| !matches!(kind, FaultKind::Conflict | FaultKind::Pending));
+        if let Some(budget) = budget {
+            budget.failed();
+        }
+        if failures >= overrides.attempts(policy) {
+            return Next::stop(StopReason::Attempts);
+        }
+        if overrides.cannot_repeat() {
+            return Next::stop(StopReason::Unrepeatable);
+        }
+        // The first wait does not depend on earlier waits, and later waits do not grow from it.
+        let mut aside = Packed::UNTIMED;
+        let memory = if overrides.waits_as_first() {
+            &mut aside
+        } else {
+            &mut self.packed
+        };
+        let Some(backoff) = backoff(memory, kind, overrides.turn(retry)) else {
+            return Next::stop(StopReason::Attempts);
+        };
+        let mut next = Next::backoff(backoff);
+        let deadline = overrides.deadline_of_wait(policy);
+        if ruling.hint > backoff {
+            let longest = policy.longest_hint(deadline);
+            next = hinted(policy, backoff, ruling.hint, longest);
+            if next.reason().is_some() {
+                return next;
+            }
+        }
+        if deadline != NEVER
+            && let Some(reason) = self.passes(deadline, next, ruling.hint, overrides, now)
+        {
+            return Next::stop(reason);
+        }
+        match budget {
+            Some(budget) => self.pay(budget, kind, next),
+            None => next,
+        }
+    }
+
+    /// The reason to stop if a wait would end after the deadline.
+    #[inline]
+    pub(super) fn passes(
+        &self,
+        deadline: u64,
+        next: Next,
+        hint: u64,
+        overrides: Option<&Overrides<'_>>,
+        now: impl FnOnce() -> Duration,
+    ) -> Option<StopReason> {
+        let elapsed = self.elapsed_nanos(now);
+        let passes = |wait: u64| is_over(deadline, overrides, elapsed.saturating_add(wait));
+        if !passes(next.delay()) {
+            return None;
+        }
+        let most = next.delay().min(hint);
+        Some(if next.is_hinted() && passes(most) {
+            StopReason::RetryAfter
+        } else {
+            StopReason::Deadline
+        })
+    }
+
+    #[inline(never)]
+    fn pay(&mut self, budget: &Budget, kind: FaultKind, next: Next) -> Next {
+        if !budget.pay(kind) {
+            return Next::stop(StopReason::Budget);
+        }
+        self.packed.set_paid(if kind == FaultKind::Throttled {
+            Paid::Throttled
+        } else {
+            Paid::Transient
+        });
+        next
+    }
+}
+
+/// The reason to stop after a failure that is not retried.
+fn stopped(budget: Option<&Budget>, ruled: Ruled) -> Next {
+    let reason = match ruled {
+        Ruled::Permanent | Ruled::Retry(_) => return Next::stop(StopReason::Permanent),
+        Ruled::NothingKnown => return Next::stop(StopReason::NothingKnown),
+        Ruled::MaybeApplied => StopReason::MaybeApplied,
+        Ruled::StoppedByServer => StopReason::StoppedByServer,
+    };
+    if let Some(budget) = budget {
+        budget.failed();
+    }
+    Next::stop(reason)
+}
+
+/// The wait if the server asks for a longer wait than the backoff.
+fn hinted(policy: &Policy, backoff: u64, hint: u64, longest: u64) -> Next {
+    let most = backoff.saturating_add(policy.retry_after_slack);
+    let hint = hint.min(most);
+    if hint <= backoff {
+        return Next::backoff(backoff);
+    }
+    if hint > longest {
+        return Next::stop(StopReason::RetryAfter);
+    }
+    let wait = if policy.spread_retry_after {
+        hint.saturating_add(backoff).min(most)
+    } else {
+        hint
+    };
+    Next::retry_after(wait)
+}

@@ -1,0 +1,216 @@
+//! Calls that share their attempts. One [`RetryState`] has the waits and the budget of all; each call has
+//! a [`Participant`], with the limits of this call alone.
+
+use super::{LimitSource, Next, Overrides, RetryState};
+use crate::{
+    judge::Ruling,
+    policy::{NEVER, Policy},
+    report::StopReason,
+};
+use core::time::Duration;
+
+/// One of the calls that share their attempts: its start, its failures and its limits.
+#[derive(Clone, Copy)]
+pub(crate) struct Participant {
+    retry: RetryState,
+    overrides: Overrides<'static>,
+}
+
+impl Participant {
+    /// A call that has not begun.
+    pub(crate) const fn new() -> Self {
+        Participant {
+            retry: RetryState::UNTIMED,
+            overrides: Overrides::cut(None, None),
+        }
+    }
+
+    /// Limits the time of the call.
+    pub(crate) const fn set_deadline(&mut self, deadline: Duration) {
+        self.overrides = Overrides::cut(Some(deadline), Some(self.overrides));
+    }
+
+    /// Sets the number of attempts.
+    pub(crate) const fn set_attempts(&mut self, attempts: u32) {
+        self.overrides = self.overrides.attempts(attempts);
+    }
+
+    /// The call begins. The clock is read only if the call has a deadline, or if it is measured.
+    pub(crate) fn start(
+        &mut self,
+        policy: &Policy,
+        is_measured: bool,
+        now: impl FnOnce() -> Duration,
+    ) {
+        if is_measured || Some(&self.overrides).deadline(policy) != NEVER {
+            self.retry = RetryState::start_at(now());
+        }
+    }
+
+    /// Whether the call needs the time.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.retry.packed.is_timed()
+    }
+
+    /// The time since the start; zero if the start was not timed.
+    pub(crate) fn elapsed(&self, now: Duration) -> Duration {
+        self.retry.elapsed(|| now)
+    }
+
+    /// The rest of the deadline; [`Duration::MAX`] without a deadline.
+    pub(crate) fn remaining(&self, policy: &Policy, now: impl FnOnce() -> Duration) -> Duration {
+        let overrides = Some(&self.overrides);
+        self.retry.remaining_under(policy, overrides, now)
+    }
+
+    /// A shared attempt has failed. `is_paced`: a pace gives the wait.
+    pub(crate) fn failed(&mut self, is_paced: bool) {
+        self.retry.ended();
+        if is_paced {
+            self.overrides.count_paced();
+        }
+    }
+
+    /// How long the call may go on after a failure; `None` if its attempts are used up.
+    pub(crate) fn patience(&self, policy: &Policy, now: Duration) -> Option<Duration> {
+        let has_attempts = self.retry.failures() < Some(&self.overrides).attempts(policy);
+        has_attempts.then(|| self.remaining(policy, || now))
+    }
+
+    /// The next step of this call after a shared attempt has failed. `ruling` is the ruling for this
+    /// call, and `together` the next step of all calls together.
+    pub(crate) fn decide(
+        &self,
+        policy: &Policy,
+        ruling: Ruling,
+        together: Next,
+        now: Duration,
+    ) -> Next {
+        if ruling == Ruling::MAYBE_APPLIED {
+            return Next::stop(StopReason::MaybeApplied);
+        }
+        if !together.is_wait() {
+            return together;
+        }
+        if self.patience(policy, now).is_none() {
+            return Next::stop(StopReason::Attempts);
+        }
+        let overrides = Some(&self.overrides);
+        let (deadline, hint) = (overrides.deadline(policy), ruling.hint);
+        let passes = self
+            .retry
+            .passes(deadline, together, hint, overrides, || now);
+        passes.map_or(together, Next::stop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{facts::fault::FaultKind, judge::Verdict};
+
+    const SECOND: Duration = Duration::from_secs(1);
+    const POLICY: Policy = Policy::exponential().max_attempts(2);
+    const WAIT: Next = Next::backoff(1_000_000_000);
+
+    fn ruling(hint: Option<Duration>) -> Ruling {
+        let kind = FaultKind::Throttled;
+        let retry_after = hint;
+        Ruling::from(Verdict::Retry { kind, retry_after })
+    }
+
+    /// A call that began at 10 s.
+    fn begun(policy: &Policy, configure: impl FnOnce(&mut Participant)) -> Participant {
+        let mut participant = Participant::new();
+        configure(&mut participant);
+        participant.start(policy, false, || 10 * SECOND);
+        participant
+    }
+
+    #[track_caller]
+    fn assert_decides(participant: Participant, ruling: Ruling, next: Next, expected: Next) {
+        let decided = participant.decide(&POLICY, ruling, next, 12 * SECOND);
+        assert_eq!(
+            (decided.reason(), decided.wait()),
+            (expected.reason(), expected.wait())
+        );
+    }
+
+    #[test]
+    fn a_call_with_attempts_and_time_waits_with_the_others() {
+        let mut patient = begun(&POLICY, |call| call.set_deadline(4 * SECOND));
+        patient.failed(false);
+        assert_decides(patient, ruling(None), WAIT, WAIT);
+        assert_eq!(patient.patience(&POLICY, 12 * SECOND), Some(2 * SECOND));
+    }
+
+    #[test]
+    fn a_call_ends_by_the_ruling_by_the_others_and_by_its_own_limits_in_this_order() {
+        let maybe_applied = Next::stop(StopReason::MaybeApplied);
+        let (budget, attempts) = (
+            Next::stop(StopReason::Budget),
+            Next::stop(StopReason::Attempts),
+        );
+        let mut call = begun(&POLICY, |call| call.set_deadline(3 * SECOND));
+        call.failed(false);
+        // The wait ends exactly at the deadline, at which the call is cut.
+        assert_decides(call, ruling(None), WAIT, Next::stop(StopReason::Deadline));
+        let hinted = Next::retry_after(1_000_000_000);
+        let by_server = Next::stop(StopReason::RetryAfter);
+        assert_decides(call, ruling(Some(SECOND)), hinted, by_server);
+        call.failed(false);
+        assert_decides(call, ruling(None), WAIT, attempts);
+        assert_eq!(call.patience(&POLICY, 12 * SECOND), None);
+        assert_decides(call, ruling(None), budget, budget);
+        assert_decides(call, Ruling::MAYBE_APPLIED, budget, maybe_applied);
+    }
+
+    #[test]
+    fn a_server_that_asks_for_less_than_the_call_has_ends_nothing() {
+        let mut call = begun(&POLICY, |call| call.set_deadline(4 * SECOND));
+        call.failed(false);
+        // The server asked for a second; the rest of the wait is the policy's.
+        let spread = Next::retry_after(2_000_000_000);
+        let deadline = Next::stop(StopReason::Deadline);
+        assert_decides(call, ruling(Some(SECOND)), spread, deadline);
+    }
+
+    #[test]
+    fn conflicts_at_a_pace_use_up_the_attempts_later() {
+        let policy = Policy::exponential();
+        let failures = |is_paced| {
+            let mut call = begun(&policy, |_| ());
+            let fails = (1..).find(|_| {
+                call.failed(is_paced);
+                call.patience(&policy, SECOND).is_none()
+            });
+            fails.unwrap()
+        };
+        assert_eq!((failures(false), failures(true)), (policy.attempts(), 100));
+    }
+
+    #[test]
+    fn the_clock_is_read_only_for_a_deadline_or_a_report() {
+        let mut call = Participant::new();
+        call.start(&POLICY, false, || unreachable!());
+        assert_eq!(call.remaining(&POLICY, || unreachable!()), Duration::MAX);
+        call.start(&POLICY, true, || SECOND);
+        assert_eq!(call.elapsed(3 * SECOND), 2 * SECOND);
+    }
+
+    #[test]
+    fn the_limits_of_all_calls_together_replace_those_of_the_policy() {
+        let policy = POLICY.max_attempts(1).deadline(SECOND);
+        let decide = |deadline: Option<Duration>| {
+            let overrides = Overrides::cut(None, None).together(deadline);
+            let mut retry = RetryState::start_at(Duration::ZERO);
+            let now = || 2 * SECOND;
+            let next = retry.decide(&policy, ruling(None), Some(&overrides), now, || u64::MAX);
+            next.reason()
+        };
+        assert_eq!(decide(None), Some(StopReason::Attempts));
+        assert_eq!(decide(Some(3 * SECOND)), Some(StopReason::Deadline));
+        assert_eq!(decide(Some(4 * SECOND)), None);
+        assert_eq!(decide(Some(Duration::MAX)), None);
+    }
+}
