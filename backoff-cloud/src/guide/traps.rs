@@ -73,7 +73,6 @@
 //! | [`cut_on(future)`](crate::Retrying::cut_on) | is ended | is cut, and the error is made from [`Stopped`](crate::Stopped) | no attempt is made |
 //! | `stop_on = future` in `#[retry]` and `retry_block!` | is ended | is finished | the attempt is made |
 //! | `cut_on = future` there | is ended | is cut, and the error is made from [`Stopped`](crate::Stopped) | no attempt is made |
-//! | [`stop_on(future).retry_mut(..)`](crate::Policy::stop_on), [`cut_on(future).retry_mut(..)`](crate::Policy::cut_on) | is ended | is finished, or cut | as above |
 //! | `stop_on(..)` and `cut_on(..)` of a layer of tower | is ended | is finished, or cut | as above |
 //! | [`stop_on(&stop)`](crate::Blocking::stop_on) of a blocking call | is ended | is finished | the attempt is made |
 //! | [`stop_on(..)`](crate::Resuming::stop_on) of an operation that is resumed | is ended | your loop decides | your loop decides |

@@ -90,6 +90,7 @@ impl<P, O, K, R, S> Blocking<P, O, K, R, S> {
         }
     }
 
+    #[cfg(feature = "std")]
     pub(super) fn signal<Q>(self, signal: Q) -> Blocking<P, O, K, R, Q> {
         Blocking {
             plan: self.plan,

@@ -729,10 +729,14 @@ where
                 Poll::Pending
             } else {
                 let attempt = C::inner_mut(attempt.as_mut());
-                settings.around.within(|| {
-                    L::poll(timer, attempt, &run, cx, O::stage, |attempt, cx| {
-                        operation.poll(attempt, &run, cx)
-                    })
+                settings.around.within(|| match L::of(timer) {
+                    None => operation.poll(attempt, &run, cx).map(Ok),
+                    Some(timer) => {
+                        let remaining = || run.remaining();
+                        timer.poll_attempt(attempt, runtime, remaining, cx, O::stage, |it, cx| {
+                            operation.poll(it, &run, cx)
+                        })
+                    }
                 })
             };
             let outcome = match ready!(unless_cut(polled, cuts)) {

@@ -1,12 +1,6 @@
 //! The time limits of a call: of each attempt, and of the whole call.
 
-use super::operation::Run;
-use crate::{
-    facts::fault::TimedOut,
-    judge::Stage,
-    runtime::{Clock, Sleep},
-    state::Overrides,
-};
+use crate::{facts::fault::TimedOut, judge::Stage, runtime::Sleep, state::Overrides};
 use core::{
     future::Future,
     pin::Pin,
@@ -31,20 +25,8 @@ pub trait Limit {
     /// The rules of the call, with the limits.
     fn overrides(&self, before: Option<Overrides<'static>>) -> Option<Overrides<'static>>;
 
-    /// Drives an attempt until it is ready or its time is over.
-    ///
-    /// # Errors
-    /// The limit, and the stage at which the attempt was.
-    fn poll<A, R, T>(
-        timer: Pin<&mut Self::Timer<R::Sleep>>,
-        attempt: Pin<&mut A>,
-        run: &Run<'_, R>,
-        cx: &mut Context<'_>,
-        stage: impl Fn(Pin<&A>) -> Stage,
-        poll: impl FnOnce(Pin<&mut A>, &mut Context<'_>) -> Poll<T>,
-    ) -> Poll<Result<T, (TimedOut, Stage)>>
-    where
-        R: Clock + Sleep;
+    /// The timer that cuts the attempt, if attempts are cut.
+    fn of<S>(timer: Pin<&mut Self::Timer<S>>) -> Option<Pin<&mut Timer<S>>>;
 }
 
 /// A limit for operations whose error is an `E`.
@@ -70,18 +52,8 @@ impl Limit for () {
     }
 
     #[inline]
-    fn poll<A, R, T>(
-        _timer: Pin<&mut ()>,
-        attempt: Pin<&mut A>,
-        _run: &Run<'_, R>,
-        cx: &mut Context<'_>,
-        _stage: impl Fn(Pin<&A>) -> Stage,
-        poll: impl FnOnce(Pin<&mut A>, &mut Context<'_>) -> Poll<T>,
-    ) -> Poll<Result<T, (TimedOut, Stage)>>
-    where
-        R: Clock + Sleep,
-    {
-        poll(attempt, cx).map(Ok)
+    fn of<S>(_timer: Pin<&mut ()>) -> Option<Pin<&mut Timer<S>>> {
+        None
     }
 }
 
@@ -147,18 +119,8 @@ impl Limit for Limited {
     }
 
     #[inline]
-    fn poll<A, R, T>(
-        timer: Pin<&mut Timer<R::Sleep>>,
-        attempt: Pin<&mut A>,
-        run: &Run<'_, R>,
-        cx: &mut Context<'_>,
-        stage: impl Fn(Pin<&A>) -> Stage,
-        poll: impl FnOnce(Pin<&mut A>, &mut Context<'_>) -> Poll<T>,
-    ) -> Poll<Result<T, (TimedOut, Stage)>>
-    where
-        R: Clock + Sleep,
-    {
-        timer.poll_attempt(attempt, run.runtime, || run.remaining(), cx, stage, poll)
+    fn of<S>(timer: Pin<&mut Timer<S>>) -> Option<Pin<&mut Timer<S>>> {
+        Some(timer)
     }
 }
 

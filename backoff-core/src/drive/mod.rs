@@ -47,8 +47,6 @@ pub use future::{Reported, Retrying};
 pub use handler::Handler;
 pub use judges::{ByCodes, Judge, When, WhenAny};
 pub use limit::{Expires, Limit, Limited, Timer};
-#[cfg(feature = "tokio")]
-pub use mutable::{Cut, Finished, Stopping, WhatIsRunning};
 pub use operation::{At, Awaits, Blocks, Closure, Failed, Operation, Plain, Run, WithAttempt};
 pub use plan::{Borrowed, Funded, Guard, Pays, Plan, Unfunded};
 pub use recall::Recall;

@@ -55,7 +55,6 @@ mod spans;
 #[cfg(all(feature = "tokio", feature = "macros", feature = "testing"))]
 mod stopping;
 #[cfg(feature = "tokio")]
-mod stopping_mut;
 #[cfg(all(feature = "tokio", feature = "tower"))]
 mod stopping_tower;
 #[cfg(feature = "tokio")]
