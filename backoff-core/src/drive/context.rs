@@ -1,10 +1,6 @@
 //! What every attempt of a call has in common.
 
-use crate::{
-    budget::Budget,
-    policy::Policy,
-    state::{LimitSource as _, Overrides},
-};
+use crate::{budget::Budget, policy::Policy, state::Overrides};
 
 /// The rules of a call and its name. A constant, if it belongs to an annotated function whose policy is
 /// a constant.
@@ -32,6 +28,6 @@ impl<'a> Context<'a> {
     /// The budget that pays.
     #[inline]
     pub(crate) fn budget(&self) -> Option<&Budget> {
-        self.overrides.as_ref().budget(self.policy)
+        Overrides::budget(self.overrides.as_ref(), self.policy)
     }
 }

@@ -20,7 +20,7 @@ use crate::{
     policy::{NEVER, Policy},
     report::{Measures, StopReason},
     runtime::{Clock, Random},
-    state::{Attempt, Decision, LimitSource, Next, RetryState, Wait, WaitSource},
+    state::{Attempt, Decision, Next, Overrides, RetryState, Wait, WaitSource},
 };
 
 use core::time::Duration;
@@ -153,7 +153,10 @@ impl Course {
     /// log or the operation asks for the time.
     #[inline]
     pub(crate) fn start<C: Clock>(&mut self, context: &Context<'_>, clock: &C, timed: bool) {
-        if METERED || timed || context.overrides.as_ref().deadline(context.policy) != NEVER {
+        if METERED
+            || timed
+            || Overrides::deadline(context.overrides.as_ref(), context.policy) != NEVER
+        {
             self.start_now(clock);
         }
     }

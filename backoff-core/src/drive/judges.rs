@@ -1,11 +1,11 @@
 //! Who decides about an error: the policy's codes, or a function.
 
+use super::opaque::named_in_debug;
 use crate::{
     facts::fault::Fault,
     judge::{Ruling, Stage, Verdict},
     policy::Policy,
 };
-use core::fmt;
 
 /// Decides about errors of the type `E`.
 pub trait Judge<E> {
@@ -40,18 +40,6 @@ impl<E: Fault> Judge<E> for ByCodes {
     fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
         Some(error)
     }
-}
-
-macro_rules! named_in_debug {
-    ($($name:ident),+) => {
-        $(
-            impl<F> fmt::Debug for $name<F> {
-                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                    f.write_str(concat!(stringify!($name), "(..)"))
-                }
-            }
-        )+
-    };
 }
 
 named_in_debug!(WhenAny, When);

@@ -19,6 +19,7 @@ pub(crate) mod mark;
 mod meter;
 #[cfg(feature = "tokio")]
 mod mutable;
+mod opaque;
 pub(crate) mod operation;
 pub(crate) mod plan;
 pub(crate) mod recall;

@@ -1,14 +1,15 @@
 //! Operations that can be attempted several times, async and blocking.
 
 use super::{
-    context::Context as CallContext, course::Course, recall::Recall, write_outcome::WriteOutcome,
+    context::Context as CallContext, course::Course, opaque::named_in_debug, recall::Recall,
+    write_outcome::WriteOutcome,
 };
 use crate::{
     judge::Stage,
     policy::Policy,
     report::{Measures, Report},
     runtime::{Clock, Random},
-    state::{Attempt, LimitSource, Overrides, RequestId},
+    state::{Attempt, Overrides, RequestId},
 };
 use core::{
     fmt,
@@ -50,7 +51,7 @@ impl<R: Clock> Run<'_, R> {
     /// Whether the time of an attempt that can be cut is over. Reads the clock only if attempts are cut.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
-        self.context.overrides.as_ref().cut_at_deadline() && self.remaining().is_zero()
+        Overrides::cut_at_deadline(self.context.overrides.as_ref()) && self.remaining().is_zero()
     }
 }
 
@@ -356,19 +357,6 @@ impl<C: Closure<(Attempt,)>> Operation for WithAttempt<C> {
     ) -> Poll<Result<C::Value, Failed<C::Error>>> {
         running.poll(cx).map_err(Failed::whole)
     }
-}
-
-/// Closures have no contents to show.
-macro_rules! named_in_debug {
-    ($($name:ident),+) => {
-        $(
-            impl<C> fmt::Debug for $name<C> {
-                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                    f.write_str(concat!(stringify!($name), "(..)"))
-                }
-            }
-        )+
-    };
 }
 
 named_in_debug!(Awaits, Blocks, Plain, WithAttempt);

@@ -1,7 +1,7 @@
 //! What a call remembers for the attempts that ask: its id, and whether an earlier attempt may have been
 //! applied. A call whose operation is given no `Attempt` compiles nothing of this.
 
-use super::write_outcome::{Known, WriteOutcome};
+use super::write_outcome::Known;
 use crate::{
     facts::fault::Fault,
     judge::{Ruling, Stage},
@@ -33,16 +33,6 @@ impl Recall {
 }
 
 impl Known for &mut Recall {
-    #[inline]
-    fn ruling(&self) -> Option<Ruling> {
-        None
-    }
-
-    #[inline]
-    fn outcome(&self) -> WriteOutcome {
-        WriteOutcome::Known
-    }
-
     #[inline]
     fn judged(&mut self, stage: Stage, ruling: Ruling, fault: Option<&dyn Fault>) {
         self.remember(stage, ruling, fault);

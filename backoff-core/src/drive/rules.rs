@@ -3,6 +3,7 @@
 
 use super::{
     consecutive::{ConsecutiveCount, NotYet},
+    opaque::named_in_debug,
     operation::Failed,
 };
 use crate::{
@@ -151,12 +152,6 @@ impl<X: Counts> Counts for (X, Responses) {
 #[derive(Clone, Copy)]
 pub struct ConflictIf<F>(pub(super) F);
 
-impl<F> fmt::Debug for ConflictIf<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ConflictIf(..)")
-    }
-}
-
 impl<V, W, E, F> Rules<Updated<V, W>, E> for ConflictIf<F>
 where
     E: From<Conflict>,
@@ -176,6 +171,8 @@ where
         }
     }
 }
+
+named_in_debug!(ConflictIf);
 
 /// Values are judged as errors are. Made by [`Retrying::responses`](crate::Retrying::responses) and
 /// [`Blocking::responses`](crate::Blocking::responses).

@@ -85,72 +85,59 @@ pub struct Update<Read, Change, Write, M = Forgets> {
 /// change that cannot recognise its own effect uses the memory.
 pub trait Memory<V, E> {
     /// Whether the memory is used.
-    const KEEPS: bool;
+    const KEEPS: bool = false;
 
     /// Takes note of a value that was read. Returns the error of the earlier write that may have been
     /// applied, if the value shows that somebody has written since and the change would not recognise that
     /// write as its own.
-    fn read(&mut self, value: &V, recognises: bool, now: impl FnOnce() -> Duration) -> Option<E>;
+    #[inline]
+    fn read(&mut self, value: &V, recognises: bool, now: impl FnOnce() -> Duration) -> Option<E> {
+        let _ = (value, recognises, now);
+        None
+    }
 
     /// An attempt failed.
-    fn failed(&mut self, error: &E, stage: Stage, at: At<'_>);
+    #[inline]
+    fn failed(&mut self, error: &E, stage: Stage, at: At<'_>) {
+        let _ = (error, stage, at);
+    }
 
     /// The rules of the update that the policy does not contain.
-    fn overrides(&self) -> Option<Overrides<'static>>;
+    #[inline]
+    fn overrides(&self) -> Option<Overrides<'static>> {
+        None
+    }
 
     /// As [`Operation::keep`].
-    fn keep(&mut self, error: E) -> Option<E>;
+    #[inline]
+    fn keep(&mut self, error: E) -> Option<E> {
+        Some(error)
+    }
 
     /// As [`Operation::kept`].
-    fn kept(&mut self) -> Option<E>;
+    #[inline]
+    fn kept(&mut self) -> Option<E> {
+        None
+    }
 
     /// As [`Operation::last_word`].
-    fn last_word(&mut self, error: E) -> E;
+    #[inline]
+    fn last_word(&mut self, error: E) -> E {
+        error
+    }
 
     /// Whether a write may have been applied.
-    fn write_outcome(&self) -> WriteOutcome;
+    #[inline]
+    fn write_outcome(&self) -> WriteOutcome {
+        WriteOutcome::Known
+    }
 }
 
 /// A memory without knowledge of earlier writes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Forgets;
 
-impl<V, E> Memory<V, E> for Forgets {
-    const KEEPS: bool = false;
-
-    #[inline]
-    fn read(&mut self, _: &V, _: bool, _: impl FnOnce() -> Duration) -> Option<E> {
-        None
-    }
-
-    #[inline]
-    fn failed(&mut self, _error: &E, _stage: Stage, _at: At<'_>) {}
-
-    #[inline]
-    fn overrides(&self) -> Option<Overrides<'static>> {
-        None
-    }
-
-    #[inline]
-    fn keep(&mut self, error: E) -> Option<E> {
-        Some(error)
-    }
-
-    #[inline]
-    fn kept(&mut self) -> Option<E> {
-        None
-    }
-
-    #[inline]
-    fn last_word(&mut self, error: E) -> E {
-        error
-    }
-
-    #[inline]
-    fn write_outcome(&self) -> WriteOutcome {
-        WriteOutcome::Known
-    }
-}
+impl<V, E> Memory<V, E> for Forgets {}
 
 impl<Read, Change, Write> Update<Read, Change, Write> {
     pub(super) const fn new(read: Read, change: Change, write: Write) -> Self {

@@ -30,10 +30,16 @@ pub(crate) struct JudgedWrite {
 /// ([`Recall`](super::recall::Recall)).
 pub(crate) trait Known {
     /// The judge's ruling about the failure, if the judge was asked before.
-    fn ruling(&self) -> Option<Ruling>;
+    #[inline]
+    fn ruling(&self) -> Option<Ruling> {
+        None
+    }
 
     /// Whether a write may have been applied.
-    fn outcome(&self) -> WriteOutcome;
+    #[inline]
+    fn outcome(&self) -> WriteOutcome {
+        WriteOutcome::Known
+    }
 
     /// The ruling about the failure, before it is told.
     #[inline]
@@ -42,17 +48,7 @@ pub(crate) trait Known {
     }
 }
 
-impl Known for () {
-    #[inline]
-    fn ruling(&self) -> Option<Ruling> {
-        None
-    }
-
-    #[inline]
-    fn outcome(&self) -> WriteOutcome {
-        WriteOutcome::Known
-    }
-}
+impl Known for () {}
 
 impl Known for JudgedWrite {
     #[inline]

@@ -1,7 +1,7 @@
 //! The decision: how long to wait before the next attempt, or why to stop.
 
 use super::{
-    LimitSource, Next, Overrides, RetryState, is_over,
+    Next, Overrides, RetryState, is_over,
     packed::{Packed, Paid},
 };
 use crate::{
@@ -47,7 +47,7 @@ impl RetryState {
     ) -> Next {
         self.conclude(policy, ruling, overrides, now, |packed, kind, retry| {
             if kind == FaultKind::Conflict
-                && let Some(range) = overrides.conflict_range()
+                && let Some(range) = Overrides::conflict_range(overrides)
             {
                 return Some(uniform(range.min(policy.max_backoff), random()));
             }
@@ -96,7 +96,7 @@ impl RetryState {
         self.packed.set_failures(failures.into());
         // The attempt used the previous payment.
         self.packed.spend();
-        let budget = overrides.budget(policy);
+        let budget = Overrides::budget(overrides, policy);
         let kind = match ruling.ruled {
             Ruled::Retry(kind) => kind,
             stop => return stopped(budget, stop),
@@ -106,24 +106,24 @@ impl RetryState {
         if let Some(budget) = budget {
             budget.failed();
         }
-        if failures >= overrides.attempts(policy) {
+        if failures >= Overrides::most_attempts(overrides, policy) {
             return Next::stop(StopReason::Attempts);
         }
-        if overrides.cannot_repeat() {
+        if Overrides::cannot_repeat(overrides) {
             return Next::stop(StopReason::Unrepeatable);
         }
         // The first wait does not depend on earlier waits, and later waits do not grow from it.
         let mut aside = Packed::UNTIMED;
-        let memory = if overrides.waits_as_first() {
+        let memory = if Overrides::waits_as_first(overrides) {
             &mut aside
         } else {
             &mut self.packed
         };
-        let Some(backoff) = backoff(memory, kind, overrides.turn(retry)) else {
+        let Some(backoff) = backoff(memory, kind, Overrides::turn(overrides, retry)) else {
             return Next::stop(StopReason::Attempts);
         };
         let mut next = Next::backoff(backoff);
-        let deadline = overrides.deadline_of_wait(policy);
+        let deadline = Overrides::deadline_of_wait(overrides, policy);
         if ruling.hint > backoff {
             let longest = policy.longest_hint(deadline);
             next = hinted(policy, backoff, ruling.hint, longest);

@@ -14,7 +14,6 @@ pub use decision::{Decision, Wait, WaitSource};
 pub use request_id::RequestId;
 
 pub use decision::Next;
-pub(crate) use overrides::LimitSource;
 pub use overrides::Overrides;
 #[cfg(feature = "std")]
 pub(crate) use participant::Participant;
@@ -163,7 +162,7 @@ impl RetryState {
         overrides: Option<&Overrides<'_>>,
         now: impl FnOnce() -> Duration,
     ) -> bool {
-        let deadline = overrides.deadline(policy);
+        let deadline = Overrides::deadline(overrides, policy);
         deadline != NEVER
             && self.failures() > 0
             && is_over(deadline, overrides, self.elapsed_nanos(now))
@@ -270,7 +269,7 @@ impl RetryState {
     /// Like [`succeeded`](Self::succeeded), under the overrides of a call.
     #[inline]
     pub(crate) fn succeeded_under(&self, policy: &Policy, overrides: Option<&Overrides<'_>>) {
-        if let Some(budget) = overrides.budget(policy) {
+        if let Some(budget) = Overrides::budget(overrides, policy) {
             self.refund(budget);
         }
     }
@@ -364,7 +363,7 @@ impl RetryState {
 /// The rest of the deadline, this long after the start.
 #[inline]
 fn remaining(policy: &Policy, overrides: Option<&Overrides<'_>>, elapsed: u64) -> u64 {
-    match overrides.deadline(policy) {
+    match Overrides::deadline(overrides, policy) {
         NEVER => NEVER,
         deadline => deadline.saturating_sub(elapsed),
     }
@@ -374,7 +373,7 @@ fn remaining(policy: &Policy, overrides: Option<&Overrides<'_>>, elapsed: u64) -
 /// deadline needs some time before the deadline.
 #[inline]
 fn is_over(deadline: u64, overrides: Option<&Overrides<'_>>, elapsed: u64) -> bool {
-    elapsed > deadline || overrides.cut_at_deadline() && elapsed == deadline
+    elapsed > deadline || Overrides::cut_at_deadline(overrides) && elapsed == deadline
 }
 
 impl fmt::Debug for RetryState {

@@ -156,61 +156,42 @@ impl<'b> Overrides<'b> {
     }
 }
 
-/// The rules of a call: the call's own term, or the policy's rule.
-pub(crate) trait LimitSource<'b> {
+/// The rules of a call: its own one, if the call has overrides that name one, or the policy's.
+impl<'b> Overrides<'b> {
     /// No attempt begins later than this number of nanoseconds after the start.
-    fn deadline(self, policy: &Policy) -> u64;
-    /// No wait ends later than this number of nanoseconds after the start. This differs from the deadline
-    /// only for the limits of several calls [together](Overrides::together).
-    fn deadline_of_wait(self, policy: &Policy) -> u64;
-    /// Whether an attempt is cut at the deadline, and so needs some time before the deadline.
-    fn cut_at_deadline(self) -> bool;
-    /// The highest number of attempts.
-    fn attempts(self, policy: &Policy) -> u32;
-    /// The index of the policy's wait after this number of failures, counted from 0.
-    fn turn(self, failures: u32) -> u32;
-    /// Whether the next wait is the policy's first wait, as if nothing had failed.
-    fn waits_as_first(self) -> bool;
-    /// Whether no attempt can follow, whatever the policy says.
-    fn cannot_repeat(self) -> bool;
-    /// The range of the wait after a conflict, in nanoseconds from 0, unless the policy gives the wait.
-    fn conflict_range(self) -> Option<u64>;
-    /// The budget that pays for retries.
-    fn budget<'a>(self, policy: &'a Policy) -> Option<&'a Budget>
-    where
-        'b: 'a;
-}
-
-impl<'b> LimitSource<'b> for Option<&Overrides<'b>> {
     #[inline]
-    fn deadline(self, policy: &Policy) -> u64 {
-        match self {
+    pub(crate) fn deadline(this: Option<&Self>, policy: &Policy) -> u64 {
+        match this {
             Some(overrides) => policy.deadline.min(overrides.timeout),
             None => policy.deadline,
         }
     }
 
+    /// No wait ends later than this number of nanoseconds after the start. This differs from the deadline
+    /// only for the limits of several calls [together](Overrides::together).
     #[inline]
-    fn deadline_of_wait(self, policy: &Policy) -> u64 {
-        match self {
+    pub(crate) fn deadline_of_wait(this: Option<&Self>, policy: &Policy) -> u64 {
+        match this {
             Some(overrides) if overrides.replaces_deadline => overrides.timeout,
-            overrides => overrides.deadline(policy),
+            overrides => Self::deadline(overrides, policy),
         }
     }
 
+    /// Whether an attempt is cut at the deadline, and so needs some time before the deadline.
     #[inline]
-    fn cut_at_deadline(self) -> bool {
-        self.is_some_and(|overrides| overrides.cut)
+    pub(crate) fn cut_at_deadline(this: Option<&Self>) -> bool {
+        this.is_some_and(|overrides| overrides.cut)
     }
 
+    /// The highest number of attempts.
     #[inline]
-    fn attempts(self, policy: &Policy) -> u32 {
-        if let Some(Overrides { attempts, .. }) = self
+    pub(crate) fn most_attempts(this: Option<&Self>, policy: &Policy) -> u32 {
+        if let Some(Overrides { attempts, .. }) = this
             && *attempts > 0
         {
             *attempts
-        } else if self.deadline(policy) == policy.deadline {
-            let paced = self.map_or(0, |overrides| overrides.paced);
+        } else if Self::deadline(this, policy) == policy.deadline {
+            let paced = this.map_or(0, |overrides| overrides.paced);
             let more = paced.min(policy.more_at_pace());
             policy.attempts().saturating_add(more)
         } else {
@@ -218,9 +199,10 @@ impl<'b> LimitSource<'b> for Option<&Overrides<'b>> {
         }
     }
 
+    /// The index of the policy's wait after this number of failures, counted from 0.
     #[inline]
-    fn turn(self, failures: u32) -> u32 {
-        match self {
+    pub(crate) fn turn(this: Option<&Self>, failures: u32) -> u32 {
+        match this {
             Some(overrides) => failures
                 .saturating_sub(overrides.uncounted)
                 .saturating_sub(overrides.paced),
@@ -228,28 +210,32 @@ impl<'b> LimitSource<'b> for Option<&Overrides<'b>> {
         }
     }
 
+    /// The range of the wait after a conflict, in nanoseconds from 0, unless the policy gives the wait.
     #[inline]
-    fn conflict_range(self) -> Option<u64> {
-        let range = self?.conflict_range;
+    pub(crate) fn conflict_range(this: Option<&Self>) -> Option<u64> {
+        let range = this?.conflict_range;
         (range != NEVER).then_some(range)
     }
 
+    /// Whether no attempt can follow, whatever the policy says.
     #[inline]
-    fn cannot_repeat(self) -> bool {
-        self.is_some_and(|overrides| overrides.unrepeatable)
+    pub(crate) fn cannot_repeat(this: Option<&Self>) -> bool {
+        this.is_some_and(|overrides| overrides.unrepeatable)
     }
 
+    /// Whether the next wait is the policy's first wait, as if nothing had failed.
     #[inline]
-    fn waits_as_first(self) -> bool {
-        self.is_some_and(|overrides| overrides.uncounted == ALL)
+    pub(crate) fn waits_as_first(this: Option<&Self>) -> bool {
+        this.is_some_and(|overrides| overrides.uncounted == ALL)
     }
 
+    /// The budget that pays for retries.
     #[inline]
-    fn budget<'a>(self, policy: &'a Policy) -> Option<&'a Budget>
+    pub(crate) fn budget<'a>(this: Option<&Self>, policy: &'a Policy) -> Option<&'a Budget>
     where
         'b: 'a,
     {
-        match self {
+        match this {
             Some(Overrides {
                 budget: Some(budget),
                 ..

@@ -1,7 +1,7 @@
 //! Calls that share their attempts. One [`RetryState`] has the waits and the budget of all; each call has
 //! a [`Participant`], with the limits of this call alone.
 
-use super::{LimitSource, Next, Overrides, RetryState};
+use super::{Next, Overrides, RetryState};
 use crate::{
     judge::Ruling,
     policy::{NEVER, Policy},
@@ -42,7 +42,7 @@ impl Participant {
         is_measured: bool,
         now: impl FnOnce() -> Duration,
     ) {
-        if is_measured || Some(&self.overrides).deadline(policy) != NEVER {
+        if is_measured || Overrides::deadline(Some(&self.overrides), policy) != NEVER {
             self.retry = RetryState::start_at(now());
         }
     }
@@ -73,7 +73,8 @@ impl Participant {
 
     /// How long the call may go on after a failure; `None` if its attempts are used up.
     pub(crate) fn patience(&self, policy: &Policy, now: Duration) -> Option<Duration> {
-        let has_attempts = self.retry.failures() < Some(&self.overrides).attempts(policy);
+        let has_attempts =
+            self.retry.failures() < Overrides::most_attempts(Some(&self.overrides), policy);
         has_attempts.then(|| self.remaining(policy, || now))
     }
 
@@ -96,7 +97,7 @@ impl Participant {
             return Next::stop(StopReason::Attempts);
         }
         let overrides = Some(&self.overrides);
-        let (deadline, hint) = (overrides.deadline(policy), ruling.hint);
+        let (deadline, hint) = (Overrides::deadline(overrides, policy), ruling.hint);
         let passes = self
             .retry
             .passes(deadline, together, hint, overrides, || now);

@@ -1,6 +1,7 @@
 //! How a request is copied, so that it can be sent again.
 
 use super::replay::{Replay, read};
+use crate::drive::opaque::named_in_debug;
 use core::fmt;
 use http_1 as http;
 use http_body_1::Body;
@@ -56,11 +57,7 @@ of_reqwest!("reqwest-012" reqwest_012, "reqwest-013" reqwest_013);
 #[derive(Clone, Copy)]
 pub struct ClonedBy<F>(pub(super) F);
 
-impl<F> fmt::Debug for ClonedBy<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ClonedBy(..)")
-    }
-}
+named_in_debug!(ClonedBy);
 
 impl<Request, F: Fn(&Request) -> Option<Request>> Copies<Request> for ClonedBy<F> {
     fn copy(&self, request: Request) -> (Request, Option<Request>) {

@@ -374,13 +374,8 @@ impl<S, C: Clone, K: Clone, R: Clone, G: Clone> Layer<S> for RetryLayer<C, K, R,
         let of = |may_repeat| self.policy.idempotent(may_repeat);
         Retry {
             service,
-            policy: self.policy.idempotent,
             policies: Arc::new([of(false), of(true)]),
-            idempotent: self.idempotent,
-            copies: self.copies.clone(),
-            settings: self.settings.clone(),
-            runtime: self.runtime.clone(),
-            signals: self.signals.clone(),
+            layer: self.clone(),
         }
     }
 }
@@ -392,15 +387,9 @@ impl<S, C: Clone, K: Clone, R: Clone, G: Clone> Layer<S> for RetryLayer<C, K, R,
 #[derive(Clone, Debug)]
 pub struct Retry<S, C = Cloned, K = LayerSettings, R = AsyncRuntime, G = Unstopped> {
     service: S,
-    /// Whether the policy lets requests be made twice.
-    policy: bool,
     /// The policy for requests that must not be made twice, and for those that may.
     policies: Arc<[Policy; 2]>,
-    idempotent: Option<bool>,
-    copies: C,
-    settings: K,
-    runtime: R,
-    signals: G,
+    layer: RetryLayer<C, K, R, G>,
 }
 
 impl<S, C, K, R, G> Retry<S, C, K, R, G> {
@@ -488,15 +477,14 @@ where
         // The service that was made ready makes the first attempt, and a clone stays here.
         let clone = self.service.clone();
         let ready = core::mem::replace(&mut self.service, clone);
-        let said = request.said().or(self.idempotent);
-        let [once, twice] = &*self.policies;
-        let policy = if self.policy { twice } else { once };
+        let layer = &self.layer;
+        let said = request.said().or(layer.idempotent);
         let plan = OfRequest {
-            may_repeat: said.unwrap_or_else(|| request.may_repeat(policy)),
+            may_repeat: said.unwrap_or_else(|| request.may_repeat(&layer.policy)),
             policies: Arc::clone(&self.policies),
         };
-        let sends = Sends::new(ready, request, self.copies.clone());
-        let call = Retrying::new(plan, sends, self.settings.clone(), self.runtime.clone());
-        call.signal(self.signals.signal())
+        let sends = Sends::new(ready, request, layer.copies.clone());
+        let call = Retrying::new(plan, sends, layer.settings.clone(), layer.runtime.clone());
+        call.signal(layer.signals.signal())
     }
 }

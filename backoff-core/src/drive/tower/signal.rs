@@ -1,7 +1,8 @@
 //! The signals that end the calls of a layer.
 
+use crate::drive::opaque::named_in_debug;
 use crate::drive::stopping::{Signal, Stopped, StoppedBy, Unstopped};
-use core::{fmt, future::Future};
+use core::future::Future;
 
 /// The signals of a [`RetryLayer`](super::RetryLayer), one for each request: [`Unstopped`] (none),
 /// [`StopOn`] or [`CutOn`]. A response is a `T`, the service's error an `E`.
@@ -37,12 +38,6 @@ where
     }
 }
 
-impl<F> fmt::Debug for StopOn<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("StopOn(..)")
-    }
-}
-
 /// The function's future ends the waits and cuts the running attempt. Made by
 /// [`RetryLayer::cut_on`](super::RetryLayer::cut_on).
 #[derive(Clone, Copy)]
@@ -61,8 +56,4 @@ where
     }
 }
 
-impl<F> fmt::Debug for CutOn<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("CutOn(..)")
-    }
-}
+named_in_debug!(StopOn, CutOn);
