@@ -92,7 +92,7 @@ fn print(named: &[&str]) -> io::Result<bool> {
         println!("## Heap\n\n{}", tables(&heap::measure(has("--million")), 1));
     }
     if has("build") {
-        println!("## Build\n\n{}", tables(&build::measure()?, 1));
+        println!("## Build\n\n{}", tables(&build::measure()?, 2));
     }
     Ok(true)
 }

@@ -4,7 +4,7 @@ use super::package::Package;
 use crate::table::Figure;
 use std::io;
 
-const QUESTION: &str = "clean build, CPU s";
+pub(super) const QUESTION: &str = "clean build, CPU s";
 
 /// The dependencies of a program that uses tokio anyway.
 const TOKIO: &str = r#"tokio = { version = "1", features = ["rt-multi-thread", "time"] }"#;

@@ -51,7 +51,7 @@ impl Package {
         let before = cpu_seconds_of_children()?;
         let output = Command::new(env::var_os("CARGO").unwrap_or("cargo".into()))
             .args(arguments)
-            .arg("--offline")
+            .args(["--offline", "-j1"])
             .current_dir(&self.directory)
             .env("CARGO_TARGET_DIR", self.directory.join("target"))
             .output()?;
