@@ -2,7 +2,7 @@
 
 use crate::{
     delay::jitter::Jitter,
-    drive::mark,
+    drive::cut_flag,
     facts::{
         fault::{Delivery, Fault},
         not_opened::{FromNotOpened, NotOpened},
@@ -391,7 +391,7 @@ struct InUse<'a, C, O, OpenError>(&'a Reconnect<C, O, OpenError>, u64);
 
 impl<C, O, OpenError> Drop for InUse<'_, C, O, OpenError> {
     fn drop(&mut self) {
-        if mark::is_cutting() {
+        if cut_flag::is_cutting() {
             self.0.lost(self.1);
         }
     }

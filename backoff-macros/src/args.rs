@@ -1,8 +1,8 @@
 //! Reads the arguments in the parentheses of the attribute, one value for each key.
 
+mod aliases;
 pub(crate) mod bare;
 pub(crate) mod block;
-mod elsewhere;
 pub(crate) mod given;
 pub(crate) mod keys;
 mod level;
@@ -12,9 +12,9 @@ pub(crate) mod on;
 mod pages;
 mod read;
 pub(crate) mod split;
-mod strays;
 mod table;
 pub(crate) mod this;
+mod unused_names;
 mod value;
 
 use proc_macro2::TokenStream;
@@ -24,8 +24,8 @@ use syn::{Expr, Ident};
 use crate::errors::Errors;
 use given::{Given, Time};
 use split::arguments;
-use strays::strays;
 pub(crate) use table::Args;
+use unused_names::unused_names;
 use value::{check_literal, key_and_value};
 
 /// Reads all arguments. Arguments that cannot be read are reported and left out.
@@ -39,7 +39,7 @@ pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Args {
             Ok(argument) => argument,
             Err(error) => {
                 errors.push(error);
-                args.strays.extend(strays(argument));
+                args.unused_names.extend(unused_names(argument));
                 continue;
             }
         };

@@ -56,7 +56,7 @@ mod tests {
             Some((name, value)) => request.header(name, value),
             None => request,
         };
-        Outgoing::from(request).built().unwrap()
+        *Outgoing::from(request).built().unwrap()
     }
 
     fn is_repeated(request: &Built) -> bool {

@@ -28,14 +28,14 @@ pub fn awaited<T, E: FromNotYet>(
 #[inline]
 #[must_use]
 #[track_caller]
-pub const fn row(wanted: u32) -> ConsecutiveCount {
+pub const fn count(wanted: u32) -> ConsecutiveCount {
     ConsecutiveCount::new(wanted)
 }
 
 /// As [`awaited`], for several awaited values in a row. `is_retried` says that the value is a failure
 /// by the policy's codes.
 #[inline]
-pub fn awaited_in_row<T, E: FromNotYet>(
+pub fn awaited_in_a_row<T, E: FromNotYet>(
     row: &mut ConsecutiveCount,
     outcome: Result<T, E>,
     stage: Stage,
@@ -64,7 +64,7 @@ pub fn is_retried(context: &Context<'_>, value: Option<&dyn Fault>) -> bool {
 /// The same context, with the rules for the next wait.
 #[inline]
 #[must_use]
-pub fn of_row<'a>(context: &Context<'a>, row: &ConsecutiveCount) -> Context<'a> {
+pub fn of_count<'a>(context: &Context<'a>, row: &ConsecutiveCount) -> Context<'a> {
     Context {
         overrides: row.overrides(context.overrides),
         ..*context

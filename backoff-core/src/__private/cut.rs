@@ -2,7 +2,7 @@
 
 use crate::drive::context::Context;
 use crate::{
-    drive::{course::Course, limit::Timer, mark, operation::Run},
+    drive::{call_state::CallState, cut_flag, limit::Timer, operation::Run},
     facts::fault::TimedOut,
     judge::Stage,
     runtime::{Clock, Sleep},
@@ -22,7 +22,7 @@ pin_project! {
     pub struct Cut<'a, A, C: Sleep> {
         context: Context<'a>,
         runtime: &'a C,
-        course: &'a Course,
+        state: &'a CallState,
         // Dropped when it is cut.
         #[pin]
         attempt: Option<A>,
@@ -36,7 +36,7 @@ pin_project! {
 pub fn cut<'a, A, C>(
     context: &Context<'a>,
     runtime: &'a C,
-    course: &'a Course,
+    state: &'a CallState,
     limit: Duration,
     attempt: A,
 ) -> Cut<'a, A, C>
@@ -47,7 +47,7 @@ where
     Cut {
         context: *context,
         runtime,
-        course,
+        state,
         attempt: Some(attempt),
         timer: Timer::new(limit),
     }
@@ -65,7 +65,7 @@ where
         let mut this = self.project();
         let run = Run {
             context: this.context,
-            course: this.course,
+            state: this.state,
             runtime: *this.runtime,
         };
         let Some(attempt) = this.attempt.as_mut().as_pin_mut() else {
@@ -77,7 +77,7 @@ where
         let polled = timer.poll_attempt(attempt, runtime, remaining, cx, stage, poll);
         let outcome = ready!(polled);
         if outcome.is_err() {
-            mark::cutting(|| this.attempt.set(None));
+            cut_flag::cutting(|| this.attempt.set(None));
         }
         Poll::Ready(outcome.map_err(|(late, _)| late))
     }
@@ -85,8 +85,8 @@ where
 
 /// Whether the timer woke so late that no time remains for an attempt that would be cut.
 #[inline]
-pub fn is_late<C: Clock>(context: &Context<'_>, runtime: &C, course: &Course) -> bool {
-    course.is_late(context, runtime)
+pub fn is_late<C: Clock>(context: &Context<'_>, runtime: &C, state: &CallState) -> bool {
+    state.is_late(context, runtime)
 }
 
 /// The error that is returned then.

@@ -63,7 +63,7 @@ where
 #[inline]
 fn begun<P: Pays, C: Clock>(plan: P, context: &Context<'_>, runtime: &C, timed: bool) -> Guard<P> {
     let mut guard = Guard::new(plan);
-    start(context, runtime, &mut guard.course, timed);
+    start(context, runtime, &mut guard.state, timed);
     guard
 }
 
@@ -93,6 +93,6 @@ where
     C: Clock + Random,
 {
     let context = guard.plan.context();
-    let course = &mut guard.course;
-    step(context, runtime, course, stage, outcome, value, settings)
+    let state = &mut guard.state;
+    step(context, runtime, state, stage, outcome, value, settings)
 }

@@ -1,10 +1,10 @@
-//! The code that the macros expand to: a few lines around the course of a call. Hidden, because it changes
+//! The code that the macros expand to: a few lines around the state of a call. Hidden, because it changes
 //! without notice.
 
 pub use crate::{
     drive::{
+        call_state::CallState,
         context::Context,
-        course::Course,
         foreign::ForeignCall,
         plan::{Borrowed, Guard, Pays},
     },

@@ -1,7 +1,7 @@
 //! The code of the key `attempt_spans`.
 
+use crate::drive::call_state::CallState;
 use crate::drive::context::Context;
-use crate::drive::course::Course;
 #[cfg(feature = "tracing")]
 use crate::drive::settings::Settings;
 #[cfg(feature = "tracing")]
@@ -116,13 +116,13 @@ impl<A: Future> Future for InSpan<'_, A> {
 pub fn in_span<'s, A>(
     span: &'s mut AttemptSpan,
     context: &Context<'_>,
-    course: &Course,
+    state: &CallState,
     attempt: A,
 ) -> InSpan<'s, A> {
     let phase = Phase::New {
         span,
         name: context.name,
-        failures: course.failures(),
+        failures: state.failures(),
         attempt: Some(attempt),
     };
     InSpan { phase }
@@ -130,8 +130,8 @@ pub fn in_span<'s, A>(
 
 /// Begins a span. This thread is in the span until the returned value is dropped.
 #[cfg(feature = "tracing")]
-pub fn enter_span(span: &mut AttemptSpan, context: &Context<'_>, course: &Course) -> EnteredSpan {
-    let span = span.spans.begins(context.name, course.failures());
+pub fn enter_span(span: &mut AttemptSpan, context: &Context<'_>, state: &CallState) -> EnteredSpan {
+    let span = span.spans.begins(context.name, state.failures());
     span.clone().entered()
 }
 
@@ -147,13 +147,13 @@ pub fn spanned<J, N, D, X, L, M>(
 
 /// Does nothing: [`attempt_span`] reports that the feature `tracing` is off.
 #[cfg(not(feature = "tracing"))]
-pub fn in_span<A>(_: &mut AttemptSpan, _: &Context<'_>, _: &Course, attempt: A) -> A {
+pub fn in_span<A>(_: &mut AttemptSpan, _: &Context<'_>, _: &CallState, attempt: A) -> A {
     attempt
 }
 
 /// Does nothing: [`attempt_span`] reports that the feature `tracing` is off.
 #[cfg(not(feature = "tracing"))]
-pub fn enter_span(_: &mut AttemptSpan, _: &Context<'_>, _: &Course) {}
+pub fn enter_span(_: &mut AttemptSpan, _: &Context<'_>, _: &CallState) {}
 
 /// Does nothing: [`attempt_span`] reports that the feature `tracing` is off.
 #[cfg(not(feature = "tracing"))]

@@ -4,10 +4,10 @@ use super::outcome::Outcome;
 use crate::drive::context::Context;
 use crate::{
     drive::{
-        course::{Course, End, rarely},
+        call_info::CallInfo,
+        call_state::{CallEnd, CallState, rarely},
         handler::Handler,
         plan::{Guard, Pays},
-        recall::Recall,
         settings::Settings,
         write_outcome::WriteOutcome,
     },
@@ -21,8 +21,8 @@ use core::time::Duration;
 
 /// The state before the first attempt. `timed` says that the function asks for the elapsed time.
 #[inline]
-pub fn start<C: Clock>(context: &Context<'_>, runtime: &C, course: &mut Course, timed: bool) {
-    course.start(context, runtime, timed);
+pub fn start<C: Clock>(context: &Context<'_>, runtime: &C, state: &mut CallState, timed: bool) {
+    state.start(context, runtime, timed);
 }
 
 /// The attempt after the wait begins.
@@ -36,25 +36,25 @@ pub fn begins<P: Pays>(guard: &mut Guard<P>) {
 pub fn attempt<C: Clock>(
     context: &Context<'_>,
     runtime: &C,
-    course: &Course,
-    recall: &Recall,
+    state: &CallState,
+    info: &CallInfo,
 ) -> Attempt {
-    course.attempt(context, runtime, recall)
+    state.attempt(context, runtime, info)
 }
 
 /// What the call remembers for its attempts.
 #[inline]
-pub fn recall<R: Random>(runtime: &R) -> Recall {
-    Recall::new(runtime)
+pub fn call_info<R: Random>(runtime: &R) -> CallInfo {
+    CallInfo::new(runtime)
 }
 
 /// The same settings; whether an attempt may have been applied is remembered.
 #[inline]
-pub fn recalling<J, N, D, X, L, C>(
-    recall: &mut Recall,
+pub fn with_info<J, N, D, X, L, C>(
+    info: &mut CallInfo,
     settings: Settings<J, N, D, X, L, C>,
-) -> Settings<J, N, D, X, L, C, &mut Recall> {
-    settings.watch(|()| recall)
+) -> Settings<J, N, D, X, L, C, &mut CallInfo> {
+    settings.watch(|()| info)
 }
 
 /// After an attempt: returns the wait before the next one, or nothing if this outcome is the last.
@@ -62,7 +62,7 @@ pub fn recalling<J, N, D, X, L, C>(
 pub fn step<C, R, H>(
     context: &Context<'_>,
     runtime: &C,
-    course: &mut Course,
+    state: &mut CallState,
     stage: Stage,
     outcome: &R,
     value: Option<&dyn Fault>,
@@ -75,14 +75,14 @@ where
 {
     if let Some(error) = outcome.error() {
         rarely();
-        let next = course.failed(context, settings, runtime, error, stage, ());
+        let next = state.failed(context, settings, runtime, error, stage, ());
         return next.is_wait().then(|| next.wait());
     }
     let next = value.and_then(|value| {
-        course.answered::<R::Error, _, _, _>(context, settings, runtime, value, ())
+        state.answered::<R::Error, _, _, _>(context, settings, runtime, value, ())
     });
     if next.is_none() {
-        course.succeeded::<R::Error, _, _>(context, settings, runtime);
+        state.succeeded::<R::Error, _, _>(context, settings, runtime);
     }
     next.filter(|next| next.is_wait()).map(Next::wait)
 }
@@ -100,7 +100,7 @@ pub fn sleep<C: Sleep>(runtime: &C, wait: Duration) -> C::Sleep {
 pub fn pause<C, R, H>(
     context: &Context<'_>,
     runtime: &C,
-    course: &mut Course,
+    state: &mut CallState,
     wait: Duration,
     last: &R,
     value: Option<&dyn Fault>,
@@ -112,13 +112,13 @@ where
     C: Clock + BlockingSleep,
 {
     runtime.sleep_blocking(wait);
-    let is_late = course.is_late(context, runtime);
+    let is_late = state.is_late(context, runtime);
     if is_late {
         rarely();
         let error = last.error();
         let fault = error.map_or(value, |error| settings.fault(error));
-        let end = End::late(Failure::new(error, fault), WriteOutcome::Known);
-        course.ended(context, settings, runtime, end);
+        let end = CallEnd::late(Failure::new(error, fault), WriteOutcome::Known);
+        state.ended(context, settings, runtime, end);
     }
     is_late
 }

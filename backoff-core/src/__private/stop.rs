@@ -4,8 +4,8 @@ use super::outcome::{Outcome, placeholder};
 use crate::drive::context::Context;
 use crate::{
     drive::{
-        course::{Course, End},
-        ending::Ending,
+        attempt_failure::AttemptFailure,
+        call_state::{CallEnd, CallState},
         handler::Handler,
         stopping::{Once, Stopped, unless_cut, unless_stopped},
         write_outcome::WriteOutcome,
@@ -88,7 +88,7 @@ where
 pub fn stopped<C, R, H>(
     context: &Context<'_>,
     runtime: &C,
-    course: &mut Course,
+    state: &mut CallState,
     outcome: &R,
     value: Option<&dyn Fault>,
     settings: &mut H,
@@ -99,8 +99,8 @@ pub fn stopped<C, R, H>(
 {
     let error = outcome.error();
     let fault = error.map_or(value, |error| settings.fault(error));
-    let end = End::stopped(Failure::new(error, fault), WriteOutcome::Known);
-    course.ended(context, settings, runtime, end);
+    let end = CallEnd::stopped(Failure::new(error, fault), WriteOutcome::Known);
+    state.ended(context, settings, runtime, end);
 }
 
 pin_project! {
@@ -119,7 +119,7 @@ pin_project! {
 #[inline]
 pub fn cut_on<'a, A, F, T, E>(
     stop: Pin<&'a mut F>,
-    course: &Course,
+    state: &CallState,
     cut: &'a mut Option<Stage>,
     attempt: A,
 ) -> CutOn<'a, A, F>
@@ -131,7 +131,7 @@ where
     CutOn {
         attempt,
         stop,
-        is_first: course.failures() == 0,
+        is_first: state.failures() == 0,
         cut,
         made: |stopped| Err(E::from_stopped(stopped)),
     }
@@ -141,7 +141,7 @@ where
 #[inline]
 pub fn limited_cut_on<'a, A, F, T, E>(
     stop: Pin<&'a mut F>,
-    course: &Course,
+    state: &CallState,
     cut: &'a mut Option<Stage>,
     attempt: A,
 ) -> CutOn<'a, A, F>
@@ -153,7 +153,7 @@ where
     CutOn {
         attempt,
         stop,
-        is_first: course.failures() == 0,
+        is_first: state.failures() == 0,
         cut,
         made: |stopped| Ok(Err(E::from_stopped(stopped))),
     }
@@ -189,7 +189,7 @@ where
 pub fn is_cut<C, R, H>(
     context: &Context<'_>,
     runtime: &C,
-    course: &mut Course,
+    state: &mut CallState,
     cut: Option<Stage>,
     outcome: &R,
     settings: &mut H,
@@ -204,11 +204,11 @@ where
     };
     let (fault, known) = (settings.fault(error), WriteOutcome::Known);
     if stage == Stage::Late {
-        let end = End::stopped(Failure::new(Some(error), fault), known);
-        course.ended(context, settings, runtime, end);
+        let end = CallEnd::stopped(Failure::new(Some(error), fault), known);
+        state.ended(context, settings, runtime, end);
     } else {
-        let ending = Ending::stopped(stage, fault);
-        course.cut(context, settings, runtime, error, ending, known);
+        let attempt_failure = AttemptFailure::stopped(stage, fault);
+        state.cut(context, settings, runtime, error, attempt_failure, known);
     }
     true
 }

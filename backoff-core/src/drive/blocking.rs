@@ -2,8 +2,8 @@
 
 use super::{
     around::Around,
+    call_state::{CallEnd, CallState},
     consecutive::{ConsecutiveCount, NotYet, is_retried},
-    course::{Course, End},
     future::{self, context_of},
     judges::Judge,
     limit::Limit,
@@ -238,7 +238,7 @@ where
     /// The operation's last error.
     #[inline]
     pub fn call(mut self) -> Result<O::Value, O::Error> {
-        self.run(&mut Course::new())
+        self.run(&mut CallState::new())
     }
 
     /// Calls the operation as [`call`](Self::call) does, and also returns a report.
@@ -257,9 +257,9 @@ where
     /// ```
     pub fn reported(self) -> Reporting<O::Value, O::Error, O::Report> {
         let mut call = self.with(|settings| settings.watch(|()| Measured::new()));
-        let mut course = Course::new();
-        let outcome = call.run(&mut course);
-        let measures = course.measures(&call.settings.watch, &call.runtime);
+        let mut state = CallState::new();
+        let outcome = call.run(&mut state);
+        let measures = state.measures(&call.settings.watch, &call.runtime);
         let report = call.operation.report(measures);
         call.settings.watch.reporting(outcome, report)
     }
@@ -280,20 +280,20 @@ where
     S: BlockingSignal<O::Error>,
 {
     #[inline]
-    fn run(&mut self, course: &mut Course) -> Result<O::Value, O::Error> {
+    fn run(&mut self, state: &mut CallState) -> Result<O::Value, O::Error> {
         let timed = O::TIMED || M::MEASURES;
         let context = context_of(&self.plan, &self.settings, &self.operation);
-        course.start(&context, &self.runtime, timed);
+        state.start(&context, &self.runtime, timed);
         loop {
-            match self.attempt(course) {
+            match self.attempt(state) {
                 Ok(value) => {
                     let goes_on = match X::fault(&value) {
-                        Some(fault) => self.answered(course, fault),
+                        Some(fault) => self.answered(state, fault),
                         None => None,
                     };
                     if goes_on.is_none() {
                         let context = context_of(&self.plan, &self.settings, &self.operation);
-                        course.succeeded(&context, &mut self.settings, &self.runtime);
+                        state.succeeded(&context, &mut self.settings, &self.runtime);
                     }
                     // The call returns the last response unchanged.
                     if goes_on != Some(true) {
@@ -301,7 +301,7 @@ where
                     }
                 }
                 Err(failed) => {
-                    if let Some(error) = self.failed(course, failed) {
+                    if let Some(error) = self.failed(state, failed) {
                         return Err(error);
                     }
                 }
@@ -311,16 +311,16 @@ where
 
     /// Makes an attempt.
     #[inline]
-    fn attempt(&mut self, course: &Course) -> Result<O::Value, Failed<O::Error>> {
+    fn attempt(&mut self, state: &CallState) -> Result<O::Value, Failed<O::Error>> {
         let (operation, settings) = (&mut self.operation, &mut self.settings);
         let context = context_of(&self.plan, settings, operation);
         let run = Run {
             context: &context,
-            course,
+            state,
             runtime: &self.runtime,
         };
         let begin = || operation.begin(&run);
-        let attempt = settings.around.begin(O::name(), course.failures(), begin);
+        let attempt = settings.around.begin(O::name(), state.failures(), begin);
         let mut attempt = pin!(attempt);
         let mut cx = task::Context::from_waker(Waker::noop());
         let value = loop {
@@ -339,12 +339,12 @@ where
     /// path of a success keeps the registers.
     #[cold]
     #[inline(never)]
-    fn failed(&mut self, course: &mut Course, failed: Failed<O::Error>) -> Option<O::Error> {
+    fn failed(&mut self, state: &mut CallState, failed: Failed<O::Error>) -> Option<O::Error> {
         let Failed { error, stage } = failed;
-        let mut guard = Guard::of(self.plan.clone(), *course);
+        let mut guard = Guard::of(self.plan.clone(), *state);
         let next = future::failed(
             &self.plan,
-            &mut guard.course,
+            &mut guard.state,
             &mut self.operation,
             &mut self.settings,
             &self.runtime,
@@ -353,8 +353,8 @@ where
         );
         let outcome = self.operation.write_outcome();
         let failure = Failure::new(Some(&error), self.settings.judge.fault(&error));
-        let goes_on = next.is_wait() && self.waits(&mut guard.course, next, failure, outcome);
-        *course = guard.course;
+        let goes_on = next.is_wait() && self.waits(&mut guard.state, next, failure, outcome);
+        *state = guard.state;
         if goes_on {
             let _ = self.operation.keep(error);
             return None;
@@ -365,19 +365,19 @@ where
     /// After an attempt whose value may count as a failure: waits and returns whether an attempt follows,
     /// or returns nothing if the value is a success.
     #[inline(never)]
-    fn answered(&mut self, course: &mut Course, fault: &dyn Fault) -> Option<bool> {
-        let mut guard = Guard::of(self.plan.clone(), *course);
+    fn answered(&mut self, state: &mut CallState, fault: &dyn Fault) -> Option<bool> {
+        let mut guard = Guard::of(self.plan.clone(), *state);
         let context = context_of(&self.plan, &self.settings, &self.operation);
-        let (settings, runtime, waiting) = (&mut self.settings, &self.runtime, &mut guard.course);
-        let next = match self.operation.recall() {
-            Some(recall) if O::RECALLS => {
-                waiting.answered(&context, settings, runtime, fault, recall)
+        let (settings, runtime, waiting) = (&mut self.settings, &self.runtime, &mut guard.state);
+        let next = match self.operation.info() {
+            Some(info) if O::WANTS_INFO => {
+                waiting.answered(&context, settings, runtime, fault, info)
             }
             _ => waiting.answered(&context, settings, runtime, fault, ()),
         }?;
         let (failure, outcome) = (Failure::new(None, Some(fault)), WriteOutcome::Known);
-        let goes_on = next.is_wait() && self.waits(&mut guard.course, next, failure, outcome);
-        *course = guard.course;
+        let goes_on = next.is_wait() && self.waits(&mut guard.state, next, failure, outcome);
+        *state = guard.state;
         Some(goes_on)
     }
 
@@ -385,7 +385,7 @@ where
     /// stopped. Returns whether the next attempt begins.
     fn waits(
         &mut self,
-        course: &mut Course,
+        state: &mut CallState,
         next: Next,
         failure: Failure<'_, O::Error>,
         outcome: WriteOutcome,
@@ -393,14 +393,14 @@ where
         let context = context_of(&self.plan, &self.settings, &self.operation);
         let runtime = &self.runtime;
         let end = if self.signal.pause(runtime, next.wait()) {
-            End::stopped(failure, outcome)
-        } else if course.is_late(&context, runtime) {
-            End::late(failure, outcome)
+            CallEnd::stopped(failure, outcome)
+        } else if state.is_late(&context, runtime) {
+            CallEnd::late(failure, outcome)
         } else {
-            course.begins(runtime);
+            state.begins(runtime);
             return true;
         };
-        course.ended(&context, &mut self.settings, runtime, end);
+        state.ended(&context, &mut self.settings, runtime, end);
         false
     }
 }

@@ -2,10 +2,10 @@
 //! and hooks, logs and metrics get the same events as from a loop of this library.
 
 #[cfg(feature = "metrics")]
-use super::meter;
+use super::call_metrics;
 use super::{
+    call_state::{CallEnd, CallState},
     context::Context,
-    course::{Course, End},
     judges::Judge,
     settings::Settings,
 };
@@ -23,7 +23,7 @@ use core::time::Duration;
 /// The state of such a call. Its attempts are cut when the deadline is over.
 #[derive(Clone, Copy, Debug)]
 pub struct ForeignCall {
-    course: Course,
+    state: CallState,
 }
 
 /// The policy's codes judge, and a conflict is never repeated.
@@ -66,18 +66,18 @@ impl ForeignCall {
     /// the beginning of the running attempt and the time spent waiting are unknown, so neither is recorded.
     pub fn resumed(started: Duration, failures: u32) -> Self {
         ForeignCall {
-            course: Course::resumed(started, failures),
+            state: CallState::resumed(started, failures),
         }
     }
 
     /// The rest of the deadline; [`Duration::MAX`] without a deadline.
     pub fn remaining<C: Clock>(&self, policy: &Policy, clock: &C) -> Duration {
-        self.course.remaining(&Context::of(policy, ""), clock)
+        self.state.remaining(&Context::of(policy, ""), clock)
     }
 
     /// The attempt after the wait begins.
     pub fn begins<C: Clock>(&mut self, clock: &C) {
-        self.course.begins(clock);
+        self.state.begins(clock);
     }
 
     /// An attempt failed: decides whether to wait or to stop, and reports to logs and metrics.
@@ -96,7 +96,7 @@ impl ForeignCall {
             overrides: CUT,
             ..Context::of(policy, name)
         };
-        self.course
+        self.state
             .failed(
                 &context,
                 &mut { SETTINGS },
@@ -121,8 +121,8 @@ impl ForeignCall {
         E: Fault,
         C: Clock,
     {
-        let end = End::given_up(Failure::new(Some(error), Some(error)), reason);
-        self.course
+        let end = CallEnd::given_up(Failure::new(Some(error), Some(error)), reason);
+        self.state
             .ended(&Context::of(policy, name), &mut { SETTINGS }, clock, end);
     }
 
@@ -133,20 +133,20 @@ impl ForeignCall {
         E: Fault,
         C: Clock,
     {
-        self.course
+        self.state
             .succeeded::<E, _, _>(&Context::of(policy, name), &mut { SETTINGS }, clock);
     }
 
     /// One of several calls succeeded, and nobody knows which one: the policy's budget gets the tokens of a
     /// success at the first attempt.
     pub fn one_succeeded(policy: &Policy) {
-        Course::new().progressed(policy);
+        CallState::new().progressed(policy);
         #[cfg(feature = "metrics")]
-        meter::level(policy.budget);
+        call_metrics::level(policy.budget);
     }
 
     /// No attempt follows the wait: the policy's budget gets back the tokens that it paid for the wait.
     pub fn cancelled(&mut self, policy: &Policy) {
-        self.course.cancelled(policy.budget);
+        self.state.cancelled(policy.budget);
     }
 }

@@ -3,17 +3,17 @@
 
 use super::{
     around::Around,
+    attempt_failure::AttemptFailure,
+    call_state::{CallEnd, CallState, rarely},
     consecutive::{ConsecutiveCount, NotYet, is_retried},
     context::Context,
-    course::{Course, End, rarely},
-    ending::Ending,
+    cut_flag,
     judges::Judge,
     limit::{Expires, Limit, Limited},
-    mark,
     operation::{At, Failed, Operation, Run},
     plan::{Funded, Guard, Plan},
     rules::{Conflict, ConflictIf, Counts, Responses, Rules, Until},
-    settings::{Delays, Frame, Settings},
+    settings::{AttemptTypes, Delays, Settings},
     stopping::{Signal, Stopped, Unstopped, unless_cut},
     watch::{Measured, Watch},
     write_outcome::{JudgedWrite, WriteOutcome},
@@ -88,7 +88,7 @@ pin_project! {
     where
         P: Plan,
         O: Operation,
-        K: Frame,
+        K: AttemptTypes,
         R: Sleep,
     {
         guard: Guard<P>,
@@ -113,7 +113,7 @@ pin_project! {
     }
 }
 
-impl<P: Plan, O: Operation, K: Frame, R: Sleep> Retrying<P, O, K, R> {
+impl<P: Plan, O: Operation, K: AttemptTypes, R: Sleep> Retrying<P, O, K, R> {
     pub(crate) const fn new(plan: P, operation: O, settings: K, runtime: R) -> Self {
         Retrying {
             guard: Guard::new(plan),
@@ -126,7 +126,7 @@ impl<P: Plan, O: Operation, K: Frame, R: Sleep> Retrying<P, O, K, R> {
     }
 }
 
-impl<P: Plan, O: Operation, K: Frame, R: Sleep, S> Retrying<P, O, K, R, S> {
+impl<P: Plan, O: Operation, K: AttemptTypes, R: Sleep, S> Retrying<P, O, K, R, S> {
     #[inline]
     pub(super) fn operation<Q: Operation>(
         self,
@@ -143,7 +143,10 @@ impl<P: Plan, O: Operation, K: Frame, R: Sleep, S> Retrying<P, O, K, R, S> {
     }
 
     #[inline]
-    pub(super) fn with<G: Frame>(self, change: impl FnOnce(K) -> G) -> Retrying<P, O, G, R, S> {
+    pub(super) fn with<G: AttemptTypes>(
+        self,
+        change: impl FnOnce(K) -> G,
+    ) -> Retrying<P, O, G, R, S> {
         Retrying {
             guard: self.guard,
             operation: self.operation,
@@ -640,7 +643,7 @@ where
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        let Guard { plan, course } = this.guard;
+        let Guard { plan, state } = this.guard;
         let (plan, policy) = (&*plan, plan.policy());
         let (operation, settings, runtime) = (this.operation, this.settings, &*this.runtime);
         let error = loop {
@@ -648,15 +651,15 @@ where
                 PhaseProjection::Running { .. } => false,
                 PhaseProjection::New => {
                     let context = context_of(plan, settings, operation);
-                    course.start(&context, runtime, O::TIMED || M::MEASURES);
+                    state.start(&context, runtime, O::TIMED || M::MEASURES);
                     if S::IS_ONE
                         && let Some(cuts) = this.signal.cuts()
                         && this.signal.as_mut().has_come(cx)
                     {
                         let error = cuts(Stopped);
                         let failure = Failure::new(Some(&error), settings.judge.fault(&error));
-                        let end = End::stopped(failure, WriteOutcome::Known);
-                        course.ended(&context, settings, runtime, end);
+                        let end = CallEnd::stopped(failure, WriteOutcome::Known);
+                        state.ended(&context, settings, runtime, end);
                         break error;
                     }
                     true
@@ -674,8 +677,8 @@ where
                                     Failure::new(Some(error), settings.judge.fault(error))
                                 }
                             };
-                            let end = End::stopped(failure, outcome);
-                            course.ended(&context, settings, runtime, end);
+                            let end = CallEnd::stopped(failure, outcome);
+                            state.ended(&context, settings, runtime, end);
                             this.phase.set(Phase::Done);
                             // The call returns the last response unchanged.
                             return Poll::Ready(
@@ -691,15 +694,15 @@ where
                     }
                     if L::CUTS
                         && let context = context_of(plan, settings, operation)
-                        && course.is_late(&context, runtime)
+                        && state.is_late(&context, runtime)
                         && let Some(error) = L::error(TimedOut::new(Duration::ZERO))
                     {
                         let fault = settings.judge.fault(&error);
-                        let end = End::expired(&error, fault, operation.write_outcome());
-                        course.ended(&context, settings, runtime, end);
+                        let end = CallEnd::expired(&error, fault, operation.write_outcome());
+                        state.ended(&context, settings, runtime, end);
                         break error;
                     }
-                    course.begins(runtime);
+                    state.begins(runtime);
                     this.phase.set(Phase::New);
                     true
                 }
@@ -708,11 +711,11 @@ where
             let context = context_of(plan, settings, operation);
             let run = Run {
                 context: &context,
-                course,
+                state,
                 runtime,
             };
             if begins {
-                let failures = course.failures();
+                let failures = state.failures();
                 let begin = || operation.begin(&run);
                 let attempt = settings.around.begin(O::name(), failures, begin);
                 let timer = settings.limit.timer();
@@ -761,8 +764,9 @@ where
                     operation.failed(&error, stage, at);
                     settings.rules.failed(stage);
                     let write = operation.write_outcome();
-                    let ending = Ending::stopped(stage, settings.judge.fault(&error));
-                    course.cut(&context, settings, runtime, &error, ending, write);
+                    let attempt_failure =
+                        AttemptFailure::stopped(stage, settings.judge.fault(&error));
+                    state.cut(&context, settings, runtime, &error, attempt_failure, write);
                     break error;
                 }
             };
@@ -775,11 +779,11 @@ where
                 Ok(value) => {
                     let context = context_of(plan, settings, operation);
                     let fault = X::fault(&value).filter(|fault| !is_success(*fault));
-                    let next = fault.and_then(|fault| match operation.recall() {
-                        Some(recall) if O::RECALLS => {
-                            course.answered(&context, settings, runtime, fault, recall)
+                    let next = fault.and_then(|fault| match operation.info() {
+                        Some(info) if O::WANTS_INFO => {
+                            state.answered(&context, settings, runtime, fault, info)
                         }
-                        _ => course.answered(&context, settings, runtime, fault, ()),
+                        _ => state.answered(&context, settings, runtime, fault, ()),
                     });
                     match next {
                         Some(next) if next.is_wait() => {
@@ -792,7 +796,7 @@ where
                         }
                         // The call returns the last response unchanged.
                         Some(_) => {}
-                        None => course.succeeded(&context, settings, runtime),
+                        None => state.succeeded(&context, settings, runtime),
                     }
                     this.phase.set(Phase::Done);
                     return Poll::Ready(Ok(value));
@@ -800,7 +804,7 @@ where
                 Err(failed) => failed,
             };
             rarely();
-            let next = failed(plan, course, operation, settings, runtime, &error, stage);
+            let next = failed(plan, state, operation, settings, runtime, &error, stage);
             if !next.is_wait() {
                 break error;
             }
@@ -822,14 +826,14 @@ where
 #[cold]
 #[inline(never)]
 fn cut(drop_it: impl FnOnce()) {
-    mark::cutting(drop_it);
+    cut_flag::cutting(drop_it);
 }
 
 /// An attempt failed: tells the operation and the rules, and decides on the next step.
 #[inline(always)]
 pub(super) fn failed<P, O, J, N, D, X, L, C, M, R>(
     plan: &P,
-    course: &mut Course,
+    state: &mut CallState,
     operation: &mut O,
     settings: &mut Settings<J, N, D, X, L, C, M>,
     runtime: &R,
@@ -861,15 +865,15 @@ where
         context_of(plan, settings, operation),
         operation.write_outcome(),
     );
-    match (said, operation.recall()) {
+    match (said, operation.info()) {
         (Some(ruling), _) => {
             let write = JudgedWrite { ruling, outcome };
-            course.failed(&context, settings, runtime, error, stage, write)
+            state.failed(&context, settings, runtime, error, stage, write)
         }
-        (None, Some(recall)) if O::RECALLS => {
-            course.failed(&context, settings, runtime, error, stage, recall)
+        (None, Some(info)) if O::WANTS_INFO => {
+            state.failed(&context, settings, runtime, error, stage, info)
         }
-        (None, _) => course.failed(&context, settings, runtime, error, stage, ()),
+        (None, _) => state.failed(&context, settings, runtime, error, stage, ()),
     }
 }
 
@@ -930,7 +934,7 @@ where
         let outcome = ready!(retrying.as_mut().poll(cx));
         let this = retrying.project();
         let counts = &mut this.settings.watch;
-        let measures = this.guard.course.measures(counts, &*this.runtime);
+        let measures = this.guard.state.measures(counts, &*this.runtime);
         Poll::Ready(counts.reporting(outcome, this.operation.report(measures)))
     }
 }

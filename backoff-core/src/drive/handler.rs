@@ -1,6 +1,6 @@
 //! What the state of a call asks of the settings.
 
-use super::ending::Ending;
+use super::attempt_failure::AttemptFailure;
 use crate::{
     facts::fault::Fault,
     judge::{Ruling, Stage},
@@ -39,7 +39,7 @@ pub trait Handler<E> {
     fn judged(&mut self, stage: Stage, ruling: Ruling, fault: Option<&dyn Fault>);
 
     /// An attempt failed, or the call ended between two attempts. `next` is the next step.
-    fn measure(&mut self, ending: Ending<'_>, is_conflict: bool, next: Next);
+    fn measure(&mut self, attempt_failure: AttemptFailure<'_>, is_conflict: bool, next: Next);
 
     /// An attempt succeeded.
     fn succeeded(&mut self);

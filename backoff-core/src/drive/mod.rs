@@ -2,27 +2,32 @@
 //! settings of a call, and the async and the blocking loop. To retry an operation you need none of
 //! these names. They are public for programs that keep a call in a struct of their own.
 
+#![allow(
+    clippy::type_complexity,
+    reason = "the type of a call names each of its slots"
+)]
+
 pub(crate) mod around;
+pub(crate) mod attempt_failure;
 pub(crate) mod blocking;
+pub(crate) mod call_info;
+#[cfg(feature = "metrics")]
+mod call_metrics;
+pub(crate) mod call_state;
 pub(crate) mod consecutive;
 pub(crate) mod context;
-pub(crate) mod course;
-pub(crate) mod ending;
+pub(crate) mod cut_flag;
 pub(crate) mod entry;
 pub(crate) mod foreign;
 pub(crate) mod future;
 pub(crate) mod handler;
 pub(crate) mod judges;
 pub(crate) mod limit;
-pub(crate) mod mark;
-#[cfg(feature = "metrics")]
-mod meter;
 #[cfg(feature = "tokio")]
 mod mutable;
 mod opaque;
 pub(crate) mod operation;
 pub(crate) mod plan;
-pub(crate) mod recall;
 pub(crate) mod resume;
 pub(crate) mod rules;
 pub(crate) mod settings;
@@ -37,35 +42,50 @@ pub(crate) mod version;
 pub(crate) mod watch;
 pub(crate) mod write_outcome;
 
-pub use around::Around;
 pub use blocking::Blocking;
-pub use consecutive::ConsecutiveCount;
-pub use context::Context;
-pub use course::Course;
-pub use ending::Ending;
 pub use entry::Judged;
 pub use future::{Reported, Retrying};
-pub use handler::Handler;
-pub use judges::{ByCodes, Judge, When, WhenAny};
-pub use limit::{Expires, Limit, Limited, Timer};
-pub use operation::{At, Awaits, Blocks, Closure, Failed, Operation, Plain, Run, WithAttempt};
-pub use plan::{Borrowed, Funded, Guard, Pays, Plan, Unfunded};
-pub use recall::Recall;
+pub use judges::{ByCodes, When, WhenAny};
+pub use limit::Limited;
+pub use operation::{Awaits, Blocks, Plain, WithAttempt};
+pub use plan::Funded;
 pub use resume::Resuming;
-pub use rules::{ConflictIf, Counts, Responses, Rules, Until};
-pub use settings::{Delays, Frame, Settings};
+pub use rules::{ConflictIf, Responses, Until};
+pub use settings::Settings;
 #[cfg(feature = "tracing")]
 pub use spans::Spans;
-pub use stopping::{BlockingSignal, Once, Signal, StoppedBy, Unstopped};
-pub use update::{Changed, Forgets, Memory, Running, Update};
+pub use stopping::{StoppedBy, Unstopped};
+pub use update::{Changed, Update};
 pub use version::{Version, Versioned, VersionedUpdate};
-pub use watch::{Measured, Watch};
-pub use write_outcome::WriteOutcome;
+pub use watch::Measured;
 
 #[doc(no_inline)]
+pub use crate::{observe::Notify, report::Reporting};
+
+// No program names these. They are public, because the types above have them in their bounds.
+#[doc(hidden)]
+pub use self::{
+    around::Around,
+    attempt_failure::AttemptFailure,
+    call_info::CallInfo,
+    call_state::CallState,
+    consecutive::ConsecutiveCount,
+    context::Context,
+    handler::Handler,
+    judges::Judge,
+    limit::{Expires, Limit, Timer},
+    operation::{At, Closure, Failed, Operation, Run},
+    plan::{Borrowed, Guard, Pays, Plan, Unfunded},
+    rules::{Counts, Rules},
+    settings::{AttemptTypes, Delays},
+    stopping::{BlockingSignal, Once, Signal},
+    update::{Forgets, Memory, Running},
+    watch::Watch,
+    write_outcome::WriteOutcome,
+};
+#[doc(hidden)]
 pub use crate::{
     judge::{Ruling, Stage},
-    observe::Notify,
-    report::{Measures, Reporting},
+    report::Measures,
     state::{Next, Overrides},
 };

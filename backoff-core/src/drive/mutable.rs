@@ -64,27 +64,27 @@ impl<J> Judged<'_, J> {
         // A function that is called again each time, so that the future need not keep the name.
         let context = || Context::of(policy, core::any::type_name::<O>());
         let mut guard = Guard::new(policy);
-        let course = &mut guard.course;
-        course.start(&context(), &ASYNC, false);
+        let state = &mut guard.state;
+        state.start(&context(), &ASYNC, false);
         loop {
             // The error is dropped before the sleep, so that the future need not keep it.
             let wait = {
                 let error = match operation().await {
                     Ok(value) => {
-                        course.succeeded::<E, _, _>(&context(), &mut settings, &ASYNC);
+                        state.succeeded::<E, _, _>(&context(), &mut settings, &ASYNC);
                         return Ok(value);
                     }
                     Err(error) => error,
                 };
                 let stage = Stage::Whole;
-                let next = course.failed(&context(), &mut settings, &ASYNC, &error, stage, ());
+                let next = state.failed(&context(), &mut settings, &ASYNC, &error, stage, ());
                 if !next.is_wait() {
                     return Err(error);
                 }
                 next.wait()
             };
             ASYNC.sleep(wait).await;
-            course.begins(&ASYNC);
+            state.begins(&ASYNC);
         }
     }
 }

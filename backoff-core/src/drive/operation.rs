@@ -1,8 +1,8 @@
 //! Operations that can be attempted several times, async and blocking.
 
 use super::{
-    context::Context as CallContext, course::Course, opaque::named_in_debug, recall::Recall,
-    write_outcome::WriteOutcome,
+    call_info::CallInfo, call_state::CallState, context::Context as CallContext,
+    opaque::named_in_debug, write_outcome::WriteOutcome,
 };
 use crate::{
     judge::Stage,
@@ -23,7 +23,7 @@ use core::{
 #[derive(Debug)]
 pub struct Run<'r, R> {
     pub(crate) context: &'r CallContext<'r>,
-    pub(crate) course: &'r Course,
+    pub(crate) state: &'r CallState,
     pub(crate) runtime: &'r R,
 }
 
@@ -38,14 +38,14 @@ impl<R: Clock> Run<'_, R> {
     /// The number of this attempt, the time that remains for it, and what the call remembers for it. Reads
     /// the clock if the call is timed.
     #[inline]
-    pub fn attempt(&self, recall: &Recall) -> Attempt {
-        self.course.attempt(self.context, self.runtime, recall)
+    pub fn attempt(&self, info: &CallInfo) -> Attempt {
+        self.state.attempt(self.context, self.runtime, info)
     }
 
     /// The time that remains. Reads the clock if the call is timed.
     #[inline]
     pub(crate) fn remaining(&self) -> Duration {
-        self.course.remaining(self.context, self.runtime)
+        self.state.remaining(self.context, self.runtime)
     }
 
     /// Whether the time of an attempt that can be cut is over. Reads the clock only if attempts are cut.
@@ -111,7 +111,7 @@ pub trait Operation {
     /// Whether the operation asks how much time has passed.
     const TIMED: bool = false;
     /// Whether the operation gives its attempts an [`Attempt`].
-    const RECALLS: bool = false;
+    const WANTS_INFO: bool = false;
     /// Whether the operation needs the judge's verdict about a failure.
     const JUDGED: bool = false;
 
@@ -123,7 +123,7 @@ pub trait Operation {
 
     /// The values that the call remembers for its attempts, once the first one has begun.
     #[inline]
-    fn recall(&mut self) -> Option<&mut Recall> {
+    fn info(&mut self) -> Option<&mut CallInfo> {
         None
     }
 
@@ -308,14 +308,14 @@ impl<C: Closure<()>> Operation for Plain<C> {
 pub struct WithAttempt<C> {
     closure: C,
     /// Made when the first attempt begins.
-    recall: Option<Recall>,
+    info: Option<CallInfo>,
 }
 
 impl<C> WithAttempt<C> {
     pub(super) const fn new(closure: C) -> Self {
         WithAttempt {
             closure,
-            recall: None,
+            info: None,
         }
     }
 }
@@ -326,7 +326,7 @@ impl<C: Closure<(Attempt,)>> Operation for WithAttempt<C> {
     type Running = C::Running;
     type Report = Report;
     const TIMED: bool = true;
-    const RECALLS: bool = true;
+    const WANTS_INFO: bool = true;
 
     #[inline]
     fn name() -> &'static str {
@@ -334,8 +334,8 @@ impl<C: Closure<(Attempt,)>> Operation for WithAttempt<C> {
     }
 
     #[inline]
-    fn recall(&mut self) -> Option<&mut Recall> {
-        self.recall.as_mut()
+    fn info(&mut self) -> Option<&mut CallInfo> {
+        self.info.as_mut()
     }
 
     fn report(&self, measures: Measures) -> Report {
@@ -344,8 +344,8 @@ impl<C: Closure<(Attempt,)>> Operation for WithAttempt<C> {
 
     #[inline]
     fn begin<R: Clock + Random>(&mut self, run: &Run<'_, R>) -> C::Running {
-        let recall = self.recall.get_or_insert_with(|| Recall::new(run.runtime));
-        self.closure.call((run.attempt(recall),))
+        let info = self.info.get_or_insert_with(|| CallInfo::new(run.runtime));
+        self.closure.call((run.attempt(info),))
     }
 
     #[inline]

@@ -1,6 +1,6 @@
 //! The policy of a call and the budget that pays for its waits, and the guard that gives tokens back.
 
-use super::course::Course;
+use super::call_state::CallState;
 use crate::{budget::Budget, policy::Policy, state::Overrides};
 use core::fmt;
 
@@ -126,7 +126,7 @@ impl Pays for Unfunded {
     }
 }
 
-/// A reference to a policy, without alignment. Next to the 15 bytes of a course the reference leaves no
+/// A reference to a policy, without alignment. Next to the 15 bytes of a call's state the reference leaves no
 /// gap. A gap would make the future of an annotated function larger by 8 bytes.
 #[derive(Clone, Copy)]
 #[repr(Rust, packed)]
@@ -167,28 +167,28 @@ pub struct Guard<P: Pays> {
     /// The plan.
     pub plan: P,
     /// The state of the call.
-    pub course: Course,
+    pub state: CallState,
 }
 
 impl<P: Pays> Guard<P> {
     /// A call that has not begun.
     #[inline]
     pub const fn new(plan: P) -> Self {
-        Self::of(plan, Course::new())
+        Self::of(plan, CallState::new())
     }
 
     /// The attempt after the wait begins.
     #[inline]
     pub(crate) fn begins(&mut self) {
         if self.plan.may_pay() {
-            self.course.spend();
+            self.state.spend();
         }
     }
 
     /// A call in this state.
     #[inline]
-    pub(super) const fn of(plan: P, course: Course) -> Self {
-        Guard { plan, course }
+    pub(super) const fn of(plan: P, state: CallState) -> Self {
+        Guard { plan, state }
     }
 }
 
@@ -196,7 +196,7 @@ impl<P: Pays> Drop for Guard<P> {
     #[inline(always)]
     fn drop(&mut self) {
         if self.plan.may_pay() {
-            self.course.cancelled(self.plan.budget());
+            self.state.cancelled(self.plan.budget());
         }
     }
 }

@@ -1,9 +1,9 @@
 //! An operation that continues where it stopped: after progress its failures count anew. The caller
-//! writes the loop; the course does the work around each attempt, as in every loop.
+//! writes the loop; the state of the call does the work around each attempt, as in every loop.
 
 use super::{
+    call_state::{CallEnd, CallState},
     context::Context,
-    course::{Course, End},
     entry::Judged,
     handler::Handler,
     judges::ByCodes,
@@ -72,7 +72,7 @@ pub struct Resuming<'p, K = Settings, R = AsyncRuntime, S = Unstopped> {
 }
 
 /// A call has succeeded after failures.
-type Succeeds<K, R> = fn(&Course, &Context<'_>, &mut K, &R);
+type Succeeds<K, R> = fn(&CallState, &Context<'_>, &mut K, &R);
 
 impl Policy {
     /// Waits between the attempts of an operation that continues where it stopped. After progress, waits
@@ -257,13 +257,13 @@ impl<'p, K, R, S> Resuming<'p, K, R, S> {
     /// An opened connection is no progress: a server that accepts connections and then fails would be
     /// called for ever, with the shortest waits.
     pub fn progress(&mut self) {
-        let (context, course) = (self.context(), &self.guard.course);
+        let (context, state) = (self.context(), &self.guard.state);
         match self.succeeds.take() {
-            Some(succeeds) => succeeds(course, &context, &mut self.settings, &self.runtime),
-            None => course.progressed(context.policy),
+            Some(succeeds) => succeeds(state, &context, &mut self.settings, &self.runtime),
+            None => state.progressed(context.policy),
         }
         self.is_given_up = false;
-        self.guard.course = Course::new();
+        self.guard.state = CallState::new();
     }
 
     /// An attempt failed: waits until the next one may begin.
@@ -295,7 +295,7 @@ impl<'p, K, R, S> Resuming<'p, K, R, S> {
         {
             return Err(self.ended(waiting, failed.error, stopped));
         }
-        self.guard.course.begins(&self.runtime);
+        self.guard.state.begins(&self.runtime);
         Ok(())
     }
 
@@ -318,10 +318,10 @@ impl<'p, K, R, S> Resuming<'p, K, R, S> {
         if self.signal.pause(runtime, next.wait()) {
             return Err(self.ended(waiting, error, stopped));
         }
-        if self.guard.course.is_late(&self.context(), runtime) {
+        if self.guard.state.is_late(&self.context(), runtime) {
             return Err(self.ended(waiting, error, late));
         }
-        self.guard.course.begins(&self.runtime);
+        self.guard.state.begins(&self.runtime);
         Ok(())
     }
 
@@ -334,32 +334,32 @@ impl<'p, K, R, S> Resuming<'p, K, R, S> {
         if self.is_given_up {
             return None;
         }
-        let (context, course) = (self.context(), &mut self.guard.course);
-        if course.failures() == 0 {
-            course.start_at_failure(&context, &self.runtime);
+        let (context, state) = (self.context(), &mut self.guard.state);
+        if state.failures() == 0 {
+            state.start_at_failure(&context, &self.runtime);
         }
         let (settings, runtime) = (&mut self.settings, &self.runtime);
-        let next = course.failed(&context, settings, runtime, error, Stage::Whole, ());
+        let next = state.failed(&context, settings, runtime, error, Stage::Whole, ());
         self.is_given_up = !next.is_wait();
         self.succeeds = next
             .is_wait()
-            .then_some(|course, context, settings, runtime| {
-                course.succeeded::<E, K, R>(context, settings, runtime);
+            .then_some(|state, context, settings, runtime| {
+                state.succeeded::<E, K, R>(context, settings, runtime);
             });
         Some(next).filter(|next| next.is_wait())
     }
 
     /// Begins a wait, which may be dropped: then the beginning of the next attempt is unknown. Returns the
-    /// course to use when the wait is over.
-    fn rests(&mut self) -> Course {
-        let waiting = self.guard.course;
-        self.guard.course.rests();
+    /// state to use when the wait is over.
+    fn rests(&mut self) -> CallState {
+        let waiting = self.guard.state;
+        self.guard.state.rests();
         waiting
     }
 
     /// No attempt follows the wait, for this reason: reports this to hooks, logs and metrics, and gives the
     /// tokens of the wait back to the budget.
-    fn ended<E>(&mut self, mut waiting: Course, error: E, end: Ends<E>) -> E
+    fn ended<E>(&mut self, mut waiting: CallState, error: E, end: Ends<E>) -> E
     where
         K: Handler<E>,
         R: Clock,
@@ -368,8 +368,8 @@ impl<'p, K, R, S> Resuming<'p, K, R, S> {
         let failure = Failure::new(Some(&error), self.settings.fault(&error));
         let end = end(failure);
         waiting.ended(&context, &mut self.settings, &self.runtime, end);
-        self.guard.course = waiting;
-        self.guard.course.rests();
+        self.guard.state = waiting;
+        self.guard.state.rests();
         self.is_given_up = true;
         self.succeeds = None;
         error
@@ -404,14 +404,14 @@ impl<'p, J, N, R, S> Resuming<'p, Settings<J, N>, R, S> {
 }
 
 /// How a call has ended in a wait.
-type Ends<E> = for<'e> fn(Failure<'e, E>) -> End<'e, E>;
+type Ends<E> = for<'e> fn(Failure<'e, E>) -> CallEnd<'e, E>;
 
 /// By a signal.
-fn stopped<E>(failure: Failure<'_, E>) -> End<'_, E> {
-    End::stopped(failure, WriteOutcome::Known)
+fn stopped<E>(failure: Failure<'_, E>) -> CallEnd<'_, E> {
+    CallEnd::stopped(failure, WriteOutcome::Known)
 }
 
 /// By a timer that woke too late.
-fn late<E>(failure: Failure<'_, E>) -> End<'_, E> {
-    End::late(failure, WriteOutcome::Known)
+fn late<E>(failure: Failure<'_, E>) -> CallEnd<'_, E> {
+    CallEnd::late(failure, WriteOutcome::Known)
 }

@@ -5,7 +5,7 @@
 use super::rules::Responses;
 use super::{
     around::Around,
-    ending::Ending,
+    attempt_failure::AttemptFailure,
     handler::Handler,
     judges::{ByCodes, Judge},
     limit::Limit,
@@ -112,14 +112,14 @@ impl<J, N, D, X, L, C, M> Settings<J, N, D, X, L, C, M> {
 }
 
 /// The types of the parts of a running attempt that the settings choose.
-pub trait Frame {
+pub trait AttemptTypes {
     /// An attempt, with what surrounds it.
     type Attempt<A>;
     /// The timer that cuts an attempt.
     type Timer<S>;
 }
 
-impl<J, N, D, X, L: Limit, C: Around, M> Frame for Settings<J, N, D, X, L, C, M> {
+impl<J, N, D, X, L: Limit, C: Around, M> AttemptTypes for Settings<J, N, D, X, L, C, M> {
     type Attempt<A> = C::Attempt<A>;
     type Timer<S> = L::Timer<S>;
 }
@@ -165,10 +165,10 @@ where
     }
 
     #[inline]
-    fn measure(&mut self, ending: Ending<'_>, is_conflict: bool, next: Next) {
-        self.around.ended(Some(ending));
-        self.watch.ended(Some(ending));
-        self.watch.measure(ending, is_conflict, next);
+    fn measure(&mut self, attempt_failure: AttemptFailure<'_>, is_conflict: bool, next: Next) {
+        self.around.ended(Some(attempt_failure));
+        self.watch.ended(Some(attempt_failure));
+        self.watch.measure(attempt_failure, is_conflict, next);
     }
 
     #[inline]

@@ -2,8 +2,8 @@
 
 use super::{
     around::Around,
+    attempt_failure::{AttemptFailure, ErrorType},
     blocking::Blocking,
-    ending::{Ending, ErrorType},
     future::Retrying,
     limit::Limit,
     operation::Operation,
@@ -35,7 +35,7 @@ fn of_attempt(operation: &'static str, failures: u32) -> Span {
 
 /// Records in the span of an attempt how the attempt failed.
 #[inline(never)]
-fn record(span: &Span, failure: Ending<'_>) {
+fn record(span: &Span, failure: AttemptFailure<'_>) {
     if span.is_disabled() || !failure.is_of_an_attempt() {
         return;
     }
@@ -96,7 +96,7 @@ impl Around for Spans {
 
 /// The span ends before hooks are called.
 impl<E> Watch<E> for Spans {
-    fn ended(&mut self, failure: Option<Ending<'_>>) {
+    fn ended(&mut self, failure: Option<AttemptFailure<'_>>) {
         let span = mem::replace(&mut self.span, Span::none());
         if let Some(failure) = failure {
             record(&span, failure);
@@ -106,7 +106,7 @@ impl<E> Watch<E> for Spans {
 
 /// The span of an annotated function's attempt.
 impl<E> Watch<E> for &mut Spans {
-    fn ended(&mut self, failure: Option<Ending<'_>>) {
+    fn ended(&mut self, failure: Option<AttemptFailure<'_>>) {
         Watch::<E>::ended(*self, failure);
     }
 }

@@ -7,7 +7,7 @@ use super::{
     operation::Operation,
     plan::Plan,
     resume::Resuming,
-    settings::Frame,
+    settings::AttemptTypes,
     stopping::{Stopped, StoppedBy},
 };
 use crate::runtime::Sleep;
@@ -15,7 +15,7 @@ use crate::runtime::Sleep;
 use crate::stop::Stop;
 use core::future::Future;
 
-impl<P: Plan, O: Operation, K: Frame, R: Sleep, S> Retrying<P, O, K, R, S> {
+impl<P: Plan, O: Operation, K: AttemptTypes, R: Sleep, S> Retrying<P, O, K, R, S> {
     /// Ends the waits of the call when `signal` is ready, for a program that shuts down.
     ///
     /// - The current wait ends at once, and no further attempt begins. The call returns the operation's

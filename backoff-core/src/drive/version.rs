@@ -6,7 +6,7 @@ use super::{
     future::Retrying,
     operation::{At, Closure, Operation},
     plan::Plan,
-    settings::Frame,
+    settings::AttemptTypes,
     update::{Memory, Update},
     write_outcome::WriteOutcome,
 };
@@ -254,7 +254,7 @@ impl<F, K, E> fmt::Debug for Versioned<F, K, E> {
 impl<P, Read, Change, Write, K, R, S> Retrying<P, Update<Read, Change, Write>, K, R, S>
 where
     P: Plan,
-    K: Frame,
+    K: AttemptTypes,
     R: Sleep,
     Update<Read, Change, Write>: Operation,
 {

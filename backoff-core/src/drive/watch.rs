@@ -1,6 +1,6 @@
 //! What a call writes down about its attempts: the numbers of a report, and what attempts ask for.
 
-use super::{ending::Ending, recall::Recall};
+use super::{attempt_failure::AttemptFailure, call_info::CallInfo};
 use crate::{
     facts::fault::Fault,
     judge::{Ruling, Stage},
@@ -25,14 +25,14 @@ pub trait Watch<E> {
 
     /// An attempt ended; `failure` says how it failed, if it failed.
     #[inline]
-    fn ended(&mut self, failure: Option<Ending<'_>>) {
+    fn ended(&mut self, failure: Option<AttemptFailure<'_>>) {
         let _ = failure;
     }
 
     /// An attempt failed, or the call ended between two attempts. `next` is the next step.
     #[inline]
-    fn measure(&mut self, ending: Ending<'_>, is_conflict: bool, next: Next) {
-        let _ = (ending, is_conflict, next);
+    fn measure(&mut self, attempt_failure: AttemptFailure<'_>, is_conflict: bool, next: Next) {
+        let _ = (attempt_failure, is_conflict, next);
     }
 
     /// The loop continues after this error. Only a report keeps the error.
@@ -45,7 +45,7 @@ pub trait Watch<E> {
 impl<E> Watch<E> for () {}
 
 /// The call remembers whether an attempt may have been applied.
-impl<E> Watch<E> for &mut Recall {
+impl<E> Watch<E> for &mut CallInfo {
     const WANTS_RULINGS: bool = true;
 
     fn judged(&mut self, stage: Stage, ruling: Ruling, fault: Option<&dyn Fault>) {
@@ -122,8 +122,8 @@ impl<E> Watch<E> for Measured<E> {
         };
     }
 
-    fn measure(&mut self, ending: Ending<'_>, is_conflict: bool, next: Next) {
-        if !ending.stage().is_cut() {
+    fn measure(&mut self, attempt_failure: AttemptFailure<'_>, is_conflict: bool, next: Next) {
+        if !attempt_failure.stage().is_cut() {
             self.last = None;
         }
         self.slept = self.slept.saturating_add(next.delay());

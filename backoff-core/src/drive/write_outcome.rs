@@ -27,8 +27,8 @@ pub(crate) struct JudgedWrite {
 
 /// What a call knows about a failure beside its error, known by type: nothing (`()`), a
 /// [`JudgedWrite`] of an update, or what the call remembers for its attempts
-/// ([`Recall`](super::recall::Recall)).
-pub(crate) trait Known {
+/// ([`CallInfo`](super::call_info::CallInfo)).
+pub(crate) trait FailureContext {
     /// The judge's ruling about the failure, if the judge was asked before.
     #[inline]
     fn ruling(&self) -> Option<Ruling> {
@@ -48,9 +48,9 @@ pub(crate) trait Known {
     }
 }
 
-impl Known for () {}
+impl FailureContext for () {}
 
-impl Known for JudgedWrite {
+impl FailureContext for JudgedWrite {
     #[inline]
     fn ruling(&self) -> Option<Ruling> {
         Some(self.ruling)

@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use syn::Ident;
 
-use super::elsewhere;
+use super::aliases;
 use super::table::{KEYS, Key};
 use crate::errors::did_you_mean;
 
@@ -25,7 +25,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 /// The message about an unknown key. All keys are listed only if there is no better hint.
 pub(super) fn unknown(key: &Ident, value: Option<&TokenStream>) -> syn::Error {
     let word = key.to_string();
-    let hint = elsewhere::instead(&word, value)
+    let hint = aliases::instead(&word, value)
         .or_else(|| did_you_mean(&word, names()).map(|meant| format!("write `{meant}`")))
         .unwrap_or_else(list);
     syn::Error::new(key.span(), format!("unknown key `{word}`: {hint}"))

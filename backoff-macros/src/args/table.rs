@@ -76,7 +76,7 @@ macro_rules! keys {
         pub(crate) struct Args {
             $($(pub(crate) $field: Option<Given<$type>>,)*)*
             /// The values of unknown keys.
-            pub(crate) strays: Vec<Expr>,
+            pub(crate) unused_names: Vec<Expr>,
         }
 
         impl Args {

@@ -59,11 +59,11 @@ impl Loop<'_> {
         let bind_attempt = self.args.attempt.as_ref().map(|attempt| {
             let name = &attempt.value;
             quote_spanned! {here=>
-                let #name = #k::__private::attempt(#with, &__guard.course, &__recall);
+                let #name = #k::__private::attempt(#with, &__guard.state, &__info);
             }
         });
         let bind_recall = timed
-            .then(|| quote_spanned!(here=> let mut __recall = #k::__private::recall(#runtime);));
+            .then(|| quote_spanned!(here=> let mut __info = #k::__private::call_info(#runtime);));
         let cut = self.args.cuts().filter(|_| self.is_async);
         // An attempt with a limit is not begun if the timer woke too late.
         let begins = (cut.is_none() && may_pay)
@@ -84,8 +84,8 @@ impl Loop<'_> {
             // The awaited value decides about the next wait, so the context is made anew.
             quote_spanned! {judged_at=>
                 #k_at_step::__private::step(
-                    &#k_at_step::__private::of_row(#context, &#row),
-                    #runtime, &mut __guard.course, #judged
+                    &#k_at_step::__private::of_count(#context, &#row),
+                    #runtime, &mut __guard.state, #judged
                 )
             }
         } else if is_known {
@@ -94,7 +94,7 @@ impl Loop<'_> {
             }
         } else {
             quote_spanned! {judged_at=>
-                #k_at_step::__private::step(#with, &mut __guard.course, #judged)
+                #k_at_step::__private::step(#with, &mut __guard.state, #judged)
             }
         };
         let mut judge = self.notified(self.judge());
@@ -102,7 +102,7 @@ impl Loop<'_> {
             judge = quote_spanned!(here=> #k::__private::spanned(&mut #span, #judge));
         }
         if timed {
-            judge = quote_spanned!(here=> #k::__private::recalling(&mut __recall, #judge));
+            judge = quote_spanned!(here=> #k::__private::with_info(&mut __info, #judge));
         }
         let (bind_cut, break_if_cut) = self.broken(&with);
         let attempt = quote_spanned! {here=>
@@ -144,7 +144,7 @@ impl Loop<'_> {
             // The place of the step, so that a mistake there is reported only once.
             let pause = quote_spanned! {judged_at=>
                 #k_at_step::__private::pause(
-                    #with, &mut __guard.course, __wait, &__outcome, #value, &mut __judge
+                    #with, &mut __guard.state, __wait, &__outcome, #value, &mut __judge
                 )
             };
             // The judge may be used twice for one error: before the wait, and when the timer woke too late.
@@ -190,7 +190,7 @@ impl Loop<'_> {
         let wait = quote_spanned! {here=>
             if #k::__private::sleep_or_stop(#runtime, __wait, __stop.as_mut()).await {
                 #k::__private::stopped(
-                    #context, #runtime, &mut __guard.course, &__outcome, #fault, &mut __judge
+                    #context, #runtime, &mut __guard.state, &__outcome, #fault, &mut __judge
                 );
                 break __outcome;
             }
@@ -208,7 +208,7 @@ impl Loop<'_> {
         let bind = quote_spanned!(here=> let mut __cut = #k::__private::Option::None;);
         let end = quote_spanned! {here=>
             if #k::__private::is_cut(
-                #with, &mut __guard.course, __cut, &__outcome, &mut __judge
+                #with, &mut __guard.state, __cut, &__outcome, &mut __judge
             ) {
                 break __outcome;
             }
@@ -295,7 +295,7 @@ impl Loop<'_> {
                     begin: quote_spanned! {here=>
                         let __policy: #ty = #policy;
                         let mut __guard = #k::__private::Guard::new(#plan);
-                        #k::__private::start(#context, #runtime, &mut __guard.course, #timed);
+                        #k::__private::start(#context, #runtime, &mut __guard.state, #timed);
                     },
                     context,
                     may_pay: true,
@@ -374,7 +374,7 @@ impl Loop<'_> {
         let k_at_key = self.library.at(key_at);
         let settled = quote_spanned!(key_at=> #k_at_key::__private::settle(__done, __is_late));
         let bind = quote_spanned! {here=>
-            let (__done, __is_late) = if #k::__private::is_late(#with, &__guard.course) {
+            let (__done, __is_late) = if #k::__private::is_late(#with, &__guard.state) {
                 (#k::__private::expired(), true)
             } else {
                 #k::__private::begins(&mut __guard);
@@ -405,7 +405,7 @@ impl Loop<'_> {
             None => quote_spanned!(key_at=> #k::__private::Duration::MAX),
         };
         let limited = quote_spanned! {key_at=>
-            #k::__private::cut(#with, &__guard.course, #limit, #attempt)
+            #k::__private::cut(#with, &__guard.state, #limit, #attempt)
         };
         self.stoppable("limited_cut_on", &limited)
     }
@@ -418,7 +418,7 @@ impl Loop<'_> {
         let key_at = at(key.span());
         let (k, cut_by) = (self.library.at(key_at), Ident::new(cut_by, key_at));
         quote_spanned! {key_at=>
-            #k::__private::#cut_by(__stop.as_mut(), &__guard.course, &mut __cut, #attempt).await
+            #k::__private::#cut_by(__stop.as_mut(), &__guard.state, &mut __cut, #attempt).await
         }
     }
 
@@ -436,7 +436,7 @@ impl Loop<'_> {
         let Some((_, span)) = self.span() else {
             return attempt.clone();
         };
-        let begins = quote_spanned!(here=> &mut #span, #context, &__guard.course);
+        let begins = quote_spanned!(here=> &mut #span, #context, &__guard.state);
         if self.is_async {
             quote_spanned!(here=> #k::__private::in_span(#begins, #attempt))
         } else {
@@ -479,7 +479,7 @@ impl Loop<'_> {
                 let value = self.value();
                 quote_spanned! {key_at=>
                     let __is_retried = #k::__private::is_retried(#context, #value);
-                    let (__outcome, __stage) = #k::__private::awaited_in_row(
+                    let (__outcome, __stage) = #k::__private::awaited_in_a_row(
                         &mut #row, __outcome, #stage, __is_retried, #is_done
                     );
                 }
@@ -496,7 +496,7 @@ impl Loop<'_> {
         let key_at = at(key.span());
         let k = self.library.at(key_at);
         let row = quote_spanned!(Span::mixed_site()=> __row);
-        let bind = quote_spanned!(key_at=> let mut #row = #k::__private::row(#value););
+        let bind = quote_spanned!(key_at=> let mut #row = #k::__private::count(#value););
         (Some(bind), Some(row))
     }
 

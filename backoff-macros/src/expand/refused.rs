@@ -68,13 +68,13 @@ pub(super) fn statements(
     let limits = [&args.timeout, &args.attempt_timeout].into_iter().flatten();
     let limits = limits.map(|limit| time(&limit.value));
     let judges = judges(library, args, is_async);
-    let strays = args
-        .strays
+    let unused_names = args
+        .unused_names
         .iter()
-        .map(|stray| quote_spanned!(here=> let _ = &#stray;));
+        .map(|name| quote_spanned!(here=> let _ = &#name;));
     let mentioned: Vec<TokenStream> = (policy.chain(rules).chain(limits).flatten())
         .chain(judges)
-        .chain(strays)
+        .chain(unused_names)
         .collect();
     let outcome = match returns {
         Some(returns) => quote_spanned!(here=> #k::__private::placeholder::<#returns>()),

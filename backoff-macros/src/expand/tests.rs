@@ -63,7 +63,7 @@ fn bare_attribute() {
                         match ::backoff_core::__private::step(
                             __BACKOFF,
                             &::backoff_core::__private::ASYNC,
-                            &mut __guard.course,
+                            &mut __guard.state,
                             ::backoff_core::__private::Stage::Whole,
                             &__outcome,
                             ::backoff_core::__private::Option::None,
@@ -118,7 +118,7 @@ fn a_wait_that_a_signal_ends() {
                     let __wait = match ::backoff_core::__private::step(
                         __BACKOFF,
                         &::backoff_core::__private::ASYNC,
-                        &mut __guard.course,
+                        &mut __guard.state,
                         ::backoff_core::__private::Stage::Whole,
                         &__outcome,
                         ::backoff_core::__private::Option::None,
@@ -137,7 +137,7 @@ fn a_wait_that_a_signal_ends() {
                         ::backoff_core::__private::stopped(
                             __BACKOFF,
                             &::backoff_core::__private::ASYNC,
-                            &mut __guard.course,
+                            &mut __guard.state,
                             &__outcome,
                             ::backoff_core::__private::Option::None,
                             &mut __judge,
@@ -177,7 +177,7 @@ fn an_attempt_that_a_signal_cuts() {
                     let (__done, __is_late) = if ::backoff_core::__private::is_late(
                         __BACKOFF,
                         &::backoff_core::__private::ASYNC,
-                        &__guard.course,
+                        &__guard.state,
                     ) {
                         (::backoff_core::__private::expired(), true)
                     } else {
@@ -185,12 +185,12 @@ fn an_attempt_that_a_signal_cuts() {
                         (
                             ::backoff_core::__private::limited_cut_on(
                                     __stop.as_mut(),
-                                    &__guard.course,
+                                    &__guard.state,
                                     &mut __cut,
                                     ::backoff_core::__private::cut(
                                         __BACKOFF,
                                         &::backoff_core::__private::ASYNC,
-                                        &__guard.course,
+                                        &__guard.state,
                                         ::backoff_core::__private::Duration::new(10u64, 0u32),
                                         async {
                                             if let ::core::option::Option::Some(__returns) = ::core::option::Option::<
@@ -217,7 +217,7 @@ fn an_attempt_that_a_signal_cuts() {
                     if ::backoff_core::__private::is_cut(
                         __BACKOFF,
                         &::backoff_core::__private::ASYNC,
-                        &mut __guard.course,
+                        &mut __guard.state,
                         __cut,
                         &__outcome,
                         &mut __judge,
@@ -227,7 +227,7 @@ fn an_attempt_that_a_signal_cuts() {
                     let __wait = match ::backoff_core::__private::step(
                         __BACKOFF,
                         &::backoff_core::__private::ASYNC,
-                        &mut __guard.course,
+                        &mut __guard.state,
                         __stage,
                         &__outcome,
                         ::backoff_core::__private::Option::None,
@@ -246,7 +246,7 @@ fn an_attempt_that_a_signal_cuts() {
                         ::backoff_core::__private::stopped(
                             __BACKOFF,
                             &::backoff_core::__private::ASYNC,
-                            &mut __guard.course,
+                            &mut __guard.state,
                             &__outcome,
                             ::backoff_core::__private::Option::None,
                             &mut __judge,
@@ -310,7 +310,7 @@ fn every_key_of_a_policy() {
                         let (__done, __is_late) = if ::backoff_core::__private::is_late(
                             ::backoff_core::__private::known(&__guard),
                             &::backoff_core::__private::ASYNC,
-                            &__guard.course,
+                            &__guard.state,
                         ) {
                             (::backoff_core::__private::expired(), true)
                         } else {
@@ -319,7 +319,7 @@ fn every_key_of_a_policy() {
                                 ::backoff_core::__private::cut(
                                         ::backoff_core::__private::known(&__guard),
                                         &::backoff_core::__private::ASYNC,
-                                        &__guard.course,
+                                        &__guard.state,
                                         ::backoff_core::__private::Duration::new(10u64, 0u32),
                                         async {
                                             if let ::core::option::Option::Some(__returns) = ::core::option::Option::<
@@ -388,7 +388,7 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                         name: ::core::concat!(::core::module_path!(), "::type"),
                     },
                     &my::renamed::__private::BLOCKING,
-                    &mut __guard.course,
+                    &mut __guard.state,
                     false,
                 );
                 loop {
@@ -405,7 +405,7 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                             name: ::core::concat!(::core::module_path!(), "::type"),
                         },
                         &my::renamed::__private::BLOCKING,
-                        &mut __guard.course,
+                        &mut __guard.state,
                         my::renamed::__private::Stage::Whole,
                         &__outcome,
                         my::renamed::__private::Option::None,
@@ -420,7 +420,7 @@ fn sync_function_with_a_judge_and_a_policy_of_an_argument() {
                                     name: ::core::concat!(::core::module_path!(), "::type"),
                                 },
                                 &my::renamed::__private::BLOCKING,
-                                &mut __guard.course,
+                                &mut __guard.state,
                                 __wait,
                                 &__outcome,
                                 my::renamed::__private::Option::None,
@@ -454,14 +454,14 @@ fn copies_the_attempt_a_hook_and_a_timer() {
                     name: "put",
                 };
                 let mut __guard = ::backoff_core::__private::begin(__BACKOFF, &__timer, true);
-                let mut __recall = ::backoff_core::__private::recall(&__timer);
+                let mut __info = ::backoff_core::__private::call_info(&__timer);
                 loop {
                     let __wait = {
                         let n = ::backoff_core::__private::attempt(
                             __BACKOFF,
                             &__timer,
-                            &__guard.course,
-                            &__recall,
+                            &__guard.state,
+                            &__info,
                         );
                         let __outcome: Result<(), E> = {
                             let __copy_of_body = ::core::clone::Clone::clone(&body);
@@ -480,8 +480,8 @@ fn copies_the_attempt_a_hook_and_a_timer() {
                                 .await;
                             __attempted
                         };
-                        let mut __judge = ::backoff_core::__private::recalling(
-                            &mut __recall,
+                        let mut __judge = ::backoff_core::__private::with_info(
+                            &mut __info,
                             ::backoff_core::__private::notified(
                                 &__outcome,
                                 ::backoff_core::__private::or(
@@ -498,7 +498,7 @@ fn copies_the_attempt_a_hook_and_a_timer() {
                         match ::backoff_core::__private::step(
                             __BACKOFF,
                             &__timer,
-                            &mut __guard.course,
+                            &mut __guard.state,
                             ::backoff_core::__private::Stage::Whole,
                             &__outcome,
                             ::backoff_core::__private::Outcomes::of(&__outcome).__backoff_value(),
@@ -639,7 +639,7 @@ fn a_block_that_is_not_async() {
                         match backoff_core::__private::step(
                             __BACKOFF,
                             &backoff_core::__private::BLOCKING,
-                            &mut __guard.course,
+                            &mut __guard.state,
                             backoff_core::__private::Stage::Whole,
                             &__outcome,
                             backoff_core::__private::Option::None,
@@ -650,7 +650,7 @@ fn a_block_that_is_not_async() {
                                 if backoff_core::__private::pause(
                                     __BACKOFF,
                                     &backoff_core::__private::BLOCKING,
-                                    &mut __guard.course,
+                                    &mut __guard.state,
                                     __wait,
                                     &__outcome,
                                     backoff_core::__private::Option::None,

@@ -11,12 +11,12 @@ use super::{
 use crate::{
     delay::Pace,
     drive::{
+        attempt_failure::AttemptFailure,
+        call_state::{CallEnd, CallState},
         context::Context,
-        course::{Course, End},
-        ending::Ending,
+        cut_flag,
         judges::ByCodes,
         limit::Timer,
-        mark,
         plan::Guard,
         rules::Conflict,
         settings::Settings,
@@ -63,7 +63,7 @@ pub(super) async fn drive<K, V, W, E, R>(
         pace: Pace::new(),
     };
     while let Some(mark) = queue.read_begins() {
-        driver.guard.course.start_if_metered(&*rules.runtime);
+        driver.guard.state.start_if_metered(&*rules.runtime);
         let wait = match driver.attempt(&key, mark).await {
             Ok(()) => None,
             Err((error, failed)) => driver.failed(error, failed),
@@ -232,9 +232,9 @@ where
     /// The resource works: the next failure counts as the first one.
     fn succeeded(&mut self) {
         let (context, runtime) = (self.context(), &*self.rules.runtime);
-        let course = &self.guard.course;
-        course.succeeded::<E, _, _>(&context, &mut { SETTINGS }, runtime);
-        self.guard.course = Course::new();
+        let state = &self.guard.state;
+        state.succeeded::<E, _, _>(&context, &mut { SETTINGS }, runtime);
+        self.guard.state = CallState::new();
         self.pace = Pace::new();
     }
 
@@ -253,27 +253,39 @@ where
         let is_paced = self.pace.range().is_some();
         let together = self.queue.step_failed(policy, failed, is_paced, now);
         let settings = &mut { SETTINGS };
-        let course = &mut self.guard.course;
+        let state = &mut self.guard.state;
         let outcome = WriteOutcome::Known;
         let Some(Together { ruling, patience }) = together else {
-            let ending = Ending::failed(stage, Some(&error));
-            course.cut(&context, settings, runtime, &error, ending, outcome);
+            let attempt_failure = AttemptFailure::failed(stage, Some(&error));
+            state.cut(
+                &context,
+                settings,
+                runtime,
+                &error,
+                attempt_failure,
+                outcome,
+            );
             self.anew();
             return None;
         };
-        let deadline = patience.map(|patience| course.elapsed_at(now).saturating_add(patience));
+        let deadline = patience.map(|patience| state.elapsed_at(now).saturating_add(patience));
         let of_all = Context {
             overrides: Some(Overrides::paced(&self.pace).together(deadline)),
             ..context
         };
         let writes = JudgedWrite { ruling, outcome };
-        let next = course.failed(&of_all, settings, runtime, &error, stage, writes);
+        let next = state.failed(&of_all, settings, runtime, &error, stage, writes);
         let error = Arc::new(error);
         let continues = self.queue.decided(policy, failed, &error, next, now);
         // All callers who would have continued have left meanwhile.
         if next.is_wait() && !continues {
             let failure = Failure::new(Some(&*error), Some(&*error));
-            course.ended(&context, settings, runtime, End::stopped(failure, outcome));
+            state.ended(
+                &context,
+                settings,
+                runtime,
+                CallEnd::stopped(failure, outcome),
+            );
         }
         if failed.is_doubtful && self.last.is_some() {
             self.doubt = Some(error);
@@ -310,7 +322,7 @@ async fn within<R: Sleep, T>(
     });
     let outcome = outcome.await;
     if outcome.is_none() {
-        mark::cutting(|| drop(step));
+        cut_flag::cutting(|| drop(step));
     }
     outcome
 }

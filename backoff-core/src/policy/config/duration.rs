@@ -1,1 +1,257 @@
-../../../../backoff-macros/src/duration.rs
+//! Durations in text: `64s`, `1.5s`, `1m 30s`. The grammar is in `retry.md`, under "Durations".
+//!
+//! One grammar for literals and for configuration: this file is compiled into backoff-core too,
+//! where `src/policy/config/duration.rs` is a link to it.
+
+use std::time::Duration;
+
+const SECOND: u128 = 1_000_000_000;
+/// The units that a message lists when a unit is missing or unknown.
+const UNITS: &str = "the units are ns, us, ms, s, m, h and d";
+/// `M` is too similar to `m`, and years and months differ in length.
+const VAGUE: [&str; 8] = ["M", "month", "months", "y", "yr", "yrs", "year", "years"];
+
+/// Reads one or more numbers with their units. The error is a whole sentence.
+pub(crate) fn parse(text: &str) -> Result<Duration, String> {
+    let mut rest = text.trim();
+    if rest.is_empty() {
+        return Err(
+            "an empty text is no duration: write a number and a unit, such as `30s`".into(),
+        );
+    }
+    if let Some(positive) = rest.strip_prefix('-') {
+        return Err(format!(
+            "a duration cannot be negative: write `{}`",
+            positive.trim()
+        ));
+    }
+    let mut nanos: u128 = 0;
+    while !rest.is_empty() {
+        let (number, tail) = split(rest, |c| c.is_ascii_digit() || c == '.' || c == '_');
+        let (unit, tail) = split(tail.trim_start(), char::is_alphabetic);
+        if !number.contains(|c: char| c.is_ascii_digit()) {
+            return Err(format!(
+                "`{text}` is no duration: write a number and a unit, such as `30s`"
+            ));
+        }
+        if unit.is_empty() {
+            return Err(format!(
+                "`{number}` has no unit: write `{number}s` for seconds; {UNITS}"
+            ));
+        }
+        let Some(scale) = nanos_of(unit) else {
+            if VAGUE.contains(&unit) {
+                return Err(format!(
+                    "`{unit}` stands for months or years, which differ in length: write minutes \
+                     as `5m`, days as `30d`"
+                ));
+            }
+            let hint = likely(unit).map(|unit| format!(": write `{number}{unit}`"));
+            return Err(format!(
+                "`{unit}` is no unit of time{}; {UNITS}",
+                hint.unwrap_or_default()
+            ));
+        };
+        nanos = nanos
+            .checked_add(scaled(number, unit, scale)?)
+            .ok_or_else(|| too_long(text))?;
+        rest = tail.trim_start();
+    }
+    let seconds = u64::try_from(nanos / SECOND).map_err(|_| too_long(text))?;
+    // The remainder is below 10⁹.
+    Ok(Duration::new(seconds, (nanos % SECOND) as u32))
+}
+
+fn split(text: &str, inside: impl Fn(char) -> bool) -> (&str, &str) {
+    text.split_at(text.find(|c| !inside(c)).unwrap_or(text.len()))
+}
+
+fn nanos_of(unit: &str) -> Option<u128> {
+    Some(match unit {
+        "ns" => 1,
+        "us" | "µs" | "μs" => 1_000,
+        "ms" => 1_000_000,
+        "s" => SECOND,
+        "m" | "min" => 60 * SECOND,
+        "h" => 3_600 * SECOND,
+        "d" => 86_400 * SECOND,
+        _ => return None,
+    })
+}
+
+/// The unit that a longer spelling, or one in capitals, means.
+fn likely(unit: &str) -> Option<&'static str> {
+    let unit = unit.to_lowercase();
+    let spellings = [
+        ("nan", "ns"),
+        ("mic", "us"),
+        ("mil", "ms"),
+        ("mse", "ms"),
+        ("sec", "s"),
+        ("min", "m"),
+        ("h", "h"),
+        ("d", "d"),
+    ];
+    spellings
+        .into_iter()
+        .find(|(start, _)| unit.starts_with(start))
+        .map(|(_, unit)| unit)
+        .or_else(|| (unit == "s").then_some("s"))
+        .or_else(|| (unit == "ms").then_some("ms"))
+}
+
+/// `number` × `scale` without rounding.
+fn scaled(number: &str, unit: &str, scale: u128) -> Result<u128, String> {
+    let digits = number.replace('_', "");
+    let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
+    if fraction.contains('.') {
+        return Err(format!(
+            "`{number}` is no number: write it with one decimal point"
+        ));
+    }
+    let fraction = fraction.trim_end_matches('0');
+    let fine = || format!("`{number}{unit}` is finer than a nanosecond: write fewer decimals");
+    let parts = if fraction.is_empty() {
+        0
+    } else {
+        let numerator = fraction.parse::<u128>().map_err(|_| fine())?;
+        let places = u32::try_from(fraction.len()).map_err(|_| fine())?;
+        let denominator = 10_u128.checked_pow(places).ok_or_else(fine)?;
+        let product = numerator.checked_mul(scale).ok_or_else(fine)?;
+        if product % denominator != 0 {
+            return Err(fine());
+        }
+        product / denominator
+    };
+    let whole = if whole.is_empty() { "0" } else { whole };
+    whole
+        .parse::<u128>()
+        .ok()
+        .and_then(|whole| whole.checked_mul(scale)?.checked_add(parts))
+        .ok_or_else(|| too_long(&format!("{number}{unit}")))
+}
+
+fn too_long(text: &str) -> String {
+    format!("`{text}` is longer than a `Duration` can hold: write a shorter time")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const fn nanos(nanos: u64) -> Duration {
+        Duration::from_nanos(nanos)
+    }
+
+    const fn secs(secs: u64) -> Duration {
+        Duration::from_secs(secs)
+    }
+
+    const READ: &[(&str, Duration)] = &[
+        ("5ns", nanos(5)),
+        ("5us", nanos(5_000)),
+        ("5µs", nanos(5_000)),
+        ("5\u{3bc}s", nanos(5_000)),
+        ("250ms", nanos(250_000_000)),
+        ("64s", secs(64)),
+        ("2m", secs(120)),
+        ("2min", secs(120)),
+        ("3h", secs(10_800)),
+        ("1d", secs(86_400)),
+        ("0s", Duration::ZERO),
+        // Fractions, to the nanosecond.
+        ("1.5s", nanos(1_500_000_000)),
+        (".5s", nanos(500_000_000)),
+        ("5.s", secs(5)),
+        ("0.000000001s", nanos(1)),
+        ("1.50000000000000000000000s", nanos(1_500_000_000)),
+        ("0.0001h", nanos(360_000_000)),
+        ("1.5d", secs(129_600)),
+        // Sums, blanks, digits in groups.
+        ("1m 30s", secs(90)),
+        ("1m30s", secs(90)),
+        ("30s 1m", secs(90)),
+        ("1s1s", secs(2)),
+        ("  2 h  ", secs(7_200)),
+        ("1_000ms", secs(1)),
+        ("18446744073709551615.999999999s", Duration::MAX),
+    ];
+
+    /// Each text with a part of the message about it.
+    const REFUSED: &[(&str, &str)] = &[
+        ("", "such as `30s`"),
+        (" ", "such as `30s`"),
+        ("soon", "such as `30s`"),
+        ("s", "such as `30s`"),
+        ("1h, 2m", "such as `30s`"),
+        ("0", "write `0s` for seconds"),
+        ("64", "write `64s` for seconds"),
+        ("1m 30", "write `30s` for seconds"),
+        ("1 0s", "write `1s` for seconds"),
+        ("64sec", "write `64s`"),
+        ("64S", "write `64s`"),
+        ("5Min", "write `5m`"),
+        ("5 minutes", "write `5m`"),
+        ("3 hrs", "write `3h`"),
+        ("3 fortnights", "the units are"),
+        ("1w", "the units are"),
+        ("5M", "write minutes as `5m`, days as `30d`"),
+        ("1h 2 months", "`months` stands for months or years"),
+        ("1month", "days as `30d`"),
+        ("1.5y", "days as `30d`"),
+        ("1yr", "days as `30d`"),
+        ("2yrs", "days as `30d`"),
+        ("1year", "days as `30d`"),
+        ("600000years", "days as `30d`"),
+        ("-1s", "write `1s`"),
+        ("1e3s", "`e` is no unit"),
+        ("1.2.3s", "one decimal point"),
+        ("0.1ns", "finer than a nanosecond"),
+        ("99999999999999999999d", "longer than a `Duration`"),
+        (
+            "9999999999999999999999999999999999999999999s",
+            "longer than a `Duration`",
+        ),
+        // Humantime 2.4 panics at it.
+        (
+            "18446744073709551615s 1000000000ns",
+            "longer than a `Duration`",
+        ),
+    ];
+
+    #[test]
+    fn reads_numbers_with_units() {
+        for (text, duration) in READ {
+            assert_eq!(parse(text), Ok(*duration), "{text}");
+        }
+    }
+
+    #[test]
+    fn says_what_to_write_instead() {
+        for (text, part) in REFUSED {
+            let message = parse(text).unwrap_err();
+            assert!(message.contains(part), "{text}: {message}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics(text in "\\PC*") {
+            let _ = parse(&text);
+        }
+
+        #[test]
+        fn never_panics_near_a_duration(text in "[-0-9._ a-z]{0,60}") {
+            let _ = parse(&text);
+        }
+
+        #[test]
+        fn whole_milliseconds_survive(millis in any::<u32>()) {
+            let expected = Duration::from_millis(millis.into());
+            prop_assert_eq!(parse(&format!("{millis}ms")), Ok(expected));
+            let seconds = format!("{}.{:03}s", millis / 1000, millis % 1000);
+            prop_assert_eq!(parse(&seconds), Ok(expected));
+        }
+    }
+}

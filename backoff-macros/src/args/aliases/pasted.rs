@@ -185,7 +185,7 @@ fn starts_small(path: &syn::Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::args::elsewhere::instead;
+    use crate::args::aliases::instead;
 
     fn said(word: &str, value: &str) -> String {
         instead(word, Some(&value.parse().unwrap())).unwrap_or_default()

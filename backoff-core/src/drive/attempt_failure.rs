@@ -9,7 +9,7 @@ use core::fmt;
     not(any(feature = "metrics", feature = "tracing")),
     allow(dead_code, reason = "only metrics and spans read it")
 )]
-pub struct Ending<'a> {
+pub struct AttemptFailure<'a> {
     stage: Stage,
     ended_by: EndedBy,
     fault: Option<&'a dyn Fault>,
@@ -26,21 +26,21 @@ enum EndedBy {
     Clock,
 }
 
-impl fmt::Debug for Ending<'_> {
+impl fmt::Debug for AttemptFailure<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ending")
+        f.debug_struct("AttemptFailure")
             .field("stage", &self.stage)
             .field("ended_by", &self.ended_by)
             .finish_non_exhaustive()
     }
 }
 
-impl<'a> Ending<'a> {
+impl<'a> AttemptFailure<'a> {
     /// This stage of an attempt failed, perhaps because a timer cut the attempt. A call that is too late
     /// for an attempt returns the last failure.
     #[inline]
     pub(crate) const fn failed(stage: Stage, fault: Option<&'a dyn Fault>) -> Self {
-        Ending {
+        AttemptFailure {
             stage,
             ended_by: EndedBy::Failure,
             fault,
@@ -56,7 +56,7 @@ impl<'a> Ending<'a> {
     /// A signal has ended the call.
     #[inline]
     pub(crate) const fn stopped(stage: Stage, fault: Option<&'a dyn Fault>) -> Self {
-        Ending {
+        AttemptFailure {
             stage,
             ended_by: EndedBy::Signal,
             fault,
@@ -66,7 +66,7 @@ impl<'a> Ending<'a> {
     /// The call is too late for an attempt, and returns an error that says so.
     #[inline]
     pub(crate) const fn expired(fault: Option<&'a dyn Fault>) -> Self {
-        Ending {
+        AttemptFailure {
             stage: Stage::Late,
             ended_by: EndedBy::Clock,
             fault,
@@ -157,41 +157,53 @@ mod tests {
         }
     }
 
-    fn named(ending: Ending<'_>) -> String {
-        ending.error_type().to_string()
+    fn named(attempt_failure: AttemptFailure<'_>) -> String {
+        attempt_failure.error_type().to_string()
     }
 
     #[test]
     fn a_grpc_code_goes_before_a_status() {
         let both = Api(409, Some(GrpcCode::Aborted));
-        assert_eq!(named(Ending::failed(Stage::Whole, Some(&both))), "ABORTED");
+        assert_eq!(
+            named(AttemptFailure::failed(Stage::Whole, Some(&both))),
+            "ABORTED"
+        );
         let status = Api(503, None);
-        assert_eq!(named(Ending::failed(Stage::Write, Some(&status))), "503");
-        assert_eq!(named(Ending::failed(Stage::Whole, None)), "_OTHER");
+        assert_eq!(
+            named(AttemptFailure::failed(Stage::Write, Some(&status))),
+            "503"
+        );
+        assert_eq!(named(AttemptFailure::failed(Stage::Whole, None)), "_OTHER");
     }
 
     #[test]
     fn an_attempt_that_a_timer_cut_is_a_timeout_and_one_that_a_signal_cut_is_none() {
         let late = TimedOut::new(Duration::ZERO);
-        assert_eq!(named(Ending::failed(Stage::Cut, Some(&late))), "timeout");
-        assert_eq!(named(Ending::failed(Stage::CutRead, None)), "timeout");
+        assert_eq!(
+            named(AttemptFailure::failed(Stage::Cut, Some(&late))),
+            "timeout"
+        );
+        assert_eq!(
+            named(AttemptFailure::failed(Stage::CutRead, None)),
+            "timeout"
+        );
         let stopped = Stopped::new();
         for stage in [Stage::Cut, Stage::CutOnce] {
-            let ending = Ending::stopped(stage, Some(&stopped));
-            assert_eq!(named(ending), "permanent");
-            assert_eq!(named(Ending::stopped(stage, None)), "_OTHER");
+            let attempt_failure = AttemptFailure::stopped(stage, Some(&stopped));
+            assert_eq!(named(attempt_failure), "permanent");
+            assert_eq!(named(AttemptFailure::stopped(stage, None)), "_OTHER");
         }
     }
 
     #[test]
     fn a_late_call_has_the_error_of_the_attempt_before_or_one_that_says_so() {
         let late = Api(504, None);
-        assert_eq!(named(Ending::expired(Some(&late))), "timeout");
-        assert!(!Ending::expired(None).is_of_an_attempt());
+        assert_eq!(named(AttemptFailure::expired(Some(&late))), "timeout");
+        assert!(!AttemptFailure::expired(None).is_of_an_attempt());
         let status = Api(503, None);
-        let ending = Ending::failed(Stage::Late, Some(&status));
-        assert_eq!(named(ending), "503");
-        assert_eq!(named(Ending::failed(Stage::Late, None)), "timeout");
-        assert!(!ending.is_of_an_attempt());
+        let attempt_failure = AttemptFailure::failed(Stage::Late, Some(&status));
+        assert_eq!(named(attempt_failure), "503");
+        assert_eq!(named(AttemptFailure::failed(Stage::Late, None)), "timeout");
+        assert!(!attempt_failure.is_of_an_attempt());
     }
 }

@@ -1,16 +1,16 @@
-//! The course of one call: the work that every loop does around an attempt. There is no I/O here. The
-//! loop sleeps and calls; the course says when to begin, wait and stop, and reports to hooks, logs and
+//! The state of one call: the work that every loop does around an attempt. There is no I/O here. The
+//! loop sleeps and calls; the state says when to begin, wait and stop, and reports to hooks, logs and
 //! metrics.
 
 #[cfg(feature = "metrics")]
-use super::meter::{self, Ended, Meter, Named};
+use super::call_metrics::{self, CallMetrics, Ended, Named};
 use super::{
+    attempt_failure::AttemptFailure,
+    call_info::CallInfo,
     context::Context,
-    ending::Ending,
     handler::Handler,
-    recall::Recall,
     watch::Measured,
-    write_outcome::{Known, WriteOutcome},
+    write_outcome::{FailureContext, WriteOutcome},
 };
 use crate::{
     budget::Budget,
@@ -27,11 +27,11 @@ use core::time::Duration;
 
 /// The state of a call. Policy, stage and runtime are passed in, so that a future stores only 15 bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct Course {
+pub struct CallState {
     retry: RetryState,
     /// In a program with metrics, this is stored beside the 15 bytes.
     #[cfg(feature = "metrics")]
-    meter: Meter,
+    metrics: CallMetrics,
 }
 
 /// No time remains for the next attempt.
@@ -76,18 +76,18 @@ fn said_by(source: WaitSource, fault: Option<&dyn Fault>) -> WaitSource {
 }
 
 /// The end of a call between two attempts.
-pub(crate) struct End<'e, E> {
+pub(crate) struct CallEnd<'e, E> {
     next: Next,
     failure: Failure<'e, E>,
-    ending: Ending<'e>,
+    attempt_failure: AttemptFailure<'e>,
 }
 
-impl<'e, E> End<'e, E> {
+impl<'e, E> CallEnd<'e, E> {
     /// The timer woke after the deadline, and the loop returns the last failure.
     pub(crate) fn late(failure: Failure<'e, E>, outcome: WriteOutcome) -> Self {
-        End {
+        CallEnd {
             next: outcome.concluded(LATE),
-            ending: Ending::failed(Stage::Late, failure.fault()),
+            attempt_failure: AttemptFailure::failed(Stage::Late, failure.fault()),
             failure,
         }
     }
@@ -98,55 +98,55 @@ impl<'e, E> End<'e, E> {
         fault: Option<&'e dyn Fault>,
         outcome: WriteOutcome,
     ) -> Self {
-        End {
+        CallEnd {
             next: outcome.concluded(LATE),
-            ending: Ending::expired(fault),
+            attempt_failure: AttemptFailure::expired(fault),
             failure: Failure::new(Some(error), fault),
         }
     }
 
     /// A signal has come, and the loop returns the last failure.
     pub(crate) fn stopped(failure: Failure<'e, E>, outcome: WriteOutcome) -> Self {
-        End {
+        CallEnd {
             next: outcome.concluded(STOPPED),
-            ending: Ending::stopped(Stage::Late, failure.fault()),
+            attempt_failure: AttemptFailure::stopped(Stage::Late, failure.fault()),
             failure,
         }
     }
 
     /// The loop ends for a reason of its own.
     pub(super) fn given_up(failure: Failure<'e, E>, reason: StopReason) -> Self {
-        End {
+        CallEnd {
             next: Next::stop(reason),
-            ending: Ending::failed(Stage::Late, failure.fault()),
+            attempt_failure: AttemptFailure::failed(Stage::Late, failure.fault()),
             failure,
         }
     }
 }
 
-impl Course {
+impl CallState {
     /// Before the first attempt.
     #[inline]
     pub(crate) const fn new() -> Self {
-        Course {
+        CallState {
             retry: RetryState::UNTIMED,
             #[cfg(feature = "metrics")]
-            meter: Meter::NEW,
+            metrics: CallMetrics::NEW,
         }
     }
 
     /// A call that began at `started`, with this number of failed attempts. The beginning of any attempt
     /// after the first one is unknown.
     pub(super) fn resumed(started: Duration, failures: u32) -> Self {
-        let mut course = Self::new();
-        course.retry = RetryState::resumed(started, failures);
+        let mut state = Self::new();
+        state.retry = RetryState::resumed(started, failures);
         #[cfg(feature = "metrics")]
         if failures > 0 {
-            course.meter.missed();
+            state.metrics.missed();
         } else {
-            course.meter.begins(started);
+            state.metrics.begins(started);
         }
-        course
+        state
     }
 
     /// The first attempt is about to begin. Reads the clock if the policy has a deadline or if a hook, the
@@ -176,7 +176,7 @@ impl Course {
         let now = clock.now();
         self.retry = RetryState::start_at(now);
         #[cfg(feature = "metrics")]
-        self.meter.begins(now);
+        self.metrics.begins(now);
     }
 
     /// The attempt that is about to begin or is running: its number, its time, and what the call remembers.
@@ -185,15 +185,14 @@ impl Course {
         &self,
         context: &Context<'_>,
         clock: &C,
-        recall: &Recall,
+        info: &CallInfo,
     ) -> Attempt {
-        let attempt = self.retry.attempt_under(
-            context.policy,
-            context.overrides.as_ref(),
-            recall.id,
-            || clock.now(),
-        );
-        attempt.remembering(recall.maybe_applied)
+        let attempt =
+            self.retry
+                .attempt_under(context.policy, context.overrides.as_ref(), info.id, || {
+                    clock.now()
+                });
+        attempt.remembering(info.maybe_applied)
     }
 
     /// The time that remains.
@@ -221,7 +220,7 @@ impl Course {
     /// The beginning of the next attempt is unknown until [`begins`](Self::begins).
     pub(super) fn rests(&mut self) {
         #[cfg(feature = "metrics")]
-        self.meter.rests();
+        self.metrics.rests();
     }
 
     /// The attempt after the wait begins.
@@ -229,7 +228,7 @@ impl Course {
     pub(crate) fn begins<C: Clock>(&mut self, clock: &C) {
         self.spend();
         #[cfg(feature = "metrics")]
-        self.meter.begins(clock.now());
+        self.metrics.begins(clock.now());
         let _ = clock;
     }
 
@@ -245,7 +244,7 @@ impl Course {
         if self.retry.is_held() {
             self.retry.give_back(budget);
             #[cfg(feature = "metrics")]
-            meter::level(budget);
+            call_metrics::level(budget);
         }
     }
 
@@ -266,7 +265,7 @@ impl Course {
         settings.succeeded();
         #[cfg(feature = "metrics")]
         {
-            meter::level(context.budget());
+            call_metrics::level(context.budget());
             self.record_success(runtime.now(), context);
         }
         if is_heard::<E, H>() && self.retry.failures() > 0 {
@@ -282,8 +281,8 @@ impl Course {
             elapsed: self.retry.elapsed(|| now),
             reason: None,
         };
-        self.meter.attempt(named, now, None);
-        self.meter.call(named, ended, None);
+        self.metrics.attempt(named, now, None);
+        self.metrics.call(named, ended, None);
     }
 
     /// An attempt failed, or the call ended between two attempts.
@@ -293,17 +292,17 @@ impl Course {
         now: Duration,
         context: &Context<'_>,
         next: Next,
-        ending: Ending<'_>,
+        attempt_failure: AttemptFailure<'_>,
     ) {
         let named = Named::of(context);
-        let error_type = Some(ending.error_type());
-        if ending.is_of_an_attempt() {
-            self.meter.attempt(named, now, error_type);
+        let error_type = Some(attempt_failure.error_type());
+        if attempt_failure.is_of_an_attempt() {
+            self.metrics.attempt(named, now, error_type);
         } else {
-            self.meter.ends_waiting(now);
+            self.metrics.ends_waiting(now);
         }
         let Some(reason) = next.reason() else {
-            self.meter.waits(now, next.delay());
+            self.metrics.waits(now, next.delay());
             return;
         };
         let ended = Ended {
@@ -311,7 +310,7 @@ impl Course {
             elapsed: self.retry.elapsed(|| now),
             reason: Some(reason),
         };
-        self.meter.call(named, ended, error_type);
+        self.metrics.call(named, ended, error_type);
     }
 
     #[cold]
@@ -354,7 +353,7 @@ impl Course {
     where
         H: Handler<E>,
         R: Clock + Random,
-        K: Known,
+        K: FailureContext,
     {
         // The judged stages come first: to compare with `Late` first would cost time in each retry.
         let ruling = if let Some(ruling) = known.ruling() {
@@ -369,11 +368,19 @@ impl Course {
         }
         let ruling = known.outcome().corrected(stage, ruling);
         let fault = settings.fault(error);
-        let (failure, ending) = (
+        let (failure, attempt_failure) = (
             Failure::new(Some(error), fault),
-            Ending::failed(stage, fault),
+            AttemptFailure::failed(stage, fault),
         );
-        self.decided(context, settings, runtime, failure, ending, ruling, known)
+        self.decided(
+            context,
+            settings,
+            runtime,
+            failure,
+            attempt_failure,
+            ruling,
+            known,
+        )
     }
 
     /// The timer woke after the deadline, and this error says so.
@@ -391,7 +398,7 @@ impl Course {
         H: Handler<E>,
         R: Clock,
     {
-        let end = End::expired(error, settings.fault(error), outcome);
+        let end = CallEnd::expired(error, settings.fault(error), outcome);
         let next = end.next;
         self.ended(context, settings, runtime, end);
         next
@@ -400,20 +407,21 @@ impl Course {
     /// Decides on the next step after this ruling, and reports to hooks, logs and metrics. Inlined: to pass
     /// the failure on would cost 14 instructions in each retry.
     #[inline(always)]
+    #[expect(clippy::too_many_arguments)]
     fn decided<E, H, R, K>(
         &mut self,
         context: &Context<'_>,
         settings: &mut H,
         runtime: &R,
         failure: Failure<'_, E>,
-        ending: Ending<'_>,
+        attempt_failure: AttemptFailure<'_>,
         ruling: Ruling,
         mut known: K,
     ) -> Next
     where
         H: Handler<E>,
         R: Clock + Random,
-        K: Known,
+        K: FailureContext,
     {
         let (policy, overrides) = (context.policy, context.overrides.as_ref());
         let next = in_tests(settings.decide(runtime, policy, &mut self.retry, ruling, overrides));
@@ -421,14 +429,14 @@ impl Course {
         #[cfg(feature = "metrics")]
         {
             let now = runtime.now();
-            meter::level(context.budget());
-            self.record_failure(now, context, next, ending);
+            call_metrics::level(context.budget());
+            self.record_failure(now, context, next, attempt_failure);
         }
-        known.judged(ending.stage(), ruling, failure.fault());
+        known.judged(attempt_failure.stage(), ruling, failure.fault());
         if H::WANTS_RULINGS {
-            settings.judged(ending.stage(), ruling, failure.fault());
+            settings.judged(attempt_failure.stage(), ruling, failure.fault());
         }
-        settings.measure(ending, ruling.is_conflict(), next);
+        settings.measure(attempt_failure, ruling.is_conflict(), next);
         // The time since the start; without a start, the time since the first failure.
         let elapsed = match is_heard::<E, H>() {
             true => self.retry.elapsed_from_now_on(runtime.now()),
@@ -448,7 +456,7 @@ impl Course {
         context: &Context<'_>,
         settings: &mut H,
         runtime: &R,
-        end: End<'_, E>,
+        end: CallEnd<'_, E>,
     ) where
         H: Handler<E>,
         R: Clock,
@@ -466,13 +474,13 @@ impl Course {
         settings: &mut H,
         runtime: &R,
         error: &E,
-        ending: Ending<'_>,
+        attempt_failure: AttemptFailure<'_>,
         outcome: WriteOutcome,
     ) where
         H: Handler<E>,
         R: Clock,
     {
-        let stage = ending.stage();
+        let stage = attempt_failure.stage();
         let ruling = outcome.corrected(stage, stage.ruling(context.policy));
         self.retry.ended();
         let next = outcome.concluded(match ruling {
@@ -480,32 +488,37 @@ impl Course {
             _ => STOPPED,
         });
         let failure = Failure::new(Some(error), settings.fault(error));
-        let end = End {
+        let end = CallEnd {
             next,
             failure,
-            ending,
+            attempt_failure,
         };
         self.ends(context, settings, runtime, end);
     }
 
     /// The call ends without a decision about an error: counts the end, and reports it to hooks, logs and
     /// metrics.
-    fn ends<E, H, R>(&self, context: &Context<'_>, settings: &mut H, runtime: &R, end: End<'_, E>)
-    where
+    fn ends<E, H, R>(
+        &self,
+        context: &Context<'_>,
+        settings: &mut H,
+        runtime: &R,
+        end: CallEnd<'_, E>,
+    ) where
         H: Handler<E>,
         R: Clock,
     {
-        let End {
+        let CallEnd {
             next,
             failure,
-            ending,
+            attempt_failure,
         } = end;
         #[cfg(feature = "metrics")]
         {
-            let mut course = *self;
-            course.record_failure(runtime.now(), context, next, ending);
+            let mut state = *self;
+            state.record_failure(runtime.now(), context, next, attempt_failure);
         }
-        settings.measure(ending, false, next);
+        settings.measure(attempt_failure, false, next);
         let elapsed = is_heard::<E, H>().then(|| self.retry.measured(|| runtime.now()));
         self.tell(next, context, settings, failure, elapsed.flatten());
     }
@@ -525,14 +538,25 @@ impl Course {
     where
         H: Handler<E>,
         R: Clock + Random,
-        K: Known,
+        K: FailureContext,
     {
         let ruling = context.policy.rule(Stage::Whole, fault);
         if ruling.is_permanent() {
             return None;
         }
-        let (failure, ending) = (Failure::new(None, Some(fault)), Ending::of_value(fault));
-        Some(self.decided(context, settings, runtime, failure, ending, ruling, known))
+        let (failure, attempt_failure) = (
+            Failure::new(None, Some(fault)),
+            AttemptFailure::of_value(fault),
+        );
+        Some(self.decided(
+            context,
+            settings,
+            runtime,
+            failure,
+            attempt_failure,
+            ruling,
+            known,
+        ))
     }
 
     #[inline]

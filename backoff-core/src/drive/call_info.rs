@@ -1,7 +1,7 @@
 //! What a call remembers for the attempts that ask: its id, and whether an earlier attempt may have been
 //! applied. A call whose operation is given no `Attempt` compiles nothing of this.
 
-use super::write_outcome::Known;
+use super::write_outcome::FailureContext;
 use crate::{
     facts::fault::Fault,
     judge::{Ruling, Stage},
@@ -11,16 +11,16 @@ use crate::{
 
 /// What each [`Attempt`](crate::Attempt) of a call says of the call.
 #[derive(Clone, Copy, Debug)]
-pub struct Recall {
+pub struct CallInfo {
     pub(crate) id: RequestId,
     pub(crate) maybe_applied: bool,
 }
 
-impl Recall {
+impl CallInfo {
     /// Before the first attempt. The id is drawn.
     #[inline]
     pub(crate) fn new<R: Random>(runtime: &R) -> Self {
-        Recall {
+        CallInfo {
             id: RequestId::random(runtime),
             maybe_applied: false,
         }
@@ -32,7 +32,7 @@ impl Recall {
     }
 }
 
-impl Known for &mut Recall {
+impl FailureContext for &mut CallInfo {
     #[inline]
     fn judged(&mut self, stage: Stage, ruling: Ruling, fault: Option<&dyn Fault>) {
         self.remember(stage, ruling, fault);

@@ -1,14 +1,14 @@
 //! The metrics of a call, with the feature `metrics`. Their names and labels are listed in
 //! [`telemetry`](crate::telemetry).
 
-use super::{context::Context, ending::ErrorType};
+use super::{attempt_failure::ErrorType, context::Context};
 use crate::{budget::Budget, report::StopReason, runtime::nanos, telemetry};
 use core::time::Duration;
 use metrics::{Label, gauge, histogram};
 
 /// The state of a call for its metrics. A call that is dropped records nothing more.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Meter {
+pub(super) struct CallMetrics {
     /// When the running attempt began, in nanoseconds of the call's clock; [`UNKNOWN`] if the beginning is
     /// unknown.
     began: u64,
@@ -67,9 +67,9 @@ impl Ended {
     }
 }
 
-impl Meter {
+impl CallMetrics {
     /// No attempt has begun.
-    pub(super) const NEW: Self = Meter {
+    pub(super) const NEW: Self = CallMetrics {
         began: UNKNOWN,
         waited: 0,
     };

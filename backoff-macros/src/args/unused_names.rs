@@ -7,7 +7,7 @@ use super::split::pieces;
 use super::value::{listed, of_unknown_key};
 
 /// The value of an unknown key, and the paths in a list that also has other items.
-pub(super) fn strays(argument: TokenStream) -> Vec<Expr> {
+pub(super) fn unused_names(argument: TokenStream) -> Vec<Expr> {
     let value = of_unknown_key(argument.clone()).filter(names_something);
     let items = pieces(listed(argument)).into_iter();
     let items = items.filter_map(|(item, _)| syn::parse2::<Expr>(item).ok());

@@ -27,7 +27,7 @@ pub(crate) fn is_cutting() -> bool {
     IS_CUTTING.get()
 }
 
-/// Restores the earlier mark, even if a destructor panics.
+/// Restores the earlier cut_flag, even if a destructor panics.
 #[cfg(feature = "reconnect")]
 struct Scope(bool);
 
