@@ -3,7 +3,7 @@
 use crate::{
     contenders::{
         backoff_04, backon, bare, by_hand, gax, ours, ours_rules, tokio_retry, tokio_retry2, tower,
-        tryhard,
+        tower_layer, tryhard,
     },
     table::Figure,
 };
@@ -46,6 +46,10 @@ pub(crate) fn measure() -> Vec<Figure> {
         size_of_val(&backon::attribute::success(0)),
     );
     put("google-cloud-gax", known, size_of_val(&gax::success(0)));
+
+    let [ours_layer, theirs] = tower_layer::bytes();
+    put("ours, layer of tower", "http::Request", ours_layer);
+    put("tower's retry layer", "http::Request", theirs);
 
     let made = "run time";
     let policy = ours::POLICY;

@@ -101,8 +101,9 @@
 //! That allocates once for each wait, and nothing where the first attempt succeeds.
 //!
 //! The runtime also says when the future of a call is `Send`: where the runtime's `Sleep` is. Everything that
-//! takes a time limit (`attempt_timeout`, `timeout`) waits by the same timer, and every form has the method:
-//! updates, `resuming()`, a layer of tower. `Reconnect` and the feature `http` need tokio.
+//! takes a time limit (`attempt_timeout`, `timeout`) waits by the same timer. Updates, `resuming()`, `combine`
+//! and a layer of tower have the method `.runtime(..)` too. `retry_mut` has no such method: write
+//! `retry_block!` with the key `runtime`. `Reconnect` and the feature `http` need tokio.
 //!
 //! # Threads
 //!

@@ -57,7 +57,7 @@
 //! - **Cut the running attempt** with [`timeout`](crate::Retrying::timeout) in place of `deadline`, where
 //!   a caller waits for the answer. It cuts an inner loop too.
 //!
-//! # AttemptFailure a call early
+//! # Ending a call early
 //!
 //! A future that is dropped does nothing more. The running attempt is dropped with it, no other attempt
 //! begins, and no hook is called. A budget gets back what the wait has cost. A write that was under way may

@@ -5,6 +5,7 @@ use crate::{
     drive::{call_state::CallState, cut_flag, limit::Timer, operation::Run},
     facts::fault::TimedOut,
     judge::Stage,
+    policy::Policy,
     runtime::{Clock, Sleep},
     state::Overrides,
 };
@@ -20,7 +21,8 @@ use pin_project_lite::pin_project;
 pin_project! {
     /// One attempt, cut after `limit` or when the deadline is over.
     pub struct Cut<'a, A, C: Sleep> {
-        context: Context<'a>,
+        policy: &'a Policy,
+        overrides: Option<Overrides<'a>>,
         runtime: &'a C,
         state: &'a CallState,
         // Dropped when it is cut.
@@ -45,7 +47,8 @@ where
     C: Sleep,
 {
     Cut {
-        context: *context,
+        policy: context.policy,
+        overrides: context.overrides,
         runtime,
         state,
         attempt: Some(attempt),
@@ -64,7 +67,11 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
         let run = Run {
-            context: this.context,
+            context: &Context {
+                policy: this.policy,
+                overrides: *this.overrides,
+                name: "",
+            },
             state: this.state,
             runtime: *this.runtime,
         };

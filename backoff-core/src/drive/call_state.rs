@@ -615,6 +615,7 @@ impl CallState {
     }
 
     /// How many attempts have failed.
+    #[inline]
     pub(crate) fn failures(&self) -> u32 {
         self.retry.failures()
     }

@@ -115,18 +115,29 @@ pin_project! {
 
 impl<P: Plan, O: Operation, K: AttemptTypes, R: Sleep> Retrying<P, O, K, R> {
     pub(crate) const fn new(plan: P, operation: O, settings: K, runtime: R) -> Self {
+        Retrying::with_signal(plan, operation, settings, runtime, Unstopped)
+    }
+}
+
+impl<P: Plan, O: Operation, K: AttemptTypes, R: Sleep, S> Retrying<P, O, K, R, S> {
+    #[inline]
+    pub(super) const fn with_signal(
+        plan: P,
+        operation: O,
+        settings: K,
+        runtime: R,
+        signal: S,
+    ) -> Self {
         Retrying {
             guard: Guard::new(plan),
             operation,
             settings,
             runtime,
             phase: Phase::New,
-            signal: Unstopped,
+            signal,
         }
     }
-}
 
-impl<P: Plan, O: Operation, K: AttemptTypes, R: Sleep, S> Retrying<P, O, K, R, S> {
     #[inline]
     pub(super) fn operation<Q: Operation>(
         self,

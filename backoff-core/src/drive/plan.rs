@@ -75,6 +75,28 @@ impl Plan for &Policy {
     }
 }
 
+/// A policy that several calls share.
+#[cfg(feature = "tower")]
+impl Pays for std::sync::Arc<Policy> {
+    fn budget(&self) -> Option<&Budget> {
+        self.budget
+    }
+}
+
+#[cfg(feature = "tower")]
+impl Plan for std::sync::Arc<Policy> {
+    type Owned = Self;
+
+    #[inline]
+    fn policy(&self) -> &Policy {
+        self
+    }
+
+    fn owned(&self) -> Self {
+        self.clone()
+    }
+}
+
 /// A plan with a budget of the call. Made by [`Retrying::budget`](super::future::Retrying::budget).
 #[derive(Clone, Copy, Debug)]
 pub struct Funded<'b, P> {

@@ -93,3 +93,17 @@ pub fn theirs(n: u64, failures: u32) {
         Retry::new(Transient(Ready, 10), server)
     });
 }
+
+/// The size of the future of a request without a body: this project's, and tower's.
+pub fn bytes() -> [usize; 2] {
+    let server = Server {
+        left: Box::leak(Box::new(Cell::new(0))),
+    };
+    let mut ours = POLICY.layer().runtime(AtOnce).layer(server);
+    let mut theirs = Retry::new(Transient(Ready, 10), server);
+    let request = || Request::new(());
+    [
+        size_of_val(&ours.call(request())),
+        size_of_val(&theirs.call(request())),
+    ]
+}

@@ -9,14 +9,12 @@ use super::{
 };
 use crate::{
     __private::without_conflicts,
-    budget::Budget,
     drive::{
         around::Around,
         entry::Judged,
         future::Retrying,
         judges::{ByCodes, Judge},
         limit::{Expires, Limit, Limited},
-        plan::{Pays, Plan},
         rules::{Responses, Rules},
         settings::{Delays, Settings},
         stopping::Unstopped,
@@ -371,10 +369,10 @@ impl<S, C: Clone, K: Clone, R: Clone, G: Clone> Layer<S> for RetryLayer<C, K, R,
     type Service = Retry<S, C, K, R, G>;
 
     fn layer(&self, service: S) -> Self::Service {
-        let of = |may_repeat| self.policy.idempotent(may_repeat);
+        let of = |may_repeat| Arc::new(self.policy.idempotent(may_repeat));
         Retry {
             service,
-            policies: Arc::new([of(false), of(true)]),
+            policies: [of(false), of(true)],
             layer: self.clone(),
         }
     }
@@ -388,7 +386,7 @@ impl<S, C: Clone, K: Clone, R: Clone, G: Clone> Layer<S> for RetryLayer<C, K, R,
 pub struct Retry<S, C = Cloned, K = LayerSettings, R = AsyncRuntime, G = Unstopped> {
     service: S,
     /// The policy for requests that must not be made twice, and for those that may.
-    policies: Arc<[Policy; 2]>,
+    policies: [Arc<Policy>; 2],
     layer: RetryLayer<C, K, R, G>,
 }
 
@@ -409,38 +407,11 @@ impl<S, C, K, R, G> Retry<S, C, K, R, G> {
     }
 }
 
-/// The policy of one request, shared by all requests of a [`Retry`].
-#[derive(Clone, Debug)]
-pub struct OfRequest {
-    policies: Arc<[Policy; 2]>,
-    may_repeat: bool,
-}
-
-impl Pays for OfRequest {
-    fn budget(&self) -> Option<&Budget> {
-        self.policy().budget
-    }
-}
-
-impl Plan for OfRequest {
-    type Owned = Self;
-
-    #[inline]
-    fn policy(&self) -> &Policy {
-        let [once, twice] = &*self.policies;
-        if self.may_repeat { twice } else { once }
-    }
-
-    fn owned(&self) -> Self {
-        self.clone()
-    }
-}
-
 /// The reply to a request of a [`Retry`]: a future with a name, which shares its policy and allocates
 /// nothing. The first attempt is made when the future is first polled.
 pub type Reply<S, Request, C = Cloned, K = LayerSettings, R = AsyncRuntime, G = Unstopped> =
     Retrying<
-        OfRequest,
+        Arc<Policy>,
         Sends<S, Request, C>,
         K,
         R,
@@ -473,18 +444,17 @@ where
         self.service.poll_ready(cx)
     }
 
+    #[inline]
     fn call(&mut self, request: Request) -> Self::Future {
         // The service that was made ready makes the first attempt, and a clone stays here.
         let clone = self.service.clone();
         let ready = core::mem::replace(&mut self.service, clone);
         let layer = &self.layer;
         let said = request.said().or(layer.idempotent);
-        let plan = OfRequest {
-            may_repeat: said.unwrap_or_else(|| request.may_repeat(&layer.policy)),
-            policies: Arc::clone(&self.policies),
-        };
+        let may_repeat = said.unwrap_or_else(|| request.may_repeat(&layer.policy));
+        let plan = Arc::clone(&self.policies[usize::from(may_repeat)]);
         let sends = Sends::new(ready, request, layer.copies.clone());
-        let call = Retrying::new(plan, sends, layer.settings.clone(), layer.runtime.clone());
-        call.signal(layer.signals.signal())
+        let (settings, runtime) = (layer.settings.clone(), layer.runtime.clone());
+        Retrying::with_signal(plan, sends, settings, runtime, layer.signals.signal())
     }
 }

@@ -152,7 +152,7 @@ mod sends;
 mod signal;
 
 pub use copies::{Cloned, ClonedBy, Copies, Replaying};
-pub use layer::{LayerSettings, OfRequest, Reply, Retry, RetryLayer};
+pub use layer::{LayerSettings, Reply, Retry, RetryLayer};
 pub use outgoing::{Idempotent, Outgoing};
 pub use replay::Replay;
 pub use sends::{Sending, Sends};
