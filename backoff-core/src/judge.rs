@@ -163,7 +163,7 @@ impl Ruling {
 
 /// Whether a value with these facts is a success under every policy, because no code stands for 2xx.
 #[inline]
-pub(crate) fn is_success(fault: &dyn Fault) -> bool {
+pub(crate) fn is_success<F: Fault + ?Sized>(fault: &F) -> bool {
     matches!(fault.status(), Some(200..=299))
         && fault.kind().is_none()
         && fault.delivery().is_none()

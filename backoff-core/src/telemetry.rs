@@ -49,7 +49,7 @@
 //!
 //! | field | value |
 //! |---|---|
-//! | `operation` | the path of the function or closure (`boxed closure` for a closure in a box, as in `send` of `backoff-cloud`), or the `name` of the attribute |
+//! | `operation` | the path of the function or closure (`boxed closure` for a closure in a box; `send` for `send` of `backoff-cloud`), or the `name` of the attribute |
 //! | `http.request.resend_count` | how many attempts were made before; left out in the first attempt |
 //! | `error.type` | how the attempt failed, as in the metrics below; left out where it succeeded |
 //!
@@ -70,7 +70,7 @@
 //!
 //! | label | values |
 //! |---|---|
-//! | `retry.operation` | the path of the function or closure (`boxed closure` for a closure in a box, as in `send` of `backoff-cloud`), or the `name` of the attribute; of an operation that is resumed, [`Resuming::name`](crate::Resuming::name), else `resuming`; inside a client, what the client calls it |
+//! | `retry.operation` | the path of the function or closure (`boxed closure` for a closure in a box; `send` for `send` of `backoff-cloud`), or the `name` of the attribute; of an operation that is resumed, [`Resuming::name`](crate::Resuming::name), else `resuming`; inside a client, what the client calls it |
 //! | `retry.policy` | [`Policy::name`]; left out without one |
 //! | `retry.outcome` | `successful_without_retry`, `successful_with_retry`, `failed_without_retry`, `failed_with_retry` |
 //! | `retry.stop_reason` | of a call that failed, a [`StopReason::name`] |

@@ -8,14 +8,17 @@ use serde::{
 /// What a reply has instead of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Empty {
-    /// There is no body.
-    Nothing,
+    /// There is no body, and HTTP says that the body is empty.
+    Surely,
+    /// There is no body, but the body may have been cut.
+    Perhaps,
     /// An empty JSON object. Google answers a delete with it.
     Object,
 }
 
 impl Empty {
-    /// The value for such a reply: `()` in both cases, and `None` for an `Option` if there is no body.
+    /// The value for such a reply: `()` in every case, and `None` for an `Option` if the body is surely
+    /// empty.
     pub(super) fn value<T: DeserializeOwned>(self) -> Option<T> {
         T::deserialize(self).ok()
     }
@@ -59,8 +62,8 @@ impl<'de> de::Deserializer<'de> for Empty {
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self {
-            Empty::Nothing => visitor.visit_none(),
-            Empty::Object => no_value(),
+            Empty::Surely => visitor.visit_none(),
+            Empty::Perhaps | Empty::Object => no_value(),
         }
     }
 
@@ -96,11 +99,11 @@ mod tests {
 
     #[test]
     fn an_empty_body_is_a_unit_and_none() {
-        for empty in [Empty::Nothing, Empty::Object] {
+        for empty in [Empty::Surely, Empty::Object] {
             assert_eq!(empty.value::<()>(), Some(()));
             assert_eq!(empty.value::<Unit>(), Some(Unit));
             assert!(empty.value::<IgnoredAny>().is_some());
-            let is_none = empty == Empty::Nothing;
+            let is_none = empty == Empty::Surely;
             assert_eq!(empty.value::<Option<u8>>(), is_none.then_some(None));
             assert_eq!(empty.value::<Wrapper>(), is_none.then_some(Wrapper(None)));
         }
@@ -108,9 +111,9 @@ mod tests {
 
     #[test]
     fn an_empty_body_is_no_other_value() {
-        assert_eq!(Empty::Nothing.value::<Value>(), None);
-        assert_eq!(Empty::Nothing.value::<String>(), None);
-        assert_eq!(Empty::Nothing.value::<Vec<u8>>(), None);
-        assert_eq!(Empty::Nothing.value::<Filled>(), None);
+        assert_eq!(Empty::Surely.value::<Value>(), None);
+        assert_eq!(Empty::Surely.value::<String>(), None);
+        assert_eq!(Empty::Surely.value::<Vec<u8>>(), None);
+        assert_eq!(Empty::Surely.value::<Filled>(), None);
     }
 }

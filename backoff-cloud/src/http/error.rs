@@ -176,12 +176,13 @@ impl ApiError {
     }
 
     /// A success whose body is not the JSON that was asked for. A body with the beginning of a JSON text
-    /// counts as cut, because HTTP does not always notice when a body ends too early.
-    pub(super) fn not_json(error: serde_json::Error, body: &[u8]) -> Self {
+    /// counts as cut, because HTTP does not always notice when a body ends too early. So does an empty body,
+    /// unless HTTP `says_end`, where the body ends.
+    pub(super) fn not_json(error: serde_json::Error, body: &[u8], says_end: bool) -> Self {
         ApiError::of(Kind::Json {
             problem: excerpt_of(&error.to_string()),
             excerpt: excerpt(body),
-            is_cut: error.is_eof() && !body.trim_ascii().is_empty(),
+            is_cut: error.is_eof() && !(says_end && body.trim_ascii().is_empty()),
         })
     }
 

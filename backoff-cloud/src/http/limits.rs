@@ -5,7 +5,10 @@ use super::{
     error::{ApiError, Cut, ERROR_BODY, Head},
     reply::Reply,
 };
-use reqwest::{Response, header::HeaderMap};
+use reqwest::{
+    Response, Version,
+    header::{CONTENT_LENGTH, HeaderMap, TRANSFER_ENCODING},
+};
 use serde::de::DeserializeOwned;
 use std::{
     future::{Future, poll_fn},
@@ -143,10 +146,12 @@ impl Limits {
     /// The panics of [`json`](Self::json).
     pub async fn reply(self, mut response: Response) -> Result<Reply, ApiError> {
         self.checked(&mut response).await?;
+        let says_end = says_where_it_ends(&response);
         let headers = std::mem::take(response.headers_mut());
         let body = self.whole(&mut response).await?;
         let status = response.status().as_u16();
-        Ok(Reply::new(status, headers, body, self.error_body))
+        let read = self.error_body;
+        Ok(Reply::new(status, headers, body, says_end, read))
     }
 
     /// The same as [`http::success`](super::success), within these limits.
@@ -259,6 +264,16 @@ async fn beginning(response: &mut Response, limit: usize, body: &mut Vec<u8>) ->
             Err(error) => return Some(error.into()),
         }
     }
+}
+
+/// Whether the client would notice a body that ends too early. Only HTTP/1 has bodies that end when the
+/// connection ends.
+fn says_where_it_ends(response: &Response) -> bool {
+    let headers = response.headers();
+    response.version() > Version::HTTP_11
+        || response.status() == 204
+        || headers.contains_key(CONTENT_LENGTH)
+        || headers.contains_key(TRANSFER_ENCODING)
 }
 
 /// The next bytes of the body. An error names the URL, as reqwest's other errors do.

@@ -29,16 +29,25 @@ pub struct Reply {
     status: u16,
     headers: HeaderMap,
     body: Vec<u8>,
+    /// Whether HTTP says where the body ends, so that a body that was cut is noticed.
+    says_end: bool,
     /// How many bytes of the body of an error are read.
     error_body: usize,
 }
 
 impl Reply {
-    pub(super) fn new(status: u16, headers: HeaderMap, body: Vec<u8>, error_body: usize) -> Self {
+    pub(super) fn new(
+        status: u16,
+        headers: HeaderMap,
+        body: Vec<u8>,
+        says_end: bool,
+        error_body: usize,
+    ) -> Self {
         Reply {
             status,
             headers: headers::marked(headers),
             body,
+            says_end,
             error_body,
         }
     }
@@ -95,12 +104,13 @@ impl Reply {
         let text = without_mark(&self.body);
         serde_json::from_slice(text).or_else(|error| {
             let empty = match text.trim_ascii() {
-                b"" => Some(Empty::Nothing),
+                b"" if self.says_end => Some(Empty::Surely),
+                b"" => Some(Empty::Perhaps),
                 b"{}" => Some(Empty::Object),
                 _ => None,
             };
             let value = empty.and_then(Empty::value);
-            value.ok_or_else(|| ApiError::not_json(error, text))
+            value.ok_or_else(|| ApiError::not_json(error, text, self.says_end))
         })
     }
 }
@@ -119,7 +129,7 @@ mod tests {
     fn reply(body: &[u8]) -> Reply {
         let mut headers = HeaderMap::new();
         headers.insert("set-cookie", "SECRET".parse().unwrap());
-        Reply::new(201, headers, body.to_vec(), 1_000)
+        Reply::new(201, headers, body.to_vec(), true, 1_000)
     }
 
     #[test]
@@ -139,6 +149,12 @@ mod tests {
         assert_eq!(marked.into_body().len(), 9);
         assert_eq!(reply(b"a\xff").text(), "a\u{fffd}");
         assert_eq!(reply(b"").json::<Option<u8>>().unwrap(), None);
+        let perhaps_cut = Reply {
+            says_end: false,
+            ..reply(b"")
+        };
+        assert!(perhaps_cut.json::<Option<u8>>().is_err());
+        assert!(perhaps_cut.json::<()>().is_ok());
         assert!(reply(b"{}").json::<()>().is_ok());
         let error = reply(br#"{"error": {"code": 503}}"#).json::<()>();
         assert_eq!(error.unwrap_err().status(), Some(503));

@@ -12,7 +12,7 @@ use crate::{
         write_outcome::WriteOutcome,
     },
     facts::fault::Fault,
-    judge::Stage,
+    judge::{Stage, is_success},
     observe::Failure,
     runtime::{BlockingSleep, Clock, Random, Sleep},
     state::{Attempt, Next},
@@ -78,7 +78,8 @@ where
         let next = state.failed(context, settings, runtime, error, stage, ());
         return next.is_wait().then(|| next.wait());
     }
-    let next = value.and_then(|value| {
+    let refused = value.filter(|value| !is_success(*value));
+    let next = refused.and_then(|value| {
         state.answered::<R::Error, _, _, _>(context, settings, runtime, value, ())
     });
     if next.is_none() {

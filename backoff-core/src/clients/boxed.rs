@@ -157,60 +157,12 @@ pub(crate) fn first_known<'e>(
 }
 
 fn of_a_client(cause: Cause<'_>) -> Option<&dyn Fault> {
-    macro_rules! first_of {
-        ($($(#[$when:meta])* $known:ty),+ $(,)?) => {
-            $(
-                $(#[$when])*
-                if let Some(fault) = as_fault::<$known>(cause) {
-                    return Some(fault);
-                }
-            )+
-        };
+    if let Some(fault) = as_fault::<TimedOut>(cause).or_else(|| as_fault::<Stopped>(cause)) {
+        return Some(fault);
     }
-    first_of![
-        TimedOut,
-        Stopped,
-        #[cfg(feature = "azure-core-1")]
-        azure_core_1::Error,
-        #[cfg(feature = "aws-smithy-1")]
-        aws_smithy_runtime_api_1::client::result::ConnectorError,
-        #[cfg(feature = "aws-smithy-1")]
-        aws_smithy_types_1::error::ErrorMetadata,
-        #[cfg(feature = "gax-1")]
-        google_cloud_gax_1::error::Error,
-        #[cfg(feature = "kube-5")]
-        kube_client_5::Error,
-        #[cfg(feature = "object-store-014")]
-        object_store_014::Error,
-        #[cfg(feature = "redis-1")]
-        redis_1::RedisError,
-        #[cfg(feature = "reqwest-012")]
-        reqwest_012::Error,
-        #[cfg(feature = "reqwest-013")]
-        reqwest_013::Error,
-        #[cfg(feature = "sqlx-08")]
-        sqlx_08::Error,
-        #[cfg(feature = "sqlx-09")]
-        sqlx_09::Error,
-        #[cfg(feature = "tokio-postgres-07")]
-        tokio_postgres_07::Error,
-        #[cfg(feature = "tonic-014")]
-        tonic_014::Status,
-        #[cfg(feature = "tonic-014")]
-        tonic_014::transport::Error,
-        #[cfg(feature = "tonic-014")]
-        tonic_014::ConnectError,
-        #[cfg(feature = "tonic-014")]
-        tonic_014::TimeoutExpired,
-        #[cfg(feature = "ureq-3")]
-        ureq_3::Error,
-        #[cfg(feature = "hyper-util-01")]
-        hyper_util::client::legacy::Error,
-        #[cfg(feature = "hyper-1")]
-        hyper_1::Error,
-        #[cfg(feature = "h2-04")]
-        h2_04::Error,
-    ];
+    if let Some(fault) = super::of_a_client(cause) {
+        return Some(fault);
+    }
     OF_CLOUD.iter().find_map(|ask| ask.get()?(cause))
 }
 

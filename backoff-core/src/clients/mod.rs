@@ -5,40 +5,55 @@
 pub(crate) mod boxed;
 mod io;
 mod sources;
-
-#[cfg(feature = "aws-smithy-1")]
-pub(crate) mod aws_smithy;
-#[cfg(feature = "azure-core-1")]
-mod azure_core;
-#[cfg(feature = "gax-1")]
-mod gax;
-#[cfg(feature = "h2-04")]
-mod h2;
-#[cfg(feature = "http-1")]
-mod http;
-#[cfg(feature = "hyper-1")]
-mod hyper;
-#[cfg(feature = "hyper-util-01")]
-mod hyper_util;
-#[cfg(feature = "kube-5")]
-mod kube;
-#[cfg(feature = "object-store-014")]
-mod object_store;
-#[cfg(feature = "redis-1")]
-mod redis;
-#[cfg(any(feature = "reqwest-012", feature = "reqwest-013"))]
-mod reqwest;
 #[cfg(any(
     feature = "sqlx-08",
     feature = "sqlx-09",
     feature = "tokio-postgres-07"
 ))]
 mod sqlstate;
-#[cfg(any(feature = "sqlx-08", feature = "sqlx-09"))]
-mod sqlx;
-#[cfg(feature = "tokio-postgres-07")]
-mod tokio_postgres;
-#[cfg(feature = "tonic-014")]
-mod tonic;
-#[cfg(feature = "ureq-3")]
-mod ureq;
+
+/// Each client: its file, and behind each feature the errors that `boxed` knows.
+macro_rules! clients {
+    ($($vis:vis $file:ident { $($feature:literal: $($known:ty),*;)+ })*) => {
+        $(
+            #[cfg(any($(feature = $feature),+))]
+            $vis mod $file;
+        )*
+
+        /// The facts of an error of one of the clients.
+        fn of_a_client(cause: boxed::Cause<'_>) -> Option<&dyn crate::facts::fault::Fault> {
+            $($($(
+                #[cfg(feature = $feature)]
+                if let Some(fault) = boxed::as_fault::<$known>(cause) {
+                    return Some(fault);
+                }
+            )*)+)*
+            let _ = cause;
+            None
+        }
+    };
+}
+
+clients! {
+    pub(crate) aws_smithy {
+        "aws-smithy-1": aws_smithy_runtime_api_1::client::result::ConnectorError,
+            aws_smithy_types_1::error::ErrorMetadata;
+    }
+    azure_core { "azure-core-1": azure_core_1::Error; }
+    gax { "gax-1": google_cloud_gax_1::error::Error; }
+    h2 { "h2-04": h2_04::Error; }
+    http { "http-1": ; }
+    hyper { "hyper-1": hyper_1::Error; }
+    hyper_util { "hyper-util-01": ::hyper_util::client::legacy::Error; }
+    kube { "kube-5": kube_client_5::Error; }
+    object_store { "object-store-014": object_store_014::Error; }
+    redis { "redis-1": redis_1::RedisError; }
+    reqwest { "reqwest-012": reqwest_012::Error; "reqwest-013": reqwest_013::Error; }
+    sqlx { "sqlx-08": sqlx_08::Error; "sqlx-09": sqlx_09::Error; }
+    tokio_postgres { "tokio-postgres-07": tokio_postgres_07::Error; }
+    tonic {
+        "tonic-014": tonic_014::Status, tonic_014::transport::Error, tonic_014::ConnectError,
+            tonic_014::TimeoutExpired;
+    }
+    ureq { "ureq-3": ureq_3::Error; }
+}

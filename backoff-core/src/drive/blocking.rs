@@ -6,7 +6,6 @@ use super::{
     consecutive::{ConsecutiveCount, NotYet, is_retried},
     future::{self, context_of},
     judges::Judge,
-    limit::Limit,
     operation::{Failed, Operation, Run},
     plan::{Funded, Guard, Plan},
     rules::{Conflict, ConflictIf, Counts, Responses, Rules, Until},
@@ -219,7 +218,7 @@ impl<P, O: Operation, J, N, D, X, L, C, M, R, S>
     }
 }
 
-impl<P, O, J, N, D, X, L, C, R, S> Blocking<P, O, Settings<J, N, D, X, L, C>, R, S>
+impl<P, O, J, N, D, X, C, R, S> Blocking<P, O, Settings<J, N, D, X, (), C>, R, S>
 where
     P: Plan,
     O: Operation,
@@ -227,7 +226,6 @@ where
     N: Notify<O::Error>,
     D: Delays,
     X: Rules<O::Value, O::Error>,
-    L: Limit,
     C: Around + Watch<O::Error>,
     R: Clock + BlockingSleep + Random,
     S: BlockingSignal<O::Error>,
@@ -265,7 +263,7 @@ where
     }
 }
 
-impl<P, O, J, N, D, X, L, C, M, R, S> Blocking<P, O, Settings<J, N, D, X, L, C, M>, R, S>
+impl<P, O, J, N, D, X, C, M, R, S> Blocking<P, O, Settings<J, N, D, X, (), C, M>, R, S>
 where
     P: Plan,
     O: Operation,
@@ -273,7 +271,6 @@ where
     N: Notify<O::Error>,
     D: Delays,
     X: Rules<O::Value, O::Error>,
-    L: Limit,
     C: Around + Watch<O::Error>,
     M: Watch<O::Error>,
     R: Clock + BlockingSleep + Random,
@@ -323,14 +320,12 @@ where
         let attempt = settings.around.begin(O::name(), state.failures(), begin);
         let mut attempt = pin!(attempt);
         let mut cx = task::Context::from_waker(Waker::noop());
-        let value = loop {
-            let attempt = C::inner_mut(attempt.as_mut());
-            let poll = || operation.poll(attempt, &run, &mut cx);
-            // A blocking attempt is ready at once.
-            if let Poll::Ready(outcome) = settings.around.within(poll) {
-                break outcome?;
-            }
+        let attempt = C::inner_mut(attempt.as_mut());
+        let poll = || operation.poll(attempt, &run, &mut cx);
+        let Poll::Ready(outcome) = settings.around.within(poll) else {
+            unreachable!("a blocking attempt is ready when it is polled")
         };
+        let value = outcome?;
         let refused = |value: &O::Value| is_retried(context.policy, X::fault(value));
         settings.rules.check(value, refused)
     }

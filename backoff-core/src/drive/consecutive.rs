@@ -50,7 +50,7 @@ impl ConsecutiveCount {
         if !is_done(&value) {
             return Err(NotYet::after(0));
         }
-        if fails(&value) || seen + 1 == self.wanted {
+        if seen + 1 == self.wanted || fails(&value) {
             return Ok(value);
         }
         self.seen = seen + 1;

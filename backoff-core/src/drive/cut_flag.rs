@@ -27,7 +27,7 @@ pub(crate) fn is_cutting() -> bool {
     IS_CUTTING.get()
 }
 
-/// Restores the earlier cut_flag, even if a destructor panics.
+/// Restores the earlier value, even if a destructor panics.
 #[cfg(feature = "reconnect")]
 struct Scope(bool);
 
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn a_destructor_that_panics_leaves_no_mark() {
+    fn a_destructor_that_panics_restores_the_flag() {
         let panicked = std::panic::catch_unwind(|| cutting(|| panic!("in a destructor")));
         assert!(panicked.is_err());
         assert!(!is_cutting());

@@ -12,8 +12,6 @@ use crate::{
 
 /// The settings of a call, as the state of the call sees them, for errors of the type `E`.
 pub trait Handler<E> {
-    /// Whether a report asks how much time has passed.
-    const MEASURES: bool;
     /// Whether a hook is called.
     const LISTENS: bool;
     /// Whether [`judged`](Self::judged) is called.

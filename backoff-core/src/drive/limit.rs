@@ -30,6 +30,10 @@ pub trait Limit {
 }
 
 /// A limit for operations whose error is an `E`.
+#[diagnostic::on_unimplemented(
+    message = "a call with a time limit needs `From<TimedOut>` for `{E}`",
+    label = "no error can be made when the time is over"
+)]
 pub trait Expires<E>: Limit {
     /// The error of an attempt that was cut or has no time, if attempts are cut.
     fn error(late: TimedOut) -> Option<E>;
@@ -57,6 +61,7 @@ impl Limit for () {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<E> Expires<E> for () {
     #[inline]
     fn error(_late: TimedOut) -> Option<E> {
@@ -124,6 +129,7 @@ impl Limit for Limited {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<E: From<TimedOut>> Expires<E> for Limited {
     fn error(late: TimedOut) -> Option<E> {
         Some(late.into())

@@ -70,8 +70,8 @@ impl<E> Failed<E> {
         Failed { error, stage }
     }
 
-    #[inline]
     /// The attempt failed as a whole.
+    #[inline]
     pub const fn whole(error: E) -> Self {
         Self::at(Stage::Whole, error)
     }

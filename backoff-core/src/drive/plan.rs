@@ -182,8 +182,7 @@ impl Pays for Borrowed<'_> {
 }
 
 /// The state of a call, and the plan that pays for its waits. If the guard is dropped during a wait,
-/// the budget gets its tokens back: because the call is dropped, because a hook panics, because the
-/// timer wakes too late, or because a signal ends the call.
+/// because the call is dropped or a hook panics, the budget gets its tokens back.
 #[derive(Debug)]
 pub struct Guard<P: Pays> {
     /// The plan.

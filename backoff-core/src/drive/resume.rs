@@ -359,7 +359,7 @@ impl<'p, K, R, S> Resuming<'p, K, R, S> {
 
     /// No attempt follows the wait, for this reason: reports this to hooks, logs and metrics, and gives the
     /// tokens of the wait back to the budget.
-    fn ended<E>(&mut self, mut waiting: CallState, error: E, end: Ends<E>) -> E
+    fn ended<E>(&mut self, waiting: CallState, error: E, end: Ends<E>) -> E
     where
         K: Handler<E>,
         R: Clock,
@@ -367,8 +367,10 @@ impl<'p, K, R, S> Resuming<'p, K, R, S> {
         let context = self.context();
         let failure = Failure::new(Some(&error), self.settings.fault(&error));
         let end = end(failure);
-        waiting.ended(&context, &mut self.settings, &self.runtime, end);
+        // The tokens are given back before the hook is called, in the state that the guard drops.
         self.guard.state = waiting;
+        let (state, settings) = (&mut self.guard.state, &mut self.settings);
+        state.ended(&context, settings, &self.runtime, end);
         self.guard.state.rests();
         self.is_given_up = true;
         self.succeeds = None;

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     facts::fault::{Fault, FaultKind},
-    judge::Stage,
+    judge::{Stage, is_success},
     report::Updated,
     state::Overrides,
 };
@@ -16,6 +16,10 @@ use core::fmt;
 
 /// Rules about the values of a call whose outcome is a `Result<T, E>`: none (`()`), one rule, or two
 /// (a tuple).
+#[diagnostic::on_unimplemented(
+    message = "the rules of this call do not fit its values, `{T}`, or its errors, `{E}`",
+    label = "see the error at `until`, `conflict_if` or `responses`"
+)]
 pub trait Rules<T, E> {
     /// The value, or a failure in its place. `fails` says whether the policy's codes refuse the value.
     ///
@@ -47,8 +51,10 @@ pub trait Rules<T, E> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T, E> Rules<T, E> for () {}
 
+#[diagnostic::do_not_recommend]
 impl<T, E, A: Rules<T, E>, B: Rules<T, E>> Rules<T, E> for (A, B) {
     #[inline]
     fn check(&mut self, value: T, fails: impl Fn(&T) -> bool) -> Result<T, Failed<E>> {
@@ -103,6 +109,7 @@ impl<F> fmt::Debug for Until<F> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T, E: From<NotYet>, F: FnMut(&T) -> bool> Rules<T, E> for Until<F> {
     #[inline]
     fn check(&mut self, value: T, fails: impl Fn(&T) -> bool) -> Result<T, Failed<E>> {
@@ -152,6 +159,7 @@ impl<X: Counts> Counts for (X, Responses) {
 #[derive(Clone, Copy)]
 pub struct ConflictIf<F>(pub(super) F);
 
+#[diagnostic::do_not_recommend]
 impl<V, W, E, F> Rules<Updated<V, W>, E> for ConflictIf<F>
 where
     E: From<Conflict>,
@@ -179,10 +187,11 @@ named_in_debug!(ConflictIf);
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Responses;
 
+#[diagnostic::do_not_recommend]
 impl<T: Fault, E> Rules<T, E> for Responses {
     #[inline]
     fn fault(value: &T) -> Option<&dyn Fault> {
-        Some(value)
+        (!is_success(value)).then_some(value)
     }
 }
 

@@ -132,7 +132,6 @@ where
     C: Watch<E>,
     M: Watch<E>,
 {
-    const MEASURES: bool = M::MEASURES;
     const LISTENS: bool = N::LISTENS;
     const WANTS_RULINGS: bool = M::WANTS_RULINGS;
 

@@ -49,7 +49,6 @@ fn record(span: &Span, failure: AttemptFailure<'_>) {
 /// [`Retrying::attempt_spans`](super::future::Retrying::attempt_spans) and
 /// [`Blocking::attempt_spans`](super::blocking::Blocking::attempt_spans).
 ///
-/// The span outlives the values of the attempt, because the failure is known only after these are dropped.
 #[derive(Clone, Debug)]
 pub struct Spans {
     span: Span,
@@ -94,7 +93,7 @@ impl Around for Spans {
     }
 }
 
-/// The span ends before hooks are called.
+/// Records the failure and gives up this handle. The span closes when the attempt is dropped, too.
 impl<E> Watch<E> for Spans {
     fn ended(&mut self, failure: Option<AttemptFailure<'_>>) {
         let span = mem::replace(&mut self.span, Span::none());

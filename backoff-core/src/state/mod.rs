@@ -323,21 +323,13 @@ impl RetryState {
     #[cold]
     #[inline]
     pub(crate) fn give_back(&mut self, budget: Option<&Budget>) {
-        if let Some(kind) = self.take_held()
-            && let Some(budget) = budget
-        {
-            budget.give_back(kind);
-        }
-    }
-
-    /// Takes the kind of the failure that was paid for, if no attempt has followed yet.
-    #[inline]
-    pub(crate) fn take_held(&mut self) -> Option<FaultKind> {
         if !self.packed.is_held() {
-            return None;
+            return;
         }
         self.packed.spend();
-        self.paid()
+        if let (Some(kind), Some(budget)) = (self.paid(), budget) {
+            budget.give_back(kind);
+        }
     }
 
     /// Whether a budget has paid for a wait that no attempt has followed yet.

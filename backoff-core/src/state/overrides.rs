@@ -1,4 +1,4 @@
-//! Settings of one call in addition to its policy.
+//! The rules of one call that override the rules of its policy.
 
 use crate::{
     budget::Budget,
@@ -8,7 +8,7 @@ use crate::{
 };
 use core::time::Duration;
 
-/// Settings of one call in addition to its policy: a time limit, whether attempts are cut, a number of
+/// The rules of one call beside its policy: a time limit, whether attempts are cut, a number of
 /// attempts, a budget, the range of the wait after a conflict, which failures do not lengthen the waits,
 /// and whether the call can be repeated at all. Most calls have no such settings, which is faster.
 #[derive(Clone, Copy, Debug)]
@@ -144,13 +144,12 @@ impl<'b> Overrides<'b> {
         Self::uncounted(ALL, before)
     }
 
-    /// The same overrides with this budget, unless the overrides have a budget; without overrides, the budget
-    /// alone.
+    /// The same overrides with this budget; without overrides, the budget alone.
     #[inline]
     pub(crate) fn with_budget(overrides: Option<&Self>, budget: &'b Budget) -> Self {
         let overrides = *overrides.unwrap_or(&Overrides::PLAIN);
         Overrides {
-            budget: overrides.budget.or(Some(budget)),
+            budget: Some(budget),
             ..overrides
         }
     }

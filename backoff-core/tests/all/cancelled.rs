@@ -2,7 +2,7 @@
 //! tokens back.
 use crate::common::Scripted;
 use backoff_core::{
-    Budget, Event, Fault, Jitter, Policy, StopReason, TimedOut, retry, retry_block,
+    Budget, Event, Fault, Jitter, Policy, Stop, StopReason, TimedOut, retry, retry_block,
 };
 use std::{
     cell::RefCell,
@@ -311,6 +311,18 @@ fn a_hook_that_panics_costs_no_token() {
     assert_eq!(BUDGET.tokens(), 500.0);
     assert!(catch_unwind(|| annotated_blocking(BUSY)).is_err());
     assert_eq!(BLOCKING.tokens(), 500.0);
+    // The wait has paid, and the hook panics at the end that the signal makes of it.
+    let outcome = catch_unwind(|| {
+        let stop = Stop::new();
+        stop.stop();
+        let gives_up = |event: &Event<'_, Status>| {
+            assert!(matches!(event, Event::Waiting { .. }), "the hook");
+        };
+        let resuming = POLICY.blocking_resuming().stop_on(&stop);
+        resuming.notify(gives_up).failed_blocking(BUSY)
+    });
+    assert!(outcome.is_err());
+    assert_eq!(BUDGET.tokens(), 500.0);
 }
 
 #[test]

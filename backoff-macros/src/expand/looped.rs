@@ -62,7 +62,7 @@ impl Loop<'_> {
                 let #name = #k::__private::attempt(#with, &__guard.state, &__info);
             }
         });
-        let bind_recall = timed
+        let bind_info = timed
             .then(|| quote_spanned!(here=> let mut __info = #k::__private::call_info(#runtime);));
         let cut = self.args.cuts().filter(|_| self.is_async);
         // An attempt with a limit is not begun if the timer woke too late.
@@ -161,7 +161,7 @@ impl Loop<'_> {
             #bind_runtime
             #bind_stop
             #begin
-            #bind_recall
+            #bind_info
             #bind_row
             loop {
                 #body

@@ -125,23 +125,23 @@ async fn generic_names<Option: Copy, Err: From<ApiError>>(
 #[test]
 fn variables_named_like_ours() {
     both! {
-        #[retry(base = "1ms", clone(__copy_of_wait), attempt = __attempt, notify = |__event| { let _ = (__event, __course); })] =>
+        #[retry(base = "1ms", clone(__copy_of_wait), attempt = __attempt, notify = |__event| { let _ = (__event, __row); })] =>
         #[allow(unused_variables, unused_mut, clippy::too_many_arguments)]
         pub(super) async fn f(
             flaky: &Flaky,
-            __course: u32,
+            __row: u32,
             __outcome: u32,
             __copy_of_wait: u32,
-            __deposit: Box<u32>,
+            __guard: Box<u32>,
             __judge: &str,
             __returns: Vec<u8>,
         ) -> Result<u32, ApiError> {
             const __BACKOFF: u32 = 1;
             let __attempt = 1;
-            let (__wait, __context, __policy, __timer, __recall, __done, __is_late, __stage, __error, __value) =
+            let (__wait, __context, __policy, __timer, __info, __done, __is_late, __stage, __error, __value) =
                 (1, 1, 1, 1, 1, 1, 1, 1, 1, 1);
             flaky.call()?;
-            Ok(__course + __outcome + __copy_of_wait + *__deposit + __BACKOFF + __wait + __judge.len() as u32 + __returns.len() as u32)
+            Ok(__row + __outcome + __copy_of_wait + *__guard + __BACKOFF + __wait + __judge.len() as u32 + __returns.len() as u32)
         }
     }
     same(

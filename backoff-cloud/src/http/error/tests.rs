@@ -121,7 +121,7 @@ fn neither_the_debug_text_nor_a_source_is_longer_than_the_text() {
     let page = error(503, &secret);
     let body = format!("\"{secret}\"");
     let problem = serde_json::from_str::<u8>(&body).unwrap_err();
-    let not_json = ApiError::not_json(problem, body.as_bytes());
+    let not_json = ApiError::not_json(problem, body.as_bytes(), true);
     assert_eq!(not_json.kind(), Some(FaultKind::Permanent));
     for error in [said, page, not_json] {
         let text = error.to_string();

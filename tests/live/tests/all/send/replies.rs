@@ -46,6 +46,18 @@ async fn an_empty_reply_is_nothing_or_a_unit() {
         .expect("a unit");
 }
 
+/// If a reply does not say where its body ends, an empty body may have been cut off.
+#[tokio::test]
+async fn an_empty_body_without_an_end_is_asked_for_again() {
+    let endless = Act::Reply(b"HTTP/1.0 200 OK\r\n\r\n".to_vec());
+    let server = Server::start([endless.clone(), reply(200, "", "7")]).await;
+    let get = client().get(server.url("a"));
+    let value: Option<u8> = FAST.send(get).json().await.expect("the second attempt");
+    assert_eq!((value, server.requests()), (Some(7), 2));
+    // A unit needs no body.
+    got::<()>(endless).await.expect("a unit");
+}
+
 #[tokio::test]
 async fn a_reply_has_status_headers_and_body() {
     let act = reply(201, "etag: \"e\"\r\n", "[1]");
