@@ -78,7 +78,7 @@ where
         let Some(attempt) = this.attempt.as_mut().as_pin_mut() else {
             return Poll::Ready(expired());
         };
-        let (timer, stage) = (this.timer, |_: Pin<&A>| Stage::Whole);
+        let (timer, stage) = (this.timer, Stage::Whole);
         let (runtime, remaining) = (run.runtime, || run.remaining());
         let poll = |attempt: Pin<&mut A>, cx: &mut task::Context<'_>| attempt.poll(cx);
         let polled = timer.poll_attempt(attempt, runtime, remaining, cx, stage, poll);
@@ -86,7 +86,7 @@ where
         if outcome.is_err() {
             cut_flag::cutting(|| this.attempt.set(None));
         }
-        Poll::Ready(outcome.map_err(|(late, _)| late))
+        Poll::Ready(outcome)
     }
 }
 

@@ -5,7 +5,7 @@ use crate::drive::context::Context;
 #[cfg(feature = "tracing")]
 use crate::drive::settings::Settings;
 #[cfg(feature = "tracing")]
-use crate::drive::spans::Spans;
+use crate::drive::{around::Around as _, spans::Spans};
 #[cfg(feature = "tracing")]
 use core::{future::Future, pin::Pin, task, task::Poll};
 #[cfg(feature = "tracing")]
@@ -96,7 +96,8 @@ impl<A: Future> Future for InSpan<'_, A> {
             attempt,
         } = phase.as_mut().project()
         {
-            let span = span.spans.begins(name, *failures).clone();
+            span.spans.begins(name, *failures);
+            let span = span.spans.span();
             let Some(attempt) = attempt.take() else {
                 unreachable!("an attempt begins once")
             };
@@ -131,8 +132,8 @@ pub fn in_span<'s, A>(
 /// Begins a span. This thread is in the span until the returned value is dropped.
 #[cfg(feature = "tracing")]
 pub fn enter_span(span: &mut AttemptSpan, context: &Context<'_>, state: &CallState) -> EnteredSpan {
-    let span = span.spans.begins(context.name, state.failures());
-    span.clone().entered()
+    span.spans.begins(context.name, state.failures());
+    span.spans.span().entered()
 }
 
 /// The same settings; they record in the span how the attempt ended.

@@ -7,32 +7,41 @@ use core::pin::Pin;
 pub trait Around {
     /// An attempt, with what surrounds it.
     type Attempt<A>;
+    /// While this is alive, the attempt runs.
+    type Entered<'a>
+    where
+        Self: 'a;
 
-    /// Begins an attempt of this operation, after so many failures.
-    fn begin<A>(
-        &mut self,
-        name: &'static str,
-        failures: u32,
-        begin: impl FnOnce() -> A,
-    ) -> Self::Attempt<A>;
+    /// An attempt of this operation is about to begin, after so many failures.
+    fn begins(&mut self, name: &'static str, failures: u32);
+
+    /// The attempt, with what surrounds it.
+    fn around<A>(&self, attempt: A) -> Self::Attempt<A>;
+
+    /// The attempt begins, or is polled.
+    fn enter(&self) -> Self::Entered<'_>;
 
     /// The attempt inside.
     fn inner<A>(attempt: Pin<&Self::Attempt<A>>) -> Pin<&A>;
 
     /// The attempt inside.
     fn inner_mut<A>(attempt: Pin<&mut Self::Attempt<A>>) -> Pin<&mut A>;
-
-    /// Polls the attempt.
-    fn within<T>(&self, poll: impl FnOnce() -> T) -> T;
 }
 
 impl Around for () {
     type Attempt<A> = A;
+    type Entered<'a> = ();
 
     #[inline]
-    fn begin<A>(&mut self, _: &'static str, _: u32, begin: impl FnOnce() -> A) -> A {
-        begin()
+    fn begins(&mut self, _: &'static str, _: u32) {}
+
+    #[inline]
+    fn around<A>(&self, attempt: A) -> A {
+        attempt
     }
+
+    #[inline]
+    fn enter(&self) {}
 
     #[inline]
     fn inner<A>(attempt: Pin<&A>) -> Pin<&A> {
@@ -42,10 +51,5 @@ impl Around for () {
     #[inline]
     fn inner_mut<A>(attempt: Pin<&mut A>) -> Pin<&mut A> {
         attempt
-    }
-
-    #[inline]
-    fn within<T>(&self, poll: impl FnOnce() -> T) -> T {
-        poll()
     }
 }

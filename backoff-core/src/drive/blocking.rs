@@ -3,12 +3,13 @@
 use super::{
     around::Around,
     call_state::{CallEnd, CallState},
-    consecutive::{ConsecutiveCount, NotYet, is_retried},
-    future::{self, context_of},
+    consecutive::{ConsecutiveCount, NotYet},
+    context::Context,
+    future,
     judges::Judge,
     operation::{Failed, Operation, Run},
     plan::{Funded, Guard, Plan},
-    rules::{Conflict, ConflictIf, Counts, Responses, Rules, Until},
+    rules::{Codes, Conflict, ConflictIf, Counts, Responses, Rules, Until},
     settings::{Delays, Settings},
     stopping::{BlockingSignal, Unstopped},
     watch::{Measured, Watch},
@@ -279,7 +280,7 @@ where
     #[inline]
     fn run(&mut self, state: &mut CallState) -> Result<O::Value, O::Error> {
         let timed = O::TIMED || M::MEASURES;
-        let context = context_of(&self.plan, &self.settings, &self.operation);
+        let context = Self::context(&self.plan, &self.settings, &self.operation);
         state.start(&context, &self.runtime, timed);
         loop {
             match self.attempt(state) {
@@ -289,7 +290,7 @@ where
                         None => None,
                     };
                     if goes_on.is_none() {
-                        let context = context_of(&self.plan, &self.settings, &self.operation);
+                        let context = Self::context(&self.plan, &self.settings, &self.operation);
                         state.succeeded(&context, &mut self.settings, &self.runtime);
                     }
                     // The call returns the last response unchanged.
@@ -306,28 +307,42 @@ where
         }
     }
 
+    /// The rules of the call as they are now, and its name.
+    #[inline]
+    fn context<'a>(
+        plan: &'a P,
+        settings: &Settings<J, N, D, X, (), C, M>,
+        operation: &O,
+    ) -> Context<'a> {
+        settings.context::<_, O::Value, O::Error>(plan, operation.overrides(), O::name())
+    }
+
     /// Makes an attempt.
     #[inline]
     fn attempt(&mut self, state: &CallState) -> Result<O::Value, Failed<O::Error>> {
         let (operation, settings) = (&mut self.operation, &mut self.settings);
-        let context = context_of(&self.plan, settings, operation);
+        let context = Self::context(&self.plan, settings, operation);
         let run = Run {
             context: &context,
             state,
             runtime: &self.runtime,
         };
-        let begin = || operation.begin(&run);
-        let attempt = settings.around.begin(O::name(), state.failures(), begin);
+        settings.around.begins(O::name(), state.failures());
+        let entered = settings.around.enter();
+        let attempt = settings.around.around(operation.begin(&run));
         let mut attempt = pin!(attempt);
         let mut cx = task::Context::from_waker(Waker::noop());
-        let attempt = C::inner_mut(attempt.as_mut());
-        let poll = || operation.poll(attempt, &run, &mut cx);
-        let Poll::Ready(outcome) = settings.around.within(poll) else {
+        let polled = operation.poll(C::inner_mut(attempt.as_mut()), &run, &mut cx);
+        drop(entered);
+        let Poll::Ready(outcome) = polled else {
             unreachable!("a blocking attempt is ready when it is polled")
         };
         let value = outcome?;
-        let refused = |value: &O::Value| is_retried(context.policy, X::fault(value));
-        settings.rules.check(value, refused)
+        let codes = Codes {
+            policy: context.policy,
+            fault: X::fault,
+        };
+        settings.rules.check(value, codes)
     }
 
     /// After a failed attempt: waits, or returns the error of the call. A function of its own, so that the
@@ -362,7 +377,7 @@ where
     #[inline(never)]
     fn answered(&mut self, state: &mut CallState, fault: &dyn Fault) -> Option<bool> {
         let mut guard = Guard::of(self.plan.clone(), *state);
-        let context = context_of(&self.plan, &self.settings, &self.operation);
+        let context = Self::context(&self.plan, &self.settings, &self.operation);
         let (settings, runtime, waiting) = (&mut self.settings, &self.runtime, &mut guard.state);
         let next = match self.operation.info() {
             Some(info) if O::WANTS_INFO => {
@@ -385,7 +400,7 @@ where
         failure: Failure<'_, O::Error>,
         outcome: WriteOutcome,
     ) -> bool {
-        let context = context_of(&self.plan, &self.settings, &self.operation);
+        let context = Self::context(&self.plan, &self.settings, &self.operation);
         let runtime = &self.runtime;
         let end = if self.signal.pause(runtime, next.wait()) {
             CallEnd::stopped(failure, outcome)

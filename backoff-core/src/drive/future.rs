@@ -5,16 +5,15 @@ use super::{
     around::Around,
     attempt_failure::AttemptFailure,
     call_state::{CallEnd, CallState, rarely},
-    consecutive::{ConsecutiveCount, NotYet, is_retried},
-    context::Context,
+    consecutive::{ConsecutiveCount, NotYet},
     cut_flag,
     judges::Judge,
     limit::{Expires, Limit, Limited},
     operation::{At, Failed, Operation, Run},
     plan::{Funded, Guard, Plan},
-    rules::{Conflict, ConflictIf, Counts, Responses, Rules, Until},
+    rules::{Codes, Conflict, ConflictIf, Counts, Responses, Rules, Until},
     settings::{AttemptTypes, Delays, Settings},
-    stopping::{Signal, Stopped, Unstopped, unless_cut},
+    stopping::{Signal, Stopped, Unstopped},
     watch::{Measured, Watch},
     write_outcome::{JudgedWrite, WriteOutcome},
 };
@@ -658,10 +657,11 @@ where
         let (plan, policy) = (&*plan, plan.policy());
         let (operation, settings, runtime) = (this.operation, this.settings, &*this.runtime);
         let error = loop {
+            let overrides = operation.overrides();
+            let context = settings.context::<_, O::Value, O::Error>(plan, overrides, O::name());
             let begins = match this.phase.as_mut().project() {
                 PhaseProjection::Running { .. } => false,
                 PhaseProjection::New => {
-                    let context = context_of(plan, settings, operation);
                     state.start(&context, runtime, O::TIMED || M::MEASURES);
                     if S::IS_ONE
                         && let Some(cuts) = this.signal.cuts()
@@ -677,7 +677,6 @@ where
                 }
                 PhaseProjection::Waiting { sleep } => {
                     if S::IS_ONE && this.signal.as_mut().has_come(cx) {
-                        let context = context_of(plan, settings, operation);
                         let outcome = operation.write_outcome();
                         let kept = operation.kept();
                         let kept = kept.map(|error| Err(Failed::whole(error)));
@@ -704,7 +703,6 @@ where
                         settings.watch.keep(failed.error, failed.stage);
                     }
                     if L::CUTS
-                        && let context = context_of(plan, settings, operation)
                         && state.is_late(&context, runtime)
                         && let Some(error) = L::error(TimedOut::new(Duration::ZERO))
                     {
@@ -721,51 +719,44 @@ where
                 }
                 PhaseProjection::Done => finished_before(),
             };
-            let context = context_of(plan, settings, operation);
             let run = Run {
                 context: &context,
                 state,
                 runtime,
             };
             if begins {
-                let failures = state.failures();
-                let begin = || operation.begin(&run);
-                let attempt = settings.around.begin(O::name(), failures, begin);
+                settings.around.begins(O::name(), state.failures());
+                let entered = settings.around.enter();
+                let attempt = operation.begin(&run);
+                drop(entered);
+                let attempt = settings.around.around(attempt);
                 let timer = settings.limit.timer();
                 this.phase.set(Phase::Running { attempt, timer });
             }
-            let PhaseProjection::Running { mut attempt, timer } = this.phase.as_mut().project()
+            let PhaseProjection::Running {
+                mut attempt,
+                mut timer,
+            } = this.phase.as_mut().project()
             else {
                 continue;
             };
-            let cuts = this.signal.cuts().filter(|_| S::IS_ONE);
-            let cuts = cuts.filter(|_| this.signal.as_mut().has_come(cx));
-            // Without this, a write would begin after a read that is ready together with the signal.
-            let polled = if cuts.is_some() && O::stage(C::inner(attempt.as_ref())) == Stage::Read {
+            let cuts = match this.signal.cuts() {
+                Some(cuts) if S::IS_ONE && this.signal.as_mut().has_come(cx) => Some(cuts),
+                _ => None,
+            };
+            let is_over = L::is_over(timer.as_mut(), cx);
+            // A read whose time is over, or that is ready together with the signal, must begin no write.
+            let polled = if (is_over || cuts.is_some())
+                && O::stage(C::inner(attempt.as_ref())) == Stage::Read
+            {
                 Poll::Pending
             } else {
-                let attempt = C::inner_mut(attempt.as_mut());
-                settings.around.within(|| match L::of(timer) {
-                    None => operation.poll(attempt, &run, cx).map(Ok),
-                    Some(timer) => {
-                        let remaining = || run.remaining();
-                        timer.poll_attempt(attempt, runtime, remaining, cx, O::stage, |it, cx| {
-                            operation.poll(it, &run, cx)
-                        })
-                    }
-                })
+                let _entered = settings.around.enter();
+                operation.poll(C::inner_mut(attempt.as_mut()), &run, cx)
             };
-            let outcome = match ready!(unless_cut(polled, cuts)) {
-                Ok(Ok(outcome)) => outcome,
-                Ok(Err((late, stage))) => {
-                    // The attempt is dropped at once, marked as cut.
-                    cut(|| this.phase.set(Phase::Done));
-                    match L::error(late) {
-                        Some(error) => Err(Failed::at(stage.cut(), error)),
-                        None => unreachable!("only a call with a limit has attempts that are cut"),
-                    }
-                }
-                Err(cuts) => {
+            let outcome = match (polled, cuts) {
+                (Poll::Ready(outcome), _) => outcome,
+                (Poll::Pending, Some(cuts)) => {
                     let stage = O::stage(C::inner(attempt.as_ref())).cut();
                     let error = cuts(Stopped);
                     this.phase.set(Phase::Done);
@@ -777,25 +768,43 @@ where
                     operation.failed(&error, stage, at);
                     settings.rules.failed(stage);
                     let write = operation.write_outcome();
-                    let attempt_failure =
-                        AttemptFailure::stopped(stage, settings.judge.fault(&error));
-                    state.cut(&context, settings, runtime, &error, attempt_failure, write);
+                    let failure = AttemptFailure::stopped(stage, settings.judge.fault(&error));
+                    state.cut(&context, settings, runtime, &error, failure, write);
                     break error;
                 }
+                (Poll::Pending, None) => {
+                    let Some(late) = L::expired(timer, is_over, &run, cx) else {
+                        return Poll::Pending;
+                    };
+                    let Some(error) = L::error(late) else {
+                        unreachable!("only a call with a limit has attempts that are cut");
+                    };
+                    let stage = O::stage(C::inner(attempt.as_ref())).cut();
+                    // The attempt is dropped at once, marked as cut.
+                    cut(|| this.phase.set(Phase::Done));
+                    Err(Failed::at(stage, error))
+                }
             };
-            let refused = |value: &O::Value| is_retried(policy, X::fault(value));
+            let codes = Codes {
+                policy,
+                fault: X::fault,
+            };
             let outcome = match outcome {
-                Ok(value) => settings.rules.check(value, refused),
+                Ok(value) => settings.rules.check(value, codes),
                 failed => failed,
             };
             let Failed { error, stage } = match outcome {
                 Ok(value) => {
-                    let context = context_of(plan, settings, operation);
-                    let next = X::fault(&value).and_then(|fault| match operation.info() {
-                        Some(info) if O::WANTS_INFO => {
-                            state.answered(&context, settings, runtime, fault, info)
+                    let next = X::fault(&value).and_then(|fault| {
+                        let overrides = operation.overrides();
+                        let context =
+                            settings.context::<_, O::Value, O::Error>(plan, overrides, O::name());
+                        match operation.info() {
+                            Some(info) if O::WANTS_INFO => {
+                                state.answered(&context, settings, runtime, fault, info)
+                            }
+                            _ => state.answered(&context, settings, runtime, fault, ()),
                         }
-                        _ => state.answered(&context, settings, runtime, fault, ()),
                     });
                     match next {
                         Some(next) if next.is_wait() => {
@@ -874,7 +883,7 @@ where
     operation.failed(error, stage, at);
     settings.rules.failed(stage);
     let (context, outcome) = (
-        context_of(plan, settings, operation),
+        settings.context::<_, O::Value, O::Error>(plan, operation.overrides(), O::name()),
         operation.write_outcome(),
     );
     match (said, operation.info()) {
@@ -886,26 +895,6 @@ where
             state.failed(&context, settings, runtime, error, stage, info)
         }
         (None, _) => state.failed(&context, settings, runtime, error, stage, ()),
-    }
-}
-
-/// The rules of the call as they are now, and its name.
-#[inline]
-pub(super) fn context_of<'a, P, O, J, N, D, X, L, C, M>(
-    plan: &'a P,
-    settings: &Settings<J, N, D, X, L, C, M>,
-    operation: &O,
-) -> Context<'a>
-where
-    P: Plan,
-    O: Operation,
-    X: Rules<O::Value, O::Error>,
-    L: Limit,
-{
-    Context {
-        policy: plan.policy(),
-        overrides: plan.overrides(settings.overrides(operation)),
-        name: O::name(),
     }
 }
 

@@ -1,10 +1,16 @@
 //! The time limits of a call: of each attempt, and of the whole call.
 
-use crate::{facts::fault::TimedOut, judge::Stage, runtime::Sleep, state::Overrides};
+use super::operation::Run;
+use crate::{
+    facts::fault::TimedOut,
+    judge::Stage,
+    runtime::{Clock, Sleep},
+    state::Overrides,
+};
 use core::{
     future::Future,
     pin::Pin,
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
     time::Duration,
 };
 use pin_project_lite::pin_project;
@@ -25,8 +31,20 @@ pub trait Limit {
     /// The rules of the call, with the limits.
     fn overrides(&self, before: Option<Overrides<'static>>) -> Option<Overrides<'static>>;
 
-    /// The timer that cuts the attempt, if attempts are cut.
-    fn of<S>(timer: Pin<&mut Self::Timer<S>>) -> Option<Pin<&mut Timer<S>>>;
+    /// Whether the time of the attempt is over.
+    fn is_over<S: Future<Output = ()>>(
+        timer: Pin<&mut Self::Timer<S>>,
+        cx: &mut Context<'_>,
+    ) -> bool;
+
+    /// The attempt is pending, and [`is_over`](Self::is_over) said this. Returns the limit, if its time is
+    /// over.
+    fn expired<R: Clock + Sleep>(
+        timer: Pin<&mut Self::Timer<R::Sleep>>,
+        is_over: bool,
+        run: &Run<'_, R>,
+        cx: &mut Context<'_>,
+    ) -> Option<TimedOut>;
 }
 
 /// A limit for operations whose error is an `E`.
@@ -56,7 +74,17 @@ impl Limit for () {
     }
 
     #[inline]
-    fn of<S>(_timer: Pin<&mut ()>) -> Option<Pin<&mut Timer<S>>> {
+    fn is_over<S: Future<Output = ()>>(_timer: Pin<&mut ()>, _cx: &mut Context<'_>) -> bool {
+        false
+    }
+
+    #[inline]
+    fn expired<R: Clock + Sleep>(
+        _timer: Pin<&mut ()>,
+        _is_over: bool,
+        _run: &Run<'_, R>,
+        _cx: &mut Context<'_>,
+    ) -> Option<TimedOut> {
         None
     }
 }
@@ -124,8 +152,18 @@ impl Limit for Limited {
     }
 
     #[inline]
-    fn of<S>(timer: Pin<&mut Timer<S>>) -> Option<Pin<&mut Timer<S>>> {
-        Some(timer)
+    fn is_over<S: Future<Output = ()>>(timer: Pin<&mut Timer<S>>, cx: &mut Context<'_>) -> bool {
+        timer.is_over(cx)
+    }
+
+    #[inline]
+    fn expired<R: Clock + Sleep>(
+        timer: Pin<&mut Timer<R::Sleep>>,
+        is_over: bool,
+        run: &Run<'_, R>,
+        cx: &mut Context<'_>,
+    ) -> Option<TimedOut> {
+        timer.expired(is_over, run.runtime, || run.remaining(), cx)
     }
 }
 
@@ -154,6 +192,32 @@ impl<S> Timer<S> {
         Timer { sleep: None, limit }
     }
 
+    /// The attempt is pending. Makes the timer, unless there is one. Returns the limit, if the time is over.
+    #[inline]
+    fn expired<R>(
+        self: Pin<&mut Self>,
+        is_over: bool,
+        runtime: &R,
+        remaining: impl FnOnce() -> Duration,
+        cx: &mut Context<'_>,
+    ) -> Option<TimedOut>
+    where
+        R: Sleep<Sleep = S>,
+        S: Future<Output = ()>,
+    {
+        let mut this = self.project();
+        let is_over = match this.sleep.as_mut().as_pin_mut() {
+            Some(_) => is_over,
+            None => {
+                *this.limit = (*this.limit).min(remaining());
+                this.sleep.set(Some(runtime.sleep(*this.limit)));
+                let sleep = this.sleep.as_mut().as_pin_mut();
+                this.limit.is_zero() || sleep.is_some_and(|sleep| sleep.poll(cx).is_ready())
+            }
+        };
+        is_over.then(|| TimedOut::new(*this.limit))
+    }
+
     /// Drives the attempt until it is ready or its time is over.
     ///
     /// When the time is over, the attempt is polled once more, because it may be ready as well. This is not
@@ -161,42 +225,33 @@ impl<S> Timer<S> {
     #[inline]
     pub(crate) fn poll_attempt<A, R, T>(
         mut self: Pin<&mut Self>,
-        mut attempt: Pin<&mut A>,
+        attempt: Pin<&mut A>,
         runtime: &R,
         remaining: impl FnOnce() -> Duration,
         cx: &mut Context<'_>,
-        stage: impl Fn(Pin<&A>) -> Stage,
+        stage: Stage,
         poll: impl FnOnce(Pin<&mut A>, &mut Context<'_>) -> Poll<T>,
-    ) -> Poll<Result<T, (TimedOut, Stage)>>
+    ) -> Poll<Result<T, TimedOut>>
     where
         R: Sleep<Sleep = S>,
         S: Future<Output = ()>,
     {
-        // An attempt that is always busy uses up tokio's budget for one poll of a task, and then no timer is
-        // ever ready. So from the second poll on, the timer is polled first.
         let is_over = self.as_mut().is_over(cx);
-        let mut this = self.project();
-        if (!is_over || stage(attempt.as_ref()) != Stage::Read)
-            && let Poll::Ready(outcome) = poll(attempt.as_mut(), cx)
+        if (!is_over || stage != Stage::Read)
+            && let Poll::Ready(outcome) = poll(attempt, cx)
         {
             return Poll::Ready(Ok(outcome));
         }
-        if !is_over {
-            if this.sleep.is_some() {
-                return Poll::Pending;
-            }
-            *this.limit = (*this.limit).min(remaining());
-            if !this.limit.is_zero() {
-                this.sleep.set(Some(runtime.sleep(*this.limit)));
-                if let Some(sleep) = this.sleep.as_mut().as_pin_mut() {
-                    ready!(sleep.poll(cx));
-                }
-            }
+        match self.expired(is_over, runtime, remaining, cx) {
+            Some(late) => Poll::Ready(Err(late)),
+            None => Poll::Pending,
         }
-        Poll::Ready(Err((TimedOut::new(*this.limit), stage(attempt.as_ref()))))
     }
 
-    /// Whether the timer was made and its time is over.
+    /// Whether the timer was made and its time is over. An attempt that is always busy uses up tokio's
+    /// budget for one poll of a task, and then no timer is ever ready. So the timer is polled before the
+    /// attempt.
+    #[inline]
     pub(crate) fn is_over(self: Pin<&mut Self>, cx: &mut Context<'_>) -> bool
     where
         S: Future<Output = ()>,

@@ -76,7 +76,7 @@ pub use self::{
     limit::{Expires, Limit, Timer},
     operation::{At, Closure, Failed, Operation, Run},
     plan::{Borrowed, Guard, Pays, Plan, Unfunded},
-    rules::{Counts, Rules},
+    rules::{Codes, Counts, Rules},
     settings::{AttemptTypes, Delays},
     stopping::{BlockingSignal, Once, Signal},
     update::{Forgets, Memory, Running},

@@ -2,17 +2,32 @@
 //! response that is judged as an error.
 
 use super::{
-    consecutive::{ConsecutiveCount, NotYet},
+    consecutive::{ConsecutiveCount, NotYet, is_retried},
     opaque::named_in_debug,
     operation::Failed,
 };
 use crate::{
     facts::fault::{Fault, FaultKind},
     judge::{Stage, is_success},
+    policy::Policy,
     report::Updated,
     state::Overrides,
 };
 use core::fmt;
+
+/// The policy's codes, and the facts of a value that they judge.
+pub struct Codes<'p, T> {
+    pub(super) policy: &'p Policy,
+    pub(super) fault: fn(&T) -> Option<&dyn Fault>,
+}
+
+impl<T> Clone for Codes<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Codes<'_, T> {}
 
 /// Rules about the values of a call whose outcome is a `Result<T, E>`: none (`()`), one rule, or two
 /// (a tuple).
@@ -21,13 +36,13 @@ use core::fmt;
     label = "see the error at `until`, `conflict_if` or `responses`"
 )]
 pub trait Rules<T, E> {
-    /// The value, or a failure in its place. `fails` says whether the policy's codes refuse the value.
+    /// The value, or a failure in its place. `codes` says whether the policy's codes refuse the value.
     ///
     /// # Errors
     /// The value counts as this failure.
     #[inline]
-    fn check(&mut self, value: T, fails: impl Fn(&T) -> bool) -> Result<T, Failed<E>> {
-        let _ = fails;
+    fn check(&mut self, value: T, codes: Codes<'_, T>) -> Result<T, Failed<E>> {
+        let _ = codes;
         Ok(value)
     }
 
@@ -57,9 +72,9 @@ impl<T, E> Rules<T, E> for () {}
 #[diagnostic::do_not_recommend]
 impl<T, E, A: Rules<T, E>, B: Rules<T, E>> Rules<T, E> for (A, B) {
     #[inline]
-    fn check(&mut self, value: T, fails: impl Fn(&T) -> bool) -> Result<T, Failed<E>> {
-        match self.0.check(value, &fails) {
-            Ok(value) => self.1.check(value, fails),
+    fn check(&mut self, value: T, codes: Codes<'_, T>) -> Result<T, Failed<E>> {
+        match self.0.check(value, codes) {
+            Ok(value) => self.1.check(value, codes),
             Err(failed) => {
                 // Whatever this failure is, the second rule got no value.
                 self.1.failed(Stage::Whole);
@@ -112,8 +127,9 @@ impl<F> fmt::Debug for Until<F> {
 #[diagnostic::do_not_recommend]
 impl<T, E: From<NotYet>, F: FnMut(&T) -> bool> Rules<T, E> for Until<F> {
     #[inline]
-    fn check(&mut self, value: T, fails: impl Fn(&T) -> bool) -> Result<T, Failed<E>> {
-        let settled = self.count.settle(value, &mut self.is_done, fails);
+    fn check(&mut self, value: T, codes: Codes<'_, T>) -> Result<T, Failed<E>> {
+        let refused = |value: &T| is_retried(codes.policy, (codes.fault)(value));
+        let settled = self.count.settle(value, &mut self.is_done, refused);
         settled.map_err(|not_yet| Failed::at(Stage::Pending, not_yet.into()))
     }
 
@@ -169,7 +185,7 @@ where
     fn check(
         &mut self,
         updated: Updated<V, W>,
-        _fails: impl Fn(&Updated<V, W>) -> bool,
+        _codes: Codes<'_, Updated<V, W>>,
     ) -> Result<Updated<V, W>, Failed<E>> {
         match &updated {
             Updated::Written(reply) if (self.0)(reply) => {

@@ -6,10 +6,11 @@ use super::rules::Responses;
 use super::{
     around::Around,
     attempt_failure::AttemptFailure,
+    context::Context,
     handler::Handler,
     judges::{ByCodes, Judge},
     limit::Limit,
-    operation::Operation,
+    plan::Plan,
     rules::Rules,
     watch::Watch,
 };
@@ -98,16 +99,25 @@ impl<J, N, D, X, L, C, M> Settings<J, N, D, X, L, C, M> {
 }
 
 impl<J, N, D, X, L, C, M> Settings<J, N, D, X, L, C, M> {
-    /// The rules of the call that the policy does not contain.
+    /// The rules of a call and its name. `of_operation` are the operation's own rules.
     #[inline]
-    pub(crate) fn overrides<O>(&self, operation: &O) -> Option<Overrides<'static>>
+    pub(crate) fn context<'a, P, T, E>(
+        &self,
+        plan: &'a P,
+        of_operation: Option<Overrides<'static>>,
+        name: &'static str,
+    ) -> Context<'a>
     where
-        O: Operation,
-        X: Rules<O::Value, O::Error>,
+        P: Plan,
+        X: Rules<T, E>,
         L: Limit,
     {
-        self.limit
-            .overrides(self.rules.overrides(operation.overrides()))
+        let of_call = self.limit.overrides(self.rules.overrides(of_operation));
+        Context {
+            policy: plan.policy(),
+            overrides: plan.overrides(of_call),
+            name,
+        }
     }
 }
 

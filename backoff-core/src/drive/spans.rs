@@ -17,6 +17,7 @@ use tracing::{
     Instrument, Span,
     field::{self, Empty},
     instrument::Instrumented,
+    span::Entered,
 };
 
 /// The span of the attempt that is about to begin.
@@ -58,24 +59,26 @@ impl Spans {
     /// No attempt has begun.
     pub(crate) const NONE: Self = Spans { span: Span::none() };
 
-    /// Begins the span of an attempt.
-    pub(crate) fn begins(&mut self, name: &'static str, failures: u32) -> &Span {
-        self.span = of_attempt(name, failures);
-        &self.span
+    /// The span of the running attempt.
+    pub(crate) fn span(&self) -> Span {
+        self.span.clone()
     }
 }
 
 impl Around for Spans {
     type Attempt<A> = Instrumented<A>;
+    type Entered<'a> = Entered<'a>;
 
-    fn begin<A>(
-        &mut self,
-        name: &'static str,
-        failures: u32,
-        begin: impl FnOnce() -> A,
-    ) -> Instrumented<A> {
-        let span = self.begins(name, failures);
-        span.in_scope(begin).instrument(span.clone())
+    fn begins(&mut self, name: &'static str, failures: u32) {
+        self.span = of_attempt(name, failures);
+    }
+
+    fn around<A>(&self, attempt: A) -> Instrumented<A> {
+        attempt.instrument(self.span.clone())
+    }
+
+    fn enter(&self) -> Entered<'_> {
+        self.span.enter()
     }
 
     #[inline]
@@ -86,10 +89,6 @@ impl Around for Spans {
     #[inline]
     fn inner_mut<A>(attempt: Pin<&mut Instrumented<A>>) -> Pin<&mut A> {
         attempt.inner_pin_mut()
-    }
-
-    fn within<T>(&self, poll: impl FnOnce() -> T) -> T {
-        self.span.in_scope(poll)
     }
 }
 

@@ -315,7 +315,7 @@ async fn within<R: Sleep, T>(
         Some(timer) => {
             let (step, never) = (Pin::new(&mut step), || Duration::MAX);
             let poll = |step: Pin<&mut Step<T>>, cx: &mut task::Context<'_>| step.poll(cx);
-            let polled = timer.poll_attempt(step, runtime, never, cx, |_| stage, poll);
+            let polled = timer.poll_attempt(step, runtime, never, cx, stage, poll);
             polled.map(Result::ok)
         }
         None => step.as_mut().poll(cx).map(Some),
