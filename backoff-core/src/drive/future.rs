@@ -330,7 +330,7 @@ where
     ///
     /// When an attempt is cut, the error is made from [`TimedOut`]; when the next wait would end after the
     /// limit, the call ends at once with the operation's own error. A report also keeps the last real error
-    /// ([`RetryError::last`]).
+    /// ([`RetryError::last`](crate::RetryError::last)).
     ///
     /// To limit a call inside an attempt of another call, write `.timeout(attempt.remaining())`.
     ///
@@ -609,7 +609,7 @@ where
     R: Sleep,
 {
     /// Also returns a report: a success comes with a [`Report`](crate::Report), and a failure is a
-    /// [`RetryError`]. The report of an update is an [`UpdateReport`](crate::UpdateReport).
+    /// [`RetryError`](crate::RetryError). The report of an update is an [`UpdateReport`](crate::UpdateReport).
     ///
     /// ```
     /// use backoff_core::{Policy, StopReason, TimedOut};

@@ -168,7 +168,7 @@ impl<P, O: Operation, K, R, S> Blocking<P, O, K, R, S> {
     /// [`Retrying::stop_on`](crate::Retrying::stop_on). If two stops are set, the later one holds.
     ///
     /// A [`runtime`](Self::runtime) of your own ends a wait early only if it has
-    /// [`BlockingSleep::sleep_or_stop`]. If your program has a `CancellationToken` of tokio-util, pass its
+    /// [`BlockingSleep::sleep_or_stop`](crate::BlockingSleep::sleep_or_stop). If your program has a `CancellationToken` of tokio-util, pass its
     /// signal on from a task: `token.cancelled().await; stop.stop()`.
     ///
     /// ```
