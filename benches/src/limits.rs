@@ -74,8 +74,8 @@ const WITHOUT_LOG: &[Limit] = &[
     limit("other loops", "ours", "timeout, one Pending", 1_658.0),  // goal: 1,200
     limit("other loops", "ours", "layer, success", 852.0),
     limit("other loops", "ours", "layer, a retry", 1_115.0),
-    // Beside sockets: the largest of 20 runs and 5 %.
-    limit("other loops", "ours", "send", 4_500.0), // goal: 3,000
+    // Beside sockets: 4,284 is the largest of 20 runs in one folder, 4,655 that of a fresh clone; and 12 %.
+    limit("other loops", "ours", "send", 5_200.0), // goal: 3,000
     // Bytes.
     limit("bytes", ATTRIBUTE, "const policy", 144.0),
     limit("bytes", FUNCTION, "const policy", 144.0),
