@@ -210,9 +210,13 @@ impl<S> Timer<S> {
             Some(_) => is_over,
             None => {
                 *this.limit = (*this.limit).min(remaining());
+                if this.limit.is_zero() {
+                    // No timer is needed.
+                    return Some(TimedOut::new(Duration::ZERO));
+                }
                 this.sleep.set(Some(runtime.sleep(*this.limit)));
                 let sleep = this.sleep.as_mut().as_pin_mut();
-                this.limit.is_zero() || sleep.is_some_and(|sleep| sleep.poll(cx).is_ready())
+                sleep.is_some_and(|sleep| sleep.poll(cx).is_ready())
             }
         };
         is_over.then(|| TimedOut::new(*this.limit))
