@@ -1,0 +1,70 @@
+//! From tokens to tokens: the attribute and the block.
+
+use crate::{
+    args::{self, block::AroundBlock, this::with_self},
+    check::{self, signature::signature},
+    errors, expand, groups, hints, manifest,
+    shape::async_trait::renamed_self,
+};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+
+/// Parses, checks and expands. If something is wrong, the item itself is still written, so that its
+/// uses do not fail too.
+pub(crate) fn retry_in(default_crate: &str, args: TokenStream, item: TokenStream) -> TokenStream {
+    let mut errors = errors::Errors::default();
+    let function = check::function(item.clone());
+    let this = function.as_ref().ok().and_then(renamed_self);
+    let args = groups::needless(args);
+    let given = match this {
+        Some(this) => with_self(args, &this),
+        None => args,
+    };
+    let args = args::parse(given.clone(), &mut errors);
+    check::arguments(&args, &mut errors);
+    let function = function.map_err(|error| errors.push(error)).ok();
+    if let Some(function) = &function {
+        signature(function, &args, &mut errors);
+    }
+    let name = manifest::name_of(
+        default_crate,
+        args.krate.is_some(),
+        "crate = ..",
+        &mut errors,
+    );
+    let name = Ident::new(&name, Span::mixed_site());
+    let library = quote_spanned!(name.span()=> ::#name);
+    let errors = errors.into_compile_errors();
+    let written = match function {
+        Some(function) => expand::function(library.clone(), &args, &given, function, errors),
+        None => quote!(#item #errors),
+    };
+    let library = args
+        .krate
+        .map_or(library, |path| path.value.into_token_stream());
+    hints::in_body(&library, given, written)
+}
+
+/// The same for a block: the block is written even if its arguments are wrong.
+pub(crate) fn retry_block_in(input: TokenStream) -> TokenStream {
+    let mut errors = errors::Errors::default();
+    let AroundBlock {
+        library,
+        args,
+        block,
+    } = AroundBlock::of(groups::needless(input));
+    let given = args;
+    let args = args::parse(given.clone(), &mut errors);
+    check::arguments(&args, &mut errors);
+    let parsed = check::block(block.clone(), &args)
+        .map_err(|error| errors.push(error))
+        .ok();
+    match (errors.into_compile_errors(), parsed) {
+        (None, Some(parsed)) => expand::block(library, &args, parsed),
+        (errors, parsed) => {
+            let hints = hints::of(&library, given);
+            let block = expand::refused_block(library, &args, parsed, &errors.unwrap_or_default());
+            quote!({ #hints #block })
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! `Retry-After` and its relatives.
+
+use crate::samples::bytes;
+use backoff_core::hint::{self, Pushback};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use std::time::{Duration, SystemTime};
+
+const CORPUS: &str = include_str!("../corpus/hints.txt");
+const NAMES: [&str; 6] = [
+    "retry-after",
+    "retry-after-ms",
+    "x-ms-retry-after-ms",
+    "x-amz-retry-after",
+    "date",
+    "x-else",
+];
+
+fn at(seconds: u64) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
+}
+
+/// Sun, 06 Nov 1994 08:49:37 GMT, the date of RFC 9110's examples.
+const NOW: u64 = 784_111_777;
+
+#[test]
+fn a_text_means_one_time() {
+    bolero::check!()
+        .with_generator(bytes(CORPUS))
+        .for_each(|value: &Vec<u8>| {
+            let _ = Pushback::parse([&value[..]]);
+            let Ok(text) = str::from_utf8(value) else {
+                return;
+            };
+            let trimmed = text.trim_matches([' ', '\t']);
+            let is_number = !trimmed.is_empty() && trimmed.bytes().all(|it| it.is_ascii_digit());
+            let number = trimmed.parse::<u64>().ok().filter(|_| is_number);
+            assert_eq!(
+                hint::retry_after_ms(text),
+                number.map(Duration::from_millis)
+            );
+            let (read, later) = (
+                hint::retry_after(text, at(NOW)),
+                hint::retry_after(text, at(NOW + 7)),
+            );
+            match number {
+                Some(number) => {
+                    assert_eq!(read, Some(Duration::from_secs(number)));
+                    assert_eq!(later, read);
+                }
+                // A date is nearer when the clock is later.
+                None => assert_eq!(
+                    later,
+                    read.map(|it| it.saturating_sub(Duration::from_secs(7)))
+                ),
+            }
+            // A delay in JSON: the same number with `s` behind it.
+            let delay = hint::retry_delay(&format!("{trimmed}s"));
+            if let Some(number) = number {
+                assert_eq!(delay, Some(Duration::from_secs(number)));
+            }
+            let _ = hint::retry_delay(text);
+        });
+}
+
+#[test]
+fn the_longest_header_counts() {
+    let headers = [(); 3].map(|()| (bolero::produce::<u8>(), bytes(CORPUS)));
+    bolero::check!()
+        .with_generator(headers)
+        .for_each(|given: &[(u8, Vec<u8>); 3]| {
+            let mut headers = HeaderMap::new();
+            for (name, value) in given {
+                let name = HeaderName::from_static(NAMES[usize::from(*name) % NAMES.len()]);
+                if let Ok(value) = HeaderValue::from_bytes(value) {
+                    headers.append(name, value);
+                }
+            }
+            let now = at(NOW);
+            let all = |name| {
+                headers
+                    .get_all(name)
+                    .iter()
+                    .filter_map(|it: &HeaderValue| it.to_str().ok())
+            };
+            // A date is compared with the reply's own date: a hint says when it is, from the epoch on.
+            let date = all("date").next().and_then(|it| {
+                let is_number = it
+                    .trim_matches([' ', '\t'])
+                    .bytes()
+                    .all(|it| it.is_ascii_digit());
+                hint::retry_after(it, at(0)).filter(|_| !is_number)
+            });
+            let sent = date.map_or(now, |date| at(0) + date);
+            let seconds = all("retry-after").filter_map(|it| hint::retry_after(it, sent));
+            let milliseconds = NAMES[1..4]
+                .iter()
+                .flat_map(|name| all(name))
+                .filter_map(hint::retry_after_ms);
+            assert_eq!(
+                hint::in_headers(&headers, now),
+                seconds.chain(milliseconds).max()
+            );
+        });
+}
