@@ -34,10 +34,13 @@ fn shown(written: &TokenStream) -> String {
     text
 }
 
-/// The list that begins with these lines, where 120 columns are enough.
+/// A value with the call behind it, or a list, where 120 columns are enough.
 fn in_one_line(lines: &[&str]) -> Option<(usize, String)> {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let (first, rest) = lines.split_first()?;
+    if let Some(call) = rest.first().filter(|next| next.trim().starts_with('.')) {
+        return Some((2, format!("{first}{}", call.trim())));
+    }
     let items = rest.iter().take_while(|line| indent(line) > indent(first));
     let items: Vec<&str> = items.map(|line| line.trim()).collect();
     let last = rest.get(items.len())?.trim();
@@ -79,8 +82,7 @@ fn each_form_and_each_key_in_the_written_code() {
                                     let raw = fetch(id).await?;
                                     raw.parse()
                                 }
-                            }
-                                .await;
+                            }.await;
                             let mut __judge = p::every(&__outcome, p::Outcomes::of(&__outcome).__backoff_find());
                             match p::step(__BACKOFF, &p::ASYNC, &mut __guard.state, p::Stage::Whole, &__outcome, p::Option::None, &mut __judge) {
                                 p::Option::None => break __outcome,
@@ -149,8 +151,7 @@ fn each_form_and_each_key_in_the_written_code() {
                                                 self.g().await
                                             },
                                         ),
-                                    )
-                                    .await,
+                                    ).await,
                                 false,
                             )
                         };
@@ -294,8 +295,7 @@ fn each_form_and_each_key_in_the_written_code() {
                                                         send(body).await
                                                     }
                                                 },
-                                            )
-                                            .await;
+                                            ).await;
                                         __attempted
                                     },
                                     false,
@@ -364,8 +364,7 @@ fn each_form_and_each_key_in_the_written_code() {
                                             return __returns;
                                         }
                                         __self.ask().await
-                                    }
-                                        .await;
+                                    }.await;
                                     let mut __judge = p::found(
                                         &__outcome,
                                         |__error| {
@@ -374,13 +373,11 @@ fn each_form_and_each_key_in_the_written_code() {
                                             p::among(
                                                     (&__facts).__backoff_first(),
                                                     |__cause| {
-                                                        p::Option::None
-                                                            .or_else(|| {
+                                                        p::Option::None.or_else(|| {
                                                                 (&p::Named::<ApiError>::new()).__backoff_as_fault(__cause)
                                                             })
                                                     },
-                                                )
-                                                .or_else(|| (&__facts).__backoff_itself())
+                                                ).or_else(|| (&__facts).__backoff_itself())
                                         },
                                     );
                                     match p::step_known(
@@ -452,8 +449,7 @@ fn each_form_and_each_key_in_the_written_code() {
                                     read().await?;
                                     Ok::<_, E>(1)
                                 }
-                            }
-                                .await;
+                            }.await;
                             let mut __judge = p::BY_CODES;
                             let __wait = match p::step_known(&mut __guard, &p::ASYNC, p::Stage::Whole, &__outcome, p::Option::None, &mut __judge) {
                                 p::Option::None => break __outcome,
