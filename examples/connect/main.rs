@@ -100,8 +100,8 @@ mod tests {
 
     #[test]
     fn a_refused_connection_is_tried_seven_times_and_a_missing_socket_once() {
-        let rows: [(fn(io::Error) -> Failed, u32); 2] = [(Failed::Socket, 1), (Failed::Connect, 7)];
-        for (kind, expected) in rows {
+        let socket: fn(io::Error) -> Failed = Failed::Socket;
+        for (kind, expected) in [(socket, 1), (Failed::Connect, 7)] {
             let mut attempts = 0;
             let failed = retry(Policy::connect_retry().scaled(1e-6), || {
                 attempts += 1;
