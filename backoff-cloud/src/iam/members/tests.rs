@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::iam::PlainPolicy;
-use crate::reply::Reply;
+use crate::reply::{Says, http};
 use backoff_core::{Fault, StopReason, Updated, many::CombineError};
 use std::sync::{
     Mutex,
@@ -37,11 +37,11 @@ impl Kept {
         bindings.pop().map_or(vec![], |binding| binding.members)
     }
 
-    fn write(&self, policy: PlainPolicy) -> Result<PlainPolicy, Reply> {
+    fn write(&self, policy: PlainPolicy) -> Result<PlainPolicy, Says> {
         self.writes.fetch_add(1, Relaxed);
         let bad = |name: &String| name.starts_with("nobody:");
         if policy.bindings.iter().any(|it| it.members.iter().any(bad)) {
-            return Err(Reply(400, None));
+            return Err(http(400));
         }
         {
             let mut kept = self.policy.lock().unwrap();
@@ -60,16 +60,16 @@ impl Kept {
 
 impl PolicyStore for Arc<Kept> {
     type Policy = PlainPolicy;
-    type Error = Reply;
+    type Error = Says;
 
-    async fn get(&self, _resource: &str) -> Result<PlainPolicy, Reply> {
+    async fn get(&self, _resource: &str) -> Result<PlainPolicy, Says> {
         self.reads.fetch_add(1, Relaxed);
         // All tasks wait when this returns.
         tokio::task::yield_now().await;
         Ok(self.read())
     }
 
-    async fn set(&self, _resource: &str, policy: PlainPolicy) -> Result<PlainPolicy, Reply> {
+    async fn set(&self, _resource: &str, policy: PlainPolicy) -> Result<PlainPolicy, Says> {
         self.write(policy)
     }
 }
