@@ -367,8 +367,12 @@ mod tests {
         pub(super) static DRAWN: Cell<Option<u64>> = const { Cell::new(None) };
     }
 
+    fn grpc(code: Code) -> Error {
+        Error::service(Status::default().set_code(code))
+    }
+
     fn unavailable() -> Error {
-        Error::service(Status::default().set_code(Code::Unavailable))
+        grpc(Code::Unavailable)
     }
 
     fn failed(start: tokio::time::Instant, attempt: u32) -> Loop {
@@ -385,31 +389,33 @@ mod tests {
         flow.is_continue().then_some(delay)
     }
 
+    /// A row: the policy, whether gax says that the request is idempotent, the error, and whether the call
+    /// goes on. Where it does not, the error is permanent.
     #[tokio::test(start_paused = true)]
-    async fn the_waits_are_the_policys_and_end_with_its_attempts() {
-        let adapted = adapt(PLAIN.max_attempts(4));
-        let start = tokio::time::Instant::now();
-        let waits = (1..=4).map(|n| wait(&adapted, &failed(start, n), unavailable()));
-        let seconds: Vec<_> = waits.map(|wait| wait.map(|it| it.as_secs())).collect();
-        assert_eq!(seconds, [Some(1), Some(2), Some(4), None]);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_conflict_is_not_repeated_whatever_the_policy_says() {
+    async fn what_follows_from_an_error() {
         let conflicts = codes![409, 412, 503, backoff_core::Codes::FAILED_PRECONDITION];
-        let adapted = adapt(PLAIN.on(conflicts).retry_conflicts(true));
-        let state = failed(tokio::time::Instant::now(), 1);
-        for code in [Code::Aborted, Code::FailedPrecondition] {
-            let conflict = Error::service(Status::default().set_code(code));
-            let flow = adapted.on_error(&state, conflict);
-            assert!(flow.is_permanent(), "{flow:?}");
+        // Conflicts are not repeated, whatever the policy says.
+        let eager = PLAIN.on(conflicts).retry_conflicts(true);
+        let careful = PLAIN.idempotent(false);
+        let page = |status| Error::http(status, Default::default(), "<html>".into());
+        for (policy, is_idempotent, error, goes_on) in [
+            (eager, true, grpc(Code::Aborted), false),
+            (eager, true, grpc(Code::FailedPrecondition), false),
+            (eager, true, page(409), false),
+            (eager, true, page(412), false),
+            (eager, true, unavailable(), true),
+            (careful, true, unavailable(), true),
+            (careful, false, unavailable(), false),
+            (careful, false, Error::connect("refused"), true),
+            (PLAIN, false, unavailable(), true),
+            (PLAIN.on(codes![429]), true, unavailable(), false),
+        ] {
+            let state = failed(tokio::time::Instant::now(), 1);
+            let what = format!("{policy:?}, {is_idempotent}, {error}");
+            let flow = adapt(policy).on_error(&state.set_idempotent(is_idempotent), error);
+            assert_eq!(flow.is_continue(), goes_on, "{what}");
+            assert_eq!(flow.is_permanent(), !goes_on, "{what}");
         }
-        for status in [409, 412] {
-            let page = Error::http(status, Default::default(), "<html>".into());
-            let flow = adapted.on_error(&state, page);
-            assert!(flow.is_permanent(), "{flow:?}");
-        }
-        assert!(adapted.on_error(&state, unavailable()).is_continue());
     }
 
     #[tokio::test(start_paused = true)]
@@ -471,12 +477,12 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn loops_that_began_together_keep_their_own_count() {
-        let adapted = adapt(PLAIN);
+        let adapted = adapt(PLAIN.max_attempts(4));
         let start = tokio::time::Instant::now();
-        for n in 1..=4 {
+        for (n, seconds) in (1..).zip([Some(1), Some(2), Some(4), None]) {
             for _ in 0..3 {
                 let waited = wait(&adapted, &failed(start, n), unavailable());
-                assert_eq!(waited, Some(2u32.pow(n - 1) * SECOND));
+                assert_eq!(waited, seconds.map(Duration::from_secs));
             }
         }
     }
@@ -494,20 +500,6 @@ mod tests {
         assert_eq!(adapted.on_failure(&other), SECOND);
         // And it is gone, not kept for later.
         assert_eq!(adapted.on_failure(&failed(start, 1)), SECOND);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_request_that_is_idempotent_may_be_repeated_whatever_the_policy_says() {
-        let careful = adapt(PLAIN.idempotent(false));
-        let start = tokio::time::Instant::now();
-        let state = failed(start, 1);
-        assert!(careful.on_error(&state, unavailable()).is_continue());
-        let state = state.set_idempotent(false);
-        assert!(careful.on_error(&state, unavailable()).is_permanent());
-        let refused = Error::connect("refused");
-        assert!(careful.on_error(&state, refused).is_continue());
-        let brave = adapt(PLAIN);
-        assert!(brave.on_error(&state, unavailable()).is_continue());
     }
 
     #[tokio::test(start_paused = true)]
@@ -532,13 +524,5 @@ mod tests {
         let state = failed(tokio::time::Instant::now(), 1);
         let flow = adapted.on_throttle(&state, unavailable());
         assert!(matches!(flow, ThrottleResult::Exhausted(e) if e.status().is_some()));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn what_the_policy_does_not_name_is_permanent() {
-        let adapted = adapt(PLAIN.on(codes![429]));
-        let state = failed(tokio::time::Instant::now(), 1);
-        let flow = adapted.on_error(&state, unavailable());
-        assert!(flow.is_permanent(), "{flow:?}");
     }
 }
