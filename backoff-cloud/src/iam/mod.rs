@@ -101,6 +101,8 @@ mod change;
 mod condition;
 #[cfg(feature = "tokio")]
 mod grant;
+#[cfg(all(test, feature = "tokio"))]
+mod kept;
 #[cfg(feature = "tokio")]
 mod member;
 #[cfg(feature = "tokio")]
