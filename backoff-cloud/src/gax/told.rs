@@ -150,15 +150,18 @@ fn the_same_is_told_and_paid_as_of_a_loop_of_ours() {
         assert_eq!(theirs, told(ours(policy, replies)), "{replies:?}");
         assert!(!theirs.metrics.is_empty());
         assert_eq!(theirs.levels(), levels, "{replies:?}");
-        let budgets = [(); 2].map(|()| {
-            let budget = Budget::aws().name("b").starting_with(100);
-            &*Box::leak(Box::new(budget))
-        });
-        let [paid_there, paid_here] = budgets.map(|budget| policy.budget(budget));
-        let theirs = told(call(&adapt(paid_there), replies));
-        assert_eq!(theirs, told(ours(paid_here, replies)), "{replies:?}");
-        let [there, here] = budgets.map(|budget| budget.tokens());
-        assert_eq!(there, here, "{replies:?}");
+        // With a budget: of the second one a retry takes more than is left after the first retry.
+        for tokens in [100, 20] {
+            let budgets = [(); 2].map(|()| {
+                let budget = Budget::aws().name("b").starting_with(tokens);
+                &*Box::leak(Box::new(budget))
+            });
+            let [there, here] = budgets.map(|budget| policy.budget(budget));
+            let theirs = told(call(&adapt(there), replies));
+            assert_eq!(theirs, told(ours(here, replies)), "{tokens} {replies:?}");
+            let [there, here] = budgets.map(|budget| budget.tokens());
+            assert_eq!(there, here, "{tokens} {replies:?}");
+        }
     }
 }
 
@@ -313,7 +316,8 @@ fn the_throttler_of_somebody_else_gives_the_call_up() {
     let told = told(async {
         let mut client = Client::of(&adapted);
         client.throttler = Arc::new(Mutex::new(Refuses));
-        client.call(&[Status(503)]).await
+        let error = client.call(&[Status(503)]).await.unwrap_err();
+        assert_eq!(error.http_status_code(), Some(503));
     });
     // As of any call that made one attempt alone.
     assert_eq!(told.levels(), [Level::INFO, Level::DEBUG]);
