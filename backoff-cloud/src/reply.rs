@@ -112,6 +112,16 @@ pub(crate) fn life<F: Fault>(
     (waits, None)
 }
 
+/// Headers by their names and values.
+#[cfg(feature = "http")]
+pub(crate) fn headers(given: &[(&'static str, &str)]) -> reqwest::header::HeaderMap {
+    let mut headers = reqwest::header::HeaderMap::new();
+    for (name, value) in given {
+        headers.append(*name, value.parse().unwrap());
+    }
+    headers
+}
+
 /// The features of other clients build reqwest with TLS, which then needs a provider.
 #[cfg(feature = "http")]
 pub(crate) fn provide_tls() {

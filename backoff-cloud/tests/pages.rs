@@ -71,11 +71,7 @@ fn each_page_has_the_shape_and_the_day_of_its_sources() {
         );
         let page = page(&source);
         let known: Vec<_> = page.iter().filter(|line| SHAPE.contains(line)).collect();
-        assert_eq!(
-            known,
-            SHAPE.iter().collect::<Vec<_>>(),
-            "the page of `{name}`"
-        );
+        assert_eq!(known, Vec::from_iter(&SHAPE), "the page of `{name}`");
         let example = page.iter().skip_while(|line| **line != "# Example");
         let fences = example.filter(|line| **line == "```").count();
         assert!(fences >= 2, "the page of `{name}` has no example that runs");

@@ -235,8 +235,8 @@ mod tests {
             ("POST /v1/b/gr%C3%B6%c3%9fe:getIamPolicy", "b/größe"),
             ("POST /v1/b/%252e%252E:getIamPolicy", "b/%2e%2E"),
             (
-                "POST /v1/b/a%3AgetIamPolicy%3Fx:getIamPolicy",
-                "b/a:getIamPolicy?x",
+                "POST /v1/a%3AgetIamPolicy%3Fx:getIamPolicy",
+                "a:getIamPolicy?x",
             ),
             ("POST /v1/b/100%:getIamPolicy", "b/100%"),
         ] {
@@ -285,11 +285,8 @@ mod tests {
         ] {
             let line = line.replacen(' ', &format!(" /v1/{PARENT}/"), 1);
             let asked = demand(&line, r#"{"shardCount": 3}"#);
-            assert_eq!(
-                asked,
-                Ok((format!("{PARENT}/{resource}"), action)),
-                "{line}"
-            );
+            let resource = format!("{PARENT}/{resource}");
+            assert_eq!(asked, Ok((resource, action)), "{line}");
         }
     }
 

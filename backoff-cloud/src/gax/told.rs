@@ -183,10 +183,8 @@ fn calls_of_several_tasks_are_told_apart() {
         }
         assert!(adapted.calls().is_empty());
     });
-    assert_eq!(
-        told.values("retry.call.duration"),
-        ["[6.0]", "[3.0]", "[1.0]"]
-    );
+    let durations = told.values("retry.call.duration");
+    assert_eq!(durations, ["[6.0]", "[3.0]", "[1.0]"]);
     assert_eq!(successes(&told), 1);
 }
 

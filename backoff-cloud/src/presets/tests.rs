@@ -5,6 +5,8 @@ use backoff_core::{Decision, Delivery, FaultKind, GrpcCode, Policy, RetryState, 
 use std::{collections::BTreeSet, fs, path::Path, time::Duration};
 
 const PAGE: &str = include_str!("../presets.rs");
+const WAITS: &str = "//! | preset | for | waits | jitter | ends after |";
+const FAILURES: &str = "//! | preset | HTTP statuses | gRPC codes | conflict | lost reply |";
 
 macro_rules! constants {
     ($($module:ident: $($name:ident)+,)+) => {
@@ -31,9 +33,7 @@ fn constants() -> [(&'static str, Policy); 30] {
 
 /// The rows of the table with these columns: the name of the preset, and the other cells.
 fn rows(columns: &str) -> Vec<(&'static str, Vec<&'static str>)> {
-    let lines = PAGE
-        .lines()
-        .skip_while(|line| *line != format!("//! {columns}"));
+    let lines = PAGE.lines().skip_while(|line| *line != columns);
     let rows = lines.skip(2).map_while(|line| line.strip_prefix("//! | "));
     rows.map(|row| {
         let mut cells = row.trim_end_matches(" |").split(" | ");
@@ -41,14 +41,6 @@ fn rows(columns: &str) -> Vec<(&'static str, Vec<&'static str>)> {
         (preset.expect(row), cells.collect())
     })
     .collect()
-}
-
-fn waits_and_ends() -> Vec<(&'static str, Vec<&'static str>)> {
-    rows("| preset | for | waits | jitter | ends after |")
-}
-
-fn failures() -> Vec<(&'static str, Vec<&'static str>)> {
-    rows("| preset | HTTP statuses | gRPC codes | conflict | lost reply |")
 }
 
 fn policy(name: &str) -> Policy {
@@ -60,11 +52,8 @@ fn policy(name: &str) -> Policy {
 fn public_policies(folder: &Path, module: Option<&str>, found: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).expect("the sources") {
         let path = entry.expect("the sources").path();
-        let stem = path
-            .file_stem()
-            .and_then(|stem| stem.to_str())
-            .expect("a name");
-        let module = module.unwrap_or(stem);
+        let stem = path.file_stem().expect("a name").to_string_lossy();
+        let module = module.unwrap_or(&stem);
         if path.is_dir() {
             public_policies(&path, Some(module), found);
             continue;
@@ -82,7 +71,8 @@ fn every_public_policy_has_one_row_in_both_tables() {
     let mut public = BTreeSet::new();
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     public_policies(&sources, None, &mut public);
-    for rows in [waits_and_ends(), failures()] {
+    for columns in [WAITS, FAILURES] {
+        let rows = rows(columns);
         let named: BTreeSet<_> = rows.iter().map(|(name, _)| (*name).to_owned()).collect();
         assert_eq!(named, public);
         assert_eq!(rows.len(), public.len(), "a preset has two rows");
@@ -145,7 +135,7 @@ fn the_waits_are_those_of_the_policies() {
         delivery: Some(Delivery::NotSent),
         ..of_kind(kind)
     };
-    for (name, cells) in waits_and_ends() {
+    for (name, cells) in rows(WAITS) {
         let [_, waits, jitter, _] = cells[..] else {
             panic!("{name} has {} cells", cells.len());
         };
@@ -164,10 +154,7 @@ fn the_waits_are_those_of_the_policies() {
                 for (wait, n) in waits.iter().zip(0..) {
                     let said = formula.wait(jitter, n, share);
                     let is_said = (wait.as_secs_f64() - said).abs() < 1.5e-9;
-                    assert!(
-                        is_said,
-                        "{name} waits {wait:?} before retry {n}, not {said} s"
-                    );
+                    assert!(is_said, "{name}: {wait:?} before retry {n}, not {said} s");
                 }
             }
         }
@@ -187,16 +174,13 @@ fn decision(policy: &Policy, failures: u32, at: Duration) -> Decision {
 
 #[test]
 fn the_ends_are_those_of_the_policies() {
-    for (name, cells) in waits_and_ends() {
+    for (name, cells) in rows(WAITS) {
         let policy = policy(name);
         let said = cells[3];
         let limits = said.strip_suffix(", or when the budget is empty");
-        assert_eq!(
-            limits.is_some(),
-            policy != policy.without_budget(),
-            "{name}"
-        );
-        let policy = policy.without_budget();
+        let without = policy.without_budget();
+        assert_eq!(limits.is_some(), policy != without, "{name}");
+        let policy = without;
         let limits = limits.unwrap_or(said);
 
         let attempts = limits.split(" attempts").next().filter(|it| *it != limits);
@@ -215,10 +199,7 @@ fn the_ends_are_those_of_the_policies() {
         let fits = decision(&policy, 1, last);
         assert!(matches!(fits, Decision::Wait(_)), "{name}: {fits:?}");
         let late = decision(&policy, 1, last + Duration::from_nanos(1));
-        assert!(
-            matches!(late, Decision::Stop(StopReason::Deadline)),
-            "{name}: {late:?}"
-        );
+        assert_eq!(late, Decision::Stop(StopReason::Deadline), "{name}");
     }
 }
 
@@ -242,7 +223,7 @@ fn joined(parts: Vec<String>) -> String {
 #[test]
 fn the_failures_are_those_of_the_policies() {
     let yes = |is: bool| if is { "yes" } else { "no" };
-    for (name, cells) in failures() {
+    for (name, cells) in rows(FAILURES) {
         let policy = policy(name);
         let (statuses, codes) = table(&policy);
         let codes = codes.iter().map(|code| format!("`{}`", code.name()));

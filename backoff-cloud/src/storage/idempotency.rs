@@ -205,10 +205,8 @@ mod tests {
                 metageneration
             };
             let may = |query| is_idempotent(&request(&format!("{line}?{query}")));
-            assert!(
-                may(format!("{name}=3")) && may(format!("{name}=0")),
-                "{line}"
-            );
+            let values = ["0", "3"].map(|value| may(format!("{name}={value}")));
+            assert_eq!(values, [true; 2], "{line}");
             for query in ["".to_owned(), format!("{name}="), format!("{other}=3")] {
                 assert!(!may(query.clone()), "{line} {query}");
             }
@@ -222,26 +220,16 @@ mod tests {
             *request.body_mut() = Some(body.into());
             is_idempotent(&request)
         };
-        for line in [
-            "PUT storage/v1/b/x/iam",
-            "PUT storage/v1/projects/p/hmacKeys/k",
-        ] {
+        let key = "PUT storage/v1/projects/p/hmacKeys/k";
+        for line in ["PUT storage/v1/b/x/iam", key] {
             assert!(with_body(line, r#"{"a": [1], "etag": "CAE="}"#), "{line}");
-            for none in [
-                "",
-                "{}",
-                r#"{"etag": ""}"#,
-                r#"{"etag": 1}"#,
-                r#"{"a": {"etag": "b"}}"#,
-            ] {
+            let deeper = r#"{"a": {"etag": "b"}}"#;
+            for none in ["", "{}", r#"{"etag": ""}"#, r#"{"etag": 1}"#, deeper] {
                 assert!(!with_body(line, none), "{line} {none}");
             }
             for (etag, expected) in [("CAE=", true), ("", false), ("*", false)] {
-                assert_eq!(
-                    with_header(request(line), "if-match", etag),
-                    expected,
-                    "{line} {etag}"
-                );
+                let found = with_header(request(line), "if-match", etag);
+                assert_eq!(found, expected, "{line} {etag}");
             }
         }
         assert!(!with_body("POST storage/v1/b/x/iam", r#"{"etag": "CAE="}"#));
@@ -255,11 +243,8 @@ mod tests {
             ("POST batch/storage/v1", "0", false),
             ("POST batch", "0", false),
         ] {
-            assert_eq!(
-                with_header(request(line), XML, value),
-                expected,
-                "{line} {value}"
-            );
+            let found = with_header(request(line), XML, value);
+            assert_eq!(found, expected, "{line} {value}");
         }
         // A host that names the bucket is the XML API too. The path is the name of an object there, and the
         // parameters of the JSON API have no effect.
