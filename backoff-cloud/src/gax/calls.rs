@@ -281,10 +281,7 @@ mod tests {
     type Shared = Rc<RefCell<Calls>>;
 
     /// In a task of its own.
-    async fn in_a_task<T: 'static>(
-        calls: &Shared,
-        work: impl FnOnce(&mut Calls) -> T + 'static,
-    ) -> T {
+    async fn in_a_task(calls: &Shared, work: impl FnOnce(&mut Calls) + 'static) {
         let calls = Rc::clone(calls);
         let task = async move { work(&mut calls.borrow_mut()) };
         task::spawn_local(task).await.unwrap()

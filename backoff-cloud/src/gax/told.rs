@@ -84,17 +84,14 @@ impl Client {
     }
 
     async fn call(self, replies: &[Reply]) -> Result<(), Error> {
+        let Client {
+            retry,
+            backoff,
+            throttler,
+        } = self;
         let mut replies = replies.iter();
         let attempt = async move |_| replies.next().expect("one more reply").come().await;
-        retry_loop(
-            attempt,
-            sleep,
-            true,
-            self.throttler,
-            self.retry,
-            self.backoff,
-        )
-        .await
+        retry_loop(attempt, sleep, true, throttler, retry, backoff).await
     }
 }
 

@@ -123,16 +123,10 @@ mod tests {
             (true, "user:b", true, &["user:b"]),
         ];
         for (n, (adds, name, changes, left)) in steps.into_iter().enumerate() {
-            let grant = grant(name);
-            let changed = if adds {
-                grant.add(&mut policy)
-            } else {
-                grant.remove(&mut policy)
-            };
-            assert_eq!(changed, changes, "step {n}");
-            let bindings: Vec<_> = members(&policy);
+            let change = if adds { Grant::add } else { Grant::remove };
+            assert_eq!(change(&grant(name), &mut policy), changes, "step {n}");
             let expected = (!left.is_empty()).then(|| (ROLE, false, left.to_vec()));
-            assert_eq!(bindings, Vec::from_iter(expected), "step {n}");
+            assert_eq!(members(&policy), Vec::from_iter(expected), "step {n}");
         }
     }
 
