@@ -73,34 +73,3 @@ pub const REQUEST: Policy = Policy::exponential()
 ///
 /// Source: <https://google.aip.dev/194>.
 pub const NOT_IDEMPOTENT: Policy = REQUEST.idempotent(false).name("aip194::NOT_IDEMPOTENT");
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::reply::{Reply, Says, life, retries, table};
-    use backoff_core::{Delivery, GrpcCode, StopReason};
-
-    #[test]
-    fn unavailable_alone_is_retried() {
-        assert_eq!(table(&REQUEST), (vec![503], vec![GrpcCode::Unavailable]));
-        assert_eq!(table(&NOT_IDEMPOTENT), (vec![], vec![]));
-        let broken = |transport| Says {
-            transport: Some(transport),
-            ..Says::default()
-        };
-        assert!(retries(&REQUEST, &broken(Delivery::MaybeSent)));
-        assert!(!retries(&NOT_IDEMPOTENT, &broken(Delivery::MaybeSent)));
-        assert!(retries(&NOT_IDEMPOTENT, &broken(Delivery::NotSent)));
-    }
-
-    #[test]
-    fn the_schedule_to_the_nanosecond() {
-        let busy = Reply(503, Some(GrpcCode::Unavailable));
-        let waits = [1, 2, 4, 8, 16].map(Duration::from_secs).to_vec();
-        let ended = Some(StopReason::Deadline);
-        assert_eq!(life(&REQUEST, &busy, u64::MAX, 99), (waits, ended));
-        let (waits, ended) = life(&REQUEST, &busy, 0, 99);
-        assert_eq!(waits, [Duration::ZERO; 9]);
-        assert_eq!(ended, Some(StopReason::Attempts));
-    }
-}

@@ -140,42 +140,35 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const fn nanos(nanos: u64) -> Duration {
-        Duration::from_nanos(nanos)
-    }
-
-    const fn secs(secs: u64) -> Duration {
-        Duration::from_secs(secs)
-    }
-
-    const READ: &[(&str, Duration)] = &[
-        ("5ns", nanos(5)),
-        ("5us", nanos(5_000)),
-        ("5µs", nanos(5_000)),
-        ("5\u{3bc}s", nanos(5_000)),
-        ("250ms", nanos(250_000_000)),
-        ("64s", secs(64)),
-        ("2m", secs(120)),
-        ("2min", secs(120)),
-        ("3h", secs(10_800)),
-        ("1d", secs(86_400)),
-        ("0s", Duration::ZERO),
+    /// Each text with its seconds and nanoseconds.
+    const READ: &[(&str, u64, u32)] = &[
+        ("5ns", 0, 5),
+        ("5us", 0, 5_000),
+        ("5µs", 0, 5_000),
+        ("5\u{3bc}s", 0, 5_000),
+        ("250ms", 0, 250_000_000),
+        ("64s", 64, 0),
+        ("2m", 120, 0),
+        ("2min", 120, 0),
+        ("3h", 10_800, 0),
+        ("1d", 86_400, 0),
+        ("0s", 0, 0),
         // Fractions, to the nanosecond.
-        ("1.5s", nanos(1_500_000_000)),
-        (".5s", nanos(500_000_000)),
-        ("5.s", secs(5)),
-        ("0.000000001s", nanos(1)),
-        ("1.50000000000000000000000s", nanos(1_500_000_000)),
-        ("0.0001h", nanos(360_000_000)),
-        ("1.5d", secs(129_600)),
+        ("1.5s", 1, 500_000_000),
+        (".5s", 0, 500_000_000),
+        ("5.s", 5, 0),
+        ("0.000000001s", 0, 1),
+        ("1.50000000000000000000000s", 1, 500_000_000),
+        ("0.0001h", 0, 360_000_000),
+        ("1.5d", 129_600, 0),
         // Sums, blanks, digits in groups.
-        ("1m 30s", secs(90)),
-        ("1m30s", secs(90)),
-        ("30s 1m", secs(90)),
-        ("1s1s", secs(2)),
-        ("  2 h  ", secs(7_200)),
-        ("1_000ms", secs(1)),
-        ("18446744073709551615.999999999s", Duration::MAX),
+        ("1m 30s", 90, 0),
+        ("1m30s", 90, 0),
+        ("30s 1m", 90, 0),
+        ("1s1s", 2, 0),
+        ("  2 h  ", 7_200, 0),
+        ("1_000ms", 1, 0),
+        ("18446744073709551615.999999999s", u64::MAX, 999_999_999),
     ];
 
     /// Each text with a part of the message about it.
@@ -211,19 +204,16 @@ mod tests {
         ("99999999999999999999d", "longer than a `Duration`"),
         (
             "9999999999999999999999999999999999999999999s",
-            "longer than a `Duration`",
+            "a `Duration`",
         ),
         // Humantime 2.4 panics at it.
-        (
-            "18446744073709551615s 1000000000ns",
-            "longer than a `Duration`",
-        ),
+        ("18446744073709551615s 1000000000ns", "a `Duration`"),
     ];
 
     #[test]
     fn reads_numbers_with_units() {
-        for (text, duration) in READ {
-            assert_eq!(parse(text), Ok(*duration), "{text}");
+        for &(text, seconds, nanos) in READ {
+            assert_eq!(parse(text), Ok(Duration::new(seconds, nanos)), "{text}");
         }
     }
 

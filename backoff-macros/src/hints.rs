@@ -73,65 +73,37 @@ mod tests {
     use super::*;
     use quote::quote;
 
-    fn shown(args: TokenStream) -> String {
-        let library = quote!(lib);
-        written(&library, args).to_string().replace(' ', "")
-    }
-
     #[test]
     fn every_key_is_a_field_also_one_that_is_begun_or_cannot_be_read() {
-        let cases = [
-            (quote!(), "Keys{..__given}"),
-            (quote!(max_), "Keys{max_:(),..__given}"),
-            (
-                quote!(policy = P, max_),
-                "Keys{policy:(),max_:(),..__given}",
-            ),
-            (
-                quote!(base =, on = [429] 3),
-                "Keys{base:(),on:(),..__given}",
-            ),
-            (
-                quote!(crate = lib, 3, clone(a, b)),
-                "Keys{clone:(),..__given}",
-            ),
+        let rows = [
+            ("", ""),
+            ("max_", "max_:(),"),
+            ("policy = P, max_", "policy:(),max_:(),"),
+            ("base =, on = [429] 3", "base:(),on:(),"),
+            ("crate = lib, 3, clone(a, b)", "clone:(),"),
         ];
-        for (args, expected) in cases {
-            let shown = shown(args);
-            assert!(shown.starts_with("#[cfg(rust_analyzer)]const_:"), "{shown}");
-            assert!(
-                shown.contains(&format!("lib::__private::{expected}")),
-                "{shown}"
-            );
+        for (keys, fields) in rows {
+            let hints = written(&quote!(lib), keys.parse().unwrap());
+            let hints = hints.to_string().replace(' ', "");
+            assert!(hints.starts_with("#[cfg(rust_analyzer)]const_:"), "{hints}");
+            let expected = format!("lib::__private::Keys{{{fields}..__given}}");
+            assert!(hints.contains(&expected), "{keys}: {hints}");
         }
     }
 
     #[test]
     fn they_stand_first_in_the_body_and_the_rest_stays() {
-        let item = quote!(
-            async fn f(&self) -> Result<(), E> {
-                #![allow(unused)]
-                self.g().await
-            }
-        );
-        let hinted = before(
-            quote!(
-                const HINT: () = ();
+        let rows = [
+            (
+                "fn f() { # ! [allow (unused)] g() }",
+                "fn f() { # ! [allow (unused)] HINT g() }",
             ),
-            item,
-        )
-        .to_string();
-        assert!(
-            hinted.contains("{ # ! [allow (unused)] const HINT : () = () ; self . g"),
-            "{hinted}"
-        );
-        let other = quote!(
-            struct S;
-        );
-        assert_eq!(
-            before(quote!(HINT), other.clone()).to_string(),
-            other.to_string()
-        );
+            ("struct S;", "struct S;"),
+        ];
+        for (item, expected) in rows {
+            let [item, expected] = [item, expected].map(|it| it.parse::<TokenStream>().unwrap());
+            assert_eq!(before(quote!(HINT), item).to_string(), expected.to_string());
+        }
     }
 
     #[test]

@@ -241,110 +241,80 @@ fn named(tokens: TokenStream) -> Vec<Named> {
 
 #[cfg(test)]
 mod tests {
+    use super::Place::{Call, Inline, Item};
     use super::*;
-    use quote::quote;
-    use syn::ItemFn;
 
-    fn place(args: TokenStream, function: TokenStream) -> Place {
+    fn args(keys: &str) -> Args {
         let mut errors = crate::errors::Errors::default();
-        let args = crate::args::parse(args, &mut errors);
-        assert_eq!(errors.messages(), [""; 0]);
-        let function: ItemFn = syn::parse2(function).unwrap();
-        Place::of(&args, &function.sig)
+        let args = crate::args::parse(keys.parse().unwrap(), &mut errors);
+        assert_eq!(errors.messages(), [""; 0], "{keys}");
+        args
     }
 
     #[test]
     fn the_policy_is_made_where_it_can_see_what_it_names() {
-        let function = quote!(
+        let function: syn::ItemFn = syn::parse_quote!(
             fn f<'a, T, const N: u32>(&self, limit: u32, (from_secs, iam): P) {}
         );
-        let cases = [
-            (
-                quote!(policy = other::P, base = Duration::from_secs(1)),
-                Place::Item,
-            ),
-            (quote!(policy = iam), Place::Call),
-            (quote!(policy = iam::REQUEST), Place::Item),
-            (quote!(policy = P.max_attempts(limit)), Place::Call),
-            (quote!(max_attempts = self.limit), Place::Call),
-            (quote!(policy = mine.limit, jitter = equal), Place::Item),
-            (quote!(max_attempts = N), Place::Inline),
-            (quote!(policy = T::POLICY), Place::Inline),
-            (quote!(policy = OfTheImpl::POLICY), Place::Inline),
-            (quote!(policy = <Rule as Rules>::POLICY), Place::Inline),
-            (quote!(policy = S::POLICY), Place::Inline),
-            (quote!(on = [429, Self::CODES]), Place::Inline),
-            (quote!(max_attempts = const_max(N, limit)), Place::Call),
-            (quote!(max_attempts = (0..limit).len()), Place::Call),
-            (
-                quote!(when = |e| e.x == limit, attempt_timeout = self.t),
-                Place::Item,
-            ),
+        let rows = [
+            ("policy = other::P, base = Duration::from_secs(1)", Item),
+            ("policy = iam", Call),
+            ("policy = iam::REQUEST", Item),
+            ("policy = P.max_attempts(limit)", Call),
+            ("max_attempts = self.limit", Call),
+            ("policy = mine.limit, jitter = equal", Item),
+            ("max_attempts = N", Inline),
+            ("policy = T::POLICY", Inline),
+            ("policy = OfTheImpl::POLICY", Inline),
+            ("policy = <Rule as Rules>::POLICY", Inline),
+            ("policy = S::POLICY", Inline),
+            ("on = [429, Self::CODES]", Inline),
+            ("max_attempts = const_max(N, limit)", Call),
+            ("max_attempts = (0..limit).len()", Call),
+            ("when = |e| e.x == limit, attempt_timeout = self.t", Item),
         ];
-        for (args, expected) in cases {
-            let shown = args.to_string();
-            assert_eq!(place(args, function.clone()), expected, "{shown}");
+        for (keys, expected) in rows {
+            assert_eq!(Place::of(&args(keys), &function.sig), expected, "{keys}");
         }
     }
 
     #[test]
     fn a_block_guesses_where_its_policy_is_made() {
-        let cases = [
-            (
-                quote!(policy = iam::REQUEST, base = Duration::from_secs(1)),
-                Place::Item,
-            ),
-            (
-                quote!(base = seconds(1), jitter = full, on = [500..=504]),
-                Place::Call,
-            ),
-            (
-                quote!(base = const { seconds(1) }, budget = &BUDGET),
-                Place::Item,
-            ),
-            (
-                quote!(policy = Policy::exponential().on(codes![409])),
-                Place::Item,
-            ),
-            (quote!(policy = *LAZY), Place::Call),
-            (quote!(policy = &POLICY), Place::Call),
-            (quote!(policy = make()), Place::Call),
-            (
-                quote!(policy = if FAST { A } else { B }, timeout = "60s"),
-                Place::Call,
-            ),
-            (quote!(policy = policy), Place::Call),
-            (quote!(max_attempts = self.limit), Place::Call),
-            (quote!(max_attempts = __self.limit), Place::Call),
-            (quote!(policy = _P), Place::Item),
-            (quote!(policy = Self::POLICY), Place::Inline),
-            (quote!(policy = T::POLICY), Place::Inline),
+        let rows = [
+            ("policy = iam::REQUEST, base = Duration::from_secs(1)", Item),
+            ("base = seconds(1), jitter = full, on = [500..=504]", Call),
+            ("base = const { seconds(1) }, budget = &BUDGET", Item),
+            ("policy = Policy::exponential().on(codes![409])", Item),
+            ("policy = *LAZY", Call),
+            ("policy = &POLICY", Call),
+            ("policy = make()", Call),
+            ("policy = if FAST { A } else { B }, timeout = \"60s\"", Call),
+            ("policy = policy", Call),
+            ("max_attempts = self.limit", Call),
+            ("max_attempts = __self.limit", Call),
+            ("policy = _P", Item),
+            ("policy = Self::POLICY", Inline),
+            ("policy = T::POLICY", Inline),
         ];
-        for (args, expected) in cases {
-            let shown = args.to_string();
-            let mut errors = crate::errors::Errors::default();
-            let args = crate::args::parse(args, &mut errors);
-            assert_eq!(Place::of_block(&args), expected, "{shown}");
+        for (keys, expected) in rows {
+            assert_eq!(Place::of_block(&args(keys)), expected, "{keys}");
         }
     }
 
     #[test]
     fn a_policy_behind_a_reference_stays_there_and_any_other_is_copied() {
-        let cases = [
-            (quote!(policy = *policy), true),
-            (quote!(policy = &self.policy, timeout = "60s"), true),
-            (quote!(policy = *LAZY), true),
+        let rows = [
+            ("policy = *policy", true),
+            ("policy = &self.policy, timeout = \"60s\"", true),
+            ("policy = *LAZY", true),
             // The borrow of `self`, or a guard, would live as long as the call.
-            (quote!(policy = self.policy), false),
-            (quote!(policy = *self.shared.lock().unwrap()), false),
-            (quote!(policy = *policy, max_attempts = 3), false),
-            (quote!(policy = *policy, idempotent), false),
+            ("policy = self.policy", false),
+            ("policy = *self.shared.lock().unwrap()", false),
+            ("policy = *policy, max_attempts = 3", false),
+            ("policy = *policy, idempotent", false),
         ];
-        for (args, expected) in cases {
-            let shown = args.to_string();
-            let mut errors = crate::errors::Errors::default();
-            let args = crate::args::parse(args, &mut errors);
-            assert_eq!(is_behind_a_reference(&args), expected, "{shown}");
+        for (keys, expected) in rows {
+            assert_eq!(is_behind_a_reference(&args(keys)), expected, "{keys}");
         }
     }
 }

@@ -243,35 +243,19 @@ mod tests {
     #[test]
     fn says_everything() {
         let svg = draw(&curves(0.0), "The circumstances").unwrap();
-        for words in [
-            TITLE,
-            "The circumstances",
-            &CALLS.label(),
-            &TIME.label(),
-            &X.label(),
-            "s loop",
-            "full jitter",
-            ".version(..)",
-            "iam::Members",
-            "1,000",
-        ] {
+        let all = "The circumstances; s loop; full jitter; .version(..); iam::Members; 1,000";
+        let labels = [CALLS.label(), TIME.label(), X.label()];
+        let labels = labels.iter().map(String::as_str);
+        for words in all.split("; ").chain([TITLE]).chain(labels) {
             assert!(svg.contains(words), "{words} is missing");
         }
         assert!(!svg.contains("Ringed"));
     }
 
     #[test]
-    fn says_who_gave_up() {
-        let svg = draw(&curves(2.5), "").unwrap();
-        assert!(
-            svg.contains("Ringed: tasks gave up with full jitter: 2.5 of 100."),
-            "{svg}"
-        );
-    }
-
-    #[test]
-    fn no_letter_is_too_low() {
-        let svg = draw(&curves(1.0), "The circumstances").unwrap();
+    fn says_who_gave_up_and_no_letter_is_too_low() {
+        let svg = draw(&curves(2.5), "The circumstances").unwrap();
+        assert!(svg.contains("Ringed: tasks gave up with full jitter: 2.5 of 100."));
         assert!(svg.contains(r#"width="830""#));
         let sizes = svg.split("font-size=\"").skip(1);
         let sizes: Vec<f64> = sizes
@@ -282,11 +266,9 @@ mod tests {
 
     #[test]
     fn draws_whatever_was_measured() {
-        draw(&[], "").unwrap();
-        let one = Curve {
-            way: Way::Paced,
-            points: vec![Point::default()],
-        };
-        draw(&[one], "").unwrap();
+        let (way, points) = (Way::Paced, vec![Point::default()]);
+        for curves in [vec![], vec![Curve { way, points }]] {
+            draw(&curves, "").unwrap();
+        }
     }
 }

@@ -218,6 +218,14 @@ mod tests {
     /// Under this name the test gives itself a writer's arguments, when it starts its own copies.
     const ARGUMENTS: &str = "IAM_EXAMPLE_WRITER";
 
+    fn options(arguments: &str) -> Options {
+        let all = ["iam", "processes"].into_iter().chain(arguments.split(' '));
+        match All::parse_from(all).what {
+            Some(What::Processes(options)) => options,
+            other => panic!("no options for processes: {other:?}"),
+        }
+    }
+
     #[tokio::test]
     async fn every_change_of_every_process_is_in_the_policy() {
         if let Ok(arguments) = env::var(ARGUMENTS) {
@@ -225,10 +233,8 @@ mod tests {
             crate::run(&options).await.unwrap();
             return;
         }
-        let arguments = "iam processes --processes=3 --changes=4 --base=10 --latency=1".split(' ');
-        let Some(What::Processes(options)) = All::parse_from(arguments).what else {
-            panic!("these are no options for processes");
-        };
+        let arguments = "--processes=3 --changes=4 --base=10 --latency=1";
+        let options = options(arguments);
         let name = "processes::tests::every_change_of_every_process_is_in_the_policy";
         let copy = |arguments: &[String]| {
             let mut command = Command::new(env::current_exe().unwrap());
@@ -248,10 +254,8 @@ mod tests {
 
     #[test]
     fn a_lost_change_is_noticed() {
-        let arguments = ["iam", "processes", "--processes=1", "--changes=2"];
-        let Some(What::Processes(options)) = All::parse_from(arguments).what else {
-            panic!("these are no options for processes");
-        };
+        let arguments = "--processes=1 --changes=2";
+        let options = options(arguments);
         let service = Emulator::start().unwrap();
         let binding = |members: &[String]| serde_json::json!({"bindings": [{"role": "roles/viewer", "members": members}]});
         service.set_policy(RESOURCE, binding(&[member(0, 0)]));
@@ -282,12 +286,10 @@ mod tests {
         let lines: Vec<_> = words.lines().collect();
         assert!(lines[0].starts_with("3 rounds"), "{words}");
         assert!(lines[2].starts_with("writes "), "{words}");
-        let numbers = |line: &str| -> Vec<String> {
-            let cells = line.split_whitespace().rev().take(3);
-            cells.map(str::to_owned).collect()
-        };
-        assert_eq!(numbers(lines[2]), ["4", "2", "3"]);
-        assert_eq!(numbers(lines[6]), ["30", "10", "25"]);
+        for (line, numbers) in [(2, ["4", "2", "3"]), (6, ["30", "10", "25"])] {
+            let cells = lines[line].split_whitespace().rev();
+            assert_eq!(cells.take(3).collect::<Vec<_>>(), numbers);
+        }
         assert_eq!(median(&[1, 2]), 1.5);
         assert_eq!(median(&[]), 0.0);
     }

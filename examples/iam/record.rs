@@ -161,42 +161,57 @@ impl Story {
 mod tests {
     use super::*;
 
+    impl Call {
+        /// A call of the first writer, which takes 5 ms. Times are in milliseconds.
+        pub(crate) fn of(kind: Kind, outcome: Outcome, start: u64) -> Self {
+            let [start, end] = [start, start + 5].map(Duration::from_millis);
+            let writer = Some(0);
+            Self {
+                writer,
+                kind,
+                outcome,
+                start,
+                end,
+            }
+        }
+    }
+
+    impl Story {
+        /// A story without calls, at whose end all were told.
+        pub(crate) fn of(title: &'static str, endings: &[Ending], millis: u64) -> Self {
+            let took = Duration::from_millis(millis);
+            let (endings, told) = (endings.to_vec(), vec![took; endings.len()]);
+            Self {
+                title,
+                calls: Vec::new(),
+                endings,
+                told,
+                took,
+            }
+        }
+    }
+
     #[test]
     fn a_pause_after_a_failure_is_a_wait() {
-        let at = Duration::from_millis;
-        let call = |kind, outcome, start, end| Call {
-            writer: Some(0),
-            kind,
-            outcome,
-            start: at(start),
-            end: at(end),
-        };
         let calls = [
-            call(Kind::Read, Outcome::Done, 0, 5),
-            call(Kind::Write, Outcome::Conflict, 6, 11),
-            call(Kind::Read, Outcome::Done, 30, 35),
-            call(Kind::Write, Outcome::Done, 36, 41),
+            Call::of(Kind::Read, Outcome::Done, 0),
+            Call::of(Kind::Write, Outcome::Conflict, 6),
+            Call::of(Kind::Read, Outcome::Done, 30),
+            Call::of(Kind::Write, Outcome::Done, 36),
         ];
-        assert_eq!(Story::waits_of(&calls), [(at(11), at(30))]);
+        let [from, to] = [11, 30].map(Duration::from_millis);
+        assert_eq!(Story::waits_of(&calls), [(from, to)]);
     }
 
     #[test]
     fn a_shared_call_is_one_of_each_writer_that_waited_for_it() {
-        let at = Duration::from_millis;
-        let shared = |start, end| Call {
+        let shared = |start| Call {
             writer: None,
-            kind: Kind::Write,
-            outcome: Outcome::Done,
-            start: at(start),
-            end: at(end),
+            ..Call::of(Kind::Write, Outcome::Done, start)
         };
-        let story = Story {
-            title: "",
-            calls: vec![shared(0, 5), shared(6, 11)],
-            endings: vec![Ending::Arrived; 2],
-            told: vec![at(5), at(12)],
-            took: at(12),
-        };
+        let mut story = Story::of("", &[Ending::Arrived; 2], 12);
+        story.calls = vec![shared(0), shared(6)];
+        story.told[0] = Duration::from_millis(5);
         assert_eq!(story.calls_of(0).len(), 1);
         assert_eq!(story.calls_of(1).len(), 2);
         assert_eq!(story.of_kind(Kind::Write), 2);

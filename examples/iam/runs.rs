@@ -52,20 +52,12 @@ impl Runs {
 mod tests {
     use super::*;
     use crate::record::Ending;
-    use std::time::Duration;
 
     #[test]
     fn means_are_of_all_runs() {
-        let story = |arrived: usize, seconds| Story {
-            title: "a way",
-            calls: Vec::new(),
-            endings: vec![Ending::Arrived; arrived],
-            told: vec![Duration::ZERO; arrived],
-            took: Duration::from_secs(seconds),
-        };
-        let mut runs = Runs::of(story(3, 2));
+        let mut runs = Runs::of(Story::of("a way", &[Ending::Arrived; 3], 2000));
         assert_eq!(runs.mean(Story::arrived), "3");
-        runs.push(story(4, 3));
+        runs.push(Story::of("a way", &[Ending::Arrived; 4], 3000));
         assert_eq!(runs.mean(Story::arrived), "3.5");
         assert_eq!((runs.number(), runs.seconds()), (2, 2.5));
         assert_eq!(runs.drawn().arrived(), 3);

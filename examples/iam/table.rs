@@ -47,24 +47,13 @@ fn row(number: usize, runs: &Runs) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn says_how_each_way_ended() {
-        let story = |title, endings: &[Ending]| Story {
-            title,
-            calls: Vec::new(),
-            endings: endings.to_vec(),
-            told: vec![Duration::ZERO; endings.len()],
-            took: Duration::from_millis(1250),
-        };
-        let text = table(
-            &[
-                story("short", &[Ending::Arrived, Ending::Misled, Ending::GaveUp]),
-                story("a longer title", &[Ending::Arrived; 3]),
-            ]
-            .map(Runs::of),
-        );
+        let mixed = [Ending::Arrived, Ending::Misled, Ending::GaveUp];
+        let short = Story::of("short", &mixed, 1250);
+        let longer = Story::of("a longer title", &[Ending::Arrived; 3], 1250);
+        let text = table(&[short, longer].map(Runs::of));
         let lines: Vec<_> = text.lines().collect();
         assert!(lines[2].starts_with("1 short  "), "{text}");
         assert!(lines[2].contains("2 of 3     0        2"), "{text}");

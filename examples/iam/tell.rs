@@ -103,34 +103,3 @@ fn so_far(log: &Log, gave_up: usize) -> String {
         calls.len()
     )
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn in_a_crowd_every_change_arrives_in_every_way() {
-        let pace = Pace {
-            scale: 0.01,
-            is_patient: true,
-        };
-        for way in Way::CROWD {
-            let story = tell(
-                way,
-                pace,
-                http().unwrap(),
-                Emulator::start().unwrap(),
-                6,
-                ProgressBar::hidden(),
-            )
-            .await
-            .unwrap();
-            assert_eq!(story.endings, [Ending::Arrived; 6], "{way:?}");
-            // One thread: all six have asked before the first read is answered.
-            let least = if way == Way::Combined { 2 } else { 12 };
-            assert!(story.calls.len() >= least, "{way:?}");
-            let is_shared = |call: &crate::record::Call| call.writer.is_none();
-            assert_eq!(story.calls.iter().all(is_shared), way == Way::Combined);
-        }
-    }
-}

@@ -246,29 +246,39 @@ mod tests {
     /// Fast, and still slow enough for a timer that counts milliseconds.
     const PACE: f64 = 0.002;
 
+    /// The life of an instance with these replies of the service, and nothing else that fails.
+    async fn lived(
+        seed: u64,
+        replies: impl IntoIterator<Item = (Call, Vec<Reply>)>,
+    ) -> (Result<(), Error>, Emulator) {
+        let options = Options::parse_from(["memorystore", &format!("--seed={seed}")]);
+        let service = service(&options, PACE).unwrap();
+        service.set_faults(Faults::none());
+        for (call, replies) in replies {
+            service.script(call, replies);
+        }
+        (live(&options, &service, PACE).await, service)
+    }
+
     #[tokio::test]
     async fn nothing_is_done_twice_on_a_bad_day() {
         // The rates would give other faults at another speed of the machine, so each call gets its own.
-        let mut faults = [
+        let mut faults = vec![
             Reply::status(503),
             Reply::status(503).applied(),
             Reply::reset().applied(),
             Reply::status(429).retry_info("0.02s"),
         ];
+        let calls = [
+            Call::CreateInstance,
+            Call::GetOperation,
+            Call::GetInstance,
+            Call::DeleteInstance,
+        ];
         for seed in 0..4 {
-            let options = Options::parse_from(["memorystore", &format!("--seed={seed}")]);
-            let service = service(&options, PACE).unwrap();
-            service.set_faults(Faults::none());
-            for call in [
-                Call::CreateInstance,
-                Call::GetOperation,
-                Call::GetInstance,
-                Call::DeleteInstance,
-            ] {
-                service.script(call, faults.clone());
-            }
+            let (result, service) = lived(seed, calls.map(|call| (call, faults.clone()))).await;
+            result.unwrap();
             faults.rotate_left(1);
-            live(&options, &service, PACE).await.unwrap();
             let stats = service.stats();
             assert_eq!((stats.writes, stats.already_exists), (2, 0), "{stats:?}");
             assert_eq!(stats.faults, 16, "{stats:?}");
@@ -280,11 +290,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_new_instance_is_asked_for_until_it_appears() {
-        let options = Options::parse_from(["memorystore", "--faults=none"]);
-        let service = service(&options, PACE).unwrap();
         // Polling may take so long that it would be found at once.
-        service.script(Call::GetInstance, [404; 2].map(Reply::status));
-        live(&options, &service, PACE).await.unwrap();
+        let missing = vec![Reply::status(404); 2];
+        let (result, service) = lived(3, [(Call::GetInstance, missing)]).await;
+        result.unwrap();
         let stats = service.stats();
         assert_eq!(stats.faults, 2, "{stats:?}");
         assert_eq!((stats.writes, stats.recognised), (2, 0), "{stats:?}");
@@ -292,14 +301,9 @@ mod tests {
 
     #[tokio::test]
     async fn an_operation_that_fails_is_told() {
-        let options = Options::parse_from(["memorystore", "--faults=none"]);
-        let service = service(&options, PACE).unwrap();
         let full = Reply::failed_operation(GrpcCode::ResourceExhausted, "The zone is full.");
-        service.script(Call::CreateInstance, [full]);
-        let error = live(&options, &service, PACE)
-            .await
-            .unwrap_err()
-            .to_string();
+        let (result, _) = lived(3, [(Call::CreateInstance, vec![full])]).await;
+        let error = result.unwrap_err().to_string();
         assert_eq!(error, "the operation failed with code 8: The zone is full.");
     }
 }

@@ -362,11 +362,8 @@ mod tests {
         assert_eq!(paced.limits.len(), 6);
 
         let exponential = CONTENTION.iter().find(|one| one.name == "exponential");
-        let strategy = *exponential.unwrap();
-        let pace = Pace {
-            strategy,
-            ..PACES[0]
-        };
+        let mut pace = PACES[0];
+        pace.strategy = *exponential.unwrap();
         let alone = check(pace, &clients);
         for what in ["product", "calls / full", "time / full"] {
             let limit = find(&alone, what);
@@ -407,11 +404,8 @@ mod tests {
             worst(among, 0, WAIT).unwrap()
         };
         assert_eq!(of(true).1.crowd.clients, 2);
-        let expected = first[0]
-            .ratio(0, WAIT)
-            .mean
-            .max(first[2].ratio(0, WAIT).mean);
-        assert_eq!(of(false).0.mean, expected);
+        let [one, _, twenty] = [0, 1, 2].map(|at| first[at].ratio(0, WAIT).mean);
+        assert_eq!(of(false).0.mean, one.max(twenty));
         assert!(worst(first[..0].iter(), 0, WAIT).is_none());
     }
 }

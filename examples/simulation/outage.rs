@@ -270,8 +270,9 @@ mod tests {
         let mut experiment = outage("", trouble);
         experiment.course.end = 60;
         let runs = experiment.run(&Crew::silent(1), 20, contender);
+        let attempts = experiment.attempts_per_request(&runs[0]);
         (
-            experiment.attempts_per_request(&runs[0]),
+            attempts,
             experiment.answered(&runs[0]),
             experiment.recovery(&runs[0]),
         )

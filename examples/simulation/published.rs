@@ -82,20 +82,3 @@ pub(crate) fn find(clients: u32, strategy: &str) -> Option<Published> {
         completion: mean(completion, completion_error),
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cell_is_found_by_its_names() {
-        let mean = |mean, error| Mean { mean, error };
-        let expected = Published {
-            calls: mean(795.9, 0.2),
-            completion: mean(4903.0, 17.0),
-        };
-        assert_eq!(find(100, "full"), Some(expected));
-        assert_eq!(find(30, "full"), None);
-        assert_eq!(find(100, "hopeful"), None);
-    }
-}

@@ -193,10 +193,9 @@ mod tests {
 
     #[test]
     fn callers_at_a_fixed_interval_come_back_together() {
-        let fixed = herd(&outcome("fixed 1 s", Hint::Nothing).arrived);
-        let jittered = herd(&outcome("exponential + jitter", Hint::Nothing).arrived);
-        assert!(fixed > 400, "{fixed}");
-        assert!(jittered < 100, "{jittered}");
+        let of = |name| herd(&outcome(name, Hint::Nothing).arrived);
+        let (fixed, jittered) = (of("fixed 1 s"), of("exponential + jitter"));
+        assert!(fixed > 400 && jittered < 100, "{fixed} and {jittered}");
     }
 
     #[test]

@@ -227,48 +227,36 @@ mod tests {
 
     const HOP: Duration = Duration::from_millis(10);
 
-    fn exact() -> Hop {
-        Hop::new(HOP, Duration::ZERO).unwrap()
+    fn ran(clients: u32, over: Duration, strategy: &Strategy) -> Outcome {
+        let hop = Hop::new(HOP, Duration::ZERO).unwrap();
+        let crowd = Crowd { clients, hop, over };
+        run(&crowd, strategy, &mut SmallRng::seed_from_u64(0))
     }
 
     #[test]
-    fn one_client_needs_one_write_and_four_hops() {
-        let mut rng = SmallRng::seed_from_u64(0);
-        let outcome = run(&Crowd::at_once(1, exact()), &CONTENTION[0], &mut rng);
-        assert_eq!((outcome.writes, outcome.reads, outcome.gave_up), (1, 1, 0));
-        assert_eq!(outcome.completion, 40_000_000);
-        assert_eq!(outcome.succeeded, [40_000_000]);
-    }
-
-    #[test]
-    fn of_two_clients_in_step_one_must_write_twice() {
-        let mut rng = SmallRng::seed_from_u64(0);
-        let outcome = run(&Crowd::at_once(2, exact()), &CONTENTION[1], &mut rng);
-        // The second fails at 40 ms, waits 10, and reads and writes once more.
-        assert_eq!((outcome.writes, outcome.completion), (3, 90_000_000));
-        assert_eq!(outcome.reads, 3);
-    }
-
-    #[test]
-    fn clients_that_come_one_after_the_other_do_not_conflict() {
-        let mut rng = SmallRng::seed_from_u64(0);
-        let crowd = Crowd {
-            over: HOP * 16,
-            ..Crowd::at_once(4, exact())
-        };
-        let outcome = run(&crowd, &CONTENTION[1], &mut rng);
-        // They come at 0, 40, 80 and 120 ms.
-        assert_eq!((outcome.writes, outcome.reads), (4, 4));
-        let told = [40_000_000, 80_000_000, 120_000_000, 160_000_000];
-        assert_eq!(outcome.succeeded, told);
+    fn clients_conflict_only_if_they_come_together() {
+        let at_once = Duration::ZERO;
+        // One client needs four hops. Of two in step, the second fails at 40 ms, waits 10, and reads
+        // and writes once more. Four clients come at 0, 40, 80 and 120 ms.
+        for (clients, over, strategy, calls, told) in [
+            (1, at_once, 0, 1, &[40][..]),
+            (2, at_once, 1, 3, &[40, 90]),
+            (4, HOP * 16, 1, 4, &[40, 80, 120, 160]),
+        ] {
+            let outcome = ran(clients, over, &CONTENTION[strategy]);
+            let found = (outcome.writes, outcome.reads, outcome.gave_up);
+            assert_eq!(found, (calls, calls, 0), "{clients} clients");
+            let told: Vec<u64> = told.iter().map(|millis| millis * 1_000_000).collect();
+            assert_eq!(outcome.succeeded, told, "{clients} clients");
+            assert_eq!(Some(&outcome.completion), told.last(), "{clients} clients");
+        }
     }
 
     #[test]
     fn a_client_without_attempts_left_gives_up() {
-        let mut rng = SmallRng::seed_from_u64(0);
         let mut once = CONTENTION[0];
         once.policy = once.policy.max_attempts(1);
-        let outcome = run(&Crowd::at_once(9, exact()), &once, &mut rng);
+        let outcome = ran(9, Duration::ZERO, &once);
         assert_eq!(outcome.writes, 9);
         assert_eq!(outcome.succeeded.len() + outcome.gave_up as usize, 9);
         assert!(outcome.gave_up > 0);

@@ -85,14 +85,9 @@ mod tests {
     }
 
     #[test]
-    fn a_distance_counts_the_errors_of_both() {
+    fn a_distance_and_a_ratio_have_the_errors_of_both() {
         let mean = |mean, error| Mean { mean, error };
         assert_eq!(mean(10.0, 3.0).distance(mean(20.0, 4.0)), -2.0);
-    }
-
-    #[test]
-    fn a_ratio_has_the_relative_errors_of_both() {
-        let mean = |mean, error| Mean { mean, error };
         let ratio = mean(20.0, 0.6).over(mean(10.0, 0.4));
         assert_eq!(ratio.mean, 2.0);
         assert!((ratio.error - 0.1).abs() < 1e-12, "{ratio}");

@@ -214,23 +214,25 @@ mod tests {
 
     #[test]
     fn rates_are_kept_to_on_average() {
-        let faults = Faults::none().status(503, 0.2).with(Reply::cut(), 0.3);
-        let drawn = draws(1, &faults, 10_000);
-        let share = |reply: Reply| {
-            let verdict = reply;
-            drawn.iter().filter(|drawn| **drawn == verdict).count() as f64 / 10_000.0
-        };
-        assert!((share(Reply::status(503)) - 0.2).abs() < 0.02);
-        assert!((share(Reply::cut()) - 0.3).abs() < 0.02);
-        assert!((share(Reply::pass()) - 0.5).abs() < 0.02);
-    }
-
-    #[test]
-    fn the_ends_of_the_range_mean_never_and_always() {
-        let never = draws(3, &Faults::none().status(503, 0.0), 1_000);
-        assert!(never.iter().all(|drawn| *drawn == Reply::pass()));
-        let always = draws(3, &Faults::none().status(503, 1.0), 1_000);
-        assert!(always.iter().all(|drawn| *drawn == Reply::status(503)));
+        for (seed, calls, busy, cut, tolerance) in [
+            (1, 10_000, 0.2, 0.3, 0.02),
+            // The ends of the range mean never and always.
+            (3, 1_000, 0.0, 0.0, 0.0),
+            (3, 1_000, 1.0, 0.0, 0.0),
+        ] {
+            let faults = Faults::none().status(503, busy).with(Reply::cut(), cut);
+            let drawn = draws(seed, &faults, calls);
+            let passed = 1.0 - busy - cut;
+            for (reply, rate) in [
+                (Reply::status(503), busy),
+                (Reply::cut(), cut),
+                (Reply::pass(), passed),
+            ] {
+                let count = drawn.iter().filter(|drawn| **drawn == reply).count();
+                let share = count as f64 / calls as f64;
+                assert!((share - rate).abs() <= tolerance, "{share}, not {rate}");
+            }
+        }
     }
 
     #[test]
@@ -243,20 +245,14 @@ mod tests {
     fn a_script_goes_before_the_limit_and_the_rates_and_is_for_its_call_only() {
         let now = Instant::now();
         let faults = Faults::none().status(500, 1.0);
-        let mut director = Director::new(
-            0,
-            faults,
-            Some(Bucket::new(1, 1)),
-            Reply::status(429).retry_after("1"),
-        );
-        director
-            .script(Call::SetIamPolicy)
-            .extend([Reply::pass(), Reply::reset()]);
+        let throttled = Reply::status(429).retry_after("1");
+        let mut director = Director::new(0, faults, Some(Bucket::new(1, 1)), throttled.clone());
+        let script = director.script(Call::SetIamPolicy);
+        script.extend([Reply::pass(), Reply::reset()]);
         let mut next = |call| director.decide(call, now);
         assert_eq!(next(Call::GetIamPolicy), Reply::status(500));
         assert_eq!(next(Call::SetIamPolicy), Reply::pass());
         assert_eq!(next(Call::SetIamPolicy), Reply::reset());
-        let throttled = Reply::status(429).retry_after("1");
         assert_eq!(next(Call::SetIamPolicy), throttled);
     }
 
@@ -273,22 +269,30 @@ mod tests {
     }
 
     #[test]
-    fn rates_that_are_no_share_are_refused() {
-        for rate in [-0.1, 1.1, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            let refused = std::panic::catch_unwind(|| Faults::none().status(503, rate));
-            assert!(refused.is_err(), "{rate}");
+    fn impossible_settings_are_refused() {
+        let rates = |one, other| drop(Faults::none().status(503, one).status(429, other));
+        for no_share in [-0.1, 1.1, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let refused = std::panic::catch_unwind(|| rates(no_share, 0.0));
+            assert!(refused.is_err(), "{no_share}");
         }
-    }
-
-    #[test]
-    #[should_panic(expected = "add up to 1.0 or less")]
-    fn rates_beyond_every_call_are_refused() {
-        let _ = Faults::none().status(503, 0.6).status(429, 0.5);
-    }
-
-    #[test]
-    #[should_panic(expected = "write 1 or more for both")]
-    fn a_limit_of_nothing_is_refused() {
-        let _ = Bucket::new(0, 10);
+        let settings: [(&str, fn()); 5] = [
+            ("add up to 1.0 or less", || {
+                drop(Faults::none().status(503, 0.6).status(429, 0.5));
+            }),
+            ("write 1 or more for both", || {
+                Bucket::new(0, 10);
+            }),
+            ("leave out the control characters", || {
+                drop(Reply::status(429).retry_after("1\r\nx: y"));
+            }),
+            ("write one from 200 to 599", || drop(Reply::status(600))),
+            ("use Reply::status(503)", || drop(Reply::reset().html())),
+        ];
+        for (says, set) in settings {
+            let panic = std::panic::catch_unwind(set).expect_err(says);
+            let literal = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+            let text: Option<String> = literal.or_else(|| panic.downcast_ref().cloned());
+            assert!(text.unwrap().contains(says), "{says}");
+        }
     }
 }

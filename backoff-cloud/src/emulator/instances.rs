@@ -258,6 +258,10 @@ mod tests {
             self.begin(false, None, None).map(|begun| begun.operation)
         }
 
+        fn list(&mut self, collection: &str) -> Value {
+            self.instances.list(collection, self.now)["instances"].take()
+        }
+
         fn poll(&mut self, operation: &Value) -> Value {
             let name = operation["name"].as_str().unwrap();
             self.instances.operation(name, self.now).unwrap()
@@ -270,13 +274,20 @@ mod tests {
         let operation = service.create().unwrap();
         assert_eq!(operation["done"], false);
         assert_eq!(operation["metadata"]["target"], CACHE);
-        service.pass(APPEARS);
+        // It is not found for a while, and exists nevertheless.
+        service.pass(APPEARS - Duration::from_nanos(1));
+        assert_eq!(service.get(), Err(404));
+        assert_eq!(service.list(COLLECTION), json!([]));
+        assert!(service.instances.newest(CACHE, service.now).is_some());
+        assert_eq!(service.create(), Err("ALREADY_EXISTS"));
+        service.pass(Duration::from_nanos(1));
         let made = service.get().unwrap();
-        assert_eq!(
-            (&made["state"], &made["name"]),
-            (&json!("CREATING"), &json!(CACHE))
-        );
+        assert_eq!(made["state"], "CREATING");
+        assert_eq!(made["name"], CACHE);
         assert_eq!(made["shardCount"], 3);
+        assert_eq!(service.list(COLLECTION), json!([made]));
+        assert_eq!(service.list("projects/p/locations/m/instances"), json!([]));
+        assert_eq!(service.delete(), Err("FAILED_PRECONDITION"));
 
         service.pass(TAKES - APPEARS - Duration::from_nanos(1));
         assert_eq!(service.poll(&operation)["done"], false);
@@ -290,44 +301,15 @@ mod tests {
 
         let deletion = service.delete().unwrap();
         assert_eq!(service.get().unwrap()["state"], "DELETING");
+        assert_eq!(service.delete(), Err("FAILED_PRECONDITION"));
+        assert_eq!(service.create(), Err("ALREADY_EXISTS"));
         service.pass(TAKES);
         let ended = service.poll(&deletion);
         let empty = json!({"@type": "type.googleapis.com/google.protobuf.Empty"});
-        assert_eq!((&ended["done"], &ended["response"]), (&json!(true), &empty));
+        assert_eq!(ended["done"], true);
+        assert_eq!(ended["response"], empty);
         assert_eq!(service.get(), Err(404));
         assert_eq!(service.delete(), Err("NOT_FOUND"));
-    }
-
-    #[test]
-    fn a_new_instance_is_not_found_for_a_while() {
-        let mut service = Service::new();
-        service.create().unwrap();
-        service.pass(APPEARS - Duration::from_nanos(1));
-        assert_eq!(service.get(), Err(404));
-        let listed = service.instances.list(COLLECTION, service.now);
-        assert_eq!(listed, json!({"instances": []}));
-        assert!(service.instances.newest(CACHE, service.now).is_some());
-        // The instance exists nevertheless.
-        assert_eq!(service.create(), Err("ALREADY_EXISTS"));
-        service.pass(Duration::from_nanos(1));
-        let found = service.get().unwrap();
-        let listed = service.instances.list(COLLECTION, service.now);
-        assert_eq!(listed, json!({"instances": [found]}));
-        let elsewhere = service
-            .instances
-            .list("projects/p/locations/m/instances", service.now);
-        assert_eq!(elsewhere, json!({"instances": []}));
-    }
-
-    #[test]
-    fn an_instance_that_is_not_ready_is_not_deleted() {
-        let mut service = Service::new();
-        service.create().unwrap();
-        assert_eq!(service.delete(), Err("FAILED_PRECONDITION"));
-        service.pass(TAKES);
-        assert!(service.delete().is_ok());
-        assert_eq!(service.delete(), Err("FAILED_PRECONDITION"));
-        assert_eq!(service.create(), Err("ALREADY_EXISTS"));
     }
 
     #[test]
@@ -336,18 +318,14 @@ mod tests {
         let first = service.begin(true, Some("a"), None).unwrap();
         assert!(!first.is_recognised);
         let again = service.begin(true, Some("a"), None).unwrap();
-        assert_eq!(
-            (&again.operation, again.is_recognised),
-            (&first.operation, true)
-        );
+        assert!(again.is_recognised);
+        assert_eq!(again.operation, first.operation);
         let other = service.begin(true, Some("b"), None);
         assert_eq!(other, Err("ALREADY_EXISTS"));
         service.pass(TAKES);
         let again = service.begin(true, Some("a"), None).unwrap().operation;
-        assert_eq!(
-            (&again["name"], &again["done"]),
-            (&first.operation["name"], &json!(true))
-        );
+        assert_eq!(again["name"], first.operation["name"]);
+        assert_eq!(again["done"], true);
         assert!(!service.begin(false, Some("c"), None).unwrap().is_recognised);
         assert!(service.begin(false, Some("c"), None).unwrap().is_recognised);
         service.pass(TAKES);
@@ -357,25 +335,23 @@ mod tests {
 
     #[test]
     fn an_operation_that_fails_leaves_no_effect() {
-        let full = || Some((GrpcCode::ResourceExhausted, "full".to_owned()));
         let mut service = Service::new();
-        let creation = service.begin(true, None, full()).unwrap().operation;
-        assert_eq!(creation["done"], false);
-        service.pass(TAKES);
-        let ended = service.poll(&creation);
-        assert_eq!(ended["error"], json!({"code": 8, "message": "full"}));
-        assert_eq!(
-            (&ended["done"], ended.get("response")),
-            (&json!(true), None)
-        );
-        assert_eq!(service.get(), Err(404));
-
-        service.create().unwrap();
-        service.pass(TAKES);
-        let deletion = service.begin(false, None, full()).unwrap().operation;
-        service.pass(TAKES);
-        assert_eq!(service.poll(&deletion)["error"]["code"], 8);
-        assert_eq!(service.get().unwrap()["state"], "ACTIVE");
+        for creates in [true, false] {
+            let full = Some((GrpcCode::ResourceExhausted, "full".to_owned()));
+            let begun = service.begin(creates, None, full).unwrap().operation;
+            assert_eq!(begun["done"], false);
+            service.pass(TAKES);
+            let ended = service.poll(&begun);
+            assert_eq!(ended["done"], true);
+            assert_eq!(ended["error"], json!({"code": 8, "message": "full"}));
+            assert_eq!(ended.get("response"), None);
+            match creates {
+                true => assert_eq!(service.get(), Err(404)),
+                false => assert_eq!(service.get().unwrap()["state"], "ACTIVE"),
+            }
+            drop(service.create());
+            service.pass(TAKES);
+        }
     }
 
     #[test]

@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_body_has_googles_shape() {
+    fn an_error_body_has_googles_shape_and_html_is_no_json() {
         let body: Value =
             serde_json::from_str(&body(Reply::status(503).retry_info("3.5s"))).unwrap();
         assert_eq!(body["error"]["code"], 503);
@@ -297,44 +297,16 @@ mod tests {
         let detail = &body["error"]["details"][0];
         assert_eq!(detail["@type"], "type.googleapis.com/google.rpc.RetryInfo");
         assert_eq!(detail["retryDelay"], "3.5s");
-    }
-
-    #[test]
-    fn html_is_no_json() {
-        let body = body(Reply::status(502).html());
-        assert!(body.contains("502"));
-        assert!(serde_json::from_str::<Value>(&body).is_err());
+        let html = self::body(Reply::status(502).html());
+        assert!(html.contains("502"));
+        assert!(serde_json::from_str::<Value>(&html).is_err());
     }
 
     #[test]
     fn rubbish_may_stand_in_retry_after() {
-        for text in [
-            "soon",
-            "-1",
-            "",
-            "1e9",
-            "\u{661}\u{662}",
-            "99999999999999999999999",
-        ] {
+        let long = "99999999999999999999999";
+        for text in ["soon", "-1", "", "1e9", "\u{661}\u{662}", long] {
             let _ = Reply::status(429).retry_after(text);
         }
-    }
-
-    #[test]
-    #[should_panic(expected = "leave out the control characters")]
-    fn a_header_cannot_carry_a_line_break() {
-        let _ = Reply::status(429).retry_after("1\r\nx: y");
-    }
-
-    #[test]
-    #[should_panic(expected = "write one from 200 to 599")]
-    fn a_status_out_of_range_is_refused() {
-        let _ = Reply::status(600);
-    }
-
-    #[test]
-    #[should_panic(expected = "use Reply::status(503)")]
-    fn a_reset_has_no_body_to_dress_up() {
-        let _ = Reply::reset().html();
     }
 }

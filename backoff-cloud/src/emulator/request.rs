@@ -198,22 +198,20 @@ mod tests {
 
     const PARENT: &str = "projects/p/locations/l";
 
-    fn demand(
-        method: Method,
-        path: &str,
-        query: &[(&str, &str)],
-        body: &str,
-    ) -> Result<(String, Action), u16> {
-        let own = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
+    /// What a request asks for: its method, path and query in one line, and its body.
+    fn demand(line: &str, body: &str) -> Result<(String, Action), u16> {
+        let (method, path) = line.split_once(' ').unwrap();
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
         let request = Request {
-            method: &method,
+            method: &method.parse().unwrap(),
             path,
-            query: &query.iter().map(own).collect(),
+            query: &pairs.map(own).collect(),
             body: body.as_bytes(),
         };
-        let demand = request
-            .demand()
-            .map_err(|refusal| refusal.code.http_status())?;
+        let refused = |refusal: Refusal| refusal.code.http_status();
+        let demand = request.demand().map_err(refused)?;
         Ok((demand.resource, demand.action))
     }
 
@@ -221,69 +219,53 @@ mod tests {
         Ok((resource.to_owned(), Action::GetPolicy { with_conditions }))
     }
 
+    /// A row: the request, its body, and the resource whose policy it reads.
     #[test]
     fn a_policy_is_read_by_get_and_by_post_in_every_version() {
-        for version in ["v1", "v2", "v3"] {
-            let path = format!("/{version}/projects/p:getIamPolicy");
-            assert_eq!(
-                demand(Method::GET, &path, &[], ""),
-                read("projects/p", false)
-            );
-            assert_eq!(
-                demand(Method::POST, &path, &[], ""),
-                read("projects/p", false)
-            );
+        for (line, resource) in [
+            ("GET /v1/projects/p:getIamPolicy", "projects/p"),
+            ("GET /v2/projects/p:getIamPolicy", "projects/p"),
+            ("GET /v3/projects/p:getIamPolicy", "projects/p"),
+            ("POST /v1/projects/p:getIamPolicy", "projects/p"),
+            ("POST /v2/projects/p:getIamPolicy", "projects/p"),
+            ("POST /v3/projects/p:getIamPolicy", "projects/p"),
+            ("GET /v1/a/example.com:p:getIamPolicy", "a/example.com:p"),
+            ("POST /v1/projects/secrets:getIamPolicy", "projects/secrets"),
+            ("POST /v1/b/my%20bucket:getIamPolicy", "b/my bucket"),
+            ("POST /v1/b/gr%C3%B6%c3%9fe:getIamPolicy", "b/größe"),
+            ("POST /v1/b/%252e%252E:getIamPolicy", "b/%2e%2E"),
+            (
+                "POST /v1/a%3AgetIamPolicy%3Fx:getIamPolicy",
+                "a:getIamPolicy?x",
+            ),
+            ("POST /v1/b/100%:getIamPolicy", "b/100%"),
+        ] {
+            assert_eq!(demand(line, ""), read(resource, false), "{line}");
         }
-        let scoped = "/v1/projects/example.com:p:getIamPolicy";
-        let asked = demand(Method::GET, scoped, &[], "");
-        assert_eq!(asked, read("projects/example.com:p", false));
-    }
-
-    #[test]
-    fn the_policy_of_a_secret_is_read_by_get_alone() {
+        // The policy of a secret is read by GET alone.
         for secret in ["projects/p/secrets/s", "projects/p/locations/l/secrets/s"] {
             let path = format!("/v1/{secret}:getIamPolicy");
-            assert_eq!(demand(Method::GET, &path, &[], ""), read(secret, false));
-            assert_eq!(demand(Method::POST, &path, &[], "{}"), Err(404));
+            assert_eq!(demand(&format!("GET {path}"), ""), read(secret, false));
+            assert_eq!(demand(&format!("POST {path}"), "{}"), Err(404));
         }
-        let named_so = demand(Method::POST, "/v1/projects/secrets:getIamPolicy", &[], "");
-        assert_eq!(named_so, read("projects/secrets", false));
     }
 
     #[test]
     fn conditions_are_asked_for_in_the_query_or_in_the_body() {
-        let path = "/v1/a:getIamPolicy";
         for (version, expected) in [("3", true), ("1", false), ("", false), ("three", false)] {
-            let query = [("options.requestedPolicyVersion", version)];
+            let path = format!("/v1/a:getIamPolicy?options.requestedPolicyVersion={version}");
             let asked = read("a", expected);
-            assert_eq!(demand(Method::GET, path, &query, ""), asked, "{version}");
-            assert_eq!(demand(Method::POST, path, &query, "{}"), asked, "{version}");
+            assert_eq!(demand(&format!("GET {path}"), ""), asked, "{version}");
+            assert_eq!(demand(&format!("POST {path}"), "{}"), asked, "{version}");
         }
         for (body, expected) in [
             (r#"{"options": {"requestedPolicyVersion": 3}}"#, true),
             (r#"{"options": {"requestedPolicyVersion": 1}}"#, false),
             ("{}", false),
         ] {
-            let asked = demand(Method::POST, path, &[], body);
+            let asked = demand("POST /v1/a:getIamPolicy", body);
             assert_eq!(asked, read("a", expected), "{body}");
         }
-    }
-
-    #[test]
-    fn names_of_resources_are_decoded() {
-        for (path, resource) in [
-            ("b/my%20bucket", "b/my bucket"),
-            ("b/gr%C3%B6%c3%9fe", "b/größe"),
-            ("b/%252e%252E", "b/%2e%2E"),
-            ("b/a%3AgetIamPolicy%3Fx", "b/a:getIamPolicy?x"),
-            ("b/100%", "b/100%"),
-        ] {
-            let path = format!("/v1/{path}:getIamPolicy");
-            let asked = demand(Method::POST, &path, &[], "");
-            assert_eq!(asked, read(resource, false), "{path}");
-        }
-        let no_text = demand(Method::POST, "/v1/b/%ff:getIamPolicy", &[], "");
-        assert_eq!(no_text, Err(404));
     }
 
     #[test]
@@ -293,73 +275,42 @@ mod tests {
             request_id: Some("7".to_owned()),
         };
         let deleted = Action::DeleteInstance { request_id: None };
-        let id = ("instanceId", "i");
-        for (method, path, query, resource, action) in [
-            (
-                Method::GET,
-                "instances",
-                &[][..],
-                "instances",
-                Action::ListInstances,
-            ),
-            (
-                Method::GET,
-                "instances/i",
-                &[],
-                "instances/i",
-                Action::GetInstance,
-            ),
-            (
-                Method::GET,
-                "operations/o",
-                &[],
-                "operations/o",
-                Action::GetOperation,
-            ),
-            (Method::DELETE, "instances/i", &[], "instances/i", deleted),
-            (
-                Method::POST,
-                "instances",
-                &[id, ("requestId", "7")],
-                "instances/i",
-                created,
-            ),
+        let post = "POST instances?instanceId=i&requestId=7";
+        for (line, resource, action) in [
+            ("GET instances", "instances", Action::ListInstances),
+            ("GET instances/i", "instances/i", Action::GetInstance),
+            ("GET operations/o", "operations/o", Action::GetOperation),
+            ("DELETE instances/i", "instances/i", deleted),
+            (post, "instances/i", created),
         ] {
-            let path = format!("/v1/{PARENT}/{path}");
-            let asked = demand(method, &path, query, r#"{"shardCount": 3}"#);
-            assert_eq!(
-                asked,
-                Ok((format!("{PARENT}/{resource}"), action)),
-                "{path}"
-            );
+            let line = line.replacen(' ', &format!(" /v1/{PARENT}/"), 1);
+            let asked = demand(&line, r#"{"shardCount": 3}"#);
+            let resource = format!("{PARENT}/{resource}");
+            assert_eq!(asked, Ok((resource, action)), "{line}");
         }
-        let nameless = demand(Method::POST, &format!("/v1/{PARENT}/instances"), &[], "{}");
+    }
+
+    #[test]
+    fn requests_that_are_refused() {
+        for line in [
+            "POST ",
+            "POST /",
+            "POST *",
+            "POST /v1",
+            "POST /v4/a:getIamPolicy",
+            "POST /a:getIamPolicy",
+            "POST /v1/a",
+            "POST /v1/a:getiampolicy",
+            "POST /v1/b/%ff:getIamPolicy",
+            "POST /v1/projects/p/locations/l/operations",
+            "POST /v1/projects/p/locations/l/instances/i/more",
+            "POST /v1/projects/p/locations/l/operations/o:cancel",
+            "GET /v1/a:setIamPolicy",
+        ] {
+            assert_eq!(demand(line, "{}"), Err(404), "{line}");
+        }
+        let nameless = demand(&format!("POST /v1/{PARENT}/instances"), "{}");
         assert_eq!(nameless, Err(400));
-    }
-
-    #[test]
-    fn unknown_paths_and_methods_are_not_found() {
-        for path in [
-            "",
-            "/",
-            "*",
-            "/v1",
-            "/v4/a:getIamPolicy",
-            "/a:getIamPolicy",
-            "/v1/a",
-            "/v1/a:getiampolicy",
-            "/v1/projects/p/locations/l/operations",
-            "/v1/projects/p/locations/l/instances/i/more",
-            "/v1/projects/p/locations/l/operations/o:cancel",
-        ] {
-            assert_eq!(demand(Method::POST, path, &[], "{}"), Err(404), "{path}");
-        }
-        let set = demand(Method::GET, "/v1/a:setIamPolicy", &[], "");
-        assert_eq!(set, Err(404));
-    }
-
-    #[test]
-    fn bad_bodies_are_invalid() {
         let bottomless = "[".repeat(100_000);
         for body in [
             "",
@@ -371,7 +322,7 @@ mod tests {
             r#"{"policy": {}, "updateMask": "bindings"}"#,
             &bottomless,
         ] {
-            let asked = demand(Method::POST, "/v1/a:setIamPolicy", &[], body);
+            let asked = demand("POST /v1/a:setIamPolicy", body);
             assert_eq!(asked, Err(400), "{body:.40}");
         }
     }

@@ -356,7 +356,7 @@ fn unless_panicking(tell: impl FnOnce()) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backoff_core::{Budget, Jitter, codes};
+    use backoff_core::{Jitter, codes};
     use google_cloud_gax_1::error::rpc::{Code, Status};
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -367,102 +367,119 @@ mod tests {
         pub(super) static DRAWN: Cell<Option<u64>> = const { Cell::new(None) };
     }
 
+    fn grpc(code: Code) -> Error {
+        Error::service(Status::default().set_code(code))
+    }
+
     fn unavailable() -> Error {
-        Error::service(Status::default().set_code(Code::Unavailable))
+        grpc(Code::Unavailable)
     }
 
-    fn failed(start: tokio::time::Instant, attempt: u32) -> Loop {
-        Loop::new(true)
-            .set_start(start.into_std())
-            .set_attempt_count(attempt)
+    /// A loop of gax asks.
+    struct Asked {
+        adapted: Adapted,
+        start: tokio::time::Instant,
     }
 
-    /// As gax's loop asks.
-    fn wait(adapted: &Adapted, state: &Loop, error: Error) -> Option<Duration> {
-        let flow = adapted.on_error(state, error);
-        let delay = adapted.on_failure(state);
-        adapted.clone().on_retry_failure(&flow);
-        flow.is_continue().then_some(delay)
+    impl Asked {
+        fn begin(policy: Policy) -> Self {
+            Asked {
+                adapted: adapt(policy),
+                start: tokio::time::Instant::now(),
+            }
+        }
+
+        /// After so many attempts.
+        fn state(&self, attempts: u32) -> Loop {
+            let state = Loop::new(true).set_start(self.start.into_std());
+            state.set_attempt_count(attempts)
+        }
+
+        fn remaining(&self, attempts: u32) -> Option<Duration> {
+            self.adapted.remaining_time(&self.state(attempts))
+        }
+
+        /// The wait after this attempt has failed.
+        fn wait(&self, attempt: u32) -> Option<Duration> {
+            let state = self.state(attempt);
+            let flow = self.adapted.on_error(&state, unavailable());
+            let delay = self.adapted.on_failure(&state);
+            self.adapted.clone().on_retry_failure(&flow);
+            flow.is_continue().then_some(delay)
+        }
     }
 
+    /// A row: the policy, whether gax says that the request is idempotent, the error, and whether the call
+    /// goes on. Where it does not, the error is permanent.
     #[tokio::test(start_paused = true)]
-    async fn the_waits_are_the_policys_and_end_with_its_attempts() {
-        let adapted = adapt(PLAIN.max_attempts(4));
-        let start = tokio::time::Instant::now();
-        let waits = (1..=4).map(|n| wait(&adapted, &failed(start, n), unavailable()));
-        let seconds: Vec<_> = waits.map(|wait| wait.map(|it| it.as_secs())).collect();
-        assert_eq!(seconds, [Some(1), Some(2), Some(4), None]);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_conflict_is_not_repeated_whatever_the_policy_says() {
+    async fn what_follows_from_an_error() {
         let conflicts = codes![409, 412, 503, backoff_core::Codes::FAILED_PRECONDITION];
-        let adapted = adapt(PLAIN.on(conflicts).retry_conflicts(true));
-        let state = failed(tokio::time::Instant::now(), 1);
-        for code in [Code::Aborted, Code::FailedPrecondition] {
-            let conflict = Error::service(Status::default().set_code(code));
-            let flow = adapted.on_error(&state, conflict);
-            assert!(flow.is_permanent(), "{flow:?}");
+        // Conflicts are not repeated, whatever the policy says.
+        let eager = PLAIN.on(conflicts).retry_conflicts(true);
+        let careful = PLAIN.idempotent(false);
+        let page = |status| Error::http(status, Default::default(), "<html>".into());
+        for (policy, is_idempotent, error, goes_on) in [
+            (eager, true, grpc(Code::Aborted), false),
+            (eager, true, grpc(Code::FailedPrecondition), false),
+            (eager, true, page(409), false),
+            (eager, true, page(412), false),
+            (eager, true, unavailable(), true),
+            (careful, true, unavailable(), true),
+            (careful, false, unavailable(), false),
+            (careful, false, Error::connect("refused"), true),
+            (PLAIN, false, unavailable(), true),
+            (PLAIN.on(codes![429]), true, unavailable(), false),
+        ] {
+            let asked = Asked::begin(policy);
+            let what = format!("{policy:?}, {is_idempotent}, {error}");
+            let state = asked.state(1).set_idempotent(is_idempotent);
+            let flow = asked.adapted.on_error(&state, error);
+            assert_eq!(flow.is_continue(), goes_on, "{what}");
+            assert_eq!(flow.is_permanent(), !goes_on, "{what}");
         }
-        for status in [409, 412] {
-            let page = Error::http(status, Default::default(), "<html>".into());
-            let flow = adapted.on_error(&state, page);
-            assert!(flow.is_permanent(), "{flow:?}");
-        }
-        assert!(adapted.on_error(&state, unavailable()).is_continue());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_deadline_ends_it_before_the_wait_and_bounds_the_attempts() {
-        let adapted = adapt(PLAIN.deadline(10 * SECOND));
-        let start = tokio::time::Instant::now();
-        assert_eq!(adapted.remaining_time(&failed(start, 0)), Some(10 * SECOND));
+        let asked = Asked::begin(PLAIN.deadline(10 * SECOND));
+        assert_eq!(asked.remaining(0), Some(10 * SECOND));
         tokio::time::advance(8 * SECOND).await;
-        assert_eq!(adapted.remaining_time(&failed(start, 0)), Some(2 * SECOND));
-        assert_eq!(
-            wait(&adapted, &failed(start, 1), unavailable()),
-            Some(SECOND)
-        );
-        let flow = adapted.on_error(&failed(start, 2), unavailable());
+        assert_eq!(asked.remaining(0), Some(2 * SECOND));
+        assert_eq!(asked.wait(1), Some(SECOND));
+        let flow = asked.adapted.on_error(&asked.state(2), unavailable());
         assert!(flow.is_exhausted(), "{flow:?}");
-        assert_eq!(adapt(PLAIN).remaining_time(&failed(start, 0)), None);
+        assert_eq!(Asked::begin(PLAIN).remaining(0), None);
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_attempt_after_a_wait_gets_what_the_wait_leaves() {
-        let adapted = adapt(PLAIN.base(2 * SECOND).deadline(10 * SECOND));
-        let start = tokio::time::Instant::now();
-        let remaining = |n| adapted.remaining_time(&failed(start, n));
-        assert_eq!(remaining(0), Some(10 * SECOND));
-        let first = failed(start, 1);
-        assert_eq!(wait(&adapted, &first, unavailable()), Some(2 * SECOND));
-        assert_eq!(remaining(1), Some(8 * SECOND));
+        let asked = Asked::begin(PLAIN.base(2 * SECOND).deadline(10 * SECOND));
+        assert_eq!(asked.remaining(0), Some(10 * SECOND));
+        assert_eq!(asked.wait(1), Some(2 * SECOND));
+        assert_eq!(asked.remaining(1), Some(8 * SECOND));
         // Said once: the wait is over by the next time.
         tokio::time::advance(2 * SECOND).await;
-        assert_eq!(remaining(1), Some(8 * SECOND));
+        assert_eq!(asked.remaining(1), Some(8 * SECOND));
         // No less than the wait, or gax would give up before it.
         tokio::time::advance(3 * SECOND).await;
-        let second = failed(start, 2);
-        assert_eq!(wait(&adapted, &second, unavailable()), Some(4 * SECOND));
-        assert_eq!(remaining(2), Some(4 * SECOND));
+        assert_eq!(asked.wait(2), Some(4 * SECOND));
+        assert_eq!(asked.remaining(2), Some(4 * SECOND));
         // Another's waits are not known.
-        let alone = failed(start, 1);
-        assert!(adapted.on_error(&alone, unavailable()).is_continue());
-        assert_eq!(remaining(1), Some(5 * SECOND));
+        let flow = asked.adapted.on_error(&asked.state(1), unavailable());
+        assert!(flow.is_continue());
+        assert_eq!(asked.remaining(1), Some(5 * SECOND));
     }
 
     #[tokio::test(start_paused = true)]
     async fn decorrelated_waits_grow_from_the_wait_before() {
-        let adapted = adapt(PLAIN.jitter(Jitter::Decorrelated));
         // Drawn from a second up to three times the wait before.
         for (drawn, expected) in [(0, [1, 1, 1, 1]), (u64::MAX, [3, 9, 27, 64])] {
             DRAWN.set(Some(drawn));
-            let start = tokio::time::Instant::now();
+            let asked = Asked::begin(PLAIN.jitter(Jitter::Decorrelated));
             for (n, expected) in (1..).zip(expected) {
-                let state = failed(start, n);
-                let wait = wait(&adapted, &state, unavailable()).unwrap();
+                let wait = asked.wait(n).unwrap();
                 // As gax asks before the wait.
-                assert_eq!(adapted.remaining_time(&state), None);
+                assert_eq!(asked.remaining(n), None);
                 assert_eq!(wait, expected * SECOND, "wait {n}");
                 tokio::time::advance(wait).await;
             }
@@ -471,12 +488,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn loops_that_began_together_keep_their_own_count() {
-        let adapted = adapt(PLAIN);
-        let start = tokio::time::Instant::now();
-        for n in 1..=4 {
+        let asked = Asked::begin(PLAIN.max_attempts(4));
+        for (n, seconds) in (1..).zip([Some(1), Some(2), Some(4), None]) {
             for _ in 0..3 {
-                let waited = wait(&adapted, &failed(start, n), unavailable());
-                assert_eq!(waited, Some(2u32.pow(n - 1) * SECOND));
+                assert_eq!(asked.wait(n), seconds.map(Duration::from_secs));
             }
         }
     }
@@ -485,60 +500,13 @@ mod tests {
     async fn a_word_for_one_loop_is_not_taken_by_another() {
         let mut headers = http_1::HeaderMap::new();
         headers.insert("retry-after", http_1::HeaderValue::from_static("30"));
-        let status = Status::default().set_code(Code::Unavailable);
-        let hinted = Error::service_with_http_metadata(status, Some(503), Some(headers));
-        let adapted = adapt(PLAIN);
-        let start = tokio::time::Instant::now();
-        assert!(adapted.on_error(&failed(start, 1), hinted).is_continue());
-        let other = failed(start + SECOND, 1);
-        assert_eq!(adapted.on_failure(&other), SECOND);
+        let hinted = Error::http(503, headers, "".into());
+        let asked = Asked::begin(PLAIN);
+        let adapted = &asked.adapted;
+        assert!(adapted.on_error(&asked.state(1), hinted).is_continue());
+        let later = (asked.start + SECOND).into_std();
+        assert_eq!(adapted.on_failure(&asked.state(1).set_start(later)), SECOND);
         // And it is gone, not kept for later.
-        assert_eq!(adapted.on_failure(&failed(start, 1)), SECOND);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_request_that_is_idempotent_may_be_repeated_whatever_the_policy_says() {
-        let careful = adapt(PLAIN.idempotent(false));
-        let start = tokio::time::Instant::now();
-        let state = failed(start, 1);
-        assert!(careful.on_error(&state, unavailable()).is_continue());
-        let state = state.set_idempotent(false);
-        assert!(careful.on_error(&state, unavailable()).is_permanent());
-        let refused = Error::connect("refused");
-        assert!(careful.on_error(&state, refused).is_continue());
-        let brave = adapt(PLAIN);
-        assert!(brave.on_error(&state, unavailable()).is_continue());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn the_budget_pays_and_is_paid_back() {
-        static BUDGET: Budget = Budget::costs(20, 10, 5);
-        let mut adapted = adapt(PLAIN.budget(&BUDGET));
-        let start = tokio::time::Instant::now();
-        let state = |n| failed(start, n);
-        assert!(wait(&adapted, &state(1), unavailable()).is_some());
-        assert!(wait(&adapted, &state(2), unavailable()).is_some());
-        let flow = adapted.on_error(&state(3), unavailable());
-        assert!(flow.is_exhausted(), "{flow:?}");
-        assert_eq!(BUDGET.tokens(), 0.0);
-        adapted.on_success();
-        assert_eq!(BUDGET.tokens(), 1.0);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_throttler_of_somebody_elses_ends_it() {
-        let adapted = adapt(PLAIN);
-        assert!(!adapted.throttle_retry_attempt());
-        let state = failed(tokio::time::Instant::now(), 1);
-        let flow = adapted.on_throttle(&state, unavailable());
-        assert!(matches!(flow, ThrottleResult::Exhausted(e) if e.status().is_some()));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn what_the_policy_does_not_name_is_permanent() {
-        let adapted = adapt(PLAIN.on(codes![429]));
-        let state = failed(tokio::time::Instant::now(), 1);
-        let flow = adapted.on_error(&state, unavailable());
-        assert!(flow.is_permanent(), "{flow:?}");
+        assert_eq!(adapted.on_failure(&asked.state(1)), SECOND);
     }
 }

@@ -6,7 +6,7 @@ use google_cloud_gax_1::{
     backoff_policy::BackoffPolicy,
     error::{
         Error,
-        rpc::{Code, Status},
+        rpc::{self, Code},
     },
     retry_loop_internal::retry_loop,
     retry_policy::{RetryPolicy, RetryPolicyExt as _},
@@ -20,6 +20,10 @@ use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
+use tokio::{
+    task::{LocalSet, spawn_local},
+    time::{Instant, advance, sleep, timeout},
+};
 use tracing::Level;
 
 #[path = "../../tests/common/told.rs"]
@@ -32,48 +36,67 @@ const PLAIN: Policy = Policy::exponential()
     .name("plain");
 
 /// What an attempt gives, after a second.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Reply {
     Done,
     Status(u16),
     Hint(u16, &'static str),
-    Code(Code),
+    Grpc(Code),
     Refused,
 }
 
-use Reply::{Done, Hint, Refused};
+use Reply::*;
+
+/// A call that succeeds after a retry.
+const RETRIED: [Reply; 2] = [Status(503), Done];
 
 impl Reply {
     async fn come(self) -> Result<(), Error> {
-        tokio::time::sleep(SECOND).await;
+        sleep(SECOND).await;
         match self {
             Done => Ok(()),
-            Reply::Status(status) => Err(Error::http(status, Default::default(), "".into())),
+            Status(status) => Err(Error::http(status, Default::default(), "".into())),
             Hint(status, seconds) => {
                 let mut headers = http_1::HeaderMap::new();
                 headers.insert("retry-after", http_1::HeaderValue::from_static(seconds));
                 Err(Error::http(status, headers, "".into()))
             }
-            Reply::Code(code) => Err(Error::service(Status::default().set_code(code))),
+            Grpc(code) => Err(Error::service(rpc::Status::default().set_code(code))),
             Refused => Err(Error::connect("refused")),
         }
     }
 }
 
-/// A call of a client whose policy this is: gax's own loop.
+/// A client with gax's own loop, and its policies.
+struct Client {
+    retry: Arc<dyn RetryPolicy>,
+    backoff: Arc<dyn BackoffPolicy>,
+    throttler: SharedRetryThrottler,
+}
+
+impl Client {
+    fn of(adapted: &Adapted) -> Self {
+        Client {
+            retry: Arc::new(adapted.clone()),
+            backoff: Arc::new(adapted.clone()),
+            throttler: Arc::new(Mutex::new(adapted.clone())),
+        }
+    }
+
+    async fn call(self, replies: &[Reply]) -> Result<(), Error> {
+        let Client {
+            retry,
+            backoff,
+            throttler,
+        } = self;
+        let mut replies = replies.iter();
+        let attempt = async move |_| replies.next().expect("one more reply").come().await;
+        retry_loop(attempt, sleep, true, throttler, retry, backoff).await
+    }
+}
+
 async fn call(adapted: &Adapted, replies: &[Reply]) -> Result<(), Error> {
-    let throttler: SharedRetryThrottler = Arc::new(Mutex::new(adapted.clone()));
-    let mut replies = replies.iter();
-    let attempt = async move |_| replies.next().expect("one more reply").come().await;
-    retry_loop(
-        attempt,
-        tokio::time::sleep,
-        true,
-        throttler,
-        Arc::new(adapted.clone()),
-        Arc::new(adapted.clone()),
-    )
-    .await
+    Client::of(adapted).call(replies).await
 }
 
 /// The same by the loop of this library.
@@ -90,70 +113,52 @@ fn told(work: impl Future) -> Told {
         .start_paused(true)
         .build()
         .unwrap();
-    told_while(|| drop(runtime.block_on(work)))
+    told_while(|| drop(runtime.block_on(LocalSet::new().run_until(work))))
 }
 
+/// A row: the policy, the replies, and the levels of the events.
 #[test]
-fn the_same_is_told_as_of_a_loop_of_ours() {
-    use Reply::Status;
+fn the_same_is_told_and_paid_as_of_a_loop_of_ours() {
+    const INFO: Level = Level::INFO;
+    const WARN: Level = Level::WARN;
+    const DEBUG: Level = Level::DEBUG;
     let waits = PLAIN.deadline(30 * SECOND).max_attempts(9);
     let quiet = PLAIN.log_waits(LogLevel::Off);
     let decorrelated = PLAIN.jitter(Jitter::Decorrelated).max_backoff(SECOND);
-    let scripts: [(Policy, &[Reply]); 12] = [
-        (PLAIN, &[Done]),
-        (PLAIN, &[Status(503), Done]),
-        (PLAIN, &[Status(503), Refused, Done]),
-        (PLAIN, &[Status(503), Status(502), Status(503)]),
-        (PLAIN, &[Status(404)]),
-        (PLAIN, &[Status(503), Status(404)]),
-        (PLAIN, &[Reply::Code(Code::Unavailable), Done]),
-        (PLAIN, &[Hint(503, "7"), Hint(429, "20"), Done]),
-        (waits, &[Status(503), Hint(503, "60")]),
-        (waits, &[Status(503), Hint(503, "24"), Status(503)]),
-        (quiet, &[Status(503), Done]),
-        (decorrelated, &[Status(503), Status(503), Done]),
+    let unavailable = Grpc(Code::Unavailable);
+    let busy = Status(503);
+    let scripts: [(Policy, &[Reply], &[Level]); 13] = [
+        (PLAIN, &[Done], &[]),
+        (PLAIN, &[busy, Done], &[INFO; 2]),
+        (PLAIN, &[busy, Refused, Done], &[INFO; 3]),
+        (PLAIN, &[busy, Status(429), Done], &[INFO; 3]),
+        (PLAIN, &[busy, Status(502), busy], &[INFO, INFO, WARN]),
+        (PLAIN, &[Status(404)], &[DEBUG]),
+        (PLAIN, &[busy, Status(404)], &[INFO, WARN]),
+        (PLAIN, &[unavailable, Done], &[INFO; 2]),
+        (PLAIN, &[Hint(503, "7"), Hint(429, "20"), Done], &[INFO; 3]),
+        (waits, &[busy, Hint(503, "60")], &[INFO, WARN]),
+        (waits, &[busy, Hint(503, "24"), busy], &[INFO, INFO, WARN]),
+        (quiet, &[busy, Done], &[INFO]),
+        (decorrelated, &[busy, busy, Done], &[INFO; 3]),
     ];
-    for (n, (policy, replies)) in scripts.into_iter().enumerate() {
+    for (policy, replies, levels) in scripts {
         let theirs = told(call(&adapt(policy), replies));
-        assert_eq!(theirs, told(ours(policy, replies)), "script {n}");
+        assert_eq!(theirs, told(ours(policy, replies)), "{replies:?}");
         assert!(!theirs.metrics.is_empty());
-    }
-}
-
-#[test]
-fn each_end_has_its_level() {
-    use Reply::Status;
-    let levels = |replies: &[Reply]| told(call(&adapt(PLAIN), replies)).levels();
-    let busy = Status(503);
-    assert!(levels(&[Done]).is_empty());
-    assert_eq!(levels(&[Status(404)]), [Level::DEBUG]);
-    assert_eq!(levels(&[busy, Done]), [Level::INFO; 2]);
-    assert_eq!(levels(&[busy; 3]), [Level::INFO, Level::INFO, Level::WARN]);
-}
-
-#[test]
-fn a_budget_gets_back_what_it_gets_from_a_loop_of_ours() {
-    use Reply::Status;
-    let after = |work: &dyn Fn(Policy) -> Told, budget: &'static Budget| {
-        let told = work(PLAIN.budget(budget));
-        (told, budget.tokens())
-    };
-    let busy = Status(503);
-    let scripts: [&[Reply]; 5] = [
-        &[Done],
-        &[busy, Done],
-        &[busy, Status(429), Done],
-        &[busy, Status(404)],
-        &[busy; 3],
-    ];
-    for replies in scripts {
-        let theirs: &'static Budget =
-            Box::leak(Box::new(Budget::aws().name("b").starting_with(100)));
-        let own: &'static Budget = Box::leak(Box::new(Budget::aws().name("b").starting_with(100)));
-        assert_eq!(
-            after(&|policy| told(call(&adapt(policy), replies)), theirs),
-            after(&|policy| told(ours(policy, replies)), own),
-        );
+        assert_eq!(theirs.levels(), levels, "{replies:?}");
+        // With a budget: of the second one a retry takes more than is left after the first retry.
+        for tokens in [100, 20] {
+            let budgets = [(); 2].map(|()| {
+                let budget = Budget::aws().name("b").starting_with(tokens);
+                &*Box::leak(Box::new(budget))
+            });
+            let [there, here] = budgets.map(|budget| policy.budget(budget));
+            let theirs = told(call(&adapt(there), replies));
+            assert_eq!(theirs, told(ours(here, replies)), "{tokens} {replies:?}");
+            let [there, here] = budgets.map(|budget| budget.tokens());
+            assert_eq!(there, here, "{tokens} {replies:?}");
+        }
     }
 }
 
@@ -165,39 +170,37 @@ fn successes(told: &Told) -> usize {
 
 #[test]
 fn calls_of_several_tasks_are_told_apart() {
-    use Reply::Status;
     let adapted = adapt(PLAIN);
-    let told = told(tokio::task::LocalSet::new().run_until(async move {
-        let scripts: [&[Reply]; 3] = [&[Done], &[Status(503), Done], &[Status(503); 3]];
-        let tasks = scripts.map(|replies| {
-            let adapted = adapted.clone();
-            tokio::task::spawn_local(async move { call(&adapted, replies).await })
-        });
+    let told = told(async {
+        let scripts: [&[Reply]; 3] = [&[Done], &RETRIED, &[Status(503); 3]];
+        let client = || Client::of(&adapted);
+        let tasks = scripts.map(|replies| spawn_local(client().call(replies)));
         for task in tasks {
             drop(task.await);
         }
         assert!(adapted.calls().is_empty());
-    }));
-    assert_eq!(
-        told.values("retry.call.duration"),
-        ["[6.0]", "[3.0]", "[1.0]"]
-    );
+    });
+    let durations = told.values("retry.call.duration");
+    assert_eq!(durations, ["[6.0]", "[3.0]", "[1.0]"]);
     assert_eq!(successes(&told), 1);
+}
+
+/// A task has a call that is retried, and another one that begins later and succeeds at once.
+async fn two(adapted: &Adapted, client: Client, delay: Duration) {
+    let later = async {
+        sleep(delay).await;
+        call(adapted, &[Done]).await
+    };
+    let (one, later) = tokio::join!(client.call(&RETRIED), later);
+    assert!(one.is_ok() && later.is_ok());
 }
 
 #[test]
 fn a_success_of_one_of_several_calls_of_a_task_is_not_told() {
-    use Reply::Status;
     static BUDGET: Budget = Budget::costs(20, 10, 5).starting_with(10);
     let adapted = adapt(PLAIN.budget(&BUDGET));
     let told = told(async {
-        let one = call(&adapted, &[Status(503), Done]);
-        let later = async {
-            tokio::time::sleep(2 * SECOND + SECOND / 2).await;
-            call(&adapted, &[Done]).await
-        };
-        let (one, later) = tokio::join!(one, later);
-        assert!(one.is_ok() && later.is_ok());
+        two(&adapted, Client::of(&adapted), 2 * SECOND + SECOND / 2).await;
         // Both are over, and the next one is alone.
         assert!(adapted.calls().is_empty());
         call(&adapted, &[Done]).await
@@ -211,29 +214,20 @@ fn a_success_of_one_of_several_calls_of_a_task_is_not_told() {
 
 #[test]
 fn a_call_that_waits_is_not_taken_for_the_one_that_succeeded() {
-    use Reply::Status;
     let adapted = adapt(PLAIN.base(10 * SECOND));
-    let told = told(async {
-        let one = call(&adapted, &[Status(503), Done]);
-        let later = async {
-            tokio::time::sleep(2 * SECOND).await;
-            call(&adapted, &[Done]).await
-        };
-        tokio::join!(one, later)
-    });
+    let told = told(two(&adapted, Client::of(&adapted), 2 * SECOND));
     assert_eq!(told.values("retry.call.duration"), ["[12.0]", "[1.0]"]);
 }
 
 #[test]
 fn what_fails_is_told_whatever_else_the_task_does() {
-    use Reply::Status;
     let adapted = adapt(PLAIN);
     let told = told(async {
         let fails = [Status(503); 3];
         let (a, b) = (call(&adapted, &fails), call(&adapted, &fails[..]));
         drop(tokio::join!(a, call(&adapted, &[Done]), b));
         assert!(adapted.calls().is_empty());
-        drop(call(&adapted, &[Status(503), Done]).await);
+        drop(call(&adapted, &RETRIED).await);
     });
     let warnings = told.levels().into_iter();
     assert_eq!(warnings.filter(|it| *it == Level::WARN).count(), 2);
@@ -242,18 +236,16 @@ fn what_fails_is_told_whatever_else_the_task_does() {
 
 #[test]
 fn after_a_dropped_call_successes_are_told_again_in_twenty_minutes() {
-    use Reply::Status;
     let adapted = adapt(PLAIN);
-    let retried = [Status(503), Done];
     let told = told(async {
-        let cut = tokio::time::timeout(SECOND / 2, call(&adapted, &[Done])).await;
+        let cut = timeout(SECOND / 2, call(&adapted, &[Done])).await;
         assert!(cut.is_err());
         for _ in 0..3 {
-            assert!(call(&adapted, &retried).await.is_ok());
+            assert!(call(&adapted, &RETRIED).await.is_ok());
         }
         for _ in 0..2 {
-            tokio::time::advance(600 * SECOND).await;
-            assert!(call(&adapted, &retried).await.is_ok());
+            advance(600 * SECOND).await;
+            assert!(call(&adapted, &RETRIED).await.is_ok());
         }
         assert!(adapted.calls().is_empty());
     });
@@ -263,41 +255,38 @@ fn after_a_dropped_call_successes_are_told_again_in_twenty_minutes() {
 
 #[test]
 fn a_dropped_call_in_another_task_does_not_matter() {
-    use Reply::Status;
     let adapted = adapt(PLAIN);
-    let told = told(tokio::task::LocalSet::new().run_until(async {
+    let told = told(async {
         for _ in 0..1_000 {
-            let adapted = adapted.clone();
-            let task = tokio::task::spawn_local(async move { call(&adapted, &[Done]).await });
-            tokio::time::sleep(SECOND / 2).await;
+            let task = spawn_local(Client::of(&adapted).call(&[Done]));
+            sleep(SECOND / 2).await;
             task.abort();
         }
-        assert!(call(&adapted, &[Status(503), Done]).await.is_ok());
+        assert!(call(&adapted, &RETRIED).await.is_ok());
         // Twice as many as there were in ten minutes, not all.
         assert!(adapted.calls().len() <= 1_300);
-        tokio::time::advance(1_300 * SECOND).await;
+        advance(1_300 * SECOND).await;
         for _ in 0..1_300 {
             let adapted = adapted.clone();
             let begin = async move {
-                let state = Loop::default().set_start(tokio::time::Instant::now().into_std());
+                let state = Loop::default().set_start(Instant::now().into_std());
                 assert_eq!(adapted.remaining_time(&state), None);
             };
-            tokio::task::spawn_local(begin).await.unwrap();
+            spawn_local(begin).await.unwrap();
         }
         assert!(adapted.calls().len() <= 1_300);
-    }));
+    });
     assert_eq!(successes(&told), 1);
 }
 
 #[test]
 fn a_request_that_is_dropped_while_it_waits_gives_back_what_the_wait_has_paid() {
-    use Reply::Status;
     static BUDGET: Budget = Budget::costs(20, 10, 5);
     told(async {
         for (seconds, left) in [(1.5, 20.0), (2.5, 10.0)] {
             let adapted = adapt(PLAIN.budget(&BUDGET));
             let limit = Duration::from_secs_f64(seconds);
-            let cut = tokio::time::timeout(limit, call(&adapted, &[Status(503), Done])).await;
+            let cut = timeout(limit, call(&adapted, &RETRIED)).await;
             assert!(cut.is_err());
             assert_eq!(BUDGET.tokens(), 10.0);
             drop(adapted);
@@ -320,11 +309,10 @@ fn the_throttler_of_somebody_else_gives_the_call_up() {
     static BUDGET: Budget = Budget::costs(20, 10, 5);
     let adapted = adapt(PLAIN.budget(&BUDGET));
     let told = told(async {
-        let throttler: SharedRetryThrottler = Arc::new(Mutex::new(Refuses));
-        let policy = Arc::new(adapted.clone());
-        let attempt = async |_| Reply::Status(503).come().await;
-        let sleep = tokio::time::sleep;
-        retry_loop(attempt, sleep, true, throttler, policy.clone(), policy).await
+        let mut client = Client::of(&adapted);
+        client.throttler = Arc::new(Mutex::new(Refuses));
+        let error = client.call(&[Status(503)]).await.unwrap_err();
+        assert_eq!(error.http_status_code(), Some(503));
     });
     // As of any call that made one attempt alone.
     assert_eq!(told.levels(), [Level::INFO, Level::DEBUG]);
@@ -334,36 +322,14 @@ fn the_throttler_of_somebody_else_gives_the_call_up() {
     assert_eq!(BUDGET.tokens(), 20.0);
 }
 
-/// A call of a client whose retry policy has something of gax's around it.
-async fn decorated(
-    adapted: &Adapted,
-    policy: impl RetryPolicy + 'static,
-    replies: &[Reply],
-) -> Result<(), Error> {
-    let throttler: SharedRetryThrottler = Arc::new(Mutex::new(adapted.clone()));
-    let mut replies = replies.iter();
-    let attempt = async move |_| replies.next().expect("one more reply").come().await;
-    let (policy, backoff) = (Arc::new(policy), Arc::new(adapted.clone()));
-    retry_loop(
-        attempt,
-        tokio::time::sleep,
-        true,
-        throttler,
-        policy,
-        backoff,
-    )
-    .await
-}
-
 #[test]
 fn a_limit_around_the_policy_ends_the_call_for_whoever_listens() {
-    use Reply::Status;
     static BUDGET: Budget = Budget::costs(40, 10, 5);
     let adapted = adapt(PLAIN.max_attempts(9).budget(&BUDGET));
     let told = told(async {
-        let limited = adapted.clone().with_attempt_limit(2);
-        let result = decorated(&adapted, limited, &[Status(503); 2]).await;
-        assert!(result.is_err());
+        let mut limited = Client::of(&adapted);
+        limited.retry = Arc::new(adapted.clone().with_attempt_limit(2));
+        assert!(limited.call(&[Status(503); 2]).await.is_err());
         assert!(adapted.calls().is_empty());
     });
     // The one retry has cost 10.
@@ -376,7 +342,6 @@ fn a_limit_around_the_policy_ends_the_call_for_whoever_listens() {
 
 #[test]
 fn beside_another_backoff_policy_no_other_call_is_taken_for_the_one_that_succeeded() {
-    use Reply::Status;
     #[derive(Debug)]
     struct Short;
     impl BackoffPolicy for Short {
@@ -386,17 +351,9 @@ fn beside_another_backoff_policy_no_other_call_is_taken_for_the_one_that_succeed
     }
     let adapted = adapt(PLAIN.base(60 * SECOND));
     let told = told(async {
-        let throttler: SharedRetryThrottler = Arc::new(Mutex::new(adapted.clone()));
-        let (mut replies, policy) = ([Status(503), Done].into_iter(), Arc::new(adapted.clone()));
-        let attempt = async move |_| replies.next().expect("one more reply").come().await;
-        let sleep = tokio::time::sleep;
-        let one = retry_loop(attempt, sleep, true, throttler, policy, Arc::new(Short));
-        let later = async {
-            sleep(2 * SECOND + SECOND / 2).await;
-            call(&adapted, &[Done]).await
-        };
-        let (one, later) = tokio::join!(one, later);
-        assert!(one.is_ok() && later.is_ok());
+        let mut client = Client::of(&adapted);
+        client.backoff = Arc::new(Short);
+        two(&adapted, client, 2 * SECOND + SECOND / 2).await;
         assert!(adapted.calls().is_empty());
     });
     assert_eq!(successes(&told), 0);
@@ -405,7 +362,6 @@ fn beside_another_backoff_policy_no_other_call_is_taken_for_the_one_that_succeed
 
 #[test]
 fn a_subscriber_that_panics_does_not_break_the_client() {
-    use Reply::Status;
     struct Panics;
     impl tracing::Subscriber for Panics {
         fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
@@ -424,16 +380,13 @@ fn a_subscriber_that_panics_does_not_break_the_client() {
         fn exit(&self, _: &tracing::span::Id) {}
     }
     let adapted = adapt(PLAIN);
-    let throttler: SharedRetryThrottler = Arc::new(Mutex::new(adapted.clone()));
+    let throttler = Client::of(&adapted).throttler;
     drop(told(async {
         let _panics = tracing::subscriber::set_default(Panics);
         for _ in 0..2 {
-            let (mut replies, policy) =
-                ([Status(503), Done].into_iter(), Arc::new(adapted.clone()));
-            let attempt = async move |_| replies.next().expect("one more reply").come().await;
-            let (throttler, sleep) = (Arc::clone(&throttler), tokio::time::sleep);
-            let result = retry_loop(attempt, sleep, true, throttler, policy.clone(), policy).await;
-            assert!(result.is_ok());
+            let mut client = Client::of(&adapted);
+            client.throttler = Arc::clone(&throttler);
+            assert!(client.call(&RETRIED).await.is_ok());
         }
     }));
     assert!(!throttler.is_poisoned());

@@ -66,17 +66,7 @@ fn mark(name: &HeaderName, value: &mut HeaderValue) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn headers(given: &[(&'static str, &str)]) -> HeaderMap {
-        let pairs = given
-            .iter()
-            .map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap()));
-        let mut headers = HeaderMap::new();
-        for (name, value) in pairs {
-            headers.append(name, value);
-        }
-        headers
-    }
+    use crate::reply::headers;
 
     #[test]
     fn a_header_that_is_too_long_hides_no_other() {

@@ -100,43 +100,34 @@ mod tests {
             .collect()
     }
 
+    /// A row: whether a member is added or removed, the member, whether the policy changes, and the members
+    /// afterwards.
     #[test]
-    fn a_present_member_is_not_added_and_a_missing_one_not_removed() {
+    fn members_that_are_added_and_removed_one_after_the_other() {
         let mut policy = PlainPolicy::default();
-        assert!(!grant("user:a").remove(&mut policy));
-        assert!(grant("user:a").add(&mut policy));
-        assert!(!grant("user:a").add(&mut policy));
-        assert!(grant("user:b").add(&mut policy));
-        assert_eq!(members(&policy), [(ROLE, false, vec!["user:a", "user:b"])]);
-    }
-
-    #[test]
-    fn a_member_is_the_same_in_another_case_and_keeps_its_spelling() {
-        let mut policy = PlainPolicy::default();
-        assert!(grant("user:Ann@example.com").add(&mut policy));
-        assert!(!grant("user:ann@Example.com").add(&mut policy));
-        assert_eq!(
-            members(&policy),
-            [(ROLE, false, vec!["user:Ann@example.com"])]
-        );
-        assert!(grant("principal://x/subject/A").add(&mut policy));
-        assert!(!grant("principal://x/subject/a").remove(&mut policy));
-        assert!(grant("user:ANN@example.com").remove(&mut policy));
-        assert_eq!(
-            members(&policy),
-            [(ROLE, false, vec!["principal://x/subject/A"])]
-        );
-    }
-
-    #[test]
-    fn the_last_member_takes_the_binding_along() {
-        let mut policy = PlainPolicy::default();
-        grant("user:a").add(&mut policy);
-        grant("user:b").add(&mut policy);
-        assert!(grant("user:a").remove(&mut policy));
-        assert_eq!(members(&policy), [(ROLE, false, vec!["user:b"])]);
-        assert!(grant("user:b").remove(&mut policy));
-        assert_eq!(members(&policy), []);
+        let (ann, subject) = ("user:Ann@example.com", "principal://x/subject/A");
+        let steps: [(bool, &str, bool, &[&str]); 12] = [
+            (false, "user:b", false, &[]),
+            (true, ann, true, &[ann]),
+            (true, ann, false, &[ann]),
+            // It is the same in another case, and keeps its spelling.
+            (true, "user:ann@Example.com", false, &[ann]),
+            (true, "user:b", true, &[ann, "user:b"]),
+            (false, "user:ANN@example.com", true, &["user:b"]),
+            (true, subject, true, &["user:b", subject]),
+            (false, "user:b", true, &[subject]),
+            (false, "principal://x/subject/a", false, &[subject]),
+            // The last member takes the binding along.
+            (false, subject, true, &[]),
+            (false, subject, false, &[]),
+            (true, "user:b", true, &["user:b"]),
+        ];
+        for (n, (adds, name, changes, left)) in steps.into_iter().enumerate() {
+            let change = if adds { Grant::add } else { Grant::remove };
+            assert_eq!(change(&grant(name), &mut policy), changes, "step {n}");
+            let expected = (!left.is_empty()).then(|| (ROLE, false, left.to_vec()));
+            assert_eq!(members(&policy), Vec::from_iter(expected), "step {n}");
+        }
     }
 
     #[test]

@@ -118,12 +118,4 @@ mod tests {
         let policy: PlainPolicy = serde_json::from_value(text.clone()).unwrap();
         assert_eq!(serde_json::to_value(policy).unwrap(), text);
     }
-
-    #[test]
-    fn an_etag_that_is_none() {
-        for text in [json!({}), json!({"etag": null}), json!({"etag": ""})] {
-            let policy: PlainPolicy = serde_json::from_value(text).unwrap();
-            assert!(!policy.has_etag(), "{policy:?}");
-        }
-    }
 }

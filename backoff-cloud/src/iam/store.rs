@@ -183,10 +183,7 @@ mod tests {
         assert_eq!(failure, Failure::Stopped(Stopped::new()));
         assert_eq!(Policy::exponential().judge(&failure), Verdict::Permanent);
         assert_eq!(failure.to_string(), "the call was stopped by a signal");
-        assert!(
-            failure
-                .source()
-                .is_some_and(|source| source.is::<Stopped>())
-        );
+        let source = failure.source();
+        assert!(source.is_some_and(|source| source.is::<Stopped>()));
     }
 }

@@ -93,107 +93,38 @@ where
 
 #[cfg(all(test, feature = "tokio"))]
 mod tests {
-    use super::*;
-    use crate::iam::{self, PlainPolicy, READ_MODIFY_WRITE};
-    use backoff_core::{FaultKind, Policy};
-    use std::{
-        sync::{
-            Mutex,
-            atomic::{AtomicU32, Ordering::Relaxed},
-        },
-        time::Duration,
+    use crate::iam::{
+        self, PolicyStore as _, READ_MODIFY_WRITE,
+        kept::{Kept, PROJECT, ROLE},
     };
-
-    #[derive(Debug)]
-    struct Stale;
-
-    impl Fault for Stale {
-        fn kind(&self) -> Option<FaultKind> {
-            Some(FaultKind::Conflict)
-        }
-    }
-
-    /// A resource whose writes fail where the etag is not that of the last one.
-    #[derive(Default)]
-    struct Kept(Mutex<(u32, PlainPolicy)>);
-
-    impl Kept {
-        fn read(&self) -> PlainPolicy {
-            let kept = self.0.lock().unwrap();
-            PlainPolicy {
-                etag: Some(kept.0.to_string()),
-                ..kept.1.clone()
-            }
-        }
-
-        fn write(&self, policy: PlainPolicy) -> Result<PlainPolicy, Stale> {
-            let mut kept = self.0.lock().unwrap();
-            if policy.etag != Some(kept.0.to_string()) {
-                return Err(Stale);
-            }
-            *kept = (kept.0 + 1, policy);
-            drop(kept);
-            Ok(self.read())
-        }
-    }
-
-    const ROLE: &str = "roles/viewer";
-    /// Long enough for the longest waits after seven conflicts.
-    const PATIENT: Policy = READ_MODIFY_WRITE.deadline(Duration::from_secs(3_600));
+    use std::{sync::Arc, time::Duration};
 
     #[tokio::test(start_paused = true)]
-    async fn writers_at_the_same_time_all_arrive() {
-        let kept = &Kept::default();
-        let asked = &AtomicU32::new(0);
-        let store = &iam::store(
-            |resource: String| async move {
-                assert_eq!(resource, "projects/p");
-                asked.fetch_add(1, Relaxed);
-                let read = kept.read();
-                // So that the others read the same.
-                tokio::task::yield_now().await;
-                Ok(read)
-            },
-            |_, policy| async move { kept.write(policy) },
-        );
-        let members: Vec<_> = (0..8).map(|n| format!("user:{n}@example.com")).collect();
-        let add = |n: usize| iam::add(store, "projects/p", ROLE, &members[n]).policy(PATIENT);
-        let all = tokio::join!(
-            add(0),
-            add(1),
-            add(2),
-            add(3),
-            add(4),
-            add(5),
-            add(6),
-            add(7)
-        );
-        for written in [all.0, all.1, all.2, all.3, all.4, all.5, all.6, all.7] {
-            assert!(written.unwrap().is_written());
-        }
-        let mut added = kept.read().bindings.remove(0).members;
-        added.sort();
-        assert_eq!(added, members);
-        assert!(asked.load(Relaxed) > 8, "nobody was slower than another");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_change_over_it_can_be_spawned() {
-        let kept = std::sync::Arc::new(Kept::default());
-        let task = {
-            let kept = std::sync::Arc::clone(&kept);
-            async move {
-                let kept = &kept;
-                let store = iam::store(
-                    |_| async { Ok(kept.read()) },
-                    |_, policy| async { kept.write(policy) },
-                );
-                iam::add(&store, "projects/p", ROLE, "user:ann@example.com").await?;
-                iam::remove(&store, "projects/p", ROLE, "user:ann@example.com").await
+    async fn tasks_that_change_a_policy_at_the_same_time_all_arrive() {
+        // Long enough for the longest waits after seven conflicts.
+        let patient = READ_MODIFY_WRITE.deadline(Duration::from_secs(3_600));
+        let kept = Arc::new(Kept::default());
+        let names: Vec<_> = (0..8).map(|n| format!("user:{n}@example.com")).collect();
+        for adds in [true, false] {
+            let tasks = names.iter().cloned().map(|name| {
+                let kept = Arc::clone(&kept);
+                tokio::spawn(async move {
+                    let kept = &kept;
+                    let store = iam::store(
+                        |resource: String| async move { kept.get(&resource).await },
+                        |_, policy| async { kept.write(policy) },
+                    );
+                    let change = if adds { iam::add } else { iam::remove };
+                    change(&store, PROJECT, ROLE, &name).policy(patient).await
+                })
+            });
+            for task in tasks.collect::<Vec<_>>() {
+                assert!(task.await.unwrap().unwrap().is_written());
             }
-        };
-        let removed = tokio::spawn(task).await.unwrap();
-        assert!(removed.unwrap().is_written());
-        assert_eq!(kept.read().bindings, []);
+            let mut left = kept.members();
+            left.sort();
+            assert_eq!(left, if adds { names.clone() } else { vec![] });
+        }
+        assert!(kept.calls().0 > 16, "nobody was slower than another");
     }
 }

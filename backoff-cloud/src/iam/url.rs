@@ -75,10 +75,7 @@ mod tests {
             ("projects/p", "projects/p"),
             ("projects/example.com:p", "projects/example.com:p"),
             ("projects/_/buckets/b", "projects/_/buckets/b"),
-            (
-                "projects/p/serviceAccounts/a@p.example.com",
-                "projects/p/serviceAccounts/a@p.example.com",
-            ),
+            ("p/serviceAccounts/a@b.c", "p/serviceAccounts/a@b.c"),
             ("b/my bucket", "b/my%20bucket"),
             ("b/größe/好", "b/gr%C3%B6%C3%9Fe/%E5%A5%BD"),
             ("b/%2e%2e/c", "b/%252e%252e/c"),
@@ -98,44 +95,33 @@ mod tests {
     #[test]
     fn the_base_keeps_its_segments() {
         for (base, expected) in [
-            ("http://a", "http://a/b/c:setIamPolicy"),
-            ("http://a/", "http://a/b/c:setIamPolicy"),
-            ("http://a/v1", "http://a/v1/b/c:setIamPolicy"),
-            ("http://a/x/v1/", "http://a/x/v1/b/c:setIamPolicy"),
+            ("http://a", Ok("http://a/b/c:setIamPolicy")),
+            ("http://a/", Ok("http://a/b/c:setIamPolicy")),
+            ("http://a/v1", Ok("http://a/v1/b/c:setIamPolicy")),
+            ("http://a/x/v1/", Ok("http://a/x/v1/b/c:setIamPolicy")),
+            ("http://a/v1?key=1", Err("a fragment, not `http://a/v1?…`")),
+            ("http://a/v1#b", Err("without a query and a fragment")),
+            ("example", Err("is not the URL of a service")),
+            ("data:a", Err("it has no path")),
         ] {
-            assert_eq!(url(base, "b/c", Verb::Set).unwrap().as_str(), expected);
-        }
-        for (base, says) in [
-            (
-                "http://a/v1?key=1",
-                "without a query and a fragment, not `http://a/v1?…`",
-            ),
-            ("http://a/v1#b", "without a query and a fragment"),
-            ("example", "is not the URL of a service"),
-            ("data:a", "it has no path"),
-        ] {
-            let refusal = url(base, "b/c", Verb::Set).expect_err(base);
-            assert!(refusal.contains(says), "{refusal}");
+            match (url(base, "b/c", Verb::Set), expected) {
+                (Ok(url), Ok(expected)) => assert_eq!(url.as_str(), expected),
+                (Err(refusal), Err(says)) => assert!(refusal.contains(says), "{refusal}"),
+                (found, _) => panic!("{base}: {found:?}"),
+            }
         }
         let read = url_of_get("http://a/v1", "b").unwrap();
-        assert_eq!(
-            read.as_str(),
-            "http://a/v1/b:getIamPolicy?options.requestedPolicyVersion=3"
-        );
+        let url = "http://a/v1/b:getIamPolicy?options.requestedPolicyVersion=3";
+        assert_eq!(read.as_str(), url);
     }
 
     /// The segments as a server reads them.
     fn decoded(segment: &str) -> String {
-        let mut bytes = segment.bytes();
-        let mut read = Vec::new();
-        while let Some(byte) = bytes.next() {
-            read.push(match byte {
-                b'%' => {
-                    let mut digit = || (bytes.next().unwrap() as char).to_digit(16).unwrap() as u8;
-                    digit() * 16 + digit()
-                }
-                byte => byte,
-            });
+        let mut parts = segment.split('%');
+        let mut read = parts.next().unwrap().as_bytes().to_vec();
+        for part in parts {
+            read.push(u8::from_str_radix(&part[..2], 16).unwrap());
+            read.extend(part[2..].bytes());
         }
         String::from_utf8(read).unwrap()
     }

@@ -131,7 +131,8 @@ fn resource<'a, 'p>(path: &'a [&'p str]) -> Option<&'a [&'p str]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use reqwest::header::IF_MATCH;
+
+    const XML: &str = "x-goog-if-generation-match";
 
     fn request(line: &str) -> Request {
         let (method, path) = line.split_once(' ').unwrap();
@@ -139,15 +140,15 @@ mod tests {
         Request::new(method.parse().unwrap(), url.parse().unwrap())
     }
 
-    fn with_body(line: &str, body: &'static str) -> Request {
-        let mut request = request(line);
-        *request.body_mut() = Some(body.into());
-        request
+    /// Whether the request may be made twice if it has this header.
+    fn with_header(mut request: Request, name: &'static str, value: &str) -> bool {
+        request.headers_mut().insert(name, value.parse().unwrap());
+        is_idempotent(&request)
     }
 
     #[test]
-    fn always_idempotent_requests() {
-        for line in [
+    fn most_requests_are_always_idempotent_or_never() {
+        let always = [
             "GET storage/v1/b/x/o/y?alt=media",
             "GET storage/v1/b/x/acl",
             "HEAD x/y",
@@ -158,91 +159,8 @@ mod tests {
             "DELETE storage/v1/projects/p/hmacKeys/k",
             "PUT upload/storage/v1/b/x/o?uploadType=resumable&upload_id=u",
             "DELETE resumable/upload/storage/v1/b/x/o?upload_id=u",
-        ] {
-            assert!(is_idempotent(&request(line)), "{line}");
-        }
-    }
-
-    #[test]
-    fn requests_that_are_idempotent_only_with_their_precondition() {
-        for (line, precondition) in [
-            ("PATCH storage/v1/b/x", "ifMetagenerationMatch=3"),
-            ("PUT storage/v1/b/x", "ifMetagenerationMatch=3"),
-            ("PATCH storage/v1/b/x/o/y", "ifMetagenerationMatch=3"),
-            ("PUT storage/v1/b/x/o/a%2Fb", "ifMetagenerationMatch=3"),
-            ("DELETE storage/v1/b/x/o/y", "ifGenerationMatch=3"),
-            ("DELETE storage/v1/b/x/o/y", "generation=3"),
-            ("POST upload/storage/v1/b/x/o", "ifGenerationMatch=0"),
-            ("POST storage/v1/b/x/o", "ifGenerationMatch=0"),
-            ("POST storage/v1/b/x/o/y/compose", "ifGenerationMatch=3"),
-            (
-                "POST storage/v1/b/x/o/y/copyTo/b/z/o/w",
-                "ifGenerationMatch=3",
-            ),
-            (
-                "POST storage/v1/b/x/o/y/rewriteTo/b/z/o/w",
-                "ifGenerationMatch=3",
-            ),
-        ] {
-            assert!(
-                is_idempotent(&request(&format!("{line}?{precondition}"))),
-                "{line}"
-            );
-            assert!(!is_idempotent(&request(line)), "{line}");
-            let (name, _) = precondition.split_once('=').unwrap();
-            assert!(
-                !is_idempotent(&request(&format!("{line}?{name}="))),
-                "{line}"
-            );
-            let other = match name {
-                "ifMetagenerationMatch" => "ifGenerationMatch=3",
-                _ => "ifMetagenerationMatch=3",
-            };
-            assert!(
-                !is_idempotent(&request(&format!("{line}?{other}"))),
-                "{line}"
-            );
-        }
-    }
-
-    #[test]
-    fn an_etag_is_read_from_the_body_or_from_if_match() {
-        for line in [
-            "PUT storage/v1/b/x/iam",
-            "PUT storage/v1/projects/p/hmacKeys/k",
-        ] {
-            assert!(is_idempotent(&with_body(
-                line,
-                r#"{"a": [1], "etag": "CAE="}"#
-            )));
-            for body in [
-                "",
-                "{}",
-                r#"{"etag": ""}"#,
-                r#"{"etag": 1}"#,
-                r#"{"a": {"etag": "b"}}"#,
-            ] {
-                assert!(!is_idempotent(&with_body(line, body)), "{line} {body}");
-            }
-            let mut by_header = request(line);
-            assert!(!is_idempotent(&by_header));
-            by_header
-                .headers_mut()
-                .insert(IF_MATCH, "CAE=".parse().unwrap());
-            assert!(is_idempotent(&by_header));
-            for none in ["", "*"] {
-                let none = none.parse().unwrap();
-                by_header.headers_mut().insert(IF_MATCH, none);
-                assert!(!is_idempotent(&by_header), "{line}");
-            }
-        }
-        let not_an_update = with_body("POST storage/v1/b/x/iam", r#"{"etag": "CAE="}"#);
-        assert!(!is_idempotent(&not_an_update));
-    }
-
-    #[test]
-    fn never_idempotent_requests() {
-        for line in [
+        ];
+        let never = [
             "POST storage/v1/b/x/acl?ifGenerationMatch=1",
             "PUT storage/v1/b/x/acl/allUsers?ifMetagenerationMatch=1",
             "DELETE storage/v1/b/x/acl/allUsers",
@@ -256,33 +174,80 @@ mod tests {
             "DELETE storage/v1/b/x/o/y/",
             "PUT x/y",
             "DELETE x/y?ifGenerationMatch=1",
-        ] {
+        ];
+        for line in always {
+            assert!(is_idempotent(&request(line)), "{line}");
+        }
+        for line in never {
             assert!(!is_idempotent(&request(line)), "{line}");
         }
     }
 
     #[test]
-    fn a_write_of_the_xml_api_has_its_precondition_in_a_header() {
-        let mut put = request("PUT bucket/object");
-        let generation = "0".parse().unwrap();
-        put.headers_mut()
-            .insert("x-goog-if-generation-match", generation);
-        assert!(is_idempotent(&put));
-        for (line, value) in [
-            ("PUT bucket/object", ""),
-            ("POST batch/storage/v1", "0"),
-            ("POST batch", "0"),
+    fn requests_that_are_idempotent_only_with_their_precondition() {
+        let (generation, metageneration) = ("ifGenerationMatch", "ifMetagenerationMatch");
+        for (line, name) in [
+            ("PATCH storage/v1/b/x", metageneration),
+            ("PUT storage/v1/b/x", metageneration),
+            ("PATCH storage/v1/b/x/o/y", metageneration),
+            ("PUT storage/v1/b/x/o/a%2Fb", metageneration),
+            ("DELETE storage/v1/b/x/o/y", generation),
+            ("DELETE storage/v1/b/x/o/y", "generation"),
+            ("POST upload/storage/v1/b/x/o", generation),
+            ("POST storage/v1/b/x/o", generation),
+            ("POST storage/v1/b/x/o/y/compose", generation),
+            ("POST storage/v1/b/x/o/y/copyTo/b/z/o/w", generation),
+            ("POST storage/v1/b/x/o/y/rewriteTo/b/z/o/w", generation),
         ] {
-            let mut request = request(line);
-            let headers = request.headers_mut();
-            headers.insert("x-goog-if-generation-match", value.parse().unwrap());
-            assert!(!is_idempotent(&request), "{line}");
+            let other = if name == metageneration {
+                generation
+            } else {
+                metageneration
+            };
+            let may = |query| is_idempotent(&request(&format!("{line}?{query}")));
+            let values = ["0", "3"].map(|value| may(format!("{name}={value}")));
+            assert_eq!(values, [true; 2], "{line}");
+            for query in ["".to_owned(), format!("{name}="), format!("{other}=3")] {
+                assert!(!may(query.clone()), "{line} {query}");
+            }
         }
     }
 
-    /// The path is the name of an object there, and the parameters of the JSON API have no effect.
     #[test]
-    fn a_host_that_names_the_bucket_is_the_xml_api() {
+    fn an_etag_is_read_from_the_body_or_from_if_match() {
+        let with_body = |line, body: &'static str| {
+            let mut request = request(line);
+            *request.body_mut() = Some(body.into());
+            is_idempotent(&request)
+        };
+        let key = "PUT storage/v1/projects/p/hmacKeys/k";
+        for line in ["PUT storage/v1/b/x/iam", key] {
+            assert!(with_body(line, r#"{"a": [1], "etag": "CAE="}"#), "{line}");
+            let deeper = r#"{"a": {"etag": "b"}}"#;
+            for none in ["", "{}", r#"{"etag": ""}"#, r#"{"etag": 1}"#, deeper] {
+                assert!(!with_body(line, none), "{line} {none}");
+            }
+            for (etag, expected) in [("CAE=", true), ("", false), ("*", false)] {
+                let found = with_header(request(line), "if-match", etag);
+                assert_eq!(found, expected, "{line} {etag}");
+            }
+        }
+        assert!(!with_body("POST storage/v1/b/x/iam", r#"{"etag": "CAE="}"#));
+    }
+
+    #[test]
+    fn a_write_of_the_xml_api_has_its_precondition_in_a_header() {
+        for (line, value, expected) in [
+            ("PUT bucket/object", "0", true),
+            ("PUT bucket/object", "", false),
+            ("POST batch/storage/v1", "0", false),
+            ("POST batch", "0", false),
+        ] {
+            let found = with_header(request(line), XML, value);
+            assert_eq!(found, expected, "{line} {value}");
+        }
+        // A host that names the bucket is the XML API too. The path is the name of an object there, and the
+        // parameters of the JSON API have no effect.
         for host in ["b.storage.googleapis.com", "a.b.Storage.googleapis.com."] {
             for line in [
                 "DELETE storage/v1/b/x/o/y?ifGenerationMatch=3",
@@ -292,10 +257,7 @@ mod tests {
                 let mut request = request(line);
                 request.url_mut().set_host(Some(host)).unwrap();
                 assert!(!is_idempotent(&request), "{host} {line}");
-                let generation = "3".parse().unwrap();
-                let headers = request.headers_mut();
-                headers.insert("x-goog-if-generation-match", generation);
-                assert!(is_idempotent(&request), "{host} {line}");
+                assert!(with_header(request, XML, "3"), "{host} {line}");
             }
         }
     }

@@ -323,57 +323,7 @@ impl Meant {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quote::quote;
     use std::collections::HashSet;
-
-    fn said(word: &str, value: TokenStream) -> String {
-        instead(word, Some(&value)).unwrap_or_default()
-    }
-
-    #[test]
-    fn numbers_are_converted_where_they_count_something_else() {
-        let cases = [
-            (
-                "retries",
-                quote!(3),
-                "write `max_attempts = 4`, which counts the first call too",
-            ),
-            (
-                "max_times",
-                quote!(N),
-                "write `max_attempts = N + 1`, which counts the first call too",
-            ),
-            (
-                "MaxRetryAttempts",
-                quote!(2),
-                "write `max_attempts = 3`, which counts the first call too",
-            ),
-            ("tries", quote!(3), "write `max_attempts = 3`"),
-            ("maxAttempts", quote!(3), "write `max_attempts = 3`"),
-            ("timeout_ms", quote!(500), "write `timeout = \"500ms\"`"),
-            ("initial_delay_secs", quote!(1.5), "write `base = \"1.5s\"`"),
-            (
-                "max_elapsed_time",
-                quote!(900_000),
-                "write `deadline = \"900000ms\"` if 900000 is a number of milliseconds, or \
-                 `deadline = \"900000s\"` for seconds",
-            ),
-            ("max_delay", quote!("10s"), "write `max_backoff = \"10s\"`"),
-            ("retry_on", quote!([429]), "write `on = [429]`"),
-            ("retry_on", quote!(is_busy), "write `when = is_busy`"),
-            (
-                "retry_on",
-                quote!(my::is_busy),
-                "write `when = my::is_busy`",
-            ),
-            ("colour", quote!(3), ""),
-            ("colour_ms", quote!(3), ""),
-            ("jitter_ms", quote!(3), ""),
-        ];
-        for (word, value, expected) in cases {
-            assert_eq!(said(word, value), expected, "{word}");
-        }
-    }
 
     #[test]
     fn each_name_stands_once_and_means_a_key_that_there_is() {

@@ -76,28 +76,23 @@ fn stands_for_a_block(piece: &[TokenTree]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quote::quote;
 
     #[test]
     fn the_block_is_what_comes_last() {
-        let block = |tokens| AroundBlock::of(tokens).block.to_string();
-        assert_eq!(
-            block(quote!((k) base = 1s, async move { a },)),
-            "async move { a }"
-        );
-        assert_eq!(
-            block(quote!((k) base = 1s, { async { a } })),
-            "{ async { a } }"
-        );
-        assert_eq!(block(quote!((k) { a })), "{ a }");
-        assert_eq!(block(quote!((k) when = |e| { a })), "");
-        assert_eq!(block(quote!((k) base = 1s, call())), "call ()");
-        assert_eq!(
-            block(quote!((k) base = 1s, a.call().await)),
-            "a . call () . await"
-        );
-        assert_eq!(block(quote!((k) base = 1s, clone(a))), "");
-        assert_eq!(block(quote!((k) base = 1s, max_back)), "");
-        assert_eq!(block(quote!((k) base = 1s, on = [503])), "");
+        let rows = [
+            ("base = 1s, async move { a },", "async move { a }"),
+            ("base = 1s, { async { a } }", "{ async { a } }"),
+            ("{ a }", "{ a }"),
+            ("when = |e| { a }", ""),
+            ("base = 1s, call()", "call ()"),
+            ("base = 1s, a.call().await", "a . call () . await"),
+            ("base = 1s, clone(a)", ""),
+            ("base = 1s, max_back", ""),
+            ("base = 1s, on = [503]", ""),
+        ];
+        for (input, expected) in rows {
+            let read = AroundBlock::of(format!("(k) {input}").parse().unwrap());
+            assert_eq!(read.block.to_string(), expected, "{input}");
+        }
     }
 }

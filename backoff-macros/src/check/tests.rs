@@ -1,201 +1,126 @@
-//! Contradictions, one by one.
+//! What the keys take and refuse, alone and together, and what is written about a mistake.
 
 use super::signature::signature;
 use super::*;
-use quote::quote;
 
-fn messages(args: TokenStream, function: TokenStream) -> Vec<String> {
+fn messages(keys: &str) -> Vec<String> {
     let mut errors = Errors::default();
-    let args = crate::args::parse(args, &mut errors);
+    let args = crate::args::parse(keys.parse().unwrap(), &mut errors);
     arguments(&args, &mut errors);
-    signature(&syn::parse2(function).unwrap(), &args, &mut errors);
+    signature(
+        &syn::parse_str("async fn f() -> Result<(), E> {}").unwrap(),
+        &args,
+        &mut errors,
+    );
     errors.messages()
-}
-
-fn on_async(args: TokenStream) -> Vec<String> {
-    messages(
-        args,
-        quote!(
-            async fn f() -> Result<(), E> {}
-        ),
-    )
 }
 
 #[test]
 fn sensible_arguments_pass() {
-    let good = [
-        quote!(),
-        quote!(base = "1s", max_backoff = "1s", deadline = "1s"),
-        quote!(base = "2s", policy = P, max_attempts = 1, factor = 1),
-        quote!(factor = 1.5, max_attempts = LIMIT),
-        quote!(factor = FACTOR, attempt_timeout = TIMEOUT),
-        quote!(on = [408, 429, 500..=504, Codes::ABORTED, MINE]),
-        quote!(when = Error::is_busy, policy = P),
-        quote!(jitter = equal),
+    let rows = [
+        "",
+        r#"base = "1s", max_backoff = "1s", deadline = "1s""#,
+        r#"base = "2s", policy = P, max_attempts = 1, factor = 1"#,
+        "factor = 1.5, max_attempts = LIMIT",
+        "factor = FACTOR, attempt_timeout = TIMEOUT",
+        "on = [408, 429, 500..=504, Codes::ABORTED, MINE]",
+        "when = Error::is_busy, policy = P",
+        "when = |e: &Error<A, B>| e.x == 1",
+        "when = |a, b| a, max_attempts = 2",
+        "jitter = equal",
+        "attempt_spans = true",
+        "attempt_spans = false",
     ];
-    for args in good {
-        let shown = args.to_string();
-        assert_eq!(on_async(args), [""; 0], "{shown}");
+    for keys in rows {
+        assert_eq!(messages(keys), [""; 0], "{keys}");
     }
 }
 
 #[test]
-fn contradictions_are_refused_with_what_to_write() {
-    let cases = [
-        (quote!(max_attempts = 0), "write 1 for one call"),
-        (quote!(max_attempts = -1), "a whole number"),
-        (quote!(max_attempts = 5s), "a whole number"),
-        (quote!(max_attempts = "5"), "a whole number"),
-        (quote!(max_attempts = 4294967296), "a whole number"),
-        (quote!(factor = 0.5), "write 1 or more"),
-        (quote!(factor = -2), "write 1 or more"),
-        (quote!(factor = f64::NAN), "a number of 1 or more"),
-        (quote!(factor = "2"), "a number of 1 or more"),
-        (quote!(factor = 2s), "a number of 1 or more"),
+fn each_mistake_is_told_once_with_what_to_write() {
+    let rows = [
+        ("colour", "unknown key `colour`"),
+        (r#"base("1s")"#, "write `base = \"1s\"`"),
+        (r#"base == "1s""#, "write `base = \"1s\"`"),
+        ("base = -1s", "write `1s`"),
+        ("base = true", "such as `30s`"),
+        ("base = 64", "write `64s`"),
+        ("base = 1 +", "write it like `base = \"1s\"`"),
+        ("iam::REQUEST", "write `policy = iam::REQUEST`"),
+        ("|e| e.is_busy()", "write `when = |"),
+        ("|| f()", "put a key before `||"),
+        ("log_waits = debgu", "write `log_waits = debug`"),
+        ("log_waits = DEBUG", "write `log_waits = debug`"),
+        (r#"log_waits = "Debug""#, "write `log_waits = debug`"),
+        ("log_waits = false", "write `log_waits = off`"),
+        ("log_waits = 3", "takes a level"),
+        ("jitter = ful", "write `jitter = full`"),
+        ("jitter = Full", "write `jitter = full`"),
+        (r#"jitter = "full""#, "write `jitter = full`"),
+        (r#"jitter = "1""#, "write `1s`"),
+        (r#"on = "429, 500..=504""#, "write `on = [429, 500..=504]`"),
+        (r#"on = "busy""#, "write `on = [429, 500..=504]`"),
+        (r#"also_on = "408""#, "write `also_on = [408]`"),
+        ("until", "write `until = |operation| operation.done`"),
+        (r#"crate = "renamed""#, "write `crate = renamed`"),
+        ("crate = 1", "write `crate = backoff_core`"),
+        (r#"base = "1s" factor = 2"#, "write `, factor`"),
+        ("on = [429] idempotent", "write `, idempotent`"),
+        ("policy = P clone(a)", "write `, clone`"),
+        ("idempotent base = 1s", "write `, base`"),
+        (r#"base = "1s"; factor = 2"#, "`,` instead of `;`"),
+        ("clone", "write `clone(body)`"),
+        ("keep = a", "write `keep(seen)`"),
+        ("clone(a.b)", "write it like `clone(body)`"),
+        ("faults()", "write `faults(ApiError)`"),
+        ("on = [_ if x]", "write `when = |error| x`"),
+        ("on = [e if e.busy()]", "write `when = |e| e"),
+        ("on = [=> 3]", "neither a code nor a pattern"),
+        ("on = [A::B { .. } C]", "put a comma before it"),
+        (r#"base = "1s",,"#, "this comma"),
+        (",", "this comma"),
+        ("max_attempts = -1", "a whole number"),
+        ("max_attempts = 5s", "a whole number"),
+        (r#"max_attempts = "5""#, "a whole number"),
+        ("max_attempts = 4294967296", "a whole number"),
+        ("factor = -2", "write 1 or more"),
+        ("factor = f64::NAN", "a number of 1 or more"),
+        (r#"factor = "2""#, "a number of 1 or more"),
+        ("factor = 2s", "a number of 1 or more"),
+        (r#"policy = "iam""#, "write `policy = iam::REQUEST`"),
+        (r#"when = "is_busy""#, "write `when = |error|"),
+        (r#"until = "done""#, "write `until = |operation|"),
+        ("until = f, consecutive = -1", "a whole number from 1"),
         (
-            quote!(base = 2m, max_backoff = "64s"),
-            "a `base` of at most 64s",
+            r#"until = f, consecutive = 3, max_attempts = 2, deadline = "1m""#,
+            "or a smaller `consecutive`",
         ),
-        (quote!(base = 2s, deadline = "1s"), "a `deadline` above 2s"),
-        (quote!(attempt_timeout = 0s), "such as `10s`"),
-        (quote!(policy = "iam"), "write `policy = iam::REQUEST`"),
-        (quote!(when = "is_busy"), "write `when = |error|"),
-        (quote!(until = "done"), "write `until = |operation|"),
+        ("stop_on = 5", "write `stop_on = token.cancelled()`"),
+        ("on = []", "an empty `on`"),
+        ("on = [500..]", "both its ends"),
+        ("on = [A..=B]", "the ends of a range are numbers"),
+        ("on = [302..=599]", "302 is not the status of a failure"),
+        ("on = [-429]", "codes from 400 to 599"),
         (
-            quote!(consecutive = 3),
-            "write `until = |value| ..` too, or remove `consecutive`",
-        ),
-        (quote!(until = f, consecutive = 0), "a number from 1"),
-        (quote!(until = f, consecutive = -1), "a whole number from 1"),
-        (
-            quote!(until = f, consecutive = "3"),
-            "a whole number from 1",
-        ),
-        (
-            quote!(until = f, consecutive = 6),
-            "5 attempts by default never give 6 values in a row: write `max_attempts = 6` or \
-             more, or a `deadline`",
-        ),
-        (
-            quote!(
-                until = f,
-                consecutive = 3,
-                max_attempts = 2,
-                deadline = "1m"
-            ),
-            "2 attempts never give 3 values in a row: write `max_attempts = 3` or more, or a \
-             smaller `consecutive`",
-        ),
-        (
-            quote!(when = f, on = [429]),
-            "remove `on`, or remove `when`",
-        ),
-        (quote!(stop_on = 5), "write `stop_on = token.cancelled()`"),
-        (quote!(cut_on = 5), "write `cut_on = token.cancelled()`"),
-        (
-            quote!(stop_on = f(), cut_on = g()),
-            "`cut_on` ends the waits, too: remove `stop_on`",
-        ),
-        (quote!(on = []), "an empty `on`"),
-        (quote!(on = [504..=500]), "write `500..=504`"),
-        (quote!(on = [500..505]), "write `500..=504`"),
-        (quote!(on = [500..]), "both its ends"),
-        (quote!(on = [A..=B]), "the ends of a range are numbers"),
-        (quote!(on = [_]), "leave out `on`"),
-        (quote!(on = [200]), "200 is not the status of a failure"),
-        (
-            quote!(on = [302..=599]),
-            "302 is not the status of a failure",
-        ),
-        (quote!(on = [14]), "`Codes::ABORTED`"),
-        (quote!(on = [600]), "codes from 400 to 599"),
-        (quote!(on = [-429]), "codes from 400 to 599"),
-        (quote!(on = [429, 429]), "`429` stands here twice"),
-        (
-            quote!(on = [500..=504, 503]),
-            "`503` is in `500..=504` already",
-        ),
-        (
-            quote!(on = [500..=504, 502..=509]),
-            "write `500..=509` for both",
+            "attempt_spans = TRACED",
+            "written here, so it is `true` or `false`",
         ),
     ];
-    for (args, part) in cases {
-        let shown = args.to_string();
-        let messages = on_async(args);
-        assert_eq!(messages.len(), 1, "{shown}: {messages:?}");
-        assert!(messages[0].contains(part), "{shown}: {messages:?}");
+    for (keys, part) in rows {
+        let messages = messages(keys);
+        assert_eq!(messages.len(), 1, "{keys}: {messages:?}");
+        assert!(messages[0].contains(part), "{keys}: {messages:?}");
     }
 }
 
 #[test]
-fn what_the_function_cannot_do_is_refused() {
-    let sync = messages(
-        quote!(attempt_timeout = "1s"),
-        quote!(
-            fn f() -> Result<(), E> {}
-        ),
-    );
-    assert!(sync[0].contains("make the function `async`"), "{sync:?}");
-    for key in [
-        quote!(stop_on = token.cancelled()),
-        quote!(cut_on = token.cancelled()),
-    ] {
-        let stopped = messages(
-            key,
-            quote!(
-                fn f() -> Result<(), E> {}
-            ),
-        );
-        assert!(stopped[0].contains(".stop_on(&stop)"), "{stopped:?}");
-    }
-    let constant = messages(
-        quote!(),
-        quote!(
-            const fn f() -> Result<(), E> {}
-        ),
-    );
-    assert!(constant[0].contains("remove `const`"), "{constant:?}");
-}
-
-#[test]
-fn what_is_no_function_is_told_where_to_go() {
-    let cases = [
-        (
-            quote!(
-                struct A {
-                    a: u8,
-                }
-            ),
-            "put it on a `fn`",
-        ),
-        (quote!(impl A { fn f() {} }), "each function inside"),
-        (
-            quote!(
-                async fn f(&self) -> Result<(), E>;
-            ),
-            "no body to repeat",
-        ),
-        (quote!(fn f), "expected"),
-    ];
-    for (item, part) in cases {
-        let message = function(item).err().unwrap().to_string();
-        assert!(message.contains(part), "{message}");
-    }
+fn what_cannot_be_read_as_a_function_is_refused() {
+    let refused = function(quote::quote!(fn f)).err().unwrap();
+    assert!(refused.to_string().contains("expected"), "{refused}");
     assert!(
-        function(quote!(
+        function(quote::quote!(
             pub(crate) async fn f() {}
         ))
         .is_ok()
     );
-}
-
-#[test]
-fn what_decides_what_is_written_is_true_or_false() {
-    for value in [quote!(true), quote!(false)] {
-        assert_eq!(on_async(quote!(attempt_spans = #value)), [""; 0]);
-    }
-    let said = on_async(quote!(attempt_spans = TRACED));
-    let expected = "`attempt_spans` decides what is written here, so it is `true` or `false`";
-    assert_eq!(said, [expected]);
 }

@@ -1,70 +1,150 @@
 //! Tests of the errors, and of what a policy does after them.
 
 use super::*;
-use crate::{Policy, Verdict, azure, iam};
+use crate::{Policy, Verdict, azure, iam, reply};
+
+fn with_headers(status: u16, headers: &[(&'static str, &str)], body: &str) -> ApiError {
+    let headers = reply::headers(headers);
+    ApiError::new(status, &headers, body.as_bytes(), SystemTime::UNIX_EPOCH)
+}
 
 fn error(status: u16, body: &str) -> ApiError {
-    ApiError::new(
-        status,
-        &HeaderMap::new(),
-        body.as_bytes(),
-        SystemTime::UNIX_EPOCH,
-    )
+    with_headers(status, &[], body)
 }
 
 fn is_retried(policy: Policy, error: &ApiError) -> bool {
-    matches!(policy.judge(error), Verdict::Retry { .. })
+    reply::retries(&policy, error)
 }
 
+const CAREFUL: Policy = Policy::exponential().idempotent(false);
+
+/// A row: the policy, the status, the body, and what follows. Throttling of AWS and Azure has names, and
+/// seldom the status 429.
 #[test]
-fn the_two_kinds_of_409() {
-    let of = |code| {
-        error(
-            409,
-            &format!(r#"{{"error": {{"code": 409, "status": "{code}"}}}}"#),
-        )
+fn what_follows_from_a_reply() {
+    let again = |kind| Verdict::Retry {
+        kind,
+        retry_after: None,
     };
-    assert!(is_retried(iam::READ_MODIFY_WRITE, &of("ABORTED")));
-    let exists = of("ALREADY_EXISTS");
-    assert_eq!(exists.grpc_code(), Some(GrpcCode::AlreadyExists));
-    assert!(!is_retried(iam::READ_MODIFY_WRITE, &exists));
+    let conflict = again(FaultKind::Conflict);
+    let throttled = again(FaultKind::Throttled);
+    let dynamodb = r#"{"__type": "com.amazonaws.dynamodb.v20120810#ThrottlingException"}"#;
+    let queues = r#"{"message": "m", "code": "TooManyRequestsException"}"#;
+    let s3 = "<Error><Code>SlowDown</Code></Error>";
+    let busy = r#"{"error": {"code": "ServerBusy", "message": "m"}}"#;
+    let stale = r#"{"error": {"code": "PreconditionFailed"}}"#;
+    let aborted = r#"{"error": {"code": 409, "status": "ABORTED"}}"#;
+    let exists = r#"{"error": {"code": 409, "status": "ALREADY_EXISTS"}}"#;
+    let invalid = r#"{"__type": "SlowDown", "error": {"code": 400, "status": "INVALID_ARGUMENT"}}"#;
+    let by_status = azure::REQUEST.also_on(backoff_core::codes![412]);
+    for (policy, status, body, verdict) in [
+        (iam::READ_MODIFY_WRITE, 409, aborted, conflict),
+        (iam::READ_MODIFY_WRITE, 409, exists, Verdict::Permanent),
+        (CAREFUL, 429, "", throttled),
+        (CAREFUL, 400, dynamodb, throttled),
+        (CAREFUL, 400, queues, throttled),
+        (CAREFUL, 503, s3, throttled),
+        (CAREFUL, 503, busy, throttled),
+        // The server itself has failed, whatever the code says.
+        (CAREFUL, 500, queues, Verdict::MaybeApplied),
+        (CAREFUL, 500, busy, Verdict::MaybeApplied),
+        (CAREFUL, 500, s3, Verdict::MaybeApplied),
+        // A code that Google names is the only one.
+        (CAREFUL, 400, invalid, Verdict::Permanent),
+        // A status among the codes does not retry an error whose code is a conflict.
+        (by_status, 412, "", conflict),
+        (by_status, 412, stale, Verdict::Permanent),
+        (azure::READ_MODIFY_WRITE, 412, "", conflict),
+        (azure::READ_MODIFY_WRITE, 412, stale, conflict),
+        (azure::REQUEST, 412, "", Verdict::Permanent),
+        (azure::REQUEST, 412, stale, Verdict::Permanent),
+    ] {
+        let verdict_is = policy.judge(&error(status, body));
+        assert_eq!(verdict_is, verdict, "{policy:?}: {status} {body}");
+    }
 }
 
 #[test]
 fn the_reply_of_another_url_leaves_doubt() {
-    let policy = iam::READ_MODIFY_WRITE.idempotent(false);
-    assert!(is_retried(policy, &error(429, "")));
     let elsewhere = error(429, "").elsewhere();
     assert_eq!(elsewhere.delivery(), Some(Delivery::MaybeSent));
-    assert_eq!(policy.judge(&elsewhere), Verdict::MaybeApplied);
-    assert!(is_retried(iam::READ_MODIFY_WRITE, &elsewhere));
+    assert!(!elsewhere.must_reconnect());
+    for policy in [CAREFUL, iam::READ_MODIFY_WRITE.idempotent(false)] {
+        assert!(is_retried(policy, &error(429, "")));
+        assert_eq!(policy.judge(&elsewhere), Verdict::MaybeApplied);
+        assert!(is_retried(policy.idempotent(true), &elsewhere));
+    }
 }
 
 #[test]
 fn the_longest_hint_counts() {
-    let mut headers = HeaderMap::new();
-    headers.insert("retry-after", "2".parse().unwrap());
-    headers.insert("retry-after-ms", "2500".parse().unwrap());
-    let info = r#"{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "1s"}"#;
-    let body = format!(r#"{{"error": {{"details": [{{}}, {info}]}}}}"#);
-    let error = ApiError::new(429, &headers, body.as_bytes(), SystemTime::UNIX_EPOCH);
-    assert_eq!(error.retry_after(), Some(Duration::from_millis(2_500)));
-    assert!(!error.is_retry_info());
-    let longer = body.replace("1s", "3s");
-    let error = ApiError::new(429, &headers, longer.as_bytes(), SystemTime::UNIX_EPOCH);
-    assert_eq!(error.retry_after(), Some(Duration::from_secs(3)));
-    assert!(error.is_retry_info());
+    let headers = [("retry-after", "2"), ("retry-after-ms", "2500")];
+    for (delay, longest, is_retry_info) in [("1s", 2_500, false), ("3s", 3_000, true)] {
+        let info = format!(r#"{{"@type": "a/google.rpc.RetryInfo", "retryDelay": "{delay}"}}"#);
+        let body = format!(r#"{{"error": {{"details": [{{}}, {info}]}}}}"#);
+        let error = with_headers(429, &headers, &body);
+        assert_eq!(error.retry_after(), Some(Duration::from_millis(longest)));
+        assert_eq!(error.is_retry_info(), is_retry_info);
+    }
 }
 
 #[test]
-fn of_a_long_body_the_beginning_is_shown() {
-    let long = "x".repeat(ERROR_BODY);
-    let body = format!(r#"{{"error": {{"status": "ABORTED", "message": "{long}"}}}}"#);
-    let error = error(503, &body);
-    assert_eq!((error.status(), error.grpc_code()), (Some(503), None));
-    let shown = error.to_string();
+fn a_code_is_found_behind_long_headers_and_behind_an_empty_one() {
+    // A name and a value of the greatest length that fits.
+    let long = "x".repeat((16 << 10) - "x-long".len());
+    let headers = [("x-long", &*long), ("x-amzn-errortype", "SlowDown")];
+    let long = with_headers(400, &headers, "");
+    assert_eq!(long.header("x-amzn-errortype"), None);
+    assert_eq!(long.service_code(), Some("SlowDown"));
+    let control = r#"{"code": "\u0000", "error": {"code": "Slow"}}"#;
+    for (body, code) in [
+        (r#"{"code": "", "__type": "Slow"}"#, Some("Slow")),
+        (r#"{"__type": "not a code", "code": "Slow"}"#, Some("Slow")),
+        (control, Some("Slow")),
+        (r#"{"error": {"code": 503, "message": "busy"}}"#, None),
+    ] {
+        assert_eq!(error(400, body).service_code(), code, "{body}");
+    }
+}
+
+/// A row: an error that is permanent, what it says of the request, and the beginning of its text.
+#[test]
+fn an_error_without_a_reply_is_permanent_and_says_so() {
+    let stopped = "the call was stopped by a signal";
+    let refused = "nothing was sent: no such resource";
+    let too_long = "the body of the reply is longer than 1000 bytes, the limit of `http::Limits`; \
+                    to read a longer body, pass `http::Limits::new().body(bytes)`";
+    let not_sent = ApiError::not_sent("no such resource".to_owned());
+    for (error, delivery, text) in [
+        (ApiError::from(Stopped::new()), None, stopped),
+        (not_sent, Some(Delivery::NotSent), refused),
+        (ApiError::too_long(1_000), None, too_long),
+    ] {
+        assert_eq!(CAREFUL.judge(&error), Verdict::Permanent, "{error}");
+        assert_eq!(error.status(), None, "{error}");
+        assert_eq!(error.delivery(), delivery, "{error}");
+        assert!(error.to_string().starts_with(text), "{error}");
+        let is_stopped = error.source().is_some_and(|source| source.is::<Stopped>());
+        assert_eq!(is_stopped, text == stopped, "{error}");
+    }
+}
+
+#[test]
+fn the_text_of_a_server_is_one_short_line_without_secrets_of_urls() {
+    let said = |message: &str| {
+        let body = format!(r#"{{"error": {{"status": "ABORTED", "message": "{message}"}}}}"#);
+        error(503, &body)
+    };
+    let forged = said("no\\r\\n2026 INFO forged\\u001b[2J https://ann:pw@example.com/?key=1");
+    let text = "HTTP 503 ABORTED: no 2026 INFO forged\\u{1b}[2J https://…@example.com/?…";
+    assert_eq!(forged.to_string(), text);
+    assert_eq!(said(&"x".repeat(9_999)).to_string().chars().count(), 501);
+    let cut = said(&"x".repeat(ERROR_BODY));
+    assert_eq!((cut.status(), cut.grpc_code()), (Some(503), None));
     let beginning = "HTTP 503, but its body was cut: it is longer than 65536 bytes: {\"error";
-    assert!(shown.starts_with(beginning), "{shown}");
+    assert!(cut.to_string().starts_with(beginning), "{cut}");
+    let coded = error(400, r#"{"__type": "SlowDown"}"#).to_string();
+    assert!(coded.starts_with("HTTP 400 SlowDown: "), "{coded}");
 }
 
 #[test]
@@ -76,17 +156,13 @@ fn half_a_409_may_be_a_conflict() {
     };
     let unnamed = half(409, r#"{"error": {"co"#);
     let aborted = Some(GrpcCode::Aborted);
-    assert_eq!(
-        (unnamed.status(), unnamed.grpc_code()),
-        (Some(409), aborted)
-    );
+    assert_eq!(unnamed.status(), Some(409));
+    assert_eq!(unnamed.grpc_code(), aborted);
     assert_eq!(Fault::grpc_code(&unnamed), aborted);
     assert!(is_retried(iam::READ_MODIFY_WRITE, &unnamed));
     assert!(!is_retried(iam::REQUEST, &unnamed));
-    assert_eq!(
-        unnamed.to_string(),
-        r#"HTTP 409, but its body was cut: it did not end within 5s: {"error": {"co"#
-    );
+    let text = r#"HTTP 409, but its body was cut: it did not end within 5s: {"error": {"co"#;
+    assert_eq!(unnamed.to_string(), text);
     // What was read may be the whole body.
     let exists = half(409, r#"{"error": {"status": "ALREADY_EXISTS"}}"#);
     assert!(!is_retried(iam::READ_MODIFY_WRITE, &exists));
@@ -94,21 +170,6 @@ fn half_a_409_may_be_a_conflict() {
     let missing = half(404, "");
     assert_eq!(Fault::grpc_code(&missing), None);
     assert_eq!(Policy::exponential().judge(&missing), Verdict::Permanent);
-}
-
-#[test]
-fn the_text_of_a_server_is_one_line_without_secrets_of_urls() {
-    let message = "no\\r\\n2026 INFO forged\\u001b[2J https://ann:pw@example.com/?key=1";
-    let body = format!(r#"{{"error": {{"message": "{message}"}}}}"#);
-    assert_eq!(
-        error(503, &body).to_string(),
-        "HTTP 503: no 2026 INFO forged\\u{1b}[2J https://…@example.com/?…"
-    );
-    let long = error(
-        503,
-        &format!(r#"{{"error": {{"message": "{}"}}}}"#, "x".repeat(9_999)),
-    );
-    assert_eq!(long.to_string().chars().count(), 501);
 }
 
 #[test]
@@ -125,10 +186,8 @@ fn neither_the_debug_text_nor_a_source_is_longer_than_the_text() {
     assert_eq!(not_json.kind(), Some(FaultKind::Permanent));
     for error in [said, page, not_json] {
         let text = error.to_string();
-        assert!(
-            text.chars().count() <= 501 && text.contains("https://a.b/?…"),
-            "{text}"
-        );
+        assert!(text.chars().count() <= 501, "{text}");
+        assert!(text.contains("https://a.b/?…"), "{text}");
         let debug = format!("{error:?}");
         assert_eq!(debug, format!("ApiError({text:?})"));
         assert!(!text.contains("SECRET"), "{text}");
@@ -137,149 +196,12 @@ fn neither_the_debug_text_nor_a_source_is_longer_than_the_text() {
 }
 
 #[test]
-fn throttling_of_aws_and_azure_has_names_and_seldom_the_status_429() {
-    let throttled = |error: &ApiError| {
-        let retry = Verdict::Retry {
-            kind: FaultKind::Throttled,
-            retry_after: None,
-        };
-        let careful = Policy::exponential().idempotent(false);
-        assert_eq!(careful.judge(error), retry, "{error}");
-    };
-    let aws = "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException";
-    throttled(&error(
-        400,
-        &format!(r#"{{"__type": "{aws}", "message": "m"}}"#),
-    ));
-    throttled(&error(
-        400,
-        r#"{"message": "m", "code": "TooManyRequestsException"}"#,
-    ));
-    throttled(&error(503, "<Error><Code>SlowDown</Code></Error>"));
-    throttled(&error(
-        503,
-        r#"{"error": {"code": "ServerBusy", "message": "m"}}"#,
-    ));
-    let shown = error(400, r#"{"__type": "ThrottlingException"}"#).to_string();
-    assert!(
-        shown.starts_with("HTTP 400 ThrottlingException: "),
-        "{shown}"
-    );
-}
-
-/// As the page of `azure::REQUEST` says: a status among the codes does not retry an error whose code is a
-/// conflict.
-#[test]
-fn a_conflict_that_a_code_names_is_retried_where_the_policy_retries_conflicts() {
-    let bare = error(412, "");
-    let named = error(412, r#"{"error": {"code": "PreconditionFailed"}}"#);
-    assert_eq!(named.kind(), Some(FaultKind::Conflict));
-    let by_status = azure::REQUEST.also_on(backoff_core::codes![412]);
-    let of = |policy| (is_retried(policy, &bare), is_retried(policy, &named));
-    assert_eq!(of(by_status), (true, false));
-    assert_eq!(of(azure::READ_MODIFY_WRITE), (true, true));
-    assert_eq!(of(azure::REQUEST), (false, false));
-}
-
-/// A policy that gives up after a 500 does so whatever the code says, and so does a policy for requests
-/// that must not be applied twice: the server itself has failed.
-#[test]
-fn the_throttling_of_a_service_behind_a_500_is_left_to_the_status() {
-    let careful = Policy::exponential().idempotent(false);
-    for body in [
-        r#"{"code": "ThrottlingException"}"#,
-        r#"{"error": {"code": "ServerBusy"}}"#,
-        "<Error><Code>SlowDown</Code></Error>",
-    ] {
-        let error = error(500, body);
-        assert_eq!(error.kind(), None, "{error}");
-        assert_eq!(careful.judge(&error), Verdict::MaybeApplied, "{error}");
-    }
-}
-
-#[test]
-fn a_code_is_found_behind_long_headers_and_behind_an_empty_one() {
-    let mut headers = HeaderMap::new();
-    // A name and a value of the greatest length that fits.
-    let long = "x".repeat((16 << 10) - "x-long".len());
-    headers.insert("x-long", long.parse().unwrap());
-    headers.insert("x-amzn-errortype", "SlowDown".parse().unwrap());
-    let long = ApiError::new(400, &headers, b"", SystemTime::UNIX_EPOCH);
-    assert_eq!(long.header("x-amzn-errortype"), None);
-    assert_eq!(long.service_code(), Some("SlowDown"));
-    for body in [
-        r#"{"code": "", "__type": "ThrottlingException"}"#,
-        r#"{"__type": "not a code", "code": "ThrottlingException"}"#,
-        r#"{"code": "\u0000", "error": {"code": "ThrottlingException"}}"#,
-    ] {
-        let error = error(400, body);
-        assert_eq!(error.service_code(), Some("ThrottlingException"), "{body}");
-    }
-}
-
-#[test]
-fn the_answer_of_another_url_does_not_say_what_became_of_the_request() {
-    let careful = Policy::exponential().idempotent(false);
-    assert!(is_retried(careful, &error(429, "")));
-    let elsewhere = error(429, "").elsewhere();
-    assert_eq!(careful.judge(&elsewhere), Verdict::MaybeApplied);
-    assert!(is_retried(Policy::exponential(), &elsewhere));
-    assert_eq!(elsewhere.delivery(), Some(Delivery::MaybeSent));
-    assert!(!elsewhere.must_reconnect());
-}
-
-#[test]
-fn a_code_that_google_names_is_the_only_one() {
-    let body = r#"{"__type": "ThrottlingException", "error": {"code": 400, "status": "INVALID_ARGUMENT"}}"#;
-    assert_eq!(error(400, body).kind(), None);
-    assert_eq!(
-        Policy::exponential().judge(&error(400, body)),
-        Verdict::Permanent
-    );
-    let plain = error(503, r#"{"error": {"code": 503, "message": "busy"}}"#);
-    assert_eq!((plain.service_code(), plain.kind()), (None, None));
-}
-
-#[test]
 fn no_text_shows_a_header() {
-    let mut headers = HeaderMap::new();
-    headers.insert("set-cookie", "SECRET".parse().unwrap());
-    headers.insert("authorization", "SECRET".parse().unwrap());
-    let error = ApiError::new(401, &headers, b"", SystemTime::UNIX_EPOCH);
+    let headers = [("set-cookie", "SECRET"), ("authorization", "SECRET")];
+    let error = with_headers(401, &headers, "");
     assert_eq!(error.header("Set-Cookie"), Some("SECRET"));
     let shown = format!("{error} {error:?} {:?}", error.headers());
     assert!(!shown.contains("SECRET"), "{shown}");
     let other = ApiError::from(TimedOut::new(Duration::ZERO));
     assert!(other.headers().is_none() && other.header("date").is_none());
-}
-
-#[test]
-fn a_call_that_a_signal_cut_is_permanent_and_says_so() {
-    let error = ApiError::from(Stopped::new());
-    assert_eq!(Policy::exponential().judge(&error), Verdict::Permanent);
-    assert_eq!(error.to_string(), "the call was stopped by a signal");
-    let source = std::error::Error::source(&error);
-    assert!(source.is_some_and(|source| source.is::<Stopped>()));
-}
-
-#[test]
-fn a_request_that_was_refused_before_sending_is_permanent() {
-    let error = ApiError::not_sent("there is no such resource".to_owned());
-    assert_eq!(error.delivery(), Some(Delivery::NotSent));
-    assert_eq!(Policy::exponential().judge(&error), Verdict::Permanent);
-    let expected = "nothing was sent: there is no such resource";
-    assert_eq!(error.to_string(), expected);
-}
-
-#[test]
-fn a_success_that_is_too_long_is_permanent_and_says_what_to_write() {
-    let error = ApiError::too_long(1_000);
-    assert_eq!(Policy::exponential().judge(&error), Verdict::Permanent);
-    assert_eq!((error.status(), error.delivery()), (None, None));
-    let shown = error.to_string();
-    assert!(shown.contains("longer than 1000 bytes"), "{shown}");
-    assert!(
-        shown.contains("`http::Limits::new().body(bytes)`"),
-        "{shown}"
-    );
 }

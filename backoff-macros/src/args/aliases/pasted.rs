@@ -192,24 +192,47 @@ mod tests {
     }
 
     #[test]
-    fn what_decides_is_a_function_or_a_list() {
-        let either =
-            "write `on = [..]` with codes or patterns of the error, or `when = |error| ..`";
-        let cases = [
-            ("retry_on", "503", "write `on = [503]`"),
-            ("retry_on", "500..=504", "write `on = [500..=504]`"),
-            ("retry_on", "429 | 503", "write `on = [429, 503]`"),
-            ("retry_on", "(429, 503)", "write `on = [429, 503]`"),
-            ("retry_on", "5xx", "write `on = [500..=599]`"),
-            ("retry_on", "\"429\"", "write `on = [429]`"),
-            ("retry_on", "E::Busy", "write `on = [E::Busy]`"),
-            ("retry_on", "E::Busy(_)", "write `on = [E::Busy(_)]`"),
-            ("retry_on", "E::Io { .. }", "write `on = [E::Io { .. }]`"),
-            ("retry_on", "E::A | E::B", "write `on = [E::A | E::B]`"),
-            ("retry_on", "MINE", "write `on = [MINE]`"),
-            ("retry_on", "E::is_busy", "write `when = E::is_busy`"),
-            ("retry_on", "|e| e.busy()", "write `when = |e| e.busy()`"),
-            ("retry_on", "r#type", "write `when = r#type`"),
+    fn what_is_known_under_another_name_is_written_with_its_key() {
+        let rows = [
+            ("retry_on", "500..=504", "on = [500..=504]"),
+            ("retry_on", "429 | 503", "on = [429, 503]"),
+            ("retry_on", "(429, 503)", "on = [429, 503]"),
+            ("retry_on", "[429]", "on = [429]"),
+            ("retry_on", "5xx", "on = [500..=599]"),
+            ("retry_on", "\"429\"", "on = [429]"),
+            ("retry_on", "E::Busy", "on = [E::Busy]"),
+            ("retry_on", "E::Busy(_)", "on = [E::Busy(_)]"),
+            ("retry_on", "E::Io { .. }", "on = [E::Io { .. }]"),
+            ("retry_on", "E::A | E::B", "on = [E::A | E::B]"),
+            ("retry_on", "MINE", "on = [MINE]"),
+            ("retry_on", "is_busy", "when = is_busy"),
+            ("retry_on", "E::is_busy", "when = E::is_busy"),
+            ("retry_on", "|e| e.busy()", "when = |e| e.busy()"),
+            ("retry_on", "r#type", "when = r#type"),
+            ("codes", "503", "on = [503]"),
+            ("retry_if", "any_of(A)", "when = any_of(A)"),
+            ("timeout_ms", "1_500", "timeout = \"1500ms\""),
+            ("initial_delay_secs", "1.5", "base = \"1.5s\""),
+            ("delay", "\"3s\"", "base = \"3s\""),
+            ("delay", "3s", "base = 3s"),
+            ("delay", "DELAY", "base = DELAY"),
+            ("max_delay", "\"10s\"", "max_backoff = \"10s\""),
+            ("max_jitter", "\"1s\"", "jitter = \"1s\""),
+            ("exponent", "2", "factor = 2"),
+        ];
+        for (word, value, expected) in rows {
+            assert_eq!(
+                said(word, value),
+                format!("write `{expected}`"),
+                "{word} = {value}"
+            );
+        }
+    }
+
+    #[test]
+    fn only_what_compiles_and_is_surely_meant_is_pasted() {
+        let either = "`on = [..]` with codes or patterns of the error, or `when = |error| ..`";
+        let rows = [
             ("retry_on", "Busy", either),
             ("retry_on", "ABORTED", either),
             ("retry_on", "500..504", either),
@@ -217,41 +240,20 @@ mod tests {
             ("retry_on", "\"busy\"", either),
             ("retry_on", "true", either),
             ("retry_on", "5.5", either),
-            ("codes", "503", "write `on = [503]`"),
-            (
-                "codes",
-                "503.0",
-                "name codes or patterns of the error in `on`, such as `on = [429, \
-                 Error::Busy { .. }]`",
-            ),
-            ("retry_if", "any_of(A)", "write `when = any_of(A)`"),
-            (
-                "retry_if",
-                "503",
-                "write it like `when = |error| error.is_busy()`",
-            ),
-        ];
-        for (word, value, expected) in cases {
-            assert_eq!(said(word, value), expected, "{word} = {value}");
-        }
-    }
-
-    #[test]
-    fn only_what_compiles_is_pasted() {
-        let cases = [
-            ("retries", "1 << 2", "max_attempts = (1 << 2) + 1`"),
+            ("codes", "503.0", "such as `on = [429, Error::Busy { .. }]`"),
             ("retries", "N as u32", "max_attempts = (N as u32) + 1`"),
-            ("retries", "N", "max_attempts = N + 1`"),
+            ("retries", "N", "max_attempts = N + 1`, which counts"),
             ("retries", "(2 * N)", "max_attempts = (2 * N) + 1`"),
             (
                 "retries",
-                "limits::calls(3)",
-                "max_attempts = limits::calls(3) + 1`",
+                "limits::of(3)",
+                "max_attempts = limits::of(3) + 1`",
             ),
             ("retries", "3u32", "max_attempts = 4`"),
+            ("max_times", "N", "max_attempts = N + 1`, which counts"),
+            ("MaxRetryAttempts", "2", "max_attempts = 3`, which counts"),
             ("retries", "-1", "max_attempts = ..`"),
             ("retries", "3.5", "max_attempts = ..`"),
-            ("retries", "\"3\"", "max_attempts = ..`"),
             ("retries", "true", "max_attempts = ..`"),
             ("retries", "|n| n", "max_attempts = ..`"),
             ("times", "\"3\"", "write `max_attempts`, which counts"),
@@ -266,24 +268,17 @@ mod tests {
             ("random", "\"20%\"", "Jitter::Proportional(0.2)`"),
             ("timeout_ms", "1e3", "such as `timeout = \"10ms\"`"),
             ("timeout_ms", "true", "such as `timeout = \"10ms\"`"),
-            ("timeout_ms", "1_500", "write `timeout = \"1500ms\"`"),
             ("delay", "1e3", "write it like `base = \"1s\"`"),
             ("delay", "\"soon\"", "write it like `base = \"1s\"`"),
             ("delay", "true", "write it like `base = \"1s\"`"),
-            ("delay", "\"3s\"", "write `base = \"3s\"`"),
-            ("delay", "3s", "write `base = 3s`"),
-            ("delay", "DELAY", "write `base = DELAY`"),
-            ("max_jitter", "\"1s\"", "write `jitter = \"1s\"`"),
-            ("exponent", "2", "write `factor = 2`"),
-            (
-                "on_retry",
-                "\"log\"",
-                "write it like `notify = |event| log(event)`",
-            ),
+            ("on_retry", "\"log\"", "`notify = |event| log(event)`"),
         ];
-        for (word, value, part) in cases {
+        for (word, value, part) in rows {
             let said = said(word, value);
             assert!(said.contains(part), "{word} = {value}: {said}");
+        }
+        for word in ["colour", "colour_ms", "jitter_ms"] {
+            assert_eq!(said(word, "3"), "", "{word}");
         }
     }
 }

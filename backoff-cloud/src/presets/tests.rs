@@ -1,0 +1,255 @@
+//! The tables of the page are those of the policies.
+
+use crate::reply::{Says, broken, grpc, life, of_kind, retries, table};
+use backoff_core::{Decision, Delivery, FaultKind, GrpcCode, Policy, RetryState, StopReason};
+use std::{collections::BTreeSet, fs, path::Path, time::Duration};
+
+const PAGE: &str = include_str!("../presets.rs");
+const WAITS: &str = "//! | preset | for | waits | jitter | ends after |";
+const FAILURES: &str = "//! | preset | HTTP statuses | gRPC codes | conflict | lost reply |";
+
+macro_rules! constants {
+    ($($module:ident: $($name:ident)+,)+) => {
+        [$($((concat!(stringify!($module), "::", stringify!($name)), crate::$module::$name)),+),+]
+    };
+}
+
+fn constants() -> [(&'static str, Policy); 30] {
+    constants! {
+        aip194: REQUEST NOT_IDEMPOTENT,
+        aws: STANDARD,
+        azure: REQUEST STORAGE READ_MODIFY_WRITE,
+        dynamodb: REQUEST READ_MODIFY_WRITE,
+        firestore: TRANSACTION,
+        iam: REQUEST NOT_IDEMPOTENT READ_MODIFY_WRITE AFTER_GRANT,
+        memorystore: REQUEST OPERATION DATA,
+        plain_http: IDEMPOTENT NOT_IDEMPOTENT,
+        postgres: TRANSACTION,
+        pubsub: PUBLISH STREAMING_PULL TOPIC_READ TOPIC_WRITE PULL SUBSCRIPTION_READ SUBSCRIPTION_WRITE,
+        spanner: TRANSACTION,
+        storage: REQUEST NOT_IDEMPOTENT READ_MODIFY_WRITE,
+    }
+}
+
+/// The rows of the table with these columns: the name of the preset, and the other cells.
+fn rows(columns: &str) -> Vec<(&'static str, Vec<&'static str>)> {
+    let lines = PAGE.lines().skip_while(|line| *line != columns);
+    let rows = lines.skip(2).map_while(|line| line.strip_prefix("//! | "));
+    rows.map(|row| {
+        let mut cells = row.trim_end_matches(" |").split(" | ");
+        let preset = cells.next().and_then(|cell| cell.split('`').nth(1));
+        (preset.expect(row), cells.collect())
+    })
+    .collect()
+}
+
+fn policy(name: &str) -> Policy {
+    let found = constants().into_iter().find(|(preset, _)| *preset == name);
+    found.expect(name).1
+}
+
+/// All public policies in the sources, as `module::NAME`.
+fn public_policies(folder: &Path, module: Option<&str>, found: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).expect("the sources") {
+        let path = entry.expect("the sources").path();
+        let stem = path.file_stem().expect("a name").to_string_lossy();
+        let module = module.unwrap_or(&stem);
+        if path.is_dir() {
+            public_policies(&path, Some(module), found);
+            continue;
+        }
+        let source = fs::read_to_string(&path).expect("a source");
+        found.extend(source.lines().filter_map(|line| {
+            let (name, _) = line.strip_prefix("pub const ")?.split_once(": Policy =")?;
+            Some(format!("{module}::{name}"))
+        }));
+    }
+}
+
+#[test]
+fn every_public_policy_has_one_row_in_both_tables() {
+    let mut public = BTreeSet::new();
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    public_policies(&sources, None, &mut public);
+    for columns in [WAITS, FAILURES] {
+        let rows = rows(columns);
+        let named: BTreeSet<_> = rows.iter().map(|(name, _)| (*name).to_owned()).collect();
+        assert_eq!(named, public);
+        assert_eq!(rows.len(), public.len(), "a preset has two rows");
+    }
+}
+
+/// A time such as `1,800 s` or `20 ms`, in seconds.
+fn seconds(text: &str) -> f64 {
+    let (number, unit) = text.split_once(' ').expect(text);
+    let number: f64 = number.replace(',', "").parse().expect(text);
+    match unit {
+        "s" => number,
+        "ms" => number / 1_000.0,
+        _ => panic!("`{text}` has no unit"),
+    }
+}
+
+/// `min(factorⁿ · base, cap)`.
+struct Formula {
+    factor: f64,
+    base: f64,
+    cap: f64,
+}
+
+impl Formula {
+    fn read(text: &str) -> Self {
+        let inner = text
+            .strip_prefix("min(")
+            .and_then(|it| it.strip_suffix(')'));
+        let (product, cap) = inner.and_then(|it| it.split_once(", ")).expect(text);
+        let (factor, base) = product.split_once("ⁿ · ").expect(text);
+        Formula {
+            factor: factor.parse().expect(text),
+            base: seconds(base),
+            cap: seconds(cap),
+        }
+    }
+
+    /// The wait before retry `n`, for a random number from 0 to 1.
+    fn wait(&self, jitter: &str, n: i32, random: f64) -> f64 {
+        let grown = self.base * self.factor.powi(n);
+        if jitter == "full" {
+            return grown.min(self.cap) * random;
+        }
+        if let Some(most) = jitter.strip_prefix("+ ") {
+            return (grown + seconds(most) * random).min(self.cap);
+        }
+        let share = jitter
+            .strip_prefix("± ")
+            .and_then(|it| it.strip_suffix(" %"));
+        let share: f64 = share.expect(jitter).parse::<f64>().expect(jitter) / 100.0;
+        grown.min(self.cap / (1.0 + share)) * (1.0 - share + 2.0 * share * random)
+    }
+}
+
+#[test]
+fn the_waits_are_those_of_the_policies() {
+    const MANY: u32 = 40;
+    let not_sent = |kind| Says {
+        delivery: Some(Delivery::NotSent),
+        ..of_kind(kind)
+    };
+    for (name, cells) in rows(WAITS) {
+        let [_, waits, jitter, _] = cells[..] else {
+            panic!("{name} has {} cells", cells.len());
+        };
+        let (plain, throttled) = waits
+            .split_once(", after throttling ")
+            .unwrap_or((waits, waits));
+        let policy = policy(name).without_budget();
+        let policy = policy.max_attempts(MANY + 1).deadline(Duration::MAX);
+        for (kind, formula) in [
+            (FaultKind::Transient, Formula::read(plain)),
+            (FaultKind::Throttled, Formula::read(throttled)),
+        ] {
+            for (random, share) in [(0, 0.0), (1 << 63, 0.5), (u64::MAX, 1.0)] {
+                let (waits, _) = life(&policy, &not_sent(kind), random, 99);
+                assert_eq!(waits.len(), MANY as usize, "{name}");
+                for (wait, n) in waits.iter().zip(0..) {
+                    let said = formula.wait(jitter, n, share);
+                    let is_said = (wait.as_secs_f64() - said).abs() < 1.5e-9;
+                    assert!(is_said, "{name}: {wait:?} before retry {n}, not {said} s");
+                }
+            }
+        }
+    }
+}
+
+/// The decision after so many failures, the last of them at this time.
+fn decision(policy: &Policy, failures: u32, at: Duration) -> Decision {
+    let not_sent = broken(Delivery::NotSent);
+    let mut retry = RetryState::start(policy, || Duration::ZERO);
+    for _ in 1..failures {
+        let decision = retry.failed(policy, policy.judge(&not_sent), || Duration::ZERO, || 0);
+        assert!(matches!(decision, Decision::Wait(_)), "{policy}");
+    }
+    retry.failed(policy, policy.judge(&not_sent), || at, || 0)
+}
+
+#[test]
+fn the_ends_are_those_of_the_policies() {
+    for (name, cells) in rows(WAITS) {
+        let policy = policy(name);
+        let said = cells[3];
+        let limits = said.strip_suffix(", or when the budget is empty");
+        let without = policy.without_budget();
+        assert_eq!(limits.is_some(), policy != without, "{name}");
+        let policy = without;
+        let limits = limits.unwrap_or(said);
+
+        let attempts = limits.split(" attempts").next().filter(|it| *it != limits);
+        let attempts: Option<u32> = attempts.map(|it| it.parse().expect(said));
+        let last = decision(&policy, attempts.unwrap_or(1_000), Duration::ZERO);
+        let ended = matches!(last, Decision::Stop(StopReason::Attempts));
+        assert_eq!(ended, attempts.is_some(), "{name}: {last:?}");
+
+        let deadline = limits.rsplit(" or ").next().filter(|it| it.ends_with(" s"));
+        let Some(deadline) = deadline.map(|it| Duration::from_secs_f64(seconds(it))) else {
+            let late = decision(&policy, 1, Duration::from_secs(1 << 32));
+            assert!(matches!(late, Decision::Wait(_)), "{name}: {late:?}");
+            continue;
+        };
+        let last = deadline - policy.backoff(0, Duration::ZERO, 0);
+        let fits = decision(&policy, 1, last);
+        assert!(matches!(fits, Decision::Wait(_)), "{name}: {fits:?}");
+        let late = decision(&policy, 1, last + Duration::from_nanos(1));
+        assert_eq!(late, Decision::Stop(StopReason::Deadline), "{name}");
+    }
+}
+
+/// `500, 502 to 504`.
+fn listed(statuses: &[u16]) -> String {
+    let runs = statuses.chunk_by(|one, next| one + 1 == *next);
+    let shown = runs.flat_map(|run| match run {
+        [first, _, .., last] => vec![format!("{first} to {last}")],
+        few => few.iter().map(u16::to_string).collect(),
+    });
+    joined(shown.collect())
+}
+
+fn joined(parts: Vec<String>) -> String {
+    match parts[..] {
+        [] => "none".to_owned(),
+        _ => parts.join(", "),
+    }
+}
+
+#[test]
+fn the_failures_are_those_of_the_policies() {
+    let yes = |is: bool| if is { "yes" } else { "no" };
+    for (name, cells) in rows(FAILURES) {
+        let policy = policy(name);
+        let (statuses, codes) = table(&policy);
+        let codes = codes.iter().map(|code| format!("`{}`", code.name()));
+        let row = [
+            &listed(&statuses),
+            &joined(codes.collect()),
+            yes(retries(&policy, &of_kind(FaultKind::Conflict))),
+            yes(retries(&policy, &broken(Delivery::MaybeSent))),
+        ];
+        assert_eq!(cells, row, "{name}");
+        assert!(retries(&policy, &broken(Delivery::NotSent)), "{name}");
+    }
+}
+
+#[test]
+fn the_code_of_a_reply_counts_and_its_status_does_not() {
+    for (name, policy) in constants() {
+        for code in GrpcCode::ALL {
+            let alone = policy.judge(&grpc(code));
+            for status in 400..600 {
+                let reply = Says {
+                    status: Some(status),
+                    ..grpc(code)
+                };
+                assert_eq!(policy.judge(&reply), alone, "{name}: {status} {code}");
+            }
+        }
+    }
+}
