@@ -4,15 +4,16 @@
 use aws_sdk_dynamodb::{
     Client,
     config::{
-        AsyncSleep, BehaviorVersion, Builder, Credentials, IdentityCache, Region,
-        Sleep as Sleeping, StalledStreamProtectionConfig, retry::RetryConfig,
+        AsyncSleep, BehaviorVersion, Builder, Credentials, IdentityCache, Intercept, Region,
+        Sleep as Sleeping, StalledStreamProtectionConfig,
+        retry::{ClassifyRetry, RetryConfig},
         timeout::TimeoutConfig,
     },
     error::SdkError,
     operation::put_item::{PutItemError, PutItemOutput},
     types::AttributeValue,
 };
-use backoff_cloud::{Policy, Sleep, aws};
+use backoff_cloud::{Jitter, Policy, Sleep, aws, dynamodb};
 use backoff_core::testing::VirtualTime;
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -44,6 +45,26 @@ pub enum Answer {
 impl Answer {
     /// The success of a write.
     pub const OK: Answer = Answer::Reply(200, "", "{}");
+}
+
+/// A reply that another attempt cures.
+pub const BUSY: Answer = Answer::Reply(503, "", "");
+/// A reply that asks for longer waits.
+pub const THROTTLED: Answer = Answer::Reply(400, "", r#"{"__type":"ThrottlingException"}"#);
+/// A conflict.
+pub const FAILED: Answer = Answer::Reply(
+    400,
+    "",
+    r#"{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"}"#,
+);
+
+/// DynamoDB's documented waits without chance: 25, 50, 100 ms, and after throttling 1, 2, 4 s.
+pub const POLICY: Policy = dynamodb::REQUEST.without_budget().jitter(Jitter::None);
+
+/// So many milliseconds each.
+#[must_use]
+pub fn ms(waits: &[u64]) -> Vec<Duration> {
+    waits.iter().copied().map(Duration::from_millis).collect()
 }
 
 /// A server on the loopback address.
@@ -267,11 +288,14 @@ pub fn config_of_nobody(url: &str) -> Builder {
         .timeout_config(TimeoutConfig::builder().disable_connect_timeout().build())
 }
 
+/// The error of a write.
+pub type PutError = SdkError<PutItemError>;
+
 /// Makes one write.
 ///
 /// # Errors
 /// Returns the client's error.
-pub async fn put(client: &Client) -> Result<PutItemOutput, SdkError<PutItemError>> {
+pub async fn put(client: &Client) -> Result<PutItemOutput, PutError> {
     let put = client.put_item().table_name("accounts");
     put.item("id", AttributeValue::S("ann".to_owned()))
         .send()
@@ -280,17 +304,67 @@ pub async fn put(client: &Client) -> Result<PutItemOutput, SdkError<PutItemError
 
 /// A client that makes each request once.
 #[must_use]
+pub fn once(config: Builder) -> Client {
+    Client::from_conf(config.retry_config(RetryConfig::disabled()).build())
+}
+
+/// A client of this server that makes each request once.
+#[must_use]
 pub fn outside(url: &str) -> Client {
-    Client::from_conf(config(url).retry_config(RetryConfig::disabled()).build())
+    once(config(url))
+}
+
+/// A client with both halves of a policy inside.
+#[must_use]
+pub fn with(config: Builder, retry: impl Intercept + ClassifyRetry + Clone + 'static) -> Client {
+    let config = config.interceptor(retry.clone()).retry_classifier(retry);
+    Client::from_conf(config.build())
 }
 
 /// A client with a policy inside, in virtual time.
 #[must_use]
 pub fn inside(url: &str, policy: Policy, time: &VirtualTime) -> Client {
-    let retry = aws::inside(policy).runtime(time.clone());
     let config = config(url).sleep_impl(Timer(time.clone()));
-    let config = config.interceptor(retry.clone()).retry_classifier(retry);
-    Client::from_conf(config.build())
+    with(config, aws::inside(policy).runtime(time.clone()))
+}
+
+/// Where the policy is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Form {
+    /// In a loop around a client that tries once.
+    Around,
+    /// Inside the client.
+    Inside,
+    /// Inside, and once more around, where everything may be repeated: what was given up inside is not
+    /// begun anew.
+    Both,
+}
+
+impl Form {
+    /// All of them.
+    pub const ALL: [Form; 3] = [Form::Around, Form::Inside, Form::Both];
+
+    /// Makes a write under a policy.
+    ///
+    /// # Errors
+    /// Returns the client's last error.
+    pub async fn put(
+        self,
+        url: &str,
+        policy: Policy,
+        time: &VirtualTime,
+    ) -> Result<PutItemOutput, PutError> {
+        let client = match self {
+            Form::Around => outside(url),
+            Form::Inside | Form::Both => inside(url, policy, time),
+        };
+        let policy = match self {
+            Form::Around => policy,
+            Form::Both => policy.idempotent(true),
+            Form::Inside => return put(&client).await,
+        };
+        policy.retry(|| put(&client)).runtime(time.clone()).await
+    }
 }
 
 /// The examples of the documentation, compiled.

@@ -6,8 +6,8 @@ use std::{
     io::{BufRead, BufReader, Read, Write, copy, sink},
     net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
     sync::{
-        Arc, Barrier,
-        atomic::{AtomicU32, Ordering::Relaxed},
+        Arc, Barrier, Mutex,
+        atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed},
     },
     thread,
     time::Duration,
@@ -68,6 +68,15 @@ impl Server {
     /// Answers every request with what this makes of it.
     pub(crate) fn answering(answer: impl Fn(Request) -> String + Send + Sync + 'static) -> Self {
         Server::start(move |request| (answer(request).into_bytes(), End::Close))
+    }
+
+    /// Answers the first request with the first of these, and so on; all further ones with the last.
+    pub(crate) fn in_turn(replies: Vec<String>) -> Self {
+        let next = AtomicUsize::new(0);
+        Server::answering(move |_| {
+            let n = next.fetch_add(1, Relaxed).min(replies.len() - 1);
+            replies[n].clone()
+        })
     }
 
     fn start(answer: impl Fn(Request) -> (Vec<u8>, End) + Send + Sync + 'static) -> Self {
@@ -218,19 +227,37 @@ pub(crate) fn half(headers: &str, body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), body].concat()
 }
 
-/// Replies that break off, or are no HTTP, and how the connection ends.
-pub(crate) fn broken_off_replies() -> [(Vec<u8>, End); 6] {
-    [
-        (Vec::new(), End::Reset),
-        (Vec::new(), End::Close),
-        (b"HTTP/1.1 200 OK\r\ncontent-le".to_vec(), End::Close),
-        (half("", b"half"), End::Close),
-        (half("", b"half"), End::Reset),
-        (b"SSH-2.0-OpenSSH_9.2\r\n".to_vec(), End::Close),
-    ]
-}
-
 /// The page of a proxy whose server is away.
 pub(crate) fn html_502() -> String {
     reply(502, "content-type: text/html\r\n", "<h1>Bad Gateway</h1>")
+}
+
+/// A header without which a client of objects takes no reply for an object.
+pub(crate) const LAST_MODIFIED: &str =
+    "etag: \"1\"\r\nlast-modified: Sun, 06 Nov 1994 08:49:37 GMT\r\n";
+
+/// An object with a number, which is written only by who has read the last one. So many writers meet when they
+/// have read for the first time.
+pub(crate) fn object(path: &'static str, writers: u32) -> (Server, Arc<Mutex<u32>>) {
+    let kept = Arc::new(Mutex::new(0));
+    let (number, meeting) = (Arc::clone(&kept), Meeting::of(writers));
+    let server = Server::answering(move |request| {
+        assert_eq!(request.path, path);
+        let mut number = number.lock().expect("no panic");
+        let version = format!("\"{number}\"");
+        if request.method == "GET" {
+            let headers = LAST_MODIFIED.replace("\"1\"", &version);
+            let read = reply(200, &headers, &number.to_string());
+            drop(number);
+            meeting.has_read();
+            read
+        } else if !request.head.contains(&format!("if-match: {version}\r\n")) {
+            let body = "<Error><Code>PreconditionFailed</Code></Error>";
+            reply(412, "x-ms-error-code: ConditionNotMet\r\n", body)
+        } else {
+            *number = request.body.parse().expect("a number");
+            reply(200, &format!("etag: \"{number}\"\r\n"), "")
+        }
+    });
+    (server, kept)
 }
