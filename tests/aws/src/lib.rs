@@ -1,6 +1,13 @@
 //! The server and the clients that the tests with AWS' SDK share. A test tells the server what to answer.
 #![cfg(feature = "client")]
 
+#[path = "../../official/src/socket.rs"]
+#[expect(
+    unreachable_pub,
+    reason = "another package shares this file with its tests"
+)]
+mod socket;
+
 use aws_sdk_dynamodb::{
     Client,
     config::{
@@ -16,16 +23,15 @@ use aws_sdk_dynamodb::{
 use backoff_cloud::{Jitter, Policy, Sleep, aws, dynamodb};
 use backoff_core::testing::VirtualTime;
 use std::{
-    io::{BufRead, BufReader, Read, Write},
-    net::{Ipv4Addr, TcpListener, TcpStream},
+    io::{Read, Write},
+    net::TcpStream,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
-    thread,
     time::Duration,
 };
-use tokio::{net::TcpSocket, sync::watch};
+use tokio::sync::watch;
 
 /// How the server treats one request.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +76,7 @@ pub fn ms(waits: &[u64]) -> Vec<Duration> {
 /// A server on the loopback address.
 #[derive(Debug)]
 pub struct Server {
-    port: u16,
+    url: String,
     seen: Arc<AtomicUsize>,
     bodies: Arc<Mutex<Vec<String>>>,
     stalls: watch::Sender<usize>,
@@ -84,24 +90,19 @@ impl Server {
     /// When there is no free port.
     #[must_use]
     pub fn answering(answers: &[Answer]) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
-        let port = listener.local_addr().expect("it is bound").port();
         let seen = Arc::new(AtomicUsize::new(0));
-        let (counted, answers) = (Arc::clone(&seen), answers.to_vec());
+        let (counted, answers): (_, Arc<[_]>) = (Arc::clone(&seen), answers.into());
         let bodies = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&bodies);
         let stalls = watch::Sender::new(0);
         let told = stalls.clone();
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let n = counted.fetch_add(1, Ordering::SeqCst);
-                let answer = answers.get(n).copied().unwrap_or(Answer::OK);
-                let (kept, told) = (Arc::clone(&kept), told.clone());
-                thread::spawn(move || answer.give(stream, &kept, &told));
-            }
+        let address = socket::listen(move |stream| {
+            let n = counted.fetch_add(1, Ordering::SeqCst);
+            let answer = answers.get(n).copied().unwrap_or(Answer::OK);
+            answer.give(stream, &kept, &told);
         });
         Server {
-            port,
+            url: format!("http://{address}"),
             seen,
             bodies,
             stalls,
@@ -111,7 +112,7 @@ impl Server {
     /// The address of the server.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+        self.url.clone()
     }
 
     /// The bodies of the requests that the server has read.
@@ -141,19 +142,13 @@ impl Server {
     }
 }
 
-/// An address where nobody listens. Its socket is bound until the process ends, because a port that is free
-/// again may be given to another test.
+/// An address where nobody listens.
 ///
 /// # Panics
 /// When there is no free port.
 #[must_use]
 pub fn nobody() -> String {
-    let socket = TcpSocket::new_v4().expect("a socket");
-    let loopback = (Ipv4Addr::LOCALHOST, 0).into();
-    socket.bind(loopback).expect("a free port");
-    let url = format!("http://{}", socket.local_addr().expect("it is bound"));
-    std::mem::forget(socket);
-    url
+    format!("http://{}", socket::nobody())
 }
 
 impl Answer {
@@ -168,13 +163,10 @@ impl Answer {
             drop(stream.read(&mut [0]));
             return;
         }
-        let body = read_request(&stream);
+        let body = socket::read_request(&stream).body;
         bodies.lock().expect("no panic").push(body);
         let text = match self {
-            Answer::Reply(status, headers, body) => format!(
-                "HTTP/1.1 {status} Said\r\ncontent-length: {}\r\nconnection: close\r\n{headers}\r\n{body}",
-                body.len()
-            ),
+            Answer::Reply(status, headers, body) => socket::reply(status, headers, body),
             Answer::Cut => "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{\"a".to_owned(),
             Answer::Closed | Answer::Reset => return,
             Answer::Stall => {
@@ -187,25 +179,6 @@ impl Answer {
         // A client that hangs up is no failure of the server's.
         drop(stream.write_all(text.as_bytes()));
     }
-}
-
-/// Its body.
-fn read_request(stream: &TcpStream) -> String {
-    let mut reader = BufReader::new(stream);
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line).unwrap_or(0) <= 2 {
-            break;
-        }
-        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap_or(0);
-        }
-    }
-    let mut body = vec![0; length];
-    // A client that hangs up leaves zeros.
-    drop(reader.read_exact(&mut body));
-    String::from_utf8_lossy(&body).into_owned()
 }
 
 /// A client's timer, which advances virtual time.

@@ -161,7 +161,12 @@ fn api(answers: &[&str], writers: u32) -> (Server, Arc<Mutex<Value>>) {
     let json = "content-type: application/json\r\n";
     let server = Server::answering(move |request: Request| {
         let mut object = object.lock().expect("no panic");
-        match (&*request.method, request.path.strip_prefix(PATH)) {
+        let mut words = request.first.split([' ', '?']);
+        let (method, path) = (
+            words.next(),
+            words.next().and_then(|it| it.strip_prefix(PATH)),
+        );
+        match (method.unwrap_or_default(), path) {
             ("GET", Some("/counter")) => {
                 let read = reply(200, json, &object.to_string());
                 drop(object);

@@ -1,15 +1,23 @@
 //! A server on threads that misbehaves as a test asks.
 
+#[path = "../../../official/src/socket.rs"]
+#[expect(
+    unreachable_pub,
+    reason = "another package shares this file with its tests"
+)]
+mod socket;
+
+pub(crate) use socket::{Request, nobody, reply};
+use socket::{listen, read_request};
 use socket2::{Domain, SockRef, Socket, Type};
 use std::{
     fmt,
-    io::{BufRead, BufReader, Read, Write, copy, sink},
-    net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
+    io::{Write, copy, sink},
+    net::{Ipv4Addr, SocketAddr, TcpStream},
     sync::{
         Arc, Barrier, Mutex,
         atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed},
     },
-    thread,
     time::Duration,
 };
 
@@ -40,21 +48,10 @@ impl End {
     }
 }
 
-/// A request, as it came.
-#[derive(Debug, Default)]
-pub(crate) struct Request {
-    pub(crate) method: String,
-    /// Without the query.
-    pub(crate) path: String,
-    /// The lines of the headers, in lower case.
-    pub(crate) head: String,
-    pub(crate) body: String,
-}
-
 /// A server of HTTP/1.1 that serves as long as the test runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
-    address: SocketAddr,
+    address: String,
     calls: Arc<AtomicU32>,
 }
 
@@ -80,25 +77,15 @@ impl Server {
     }
 
     fn start(answer: impl Fn(Request) -> (Vec<u8>, End) + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port on loopback");
-        let address = listener.local_addr().expect("its address");
-        let (calls, answer) = (Arc::new(AtomicU32::new(0)), Arc::new(answer));
-        let server = Server {
-            address,
-            calls: Arc::clone(&calls),
-        };
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let (calls, answer) = (Arc::clone(&calls), Arc::clone(&answer));
-                thread::spawn(move || {
-                    let request = read(&stream);
-                    calls.fetch_add(1, Relaxed);
-                    let (reply, end) = answer(request);
-                    reply_and_end(stream, &reply, end)
-                });
-            }
+        let calls = Arc::new(AtomicU32::new(0));
+        let (counted, answer) = (Arc::clone(&calls), Arc::new(answer));
+        let address = listen(move |stream| {
+            let request = read_request(&stream);
+            counted.fetch_add(1, Relaxed);
+            let (reply, end) = answer(request);
+            drop(reply_and_end(stream, &reply, end));
         });
-        server
+        Server { address, calls }
     }
 
     /// How many requests came.
@@ -114,27 +101,14 @@ impl fmt::Display for Server {
     }
 }
 
-/// An address on which nobody listens. Its socket is bound until the process ends, because a port that is
-/// free again may be given to another test.
-pub(crate) fn nobody() -> SocketAddr {
-    let (socket, address) = bound();
-    std::mem::forget(socket);
-    address
-}
-
-/// A socket that is bound and does not listen.
-fn bound() -> (Socket, SocketAddr) {
+/// A server that accepts nobody, with a queue that is full: the kernel answers no more. It is so as long
+/// as what is returned lives.
+pub(crate) fn full() -> (SocketAddr, Socket, Vec<TcpStream>) {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
     let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     socket.bind(&loopback.into()).expect("a port on loopback");
     let address = socket.local_addr().ok().and_then(|it| it.as_socket());
-    (socket, address.expect("its address"))
-}
-
-/// A server that accepts nobody, with a queue that is full: the kernel answers no more. It is so as long
-/// as what is returned lives.
-pub(crate) fn full() -> (SocketAddr, Socket, Vec<TcpStream>) {
-    let (socket, address) = bound();
+    let address = address.expect("its address");
     socket.listen(1).expect("a short queue");
     let mut queue = Vec::new();
     while let Ok(stream) = TcpStream::connect_timeout(&address, PATIENCE) {
@@ -142,36 +116,6 @@ pub(crate) fn full() -> (SocketAddr, Socket, Vec<TcpStream>) {
         assert!(queue.len() < 64, "the queue is never full");
     }
     (address, socket, queue)
-}
-
-fn read(stream: &TcpStream) -> Request {
-    let mut reader = BufReader::new(stream);
-    let mut first = String::new();
-    // A client that hangs up is no failure of the server's; so it is below.
-    drop(reader.read_line(&mut first));
-    let mut words = first.split_ascii_whitespace().map(str::to_owned);
-    let method = words.next().unwrap_or_default();
-    let target = words.next().unwrap_or_default();
-    let (mut head, mut length) = (String::new(), 0);
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line).unwrap_or(0) <= 2 {
-            break;
-        }
-        let line = line.to_ascii_lowercase();
-        if let Some(value) = line.strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap_or(0);
-        }
-        head.push_str(&line);
-    }
-    let mut body = vec![0; length];
-    drop(reader.read_exact(&mut body));
-    Request {
-        method,
-        path: target.split('?').next().unwrap_or_default().to_owned(),
-        head,
-        body: String::from_utf8_lossy(&body).into_owned(),
-    }
 }
 
 fn reply_and_end(mut stream: TcpStream, reply: &[u8], end: End) -> std::io::Result<()> {
@@ -212,14 +156,6 @@ impl Meeting {
     }
 }
 
-/// A whole HTTP reply with these lines of headers.
-pub(crate) fn reply(status: u16, headers: &str, body: &str) -> String {
-    let length = body.len();
-    format!(
-        "HTTP/1.1 {status} Said\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n{body}"
-    )
-}
-
 /// A reply whose header announces a longer body than the server sends.
 pub(crate) fn half(headers: &str, body: &[u8]) -> Vec<u8> {
     let length = 2 * body.len();
@@ -242,10 +178,10 @@ pub(crate) fn object(path: &'static str, writers: u32) -> (Server, Arc<Mutex<u32
     let kept = Arc::new(Mutex::new(0));
     let (number, meeting) = (Arc::clone(&kept), Meeting::of(writers));
     let server = Server::answering(move |request| {
-        assert_eq!(request.path, path);
+        assert!(request.first.contains(path), "{}", request.first);
         let mut number = number.lock().expect("no panic");
         let version = format!("\"{number}\"");
-        if request.method == "GET" {
+        if request.first.starts_with("GET") {
             let headers = LAST_MODIFIED.replace("\"1\"", &version);
             let read = reply(200, &headers, &number.to_string());
             drop(number);
