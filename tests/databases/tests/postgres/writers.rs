@@ -272,7 +272,7 @@ async fn run(
     let options = sqlx_options(server.port()).database(&database);
     let books = pool_options().connect_with(options).await?;
     sqlx::raw_sql(TABLES).execute(&books).await?;
-    let link = Arc::new(Link::to(server.port(), trouble.lost_of).await?);
+    let link = Link::to(server.port(), trouble.lost_of).await?;
 
     let begun = Instant::now();
     let pool = pool_options().max_connections(WRITERS);
