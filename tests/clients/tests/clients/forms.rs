@@ -119,7 +119,7 @@ pub(crate) async fn says<F: Form>(
     }
 }
 
-/// Four writers at once, four times. Returns what they add up: their conflicts.
+/// Four writers at once, four times. Returns how many conflicts they met together.
 pub(crate) async fn sixteen_writes(write: impl AsyncFn() -> u32) -> u32 {
     let mut conflicts = 0;
     for _ in 0..4 {
