@@ -1,30 +1,37 @@
 //! The server and the clients that the tests with AWS' SDK share. A test tells the server what to answer.
 #![cfg(feature = "client")]
 
+#[path = "../../official/src/socket.rs"]
+#[expect(
+    unreachable_pub,
+    reason = "another package shares this file with its tests"
+)]
+mod socket;
+
 use aws_sdk_dynamodb::{
     Client,
     config::{
-        AsyncSleep, BehaviorVersion, Builder, Credentials, IdentityCache, Region,
-        Sleep as Sleeping, StalledStreamProtectionConfig, retry::RetryConfig,
+        AsyncSleep, BehaviorVersion, Builder, Credentials, IdentityCache, Intercept, Region,
+        Sleep as Sleeping, StalledStreamProtectionConfig,
+        retry::{ClassifyRetry, RetryConfig},
         timeout::TimeoutConfig,
     },
     error::SdkError,
     operation::put_item::{PutItemError, PutItemOutput},
     types::AttributeValue,
 };
-use backoff_cloud::{Policy, Sleep, aws};
+use backoff_cloud::{Jitter, Policy, Sleep, aws, dynamodb};
 use backoff_core::testing::VirtualTime;
 use std::{
-    io::{BufRead, BufReader, Read, Write},
-    net::{Ipv4Addr, TcpListener, TcpStream},
+    io::{Read, Write},
+    net::TcpStream,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
-    thread,
     time::Duration,
 };
-use tokio::{net::TcpSocket, sync::watch};
+use tokio::sync::watch;
 
 /// How the server treats one request.
 #[derive(Clone, Copy, Debug)]
@@ -46,10 +53,30 @@ impl Answer {
     pub const OK: Answer = Answer::Reply(200, "", "{}");
 }
 
+/// A reply that another attempt cures.
+pub const BUSY: Answer = Answer::Reply(503, "", "");
+/// A reply that asks for longer waits.
+pub const THROTTLED: Answer = Answer::Reply(400, "", r#"{"__type":"ThrottlingException"}"#);
+/// A conflict.
+pub const FAILED: Answer = Answer::Reply(
+    400,
+    "",
+    r#"{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"}"#,
+);
+
+/// DynamoDB's documented waits without chance: 25, 50, 100 ms, and after throttling 1, 2, 4 s.
+pub const POLICY: Policy = dynamodb::REQUEST.without_budget().jitter(Jitter::None);
+
+/// So many milliseconds each.
+#[must_use]
+pub fn ms(waits: &[u64]) -> Vec<Duration> {
+    waits.iter().copied().map(Duration::from_millis).collect()
+}
+
 /// A server on the loopback address.
 #[derive(Debug)]
 pub struct Server {
-    port: u16,
+    url: String,
     seen: Arc<AtomicUsize>,
     bodies: Arc<Mutex<Vec<String>>>,
     stalls: watch::Sender<usize>,
@@ -63,24 +90,19 @@ impl Server {
     /// When there is no free port.
     #[must_use]
     pub fn answering(answers: &[Answer]) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
-        let port = listener.local_addr().expect("it is bound").port();
         let seen = Arc::new(AtomicUsize::new(0));
-        let (counted, answers) = (Arc::clone(&seen), answers.to_vec());
+        let (counted, answers): (_, Arc<[_]>) = (Arc::clone(&seen), answers.into());
         let bodies = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&bodies);
         let stalls = watch::Sender::new(0);
         let told = stalls.clone();
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let n = counted.fetch_add(1, Ordering::SeqCst);
-                let answer = answers.get(n).copied().unwrap_or(Answer::OK);
-                let (kept, told) = (Arc::clone(&kept), told.clone());
-                thread::spawn(move || answer.give(stream, &kept, &told));
-            }
+        let address = socket::listen(move |stream| {
+            let n = counted.fetch_add(1, Ordering::SeqCst);
+            let answer = answers.get(n).copied().unwrap_or(Answer::OK);
+            answer.give(stream, &kept, &told);
         });
         Server {
-            port,
+            url: format!("http://{address}"),
             seen,
             bodies,
             stalls,
@@ -90,7 +112,7 @@ impl Server {
     /// The address of the server.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+        self.url.clone()
     }
 
     /// The bodies of the requests that the server has read.
@@ -120,19 +142,13 @@ impl Server {
     }
 }
 
-/// An address where nobody listens. Its socket is bound until the process ends, because a port that is free
-/// again may be given to another test.
+/// An address where nobody listens.
 ///
 /// # Panics
 /// When there is no free port.
 #[must_use]
 pub fn nobody() -> String {
-    let socket = TcpSocket::new_v4().expect("a socket");
-    let loopback = (Ipv4Addr::LOCALHOST, 0).into();
-    socket.bind(loopback).expect("a free port");
-    let url = format!("http://{}", socket.local_addr().expect("it is bound"));
-    std::mem::forget(socket);
-    url
+    format!("http://{}", socket::nobody())
 }
 
 impl Answer {
@@ -147,13 +163,10 @@ impl Answer {
             drop(stream.read(&mut [0]));
             return;
         }
-        let body = read_request(&stream);
+        let body = socket::read_request(&stream).body;
         bodies.lock().expect("no panic").push(body);
         let text = match self {
-            Answer::Reply(status, headers, body) => format!(
-                "HTTP/1.1 {status} Said\r\ncontent-length: {}\r\nconnection: close\r\n{headers}\r\n{body}",
-                body.len()
-            ),
+            Answer::Reply(status, headers, body) => socket::reply(status, headers, body),
             Answer::Cut => "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{\"a".to_owned(),
             Answer::Closed | Answer::Reset => return,
             Answer::Stall => {
@@ -166,25 +179,6 @@ impl Answer {
         // A client that hangs up is no failure of the server's.
         drop(stream.write_all(text.as_bytes()));
     }
-}
-
-/// Its body.
-fn read_request(stream: &TcpStream) -> String {
-    let mut reader = BufReader::new(stream);
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line).unwrap_or(0) <= 2 {
-            break;
-        }
-        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap_or(0);
-        }
-    }
-    let mut body = vec![0; length];
-    // A client that hangs up leaves zeros.
-    drop(reader.read_exact(&mut body));
-    String::from_utf8_lossy(&body).into_owned()
 }
 
 /// A client's timer, which advances virtual time.
@@ -267,11 +261,14 @@ pub fn config_of_nobody(url: &str) -> Builder {
         .timeout_config(TimeoutConfig::builder().disable_connect_timeout().build())
 }
 
+/// The error of a write.
+pub type PutError = SdkError<PutItemError>;
+
 /// Makes one write.
 ///
 /// # Errors
 /// Returns the client's error.
-pub async fn put(client: &Client) -> Result<PutItemOutput, SdkError<PutItemError>> {
+pub async fn put(client: &Client) -> Result<PutItemOutput, PutError> {
     let put = client.put_item().table_name("accounts");
     put.item("id", AttributeValue::S("ann".to_owned()))
         .send()
@@ -280,17 +277,67 @@ pub async fn put(client: &Client) -> Result<PutItemOutput, SdkError<PutItemError
 
 /// A client that makes each request once.
 #[must_use]
+pub fn once(config: Builder) -> Client {
+    Client::from_conf(config.retry_config(RetryConfig::disabled()).build())
+}
+
+/// A client of this server that makes each request once.
+#[must_use]
 pub fn outside(url: &str) -> Client {
-    Client::from_conf(config(url).retry_config(RetryConfig::disabled()).build())
+    once(config(url))
+}
+
+/// A client with both halves of a policy inside.
+#[must_use]
+pub fn with(config: Builder, retry: impl Intercept + ClassifyRetry + Clone + 'static) -> Client {
+    let config = config.interceptor(retry.clone()).retry_classifier(retry);
+    Client::from_conf(config.build())
 }
 
 /// A client with a policy inside, in virtual time.
 #[must_use]
 pub fn inside(url: &str, policy: Policy, time: &VirtualTime) -> Client {
-    let retry = aws::inside(policy).runtime(time.clone());
     let config = config(url).sleep_impl(Timer(time.clone()));
-    let config = config.interceptor(retry.clone()).retry_classifier(retry);
-    Client::from_conf(config.build())
+    with(config, aws::inside(policy).runtime(time.clone()))
+}
+
+/// Where the policy is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Form {
+    /// In a loop around a client that tries once.
+    Around,
+    /// Inside the client.
+    Inside,
+    /// Inside, and once more around, where everything may be repeated: what was given up inside is not
+    /// begun anew.
+    Both,
+}
+
+impl Form {
+    /// All of them.
+    pub const ALL: [Form; 3] = [Form::Around, Form::Inside, Form::Both];
+
+    /// Makes a write under a policy.
+    ///
+    /// # Errors
+    /// Returns the client's last error.
+    pub async fn put(
+        self,
+        url: &str,
+        policy: Policy,
+        time: &VirtualTime,
+    ) -> Result<PutItemOutput, PutError> {
+        let client = match self {
+            Form::Around => outside(url),
+            Form::Inside | Form::Both => inside(url, policy, time),
+        };
+        let policy = match self {
+            Form::Around => policy,
+            Form::Both => policy.idempotent(true),
+            Form::Inside => return put(&client).await,
+        };
+        policy.retry(|| put(&client)).runtime(time.clone()).await
+    }
 }
 
 /// The examples of the documentation, compiled.

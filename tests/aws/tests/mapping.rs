@@ -1,21 +1,18 @@
 //! The facts in a client's failures, and how often a policy retries them: around a client whose own retries
-//! are off, and inside the client.
+//! are off, inside the client, and both.
 
-use aws_sdk_dynamodb::{
-    Client, config::retry::RetryConfig, error::SdkError, operation::put_item::PutItemError,
+use aws_tests::{
+    Answer::{self, Closed, Cut, Reply, Reset},
+    BUSY, FAILED, Form, POLICY, PutError, Server, THROTTLED, Timer, config, config_of_nobody,
+    inside, ms, nobody, once, outside, put, with,
 };
-use aws_tests::{Answer, Server, Timer, config, config_of_nobody, inside, nobody, outside, put};
 use backoff_cloud::{
     Delivery::{self, MaybeSent, NotSent},
     Fault,
     FaultKind::{self, Conflict, Permanent, Throttled, Transient},
-    Jitter, Policy, aws, dynamodb,
+    Policy, aws, codes,
 };
 use backoff_core::testing::VirtualTime;
-use std::time::Duration;
-
-/// DynamoDB's documented waits without chance: 25, 50, 100 ms, and after throttling 1, 2, 4 s.
-const POLICY: Policy = dynamodb::REQUEST.without_budget().jitter(Jitter::None);
 
 type Said = (
     Option<FaultKind>,
@@ -24,7 +21,7 @@ type Said = (
     Option<u64>,
 );
 
-fn says(error: &SdkError<PutItemError>) -> Said {
+fn says(error: &PutError) -> Said {
     (
         Fault::kind(error),
         error.delivery(),
@@ -33,179 +30,213 @@ fn says(error: &SdkError<PutItemError>) -> Said {
     )
 }
 
-fn ms(waits: &[u64]) -> Vec<Duration> {
-    waits.iter().copied().map(Duration::from_millis).collect()
+/// How a call ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum End {
+    Served,
+    /// By the last failure, which another attempt could cure: inside, it is permanent from then on.
+    GivenUp,
+    /// By a failure that the policy does not repeat.
+    Refused,
 }
 
-/// A server that gives this answer twice, and then succeeds: what the first failure says, and what is
-/// waited by a policy, outside and inside. It gives up at once where no wait is expected.
-async fn maps(answer: Answer, said: Said, waits: &[u64]) {
-    let server = Server::answering(&[answer]);
-    let error = put(&outside(&server.url())).await.unwrap_err();
-    assert_eq!(says(&error), said, "{answer:?}: {error:?}");
-
-    let is_repeated = !waits.is_empty();
-    let requests = waits.len() + 1;
-    let (time, server) = (VirtualTime::new(), Server::answering(&[answer, answer]));
-    let client = outside(&server.url());
-    let outcome = POLICY.retry(|| put(&client)).runtime(time.clone()).await;
-    assert_eq!(outcome.is_ok(), is_repeated, "{answer:?}: {outcome:?}");
-    assert_eq!(
-        (server.seen(), time.waits()),
-        (requests, ms(waits)),
-        "{answer:?}"
-    );
-
-    let (time, server) = (VirtualTime::new(), Server::answering(&[answer, answer]));
-    let outcome = put(&inside(&server.url(), POLICY, &time)).await;
-    assert_eq!(outcome.is_ok(), is_repeated, "{answer:?}: {outcome:?}");
-    assert_eq!(
-        (server.seen(), time.waits()),
-        (requests, ms(waits)),
-        "{answer:?}"
-    );
+/// What the server says, what is read from it, and what is waited where it says so twice.
+#[derive(Clone, Copy)]
+struct Row {
+    answer: Answer,
+    kind: Option<FaultKind>,
+    hint: Option<u64>,
+    waits: &'static [u64],
+    /// Whether it is also repeated where nothing must be made twice.
+    is_safe: bool,
 }
 
-const fn code(status: u16, body: &'static str) -> Answer {
-    Answer::Reply(status, "", body)
+fn failed(answer: Answer) -> Row {
+    Row {
+        answer,
+        kind: None,
+        hint: None,
+        waits: &[25, 50],
+        is_safe: false,
+    }
+}
+
+fn throttled(answer: Answer) -> Row {
+    Row {
+        kind: Some(Throttled),
+        waits: &[1_000, 2_000],
+        is_safe: true,
+        ..failed(answer)
+    }
+}
+
+fn wrong(answer: Answer) -> Row {
+    Row {
+        waits: &[],
+        ..failed(answer)
+    }
+}
+
+impl Row {
+    fn of_kind(self, kind: impl Into<Option<FaultKind>>) -> Self {
+        let kind = kind.into();
+        Row { kind, ..self }
+    }
+
+    fn hinted(self, hint: u64, waits: &'static [u64]) -> Self {
+        let hint = Some(hint);
+        Row {
+            hint,
+            waits,
+            ..self
+        }
+    }
+
+    fn said(self) -> Said {
+        match self.answer {
+            Reply(status, ..) => (self.kind, None, Some(status), self.hint),
+            _ => (self.kind, Some(MaybeSent), None, self.hint),
+        }
+    }
+
+    /// Holds in each form for so many answers.
+    async fn holds(self, policy: Policy, answers: usize, waits: &[u64], end: End) {
+        for form in Form::ALL {
+            let (time, server) = (
+                VirtualTime::new(),
+                Server::answering(&vec![self.answer; answers]),
+            );
+            let outcome = form.put(&server.url(), policy, &time).await;
+            let row = format!("{form:?}, {policy:?}, {:?}: {outcome:?}", self.answer);
+            let made = (server.seen(), time.waits());
+            assert_eq!(made, (waits.len() + 1, ms(waits)), "{row}");
+            let (kind, delivery, status, hint) = self.said();
+            let kind = match end {
+                End::GivenUp if form != Form::Around => Some(Permanent),
+                _ => kind,
+            };
+            let expected = (end != End::Served).then_some((kind, delivery, status, hint));
+            assert_eq!(outcome.err().map(|error| says(&error)), expected, "{row}");
+        }
+    }
+}
+
+/// The body names this error.
+fn typed(status: u16, name: &str) -> Answer {
+    Reply(status, "", format!(r#"{{"__type":"{name}"}}"#).leak())
+}
+
+/// The operation's model knows this error.
+fn modeled(status: u16, name: &str) -> Answer {
+    typed(status, &format!("com.amazonaws.dynamodb.v20120810#{name}"))
 }
 
 #[tokio::test]
-async fn throttling_is_known_by_its_codes_whatever_the_status() {
-    let slow = [1_000, 2_000];
-    for answer in [
-        // The operation's model knows the first two, and not the third.
-        code(
-            400,
-            r#"{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException"}"#,
+async fn what_the_service_says() {
+    let after = |headers| Reply(503, headers, "");
+    let slowly = "x-amz-retry-after: 9000\r\nretry-after: 3\r\n";
+    let slowly = Reply(400, slowly, r#"{"__type":"ThrottlingException"}"#);
+    for row in [
+        throttled(modeled(400, "ThrottlingException")),
+        throttled(modeled(400, "ProvisionedThroughputExceededException")),
+        throttled(typed(400, "com.amazon.coral.availability#SlowDown")),
+        throttled(typed(503, "SlowDown")),
+        // Without a code the status says it.
+        throttled(Reply(429, "", "")).of_kind(None),
+        wrong(typed(400, "com.amazon.coral.validate#ValidationException")),
+        wrong(modeled(400, "ResourceNotFoundException")),
+        wrong(Reply(403, "", "<html>no</html>")),
+        wrong(Reply(200, "", "<html>hello</html>")),
+        wrong(FAILED).of_kind(Conflict),
+        failed(BUSY),
+        failed(modeled(500, "InternalServerError")),
+        failed(Reply(502, "", "<html>Bad Gateway</html>")),
+        failed(typed(400, "RequestTimeout")).of_kind(Transient),
+        // Modeled as retryable, and among no codes.
+        failed(modeled(400, "ReplicatedWriteConflictException")).of_kind(Transient),
+        // Up to five seconds beyond the backoff, as the preset has it.
+        failed(after("retry-after: 2\r\n")).hinted(2_000, &[2_000, 2_000]),
+        failed(after("x-amz-retry-after: 300\r\n")).hinted(300, &[300, 300]),
+        throttled(slowly).hinted(9_000, &[6_000, 7_000]),
+        failed(Reset),
+        failed(Closed),
+        failed(Cut),
+    ] {
+        let server = Server::answering(&[row.answer]);
+        let error = put(&outside(&server.url())).await.unwrap_err();
+        assert_eq!(says(&error), row.said(), "{:?}: {error:?}", row.answer);
+
+        let end = match row.waits {
+            [] => End::Refused,
+            _ => End::Served,
+        };
+        row.holds(POLICY, 2, row.waits, end).await;
+        let careful = POLICY.idempotent(false);
+        if row.is_safe {
+            row.holds(careful, 2, row.waits, end).await;
+        } else {
+            let end = if row.waits.is_empty() {
+                End::Refused
+            } else {
+                End::GivenUp
+            };
+            row.holds(careful, 2, &[], end).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_the_policy_says() {
+    let teapot = Reply(418, "", "");
+    let on_teapots = POLICY.on(codes![418]);
+    let all = &[25, 50, 100][..];
+    for (row, policy, waits, end) in [
+        (failed(BUSY), POLICY.max_attempts(1), &[][..], End::GivenUp),
+        (failed(BUSY), POLICY.max_attempts(2), &[25], End::GivenUp),
+        (
+            failed(BUSY),
+            POLICY.max_attempts(6),
+            &[25, 50, 100, 200, 400],
+            End::GivenUp,
         ),
-        code(
-            400,
-            r#"{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"}"#,
-        ),
-        code(
-            400,
-            r#"{"__type":"com.amazon.coral.availability#SlowDown"}"#,
+        (failed(BUSY), POLICY, all, End::GivenUp),
+        (failed(Closed), POLICY, all, End::GivenUp),
+        (failed(Cut), POLICY, all, End::GivenUp),
+        (failed(teapot), on_teapots, all, End::GivenUp),
+        (failed(BUSY), on_teapots, &[], End::Refused),
+        (
+            throttled(THROTTLED),
+            on_teapots,
+            &[1_000, 2_000, 4_000],
+            End::GivenUp,
         ),
     ] {
-        maps(answer, (Some(Throttled), None, Some(400), None), &slow).await;
-    }
-    let answer = code(503, r#"{"__type":"SlowDown"}"#);
-    maps(answer, (Some(Throttled), None, Some(503), None), &slow).await;
-    // Without a code the status says it.
-    maps(code(429, ""), (None, None, Some(429), None), &slow).await;
-}
-
-#[tokio::test]
-async fn what_is_wrong_is_not_repeated() {
-    let answer = code(
-        400,
-        r#"{"__type":"com.amazon.coral.validate#ValidationException"}"#,
-    );
-    maps(answer, (None, None, Some(400), None), &[]).await;
-    let answer = code(
-        400,
-        r#"{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException"}"#,
-    );
-    maps(answer, (None, None, Some(400), None), &[]).await;
-    maps(
-        code(403, "<html>no</html>"),
-        (None, None, Some(403), None),
-        &[],
-    )
-    .await;
-    maps(
-        code(200, "<html>hello</html>"),
-        (None, None, Some(200), None),
-        &[],
-    )
-    .await;
-}
-
-#[tokio::test]
-async fn what_the_service_could_not_do_is_repeated() {
-    let quick = [25, 50];
-    maps(code(503, ""), (None, None, Some(503), None), &quick).await;
-    let answer = code(
-        500,
-        r#"{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError"}"#,
-    );
-    maps(answer, (None, None, Some(500), None), &quick).await;
-    maps(
-        code(502, "<html>Bad Gateway</html>"),
-        (None, None, Some(502), None),
-        &quick,
-    )
-    .await;
-    let answer = code(400, r#"{"__type":"RequestTimeout"}"#);
-    maps(answer, (Some(Transient), None, Some(400), None), &quick).await;
-    // Modeled as retryable, and among no codes.
-    let answer = code(
-        400,
-        r#"{"__type":"com.amazonaws.dynamodb.v20120810#ReplicatedWriteConflictException"}"#,
-    );
-    maps(answer, (Some(Transient), None, Some(400), None), &quick).await;
-}
-
-#[tokio::test]
-async fn hints_are_obeyed() {
-    // Up to five seconds beyond the backoff, as the preset has it.
-    let answer = Answer::Reply(503, "retry-after: 2\r\n", "");
-    maps(
-        answer,
-        (None, None, Some(503), Some(2_000)),
-        &[2_000, 2_000],
-    )
-    .await;
-    let answer = Answer::Reply(503, "x-amz-retry-after: 300\r\n", "");
-    maps(answer, (None, None, Some(503), Some(300)), &[300, 300]).await;
-    let body = r#"{"__type":"ThrottlingException"}"#;
-    let answer = Answer::Reply(400, "x-amz-retry-after: 9000\r\nretry-after: 3\r\n", body);
-    let said = (Some(Throttled), None, Some(400), Some(9_000));
-    maps(answer, said, &[6_000, 7_000]).await;
-}
-
-#[tokio::test]
-async fn what_broke_off_may_have_been_applied() {
-    for answer in [Answer::Reset, Answer::Closed, Answer::Cut] {
-        maps(answer, (None, Some(MaybeSent), None, None), &[25, 50]).await;
+        row.holds(policy, 9, waits, end).await;
     }
 }
 
 #[tokio::test]
 async fn a_connection_that_was_refused_was_not_sent() {
     let url = nobody();
-    let error = put(&outside(&url)).await.unwrap_err();
-    assert_eq!(says(&error), (None, Some(NotSent), None, None), "{error:?}");
-    let careful = POLICY.idempotent(false);
-
-    let (time, client) = (VirtualTime::new(), outside(&url));
-    let outcome = careful.retry(|| put(&client)).runtime(time.clone()).await;
-    assert!(outcome.is_err());
-    assert_eq!(time.waits(), ms(&[25, 50, 100]));
-
-    let time = VirtualTime::new();
-    assert!(put(&inside(&url, careful, &time)).await.is_err());
-    assert_eq!(time.waits(), ms(&[25, 50, 100]));
-}
-
-#[tokio::test]
-async fn a_name_that_is_unknown_was_not_sent() {
-    let error = put(&outside("http://nobody.invalid")).await.unwrap_err();
-    assert_eq!(says(&error), (None, Some(NotSent), None, None), "{error:?}");
+    let not_sent = (None, Some(NotSent), None, None);
+    for url in [&*url, "http://nobody.invalid"] {
+        let error = put(&outside(url)).await.unwrap_err();
+        assert_eq!(says(&error), not_sent, "{error:?}");
+    }
+    for form in Form::ALL {
+        let time = VirtualTime::new();
+        let outcome = form.put(&url, POLICY.idempotent(false), &time).await;
+        let error = outcome.unwrap_err();
+        assert_eq!(error.delivery(), Some(NotSent), "{form:?}: {error:?}");
+        assert_eq!(time.waits(), ms(&[25, 50, 100]), "{form:?}");
+    }
 }
 
 #[tokio::test]
 async fn a_conflict_leads_back_to_the_read_and_is_not_repeated_inside() {
-    let answer = code(
-        400,
-        r#"{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"}"#,
-    );
-    maps(answer, (Some(Conflict), None, Some(400), None), &[]).await;
-
-    let server = Server::answering(&[answer, answer]);
+    let server = Server::answering(&[FAILED, FAILED]);
     let (time, client) = (VirtualTime::new(), outside(&server.url()));
-    let read = async || Ok::<_, SdkError<PutItemError>>(1);
+    let read = async || Ok::<_, PutError>(1);
     let mut reads = 0;
     let change = |value: &mut i32| {
         reads += 1;
@@ -213,15 +244,12 @@ async fn a_conflict_leads_back_to_the_read_and_is_not_repeated_inside() {
     };
     let write = async |_| put(&client).await;
     let policy = POLICY.retry_conflicts(true);
-    policy
-        .update(read, change, write)
-        .runtime(time.clone())
-        .await
-        .unwrap();
+    let update = policy.update(read, change, write);
+    update.runtime(time.clone()).await.unwrap();
     assert_eq!((server.seen(), reads), (3, 3));
     assert_eq!(time.waits(), ms(&[25, 50]));
 
-    let server = Server::answering(&[answer]);
+    let server = Server::answering(&[FAILED]);
     let outcome = put(&inside(&server.url(), policy, &VirtualTime::new())).await;
     assert_eq!((outcome.is_err(), server.seen()), (true, 1));
 }
@@ -229,10 +257,8 @@ async fn a_conflict_leads_back_to_the_read_and_is_not_repeated_inside() {
 #[tokio::test]
 async fn what_cannot_be_sent_is_permanent() {
     let server = Server::answering(&[]);
-    let once = RetryConfig::disabled();
     for config in [config_of_nobody(&server.url()), config("no address")] {
-        let client = Client::from_conf(config.clone().retry_config(once.clone()).build());
-        let error = put(&client).await.unwrap_err();
+        let error = put(&once(config.clone())).await.unwrap_err();
         assert_eq!(
             says(&error),
             (Some(Permanent), None, None, None),
@@ -240,10 +266,9 @@ async fn what_cannot_be_sent_is_permanent() {
         );
 
         let time = VirtualTime::new();
-        let retry = aws::inside(POLICY).runtime(time.clone());
         let config = config.sleep_impl(Timer(time.clone()));
-        let config = config.interceptor(retry.clone()).retry_classifier(retry);
-        put(&Client::from_conf(config.build())).await.unwrap_err();
+        let client = with(config, aws::inside(POLICY).runtime(time.clone()));
+        put(&client).await.unwrap_err();
         assert_eq!(time.waits(), ms(&[]));
     }
     assert_eq!(server.seen(), 0);

@@ -6,7 +6,6 @@ use aws_sdk_dynamodb::{
         Builder, interceptors::InterceptorContext, retry::RetryConfig, timeout::TimeoutConfig,
     },
     error::SdkError,
-    operation::put_item::PutItemError,
     types::AttributeValue,
 };
 use aws_smithy_runtime_api_1::client::retries::classifiers::{
@@ -15,58 +14,12 @@ use aws_smithy_runtime_api_1::client::retries::classifiers::{
 use aws_smithy_types_1::retry::RetrySpec;
 use aws_tests::{
     Answer::{self, Reply, Stall},
-    Server, Timer, config, inside, nobody, outside, put,
+    BUSY, FAILED, POLICY, PutError, Server, THROTTLED, Timer, config, inside, ms, nobody, once,
+    outside, put, with,
 };
-use backoff_cloud::{
-    Budget, Delivery, Fault, FaultKind, Jitter, Policy, Verdict, aws, codes, dynamodb, known_fault,
-    retry,
-};
+use backoff_cloud::{Budget, Delivery, Fault, FaultKind, Verdict, aws, known_fault, retry};
 use backoff_core::testing::{self, VirtualTime};
 use std::{error::Error, time::Duration};
-
-const POLICY: Policy = dynamodb::REQUEST.without_budget().jitter(Jitter::None);
-
-const BUSY: Answer = Reply(503, "", "");
-const THROTTLED: Answer = Reply(400, "", r#"{"__type":"ThrottlingException"}"#);
-const FAILED: Answer = Reply(
-    400,
-    "",
-    r#"{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"}"#,
-);
-
-type PutError = SdkError<PutItemError>;
-
-fn ms(waits: &[u64]) -> Vec<Duration> {
-    waits.iter().copied().map(Duration::from_millis).collect()
-}
-
-/// The client with the policy inside, on real time.
-fn real(config: Builder, policy: Policy) -> Client {
-    let retry = aws::inside(policy);
-    let config = config.interceptor(retry.clone()).retry_classifier(retry);
-    Client::from_conf(config.build())
-}
-
-fn attempts_of(limit: Duration) -> TimeoutConfig {
-    TimeoutConfig::builder()
-        .disable_connect_timeout()
-        .operation_attempt_timeout(limit)
-        .build()
-}
-
-#[tokio::test]
-async fn the_policys_attempts_end_it_with_the_services_own_error() {
-    for (attempts, waits) in [(1, &[][..]), (2, &[25]), (6, &[25, 50, 100, 200, 400])] {
-        let (time, server) = (VirtualTime::new(), Server::answering(&[BUSY; 9]));
-        let client = inside(&server.url(), POLICY.max_attempts(attempts), &time);
-        let error = put(&client).await.unwrap_err();
-        assert_eq!(Fault::status(&error), Some(503));
-        assert_eq!(
-            (server.seen(), time.waits()),
-            (attempts as usize, ms(waits))
-        );
-    }
-}
 
 #[tokio::test]
 async fn what_a_test_says_of_retries_holds_inside() {
@@ -93,11 +46,10 @@ async fn what_the_client_is_configured_with_does_not_count() {
         RetryConfig::standard().with_retry_spec(RetrySpec::v2_1()),
     ] {
         let (time, server) = (VirtualTime::new(), Server::answering(&[BUSY; 9]));
-        let retry = aws::inside(policy).runtime(time.clone());
         let config = config(&server.url()).sleep_impl(Timer(time.clone()));
         let config = config.retry_config(retries.clone());
-        let config = config.interceptor(retry.clone()).retry_classifier(retry);
-        put(&Client::from_conf(config.build())).await.unwrap_err();
+        let client = with(config, aws::inside(policy).runtime(time.clone()));
+        put(&client).await.unwrap_err();
         assert_eq!(server.seen(), 4, "{retries:?}");
         assert_eq!(time.waits(), ms(&[10_000, 20_000, 20_000]), "{retries:?}");
     }
@@ -106,7 +58,7 @@ async fn what_the_client_is_configured_with_does_not_count() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_at_the_same_time_count_for_themselves() {
     let server = Server::answering(&[BUSY; 999]);
-    let client = real(config(&server.url()), POLICY.scaled(0.05));
+    let client = with(config(&server.url()), aws::inside(POLICY.scaled(0.05)));
     let calls: Vec<_> = (0..8)
         .map(|_| {
             let client = client.clone();
@@ -117,53 +69,6 @@ async fn calls_at_the_same_time_count_for_themselves() {
         call.await.unwrap().unwrap_err();
     }
     assert_eq!(server.seen(), 8 * 4);
-}
-
-#[tokio::test]
-async fn the_policys_codes_decide() {
-    let odd = Reply(418, "", "");
-    let policy = POLICY.on(codes![418]);
-    for (answer, seen) in [(odd, 2), (BUSY, 1), (THROTTLED, 2)] {
-        let server = Server::answering(&[answer]);
-        let outcome = put(&inside(&server.url(), policy, &VirtualTime::new())).await;
-        assert_eq!(
-            (outcome.is_ok(), server.seen()),
-            (seen == 2, seen),
-            "{answer:?}"
-        );
-    }
-}
-
-#[tokio::test]
-async fn what_must_not_be_made_twice_is_not() {
-    let careful = POLICY.idempotent(false);
-    for (answer, seen) in [
-        (THROTTLED, 2),
-        (BUSY, 1),
-        (Answer::Closed, 1),
-        (Answer::Cut, 1),
-    ] {
-        let server = Server::answering(&[answer]);
-        drop(put(&inside(&server.url(), careful, &VirtualTime::new())).await);
-        assert_eq!(server.seen(), seen, "inside, {answer:?}");
-
-        let (server, time) = (Server::answering(&[answer]), VirtualTime::new());
-        let client = outside(&server.url());
-        drop(careful.retry(|| put(&client)).runtime(time).await);
-        assert_eq!(server.seen(), seen, "outside, {answer:?}");
-    }
-}
-
-#[tokio::test]
-async fn what_a_policy_inside_left_in_doubt_is_not_repeated_by_one_outside() {
-    for answer in [Answer::Closed, Answer::Cut, BUSY] {
-        let (time, server) = (VirtualTime::new(), Server::answering(&[answer]));
-        let client = inside(&server.url(), POLICY.idempotent(false), &time);
-        let outcome = POLICY.retry(|| put(&client)).runtime(time).await;
-        let error = outcome.expect_err("given up");
-        assert_eq!(server.seen(), 1, "{answer:?}");
-        assert_eq!(Fault::kind(&error), Some(FaultKind::Permanent), "{error:?}");
-    }
 }
 
 /// The idempotency tokens of a write that succeeds at the second attempt.
@@ -220,7 +125,7 @@ async fn a_call_that_is_dropped_while_it_waits_gets_back_what_the_wait_has_paid(
     static BUDGET: Budget = Budget::aws();
     let server = Server::answering(&[Reply(503, "retry-after: 60\r\n", "")]);
     let policy = POLICY.budget(&BUDGET).retry_after_slack(Duration::MAX);
-    let client = real(config(&server.url()), policy);
+    let client = with(config(&server.url()), aws::inside(policy));
     {
         let mut call = Box::pin(put(&client));
         while BUDGET.tokens() == 500.0 {
@@ -236,7 +141,7 @@ async fn a_call_that_is_dropped_while_it_waits_gets_back_what_the_wait_has_paid(
 async fn a_call_that_is_dropped_in_its_second_attempt_has_spent_what_the_wait_has_paid() {
     static BUDGET: Budget = Budget::aws();
     let server = Server::answering(&[BUSY, Stall]);
-    let client = real(config(&server.url()), POLICY.budget(&BUDGET));
+    let client = with(config(&server.url()), aws::inside(POLICY.budget(&BUDGET)));
     {
         let mut call = Box::pin(put(&client));
         while server.seen() < 2 {
@@ -249,7 +154,10 @@ async fn a_call_that_is_dropped_in_its_second_attempt_has_spent_what_the_wait_ha
 
 #[tokio::test]
 async fn a_stall_is_cut_by_the_clients_limit_and_repeated() {
-    let limit = attempts_of(Duration::from_secs(1));
+    let limit = TimeoutConfig::builder().disable_connect_timeout();
+    let limit = limit
+        .operation_attempt_timeout(Duration::from_secs(1))
+        .build();
     let quick = POLICY.scaled(0.1);
     let config = |server: &Server| {
         let timer = server.until_stuck(&VirtualTime::new());
@@ -258,8 +166,7 @@ async fn a_stall_is_cut_by_the_clients_limit_and_repeated() {
     };
 
     let server = Server::answering(&[Stall, Stall]);
-    let config_once = config(&server);
-    let client = Client::from_conf(config_once.retry_config(RetryConfig::disabled()).build());
+    let client = once(config(&server));
     let error = put(&client).await.unwrap_err();
     assert!(matches!(error, SdkError::TimeoutError(_)), "{error:?}");
     assert_eq!(error.delivery(), Some(Delivery::MaybeSent));
@@ -267,28 +174,25 @@ async fn a_stall_is_cut_by_the_clients_limit_and_repeated() {
     assert_eq!(server.seen(), 3);
 
     let server = Server::answering(&[Stall, Stall]);
-    put(&real(config(&server), quick)).await.unwrap();
+    put(&with(config(&server), aws::inside(quick)))
+        .await
+        .unwrap();
     assert_eq!(server.seen(), 3);
 }
 
 #[tokio::test]
 async fn the_transports_own_timeouts_say_whether_it_was_sent() {
+    let (limits, second) = (TimeoutConfig::builder, Duration::from_secs(1));
     for (timeouts, delivery) in [
-        (
-            TimeoutConfig::builder().connect_timeout(Duration::from_secs(1)),
-            Delivery::NotSent,
-        ),
-        (
-            TimeoutConfig::builder().read_timeout(Duration::from_secs(1)),
-            Delivery::MaybeSent,
-        ),
+        (limits().connect_timeout(second), Delivery::NotSent),
+        (limits().read_timeout(second), Delivery::MaybeSent),
     ] {
         let server = Server::answering(&[Stall]);
         // In virtual time whatever is not ready at once is late.
         let config = config(&server.url()).sleep_impl(Timer(VirtualTime::new()));
-        let config = config.timeout_config(timeouts.build());
-        let client = Client::from_conf(config.retry_config(RetryConfig::disabled()).build());
-        let error = put(&client).await.unwrap_err();
+        let error = put(&once(config.timeout_config(timeouts.build())))
+            .await
+            .unwrap_err();
         assert!(matches!(error, SdkError::DispatchFailure(_)), "{error:?}");
         assert_eq!(error.delivery(), Some(delivery), "{error:?}");
     }
@@ -300,10 +204,8 @@ async fn the_deadline_counts_from_the_first_attempt_and_cuts_the_last() {
     let (time, server) = (VirtualTime::new(), Server::answering(&[BUSY, Stall]));
     let timer = server.until_stuck(&time);
     let policy = POLICY.max_attempts(9).deadline(deadline);
-    let retry = aws::inside(policy).runtime(time.clone());
     let config = config(&server.url()).sleep_impl(timer.clone());
-    let config = config.interceptor(retry.clone()).retry_classifier(retry);
-    let client = Client::from_conf(config.build());
+    let client = with(config, aws::inside(policy).runtime(time.clone()));
     // Without the deadline the stall would never end.
     let call = tokio::time::timeout(60 * deadline, put(&client));
     let error = call.await.expect("it is cut").unwrap_err();
@@ -339,7 +241,7 @@ async fn half_of_it_repeats_nothing_that_the_client_would_not() {
         let config = config(&server.url());
         config.sleep_impl(Timer(time.clone()))
     };
-    for (answer, by_interceptor) in [(mistaken, 1), (BUSY, 4)] {
+    for (answer, by_interceptor, by_classifier) in [(mistaken, 1, 1), (BUSY, 4, 3)] {
         let (time, server) = (VirtualTime::new(), Server::answering(&[answer; 9]));
         let alone = config(&server, &time).interceptor(aws::inside(POLICY));
         put(&Client::from_conf(alone.build())).await.unwrap_err();
@@ -351,12 +253,11 @@ async fn half_of_it_repeats_nothing_that_the_client_would_not() {
         let mut both = waits.iter().zip(&longest);
         assert!(both.all(|(wait, longest)| wait <= longest), "{waits:?}");
         assert!(waits.is_empty() || waits.iter().any(|wait| !wait.is_zero()));
-    }
-    for (answer, by_client) in [(mistaken, 1), (BUSY, 3)] {
+
         let (time, server) = (VirtualTime::new(), Server::answering(&[answer; 9]));
         let alone = config(&server, &time).retry_classifier(aws::inside(POLICY));
         put(&Client::from_conf(alone.build())).await.unwrap_err();
-        assert_eq!(server.seen(), by_client, "{answer:?}");
+        assert_eq!(server.seen(), by_classifier, "{answer:?}");
     }
 }
 
@@ -382,7 +283,7 @@ impl ClassifyRetry for Never {
 async fn a_classifier_of_the_users_may_forbid() {
     let server = Server::answering(&[BUSY]);
     let config = config(&server.url()).retry_classifier(Never);
-    put(&real(config, POLICY)).await.unwrap_err();
+    put(&with(config, aws::inside(POLICY))).await.unwrap_err();
     assert_eq!(server.seen(), 1);
 }
 
@@ -390,61 +291,18 @@ async fn a_classifier_of_the_users_may_forbid() {
 async fn two_retries_multiply() {
     // The client's own three attempts, and four around them.
     let (time, server) = (VirtualTime::new(), Server::answering(&[BUSY; 99]));
-    let client = Client::from_conf(
-        config(&server.url())
-            .sleep_impl(Timer(time.clone()))
-            .build(),
-    );
-    POLICY
-        .retry(|| put(&client))
-        .runtime(time)
-        .await
-        .unwrap_err();
+    let config = config(&server.url()).sleep_impl(Timer(time.clone()));
+    let client = Client::from_conf(config.build());
+    let call = POLICY.retry(|| put(&client)).runtime(time);
+    call.await.unwrap_err();
     assert_eq!(server.seen(), 12);
 }
 
 #[tokio::test]
-async fn what_was_given_up_inside_is_not_begun_anew() {
-    for (answer, status, delivery) in [
-        (BUSY, Some(503), None),
-        (Answer::Closed, None, Some(Delivery::MaybeSent)),
-        (Answer::Cut, None, Some(Delivery::MaybeSent)),
-    ] {
-        let (time, server) = (VirtualTime::new(), Server::answering(&[answer; 99]));
-        let client = inside(&server.url(), POLICY, &time);
-        let error = POLICY
-            .retry(|| put(&client))
-            .runtime(time)
-            .await
-            .unwrap_err();
-        assert_eq!(server.seen(), 4, "{answer:?}");
-        assert_eq!(Fault::kind(&error), Some(FaultKind::Permanent), "{error:?}");
-        assert_eq!(
-            (error.status(), error.delivery()),
-            (status, delivery),
-            "{error:?}"
-        );
-    }
-    let (time, url) = (VirtualTime::new(), nobody());
-    let client = inside(&url, POLICY, &time);
-    let error = POLICY
-        .retry(|| put(&client))
-        .runtime(time.clone())
-        .await
-        .unwrap_err();
-    assert_eq!(
-        (error.delivery(), time.waits().len()),
-        (Some(Delivery::NotSent), 3)
-    );
-    let boxed: Box<dyn Error + Send + Sync> = error.into();
+async fn what_was_given_up_inside_is_permanent_in_a_box() {
+    let client = inside(&nobody(), POLICY, &VirtualTime::new());
+    let boxed: Box<dyn Error + Send + Sync> = put(&client).await.unwrap_err().into();
     assert_eq!(POLICY.judge(&boxed), Verdict::Permanent);
-
-    // What no limit has ended is left to the policy outside.
-    let server = Server::answering(&[FAILED]);
-    let error = put(&inside(&server.url(), POLICY, &VirtualTime::new()))
-        .await
-        .unwrap_err();
-    assert_eq!(Fault::kind(&error), Some(FaultKind::Conflict));
 }
 
 #[retry(policy = POLICY, attempt_timeout = "60s")]

@@ -1,9 +1,6 @@
 //! Compares the log and the metrics of a client's own loop with those of this library's loop.
 
-use aws_sdk_dynamodb::{
-    Client,
-    config::{retry::RetryConfig, timeout::TimeoutConfig},
-};
+use aws_sdk_dynamodb::{Client, config::timeout::TimeoutConfig};
 use aws_smithy_runtime_api_1::{
     box_error::BoxError,
     client::{
@@ -14,9 +11,10 @@ use aws_smithy_runtime_api_1::{
 use aws_smithy_types_1::{body::SdkBody, config_bag::ConfigBag};
 use aws_tests::{
     Answer::{self, Reply},
-    Server, config, config_of_nobody, inside, nobody, outside, put,
+    BUSY, FAILED, Form, Server, THROTTLED, config, config_of_nobody, inside, nobody, once, put,
+    with,
 };
-use backoff_cloud::{Budget, Jitter, Policy, aws, codes, dynamodb};
+use backoff_cloud::{Budget, Policy, aws, codes};
 use backoff_core::testing::VirtualTime;
 use http_body_util::Full;
 use recorded::{Told, told_while};
@@ -26,19 +24,7 @@ use tracing::Level;
 #[path = "../../../backoff-cloud/tests/common/told.rs"]
 mod recorded;
 
-const POLICY: Policy = dynamodb::REQUEST
-    .without_budget()
-    .jitter(Jitter::None)
-    .name("accounts");
-
-const BUSY: Answer = Reply(503, "", "");
-const HINTED: Answer = Reply(503, "retry-after: 2\r\n", "");
-const THROTTLED: Answer = Reply(400, "", r#"{"__type":"ThrottlingException"}"#);
-const FAILED: Answer = Reply(
-    400,
-    "",
-    r#"{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"}"#,
-);
+const POLICY: Policy = aws_tests::POLICY.name("accounts");
 
 fn told(work: impl Future) -> Told {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -48,21 +34,8 @@ fn told(work: impl Future) -> Told {
     told_while(|| drop(runtime.block_on(work)))
 }
 
-/// Of a client with the policy inside.
-fn theirs(url: &str, policy: Policy) -> Told {
-    let client = inside(url, policy, &VirtualTime::new());
-    told(put(&client))
-}
-
-/// Of a loop around a client that tries once.
-fn ours(url: &str, policy: Policy) -> Told {
-    let client = outside(url);
-    told(async {
-        policy
-            .retry(|| put(&client))
-            .runtime(VirtualTime::new())
-            .await
-    })
+fn told_of(form: Form, url: &str, policy: Policy) -> Told {
+    told(form.put(url, policy, &VirtualTime::new()))
 }
 
 #[test]
@@ -71,7 +44,7 @@ fn the_same_is_told_as_of_a_loop_around_the_client() {
         &[],
         &[BUSY],
         &[THROTTLED, BUSY],
-        &[HINTED],
+        &[Reply(503, "retry-after: 2\r\n", "")],
         &[BUSY; 9],
         &[FAILED],
         &[BUSY, FAILED],
@@ -82,8 +55,8 @@ fn the_same_is_told_as_of_a_loop_around_the_client() {
     let impatient = POLICY.max_retry_after(Duration::from_secs(1));
     for policy in [POLICY, impatient, POLICY.idempotent(false)] {
         for answers in scripts {
-            let theirs = theirs(&Server::answering(answers).url(), policy);
-            let ours = ours(&Server::answering(answers).url(), policy);
+            let [ours, theirs] = [Form::Around, Form::Inside]
+                .map(|form| told_of(form, &Server::answering(answers).url(), policy));
             assert_eq!(theirs, ours, "{answers:?}");
             assert!(!theirs.metrics.is_empty());
         }
@@ -93,8 +66,8 @@ fn the_same_is_told_as_of_a_loop_around_the_client() {
 #[test]
 fn nobody_who_listens_is_told_of_too() {
     let url = nobody();
-    let told = theirs(&url, POLICY);
-    assert_eq!(told, ours(&url, POLICY));
+    let told = told_of(Form::Inside, &url, POLICY);
+    assert_eq!(told, told_of(Form::Around, &url, POLICY));
     assert_eq!(told.levels().last(), Some(&Level::WARN));
     assert_eq!(told.values("retry.call.retries"), ["[3.0]"]);
 }
@@ -102,13 +75,9 @@ fn nobody_who_listens_is_told_of_too() {
 #[test]
 fn what_fails_before_anything_is_sent_is_told_too() {
     let url = nobody();
-    let once = config_of_nobody(&url).retry_config(RetryConfig::disabled());
-    let client = Client::from_conf(once.build());
+    let client = once(config_of_nobody(&url));
     let ours = told(async { POLICY.retry(|| put(&client)).await });
-    let retry = aws::inside(POLICY);
-    let config = config_of_nobody(&url).interceptor(retry.clone());
-    let client = Client::from_conf(config.retry_classifier(retry).build());
-    let theirs = told(put(&client));
+    let theirs = told(put(&with(config_of_nobody(&url), aws::inside(POLICY))));
     assert_eq!(theirs.levels(), [Level::DEBUG]);
     assert_eq!(theirs.levels(), ours.levels(), "{theirs:?} {ours:?}");
 }
@@ -175,14 +144,12 @@ fn an_operation_timeout_gives_the_call_up_in_a_wait_and_in_an_attempt() {
     for answer in [BUSY, Answer::Stall] {
         static BUDGET: Budget = Budget::costs(20, 10, 5);
         let server = Server::answering(&[answer]);
-        let retry = aws::inside(slow.budget(&BUDGET));
         let limit = TimeoutConfig::builder().operation_timeout(Duration::from_millis(300));
         // The limit is over when the client waits for an hour or the server stalls.
         let timer = server.until_stuck(&VirtualTime::new());
         let config = config(&server.url()).sleep_impl(timer);
         let config = config.timeout_config(limit.build());
-        let config = config.interceptor(retry.clone()).retry_classifier(retry);
-        let client = Client::from_conf(config.build());
+        let client = with(config, aws::inside(slow.budget(&BUDGET)));
         let told = told(async {
             assert!(put(&client).await.is_err());
         });

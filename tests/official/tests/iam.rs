@@ -10,10 +10,10 @@ use google_cloud_iam_admin_v1::client::Iam;
 use google_cloud_iam_v1::client::IAMPolicy;
 use google_cloud_resourcemanager_v3::client::Projects;
 use google_cloud_secretmanager_v1::client::SecretManagerService;
-use official::{credentials, install_tls, listen, read_request, reply};
+use official::{Request, credentials, install_tls, listen, read_request, reply};
 use serde_json::{Value, json};
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeSet, VecDeque},
     io::Write,
     sync::{Arc, Mutex},
     time::Duration,
@@ -78,39 +78,42 @@ where
 {
     let audits = json!([{"service": "allServices"}]);
     let owner = json!({"role": "roles/owner", "members": [BOB]});
-    emulator.set_policy(
-        resource,
-        json!({"bindings": [owner], "auditConfigs": audits}),
-    );
+    let policy = json!({"bindings": [owner], "auditConfigs": audits});
+    emulator.set_policy(resource, policy);
     emulator.reset_stats();
     let owned = bound("roles/owner", "", &[BOB]);
     let add = |member| iam::add(store, resource, ROLE, member).policy(FAST);
     let remove = |member| iam::remove(store, resource, ROLE, member).policy(FAST);
 
-    assert!(add(ANN).await.unwrap().is_written());
-    assert!(!add(ANN).await.unwrap().is_written());
-    assert!(add(BOB).await.unwrap().is_written());
-    assert!(add(ANN).when(night()).await.unwrap().is_written());
-    // Version 3 is asked for, or the condition would not be seen and be added again.
-    assert!(!add(ANN).when(night()).await.unwrap().is_written());
-    let expected = [
-        owned.clone(),
-        bound(ROLE, "", &[ANN, BOB]),
-        bound(ROLE, "night", &[ANN]),
-    ];
-    assert_eq!(bindings(emulator, resource), expected.into());
-
-    assert!(remove(ANN).await.unwrap().is_written());
-    assert!(!remove(ANN).await.unwrap().is_written());
-    let (updated, report) = remove(ANN).when(night()).reported().await.unwrap();
-    assert!(updated.is_written());
-    assert_eq!((report.reads, report.writes, report.conflicts), (1, 1, 0));
-    assert_eq!(
-        bindings(emulator, resource),
-        [owned.clone(), bound(ROLE, "", &[BOB])].into()
-    );
-    assert!(remove(BOB).await.unwrap().is_written());
-    assert_eq!(bindings(emulator, resource), [owned].into());
+    let both = || bound(ROLE, "", &[ANN, BOB]);
+    let at_night = || bound(ROLE, "night", &[ANN]);
+    for (change, is_written, roles) in [
+        (add(ANN), true, vec![bound(ROLE, "", &[ANN])]),
+        (add(ANN), false, vec![bound(ROLE, "", &[ANN])]),
+        (add(BOB), true, vec![both()]),
+        (add(ANN).when(night()), true, vec![both(), at_night()]),
+        // Version 3 is asked for, or the condition would not be seen and be added again.
+        (add(ANN).when(night()), false, vec![both(), at_night()]),
+        (remove(ANN), true, vec![bound(ROLE, "", &[BOB]), at_night()]),
+        (
+            remove(ANN),
+            false,
+            vec![bound(ROLE, "", &[BOB]), at_night()],
+        ),
+        (
+            remove(ANN).when(night()),
+            true,
+            vec![bound(ROLE, "", &[BOB])],
+        ),
+        (remove(BOB), true, vec![]),
+    ] {
+        let (updated, report) = change.reported().await.unwrap();
+        assert_eq!(updated.is_written(), is_written, "{roles:?}");
+        let made = (report.reads, report.writes, report.conflicts);
+        assert_eq!(made, (1, is_written.into(), 0), "{roles:?}");
+        let expected = roles.into_iter().chain([owned.clone()]).collect();
+        assert_eq!(bindings(emulator, resource), expected);
+    }
     assert_eq!(emulator.policy(resource)["auditConfigs"], audits);
 
     let stats = emulator.stats();
@@ -133,39 +136,15 @@ where
 }
 
 #[tokio::test]
-async fn over_googles_client_for_iam() {
+async fn over_each_client() {
     let emulator = Emulator::start().unwrap();
-    let client = client!(IAMPolicy, emulator.url());
-    works(&emulator, &client, PROJECT).await;
-}
-
-#[tokio::test]
-async fn over_googles_client_for_secrets() {
-    let emulator = Emulator::start().unwrap();
-    let client = client!(SecretManagerService, emulator.url());
-    works(&emulator, &client, SECRET).await;
-}
-
-#[tokio::test]
-async fn over_googles_client_for_projects() {
-    let emulator = Emulator::start().unwrap();
-    let client = client!(Projects, emulator.url());
-    works(&emulator, &client, PROJECT).await;
-}
-
-#[tokio::test]
-async fn over_googles_client_for_service_accounts() {
-    let emulator = Emulator::start().unwrap();
-    let client = client!(Iam, emulator.url());
-    works(&emulator, &client, ACCOUNT).await;
-}
-
-#[tokio::test]
-async fn over_plain_rest() {
-    let emulator = Emulator::start().unwrap();
-    works(&emulator, &rest(emulator.url(), "v3"), PROJECT).await;
-    let by_get = rest(emulator.url(), "v1").read_by_get();
-    works(&emulator, &by_get, SECRET).await;
+    let url = emulator.url();
+    works(&emulator, &client!(IAMPolicy, url), PROJECT).await;
+    works(&emulator, &client!(SecretManagerService, url), SECRET).await;
+    works(&emulator, &client!(Projects, url), PROJECT).await;
+    works(&emulator, &client!(Iam, url), ACCOUNT).await;
+    works(&emulator, &rest(url, "v3"), PROJECT).await;
+    works(&emulator, &rest(url, "v1").read_by_get(), SECRET).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -183,20 +162,16 @@ async fn writers_at_the_same_time_all_arrive() {
     for writer in writers.collect::<Vec<_>>() {
         assert!(writer.await.unwrap().unwrap().is_written());
     }
-    let members: usize = bindings(&emulator, SECRET)
-        .iter()
-        .map(|it| it.2.len())
-        .sum();
-    assert_eq!(
-        (members, emulator.stats().writes),
-        (WRITERS, WRITERS as u64)
-    );
+    let bindings = bindings(&emulator, SECRET);
+    let members: usize = bindings.iter().map(|it| it.2.len()).sum();
+    let both = (members, emulator.stats().writes);
+    assert_eq!(both, (WRITERS, WRITERS as u64));
 }
 
 /// A service that says what it is told to, whatever it is asked, and what it was asked.
 struct Liar {
     url: String,
-    asked: Arc<Mutex<Vec<(String, String)>>>,
+    asked: Arc<Mutex<Vec<Request>>>,
 }
 
 impl Liar {
@@ -204,14 +179,11 @@ impl Liar {
         let asked: Arc<Mutex<Vec<_>>> = Arc::default();
         let told = Arc::clone(&asked);
         let address = listen(move |mut stream| {
-            let (first, body) = read_request(&stream);
-            let (status, said) = answer(&first);
-            told.lock().unwrap().push((first, body));
-            let said = reply(
-                status,
-                "content-type: application/json\r\n",
-                &said.to_string(),
-            );
+            let request = read_request(&stream);
+            let (status, said) = answer(&request.first);
+            told.lock().unwrap().push(request);
+            let headers = "content-type: application/json\r\n";
+            let said = reply(status, headers, &said.to_string());
             drop(stream.write_all(said.as_bytes()));
         });
         Liar {
@@ -220,14 +192,25 @@ impl Liar {
         }
     }
 
+    /// One that answers every read, and every write, by the same.
+    fn of(read: Value, written: (u16, Value)) -> Self {
+        Liar::new(move |request| match is_write(request) {
+            true => written.clone(),
+            false => (200, read.clone()),
+        })
+    }
+
+    /// One that answers its first request by the first of these, and so on.
+    fn in_turn(replies: impl IntoIterator<Item = Value>) -> Self {
+        let replies = Arc::new(Mutex::new(replies.into_iter().collect::<VecDeque<_>>()));
+        Liar::new(move |_| (200, replies.lock().unwrap().pop_front().unwrap()))
+    }
+
     fn writes(&self) -> Vec<Value> {
         let asked = self.asked.lock().unwrap();
-        let writes = asked
-            .iter()
-            .filter(|(first, _)| first.contains(":setIamPolicy"));
-        writes
-            .map(|(_, body)| serde_json::from_str(body).unwrap())
-            .collect()
+        let writes = asked.iter().filter(|it| is_write(&it.first));
+        let bodies = writes.map(|it| serde_json::from_str(&it.body).unwrap());
+        bodies.collect()
     }
 }
 
@@ -244,14 +227,13 @@ async fn a_policy_without_an_etag_is_not_written() {
     ] {
         let liar = Liar::new(move |_| (200, policy.clone()));
         let client = client!(SecretManagerService, &liar.url);
-        let error = iam::add(&client, SECRET, ROLE, ANN).await.unwrap_err();
-        assert!(matches!(&error.error, Failure::NoEtag { resource } if resource == SECRET));
-        assert_eq!(error.reason, StopReason::Permanent);
+        let official = iam::add(&client, SECRET, ROLE, ANN).await.unwrap_err();
+        assert!(matches!(&official.error, Failure::NoEtag { resource } if resource == SECRET));
+        assert_eq!(official.reason, StopReason::Permanent);
+        let words = official.to_string();
         assert!(
-            error
-                .to_string()
-                .contains("has no etag, so it was not written"),
-            "{error}"
+            words.contains("has no etag, so it was not written"),
+            "{words}"
         );
 
         let rest = rest(&liar.url, "v1");
@@ -260,10 +242,8 @@ async fn a_policy_without_an_etag_is_not_written() {
         // Nothing to change, nothing to refuse.
         let unchanged = iam::remove(&rest, SECRET, ROLE, ANN).await.unwrap();
         assert!(matches!(unchanged, Updated::Unchanged(_)));
-        assert_eq!(
-            (liar.writes(), liar.asked.lock().unwrap().len()),
-            (vec![], 3)
-        );
+        let asked = liar.asked.lock().unwrap().len();
+        assert_eq!((liar.writes(), asked), (vec![], 3));
     }
 }
 
@@ -281,13 +261,11 @@ async fn what_nobody_knows_is_written_back() {
         "auditConfigs": [{"service": "allServices"}],
         "new": {"deep": [1, null]},
     });
-    let kept = policy.clone();
-    let liar = Liar::new(move |_| (200, kept.clone()));
+    let liar = Liar::of(policy.clone(), (200, policy.clone()));
     let client = client!(SecretManagerService, &liar.url);
     iam::add(&client, SECRET, ROLE, ANN).await.unwrap();
-    iam::add(&rest(&liar.url, "v1"), SECRET, ROLE, ANN)
-        .await
-        .unwrap();
+    let rest = rest(&liar.url, "v1");
+    iam::add(&rest, SECRET, ROLE, ANN).await.unwrap();
     let mut expected = policy;
     expected["version"] = json!(3);
     let bindings = expected["bindings"].as_array_mut().unwrap();
@@ -298,26 +276,19 @@ async fn what_nobody_knows_is_written_back() {
     assert_eq!(rest["policy"], expected);
     // Google's client writes the etag's bytes anew.
     let mut official = official["policy"].clone();
-    official["auditConfigs"][0]
-        .as_object_mut()
-        .unwrap()
-        .remove("auditLogConfigs");
+    let audits = official["auditConfigs"][0].as_object_mut().unwrap();
+    audits.remove("auditLogConfigs");
     assert_eq!(official, expected);
 }
 
 fn error(status: u16, code: &str) -> (u16, Value) {
-    (
-        status,
-        json!({"error": {"code": status, "status": code, "message": "m"}}),
-    )
+    let error = json!({"code": status, "status": code, "message": "m"});
+    (status, json!({"error": error}))
 }
 
 #[tokio::test]
 async fn a_409_that_says_already_exists_is_no_conflict() {
-    let liar = Liar::new(|request| match is_write(request) {
-        true => error(409, "ALREADY_EXISTS"),
-        false => (200, json!({"etag": "BwYd"})),
-    });
+    let liar = Liar::of(json!({"etag": "BwYd"}), error(409, "ALREADY_EXISTS"));
     let client = client!(SecretManagerService, &liar.url);
     let gave_up = iam::add(&client, SECRET, ROLE, ANN).policy(FAST).await;
     let gave_up = gave_up.unwrap_err();
@@ -328,10 +299,7 @@ async fn a_409_that_says_already_exists_is_no_conflict() {
 
 #[tokio::test]
 async fn a_conflict_for_ever_ends_with_the_policy() {
-    let liar = Liar::new(|request| match is_write(request) {
-        true => error(409, "ABORTED"),
-        false => (200, json!({"etag": "BwYd"})),
-    });
+    let liar = Liar::of(json!({"etag": "BwYd"}), error(409, "ABORTED"));
     let client = client!(SecretManagerService, &liar.url);
     let policy = FAST.max_attempts(6);
     let change = || iam::add(&client, SECRET, ROLE, ANN).policy(policy);
@@ -357,20 +325,17 @@ async fn a_conflict_for_ever_ends_with_the_policy() {
 
 #[tokio::test]
 async fn a_success_with_an_error_inside_is_the_error() {
-    let replies = Arc::new(Mutex::new(vec![
-        (200, json!({"etag": "c", "bindings": []})),
-        (200, json!({"etag": "b", "bindings": []})),
-        error(503, "UNAVAILABLE"),
-        (200, json!({"etag": "a", "bindings": []})),
-        error(429, "RESOURCE_EXHAUSTED"),
-    ]));
-    let liar = Liar::new(move |_| (200, replies.lock().unwrap().pop().unwrap().1));
+    let liar = Liar::in_turn([
+        error(429, "RESOURCE_EXHAUSTED").1,
+        json!({"etag": "a", "bindings": []}),
+        error(503, "UNAVAILABLE").1,
+        json!({"etag": "b", "bindings": []}),
+        json!({"etag": "c", "bindings": []}),
+    ]);
     let policy = FAST.also_on(backoff_cloud::codes![429]);
-    let change = iam::add(&rest(&liar.url, "v1"), SECRET, ROLE, ANN)
-        .policy(policy)
-        .reported()
-        .await;
-    let (updated, report) = change.unwrap();
+    let rest = rest(&liar.url, "v1");
+    let change = iam::add(&rest, SECRET, ROLE, ANN).policy(policy);
+    let (updated, report) = change.reported().await.unwrap();
     assert_eq!((report.reads, report.writes), (3, 2));
     let Updated::Written(PlainPolicy { etag, .. }) = updated else {
         panic!("{updated:?}")
@@ -391,53 +356,37 @@ async fn a_write_whose_reply_shows_no_policy_is_no_success() {
         json!({"etag": ""}),
         json!({}),
     ] {
-        let replies = Arc::new(Mutex::new(vec![
-            json!({"etag": "b", "bindings": [{"role": ROLE, "members": [ANN]}]}),
-            doubtful.clone(),
+        let liar = Liar::in_turn([
             json!({"etag": "a", "bindings": []}),
-        ]));
-        let liar = Liar::new(move |_| (200, replies.lock().unwrap().pop().unwrap()));
-        let change = iam::add(&rest(&liar.url, "v1"), SECRET, ROLE, ANN)
-            .policy(FAST)
-            .reported()
-            .await;
-        let (updated, report) = change.unwrap();
+            doubtful.clone(),
+            json!({"etag": "b", "bindings": [{"role": ROLE, "members": [ANN]}]}),
+        ]);
+        let rest_of = |liar: &Liar| rest(&liar.url, "v1");
+        let rest = rest_of(&liar);
+        let change = iam::add(&rest, SECRET, ROLE, ANN).policy(FAST);
+        let (updated, report) = change.reported().await.unwrap();
         assert!(!updated.is_written(), "{doubtful}");
         assert_eq!((report.reads, report.writes), (2, 1), "{doubtful}");
 
         // Where nobody reads again, it is an error that says so.
-        let said = doubtful.clone();
-        let liar = Liar::new(move |request| match is_write(request) {
-            true => (200, said.clone()),
-            false => (200, json!({"etag": "a"})),
-        });
-        let rest = rest(&liar.url, "v1");
+        let liar = Liar::of(json!({"etag": "a"}), (200, doubtful));
+        let rest = rest_of(&liar);
         let change = iam::add(&rest, SECRET, ROLE, ANN).policy(FAST.idempotent(false));
         let gave_up = change.await.unwrap_err();
         assert_eq!(gave_up.reason, StopReason::MaybeApplied, "{gave_up}");
-        assert!(
-            gave_up
-                .to_string()
-                .contains("does not show whether the policy was written"),
-            "{gave_up}"
-        );
+        let words = gave_up.to_string();
+        let part = "does not show whether the policy was written";
+        assert!(words.contains(part), "{words}");
     }
-}
 
-#[tokio::test]
-async fn nor_is_it_over_googles_own_client() {
-    let liar = Liar::new(|request| match is_write(request) {
-        true => (200, json!({"error": "busy"})),
-        false => (200, json!({"etag": "YQ=="})),
-    });
+    // Nor is it over Google's own client.
+    let liar = Liar::of(json!({"etag": "YQ=="}), (200, json!({"error": "busy"})));
     let client = client!(IAMPolicy, &liar.url);
     let change = iam::add(&client, SECRET, ROLE, ANN).policy(FAST.max_attempts(2));
     let gave_up = change.await.unwrap_err();
-    let resource = SECRET.to_owned();
-    assert!(
-        matches!(&gave_up.error, iam::Failure::Doubtful { resource: of } if *of == resource),
-        "{gave_up}"
-    );
+    let is_doubtful =
+        matches!(&gave_up.error, Failure::Doubtful { resource } if resource == SECRET);
+    assert!(is_doubtful, "{gave_up}");
     assert_eq!((gave_up.report.reads, gave_up.report.writes), (2, 2));
 }
 
@@ -445,7 +394,7 @@ async fn nor_is_it_over_googles_own_client() {
 async fn a_read_that_shows_an_error_is_no_policy() {
     for error in [json!("busy"), json!({"message": "busy"}), json!(["busy"])] {
         let body = json!({"error": error, "etag": "a"});
-        let liar = Liar::new(move |_| (200, body.clone()));
+        let liar = Liar::in_turn([body]);
         let change = iam::remove(&rest(&liar.url, "v1"), SECRET, ROLE, ANN).await;
         let gave_up = change.unwrap_err();
         assert_eq!(gave_up.reason, StopReason::Permanent);
@@ -456,21 +405,13 @@ async fn a_read_that_shows_an_error_is_no_policy() {
 #[tokio::test]
 async fn a_member_in_another_spelling_is_found() {
     let stored = json!({"etag": "a", "bindings": [{"role": ROLE, "members": [ANN]}]});
-    let liar = Liar::new(move |_| (200, stored.clone()));
+    let liar = Liar::of(stored.clone(), (200, stored));
     let rest = rest(&liar.url, "v1");
     let shouted = "user:Ann@Example.com";
-    assert!(
-        !iam::add(&rest, SECRET, ROLE, shouted)
-            .await
-            .unwrap()
-            .is_written()
-    );
-    assert!(
-        iam::remove(&rest, SECRET, ROLE, shouted)
-            .await
-            .unwrap()
-            .is_written()
-    );
+    let added = iam::add(&rest, SECRET, ROLE, shouted).await.unwrap();
+    assert!(!added.is_written());
+    let removed = iam::remove(&rest, SECRET, ROLE, shouted).await.unwrap();
+    assert!(removed.is_written());
     assert_eq!(liar.writes()[0]["policy"]["bindings"], json!([]));
 }
 
@@ -480,29 +421,20 @@ async fn a_secret_is_not_read_by_post() {
     let change = iam::add(&rest(emulator.url(), "v1"), SECRET, ROLE, ANN).await;
     assert_eq!(change.unwrap_err().error.status(), Some(404));
     let by_get = rest(emulator.url(), "v1").read_by_get();
-    assert!(
-        iam::add(&by_get, SECRET, ROLE, ANN)
-            .await
-            .unwrap()
-            .is_written()
-    );
+    let added = iam::add(&by_get, SECRET, ROLE, ANN).await.unwrap();
+    assert!(added.is_written());
 }
 
 #[tokio::test]
 async fn a_request_that_hangs_is_cut() {
     let emulator = Emulator::start().unwrap();
     let client = client!(SecretManagerService, emulator.url());
-    emulator.script(
-        Call::GetIamPolicy,
-        [Reply::stall(), Reply::pass(), Reply::pass()],
-    );
+    let reads = [Reply::stall(), Reply::pass(), Reply::pass()];
+    emulator.script(Call::GetIamPolicy, reads);
     emulator.script(Call::SetIamPolicy, [Reply::stall().applied()]);
     let change = iam::add(&client, SECRET, ROLE, ANN).policy(FAST);
-    let (updated, report) = change
-        .attempt_timeout(Duration::from_secs(1))
-        .reported()
-        .await
-        .unwrap();
+    let change = change.attempt_timeout(Duration::from_secs(1)).reported();
+    let (updated, report) = change.await.unwrap();
     assert!(!updated.is_written(), "the write that was cut arrived");
     assert_eq!(emulator.stats().writes, 1);
     // On a slow machine an attempt may be cut that does not hang.
@@ -510,10 +442,8 @@ async fn a_request_that_hangs_is_cut() {
 
     emulator.script(Call::GetIamPolicy, [Reply::stall()]);
     let change = iam::remove(&client, SECRET, ROLE, ANN).policy(FAST.max_attempts(1));
-    let gave_up = change
-        .attempt_timeout(Duration::from_millis(50))
-        .await
-        .unwrap_err();
+    let change = change.attempt_timeout(Duration::from_millis(50));
+    let gave_up = change.await.unwrap_err();
     assert!(matches!(gave_up.error, Failure::TimedOut(_)), "{gave_up}");
 }
 
@@ -527,10 +457,8 @@ async fn a_token_is_asked_for_before_each_request() {
         async { Ok("secret".to_owned()) }
     });
     emulator.script(Call::GetIamPolicy, [Reply::status(503)]);
-    iam::add(&store, SECRET, ROLE, ANN)
-        .policy(FAST)
-        .await
-        .unwrap();
+    let change = iam::add(&store, SECRET, ROLE, ANN).policy(FAST);
+    change.await.unwrap();
     assert_eq!(*asked.lock().unwrap(), 3);
     assert!(!format!("{store:?}").contains("secret"));
 

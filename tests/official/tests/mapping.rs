@@ -1,28 +1,31 @@
 //! The errors of Google's own clients, and the facts that `Fault` reads from them. Each failure is caused on
 //! a real socket.
 
-use backoff_cloud::{Delivery, Fault, FaultKind, GrpcCode, Policy, Verdict, codes};
+use backoff_cloud::{
+    Codes, Delivery, Fault,
+    FaultKind::{Conflict, Throttled, Transient},
+    GrpcCode, Policy, Verdict, codes,
+};
 use google_cloud_gax_1::{error::Error, options::RequestOptionsBuilder, retry_policy::NeverRetry};
 use google_cloud_secretmanager_v1::client::SecretManagerService;
 use official::{credentials, listen, nobody, read_request, reply};
 use std::{
     io::{Read, Write},
-    net::{Shutdown, TcpStream},
     time::Duration,
 };
 
 const PATIENT: Policy = Policy::exponential().on(codes![429, 500..=504]);
 const CAREFUL: Policy = PATIENT.idempotent(false);
-const CONFLICT: Verdict = Verdict::Retry {
-    kind: FaultKind::Conflict,
-    retry_after: None,
-};
 
-/// A limit that is to be reached.
-const PATIENCE: Duration = Duration::from_millis(300);
-
-/// A limit that is not to be reached, on a slow machine either.
-const AMPLE: Duration = Duration::from_secs(60);
+/// How a connection ends after the bytes of a reply.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum End {
+    Close,
+    /// With bytes unread, so that the client is told of it by an RST.
+    Reset,
+    /// Not before the client hangs up.
+    Stall,
+}
 
 /// The error of one request, made once.
 async fn error_of(endpoint: String, limit: Duration) -> Error {
@@ -40,252 +43,182 @@ async fn error_of(endpoint: String, limit: Duration) -> Error {
         .expect_err("the server never does what it is asked")
 }
 
-async fn error_on(serve: impl Fn(TcpStream) + Clone + Send + 'static) -> Error {
-    error_of(format!("http://{}", listen(serve)), AMPLE).await
-}
-
-/// The error of a request whose server does this, and then nothing until the client hangs up.
-async fn error_after_a_stall(serve: impl Fn(&mut TcpStream) + Clone + Send + 'static) -> Error {
+/// The error when the server answers by these bytes.
+async fn failure(said: String, end: End) -> Error {
     let address = listen(move |mut stream| {
-        serve(&mut stream);
-        drop(stream.read(&mut [0]));
-    });
-    error_of(format!("http://{address}"), PATIENCE).await
-}
-
-async fn error_said(status: u16, headers: &'static str, body: &'static str) -> Error {
-    error_on(move |mut stream| {
+        if end == End::Reset {
+            return drop(stream.peek(&mut [0]));
+        }
         read_request(&stream);
-        drop(stream.write_all(reply(status, headers, body).as_bytes()));
-    })
-    .await
+        drop(stream.write_all(said.as_bytes()));
+        if end == End::Stall {
+            drop(stream.read(&mut [0]));
+        }
+    });
+    // Reached only where the server stalls, on a slow machine too.
+    let limit = match end {
+        End::Stall => Duration::from_millis(300),
+        End::Close | End::Reset => Duration::from_secs(60),
+    };
+    error_of(format!("http://{address}"), limit).await
 }
 
-async fn error_named(status: u16, code: &'static str, details: &'static str) -> Error {
+/// A reply with an error as Google's services write it.
+fn named(status: u16, code: &str, details: &str) -> String {
     let body = format!(
         r#"{{"error":{{"code":{status},"message":"m","status":"{code}","details":[{details}]}}}}"#
     );
-    error_said(status, "content-type: application/json\r\n", body.leak()).await
-}
-
-fn retried(policy: &Policy, error: &Error) -> bool {
-    matches!(policy.judge(error), Verdict::Retry { .. })
+    reply(status, "content-type: application/json\r\n", &body)
 }
 
 /// Nobody answered.
-fn assert_on_its_way(error: &Error, transport: Delivery) {
-    assert_eq!(error.delivery(), Some(transport), "{error:?}");
-    assert_eq!((Fault::status(error), error.grpc_code()), (None, None));
-    assert!(error.must_reconnect());
-    assert!(retried(&PATIENT, error), "{error:?}");
+fn assert_on_its_way(row: &str, error: &Error, transport: Delivery) {
+    let says = (error.delivery(), Fault::status(error), error.grpc_code());
+    assert_eq!(says, (Some(transport), None, None), "{row}: {error:?}");
+    assert!(error.must_reconnect(), "{row}");
+    let retried = |policy: &Policy| matches!(policy.judge(error), Verdict::Retry { .. });
     let is_safe = transport == Delivery::NotSent;
-    assert_eq!(retried(&CAREFUL, error), is_safe, "{error:?}");
+    let both = (retried(&PATIENT), retried(&CAREFUL));
+    assert_eq!(both, (true, is_safe), "{row}: {error:?}");
 }
 
 #[tokio::test]
-async fn refused() {
-    let error = error_of(format!("http://{}", nobody()), AMPLE).await;
-    assert_on_its_way(&error, Delivery::NotSent);
-}
-
-#[tokio::test]
-async fn reset() {
-    // What is closed with bytes unread is reset.
-    let error = error_on(|stream| drop(stream.peek(&mut [0]))).await;
-    assert_on_its_way(&error, Delivery::MaybeSent);
-}
-
-#[tokio::test]
-async fn closed_before_the_reply() {
-    let error = error_on(|stream| drop(read_request(&stream))).await;
-    assert_on_its_way(&error, Delivery::MaybeSent);
-}
-
-#[tokio::test]
-async fn closed_in_the_middle_of_the_reply() {
-    let error = error_on(|mut stream| {
-        read_request(&stream);
-        drop(stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-le"));
-    })
-    .await;
-    assert_on_its_way(&error, Delivery::MaybeSent);
-}
-
-#[tokio::test]
-async fn body_cut_short() {
-    let error = error_on(|mut stream| {
-        read_request(&stream);
-        drop(stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"name\":"));
-        drop(stream.shutdown(Shutdown::Both));
-    })
-    .await;
-    assert_on_its_way(&error, Delivery::MaybeSent);
-}
-
-#[tokio::test]
-async fn error_body_cut_short() {
-    let error = error_on(|mut stream| {
-        read_request(&stream);
-        drop(stream.write_all(b"HTTP/1.1 409 Conflict\r\ncontent-length: 100\r\n\r\n{\"err"));
-    })
-    .await;
+async fn on_the_way() {
+    let refused = error_of(format!("http://{}", nobody()), Duration::from_secs(60)).await;
+    assert_on_its_way("nobody listens", &refused, Delivery::NotSent);
+    let half = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"name\":";
     // Half a 409 may be a conflict or not, so the status does not decide.
-    assert_on_its_way(&error, Delivery::MaybeSent);
+    let half_an_error = "HTTP/1.1 409 Conflict\r\ncontent-length: 100\r\n\r\n{\"err";
+    for (row, said, end) in [
+        ("reset", "", End::Reset),
+        ("closed before the reply", "", End::Close),
+        (
+            "closed in the head",
+            "HTTP/1.1 200 OK\r\ncontent-le",
+            End::Close,
+        ),
+        ("closed in the body", half, End::Close),
+        ("closed in the body of an error", half_an_error, End::Close),
+        ("no reply", "", End::Stall),
+        ("no second half", half, End::Stall),
+    ] {
+        let error = failure(said.to_owned(), end).await;
+        assert_on_its_way(row, &error, Delivery::MaybeSent);
+        assert!(row != "no reply" || error.is_timeout(), "{error:?}");
+    }
+}
+
+/// Seconds and milliseconds of a hint.
+fn after(seconds: u64, millis: u64) -> Option<Duration> {
+    Some(Duration::from_secs(seconds) + Duration::from_millis(millis))
 }
 
 #[tokio::test]
-async fn stall_before_the_reply() {
-    let error = error_after_a_stall(|stream| drop(read_request(stream))).await;
-    assert!(error.is_timeout(), "{error:?}");
-    assert_on_its_way(&error, Delivery::MaybeSent);
-}
-
-#[tokio::test]
-async fn stall_in_the_body() {
-    let error = error_after_a_stall(|stream| {
-        read_request(stream);
-        drop(stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"name\":"));
-    })
-    .await;
-    assert_on_its_way(&error, Delivery::MaybeSent);
-}
-
-#[tokio::test]
-async fn tls_refused() {
-    // It closes the connection on the first bytes of the handshake.
-    let address = listen(|mut stream| {
-        drop(stream.read(&mut [0; 4096]));
-        drop(stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n"));
-    });
-    let error = error_of(format!("https://{address}"), AMPLE).await;
-    assert_on_its_way(&error, Delivery::NotSent);
-}
-
-#[tokio::test]
-async fn the_page_of_a_proxy_has_a_status_and_no_code() {
+async fn what_the_service_says() {
     let page = "<html><title>502 Bad Gateway</title></html>";
-    let error = error_said(502, "content-type: text/html\r\n", page).await;
-    assert_eq!(
-        (Fault::status(&error), error.grpc_code()),
-        (Some(502), None)
-    );
-    assert_eq!(error.delivery(), None);
-    assert!(retried(&PATIENT, &error));
-    assert_eq!(CAREFUL.judge(&error), Verdict::MaybeApplied);
-}
-
-#[tokio::test]
-async fn a_body_that_names_no_code_leaves_the_word_to_the_status() {
-    let body = r#"{"error":{"code":429,"message":"too many"}}"#;
-    let error = error_said(429, "", body).await;
-    assert_eq!(
-        (Fault::status(&error), error.grpc_code()),
-        (Some(429), None)
-    );
-    assert_eq!(PATIENT.judge(&error), throttled(None));
-}
-
-fn throttled(retry_after: Option<Duration>) -> Verdict {
-    Verdict::Retry {
-        kind: FaultKind::Throttled,
-        retry_after,
-    }
-}
-
-#[tokio::test]
-async fn throttled_with_retry_after() {
-    let error = error_said(429, "retry-after: 7\r\n", "slow down").await;
-    let hint = Some(Duration::from_secs(7));
-    assert_eq!(PATIENT.judge(&error), throttled(hint));
-    assert_eq!(CAREFUL.judge(&error), throttled(hint), "it did nothing");
-}
-
-#[tokio::test]
-async fn a_retry_after_that_makes_no_sense_is_passed_over() {
-    for odd in ["-1", "soon", "1.5", "99999999999999999999999"] {
-        let headers = format!("retry-after: {odd}\r\n").leak();
-        let error = error_said(429, headers, "").await;
-        assert_eq!(PATIENT.judge(&error), throttled(None), "{odd}");
-    }
-}
-
-#[tokio::test]
-async fn exhausted_resources_with_retry_info() {
-    let of = async |delay: &str| {
+    let page = reply(502, "content-type: text/html\r\n", page);
+    let unnamed = r#"{"error":{"code":429,"message":"too many"}}"#;
+    let asks = |after: &str| reply(429, &format!("retry-after: {after}\r\n"), "slow down");
+    let info = |delay: &str| {
         let info = r#"{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"DELAY"}"#;
-        let info = info.replace("DELAY", delay).leak();
-        error_named(429, "RESOURCE_EXHAUSTED", info).await
+        named(429, "RESOURCE_EXHAUSTED", &info.replace("DELAY", delay))
     };
-    let error = of("3.5s").await;
-    assert_eq!(error.grpc_code(), Some(GrpcCode::ResourceExhausted));
-    let hint = Duration::from_millis(3_500);
-    assert_eq!(PATIENT.judge(&error), throttled(Some(hint)));
-    assert!(error.is_retry_info());
-    // A thousand years are told as they are: the policy bounds what is waited.
-    let ages = of("31557600000s").await;
-    assert_eq!(
-        ages.retry_after(),
-        Some(Duration::from_secs(31_557_600_000))
-    );
-    let negative = of("-5s").await;
-    assert_eq!(negative.retry_after(), None);
+    let down = Some(GrpcCode::Unavailable);
+    let spent = Some(GrpcCode::ResourceExhausted);
+    let ages = after(31_557_600_000, 0);
+    for (said, status, code, kind, hint) in [
+        (page, 502, None, Transient, None),
+        (named(503, "UNAVAILABLE", ""), 503, down, Transient, None),
+        // A body that names no code leaves the word to the status.
+        (reply(429, "", unnamed), 429, None, Throttled, None),
+        (asks("7"), 429, None, Throttled, after(7, 0)),
+        (asks("-1"), 429, None, Throttled, None),
+        (asks("soon"), 429, None, Throttled, None),
+        (asks("1.5"), 429, None, Throttled, None),
+        (asks("99999999999999999999999"), 429, None, Throttled, None),
+        (info("3.5s"), 429, spent, Throttled, after(3, 500)),
+        // A thousand years are told as they are: the policy bounds what is waited.
+        (info("31557600000s"), 429, spent, Throttled, ages),
+        (info("-5s"), 429, spent, Throttled, None),
+    ] {
+        let error = failure(said.clone(), End::Close).await;
+        let says = (Fault::status(&error), error.grpc_code());
+        assert_eq!(says, (Some(status), code), "{said}: {error:?}");
+        assert_eq!(error.retry_after(), hint, "{said}: {error:?}");
+        assert_eq!(error.delivery(), None, "{said}: {error:?}");
+        let is_info = code.is_some() && hint.is_some();
+        assert_eq!(error.is_retry_info(), is_info, "{said}");
+        let most = Duration::from_nanos(u64::MAX);
+        let retry_after = hint.map(|hint| hint.min(most));
+        let verdict = Verdict::Retry { kind, retry_after };
+        assert_eq!(PATIENT.judge(&error), verdict, "{said}: {error:?}");
+        // What was throttled did nothing.
+        let careful = match kind {
+            Transient => Verdict::MaybeApplied,
+            _ => verdict,
+        };
+        assert_eq!(CAREFUL.judge(&error), careful, "{said}: {error:?}");
+    }
 }
 
 #[tokio::test]
-async fn unavailable() {
-    let error = error_named(503, "UNAVAILABLE", "").await;
-    assert_eq!(error.grpc_code(), Some(GrpcCode::Unavailable));
-    assert!(retried(&PATIENT, &error));
-    assert_eq!(CAREFUL.judge(&error), Verdict::MaybeApplied);
+async fn what_makes_no_sense_is_permanent() {
+    let json = "content-type: application/json\r\n";
+    let list = failure(reply(200, json, "[1, 2]"), End::Close).await;
+    assert!(list.is_deserialization(), "{list:?}");
+    let again = reply(302, "location: /again\r\n", "");
+    for error in [list, failure(again, End::Close).await] {
+        assert_eq!(PATIENT.judge(&error), Verdict::Permanent, "{error:?}");
+    }
 }
 
-#[tokio::test]
-async fn the_two_kinds_of_409() {
-    let conflicts = Policy::exponential().on(codes![409, backoff_cloud::Codes::ABORTED]);
-    let aborted = error_named(409, "ABORTED", "").await;
-    assert_eq!(aborted.grpc_code(), Some(GrpcCode::Aborted));
-    assert_eq!(conflicts.judge(&aborted), CONFLICT);
-    assert_eq!(PATIENT.judge(&aborted), Verdict::Permanent);
-    let exists = error_named(409, "ALREADY_EXISTS", "").await;
-    assert_eq!(Fault::status(&exists), Some(409));
-    assert_eq!(conflicts.judge(&exists), Verdict::Permanent);
-}
+const CONFLICT: Verdict = Verdict::Retry {
+    kind: Conflict,
+    retry_after: None,
+};
 
 #[tokio::test]
-async fn a_failed_precondition_is_a_conflict_only_where_the_caller_says_so() {
-    let error = error_named(400, "FAILED_PRECONDITION", "").await;
-    assert_eq!(error.grpc_code(), Some(GrpcCode::FailedPrecondition));
-    assert_eq!(PATIENT.judge(&error), Verdict::Permanent);
+async fn conflicts() {
+    let conflicts = Policy::exponential().on(codes![409, Codes::ABORTED]);
+    for (status, name, code, verdict) in [
+        (409, "ABORTED", GrpcCode::Aborted, CONFLICT),
+        (
+            409,
+            "ALREADY_EXISTS",
+            GrpcCode::AlreadyExists,
+            Verdict::Permanent,
+        ),
+        // A conflict only where the caller says so.
+        (
+            400,
+            "FAILED_PRECONDITION",
+            GrpcCode::FailedPrecondition,
+            Verdict::Permanent,
+        ),
+    ] {
+        let error = failure(named(status, name, ""), End::Close).await;
+        let says = (Fault::status(&error), error.grpc_code());
+        assert_eq!(says, (Some(status), Some(code)), "{name}");
+        assert_eq!(conflicts.judge(&error), verdict, "{name}");
+        assert_eq!(PATIENT.judge(&error), Verdict::Permanent, "{name}");
+    }
+
     let policy = PATIENT.scaled(0.001);
     let says_so = policy.when(|error: &Error| match error.grpc_code() {
         Some(GrpcCode::FailedPrecondition) => CONFLICT,
         _ => policy.judge(error),
     });
     let mut reads = 0;
-    let updated = says_so
-        .update(
-            || {
-                reads += 1;
-                std::future::ready(Ok(reads))
-            },
-            |_| true,
-            |read| async move {
-                if read > 1 {
-                    Ok(read)
-                } else {
-                    Err(error_named(400, "FAILED_PRECONDITION", "").await)
-                }
-            },
-        )
-        .await;
+    let read = || {
+        reads += 1;
+        std::future::ready(Ok(reads))
+    };
+    let write = |read| async move {
+        match read {
+            1 => Err(failure(named(400, "FAILED_PRECONDITION", ""), End::Close).await),
+            _ => Ok(read),
+        }
+    };
+    let updated = says_so.update(read, |_| true, write).await;
     assert_eq!(updated.unwrap().into_inner(), 2);
-}
-
-#[tokio::test]
-async fn what_a_request_makes_no_sense_of_is_permanent() {
-    let not_json = error_said(200, "content-type: application/json\r\n", "[1, 2]").await;
-    assert!(not_json.is_deserialization(), "{not_json:?}");
-    assert_eq!(PATIENT.judge(&not_json), Verdict::Permanent);
-    let loops = error_said(302, "location: /again\r\n", "").await;
-    assert_eq!(PATIENT.judge(&loops), Verdict::Permanent, "{loops:?}");
 }

@@ -15,23 +15,28 @@ use google_cloud_gax_1::{
     retry_state::RetryState,
     retry_throttler::RetryThrottler,
 };
-use google_cloud_iam_v1::client::IAMPolicy;
+use google_cloud_iam_v1::{client::IAMPolicy, model as iam_policy};
 use google_cloud_memorystore_v1::{client::Memorystore, model::Instance};
 use google_cloud_redis_v1::client::CloudRedis;
 use google_cloud_resourcemanager_v3::client::Projects;
 use google_cloud_secretmanager_v1::client::SecretManagerService;
 use official::credentials;
-use std::{ops::AsyncFn, time::Duration};
+use std::time::Duration;
 
 const SECRET: &str = "projects/p/secrets/s";
 const PROJECT: &str = "projects/p";
 const PLACE: &str = "projects/p/locations/l";
 
+/// A client of the emulator, built with these words.
 macro_rules! client {
-    ($client:ty, $emulator:expr) => {
+    ($client:ty, $emulator:expr $(, $word:ident($($value:expr),*))*) => {
         <$client>::builder()
             .with_endpoint($emulator.url())
             .with_credentials(credentials())
+            $(.$word($($value),*))*
+            .build()
+            .await
+            .unwrap()
     };
 }
 
@@ -40,8 +45,8 @@ macro_rules! client {
 const POLICY: Policy = memorystore::REQUEST.scaled(0.001);
 
 /// A request that fails in all the ways that pass, one after the other, and then succeeds.
-async fn survives<T>(emulator: &Emulator, call: Call, request: impl AsyncFn() -> Result<T, Error>) {
-    emulator.reset_stats();
+async fn survives<T>(call: Call, request: impl AsyncFnOnce(&Emulator) -> Result<T, Error>) {
+    let emulator = Emulator::start().unwrap();
     emulator.script(
         call,
         [
@@ -54,80 +59,103 @@ async fn survives<T>(emulator: &Emulator, call: Call, request: impl AsyncFn() ->
         ],
     );
     let start = std::time::Instant::now();
-    request().await.expect("it passes");
+    request(&emulator).await.expect("it passes");
     assert_eq!(emulator.stats().calls, 7, "{call:?}");
     // The two hints; the other waits are shorter than 100 ms all together.
     assert!(start.elapsed() >= Duration::from_millis(1_200), "{call:?}");
 }
 
 #[tokio::test]
-async fn iam_survives_in_reads_and_writes_by_post() {
-    let emulator = Emulator::start().unwrap();
-    let client = client!(IAMPolicy, emulator).with_policy(POLICY);
-    let client = client.build().await.unwrap();
-    let read = async || client.get_iam_policy().set_resource(PROJECT).send().await;
-    survives(&emulator, Call::GetIamPolicy, read).await;
-    let policy = read().await.unwrap();
-    let write = async || {
+async fn every_client_survives() {
+    let read_by_iam = survives(Call::GetIamPolicy, async |emulator| {
+        let client = client!(IAMPolicy, emulator, with_policy(POLICY));
+        client.get_iam_policy().set_resource(PROJECT).send().await
+    });
+    let written_by_iam = survives(Call::SetIamPolicy, async |emulator| {
+        let client = client!(IAMPolicy, emulator, with_policy(POLICY));
         let write = client.set_iam_policy().set_resource(PROJECT);
-        write.set_policy(policy.clone().set_etag("")).send().await
-    };
-    survives(&emulator, Call::SetIamPolicy, write).await;
-}
-
-#[tokio::test]
-async fn the_resource_manager_survives() {
-    let emulator = Emulator::start().unwrap();
-    let client = client!(Projects, emulator).with_policy(POLICY);
-    let client = client.build().await.unwrap();
-    let read = async || client.get_iam_policy().set_resource(PROJECT).send().await;
-    survives(&emulator, Call::GetIamPolicy, read).await;
-}
-
-#[tokio::test]
-async fn the_secret_manager_survives_with_a_policy_for_one_request() {
-    let emulator = Emulator::start().unwrap();
-    let client = client!(SecretManagerService, emulator);
-    let client = client.build().await.unwrap();
-    let read = async || {
+        write.set_policy(iam_policy::Policy::new()).send().await
+    });
+    let by_the_resource_manager = survives(Call::GetIamPolicy, async |emulator| {
+        let client = client!(Projects, emulator, with_policy(POLICY));
+        client.get_iam_policy().set_resource(PROJECT).send().await
+    });
+    // By a policy for one request.
+    let by_the_secret_manager = survives(Call::GetIamPolicy, async |emulator| {
+        let client = client!(SecretManagerService, emulator);
         let read = client.get_iam_policy().set_resource(SECRET);
         read.with_policy(POLICY).send().await
-    };
-    survives(&emulator, Call::GetIamPolicy, read).await;
-}
-
-#[tokio::test]
-async fn memorystore_for_redis_survives() {
-    let emulator = Emulator::start().unwrap();
-    let client = client!(CloudRedis, emulator).with_policy(POLICY);
-    let client = client.build().await.unwrap();
-    let list = async || client.list_instances().set_parent(PLACE).send().await;
-    survives(&emulator, Call::ListInstances, list).await;
-}
-
-#[tokio::test]
-async fn memorystore_for_valkey_survives() {
-    let emulator = Emulator::start().unwrap();
-    let client = client!(Memorystore, emulator).with_policy(POLICY);
-    let client = client.build().await.unwrap();
-    let list = async || client.list_instances().set_parent(PLACE).send().await;
-    survives(&emulator, Call::ListInstances, list).await;
-}
-
-#[tokio::test]
-async fn a_conflict_is_left_to_the_loop_around_the_read() {
-    let emulator = Emulator::start().unwrap();
-    let client = client!(IAMPolicy, emulator).with_policy(POLICY);
-    let client = client.build().await.unwrap();
-    let read = client.get_iam_policy().set_resource(PROJECT).send().await;
-    emulator.set_policy(PROJECT, serde_json::json!({"bindings": []}));
-    let write = client.set_iam_policy().set_resource(PROJECT);
-    let error = write.set_policy(read.unwrap()).send().await.unwrap_err();
-    assert_eq!(
-        error.status().map(|status| status.code),
-        Some(Code::Aborted)
+    });
+    let by_redis = survives(Call::ListInstances, async |emulator| {
+        let client = client!(CloudRedis, emulator, with_policy(POLICY));
+        client.list_instances().set_parent(PLACE).send().await
+    });
+    let by_valkey = survives(Call::ListInstances, async |emulator| {
+        let client = client!(Memorystore, emulator, with_policy(POLICY));
+        client.list_instances().set_parent(PLACE).send().await
+    });
+    tokio::join!(
+        read_by_iam,
+        written_by_iam,
+        by_the_resource_manager,
+        by_the_secret_manager,
+        by_redis,
+        by_valkey
     );
-    assert_eq!((emulator.stats().calls, emulator.stats().conflicts), (2, 1));
+}
+
+/// A read under a policy: inside the client, or in a loop around one that tries once.
+async fn read(emulator: &Emulator, policy: Policy, is_inside: bool) -> Result<(), Error> {
+    if is_inside {
+        let client = client!(IAMPolicy, emulator, with_policy(policy));
+        let read = client.get_iam_policy().set_resource(PROJECT);
+        return read.send().await.map(drop);
+    }
+    let client = client!(IAMPolicy, emulator, try_once());
+    let once = || client.get_iam_policy().set_resource(PROJECT).send();
+    policy.retry(once).await.map(drop)
+}
+
+#[tokio::test]
+async fn a_policy_decides_alike_inside_and_around() {
+    let said = |status| vec![busy(), Reply::status(status)];
+    let late = || vec![Reply::status(429).retry_after("3600")];
+    let hurried = POLICY.deadline(Duration::from_secs(300));
+    let twice = POLICY.max_attempts(2);
+    for is_inside in [true, false] {
+        for (row, policy, replies, calls, status) in [
+            ("what passes", POLICY, said(503), 3, None),
+            ("the last attempt", twice, vec![busy(); 9], 2, Some(503)),
+            ("a hint beyond the end", hurried, late(), 1, Some(429)),
+            ("a conflict", POLICY, said(409), 2, Some(409)),
+            ("a mistake", POLICY, said(404), 2, Some(404)),
+        ] {
+            let emulator = Emulator::start().unwrap();
+            emulator.script(Call::GetIamPolicy, replies);
+            let start = std::time::Instant::now();
+            let outcome = read(&emulator, policy, is_inside).await;
+            let row = format!("{row}, inside: {is_inside}: {outcome:?}");
+            let said = outcome.err().and_then(|error| error.http_status_code());
+            assert_eq!((emulator.stats().calls, said), (calls, status), "{row}");
+            assert!(start.elapsed() < Duration::from_secs(60), "{row}");
+        }
+    }
+}
+
+/// Inside alone: around, an attempt timeout cuts an attempt.
+#[tokio::test]
+async fn the_deadline_cuts_an_attempt_that_hangs() {
+    let emulator = Emulator::start().unwrap();
+    emulator.script(Call::GetIamPolicy, [Reply::stall()]);
+    let policy = POLICY.deadline(Duration::from_millis(200));
+    let error = read(&emulator, policy, true).await.unwrap_err();
+    assert!(error.is_timeout(), "{error:?}");
+    // On a slow machine the time may be over before the request is sent.
+    assert!(emulator.stats().calls <= 1);
+}
+
+fn busy() -> Reply {
+    Reply::status(503)
 }
 
 /// Repeated inside, the same stale write would conflict until the deadline.
@@ -137,8 +165,7 @@ async fn a_policy_for_read_modify_writes_does_not_repeat_the_write_inside() {
         .scaled(0.001)
         .deadline(Duration::from_secs(600));
     let emulator = Emulator::start().unwrap();
-    let client = client!(IAMPolicy, emulator).with_policy(SERIES);
-    let client = client.build().await.unwrap();
+    let client = client!(IAMPolicy, emulator, with_policy(SERIES));
     let read = async || client.get_iam_policy().set_resource(PROJECT).send().await;
     let write = async |policy| {
         let write = client.set_iam_policy().set_resource(PROJECT);
@@ -176,9 +203,8 @@ async fn a_client_or_a_request_can_try_once() {
         emulator.reset_stats();
         emulator.script(Call::ListInstances, [(); 30].map(|()| Reply::status(503)));
     };
-    let patient = client!(Memorystore, emulator).build().await.unwrap();
-    let once = client!(Memorystore, emulator).try_once();
-    let once = once.build().await.unwrap();
+    let patient = client!(Memorystore, emulator);
+    let once = client!(Memorystore, emulator, try_once());
     let outer = POLICY.max_attempts(3);
 
     down();
@@ -224,10 +250,12 @@ async fn what_the_client_gave_up_is_not_multiplied() {
     emulator.script(Call::GetIamPolicy, [(); 100].map(|()| Reply::status(503)));
     // The third wait is too long, so gax gives up before it.
     let limited = AlwaysRetry.with_time_limit(Duration::from_secs(60));
-    let client = client!(IAMPolicy, emulator)
-        .with_retry_policy(limited)
-        .with_backoff_policy(TwoShortWaits);
-    let client = client.build().await.unwrap();
+    let client = client!(
+        IAMPolicy,
+        emulator,
+        with_retry_policy(limited),
+        with_backoff_policy(TwoShortWaits)
+    );
     let read = async || client.get_iam_policy().set_resource(PROJECT).send().await;
     let gave_up = POLICY.retry(read).reported().await.unwrap_err();
     assert!(gave_up.error.is_exhausted(), "{gave_up}");
@@ -240,64 +268,16 @@ async fn what_the_client_gave_up_is_not_multiplied() {
 }
 
 #[tokio::test]
-async fn what_ends_it_is_the_services_own_error() {
-    let emulator = Emulator::start().unwrap();
-    emulator.script(Call::GetIamPolicy, [Reply::status(503), Reply::status(503)]);
-    let client = client!(IAMPolicy, emulator).with_policy(POLICY.max_attempts(2));
-    let client = client.build().await.unwrap();
-    let read = client.get_iam_policy().set_resource(PROJECT);
-    let error = read.send().await.unwrap_err();
-    assert_eq!(
-        error.status().map(|status| status.code),
-        Some(Code::Unavailable)
-    );
-    assert_eq!(emulator.stats().calls, 2);
-}
-
-#[tokio::test]
-async fn a_hint_beyond_the_deadline_ends_it_at_once() {
-    let emulator = Emulator::start().unwrap();
-    let hint = Reply::status(429).retry_after("3600");
-    emulator.script(Call::GetIamPolicy, [hint]);
-    let policy = POLICY.deadline(Duration::from_secs(300));
-    let client = client!(IAMPolicy, emulator).with_policy(policy);
-    let client = client.build().await.unwrap();
-    let start = std::time::Instant::now();
-    let read = client.get_iam_policy().set_resource(PROJECT);
-    let error = read.send().await.unwrap_err();
-    assert_eq!(error.http_status_code(), Some(429));
-    assert_eq!(emulator.stats().calls, 1);
-    assert!(start.elapsed() < Duration::from_secs(60));
-}
-
-#[tokio::test]
-async fn the_deadline_cuts_an_attempt_that_hangs() {
-    let emulator = Emulator::start().unwrap();
-    emulator.script(Call::GetIamPolicy, [Reply::stall()]);
-    let policy = POLICY.deadline(Duration::from_millis(200));
-    let client = client!(IAMPolicy, emulator).with_policy(policy);
-    let client = client.build().await.unwrap();
-    let read = client.get_iam_policy().set_resource(PROJECT);
-    let error = read.send().await.unwrap_err();
-    assert!(error.is_timeout(), "{error:?}");
-    // On a slow machine the time may be over before the request is sent.
-    assert!(emulator.stats().calls <= 1);
-}
-
-#[tokio::test]
 async fn the_deadline_cuts_an_attempt_that_hangs_after_a_wait() {
     let policy = POLICY.deadline(Duration::from_millis(2_200));
     let mut runs = Vec::new();
     // A slow machine may spoil some of the runs.
     for _ in 0..10 {
         let emulator = Emulator::start().unwrap();
-        let replies = [Reply::status(503).retry_after("1"), Reply::stall()];
+        let replies = [busy().retry_after("1"), Reply::stall()];
         emulator.script(Call::GetIamPolicy, replies);
-        let client = client!(IAMPolicy, emulator).with_policy(policy);
-        let client = client.build().await.unwrap();
         let start = std::time::Instant::now();
-        let read = client.get_iam_policy().set_resource(PROJECT);
-        let error = read.send().await.unwrap_err();
+        let error = read(&emulator, policy, true).await.unwrap_err();
         let took = start.elapsed();
         // If the wait did not count, every run would take 3.2 s.
         let range = Duration::from_millis(2_000)..Duration::from_millis(3_000);
@@ -313,34 +293,29 @@ async fn the_deadline_cuts_an_attempt_that_hangs_after_a_wait() {
 #[tokio::test]
 async fn what_creates_is_not_repeated_where_the_policy_asks_each_request() {
     let emulator = Emulator::start().unwrap();
-    let client = client!(Memorystore, emulator).with_policy(POLICY.idempotent(false));
-    let client = client.build().await.unwrap();
+    let client = client!(Memorystore, emulator, with_policy(POLICY.idempotent(false)));
     let create = || {
         let create = client.create_instance().set_parent(PLACE);
         create
             .set_instance_id("first")
             .set_instance(Instance::new())
     };
-    emulator.script(Call::CreateInstance, [Reply::status(503)]);
+    emulator.script(Call::CreateInstance, [busy()]);
     let error = create().send().await.unwrap_err();
     assert_eq!(error.http_status_code(), Some(503), "{error:?}");
     assert_eq!(emulator.stats().calls, 1);
     // The request says otherwise.
-    emulator.script(Call::CreateInstance, [Reply::status(503)]);
+    emulator.script(Call::CreateInstance, [busy()]);
     create().with_idempotency(true).send().await.unwrap();
     assert_eq!(emulator.stats().calls, 3);
     // What was refused before anything was done.
-    emulator.script(
-        Call::CreateInstance,
-        [Reply::status(429), Reply::status(429)],
-    );
-    let other = create().set_instance_id("second").send().await;
-    other.unwrap();
+    emulator.script(Call::CreateInstance, [429, 429].map(Reply::status));
+    create().set_instance_id("second").send().await.unwrap();
     assert_eq!(emulator.stats().calls, 6);
     // A read.
-    emulator.script(Call::ListInstances, [Reply::status(503), Reply::reset()]);
-    let list = client.list_instances().set_parent(PLACE).send().await;
-    list.unwrap();
+    emulator.script(Call::ListInstances, [busy(), Reply::reset()]);
+    let list = client.list_instances().set_parent(PLACE);
+    list.send().await.unwrap();
     assert_eq!(emulator.stats().calls, 9);
 }
 
@@ -361,11 +336,13 @@ async fn a_drained_throttler_does_not_make_it_silent() {
     let emulator = Emulator::start().unwrap();
     emulator.script(Call::GetIamPolicy, [Reply::status(503)]);
     let adapted = gax::adapt(POLICY);
-    let client = client!(IAMPolicy, emulator)
-        .with_retry_policy(adapted.clone())
-        .with_backoff_policy(adapted)
-        .with_retry_throttler(Drained);
-    let client = client.build().await.unwrap();
+    let client = client!(
+        IAMPolicy,
+        emulator,
+        with_retry_policy(adapted.clone()),
+        with_backoff_policy(adapted),
+        with_retry_throttler(Drained)
+    );
     let start = std::time::Instant::now();
     let read = client.get_iam_policy().set_resource(PROJECT);
     let error = read.send().await.unwrap_err();
@@ -379,8 +356,7 @@ async fn a_drained_throttler_does_not_make_it_silent() {
 async fn a_budget_decides_before_the_wait() {
     static BUDGET: Budget = Budget::costs(14, 14, 5);
     let emulator = Emulator::start().unwrap();
-    let client = client!(IAMPolicy, emulator).with_policy(POLICY.budget(&BUDGET));
-    let client = client.build().await.unwrap();
+    let client = client!(IAMPolicy, emulator, with_policy(POLICY.budget(&BUDGET)));
     let read = async || client.get_iam_policy().set_resource(PROJECT).send().await;
     emulator.script(Call::GetIamPolicy, [Reply::status(503)]);
     read().await.unwrap();
@@ -396,8 +372,7 @@ async fn calls_at_the_same_time_wait_each_for_its_own_hint() {
     let hints = ["0.2s", "0.4s", "0.6s", "0.8s"];
     let replies = hints.map(|hint| Reply::status(429).retry_info(hint));
     emulator.script(Call::GetIamPolicy, replies);
-    let client = client!(IAMPolicy, emulator).with_policy(POLICY);
-    let client = client.build().await.unwrap();
+    let client = client!(IAMPolicy, emulator, with_policy(POLICY));
     let start = std::time::Instant::now();
     let read = async || {
         let read = client.get_iam_policy().set_resource(PROJECT).send().await;

@@ -1,13 +1,14 @@
 //! azure_core: the pipeline through which every client of Azure sends its requests.
 
 use crate::{
-    facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, POLICY, Repeated, assert_row},
-    install_tls,
-    server::{
-        AMPLE, End, Meeting, PATIENCE, Request as Received, Server, broken_off_replies, full, half,
-        html_502, nobody, reply,
+    facts::{
+        Facts, NOT_SENT, NOTHING, POLICY,
+        Repeated::{Always, IfIdempotent, Never},
+        assert_row,
     },
-    status,
+    forms::{Form, fails_on_the_way, says, sixteen_writes, status},
+    install_tls,
+    server::{AMPLE, End, Server, nobody, object, reply},
 };
 use azure::{
     Error,
@@ -21,12 +22,8 @@ use azure::{
     },
 };
 use azure_core_1 as azure;
-use backoff_core::{Delivery, Fault, FaultKind, StopReason, TimedOut, known_fault};
-use std::{
-    fmt::Display,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use backoff_core::{Delivery, Fault, FaultKind, StopReason, known_fault};
+use std::{fmt::Display, sync::Arc, time::Duration};
 
 fn options(client: reqwest::ClientBuilder) -> ClientOptions {
     install_tls();
@@ -51,119 +48,64 @@ async fn send(pipeline: &Pipeline, mut request: Request) -> Result<RawResponse, 
     pipeline.send(&Context::new(), &mut request, None).await
 }
 
-async fn get(host: impl Display) -> Result<RawResponse, Error> {
-    get_within(AMPLE, host).await
-}
+struct Azure;
 
-async fn get_within(limit: Duration, host: impl Display) -> Result<RawResponse, Error> {
-    let options = options(reqwest::Client::builder().timeout(limit));
-    send(&pipeline(options), request(host, Method::Get)).await
-}
+impl Form for Azure {
+    type Error = Error;
 
-/// The error of the pipeline when the server does this.
-async fn failure(bytes: impl Into<Vec<u8>>, end: End) -> Error {
-    let server = Server::of(bytes, end);
-    let got = get_within(end.patience(), &server).await;
-    let error = got.expect_err("the failure");
-    // On a slow machine the time may be over before the server has read the request.
-    assert!(server.calls() <= 1, "its own retries are off");
-    error
-}
+    const CANNOT: &[(&str, &str)] = &[(
+        "a chunk without a length",
+        "reqwest calls it a body that cannot be decoded",
+    )];
 
-#[tokio::test]
-async fn refused() {
-    let error = get(nobody()).await.expect_err("refused");
-    assert_eq!(*error.kind(), ErrorKind::Connection);
-    assert_row(&error, NOT_SENT, Repeated::Always);
-}
-
-#[tokio::test]
-async fn dns() {
-    let error = get("no-such-host.invalid").await.expect_err("no name");
-    assert_row(&error, NOT_SENT, Repeated::Always);
-}
-
-#[tokio::test]
-async fn connect_timeout() {
-    let (server, _socket, _queue) = full();
-    let client = reqwest::Client::builder().connect_timeout(PATIENCE);
-    let pipeline = pipeline(options(client));
-    let sent = send(&pipeline, request(server, Method::Get)).await;
-    let error = sent.expect_err("nobody answers");
-    assert_row(&error, NOT_SENT, Repeated::Always);
-}
-
-#[tokio::test]
-async fn broken_off() {
-    for (bytes, end) in broken_off_replies() {
-        let error = failure(bytes, end).await;
-        assert_eq!(*error.kind(), ErrorKind::Io);
-        assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
+    async fn read(host: &str, connect: Duration, whole: Duration) -> Result<(), Error> {
+        let client = reqwest::Client::builder().connect_timeout(connect);
+        let pipeline = pipeline(options(client.timeout(whole)));
+        let sent = send(&pipeline, request(host, Method::Get));
+        sent.await.map(drop)
     }
-}
 
-#[tokio::test]
-async fn stall() {
-    for bytes in [Vec::new(), half("", b"half")] {
-        let error = failure(bytes, End::Stall).await;
-        assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
-    }
-}
-
-#[tokio::test]
-async fn statuses_and_hints() {
-    let millis = |millis| Some(Duration::from_millis(millis));
-    for (code, headers, hint, repeated) in [
-        (503, "", None, Repeated::IfIdempotent),
-        (
-            503,
-            "retry-after: 7\r\n",
-            millis(7_000),
-            Repeated::IfIdempotent,
-        ),
-        (429, "retry-after: 7\r\n", millis(7_000), Repeated::Always),
-        (
-            429,
-            "retry-after-ms: 1500\r\n",
-            millis(1_500),
-            Repeated::Always,
-        ),
-        (
-            429,
-            "x-ms-retry-after-ms: 2500\r\nretry-after: 2\r\n",
-            millis(2_500),
-            Repeated::Always,
-        ),
-        (
-            503,
-            "date: Sun, 06 Nov 1994 08:49:37 GMT\r\nretry-after: Sun, 06 Nov 1994 08:50:07 GMT\r\n",
-            millis(30_000),
-            Repeated::IfIdempotent,
-        ),
-        (
-            409,
-            "x-ms-error-code: BlobAlreadyExists\r\n",
-            None,
-            Repeated::Never,
-        ),
-        (404, "", None, Repeated::Never),
-    ] {
-        let body = r#"{"error": {"code": "C", "message": "m"}}"#;
-        for body in ["", body] {
-            let error = failure(reply(code, headers, body), End::Close).await;
-            let facts = Facts {
-                retry_after: hint,
-                ..status(code)
-            };
-            assert_row(&error, facts, repeated);
+    fn fits(error: &Error, row: &str) -> bool {
+        match row {
+            "nobody listens" => *error.kind() == ErrorKind::Connection,
+            "reset" | "closed in the head" | "closed in the body" | "reset in the body" => {
+                *error.kind() == ErrorKind::Io
+            }
+            _ => true,
         }
     }
 }
 
 #[tokio::test]
-async fn html() {
-    let error = failure(html_502(), End::Close).await;
-    assert_row(&error, status(502), Repeated::IfIdempotent);
+async fn on_the_way() {
+    fails_on_the_way::<Azure>().await;
+    let refused = Azure::read(&nobody().to_string(), AMPLE, AMPLE).await;
+    let hidden = refused.expect_err("refused").with_context("while asking");
+    let found = known_fault(&hidden).and_then(Fault::delivery);
+    assert_eq!(found, Some(Delivery::NotSent));
+}
+
+#[tokio::test]
+async fn statuses_and_hints() {
+    let dates =
+        "date: Sun, 06 Nov 1994 08:49:37 GMT\r\nretry-after: Sun, 06 Nov 1994 08:50:07 GMT\r\n";
+    let both = "x-ms-retry-after-ms: 2500\r\nretry-after: 2\r\n";
+    let exists = "x-ms-error-code: BlobAlreadyExists\r\n";
+    for body in ["", r#"{"error": {"code": "C", "message": "m"}}"#] {
+        let rows = [
+            (503, "", None, IfIdempotent),
+            (503, "retry-after: 7\r\n", Some(7_000), IfIdempotent),
+            (429, "retry-after: 7\r\n", Some(7_000), Always),
+            (429, "retry-after-ms: 1500\r\n", Some(1_500), Always),
+            (429, both, Some(2_500), Always),
+            (503, dates, Some(30_000), IfIdempotent),
+            (409, exists, None, Never),
+            (404, "", None, Never),
+        ];
+        let said =
+            |(code, headers, hint, repeated)| (code, reply(code, headers, body), hint, repeated);
+        says::<Azure>(rows.map(said)).await;
+    }
 }
 
 /// Asks a server for a token, by a pipeline of its own.
@@ -177,7 +119,7 @@ impl TokenCredential for Asking {
         _: &[&str],
         _: Option<TokenRequestOptions<'_>>,
     ) -> azure::Result<AccessToken> {
-        let answer = get(&self.0).await;
+        let answer = Azure::read(&self.0, AMPLE, AMPLE).await;
         let error = answer.expect_err("this server gives no token");
         Err(Error::with_error(ErrorKind::Credential, error, "no token"))
     }
@@ -200,24 +142,26 @@ async fn no_token() {
             .await
             .expect_err("no token")
     };
-    let away = of(nobody().to_string()).await;
-    assert_eq!(*away.kind(), ErrorKind::Credential);
-    assert_row(&away, NOT_SENT, Repeated::Always);
-    let lost = of(Server::of("", End::Close).to_string()).await;
-    assert_row(&lost, NOT_SENT, Repeated::Always);
-    let busy = Server::of(reply(503, "retry-after: 7\r\n", ""), End::Close);
-    let busy = of(busy.to_string()).await;
-    // The service of the tokens has answered: its connection is of use.
+    // A service of tokens that has answered: its connection is of use.
     let answered = Facts {
         must_reconnect: false,
         retry_after: Some(Duration::from_secs(7)),
         ..NOT_SENT
     };
-    assert_row(&busy, answered, Repeated::Always);
-    let denied = Server::of(reply(401, "", ""), End::Close);
-    let denied = of(denied.to_string()).await;
-    assert_eq!(Fault::kind(&denied), Some(FaultKind::Permanent));
-    assert_row(&denied, NOTHING, Repeated::Never);
+    let says = |said: String| Server::of(said, End::Close).to_string();
+    let busy = reply(503, "retry-after: 7\r\n", "");
+    for (tokens, facts, repeated) in [
+        (nobody().to_string(), NOT_SENT, Always),
+        (says(String::new()), NOT_SENT, Always),
+        (says(busy), answered, Always),
+        (says(reply(401, "", "")), NOTHING, Never),
+    ] {
+        let error = of(tokens).await;
+        assert_eq!(*error.kind(), ErrorKind::Credential);
+        let is_permanent = Fault::kind(&error) == Some(FaultKind::Permanent);
+        assert_eq!(is_permanent, repeated == Never, "{error:?}");
+        assert_row(&error, facts, repeated);
+    }
     assert_eq!(service.calls(), 0);
 }
 
@@ -225,62 +169,16 @@ async fn no_token() {
 async fn own_doing() {
     let error = Error::with_message(ErrorKind::DataConversion, "no JSON");
     assert_eq!(Fault::kind(&error), Some(FaultKind::Permanent));
-    assert_row(&error, NOTHING, Repeated::Never);
-}
-
-#[tokio::test]
-async fn inside_other_errors() {
-    let hidden: Box<dyn std::error::Error> = Box::new(
-        get(nobody())
-            .await
-            .expect_err("refused")
-            .with_context("while asking"),
-    );
-    let found = known_fault(&*hidden).and_then(Fault::delivery);
-    assert_eq!(found, Some(Delivery::NotSent));
-    let cut = Error::from(TimedOut::new(PATIENCE));
-    assert_row(&cut, MAYBE_SENT, Repeated::IfIdempotent);
-}
-
-/// A blob with a number, which is written only by who has read the last one. So many writers meet when they
-/// have read for the first time.
-fn blob(writers: u32) -> (Server, Arc<Mutex<u32>>) {
-    let kept = Arc::new(Mutex::new(0));
-    let (number, meeting) = (Arc::clone(&kept), Meeting::of(writers));
-    let server = Server::answering(move |request: Received| {
-        assert_eq!(request.path, "/container/blob");
-        let mut number = number.lock().expect("no panic");
-        match &*request.method {
-            "GET" => {
-                let etag = format!("etag: \"{number}\"\r\n");
-                let read = reply(200, &etag, &number.to_string());
-                drop(number);
-                meeting.has_read();
-                read
-            }
-            _ if !request
-                .head
-                .contains(&format!("if-match: \"{number}\"\r\n")) =>
-            {
-                reply(412, "x-ms-error-code: ConditionNotMet\r\n", "")
-            }
-            _ => {
-                *number = request.body.parse().expect("a number");
-                reply(201, "", "")
-            }
-        }
-    });
-    (server, kept)
+    assert_row(&error, NOTHING, Never);
 }
 
 #[tokio::test]
 async fn writers_of_one_blob_lose_nothing() {
-    let (server, kept) = blob(4);
+    let (server, kept) = object("/container/blob", 4);
     let server = &server;
     let pipeline = &pipeline(options(reqwest::Client::builder().timeout(AMPLE)));
-    let mut reports = Vec::new();
     let write = async || {
-        POLICY
+        let written = POLICY
             .update(
                 || send(pipeline, request(server, Method::Get)),
                 |_| true,
@@ -294,14 +192,11 @@ async fn writers_of_one_blob_lose_nothing() {
                 },
             )
             .reported()
-            .await
+            .await;
+        written.expect("written").1.conflicts
     };
-    for _ in 0..4 {
-        let (a, b, c, d) = tokio::join!(write(), write(), write(), write());
-        reports.extend([a, b, c, d].map(|done| done.expect("written").1));
-    }
+    assert!(sixteen_writes(write).await > 0);
     assert_eq!(*kept.lock().expect("no panic"), 16);
-    assert!(reports.iter().any(|report| report.conflicts > 0));
     // Outside of an update it is the end.
     let mut put = request(server, Method::Put);
     put.insert_header(HeaderName::from_static("if-match"), "\"0\"");
@@ -311,6 +206,6 @@ async fn writers_of_one_blob_lose_nothing() {
         .reported()
         .await
         .expect_err("another has written");
-    assert_row(&refused.error, status(412), Repeated::Never);
+    assert_row(&refused.error, status(412), Never);
     assert_eq!(refused.reason, StopReason::Permanent);
 }

@@ -1,14 +1,15 @@
 //! kube, over plain HTTP.
 
 use crate::{
-    facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, POLICY, Repeated, assert_row},
-    server::{
-        AMPLE, End, Meeting, PATIENCE, Request, Server, broken_off_replies, full, half, html_502,
-        nobody, reply,
+    facts::{
+        NOTHING, POLICY,
+        Repeated::{Always, IfIdempotent, Never},
+        assert_row,
     },
-    status,
+    forms::{Form, fails_on_the_way, failure, says, sixteen_writes, status},
+    server::{AMPLE, End, Meeting, Request, Server, reply},
 };
-use backoff_core::{Delivery, Fault, FaultKind, Policy, StopReason, TimedOut, known_fault};
+use backoff_core::{Fault, FaultKind, Policy, StopReason};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{
     Api, Client, Config, Error,
@@ -37,15 +38,22 @@ fn maps(config: Config) -> Api<ConfigMap> {
     Api::default_namespaced(Client::try_from(config).expect("a client"))
 }
 
-/// The error of kube when the server does this.
-async fn failure(bytes: impl Into<Vec<u8>>, end: End) -> Error {
-    let server = Server::of(bytes, end);
-    let mut config = config(&server);
-    config.read_timeout = Some(end.patience());
-    let got = maps(config).get("counter").await;
-    // On a slow machine the time may be over before the server has read the request.
-    assert!(server.calls() <= 1, "its own retries are off");
-    got.expect_err("the failure")
+struct Kube;
+
+impl Form for Kube {
+    type Error = Error;
+
+    const CANNOT: &[(&str, &str)] = &[(
+        "a chunk without a length",
+        "hyper does not say whether the connection is of use",
+    )];
+
+    async fn read(host: &str, connect: Duration, whole: Duration) -> Result<(), Error> {
+        let mut config = config(host);
+        config.connect_timeout = Some(connect);
+        config.read_timeout = Some(whole);
+        maps(config).get("counter").await.map(drop)
+    }
 }
 
 /// A failure as the API server sends it.
@@ -67,129 +75,75 @@ fn said_because(code: u16, reason: &str, seconds: u32, causes: &Value) -> String
 }
 
 #[tokio::test]
-async fn refused() {
-    let got = maps(config(nobody())).get("counter").await;
-    assert_row(&got.expect_err("refused"), NOT_SENT, Repeated::Always);
-}
-
-#[tokio::test]
-async fn dns() {
-    let got = maps(config("no-such-host.invalid")).get("counter").await;
-    assert_row(&got.expect_err("no name"), NOT_SENT, Repeated::Always);
-}
-
-#[tokio::test]
-async fn connect_timeout() {
-    let (server, _socket, _queue) = full();
-    let mut config = config(server);
-    config.connect_timeout = Some(PATIENCE);
-    let got = maps(config).get("counter").await;
-    assert_row(&got.expect_err("no answer"), NOT_SENT, Repeated::Always);
-}
-
-#[tokio::test]
-async fn broken_off() {
-    for (bytes, end) in broken_off_replies() {
-        let error = failure(bytes, end).await;
-        assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
-    }
-}
-
-#[tokio::test]
-async fn stall() {
-    for bytes in [Vec::new(), half("", b"half")] {
-        let error = failure(bytes, End::Stall).await;
-        assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
-    }
+async fn on_the_way() {
+    fails_on_the_way::<Kube>().await;
 }
 
 #[tokio::test]
 async fn statuses() {
-    for (code, reason, repeated) in [
-        (503, "ServiceUnavailable", Repeated::IfIdempotent),
-        (500, "ServerTimeout", Repeated::IfIdempotent),
-        (504, "Timeout", Repeated::IfIdempotent),
-        (429, "TooManyRequests", Repeated::Always),
-        (403, "Forbidden", Repeated::Never),
-        (404, "NotFound", Repeated::Never),
-        (410, "Expired", Repeated::Never),
-        (422, "Invalid", Repeated::Never),
-    ] {
-        let error = failure(said(code, reason, 0), End::Close).await;
-        assert_row(&error, status(code), repeated);
-        let error = failure(said(code, reason, 7), End::Close).await;
-        let facts = Facts {
-            retry_after: Some(Duration::from_secs(7)),
-            ..status(code)
-        };
-        assert_row(&error, facts, repeated);
+    for (seconds, hint) in [(0, None), (7, Some(7_000))] {
+        let rows = [
+            (503, "ServiceUnavailable", IfIdempotent),
+            (500, "ServerTimeout", IfIdempotent),
+            (504, "Timeout", IfIdempotent),
+            (429, "TooManyRequests", Always),
+            (403, "Forbidden", Never),
+            (404, "NotFound", Never),
+            (410, "Expired", Never),
+            (422, "Invalid", Never),
+        ];
+        let said = |(code, reason, repeated)| (code, said(code, reason, seconds), hint, repeated);
+        says::<Kube>(rows.map(said)).await;
     }
 }
 
 #[tokio::test]
 async fn all_kinds_of_409() {
-    let stale = failure(said(409, "Conflict", 0), End::Close).await;
-    assert_eq!(stale.kind(), Some(FaultKind::Conflict));
-    assert_row(&stale, status(409), Repeated::Never);
-    assert_ne!(POLICY.retry_conflicts(true).judge(&stale), false.into());
-    let exists = failure(said(409, "AlreadyExists", 0), End::Close).await;
-    assert_eq!(exists.kind(), Some(FaultKind::Permanent));
-    assert_row(&exists, status(409), Repeated::Never);
-    assert_eq!(POLICY.retry_conflicts(true).judge(&exists), false.into());
-    let cause = json!([{
+    let managed = json!([{
         "reason": "FieldManagerConflict", "field": ".data.count",
         "message": "conflict with \"other\" using v1",
     }]);
-    let applied = failure(said_because(409, "Conflict", 0, &cause), End::Close).await;
-    assert_eq!(applied.kind(), Some(FaultKind::Permanent));
-    assert_row(&applied, status(409), Repeated::Never);
-    assert_eq!(POLICY.retry_conflicts(true).judge(&applied), false.into());
-}
-
-#[tokio::test]
-async fn html() {
-    let error = failure(html_502(), End::Close).await;
-    assert_row(&error, status(502), Repeated::IfIdempotent);
+    for (reason, causes, kind) in [
+        ("Conflict", json!([]), FaultKind::Conflict),
+        ("AlreadyExists", json!([]), FaultKind::Permanent),
+        ("Conflict", managed, FaultKind::Permanent),
+    ] {
+        let said = said_because(409, reason, 0, &causes);
+        let error = failure::<Kube>(said, End::Close).await;
+        assert_eq!(error.kind(), Some(kind), "{reason} {causes}");
+        assert_row(&error, status(409), Never);
+        let is_repeated = POLICY.retry_conflicts(true).judge(&error) != false.into();
+        assert_eq!(
+            is_repeated,
+            kind == FaultKind::Conflict,
+            "{reason} {causes}"
+        );
+    }
 }
 
 #[tokio::test]
 async fn no_object() {
-    let error = failure(reply(200, "", "<html>"), End::Close).await;
+    let error = failure::<Kube>(reply(200, "", "<html>"), End::Close).await;
     assert!(matches!(error, Error::SerdeError(_)), "{error:?}");
     assert_eq!(error.kind(), Some(FaultKind::Permanent));
-    assert_row(&error, NOTHING, Repeated::Never);
+    assert_row(&error, NOTHING, Never);
 }
 
 #[tokio::test]
 async fn its_own_retries_are_on_by_default() {
-    let (call, mut calls) = tokio::sync::mpsc::unbounded_channel();
-    let server = Server::answering(move |_| {
-        // Nobody listens any more when the third has come.
-        let _ = call.send(());
-        reply(503, "", "")
-    });
+    let server = Server::of(reply(503, "", ""), End::Close);
     let mut config = config(&server);
     config.default_retry = true;
     let maps = maps(config);
     let third = async {
-        for _ in 0..3 {
-            calls.recv().await.expect("a call");
+        while server.calls() < 3 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
     tokio::select! {
         got = maps.get("counter") => panic!("it gave up: {got:?}"),
         () = third => {}
     }
-}
-
-#[tokio::test]
-async fn inside_other_errors() {
-    let got = maps(config(nobody())).get("counter").await;
-    let hidden = std::io::Error::other(got.expect_err("refused"));
-    let found = known_fault(&hidden).and_then(Fault::delivery);
-    assert_eq!(found, Some(Delivery::NotSent));
-    let cut = Error::from(TimedOut::new(PATIENCE));
-    assert_row(&cut, MAYBE_SENT, Repeated::IfIdempotent);
 }
 
 /// A part of an API server: one config map, which is written only by who has read the last version. A
@@ -202,17 +156,17 @@ fn api(answers: &[&str], writers: u32) -> (Server, Arc<Mutex<Value>>) {
     });
     let kept = Arc::new(Mutex::new(first));
     let object = Arc::clone(&kept);
-    let answers = Mutex::new(
-        answers
-            .iter()
-            .rev()
-            .map(|&it| it.to_owned())
-            .collect::<Vec<_>>(),
-    );
+    let answers: Vec<_> = answers.iter().rev().map(|&it| it.to_owned()).collect();
+    let answers = Mutex::new(answers);
     let json = "content-type: application/json\r\n";
     let server = Server::answering(move |request: Request| {
         let mut object = object.lock().expect("no panic");
-        match (&*request.method, request.path.strip_prefix(PATH)) {
+        let mut words = request.first.split([' ', '?']);
+        let (method, path) = (
+            words.next(),
+            words.next().and_then(|it| it.strip_prefix(PATH)),
+        );
+        match (method.unwrap_or_default(), path) {
             ("GET", Some("/counter")) => {
                 let read = reply(200, json, &object.to_string());
                 drop(object);
@@ -265,14 +219,8 @@ async fn count(maps: &Api<ConfigMap>, policy: &Policy) -> backoff_core::UpdateRe
 async fn writers_of_one_object_lose_nothing() {
     let (server, kept) = api(&[], 4);
     let maps = &maps(config(&server));
-    let mut conflicts = 0;
-    for _ in 0..4 {
-        let one = || count(maps, &POLICY);
-        let (a, b, c, d) = tokio::join!(one(), one(), one(), one());
-        conflicts += [a, b, c, d].iter().map(|it| it.conflicts).sum::<u32>();
-    }
+    assert!(sixteen_writes(async || count(maps, &POLICY).await.conflicts).await > 0);
     assert_eq!(kept.lock().expect("no panic")["data"]["count"], "16");
-    assert!(conflicts > 0);
 }
 
 #[tokio::test]

@@ -1,15 +1,23 @@
 //! A server on threads that misbehaves as a test asks.
 
+#[path = "../../../official/src/socket.rs"]
+#[expect(
+    unreachable_pub,
+    reason = "another package shares this file with its tests"
+)]
+mod socket;
+
+pub(crate) use socket::{Request, nobody, reply};
+use socket::{listen, read_request};
 use socket2::{Domain, SockRef, Socket, Type};
 use std::{
     fmt,
-    io::{BufRead, BufReader, Read, Write, copy, sink},
-    net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
+    io::{Write, copy, sink},
+    net::{Ipv4Addr, SocketAddr, TcpStream},
     sync::{
-        Arc, Barrier,
-        atomic::{AtomicU32, Ordering::Relaxed},
+        Arc, Barrier, Mutex,
+        atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed},
     },
-    thread,
     time::Duration,
 };
 
@@ -40,21 +48,10 @@ impl End {
     }
 }
 
-/// A request, as it came.
-#[derive(Debug, Default)]
-pub(crate) struct Request {
-    pub(crate) method: String,
-    /// Without the query.
-    pub(crate) path: String,
-    /// The lines of the headers, in lower case.
-    pub(crate) head: String,
-    pub(crate) body: String,
-}
-
 /// A server of HTTP/1.1 that serves as long as the test runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
-    address: SocketAddr,
+    address: String,
     calls: Arc<AtomicU32>,
 }
 
@@ -70,26 +67,25 @@ impl Server {
         Server::start(move |request| (answer(request).into_bytes(), End::Close))
     }
 
+    /// Answers the first request with the first of these, and so on; all further ones with the last.
+    pub(crate) fn in_turn(replies: Vec<String>) -> Self {
+        let next = AtomicUsize::new(0);
+        Server::answering(move |_| {
+            let n = next.fetch_add(1, Relaxed).min(replies.len() - 1);
+            replies[n].clone()
+        })
+    }
+
     fn start(answer: impl Fn(Request) -> (Vec<u8>, End) + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port on loopback");
-        let address = listener.local_addr().expect("its address");
-        let (calls, answer) = (Arc::new(AtomicU32::new(0)), Arc::new(answer));
-        let server = Server {
-            address,
-            calls: Arc::clone(&calls),
-        };
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let (calls, answer) = (Arc::clone(&calls), Arc::clone(&answer));
-                thread::spawn(move || {
-                    let request = read(&stream);
-                    calls.fetch_add(1, Relaxed);
-                    let (reply, end) = answer(request);
-                    reply_and_end(stream, &reply, end)
-                });
-            }
+        let calls = Arc::new(AtomicU32::new(0));
+        let (counted, answer) = (Arc::clone(&calls), Arc::new(answer));
+        let address = listen(move |stream| {
+            let request = read_request(&stream);
+            counted.fetch_add(1, Relaxed);
+            let (reply, end) = answer(request);
+            drop(reply_and_end(stream, &reply, end));
         });
-        server
+        Server { address, calls }
     }
 
     /// How many requests came.
@@ -105,27 +101,14 @@ impl fmt::Display for Server {
     }
 }
 
-/// An address on which nobody listens. Its socket is bound until the process ends, because a port that is
-/// free again may be given to another test.
-pub(crate) fn nobody() -> SocketAddr {
-    let (socket, address) = bound();
-    std::mem::forget(socket);
-    address
-}
-
-/// A socket that is bound and does not listen.
-fn bound() -> (Socket, SocketAddr) {
+/// A server that accepts nobody, with a queue that is full: the kernel answers no more. It is so as long
+/// as what is returned lives.
+pub(crate) fn full() -> (SocketAddr, Socket, Vec<TcpStream>) {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
     let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     socket.bind(&loopback.into()).expect("a port on loopback");
     let address = socket.local_addr().ok().and_then(|it| it.as_socket());
-    (socket, address.expect("its address"))
-}
-
-/// A server that accepts nobody, with a queue that is full: the kernel answers no more. It is so as long
-/// as what is returned lives.
-pub(crate) fn full() -> (SocketAddr, Socket, Vec<TcpStream>) {
-    let (socket, address) = bound();
+    let address = address.expect("its address");
     socket.listen(1).expect("a short queue");
     let mut queue = Vec::new();
     while let Ok(stream) = TcpStream::connect_timeout(&address, PATIENCE) {
@@ -133,36 +116,6 @@ pub(crate) fn full() -> (SocketAddr, Socket, Vec<TcpStream>) {
         assert!(queue.len() < 64, "the queue is never full");
     }
     (address, socket, queue)
-}
-
-fn read(stream: &TcpStream) -> Request {
-    let mut reader = BufReader::new(stream);
-    let mut first = String::new();
-    // A client that hangs up is no failure of the server's; so it is below.
-    drop(reader.read_line(&mut first));
-    let mut words = first.split_ascii_whitespace().map(str::to_owned);
-    let method = words.next().unwrap_or_default();
-    let target = words.next().unwrap_or_default();
-    let (mut head, mut length) = (String::new(), 0);
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line).unwrap_or(0) <= 2 {
-            break;
-        }
-        let line = line.to_ascii_lowercase();
-        if let Some(value) = line.strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap_or(0);
-        }
-        head.push_str(&line);
-    }
-    let mut body = vec![0; length];
-    drop(reader.read_exact(&mut body));
-    Request {
-        method,
-        path: target.split('?').next().unwrap_or_default().to_owned(),
-        head,
-        body: String::from_utf8_lossy(&body).into_owned(),
-    }
 }
 
 fn reply_and_end(mut stream: TcpStream, reply: &[u8], end: End) -> std::io::Result<()> {
@@ -203,14 +156,6 @@ impl Meeting {
     }
 }
 
-/// A whole HTTP reply with these lines of headers.
-pub(crate) fn reply(status: u16, headers: &str, body: &str) -> String {
-    let length = body.len();
-    format!(
-        "HTTP/1.1 {status} Said\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n{body}"
-    )
-}
-
 /// A reply whose header announces a longer body than the server sends.
 pub(crate) fn half(headers: &str, body: &[u8]) -> Vec<u8> {
     let length = 2 * body.len();
@@ -218,19 +163,37 @@ pub(crate) fn half(headers: &str, body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), body].concat()
 }
 
-/// Replies that break off, or are no HTTP, and how the connection ends.
-pub(crate) fn broken_off_replies() -> [(Vec<u8>, End); 6] {
-    [
-        (Vec::new(), End::Reset),
-        (Vec::new(), End::Close),
-        (b"HTTP/1.1 200 OK\r\ncontent-le".to_vec(), End::Close),
-        (half("", b"half"), End::Close),
-        (half("", b"half"), End::Reset),
-        (b"SSH-2.0-OpenSSH_9.2\r\n".to_vec(), End::Close),
-    ]
-}
-
 /// The page of a proxy whose server is away.
 pub(crate) fn html_502() -> String {
     reply(502, "content-type: text/html\r\n", "<h1>Bad Gateway</h1>")
+}
+
+/// A header without which a client of objects takes no reply for an object.
+pub(crate) const LAST_MODIFIED: &str =
+    "etag: \"1\"\r\nlast-modified: Sun, 06 Nov 1994 08:49:37 GMT\r\n";
+
+/// An object with a number, which is written only by who has read the last one. So many writers meet when they
+/// have read for the first time.
+pub(crate) fn object(path: &'static str, writers: u32) -> (Server, Arc<Mutex<u32>>) {
+    let kept = Arc::new(Mutex::new(0));
+    let (number, meeting) = (Arc::clone(&kept), Meeting::of(writers));
+    let server = Server::answering(move |request| {
+        assert!(request.first.contains(path), "{}", request.first);
+        let mut number = number.lock().expect("no panic");
+        let version = format!("\"{number}\"");
+        if request.first.starts_with("GET") {
+            let headers = LAST_MODIFIED.replace("\"1\"", &version);
+            let read = reply(200, &headers, &number.to_string());
+            drop(number);
+            meeting.has_read();
+            read
+        } else if !request.head.contains(&format!("if-match: {version}\r\n")) {
+            let body = "<Error><Code>PreconditionFailed</Code></Error>";
+            reply(412, "x-ms-error-code: ConditionNotMet\r\n", body)
+        } else {
+            *number = request.body.parse().expect("a number");
+            reply(200, &format!("etag: \"{number}\"\r\n"), "")
+        }
+    });
+    (server, kept)
 }

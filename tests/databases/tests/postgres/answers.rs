@@ -20,35 +20,6 @@ fn deaf() -> std::io::Result<TcpSocket> {
     Ok(socket)
 }
 
-/// Runs each of these with both clients.
-macro_rules! with_both_clients {
-    ($($name:ident),+ $(,)?) => {
-        $(
-            mod $name {
-                use super::{sqlx, tokio_postgres};
-
-                #[tokio::test]
-                #[cfg_attr(
-                    not(has_postgres),
-                    ignore = "needs PostgreSQL's server programs: apt-get install postgresql"
-                )]
-                async fn sqlx() -> crate::Tested {
-                    super::$name::<sqlx::PgConnection>().await
-                }
-
-                #[tokio::test]
-                #[cfg_attr(
-                    not(has_postgres),
-                    ignore = "needs PostgreSQL's server programs: apt-get install postgresql"
-                )]
-                async fn tokio_postgres() -> crate::Tested {
-                    super::$name::<tokio_postgres::Client>().await
-                }
-            }
-        )+
-    };
-}
-
 with_both_clients![
     a_transaction_that_cannot_be_serialized_is_a_conflict,
     a_deadlock_is_a_conflict,
@@ -61,13 +32,38 @@ with_both_clients![
     a_crash_is_perhaps_applied_and_a_stop_is_not,
 ];
 
+needs_postgres![
+    a_session_that_was_terminated_in_a_prepared_commit_has_committed,
+    a_transaction_that_is_cut_is_perhaps_applied,
+    a_pool_that_looks_before_it_hands_out_leaves_a_replica,
+];
+
 /// A table of two rows that no other test has.
 async fn table<S: Session>(session: &mut S, name: &str) -> Result<String, S::Error> {
-    let table = format!("{name}_{}", S::CLIENT.replace('-', "_"));
+    let table = table_name::<S>(name);
     let rows = "(id int PRIMARY KEY, amount int)";
     let sql = format!("CREATE TABLE {table} {rows}; INSERT INTO {table} VALUES (1, 0), (2, 0)");
     session.say(&sql).await?;
     Ok(table)
+}
+
+fn table_name<S: Session>(name: &str) -> String {
+    format!("{name}_{}", S::CLIENT.replace('-', "_"))
+}
+
+/// Two sessions with a table.
+async fn pair<S: Session>(port: u16, name: &str) -> Result<(S, S, String), S::Error> {
+    let (mut one, other) = (S::open(port).await?, S::open(port).await?);
+    let table = table(&mut one, name).await?;
+    Ok((one, other, table))
+}
+
+/// A session of this name in a transaction.
+async fn in_transaction<S: Session>(port: u16, name: &str) -> Result<S, S::Error> {
+    let mut session = S::open(port).await?;
+    let begin = format!("BEGIN; SET application_name = '{name}'");
+    session.say(&begin).await?;
+    Ok(session)
 }
 
 fn conflict(code: &str) -> Says {
@@ -76,8 +72,7 @@ fn conflict(code: &str) -> Says {
 
 async fn a_transaction_that_cannot_be_serialized_is_a_conflict<S: Session>() -> Tested {
     let server = Server::shared()?;
-    let (mut one, mut other) = (S::open(server.port()).await?, S::open(server.port()).await?);
-    let table = table(&mut one, "serialized").await?;
+    let (mut one, mut other, table) = pair::<S>(server.port(), "serialized").await?;
 
     // Another one was faster with the same row.
     let add = format!("UPDATE {table} SET amount = amount + 1 WHERE id = 1");
@@ -101,8 +96,7 @@ async fn a_transaction_that_cannot_be_serialized_is_a_conflict<S: Session>() -> 
 
 async fn a_deadlock_is_a_conflict<S: Session>() -> Tested {
     let server = Server::shared()?;
-    let (mut one, mut other) = (S::open(server.port()).await?, S::open(server.port()).await?);
-    let table = table(&mut one, "deadlock").await?;
+    let (mut one, mut other, table) = pair::<S>(server.port(), "deadlock").await?;
     let lock = |id| format!("UPDATE {table} SET amount = 1 WHERE id = {id}");
     one.say(&format!("BEGIN; {}", lock(1))).await?;
     other.say(&format!("BEGIN; {}", lock(2))).await?;
@@ -121,8 +115,7 @@ async fn a_deadlock_is_a_conflict<S: Session>() -> Tested {
 
 async fn a_lock_that_is_not_free_is_transient<S: Session>() -> Tested {
     let server = Server::shared()?;
-    let (mut one, mut other) = (S::open(server.port()).await?, S::open(server.port()).await?);
-    let table = table(&mut one, "locked").await?;
+    let (mut one, mut other, table) = pair::<S>(server.port(), "locked").await?;
     one.say(&format!("BEGIN; SELECT * FROM {table} FOR UPDATE"))
         .await?;
     let not_free = || Says::not_applied("55P03", FaultKind::Transient, false);
@@ -140,35 +133,25 @@ async fn terminate<S: Session>(port: u16, name: &str, doing: &str) -> Result<(),
     let mut other = S::open(port).await?;
     // A net.
     other.say("SET statement_timeout = '120s'").await?;
-    let until_found = format!(
-        "DO $$ BEGIN LOOP
-            PERFORM pg_terminate_backend(pid) FROM pg_stat_activity
-                WHERE application_name = '{name}' AND {doing};
-            EXIT WHEN FOUND;
-            PERFORM FROM pg_stat_activity WHERE application_name = '{name}' AND state = 'idle';
-            EXIT WHEN FOUND;
-            PERFORM pg_stat_clear_snapshot(), pg_sleep(0.001);
-        END LOOP; END $$"
-    );
-    other.say(&until_found).await?;
-    let until_gone = format!(
-        "DO $$ BEGIN LOOP
-            PERFORM FROM pg_stat_activity WHERE application_name = '{name}' AND state <> 'idle';
-            EXIT WHEN NOT FOUND;
-            PERFORM pg_stat_clear_snapshot(), pg_sleep(0.001);
-        END LOOP; END $$"
-    );
-    other.say(&until_gone).await
+    let is_there = format!("FROM pg_stat_activity WHERE application_name = '{name}' AND");
+    for until in [
+        format!(
+            "PERFORM pg_terminate_backend(pid) {is_there} {doing}; EXIT WHEN FOUND;
+            PERFORM {is_there} state = 'idle'; EXIT WHEN FOUND;"
+        ),
+        format!("PERFORM {is_there} state <> 'idle'; EXIT WHEN NOT FOUND;"),
+    ] {
+        let again = "PERFORM pg_stat_clear_snapshot(), pg_sleep(0.001)";
+        let sql = format!("DO $$ BEGIN LOOP {until} {again}; END LOOP; END $$");
+        other.say(&sql).await?;
+    }
+    Ok(())
 }
 
 async fn a_session_that_was_terminated_is_perhaps_applied<S: Session>() -> Tested {
     let server = Server::shared()?;
-    let mut session = S::open(server.port()).await?;
     let name = format!("victim of {}", S::CLIENT);
-    session.say("BEGIN").await?;
-    session
-        .say(&format!("SET application_name = '{name}'"))
-        .await?;
+    let mut session = in_transaction::<S>(server.port(), &name).await?;
     let (outcome, ended) = tokio::join!(
         session.say("SELECT pg_sleep(600)"),
         terminate::<S>(server.port(), &name, "wait_event = 'PgSleep'")
@@ -180,28 +163,19 @@ async fn a_session_that_was_terminated_is_perhaps_applied<S: Session>() -> Teste
     Says::maybe_applied().told_by::<S, _>(session.say("SELECT 1").await);
 
     // Between two statements, sqlx keeps what the server says for the next one.
-    let mut session = S::open(server.port()).await?;
-    session.say("BEGIN").await?;
-    session
-        .say(&format!("SET application_name = '{name}'"))
-        .await?;
+    let mut session = in_transaction::<S>(server.port(), &name).await?;
     let waits = "state = 'idle in transaction'";
     terminate::<S>(server.port(), &name, waits).await?;
     let outcome = session.say("COMMIT").await;
-    if S::CLIENT == "sqlx" {
-        terminated().told_by::<S, _>(outcome);
-    } else {
-        Says::maybe_applied().told_by::<S, _>(outcome);
-    }
+    let says = match S::CLIENT {
+        "sqlx" => terminated(),
+        _ => Says::maybe_applied(),
+    };
+    says.told_by::<S, _>(outcome);
     Ok(())
 }
 
 /// Why `57P01` is no word on the commit: a prepared `COMMIT` may be done when the session is ended.
-#[tokio::test]
-#[cfg_attr(
-    not(has_postgres),
-    ignore = "needs PostgreSQL's server programs: apt-get install postgresql"
-)]
 async fn a_session_that_was_terminated_in_a_prepared_commit_has_committed() -> Tested {
     // The server waits before it flushes a commit, and hears nothing meanwhile. It does so only with
     // `fsync`.
@@ -211,14 +185,10 @@ async fn a_session_that_was_terminated_in_a_prepared_commit_has_committed() -> T
     let begun = std::time::Instant::now();
     // The server may hear it between two messages of the client, before the commit has begun, or too late.
     for attempt in 0.. {
-        let mut session = tokio_postgres::Client::open(port).await?;
         let name = format!("committer {attempt}");
-        session
-            .say(&format!("BEGIN; CREATE TABLE committed_{attempt} ()"))
-            .await?;
-        session
-            .say(&format!("SET application_name = '{name}'"))
-            .await?;
+        let mut session = in_transaction::<tokio_postgres::Client>(port, &name).await?;
+        let create = format!("CREATE TABLE committed_{attempt} ()");
+        session.say(&create).await?;
         let commit = session.prepare("COMMIT").await?;
         let doing = "state = 'active' AND query = 'COMMIT'";
         let (outcome, ended) = tokio::join!(
@@ -245,14 +215,12 @@ async fn limits_and_mistakes_are_permanent<S: Session>() -> Tested {
     let mut session = S::open(server.port()).await?;
     let table = table(&mut session, "limits").await?;
     let twice = format!("INSERT INTO {table} VALUES (1, 0)");
+    let limited = "SET statement_timeout = '20ms'; SELECT pg_sleep(600)";
     for (code, sql) in [
         ("23505", twice.as_str()),
         ("42601", "SELEKT 1"),
         ("22012", "SELECT 1 / 0"),
-        (
-            "57014",
-            "SET statement_timeout = '20ms'; SELECT pg_sleep(600)",
-        ),
+        ("57014", limited),
     ] {
         Says::permanent(code).told_by::<S, _>(session.say(sql).await);
     }
@@ -329,10 +297,6 @@ async fn a_commit_without_a_reply_is_perhaps_applied<S: Session>() -> Tested {
     Ok(())
 }
 
-fn table_name<S: Session>(name: &str) -> String {
-    format!("{name}_{}", S::CLIENT.replace('-', "_"))
-}
-
 async fn a_crash_is_perhaps_applied_and_a_stop_is_not<S: Session>() -> Tested {
     let settings = ["max_connections=3", "superuser_reserved_connections=0"];
     let server = Server::start(&settings)?;
@@ -403,11 +367,6 @@ async fn sleep(pool: &sqlx::PgPool) -> sqlx::Result<()> {
     transaction.commit().await
 }
 
-#[tokio::test]
-#[cfg_attr(
-    not(has_postgres),
-    ignore = "needs PostgreSQL's server programs: apt-get install postgresql"
-)]
 async fn a_transaction_that_is_cut_is_perhaps_applied() -> Tested {
     let server = Server::shared()?;
     let pool = pool_options().connect_with(sqlx_options(server.port()));
@@ -417,11 +376,6 @@ async fn a_transaction_that_is_cut_is_perhaps_applied() -> Tested {
 }
 
 /// As the page of `sqlx::Error`'s `Fault` says.
-#[tokio::test]
-#[cfg_attr(
-    not(has_postgres),
-    ignore = "needs PostgreSQL's server programs: apt-get install postgresql"
-)]
 async fn a_pool_that_looks_before_it_hands_out_leaves_a_replica() -> Tested {
     let server = Server::shared()?;
     let pool = pool_options()

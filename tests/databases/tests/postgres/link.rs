@@ -7,32 +7,24 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::AbortHandle;
 
 pub(crate) struct Link {
     port: u16,
-    traffic: Arc<Traffic>,
-    listening: AbortHandle,
-}
-
-struct Traffic {
     target: SocketAddr,
     /// Of so many commits one loses its reply, and one does not reach the server.
     out_of: u32,
     commits: AtomicU32,
-    /// Commits that the server has confirmed, and whose client was not told.
     unheard: AtomicU32,
-    /// Commits that the server was not told.
     untold: AtomicU32,
 }
 
 impl Link {
-    /// A port that leads to the server on another one. Of `out_of` commits one loses its reply, and
-    /// one does not reach the server; in both cases the connection breaks.
-    pub(crate) async fn to(target: u16, out_of: u32) -> io::Result<Self> {
+    /// A port that leads to the server on another one, as long as the test runs. Of `out_of` commits one
+    /// loses its reply, and one does not reach the server; in both cases the connection breaks.
+    pub(crate) async fn to(target: u16, out_of: u32) -> io::Result<Arc<Self>> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let port = listener.local_addr()?.port();
-        let traffic = Arc::new(Traffic {
+        let link = Arc::new(Link {
+            port: listener.local_addr()?.port(),
             target: SocketAddr::from(([127, 0, 0, 1], target)),
             out_of,
             // The first one passes.
@@ -40,12 +32,8 @@ impl Link {
             unheard: AtomicU32::new(0),
             untold: AtomicU32::new(0),
         });
-        let listening = tokio::spawn(Arc::clone(&traffic).listen(listener)).abort_handle();
-        Ok(Link {
-            port,
-            traffic,
-            listening,
-        })
+        tokio::spawn(Arc::clone(&link).listen(listener));
+        Ok(link)
     }
 
     pub(crate) fn port(&self) -> u16 {
@@ -54,27 +42,19 @@ impl Link {
 
     /// How many commits the server has confirmed without a client who heard it.
     pub(crate) fn unheard(&self) -> u32 {
-        self.traffic.unheard.load(Relaxed)
+        self.unheard.load(Relaxed)
     }
 
     /// How many commits have not reached the server.
     pub(crate) fn untold(&self) -> u32 {
-        self.traffic.untold.load(Relaxed)
+        self.untold.load(Relaxed)
     }
-}
 
-impl Drop for Link {
-    fn drop(&mut self) {
-        self.listening.abort();
-    }
-}
-
-impl Traffic {
     async fn listen(self: Arc<Self>, listener: TcpListener) {
         while let Ok((client, _)) = listener.accept().await {
-            let traffic = Arc::clone(&self);
+            let link = Arc::clone(&self);
             // A broken connection is what this is for.
-            tokio::spawn(async move { traffic.relay(client).await });
+            tokio::spawn(async move { link.relay(client).await });
         }
     }
 
@@ -91,13 +71,14 @@ impl Traffic {
                     if asked.is_empty() {
                         return Ok(());
                     }
-                    let turn = if says_commit(asked) { self.turn() } else { Turn::Passes };
-                    if turn == Turn::Untold {
+                    let next = || self.commits.fetch_add(1, Relaxed) % self.out_of;
+                    let turn = says_commit(asked).then(next);
+                    if turn == Some(self.out_of / 2) {
                         self.untold.fetch_add(1, Relaxed);
                         return Ok(());
                     }
                     server.write_all(asked).await?;
-                    if turn == Turn::Unheard {
+                    if turn == Some(0) {
                         if is_confirmed(&mut server).await? {
                             self.unheard.fetch_add(1, Relaxed);
                         }
@@ -114,25 +95,6 @@ impl Traffic {
             }
         }
     }
-
-    /// What befalls the next commit.
-    fn turn(&self) -> Turn {
-        let turn = self.commits.fetch_add(1, Relaxed) % self.out_of;
-        if turn == 0 {
-            Turn::Unheard
-        } else if turn == self.out_of / 2 {
-            Turn::Untold
-        } else {
-            Turn::Passes
-        }
-    }
-}
-
-#[derive(PartialEq)]
-enum Turn {
-    Passes,
-    Unheard,
-    Untold,
 }
 
 /// Reads what the server answers to a commit, and to what was sent before: whether it has committed.

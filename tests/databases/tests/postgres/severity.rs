@@ -3,7 +3,7 @@
 
 use std::io;
 
-use backoff_cloud::{Fault, FaultKind};
+use backoff_cloud::FaultKind;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -11,19 +11,19 @@ use crate::session::{Says, Session};
 use crate::{Tested, sqlx, tokio_postgres};
 
 /// A server that lets everybody in, and answers each query by this error.
-async fn refusing(severity: &'static str, code: &'static str) -> io::Result<u16> {
+async fn refusing(severity: &'static str, code: String) -> io::Result<u16> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let port = listener.local_addr()?.port();
     tokio::spawn(async move {
         while let Ok((client, _)) = listener.accept().await {
             // The client may hang up.
-            tokio::spawn(refuse(client, severity, code));
+            tokio::spawn(refuse(client, severity, code.clone()));
         }
     });
     Ok(port)
 }
 
-async fn refuse(mut client: TcpStream, severity: &str, code: &str) -> io::Result<()> {
+async fn refuse(mut client: TcpStream, severity: &str, code: String) -> io::Result<()> {
     let ready = message(b'Z', b"I");
     // Of the messages, only the first one has no letter.
     read_rest(&mut client).await?;
@@ -50,35 +50,32 @@ fn message(letter: u8, content: &[u8]) -> Vec<u8> {
     [&[letter], &length[..], content].concat()
 }
 
-async fn said<S: Session>(
-    severity: &'static str,
-    code: &'static str,
-) -> Result<S::Error, S::Error> {
-    let port = refusing(severity, code).await.expect("a free port");
-    let refused = S::open(port).await?.say("SELECT 1").await;
-    Ok(refused.expect_err("it refuses all"))
-}
-
 #[tokio::test]
-async fn an_error_in_the_protocol_is_permanent_and_a_pooler_without_a_server_is_not() -> Tested {
-    let wrong = said::<tokio_postgres::Client>("ERROR", "08P01").await?;
-    Says::permanent("08P01").told_by::<tokio_postgres::Client, ()>(Err(wrong));
-    let away = said::<tokio_postgres::Client>("FATAL", "08P01").await?;
-    Says::maybe_applied_with("08P01").told_by::<tokio_postgres::Client, ()>(Err(away));
+async fn a_code_says_more_with_its_severity() -> Tested {
+    let conflict = |leaves| Says::not_applied("40001", FaultKind::Conflict, leaves);
+    for (severity, says) in [
+        // An error in the protocol, and a pooler without a server.
+        ("ERROR", Says::permanent("08P01")),
+        ("FATAL", Says::maybe_applied_with("08P01")),
+        // A session that has ended is left whatever the code.
+        ("ERROR", conflict(false)),
+        ("FATAL", conflict(true)),
+        ("PANIC", conflict(true)),
+    ] {
+        told::<tokio_postgres::Client>(severity, says).await?;
+    }
     // sqlx does not tell which it is.
     for severity in ["ERROR", "FATAL"] {
-        let error = said::<sqlx::PgConnection>(severity, "08P01").await?;
-        Says::maybe_applied_with("08P01").told_by::<sqlx::PgConnection, ()>(Err(error));
+        told::<sqlx::PgConnection>(severity, Says::maybe_applied_with("08P01")).await?;
     }
     Ok(())
 }
 
-#[tokio::test]
-async fn a_session_that_has_ended_is_left_whatever_the_code() -> Tested {
-    for (severity, elsewhere) in [("ERROR", false), ("FATAL", true), ("PANIC", true)] {
-        let conflict = said::<tokio_postgres::Client>(severity, "40001").await?;
-        assert_eq!(conflict.must_reconnect(), elsewhere, "{severity}");
-        assert_eq!(conflict.kind(), Some(FaultKind::Conflict), "{severity}");
-    }
+/// Holds for a server that answers by this code.
+async fn told<S: Session>(severity: &'static str, says: Says) -> Tested {
+    let code = says.code.clone().ok_or("a code")?;
+    let port = refusing(severity, code).await?;
+    let refused = S::open(port).await?.say("SELECT 1").await;
+    says.told_by::<S, _>(refused);
     Ok(())
 }

@@ -3,10 +3,10 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use backoff_cloud::{Event, Fault, FaultKind, Policy, postgres, retry};
+use backoff_cloud::{Delivery, Event, Fault, FaultKind, Policy, postgres, retry};
 use tokio::task::JoinSet;
 
 use crate::link::Link;
@@ -36,6 +36,7 @@ struct Crew {
     broken: AtomicU32,
     /// Sessions that were terminated.
     killed: AtomicU32,
+    is_over: AtomicBool,
 }
 
 impl Crew {
@@ -48,6 +49,7 @@ impl Crew {
             conflicts: AtomicU32::new(0),
             broken: AtomicU32::new(0),
             killed: AtomicU32::new(0),
+            is_over: AtomicBool::new(false),
         })
     }
 
@@ -270,10 +272,9 @@ async fn run(
     let options = sqlx_options(server.port()).database(&database);
     let books = pool_options().connect_with(options).await?;
     sqlx::raw_sql(TABLES).execute(&books).await?;
-    let link = Arc::new(Link::to(server.port(), trouble.lost_of).await?);
+    let link = Link::to(server.port(), trouble.lost_of).await?;
 
     let begun = Instant::now();
-    let kills = Kills::begin(books.clone(), trouble.kill_in, Arc::clone(crew));
     let pool = pool_options().max_connections(WRITERS);
     let options = sqlx_options(link.port()).application_name("writers");
     let pool = pool.connect_lazy_with(options.database(&database));
@@ -306,9 +307,13 @@ async fn run(
             told
         });
     }
-    let told = writers.join_all().await.concat();
+    let all = async {
+        let told = writers.join_all().await.concat();
+        crew.is_over.store(true, Relaxed);
+        told
+    };
+    let (told, ()) = tokio::join!(all, kill(&books, trouble.kill_in, crew));
     let took = begun.elapsed();
-    kills.end().await;
 
     let moves = "SELECT operation, count(*) FROM moves GROUP BY operation";
     let booked: Vec<(String, i64)> = sqlx::query_as(moves).fetch_all(&books).await?;
@@ -331,121 +336,86 @@ fn is_done<E: Fault + std::error::Error>(outcome: Result<(), E>) -> Told {
     match outcome {
         Ok(()) => Told::Done,
         Err(error) => {
-            let delivery = error.delivery();
-            assert_eq!(
-                delivery,
-                Some(backoff_cloud::Delivery::MaybeSent),
-                "{error:?}"
-            );
+            assert_eq!(error.delivery(), Some(Delivery::MaybeSent), "{error:?}");
             Told::Perhaps
         }
     }
 }
 
-/// Terminates a session of the writers now and then, whichever it is.
-struct Kills(
-    tokio::sync::oneshot::Sender<()>,
-    tokio::task::JoinHandle<()>,
-);
-
-impl Kills {
-    /// One in so many attempts.
-    fn begin(books: sqlx::PgPool, kill_in: Option<u32>, crew: Arc<Crew>) -> Self {
-        let (end, mut ended) = tokio::sync::oneshot::channel();
-        let killing = tokio::spawn(async move {
-            let Some(kill_in) = kill_in else { return };
-            let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-                WHERE datname = current_database() AND application_name = 'writers'
-                AND state <> 'idle' ORDER BY random() LIMIT 1";
-            let mut next = kill_in;
-            let look = Duration::from_millis(1);
-            while tokio::time::timeout(look, &mut ended).await.is_err() {
-                if crew.attempts.load(Relaxed) < next {
-                    continue;
-                }
-                let found: Result<Option<bool>, _> =
-                    sqlx::query_scalar(kill).fetch_optional(&books).await;
-                if found.expect("the books are on no link").unwrap_or(false) {
-                    crew.killed.fetch_add(1, Relaxed);
-                    next = crew.attempts.load(Relaxed) + kill_in;
-                }
-            }
-        });
-        Kills(end, killing)
+/// Terminates a session of the writers now and then, whichever it is: one in so many attempts.
+async fn kill(books: &sqlx::PgPool, kill_in: Option<u32>, crew: &Crew) {
+    let Some(kill_in) = kill_in else { return };
+    let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name = 'writers'
+        AND state <> 'idle' ORDER BY random() LIMIT 1";
+    let mut next = kill_in;
+    while !crew.is_over.load(Relaxed) {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        if crew.attempts.load(Relaxed) < next {
+            continue;
+        }
+        let found = sqlx::query_scalar(kill).fetch_optional(books).await;
+        let found: Option<bool> = found.expect("the books are on no link");
+        if found.unwrap_or(false) {
+            crew.killed.fetch_add(1, Relaxed);
+            next = crew.attempts.load(Relaxed) + kill_in;
+        }
     }
+}
 
-    async fn end(self) {
-        // Where there are no kills nobody listens.
-        let _ = self.0.send(());
-        self.1.await.expect("no panic");
+needs_postgres![
+    all_moves_are_made_and_none_twice,
+    without_ids_what_is_called_idempotent_is_made_twice,
+    without_ids_what_is_not_idempotent_ends_in_doubt,
+];
+
+/// Runs such a crew with each client, in trouble.
+async fn each_client(what: &str, crew: impl Fn() -> Arc<Crew>, holds: impl Fn(&Ended)) -> Tested {
+    let server = Server::shared()?;
+    for client in [Client::Sqlx, Client::TokioPostgres] {
+        let crew = crew();
+        let ended = run(&server, client, &crew, TROUBLE).await?;
+        ended.print(what, client, &crew);
+        assert!(crew.conflicts.load(Relaxed) > 0 && crew.killed.load(Relaxed) > 0);
+        assert!(ended.unheard > 0 && ended.untold > 0);
+        holds(&ended);
     }
+    Ok(())
 }
 
 /// Transactions that recognise their own effect: everything is retried, and each move is made once.
-#[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(
-    not(has_postgres),
-    ignore = "needs PostgreSQL's server programs: apt-get install postgresql"
-)]
 async fn all_moves_are_made_and_none_twice() -> Tested {
-    let server = Server::shared()?;
-    for client in [Client::Sqlx, Client::TokioPostgres] {
-        let crew = Crew::new(TRANSACTION.idempotent(true), true, 20);
-        let ended = run(&server, client, &crew, TROUBLE).await?;
-        ended.print("with ids", client, &crew);
+    let crew = || Crew::new(TRANSACTION.idempotent(true), true, 20);
+    each_client("with ids", crew, |ended| {
         let once = ended.of(Told::Done, |times| times == 1);
         assert_eq!(once, ended.told.len());
         assert!(once >= 16 * 20);
-        assert!(crew.conflicts.load(Relaxed) > 0 && crew.killed.load(Relaxed) > 0);
-        assert!(ended.unheard > 0 && ended.untold > 0);
-    }
-    Ok(())
+    })
+    .await
 }
 
 /// The ids are not for show: without them, what is repeated after a lost reply is made twice.
-#[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(
-    not(has_postgres),
-    ignore = "needs PostgreSQL's server programs: apt-get install postgresql"
-)]
 async fn without_ids_what_is_called_idempotent_is_made_twice() -> Tested {
-    let server = Server::shared()?;
-    for client in [Client::Sqlx, Client::TokioPostgres] {
-        let crew = Crew::new(TRANSACTION.idempotent(true), false, 10);
-        let ended = run(&server, client, &crew, TROUBLE).await?;
-        ended.print("without ids", client, &crew);
+    let crew = || Crew::new(TRANSACTION.idempotent(true), false, 10);
+    each_client("without ids", crew, |ended| {
         let more: i64 = ended.booked.values().map(|times| times - 1).sum();
-        assert!(ended.unheard > 0);
-        assert_eq!(
-            more,
-            i64::from(ended.unheard),
-            "each lost reply is a move more"
-        );
-    }
-    Ok(())
+        // Each lost reply is a move more.
+        assert_eq!(more, i64::from(ended.unheard));
+    })
+    .await
 }
 
 /// As it is, the policy gives up where a move may have been made, so that none is made twice.
-#[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(
-    not(has_postgres),
-    ignore = "needs PostgreSQL's server programs: apt-get install postgresql"
-)]
 async fn without_ids_what_is_not_idempotent_ends_in_doubt() -> Tested {
-    let server = Server::shared()?;
-    for client in [Client::Sqlx, Client::TokioPostgres] {
-        let crew = Crew::new(TRANSACTION, false, 10);
-        let ended = run(&server, client, &crew, TROUBLE).await?;
-        ended.print("not idempotent", client, &crew);
+    let crew = || Crew::new(TRANSACTION, false, 10);
+    each_client("not idempotent", crew, |ended| {
         assert_eq!(ended.of(Told::Done, |times| times != 1), 0);
         assert_eq!(ended.of(Told::Perhaps, |times| times > 1), 0);
         let made = ended.of(Told::Perhaps, |times| times == 1);
-        assert_eq!(
-            made, ended.unheard as usize,
-            "whoever was not heard is in doubt"
-        );
-    }
-    Ok(())
+        // Whoever was not heard is in doubt.
+        assert_eq!(made, ended.unheard as usize);
+    })
+    .await
 }
 
 /// Which base suits sixteen writers of four rows; the figures are on the page of

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use backoff_core::{Delivery, Fault as _};
 use redis_1 as redis;
 
 use crate::address::Address;
@@ -10,12 +9,20 @@ use crate::course::Course;
 use crate::event::{Happening, noticed_soon};
 use crate::load::{Load, increment};
 use crate::server::{Server, connect};
-use crate::{COUNTING, REPEATING, Tested, calls_to, counting, counts, hasty_calls_to, until};
+use crate::{COUNTING, REPEATING, Tested, calls_to, count_twice, counts, hasty_calls_to, until};
 
 /// So many calls are served before the event.
 const BEFORE: usize = 10;
 /// So many calls are made when it is over.
 const AFTER: usize = 25;
+
+needs_redis![
+    a_killed_primary,
+    a_primary_that_hangs_and_is_replaced,
+    a_failover_that_keeps_the_connections,
+    a_demoted_primary_that_keeps_the_connections,
+    the_clients_own_connections_never_leave_a_demoted_primary,
+];
 
 /// What calls are told while the addresses lead to the old primary.
 fn told_meanwhile(happening: Happening) -> &'static str {
@@ -42,12 +49,11 @@ async fn everything_is_served(happening: Happening) -> Tested {
     // Only the client's own time limit notices a server that hangs. It may end other calls too.
     let hangs = happening == Happening::Hung;
     let calls_to = if hangs { hasty_calls_to } else { calls_to };
-    let repeating = calls_to(addresses[0].port(), REPEATING)?;
-    let careful = calls_to(addresses[1].port(), COUNTING)?;
-    let both = [&repeating, &careful];
-    let (repeats, counts_once) = (Course::default(), Course::default());
-    let courses = [&repeats, &counts_once];
-    let events = async {
+    let both = [
+        calls_to(addresses[0].port(), REPEATING)?,
+        calls_to(addresses[1].port(), COUNTING)?,
+    ];
+    let twice = count_twice(both, async |both, courses| {
         for course in courses {
             course.has_served(BEFORE).await?;
         }
@@ -57,29 +63,25 @@ async fn everything_is_served(happening: Happening) -> Tested {
             until(told, || both.iter().all(|calls| calls.seen.of(told) > 0)).await?;
             noticed_soon().await
         };
-        happening
-            .befall(&mut primary, &replica, &addresses, noticed)
-            .await?;
+        let befall = happening.befall(&mut primary, &replica, &addresses, noticed);
+        befall.await?;
         let event = begins.elapsed();
         for course in courses {
             course.serves_again().await?;
         }
-        let later = counts_once.begun();
+        let later = courses[1].begun();
         for course in courses {
             course.goes_on(AFTER).await?;
         }
-        Ok::<_, redis::RedisError>((event, later))
-    };
-    let (repeated, counted, happened) = tokio::join!(
-        counting(&repeating, "repeated", &repeats),
-        counting(&careful, "counted", &counts_once),
-        Course::until_over(courses, events)
-    );
-    let (event, later) = happened?;
+        Ok((event, later))
+    })
+    .await?;
+    let (repeated, counted) = (&twice.repeated, &twice.counted);
+    let (event, later) = twice.happened;
 
     for (name, load, calls, address) in [
-        ("idempotent", &repeated, &repeating, &addresses[0]),
-        ("not idempotent", &counted, &careful, &addresses[1]),
+        ("idempotent", repeated, &twice.repeating, &addresses[0]),
+        ("not idempotent", counted, &twice.careful, &addresses[1]),
     ] {
         let opened = calls.source.opened();
         println!(
@@ -95,25 +97,9 @@ async fn everything_is_served(happening: Happening) -> Tested {
             assert!(opened <= most_connections(event), "{opened} in {event:?}");
         }
     }
-    assert_eq!(repeated.errors().next(), None);
     let is_there = counts(&replica, "repeated", repeated.calls.len()).await?;
     assert!(is_there.iter().all(|count| *count >= 1), "{is_there:?}");
-
-    // Once for each that was served; of the others, none twice.
-    let counts = counts(&replica, "counted", counted.calls.len()).await?;
-    for (n, (call, count)) in counted.calls.iter().zip(&counts).enumerate() {
-        match &call.outcome {
-            Ok(()) => assert_eq!(*count, 1, "call {n}"),
-            Err(error) => {
-                assert_eq!(
-                    error.delivery(),
-                    Some(Delivery::MaybeSent),
-                    "call {n}: {error}"
-                );
-                assert!(*count <= 1, "call {n}");
-            }
-        }
-    }
+    twice.none_is_counted_twice(&replica).await?;
     // Nobody gives up who comes when a call was served by the new primary.
     let last = counted.calls[later..].iter();
     let mut failed = last.filter_map(|call| call.outcome.as_ref().err());
@@ -126,48 +112,23 @@ async fn everything_is_served(happening: Happening) -> Tested {
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(
-    not(has_redis),
-    ignore = "needs redis-server: apt-get install redis-server"
-)]
 async fn a_killed_primary() -> Tested {
     everything_is_served(Happening::Killed).await
 }
 
-#[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(
-    not(has_redis),
-    ignore = "needs redis-server: apt-get install redis-server"
-)]
 async fn a_primary_that_hangs_and_is_replaced() -> Tested {
     everything_is_served(Happening::Hung).await
 }
 
-#[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(
-    not(has_redis),
-    ignore = "needs redis-server: apt-get install redis-server"
-)]
 async fn a_failover_that_keeps_the_connections() -> Tested {
     everything_is_served(Happening::HandedOver).await
 }
 
-#[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(
-    not(has_redis),
-    ignore = "needs redis-server: apt-get install redis-server"
-)]
 async fn a_demoted_primary_that_keeps_the_connections() -> Tested {
     everything_is_served(Happening::Demoted).await
 }
 
 /// Why there is `Reconnect`: what the client has of its own stays on the old primary for ever.
-#[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(
-    not(has_redis),
-    ignore = "needs redis-server: apt-get install redis-server"
-)]
 async fn the_clients_own_connections_never_leave_a_demoted_primary() -> Tested {
     let (mut primary, replica) = Server::pair().await?;
     let addresses = [Address::before(primary.port()).await?];

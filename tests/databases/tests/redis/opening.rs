@@ -19,6 +19,11 @@ const TASKS: usize = 200;
 /// The server comes back after so many openings, which take about two seconds.
 const OPENINGS: u32 = 12;
 
+needs_redis![
+    many_tasks_open_rarely_while_the_server_is_down,
+    calls_that_begin_while_the_server_is_down_are_served,
+];
+
 /// As many openings as can fail in such a time: the pauses between them are at least 10, 15, 22.5, …
 /// 384 ms, which are 1.13 s together, and 500 ms afterwards.
 fn most_openings(down: Duration) -> u32 {
@@ -26,11 +31,6 @@ fn most_openings(down: Duration) -> u32 {
     11 + u32::try_from(later.as_millis() / 500).unwrap_or(u32::MAX)
 }
 
-#[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(
-    not(has_redis),
-    ignore = "needs redis-server: apt-get install redis-server"
-)]
 async fn many_tasks_open_rarely_while_the_server_is_down() -> Tested {
     let mut server = Server::start(&[]).await?;
     let address = Address::before(server.port()).await?;
@@ -65,11 +65,6 @@ async fn many_tasks_open_rarely_while_the_server_is_down() -> Tested {
 }
 
 /// Nothing was written for it: `Reconnect` says by itself that nothing was sent.
-#[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(
-    not(has_redis),
-    ignore = "needs redis-server: apt-get install redis-server"
-)]
 async fn calls_that_begin_while_the_server_is_down_are_served() -> Tested {
     let mut server = Server::start(&[]).await?;
     let address = Address::before(server.port()).await?;

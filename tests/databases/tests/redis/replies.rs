@@ -3,43 +3,36 @@
 use backoff_cloud::{memorystore::DATA, retry};
 use backoff_core::{Delivery, Fault as _};
 use redis_1 as redis;
-use tokio::net::TcpSocket;
 
 use crate::address::Address;
-use crate::load::{Retried, Source, increment};
+use crate::load::{Retried, Source};
 use crate::server::{Server, connect, patient};
-use crate::{COUNTING, REPEATING, Tested, calls_to, until};
+use crate::{COUNTING, REPEATING, Tested, add_to, calls_to, deaf, until};
+
+needs_redis![
+    dropped_is_perhaps_applied_and_reopened,
+    too_many_clients_pass,
+    what_no_repetition_cures_is_not_repeated,
+    an_annotated_function_reconnects,
+];
 
 #[tokio::test]
-async fn refused_is_not_sent() -> Tested {
+async fn what_cannot_connect_is_not_sent() -> Tested {
+    let (_deaf, port) = deaf()?;
+    let nameless = redis::Client::open("redis://no-such-host.invalid:6379")?;
     let briefly = COUNTING.max_attempts(3);
-    // The port is held, so that no other process listens on it.
-    let deaf = TcpSocket::new_v4()?;
-    deaf.bind(([127, 0, 0, 1], 0).into())?;
-    let calls = calls_to(deaf.local_addr()?.port(), briefly)?;
-    let outcome = calls.clone().call(|c| increment(c, "key".to_owned())).await;
-    let error = outcome.expect_err("nobody listens");
-    assert_eq!(error.delivery(), Some(Delivery::NotSent));
-    assert!(error.must_reconnect());
-    assert_eq!((calls.seen.of("refused"), calls.source.opened()), (3, 0));
+    let refused = calls_to(port, briefly)?;
+    let nameless = Retried::new(briefly, nameless, patient());
+    for calls in [&refused, &nameless] {
+        let error = add_to(calls, "key").await.expect_err("nobody is there");
+        assert_eq!(error.delivery(), Some(Delivery::NotSent), "{error}");
+        assert!(error.must_reconnect(), "{error}");
+        assert_eq!(calls.source.opened(), 0, "{error}");
+    }
+    assert_eq!(refused.seen.of("refused"), 3);
     Ok(())
 }
 
-#[tokio::test]
-async fn a_name_that_is_not_found_is_not_sent() -> Tested {
-    let client = redis::Client::open("redis://no-such-host.invalid:6379")?;
-    let calls = Retried::new(COUNTING.max_attempts(2), client, patient());
-    let outcome = calls.clone().call(|c| increment(c, "key".to_owned())).await;
-    let error = outcome.expect_err("nobody has that name");
-    assert_eq!(error.delivery(), Some(Delivery::NotSent), "{error}");
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(
-    not(has_redis),
-    ignore = "needs redis-server: apt-get install redis-server"
-)]
 async fn dropped_is_perhaps_applied_and_reopened() -> Tested {
     let server = Server::start(&[]).await?;
     let address = Address::before(server.port()).await?;
@@ -50,47 +43,38 @@ async fn dropped_is_perhaps_applied_and_reopened() -> Tested {
         until("dropped", || calls.seen.of("dropped") > 0).await?;
         server.say("CLIENT UNPAUSE").await
     };
-    let calls = calls_to(address.port(), REPEATING)?;
-    let call = || calls.clone().call(|c| increment(c, "key".to_owned()));
-    call().await?;
-    server.say("CLIENT PAUSE 600000 WRITE").await?;
-    let (outcome, broken) = tokio::join!(call(), break_it(&calls));
-    broken?;
-    outcome?;
-    assert_eq!(calls.seen.of("dropped"), 1);
-    assert_eq!(calls.source.opened(), 2);
-
-    // The same, where it must not be made twice.
-    let calls = calls_to(address.port(), COUNTING)?;
-    let call = || calls.clone().call(|c| increment(c, "other".to_owned()));
-    call().await?;
-    server.say("CLIENT PAUSE 600000 WRITE").await?;
-    let (outcome, broken) = tokio::join!(call(), break_it(&calls));
-    broken?;
-    let error = outcome.expect_err("it may have been applied");
-    assert_eq!(error.delivery(), Some(Delivery::MaybeSent));
-    // The next call finds a connection that works.
-    call().await?;
-    assert_eq!(calls.source.opened(), 2);
+    for (key, policy) in [("repeated", REPEATING), ("counted once", COUNTING)] {
+        let calls = calls_to(address.port(), policy)?;
+        add_to(&calls, key).await?;
+        server.say("CLIENT PAUSE 600000 WRITE").await?;
+        let (outcome, broken) = tokio::join!(add_to(&calls, key), break_it(&calls));
+        broken?;
+        if policy == REPEATING {
+            outcome?;
+        } else {
+            let error = outcome.expect_err("it may have been applied");
+            assert_eq!(error.delivery(), Some(Delivery::MaybeSent));
+            // The next call finds a connection that works.
+            add_to(&calls, key).await?;
+        }
+        assert_eq!(
+            (calls.seen.of("dropped"), calls.source.opened()),
+            (1, 2),
+            "{key}"
+        );
+    }
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(
-    not(has_redis),
-    ignore = "needs redis-server: apt-get install redis-server"
-)]
 async fn too_many_clients_pass() -> Tested {
     let server = Server::start(&[]).await?;
     let mut held = connect(server.port()).await?;
-    let one = redis::cmd("CONFIG")
-        .arg(&["SET", "maxclients", "1"])
-        .to_owned();
+    let mut one = redis::cmd("CONFIG");
+    one.arg(&["SET", "maxclients", "1"]);
     one.query_async::<()>(&mut held).await?;
 
     let calls = calls_to(server.port(), COUNTING)?;
-    let call = calls.clone().call(|c| increment(c, "key".to_owned()));
-    let (outcome, dropped) = tokio::join!(call, async {
+    let (outcome, dropped) = tokio::join!(add_to(&calls, "key"), async {
         let dropped = until("dropped", || calls.seen.of("dropped") > 0).await;
         drop(held);
         dropped
@@ -103,32 +87,18 @@ async fn too_many_clients_pass() -> Tested {
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(
-    not(has_redis),
-    ignore = "needs redis-server: apt-get install redis-server"
-)]
 async fn what_no_repetition_cures_is_not_repeated() -> Tested {
     let server = Server::start(&[]).await?;
-    server.say("LPUSH list a").await?;
-    let calls = calls_to(server.port(), REPEATING)?;
-    let outcome = calls
-        .clone()
-        .call(|c| increment(c, "list".to_owned()))
-        .await;
-    assert_eq!(outcome.expect_err("no number").code(), Some("WRONGTYPE"));
-    assert_eq!(calls.seen.of("WRONGTYPE"), 1);
-
-    server.say("CONFIG SET maxmemory 1").await?;
-    let outcome = calls.clone().call(|c| increment(c, "key".to_owned())).await;
-    assert_eq!(outcome.expect_err("no memory").code(), Some("OOM"));
-    assert_eq!(calls.seen.of("OOM"), 1);
-
-    server.say("CONFIG SET requirepass secret").await?;
-    let calls = calls_to(server.port(), REPEATING)?;
-    let outcome = calls.clone().call(|c| increment(c, "key".to_owned())).await;
-    assert_eq!(outcome.expect_err("no password").code(), Some("NOAUTH"));
-    assert_eq!(calls.seen.of("NOAUTH"), 1);
+    for (command, key, code) in [
+        ("LPUSH list a", "list", "WRONGTYPE"),
+        ("CONFIG SET maxmemory 1", "key", "OOM"),
+        ("CONFIG SET requirepass secret", "key", "NOAUTH"),
+    ] {
+        server.say(command).await?;
+        let calls = calls_to(server.port(), REPEATING)?;
+        let error = add_to(&calls, key).await.expect_err(code);
+        assert_eq!((error.code(), calls.seen.of(code)), (Some(code), 1));
+    }
     Ok(())
 }
 
@@ -140,11 +110,6 @@ async fn answer(redis: &Source) -> redis::RedisResult<String> {
     redis.with(ping).await
 }
 
-#[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(
-    not(has_redis),
-    ignore = "needs redis-server: apt-get install redis-server"
-)]
 async fn an_annotated_function_reconnects() -> Tested {
     let mut server = Server::start(&[]).await?;
     let address = Address::before(server.port()).await?;

@@ -3,50 +3,76 @@
 use std::time::Duration;
 
 use redis_1 as redis;
-use tokio::net::TcpSocket;
 
 use crate::course::Course;
-use crate::load::{Load, Retried};
+use crate::load::{Load, Retried, increment};
 use crate::server::{FREE_PORT, Server, connect};
-use crate::{COUNTING, REPEATING, Tested, calls_to, counting, counts, hasty_calls_to, until};
+use crate::{
+    COUNTING, REPEATING, Tested, calls_to, count_twice, counts, deaf, hasty_calls_to, until,
+};
 
 /// So many attempts fail before the state ends.
 const DURING: usize = 20;
+/// The beginning of keys that are all in one slot of a cluster.
+const ONE_SLOT: &str = "{key}";
+
 /// So many calls are made after the state has ended.
 const AFTER: usize = 10;
 
-/// Makes calls that must not be made twice. Ends the state by this command when enough attempts were told
-/// `said`, and holds that each call is served once.
-async fn counted_once(server: &Server, said: &str, recovery: &str) -> redis::RedisResult<Retried> {
-    let calls = calls_to(server.port(), COUNTING)?;
+needs_redis![
+    loading,
+    busy_with_a_script,
+    too_few_replicas,
+    a_cluster_that_is_down,
+    a_replica_without_its_primary,
+    keys_that_are_being_moved,
+    a_server_that_hangs_and_comes_back,
+];
+
+/// Ends the state by this command when enough attempts were told `said`, and holds that each of these calls
+/// is served. Returns how many there were. `leaves`: meanwhile, calls look for the server elsewhere.
+async fn all_served<Calling>(
+    server: &Server,
+    calls: &Retried,
+    (said, recovery, leaves): (&str, &str, bool),
+    call: impl Fn(usize) -> Calling,
+) -> redis::RedisResult<usize>
+where
+    Calling: Future<Output = redis::RedisResult<()>> + Send + 'static,
+{
     let course = Course::default();
     let events = async {
         until(said, || calls.seen.of(said) >= DURING).await?;
+        if leaves {
+            until("reopened", || calls.source.opened() > 1).await?;
+        }
         server.say(recovery).await?;
         course.goes_on(AFTER).await
     };
     let (load, recovered) = tokio::join!(
-        counting(&calls, "{key}", &course),
+        Load::of(course.numbers(), |n| course.tell(n, call(n))),
         Course::until_over([&course], events)
     );
     recovered?;
-    let failed = load.errors().next();
-    assert_eq!(failed, None, "{said}");
-    let all = load.calls.len();
-    assert_eq!(counts(server, "{key}", all).await?, vec![1; all]);
-    println!(
-        "{said} {} times, worst gap {:?}",
-        calls.seen.of(said),
-        load.worst_gap()
-    );
-    Ok(calls)
+    assert_eq!(load.errors().next(), None, "{said}");
+    assert_eq!(calls.source.opened() > 1, leaves, "{said}");
+    let (seen, gap) = (calls.seen.of(said), load.worst_gap());
+    println!("{said} {seen} times, worst gap {gap:?}");
+    Ok(load.calls.len())
 }
 
-#[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(
-    not(has_redis),
-    ignore = "needs redis-server: apt-get install redis-server"
-)]
+/// The same of calls that must not be made twice: each is counted once.
+async fn counted_once(server: &Server, said: &str, recovery: &str) -> Tested {
+    let calls = calls_to(server.port(), COUNTING)?;
+    let call = |n| {
+        let key = format!("{ONE_SLOT}:{n}");
+        calls.clone().call(move |made| increment(made, key.clone()))
+    };
+    let all = all_served(server, &calls, (said, recovery, false), call).await?;
+    assert_eq!(counts(server, ONE_SLOT, all).await?, vec![1; all]);
+    Ok(())
+}
+
 async fn loading() -> Tested {
     // The values are long: while it loads, the server looks for commands once in a kilobyte.
     let plain = ["--enable-debug-command", "yes", "--rdbcompression", "no"];
@@ -54,23 +80,12 @@ async fn loading() -> Tested {
     server.say("DEBUG POPULATE 5000 filler 1100").await?;
     server.say("SAVE").await?;
     // Two minutes and more, unless the delay ends.
-    let slowly = [
-        "--key-load-delay",
-        "25000",
-        "--loading-process-events-interval-bytes",
-        "1024",
-    ];
+    let a_kilobyte = ["--loading-process-events-interval-bytes", "1024"];
+    let slowly = [["--key-load-delay", "25000"], a_kilobyte].concat();
     server.restart(&slowly).await?;
-    let calls = counted_once(&server, "LOADING", "CONFIG SET key-load-delay 0").await?;
-    assert_eq!(calls.source.opened(), 1);
-    Ok(())
+    counted_once(&server, "LOADING", "CONFIG SET key-load-delay 0").await
 }
 
-#[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(
-    not(has_redis),
-    ignore = "needs redis-server: apt-get install redis-server"
-)]
 async fn busy_with_a_script() -> Tested {
     let server = Server::start(&["--busy-reply-threshold", "50"]).await?;
     let mut connection = connect(server.port()).await?;
@@ -83,86 +98,44 @@ async fn busy_with_a_script() -> Tested {
         }
     };
     tokio::time::timeout(Duration::from_secs(120), begun).await?;
-    let calls = counted_once(&server, "BUSY", "SCRIPT KILL").await?;
-    assert_eq!(calls.source.opened(), 1);
+    counted_once(&server, "BUSY", "SCRIPT KILL").await?;
     assert!(script.await?.is_err());
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(
-    not(has_redis),
-    ignore = "needs redis-server: apt-get install redis-server"
-)]
 async fn too_few_replicas() -> Tested {
     let server = Server::start(&["--min-replicas-to-write", "1"]).await?;
     let healed = "CONFIG SET min-replicas-to-write 0";
-    let calls = counted_once(&server, "NOREPLICAS", healed).await?;
-    assert_eq!(calls.source.opened(), 1);
-    Ok(())
+    counted_once(&server, "NOREPLICAS", healed).await
 }
 
-#[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(
-    not(has_redis),
-    ignore = "needs redis-server: apt-get install redis-server"
-)]
 async fn a_cluster_that_is_down() -> Tested {
     let server = cluster_node().await?;
     let healed = "CLUSTER ADDSLOTSRANGE 0 16383";
-    let calls = counted_once(&server, "CLUSTERDOWN", healed).await?;
-    assert_eq!(calls.source.opened(), 1);
-    Ok(())
+    counted_once(&server, "CLUSTERDOWN", healed).await
 }
 
-#[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(
-    not(has_redis),
-    ignore = "needs redis-server: apt-get install redis-server"
-)]
 async fn a_replica_without_its_primary() -> Tested {
     let server = Server::start(&["--replica-serve-stale-data", "no"]).await?;
     server.say("SET colour blue").await?;
-    // The port is held, so that no other process listens on it.
-    let deaf = TcpSocket::new_v4()?;
-    deaf.bind(([127, 0, 0, 1], 0).into())?;
-    let gone = deaf.local_addr()?.port();
+    let (_deaf, gone) = deaf()?;
     server.say(&format!("REPLICAOF 127.0.0.1 {gone}")).await?;
 
     let calls = calls_to(server.port(), COUNTING)?;
-    let course = Course::default();
-    let read = |n| {
-        let call = calls.clone().call(|mut connection| async move {
-            let colour: String = redis::cmd("GET")
-                .arg("colour")
-                .query_async(&mut connection)
-                .await?;
+    let read = |_| {
+        calls.clone().call(|mut connection| async move {
+            let mut get = redis::cmd("GET");
+            let colour: String = get.arg("colour").query_async(&mut connection).await?;
             assert_eq!(colour, "blue");
             Ok(())
-        });
-        course.tell(n, call)
+        })
     };
-    let events = async {
-        until("MASTERDOWN", || calls.seen.of("MASTERDOWN") >= DURING).await?;
-        // It is a replica, so another connection may lead elsewhere.
-        until("reopened", || calls.source.opened() > 1).await?;
-        server.say("REPLICAOF NO ONE").await?;
-        course.goes_on(AFTER).await
-    };
-    let (load, healed) = tokio::join!(
-        Load::of(course.numbers(), read),
-        Course::until_over([&course], events)
-    );
-    healed?;
-    assert_eq!(load.errors().next(), None);
+    // It is a replica, so another connection may lead elsewhere.
+    let state = ("MASTERDOWN", "REPLICAOF NO ONE", true);
+    all_served(&server, &calls, state, read).await?;
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(
-    not(has_redis),
-    ignore = "needs redis-server: apt-get install redis-server"
-)]
 async fn keys_that_are_being_moved() -> Tested {
     let (from, to) = (cluster_node().await?, cluster_node().await?);
     from.say("CLUSTER ADDSLOTSRANGE 0 16383").await?;
@@ -178,46 +151,26 @@ async fn keys_that_are_being_moved() -> Tested {
         .await?;
 
     let calls = calls_to(from.port(), COUNTING)?;
-    let course = Course::default();
-    let read = |n| {
-        let call = calls.clone().call(|mut connection| async move {
-            let keys = ["{a}1", "{a}2"];
-            redis::cmd("MGET")
-                .arg(&keys)
-                .query_async(&mut connection)
-                .await
-        });
-        course.tell(n, call)
+    let read = |_| {
+        calls.clone().call(|mut connection| async move {
+            let mut get = redis::cmd("MGET");
+            let get = get.arg(&["{a}1", "{a}2"]);
+            get.query_async(&mut connection).await
+        })
     };
-    let events = async {
-        until("TRYAGAIN", || calls.seen.of("TRYAGAIN") >= DURING).await?;
-        from.say(&format!("CLUSTER SETSLOT {slot} STABLE")).await?;
-        course.goes_on(AFTER).await
-    };
-    let (load, healed) = tokio::join!(
-        Load::of(course.numbers(), read),
-        Course::until_over([&course], events)
-    );
-    healed?;
-    assert_eq!(load.errors().next(), None);
-    assert_eq!(calls.source.opened(), 1);
+    let healed = format!("CLUSTER SETSLOT {slot} STABLE");
+    all_served(&from, &calls, ("TRYAGAIN", &healed, false), read).await?;
     Ok(())
 }
 
 /// Frozen for longer than the client waits for a reply, then as before.
-#[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(
-    not(has_redis),
-    ignore = "needs redis-server: apt-get install redis-server"
-)]
 async fn a_server_that_hangs_and_comes_back() -> Tested {
     let server = Server::start(&[]).await?;
-    let repeating = hasty_calls_to(server.port(), REPEATING)?;
-    let careful = hasty_calls_to(server.port(), COUNTING)?;
-    let both = [&repeating, &careful];
-    let (repeats, counts_once) = (Course::default(), Course::default());
-    let courses = [&repeats, &counts_once];
-    let events = async {
+    let both = [
+        hasty_calls_to(server.port(), REPEATING)?,
+        hasty_calls_to(server.port(), COUNTING)?,
+    ];
+    let twice = count_twice(both, async |both, courses| {
         for course in courses {
             course.has_served(10).await?;
         }
@@ -229,24 +182,11 @@ async fn a_server_that_hangs_and_comes_back() -> Tested {
             course.serves_again().await?;
             course.goes_on(AFTER).await?;
         }
-        Ok::<_, redis::RedisError>(())
-    };
-    let (repeated, counted, frozen) = tokio::join!(
-        counting(&repeating, "repeated", &repeats),
-        counting(&careful, "counted", &counts_once),
-        Course::until_over(courses, events)
-    );
-    frozen?;
-    assert_eq!(repeated.errors().next(), None);
-    println!("hung: worst gap {:?}", repeated.worst_gap());
-    let counts = counts(&server, "counted", counted.calls.len()).await?;
-    for (n, (call, count)) in counted.calls.iter().zip(counts).enumerate() {
-        let expected = if call.outcome.is_ok() { 1..=1 } else { 0..=1 };
-        assert!(
-            expected.contains(&count),
-            "call {n} was counted {count} times"
-        );
-    }
+        Ok(())
+    })
+    .await?;
+    println!("hung: worst gap {:?}", twice.repeated.worst_gap());
+    twice.none_is_counted_twice(&server).await?;
     Ok(())
 }
 

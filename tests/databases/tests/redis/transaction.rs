@@ -16,6 +16,11 @@ use crate::load::Retried;
 use crate::server::Server;
 use crate::{COUNTING, REPEATING, Tested, calls_to, until};
 
+needs_redis![
+    writers_who_watch_lose_nothing,
+    writers_who_watch_survive_a_demoted_primary,
+];
+
 /// Adds one to `total`. What is watched belongs to a connection, so each writer has its own, and
 /// writes on the one that it has read from. Waits for `others` before it writes for the first time.
 async fn add_one(calls: &Retried, others: &Barrier) -> Result<UpdateReport, RedisError> {
@@ -60,11 +65,6 @@ async fn total(server: &Server) -> redis::RedisResult<u64> {
     Ok(redis::from_redis_value(server.say("GET total").await?)?)
 }
 
-#[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(
-    not(has_redis),
-    ignore = "needs redis-server: apt-get install redis-server"
-)]
 async fn writers_who_watch_lose_nothing() -> Tested {
     const WRITERS: u64 = 32;
     let server = Server::start(&[]).await?;
@@ -87,11 +87,6 @@ async fn writers_who_watch_lose_nothing() -> Tested {
 
 /// A transaction on a server that has become a replica is discarded, which is no error of its own:
 /// what its commands were answered with counts. So nobody stays with the old primary.
-#[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(
-    not(has_redis),
-    ignore = "needs redis-server: apt-get install redis-server"
-)]
 async fn writers_who_watch_survive_a_demoted_primary() -> Tested {
     const WRITERS: u64 = 8;
     let (mut primary, replica) = Server::pair().await?;
