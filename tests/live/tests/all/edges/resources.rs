@@ -1,18 +1,17 @@
 //! Names of resources that could lead to another resource, or to another method.
 
+use crate::server::client;
 use backoff_cloud::{
     Delivery, StopReason,
     emulator::Emulator,
     iam::{self, Failure, PolicyStore, Rest},
 };
-use reqwest::Client;
 use serde_json::json;
 
 const MEMBER: &str = "user:mallory@example.com";
 
 pub(crate) fn rest(emulator: &Emulator) -> Rest {
-    let client = Client::builder().retry(reqwest::retry::never()).build();
-    Rest::new(client.expect("a client"), format!("{}/v3", emulator.url()))
+    Rest::new(client(), format!("{}/v3", emulator.url()))
 }
 
 #[tokio::test]
@@ -98,7 +97,7 @@ async fn a_name_leads_to_the_resource_that_it_names() {
 async fn a_base_with_a_query_sends_nothing() {
     let emulator = Emulator::start().expect("a port on loopback");
     let base = format!("{}/v3?key=SECRET", emulator.url());
-    let rest = Rest::new(Client::new(), base);
+    let rest = Rest::new(client(), base);
     assert!(!format!("{rest:?}").contains("SECRET"), "{rest:?}");
     let change = iam::add(&rest, "projects/p", "roles/viewer", MEMBER).await;
     let shown = change.expect_err("no path").to_string();
