@@ -34,21 +34,16 @@ async fn a_write_that_is_answered_by_a_page_is_read_again() {
 #[tokio::test]
 async fn a_write_that_is_answered_by_a_success_without_a_policy_shows_none() {
     let page = "<html><head><title>Busy</title></head></html>".to_owned();
-    let error = format!(
-        r#"{{"x": 1, "error": {{"message": "{}"}}}}"#,
-        "x".repeat(50)
-    );
+    let message = "x".repeat(50);
+    let error = format!(r#"{{"x": 1, "error": {{"message": "{message}"}}}}"#);
     let long = format!(r#"{{"etag": "a", "x": "{}"}}"#, "x".repeat(200));
     let limits = Limits::new().body(200).error_body(20);
     for body in [page, error, long] {
         let server = serve(reply(200, "", &body));
         let rest = Rest::new(client(), format!("http://{server}")).limits(limits);
         let written = rest.set("projects/p", PlainPolicy::default()).await;
-        assert_eq!(
-            written.expect("a success"),
-            PlainPolicy::default(),
-            "{body}"
-        );
+        let written = written.expect("a success");
+        assert_eq!(written, PlainPolicy::default(), "{body}");
         // A read that shows no policy failed.
         let read = rest.get("projects/p").await;
         read.expect_err("no policy");

@@ -17,9 +17,8 @@ pub(crate) fn rest(emulator: &Emulator) -> Rest {
 #[tokio::test]
 async fn a_name_that_could_lead_elsewhere_sends_nothing() {
     let emulator = Emulator::start().expect("a port on loopback");
-    let victim =
-        json!({"bindings": [{"role": "roles/owner", "members": ["user:ann@example.com"]}]});
-    emulator.set_policy("projects/victim", victim);
+    let owner = json!({"role": "roles/owner", "members": ["user:ann@example.com"]});
+    emulator.set_policy("projects/victim", json!({"bindings": [owner]}));
     let before = emulator.policy("projects/victim");
     let by_post = rest(&emulator).token(|| async { panic!("a token is asked for") });
     let by_get = by_post.clone().read_by_get();
@@ -83,11 +82,8 @@ async fn a_name_leads_to_the_resource_that_it_names() {
             let change = iam::add(&rest, resource, "roles/viewer", MEMBER).await;
             assert!(change.expect(resource).is_written(), "{resource}");
             let expected = json!([{"role": "roles/viewer", "members": [MEMBER]}]);
-            assert_eq!(
-                emulator.policy(resource)["bindings"],
-                expected,
-                "{resource}"
-            );
+            let bindings = &emulator.policy(resource)["bindings"];
+            assert_eq!(bindings, &expected, "{resource}");
             assert_eq!(emulator.stats().calls, 2, "{resource}");
         }
     }

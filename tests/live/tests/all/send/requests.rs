@@ -192,11 +192,10 @@ async fn the_requests_own_timeout_is_that_of_an_attempt() {
     const TIME: Duration = Duration::from_millis(500);
     // On a slow machine a good answer may be late too.
     const PATIENT: Policy = FAST.max_attempts(120);
-    let older = reqwest_012::Client::builder().retry(reqwest_012::retry::never());
+    let older = || reqwest_012::Client::builder().retry(reqwest_012::retry::never());
+    let all = older().timeout(TIME).build().expect("a client");
+    let reads = older().read_timeout(TIME).build().expect("a client");
     let of_its_own = |request: RequestBuilder| PATIENT.send(request.timeout(TIME));
-    let all = older.timeout(TIME).build().expect("a client");
-    let older = reqwest_012::Client::builder().retry(reqwest_012::retry::never());
-    let reads = older.read_timeout(TIME).build().expect("a client");
     let forms: [(&str, Sends<'_>); 3] = [
         ("a request", &|method, url| {
             of_its_own(client().request(method, url))
