@@ -2,7 +2,10 @@
 
 use allocation_counter::measure;
 use backoff_core::{Fault, retry};
-use std::{future::Future, hint::black_box};
+use std::{
+    future::{Future, ready},
+    hint::black_box,
+};
 use tokio::runtime::{Builder, Runtime};
 
 #[derive(Debug)]
@@ -67,33 +70,28 @@ fn the_future_of_a_small_annotated_function_fits_tokios_small_task() {
 #[test]
 fn neither_a_success_nor_five_failures_allocate() {
     for failures in [0, 5] {
+        let fail = || LEFT.set(failures);
+        let policy = backoff_core::Policy::exponential().max_attempts(6);
         let annotated = allocations(|| {
-            LEFT.set(failures);
+            fail();
             fails(1)
         });
-        assert_eq!(annotated, 0, "annotated, {failures} failures");
-        let form = allocations(|| {
-            LEFT.set(failures);
-            backoff_core::Policy::exponential()
-                .max_attempts(6)
-                .retry(|| std::future::ready(countdown(1)))
-                .owned()
-                .reported()
+        let function = allocations(|| {
+            fail();
+            let call = policy.retry(|| ready(countdown(1)));
+            call.owned().reported()
         });
-        assert_eq!(form, 0, "function form, {failures} failures");
         let update = allocations(|| {
-            LEFT.set(failures);
-            backoff_core::Policy::exponential()
-                .max_attempts(6)
-                .update(
-                    || std::future::ready(Ok(1)),
-                    |number| *number += 1,
-                    |number| std::future::ready(countdown(number)),
-                )
-                .owned()
-                .reported()
+            fail();
+            let (read, write) = (|| ready(Ok(1)), |number| ready(countdown(number)));
+            let call = policy.update(read, |number| *number += 1, write);
+            call.owned().reported()
         });
-        assert_eq!(update, 0, "read-modify-write, {failures} failures");
+        let counts = [annotated, function, update];
+        assert_eq!(
+            counts, [0; 3],
+            "{failures} failures: annotated, function, update"
+        );
     }
 }
 

@@ -3,8 +3,9 @@
 use backoff_core::{Fault, Policy, retry};
 use std::{
     fmt,
-    future::ready,
+    future::{Ready, ready},
     sync::{Arc, Mutex, OnceLock},
+    time::Duration,
 };
 use tracing::{
     Dispatch, Event, Level, Metadata,
@@ -13,22 +14,27 @@ use tracing::{
     subscriber::{Subscriber, with_default},
 };
 
-#[derive(Debug, Clone)]
-struct Busy;
+/// A status, if there is one, and what the server says.
+#[derive(Debug)]
+struct Failed(Option<u16>, String);
 
-impl fmt::Display for Busy {
+impl fmt::Display for Failed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the server is busy")
+        f.write_str(&self.1)
     }
 }
 
-impl Fault for Busy {
+impl Fault for Failed {
     fn status(&self) -> Option<u16> {
-        Some(503)
+        self.0
     }
     fn message(&self) -> Option<&dyn fmt::Display> {
-        Some(self)
+        self.0.map(|_| self as _)
     }
+}
+
+fn busy() -> Failed {
+    Failed(Some(503), "the server is busy".to_owned())
 }
 
 /// Keeps each event as its level and its fields, in text.
@@ -56,10 +62,8 @@ impl Subscriber for Kept {
         assert_eq!(event.metadata().target(), "backoff");
         let mut line = Line(String::new());
         event.record(&mut line);
-        self.0
-            .lock()
-            .unwrap()
-            .push((*event.metadata().level(), line.0));
+        let level = *event.metadata().level();
+        self.0.lock().unwrap().push((level, line.0));
     }
     fn enter(&self, _: &Id) {}
     fn exit(&self, _: &Id) {}
@@ -90,213 +94,179 @@ const POLICY: Policy = Policy::exponential()
     .jitter(backoff_core::Jitter::None)
     .max_attempts(3);
 
+/// Fails so often with this error, and then succeeds.
+fn fails(times: usize, status: Option<u16>) -> impl FnMut() -> Ready<Result<(), Failed>> {
+    let mut left = times;
+    move || {
+        let failed = left > 0;
+        left = left.saturating_sub(1);
+        let error = Failed(status, busy().1);
+        ready(if failed { Err(error) } else { Ok(()) })
+    }
+}
+
+const FOR_EVER: usize = usize::MAX;
+
+/// The levels of the events, and what these events contain, by their number.
+type Said<'a> = (&'a [Level], &'a [(usize, &'a [&'a str])]);
+
+#[track_caller]
+fn assert_said(row: &str, events: &[(Level, String)], (levels, parts): Said<'_>) {
+    let told: Vec<_> = events.iter().map(|(level, _)| *level).collect();
+    assert_eq!(told, levels, "{row}: {events:?}");
+    for (index, parts) in parts {
+        for part in *parts {
+            let line = &events[*index].1;
+            assert!(line.contains(part), "{row}: {part} in {line}");
+        }
+    }
+}
+
+const SECOND: &[&str] = &[
+    "attempt=2",
+    "delay=2.0",
+    "source=\"backoff\"",
+    "elapsed=1.0",
+    "the server is busy",
+];
+const LAST: &[&str] = &[
+    "attempts=3",
+    "reason=\"attempts\"",
+    "elapsed=3.0",
+    "the server is busy",
+];
+
+/// An info event before each wait, and one warning when it is given up.
 #[test]
-fn one_warning_when_given_up_and_an_info_event_before_each_wait() {
+fn each_form_says_the_same() {
     #[retry(policy = POLICY, deadline = "60s")]
-    async fn busy() -> Result<(), Busy> {
-        Err(Busy)
+    async fn annotated() -> Result<(), Failed> {
+        Err(busy())
     }
-    let events = Kept::during(busy());
-    let levels: Vec<_> = events.iter().map(|(level, _)| *level).collect();
-    assert_eq!(levels, [Level::INFO, Level::INFO, Level::WARN]);
-    for part in [
-        "::busy\"",
-        "attempt=2",
-        "delay=2.0",
-        "source=\"backoff\"",
-        "elapsed=1.0",
-        "the server is busy",
+    let levels = &[Level::INFO, Level::INFO, Level::WARN];
+    let function = POLICY.deadline(Duration::from_secs(60));
+    let function = Kept::during(function.retry(|| ready(Err::<(), _>(busy()))));
+    let annotated = Kept::during(annotated());
+    for (form, name, events) in [
+        ("function", "each_form_says_the_same", function),
+        ("attribute", "::annotated\"", annotated),
     ] {
-        assert!(events[1].1.contains(part), "{part} in {}", events[1].1);
+        assert_said(form, &events, (levels, &[(1, SECOND), (2, LAST)]));
+        assert!(events[1].1.contains(name), "{}", events[1].1);
+        assert!(events[2].1.contains(name), "{}", events[2].1);
     }
-    for part in [
-        "attempts=3",
-        "reason=\"attempts\"",
-        "elapsed=3.0",
-        "the server is busy",
-    ] {
-        assert!(events[2].1.contains(part), "{part} in {}", events[2].1);
+}
+
+#[test]
+fn what_a_call_says() {
+    let waits = &[Level::INFO; 3];
+    let once = POLICY.max_attempts(1);
+    let recovered: &[&str] = &["succeeded after retries", "attempts=3", "elapsed=3.0"];
+    // Nothing is known about an error without a status.
+    let unknown: &[&str] = &["derive or implement `Fault`"];
+    let permanent: &[&str] = &["reason=\"permanent\""];
+    let exhausted: &[&str] = &["reason=\"attempts\""];
+    let rows: [(_, Policy, usize, Option<u16>, Said<'_>); 5] = [
+        ("success", POLICY, 0, Some(503), (&[], &[])),
+        ("recovers", POLICY, 2, Some(503), (waits, &[(2, recovered)])),
+        (
+            "permanent",
+            once,
+            1,
+            Some(404),
+            (&[Level::DEBUG], &[(0, permanent)]),
+        ),
+        (
+            "once",
+            once,
+            1,
+            Some(503),
+            (&[Level::DEBUG], &[(0, exhausted)]),
+        ),
+        (
+            "unknown",
+            POLICY,
+            1,
+            None,
+            (&[Level::WARN], &[(0, unknown)]),
+        ),
+    ];
+    for (row, policy, failures, status, said) in rows {
+        let events = Kept::during(policy.retry(fails(failures, status)));
+        assert_said(row, &events, said);
+        // Without a deadline the time counts from the first failure.
+        let first = events.first().map_or("", |(_, line)| line);
+        assert!(row != "recovers" || !first.contains("elapsed"), "{first}");
     }
 }
 
 #[test]
 fn an_exhausted_memorystore_request_is_reported_once() {
     #[retry(policy = backoff_cloud::memorystore::REQUEST)]
-    async fn busy() -> Result<(), Busy> {
-        Err(Busy)
+    async fn annotated() -> Result<(), Failed> {
+        Err(busy())
     }
-    let events = Kept::during(busy());
-    let warnings: Vec<_> = events
-        .iter()
-        .filter(|(level, _)| *level == Level::WARN)
-        .collect();
-    assert_eq!((events.len(), warnings.len()), (10, 1));
-    for part in ["attempts=10", "reason=\"attempts\"", "the server is busy"] {
-        assert!(warnings[0].1.contains(part), "{part} in {}", warnings[0].1);
-    }
+    let events = Kept::during(annotated());
+    let mut warnings = events.clone();
+    warnings.retain(|(level, _)| *level == Level::WARN);
+    let parts = &["attempts=10", "reason=\"attempts\"", "the server is busy"];
+    assert_said("warnings", &warnings, (&[Level::WARN], &[(0, parts)]));
+    assert_eq!(events.len(), 10);
 }
 
 #[test]
 fn whoever_judges_the_errors_text_is_logged() {
-    #[retry(max_attempts = 1, when = |_: &Busy| true)]
-    async fn judged() -> Result<(), Busy> {
-        Err(Busy)
+    #[retry(max_attempts = 1, when = |_: &Failed| true)]
+    async fn judged() -> Result<(), Failed> {
+        Err(busy())
     }
+    let once = POLICY.max_attempts(1);
+    let function = once.when(|_: &Failed| true);
     for events in [
         Kept::during(judged()),
-        Kept::during(
-            POLICY
-                .max_attempts(1)
-                .when(|_: &Busy| true)
-                .retry(|| ready(Err::<(), _>(Busy))),
-        ),
+        Kept::during(function.retry(fails(FOR_EVER, Some(503)))),
     ] {
-        assert!(
-            events[0].1.contains("the server is busy"),
-            "{}",
-            events[0].1
-        );
+        assert!(events[0].1.contains("the server is busy"), "{events:?}");
     }
-}
-
-#[test]
-fn the_function_form_says_the_same() {
-    let events = Kept::during(POLICY.retry(|| ready(Err::<(), _>(Busy))));
-    assert_eq!(
-        events
-            .iter()
-            .filter(|(level, _)| *level == Level::WARN)
-            .count(),
-        1
-    );
-    assert!(
-        events[2].1.contains("the_function_form_says_the_same"),
-        "{}",
-        events[2].1
-    );
-}
-
-/// Fails so often with this status, and then succeeds.
-fn recovers(
-    failures: usize,
-    status: u16,
-) -> impl FnMut() -> std::future::Ready<Result<(), Status>> {
-    let mut left = failures;
-    move || {
-        let failed = left > 0;
-        left = left.saturating_sub(1);
-        ready(if failed { Err(Status(status)) } else { Ok(()) })
-    }
-}
-
-#[derive(Debug)]
-struct Status(u16);
-
-impl Fault for Status {
-    fn status(&self) -> Option<u16> {
-        Some(self.0)
-    }
-}
-
-#[test]
-fn a_success_after_retries_is_told_once() {
-    let events = Kept::during(POLICY.retry(recovers(2, 503)));
-    let levels: Vec<_> = events.iter().map(|(level, _)| *level).collect();
-    assert_eq!(levels, [Level::INFO; 3]);
-    // Without a deadline the time counts from the first failure.
-    assert!(!events[0].1.contains("elapsed"), "{}", events[0].1);
-    for part in ["succeeded after retries", "attempts=3", "elapsed=3.0"] {
-        assert!(events[2].1.contains(part), "{part} in {}", events[2].1);
-    }
-}
-
-#[test]
-fn an_error_that_was_not_retried_is_no_warning() {
-    for (status, reason) in [(404, "permanent"), (503, "attempts")] {
-        let events = Kept::during(POLICY.max_attempts(1).retry(recovers(1, status)));
-        let [(level, line)] = &events[..] else {
-            panic!("{events:?}")
-        };
-        assert_eq!(*level, Level::DEBUG, "{line}");
-        assert!(line.contains(&format!("reason=\"{reason}\"")), "{line}");
-    }
-}
-
-#[test]
-fn an_error_about_which_nothing_is_known_is_a_warning_at_once() {
-    struct Silent;
-    impl Fault for Silent {}
-    let events = Kept::during(POLICY.retry(|| ready(Err::<(), _>(Silent))));
-    let [(level, line)] = &events[..] else {
-        panic!("{events:?}")
-    };
-    assert_eq!(*level, Level::WARN);
-    assert!(line.contains("derive or implement `Fault`"), "{line}");
 }
 
 #[test]
 fn a_policy_says_how_loud_a_wait_is() {
     use backoff_core::LogLevel;
-    let levels = |policy: Policy| {
-        let events = Kept::during(policy.retry(recovers(1, 503)));
-        events.iter().map(|(level, _)| *level).collect::<Vec<_>>()
-    };
     for (level, expected) in [
-        (LogLevel::Error, Level::ERROR),
-        (LogLevel::Warn, Level::WARN),
-        (LogLevel::Info, Level::INFO),
-        (LogLevel::Debug, Level::DEBUG),
-        (LogLevel::Trace, Level::TRACE),
+        (LogLevel::Error, &[Level::ERROR, Level::INFO][..]),
+        (LogLevel::Warn, &[Level::WARN, Level::INFO]),
+        (LogLevel::Info, &[Level::INFO, Level::INFO]),
+        (LogLevel::Debug, &[Level::DEBUG, Level::INFO]),
+        (LogLevel::Trace, &[Level::TRACE, Level::INFO]),
+        (LogLevel::Off, &[Level::INFO]),
     ] {
-        assert_eq!(levels(POLICY.log_waits(level)), [expected, Level::INFO]);
+        let policy = POLICY.log_waits(level);
+        let events = Kept::during(policy.retry(fails(1, Some(503))));
+        assert_said("a wait", &events, (expected, &[]));
     }
-    assert_eq!(levels(POLICY.log_waits(LogLevel::Off)), [Level::INFO]);
-}
-
-#[test]
-fn a_success_says_nothing() {
-    let events = Kept::during(POLICY.retry(|| ready(Ok::<_, Busy>(1))));
-    assert!(events.is_empty(), "{events:?}");
 }
 
 #[test]
 fn a_hook_and_a_log_do_not_exclude_each_other() {
     let mut told = 0;
-    let events = Kept::during(POLICY.retry(|| ready(Err::<(), _>(Busy))).notify(
-        |_: &backoff_core::Event<'_, _>| {
-            told += 1;
-        },
-    ));
+    let call = POLICY.retry(fails(FOR_EVER, Some(503)));
+    let call = call.notify(|_: &backoff_core::Event<'_, _>| told += 1);
+    let events = Kept::during(call);
     assert_eq!((told, events.len()), (3, 3));
 }
 
 #[test]
 fn what_a_server_wrote_stays_on_one_line_and_tells_no_secrets() {
-    #[derive(Debug)]
-    struct Forged;
-    impl fmt::Display for Forged {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            let text = "no\r\nINFO all is well http://ann:pw@example.com/?key=1 \u{1b}[2J";
-            write!(f, "{text}{}", "x".repeat(9_999))
-        }
-    }
-    impl Fault for Forged {
-        fn status(&self) -> Option<u16> {
-            Some(503)
-        }
-        fn message(&self) -> Option<&dyn fmt::Display> {
-            Some(self)
-        }
-    }
-    let events = Kept::during(POLICY.retry(|| ready(Err::<(), _>(Forged))));
+    let text = "no\r\nINFO all is well http://ann:pw@example.com/?key=1 \u{1b}[2J";
+    let forged = || Failed(Some(503), format!("{text}{}", "x".repeat(9_999)));
+    let events = Kept::during(POLICY.retry(|| ready(Err::<(), _>(forged()))));
     assert_eq!(events.len(), 3);
     for (_, line) in events {
         let (_, text) = line.split_once(" error=").expect("an error");
         let expected = "no INFO all is well http://…@example.com/?… \\u{1b}[2Jxxx";
         assert!(text.starts_with(expected), "{text}");
-        assert!(
-            text.ends_with("xxx…") && text.chars().count() <= 501,
-            "{text}"
-        );
+        assert!(text.ends_with("xxx…"), "{text}");
+        assert!(text.chars().count() <= 501, "{text}");
     }
 }

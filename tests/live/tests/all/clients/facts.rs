@@ -82,9 +82,51 @@ impl Repeated {
     }
 }
 
-/// One row of the table: the failure was made, and this is what it must say.
+/// The failure of this row was made, and this is what it must say, in a box too.
 #[track_caller]
-pub(crate) fn assert_row(error: &(impl Fault + std::fmt::Debug), facts: Facts, repeated: Repeated) {
-    assert_eq!(Facts::of(error), facts, "{error:?}");
-    assert_eq!(Repeated::of(error), repeated, "{error:?}");
+pub(crate) fn assert_row<E>(row: &str, error: E, facts: Facts, repeated: Repeated)
+where
+    E: Fault + Into<Box<dyn std::error::Error + Send + Sync>> + std::fmt::Debug,
+{
+    assert_eq!(Facts::of(&error), facts, "{row}: {error:?}");
+    assert_eq!(Repeated::of(&error), repeated, "{row}: {error:?}");
+    let (kind, hidden) = (error.kind(), error.into());
+    assert_eq!(
+        (Facts::of(&hidden), hidden.kind()),
+        (facts, kind),
+        "{row}, in a box"
+    );
+    assert_eq!(Repeated::of(&hidden), repeated, "{row}, in a box");
+}
+
+/// A code of gRPC and nothing else.
+pub(crate) const fn code(code: GrpcCode) -> Facts {
+    Facts {
+        grpc_code: Some(code),
+        ..NOTHING
+    }
+}
+
+/// A status and nothing else.
+pub(crate) const fn status(status: u16) -> Facts {
+    Facts {
+        status: Some(status),
+        ..NOTHING
+    }
+}
+
+impl Facts {
+    pub(crate) const fn code(self, code: GrpcCode) -> Self {
+        Facts {
+            grpc_code: Some(code),
+            ..self
+        }
+    }
+
+    pub(crate) const fn after(self, milliseconds: u64) -> Self {
+        Facts {
+            retry_after: Some(Duration::from_millis(milliseconds)),
+            ..self
+        }
+    }
 }

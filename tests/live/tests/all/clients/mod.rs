@@ -1,12 +1,9 @@
-//! The facts in the errors of real clients. Each failure is caused on a real loopback socket. Each test has
-//! the name of its failure.
+//! The facts in the errors of real clients. Each failure is caused on a real loopback socket.
 
-mod facts;
-mod http2;
+pub(crate) mod facts;
+mod failures;
 mod hyper;
 mod io;
 mod lies;
 mod reqwest;
-mod reqwest_012;
-pub(crate) mod server;
 mod tonic;

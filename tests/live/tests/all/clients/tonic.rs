@@ -1,21 +1,19 @@
 //! tonic, against a server that has HTTP/2 only.
 
-use crate::clients::{
-    facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, Repeated, assert_row},
-    http2::{
+use crate::{
+    clients::facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, POLICY, Repeated, assert_row, code},
+    h2::{
         Act, CANCEL, GOAWAY_AFTER, GOAWAY_BEFORE, HALF_A_MESSAGE, NO_TRAILERS, REFUSED_STREAM,
-        serve,
+        grpc_error, serve,
     },
-    server::{self, PATIENCE, nobody},
+    server::{PATIENCE, nobody, raw},
 };
+use Repeated::{Always, IfIdempotent, Never, Refused};
 use backoff_core::{Delivery, Fault as _, GrpcCode, Jitter, Policy, Reconnect};
 use http_1::HeaderMap;
 use hyper_util::rt::TokioIo;
 use std::{error::Error as _, io, net::SocketAddr, sync::Arc, time::Duration};
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
-};
+use tokio::net::TcpStream;
 use tonic_014::{
     Code, Request, Status,
     client::Grpc,
@@ -53,187 +51,99 @@ pub(crate) async fn answer(status: Status) -> Status {
     let mut headers = HeaderMap::new();
     headers.insert("content-type", "application/grpc".parse().expect("a value"));
     status.add_header(&mut headers).expect("headers");
-    let error = failure(serve(Act::Headers(headers)).await).await;
+    let error = failure(serve(Act::Headers(headers))).await;
     assert!(error.source().is_none(), "{error:?}");
     error
 }
 
 #[tokio::test]
-async fn refused() {
-    let error = failure(nobody()).await;
-    assert_eq!(error.code(), Code::Unavailable);
-    assert_row(&error, NOT_SENT, Repeated::Always);
+async fn what_becomes_of_a_connection() {
+    let (stays, closes) = (Act::Frames, Act::FramesAndClose);
+    let not_sent = vec![
+        ("refused stream", stays(REFUSED_STREAM), None),
+        ("goaway before", stays(GOAWAY_BEFORE), None),
+    ];
+    let lost = vec![
+        ("closed", closes(b""), Some("transport error")),
+        ("reset", stays(CANCEL), None),
+        ("goaway after", closes(GOAWAY_AFTER), None),
+    ];
+    for (rows, facts, repeated) in [
+        (not_sent, NOT_SENT, Always),
+        (lost, MAYBE_SENT, IfIdempotent),
+    ] {
+        for (row, act, message) in rows {
+            let error = failure(serve(act)).await;
+            if let Some(message) = message {
+                let said = (error.code(), error.message());
+                assert_eq!(said, (Code::Unknown, message), "{row}");
+            }
+            assert_row(row, error, facts, repeated);
+        }
+    }
+    // tonic gives these a code and no source; the server has said nothing.
+    for (frames, code) in [
+        (NO_TRAILERS, Code::Unknown),
+        (HALF_A_MESSAGE, Code::Internal),
+    ] {
+        let error = failure(serve(stays(frames))).await;
+        assert_eq!(error.code(), code, "{error:?}");
+        assert!(error.source().is_none(), "{error:?}");
+        assert_row("truncated", error, MAYBE_SENT, IfIdempotent);
+    }
 }
 
 #[tokio::test]
-async fn refused_while_connecting() {
+async fn what_was_never_connected() {
+    let refused = failure(nobody()).await;
+    assert_eq!(refused.code(), Code::Unavailable);
+    assert_row("refused", refused, NOT_SENT, Always);
     let error = endpoint(nobody()).connect().await.expect_err("refused");
-    assert_row(&error, NOT_SENT, Repeated::Always);
-}
-
-#[tokio::test]
-async fn dns() {
+    assert_row("refused while connecting", error, NOT_SENT, Always);
     let endpoint = Endpoint::from_static("http://no-such-host.invalid");
     let error = call_on(endpoint.connect_lazy()).await.expect_err("no name");
-    assert_row(&error, NOT_SENT, Repeated::Always);
-}
-
-#[tokio::test]
-async fn closed_mid_request() {
-    let error = failure(serve(Act::FramesAndClose(b"")).await).await;
-    assert_eq!(error.code(), Code::Unknown);
-    assert_eq!(error.message(), "transport error");
-    assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
+    assert_row("no name", error, NOT_SENT, Always);
 }
 
 /// The connection broke before hyper had begun the request, and it says so.
 #[tokio::test]
 async fn no_http2() {
-    let listener = server::listener().await;
-    let http1 = listener.local_addr().expect("its address");
-    tokio::spawn(async move {
-        let (mut stream, _) = listener.accept().await?;
-        stream
-            .write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-            .await?;
-        stream.read(&mut [0; 1_024]).await
-    });
+    let http1 = crate::server::serve(raw("HTTP/1.1 400 Bad Request\r\n\r\n"));
     // The request would be begun if the server were slow. So hyper gets the connection when the reply is there.
     let connect = tower::service_fn(move |_| async move {
         let stream = TcpStream::connect(http1).await?;
+        stream.writable().await?;
+        stream.try_write(b"\r\n\r\n")?;
         stream.readable().await?;
         Ok::<_, io::Error>(TokioIo::new(stream))
     });
     let channel = endpoint(http1).connect_with_connector_lazy(connect);
     let error = call_on(channel).await.expect_err("no HTTP/2");
     assert_eq!(error.code(), Code::Cancelled);
-    assert_row(&error, NOT_SENT, Repeated::Always);
+    assert_row("no HTTP/2", error, NOT_SENT, Always);
 }
 
 #[tokio::test]
 async fn client_timeout() {
-    let server = serve(Act::Frames(b"")).await;
+    let server = serve(Act::Frames(b""));
     let channel = endpoint(server).timeout(PATIENCE).connect_lazy();
     let error = call_on(channel).await.expect_err("too late");
-    assert_eq!(
-        (error.code(), error.message()),
-        (Code::Cancelled, "Timeout expired")
-    );
-    assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
-}
-
-#[tokio::test]
-async fn refused_stream() {
-    let error = failure(serve(Act::Frames(REFUSED_STREAM)).await).await;
-    assert_row(&error, NOT_SENT, Repeated::Always);
-}
-
-#[tokio::test]
-async fn stream_reset() {
-    let error = failure(serve(Act::Frames(CANCEL)).await).await;
-    assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
-}
-
-#[tokio::test]
-async fn goaway_before_the_stream() {
-    let error = failure(serve(Act::Frames(GOAWAY_BEFORE)).await).await;
-    assert_row(&error, NOT_SENT, Repeated::Always);
-}
-
-#[tokio::test]
-async fn goaway_after_the_stream() {
-    let error = failure(serve(Act::FramesAndClose(GOAWAY_AFTER)).await).await;
-    assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
-}
-
-/// tonic gives these a code and no source; the server has said nothing.
-#[tokio::test]
-async fn truncated_reply() {
-    for (frames, code) in [
-        (NO_TRAILERS, Code::Unknown),
-        (HALF_A_MESSAGE, Code::Internal),
-    ] {
-        let error = failure(serve(Act::Frames(frames)).await).await;
-        assert_eq!(error.code(), code, "{error:?}");
-        assert!(error.source().is_none(), "{error:?}");
-        assert_row(&error, MAYBE_SENT, Repeated::IfIdempotent);
-    }
+    let said = (error.code(), error.message());
+    assert_eq!(said, (Code::Cancelled, "Timeout expired"));
+    assert_row("timeout", error, MAYBE_SENT, IfIdempotent);
 }
 
 /// A request that is longer than the client sends: its body fails, and nobody can cure that.
 #[tokio::test]
 async fn message_too_long() {
-    let channel = endpoint(serve(Act::Frames(b"")).await).connect_lazy();
+    let channel = endpoint(serve(Act::Frames(b""))).connect_lazy();
     let mut client = Grpc::new(channel).max_encoding_message_size(1);
     client.ready().await.expect("a lazy channel");
     let method = "/test.Service/Method".parse().expect("a path");
     let codec = ProstCodec::<String, ()>::default();
     let called = client.unary(Request::new("long".to_owned()), method, codec);
     let error = called.await.expect_err("too long");
-    assert_row(&error, NOTHING, Repeated::Never);
-}
-
-fn code(code: GrpcCode) -> Facts {
-    Facts {
-        grpc_code: Some(code),
-        ..NOTHING
-    }
-}
-
-#[tokio::test]
-async fn unavailable() {
-    let error = answer(Status::unavailable("try again")).await;
-    assert_row(&error, code(GrpcCode::Unavailable), Repeated::IfIdempotent);
-}
-
-#[tokio::test]
-async fn aborted() {
-    let error = answer(Status::aborted("somebody was faster")).await;
-    assert_row(&error, code(GrpcCode::Aborted), Repeated::Always);
-}
-
-#[tokio::test]
-async fn deadline_exceeded() {
-    let error = answer(Status::deadline_exceeded("too late")).await;
-    assert_row(
-        &error,
-        code(GrpcCode::DeadlineExceeded),
-        Repeated::IfIdempotent,
-    );
-}
-
-#[tokio::test]
-async fn timeout_of_a_tonic_server() {
-    let error = answer(Status::cancelled("Timeout expired")).await;
-    assert_row(
-        &error,
-        code(GrpcCode::DeadlineExceeded),
-        Repeated::IfIdempotent,
-    );
-}
-
-#[tokio::test]
-async fn already_exists() {
-    let error = answer(Status::already_exists("it is there")).await;
-    assert_row(&error, code(GrpcCode::AlreadyExists), Repeated::Never);
-}
-
-#[tokio::test]
-async fn unknown_of_the_server() {
-    // As the server's word it is a code like any other; the transport's has a source.
-    let error = answer(Status::unknown("transport error")).await;
-    assert_row(&error, code(GrpcCode::Unknown), Repeated::IfIdempotent);
-}
-
-#[tokio::test]
-async fn retry_info() {
-    let details = ErrorDetails::with_retry_info(Some(Duration::from_millis(1_500)));
-    let busy = Status::with_error_details(Code::ResourceExhausted, "busy", details);
-    let facts = Facts {
-        retry_after: Some(Duration::from_millis(1_500)),
-        ..code(GrpcCode::ResourceExhausted)
-    };
-    assert_row(&answer(busy).await, facts, Repeated::Always);
+    assert_row("too long", error, NOTHING, Never);
 }
 
 /// A `RetryInfo` of so many seconds, which tonic's own types would not make.
@@ -250,37 +160,46 @@ pub(crate) fn retry_info_of(seconds: i64) -> Status {
     Status::with_details(Code::Unavailable, "busy", status.encode_to_vec().into())
 }
 
-#[tokio::test]
-async fn retry_info_below_zero() {
-    let error = answer(retry_info_of(-3)).await;
-    assert_row(&error, code(GrpcCode::Unavailable), Repeated::IfIdempotent);
-}
-
 fn pushed_back(values: &[&str]) -> Status {
     let mut status = Status::unavailable("busy");
     for value in values {
         let value = value.parse().expect("a value");
-        status
-            .metadata_mut()
-            .append("grpc-retry-pushback-ms", value);
+        let metadata = status.metadata_mut();
+        metadata.append("grpc-retry-pushback-ms", value);
     }
     status
 }
 
 #[tokio::test]
-async fn pushback() {
-    let wait = Facts {
-        retry_after: Some(Duration::from_millis(250)),
-        ..code(GrpcCode::Unavailable)
-    };
-    assert_row(
-        &answer(pushed_back(&["250"])).await,
-        wait,
-        Repeated::IfIdempotent,
-    );
+async fn what_a_server_answers() {
+    let unavailable = code(GrpcCode::Unavailable);
+    let aborted = code(GrpcCode::Aborted);
+    let late = code(GrpcCode::DeadlineExceeded);
+    let exists = code(GrpcCode::AlreadyExists);
+    let unknown = code(GrpcCode::Unknown);
+    let throttled = code(GrpcCode::ResourceExhausted).after(1_500);
+    let details = ErrorDetails::with_retry_info(Some(Duration::from_millis(1_500)));
+    let busy = Status::with_error_details(Code::ResourceExhausted, "busy", details);
+    for (status, facts, repeated) in [
+        (Status::unavailable("try again"), unavailable, IfIdempotent),
+        (Status::aborted("somebody was faster"), aborted, Always),
+        (Status::deadline_exceeded("too late"), late, IfIdempotent),
+        // So says a tonic server.
+        (Status::cancelled("Timeout expired"), late, IfIdempotent),
+        (Status::already_exists("it is there"), exists, Never),
+        // As the server's word it is a code like any other; the transport's has a source.
+        (Status::unknown("transport error"), unknown, IfIdempotent),
+        (busy, throttled, Always),
+        (retry_info_of(-3), unavailable, IfIdempotent),
+        (pushed_back(&["250"]), unavailable.after(250), IfIdempotent),
+    ] {
+        let row = status.to_string();
+        assert_row(&row, answer(status).await, facts, repeated);
+    }
+    let must_stop = true;
     let stop = Facts {
-        must_stop: true,
-        ..code(GrpcCode::Unavailable)
+        must_stop,
+        ..unavailable
     };
     for values in [
         &["-1"][..],
@@ -289,26 +208,22 @@ async fn pushback() {
         &["99999999999"],
         &["1", "1"],
     ] {
-        assert_row(&answer(pushed_back(values)).await, stop, Repeated::Refused);
+        let row = format!("{values:?}");
+        assert_row(&row, answer(pushed_back(values)).await, stop, Refused);
     }
 }
 
 /// A connection that closed is opened anew, and the next attempt gets an answer on it.
 #[tokio::test]
 async fn a_lost_connection_is_opened_anew() {
-    let broken = serve(Act::FramesAndClose(b"")).await;
-    let whole = {
-        let mut headers = HeaderMap::new();
-        headers.insert("grpc-status", "5".parse().expect("a value"));
-        headers.insert("content-type", "application/grpc".parse().expect("a value"));
-        serve(Act::Headers(headers)).await
-    };
+    let broken = serve(Act::FramesAndClose(b""));
+    let whole = serve(grpc_error(5));
     let servers = std::cell::RefCell::new(vec![whole, broken]);
     let channel = Reconnect::new(async || {
         let server = servers.borrow_mut().pop().expect("one of two");
         Ok::<_, Status>(endpoint(server).connect_lazy())
     });
-    let outcome = crate::clients::facts::POLICY
+    let outcome = POLICY
         .retry(|| channel.with(async |it| call_on(it).await))
         .await;
     assert_eq!(outcome.expect_err("the answer").code(), Code::NotFound);

@@ -1,17 +1,17 @@
 //! Bodies that are too long, never end, or end too early. What is measured is the heap of the
 //! client's thread; the servers have threads of their own.
 
-use crate::edges::server::{bytes, serve, stalls_after, text};
+use crate::server::{AMPLE as MINUTE, Act, End, client, head, nobody, reply, serve as served};
 use allocation_counter::measure;
 use backoff_cloud::{Delivery, Fault, FaultKind, GrpcCode, Policy, StopReason, Verdict, http, iam};
 use backoff_core::testing::VirtualTime;
 use flate2::{Compression, write::GzEncoder};
 use http::{ApiError, Limits};
 use hyper_1::body::{Body, Bytes, Frame};
-use reqwest::Client;
 use serde_json::Value;
 use std::{
     convert::Infallible,
+    fmt::Display,
     future::Future as _,
     io::Write as _,
     pin::Pin,
@@ -29,7 +29,7 @@ const MB: u64 = 1_000_000;
 const QUICK: Limits = Limits::new().error_body_time(Duration::from_millis(200));
 
 /// A limit that no body reaches that does not stall, on a slow machine either.
-const AMPLE: Limits = Limits::new().error_body_time(Duration::from_secs(60));
+const AMPLE: Limits = Limits::new().error_body_time(MINUTE);
 
 fn runtime() -> Runtime {
     Builder::new_current_thread()
@@ -38,11 +38,14 @@ fn runtime() -> Runtime {
         .expect("a runtime")
 }
 
-fn client() -> Client {
-    Client::builder()
-        .retry(reqwest::retry::never())
-        .build()
-        .expect("a client")
+/// The URL of a server that answers so.
+fn serve(act: Act) -> String {
+    format!("http://{}", served(act))
+}
+
+/// A head that announces a body of so many bytes, of which these come.
+fn told(status: &str, length: impl Display, body: &str) -> Act {
+    head(format!("{status}\r\ncontent-length: {length}"), body)
 }
 
 async fn get(url: &str, limits: Limits) -> Result<Value, ApiError> {
@@ -75,21 +78,18 @@ fn assert_left(name: &str, url: &str) {
 }
 
 #[test]
-fn an_error_of_a_hundred_megabytes_is_left_at_the_limit() {
-    let head = "503 Busy\r\ncontent-length: 100000000";
-    assert_left("100 MB of text", &serve(head, bytes(100 * MB)));
-    // As a tree, this would take 32 bytes for every two.
-    let zeros = serve(head, |stream| {
-        stream.write_all(br#"{"error": {"status": "UNAVAILABLE", "details": ["#)?;
-        let piece = "0,".repeat(50_000);
-        (0..1_000).try_for_each(|_| stream.write_all(piece.as_bytes()))
-    });
-    assert_left("100 MB of JSON", &zeros);
-}
-
-#[test]
-fn an_error_without_end_is_left_at_the_limit() {
-    assert_left("no end", &serve("503 Busy", bytes(u64::MAX)));
+fn an_error_is_left_at_the_limit() {
+    let begun = r#"{"error": {"status": "UNAVAILABLE", "details": ["#;
+    let more = |act: Act, bytes, text| act.then(End::More(bytes, text));
+    let told = |body| told("503 Busy", 100 * MB, body);
+    for (name, act) in [
+        ("100 MB of text", more(told(""), 100 * MB, "x")),
+        // As a tree, this would take 32 bytes for every two.
+        ("100 MB of JSON", more(told(begun), 100 * MB, "0,")),
+        ("no end", more(head("503 Busy", ""), u64::MAX, "x")),
+    ] {
+        assert_left(name, &serve(act));
+    }
 }
 
 fn bomb(megabytes: u64) -> Vec<u8> {
@@ -101,8 +101,8 @@ fn bomb(megabytes: u64) -> Vec<u8> {
 
 fn packed(status: &str, body: Vec<u8>) -> String {
     let length = body.len();
-    let head = format!("{status}\r\ncontent-encoding: gzip\r\ncontent-length: {length}");
-    serve(head, move |stream| stream.write_all(&body))
+    let first = format!("{status}\r\ncontent-encoding: gzip\r\ncontent-length: {length}");
+    serve(head(first, body))
 }
 
 #[test]
@@ -120,39 +120,35 @@ fn the_limits_count_what_is_unpacked() {
 #[test]
 fn a_success_has_as_many_bytes_as_are_allowed() {
     let limits = Limits::new().body(8 * MB as usize);
-    let unknown = serve("200 OK", bytes(u64::MAX));
+    let unknown = serve(head("200 OK", "").then(End::More(u64::MAX, "x")));
     let (error, heap, _) = measured("a success without end", &unknown, limits);
     assert!(heap < 13 * MB, "{heap} bytes");
     let expected = "the body of the reply is longer than 8000000 bytes, the limit of `http::Limits`; to \
                     read a longer body, pass `http::Limits::new().body(bytes)` to `.limits(..)` of the \
                     request, or call its `json` or `success`";
     assert_eq!(error.to_string(), expected);
-    assert_eq!(
-        (error.kind(), error.delivery()),
-        (Some(FaultKind::Permanent), None)
-    );
+    let said = (error.kind(), error.delivery());
+    assert_eq!(said, (Some(FaultKind::Permanent), None));
     // Where the length is told, nothing is read.
-    let told = serve("200 OK\r\ncontent-length: 8000001", stalls_after(""));
+    let told = serve(told("200 OK", 8_000_001, "").then(End::Stall));
     let (error, heap, _) = measured("a success that tells its length", &told, limits);
     assert!(heap < MB, "{heap} bytes");
     assert_eq!(error.to_string(), expected);
     // Exactly so many are read.
     let full = |length: usize| {
         let body = format!("\"{}\"", "x".repeat(length - 2));
-        let url = serve(format!("200 OK\r\ncontent-length: {length}"), text(body));
+        let url = serve(reply(200, "", body));
         runtime().block_on(get(&url, Limits::new().body(100_000)))
     };
     let value = full(100_000).expect("it is allowed");
     assert_eq!(value.as_str().map(str::len), Some(99_998));
-    assert_eq!(
-        full(100_001).expect_err("too long").kind(),
-        Some(FaultKind::Permanent)
-    );
+    let error = full(100_001).expect_err("too long");
+    assert_eq!(error.kind(), Some(FaultKind::Permanent));
 }
 
 #[test]
 fn a_length_that_is_told_costs_nothing() {
-    let url = serve("200 OK\r\ncontent-length: 67108864", text("{"));
+    let url = serve(told("200 OK", 67_108_864, "{"));
     let (error, heap, _) = measured("a length that is told", &url, Limits::new());
     assert!(heap < MB, "{heap} bytes");
     assert_eq!(error.delivery(), Some(Delivery::MaybeSent));
@@ -160,20 +156,18 @@ fn a_length_that_is_told_costs_nothing() {
 
 #[tokio::test]
 async fn the_default_of_a_success_is_64_mib() {
-    let told = |length: u64| serve(format!("200 OK\r\ncontent-length: {length}"), text("{"));
+    let told = |length: u64| serve(told("200 OK", length, "{"));
     let error = failure(&told((64 << 20) + 1), Limits::new()).await;
-    assert!(
-        error.to_string().contains("longer than 67108864 bytes"),
-        "{error}"
-    );
+    let shown = error.to_string();
+    assert!(shown.contains("longer than 67108864 bytes"), "{shown}");
     let error = failure(&told(64 << 20), Limits::new()).await;
     assert_eq!(error.delivery(), Some(Delivery::MaybeSent), "{error}");
 }
 
 #[tokio::test]
 async fn a_stalled_429_keeps_its_retry_after_and_ends_before_the_deadline() {
-    let head = "429 Slow\r\nretry-after: 3600\r\ncontent-length: 100";
-    let url = serve(head, stalls_after(r#"{"error": {"#));
+    let slow = told("429 Slow\r\nretry-after: 3600", 100, r#"{"error": {"#);
+    let url = serve(slow.then(End::Stall));
     let policy = Policy::exponential().deadline(Duration::from_secs(600));
     let begin = Instant::now();
     let given_up = policy
@@ -193,20 +187,25 @@ async fn a_stalled_429_keeps_its_retry_after_and_ends_before_the_deadline() {
 
 /// The time is virtual: it jumps to the end of the wait when nothing else is to be done.
 #[tokio::test(start_paused = true)]
-async fn a_stalled_error_is_left_after_five_seconds() {
-    let url = serve("503 Busy\r\ncontent-length: 100", stalls_after("{"));
-    let begin = tokio::time::Instant::now();
-    let response = client().get(&url).send().await.expect("a head");
-    let error = http::success(response).await.expect_err("a 503");
-    assert_eq!(error.status(), Some(503));
-    let time = begin.elapsed();
-    assert!((5_000..5_010).contains(&time.as_millis()), "{time:?}");
+async fn a_body_that_stalls_is_left_after_its_time() {
+    for (head, milliseconds, status, delivery) in [
+        ("503 Busy", 5_000, Some(503), None),
+        ("200 OK", 30_000, None, Some(Delivery::MaybeSent)),
+    ] {
+        let url = serve(told(head, 100, "{").then(End::Stall));
+        let begin = tokio::time::Instant::now();
+        let response = client().get(&url).send().await.expect("a head");
+        let error = http::success(response).await.expect_err("it stalls");
+        assert_eq!((error.status(), error.delivery()), (status, delivery));
+        let time = begin.elapsed().as_millis();
+        assert!((milliseconds..milliseconds + 10).contains(&time), "{time}");
+    }
 }
 
 /// Without a limit, the call would not end: the deadline is only asked between attempts.
 #[tokio::test]
 async fn a_success_that_stops_is_a_lost_reply() {
-    let url = serve("200 OK\r\ncontent-length: 100", stalls_after("{"));
+    let url = serve(told("200 OK", 100, "{").then(End::Stall));
     let time = Duration::from_millis(200);
     let limits = Limits::new().read_timeout(time);
     // In virtual time, which the first wait takes, but no attempt: the second wait would be too long.
@@ -224,10 +223,8 @@ async fn a_success_that_stops_is_a_lost_reply() {
     assert_eq!(said, (None, None, Some(Delivery::MaybeSent)));
     let expected = "the body of the reply stopped: no byte arrived within 200ms";
     assert!(error.to_string().starts_with(expected), "{error}");
-    assert_eq!(
-        policy.idempotent(false).judge(&error),
-        Verdict::MaybeApplied
-    );
+    let judged = policy.idempotent(false).judge(&error);
+    assert_eq!(judged, Verdict::MaybeApplied);
 }
 
 /// A body of the digit 1, again and again, each after a pause.
@@ -270,18 +267,6 @@ async fn a_success_that_keeps_coming_is_read_to_its_end() {
     assert!(begin.elapsed() >= Duration::from_secs(1));
 }
 
-/// The time is virtual: it jumps to the end of the wait when nothing else is to be done.
-#[tokio::test(start_paused = true)]
-async fn a_stalled_success_is_left_after_thirty_seconds() {
-    let url = serve("200 OK\r\ncontent-length: 100", stalls_after("{"));
-    let begin = tokio::time::Instant::now();
-    let response = client().get(&url).send().await.expect("a head");
-    let error = http::success(response).await.expect_err("a cut body");
-    assert_eq!(error.delivery(), Some(Delivery::MaybeSent));
-    let time = begin.elapsed();
-    assert!((30_000..30_010).contains(&time.as_millis()), "{time:?}");
-}
-
 /// A decoder takes away the header that says where the body ends. Then an empty body may have been cut,
 /// too; half a JSON text was cut in any case.
 #[tokio::test]
@@ -296,8 +281,7 @@ async fn half_a_json_text_counts_as_cut_and_so_does_an_empty_body_without_an_end
         ("{\"etag\": ", cut),
         ("", (None, Some(FaultKind::Permanent))),
     ] {
-        let head = format!("200 OK\r\ncontent-length: {}", half.len());
-        let plain = (serve(head, text(half)), of_plain);
+        let plain = (serve(reply(200, "", half)), of_plain);
         for (url, said) in [plain, (packed("200 OK", pack(half.as_bytes())), cut)] {
             let error = failure(&url, AMPLE).await;
             assert_eq!((error.delivery(), error.kind()), said, "{error}");
@@ -305,37 +289,18 @@ async fn half_a_json_text_counts_as_cut_and_so_does_an_empty_body_without_an_end
     }
 }
 
-#[tokio::test]
-async fn an_error_that_is_cut_is_judged_by_its_status() {
-    for (status, verdict) in [(404, Verdict::Permanent), (403, Verdict::Permanent)] {
-        let head = format!("{status} No\r\nretry-after: 3\r\ncontent-length: 100");
-        let url = serve(head, text(r#"{"error": {"code": 4"#));
-        let error = failure(&url, AMPLE).await;
-        let said = (error.status(), Fault::grpc_code(&error), error.delivery());
-        assert_eq!(said, (Some(status), None, None), "{error}");
-        assert_eq!(error.retry_after(), Some(Duration::from_secs(3)));
-        assert_eq!(Policy::exponential().judge(&error), verdict);
-        let shown = error.to_string();
-        let beginning =
-            format!("HTTP {status}, but its body was cut: error decoding response body");
-        assert!(shown.starts_with(&beginning), "{shown}");
-        assert!(shown.ends_with(r#": {"error": {"code": 4"#), "{shown}");
-    }
-}
-
 /// The missing part may say `ABORTED` or `ALREADY_EXISTS`, and only another attempt shows which.
 #[tokio::test]
 async fn a_conflict_that_is_cut_counts_as_aborted() {
     let half = r#"{"error": {"status": "ALREADY_EXISTS", "details": ["#;
-    let lost = serve("409 No\r\ncontent-length: 1000", text(half));
-    let stalled = serve("409 No\r\ncontent-length: 1000", stalls_after(half));
+    let lost = told("409 No", 1000, half);
     let long = format!("{half}\"{}\"]}}}}", "x".repeat(100_000));
-    let long = serve(
-        format!("409 No\r\ncontent-length: {}", long.len()),
-        text(long),
-    );
-    for (url, limits) in [(lost, AMPLE), (stalled, QUICK), (long, AMPLE)] {
-        let error = failure(&url, limits).await;
+    for (act, limits) in [
+        (lost.clone(), AMPLE),
+        (lost.then(End::Stall), QUICK),
+        (reply(409, "", long), AMPLE),
+    ] {
+        let error = failure(&serve(act), limits).await;
         let said = (error.status(), error.grpc_code());
         assert_eq!(said, (Some(409), Some(GrpcCode::Aborted)), "{error}");
         assert_ne!(
@@ -355,8 +320,8 @@ async fn a_long_error_in_a_success_is_no_value() {
     let short = r#"{"error": {"code": 503}}"#.to_owned();
     let little = AMPLE.error_body(8);
     for (body, limits, cut) in [(long, AMPLE, "65536"), (short, little, "8")] {
-        let head = format!("200 OK\r\nretry-after: 3\r\ncontent-length: {}", body.len());
-        let error = failure(&serve(head, text(body)), limits).await;
+        let url = serve(reply(200, "retry-after: 3\r\n", body));
+        let error = failure(&url, limits).await;
         let said = (error.status(), error.retry_after(), error.delivery());
         assert_eq!(said, (Some(503), Some(Duration::from_secs(3)), None));
         let shown = error.to_string();
@@ -368,34 +333,28 @@ async fn a_long_error_in_a_success_is_no_value() {
 
 #[tokio::test]
 async fn a_mark_before_a_success_is_no_mistake() {
-    let url = serve("200 OK\r\ncontent-length: 6", text("\u{feff}[1]"));
-    assert_eq!(
-        get(&url, AMPLE).await.expect("JSON"),
-        serde_json::json!([1])
-    );
+    let url = serve(reply(200, "", "\u{feff}[1]"));
+    let value = get(&url, AMPLE).await.expect("JSON");
+    assert_eq!(value, serde_json::json!([1]));
 }
 
 #[tokio::test]
 async fn no_text_of_an_error_shows_a_password_or_a_query() {
-    let url = serve("200 OK\r\ncontent-length: 100", text("{"));
-    let secret = url.replace("http://", "http://ann:PASSWORD@") + "/a?key=QUERY#FRAGMENT";
-    let cut = failure(&secret, AMPLE).await;
-    let url = serve("503 Busy\r\ncontent-length: 100", text("{"));
-    let secret = url.replace("http://", "http://ann:PASSWORD@") + "/a?key=QUERY#FRAGMENT";
-    let half = failure(&secret, AMPLE).await;
-    let nobody = "http://ann:PASSWORD@127.0.0.1:1/a?key=QUERY#FRAGMENT";
-    let refused = failure(nobody, AMPLE).await;
-    for error in [cut, half, refused] {
+    for server in [
+        served(told("200 OK", 100, "{")),
+        served(told("503 Busy", 100, "{")),
+        nobody(),
+    ] {
+        let secret = format!("http://ann:PASSWORD@{server}/a?key=QUERY#FRAGMENT");
+        let error = failure(&secret, AMPLE).await;
         let mut texts = vec![error.to_string(), format!("{error:?}")];
         let mut source = std::error::Error::source(&error);
         while let Some(cause) = source {
             texts.push(cause.to_string());
             source = cause.source();
         }
-        assert!(
-            texts.len() > 3 && texts[0].contains("127.0.0.1"),
-            "{texts:?}"
-        );
+        assert!(texts.len() > 3, "{texts:?}");
+        assert!(texts[0].contains("127.0.0.1"), "{texts:?}");
         for secret in ["PASSWORD", "QUERY", "FRAGMENT"] {
             assert!(texts.iter().all(|text| !text.contains(secret)), "{texts:?}");
         }
@@ -404,8 +363,8 @@ async fn no_text_of_an_error_shows_a_password_or_a_query() {
 
 #[tokio::test]
 async fn a_date_is_read_by_the_clock_of_the_server() {
-    let head = "503 Busy\r\ncontent-length: 0\r\ndate: Sun, 06 Nov 1994 08:49:07 GMT\r\n\
-                retry-after: Sun, 06 Nov 1994 08:49:37 GMT";
-    let error = failure(&serve(head, text("")), AMPLE).await;
+    let dates = "date: Sun, 06 Nov 1994 08:49:07 GMT\r\n\
+                 retry-after: Sun, 06 Nov 1994 08:49:37 GMT\r\n";
+    let error = failure(&serve(reply(503, dates, "")), AMPLE).await;
     assert_eq!(error.retry_after(), Some(Duration::from_secs(30)));
 }

@@ -3,4 +3,3 @@
 mod bodies;
 mod replies;
 mod resources;
-mod server;

@@ -1,8 +1,8 @@
 //! Replies to `iam::Rest` that are successes but contain no policy.
 
-use crate::edges::{
-    resources::rest,
-    server::{serve, text},
+use crate::{
+    edges::resources::rest,
+    server::{client, reply, serve},
 };
 use backoff_cloud::{
     Fault as _,
@@ -10,7 +10,6 @@ use backoff_cloud::{
     http::Limits,
     iam::{self, PlainPolicy, PolicyStore as _, Rest},
 };
-use reqwest::Client;
 use std::time::Duration;
 
 const MEMBER: &str = "user:ann@example.com";
@@ -35,21 +34,16 @@ async fn a_write_that_is_answered_by_a_page_is_read_again() {
 #[tokio::test]
 async fn a_write_that_is_answered_by_a_success_without_a_policy_shows_none() {
     let page = "<html><head><title>Busy</title></head></html>".to_owned();
-    let error = format!(
-        r#"{{"x": 1, "error": {{"message": "{}"}}}}"#,
-        "x".repeat(50)
-    );
+    let message = "x".repeat(50);
+    let error = format!(r#"{{"x": 1, "error": {{"message": "{message}"}}}}"#);
     let long = format!(r#"{{"etag": "a", "x": "{}"}}"#, "x".repeat(200));
     let limits = Limits::new().body(200).error_body(20);
     for body in [page, error, long] {
-        let head = format!("200 OK\r\ncontent-length: {}", body.len());
-        let rest = Rest::new(Client::new(), serve(head, text(body.clone()))).limits(limits);
+        let server = serve(reply(200, "", &body));
+        let rest = Rest::new(client(), format!("http://{server}")).limits(limits);
         let written = rest.set("projects/p", PlainPolicy::default()).await;
-        assert_eq!(
-            written.expect("a success"),
-            PlainPolicy::default(),
-            "{body}"
-        );
+        let written = written.expect("a success");
+        assert_eq!(written, PlainPolicy::default(), "{body}");
         // A read that shows no policy failed.
         let read = rest.get("projects/p").await;
         read.expect_err("no policy");
@@ -60,9 +54,9 @@ async fn a_write_that_is_answered_by_a_success_without_a_policy_shows_none() {
 async fn an_error_beside_other_fields_is_read_within_the_limits() {
     let message = "x".repeat(50);
     let body = format!(r#"{{"x": 1, "error": {{"message": "{message}", "code": 503}}}}"#);
-    let head = format!("200 OK\r\nretry-after: 3\r\ncontent-length: {}", body.len());
+    let server = serve(reply(200, "retry-after: 3\r\n", body));
     let limits = Limits::new().error_body(40);
-    let rest = Rest::new(Client::new(), serve(head, text(body))).limits(limits);
+    let rest = Rest::new(client(), format!("http://{server}")).limits(limits);
     let error = rest.get("projects/p").await.expect_err("an error inside");
     let said = (error.status(), error.retry_after());
     assert_eq!(said, (Some(503), Some(Duration::from_secs(3))));

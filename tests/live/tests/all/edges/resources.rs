@@ -1,26 +1,24 @@
 //! Names of resources that could lead to another resource, or to another method.
 
+use crate::server::client;
 use backoff_cloud::{
     Delivery, StopReason,
     emulator::Emulator,
     iam::{self, Failure, PolicyStore, Rest},
 };
-use reqwest::Client;
 use serde_json::json;
 
 const MEMBER: &str = "user:mallory@example.com";
 
 pub(crate) fn rest(emulator: &Emulator) -> Rest {
-    let client = Client::builder().retry(reqwest::retry::never()).build();
-    Rest::new(client.expect("a client"), format!("{}/v3", emulator.url()))
+    Rest::new(client(), format!("{}/v3", emulator.url()))
 }
 
 #[tokio::test]
 async fn a_name_that_could_lead_elsewhere_sends_nothing() {
     let emulator = Emulator::start().expect("a port on loopback");
-    let victim =
-        json!({"bindings": [{"role": "roles/owner", "members": ["user:ann@example.com"]}]});
-    emulator.set_policy("projects/victim", victim);
+    let owner = json!({"role": "roles/owner", "members": ["user:ann@example.com"]});
+    emulator.set_policy("projects/victim", json!({"bindings": [owner]}));
     let before = emulator.policy("projects/victim");
     let by_post = rest(&emulator).token(|| async { panic!("a token is asked for") });
     let by_get = by_post.clone().read_by_get();
@@ -84,11 +82,8 @@ async fn a_name_leads_to_the_resource_that_it_names() {
             let change = iam::add(&rest, resource, "roles/viewer", MEMBER).await;
             assert!(change.expect(resource).is_written(), "{resource}");
             let expected = json!([{"role": "roles/viewer", "members": [MEMBER]}]);
-            assert_eq!(
-                emulator.policy(resource)["bindings"],
-                expected,
-                "{resource}"
-            );
+            let bindings = &emulator.policy(resource)["bindings"];
+            assert_eq!(bindings, &expected, "{resource}");
             assert_eq!(emulator.stats().calls, 2, "{resource}");
         }
     }
@@ -98,7 +93,7 @@ async fn a_name_leads_to_the_resource_that_it_names() {
 async fn a_base_with_a_query_sends_nothing() {
     let emulator = Emulator::start().expect("a port on loopback");
     let base = format!("{}/v3?key=SECRET", emulator.url());
-    let rest = Rest::new(Client::new(), base);
+    let rest = Rest::new(client(), base);
     assert!(!format!("{rest:?}").contains("SECRET"), "{rest:?}");
     let change = iam::add(&rest, "projects/p", "roles/viewer", MEMBER).await;
     let shown = change.expect_err("no path").to_string();

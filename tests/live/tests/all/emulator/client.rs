@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 use backoff_cloud::emulator::{Emulator, Stats};
 use serde_json::{Value, json};
 
+use crate::server::AMPLE;
+pub(crate) use crate::server::client;
+
 pub(crate) const PROJECT: &str = "projects/p";
 pub(crate) const FOREVER: Duration = Duration::MAX;
-/// Far above what anything here takes, so that a hang fails instead of hanging.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
 /// One HTTP reply, read by hand.
 #[derive(Debug)]
 pub(crate) struct Answer {
@@ -33,17 +35,11 @@ impl Answer {
 
     /// The status, and Google's name for it in a body that agrees with it.
     pub(crate) fn error(&self) -> (u16, String) {
-        assert_eq!(
-            self.header("content-type"),
-            Some("application/json; charset=UTF-8")
-        );
+        let content = self.header("content-type");
+        assert_eq!(content, Some("application/json; charset=UTF-8"));
         let error = self.json()["error"].take();
         assert_eq!(error["code"], self.status);
-        assert!(
-            error["message"]
-                .as_str()
-                .is_some_and(|message| !message.is_empty())
-        );
+        assert_ne!(error["message"].as_str().unwrap_or_default(), "");
         (self.status, error["status"].as_str().unwrap().to_owned())
     }
 }
@@ -55,7 +51,7 @@ pub(crate) fn addr(emulator: &Emulator) -> SocketAddr {
 
 pub(crate) fn connect(emulator: &Emulator) -> TcpStream {
     let stream = TcpStream::connect(addr(emulator)).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(AMPLE)).unwrap();
     stream
 }
 
@@ -108,14 +104,7 @@ pub(crate) fn ask(emulator: &Emulator, request: &str) -> Answer {
 pub(crate) fn wait_for(emulator: &Emulator, seen: impl Fn(&Stats) -> bool) {
     let start = Instant::now();
     while !seen(&emulator.stats()) {
-        assert!(start.elapsed() < PATIENCE, "{:?}", emulator.stats());
+        assert!(start.elapsed() < AMPLE, "{:?}", emulator.stats());
         std::thread::yield_now();
     }
-}
-
-pub(crate) fn client() -> reqwest::Client {
-    reqwest::Client::builder()
-        .retry(reqwest::retry::never())
-        .build()
-        .unwrap()
 }

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use backoff_cloud::emulator::{Call, Emulator, Faults, Reply};
+use backoff_cloud::emulator::{Builder, Call, Emulator, Faults, Reply};
 use backoff_cloud::http::{self, ApiError};
 use backoff_cloud::{Fault, FaultKind, GrpcCode, StopReason, memorystore};
 use serde_json::{Value, json};
 
-use crate::emulator::client::*;
+use crate::{emulator::client::*, server::AMPLE};
 
 const PARENT: &str = "projects/p/locations/europe-west1";
 const CACHE: &str = "projects/p/locations/europe-west1/instances/cache";
@@ -28,6 +28,11 @@ fn delete(parameters: &str) -> String {
     request("DELETE", &format!("/v1/{CACHE}{parameters}"), "")
 }
 
+/// Its operations take no time.
+fn quick() -> Builder {
+    Emulator::builder().operations_take(Duration::ZERO)
+}
+
 /// Polls until the operation is done.
 fn awaited(emulator: &Emulator, operation: &Value) -> Value {
     let name = operation["name"].as_str().unwrap();
@@ -37,7 +42,7 @@ fn awaited(emulator: &Emulator, operation: &Value) -> Value {
         if polled["done"] == true {
             return polled;
         }
-        assert!(start.elapsed() < PATIENCE, "{polled}");
+        assert!(start.elapsed() < AMPLE, "{polled}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -45,10 +50,8 @@ fn awaited(emulator: &Emulator, operation: &Value) -> Value {
 #[test]
 fn an_instance_comes_and_goes() {
     let emulator = Emulator::builder().operations_take(TAKES).start().unwrap();
-    assert_eq!(
-        ask(&emulator, &get(CACHE)).error(),
-        (404, "NOT_FOUND".to_owned())
-    );
+    let missing = (404, "NOT_FOUND".to_owned());
+    assert_eq!(ask(&emulator, &get(CACHE)).error(), missing);
     let start = Instant::now();
     let operation = ask(&emulator, &create("cache")).json();
     assert_eq!(operation["done"], false);
@@ -58,10 +61,8 @@ fn an_instance_comes_and_goes() {
     assert_eq!(made["metadata"]["target"], CACHE);
 
     let instance = ask(&emulator, &get(CACHE)).json();
-    assert_eq!(
-        (&instance["name"], &instance["shardCount"]),
-        (&json!(CACHE), &json!(3))
-    );
+    let said = (&instance["name"], &instance["shardCount"]);
+    assert_eq!(said, (&json!(CACHE), &json!(3)));
     assert_eq!(emulator.instance(CACHE).unwrap(), instance);
     let list = ask(&emulator, &get(&format!("{PARENT}/instances"))).json();
     assert_eq!(list, json!({"instances": [instance]}));
@@ -70,54 +71,35 @@ fn an_instance_comes_and_goes() {
     assert_eq!(again.error(), (409, "ALREADY_EXISTS".to_owned()));
     let operation = ask(&emulator, &delete("")).json();
     let gone = awaited(&emulator, &operation);
-    assert_eq!(
-        gone["response"],
-        json!({"@type": "type.googleapis.com/google.protobuf.Empty"})
-    );
+    let empty = json!({"@type": "type.googleapis.com/google.protobuf.Empty"});
+    assert_eq!(gone["response"], empty);
     assert_eq!(emulator.instance(CACHE), None);
-    assert_eq!(
-        ask(&emulator, &delete("")).error(),
-        (404, "NOT_FOUND".to_owned())
-    );
+    assert_eq!(ask(&emulator, &delete("")).error(), missing);
     let stats = emulator.stats();
     assert_eq!((stats.writes, stats.already_exists), (2, 1));
 }
 
 #[test]
 fn a_new_instance_appears_late() {
-    let emulator = Emulator::builder()
-        .operations_take(Duration::ZERO)
-        .appears_after(TAKES)
-        .start()
-        .unwrap();
-    let start = Instant::now();
-    let operation = ask(&emulator, &create("cache")).json();
-    assert_eq!(operation["done"], true);
-    while ask(&emulator, &get(CACHE)).status == 404 {
-        assert!(start.elapsed() < PATIENCE);
+    for (after, appears) in [(TAKES, true), (FOREVER, false)] {
+        let emulator = quick().appears_after(after).start().unwrap();
+        let start = Instant::now();
+        let operation = ask(&emulator, &create("cache")).json();
+        assert_eq!(operation["done"], true);
+        while appears && ask(&emulator, &get(CACHE)).status == 404 {
+            assert!(start.elapsed() < AMPLE);
+        }
+        assert!(!appears || start.elapsed() >= after);
+        let status = ask(&emulator, &get(CACHE)).status;
+        assert_eq!(status, if appears { 200 } else { 404 });
     }
-    assert!(start.elapsed() >= TAKES);
-}
-
-#[test]
-fn a_new_instance_that_has_not_appeared_is_not_found() {
-    let emulator = Emulator::builder()
-        .operations_take(Duration::ZERO)
-        .appears_after(FOREVER)
-        .start()
-        .unwrap();
-    let operation = ask(&emulator, &create("cache")).json();
-    assert_eq!(operation["done"], true);
-    assert_eq!(ask(&emulator, &get(CACHE)).status, 404);
 }
 
 #[test]
 fn a_create_whose_reply_was_lost_is_recognised() {
     let emulator = Emulator::start().unwrap();
-    emulator.script(
-        Call::CreateInstance,
-        [Reply::reset().applied(), Reply::status(503)],
-    );
+    let failures = [Reply::reset().applied(), Reply::status(503)];
+    emulator.script(Call::CreateInstance, failures);
     let create = create(&format!("cache&requestId={ID}"));
     assert!(exchange(&emulator, &create).1.is_err());
     assert_eq!(ask(&emulator, &create).error().0, 503);
@@ -131,10 +113,7 @@ fn a_create_whose_reply_was_lost_is_recognised() {
 
 #[test]
 fn an_operation_fails_as_scripted() {
-    let emulator = Emulator::builder()
-        .operations_take(Duration::ZERO)
-        .start()
-        .unwrap();
+    let emulator = quick().start().unwrap();
     let full = Reply::failed_operation(GrpcCode::ResourceExhausted, "The zone is full.");
     emulator.script(Call::CreateInstance, [full.clone(), Reply::pass()]);
     emulator.script(Call::GetInstance, [full]);
@@ -143,10 +122,8 @@ fn an_operation_fails_as_scripted() {
     let error = json!({"code": 8, "message": "The zone is full."});
     assert_eq!(operation.json()["error"], error);
     assert_eq!(ask(&emulator, &get(CACHE)).status, 404);
-    assert_eq!(
-        ask(&emulator, &create("cache")).json()["response"]["name"],
-        CACHE
-    );
+    let made = ask(&emulator, &create("cache")).json();
+    assert_eq!(made["response"]["name"], CACHE);
     assert_eq!(ask(&emulator, &get(CACHE)).status, 200);
     assert_eq!(emulator.stats().faults, 2);
 }
@@ -169,11 +146,8 @@ fn every_call_meets_the_faults() {
         emulator.script(*call, [Reply::status(429).retry_after("7")]);
         for (other, request) in &calls {
             let status = if other == call { 429 } else { 503 };
-            assert_eq!(
-                ask(&emulator, request).error().0,
-                status,
-                "{call:?} {other:?}"
-            );
+            let said = ask(&emulator, request).error().0;
+            assert_eq!(said, status, "{call:?} {other:?}");
         }
     }
     assert_eq!(emulator.stats().writes, 0);
@@ -205,11 +179,8 @@ fn an_instance_has_a_policy_too() {
 async fn an_operation_is_polled_by_policy() {
     let emulator = Emulator::builder().operations_take(TAKES).start().unwrap();
     let operation = ask(&emulator, &create("cache")).json();
-    let url = format!(
-        "{}/v1/{}",
-        emulator.url(),
-        operation["name"].as_str().unwrap()
-    );
+    let name = operation["name"].as_str().unwrap();
+    let url = format!("{}/v1/{name}", emulator.url());
     let client = client();
     let poll = async || http::json::<Value>(client.get(&url).send().await?).await;
     let polling = memorystore::OPERATION
@@ -217,24 +188,17 @@ async fn an_operation_is_polled_by_policy() {
         .deadline(Duration::from_secs(600));
 
     // Neither a 503 nor a connection that breaks ends the polling.
-    emulator.script(
-        Call::GetOperation,
-        [Reply::status(503), Reply::reset(), Reply::cut()],
-    );
-    let done = polling
-        .retry(poll)
-        .until(|operation| operation["done"] == true);
+    let failures = [Reply::status(503), Reply::reset(), Reply::cut()];
+    emulator.script(Call::GetOperation, failures);
+    let done = polling.retry(poll).until(|it| it["done"] == true);
     let (done, report) = done.reported().await.unwrap();
     assert_eq!(done["response"]["state"], "ACTIVE");
     assert_eq!(u64::from(report.attempts), emulator.stats().calls - 1);
     assert!(report.attempts >= 4, "{report}");
 
     // What never comes ends with an error that says so.
-    let never = polling
-        .max_attempts(3)
-        .retry(poll)
-        .until(|operation| operation["done"] == 1)
-        .owned();
+    let thrice = polling.max_attempts(3);
+    let never = thrice.retry(poll).until(|it| it["done"] == 1).owned();
     let error = never.reported().await.unwrap_err();
     assert_eq!(error.reason, StopReason::Attempts);
     let error: ApiError = error.into_error();

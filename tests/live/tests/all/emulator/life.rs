@@ -8,7 +8,7 @@ use backoff_cloud::emulator::{Call, Emulator, Reply, Stats};
 use serde_json::json;
 use tokio::time::timeout;
 
-use crate::emulator::client::*;
+use crate::{emulator::client::*, server::AMPLE};
 
 #[test]
 fn it_listens_on_loopback_only() {
@@ -18,15 +18,11 @@ fn it_listens_on_loopback_only() {
 
 #[test]
 fn dropping_it_cuts_every_kind_of_open_connection() {
-    let emulator = Emulator::builder()
-        .latency(Duration::from_millis(1))
-        .start()
-        .unwrap();
+    let emulator = Emulator::builder().latency(Duration::from_millis(1));
+    let emulator = emulator.start().unwrap();
     let closed = addr(&emulator);
-    emulator.script(
-        Call::GetIamPolicy,
-        [Reply::stall(), Reply::stall_body(), Reply::delay(FOREVER)],
-    );
+    let late = [Reply::stall(), Reply::stall_body(), Reply::delay(FOREVER)];
+    emulator.script(Call::GetIamPolicy, late);
     let mut open: Vec<_> = (0..3)
         .map(|_| {
             let mut stream = connect(&emulator);
@@ -37,14 +33,14 @@ fn dropping_it_cuts_every_kind_of_open_connection() {
     // One that says nothing, and one that stops in the middle of its request.
     open.push(connect(&emulator));
     let mut half = connect(&emulator);
-    half.write_all(&write_request(&json!({})).as_bytes()[..60])
-        .unwrap();
+    let write = write_request(&json!({}));
+    half.write_all(&write.as_bytes()[..60]).unwrap();
     open.push(half);
     wait_for(&emulator, |stats| stats.faults == 3 && stats.reads == 1);
 
     let start = Instant::now();
     drop(emulator);
-    assert!(start.elapsed() < PATIENCE, "{:?}", start.elapsed());
+    assert!(start.elapsed() < AMPLE, "{:?}", start.elapsed());
     for mut stream in open {
         let mut bytes = Vec::new();
         if let Err(error) = stream.read_to_end(&mut bytes) {
@@ -68,9 +64,8 @@ fn one_connection_carries_many_calls() {
     let emulator = Emulator::start().unwrap();
     let mut stream = connect(&emulator);
     let keep = read_request().replace("connection: close\r\n", "");
-    stream
-        .write_all(format!("{keep}{keep}{}", read_request()).as_bytes())
-        .unwrap();
+    let three = format!("{keep}{keep}{}", read_request());
+    stream.write_all(three.as_bytes()).unwrap();
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
     assert_eq!(text.matches("HTTP/1.1 200 OK").count(), 3);
@@ -92,18 +87,13 @@ async fn a_paused_clock_does_not_pause_it() {
 async fn it_may_be_dropped_inside_a_runtime() {
     let emulator = Emulator::start().unwrap();
     emulator.script(Call::GetIamPolicy, [Reply::stall()]);
-    let addr = emulator.url().to_owned();
-    let call = tokio::spawn(async move {
-        client()
-            .get(format!("{addr}/v1/{PROJECT}:getIamPolicy"))
-            .send()
-            .await
-    });
+    let url = format!("{}/v1/{PROJECT}:getIamPolicy", emulator.url());
+    let call = tokio::spawn(client().get(url).send());
     while emulator.stats().faults == 0 {
         tokio::task::yield_now().await;
     }
     drop(emulator);
-    let cut = timeout(PATIENCE, call).await.expect("it is cut");
+    let cut = timeout(AMPLE, call).await.expect("it is cut");
     assert!(cut.unwrap().is_err());
 }
 

@@ -7,4 +7,3 @@ mod life;
 mod policies;
 mod quota;
 mod rubbish;
-mod writers;

@@ -1,9 +1,12 @@
 //! The values and errors that replies become.
 
-use crate::send::server::{Act, FAST, Server, client, reply};
+use crate::{
+    send::client_012,
+    server::{Act, FAST, Server, broken, client, nobody, raw, reply},
+};
 use backoff_cloud::{
-    Fault, FaultKind, Verdict,
-    http::{self, ApiError, Limits, SendExt as _},
+    Delivery, Fault, FaultKind, Verdict,
+    http::{self, ApiError, Limits, Outgoing, SendExt as _},
 };
 use flate2::{Compression, write::GzEncoder};
 use serde::de::DeserializeOwned;
@@ -12,18 +15,15 @@ use std::io::Write as _;
 
 /// The result of a `GET` that is answered like this.
 async fn got<T: DeserializeOwned + 'static>(act: Act) -> Result<T, ApiError> {
-    let server = Server::start([act]).await;
+    let server = Server::start([act]);
     let sending = FAST.max_attempts(1).send(client().get(server.url("a")));
     sending.json().await
 }
 
 #[tokio::test]
 async fn an_empty_reply_is_nothing_or_a_unit() {
-    for act in [
-        reply(204, "", ""),
-        reply(200, "", ""),
-        reply(200, "", " \r\n"),
-    ] {
+    for (status, body) in [(204, ""), (200, ""), (200, " \r\n")] {
+        let act = reply(status, "", body);
         assert_eq!(got::<Option<Value>>(act.clone()).await.expect("none"), None);
         got::<()>(act.clone()).await.expect("a unit");
         let error = got::<Value>(act).await.expect_err("no JSON");
@@ -33,24 +33,20 @@ async fn an_empty_reply_is_nothing_or_a_unit() {
     let value: Option<u8> = got(reply(200, "", "7")).await.expect("a value");
     assert_eq!(value, Some(7));
     let full = got::<()>(reply(200, "", "{\"a\": 1}")).await;
-    assert!(
-        full.expect_err("not empty")
-            .to_string()
-            .contains("not the JSON")
-    );
+    let shown = full.expect_err("not empty").to_string();
+    assert!(shown.contains("not the JSON"), "{shown}");
     // The function for a response of the caller's own does the same.
-    let server = Server::start([reply(204, "", "")]).await;
+    let server = Server::start([reply(204, "", "")]);
     let response = client().delete(server.url("a")).send().await;
-    http::json::<()>(response.expect("a reply"))
-        .await
-        .expect("a unit");
+    let unit = http::json::<()>(response.expect("a reply")).await;
+    unit.expect("a unit");
 }
 
 /// If a reply does not say where its body ends, an empty body may have been cut off.
 #[tokio::test]
 async fn an_empty_body_without_an_end_is_asked_for_again() {
-    let endless = Act::Reply(b"HTTP/1.0 200 OK\r\n\r\n".to_vec());
-    let server = Server::start([endless.clone(), reply(200, "", "7")]).await;
+    let endless = raw(b"HTTP/1.0 200 OK\r\n\r\n".to_vec());
+    let server = Server::start([endless.clone(), reply(200, "", "7")]);
     let get = client().get(server.url("a"));
     let value: Option<u8> = FAST.send(get).json().await.expect("the second attempt");
     assert_eq!((value, server.requests()), (Some(7), 2));
@@ -58,22 +54,57 @@ async fn an_empty_body_without_an_end_is_asked_for_again() {
     got::<()>(endless).await.expect("a unit");
 }
 
+/// The same request of either version of reqwest.
+fn gets(url: &str) -> [Outgoing; 2] {
+    [client().get(url).into(), client_012().get(url).into()]
+}
+
 #[tokio::test]
 async fn a_reply_has_status_headers_and_body() {
-    let act = reply(201, "etag: \"e\"\r\n", "[1]");
-    let server = Server::start([Act::BrokenStream, act]).await;
-    let put = client().put(server.url("a")).body("x");
-    let reply = FAST.send(put).await.expect("the second attempt");
-    assert_eq!((reply.status(), reply.header("ETag")), (201, Some("\"e\"")));
-    assert_eq!((reply.body(), reply.text().as_str()), (&b"[1]"[..], "[1]"));
-    assert_eq!(reply.json::<Vec<u8>>().expect("a list"), [1]);
+    let acts = [broken(), reply(201, "etag: \"e\"\r\n", "[1]")];
+    let server = Server::start([acts.clone(), acts].concat());
+    for get in gets(&server.url("a")) {
+        let reply = FAST.send(get).await.expect("the second attempt");
+        assert_eq!((reply.status(), reply.header("ETag")), (201, Some("\"e\"")));
+        assert_eq!((reply.body(), reply.text().as_str()), (&b"[1]"[..], "[1]"));
+        assert_eq!(reply.json::<Vec<u8>>().expect("a list"), [1]);
+    }
+}
+
+#[tokio::test]
+async fn an_error_says_as_much_in_either_version() {
+    let server = Server::always(reply(403, "x-request-id: 7\r\n", "no"));
+    for get in gets(&server.url("a")) {
+        let error = FAST.send(get).await.expect_err("403");
+        assert_eq!(error.to_string(), "HTTP 403: no");
+        assert_eq!(error.header("x-request-id"), Some("7"));
+    }
+    let server = Server::start([]);
+    for get in gets(&server.url("a")) {
+        let sending = FAST.send(get).limits(Limits::new().body(1));
+        let shown = sending.await.expect_err("too long").to_string();
+        assert!(shown.contains("longer than 1 bytes"), "{shown}");
+    }
+    for (get, is_older) in gets(&format!("http://{}/a?key=SECRET", nobody()))
+        .into_iter()
+        .zip([false, true])
+    {
+        let error = FAST.send(get).await.expect_err("refused");
+        assert_eq!(error.delivery(), Some(Delivery::NotSent));
+        let (shown, debug) = (error.to_string(), format!("{error:?}"));
+        assert!(
+            shown.contains("refused") && !debug.contains("SECRET"),
+            "{debug}"
+        );
+        let source = std::error::Error::source(&error).expect("the client's error");
+        assert_eq!(source.is::<reqwest_012::Error>(), is_older);
+    }
 }
 
 #[tokio::test]
 async fn a_head_has_no_body_however_long_the_resource_is() {
     let length = "content-encoding: gzip\r\ncontent-length: 9999999999\r\n";
-    let head = format!("HTTP/1.1 200 OK\r\nconnection: close\r\n{length}\r\n");
-    let server = Server::start([Act::Reply(head.into_bytes())]).await;
+    let server = Server::start([raw(format!("HTTP/1.1 200 OK\r\n{length}\r\n"))]);
     let head = FAST.send(client().head(server.url("a"))).await;
     let head = head.expect("a head");
     assert!(head.body().is_empty());
@@ -87,65 +118,22 @@ async fn an_error_keeps_its_headers_and_shows_no_secret() {
     let error = got::<Value>(reply(403, headers, "")).await;
     let error = error.expect_err("403");
     assert_eq!(error.header("X-Request-Id"), Some("7"));
-    assert_eq!(
-        error
-            .headers()
-            .expect("headers")
-            .get_all("set-cookie")
-            .iter()
-            .count(),
-        2
-    );
+    let headers = error.headers().expect("headers");
+    assert_eq!(headers.get_all("set-cookie").iter().count(), 2);
     let shown = format!("{error} {error:?} {:?}", error.headers());
     assert!(!shown.contains("SECRET"), "{shown}");
 }
 
 #[tokio::test]
 async fn a_308_says_how_far_an_upload_is() {
-    let server = Server::start([reply(308, "range: bytes=0-42\r\n", "")]).await;
+    let server = Server::start([reply(308, "range: bytes=0-42\r\n", "")]);
     let ask = client().put(server.url("upload?upload_id=u"));
     let ask = ask.header("content-range", "bytes */100");
     let error = FAST.send(ask).await.expect_err("it is not complete");
-    assert_eq!(
-        (error.status(), error.header("range")),
-        (Some(308), Some("bytes=0-42"))
-    );
+    let said = (error.status(), error.header("range"));
+    assert_eq!(said, (Some(308), Some("bytes=0-42")));
     assert_eq!(FAST.judge(&error), Verdict::Permanent);
     assert_eq!(server.requests(), 1);
-}
-
-#[tokio::test]
-async fn redirects_are_followed_in_each_attempt() {
-    let moved = reply(302, "location: /b\r\n", "");
-    let acts = [
-        moved.clone(),
-        reply(503, "", ""),
-        moved,
-        reply(200, "", "[]"),
-    ];
-    let server = Server::start(acts).await;
-    let get = client().get(server.url("a"));
-    let list: Vec<u8> = FAST.send(get).json().await.expect("the second attempt");
-    let lines: Vec<_> = server.seen().into_iter().map(|seen| seen.line).collect();
-    assert_eq!(
-        (list, lines),
-        (
-            vec![],
-            ["GET /a", "GET /b"]
-                .repeat(2)
-                .iter()
-                .map(ToString::to_string)
-                .collect()
-        )
-    );
-    // One that leads in a circle is no matter of patience.
-    let circle = vec![reply(302, "location: /a\r\n", ""); 20];
-    let server = Server::start(circle).await;
-    let failed = FAST.send(client().get(server.url("a"))).await;
-    assert_eq!(
-        failed.expect_err("a circle").kind(),
-        Some(FaultKind::Permanent)
-    );
 }
 
 fn packed(body: &str) -> Vec<u8> {
@@ -159,21 +147,15 @@ async fn a_packed_reply_is_unpacked_and_half_of_one_is_asked_for_again() {
     let body = packed(&json!({ "name": "x".repeat(5_000) }).to_string());
     let encoding = "content-encoding: gzip\r\n";
     let (half, _) = body.split_at(body.len() / 2);
-    let server = Server::start([reply(200, encoding, half), reply(200, encoding, &body)]).await;
+    let server = Server::start([reply(200, encoding, half), reply(200, encoding, &body)]);
     let get = client().get(server.url("a"));
     let value: Value = FAST.send(get).json().await.expect("the second attempt");
-    assert_eq!(
-        (value["name"].as_str().map(str::len), server.requests()),
-        (Some(5_000), 2)
-    );
+    let length = value["name"].as_str().map(str::len);
+    assert_eq!((length, server.requests()), (Some(5_000), 2));
     let bomb = packed(&"x".repeat(100_000));
-    let server = Server::start([reply(200, encoding, &bomb)]).await;
+    let server = Server::start([reply(200, encoding, &bomb)]);
     let sending = FAST.send(client().get(server.url("a")));
     let error = sending.limits(Limits::new().body(1_000)).bytes().await;
-    assert!(
-        error
-            .expect_err("too long")
-            .to_string()
-            .contains("longer than 1000 bytes")
-    );
+    let shown = error.expect_err("too long").to_string();
+    assert!(shown.contains("longer than 1000 bytes"), "{shown}");
 }

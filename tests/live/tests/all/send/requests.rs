@@ -1,87 +1,39 @@
-//! What is sent, and how often.
+//! What is sent, and how often, beside the table of requests.
 
-use crate::clients::server::nobody;
-use crate::send::server::{Act, FAST, LIMIT, Server, client, reply};
-use backoff_cloud::{
-    Delivery, Fault, FaultKind, StopReason, Verdict, http::SendExt as _, iam, plain_http, storage,
+use crate::{
+    send::client_012,
+    server::{FAST, LIMIT, RESET, STALL, Server, broken, client, reply},
 };
+use backoff_cloud::{
+    Delivery, Fault, FaultKind, Policy, StopReason, Verdict,
+    http::{Outgoing, SendExt as _, Sending},
+    iam, plain_http, storage,
+};
+use backoff_core::testing::VirtualTime;
 use reqwest::{Body, Method, RequestBuilder, multipart::Form};
 use std::time::Duration;
-
-/// What became of a request, and how many of them came.
-async fn sent(
-    acts: impl IntoIterator<Item = Act>,
-    request: impl FnOnce(&Server) -> RequestBuilder,
-) -> (Option<StopReason>, usize) {
-    let server = Server::start(acts).await;
-    let sending = FAST.send(request(&server)).reply().reported().await;
-    (sending.err().map(|error| error.reason), server.requests())
-}
-
-const MAYBE_APPLIED: Option<StopReason> = Some(StopReason::MaybeApplied);
-
-#[tokio::test]
-async fn a_post_is_not_made_twice_after_a_lost_reply() {
-    for act in [
-        Act::Reset,
-        Act::Close,
-        Act::BrokenStream,
-        reply(503, "", ""),
-    ] {
-        let post = |server: &Server| client().post(server.url("a")).body("x");
-        assert_eq!(
-            sent([act.clone()], post).await,
-            (MAYBE_APPLIED, 1),
-            "{act:?}"
-        );
-        let keyed = |server: &Server| post(server).header("Idempotency-Key", "k");
-        assert_eq!(sent([act.clone()], keyed).await, (None, 2), "{act:?}");
-        let guarded = |server: &Server| post(server).header("If-Match", "\"e\"");
-        assert_eq!(sent([act.clone()], guarded).await, (None, 2), "{act:?}");
-        let unguarded = |server: &Server| post(server).header("If-Match", "*");
-        assert_eq!(sent([act.clone()], unguarded).await, (MAYBE_APPLIED, 1));
-    }
-}
-
-#[tokio::test]
-async fn a_get_and_a_delete_are_made_again_when_the_body_is_cut() {
-    for act in [Act::BrokenStream, Act::Reset, reply(503, "", "")] {
-        let acts = [act.clone(), act];
-        let get = |server: &Server| client().get(server.url("a"));
-        assert_eq!(sent(acts.clone(), get).await, (None, 3));
-        let delete = |server: &Server| client().delete(server.url("a"));
-        assert_eq!(sent(acts, delete).await, (None, 3));
-    }
-}
 
 #[tokio::test]
 async fn a_throttled_post_is_made_again_after_what_the_server_asks() {
     let wait = Duration::from_millis(120);
-    let acts = [
-        reply(429, "retry-after-ms: 120\r\n", ""),
-        reply(400, "x-amzn-errortype: ThrottlingException\r\n", "{}"),
-        reply(503, "x-ms-error-code: ServerBusy\r\n", ""),
-    ];
-    let server = Server::start(acts).await;
-    let post = FAST.send(client().post(server.url("a")).body("x"));
-    let (_, report) = post.reply().reported().await.expect("the fourth succeeds");
+    let server = Server::start([reply(429, "retry-after-ms: 120\r\n", "")]);
+    let post = FAST.send(client().post(server.url("a")).body("x")).reply();
+    let post = post.runtime(VirtualTime::new()).reported();
+    let (_, report) = post.await.expect("the second succeeds");
     assert!(report.slept >= wait, "{report:?}");
-    let bodies: Vec<_> = server.seen().into_iter().map(|seen| seen.body).collect();
-    assert_eq!(bodies, vec![b"x".to_vec(); 4]);
 }
 
 /// The same write would fail for ever; an update that sends it reads again.
 #[tokio::test]
 async fn a_stale_write_is_not_repeated_by_the_policy_of_a_read_modify_write() {
     let named = r#"{"error": {"code": "PreconditionFailed"}}"#;
-    let stale = [
+    for stale in [
         reply(412, "", ""),
         reply(412, "", named),
         reply(409, "", r#"{"error": {"code": 409, "status": "ABORTED"}}"#),
-    ];
-    for stale in stale {
+    ] {
         for policy in [storage::READ_MODIFY_WRITE, iam::READ_MODIFY_WRITE] {
-            let server = Server::start([stale.clone()]).await;
+            let server = Server::start([stale.clone()]);
             let put = client().put(server.url("a")).body("x");
             let sending = policy.scaled(0.001).send(put).reply();
             let failed = sending.reported().await.expect_err("stale");
@@ -89,16 +41,13 @@ async fn a_stale_write_is_not_repeated_by_the_policy_of_a_read_modify_write() {
             assert_eq!(server.requests(), 1, "{failed}");
         }
 
-        let server = Server::start([reply(200, "", "{}"), stale]).await;
+        let server = Server::start([reply(200, "", "{}"), stale]);
         let policy = storage::READ_MODIFY_WRITE.scaled(0.001);
         // Its deadline is scaled too, and a slow machine needs time.
         let policy = policy.deadline(Duration::from_secs(600));
-        let read = || policy.send(client().get(server.url("a"))).bytes();
-        let write = |body| {
-            policy
-                .send(client().put(server.url("a")).body(body))
-                .bytes()
-        };
+        let url = server.url("a");
+        let read = || policy.send(client().get(&url)).bytes();
+        let write = |body| policy.send(client().put(&url).body(body)).bytes();
         let updated = policy.update(read, |_| true, write).await;
         updated.expect("the second write");
         assert_eq!(server.requests(), 4);
@@ -106,63 +55,72 @@ async fn a_stale_write_is_not_repeated_by_the_policy_of_a_read_modify_write() {
 }
 
 #[tokio::test]
-async fn the_callers_word_holds() {
-    let acts = [Act::Reset];
-    for (idempotent, requests) in [(true, 2), (false, 1)] {
-        for method in [Method::POST, Method::GET] {
-            let server = Server::start(acts.clone()).await;
-            let request = client().request(method, server.url("a"));
-            let sending = FAST.send(request).idempotent(idempotent).await;
-            assert_eq!((sending.is_ok(), server.requests()), (idempotent, requests));
-        }
-    }
+async fn a_policy_of_what_is_not_idempotent_holds() {
     let careful = plain_http::NOT_IDEMPOTENT.scaled(0.001);
-    let server = Server::start(acts.clone()).await;
-    assert!(
-        careful
-            .send(client().delete(server.url("a")))
-            .await
-            .is_err()
-    );
-    assert_eq!(server.requests(), 1);
-    let server = Server::start(acts).await;
-    assert!(careful.send(client().get(server.url("a"))).await.is_ok());
+    for (method, requests) in [(Method::DELETE, 1), (Method::GET, 2)] {
+        let server = Server::start([RESET]);
+        let request = client().request(method, server.url("a"));
+        assert_eq!(careful.send(request).await.is_ok(), requests == 2);
+        assert_eq!(server.requests(), requests);
+    }
+}
+
+/// A body of one byte that can be read once.
+fn stream() -> http_body_util::Full<&'static [u8]> {
+    http_body_util::Full::new(b"x")
 }
 
 #[tokio::test]
-async fn a_body_that_is_a_stream_is_refused_before_anything_is_sent() {
-    let server = Server::start([]).await;
-    let streams: [fn(RequestBuilder) -> RequestBuilder; 2] = [
-        |request| request.body(Body::wrap(stream())),
-        |request| request.multipart(Form::new().text("a", "b")),
+async fn what_cannot_be_sent_is_refused_before_anything_is_sent() {
+    let server = Server::start([]);
+    let url = server.url("a");
+    let put = || client().put(&url);
+    let older = client_012().put(&url);
+    let older = older.body(reqwest_012::Body::wrap(stream()));
+    let streams: [Outgoing; 3] = [
+        put().body(Body::wrap(stream())).into(),
+        put().multipart(Form::new().text("a", "b")).into(),
+        older.into(),
     ];
-    for stream in streams {
-        let request = || stream(client().put(server.url("a")));
-        let error = FAST.send(request()).await.expect_err("a stream");
-        assert_eq!(server.requests(), 0);
+    let no_url = "no url?key=SECRET";
+    let unbuilt: [Outgoing; 3] = [
+        client().get(no_url).into(),
+        client_012().get(no_url).into(),
+        put().header("a", "\n").into(),
+    ];
+    let streams = streams.map(|request| (request, "is a stream or a multipart form"));
+    let unbuilt = unbuilt.map(|request| (request, "nothing was sent: builder error"));
+    for (request, part) in streams.into_iter().chain(unbuilt) {
+        let failed = FAST.send(request).reply().reported().await;
+        let failed = failed.expect_err(part);
+        let ended = (failed.report.attempts, failed.reason);
+        assert_eq!(ended, (1, StopReason::Permanent), "{failed}");
+        let error = failed.error;
         assert_eq!(error.delivery(), Some(Delivery::NotSent));
+        assert_eq!(error.kind(), Some(FaultKind::Permanent));
         assert_eq!(FAST.judge(&error), Verdict::Permanent);
         let shown = error.to_string();
-        assert!(
-            shown.contains("is a stream or a multipart form")
-                && shown.contains("max_attempts(1)")
-                && shown.contains("send_with"),
-            "{shown}"
-        );
+        assert!(shown.starts_with("nothing was sent: "), "{shown}");
+        assert!(shown.contains(part) && !shown.contains("SECRET"), "{shown}");
+        if part.contains("stream") {
+            let ways = ["max_attempts(1)", "send_with"];
+            assert!(ways.iter().all(|way| shown.contains(way)), "{shown}");
+        }
     }
+    assert_eq!(server.requests(), 0);
     // A policy that makes one attempt sends it.
     let once = FAST.max_attempts(1);
-    let body = Body::wrap(stream());
-    let put = client().put(server.url("a")).header("content-length", "1");
-    once.send(put.body(body)).await.expect("it is sent");
+    let put = put().header("content-length", "1");
+    let sent = once.send(put.body(Body::wrap(stream()))).await;
+    sent.expect("it is sent");
     assert_eq!(server.seen()[0].body, b"x");
 }
 
 #[tokio::test]
 async fn a_request_that_is_built_for_each_attempt_may_have_a_stream() {
-    let busy = [reply(503, "", ""), Act::Reset];
-    for (method, outcome) in [(Method::PUT, (None, 3)), (Method::POST, (MAYBE_APPLIED, 1))] {
-        let server = Server::start(busy.clone()).await;
+    let maybe_applied = Some(StopReason::MaybeApplied);
+    for (method, outcome) in [(Method::PUT, (None, 3)), (Method::POST, (maybe_applied, 1))] {
+        let server = Server::start([reply(503, "", ""), RESET]);
         let (client, url) = (client(), server.url("a"));
         let mut built = 0;
         let sending = FAST.send_with(move || {
@@ -183,115 +141,125 @@ async fn a_request_that_is_built_for_each_attempt_may_have_a_stream() {
 
 #[tokio::test]
 async fn a_form_that_is_built_for_each_attempt_has_the_key_of_the_call() {
-    let server = Server::start([reply(503, "", "")]).await;
+    let server = Server::start([reply(503, "", "")]);
     let (client, url) = (client(), server.url("a"));
     let sending = FAST.send_with(move || {
         let form = Form::new().text("a", "b");
         client.post(&url).multipart(form)
     });
     sending.idempotency_key().await.expect("the second attempt");
-    let seen = server.seen();
-    let keys: Vec<_> = seen
-        .iter()
-        .map(|seen| seen.header("idempotency-key"))
-        .collect();
-    assert!(keys.len() == 2 && keys[0].is_some() && keys[0] == keys[1]);
+    let keys = server.values("idempotency-key");
+    assert!(keys.len() == 2 && keys[0] == keys[1], "{keys:?}");
 }
 
 #[tokio::test]
 async fn a_builder_that_refuses_a_later_request_ends_the_call() {
-    let server = Server::start([reply(503, "", "")]).await;
+    let server = Server::start([reply(503, "", "")]);
     let (client, url) = (client(), server.url("a"));
     let mut headers = ["fine", "\n"].into_iter();
     let sending = FAST.send_with(move || client.get(&url).header("a", headers.next().unwrap()));
     let failed = sending.reply().reported().await.expect_err("a line end");
-    assert_eq!(
-        (failed.report.attempts, failed.reason),
-        (2, StopReason::Permanent)
-    );
+    let ended = (failed.report.attempts, failed.reason);
+    assert_eq!(ended, (2, StopReason::Permanent));
     assert_eq!(server.requests(), 1);
     assert_eq!(failed.error.delivery(), Some(Delivery::NotSent));
 }
 
 #[tokio::test]
-async fn what_the_builder_refused_is_the_error_and_nothing_is_sent() {
-    let server = Server::start([]).await;
-    let no_url = client().get("no url?key=SECRET");
-    let no_header = client().get(server.url("a")).header("a", "\n");
-    for request in [no_url, no_header] {
-        let failed = FAST.send(request).reply().reported().await;
-        let failed = failed.expect_err("the builder refused it");
-        assert_eq!(
-            (failed.report.attempts, failed.reason),
-            (1, StopReason::Permanent)
-        );
-        assert_eq!(failed.error.kind(), Some(FaultKind::Permanent));
-        let shown = failed.error.to_string();
-        assert!(
-            shown.starts_with("nothing was sent: builder error"),
-            "{shown}"
-        );
-        assert!(!shown.contains("SECRET"), "{shown}");
-    }
-    assert_eq!(server.requests(), 0);
-}
-
-#[tokio::test]
 async fn attempts_and_calls_have_their_limits() {
-    let server = Server::start([Act::Stall]).await;
+    let server = Server::start([STALL]);
     let get = client().get(server.url("a"));
     let mut events = 0;
     let sending = FAST.send(get).text().attempt_timeout(LIMIT);
     let sending = sending.runtime(server.until_it_stalls());
     let text = sending.notify(|_| events += 1).await;
-    assert_eq!(
-        (text.expect("the second attempt").as_str(), events),
-        // The wait and the success after it.
-        ("{}", 2)
-    );
-    assert_eq!(server.requests(), 2);
+    assert_eq!(text.expect("the second attempt"), "{}");
+    // The wait and the success after it.
+    assert_eq!((events, server.requests()), (2, 2));
 
-    let server = Server::start([Act::Stall]).await;
+    let server = Server::start([STALL]);
     let get = client().get(server.url("a"));
     let call = FAST.send(get).bytes().timeout(Duration::from_millis(100));
     let error = call.await.expect_err("it stalls");
     assert!(error.to_string().contains("the attempt was cut"), "{error}");
 }
 
-#[tokio::test]
-async fn a_request_that_is_refused_was_not_sent() {
-    let url = format!("http://{}/a", nobody());
-    let failed = FAST.send(client().post(&url)).reply().reported().await;
-    let failed = failed.expect_err("nobody listens");
-    assert_eq!(
-        (failed.report.attempts, failed.reason),
-        (4, StopReason::Attempts)
-    );
-}
+type Sends<'a> = &'a dyn Fn(Method, String) -> Sending;
 
-/// What a request says of its own time holds in each attempt.
+/// What a request or a client says of its own time holds in each attempt.
 #[tokio::test]
 async fn the_requests_own_timeout_is_that_of_an_attempt() {
-    let server = Server::start([Act::Stall]).await;
-    let get = client().get(server.url("a"));
-    let get = get.timeout(Duration::from_secs(1));
+    const TIME: Duration = Duration::from_millis(500);
     // On a slow machine a good answer may be late too.
-    let sending = FAST.max_attempts(60).send(get).reply();
-    let (_, report) = sending.reported().await.expect("a later attempt");
-    assert!(report.attempts >= 2, "{report}");
+    const PATIENT: Policy = FAST.max_attempts(120);
+    let older = || reqwest_012::Client::builder().retry(reqwest_012::retry::never());
+    let all = older().timeout(TIME).build().expect("a client");
+    let reads = older().read_timeout(TIME).build().expect("a client");
+    let of_its_own = |request: RequestBuilder| PATIENT.send(request.timeout(TIME));
+    let forms: [(&str, Sends<'_>); 3] = [
+        ("a request", &|method, url| {
+            of_its_own(client().request(method, url))
+        }),
+        ("a client", &|method, url| {
+            PATIENT.send(all.request(method, url))
+        }),
+        ("its reads", &|method, url| {
+            PATIENT.send(reads.request(method, url))
+        }),
+    ];
+    for (form, sends) in forms {
+        for act in [STALL, broken().then(crate::server::End::Stall)] {
+            let server = Server::start([act.clone()]);
+            let get = sends(Method::GET, server.url("a")).reply();
+            let (_, report) = get.reported().await.expect("a later attempt");
+            assert!(report.attempts >= 2, "{form}: {report}");
+
+            let server = Server::start([act]);
+            let post = sends(Method::POST, server.url("a")).reply();
+            let failed = post.reported().await.expect_err("it may have been applied");
+            assert_eq!(failed.reason, StopReason::MaybeApplied, "{form}");
+            assert_eq!(failed.error.delivery(), Some(Delivery::MaybeSent), "{form}");
+        }
+    }
 }
 
 /// A `Sent` can be stored and spawned.
 #[tokio::test]
 async fn it_is_a_task_of_its_own() {
-    let server = Server::start([reply(503, "", "")]).await;
+    let server = Server::start([reply(503, "", "")]);
     let policy = FAST.max_attempts(2);
     let sending = policy.send(client().get(server.url("a"))).bytes();
     let body = tokio::spawn(sending).await.expect("no panic");
     assert_eq!(body.expect("the second attempt"), b"{}");
 }
 
-/// A body of one byte that can be read once.
-fn stream() -> http_body_util::Full<&'static [u8]> {
-    http_body_util::Full::new(b"x")
+/// Only a rule of the caller looks at the body, and is given a copy.
+#[tokio::test]
+async fn a_long_body_is_not_copied_to_find_out_what_may_be_repeated() {
+    const LONG: usize = 8 << 20;
+    let put = || client_012().put("http://127.0.0.1:9/a");
+    let [plain, ruled] = [(); 2].map(|()| FAST.send(put().body(vec![b'x'; LONG])));
+    let ruled = ruled.idempotent_if(storage::is_idempotent);
+    let copied = |sending: Sending| {
+        let mut sending = Some(sending);
+        let prepare = || drop(sending.take().map(Sending::reply));
+        allocation_counter::measure(prepare).bytes_total
+    };
+    let (plain, ruled) = (copied(plain), copied(ruled));
+    assert!(plain < LONG as u64 / 8, "{plain}");
+    assert!(ruled >= LONG as u64, "{ruled}");
+}
+
+/// A rule is shown the method, the URL, the headers and the body.
+#[tokio::test]
+async fn a_rule_sees_the_request() {
+    for (body, requests) in [(r#"{"etag": "CAE="}"#, 2), ("{}", 1)] {
+        let server = Server::start([RESET]);
+        let put = client_012().put(server.url("storage/v1/b/b1/iam"));
+        let sending = FAST.send(put.body(body));
+        let sending = sending.idempotent_if(storage::is_idempotent).reply();
+        let reason = sending.reported().await.err().map(|failed| failed.reason);
+        let expected = (requests == 1).then_some(StopReason::MaybeApplied);
+        assert_eq!((reason, server.requests()), (expected, requests));
+    }
 }

@@ -1,12 +1,16 @@
 //! The forms of a call. Each form makes one change.
 
+use crate::server::builder;
 use backoff_cloud::http::{self, ApiError};
 use backoff_core::{Event, Policy, RetryError, StopReason, Verdict, retry, retry_block};
 use serde::Deserialize;
 use serde_json::Value;
 use std::{net::SocketAddr, sync::Mutex, time::Duration};
+use tokio::runtime::Handle;
 
-/// How long a client waits for an attempt.
+/// How long a form waits for an attempt, and how long the client, because the blocking forms cannot cut an
+/// attempt by themselves.
+const LIMIT: Duration = Duration::from_millis(50);
 const PATIENCE: Duration = Duration::from_millis(60);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,9 +52,7 @@ struct Read {
 
 impl Client {
     pub(crate) fn new(address: SocketAddr) -> Self {
-        let builder = reqwest::Client::builder().retry(reqwest::retry::never());
-        // The blocking forms cannot cut an attempt by themselves.
-        let client = builder.timeout(PATIENCE).build().expect("a client");
+        let client = builder().timeout(PATIENCE).build().expect("a client");
         Client { client, address }
     }
 
@@ -110,91 +112,85 @@ impl Form {
         policy: Policy,
         number: u32,
     ) -> Option<StopReason> {
-        let add = |read: &mut Read| {
-            let is_missing = read.members == 0;
-            read.members = 1;
-            is_missing
-        };
         let noted = Mutex::new(None);
         let post = || client.post(number);
         let get = || client.read(number);
         let put = |read| client.write(number, read);
-        let limit = Duration::from_millis(50);
+        let always = |read: &mut Read| read.members += 1;
         match self {
             Form::Function => {
-                let call = policy.retry(post).attempt_timeout(limit);
-                return reason(call.reported().await);
-            }
-            // The future of an async closure is not known to be `Send`, so that it stays on a thread.
-            Form::Mutable => {
-                let client = client.clone();
-                return on_a_thread(move |runtime| {
-                    let mut calls = 0;
-                    let call = policy.retry_mut(async || {
-                        calls += 1;
-                        client.post(number).await
-                    });
-                    let error = runtime.block_on(call).err()?;
-                    Some(match policy.judge(&error) {
-                        Verdict::MaybeApplied => StopReason::MaybeApplied,
-                        Verdict::Retry { .. } => StopReason::Attempts,
-                        _ => StopReason::Permanent,
-                    })
-                })
-                .await;
+                let call = policy.retry(post).attempt_timeout(LIMIT);
+                reason(call.reported().await)
             }
             Form::Attribute => {
                 let _ = annotated(&policy, client, number, &noted).await;
+                noted.into_inner().expect("nobody panics")
             }
             Form::Block => {
-                let _ = retry_block!(
+                let call = retry_block!(
                     policy = policy,
-                    attempt_timeout = limit,
+                    attempt_timeout = LIMIT,
                     notify = |event: &Event<'_, ApiError>| note(&noted, event),
                     async { client.post(number).await }
-                )
-                .await;
-            }
-            Form::Blocking => {
-                let client = client.clone();
-                return on_a_thread(move |runtime| {
-                    let post = || runtime.block_on(client.post(number));
-                    reason(policy.blocking(post).reported())
-                })
-                .await;
+                );
+                let _ = call.await;
+                noted.into_inner().expect("nobody panics")
             }
             Form::UpdateThatRecognises => {
-                let update = policy.update(get, add, put).attempt_timeout(limit);
-                return reason(update.reported().await);
+                let update = policy.update(get, add, put).attempt_timeout(LIMIT);
+                reason(update.reported().await)
             }
             Form::UpdateThatDoesNot => {
-                let update = policy.update(get, |read| read.members += 1, put);
-                return reason(update.attempt_timeout(limit).reported().await);
+                let update = policy.update(get, always, put).attempt_timeout(LIMIT);
+                reason(update.reported().await)
             }
             Form::UpdateWithVersions => {
-                let update = policy.update(get, |read| read.members += 1, put);
-                let update = update.version(|read| read.version);
-                return reason(update.attempt_timeout(limit).reported().await);
+                let update = policy.update(get, always, put).version(|read| read.version);
+                reason(update.attempt_timeout(LIMIT).reported().await)
             }
-            Form::BlockingUpdate => {
-                let client = client.clone();
-                return on_a_thread(move |runtime| {
-                    let read = || runtime.block_on(client.read(number));
-                    let write = |read| runtime.block_on(client.write(number, read));
-                    reason(policy.blocking_update(read, add, write).reported())
-                })
-                .await;
+            Form::Mutable | Form::Blocking | Form::BlockingUpdate => {
+                let (client, runtime) = (client.clone(), Handle::current());
+                let call = move || self.call_on_a_thread(&client, &runtime, policy, number);
+                let done = tokio::task::spawn_blocking(call).await;
+                done.expect("it does not panic")
             }
         }
-        let noted = noted.lock().expect("nobody panics");
-        *noted
+    }
+
+    /// The future of an async closure is not known to be `Send`, and a blocking call would block others.
+    fn call_on_a_thread(
+        self,
+        client: &Client,
+        runtime: &Handle,
+        policy: Policy,
+        number: u32,
+    ) -> Option<StopReason> {
+        let post = || runtime.block_on(client.post(number));
+        let read = || runtime.block_on(client.read(number));
+        let write = |read| runtime.block_on(client.write(number, read));
+        match self {
+            Form::Mutable => {
+                let mut calls = 0;
+                let call = policy.retry_mut(async || {
+                    calls += 1;
+                    client.post(number).await
+                });
+                let error = runtime.block_on(call).err()?;
+                Some(match policy.judge(&error) {
+                    Verdict::MaybeApplied => StopReason::MaybeApplied,
+                    Verdict::Retry { .. } => StopReason::Attempts,
+                    _ => StopReason::Permanent,
+                })
+            }
+            Form::BlockingUpdate => reason(policy.blocking_update(read, add, write).reported()),
+            _ => reason(policy.blocking(post).reported()),
+        }
     }
 }
 
-async fn on_a_thread<T: Send + 'static>(
-    run: impl FnOnce(tokio::runtime::Handle) -> T + Send + 'static,
-) -> T {
-    let runtime = tokio::runtime::Handle::current();
-    let done = tokio::task::spawn_blocking(|| run(runtime)).await;
-    done.expect("it does not panic")
+/// Adds the member, unless it is there.
+fn add(read: &mut Read) -> bool {
+    let is_missing = read.members == 0;
+    read.members = 1;
+    is_missing
 }

@@ -1,6 +1,6 @@
 //! The operations of the JSON API, and which operations may be made twice.
 
-use crate::send::server::Server;
+use crate::server::Server;
 use reqwest::{Client, Method, RequestBuilder};
 
 /// When an operation may be made twice.
@@ -64,188 +64,89 @@ impl Operation {
 const GENERATION: Idempotent = WithQuery("ifGenerationMatch=1");
 const METAGENERATION: Idempotent = WithQuery("ifMetagenerationMatch=1");
 
-pub(super) const OPERATIONS: [Operation; 47] = [
-    Operation(
-        "bucket_acl.delete",
-        Never,
-        "DELETE storage/v1/b/b1/acl/allUsers",
-    ),
-    Operation("bucket_acl.get", Always, "GET storage/v1/b/b1/acl/allUsers"),
-    Operation("bucket_acl.insert", Never, "POST storage/v1/b/b1/acl"),
-    Operation("bucket_acl.list", Always, "GET storage/v1/b/b1/acl"),
-    Operation(
-        "bucket_acl.patch",
-        Never,
-        "PATCH storage/v1/b/b1/acl/allUsers",
-    ),
-    Operation(
-        "bucket_acl.update",
-        Never,
-        "PUT storage/v1/b/b1/acl/allUsers",
-    ),
-    Operation("buckets.delete", Always, "DELETE storage/v1/b/b1"),
-    Operation("buckets.get", Always, "GET storage/v1/b/b1"),
-    Operation("buckets.getIamPolicy", Always, "GET storage/v1/b/b1/iam"),
-    Operation("buckets.insert", Always, "POST storage/v1/b?project=p1"),
-    Operation("buckets.list", Always, "GET storage/v1/b?project=p1"),
-    Operation(
-        "buckets.lockRetentionPolicy",
+/// Each rule, and the operations that have it: a name, and a request line.
+const RULES: [(Idempotent, &[&str]); 5] = [
+    (
         Always,
-        "POST storage/v1/b/b1/lockRetentionPolicy?ifMetagenerationMatch=1",
+        &[
+            "bucket_acl.get: GET storage/v1/b/b1/acl/allUsers",
+            "bucket_acl.list: GET storage/v1/b/b1/acl",
+            "buckets.delete: DELETE storage/v1/b/b1",
+            "buckets.get: GET storage/v1/b/b1",
+            "buckets.getIamPolicy: GET storage/v1/b/b1/iam",
+            "buckets.insert: POST storage/v1/b?project=p1",
+            "buckets.list: GET storage/v1/b?project=p1",
+            "buckets.lockRetentionPolicy: POST storage/v1/b/b1/lockRetentionPolicy?ifMetagenerationMatch=1",
+            "buckets.testIamPermissions: GET storage/v1/b/b1/iam/testPermissions?permissions=storage.objects.get",
+            "default_object_acl.get: GET storage/v1/b/b1/defaultObjectAcl/allUsers",
+            "default_object_acl.list: GET storage/v1/b/b1/defaultObjectAcl",
+            "hmacKey.delete: DELETE storage/v1/projects/p1/hmacKeys/k1",
+            "hmacKey.get: GET storage/v1/projects/p1/hmacKeys/k1",
+            "hmacKey.list: GET storage/v1/projects/p1/hmacKeys",
+            "notifications.delete: DELETE storage/v1/b/b1/notificationConfigs/1",
+            "notifications.get: GET storage/v1/b/b1/notificationConfigs/1",
+            "notifications.list: GET storage/v1/b/b1/notificationConfigs",
+            "object_acl.get: GET storage/v1/b/b1/o/a%2Fb/acl/allUsers",
+            "object_acl.list: GET storage/v1/b/b1/o/a%2Fb/acl",
+            "objects.get: GET storage/v1/b/b1/o/a%2Fb?alt=media",
+            "objects.list: GET storage/v1/b/b1/o",
+            "serviceaccount.get: GET storage/v1/projects/p1/serviceAccount",
+        ],
     ),
-    Operation("buckets.patch", METAGENERATION, "PATCH storage/v1/b/b1"),
-    Operation("buckets.setIamPolicy", WithEtag, "PUT storage/v1/b/b1/iam"),
-    Operation(
-        "buckets.testIamPermissions",
-        Always,
-        "GET storage/v1/b/b1/iam/testPermissions?permissions=storage.objects.get",
+    (
+        GENERATION,
+        &[
+            "objects.compose: POST storage/v1/b/b1/o/a%2Fb/compose",
+            "objects.copy: POST storage/v1/b/b1/o/a%2Fb/copyTo/b/b2/o/c",
+            "objects.delete: DELETE storage/v1/b/b1/o/a%2Fb",
+            "objects.insert: POST upload/storage/v1/b/b1/o?uploadType=media&name=a%2Fb",
+            "objects.rewrite: POST storage/v1/b/b1/o/a%2Fb/rewriteTo/b/b2/o/c",
+        ],
     ),
-    Operation("buckets.update", METAGENERATION, "PUT storage/v1/b/b1"),
-    Operation(
-        "default_object_acl.delete",
-        Never,
-        "DELETE storage/v1/b/b1/defaultObjectAcl/allUsers",
+    (
+        METAGENERATION,
+        &[
+            "buckets.patch: PATCH storage/v1/b/b1",
+            "buckets.update: PUT storage/v1/b/b1",
+            "objects.patch: PATCH storage/v1/b/b1/o/a%2Fb",
+            "objects.update: PUT storage/v1/b/b1/o/a%2Fb",
+        ],
     ),
-    Operation(
-        "default_object_acl.get",
-        Always,
-        "GET storage/v1/b/b1/defaultObjectAcl/allUsers",
-    ),
-    Operation(
-        "default_object_acl.insert",
-        Never,
-        "POST storage/v1/b/b1/defaultObjectAcl",
-    ),
-    Operation(
-        "default_object_acl.list",
-        Always,
-        "GET storage/v1/b/b1/defaultObjectAcl",
-    ),
-    Operation(
-        "default_object_acl.patch",
-        Never,
-        "PATCH storage/v1/b/b1/defaultObjectAcl/allUsers",
-    ),
-    Operation(
-        "default_object_acl.update",
-        Never,
-        "PUT storage/v1/b/b1/defaultObjectAcl/allUsers",
-    ),
-    Operation(
-        "hmacKey.create",
-        Never,
-        "POST storage/v1/projects/p1/hmacKeys?serviceAccountEmail=a%40b",
-    ),
-    Operation(
-        "hmacKey.delete",
-        Always,
-        "DELETE storage/v1/projects/p1/hmacKeys/k1",
-    ),
-    Operation(
-        "hmacKey.get",
-        Always,
-        "GET storage/v1/projects/p1/hmacKeys/k1",
-    ),
-    Operation(
-        "hmacKey.list",
-        Always,
-        "GET storage/v1/projects/p1/hmacKeys",
-    ),
-    Operation(
-        "hmacKey.update",
+    (
         WithEtag,
-        "PUT storage/v1/projects/p1/hmacKeys/k1",
+        &[
+            "buckets.setIamPolicy: PUT storage/v1/b/b1/iam",
+            "hmacKey.update: PUT storage/v1/projects/p1/hmacKeys/k1",
+        ],
     ),
-    Operation(
-        "notifications.delete",
-        Always,
-        "DELETE storage/v1/b/b1/notificationConfigs/1",
-    ),
-    Operation(
-        "notifications.get",
-        Always,
-        "GET storage/v1/b/b1/notificationConfigs/1",
-    ),
-    Operation(
-        "notifications.insert",
+    (
         Never,
-        "POST storage/v1/b/b1/notificationConfigs",
-    ),
-    Operation(
-        "notifications.list",
-        Always,
-        "GET storage/v1/b/b1/notificationConfigs",
-    ),
-    Operation(
-        "object_acl.delete",
-        Never,
-        "DELETE storage/v1/b/b1/o/a%2Fb/acl/allUsers",
-    ),
-    Operation(
-        "object_acl.get",
-        Always,
-        "GET storage/v1/b/b1/o/a%2Fb/acl/allUsers",
-    ),
-    Operation(
-        "object_acl.insert",
-        Never,
-        "POST storage/v1/b/b1/o/a%2Fb/acl",
-    ),
-    Operation("object_acl.list", Always, "GET storage/v1/b/b1/o/a%2Fb/acl"),
-    Operation(
-        "object_acl.patch",
-        Never,
-        "PATCH storage/v1/b/b1/o/a%2Fb/acl/allUsers",
-    ),
-    Operation(
-        "object_acl.update",
-        Never,
-        "PUT storage/v1/b/b1/o/a%2Fb/acl/allUsers",
-    ),
-    Operation(
-        "objects.compose",
-        GENERATION,
-        "POST storage/v1/b/b1/o/a%2Fb/compose",
-    ),
-    Operation(
-        "objects.copy",
-        GENERATION,
-        "POST storage/v1/b/b1/o/a%2Fb/copyTo/b/b2/o/c",
-    ),
-    Operation(
-        "objects.delete",
-        GENERATION,
-        "DELETE storage/v1/b/b1/o/a%2Fb",
-    ),
-    Operation(
-        "objects.get",
-        Always,
-        "GET storage/v1/b/b1/o/a%2Fb?alt=media",
-    ),
-    Operation(
-        "objects.insert",
-        GENERATION,
-        "POST upload/storage/v1/b/b1/o?uploadType=media&name=a%2Fb",
-    ),
-    Operation("objects.list", Always, "GET storage/v1/b/b1/o"),
-    Operation(
-        "objects.patch",
-        METAGENERATION,
-        "PATCH storage/v1/b/b1/o/a%2Fb",
-    ),
-    Operation(
-        "objects.rewrite",
-        GENERATION,
-        "POST storage/v1/b/b1/o/a%2Fb/rewriteTo/b/b2/o/c",
-    ),
-    Operation(
-        "objects.update",
-        METAGENERATION,
-        "PUT storage/v1/b/b1/o/a%2Fb",
-    ),
-    Operation(
-        "serviceaccount.get",
-        Always,
-        "GET storage/v1/projects/p1/serviceAccount",
+        &[
+            "bucket_acl.delete: DELETE storage/v1/b/b1/acl/allUsers",
+            "bucket_acl.insert: POST storage/v1/b/b1/acl",
+            "bucket_acl.patch: PATCH storage/v1/b/b1/acl/allUsers",
+            "bucket_acl.update: PUT storage/v1/b/b1/acl/allUsers",
+            "default_object_acl.delete: DELETE storage/v1/b/b1/defaultObjectAcl/allUsers",
+            "default_object_acl.insert: POST storage/v1/b/b1/defaultObjectAcl",
+            "default_object_acl.patch: PATCH storage/v1/b/b1/defaultObjectAcl/allUsers",
+            "default_object_acl.update: PUT storage/v1/b/b1/defaultObjectAcl/allUsers",
+            "hmacKey.create: POST storage/v1/projects/p1/hmacKeys?serviceAccountEmail=a%40b",
+            "notifications.insert: POST storage/v1/b/b1/notificationConfigs",
+            "object_acl.delete: DELETE storage/v1/b/b1/o/a%2Fb/acl/allUsers",
+            "object_acl.insert: POST storage/v1/b/b1/o/a%2Fb/acl",
+            "object_acl.patch: PATCH storage/v1/b/b1/o/a%2Fb/acl/allUsers",
+            "object_acl.update: PUT storage/v1/b/b1/o/a%2Fb/acl/allUsers",
+        ],
     ),
 ];
+
+/// All operations of the API.
+pub(super) fn operations() -> impl Iterator<Item = Operation> {
+    let of_a_rule = |(rule, lines): (Idempotent, &'static [&'static str])| {
+        lines.iter().map(move |line| {
+            let (name, request) = line.split_once(": ").expect("a name");
+            Operation(name, rule, request)
+        })
+    };
+    RULES.into_iter().flat_map(of_a_rule)
+}

@@ -7,7 +7,7 @@ mod methods;
 mod scenarios;
 mod transfers;
 
-use crate::send::server::Act;
+use crate::server::Act;
 use backoff_cloud::{Policy, storage};
 use std::time::Duration;
 
@@ -19,5 +19,5 @@ const FAST: Policy = storage::REQUEST
 /// An error as the service reports it.
 fn error(status: u16) -> Act {
     let body = format!(r#"{{"error": {{"code": {status}, "message": "as asked for"}}}}"#);
-    crate::send::server::reply(status, "content-type: application/json\r\n", body)
+    crate::server::reply(status, "content-type: application/json\r\n", body)
 }

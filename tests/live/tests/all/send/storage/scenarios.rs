@@ -2,9 +2,9 @@
 
 use super::{
     FAST, error,
-    methods::{Idempotent, OPERATIONS, Operation},
+    methods::{Idempotent, Operation, operations},
 };
-use crate::send::server::{Act, LIMIT, Server, client};
+use crate::server::{Act, CLOSE, LIMIT, RESET, STALL, Server, broken, client};
 use backoff_cloud::{StopReason, http::SendExt as _, storage};
 use reqwest::Client;
 use std::{sync::Arc, time::Duration};
@@ -29,10 +29,10 @@ impl Fails {
     fn act(self) -> Act {
         match self {
             Status(status) => error(status),
-            Reset => Act::Reset,
-            Close => Act::Close,
-            BrokenStream => Act::BrokenStream,
-            Stall => Act::Stall,
+            Reset => RESET,
+            Close => CLOSE,
+            BrokenStream => broken(),
+            Stall => STALL,
         }
     }
 
@@ -70,18 +70,13 @@ impl Case {
 
     /// What comes of it.
     async fn played(&self, client: &Client) -> (usize, Option<StopReason>) {
-        let server = Server::start(self.fails.iter().map(|fails| fails.act())).await;
-        let request = self
-            .operation
-            .request(client, &server, self.with_precondition);
-        let sending = FAST
-            .send(request)
-            .idempotent_if(storage::is_idempotent)
-            .reply();
+        let server = Server::start(self.fails.iter().map(|fails| fails.act()));
+        let operation = self.operation;
+        let request = operation.request(client, &server, self.with_precondition);
+        let sending = FAST.send(request).idempotent_if(storage::is_idempotent);
         // Only what stalls is cut; the others may be slow.
-        let sending = sending
-            .attempt_timeout(LIMIT)
-            .runtime(server.until_it_stalls());
+        let sending = sending.reply().attempt_timeout(LIMIT);
+        let sending = sending.runtime(server.until_it_stalls());
         let outcome = sending.reported().await;
         (server.requests(), outcome.err().map(|error| error.reason))
     }
@@ -109,14 +104,12 @@ async fn play(cases: Vec<Case>) -> usize {
 
 /// Each of these operations with each of these failures.
 fn cases(
-    operations: impl Fn(Operation) -> bool,
+    is_chosen: impl Fn(Operation) -> bool,
     with_precondition: bool,
     fails: &[&[Fails]],
 ) -> Vec<Case> {
-    let chosen = OPERATIONS
-        .into_iter()
-        .filter(|operation| operations(*operation));
-    chosen
+    operations()
+        .filter(|operation| is_chosen(*operation))
         .flat_map(|operation| {
             fails.iter().map(move |fails| Case {
                 operation,
@@ -134,77 +127,42 @@ const TWICE: [&[Fails]; 3] = [
 ];
 const ONCE: [&[Fails]; 2] = [&[Status(503)], &[Reset]];
 
-/// Plays a scenario, in which all cases succeed after the same number of requests, or fail after it.
-async fn scenario(cases: Vec<Case>, requests: usize, succeeds: bool) -> usize {
-    for case in &cases {
-        let (expected, reason) = case.expected();
-        assert_eq!(
-            (expected, reason.is_none()),
-            (requests, succeeds),
-            "{case:?}"
-        );
-    }
-    play(cases).await
-}
-
+/// All cases of a scenario succeed after the same number of requests, or fail after it.
 #[tokio::test]
-async fn scenario_1_always_idempotent() {
+async fn scenarios_1_to_6() {
     let always = |operation: Operation| operation.1 == Idempotent::Always;
-    assert_eq!(scenario(cases(always, false, &TWICE), 3, true).await, 66);
-}
-
-#[tokio::test]
-async fn scenario_2_conditionally_idempotent_with_the_precondition() {
-    let cases = cases(Operation::is_conditional, true, &TWICE);
-    assert_eq!(scenario(cases, 3, true).await, 33);
-}
-
-#[tokio::test]
-async fn scenario_3_conditionally_idempotent_without_the_precondition() {
-    let cases = cases(Operation::is_conditional, false, &ONCE);
-    assert_eq!(scenario(cases, 1, false).await, 22);
-}
-
-#[tokio::test]
-async fn scenario_4_not_idempotent() {
     let never = |operation: Operation| operation.1 == Idempotent::Never;
-    assert_eq!(scenario(cases(never, false, &ONCE), 1, false).await, 28);
-}
-
-#[tokio::test]
-async fn scenario_5_errors_that_no_repetition_cures() {
-    let cases = cases(|_| true, false, &[&[Status(400)], &[Status(401)]]);
-    assert_eq!(scenario(cases, 1, false).await, 94);
-}
-
-#[tokio::test]
-async fn scenario_6_an_error_that_passes_and_then_one_that_does_not() {
-    let fails: [&[Fails]; 2] = [&[Status(503), Status(400)], &[Reset, Status(401)]];
-    let cases = cases(|operation| operation.is_idempotent(true), true, &fails);
-    assert_eq!(scenario(cases, 2, false).await, 66);
+    let conditional = Operation::is_conditional;
+    let repeatable = |operation: Operation| operation.is_idempotent(true);
+    let passing: [&[Fails]; 2] = [&[Status(503), Status(400)], &[Reset, Status(401)]];
+    let permanent: [&[Fails]; 2] = [&[Status(400)], &[Status(401)]];
+    // Always, conditionally with and without the precondition, and never idempotent; then errors that no
+    // repetition cures, alone and after one that passes.
+    for (scenario, cases, number, requests, succeeds) in [
+        (1, cases(always, false, &TWICE), 66, 3, true),
+        (2, cases(conditional, true, &TWICE), 33, 3, true),
+        (3, cases(conditional, false, &ONCE), 22, 1, false),
+        (4, cases(never, false, &ONCE), 28, 1, false),
+        (5, cases(|_| true, false, &permanent), 94, 1, false),
+        (6, cases(repeatable, true, &passing), 66, 2, false),
+    ] {
+        for case in &cases {
+            let (expected, reason) = case.expected();
+            let expected = (expected, reason.is_none());
+            assert_eq!(expected, (requests, succeeds), "{scenario}: {case:?}");
+        }
+        assert_eq!(play(cases).await, number, "{scenario}");
+    }
 }
 
 #[tokio::test]
 async fn every_operation_and_every_failure() {
-    let fails: [&[Fails]; 17] = [
-        &[Status(408)],
-        &[Status(429)],
-        &[Status(500)],
-        &[Status(502)],
-        &[Status(503)],
-        &[Status(504)],
-        &[Reset],
-        &[Close],
-        &[BrokenStream],
-        &[Stall],
-        &[Status(400)],
-        &[Status(401)],
-        &[Status(403)],
-        &[Status(404)],
-        &[Status(409)],
-        &[Status(412)],
-        &[Status(429), Status(503), BrokenStream],
-    ];
+    let mixed = vec![Status(429), Status(503), BrokenStream];
+    let statuses = [408, 429, 500, 502, 503, 504, 400, 401, 403, 404, 409, 412];
+    let alone = statuses.map(|status| vec![Status(status)]);
+    let others = [Reset, Close, BrokenStream, Stall].map(|fails| vec![fails]);
+    let fails: Vec<_> = alone.into_iter().chain(others).chain([mixed]).collect();
+    let fails: Vec<_> = fails.iter().map(|fails| &fails[..]).collect();
     let mut all = cases(|_| true, false, &fails);
     all.extend(cases(Operation::is_conditional, true, &fails));
     assert_eq!(play(all).await, 58 * 17);

@@ -1,7 +1,7 @@
 //! Uploads that continue where they stopped, and downloads that break.
 
 use super::{FAST, error};
-use crate::send::server::{Act, Server, bytes, client, reply};
+use crate::server::{Act, RESET, Server, broken, client, reply};
 use backoff_cloud::{
     StopReason,
     http::{Reply, SendExt as _},
@@ -36,14 +36,14 @@ fn session() -> Act {
 /// Scenario 7: the whole content is sent again, and the service passes over what it has.
 #[tokio::test]
 async fn a_resumable_upload_is_repeated_after_each_failure() {
-    let unavailable = || bytes(503, "", b"");
+    let unavailable = |reads| reply(503, "", "").after(reads);
     for (length, act) in [
-        (PART, Act::Reset),
-        (2 * PART, Act::ReplyAfter(PART, unavailable())),
-        (9 << 20, Act::ReplyAfter(8 << 20, unavailable())),
+        (PART, RESET),
+        (2 * PART, unavailable(PART)),
+        (9 << 20, unavailable(8 << 20)),
     ] {
-        let acts = [Act::Reset, error(503), session(), act, reply(200, "", "{}")];
-        let (client, server) = (client(), Server::start(acts).await);
+        let acts = [RESET, error(503), session(), act, reply(200, "", "{}")];
+        let (client, server) = (client(), Server::start(acts));
         let session = begun(&client, &server).await;
         let content = content(length);
         sent(client.put(session).body(content.clone())).await;
@@ -59,7 +59,7 @@ async fn a_resumable_upload_is_repeated_after_each_failure() {
 async fn a_resumable_upload_goes_on_where_it_stopped() {
     let far = reply(308, "range: bytes=0-262143\r\n", "");
     let acts = [session(), error(503), far, reply(200, "", "{}")];
-    let (client, server) = (client(), Server::start(acts).await);
+    let (client, server) = (client(), Server::start(acts));
     let session = begun(&client, &server).await;
     let content = content(2 * PART);
     let ask = client
@@ -81,7 +81,7 @@ async fn a_resumable_upload_goes_on_where_it_stopped() {
 /// The one call for Cloud Storage asks by itself whether a request may be made twice.
 #[tokio::test]
 async fn the_function_of_the_service_knows_its_operations() {
-    let server = Server::start([Act::Reset, Act::Reset]).await;
+    let server = Server::start([RESET, RESET]);
     let delete = client().delete(server.url("storage/v1/b/b1/o/a"));
     let failed = storage::send(delete).reply().reported().await;
     let failed = failed.expect_err("it may have been deleted");
@@ -97,16 +97,12 @@ async fn the_function_of_the_service_knows_its_operations() {
 #[tokio::test]
 async fn a_download_that_breaks_off_is_begun_anew() {
     let content = content(2 * PART);
-    let whole = bytes(200, "", &content);
-    let after_256_k = whole[..whole.len() - PART].to_vec();
-    let cases = [
-        vec![Act::BrokenStream, Act::BrokenStream],
-        vec![Act::Reply(after_256_k)],
-    ];
-    for mut acts in cases {
-        acts.push(Act::Reply(whole.clone()));
+    let whole = reply(200, "", &content);
+    let after_256_k = whole.clone().without(PART);
+    for mut acts in [vec![broken(), broken()], vec![after_256_k]] {
+        acts.push(whole.clone());
         let requests = acts.len();
-        let server = Server::start(acts).await;
+        let server = Server::start(acts);
         let get = client().get(server.url("storage/v1/b/b1/o/a?alt=media"));
         let sending = FAST.send(get).idempotent_if(storage::is_idempotent);
         let got = sending.bytes().await.expect("the last one is whole");

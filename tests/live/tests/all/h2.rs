@@ -1,19 +1,26 @@
 //! A server of HTTP/2 that refuses requests, goes away and breaks connections as a test asks; also for gRPC.
 
-use crate::clients::server::listener;
-use h2_04::server::{Connection, SendResponse};
-use http_1::{HeaderMap, Response};
-use std::{io, net::SocketAddr};
+use crate::server::{THREADS, listener};
+use h2_04::server::SendResponse;
+use http_1::{HeaderMap, HeaderValue, Response};
+use hyper_1::body::Bytes;
+use std::{
+    io,
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
 };
 
 /// What becomes of a call.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) enum Act {
     /// A reply of nothing but headers, as gRPC's errors are.
     Headers(HeaderMap),
+    /// An empty message of gRPC.
+    Message,
     /// These frames, and then nothing.
     Frames(&'static [u8]),
     /// These frames, and the connection is closed.
@@ -33,7 +40,6 @@ pub(crate) const GOAWAY_AFTER: &[u8] = b"\0\0\x08\x07\0\0\0\0\0\0\0\0\x01\0\0\0\
 /// Status 200 and a part of the body; then the stream is reset, as it is where a server panics.
 pub(crate) const HALF_A_REPLY: &[u8] =
     b"\0\0\x01\x01\x04\0\0\0\x01\x88\0\0\x01\0\0\0\0\0\x01{\0\0\x04\x03\0\0\0\0\x01\0\0\0\x02";
-
 /// Status 200, and the stream ends where gRPC's last word should come: HTTP/2 has no complaint.
 pub(crate) const NO_TRAILERS: &[u8] = b"\0\0\x01\x01\x04\0\0\0\x01\x88\0\0\0\0\x01\0\0\0\x01";
 /// Status 200 and the first 6 of the 14 bytes of a message, at which the stream ends.
@@ -45,36 +51,76 @@ const SETTINGS_ACK: &[u8] = b"\0\0\0\x04\x01\0\0\0\0";
 const PREFACE: usize = 24;
 const HEADERS: u8 = 1;
 
-/// Does so with every call, until the test's runtime ends.
-pub(crate) async fn serve(act: Act) -> SocketAddr {
-    let listener = listener().await;
-    let address = listener.local_addr().expect("its address");
-    tokio::spawn(async move {
+/// The paths and bodies of the calls of gRPC that a server got, as text.
+pub(crate) type Asked = Arc<Mutex<Vec<String>>>;
+
+/// Does so with every call, until the process ends.
+pub(crate) fn serve(act: Act) -> SocketAddr {
+    script([act]).0
+}
+
+/// Does this with one call after the other, and the last of it from then on.
+pub(crate) fn script(acts: impl Into<Vec<Act>>) -> (SocketAddr, Asked) {
+    let ((listener, address), asked) = (listener(), Asked::default());
+    let (keeps, acts) = (asked.clone(), Arc::new(acts.into()));
+    THREADS.spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            let act = act.clone();
+            let (keeps, acts) = (keeps.clone(), acts.clone());
             tokio::spawn(async move {
-                match act {
-                    Act::Headers(headers) => reply(stream, headers).await.ok(),
+                match acts[0] {
                     Act::Frames(frames) => {
-                        let stream = send(stream, frames).await;
-                        std::future::pending::<()>().await;
-                        stream.map(drop).ok()
+                        let _open = send(stream, frames).await;
+                        std::future::pending().await
                     }
                     Act::FramesAndClose(frames) => send(stream, frames).await.map(drop).ok(),
+                    _ => answer(stream, &keeps, &acts).await.ok(),
                 }
             });
         }
     });
-    address
+    (address, asked)
 }
 
-async fn reply(stream: TcpStream, headers: HeaderMap) -> Result<(), h2_04::Error> {
-    let mut connection: Connection<_, _> = h2_04::server::handshake(stream).await?;
+/// The reply of gRPC that is an error of this code.
+pub(crate) fn grpc_error(code: u16) -> Act {
+    let mut headers = HeaderMap::new();
+    headers.insert("content-type", HeaderValue::from_static("application/grpc"));
+    headers.insert("grpc-status", code.into());
+    Act::Headers(headers)
+}
+
+async fn answer(
+    stream: TcpStream,
+    asked: &Asked,
+    acts: &Arc<Vec<Act>>,
+) -> Result<(), h2_04::Error> {
+    let mut connection = h2_04::server::handshake(stream).await?;
     while let Some(call) = connection.accept().await {
-        let (_request, mut respond): (_, SendResponse<_>) = call?;
-        let mut response = Response::new(());
-        headers.clone_into(response.headers_mut());
-        respond.send_response(response, true)?;
+        let (request, mut respond): (_, SendResponse<Bytes>) = call?;
+        let (asked, acts) = (asked.clone(), acts.clone());
+        tokio::spawn(async move {
+            let (path, mut body) = (request.uri().path().to_owned(), request.into_body());
+            let mut message = Vec::new();
+            while let Some(chunk) = body.data().await {
+                message.extend_from_slice(&chunk?);
+            }
+            let number = {
+                let mut asked = asked.lock().expect("no panic in it");
+                asked.push(format!("{path} {message:?}"));
+                asked.len()
+            };
+            let mut response = Response::new(());
+            if let Act::Headers(headers) = &acts[number.min(acts.len()) - 1] {
+                headers.clone_into(response.headers_mut());
+                return respond.send_response(response, true).map(drop);
+            }
+            let grpc = HeaderValue::from_static("application/grpc");
+            response.headers_mut().insert("content-type", grpc);
+            let mut reply = respond.send_response(response, false)?;
+            reply.send_data(Bytes::from_static(&[0; 5]), false)?;
+            let ok = HeaderMap::from_iter([("grpc-status".parse().expect("a name"), 0_u16.into())]);
+            reply.send_trailers(ok)
+        });
     }
     Ok(())
 }
