@@ -62,10 +62,7 @@ fn parameters_only_in_the_body() {
             Ok(list.len() + std::mem::size_of::<T>())
         }
     }
-    same(
-        |flaky| run(plain::f::<u8, 4>(flaky)),
-        |flaky| run(retried::f::<u8, 4>(flaky)),
-    );
+    same!(|flaky| run(f::<u8, 4>(flaky)));
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! A future is `Send` where that of the plain function is.
 
 use super::*;
-use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -17,10 +16,7 @@ fn function_in_a_box() {
             Ok(first + job())
         }
     }
-    same(
-        |flaky| run(sent(plain::f(flaky, Box::new(|| 1)))),
-        |flaky| run(sent(retried::f(flaky, Box::new(|| 1)))),
-    );
+    same!(|flaky| run(sent(f(flaky, Box::new(|| 1)))));
 }
 
 #[test]
@@ -46,16 +42,10 @@ fn cells_and_receivers() {
             RefCell::new(vec![1_u8]),
         )
     };
-    same(
-        |flaky| {
-            let (a, b, c) = make();
-            run(sent(plain::f(flaky, a, b, c)))
-        },
-        |flaky| {
-            let (a, b, c) = make();
-            run(sent(retried::f(flaky, a, b, c)))
-        },
-    );
+    same!(|flaky| {
+        let (a, b, c) = make();
+        run(sent(f(flaky, a, b, c)))
+    });
 }
 
 #[test]
@@ -73,10 +63,7 @@ fn boxed_future() {
             }
         }
     }
-    same(
-        |flaky| run(sent(plain::f(flaky, Some(Box::pin(async { 1 }))))),
-        |flaky| run(sent(retried::f(flaky, Some(Box::pin(async { 1 }))))),
-    );
+    same!(|flaky| run(sent(f(flaky, Some(Box::pin(async { 1 }))))));
 }
 
 #[test]
@@ -91,24 +78,10 @@ fn generic_that_is_not_sync() {
     }
     let (cell, other) = (Cell::new(3), Cell::new(4));
     let _ = (&cell, &other);
-    same(
-        |flaky| {
-            let (cell, other) = (Cell::new(3), Cell::new(4));
-            run(sent(plain::f(
-                flaky,
-                move || cell.get(),
-                move || other.get(),
-            )))
-        },
-        |flaky| {
-            let (cell, other) = (Cell::new(3), Cell::new(4));
-            run(sent(retried::f(
-                flaky,
-                move || cell.get(),
-                move || other.get(),
-            )))
-        },
-    );
+    same!(|flaky| {
+        let (cell, other) = (Cell::new(3), Cell::new(4));
+        run(sent(f(flaky, move || cell.get(), move || other.get())))
+    });
 }
 
 /// What stays on its thread may do so.
@@ -124,10 +97,7 @@ fn rc_on_one_thread() {
         }
     }
     let seen = Rc::new(Cell::new(0));
-    same(
-        |flaky| run(plain::f(Rc::new(flaky), Rc::default())),
-        |flaky| run(retried::f(Rc::new(flaky), Rc::default())),
-    );
+    same!(|flaky| run(f(Rc::new(flaky), Rc::default())));
     assert_eq!(
         run(retried::f(Rc::new(&Flaky::failing(2)), seen.clone())),
         Ok(2)
@@ -166,10 +136,7 @@ fn guard_in_a_blocking_function() {
         }
     }
     let shared = std::sync::Mutex::new(0);
-    same(
-        |flaky| plain::f(flaky, &shared),
-        |flaky| retried::f(flaky, &shared),
-    );
+    same!(|flaky| f(flaky, &shared));
     assert_eq!(*shared.lock().unwrap(), 5);
 }
 
@@ -288,16 +255,10 @@ fn arguments_with_names_of_other_things() {
         }
     }
     let make = || (Cell::new(1), Duration(Cell::new(2)));
-    same(
-        |flaky| {
-            let (base, name) = make();
-            run(sent(plain::f(flaky, base, name)))
-        },
-        |flaky| {
-            let (base, name) = make();
-            run(sent(retried::f(flaky, base, name)))
-        },
-    );
+    same!(|flaky| {
+        let (base, name) = make();
+        run(sent(f(flaky, base, name)))
+    });
 }
 
 /// A unit struct and a constant in the place of an argument's name are patterns.
@@ -317,4 +278,14 @@ fn arguments_that_are_no_names() {
         Ok(Marker.number())
     }
     assert_eq!(run(sent(f(&Flaky::failing(2), Marker, ()))), Ok(7));
+}
+
+/// An error that is not `Send` does not take `Send` from the future.
+#[test]
+fn error_that_stays_on_its_thread() {
+    #[retry(base = "1ms")]
+    async fn f(flaky: &Flaky) -> Result<u32, Rc<str>> {
+        flaky.call().map_err(|error| error.to_string().into())
+    }
+    assert_eq!(run(sent(f(&Flaky::failing(2)))), Ok(3));
 }

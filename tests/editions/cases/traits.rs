@@ -1,7 +1,6 @@
 //! Methods of traits.
 
 use super::*;
-use backoff_core::{Fault, Policy, codes};
 use std::fmt::Debug;
 
 /// A blanket implementation of methods whose names the written code might call.
@@ -89,7 +88,7 @@ fn blanket_methods() {
         Flaky::call(flaky)
     }
     let policy = Policy::exponential().on(codes![503]);
-    let policy = Policy::base(policy, std::time::Duration::from_millis(1));
+    let policy = Policy::base(policy, Duration::from_millis(1));
     assert_eq!(run(by_reference(&Flaky::failing(2), &policy)), Ok(3));
     assert_eq!(at_call(&Flaky::failing(2), policy), Ok(3));
     assert_eq!(hidden(&Flaky::failing(2)).ok(), Some(3));
@@ -112,7 +111,7 @@ impl Database for Store {
     type Row<'r> = (&'r Flaky, &'r str);
     type Error = ApiError;
     const POLICY: Policy = Policy::exponential()
-        .base(std::time::Duration::from_millis(1))
+        .base(Duration::from_millis(1))
         .on(codes![503]);
     fn row<'r>(&'r self, query: &'r str) -> Result<Self::Row<'r>, ApiError> {
         self.0.call()?;
@@ -164,6 +163,8 @@ trait Asks {
         let _kept = D("kept");
         flaky.call()
     }
+    #[allow(async_fn_in_trait)]
+    async fn required(&self) -> Result<u32, ApiError>;
     fn future<'a>(&'a self, flaky: &'a Flaky)
     -> impl Future<Output = Result<u32, ApiError>> + Send;
 }
@@ -179,6 +180,10 @@ impl Service for One {
 }
 
 impl Asks for &One {
+    #[retry(base = "1ms")]
+    async fn required(&self) -> Result<u32, ApiError> {
+        self.0.call()
+    }
     #[retry(base = "1ms")]
     fn future<'a>(
         &'a self,
@@ -196,6 +201,7 @@ fn provided_methods_and_references() {
     assert_eq!(One(Flaky::failing(2)).provided(), Ok(3));
     assert!(One(Flaky::failing(3)).provided().is_err());
     assert_eq!(run(One(Flaky::failing(2)).boxed()), Ok(3));
+    assert_eq!(run((&One(Flaky::failing(2))).required()), Ok(3));
     let one = One(Flaky::failing(0));
     assert_eq!(run((&one).ask(&Flaky::failing(2))), Ok(3));
     assert_eq!(run(sent((&one).future(&Flaky::failing(2)))), Ok(3));
