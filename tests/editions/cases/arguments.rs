@@ -11,20 +11,18 @@ fn judge_that_is_an_argument() {
     async fn by_value(flaky: &Flaky, judge: impl Fn(&ApiError) -> bool) -> Result<u32, ApiError> {
         flaky.call()
     }
-    #[retry(base = "1ms", when = judge, until = done, notify = hook, keep(hook))]
-    fn all<J, D, N>(flaky: &Flaky, judge: J, done: D, mut hook: N) -> Result<u32, Error>
+    #[retry(base = "1ms", when = judge, until = done, consecutive = values, notify = hook, keep(hook))]
+    fn all<J, D, N>(
+        flaky: &Flaky,
+        judge: J,
+        done: D,
+        values: u32,
+        mut hook: N,
+    ) -> Result<u32, Error>
     where
         J: Fn(&Error) -> bool,
         D: Fn(&u32) -> bool,
         N: FnMut(&backoff_core::Event<'_, Error>),
-    {
-        Ok(flaky.call()?)
-    }
-    #[retry(base = "1ms", when = judge, until = done, consecutive = values)]
-    fn in_a_row<J, D>(flaky: &Flaky, judge: J, done: D, values: u32) -> Result<u32, Error>
-    where
-        J: Fn(&Error) -> bool,
-        D: Fn(&u32) -> bool,
     {
         Ok(flaky.call()?)
     }
@@ -63,11 +61,15 @@ fn judge_that_is_an_argument() {
     assert_eq!(fields.get(&Flaky::failing(2)), Ok(3));
     let owned = "owned".to_owned();
     let judge = move |_: &Error| owned.len() == 5;
-    let steady = in_a_row(&Flaky::failing(1), &judge, |call| *call != 3, 2);
-    assert_eq!(steady.ok(), Some(5));
-    let done = all(&Flaky::failing(1), judge, |call| *call > 3, |_| heard += 1);
+    let done = all(
+        &Flaky::failing(1),
+        judge,
+        |call| *call != 3,
+        2,
+        |_| heard += 1,
+    );
     // Two waits and a success, three waits and a success.
-    assert_eq!((done.ok(), heard), (Some(4), 7));
+    assert_eq!((done.ok(), heard), (Some(5), 8));
     let flaky = Flaky::failing(2);
     let text = "text".to_owned();
     let judge = move |_: &ApiError| text.len() == 4;

@@ -299,33 +299,6 @@ fn ends_of_every_kind() {
 }
 
 #[test]
-fn stream_of_results() {
-    struct Counts(u32);
-    impl Iterator for Counts {
-        type Item = u32;
-        fn next(&mut self) -> Option<u32> {
-            self.0 = self.0.checked_sub(1)?;
-            Some(self.0)
-        }
-    }
-    #[retry(base = "1ms")]
-    async fn open<'a>(
-        flaky: &'a Flaky,
-        name: &str,
-    ) -> Result<impl Iterator<Item = (u32, &'a Flaky)> + use<'a>, ApiError> {
-        let call = flaky.call()?;
-        let _ = name;
-        Ok(Counts(call).map(move |number| (number, flaky)))
-    }
-    let flaky = Flaky::failing(2);
-    let stream = run(open(&flaky, "name")).map_err(|_| ()).unwrap();
-    assert_eq!(
-        stream.map(|(number, _)| number).collect::<Vec<_>>(),
-        [2, 1, 0]
-    );
-}
-
-#[test]
 fn blocks_inside_of_blocks() {
     #[retry(base = "1ms", max_attempts = 2)]
     async fn f(flaky: &Flaky) -> Result<u32, ApiError> {

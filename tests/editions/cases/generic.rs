@@ -158,16 +158,3 @@ fn bounds_that_lead_nowhere() {
     let got = run(f(|_| std::future::ready(flaky.call().map(|_| "name"))));
     assert_eq!((got, flaky.calls()), (Ok("name"), 3));
 }
-
-#[test]
-fn extern_function() {
-    #[retry(base = "1ms")]
-    #[allow(improper_ctypes_definitions)]
-    extern "C" fn callback(fails: u32) -> Result<u32, ApiError> {
-        static FLAKY: Flaky = Flaky::failing(2);
-        let call = FLAKY.call()?;
-        Ok(call + fails)
-    }
-    let pointer: extern "C" fn(u32) -> Result<u32, ApiError> = callback;
-    assert_eq!(pointer(1), Ok(4));
-}

@@ -52,11 +52,6 @@ fn hear(heard: &Heard, event: &Event<'_, Error>) {
     });
 }
 
-const POLICY: Policy = Policy::exponential()
-    .base(Duration::from_secs(5))
-    .deadline(Duration::from_secs(60))
-    .on(codes![503]);
-const LIMIT: Duration = Duration::from_secs(10);
 const NAME: &str = "billing.charge";
 const BLOCKING: [&str; 2] = ["1 waits: status 503", "1 gave up: status 503"];
 /// The error of an attempt that is not begun is made from `TimedOut`.
@@ -64,98 +59,6 @@ const CUT: [&str; 2] = [
     "1 waits: status 503",
     "1 gave up: the attempt was cut after 0ns",
 ];
-
-fn check(
-    expected: [&str; 2],
-    call: impl FnOnce(&Flaky, &Heard) -> Result<u32, Error>,
-) -> Result<u32, Error> {
-    let (flaky, heard) = (Flaky::failing(9), Heard::default());
-    let got = call(&flaky, &heard);
-    assert_eq!(
-        (flaky.calls(), heard.take()),
-        (1, expected.map(str::to_owned).to_vec())
-    );
-    got
-}
-
-/// Who decides is in the keys.
-macro_rules! judged {
-    ($([$($keys:tt)*];)*) => {$({
-        #[retry(base = "5s", deadline = "60s", runtime = Late, name = NAME, notify = |event| hear(heard, event), $($keys)*)]
-        fn blocking(flaky: &Flaky, heard: &Heard) -> Result<u32, Error> {
-            Ok(flaky.call()?)
-        }
-        #[retry(
-            base = "5s", deadline = "60s", runtime = Late, name = NAME, notify = |event| hear(heard, event),
-            attempt_timeout = LIMIT, attempt = n, $($keys)*
-        )]
-        async fn awaited(flaky: &Flaky, heard: &Heard) -> Result<u32, Error> {
-            assert_eq!(n.number(), 1);
-            Ok(flaky.call()?)
-        }
-        assert_eq!(check(BLOCKING, blocking), Err(BUSY));
-        let got = check(CUT, |flaky, heard| run(awaited(flaky, heard)));
-        assert!(matches!(got, Err(Error::Late(_))));
-    })*};
-}
-
-#[test]
-fn whoever_decides() {
-    let recorder = spans::recorder();
-    judged! {
-        [when = |error| { assert_eq!(*error, BUSY); true }];
-        [on = [503]];
-        [on = [429, Error::Api(_)]];
-        [policy = POLICY];
-    }
-    let logged = recorder.events();
-    assert_eq!(logged.len(), 4 * 4, "{:?}", logged);
-
-    #[retry(policy = POLICY, runtime = Late, name = NAME, faults(ApiError))]
-    fn found(flaky: &Flaky) -> Result<u32, Box<dyn std::error::Error + Send + Sync>> {
-        Ok(flaky.call()?)
-    }
-    assert_eq!(asked(|flaky| found(flaky).is_err()), (1, true));
-    let logged = recorder.events();
-    assert_eq!(logged.len(), 2);
-    for line in &logged {
-        assert!(
-            line.contains(NAME) && line.contains("status 503"),
-            "{}",
-            line
-        );
-    }
-}
-
-#[test]
-fn the_function_form_and_the_block_say_the_same() {
-    let blocking = check(BLOCKING, |flaky, heard| {
-        let call = POLICY.blocking(|| Ok(flaky.call()?));
-        let call = call.notify(|event| hear(heard, event));
-        call.runtime(Late).call()
-    });
-    assert_eq!(blocking, Err(BUSY));
-    let closure = check(CUT, |flaky, heard| {
-        let call = POLICY.retry(|| async { Ok(flaky.call()?) });
-        let call = call.attempt_timeout(LIMIT).runtime(Late);
-        run(async { call.notify(|event| hear(heard, event)).await })
-    });
-    let block = check(CUT, |flaky, heard| {
-        run(async {
-            retry_block!(
-                base = "5s",
-                deadline = "60s",
-                attempt_timeout = LIMIT,
-                runtime = Late,
-                notify = |event| hear(heard, event),
-                async { Ok(flaky.call()?) }
-            )
-            .await
-        })
-    });
-    assert!(matches!(closure, Err(Error::Late(_))));
-    assert!(matches!(block, Err(Error::Late(_))));
-}
 
 /// Counts its copies.
 struct Copied<'a>(&'a Cell<u32>);
@@ -167,18 +70,53 @@ impl Clone for Copied<'_> {
     }
 }
 
+/// Who decides is in the keys.
+macro_rules! judged {
+    ($([$($keys:tt)*];)*) => {$({
+        #[retry(base = "5s", deadline = "60s", runtime = Late, name = NAME, notify = |event| hear(heard, event), $($keys)*)]
+        fn blocking(flaky: &Flaky, heard: &Heard) -> Result<u32, Error> {
+            Ok(flaky.call()?)
+        }
+        #[retry(
+            base = "5s", deadline = "60s", runtime = Late, name = NAME, notify = |event| hear(heard, event),
+            attempt_timeout = "10s", attempt = n, clone(copied), $($keys)*
+        )]
+        async fn awaited(flaky: &Flaky, heard: &Heard, copied: Copied<'_>) -> Result<u32, Error> {
+            drop(copied);
+            assert_eq!(n.number(), 1);
+            Ok(flaky.call()?)
+        }
+        let heard = Heard::default();
+        assert_eq!(asked(|flaky| blocking(flaky, &heard)), (1, Err(BUSY)));
+        assert_eq!(heard.take(), BLOCKING);
+        let copies = Cell::new(0);
+        let got = asked(|flaky| run(awaited(flaky, &heard, Copied(&copies))));
+        assert!(matches!(got, (1, Err(Error::Late(_)))));
+        assert_eq!((heard.take(), copies.get()), (CUT.map(str::to_owned).to_vec(), 1));
+    })*};
+}
+
 #[test]
-fn no_copy_is_made_for_an_attempt_that_is_not_begun() {
-    async fn oversleep(_: Duration) {
-        tokio::time::sleep(Duration::from_secs(90)).await;
+fn whoever_decides() {
+    let recorder = spans::recorder();
+    judged! {
+        [when = |error| { assert_eq!(*error, BUSY); true }];
+        [on = [503]];
+        [on = [429, Error::Api(_)]];
     }
-    #[retry(base = "5s", deadline = "60s", attempt_timeout = LIMIT, sleep = oversleep, on = [429, Error::Api(_)], clone(copied))]
-    async fn f(flaky: &Flaky, copied: Copied<'_>) -> Result<u32, Error> {
-        drop(copied);
-        Ok(flaky.call()?)
+    assert_eq!(recorder.events().len(), 3 * 4);
+    #[retry(base = "5s", deadline = "60s", on = [503], runtime = Late, name = NAME, faults(Error))]
+    fn found(flaky: &Flaky) -> Result<u32, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(flaky.call().map_err(Error::Api)?)
     }
-    let copies = Cell::new(0);
-    let got = asked(|flaky| run(f(flaky, Copied(&copies))));
-    assert!(matches!(got, (1, Err(Error::Late(_)))));
-    assert_eq!(copies.get(), 1);
+    assert_eq!(asked(|flaky| found(flaky).is_err()), (1, true));
+    let logged = recorder.events();
+    assert_eq!(logged.len(), 2);
+    for line in &logged {
+        assert!(
+            line.contains(NAME) && line.contains("status 503"),
+            "{}",
+            line
+        );
+    }
 }

@@ -67,18 +67,3 @@ async fn they_are_judged() {
     let block = retry_block!(on = [503], async { reply(&Cell::new(0)) });
     assert_eq!(block.await, Ok(BUSY));
 }
-
-#[tokio::test(start_paused = true)]
-async fn a_hook_hears_of_them() {
-    #[retry(on = [503], jitter = none, max_attempts = 2, notify = |event: &Event<'_, Error>| heard.borrow_mut().push(event.to_string()))]
-    async fn watched(heard: &RefCell<Vec<String>>) -> Result<Response, Error> {
-        Ok(BUSY)
-    }
-    let heard = RefCell::default();
-    assert_eq!(watched(&heard).await, Ok(BUSY));
-    let expected = [
-        "attempt 1 failed, next in 1.0s: status 503",
-        "gave up after 2 attempts (attempts): status 503",
-    ];
-    assert_eq!(*heard.borrow(), expected);
-}

@@ -71,20 +71,19 @@ impl Visit for Fields {
 macro_rules! spans {
     ($recorder:ident: $([$($hash:tt $attribute:tt)+] => $spans:literal;)*) => {$({
         $($hash $attribute)+
-        async fn awaited(flaky: &Flaky, name: String) -> Result<usize, ApiError> {
+        async fn awaited(flaky: &Flaky, job: Box<dyn Fn() -> usize + Send>) -> Result<usize, ApiError> {
             flaky.call()?;
             std::future::ready(()).await;
-            Ok(name.len())
+            Ok(job())
         }
         $($hash $attribute)+
         fn blocking(flaky: &Flaky, name: String) -> Result<usize, ApiError> {
             flaky.call()?;
             Ok(name.len())
         }
-        let name = || "four".to_owned();
-        let got = run(sent(awaited(&Flaky::failing(2), name())));
+        let got = run(sent(awaited(&Flaky::failing(2), Box::new(|| 4))));
         assert_eq!((got, $recorder.spans()), (Ok(4), $spans));
-        assert_eq!((blocking(&Flaky::failing(2), name()), $recorder.spans()), (Ok(4), $spans));
+        assert_eq!((blocking(&Flaky::failing(2), "four".to_owned()), $recorder.spans()), (Ok(4), $spans));
     })*};
 }
 

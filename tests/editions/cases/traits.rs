@@ -6,70 +6,29 @@ use std::fmt::Debug;
 /// A blanket implementation of methods whose names the written code might call.
 #[allow(dead_code)]
 mod blanket {
-    pub(super) trait Everything: Sized {
-        fn policy(self) -> Never {
-            Never
-        }
-        fn or_else<F>(self, _: F) -> Never {
-            Never
-        }
-        fn retry(self) -> Never {
-            Never
-        }
-        fn sleep(self) -> Never {
-            Never
-        }
-        fn step(self) -> Never {
-            Never
-        }
-        fn error(self) -> Never {
-            Never
-        }
-        fn status(self) -> Never {
-            Never
-        }
-        fn run(self) -> Never {
-            Never
-        }
-        fn start(self) -> Never {
-            Never
-        }
-        fn on(self) -> Never {
-            Never
-        }
-        fn base(self) -> Never {
-            Never
-        }
-        fn and_then<F>(self, _: F) -> Never {
-            Never
-        }
-        fn into_future(self) -> Never {
-            Never
-        }
-        fn poll(self) -> Never {
-            Never
-        }
-        fn as_ref(self) -> Never {
-            Never
-        }
+    macro_rules! every_type_has {
+        ($($method:ident)*) => {
+            pub(super) trait Everything: Sized {
+                $(fn $method(self) {})*
+                fn or_else<F>(self, _: F) {}
+                fn and_then<F>(self, _: F) {}
+            }
+        };
+    }
+    every_type_has! {
+        policy retry sleep step error status run start on base into_future poll as_ref
     }
     impl<T> Everything for T {}
-    pub(super) struct Never;
 }
 
 #[test]
 fn blanket_methods() {
     #[allow(unused_imports)]
     use blanket::Everything;
-    #[derive(Debug, backoff_core::Fault, PartialEq)]
+    #[derive(Debug, Fault, PartialEq, thiserror::Error)]
+    #[error("error")]
     #[fault(status = 503)]
     struct Error;
-    impl std::fmt::Display for Error {
-        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            f.write_str("error")
-        }
-    }
-    impl std::error::Error for Error {}
     #[retry(policy = *policy)]
     async fn by_reference(flaky: &Flaky, policy: &Policy) -> Result<u32, Error> {
         Flaky::call(flaky).map_err(|_| Error)

@@ -39,6 +39,7 @@ impl Raw for () {
 
 #[test]
 fn unsafe_functions() {
+    let callback: unsafe extern "C" fn(*const Flaky) -> Result<u32, ApiError> = callback;
     let flaky = [(); 3].map(|()| Flaky::failing(2));
     // SAFETY: they live to the end.
     unsafe {

@@ -1,7 +1,6 @@
-//! Attempts and calls that are cut, and calls that may have been applied.
+//! Attempts and calls that are cut.
 
 use super::*;
-use backoff_core::{RequestId, RetryError};
 use std::future::pending;
 use tokio::time::Instant;
 
@@ -82,75 +81,5 @@ fn attempts_that_hang() {
     assert_eq!(
         run(sent(argument(&Flaky::failing(1), "four", limit))),
         Ok(6)
-    );
-}
-
-/// A server that takes orders, and whose replies are lost.
-#[derive(Default)]
-struct Server {
-    orders: RefCell<Vec<u32>>,
-    keys: RefCell<Vec<RequestId>>,
-}
-
-impl Server {
-    fn lost() -> TimedOut {
-        TimedOut::new(Duration::from_secs(1))
-    }
-
-    async fn post(&self, order: u32) -> Result<(), TimedOut> {
-        self.orders.borrow_mut().push(order);
-        Err(Self::lost())
-    }
-
-    /// The third reply arrives.
-    async fn post_once(&self, order: u32, key: RequestId) -> Result<(), TimedOut> {
-        let mut keys = self.keys.borrow_mut();
-        if !keys.contains(&key) {
-            self.orders.borrow_mut().push(order);
-        }
-        keys.push(key);
-        if keys.len() < 3 {
-            Err(Self::lost())
-        } else {
-            Ok(())
-        }
-    }
-}
-
-/// It is told to the hook of the attribute, and in the error of the function form. The id of the call goes to the
-/// server.
-#[tokio::test(start_paused = true)]
-async fn calls_that_may_have_been_applied() {
-    #[retry(base = "1ms", idempotent = false, notify = |event| {
-        if let Event::GaveUp { reason: StopReason::MaybeApplied, .. } = event {
-            doubts.borrow_mut().push(order);
-        }
-    })]
-    async fn order(
-        server: &Server,
-        order: u32,
-        doubts: &RefCell<Vec<u32>>,
-    ) -> Result<(), TimedOut> {
-        server.post(order).await
-    }
-    async fn reported(server: &Server, order: u32) -> Result<(), RetryError<TimedOut>> {
-        const ORDERS: Policy = Policy::exponential().idempotent(false);
-        let ((), _report) = ORDERS.retry(|| server.post(order)).reported().await?;
-        Ok(())
-    }
-    #[retry(base = "1ms", attempt = n)]
-    async fn with_a_key(server: &Server, order: u32) -> Result<(), TimedOut> {
-        server.post_once(order, n.id()).await
-    }
-    let (server, doubts) = (Server::default(), RefCell::default());
-    order(&server, 7, &doubts).await.unwrap_err();
-    assert_eq!((server.orders.take(), doubts.take()), (vec![7], vec![7]));
-    let gave_up = reported(&server, 8).await.unwrap_err();
-    assert_eq!(gave_up.reason, StopReason::MaybeApplied);
-    assert_eq!(server.orders.take(), [8]);
-    with_a_key(&server, 9).await.unwrap();
-    assert_eq!(
-        (server.orders.take(), server.keys.take().len()),
-        (vec![9], 3)
     );
 }
