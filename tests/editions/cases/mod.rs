@@ -7,6 +7,7 @@
     clippy::erasing_op,
     clippy::manual_async_fn,
     clippy::match_single_binding,
+    clippy::multiple_bound_locations,
     clippy::needless_ifs,
     clippy::needless_return,
     clippy::never_loop,
