@@ -5,6 +5,8 @@
 #![allow(
     clippy::double_must_use,
     clippy::erasing_op,
+    clippy::extra_unused_type_parameters,
+    clippy::manual_is_multiple_of,
     clippy::manual_async_fn,
     clippy::match_single_binding,
     clippy::multiple_bound_locations,
@@ -13,7 +15,10 @@
     clippy::never_loop,
     clippy::redundant_allocation,
     clippy::redundant_locals,
+    clippy::type_complexity,
     clippy::unit_arg,
+    clippy::unnecessary_map_on_constructor,
+    clippy::unneeded_struct_pattern,
     clippy::wrong_self_convention,
     reason = "the functions are odd on purpose"
 )]
