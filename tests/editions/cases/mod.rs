@@ -4,6 +4,7 @@
 #![deny(warnings, unused, rust_2018_idioms)]
 #![allow(
     clippy::double_must_use,
+    clippy::drop_non_drop,
     clippy::erasing_op,
     clippy::extra_unused_type_parameters,
     clippy::manual_is_multiple_of,
@@ -14,6 +15,7 @@
     clippy::needless_return,
     clippy::never_loop,
     clippy::redundant_allocation,
+    clippy::redundant_closure,
     clippy::redundant_locals,
     clippy::type_complexity,
     clippy::unit_arg,

@@ -1,6 +1,8 @@
 //! Blocks that borrow what is behind an argument, and not the argument. In edition 2018 they borrow the argument, and
 //! the compiler refuses them without the attribute, too.
 
+#![allow(clippy::manual_async_fn, reason = "a block is what is checked")]
+
 use crate::cases::*;
 
 #[derive(Clone, Copy)]
