@@ -56,7 +56,7 @@ fn conditions_on_statements() {
             }
         }
     }
-    same(|flaky| run(plain::f(flaky)), |flaky| run(retried::f(flaky)));
+    same!(|flaky| run(f(flaky)));
 }
 
 /// The lints that look at drops, at unsafe code and at what is unused.
@@ -191,4 +191,26 @@ async fn handle(State(flaky): State) -> Result<Json<u32>, ApiError> {
 fn handler_of_a_web_framework() {
     let got = handler(handle, State(std::sync::Arc::new(Flaky::failing(2))));
     assert_eq!(got.map(|json| json.0), Ok(3));
+}
+
+#[test]
+fn conditional_and_inner_attributes() {
+    #[cfg_attr(all(), retry(base = "1ms"))]
+    async fn repeated(flaky: &Flaky) -> Result<u32, ApiError> {
+        flaky.call()
+    }
+    #[cfg_attr(any(), retry(colour = "blue"))]
+    async fn once(flaky: &Flaky) -> Result<u32, ApiError> {
+        flaky.call()
+    }
+    #[retry(base = "1ms")]
+    #[deny(unused_variables)]
+    async fn inner(flaky: &Flaky) -> Result<u32, ApiError> {
+        #![allow(unused_variables)]
+        let nobody_reads_this = 1;
+        flaky.call()
+    }
+    assert_eq!(run(repeated(&Flaky::failing(2))), Ok(3));
+    assert_eq!(run(once(&Flaky::failing(2))), Err(ApiError(503)));
+    assert_eq!(run(inner(&Flaky::failing(2))), Ok(3));
 }

@@ -2,65 +2,66 @@
 
 use super::*;
 
-#[test]
-fn async_function() {
-    both! {
-        #[retry(base = "1ms")] =>
-        pub(super) async fn f(flaky: &Flaky, _arg: D) -> Result<&'static str, ApiError> {
-            let _local = D("local");
-            flaky.call()?;
-            D("tail").name()
-        }
-    }
-    same(
-        |flaky| run(plain::f(flaky, D("argument"))),
-        |flaky| run(retried::f(flaky, D("argument"))),
-    );
+/// A body whose drops are seen.
+macro_rules! body {
+    ($flaky:ident) => {{
+        let _local = D("local");
+        $flaky.call()?;
+        D("tail").name()
+    }};
 }
 
-#[test]
-fn blocking_function() {
-    both! {
-        #[retry(base = "1ms")] =>
-        pub(super) fn f(flaky: &Flaky, _arg: D) -> Result<&'static str, ApiError> {
-            let _local = D("local");
-            flaky.call()?;
-            D("tail").name()
-        }
-    }
-    same(
-        |flaky| plain::f(flaky, D("argument")),
-        |flaky| retried::f(flaky, D("argument")),
-    );
-}
+type Answer = Result<&'static str, ApiError>;
 
 #[test]
-fn function_that_returns_a_future() {
-    both! {
-        #[retry(base = "1ms")] =>
-        pub(super) fn f<'a>(
-            flaky: &'a Flaky,
-        ) -> Pin<Box<dyn Future<Output = Result<&'static str, ApiError>> + Send + 'a>> {
-            Box::pin(async move {
-                let _local = D("local");
-                flaky.call()?;
-                D("tail").name()
-            })
+fn functions() {
+    mod awaited {
+        use super::*;
+        both! {
+            #[retry(base = "1ms")] =>
+            pub(super) async fn f(flaky: &Flaky, _arg: D) -> Answer { body!(flaky) }
+        }
+        pub(super) fn check() {
+            same!(|flaky| run(f(flaky, D("argument"))));
         }
     }
-    same(|flaky| run(plain::f(flaky)), |flaky| run(retried::f(flaky)));
+    mod blocking {
+        use super::*;
+        both! {
+            #[retry(base = "1ms")] =>
+            pub(super) fn f(flaky: &Flaky, _arg: D) -> Answer { body!(flaky) }
+        }
+        pub(super) fn check() {
+            same!(|flaky| f(flaky, D("argument")));
+        }
+    }
+    mod future {
+        use super::*;
+        both! {
+            #[retry(base = "1ms")] =>
+            pub(super) fn f<'a>(flaky: &'a Flaky) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
+                Box::pin(async move { body!(flaky) })
+            }
+        }
+        pub(super) fn check() {
+            same!(|flaky| run(f(flaky)));
+        }
+    }
+    awaited::check();
+    blocking::check();
+    future::check();
 }
 
 struct Client;
 
 #[async_trait::async_trait]
 trait Plain {
-    async fn get(&self, flaky: &Flaky) -> Result<&'static str, ApiError>;
+    async fn get(&self, flaky: &Flaky) -> Answer;
 }
 
 #[async_trait::async_trait]
 trait Retried {
-    async fn get(&self, flaky: &Flaky) -> Result<&'static str, ApiError>;
+    async fn get(&self, flaky: &Flaky) -> Answer;
 }
 
 macro_rules! implement {
@@ -68,7 +69,7 @@ macro_rules! implement {
         #[async_trait::async_trait]
         impl $name for Client {
             $(#[$attr])*
-            async fn get(&self, flaky: &Flaky) -> Result<&'static str, ApiError> {
+            async fn get(&self, flaky: &Flaky) -> Answer {
                 let _first = D("first");
                 let _second = D("second");
                 flaky.call()?;
@@ -93,39 +94,14 @@ fn async_trait_method() {
 }
 
 #[test]
-fn async_block() {
-    same(
-        |flaky| {
-            run(async {
-                let _local = D("local");
-                flaky.call()?;
-                D("tail").name()
-            })
-        },
-        |flaky| {
-            run(retry_block!(base = "1ms", async {
-                let _local = D("local");
-                flaky.call()?;
-                D("tail").name()
-            }))
-        },
-    );
-}
-
-#[test]
-fn blocking_block() {
-    fn plain(flaky: &Flaky) -> Result<&'static str, ApiError> {
-        let _local = D("local");
-        flaky.call()?;
-        D("tail").name()
+fn blocks() {
+    fn plain(flaky: &Flaky) -> Answer {
+        body!(flaky)
     }
     same(plain, |flaky| {
-        retry_block!(base = "1ms", {
-            let _local = D("local");
-            flaky.call()?;
-            D("tail").name()
-        })
+        run(retry_block!(base = "1ms", async { body!(flaky) }))
     });
+    same(plain, |flaky| retry_block!(base = "1ms", { body!(flaky) }));
 }
 
 struct Copied(D);
@@ -140,7 +116,7 @@ impl Clone for Copied {
 #[test]
 fn copies_and_what_they_are_copies_of() {
     #[retry(base = "1ms", clone(taken, read))]
-    fn f(flaky: &Flaky, taken: Copied, read: Copied) -> Result<&'static str, ApiError> {
+    fn f(flaky: &Flaky, taken: Copied, read: Copied) -> Answer {
         let _local = D("local");
         flaky.call()?;
         let _taken = taken;
@@ -155,7 +131,7 @@ fn copies_and_what_they_are_copies_of() {
 fn statements_that_wait_with_their_drops() {
     both! {
         #[retry(base = "1ms")] =>
-        pub(super) async fn f(flaky: &Flaky) -> Result<&'static str, ApiError> {
+        pub(super) async fn f(flaky: &Flaky) -> Answer {
             let _ = D("ignored");
             let _kept = D("kept");
             if let Ok(_name) = D("condition").name() {
@@ -175,14 +151,14 @@ fn statements_that_wait_with_their_drops() {
             Ok(block)
         }
     }
-    same(|flaky| run(plain::f(flaky)), |flaky| run(retried::f(flaky)));
+    same!(|flaky| run(f(flaky)));
 }
 
 #[test]
 fn one_expression() {
     both! {
         #[retry(base = "1ms")] =>
-        pub(super) fn f(flaky: &Flaky) -> Result<&'static str, ApiError> {
+        pub(super) fn f(flaky: &Flaky) -> Answer {
             match (D("scrutinee").name(), flaky.call()?) {
                 (name, _) => D("tail").name().and(name),
             }

@@ -62,10 +62,7 @@ fn parameters_only_in_the_body() {
             Ok(list.len() + std::mem::size_of::<T>())
         }
     }
-    same(
-        |flaky| run(plain::f::<u8, 4>(flaky)),
-        |flaky| run(retried::f::<u8, 4>(flaky)),
-    );
+    same!(|flaky| run(f::<u8, 4>(flaky)));
 }
 
 #[test]
@@ -160,17 +157,4 @@ fn bounds_that_lead_nowhere() {
     let flaky = Flaky::failing(2);
     let got = run(f(|_| std::future::ready(flaky.call().map(|_| "name"))));
     assert_eq!((got, flaky.calls()), (Ok("name"), 3));
-}
-
-#[test]
-fn extern_function() {
-    #[retry(base = "1ms")]
-    #[allow(improper_ctypes_definitions)]
-    extern "C" fn callback(fails: u32) -> Result<u32, ApiError> {
-        static FLAKY: Flaky = Flaky::failing(2);
-        let call = FLAKY.call()?;
-        Ok(call + fails)
-    }
-    let pointer: extern "C" fn(u32) -> Result<u32, ApiError> = callback;
-    assert_eq!(pointer(1), Ok(4));
 }

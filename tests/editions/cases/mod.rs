@@ -4,15 +4,23 @@
 #![deny(warnings, unused, rust_2018_idioms)]
 #![allow(
     clippy::double_must_use,
+    clippy::drop_non_drop,
     clippy::erasing_op,
+    clippy::extra_unused_type_parameters,
+    clippy::manual_is_multiple_of,
     clippy::manual_async_fn,
     clippy::match_single_binding,
+    clippy::multiple_bound_locations,
     clippy::needless_ifs,
     clippy::needless_return,
     clippy::never_loop,
     clippy::redundant_allocation,
+    clippy::redundant_closure,
     clippy::redundant_locals,
+    clippy::type_complexity,
     clippy::unit_arg,
+    clippy::unnecessary_map_on_constructor,
+    clippy::unneeded_struct_pattern,
     clippy::wrong_self_convention,
     reason = "the functions are odd on purpose"
 )]
@@ -34,24 +42,127 @@ macro_rules! both {
     };
 }
 
+/// Calls both functions of `both!`: they give the same and drop in the same order, and the one with the attribute is
+/// tried until it succeeds.
+macro_rules! same {
+    ($call:expr) => {
+        same(
+            {
+                use plain::*;
+                $call
+            },
+            {
+                use retried::*;
+                $call
+            },
+        )
+    };
+}
+
+/// An operation that fails twice, under these keys: in each form that can wait for a future, or that blocks.
+macro_rules! forms {
+    (async: $($keys:tt)*) => {[
+        ("async function", {
+            #[retry($($keys)*)]
+            async fn f(flaky: &Flaky) -> Result<u32, Error> {
+                Ok(flaky.call()?)
+            }
+            asked(|flaky| run(sent(f(flaky))))
+        }),
+        ("function that returns a future", {
+            #[retry($($keys)*)]
+            fn f(flaky: &Flaky) -> impl Future<Output = Result<u32, Error>> + Send + '_ {
+                async move { Ok(flaky.call()?) }
+            }
+            asked(|flaky| run(sent(f(flaky))))
+        }),
+        ("async block", asked(|flaky| {
+            run(async { retry_block!($($keys)*, async { Ok::<u32, Error>(flaky.call()?) }).await })
+        })),
+    ]};
+    (blocking: $($keys:tt)*) => {[
+        ("function", {
+            #[retry($($keys)*)]
+            fn f(flaky: &Flaky) -> Result<u32, Error> {
+                Ok(flaky.call()?)
+            }
+            asked(f)
+        }),
+        ("block", asked(|flaky| retry_block!($($keys)*, { Ok::<u32, Error>(flaky.call()?) }))),
+    ]};
+}
+
+/// A row is keys, and how often each form calls the operation that fails twice. `async` rows have keys that a blocking
+/// form refuses, because it cannot wait for a future.
+macro_rules! rows {
+    ($([$($keys:tt)*] => $calls:literal;)* $(async [$($async_keys:tt)*] => $async_calls:literal;)*) => {
+        $(
+            expect(stringify!($($keys)*), $calls, &forms!(async: $($keys)*));
+            expect(stringify!($($keys)*), $calls, &forms!(blocking: $($keys)*));
+        )*
+        $(expect(stringify!($($async_keys)*), $async_calls, &forms!(async: $($async_keys)*));)*
+    };
+}
+
+pub(crate) use std::cell::{Cell, RefCell};
 pub(crate) use std::future::Future;
 pub(crate) use std::pin::Pin;
+pub(crate) use std::time::Duration;
 
-pub(crate) use backoff_core::{retry, retry_block};
+pub(crate) use backoff_core::{
+    Budget, Codes, Event, Fault, NotYet, Policy, StopReason, Stopped, TimedOut, codes, retry,
+    retry_block,
+};
 pub(crate) use ui::{ApiError, Flaky};
 
+mod anyhow_errors;
 mod arguments;
 mod around;
+mod async_traits;
+mod blocks;
 mod bodies;
+mod derived;
 mod drops;
+mod forbidden;
+mod futures;
 mod generic;
 mod groups;
+mod handed_over;
+mod judges;
+mod keys;
+mod late;
 mod names;
+mod policies;
+mod responses;
 mod runtimes;
 mod sends;
+mod spans;
 mod traits;
+mod unsafe_code;
+mod until;
+mod waits;
 
-use std::cell::RefCell;
+/// An error that a key can be made to need: of a cut attempt, of a stopped call, of a value that is not there yet.
+#[derive(Debug, Clone, PartialEq, Fault, thiserror::Error)]
+pub(crate) enum Error {
+    #[error(transparent)]
+    #[fault(forward)]
+    Api(#[from] ApiError),
+    #[error("reset")]
+    #[fault(maybe_sent)]
+    Reset,
+    #[error(transparent)]
+    #[fault(forward)]
+    Late(#[from] TimedOut),
+    #[error(transparent)]
+    #[fault(forward)]
+    Stopped(#[from] Stopped),
+    #[error(transparent)]
+    #[fault(forward)]
+    NotYet(#[from] NotYet),
+}
+
+pub(crate) const BUSY: Error = Error::Api(ApiError(503));
 
 thread_local!(static DROPPED: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) });
 
@@ -101,4 +212,18 @@ pub(crate) fn same<T: PartialEq + std::fmt::Debug>(
     let flaky = Flaky::failing(2);
     let (value, _) = watched(|| retried(&flaky));
     assert_eq!((value, flaky.calls()), (expected.0, 3));
+}
+
+/// How often it calls an operation that fails twice, and what it gives.
+fn asked<T>(call: impl FnOnce(&Flaky) -> T) -> (u32, T) {
+    let flaky = Flaky::failing(2);
+    let value = call(&flaky);
+    (flaky.calls(), value)
+}
+
+fn expect(keys: &str, calls: u32, forms: &[(&str, (u32, Result<u32, Error>))]) {
+    let outcome = if calls == 3 { Ok(3) } else { Err(BUSY) };
+    for (form, got) in forms {
+        assert_eq!(*got, (calls, outcome.clone()), "{} with {}", form, keys);
+    }
 }

@@ -24,28 +24,20 @@ fn raw_identifiers() {
         let r#try = r#dyn.call()?;
         Ok(r#try)
     }
-    same(
-        |flaky| {
-            run(plain::r#async(
-                flaky,
-                "text".to_owned(),
-                r#struct { r#in: 1 },
-            ))
-        },
-        |flaky| {
-            run(retried::r#async(
-                flaky,
-                "text".to_owned(),
-                r#struct { r#in: 1 },
-            ))
-        },
-    );
+    same!(|flaky| { run(r#async(flaky, "text".to_owned(), r#struct { r#in: 1 },)) });
     assert_eq!(r#gen(&Flaky::failing(2), 3), Ok(3));
     assert!(r#gen(&Flaky::failing(2), 2).is_err());
 }
 
 mod shadows {
-    #![allow(dead_code, non_upper_case_globals, unused_macros, unused_imports)]
+    #![allow(
+        dead_code,
+        non_camel_case_types,
+        non_snake_case,
+        non_upper_case_globals,
+        unused_imports,
+        unused_macros
+    )]
 
     use crate::cases::{ApiError, Flaky, retry};
 
@@ -74,6 +66,13 @@ mod shadows {
     struct Box;
     struct Vec;
     struct String;
+    struct Duration;
+    struct Policy;
+    struct Step;
+    struct Wait;
+    const retry_state: u8 = 0;
+    const wait: u8 = 0;
+    static outcome: u8 = 0;
     fn drop() {}
     fn start() {}
     fn step() {}
@@ -83,8 +82,14 @@ mod shadows {
     macro_rules! codes {
         () => {};
     }
+    macro_rules! concat {
+        () => {};
+    }
+    macro_rules! module_path {
+        () => {};
+    }
 
-    #[retry(base = "1ms", on = [503], clone(text), attempt = _n)]
+    #[retry(base = "1ms", max_backoff = 64s, deadline = 60s, jitter = none, on = [503], clone(text), attempt = _n)]
     pub(super) async fn names(
         flaky: &Flaky,
         text: ::std::vec::Vec<u8>,
@@ -96,7 +101,7 @@ mod shadows {
         }
     }
 
-    #[retry(base = "1ms", when = |_| true, clone(list))]
+    #[retry(base = "1ms", jitter = "1ms", when = |_| true, clone(list))]
     pub(super) fn blocking(flaky: &Flaky, list: [u8; 2]) -> ::core::result::Result<u32, ApiError> {
         let _ = list;
         flaky.call()
@@ -105,6 +110,10 @@ mod shadows {
 
 #[test]
 fn prelude_and_library() {
+    same(
+        |_| Ok(2),
+        |flaky| run(shadows::names(flaky, vec![], [1, 2])),
+    );
     assert_eq!(shadows::blocking(&Flaky::failing(2), [1, 2]), Ok(3));
     same(
         |_| Ok(1),
@@ -144,10 +153,7 @@ fn variables_named_like_ours() {
             Ok(__row + __outcome + __copy_of_wait + *__guard + __BACKOFF + __wait + __judge.len() as u32 + __returns.len() as u32)
         }
     }
-    same(
-        |flaky| run(plain::f(flaky, 1, 2, 3, Box::new(4), "5", vec![6])),
-        |flaky| run(retried::f(flaky, 1, 2, 3, Box::new(4), "5", vec![6])),
-    );
+    same!(|flaky| run(f(flaky, 1, 2, 3, Box::new(4), "5", vec![6])));
 }
 
 #[test]
@@ -166,8 +172,43 @@ fn constants_named_like_ours() {
             Ok(__policy + __context)
         })
     }
+    const POLICY: Policy = Policy::exponential().base(Duration::from_millis(1));
+    #[retry(policy = POLICY)]
+    fn h(flaky: &Flaky) -> Result<u32, ApiError> {
+        const POLICY: u32 = 10;
+        let __outcome = flaky.call()?;
+        Ok(__outcome + POLICY)
+    }
     assert_eq!(f(&Flaky::failing(2)), Ok(3));
     assert_eq!(g(&Flaky::failing(2), 2), Ok(3));
+    assert_eq!(h(&Flaky::failing(2)), Ok(13));
+}
+
+extern crate backoff_core as renamed;
+
+mod inner {
+    pub(super) mod again {
+        pub(crate) use backoff_core::*;
+    }
+}
+
+#[test]
+fn the_library_under_another_name() {
+    #[renamed::retry(crate = renamed, base = "1ms", jitter = full, on = [503])]
+    async fn get(flaky: &Flaky) -> Result<u32, ApiError> {
+        flaky.call()
+    }
+    #[renamed::retry(crate = crate::cases::names::inner::again, base = "1ms", jitter = equal)]
+    fn blocking(flaky: &Flaky) -> Result<u32, ApiError> {
+        flaky.call()
+    }
+    #[backoff_cloud::retry(policy = backoff_cloud::iam::REQUEST, base = "1ms", on = [503])]
+    fn cloud(flaky: &Flaky) -> Result<u32, ApiError> {
+        flaky.call()
+    }
+    assert_eq!(run(get(&Flaky::failing(2))), Ok(3));
+    assert_eq!(blocking(&Flaky::failing(2)), Ok(3));
+    assert_eq!(cloud(&Flaky::failing(2)), Ok(3));
 }
 
 mod aliases {

@@ -5,16 +5,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 static TESTS: AtomicU32 = AtomicU32::new(0);
 
-#[tokio::test]
-#[retry(base = "1ms")]
-async fn a_test() -> Result<(), ApiError> {
-    static FLAKY: Flaky = Flaky::failing(2);
-    let _local = D("local");
-    FLAKY.call()?;
-    assert_eq!(FLAKY.calls(), 3);
-    Ok(())
-}
-
 #[tokio::test(flavor = "current_thread", start_paused = true)]
 #[retry(base = "100s", max_backoff = "1000s", jitter = none, attempt = n, timeout = "1h")]
 async fn a_paused_test() -> Result<(), Box<dyn std::error::Error>> {

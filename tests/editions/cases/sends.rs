@@ -1,61 +1,47 @@
 //! A future is `Send` where that of the plain function is.
 
 use super::*;
-use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 #[test]
-fn function_in_a_box() {
+fn arguments_that_are_not_sync() {
     both! {
         #[retry(base = "1ms")] =>
-        pub(super) async fn f(flaky: &Flaky, job: Box<dyn Fn() -> u32 + Send>) -> Result<u32, ApiError> {
-            let first = job();
-            flaky.call()?;
-            std::future::ready(()).await;
-            Ok(first + job())
-        }
-    }
-    same(
-        |flaky| run(sent(plain::f(flaky, Box::new(|| 1)))),
-        |flaky| run(sent(retried::f(flaky, Box::new(|| 1)))),
-    );
-}
-
-#[test]
-fn cells_and_receivers() {
-    both! {
-        #[retry(base = "1ms")] =>
-        pub(super) async fn f<T: Send + Copy>(
+        #[allow(clippy::too_many_arguments)]
+        pub(super) async fn f<T: Send + Copy, J: Send + Fn() -> u32>(
             flaky: &Flaky,
+            boxed: Box<dyn Fn() -> u32 + Send>,
             cell: Cell<u32>,
             list: std::sync::mpsc::Receiver<u32>,
             both: RefCell<Vec<T>>,
+            generic: J,
+            opaque: impl Fn() -> u32 + Send,
         ) -> Result<u32, ApiError> {
+            let first = boxed() + generic() + opaque();
             cell.set(cell.get() + 1);
             std::future::ready(()).await;
             flaky.call()?;
-            Ok(list.recv().unwrap_or(7) + both.borrow().len() as u32)
+            Ok(first + list.recv().unwrap_or(7) + both.borrow().len() as u32 + boxed() + generic() + opaque())
         }
     }
-    let make = || {
-        (
+    same!(|flaky| {
+        let (cell, other) = (Cell::new(3), Cell::new(4));
+        let receiver = std::sync::mpsc::channel().1;
+        let list = RefCell::new(vec![1_u8]);
+        let jobs = (move || cell.get(), move || other.get());
+        let boxed = Box::new(|| 1);
+        run(sent(f(
+            flaky,
+            boxed,
             Cell::new(0),
-            std::sync::mpsc::channel().1,
-            RefCell::new(vec![1_u8]),
-        )
-    };
-    same(
-        |flaky| {
-            let (a, b, c) = make();
-            run(sent(plain::f(flaky, a, b, c)))
-        },
-        |flaky| {
-            let (a, b, c) = make();
-            run(sent(retried::f(flaky, a, b, c)))
-        },
-    );
+            receiver,
+            list,
+            jobs.0,
+            jobs.1,
+        )))
+    });
 }
 
 #[test]
@@ -73,42 +59,7 @@ fn boxed_future() {
             }
         }
     }
-    same(
-        |flaky| run(sent(plain::f(flaky, Some(Box::pin(async { 1 }))))),
-        |flaky| run(sent(retried::f(flaky, Some(Box::pin(async { 1 }))))),
-    );
-}
-
-#[test]
-fn generic_that_is_not_sync() {
-    both! {
-        #[retry(base = "1ms")] =>
-        pub(super) async fn f<T: Send + Fn() -> u32>(flaky: &Flaky, job: T, also: impl Fn() -> u32 + Send) -> Result<u32, ApiError> {
-            std::future::ready(()).await;
-            flaky.call()?;
-            Ok(job() + also())
-        }
-    }
-    let (cell, other) = (Cell::new(3), Cell::new(4));
-    let _ = (&cell, &other);
-    same(
-        |flaky| {
-            let (cell, other) = (Cell::new(3), Cell::new(4));
-            run(sent(plain::f(
-                flaky,
-                move || cell.get(),
-                move || other.get(),
-            )))
-        },
-        |flaky| {
-            let (cell, other) = (Cell::new(3), Cell::new(4));
-            run(sent(retried::f(
-                flaky,
-                move || cell.get(),
-                move || other.get(),
-            )))
-        },
-    );
+    same!(|flaky| run(sent(f(flaky, Some(Box::pin(async { 1 }))))));
 }
 
 /// What stays on its thread may do so.
@@ -124,10 +75,7 @@ fn rc_on_one_thread() {
         }
     }
     let seen = Rc::new(Cell::new(0));
-    same(
-        |flaky| run(plain::f(Rc::new(flaky), Rc::default())),
-        |flaky| run(retried::f(Rc::new(flaky), Rc::default())),
-    );
+    same!(|flaky| run(f(Rc::new(flaky), Rc::default())));
     assert_eq!(
         run(retried::f(Rc::new(&Flaky::failing(2)), seen.clone())),
         Ok(2)
@@ -166,10 +114,7 @@ fn guard_in_a_blocking_function() {
         }
     }
     let shared = std::sync::Mutex::new(0);
-    same(
-        |flaky| plain::f(flaky, &shared),
-        |flaky| retried::f(flaky, &shared),
-    );
+    same!(|flaky| f(flaky, &shared));
     assert_eq!(*shared.lock().unwrap(), 5);
 }
 
@@ -238,22 +183,6 @@ fn rebound<'a>(
     }
 }
 
-#[tracing::instrument(skip_all)]
-#[retry(base = "1ms")]
-async fn span_above(flaky: &Flaky, job: Box<dyn Fn() -> u32 + Send>) -> Result<u32, ApiError> {
-    flaky.call()?;
-    std::future::ready(()).await;
-    Ok(job())
-}
-
-#[retry(base = "1ms")]
-#[tracing::instrument(skip_all)]
-async fn span_below(flaky: &Flaky, job: Box<dyn Fn() -> u32 + Send>) -> Result<u32, ApiError> {
-    flaky.call()?;
-    std::future::ready(()).await;
-    Ok(job())
-}
-
 #[test]
 fn where_other_attributes_have_moved_the_arguments() {
     same(
@@ -262,14 +191,6 @@ fn where_other_attributes_have_moved_the_arguments() {
     );
     same(|_| Ok(2), |flaky| run(().in_a_span(flaky, Cell::new(1))));
     same(|_| Ok(2), |flaky| run(sent(future(flaky, Box::new(|| 1)))));
-    same(
-        |_| Ok(1),
-        |flaky| run(sent(span_above(flaky, Box::new(|| 1)))),
-    );
-    same(
-        |_| Ok(1),
-        |flaky| run(sent(span_below(flaky, Box::new(|| 1)))),
-    );
     assert_eq!(run(rebound(&Flaky::failing(2), Cell::new(0), 1)), Ok(5));
 }
 
@@ -288,16 +209,10 @@ fn arguments_with_names_of_other_things() {
         }
     }
     let make = || (Cell::new(1), Duration(Cell::new(2)));
-    same(
-        |flaky| {
-            let (base, name) = make();
-            run(sent(plain::f(flaky, base, name)))
-        },
-        |flaky| {
-            let (base, name) = make();
-            run(sent(retried::f(flaky, base, name)))
-        },
-    );
+    same!(|flaky| {
+        let (base, name) = make();
+        run(sent(f(flaky, base, name)))
+    });
 }
 
 /// A unit struct and a constant in the place of an argument's name are patterns.
@@ -317,4 +232,14 @@ fn arguments_that_are_no_names() {
         Ok(Marker.number())
     }
     assert_eq!(run(sent(f(&Flaky::failing(2), Marker, ()))), Ok(7));
+}
+
+/// An error that is not `Send` does not take `Send` from the future.
+#[test]
+fn error_that_stays_on_its_thread() {
+    #[retry(base = "1ms")]
+    async fn f(flaky: &Flaky) -> Result<u32, Rc<str>> {
+        flaky.call().map_err(|error| error.to_string().into())
+    }
+    assert_eq!(run(sent(f(&Flaky::failing(2)))), Ok(3));
 }

@@ -1,76 +1,34 @@
 //! Methods of traits.
 
 use super::*;
-use backoff_core::{Fault, Policy, codes};
 use std::fmt::Debug;
 
 /// A blanket implementation of methods whose names the written code might call.
 #[allow(dead_code)]
 mod blanket {
-    pub(super) trait Everything: Sized {
-        fn policy(self) -> Never {
-            Never
-        }
-        fn or_else<F>(self, _: F) -> Never {
-            Never
-        }
-        fn retry(self) -> Never {
-            Never
-        }
-        fn sleep(self) -> Never {
-            Never
-        }
-        fn step(self) -> Never {
-            Never
-        }
-        fn error(self) -> Never {
-            Never
-        }
-        fn status(self) -> Never {
-            Never
-        }
-        fn run(self) -> Never {
-            Never
-        }
-        fn start(self) -> Never {
-            Never
-        }
-        fn on(self) -> Never {
-            Never
-        }
-        fn base(self) -> Never {
-            Never
-        }
-        fn and_then<F>(self, _: F) -> Never {
-            Never
-        }
-        fn into_future(self) -> Never {
-            Never
-        }
-        fn poll(self) -> Never {
-            Never
-        }
-        fn as_ref(self) -> Never {
-            Never
-        }
+    macro_rules! every_type_has {
+        ($($method:ident)*) => {
+            pub(super) trait Everything: Sized {
+                $(fn $method(self) {})*
+                fn or_else<F>(self, _: F) {}
+                fn and_then<F>(self, _: F) {}
+            }
+        };
+    }
+    every_type_has! {
+        policy retry sleep step error status run start on base into_future poll as_ref
     }
     impl<T> Everything for T {}
-    pub(super) struct Never;
 }
 
 #[test]
 fn blanket_methods() {
     #[allow(unused_imports)]
     use blanket::Everything;
-    #[derive(Debug, backoff_core::Fault, PartialEq)]
+    #[derive(Debug, Fault, PartialEq, thiserror::Error)]
+    #[error("error")]
     #[fault(status = 503)]
     struct Error;
-    impl std::fmt::Display for Error {
-        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            f.write_str("error")
-        }
-    }
-    impl std::error::Error for Error {}
     #[retry(policy = *policy)]
     async fn by_reference(flaky: &Flaky, policy: &Policy) -> Result<u32, Error> {
         Flaky::call(flaky).map_err(|_| Error)
@@ -89,7 +47,7 @@ fn blanket_methods() {
         Flaky::call(flaky)
     }
     let policy = Policy::exponential().on(codes![503]);
-    let policy = Policy::base(policy, std::time::Duration::from_millis(1));
+    let policy = Policy::base(policy, Duration::from_millis(1));
     assert_eq!(run(by_reference(&Flaky::failing(2), &policy)), Ok(3));
     assert_eq!(at_call(&Flaky::failing(2), policy), Ok(3));
     assert_eq!(hidden(&Flaky::failing(2)).ok(), Some(3));
@@ -112,7 +70,7 @@ impl Database for Store {
     type Row<'r> = (&'r Flaky, &'r str);
     type Error = ApiError;
     const POLICY: Policy = Policy::exponential()
-        .base(std::time::Duration::from_millis(1))
+        .base(Duration::from_millis(1))
         .on(codes![503]);
     fn row<'r>(&'r self, query: &'r str) -> Result<Self::Row<'r>, ApiError> {
         self.0.call()?;
@@ -164,6 +122,8 @@ trait Asks {
         let _kept = D("kept");
         flaky.call()
     }
+    #[allow(async_fn_in_trait)]
+    async fn required(&self) -> Result<u32, ApiError>;
     fn future<'a>(&'a self, flaky: &'a Flaky)
     -> impl Future<Output = Result<u32, ApiError>> + Send;
 }
@@ -179,6 +139,10 @@ impl Service for One {
 }
 
 impl Asks for &One {
+    #[retry(base = "1ms")]
+    async fn required(&self) -> Result<u32, ApiError> {
+        self.0.call()
+    }
     #[retry(base = "1ms")]
     fn future<'a>(
         &'a self,
@@ -196,6 +160,7 @@ fn provided_methods_and_references() {
     assert_eq!(One(Flaky::failing(2)).provided(), Ok(3));
     assert!(One(Flaky::failing(3)).provided().is_err());
     assert_eq!(run(One(Flaky::failing(2)).boxed()), Ok(3));
+    assert_eq!(run((&One(Flaky::failing(2))).required()), Ok(3));
     let one = One(Flaky::failing(0));
     assert_eq!(run((&one).ask(&Flaky::failing(2))), Ok(3));
     assert_eq!(run(sent((&one).future(&Flaky::failing(2)))), Ok(3));

@@ -3,5 +3,5 @@
 #[path = "../cases/mod.rs"]
 mod cases;
 
-#[path = "../cases/uses/mod.rs"]
-mod uses;
+#[path = "../cases/since_2021.rs"]
+mod since_2021;

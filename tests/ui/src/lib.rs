@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+pub use backoff_core;
 use backoff_core::Fault;
 
 /// An error with a status.
@@ -55,4 +56,20 @@ impl Flaky {
     pub fn calls(&self) -> u32 {
         self.calls.load(Ordering::Relaxed)
     }
+}
+
+/// Gives each attribute a function of its own. The brackets of an attribute come from the case, so that a message
+/// about the whole attribute points to it.
+#[macro_export]
+macro_rules! refused {
+    ($($hash:tt $attribute:tt)*) => {
+        $(const _: () = {
+            #[allow(unused_imports)]
+            use $crate::backoff_core::retry;
+            $hash $attribute
+            async fn f() -> ::core::result::Result<(), $crate::ApiError> {
+                Ok(())
+            }
+        };)*
+    };
 }

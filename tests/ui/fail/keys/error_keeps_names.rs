@@ -23,7 +23,7 @@ use rules::{BUDGET, MOST, POLICY, is_busy, log};
 use std::time::Duration;
 use ui::ApiError;
 
-#[retry(policy = POLICY, budget = BUDGET, when = is_busy, attempt = n, colour = 3)]
+#[retry(policy = POLICY, budget = BUDGET, when = is_busy, attempt = n, bse = 3)]
 async fn f() -> Result<u32, ApiError> {
     let number: u32 = n.number();
     Ok(number)
@@ -52,5 +52,5 @@ fn main() {
     let _ = Client { limit: 3 }.g();
     let waited = 3;
     let _: Result<u32, ApiError> =
-        retry_block!(max_attempts = waited, attempt = n, colour = 3, { Ok(n.number()) });
+        retry_block!(max_attempts = waited, attempt = n, bse = 3, { Ok(n.number()) });
 }

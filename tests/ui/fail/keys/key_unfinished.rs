@@ -5,7 +5,7 @@
 use backoff_core::{retry, retry_block};
 use ui::ApiError;
 
-#[retry(policy = backoff_core::Policy::exponential(), max_)]
+#[retry(policy = backoff_core::Policy::exponential(), max_back)]
 async fn f() -> Result<(), ApiError> {
     Ok(())
 }

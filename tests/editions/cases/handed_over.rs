@@ -1,0 +1,201 @@
+//! Arguments that are handed over by value and that the next attempt has nevertheless, such as those that hold a
+//! `&mut` although their types do not show that.
+
+use super::*;
+use std::sync::Arc;
+
+#[derive(Default)]
+struct Db(u8);
+
+type Conn<'a> = &'a mut Db;
+type Read<'a> = &'a Db;
+struct Row<'a>(&'a mut Db);
+
+#[derive(Clone, Copy)]
+struct Id(u8);
+
+trait Small: Copy {}
+impl Small for u8 {}
+
+type Answer = Result<u8, ApiError>;
+
+/// Each third call succeeds.
+fn write(db: &mut Db) -> Answer {
+    db.0 += 1;
+    if db.0 % 3 == 0 {
+        Ok(db.0)
+    } else {
+        Err(ApiError(503))
+    }
+}
+
+fn copied<T: Copy>(_: T, db: &mut Db) -> Answer {
+    write(db)
+}
+
+fn taken<T>(value: T) -> T {
+    value
+}
+
+#[test]
+fn copies() {
+    #[retry(base = "1ms")]
+    fn many(
+        id: Id,
+        pair: (u8, Option<&str>),
+        call: fn() -> u8,
+        none: impl Fn() + Copy,
+        read: Read<'_>,
+        db: &mut Db,
+    ) -> Answer {
+        let _ = (taken(id), taken(pair), taken(call), taken(none));
+        let _ = taken(read);
+        copied(id, db)
+    }
+    #[retry(base = "1ms")]
+    async fn generic<T, S: Small>(value: T, small: S, db: &mut Db) -> Answer
+    where
+        T: Copy,
+    {
+        copied(small, &mut Db(2))?;
+        copied(value, db)
+    }
+    #[retry(base = "1ms")]
+    fn in_closures(name: String, id: Id, db: &mut Db) -> Answer {
+        let of = |name: String| taken(name).len();
+        let read = move || taken(id).0;
+        assert_eq!(of(name.clone()), usize::from(read()));
+        write(db)
+    }
+    let mut db = Db::default();
+    let got = many(Id(1), (1, None), || 1, || {}, &Db(1), &mut db);
+    assert_eq!(got, Ok(3));
+    assert_eq!(run(generic((), 1_u8, &mut db)), Ok(6));
+    assert_eq!(in_closures("a".to_owned(), Id(1), &mut Db(0)), Ok(3));
+}
+
+#[test]
+fn those_that_hold_a_mutable_reference() {
+    #[retry(base = "1ms")]
+    async fn alias(db: Conn<'_>, Row(other): Row<'_>) -> Answer {
+        write(other)?;
+        write(db)
+    }
+    #[retry(base = "1ms")]
+    fn matched(Row(db): &mut Row<'_>) -> Answer {
+        write(db)
+    }
+    #[retry(base = "1ms")]
+    fn pair((db, _n): (&mut Db, u8)) -> Answer {
+        write(db)
+    }
+    #[retry(base = "1ms")]
+    fn moved<'a>(db: Conn<'a>, id: Id) -> impl Future<Output = Answer> + 'a {
+        async move { copied(id, db) }
+    }
+    let got = run(alias(&mut Db(0), Row(&mut Db(2))));
+    assert_eq!(got, Err(ApiError(503)));
+    assert_eq!(matched(&mut Row(&mut Db(0))), Ok(3));
+    assert_eq!(pair((&mut Db(0), 1)), Ok(3));
+    assert_eq!(run(moved(&mut Db(0), Id(1))), Ok(3));
+}
+
+impl<'a> From<Row<'a>> for &'a mut Db {
+    fn from(row: Row<'a>) -> Self {
+        row.0
+    }
+}
+
+macro_rules! shadow_clone {
+    ($name:ident) => {
+        let $name = $name.clone();
+    };
+}
+
+/// A name may be another variable than the argument, which may be consumed.
+#[test]
+fn names_that_are_bound_again() {
+    // The type of the second `row` is known only after its first use.
+    #[retry(base = "1ms")]
+    fn inferred<'a>(row: Row<'a>) -> impl Future<Output = Answer> + 'a {
+        let row = row.into();
+        async move {
+            let _: [&&mut Db; 1] = [&row];
+            write(row)
+        }
+    }
+    #[retry(base = "1ms")]
+    fn shadowed(name: String, body: Arc<str>, db: &mut Db) -> Answer {
+        shadow_clone!(name);
+        let body = body.clone();
+        drop((taken(name), taken(body)));
+        write(db)
+    }
+    // In the pattern of an arm, behind the arguments of a type.
+    #[retry(base = "1ms")]
+    fn hidden(text: String, db: &mut Db) -> Result<usize, ApiError> {
+        write(db)?;
+        let length = match Some(text.as_str()).map(str::to_owned) {
+            Some::<String>(text) => taken(text).len(),
+            None::<String> => 0,
+        };
+        Ok(length + text.len())
+    }
+    assert_eq!(run(inferred(Row(&mut Db(0)))), Ok(3));
+    assert_eq!(shadowed("a".to_owned(), "b".into(), &mut Db(0)), Ok(3));
+    assert_eq!(hidden("abc".to_owned(), &mut Db(0)), Ok(6));
+}
+
+trait Go: Sized {
+    fn go(self) -> Answer;
+
+    fn number(self, db: &mut Db) -> Answer
+    where
+        Self: Copy,
+    {
+        #[retry(base = "1ms")]
+        fn of<T: Copy>(this: T, db: &mut Db) -> Answer {
+            copied(this, db)
+        }
+        of(self, db)
+    }
+}
+
+impl Go for &mut Db {
+    #[retry(base = "1ms")]
+    fn go(self) -> Answer {
+        write(self)
+    }
+}
+
+impl Go for &Db {
+    #[retry(base = "1ms")]
+    fn go(self) -> Answer {
+        copied(self, &mut Db(2))
+    }
+}
+
+impl Go for Id {
+    #[retry(base = "1ms")]
+    fn go(self) -> Answer {
+        copied(self, &mut Db(2))
+    }
+}
+
+/// A trait of the user's that every type has, with names that the written code uses.
+trait Asks {
+    fn by_all_attempts(&self) -> u8 {
+        7
+    }
+    fn of(&self) {}
+}
+impl<T: ?Sized> Asks for T {}
+
+#[test]
+fn self_of_every_kind() {
+    assert_eq!((&mut Db(0)).go(), Ok(3));
+    assert_eq!(((&Db(0)).go(), Id(1).go()), (Ok(3), Ok(3)));
+    assert_eq!(Id(1).number(&mut Db(0)), Ok(3));
+    assert_eq!(Db(0).by_all_attempts(), 7);
+    Db(0).of();
+}

@@ -1,0 +1,218 @@
+//! Keys whose values are the same in every form.
+
+use super::*;
+use backoff_core::LogLevel;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const MILLI: Duration = Duration::from_millis(1);
+const LONG: Duration = Duration::from_secs(64);
+const FEW: u32 = 2;
+const QUICK: Policy = Policy::exponential().base(MILLI);
+const LOUD: Policy = QUICK.log_waits(LogLevel::Warn);
+const QUIET: LogLevel = LogLevel::Debug;
+
+#[test]
+fn durations_and_numbers() {
+    rows! {
+        [base = "1ms", max_backoff = "1m 4s", deadline = "5min", jitter = "1ms"] => 3;
+        [base = 1ms, max_backoff = 1.5s, deadline = 1h, jitter = 1us] => 3;
+        [base = Duration::from_millis(1), max_backoff = LONG, jitter = slots] => 3;
+        [base = MILLI, factor = 1.5, jitter = none, max_attempts = FEW] => 2;
+        [base = "1ms", jitter = decorrelated, max_attempts = 1 + FEW] => 3;
+        [base = "1ms", jitter = equal, max_attempts = 2] => 2;
+    }
+}
+
+const MINE: Codes = codes![500..=504];
+/// Constants may have the names of gRPC codes, and a letter alone is a constant.
+const ABORTED: Codes = codes![409, 503];
+const C: Codes = codes![503];
+
+fn is<const CODE: u16, T>(error: &Error) -> bool {
+    error.status() == Some(CODE)
+}
+
+#[test]
+fn who_decides() {
+    const UNAVAILABLE: Codes = codes![503];
+    rows! {
+        [base = "1ms"] => 3;
+        [base = "1ms", on = [429, 500..=502]] => 1;
+        [base = "1ms", on = [429, 500..=504]] => 3;
+        [on = [408], also_on = [503], base = "1ms"] => 3;
+        [base = "1ms", on = [429, MINE]] => 3;
+        [base = "1ms", on = [C]] => 3;
+        [base = "1ms", on = [self::ABORTED]] => 3;
+        [base = "1ms", on = [codes![UNAVAILABLE]]] => 3;
+        [base = "1ms", on = [429, Error::Api(ApiError(500..=503))]] => 3;
+        [base = "1ms", on = [Error::Api(error) if error.0 == 500]] => 1;
+        [base = "1ms", when = |error| *error == BUSY] => 3;
+        [when = is::<503, ()>, base = "1ms"] => 3;
+        [when = is::<500, ()>, base = "1ms"] => 1;
+        [base = "1ms", on = [503], faults(ApiError)] => 3;
+    }
+    mod inner {
+        use super::*;
+
+        pub(super) fn check() {
+            rows! { [base = "1ms", on = [super::ABORTED, 429]] => 3; }
+        }
+    }
+    inner::check();
+}
+
+static NONE_LEFT: Budget = Budget::ratio(0.1, 10).starting_with(0);
+static PLENTY: Budget = Budget::ratio(0.1, 100);
+const POOR: Policy = QUICK.budget(&NONE_LEFT);
+static LAZY: LazyLock<Policy> = LazyLock::new(|| QUICK.max_attempts(3));
+
+fn made(attempts: u32) -> Policy {
+    QUICK.max_attempts(attempts)
+}
+
+#[test]
+fn policies_and_budgets() {
+    rows! {
+        [policy = *LAZY] => 3;
+        [policy = made(2)] => 2;
+        [policy = made(2), max_attempts = 3] => 3;
+        [policy = POOR] => 1;
+        [policy = POOR, budget = PLENTY] => 3;
+        [base = "1ms", budget = NONE_LEFT] => 1;
+        [base = "1ms", name = "a.name", on = [503], idempotent] => 3;
+        [policy = backoff_cloud::iam::REQUEST, base = "1ms", jitter = full, on = [503]] => 3;
+        async [base = "1ms", runtime = backoff_core::Tokio] => 3;
+    }
+}
+
+#[test]
+fn levels_of_the_log_event_before_a_wait() {
+    rows! {
+        [base = "1ms", on = [503], log_waits = debug] => 3;
+        [policy = LOUD, on = [503], log_waits = QUIET] => 3;
+        [base = "1ms", when = |_| true, log_waits = LogLevel::Off] => 3;
+        [base = "1ms", attempt_spans, log_waits = trace] => 3;
+    }
+    #[retry(base = "1ms", on = [503], log_waits = level)]
+    fn argument(flaky: &Flaky, level: LogLevel) -> Result<u32, ApiError> {
+        flaky.call()
+    }
+    assert_eq!(argument(&Flaky::failing(2), LogLevel::Trace), Ok(3));
+}
+
+#[test]
+fn what_awaits_values() {
+    rows! {
+        [base = "1ms", until = |_| true] => 3;
+        [base = "1ms", max_attempts = 9, until = |call| *call == 3, consecutive = 1] => 3;
+        async [base = "1ms", attempt_timeout = "20ms"] => 3;
+        async [base = "1ms", timeout = "1m", attempt_timeout = LONG, deadline = "5m"] => 3;
+        async [base = "1ms", stop_on = std::future::pending::<()>()] => 3;
+        async [base = "1ms", cut_on = std::future::pending::<()>()] => 3;
+        async [base = "1ms", stop_on = std::future::ready(())] => 1;
+    }
+}
+
+thread_local!(static HEARD: Cell<u32> = const { Cell::new(0) });
+
+fn hear(event: &Event<'_, Error>) {
+    match event {
+        Event::Waiting { .. } => assert_eq!(event.error(), Some(&BUSY)),
+        Event::Succeeded { attempts, .. } => assert_eq!(*attempts, 3),
+        other => assert!(matches!(other, Event::GaveUp { attempts: 2, .. })),
+    }
+    HEARD.set(HEARD.get() + 1);
+}
+
+#[test]
+fn hooks() {
+    rows! { [base = "1ms", on = [503], notify = hear] => 3; }
+    assert_eq!(HEARD.replace(0), 5 * 3);
+    rows! { [base = "1ms", max_attempts = 2, when = |_| true, notify = |event| hear(event)] => 2; }
+    assert_eq!(HEARD.replace(0), 5 * 2);
+    #[retry(base = "1ms", max_attempts = 2, notify = |event| log.push(event.to_string()))]
+    async fn logged(flaky: &Flaky, log: &mut Vec<String>) -> Result<u32, ApiError> {
+        log.push("called".to_owned());
+        flaky.call()
+    }
+    let mut log = Vec::new();
+    let got = run(sent(logged(&Flaky::failing(2), &mut log)));
+    assert_eq!((got, log.len()), (Err(ApiError(503)), 4));
+    assert!(log[1].starts_with("attempt 1 failed, next in"), "{:?}", log);
+    assert_eq!(log[3], "gave up after 2 attempts (attempts): status 503");
+}
+
+static SLEPT: AtomicU64 = AtomicU64::new(0);
+
+fn count_sleep(wait: Duration) {
+    SLEPT.fetch_add(wait.as_secs(), Ordering::Relaxed);
+}
+
+/// No runtime is needed then.
+#[test]
+fn own_timers() {
+    fn ready(wait: Duration) -> std::future::Ready<()> {
+        count_sleep(wait);
+        std::future::ready(())
+    }
+    async fn asynchronous(wait: Duration) {
+        count_sleep(wait);
+    }
+    #[retry(base = "3s", jitter = none, sleep = ready)]
+    async fn by_ready(flaky: &Flaky) -> Result<u32, ApiError> {
+        flaky.call()
+    }
+    #[retry(base = "3s", jitter = none, sleep = asynchronous)]
+    async fn by_async(flaky: &Flaky) -> Result<u32, ApiError> {
+        flaky.call()
+    }
+    #[retry(base = "3s", jitter = none, sleep = |wait| count_sleep(wait))]
+    fn blocking(flaky: &Flaky) -> Result<u32, ApiError> {
+        flaky.call()
+    }
+    fn polled<T: std::fmt::Debug>(future: impl Future<Output = T> + Send) -> String {
+        let context = &mut std::task::Context::from_waker(std::task::Waker::noop());
+        format!("{:?}", std::pin::pin!(future).as_mut().poll(context))
+    }
+    let slept = || SLEPT.swap(0, Ordering::Relaxed);
+    assert_eq!(polled(by_ready(&Flaky::failing(2))), "Ready(Ok(3))");
+    assert_eq!(slept(), 9);
+    assert_eq!(polled(by_async(&Flaky::failing(1))), "Ready(Ok(2))");
+    assert_eq!(slept(), 3);
+    assert_eq!((blocking(&Flaky::failing(2)), slept()), (Ok(3), 9));
+}
+
+#[test]
+fn the_number_and_the_time_of_an_attempt() {
+    #[retry(base = "1s", jitter = none, deadline = "10s", attempt = n)]
+    async fn get(flaky: &Flaky) -> Result<u32, ApiError> {
+        assert_eq!(n.number(), flaky.calls() + 1);
+        // The waits are 1 and 2 s.
+        let elapsed = [0, 1, 3].map(Duration::from_secs)[flaky.calls() as usize];
+        let remaining = Duration::from_secs(10) - elapsed;
+        assert_eq!((n.elapsed(), n.remaining()), (elapsed, remaining));
+        flaky.call()
+    }
+    #[retry(base = "1ms", attempt = attempt)]
+    fn blocking(flaky: &Flaky) -> Result<u32, ApiError> {
+        assert_eq!(attempt.remaining(), Duration::MAX);
+        flaky.call().map(|call| call * 10 + attempt.number())
+    }
+    #[retry(base = "1ms", attempt = n)]
+    fn future(flaky: &Flaky) -> impl Future<Output = Result<u32, ApiError>> + '_ {
+        async move { flaky.call().map(|call| call * 10 + n.number()) }
+    }
+    assert_eq!(run(get(&Flaky::failing(2))), Ok(3));
+    assert_eq!(blocking(&Flaky::failing(2)), Ok(33));
+    assert_eq!(run(future(&Flaky::failing(2))), Ok(33));
+    let block = asked(|flaky| {
+        run(async {
+            retry_block!(base = "1ms", attempt = n, async {
+                flaky.call().map(|_| n.number())
+            })
+            .await
+        })
+    });
+    assert_eq!(block, (3, Ok(3)));
+}

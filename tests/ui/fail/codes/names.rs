@@ -1,0 +1,17 @@
+//! gRPC codes as other crates name them, and the constants of the crate `http`.
+
+use backoff_core::GrpcCode;
+
+pub struct StatusCode(pub u16);
+
+impl StatusCode {
+    pub const TOO_MANY_REQUESTS: Self = StatusCode(429);
+    pub const TEAPOT: Self = StatusCode(418);
+}
+
+ui::refused! {
+    #[retry(on = [ABORTED, UNAVAILABLE])]
+    #[retry(on = [GrpcCode::DeadlineExceeded])]
+    #[retry(on = [StatusCode::TOO_MANY_REQUESTS, 503])]
+    #[retry(on = [self::StatusCode::TEAPOT])]
+}

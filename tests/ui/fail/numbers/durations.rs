@@ -1,0 +1,8 @@
+//! Durations without a unit or with a wrong one, and those that contradict each other.
+
+ui::refused! {
+    #[retry(base = "64", deadline = 300)]
+    #[retry(base = "64sec", deadline = 5parsecs)]
+    #[retry(base = "-1s", deadline = -300s)]
+    #[retry(base = "2m", max_backoff = "64s", deadline = 1s)]
+}
