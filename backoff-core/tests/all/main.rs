@@ -28,6 +28,8 @@ mod given_up;
 #[cfg(feature = "tokio")]
 mod judges;
 #[cfg(all(feature = "tokio", feature = "macros"))]
+mod limits;
+#[cfg(all(feature = "tokio", feature = "macros"))]
 mod maybe_applied;
 #[cfg(all(
     feature = "macros",

@@ -3,6 +3,11 @@
 // Without some features nothing uses a part of this.
 #![allow(dead_code)]
 
+pub(crate) mod error;
+#[cfg(all(feature = "macros", feature = "tokio"))]
+pub(crate) mod forms;
+#[cfg(feature = "tokio")]
+pub(crate) mod time;
 pub(crate) mod tokens;
 
 use backoff_core::{BlockingSleep, Clock, Random, Sleep};
