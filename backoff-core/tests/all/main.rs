@@ -2,7 +2,7 @@
 
 mod common;
 
-#[cfg(feature = "tokio")]
+#[cfg(all(feature = "tokio", feature = "macros"))]
 mod budgets;
 #[cfg(feature = "tokio")]
 mod calls;
@@ -20,12 +20,13 @@ mod distributions;
 mod doubt;
 #[cfg(feature = "tokio")]
 mod drivers;
+#[cfg(all(feature = "tokio", feature = "macros"))]
 mod events;
 #[cfg(all(feature = "macros", feature = "testing", feature = "tokio"))]
 mod forms;
 #[cfg(feature = "tokio")]
 mod given_up;
-#[cfg(feature = "tokio")]
+#[cfg(all(feature = "tokio", feature = "macros"))]
 mod judges;
 #[cfg(all(feature = "tokio", feature = "macros"))]
 mod limits;
@@ -41,7 +42,7 @@ mod metrics;
 #[cfg(all(feature = "std", feature = "testing"))]
 mod pace;
 mod peers;
-#[cfg(feature = "tokio")]
+#[cfg(all(feature = "tokio", feature = "macros"))]
 mod polling;
 #[cfg(all(feature = "macros", feature = "reconnect"))]
 mod reconnect;

@@ -220,7 +220,7 @@ fn a_pair_cuts_attempts() {
 /// Tokio's clock and timer, with numbers that a test knows.
 #[tokio::test(start_paused = true)]
 async fn a_pair_with_tokio() {
-    let start = tokio::time::Instant::at_once();
+    let start = tokio::time::Instant::now();
     let policy = POLICY.base(1_000 * SECOND).max_backoff(64_000 * SECOND);
     let gave_up = policy
         .retry(|| ready(Err::<(), _>(late())))

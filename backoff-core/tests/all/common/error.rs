@@ -20,6 +20,8 @@ pub(crate) struct TestError {
     pub(crate) delivery: Option<Delivery>,
     pub(crate) hint: Option<Duration>,
     pub(crate) must_stop: bool,
+    /// Whether the hint is a `google.rpc.RetryInfo`.
+    pub(crate) is_retry_info: bool,
     /// Whether it is handed over in a [`NotApplied`].
     pub(crate) not_applied: bool,
 }
@@ -49,6 +51,7 @@ impl TestError {
         delivery: None,
         hint: None,
         must_stop: false,
+        is_retry_info: false,
         not_applied: false,
     };
     /// The request may have arrived.
@@ -123,6 +126,14 @@ impl TestError {
         }
     }
 
+    /// With a hint that comes from a `google.rpc.RetryInfo`.
+    pub(crate) const fn in_retry_info(self) -> Self {
+        Self {
+            is_retry_info: true,
+            ..self
+        }
+    }
+
     /// The server asks not to be called again.
     pub(crate) const fn asking_to_stop(self) -> Self {
         Self {
@@ -183,6 +194,10 @@ impl Fault for TestError {
         self.hint
     }
 
+    fn is_retry_info(&self) -> bool {
+        self.is_retry_info
+    }
+
     fn must_stop(&self) -> bool {
         self.must_stop
     }
@@ -195,6 +210,9 @@ impl fmt::Display for TestError {
             Origin::TimedOut(after) => return write!(f, "cut after {after:?}"),
             Origin::Stopped => return f.write_str("stopped"),
             Origin::Conflict => return f.write_str("conflict in a reply"),
+            Origin::NotYet if self.number > 0 => {
+                return write!(f, "not yet, {} in a row", self.number);
+            }
             Origin::NotYet => return f.write_str("not yet"),
         }
         match (self.status, self.grpc, self.kind, self.delivery) {
@@ -213,6 +231,12 @@ impl fmt::Display for TestError {
 }
 
 impl std::error::Error for TestError {}
+
+impl From<u16> for TestError {
+    fn from(status: u16) -> Self {
+        Self::status(status)
+    }
+}
 
 impl From<TimedOut> for TestError {
     fn from(late: TimedOut) -> Self {
@@ -233,7 +257,22 @@ impl From<Conflict> for TestError {
 }
 
 impl From<NotYet> for TestError {
-    fn from(_: NotYet) -> Self {
-        Self::UNKNOWN.made(Origin::NotYet)
+    fn from(not_yet: NotYet) -> Self {
+        let row = Self::UNKNOWN.number(not_yet.consecutive());
+        row.made(Origin::NotYet)
+    }
+}
+
+/// An error with a text, which belongs into no label and no span.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Talkative;
+
+impl Fault for Talkative {
+    fn status(&self) -> Option<u16> {
+        Some(503)
+    }
+
+    fn message(&self) -> Option<&dyn fmt::Display> {
+        Some(&"a text")
     }
 }

@@ -13,9 +13,9 @@ pub(crate) mod tokens;
 use backoff_core::{BlockingSleep, Clock, Random, Sleep};
 use std::{
     cell::{Cell, RefCell},
-    pin::Pin,
+    pin::{Pin, pin},
     rc::Rc,
-    task::{Context, Poll},
+    task::{Context, Poll, Waker},
     time::Duration,
 };
 
@@ -106,5 +106,13 @@ impl Future for Waiting {
         }
         self.0.sleep_blocking(self.1);
         Poll::Ready(())
+    }
+}
+
+/// What a future gives that never waits for anybody.
+pub(crate) fn at_once<F: Future>(future: F) -> F::Output {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("the future waits"),
     }
 }

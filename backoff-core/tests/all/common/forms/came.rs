@@ -2,7 +2,7 @@
 
 use super::Reply;
 use crate::common::error::TestError;
-use backoff_core::{Report, RetryError, StopReason, UpdateReport, Updated};
+use backoff_core::{Report, RetryError, StopReason, UpdateReport, Updated, WaitSource};
 use std::{fmt, time::Duration};
 
 /// How a call ended, as its caller sees it.
@@ -99,6 +99,8 @@ pub(crate) struct Came {
     pub(crate) end: Duration,
     pub(crate) waits: Vec<Duration>,
     pub(crate) events: Vec<Said>,
+    /// The time that each event tells.
+    pub(crate) elapsed: Vec<Option<Duration>>,
     /// The tokens that were left at each event, and at the end.
     pub(crate) tokens: Vec<f64>,
 }
@@ -106,9 +108,18 @@ pub(crate) struct Came {
 /// What an event said.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Said {
-    Waiting { attempt: u32, wait: Duration },
-    GaveUp { attempts: u32, reason: StopReason },
-    Succeeded { attempts: u32 },
+    Waiting {
+        attempt: u32,
+        wait: Duration,
+        source: WaitSource,
+    },
+    GaveUp {
+        attempts: u32,
+        reason: StopReason,
+    },
+    Succeeded {
+        attempts: u32,
+    },
 }
 
 impl Came {

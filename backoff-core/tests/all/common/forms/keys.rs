@@ -1,6 +1,6 @@
 //! Annotated functions and blocks. Each list of keys is a function of its own.
 
-use super::{Ended, Form, Judge, Kind, Reply, Trial};
+use super::{Ended, Form, Judge, Kind, Reply, Rule, Trial};
 use crate::common::error::TestError;
 use backoff_core::{Verdict, retry, retry_block};
 
@@ -22,6 +22,13 @@ fn judge(trial: &Trial<'_>) -> fn(&TestError) -> Verdict {
     match trial.setting.judge {
         Judge::When(judge) | Judge::WhenAny(judge) => judge,
         Judge::Codes => unreachable!("the codes judge"),
+    }
+}
+
+fn values(trial: &Trial<'_>) -> u32 {
+    match trial.setting.rule {
+        Rule::Until(values) => values,
+        _ => unreachable!("no value is awaited"),
     }
 }
 
@@ -145,11 +152,15 @@ keys! {
         "attempt_timeout until" => [
             until = is_done, attempt_timeout = trial.attempt_timeout(), responses = false
         ]
+        "attempt_timeout until consecutive" => [
+            until = is_done, consecutive = values(trial), attempt_timeout = trial.attempt_timeout(), responses = false
+        ]
     },
     both: {
         "" => [responses = false]
         "when" => [when = judge(trial)]
         "until" => [until = is_done, responses = false]
+        "until consecutive" => [until = is_done, consecutive = values(trial), responses = false]
         "responses" => [responses = true]
     }
 }

@@ -11,7 +11,7 @@ mod layer;
 mod trial;
 
 pub(crate) use self::{
-    came::{Came, Ended},
+    came::{Came, Ended, Said},
     trial::{Reply, Trial},
 };
 use super::error::TestError;

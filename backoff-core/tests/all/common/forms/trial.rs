@@ -35,6 +35,9 @@ impl<V> Awaited for Updated<V, Reply> {
     }
 }
 
+/// The policy's own where the call has another one: nobody may touch it.
+static OF_POLICY: Budget = Budget::costs(100, 10, 5).starting_with(50);
+
 /// One run of one form.
 pub(crate) struct Trial<'t> {
     pub(crate) setting: &'t Setting,
@@ -50,6 +53,7 @@ pub(crate) struct Trial<'t> {
 struct Log {
     begun: Vec<Duration>,
     events: Vec<Said>,
+    elapsed: Vec<Option<Duration>>,
     tokens: Vec<f64>,
 }
 
@@ -58,8 +62,9 @@ impl<'t> Trial<'t> {
         // A policy's budget is static.
         let budget = setting.budget.map(|new| &*Box::leak(Box::new(new())));
         let policy = match budget {
-            Some(budget) if !form.pays_itself => setting.policy.budget(budget),
-            _ => setting.policy,
+            Some(_) if form.pays_itself => setting.policy.budget(&OF_POLICY),
+            Some(budget) => setting.policy.budget(budget),
+            None => setting.policy,
         };
         Trial {
             setting,
@@ -73,6 +78,7 @@ impl<'t> Trial<'t> {
 
     pub(super) fn run(&'t self, form: &Form) -> Came {
         let ended = (form.run)(self);
+        assert_eq!(OF_POLICY.tokens(), 50.0, "{}", form.name);
         let mut log = self.log.take();
         log.tokens.extend(self.budget.map(Budget::tokens));
         let reason = log.events.iter().find_map(|said| match said {
@@ -87,6 +93,7 @@ impl<'t> Trial<'t> {
             end: self.time.elapsed(),
             waits: self.time.waits(),
             events: log.events,
+            elapsed: log.elapsed,
             tokens: log.tokens,
         }
     }
@@ -144,6 +151,7 @@ impl<'t> Trial<'t> {
                 Event::Waiting { attempt, wait, .. } => Said::Waiting {
                     attempt: *attempt,
                     wait: wait.delay,
+                    source: wait.source,
                 },
                 Event::GaveUp {
                     attempts, reason, ..
@@ -156,8 +164,15 @@ impl<'t> Trial<'t> {
                 },
                 _ => unreachable!("no other event"),
             };
+            let elapsed = match event {
+                Event::Waiting { elapsed, .. }
+                | Event::GaveUp { elapsed, .. }
+                | Event::Succeeded { elapsed, .. } => *elapsed,
+                _ => unreachable!("no other event"),
+            };
             let mut log = self.log.borrow_mut();
             log.events.push(said);
+            log.elapsed.push(elapsed);
             log.tokens.extend(self.budget.map(Budget::tokens));
         }
     }
