@@ -40,7 +40,8 @@ fn each_form_tells_its_waits_its_end_and_how_long_it_took() {
     };
     let slowly = |step: Step| step.taking(SECOND);
     let minute = call(PLAIN).deadline(60 * SECOND);
-    let rows: [(&str, Setting, &[Step], Said, [u64; 3]); 3] = [
+    type Row<'a> = (&'a str, Setting, &'a [Step], Said, [u64; 3]);
+    let rows: [Row<'_>; 3] = [
         (
             "recovers",
             call(PLAIN),

@@ -196,7 +196,8 @@ fn the_waits_follow_from_the_window_and_from_the_writes_of_others() {
     // Nobody explains the later conflicts: they come from stale reads, or are none. To try again at once would
     // hammer the service.
     let unexplained = [StaleRead, Fails(412), Fails(412), After(0)];
-    let rows: [(&str, &[Form], Policy, &[Fate], &[f64]); 10] = [
+    type Row<'a> = (&'a str, &'a [Form], Policy, &'a [Fate], &'a [f64]);
+    let rows: [Row<'_>; 10] = [
         ("first, by number", ALL, POLICY, &[After(1)], &[70.0]),
         ("first, by text", &[Texts], POLICY, &[After(1)], &[23.0]),
         ("a shorter base", ALL, short, &[After(1)], &[17.5]),

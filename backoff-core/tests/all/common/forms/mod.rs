@@ -349,13 +349,16 @@ pub(crate) fn forms() -> impl Iterator<Item = &'static Form> {
     forms
 }
 
+/// In which forms something else comes of a rule.
+type But = (fn(&Form) -> bool, &'static str);
+
 /// A rule, and an example of it.
 pub(crate) struct Row {
     name: &'static str,
     setting: Setting,
     script: Vec<Step>,
     expected: &'static str,
-    but: Vec<(fn(&Form) -> bool, &'static str)>,
+    but: Vec<But>,
 }
 
 /// The rule of this name: under these settings, what comes of the script is told by the sentence. See
