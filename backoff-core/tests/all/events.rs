@@ -3,21 +3,10 @@
 use crate::common::{
     Scripted, at_once,
     error::TestError,
-    forms::{
-        BUSY, Came, Form, Kind, PLAIN, SECOND, Said, Setting, Step, call, fails, forms, gives,
-    },
+    forms::{BUSY, Kind, PLAIN, SECOND, Said, Setting, Step, call, fails, gives, runs},
 };
 use backoff_core::{Event, StopReason, WaitSource, retry};
 use std::{cell::RefCell, future::ready, time::Duration};
-
-/// What comes of this in each form that can have it.
-fn each<'a>(
-    setting: &'a Setting,
-    script: &'a [Step],
-) -> impl Iterator<Item = (&'static Form, Came)> + 'a {
-    let can = forms().filter(|form| form.cannot(setting, script).is_none());
-    can.map(|form| (form, form.run(setting, script)))
-}
 
 fn waiting(attempt: u32, seconds: u64, source: WaitSource) -> Said {
     Said::Waiting {
@@ -65,7 +54,7 @@ fn each_form_tells_its_waits_its_end_and_how_long_it_took() {
         ),
     ];
     for (name, setting, script, end, elapsed) in rows {
-        for (form, came) in each(&setting, script) {
+        for (form, came) in runs(&setting, script) {
             let name = format!("{name}, {}", form.name);
             assert_eq!(came.events, [waits[0], waits[1], end], "{name}");
             let mut elapsed = elapsed.map(|at| Some(Duration::from_secs(at)));
@@ -90,7 +79,7 @@ fn a_hint_has_the_name_of_whoever_gave_it() {
         (short, 1, WaitSource::Backoff),
     ] {
         let setting = call(PLAIN.max_attempts(2));
-        for (form, came) in each(&setting, &[fails(failure)]) {
+        for (form, came) in runs(&setting, &[fails(failure)]) {
             assert_eq!(came.events[0], waiting(1, seconds, source), "{}", form.name);
         }
     }

@@ -7,6 +7,8 @@ pub(crate) mod error;
 #[cfg(all(feature = "macros", feature = "tokio"))]
 pub(crate) mod forms;
 #[cfg(feature = "tokio")]
+pub(crate) mod store;
+#[cfg(feature = "tokio")]
 pub(crate) mod time;
 pub(crate) mod tokens;
 

@@ -3,7 +3,6 @@
 //! Settings change the type of a call, so that each macro here has a branch for each type.
 
 use super::{Ended, Form, Judge, Kind, Reply, Rule, Signal, Trial, trial::Awaited};
-use crate::common::error::TestError;
 
 pub(super) const FORMS: &[Form] = &[
     Form::new("retry", Kind::Async, retry),
@@ -240,7 +239,11 @@ fn update_write<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
         trial,
         written,
         Async,
-        update(async || Ok(1), |_| true, |_| trial.attempt()),
+        update(
+            async || trial.other_step(Reply(0)),
+            |_| true,
+            |_| trial.attempt()
+        ),
         reported
     )
 }
@@ -253,7 +256,7 @@ fn update_read<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
         update(
             || trial.attempt(),
             |_| true,
-            async |reply| Ok::<_, TestError>(reply)
+            async |reply| trial.other_step(reply)
         ),
         reported
     )
@@ -264,7 +267,11 @@ fn blocking_update_write<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
         trial,
         written,
         Blocking,
-        blocking_update(|| Ok(1), |_| true, |_| trial.attempt_blocking()),
+        blocking_update(
+            || trial.other_step(Reply(0)),
+            |_| true,
+            |_| trial.attempt_blocking()
+        ),
         reported
     )
 }
@@ -274,7 +281,11 @@ fn blocking_update_read<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
         trial,
         read,
         Blocking,
-        blocking_update(|| trial.attempt_blocking(), |_| true, Ok::<_, TestError>),
+        blocking_update(
+            || trial.attempt_blocking(),
+            |_| true,
+            |reply| trial.other_step(reply)
+        ),
         reported
     )
 }
@@ -295,7 +306,22 @@ macro_rules! own_loop {
             (Judge::WhenAny(judge), None) => {
                 own_loop!($trial, policy.when_any(judge).$begin(), |$resuming| $run)
             }
-            _ => unreachable!("add a branch for a judge and a signal"),
+            (Judge::When(judge), Some(_)) => {
+                let signal = $signal;
+                own_loop!(
+                    $trial,
+                    policy.when(judge).$begin().stop_on(signal),
+                    |$resuming| $run
+                )
+            }
+            (Judge::WhenAny(judge), Some(_)) => {
+                let signal = $signal;
+                own_loop!(
+                    $trial,
+                    policy.when_any(judge).$begin().stop_on(signal),
+                    |$resuming| $run
+                )
+            }
         }
     }};
     ($trial:ident, $begin:expr, |$resuming:ident| $run:expr) => {{

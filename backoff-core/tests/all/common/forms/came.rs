@@ -1,6 +1,6 @@
 //! What came of a call.
 
-use super::Reply;
+use super::{Form, Kind, Reply};
 use crate::common::error::TestError;
 use backoff_core::{Report, RetryError, StopReason, UpdateReport, Updated, WaitSource};
 use std::{fmt, time::Duration};
@@ -17,6 +17,8 @@ pub(crate) struct Ended {
 pub(crate) struct Told {
     pub(crate) reason: Option<StopReason>,
     pub(crate) last: Option<TestError>,
+    /// The hint of the last failure.
+    pub(crate) hint: Option<Duration>,
     pub(crate) attempts: u32,
     pub(crate) elapsed: Duration,
     pub(crate) slept: Duration,
@@ -64,6 +66,7 @@ impl<V: Into<Reply>, R: Into<Told>> From<Result<(V, R), RetryError<TestError, R>
                 result: Err(gave_up.error),
                 told: Some(Told {
                     reason: Some(gave_up.reason),
+                    hint: gave_up.last_retry_after(),
                     last: gave_up.last,
                     ..gave_up.report.into()
                 }),
@@ -87,11 +90,13 @@ impl<V> From<Updated<V, Reply>> for Reply {
 /// - `0 1 3; at 3 attempts: error 503`: three attempts, given up at 3 s.
 /// - `0 1; at 1: 200`: the second attempt gives a value.
 /// - `0; at 30 deadline: error cut after 30s, last 503`: with the last real error, which a report keeps.
-/// - `0; dropped at 5`: by the caller.
+/// - `0; dropped at 5`: the caller drops it, or a hook panics.
 /// - `… [486 then 500]`: the tokens that were left after each event and at the end, if there is a budget.
 #[derive(Debug)]
 pub(crate) struct Came {
+    /// When each step of the script began.
     pub(crate) begun: Vec<Duration>,
+    pub(crate) attempts: u32,
     /// `None` if the call was dropped.
     pub(crate) result: Option<Result<Reply, TestError>>,
     pub(crate) reason: Option<StopReason>,
@@ -103,6 +108,10 @@ pub(crate) struct Came {
     pub(crate) elapsed: Vec<Option<Duration>>,
     /// The tokens that were left at each event, and at the end.
     pub(crate) tokens: Vec<f64>,
+    /// How often an update made the step that is not in the script.
+    pub(crate) other_steps: u32,
+    /// In forms that have an `Attempt`: whether each was told that an earlier one may have been applied.
+    pub(crate) doubts: Vec<bool>,
 }
 
 /// What an event said.
@@ -125,7 +134,7 @@ pub(crate) enum Said {
 impl Came {
     /// Compares it with the sentence of a row, and its parts with each other.
     #[track_caller]
-    pub(crate) fn check(&self, expected: &str, name: &str) {
+    pub(crate) fn check(&self, expected: &str, form: &Form, name: &str) {
         let has_report = self.told.is_some();
         // Only a report has the last real error.
         let (before, last) = expected.split_once(", last ").unwrap_or((expected, ""));
@@ -139,12 +148,8 @@ impl Came {
         assert_eq!(self.to_string(), expected, "{name}\n{self:#?}");
         self.check_events(name);
         if let Some(told) = self.told {
-            self.check_report(told, name);
+            self.check_report(told, form, name);
         }
-    }
-
-    fn made(&self) -> u32 {
-        u32::try_from(self.begun.len()).unwrap()
     }
 
     #[track_caller]
@@ -154,7 +159,7 @@ impl Came {
             match *said {
                 Said::Waiting { attempt, .. } => assert_eq!(attempt, number, "{name}"),
                 Said::GaveUp { attempts, .. } | Said::Succeeded { attempts } => {
-                    assert_eq!(attempts, self.made(), "{name}");
+                    assert_eq!(attempts, self.attempts, "{name}");
                     assert_eq!(
                         self.events.len(),
                         number as usize,
@@ -163,17 +168,34 @@ impl Came {
                 }
             }
         }
-        let succeeds_at_once = self.made() == 1 && self.reason.is_none();
-        let is_silent = self.result.is_none() || succeeds_at_once;
-        assert_eq!(ends, usize::from(!is_silent), "{name}: {:?}", self.events);
+        let succeeds_at_once = self.attempts == 1 && self.reason.is_none();
+        if self.result.is_some() {
+            let expected = usize::from(!succeeds_at_once);
+            assert_eq!(ends, expected, "{name}: {:?}", self.events);
+        }
     }
 
     #[track_caller]
-    fn check_report(&self, told: Told, name: &str) {
-        assert_eq!(told.attempts, self.made(), "{name}");
+    fn check_report(&self, told: Told, form: &Form, name: &str) {
+        assert_eq!(told.attempts, self.attempts, "{name}");
         assert_eq!(told.elapsed, self.end, "{name}");
         if !matches!(self.result, Some(Ok(_))) {
             assert_eq!(told.reason, self.reason, "{name}");
+        }
+        let waits = self.events.iter().map(|said| match said {
+            Said::Waiting { wait, .. } => *wait,
+            _ => Duration::ZERO,
+        });
+        let waits: Duration = waits.sum();
+        assert_eq!(told.slept, waits, "{name}: {self:?}");
+        if let Some([reads, writes, conflicts]) = told.steps {
+            let (made, others) = (self.begun.len() as u32, self.other_steps);
+            let expected = match form.kind {
+                Kind::UpdateRead | Kind::BlockingUpdateRead => [made, others],
+                _ => [others, made],
+            };
+            assert_eq!([reads, writes], expected, "{name}");
+            assert!(conflicts <= writes, "{name}");
         }
     }
 }
@@ -205,7 +227,7 @@ impl fmt::Display for Came {
             .reason
             .map_or(String::new(), |reason| format!(" {}", reason.name()));
         match &self.result {
-            None => write!(f, "dropped at {end}")?,
+            None => write!(f, "dropped at {end}{reason}")?,
             Some(Ok(Reply(status))) => write!(f, "at {end}{reason}: {status}")?,
             Some(Err(error)) => write!(f, "at {end}{reason}: error {error}")?,
         }

@@ -26,6 +26,8 @@ pub(crate) const BUSY: TestError = TestError::status(503);
 /// What an attempt does.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
+    /// How long its first poll blocks the thread.
+    pub(crate) blocks: Duration,
     pub(crate) takes: Duration,
     pub(crate) ends: Ends,
 }
@@ -37,28 +39,39 @@ pub(crate) enum Ends {
     Never,
 }
 
-pub(crate) const HANGS: Step = Step {
-    takes: Duration::ZERO,
-    ends: Ends::Never,
-};
+pub(crate) const HANGS: Step = Step::ending(Ends::Never);
 
 /// The attempt fails at once.
 pub(crate) const fn fails(error: TestError) -> Step {
-    Step {
-        takes: Duration::ZERO,
-        ends: Ends::Badly(error),
-    }
+    Step::ending(Ends::Badly(error))
 }
 
 /// The attempt ends at once with a value: a response of this status.
 pub(crate) const fn gives(status: u16) -> Step {
-    Step {
-        takes: Duration::ZERO,
-        ends: Ends::Well(Reply(status)),
-    }
+    Step::ending(Ends::Well(Reply(status)))
 }
 
 impl Step {
+    const fn ending(ends: Ends) -> Self {
+        Self {
+            blocks: Duration::ZERO,
+            takes: Duration::ZERO,
+            ends,
+        }
+    }
+
+    /// The attempt blocks its thread for this time before it waits for anything.
+    pub(crate) const fn blocking(self, blocks: Duration) -> Self {
+        Self { blocks, ..self }
+    }
+
+    pub(crate) const fn error(&self) -> Option<TestError> {
+        match self.ends {
+            Ends::Badly(error) => Some(error),
+            _ => None,
+        }
+    }
+
     /// The attempt takes as long as this.
     pub(crate) const fn taking(self, takes: Duration) -> Self {
         Self { takes, ..self }
@@ -103,7 +116,9 @@ pub(crate) struct Setting {
     pub(crate) random: u64,
     /// When the caller drops the call.
     pub(crate) dropped: Option<Duration>,
-    pub(crate) has_deadline: bool,
+    pub(crate) deadline: Option<Duration>,
+    /// The number of the event in whose hook the test panics.
+    pub(crate) panics: Option<usize>,
     pub(crate) is_careful: bool,
 }
 
@@ -120,7 +135,8 @@ pub(crate) const fn call(policy: Policy) -> Setting {
         late: Duration::ZERO,
         random: 0,
         dropped: None,
-        has_deadline: false,
+        deadline: None,
+        panics: None,
         is_careful: false,
     }
 }
@@ -154,13 +170,15 @@ setters! {
     late(late: Duration) { late: late }
     drawing(random: u64) { random: random }
     dropped_at(at: Duration) { dropped: Some(at) }
+    /// The hook panics at the event of this number, from 1.
+    panicking_at(event: usize) { panics: Some(event) }
 }
 
 impl Setting {
     pub(crate) fn deadline(self, deadline: Duration) -> Self {
         Self {
             policy: self.policy.deadline(deadline),
-            has_deadline: true,
+            deadline: Some(deadline),
             ..self
         }
     }
@@ -228,7 +246,7 @@ pub(crate) struct Form {
 }
 
 impl Form {
-    const fn new(
+    pub(crate) const fn new(
         name: &'static str,
         kind: Kind,
         run: for<'t> fn(&'t Trial<'t>) -> Option<Ended>,
@@ -259,7 +277,7 @@ impl Form {
         )
     }
 
-    fn is_update(&self) -> bool {
+    pub(crate) fn is_update(&self) -> bool {
         use Kind::{BlockingUpdateRead, BlockingUpdateWrite, UpdateRead, UpdateWrite};
         matches!(
             self.kind,
@@ -274,7 +292,12 @@ impl Form {
         };
         let is_limited = setting.timeout.is_some() || setting.attempt_timeout.is_some();
         let hangs = script.iter().any(|step| matches!(step.ends, Ends::Never));
-        let takes_time = script.iter().any(|step| !step.takes.is_zero());
+        let takes_time = script
+            .iter()
+            .any(|step| !step.takes.is_zero() || !step.blocks.is_zero());
+        let judges_values = script
+            .iter()
+            .any(|step| matches!(step.ends, Ends::Well(Reply(400..))));
         let reasons = [
             (
                 self.is_blocking() && (is_limited || hangs || setting.dropped.is_some()),
@@ -312,7 +335,7 @@ impl Form {
             ),
             (
                 matches!(self.kind, Resuming | BlockingResuming)
-                    && setting.has_deadline
+                    && setting.deadline.is_some()
                     && takes_time,
                 "its deadline counts from the first failure",
             ),
@@ -320,6 +343,10 @@ impl Form {
                 self.kind == Layer
                     && (setting.timeout.is_some() || matches!(setting.rule, Rule::Until(_))),
                 "a layer has neither `timeout` nor `until`",
+            ),
+            (
+                self.kind == Layer && setting.rule == Rule::AnyValue && judges_values,
+                "a layer always judges the responses",
             ),
             (
                 matches!(self.kind, Keys | BlockingKeys)
@@ -347,6 +374,17 @@ pub(crate) fn forms() -> impl Iterator<Item = &'static Form> {
     #[cfg(feature = "tower")]
     let forms = forms.chain(layer::FORMS);
     forms
+}
+
+/// What comes of a script in all forms that can have the settings.
+pub(crate) fn runs(
+    setting: &Setting,
+    script: &[Step],
+) -> impl Iterator<Item = (&'static Form, Came)> {
+    let can = |form: &&Form| form.cannot(setting, script).is_none();
+    forms()
+        .filter(can)
+        .map(|form| (form, form.run(setting, script)))
 }
 
 /// In which forms something else comes of a rule.
@@ -392,14 +430,9 @@ impl Row {
 
     /// Runs it through every form that can have it, and gives the number of those.
     pub(crate) fn check(&self) -> usize {
-        let can = |form: &&Form| form.cannot(&self.setting, &self.script).is_none();
-        let forms = forms().filter(can);
-        let runs = forms.map(|form| {
-            let came = form.run(&self.setting, &self.script);
-            came.check(
-                self.expected_of(form),
-                &format!("{}, {}", self.name, form.name),
-            );
+        let runs = runs(&self.setting, &self.script).map(|(form, came)| {
+            let name = format!("{}, {}", self.name, form.name);
+            came.check(self.expected_of(form), form, &name);
         });
         runs.count()
     }

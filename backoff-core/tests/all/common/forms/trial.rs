@@ -1,12 +1,16 @@
 //! One run of one form: the script, the time, and what is written down.
 
-use super::{Came, Ended, Ends, Form, Setting, Signal, Step, came::Said};
+use super::{Came, Ended, Ends, Form, Kind, Setting, Signal, Step, came::Said};
 use crate::common::{
     error::TestError,
     time::{Moment, Time},
 };
 use backoff_core::{Attempt, Budget, Event, Fault, Policy, Stop, Updated};
-use std::{cell::RefCell, time::Duration};
+use std::{
+    cell::{Cell, RefCell},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    time::Duration,
+};
 
 /// A value, which is a response of this status.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,6 +51,25 @@ pub(crate) struct Trial<'t> {
     pub(crate) time: Time,
     script: &'t [Step],
     log: RefCell<Log>,
+    /// How many attempts are running.
+    running: Cell<u32>,
+    signals: Cell<u32>,
+}
+
+/// Counts an attempt as running until it ends or is dropped.
+struct Running<'t>(&'t Cell<u32>);
+
+impl<'t> Running<'t> {
+    fn new(running: &'t Cell<u32>) -> Self {
+        assert_eq!(running.replace(1), 0, "one attempt at a time");
+        Running(running)
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.set(0);
+    }
 }
 
 #[derive(Default)]
@@ -55,6 +78,10 @@ struct Log {
     events: Vec<Said>,
     elapsed: Vec<Option<Duration>>,
     tokens: Vec<f64>,
+    /// How often an update made the step that is not in the script.
+    other_steps: u32,
+    /// What each attempt was told: whether an earlier one may have been applied.
+    doubts: Vec<bool>,
 }
 
 impl<'t> Trial<'t> {
@@ -73,11 +100,25 @@ impl<'t> Trial<'t> {
             time: Time::late(setting.late).drawing(setting.random),
             script,
             log: RefCell::default(),
+            running: Cell::new(0),
+            signals: Cell::new(0),
         }
     }
 
     pub(super) fn run(&'t self, form: &Form) -> Came {
-        let ended = (form.run)(self);
+        let ended = if self.setting.panics.is_some() {
+            let panics = catch_unwind(AssertUnwindSafe(|| (form.run)(self)));
+            assert!(panics.is_err(), "{}: the hook did not panic", form.name);
+            None
+        } else {
+            (form.run)(self)
+        };
+        assert_eq!(self.running.get(), 0, "{}: an attempt runs on", form.name);
+        assert!(
+            self.signals.get() < 2,
+            "{}: a signal for each wait",
+            form.name
+        );
         assert_eq!(OF_POLICY.tokens(), 50.0, "{}", form.name);
         let mut log = self.log.take();
         log.tokens.extend(self.budget.map(Budget::tokens));
@@ -85,8 +126,14 @@ impl<'t> Trial<'t> {
             Said::GaveUp { reason, .. } => Some(*reason),
             _ => None,
         });
+        let attempts = match form.kind {
+            // An attempt begins with the read.
+            Kind::UpdateWrite | Kind::BlockingUpdateWrite => log.other_steps,
+            _ => u32::try_from(log.begun.len()).unwrap(),
+        };
         Came {
             begun: log.begun,
+            attempts,
             result: ended.as_ref().map(|ended| ended.result),
             reason,
             told: ended.and_then(|ended| ended.told),
@@ -95,11 +142,13 @@ impl<'t> Trial<'t> {
             events: log.events,
             elapsed: log.elapsed,
             tokens: log.tokens,
+            other_steps: log.other_steps,
+            doubts: log.doubts,
         }
     }
 
     /// Runs a call to its end, or until its caller drops it.
-    pub(super) fn wait<F: Future>(&self, call: F) -> Option<Ended>
+    pub(crate) fn wait<F: Future>(&self, call: F) -> Option<Ended>
     where
         F::Output: Into<Ended>,
     {
@@ -116,8 +165,10 @@ impl<'t> Trial<'t> {
     }
 
     /// Plays the next step of the script.
-    pub(super) async fn attempt(&self) -> Result<Reply, TestError> {
+    pub(crate) async fn attempt(&self) -> Result<Reply, TestError> {
         let step = self.begin();
+        let _running = Running::new(&self.running);
+        self.time.pass(step.blocks);
         if !step.takes.is_zero() {
             self.time.after(step.takes).await;
         }
@@ -128,9 +179,10 @@ impl<'t> Trial<'t> {
         }
     }
 
-    pub(super) fn attempt_blocking(&self) -> Result<Reply, TestError> {
+    pub(crate) fn attempt_blocking(&self) -> Result<Reply, TestError> {
         let step = self.begin();
-        self.time.pass(step.takes);
+        let _running = Running::new(&self.running);
+        self.time.pass(step.blocks + step.takes);
         match step.ends {
             Ends::Well(reply) => Ok(reply),
             Ends::Badly(error) => Err(error),
@@ -138,11 +190,28 @@ impl<'t> Trial<'t> {
         }
     }
 
+    /// Makes the step of an update that is not in the script.
+    pub(super) fn other_step(&self, reply: Reply) -> Result<Reply, TestError> {
+        self.log.borrow_mut().other_steps += 1;
+        Ok(reply)
+    }
+
     /// Checks what an attempt is told about itself.
     pub(super) fn check_attempt(&self, attempt: &Attempt) {
-        let log = self.log.borrow();
+        let mut log = self.log.borrow_mut();
+        log.doubts.push(attempt.maybe_applied());
         assert_eq!(attempt.number() as usize, log.begun.len() + 1);
-        assert_eq!(attempt.elapsed(), self.time.elapsed());
+        let elapsed = self.time.elapsed();
+        assert_eq!(attempt.elapsed(), elapsed);
+        // A timeout of zero counts as a nanosecond.
+        let timeout = self
+            .setting
+            .timeout
+            .map(|limit| limit.max(Duration::from_nanos(1)));
+        let limits = [timeout, self.setting.deadline];
+        if let Some(limit) = limits.into_iter().flatten().min() {
+            assert_eq!(attempt.remaining(), limit.saturating_sub(elapsed));
+        }
     }
 
     pub(super) fn hook(&self) -> impl FnMut(&Event<'_, TestError>) + Clone {
@@ -170,15 +239,21 @@ impl<'t> Trial<'t> {
                 | Event::Succeeded { elapsed, .. } => *elapsed,
                 _ => unreachable!("no other event"),
             };
+            assert_eq!(self.running.get(), 0, "an attempt ends before its event");
             let mut log = self.log.borrow_mut();
             log.events.push(said);
             log.elapsed.push(elapsed);
             log.tokens.extend(self.budget.map(Budget::tokens));
+            if self.setting.panics == Some(log.events.len()) {
+                // Without a message on the terminal.
+                resume_unwind(Box::new("the hook"));
+            }
         }
     }
 
     /// The signal of the settings.
     pub(super) fn signal(&self) -> Moment {
+        self.signals.set(self.signals.get() + 1);
         match self.setting.signal {
             Some(Signal::StopOn(at) | Signal::CutOn(at)) => self.time.at(at),
             None => unreachable!("it has no signal"),
