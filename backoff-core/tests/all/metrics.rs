@@ -219,7 +219,7 @@ fn every_form_tells_the_same_story() {
         assert!(forms.peek().is_some(), "{name}");
         for form in forms {
             // With a deadline alone, no timer of an async call looks at the time again.
-            if setting.has_deadline && !form.is_blocking() {
+            if setting.deadline.is_some() && !form.is_blocking() {
                 continue;
             }
             let mut told = story;

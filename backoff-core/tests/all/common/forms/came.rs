@@ -195,7 +195,7 @@ impl Came {
                 _ => [others, made],
             };
             assert_eq!([reads, writes], expected, "{name}");
-            assert!(conflicts <= writes, "{name}");
+            assert!(conflicts <= told.attempts, "{name}");
         }
     }
 }
