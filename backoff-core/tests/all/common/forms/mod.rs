@@ -387,13 +387,16 @@ pub(crate) fn runs(
         .map(|form| (form, form.run(setting, script)))
 }
 
+/// Picks some of the forms.
+type Forms = fn(&Form) -> bool;
+
 /// A rule, and an example of it.
 pub(crate) struct Row {
     name: &'static str,
     setting: Setting,
     script: Vec<Step>,
     expected: &'static str,
-    but: Vec<(fn(&Form) -> bool, &'static str)>,
+    but: Vec<(Forms, &'static str)>,
 }
 
 /// The rule of this name: under these settings, what comes of the script is told by the sentence. See
@@ -415,7 +418,7 @@ pub(crate) fn row(
 
 impl Row {
     /// In some forms, something else comes of it.
-    pub(crate) fn but(mut self, forms: fn(&Form) -> bool, expected: &'static str) -> Self {
+    pub(crate) fn but(mut self, forms: Forms, expected: &'static str) -> Self {
         self.but.push((forms, expected));
         self
     }
