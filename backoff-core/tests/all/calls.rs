@@ -70,7 +70,7 @@ fn tonics_status_is_made_of_a_cut_attempt() {
         (policy.idempotent(false), StopReason::MaybeApplied, 1),
     ] {
         let time = Time::default();
-        let call = policy.retry(|| pending::<Result<(), Status>>());
+        let call = policy.retry(pending::<Result<(), Status>>);
         let call = call.attempt_timeout(SECOND).runtime(time.clone());
         let gave_up = time.run(call.reported()).unwrap_err();
         assert_eq!(

@@ -156,6 +156,7 @@ const PAID: Policy = PLAIN.budget(&BUDGET);
 static UNTOUCHED: Budget = Budget::aws();
 
 type Outcome = Result<(), TestError>;
+type Call<'c> = Pin<Box<dyn Future<Output = Outcome> + 'c>>;
 
 #[retry(policy = PAID, runtime = time.clone())]
 async fn constant(time: &Time) -> Outcome {
@@ -186,7 +187,7 @@ fn every_way_to_name_a_policy_or_a_budget_gives_the_tokens_back() {
     let time = &Time::default();
     let runtime = || time.clone();
     let delays = other.retry(busy).budget(&of_call).delays([SECOND]);
-    let calls: [(&Budget, Pin<Box<dyn Future<Output = Outcome> + '_>>); 6] = [
+    let calls: [(&Budget, Call<'_>); 6] = [
         (&BUDGET, Box::pin(constant(time))),
         (&BUDGET, Box::pin(lent(&PAID, time))),
         (&BUDGET, Box::pin(limited(time))),

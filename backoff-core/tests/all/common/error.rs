@@ -62,29 +62,25 @@ impl TestError {
     pub(crate) const STOPPED: Self = Self::UNKNOWN.made(Origin::Stopped);
 
     pub(crate) const fn status(status: u16) -> Self {
+        let status = Some(status);
         Self {
-            status: Some(status),
+            status,
             ..Self::UNKNOWN
         }
     }
 
     pub(crate) const fn grpc(code: GrpcCode) -> Self {
-        Self {
-            grpc: Some(code),
-            ..Self::UNKNOWN
-        }
+        Self::UNKNOWN.and_grpc(code)
     }
 
     pub(crate) const fn kind(kind: FaultKind) -> Self {
-        Self {
-            kind: Some(kind),
-            ..Self::UNKNOWN
-        }
+        Self::UNKNOWN.and_kind(kind)
     }
 
     pub(crate) const fn delivery(delivery: Delivery) -> Self {
+        let delivery = Some(delivery);
         Self {
-            delivery: Some(delivery),
+            delivery,
             ..Self::UNKNOWN
         }
     }
@@ -106,14 +102,6 @@ impl TestError {
     pub(crate) const fn and_kind(self, kind: FaultKind) -> Self {
         Self {
             kind: Some(kind),
-            ..self
-        }
-    }
-
-    /// With the delivery besides.
-    pub(crate) const fn and_delivery(self, delivery: Delivery) -> Self {
-        Self {
-            delivery: Some(delivery),
             ..self
         }
     }

@@ -147,6 +147,10 @@ pub(crate) type Ended =
     Result<(Updated<Value, u32>, UpdateReport), RetryError<TestError, UpdateReport>>;
 
 /// Runs an update of the store, each of whose attempts is cut after a second, and checks its report.
+#[allow(
+    clippy::result_large_err,
+    reason = "the error keeps all that a test can say"
+)]
 pub(crate) fn update(store: &Store, policy: &Policy, change: Change, is_blocking: bool) -> Ended {
     let (time, events) = (Time::default(), Cell::new(0));
     let before = store.calls.borrow().len();

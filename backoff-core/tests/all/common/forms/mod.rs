@@ -387,8 +387,8 @@ pub(crate) fn runs(
         .map(|form| (form, form.run(setting, script)))
 }
 
-/// In which forms something else comes of a rule.
-type But = (fn(&Form) -> bool, &'static str);
+/// Picks some of the forms.
+type Forms = fn(&Form) -> bool;
 
 /// A rule, and an example of it.
 pub(crate) struct Row {
@@ -396,7 +396,7 @@ pub(crate) struct Row {
     setting: Setting,
     script: Vec<Step>,
     expected: &'static str,
-    but: Vec<But>,
+    but: Vec<(Forms, &'static str)>,
 }
 
 /// The rule of this name: under these settings, what comes of the script is told by the sentence. See
@@ -418,7 +418,7 @@ pub(crate) fn row(
 
 impl Row {
     /// In some forms, something else comes of it.
-    pub(crate) fn but(mut self, forms: fn(&Form) -> bool, expected: &'static str) -> Self {
+    pub(crate) fn but(mut self, forms: Forms, expected: &'static str) -> Self {
         self.but.push((forms, expected));
         self
     }
