@@ -1,59 +1,228 @@
-//! How many calls a policy makes if every call fails at once.
-use backoff_core::{Jitter, Policy, TimedOut, Tokio};
+//! What single forms of a call can do. What all forms share stands in `limits`, `signals`, `responses` and
+//! `dropped`.
+use crate::common::{
+    Scripted,
+    error::TestError,
+    forms::{BUSY, PLAIN, SECOND},
+    time::Time,
+};
+use backoff_core::{Event, Fault, Policy, RetryError, StopReason, TimedOut, Tokio, retry};
 use rand::{SeedableRng as _, rngs::SmallRng};
 use std::{
     cell::{Cell, RefCell},
+    fmt::Debug,
+    future::{pending, poll_fn, ready},
+    io,
+    rc::Rc,
+    task::Poll,
     time::Duration,
 };
 
-const SECOND: Duration = Duration::from_secs(1);
-const NEVER_WAITS: Policy = Policy::constant(Duration::ZERO);
+type Outcome<T> = Result<T, TestError>;
 
-/// Fails at once, and counts. More calls than these would go on for ever.
-fn fail(calls: &Cell<u32>) -> Result<(), TimedOut> {
-    calls.set(calls.get() + 1);
-    assert!(calls.get() < 1_000_000, "it is called without end");
-    Err(TimedOut::new(Duration::ZERO))
+fn hangs() -> impl Future<Output = Outcome<()>> {
+    pending()
 }
 
-#[tokio::test(start_paused = true)]
-async fn without_a_pause_five_calls_are_made_within_a_deadline() {
-    let calls = Cell::new(0);
-    let policy = NEVER_WAITS.deadline(300 * SECOND);
-    policy.retry(async || fail(&calls)).await.unwrap_err();
-    assert_eq!(calls.replace(0), 5);
-    policy.retry_blocking(|| fail(&calls)).unwrap_err();
-    assert_eq!(calls.replace(0), 5);
-    let policy = policy.max_attempts(9);
-    policy.retry(async || fail(&calls)).await.unwrap_err();
-    assert_eq!(calls.get(), 9);
+/// Fails, and is then cut at the limit of the call.
+fn cut_after_a_failure<E: Fault + From<TimedOut> + Debug>(error: E) -> RetryError<E> {
+    let (time, mut first) = (Time::default(), Some(error));
+    let call = PLAIN.retry(|| {
+        let error = first.take();
+        async move {
+            match error {
+                Some(error) => Err::<(), _>(error),
+                None => pending().await,
+            }
+        }
+    });
+    let call = call.timeout(10 * SECOND).runtime(time.clone()).reported();
+    let gave_up = time.run(call).unwrap_err();
+    assert_eq!((time.elapsed(), gave_up.report.attempts), (10 * SECOND, 2));
+    assert_eq!(gave_up.reason, StopReason::Deadline);
+    gave_up
 }
 
-#[tokio::test(start_paused = true)]
-async fn without_a_pause_five_calls_are_made_within_a_timeout() {
-    for policy in [NEVER_WAITS, NEVER_WAITS.deadline(600 * SECOND)] {
-        let calls = Cell::new(0);
-        let call = policy.retry(async || fail(&calls)).timeout(300 * SECOND);
-        call.await.unwrap_err();
-        assert_eq!(calls.replace(0), 5);
-        let policy = policy.max_attempts(9);
-        let call = policy.retry(async || fail(&calls)).timeout(300 * SECOND);
-        call.await.unwrap_err();
-        assert_eq!(calls.get(), 9);
+#[test]
+fn the_standard_librarys_error_is_made_of_a_cut_attempt() {
+    let gave_up = cut_after_a_failure(io::Error::from(io::ErrorKind::ConnectionReset));
+    let last = gave_up.last.map(|error| error.kind());
+    assert_eq!(last, Some(io::ErrorKind::ConnectionReset));
+    assert_eq!(gave_up.error.kind(), io::ErrorKind::TimedOut);
+    assert_eq!(gave_up.error.to_string(), "the attempt was cut after 9s");
+}
+
+/// The policy's codes do not name `DEADLINE_EXCEEDED`, and need not.
+#[cfg(feature = "tonic-014")]
+#[test]
+fn tonics_status_is_made_of_a_cut_attempt() {
+    use tonic_014::{Code, Status};
+
+    let gave_up = cut_after_a_failure(Status::unavailable("busy"));
+    let last = gave_up.last.map(|status| status.code());
+    assert_eq!(last, Some(Code::Unavailable));
+    assert_eq!(gave_up.error.code(), Code::DeadlineExceeded);
+    assert_eq!(gave_up.error.message(), "the attempt was cut after 9s");
+
+    let policy = PLAIN.on(backoff_core::Codes::UNAVAILABLE).max_attempts(3);
+    for (policy, reason, attempts) in [
+        (policy, StopReason::Attempts, 3),
+        (policy.idempotent(false), StopReason::MaybeApplied, 1),
+    ] {
+        let time = Time::default();
+        let call = policy.retry(pending::<Result<(), Status>>);
+        let call = call.attempt_timeout(SECOND).runtime(time.clone());
+        let gave_up = time.run(call.reported()).unwrap_err();
+        assert_eq!(
+            (gave_up.reason, gave_up.report.attempts),
+            (reason, attempts)
+        );
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn with_a_pause_the_time_alone_limits_them() {
-    let calls = Cell::new(0);
-    let policy = NEVER_WAITS.base(SECOND).jitter(Jitter::None);
-    let call = policy.retry(async || fail(&calls)).timeout(300 * SECOND);
-    call.await.unwrap_err();
-    // A call that is cut at 300 s needs some time before it.
-    assert_eq!(calls.replace(0), 300);
-    let policy = policy.deadline(300 * SECOND);
-    policy.retry(async || fail(&calls)).await.unwrap_err();
-    assert_eq!(calls.get(), 301);
+#[test]
+fn the_shorter_one_of_two_limits_holds_in_any_order() {
+    let cut_after = |seconds| Err(TestError::cut(seconds * SECOND));
+    for (first, second) in [(3, 6), (6, 3)] {
+        let (first, second) = (first * SECOND, second * SECOND);
+        let time = Time::default();
+        let call = PLAIN.retry(hangs).timeout(first).timeout(second);
+        assert_eq!(time.run(call.runtime(time.clone())), cut_after(3));
+        let policy = PLAIN.max_attempts(1);
+        let call = policy
+            .retry(hangs)
+            .attempt_timeout(first)
+            .attempt_timeout(second);
+        assert_eq!(time.run(call.runtime(time.clone())), cut_after(3));
+    }
+    // 6 + 1, 6 + 2, then 5 remain of 20.
+    let (time, call) = (Time::default(), PLAIN.retry(hangs));
+    let call = call.attempt_timeout(6 * SECOND).timeout(20 * SECOND);
+    assert_eq!(time.run(call.runtime(time.clone())), cut_after(5));
+}
+
+/// An attempt that never yields by itself uses up what tokio lets a task do at a time, and with it
+/// the timer's turn. The time is real, because paused time stands still while a task is busy.
+#[tokio::test]
+async fn an_attempt_timeout_cuts_an_attempt_that_is_always_busy() {
+    #[retry(policy = PLAIN, max_attempts = 1, attempt_timeout = "50ms")]
+    async fn annotated<F: Future<Output = Outcome<()>>>(busy: impl Fn() -> F) -> Outcome<()> {
+        busy().await
+    }
+    let began = std::time::Instant::now();
+    let busy = || async {
+        while began.elapsed() < 120 * SECOND {
+            tokio::task::consume_budget().await;
+        }
+        Ok(())
+    };
+    let limit = Duration::from_millis(50);
+    let policy = PLAIN.max_attempts(1);
+    let form = policy.retry(busy).attempt_timeout(limit).await;
+    assert_eq!(form, Err(TestError::cut(limit)));
+    assert!(annotated(busy).await.is_err());
+}
+
+#[test]
+fn a_timeout_counts_from_the_first_poll() {
+    let time = Time::default();
+    let call = PLAIN
+        .retry(hangs)
+        .timeout(10 * SECOND)
+        .runtime(time.clone());
+    time.pass(60 * SECOND);
+    assert_eq!(time.run(call), Err(TestError::cut(10 * SECOND)));
+    assert_eq!(time.elapsed(), 70 * SECOND);
+}
+
+/// The limit of an attempt counts from when the attempt is first found pending: neither what the closure
+/// takes nor what the first poll takes is counted.
+#[test]
+fn a_limit_does_not_count_what_the_closure_and_the_first_poll_take() {
+    let time = Time::default();
+    let policy = PLAIN.max_attempts(1);
+    let call = policy.retry(|| {
+        time.pass(4 * SECOND);
+        poll_fn(|_| {
+            // It is polled once more, when its time is over.
+            if time.elapsed() < 8 * SECOND {
+                time.pass(4 * SECOND);
+            }
+            Poll::<Outcome<()>>::Pending
+        })
+    });
+    let call = call.attempt_timeout(10 * SECOND).runtime(time.clone());
+    assert_eq!(time.run(call), Err(TestError::cut(10 * SECOND)));
+    assert_eq!(time.elapsed(), 18 * SECOND);
+}
+
+#[test]
+fn a_retry_around_a_reported_retry_does_not_multiply_the_attempts() {
+    let (calls, time) = (Cell::new(0), Time::default());
+    let busy = || {
+        calls.set(calls.get() + 1);
+        ready(Err::<(), _>(BUSY))
+    };
+    let inner = || {
+        let call = PLAIN.max_attempts(3).retry(busy).owned();
+        call.runtime(time.clone()).reported()
+    };
+    assert!(time.run(PLAIN.retry(inner).runtime(time.clone())).is_err());
+    assert_eq!(calls.get(), 3);
+}
+
+/// In the order in which they were given, whatever else is said between them.
+#[test]
+fn two_hooks_hear_of_everything() {
+    let events = RefCell::new(Vec::new());
+    let hook = |name: &'static str| {
+        let events = &events;
+        move |event: &Event<'_, TestError>| events.borrow_mut().push((name, format!("{event:?}")))
+    };
+    let (busy, time) = (|| Err::<(), _>(BUSY), Time::default());
+    let policy = PLAIN.max_attempts(3);
+    for is_async in [true, false] {
+        if is_async {
+            let retry = policy.retry(|| ready(busy())).notify(hook("first"));
+            let retry = retry.runtime(time.clone()).notify(hook("second"));
+            assert!(time.run(retry).is_err());
+        } else {
+            let blocking = policy.blocking(busy).notify(hook("first"));
+            let blocking = blocking.runtime(time.clone());
+            assert!(blocking.notify(hook("second")).call().is_err());
+        }
+        let events = events.take();
+        let names: Vec<_> = events.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, ["first", "second"].repeat(3));
+        for (pair, beginning) in events.chunks(2).zip(["Waiting", "Waiting", "GaveUp"]) {
+            assert_eq!(pair[0].1, pair[1].1);
+            assert!(pair[0].1.starts_with(beginning), "{}", pair[0].1);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_success_reads_no_clock_and_draws_no_number() {
+    let runtime = Scripted::default();
+    let retry = PLAIN.retry(|| ready(Outcome::Ok(1)));
+    assert_eq!(retry.runtime(runtime.clone()).await, Ok(1));
+    let blocking = PLAIN.blocking(|| Outcome::Ok(2));
+    assert_eq!(blocking.runtime(runtime.clone()).call(), Ok(2));
+    // With metrics a call reads the clock twice.
+    let readings = if cfg!(feature = "metrics") { 4 } else { 0 };
+    assert_eq!(runtime.asked.get(), readings);
+}
+
+#[test]
+fn a_blocking_retry_on_the_real_clock() {
+    let policy = PLAIN.scaled(0.001);
+    let (mut calls, began) = (0, std::time::Instant::now());
+    let outcome = policy.retry_blocking(|| {
+        calls += 1;
+        if calls < 3 { Err(BUSY) } else { Ok(calls) }
+    });
+    assert_eq!(outcome, Ok(3));
+    assert!(began.elapsed() >= Duration::from_millis(3));
 }
 
 /// What the page of `deadline` says. Tokio's timer rounds each wait up to a millisecond.
@@ -64,9 +233,55 @@ async fn short_waits_make_many_calls_within_a_deadline() {
         .deadline(300 * SECOND);
     let calls = Cell::new(0);
     let runtime = (Tokio, RefCell::new(SmallRng::seed_from_u64(7)));
-    let call = policy.retry(async || fail(&calls)).runtime(runtime);
-    call.await.unwrap_err();
+    let fail = async || {
+        calls.set(calls.get() + 1);
+        Err::<(), _>(BUSY)
+    };
+    policy.retry(fail).runtime(runtime).await.unwrap_err();
     let made = f64::from(calls.get());
     assert!((made / 54_545.0 - 1.0).abs() < 0.03, "{made}");
     assert!((made / 60_000.0 - 1.0).abs() < 0.15, "{made}");
+}
+
+/// A type that must not cross threads, as an error may hold one.
+#[derive(Debug)]
+struct Local(#[allow(dead_code, reason = "only its type matters")] Rc<()>);
+
+impl Fault for Local {}
+
+#[tokio::test]
+async fn a_future_is_send_where_the_operations_is() {
+    fn is_send<F: Future + Send>(future: F) -> F {
+        future
+    }
+    let call = PLAIN.retry(|| async { Outcome::Ok(1) });
+    let task = tokio::spawn(is_send(call.owned().reported()));
+    assert!(task.await.unwrap().is_ok());
+    // The error never lives across an await, so it need not be `Send`.
+    let make = || async { Err::<(), _>(Local(Rc::new(()))) };
+    assert!(is_send(PLAIN.retry(make)).await.is_err());
+}
+
+#[tokio::test]
+async fn a_borrowing_async_closure_will_do() {
+    let name = String::from("a");
+    let greet = async |greeting: &str| Outcome::Ok(format!("{greeting} {name}"));
+    assert_eq!(PLAIN.retry(|| greet("hello")).await.unwrap(), "hello a");
+}
+
+/// Under a subscriber: if a thread without one meets this span first, `tracing` may turn the span off for
+/// the tests of spans, which run at the same time.
+#[cfg(feature = "tracing")]
+#[test]
+fn an_attempt_in_a_span_knows_of_the_doubt_as_well() {
+    #[retry(policy = PLAIN, attempt = n, attempt_spans, sleep = async |_| {})]
+    async fn in_spans() -> Outcome<bool> {
+        match n.number() {
+            1 => Err(TestError::LOST),
+            _ => Ok(n.maybe_applied()),
+        }
+    }
+    let mut outcome = None;
+    crate::spans::recorder::recorded(async { outcome = Some(in_spans().await) });
+    assert_eq!(outcome, Some(Ok(true)));
 }

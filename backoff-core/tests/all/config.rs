@@ -34,6 +34,12 @@ fn json(text: &str) -> Result<Policy, String> {
     serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
+/// What is named in the text, over a preset.
+fn over(text: &str, preset: Policy) -> Result<Policy, String> {
+    let settings: PolicySettings = toml::from_str(text).unwrap();
+    settings.over(preset).map_err(|error| error.to_string())
+}
+
 #[test]
 fn every_rule_is_its_setter() {
     let text = r#"
@@ -95,33 +101,37 @@ fn every_value_may_be_text() {
 
 #[test]
 fn every_jitter_and_every_growth_has_its_name() {
-    let jitters = [
-        ("none", Jitter::None),
-        ("full", Jitter::Full),
-        ("equal", Jitter::Equal),
-        ("decorrelated", Jitter::Decorrelated),
-        ("slots", Jitter::Slots),
-        ("whole_seconds", Jitter::WholeSeconds),
-        ("additive(1s)", Jitter::Additive(SECOND)),
-        ("additive_within( 1s )", Jitter::AdditiveWithin(SECOND)),
-        ("proportional(1)", Jitter::Proportional(1.0)),
-    ];
-    for (name, jitter) in jitters {
-        let read = toml(&format!("jitter = {name:?}"));
-        assert_eq!(read, Ok(Policy::exponential().jitter(jitter)), "{name}");
+    let drawn = |jitter| Policy::exponential().jitter(jitter);
+    for (text, policy) in [
+        ("jitter = 'none'", drawn(Jitter::None)),
+        ("jitter = 'full'", drawn(Jitter::Full)),
+        ("jitter = 'equal'", drawn(Jitter::Equal)),
+        ("jitter = 'decorrelated'", drawn(Jitter::Decorrelated)),
+        ("jitter = 'slots'", drawn(Jitter::Slots)),
+        ("jitter = 'whole_seconds'", drawn(Jitter::WholeSeconds)),
+        ("jitter = 'additive(1s)'", drawn(Jitter::Additive(SECOND))),
+        (
+            "jitter = 'additive_within( 1s )'",
+            drawn(Jitter::AdditiveWithin(SECOND)),
+        ),
+        (
+            "jitter = 'proportional(1)'",
+            drawn(Jitter::Proportional(1.0)),
+        ),
+        ("growth = 'exponential'", Policy::exponential()),
+        ("growth = 'constant'", Policy::constant(SECOND)),
+        (
+            "growth = 'linear(500ms)'",
+            Policy::linear(SECOND, SECOND / 2),
+        ),
+        ("growth = 'fibonacci'", Policy::fibonacci(SECOND)),
+        (
+            "growth = 'slots'\njitter = 'slots'\nmax_attempts = 16",
+            Policy::slots(SECOND),
+        ),
+    ] {
+        assert_eq!(toml(text), Ok(policy), "{text}");
     }
-    let growths = [
-        ("exponential", Policy::exponential()),
-        ("constant", Policy::constant(SECOND)),
-        ("linear(500ms)", Policy::linear(SECOND, SECOND / 2)),
-        ("fibonacci", Policy::fibonacci(SECOND)),
-    ];
-    for (name, policy) in growths {
-        let read = toml(&format!("growth = {name:?}"));
-        assert_eq!(read, Ok(policy), "{name}");
-    }
-    let slots = "growth = 'slots'\njitter = 'slots'\nmax_attempts = 16";
-    assert_eq!(toml(slots), Ok(Policy::slots(SECOND)));
 }
 
 /// Two policies that differ in the level alone are equal, so it is compared as it is shown.
@@ -137,22 +147,16 @@ fn every_level_has_its_name() {
         (" trace ", LogLevel::Trace),
     ];
     for (name, level) in levels {
-        let settings: PolicySettings = toml::from_str(&format!("log_waits = {name:?}")).unwrap();
+        let expected = shown(Policy::exponential().log_waits(level));
         // Over the quietest and the loudest: what is named replaces what a preset has.
         for preset in [LogLevel::Off, LogLevel::Error] {
-            let read = settings
-                .over(Policy::exponential().log_waits(preset))
-                .unwrap();
-            assert_eq!(
-                shown(read),
-                shown(Policy::exponential().log_waits(level)),
-                "{name}"
-            );
+            let preset = Policy::exponential().log_waits(preset);
+            let read = over(&format!("log_waits = {name:?}"), preset).unwrap();
+            assert_eq!(shown(read), expected, "{name}");
         }
     }
     let quiet = Policy::exponential().log_waits(LogLevel::Debug);
-    let unnamed = PolicySettings::default().over(quiet).unwrap();
-    assert_eq!(shown(unnamed), shown(quiet));
+    assert_eq!(shown(over("", quiet).unwrap()), shown(quiet));
 }
 
 #[test]
@@ -168,30 +172,21 @@ fn what_is_not_named_stays_as_the_preset_has_it() {
         .on(codes![503])
         .idempotent(false)
         .budget(&BUDGET);
-    let over = |text: &str, preset| {
-        let settings: PolicySettings = toml::from_str(text).unwrap();
-        settings.over(preset)
-    };
-    assert_eq!(over("", PRESET), Ok(PRESET));
     let changed = PRESET.deadline(SECOND).also_on(codes![429]);
-    assert_eq!(over("deadline = '1s'\nalso_on = 429", PRESET), Ok(changed));
-    assert_eq!(over("growth = 'exponential'", PRESET), Ok(PRESET));
-    assert_eq!(
-        over("idempotent = true", PRESET),
-        Ok(PRESET.idempotent(true))
-    );
-    let custom = Policy::custom(squares);
-    assert_eq!(over("base = '2s'", custom), Ok(custom.base(2 * SECOND)));
-    assert_eq!(
-        over("growth = 'exponential'\nfactor = 3", custom.base(SECOND)),
-        Ok(Policy::exponential().factor(3.0))
-    );
+    let custom = Policy::custom(squares).base(SECOND);
+    let exponential = Policy::exponential().factor(3.0);
+    for (text, preset, expected) in [
+        ("", PRESET, PRESET),
+        ("deadline = '1s'\nalso_on = 429", PRESET, changed),
+        ("growth = 'exponential'", PRESET, PRESET),
+        ("idempotent = true", PRESET, PRESET.idempotent(true)),
+        ("base = '2s'", custom, custom.base(2 * SECOND)),
+        ("growth = 'exponential'\nfactor = 3", custom, exponential),
+    ] {
+        assert_eq!(over(text, preset), Ok(expected), "{text}");
+    }
     let error = over("factor = 3", Policy::constant(SECOND)).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .starts_with("`factor` belongs to exponential")
-    );
+    assert!(error.starts_with("`factor` belongs to exponential"));
 }
 
 #[test]
@@ -222,104 +217,63 @@ fn an_empty_list_of_codes_leaves_the_connection() {
     assert_eq!(toml("on = []"), Ok(Policy::exponential().on(Codes::NONE)));
 }
 
-/// Each with the beginning of what is said, or the part that says what to write instead.
+/// What is written, with the beginning of what is said, or the part that says what to write instead.
+#[rustfmt::skip]
+const REFUSED: &[(&str, &str)] = &[
+    ("max_attempts = 0", "`max_attempts` counts the first call too: write 1 to never retry"),
+    ("max_attempts = -3", "write 1 to never retry"),
+    ("max_attempts = 2.5", "2.5 is not a number of attempts: write a whole number"),
+    ("max_attempts = 'many'", "write a whole number from 1"),
+    ("base = 64", "`base`: 64 is not a time: write text with the unit, as \"64s\""),
+    ("base = '64'", "`base`: `64` has no unit: write `64s`"),
+    ("deadline = '-1s'", "cannot be negative: write `1s`"),
+    ("deadline = 'soon'", "`soon` is no duration"),
+    ("deadline = ''", "an empty text is no duration"),
+    ("max_backoff = '99999999999999999999999s'", "longer than a `Duration`"),
+    ("max_backoff = { secs = 1, nanos = 0 }", "a table is not a time"),
+    ("max_backoff = 1979-05-27", "is not a time"),
+    ("factor = 0.5", "`factor` is a finite number of at least 1: write 2.0"),
+    ("factor = nan", "write 2.0"),
+    ("factor = inf", "write 2.0"),
+    ("factor = 'two'", "write 2.0"),
+    ("growth = 'constant'\nfactor = 2", "`factor` belongs to exponential backoff: leave it out"),
+    ("growth = 'quadratic'", "write \"exponential\", \"constant\""),
+    ("growth = 'linear'", "\"linear(1s)\" with the step"),
+    ("growth = 'linear(x)'", "`x` is no duration"),
+    ("growth = 'constant(1s)'", "is not a growth"),
+    ("deadline = '5M'", "`M` stands for months or years, which differ in length: write minutes as `5m`, days as `30d`"),
+    ("growth = 'linear(1M)'", "`M` stands for months"),
+    ("jitter = 'additive(1M)'", "`M` stands for months"),
+    ("deadline = '5Min'", "`Min` is no unit of time: write `5m`; the units are ns, us, ms, s, m, h and d"),
+    ("jitter = 'Full'", "write \"full\""),
+    ("jitter = 'full)'", "write \"full\""),
+    ("jitter = 'additive'", "\"additive(1s)\""),
+    ("jitter = true", "true is not a jitter"),
+    ("jitter = 'proportional(1.5)'", "takes a share from 0 to 1: write 0.2"),
+    ("jitter = 'proportional(nan)'", "takes a share from 0 to 1"),
+    ("on = 200", "a status below 400 is not a failure: name 400 to 599"),
+    ("on = [600]", "an HTTP status is a number from 100 to 599"),
+    ("on = [-1]", "-1 is not the status of a failure"),
+    ("on = ['504..=500']", "write the smaller status first"),
+    ("on = ['500..504']", "a range as \"500..=504\""),
+    ("on = ['500..=']", "a range as \"500..=504\""),
+    ("on = ['5xx']", "\"5xx\" is not a code: write a status as 429"),
+    ("on = ['aborted']", "a gRPC code as \"ABORTED\""),
+    ("on = ['OK']", "is not a code"),
+    ("on = [[429]]", "a list is not a code"),
+    ("on = true", "true is not a code"),
+    ("also_on = ''", "is not a code"),
+    ("idempotent = 'maybe'", "write true or false"),
+    ("idempotent = 1", "write true or false"),
+    ("log_waits = 'loud'", "\"loud\" is not a level: write \"off\","),
+    ("log_waits = 'Debug'", "\"debug\" or \"trace\""),
+    ("log_waits = 'debug(1)'", "is not a level"),
+    ("log_waits = false", "false is not a level: write \"off\","),
+];
+
 #[test]
 fn nonsense_is_refused_with_the_rules_name_and_what_to_write() {
-    let cases = [
-        (
-            "max_attempts = 0",
-            "`max_attempts` counts the first call too: write 1 to never retry",
-        ),
-        ("max_attempts = -3", "write 1 to never retry"),
-        (
-            "max_attempts = 2.5",
-            "2.5 is not a number of attempts: write a whole number",
-        ),
-        ("max_attempts = 'many'", "write a whole number from 1"),
-        (
-            "base = 64",
-            "`base`: 64 is not a time: write text with the unit, as \"64s\"",
-        ),
-        ("base = '64'", "`base`: `64` has no unit: write `64s`"),
-        ("deadline = '-1s'", "cannot be negative: write `1s`"),
-        ("deadline = 'soon'", "`soon` is no duration"),
-        ("deadline = ''", "an empty text is no duration"),
-        (
-            "max_backoff = '99999999999999999999999s'",
-            "longer than a `Duration`",
-        ),
-        (
-            "max_backoff = { secs = 1, nanos = 0 }",
-            "a table is not a time",
-        ),
-        ("max_backoff = 1979-05-27", "is not a time"),
-        (
-            "factor = 0.5",
-            "`factor` is a finite number of at least 1: write 2.0",
-        ),
-        ("factor = nan", "write 2.0"),
-        ("factor = inf", "write 2.0"),
-        ("factor = 'two'", "write 2.0"),
-        (
-            "growth = 'constant'\nfactor = 2",
-            "`factor` belongs to exponential backoff: leave it out",
-        ),
-        (
-            "growth = 'quadratic'",
-            "write \"exponential\", \"constant\"",
-        ),
-        ("growth = 'linear'", "\"linear(1s)\" with the step"),
-        ("growth = 'linear(x)'", "`x` is no duration"),
-        ("growth = 'constant(1s)'", "is not a growth"),
-        (
-            "deadline = '5M'",
-            "`M` stands for months or years, which differ in length: write minutes as `5m`, days \
-             as `30d`",
-        ),
-        ("growth = 'linear(1M)'", "`M` stands for months"),
-        ("jitter = 'additive(1M)'", "`M` stands for months"),
-        (
-            "deadline = '5Min'",
-            "`Min` is no unit of time: write `5m`; the units are ns, us, ms, s, m, h and d",
-        ),
-        ("jitter = 'Full'", "write \"full\""),
-        ("jitter = 'full)'", "write \"full\""),
-        ("jitter = 'additive'", "\"additive(1s)\""),
-        ("jitter = true", "true is not a jitter"),
-        (
-            "jitter = 'proportional(1.5)'",
-            "takes a share from 0 to 1: write 0.2",
-        ),
-        ("jitter = 'proportional(nan)'", "takes a share from 0 to 1"),
-        (
-            "on = 200",
-            "a status below 400 is not a failure: name 400 to 599",
-        ),
-        ("on = [600]", "an HTTP status is a number from 100 to 599"),
-        ("on = [-1]", "-1 is not the status of a failure"),
-        ("on = ['504..=500']", "write the smaller status first"),
-        ("on = ['500..504']", "a range as \"500..=504\""),
-        ("on = ['500..=']", "a range as \"500..=504\""),
-        (
-            "on = ['5xx']",
-            "\"5xx\" is not a code: write a status as 429",
-        ),
-        ("on = ['aborted']", "a gRPC code as \"ABORTED\""),
-        ("on = ['OK']", "is not a code"),
-        ("on = [[429]]", "a list is not a code"),
-        ("on = true", "true is not a code"),
-        ("also_on = ''", "is not a code"),
-        ("idempotent = 'maybe'", "write true or false"),
-        ("idempotent = 1", "write true or false"),
-        (
-            "log_waits = 'loud'",
-            "\"loud\" is not a level: write \"off\",",
-        ),
-        ("log_waits = 'Debug'", "\"debug\" or \"trace\""),
-        ("log_waits = 'debug(1)'", "is not a level"),
-        ("log_waits = false", "false is not a level: write \"off\","),
-    ];
-    for (text, said) in cases {
+    for (text, said) in REFUSED {
         let error = toml(text).expect_err(text);
         assert!(error.contains(said), "{text}: {error}");
         let name = text.rsplit('\n').next().unwrap().split(' ').next().unwrap();
@@ -376,7 +330,6 @@ fn waits_of_zero_are_refused_over_a_preset_too() {
         assert_eq!(n, 0, "a function is not asked when configuration is read");
         SECOND
     }
-    let over = |text: &str, preset| toml::from_str::<PolicySettings>(text).unwrap().over(preset);
     let never = Policy::constant(Duration::ZERO);
     assert!(over("deadline = '1m'", never).is_err());
     assert!(over("base = '0s'", Policy::constant(SECOND).deadline(SECOND)).is_err());

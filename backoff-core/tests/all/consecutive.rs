@@ -1,430 +1,191 @@
 //! The awaited value several times in a row: exact schedules, in every form.
-use crate::common::Scripted;
-use backoff_core::{
-    Budget, Event, Fault, Jitter, NotYet, Policy, StopReason, TimedOut, retry, retry_block,
+use crate::common::{
+    Scripted, at_once,
+    error::TestError,
+    forms::{
+        BUSY, HANGS, PLAIN, Reply, SECOND, Setting, Step, call, check, fails, forms, gives, row,
+    },
 };
+use backoff_core::{Budget, Event, Jitter, NotYet, Policy, retry};
 use proptest::prelude::*;
-use std::{
-    cell::Cell,
-    future::{pending, ready},
-    pin::pin,
-    task::{Context, Poll, Waker},
-    time::Duration,
-};
-use tokio::time::Instant;
+use std::{cell::Cell, future::ready, time::Duration};
 
-const SECOND: Duration = Duration::from_secs(1);
-const POLL: Policy = Policy::exponential().jitter(Jitter::None).max_attempts(100);
+const POLL: Policy = PLAIN.max_attempts(100);
+/// The awaited value, another one, and an error.
+const YES: Step = gives(200);
+const NO: Step = gives(202);
+const FAILS: Step = fails(BUSY);
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Failure {
-    NotYet(NotYet),
-    TimedOut,
-    Status(u16),
-}
-
-impl Failure {
-    /// How many values in a row there were, where that is what failed.
-    fn seen(&self) -> Option<u32> {
-        match self {
-            Failure::NotYet(not_yet) => Some(not_yet.consecutive()),
-            _ => None,
-        }
-    }
-}
-
-impl Fault for Failure {
-    fn status(&self) -> Option<u16> {
-        match self {
-            Failure::Status(status) => Some(*status),
-            _ => None,
-        }
-    }
-}
-
-impl From<NotYet> for Failure {
-    fn from(not_yet: NotYet) -> Self {
-        Failure::NotYet(not_yet)
-    }
-}
-
-impl From<TimedOut> for Failure {
-    fn from(_: TimedOut) -> Self {
-        Failure::TimedOut
-    }
-}
-
-/// What a read finds.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Read {
-    No,
-    Yes,
-    Fails,
-}
-
-use Read::{Fails, No, Yes};
-
-/// A value, and which read found it.
-type Seen = (bool, usize);
-
-/// Reads that find this one after the other, and `No` ever after.
-struct Replicas<'r> {
-    reads: &'r [Read],
-    calls: Cell<usize>,
-}
-
-impl<'r> Replicas<'r> {
-    fn new(reads: &'r [Read]) -> Self {
-        Replicas {
-            reads,
-            calls: Cell::new(0),
-        }
-    }
-
-    fn read(&self) -> Result<Seen, Failure> {
-        let call = self.calls.get();
-        self.calls.set(call + 1);
-        match self.reads.get(call).unwrap_or(&No) {
-            Fails => Err(Failure::Status(503)),
-            read => Ok((*read == Yes, call)),
-        }
-    }
-}
-
-/// What a call came to, and the waits in it.
-type Came = (Result<Seen, Failure>, Vec<u64>);
-
-fn came(outcome: Result<Seen, Failure>, time: &Scripted) -> Came {
-    let waits = time.waits.borrow();
-    (outcome, waits.iter().map(Duration::as_secs).collect())
-}
-
-/// The output of a future whose waits are over at once.
-fn at_once<F: Future>(future: F) -> F::Output {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(output) => output,
-        Poll::Pending => unreachable!("time passes by itself"),
-    }
-}
-
-/// A form's name, and the call in that form.
-type Form<'f> = (
-    &'static str,
-    &'f dyn Fn(&Replicas<'_>, &Scripted) -> Result<Seen, Failure>,
-);
-
-/// The same call in every form.
-fn in_every_form(policy: &Policy, reads: &[Read], values: u32) -> Vec<(&'static str, Came)> {
-    #[retry(policy = *policy, until = |seen| seen.0, consecutive = values, runtime = time.clone())]
-    async fn annotated(
-        policy: &Policy,
-        replicas: &Replicas<'_>,
-        values: u32,
-        time: &Scripted,
-    ) -> Result<Seen, Failure> {
-        replicas.read()
-    }
-    #[retry(policy = *policy, until = |seen| seen.0, consecutive = values, runtime = time.clone())]
-    fn annotated_blocking(
-        policy: &Policy,
-        replicas: &Replicas<'_>,
-        values: u32,
-        time: &Scripted,
-    ) -> Result<Seen, Failure> {
-        replicas.read()
-    }
-    let forms: [Form<'_>; 6] = [
-        ("retry", &|replicas, time| {
-            let call = policy.retry(|| ready(replicas.read()));
-            let call = call.until(|seen| seen.0).consecutive(values);
-            at_once(call.runtime(time.clone()).into_future())
-        }),
-        ("blocking", &|replicas, time| {
-            let call = policy.blocking(|| replicas.read());
-            let call = call.until(|seen| seen.0).consecutive(values);
-            call.runtime(time.clone()).call()
-        }),
-        ("#[retry]", &|replicas, time| {
-            at_once(annotated(policy, replicas, values, time))
-        }),
-        ("#[retry] of a blocking function", &|replicas, time| {
-            annotated_blocking(policy, replicas, values, time)
-        }),
-        ("retry_block!", &|replicas, time| {
-            at_once(retry_block!(
-                policy = *policy,
-                until = |seen| seen.0,
-                consecutive = values,
-                runtime = time.clone(),
-                async { replicas.read() }
-            ))
-        }),
-        ("retry_block! that blocks", &|replicas, time| {
-            retry_block!(
-                policy = *policy,
-                until = |seen| seen.0,
-                consecutive = values,
-                runtime = time.clone(),
-                { replicas.read() }
-            )
-        }),
-    ];
-    forms
-        .map(|(name, form)| {
-            let (replicas, time) = (Replicas::new(reads), Scripted::default());
-            (name, came(form(&replicas, &time), &time))
-        })
-        .into()
-}
-
-fn assert_in_every_form(policy: &Policy, reads: &[Read], values: u32, expected: &Came) {
-    for (form, came) in in_every_form(policy, reads, values) {
-        assert_eq!(came, *expected, "{form}: {values} of {reads:?}");
-    }
+fn poll(values: u32) -> Setting {
+    call(POLL).consecutive(values)
 }
 
 #[test]
-fn a_flap_begins_the_row_anew_and_does_not_lengthen_the_waits() {
-    for (reads, values, waits) in [
-        (&[No, Yes, No, Yes, Yes, Yes][..], 3, &[1, 1, 2, 1, 1][..]),
-        (&[Yes, Yes, Yes], 3, &[1, 1]),
-        (&[No, No, No, No, Yes, Yes], 2, &[1, 2, 4, 8, 1]),
-        (
-            &[Yes, No, Yes, No, Yes, No, Yes, Yes],
-            2,
-            &[1, 1, 1, 2, 1, 4, 1],
+fn rows_of_values() {
+    let limited = |attempts| call(POLL.max_attempts(attempts)).consecutive(9);
+    let budget = || Budget::ratio(0.5, 2);
+    check(&[
+        row(
+            "a flap begins the row anew and does not lengthen the waits",
+            poll(3),
+            &[NO, YES, NO, YES, YES, YES],
+            "0 1 2 4 5 6; at 6: 200",
         ),
-        (&[Yes, Yes, No, No, Yes, Yes, Yes], 3, &[1, 1, 1, 2, 1, 1]),
-        // An error is between them as a value is.
-        (
-            &[Yes, Yes, Fails, Yes, Yes, Fails, Yes, Yes, Yes],
-            3,
-            &[1, 1, 1, 1, 1, 2, 1, 1],
+        row("three at once", poll(3), &[YES], "0 1 2; at 2: 200"),
+        row(
+            "two after a long time",
+            poll(2),
+            &[NO, NO, NO, NO, YES],
+            "0 1 3 7 15 16; at 16: 200",
         ),
-        (&[No, Fails, Yes], 1, &[1, 2]),
-        (&[Yes], 1, &[]),
-    ] {
-        let last = reads.len() - 1;
-        let expected = (Ok((true, last)), waits.to_vec());
-        assert_in_every_form(&POLL, reads, values, &expected);
-    }
+        row(
+            "many flaps",
+            poll(2),
+            &[YES, NO, YES, NO, YES, NO, YES, YES],
+            "0 1 2 3 5 6 10 11; at 11: 200",
+        ),
+        row(
+            "two are too few",
+            poll(3),
+            &[YES, YES, NO, NO, YES, YES, YES],
+            "0 1 2 3 5 6 7; at 7: 200",
+        ),
+        row(
+            "an error is between them as a value is",
+            poll(3),
+            &[YES, YES, FAILS, YES, YES, FAILS, YES, YES, YES],
+            "0 1 2 3 4 5 7 8 9; at 9: 200",
+        ),
+        row(
+            "one after an error",
+            poll(1),
+            &[NO, FAILS, YES],
+            "0 1 3; at 3: 200",
+        ),
+        row("one at once", poll(1), &[YES], "0; at 0: 200"),
+        row(
+            "attempts end a row that is too short",
+            limited(4),
+            &[YES],
+            "0 1 2 3; at 3 attempts: error not yet, 4 in a row",
+        ),
+        row(
+            "none is left of a row that is broken",
+            limited(4),
+            &[YES, YES, YES, NO],
+            "0 1 2 3; at 3 attempts: error not yet",
+        ),
+        row(
+            "and none after an error",
+            limited(11),
+            &[YES, YES, YES, FAILS, YES, YES, YES, YES, NO],
+            "0 1 2 3 4 5 6 7 8 10 14; at 14 attempts: error not yet",
+        ),
+        row(
+            "the wait that would end after the deadline is not begun",
+            poll(9).deadline(5 * SECOND),
+            &[YES],
+            "0 1 2 3 4 5; at 5 deadline: error not yet, 6 in a row",
+        ),
+        row(
+            "an attempt that is cut begins the row anew",
+            poll(3).attempt_timeout(10 * SECOND),
+            &[YES, YES, HANGS, YES],
+            "0 1 2 13 14 15; at 15: 200",
+        ),
+        row(
+            "a row costs no budget",
+            poll(2).budget(budget),
+            &[YES, NO, YES],
+            "0 1 2 3; at 3: 200 [2 2 2 2 2]",
+        ),
+        row(
+            "and errors in it do",
+            poll(2).budget(budget),
+            &[YES, FAILS],
+            "0 1 2 4; at 4 budget: error 503 [2 1 0 0 0]",
+        ),
+    ]);
 }
 
 #[test]
-fn the_limits_end_a_row_that_is_too_short() {
-    let yes = [Yes; 9];
-    let ended = |policy: &Policy, reads: &[Read]| {
-        let mut all = in_every_form(policy, reads, 9).into_iter();
-        let (_, first) = all.next().unwrap();
-        assert!(all.all(|(_, came)| came == first));
-        first
-    };
-    let (error, waits) = ended(&POLL.max_attempts(4), &yes);
-    assert_eq!((error.unwrap_err().seen(), waits), (Some(4), vec![1; 3]));
-    let (error, waits) = ended(&POLL.max_attempts(4), &[Yes, Yes, Yes, No]);
-    assert_eq!((error.unwrap_err().seen(), waits), (Some(0), vec![1; 3]));
-    // The wait that would end after it is not begun.
-    let (error, waits) = ended(&POLL.deadline(5 * SECOND), &yes);
-    assert_eq!((error.unwrap_err().seen(), waits), (Some(6), vec![1; 5]));
-    let (error, waits) = ended(&POLL, &[Yes, Yes, Yes, Fails, Yes, Yes, Yes, Yes]);
-    assert_eq!(error.unwrap_err().seen(), Some(0));
-    assert_eq!(waits[..9], [1, 1, 1, 1, 1, 1, 1, 1, 2]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn every_value_is_an_attempt_of_the_report() {
-    let replicas = Replicas::new(&[No, Yes, No, Yes, Yes, Yes]);
-    let start = Instant::now();
-    let (seen, report) = POLL
-        .retry(|| ready(replicas.read()))
-        .until(|seen| seen.0)
-        .consecutive(3)
-        .reported()
-        .await
-        .unwrap();
-    assert_eq!((seen, report.attempts), ((true, 5), 6));
-    assert_eq!((report.slept, start.elapsed()), (6 * SECOND, 6 * SECOND));
-    let replicas = Replicas::new(&[Yes; 2]);
-    let gave_up = POLL
-        .max_attempts(2)
-        .retry(|| ready(replicas.read()))
-        .until(|seen| seen.0)
-        .consecutive(3)
-        .reported()
-        .await
-        .unwrap_err();
-    assert_eq!(gave_up.reason, StopReason::Attempts);
-    assert_eq!(gave_up.report.attempts, 2);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_hook_hears_how_many_there_are() {
+fn a_hook_hears_how_many_there_are() {
     let mut texts = Vec::new();
-    let replicas = Replicas::new(&[No, Yes, Yes, Yes]);
-    let _: Result<_, NotYet> = POLL
-        .retry(|| ready(replicas.read().map_err(|_| unreachable!())))
-        .until(|seen| seen.0)
-        .consecutive(3)
-        .notify(|event: &Event<'_, NotYet>| texts.push(event.to_string()))
-        .await;
-    let said = [
+    let mut values = [false, true, true, true].into_iter();
+    let polling = POLL.blocking(|| Ok::<_, NotYet>(values.next().unwrap()));
+    let polling = polling.until(|value| *value).consecutive(3);
+    let polling = polling.runtime(Scripted::default());
+    let polling = polling.notify(|event: &Event<'_, NotYet>| texts.push(event.to_string()));
+    assert_eq!(polling.call(), Ok(true));
+    assert_eq!(texts.len(), 4);
+    for (text, said) in texts.iter().zip([
         "has not come yet",
         "has come once, and must come again",
         "has come 2 times in a row, and must come again",
         "succeeded after 4 attempts",
-    ];
-    assert_eq!(texts.len(), said.len());
-    for (text, said) in texts.iter().zip(said) {
+    ]) {
         assert!(text.contains(said), "{text}");
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn an_attempt_that_is_cut_begins_the_row_anew() {
-    // The third attempt hangs.
-    let reads = || {
-        let mut calls = 0;
-        move || {
-            calls += 1;
-            let hangs = calls == 3;
-            async move {
-                if hangs {
-                    pending::<()>().await;
-                }
-                Ok::<_, Failure>(calls)
-            }
-        }
+/// The waits of a blocking call for a row of values, in which the first of two calls has the waits of its own.
+fn waits(policy: Policy, values: &[bool], row: u32, own: Option<&[Duration]>) -> Vec<Duration> {
+    let time = Scripted::drawing(u64::MAX);
+    let mut left = values.iter().copied();
+    let polling = policy.blocking(|| Ok::<_, TestError>(left.next().unwrap()));
+    let polling = polling.until(|value| *value).consecutive(row);
+    let polling = polling.runtime(time.clone());
+    let outcome = match own {
+        Some(own) => polling.delays(own).call(),
+        None => polling.call(),
     };
-    let limit = 10 * SECOND;
-    let inside = POLL.retry(reads()).attempt_timeout(limit).until(|_| true);
-    assert_eq!(inside.consecutive(3).await, Ok(6));
-    let around = POLL.retry(reads()).until(|_| true).consecutive(3);
-    assert_eq!(around.attempt_timeout(limit).await, Ok(6));
-
-    #[retry(policy = POLL, until = |_| true, consecutive = 3, attempt_timeout = "10s")]
-    async fn annotated(calls: &Cell<u32>) -> Result<u32, Failure> {
-        calls.set(calls.get() + 1);
-        if calls.get() == 3 {
-            pending::<()>().await;
-        }
-        Ok(calls.get())
-    }
-    assert_eq!(annotated(&Cell::new(0)).await, Ok(6));
+    assert_eq!((outcome, left.next()), (Ok(true), None));
+    time.waits.take()
 }
 
 #[test]
-fn the_waits_that_grow_from_the_one_before_are_not_disturbed() {
-    let policy = Policy::exponential()
-        .jitter(Jitter::Decorrelated)
-        .max_attempts(100);
-    let waits = |reads: &[Read], values| {
-        let time = Scripted::drawing(u64::MAX);
-        let replicas = Replicas::new(reads);
-        let call = policy.blocking(|| replicas.read()).until(|seen| seen.0);
-        let _ = call.consecutive(values).runtime(time.clone()).call();
-        time.waits.take()
-    };
-    let plain = waits(&[No, No, No, Yes], 1);
+fn the_waits_that_grow_from_the_one_before_and_those_of_ones_own_are_not_disturbed() {
+    let flapping = [false, true, false, true, false, true, true];
+    let policy = POLL.jitter(Jitter::Decorrelated);
+    let plain = waits(policy, &[false, false, false, true], 1, None);
     assert!(plain[0] < plain[1] && plain[1] < plain[2], "{plain:?}");
-    let flapping = waits(&[No, Yes, No, Yes, No, Yes, Yes], 2);
-    let [first, second, third] = plain[..] else {
+    let [a, b, c] = plain[..] else {
         unreachable!("three waits")
     };
-    assert_eq!(flapping, [first, first, second, first, third, first]);
+    assert_eq!(waits(policy, &flapping, 2, None), [a, a, b, a, c, a]);
+    let own = [5, 7, 9].map(Duration::from_secs);
+    let expected = [5, 5, 7, 5, 9, 5].map(Duration::from_secs);
+    assert_eq!(waits(POLL, &flapping, 2, Some(&own)), expected);
+}
+
+/// Refused responses, between others: the row is full with the last one.
+fn replies() -> impl Iterator<Item = Reply> {
+    [200, 503, 200, 503, 200, 200, 200].into_iter().map(Reply)
 }
 
 #[test]
-fn waits_of_ones_own_begin_with_the_first_one_too() {
-    let time = Scripted::default();
-    let replicas = Replicas::new(&[No, Yes, No, Yes, No, Yes, Yes, Yes]);
-    let outcome = POLL
-        .blocking(|| replicas.read())
-        .until(|seen| seen.0)
-        .consecutive(3)
-        .delays([5 * SECOND, 7 * SECOND, 9 * SECOND])
-        .runtime(time.clone())
-        .call();
-    let waits = vec![5, 5, 7, 5, 9, 5, 5];
-    assert_eq!(came(outcome, &time), (Ok((true, 7)), waits));
-}
-
-#[test]
-fn a_row_costs_no_budget_and_errors_in_it_do() {
-    static BUDGET: Budget = Budget::ratio(0.5, 2);
-    let policy = POLL.budget(&BUDGET);
-    let came = in_every_form(&policy, &[Yes, Yes, No, Yes, Yes, Yes], 3);
-    assert!(came.iter().all(|(_, (outcome, _))| outcome.is_ok()));
-    assert_eq!(BUDGET.tokens(), 2.0);
-    let replicas = Replicas::new(&[Yes, Fails, Fails, Fails, Fails, Fails]);
-    let gave_up = policy
-        .blocking(|| replicas.read())
-        .until(|seen| seen.0)
-        .consecutive(3)
-        .runtime(Scripted::default())
-        .reported()
-        .unwrap_err();
-    assert_eq!(gave_up.reason, StopReason::Budget);
-}
-
-/// A response that is a value.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Response(u16);
-
-impl Fault for Response {
-    fn status(&self) -> Option<u16> {
-        Some(self.0)
-    }
-}
-
-#[test]
-fn a_response_that_the_codes_refuse_does_not_count() {
-    const STATUSES: [u16; 7] = [200, 503, 200, 503, 200, 200, 200];
-    let waits = [1, 1, 1, 2, 1, 1];
-    let seconds =
-        |time: &Scripted| -> Vec<_> { time.waits.take().iter().map(Duration::as_secs).collect() };
-    let time = Scripted::default();
-    let mut replies = STATUSES.into_iter().map(Response);
-    let call = POLL.blocking(|| Ok::<_, Failure>(replies.next().unwrap()));
-    let call = call.responses().until(|_| true).consecutive(3);
-    assert_eq!(call.runtime(time.clone()).call(), Ok(Response(200)));
-    assert_eq!((replies.next(), &seconds(&time)[..]), (None, &waits[..]));
-
-    #[retry(policy = POLL, until = |_| true, consecutive = 3, runtime = time.clone())]
-    fn annotated(
-        replies: &mut impl Iterator<Item = Response>,
-        time: &Scripted,
-    ) -> Result<Response, Failure> {
-        Ok(replies.next().unwrap())
-    }
-    let mut replies = STATUSES.into_iter().map(Response);
-    assert_eq!(annotated(&mut replies, &time), Ok(Response(200)));
-    assert_eq!((replies.next(), &seconds(&time)[..]), (None, &waits[..]));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_refused_response_does_not_count_wherever_responses_is_written() {
-    fn replies() -> impl Iterator<Item = Response> {
-        [200, 503, 200, 503, 200, 200, 200]
-            .into_iter()
-            .map(Response)
-    }
-    fn done(_: &Response) -> bool {
+fn a_refused_response_does_not_count_wherever_responses_is_written() {
+    fn done(_: &Reply) -> bool {
         true
     }
-    /// The same rules in both forms. They end with the last reply.
+    let time = Scripted::default();
+    let check = |outcome: Result<Reply, TestError>, left: Option<Reply>| {
+        assert_eq!((outcome, left), (Ok(Reply(200)), None));
+        let waits = time.waits.take().into_iter();
+        let seconds: Vec<_> = waits.map(|wait| wait.as_secs()).collect();
+        assert_eq!(seconds, [1, 1, 1, 2, 1, 1]);
+    };
+    /// The same rules in both forms.
     macro_rules! ends {
         ($($rule:ident($($argument:expr)?)).+) => {
             let mut left = replies();
-            let call = POLL.retry(|| ready(Ok::<_, Failure>(left.next().unwrap())));
-            let call = call.$($rule($($argument)?)).+;
-            assert_eq!(call.await, Ok(Response(200)));
-            assert_eq!(left.next(), None);
-
+            let call = POLL.retry(|| ready(Ok(left.next().unwrap())));
+            let call = call.$($rule($($argument)?)).+.runtime(time.clone());
+            check(at_once(call), left.next());
             let mut left = replies();
-            let call = POLL.blocking(|| Ok::<_, Failure>(left.next().unwrap()));
-            let call = call.$($rule($($argument)?)).+;
-            assert_eq!(call.runtime(Scripted::default()).call(), Ok(Response(200)));
-            assert_eq!(left.next(), None);
+            let call = POLL.blocking(|| Ok(left.next().unwrap()));
+            let call = call.$($rule($($argument)?)).+.runtime(time.clone());
+            check(call.call(), left.next());
         };
     }
     ends!(responses().until(done).consecutive(3));
@@ -439,26 +200,55 @@ async fn a_refused_response_does_not_count_wherever_responses_is_written() {
     );
 
     let mut left = replies();
-    let call = POLL.retry_with(|_| ready(Ok::<_, Failure>(left.next().unwrap())));
+    let call = POLL.retry_with(|_| ready(Ok(left.next().unwrap())));
     let call = call.until(done).consecutive(3).timeout(600 * SECOND);
-    assert_eq!(call.responses().await, Ok(Response(200)));
-    assert_eq!(left.next(), None);
+    check(at_once(call.responses().runtime(time.clone())), left.next());
+
+    #[retry(policy = POLL, until = done, consecutive = 3, runtime = time.clone())]
+    fn annotated(
+        left: &mut impl Iterator<Item = Reply>,
+        time: &Scripted,
+    ) -> Result<Reply, TestError> {
+        Ok(left.next().unwrap())
+    }
+    let mut left = replies();
+    check(annotated(&mut left, &time), left.next());
+}
+
+/// What cuts an attempt may be written before the rule about values too.
+#[test]
+fn an_attempt_timeout_may_be_written_first() {
+    let calls = Cell::new(0);
+    let call = POLL.retry(async || {
+        calls.set(calls.get() + 1);
+        if calls.get() == 3 {
+            std::future::pending::<()>().await;
+        }
+        Ok::<_, TestError>(calls.get())
+    });
+    let mut errors = Vec::new();
+    let call = call.attempt_timeout(10 * SECOND).until(|_| true);
+    let call = call.consecutive(3).runtime(Scripted::default());
+    let call = call.notify(|event: &Event<'_, TestError>| errors.extend(event.error().copied()));
+    assert_eq!(at_once(call), Ok(6));
+    let errors: Vec<_> = errors.iter().map(TestError::to_string).collect();
+    let [one, two] = ["not yet, 1 in a row", "not yet, 2 in a row"];
+    assert_eq!(errors, [one, two, "cut after 10s", one, two]);
 }
 
 #[test]
 fn a_value_awaited_inside_begins_the_row_anew() {
     let mut values = [1, 2, 0, 1, 2, 3].into_iter();
-    let time = Scripted::default();
-    let call = POLL.blocking(|| Ok::<_, Failure>(values.next().unwrap()));
+    let call = POLL.blocking(|| Ok::<_, TestError>(values.next().unwrap()));
     let call = call.until(|value| *value > 0).until(|value| *value < 9);
-    assert_eq!(call.consecutive(3).runtime(time).call(), Ok(3));
-    assert_eq!(values.next(), None);
+    let call = call.consecutive(3).runtime(Scripted::default());
+    assert_eq!((call.call(), values.next()), (Ok(3), None));
 }
 
 #[test]
 #[should_panic(expected = "write a number from 1")]
 fn no_value_at_all_is_refused() {
-    let call = POLL.retry(|| ready(Ok::<_, Failure>(1)));
+    let call = POLL.retry(|| ready(Ok::<_, TestError>(1)));
     drop(call.until(|_| true).consecutive(0));
 }
 
@@ -466,43 +256,56 @@ fn no_value_at_all_is_refused() {
 #[should_panic(expected = "write a number from 1")]
 fn no_value_at_all_is_refused_at_run_time_in_the_attribute() {
     #[retry(until = |_| true, consecutive = values)]
-    fn annotated(values: u32) -> Result<(), Failure> {
+    fn annotated(values: u32) -> Result<(), TestError> {
         unreachable!("no call is made")
     }
     let _ = annotated(0);
 }
 
-/// The rules, said anew: what a call comes to.
-fn by_the_rules(reads: &[Read], values: u32, attempts: usize) -> (Result<usize, ()>, Vec<u64>) {
-    let (mut row, mut others, mut waits) = (0, 0, Vec::new());
+/// The rules, said anew: whether the row is full in the end, and the waits.
+fn by_the_rules(values: &[Read], row: u32, attempts: usize) -> (bool, Vec<Duration>) {
+    let (mut seen, mut others, mut waits) = (0, 0, Vec::new());
     for call in 0..attempts {
-        let yes = reads.get(call) == Some(&Yes);
-        row = if yes { row + 1 } else { 0 };
-        if row == values {
-            return (Ok(call), waits);
+        let yes = values.get(call) == Some(&Read::Yes);
+        seen = if yes { seen + 1 } else { 0 };
+        if seen == row {
+            return (true, waits);
         }
-        if yes {
-            waits.push(1);
-        } else {
-            waits.push((1 << others).min(64));
-            others += 1;
-        }
+        let wait = if yes { 1 } else { (1 << others).min(64) };
+        waits.push(Duration::from_secs(wait));
+        others += u32::from(!yes);
     }
     waits.pop();
-    (Err(()), waits)
+    (false, waits)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Read {
+    Yes,
+    No,
+    Fails,
 }
 
 proptest! {
     #[test]
     fn a_call_ends_exactly_where_the_row_is_full_or_by_the_limit(
-        reads in prop::collection::vec(prop_oneof![Just(No), Just(Yes), Just(Yes), Just(Fails)], 0..40),
+        reads in prop::collection::vec(
+            prop::sample::select(vec![Read::No, Read::Yes, Read::Yes, Read::Fails]), 0..40),
         values in 1u32..6,
         attempts in 1u32..50,
     ) {
-        let (outcome, waits) = by_the_rules(&reads, values, attempts as usize);
-        for (form, (came, waited)) in in_every_form(&POLL.max_attempts(attempts), &reads, values) {
-            let ended = came.map(|(_, call)| call).map_err(drop);
-            prop_assert_eq!((ended, waited), (outcome, waits.clone()), "{}", form);
+        let (is_full, waits) = by_the_rules(&reads, values, attempts as usize);
+        let mut script: Vec<_> = reads.iter().map(|read| match read {
+            Read::Yes => YES,
+            Read::No => NO,
+            Read::Fails => FAILS,
+        }).collect();
+        script.push(NO);
+        let setting = call(POLL.max_attempts(attempts)).consecutive(values);
+        for form in forms().filter(|form| form.cannot(&setting, &script).is_none()) {
+            let came = form.run(&setting, &script);
+            let ended = matches!(came.result, Some(Ok(_)));
+            prop_assert_eq!((ended, came.waits), (is_full, waits.clone()), "{}", form.name);
         }
     }
 }

@@ -1,422 +1,229 @@
-//! Writes that may have been applied, of changes that cannot recognise their own effect. Several writers
-//! increase a counter over a connection that loses requests, loses replies, and delivers some requests late.
-use backoff_core::{
-    Conflict, Delivery, Fault, FaultKind, Jitter, NotYet, Policy, StopReason, TimedOut, Updated,
-    Verdict,
+//! Writes that may have been applied, of changes that cannot recognise their own effect, over a connection
+//! that loses requests, loses replies, and delivers some requests late.
+use crate::common::{
+    error::TestError,
+    forms::{BUSY, PLAIN, SECOND},
+    store::{
+        Change::{Blind, Versioned},
+        Fate::{self, Fails, HangsApplied, Lost, Overtaken, Straggles, Well},
+        Store, Value, add, check, gave_up, increase, now, update,
+    },
+    time::Time,
 };
+use backoff_core::{FaultKind, Policy, Stop, StopReason, Updated, Verdict};
 use rand::{Rng as _, SeedableRng as _, rngs::SmallRng};
-use std::{
-    cell::{Cell, RefCell},
-    collections::VecDeque,
-    future::{Future, pending},
-    time::Duration,
-};
+use std::future::ready;
 
-const SECOND: Duration = Duration::from_secs(1);
-const POLICY: Policy = Policy::exponential().jitter(Jitter::None).max_attempts(8);
+const POLICY: Policy = PLAIN.max_attempts(8);
+const LOST: TestError = TestError::LOST;
+/// The request is lost.
+const GONE: Fate = Fails(LOST);
+const MAYBE: (TestError, StopReason) = (LOST, StopReason::MaybeApplied);
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Failure {
-    /// The number of the write whose reply was lost.
-    Lost(u32),
-    Status(u16),
-    Stale,
-    Refused,
-    TimedOut,
-}
-
-impl Fault for Failure {
-    fn status(&self) -> Option<u16> {
-        match self {
-            Failure::Status(status) => Some(*status),
-            _ => None,
-        }
-    }
-    fn kind(&self) -> Option<FaultKind> {
-        match self {
-            Failure::Stale => Some(FaultKind::Conflict),
-            _ => None,
-        }
-    }
-    fn delivery(&self) -> Option<Delivery> {
-        match self {
-            Failure::Lost(_) | Failure::TimedOut => Some(Delivery::MaybeSent),
-            Failure::Refused => Some(Delivery::NotSent),
-            _ => None,
-        }
-    }
-}
-
-impl From<TimedOut> for Failure {
-    fn from(_: TimedOut) -> Self {
-        Failure::TimedOut
-    }
-}
-
-impl From<NotYet> for Failure {
-    fn from(_: NotYet) -> Self {
-        Failure::Status(202)
-    }
-}
-
-impl From<Conflict> for Failure {
-    fn from(_: Conflict) -> Self {
-        Failure::Stale
-    }
-}
-
-/// What befalls the next write.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Fate {
-    Well,
-    /// Not applied, and the server or the client says so.
-    Fails(Failure),
-    /// The request is lost.
-    Gone,
-    /// Applied, but the reply is lost.
-    Lost,
-    /// The reply does not come, and the request arrives after the next read.
-    Straggles,
-    /// Somebody else writes just before.
-    Overtaken,
-    /// The request arrives, and no reply ever comes.
-    Hangs,
-}
-use Fate::{Fails, Gone, Hangs, Lost, Overtaken, Straggles, Well};
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Counter {
-    number: u32,
-    version: u32,
-}
-
-#[derive(Default)]
-struct Store {
-    counter: Cell<(u32, u32)>,
-    writes: RefCell<VecDeque<Fate>>,
-    reads: RefCell<VecDeque<Option<Failure>>>,
-    /// A request that is still on its way.
-    straggler: Cell<Option<Counter>>,
-    calls: RefCell<String>,
-    /// How often the caller's change was applied.
-    applied: Cell<u32>,
-    sent: Cell<u32>,
-}
-
-impl Store {
-    fn with(reads: &[Option<Failure>], writes: &[Fate]) -> Self {
-        Store {
-            reads: RefCell::new(reads.to_vec().into()),
-            writes: RefCell::new(writes.to_vec().into()),
-            ..Store::default()
-        }
-    }
-
-    async fn get(&self) -> Result<Counter, Failure> {
-        self.calls.borrow_mut().push('r');
-        if let Some(failure) = self.reads.borrow_mut().pop_front().flatten() {
-            return Err(failure);
-        }
-        let (number, version) = self.counter.get();
-        if let Some(straggler) = self.straggler.take() {
-            let _ = self.apply(straggler);
-        }
-        Ok(Counter { number, version })
-    }
-
-    async fn set(&self, counter: Counter) -> Result<(), Failure> {
-        self.calls.borrow_mut().push('w');
-        self.sent.set(self.sent.get() + 1);
-        let lost = Failure::Lost(self.sent.get());
-        let next = self.writes.borrow_mut().pop_front();
-        match next.unwrap_or(Well) {
-            Well => self.apply(counter),
-            Fails(failure) => Err(failure),
-            Gone => Err(lost),
-            Lost => {
-                let _ = self.apply(counter);
-                Err(lost)
-            }
-            Straggles => {
-                self.straggler.set(Some(counter));
-                Err(lost)
-            }
-            Overtaken => {
-                self.others();
-                self.apply(counter)
-            }
-            Hangs => {
-                let _ = self.apply(counter);
-                pending().await
-            }
-        }
-    }
-
-    /// The server gets a request.
-    fn apply(&self, counter: Counter) -> Result<(), Failure> {
-        let (_, version) = self.counter.get();
-        if counter.version != version {
-            return Err(Failure::Stale);
-        }
-        self.counter.set((counter.number, version + 1));
-        self.applied.set(self.applied.get() + 1);
-        Ok(())
-    }
-
-    fn others(&self) {
-        let (number, version) = self.counter.get();
-        self.counter.set((number + 1, version + 1));
-    }
-}
-
-fn increase(counter: &mut Counter) {
-    counter.number += 1;
-}
-
-fn run<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .unwrap()
-        .block_on(future)
-}
-
-type Ended = Result<Updated<Counter, ()>, (Failure, StopReason)>;
-
-fn without_versions(store: &Store) -> Ended {
-    run(POLICY
-        .update(|| store.get(), increase, |counter| store.set(counter))
-        .attempt_timeout(SECOND)
-        .reported())
-    .map(|(updated, _)| updated)
-    .map_err(|gave_up| (gave_up.error, gave_up.reason))
-}
-
-fn with_versions(store: &Store) -> Ended {
-    run(POLICY
-        .update(|| store.get(), increase, |counter| store.set(counter))
-        .version(|counter| counter.version)
-        .attempt_timeout(SECOND)
-        .reported())
-    .map(|(updated, _)| updated)
-    .map_err(|gave_up| (gave_up.error, gave_up.reason))
-}
-
-const WRITTEN: Ended = Ok(Updated::Written(()));
-
-fn maybe(failure: Failure) -> Ended {
-    Err((failure, StopReason::MaybeApplied))
+const fn status(status: u16) -> Fate {
+    Fails(TestError::status(status))
 }
 
 #[test]
 fn a_change_without_a_result_is_not_repeated_after_a_write_that_may_have_been_applied() {
-    for (fate, calls, ended, applied) in [
-        (Gone, "rw", maybe(Failure::Lost(1)), 0),
-        (Lost, "rw", maybe(Failure::Lost(1)), 1),
-        (Hangs, "rw", maybe(Failure::TimedOut), 1),
-        (
-            Fails(Failure::Status(503)),
-            "rw",
-            maybe(Failure::Status(503)),
-            0,
-        ),
-        // Surely not applied.
-        (Fails(Failure::Status(429)), "rwrw", WRITTEN, 1),
-        (Fails(Failure::Refused), "rwrw", WRITTEN, 1),
-        (Overtaken, "rwrw", WRITTEN, 1),
-    ] {
-        let store = Store::with(&[], &[fate]);
-        assert_eq!(without_versions(&store), ended, "{fate:?}");
-        assert_eq!(*store.calls.borrow(), calls, "{fate:?}");
-        assert_eq!(store.applied.get(), applied, "{fate:?}");
-    }
-}
-
-#[test]
-fn a_result_without_a_bool_is_no_better() {
-    let store = Store::with(&[], &[Lost]);
-    let change = |counter: &mut Counter| {
-        increase(counter);
-        Ok::<(), Failure>(())
-    };
-    let outcome = run(POLICY
-        .update(|| store.get(), change, |counter| store.set(counter))
-        .reported());
-    let gave_up = outcome.unwrap_err();
-    assert_eq!(
-        (gave_up.error, gave_up.reason),
-        (Failure::Lost(1), StopReason::MaybeApplied)
+    check(
+        "without versions",
+        &POLICY,
+        Blind,
+        &[
+            (&[], &[GONE], "rw; maybe_applied: lost; applied 0"),
+            (&[], &[Lost(LOST)], "rw; maybe_applied: lost; applied 1"),
+            (
+                &[],
+                &[HangsApplied],
+                "rw; maybe_applied: cut after 1s; applied 1",
+            ),
+            (&[], &[status(503)], "rw; maybe_applied: 503; applied 0"),
+            // Surely not applied.
+            (&[], &[status(429)], "rwrw; written; applied 1"),
+            (
+                &[],
+                &[Fails(TestError::REFUSED)],
+                "rwrw; written; applied 1",
+            ),
+            (&[], &[Overtaken], "rwrw, 1 conflict; written; applied 1"),
+        ],
     );
 }
 
 #[test]
 fn versions_tell_whether_a_write_has_arrived() {
-    for (fates, calls, ended, applied) in [
-        // The request was lost: the same version is read again, and written.
-        (&[Gone][..], "rwrw", WRITTEN, 1),
-        (&[Gone, Gone, Gone], "rwrwrwrw", WRITTEN, 1),
-        (&[Fails(Failure::Status(503))], "rwrw", WRITTEN, 1),
-        // Somebody has written since: perhaps this caller.
-        (&[Lost], "rwr", maybe(Failure::Lost(1)), 1),
-        (&[Hangs], "rwr", maybe(Failure::TimedOut), 1),
-        (&[Gone, Lost], "rwrwr", maybe(Failure::Lost(1)), 1),
-        // The first write arrives between the read and the second write, which meets a conflict.
-        (&[Straggles], "rwrw", maybe(Failure::Lost(1)), 1),
-        // Somebody else does: nobody can tell the difference.
-        (&[Gone, Overtaken], "rwrw", maybe(Failure::Lost(1)), 0),
-        // A refusal says nothing of the first write.
-        (&[Gone, Fails(Failure::Status(429))], "rwrwrw", WRITTEN, 1),
-        // A conflict before any doubt is an ordinary one.
-        (&[Overtaken, Gone], "rwrwrw", WRITTEN, 1),
-        // What is refused for good was not applied.
-        (
-            &[Fails(Failure::Status(403))],
-            "rw",
-            Err((Failure::Status(403), StopReason::Permanent)),
-            0,
-        ),
-        // But an earlier write may have been.
-        (
-            &[Gone, Fails(Failure::Status(403))],
-            "rwrw",
-            maybe(Failure::Lost(1)),
-            0,
-        ),
-    ] {
-        let store = Store::with(&[], fates);
-        assert_eq!(with_versions(&store), ended, "{fates:?}");
-        assert_eq!(*store.calls.borrow(), calls, "{fates:?}");
-        assert_eq!(store.applied.get(), applied, "{fates:?}");
-    }
-}
-
-#[test]
-fn what_ends_in_doubt_says_so() {
-    // All attempts are used up by writes that may have been applied, or by reads after one.
-    let store = Store::with(&[], &[Gone; 8]);
-    assert_eq!(with_versions(&store), maybe(Failure::Lost(1)));
-    assert_eq!(*store.calls.borrow(), "rwrwrwrwrwrwrwrw");
-    let mut reads = vec![None];
-    reads.extend([Some(Failure::Status(503)); 7]);
-    let store = Store::with(&reads, &[Gone]);
-    assert_eq!(with_versions(&store), maybe(Failure::Lost(1)));
-    assert_eq!(*store.calls.borrow(), "rwrrrrrrr");
-    // Without a doubt, the reason is another one.
-    let store = Store::with(&[Some(Failure::Status(503)); 8], &[]);
-    let attempts = Err((Failure::Status(503), StopReason::Attempts));
-    assert_eq!(with_versions(&store), attempts);
-    // A read that is refused for good after a write that may have been applied.
-    let store = Store::with(&[None, Some(Failure::Status(403))], &[Gone]);
-    assert_eq!(with_versions(&store), maybe(Failure::Lost(1)));
-}
-
-#[test]
-fn a_value_without_a_version_is_never_written_again() {
-    let store = Store::with(&[], &[Gone]);
-    let outcome = run(POLICY
-        .update(|| store.get(), increase, |counter| store.set(counter))
-        .version(|_| None::<u32>)
-        .reported());
-    let gave_up = outcome.unwrap_err();
-    assert_eq!(
-        (gave_up.error, gave_up.reason),
-        (Failure::Lost(1), StopReason::MaybeApplied)
+    let unread = [
+        Well,
+        status(503),
+        status(503),
+        status(503),
+        status(503),
+        status(503),
+        status(503),
+        status(503),
+    ];
+    check(
+        "with versions",
+        &POLICY,
+        Versioned,
+        &[
+            // The request was lost: the same version is read again, and written.
+            (&[], &[GONE], "rwrw; written; applied 1"),
+            (&[], &[GONE; 3], "rwrwrwrw; written; applied 1"),
+            (&[], &[status(503)], "rwrw; written; applied 1"),
+            // Somebody has written since: perhaps this caller.
+            (&[], &[Lost(LOST)], "rwr; maybe_applied: lost; applied 1"),
+            (
+                &[],
+                &[HangsApplied],
+                "rwr; maybe_applied: cut after 1s; applied 1",
+            ),
+            (
+                &[],
+                &[GONE, Lost(LOST)],
+                "rwrwr; maybe_applied: lost; applied 1",
+            ),
+            // The first write arrives between the read and the second write, which meets a conflict.
+            (&[], &[Straggles], "rwrw; maybe_applied: lost; applied 1"),
+            // Somebody else does: nobody can tell the difference.
+            (
+                &[],
+                &[GONE, Overtaken],
+                "rwrw; maybe_applied: lost; applied 0",
+            ),
+            // A refusal says nothing of the first write.
+            (&[], &[GONE, status(429)], "rwrwrw; written; applied 1"),
+            // A conflict before any doubt is an ordinary one.
+            (
+                &[],
+                &[Overtaken, GONE],
+                "rwrwrw, 1 conflict; written; applied 1",
+            ),
+            // What is refused for good was not applied. But an earlier write may have been.
+            (&[], &[status(403)], "rw; permanent: 403; applied 0"),
+            (
+                &[],
+                &[GONE, status(403)],
+                "rwrw; maybe_applied: lost; applied 0",
+            ),
+            // All attempts are used up by writes that may have been applied, or by reads after one.
+            (
+                &[],
+                &[GONE; 8],
+                "rwrwrwrwrwrwrwrw; maybe_applied: lost; applied 0",
+            ),
+            (
+                &unread,
+                &[GONE],
+                "rwrrrrrrr; maybe_applied: lost; applied 0",
+            ),
+            // Without a doubt, the reason is another one.
+            (&[status(503); 8], &[], "rrrrrrrr; attempts: 503; applied 0"),
+            // A read that is refused for good after a write that may have been applied.
+            (
+                &[Well, status(403)],
+                &[GONE],
+                "rwr; maybe_applied: lost; applied 0",
+            ),
+        ],
     );
-    assert_eq!(*store.calls.borrow(), "rwr");
+}
+
+/// The first of several lost writes is the one that is handed back.
+#[test]
+fn the_error_of_the_first_doubtful_write_is_kept() {
+    let writes = [1, 2, 3].map(|number| Fails(LOST.number(number)));
+    let store = Store::with(&[], &[writes[0], writes[1], status(403)]);
+    let ended = update(&store, &POLICY, Versioned, false);
+    assert_eq!(gave_up(ended), (LOST.number(1), StopReason::MaybeApplied));
+}
+
+/// Runs an update in simulated time.
+macro_rules! run {
+    ($update:expr) => {{
+        let time = Time::default();
+        time.run($update.runtime(time.clone()).reported())
+    }};
+}
+
+#[test]
+fn a_result_without_a_bool_is_no_better() {
+    let store = Store::with(&[], &[Lost(LOST)]);
+    let change = |value: &mut Value| {
+        increase(value);
+        Ok::<(), TestError>(())
+    };
+    let update = POLICY.update(|| store.get(), change, |value| store.set(value));
+    assert_eq!(gave_up(run!(update)), MAYBE);
 }
 
 /// Many services say by an empty etag that there is none.
 #[test]
 fn an_empty_version_is_none() {
-    let is_written_again = |version: fn(&Counter) -> Option<String>| {
-        let store = Store::with(&[], &[Gone]);
-        let update = POLICY.update(|| store.get(), increase, |counter| store.set(counter));
-        run(update.version(version)).is_ok()
+    let calls = |version: fn(&Value) -> Option<String>| {
+        let store = Store::with(&[], &[GONE]);
+        let update = POLICY.update(|| store.get(), increase, |value| store.set(value));
+        let ended = run!(update.version(version));
+        assert!(ended.is_ok() || gave_up(ended) == MAYBE);
+        store.calls.take()
     };
-    assert!(is_written_again(|_| Some("etag".into())));
-    assert!(!is_written_again(|_| Some(String::new())));
-    assert!(!is_written_again(|_| None));
-    let store = Store::with(&[], &[Gone]);
-    let update = POLICY.update(|| store.get(), increase, |counter| store.set(counter));
-    assert!(run(update.version(|_| Vec::<u8>::new())).is_err());
+    assert_eq!(calls(|_| Some("etag".into())), "rwrw");
+    assert_eq!(calls(|_| Some(String::new())), "rwr");
+    assert_eq!(calls(|_| None), "rwr");
+    let store = Store::with(&[], &[GONE]);
+    let update = POLICY.update(|| store.get(), increase, |value| store.set(value));
+    assert!(run!(update.version(|_| Vec::<u8>::new())).is_err());
 }
 
 /// What `until` waits for after a write that succeeded is no doubt about the write.
 #[test]
 fn a_write_that_succeeded_leaves_no_doubt() {
-    let store = Store::with(&[], &[Gone]);
-    let outcome = run(POLICY
-        .update(|| store.get(), increase, |counter| store.set(counter))
-        .version(|counter| counter.version)
-        .until(|_| store.applied.get() == 2)
-        .reported());
+    let store = Store::with(&[], &[GONE]);
+    let update = POLICY.update(|| store.get(), increase, |value| store.set(value));
+    let update = update.version(|value| value.version);
+    let outcome = run!(update.until(|_| store.value.get().mine == 2));
     let (updated, report) = outcome.unwrap();
-    assert_eq!((updated, report.writes), (Updated::Written(()), 3));
+    assert_eq!((updated, report.writes), (Updated::Written(2), 3));
 }
 
 #[test]
 fn a_change_that_recognises_its_effect_goes_on_whatever_the_version_is() {
-    let store = Store::with(&[], &[Lost]);
-    let change = |counter: &mut Counter| {
-        let is_missing = counter.number == 0;
-        counter.number = 1;
-        is_missing
-    };
-    let updated = run(POLICY
-        .update(|| store.get(), change, |counter| store.set(counter))
-        .version(|counter| counter.version));
-    let (number, version) = (1, 1);
-    assert_eq!(updated, Ok(Updated::Unchanged(Counter { number, version })));
+    let store = Store::with(&[], &[Lost(LOST)]);
+    let update = POLICY.update(|| store.get(), add, |value| store.set(value));
+    let (updated, _) = run!(update.version(|value| value.version)).unwrap();
+    assert_eq!(updated, Updated::Unchanged(store.value.get()));
 }
 
 #[test]
 fn a_conflict_in_a_reply_counts_as_well() {
-    let update = |fates: &[Fate]| {
-        let store = Store::with(&[], fates);
-        let outcome = run(POLICY
-            .update(
-                || store.get(),
-                increase,
-                async |counter| match store.set(counter).await {
-                    Err(Failure::Stale) => Ok(false),
-                    written => written.map(|()| true),
-                },
-            )
-            .version(|counter| counter.version)
-            .conflict_if(|succeeded| !succeeded)
-            .reported());
-        let ended = outcome
-            .map(|(updated, _)| updated.is_written())
-            .map_err(|gave_up| (gave_up.error, gave_up.reason));
-        (ended, store.applied.get())
-    };
-    let maybe = Err((Failure::Lost(1), StopReason::MaybeApplied));
-    assert_eq!(update(&[Overtaken]), (Ok(true), 1));
-    assert_eq!(update(&[Straggles]), (maybe, 1));
-    assert_eq!(update(&[Gone]), (Ok(true), 1));
+    for (fate, is_written) in [(Overtaken, true), (Straggles, false), (GONE, true)] {
+        let store = Store::with(&[], &[fate]);
+        let write = async |value| match store.set(value).await {
+            Err(error) if error.status == Some(409) => Ok(false),
+            written => written.map(|_| true),
+        };
+        let update = POLICY.update(|| store.get(), increase, write);
+        let update = update.version(|value| value.version);
+        let ended = run!(update.conflict_if(|succeeded| !succeeded));
+        assert_eq!(store.value.get().mine, 1, "{fate:?}");
+        assert_eq!(ended.is_ok(), is_written, "{fate:?}");
+        assert!(is_written || gave_up(ended) == MAYBE, "{fate:?}");
+    }
 }
 
 #[test]
 fn a_judge_without_facts_has_to_say_that_nothing_was_done() {
     let ended = |verdict: Verdict| {
         let mut writes = 0;
-        let outcome = run(POLICY
-            .when_any(|_: &&str| verdict)
-            .update(
-                async || Ok(1),
-                increase_number,
-                |_| {
-                    writes += 1;
-                    std::future::ready(if writes == 1 { Err("busy") } else { Ok(()) })
-                },
-            )
-            .reported());
-        outcome.map(drop).map_err(|gave_up| gave_up.reason)
+        let write = |_| {
+            writes += 1;
+            ready(if writes == 1 { Err("busy") } else { Ok(()) })
+        };
+        let judged = POLICY.when_any(|_: &&str| verdict);
+        let update = judged.update(async || Ok(Value::default()), increase, write);
+        run!(update).map(drop).map_err(|gave_up| gave_up.reason)
     };
-    fn increase_number(number: &mut u32) {
-        *number += 1;
-    }
     assert_eq!(ended(true.into()), Err(StopReason::MaybeApplied));
     let retry = |kind| Verdict::Retry {
         kind,
@@ -426,30 +233,48 @@ fn a_judge_without_facts_has_to_say_that_nothing_was_done() {
     assert_eq!(ended(retry(FaultKind::Throttled)), Ok(()));
 }
 
+/// The signal comes while a write runs, or in the wait after one: whether the write may have been applied.
 #[test]
-fn blocking_updates_do_the_same() {
-    let update = |fates: &[Fate], versioned: bool| {
-        let store = Store::with(&[], fates);
-        let read = || run(store.get());
-        let write = |counter| run(store.set(counter));
-        let policy = POLICY.scaled(1e-6);
-        let update = policy.blocking_update(read, increase, write);
-        let outcome = if versioned {
-            update.version(|counter| counter.version).reported()
-        } else {
-            update.reported()
-        };
-        let ended = outcome
-            .map(|(updated, _)| updated)
-            .map_err(|gave_up| (gave_up.error, gave_up.reason));
-        let calls = store.calls.borrow().clone();
-        (ended, calls, store.applied.get())
-    };
-    let lost = maybe(Failure::Lost(1));
-    assert_eq!(update(&[Lost], false), (lost, "rw".into(), 1));
-    assert_eq!(update(&[Lost], true), (lost, "rwr".into(), 1));
-    assert_eq!(update(&[Gone], true), (WRITTEN, "rwrw".into(), 1));
-    assert_eq!(update(&[Straggles], true), (lost, "rwrw".into(), 1));
+fn a_signal_that_leaves_a_write_in_doubt_says_so() {
+    let minute = 60 * SECOND;
+    let hour = PLAIN.base(60 * minute).max_backoff(60 * minute);
+    let writes = |fate: Fate| Store::with(&[], &[fate]);
+    for cuts in [true, false] {
+        for (is_versioned, fate) in [(false, HangsApplied), (true, HangsApplied), (true, GONE)] {
+            let (store, time) = (writes(fate), Time::default());
+            let update = hour.update(|| store.get(), increase, |value| store.set(value));
+            let update = update.runtime(time.clone());
+            if fate == HangsApplied && !cuts {
+                continue;
+            }
+            let ended = match (is_versioned, cuts) {
+                (false, _) => time.run(update.cut_on(time.at(minute)).reported()),
+                (true, true) => {
+                    let update = update.version(|value| value.version);
+                    time.run(update.cut_on(time.at(minute)).reported())
+                }
+                (true, false) => {
+                    let update = update.version(|value| value.version);
+                    time.run(update.stop_on(time.at(minute)).reported())
+                }
+            };
+            let error = if fate == GONE {
+                LOST
+            } else {
+                TestError::STOPPED
+            };
+            assert_eq!(time.elapsed(), minute);
+            assert_eq!(ended.as_ref().unwrap_err().report.writes, 1);
+            assert_eq!(gave_up(ended), (error, StopReason::MaybeApplied));
+        }
+    }
+    let (store, time) = (writes(GONE), Time::default());
+    let stop: Stop = time.stops_at(minute);
+    let (read, write) = (|| now(store.get()), |value| now(store.set(value)));
+    let update = hour.blocking_update(read, increase, write);
+    let update = update.version(|value| value.version).runtime(time.clone());
+    let ended = update.stop_on(&stop).reported();
+    assert_eq!(gave_up(ended), MAYBE);
 }
 
 mod whatever_happens {
@@ -459,23 +284,23 @@ mod whatever_happens {
     fn fate() -> impl Strategy<Value = Fate> {
         prop_oneof![
             Just(Well),
-            Just(Gone),
-            Just(Lost),
+            Just(GONE),
+            Just(Lost(LOST)),
             Just(Straggles),
             Just(Overtaken),
-            Just(Hangs),
-            Just(Fails(Failure::Status(503))),
-            Just(Fails(Failure::Status(429))),
-            Just(Fails(Failure::Status(403))),
-            Just(Fails(Failure::Refused)),
+            Just(HangsApplied),
+            Just(Fails(BUSY)),
+            Just(status(429)),
+            Just(status(403)),
+            Just(Fails(TestError::REFUSED)),
         ]
     }
 
-    fn read() -> impl Strategy<Value = Option<Failure>> {
+    fn read() -> impl Strategy<Value = Fate> {
         prop_oneof![
-            4 => Just(None),
-            1 => Just(Some(Failure::Status(503))),
-            1 => Just(Some(Failure::Status(403))),
+            4 => Just(Well),
+            1 => Just(status(503)),
+            1 => Just(status(403)),
         ]
     }
 
@@ -489,16 +314,15 @@ mod whatever_happens {
             with in any::<bool>(),
         ) {
             let store = Store::with(&reads, &writes);
-            let ended = if with { with_versions(&store) } else { without_versions(&store) };
+            let ended = update(&store, &POLICY, if with { Versioned } else { Blind }, false);
             // A request may be on its way still.
-            if let Some(straggler) = store.straggler.take() {
-                let _ = store.apply(straggler);
-            }
-            prop_assert!(store.applied.get() <= 1, "{:?}", ended);
+            store.arrives();
+            let applied = store.value.get().mine;
+            prop_assert!(applied <= 1, "{:?}", ended);
             match ended {
-                Ok(_) => prop_assert_eq!(store.applied.get(), 1),
-                Err((_, StopReason::MaybeApplied)) => {}
-                Err(other) => prop_assert_eq!(store.applied.get(), 0, "{:?}", other),
+                Ok(_) => prop_assert_eq!(applied, 1),
+                Err(gave_up) if gave_up.reason == StopReason::MaybeApplied => {}
+                Err(gave_up) => prop_assert_eq!(applied, 0, "{:?}", gave_up),
             }
         }
     }
@@ -506,42 +330,34 @@ mod whatever_happens {
 
 /// 50,000 increments of one counter, of whose writes one in ten loses its reply, and half of those
 /// its request.
-#[tokio::test(start_paused = true)]
-async fn fifty_thousand_increments_are_applied_as_often_as_they_say() {
-    for with_versions in [false, true] {
+#[test]
+fn fifty_thousand_increments_are_applied_as_often_as_they_say() {
+    for change in [Blind, Versioned] {
         let (store, mut chance) = (Store::default(), SmallRng::seed_from_u64(7));
         let (mut done, mut doubtful) = (0, 0);
         for _ in 0..50_000 {
             let fate = match chance.next_u64() % 20 {
-                0 => Lost,
-                1 => Gone,
+                0 => Lost(LOST),
+                1 => GONE,
                 _ => Well,
             };
             store.writes.borrow_mut().push_back(fate);
-            let update = POLICY.update(|| store.get(), increase, |counter| store.set(counter));
-            let outcome = if with_versions {
-                let update = update.version(|counter| counter.version);
-                update.reported().await.map(drop)
-            } else {
-                update.reported().await.map(drop)
-            };
-            store.writes.borrow_mut().clear();
-            match outcome {
-                Ok(()) => done += 1,
+            store.calls.borrow_mut().clear();
+            match update(&store, &POLICY, change, false) {
+                Ok(_) => done += 1,
                 Err(gave_up) => {
                     assert_eq!(gave_up.reason, StopReason::MaybeApplied);
                     doubtful += 1;
                 }
             }
+            store.writes.borrow_mut().clear();
         }
-        let (number, _) = store.counter.get();
-        println!("versions: {with_versions}: {done} done, {doubtful} doubtful, {number} applied");
-        assert_eq!(store.applied.get(), number);
+        let applied = store.value.get().mine;
         assert_eq!(done + doubtful, 50_000);
         // Of what is doubtful, some is applied; of what is done, all is, once.
-        assert!((done..=50_000).contains(&number));
+        assert!((done..=50_000).contains(&applied));
         // Versions tell that a request was lost, and so half of the doubts are settled.
-        let expected = if with_versions { 2_500 } else { 5_000 };
+        let expected = if change == Versioned { 2_500 } else { 5_000 };
         assert!(
             (expected - 300..expected + 300).contains(&doubtful),
             "{doubtful}"

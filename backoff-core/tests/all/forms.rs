@@ -1,392 +1,300 @@
 //! All forms of a call decide the same about each error of one table.
-use backoff_core::{
-    Delivery, Fault, FaultKind, GrpcCode, Jitter, NotApplied, Policy, TimedOut, codes, retry,
-    retry_block, testing::VirtualTime,
+use crate::common::{
+    error::TestError as E,
+    forms::{Came, Ended, Form, Kind, PLAIN, Reply, SECOND, Setting, Trial, call, fails, runs},
+    time::Time,
 };
-use std::{
-    cell::{Cell, RefCell},
-    future::ready,
-    time::Duration,
-};
+use backoff_core::{FaultKind, GrpcCode, Policy, Verdict, codes, retry, retry_block};
+use std::{cell::Cell, future::ready, time::Duration};
 
-const SECOND: Duration = Duration::from_secs(1);
-const POLICY: Policy = Policy::exponential()
-    .jitter(Jitter::None)
-    .max_attempts(3)
-    .on(codes![429, 503]);
-const CAREFUL: Policy = POLICY.idempotent(false);
+const POLICY: Policy = PLAIN.max_attempts(3).on(codes![429, 503]);
 
-/// A form's name, and a call in that form.
-type Form<'f> = (&'static str, &'f dyn Fn(&Trial));
-
-/// What an error may say of itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Facts {
-    status: Option<u16>,
-    grpc: Option<GrpcCode>,
-    kind: Option<FaultKind>,
-    delivery: Option<Delivery>,
-    hint: Option<Duration>,
-    stop: bool,
-    /// Whether it is handed over in a [`NotApplied`].
-    not_applied: bool,
-}
-
-impl Facts {
-    fn wrapped(&self) -> Option<NotApplied<Facts>> {
-        let inside = Facts {
-            not_applied: false,
-            ..*self
-        };
-        self.not_applied.then_some(NotApplied(inside))
-    }
-}
-
-impl Fault for Facts {
-    fn status(&self) -> Option<u16> {
-        self.status
-    }
-    fn grpc_code(&self) -> Option<GrpcCode> {
-        self.grpc
-    }
-    fn kind(&self) -> Option<FaultKind> {
-        match self.wrapped() {
-            Some(wrapped) => wrapped.kind(),
-            None => self.kind,
-        }
-    }
-    fn delivery(&self) -> Option<Delivery> {
-        match self.wrapped() {
-            Some(wrapped) => wrapped.delivery(),
-            None => self.delivery,
-        }
-    }
-    fn retry_after(&self) -> Option<Duration> {
-        self.hint
-    }
-    fn must_stop(&self) -> bool {
-        self.stop
-    }
-}
-
-impl From<TimedOut> for Facts {
-    fn from(_: TimedOut) -> Self {
-        unreachable!("no attempt is cut here")
-    }
-}
-
-/// What came of a call: how many attempts were made, and how long they waited in all.
-type Came = (u32, Duration);
-
-const ONCE: Came = (1, Duration::ZERO);
+/// How many attempts were made, and how long they waited in all.
+type Ends = (usize, Duration);
+const ONCE: Ends = (1, Duration::ZERO);
 /// Three attempts, with 1 s and 2 s between them.
-const THRICE: Came = (3, Duration::from_secs(3));
+const THRICE: Ends = (3, Duration::from_secs(3));
 
-/// An operation that always fails so, and the time in which it does.
-struct Trial {
-    facts: Facts,
-    calls: Cell<u32>,
-    time: VirtualTime,
+fn ends(came: &Came) -> Ends {
+    (came.begun.len(), came.end)
 }
 
-impl Trial {
-    fn of(facts: Facts) -> Self {
-        Trial {
-            facts,
-            calls: Cell::new(0),
-            time: VirtualTime::new(),
-        }
+/// The function that judges is a pattern.
+fn patterns<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
+    #[retry(policy = trial.policy, on = [E { .. }], runtime = trial.time.clone())]
+    async fn call(trial: &Trial<'_>) -> Result<Reply, E> {
+        trial.attempt().await
     }
-
-    fn call(&self) -> Result<(), Facts> {
-        self.calls.set(self.calls.get() + 1);
-        Err(self.facts)
-    }
-
-    fn came(&self) -> Came {
-        (self.calls.get(), self.time.elapsed())
-    }
+    trial.wait(call(trial))
 }
 
-/// The forms in which the policy's codes judge.
-fn by_codes(policy: &'static Policy, facts: Facts) -> Vec<(&'static str, Came)> {
-    #[retry(policy = *policy, runtime = trial.time.clone())]
-    async fn annotated(policy: &Policy, trial: &Trial) -> Result<(), Facts> {
-        trial.call()
-    }
-    #[retry(policy = *policy, runtime = trial.time.clone())]
-    fn annotated_blocking(policy: &Policy, trial: &Trial) -> Result<(), Facts> {
-        trial.call()
-    }
-    let forms: [Form; 8] = [
-        ("function form", &|trial| {
-            let call = policy.retry(|| ready(trial.call()));
-            assert!(block_on(call.runtime(trial.time.clone())).is_err());
-        }),
-        ("function form, cut", &|trial| {
-            let call = policy.retry(|| ready(trial.call()));
-            let call = call.attempt_timeout(SECOND).timeout(3_600 * SECOND);
-            assert!(block_on(call.runtime(trial.time.clone())).is_err());
-        }),
-        ("update, in its write", &|trial| {
-            let call = policy.update(|| ready(Ok(())), |()| true, |()| ready(trial.call()));
-            assert!(block_on(call.runtime(trial.time.clone())).is_err());
-        }),
-        ("blocking", &|trial| {
-            let call = policy.blocking(|| trial.call());
-            assert!(call.runtime(trial.time.clone()).call().is_err());
-        }),
-        ("blocking update, in its write", &|trial| {
-            let call = policy.blocking_update(|| Ok(()), |()| true, |()| trial.call());
-            assert!(call.runtime(trial.time.clone()).call().is_err());
-        }),
-        ("attribute", &|trial| {
-            assert!(block_on(annotated(policy, trial)).is_err());
-        }),
-        ("attribute, blocking", &|trial| {
-            assert!(annotated_blocking(policy, trial).is_err());
-        }),
-        ("block", &|trial| {
-            let block = retry_block!(policy = *policy, runtime = trial.time.clone(), async {
-                trial.call()
-            });
-            assert!(block_on(block).is_err());
-        }),
-    ];
-    came(facts, &forms)
-}
-
-/// The forms in which the caller's function judges, and says yes to everything.
-fn by_function(policy: &'static Policy, facts: Facts) -> Vec<(&'static str, Came)> {
-    #[retry(policy = *policy, when = |_| true, runtime = trial.time.clone())]
-    async fn annotated(policy: &Policy, trial: &Trial) -> Result<(), Facts> {
-        trial.call()
-    }
-    #[retry(policy = *policy, when = |_| true, runtime = trial.time.clone())]
-    fn annotated_blocking(policy: &Policy, trial: &Trial) -> Result<(), Facts> {
-        trial.call()
-    }
-    #[retry(policy = *policy, on = [Facts { .. }], runtime = trial.time.clone())]
-    async fn patterns(policy: &Policy, trial: &Trial) -> Result<(), Facts> {
-        trial.call()
-    }
-    let forms: [Form; 7] = [
-        ("function form", &|trial| {
-            let call = policy.when(|_: &Facts| true).retry(|| ready(trial.call()));
-            assert!(block_on(call.runtime(trial.time.clone())).is_err());
-        }),
-        ("update, in its write", &|trial| {
-            let judged = policy.when(|_: &Facts| true);
-            let call = judged.update(|| ready(Ok(())), |()| true, |()| ready(trial.call()));
-            assert!(block_on(call.runtime(trial.time.clone())).is_err());
-        }),
-        ("blocking", &|trial| {
-            let call = policy.when(|_: &Facts| true).blocking(|| trial.call());
-            assert!(call.runtime(trial.time.clone()).call().is_err());
-        }),
-        ("attribute", &|trial| {
-            assert!(block_on(annotated(policy, trial)).is_err());
-        }),
-        ("attribute, blocking", &|trial| {
-            assert!(annotated_blocking(policy, trial).is_err());
-        }),
-        ("attribute, patterns", &|trial| {
-            assert!(block_on(patterns(policy, trial)).is_err());
-        }),
-        ("block", &|trial| {
-            let judge = |_: &Facts| true;
-            let block = retry_block!(
-                policy = *policy,
-                when = judge,
-                runtime = trial.time.clone(),
-                async { trial.call() }
-            );
-            assert!(block_on(block).is_err());
-        }),
-    ];
-    came(facts, &forms)
-}
-
-/// The bare attribute and block, under the default policy with three attempts.
-fn bare(facts: Facts) -> Vec<(&'static str, Came)> {
+fn bare<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
     #[retry(max_attempts = 3, jitter = none, runtime = trial.time.clone())]
-    async fn annotated(trial: &Trial) -> Result<(), Facts> {
-        trial.call()
+    async fn call(trial: &Trial<'_>) -> Result<Reply, E> {
+        trial.attempt().await
     }
+    trial.wait(call(trial))
+}
+
+fn bare_blocking<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
     #[retry(max_attempts = 3, jitter = none, runtime = trial.time.clone())]
-    fn annotated_blocking(trial: &Trial) -> Result<(), Facts> {
-        trial.call()
+    fn call(trial: &Trial<'_>) -> Result<Reply, E> {
+        trial.attempt_blocking()
     }
-    let forms: [Form; 3] = [
-        ("attribute", &|trial| {
-            assert!(block_on(annotated(trial)).is_err());
-        }),
-        ("attribute, blocking", &|trial| {
-            assert!(annotated_blocking(trial).is_err());
-        }),
-        ("block", &|trial| {
-            let block = retry_block!(
-                max_attempts = 3,
-                jitter = none,
-                runtime = trial.time.clone(),
-                async { trial.call() }
-            );
-            assert!(block_on(block).is_err());
-        }),
-    ];
-    came(facts, &forms)
+    Some(call(trial).into())
 }
 
-fn came(facts: Facts, forms: &[Form<'_>]) -> Vec<(&'static str, Came)> {
-    let run = |(name, form): &Form<'_>| {
-        let trial = Trial::of(facts);
-        form(&trial);
-        (*name, trial.came())
-    };
-    forms.iter().map(run).collect()
+fn bare_block<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
+    let runtime = trial.time.clone();
+    trial.wait(retry_block!(
+        max_attempts = 3,
+        jitter = none,
+        runtime = runtime,
+        async { trial.attempt().await }
+    ))
 }
 
-/// Virtual time is ready when it is polled, so nothing here is ever pending.
-fn block_on<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap()
-        .block_on(future)
-}
+const PATTERNS: &[Form] = &[Form::new("attribute, patterns", Kind::Keys, patterns)];
+/// Under the default policy with three attempts.
+const BARE: &[Form] = &[
+    Form::new("attribute", Kind::Keys, bare),
+    Form::new("attribute, blocking", Kind::BlockingKeys, bare_blocking),
+    Form::new("block", Kind::Keys, bare_block),
+];
 
 /// What an error says; what comes of it by the codes, idempotent and not; by a function that says yes,
 /// idempotent and not; and under a bare attribute.
-type Row = (Facts, [Came; 5]);
+type Row = (E, [Ends; 5]);
 
-fn table() -> Vec<Row> {
-    let says = Facts::default();
-    let status = |status| Facts {
-        status: Some(status),
-        ..says
-    };
-    let code = |grpc| Facts {
-        grpc: Some(grpc),
-        ..says
-    };
-    let kind = |kind| Facts {
-        kind: Some(kind),
-        ..says
-    };
-    let delivery = |delivery| Facts {
-        delivery: Some(delivery),
-        ..says
-    };
-    let hinted = |facts| Facts {
-        hint: Some(10 * SECOND),
-        ..facts
-    };
-    let stop = |facts| Facts {
-        stop: true,
-        ..facts
-    };
-    let not_applied = |facts| Facts {
-        not_applied: true,
-        ..facts
-    };
+/// Retried, but not where it may have been applied.
+const RISKY: [Ends; 5] = [THRICE, ONCE, THRICE, ONCE, THRICE];
+/// Only the function says yes.
+const UNNAMED: [Ends; 5] = [ONCE, ONCE, THRICE, ONCE, ONCE];
+/// Nothing is known: repeated where nobody named codes, or where the function says so.
+const UNKNOWN: [Ends; 5] = [ONCE, ONCE, THRICE, ONCE, THRICE];
+
+fn table() -> [Row; 24] {
     // The hint outlasts each backoff.
-    let hints = (3, 20 * SECOND);
-    vec![
+    let (hint, hints) = (10 * SECOND, (3, 20 * SECOND));
+    let unavailable = E::grpc(GrpcCode::Unavailable);
+    let (transient, permanent) = (E::kind(FaultKind::Transient), E::kind(FaultKind::Permanent));
+    [
         // A code of the policy: a 503 may have been applied, a 429 was not.
-        (status(503), [THRICE, ONCE, THRICE, ONCE, THRICE]),
-        (status(429), [THRICE, THRICE, THRICE, THRICE, THRICE]),
-        (
-            code(GrpcCode::Unavailable),
-            [THRICE, ONCE, THRICE, ONCE, THRICE],
-        ),
-        // No code of the policy: only the function says yes.
-        (status(404), [ONCE, ONCE, THRICE, ONCE, ONCE]),
-        (code(GrpcCode::NotFound), [ONCE, ONCE, THRICE, ONCE, ONCE]),
+        (E::status(503), RISKY),
+        (E::status(429), [THRICE; 5]),
+        (unavailable, RISKY),
+        // No code of the policy.
+        (E::status(404), UNNAMED),
+        (E::grpc(GrpcCode::NotFound), UNNAMED),
         // The kind outranks the codes.
-        (
-            kind(FaultKind::Transient),
-            [THRICE, ONCE, THRICE, ONCE, THRICE],
-        ),
-        (kind(FaultKind::Throttled), [THRICE; 5]),
-        (kind(FaultKind::Permanent), [ONCE, ONCE, THRICE, ONCE, ONCE]),
+        (transient, RISKY),
+        (E::kind(FaultKind::Throttled), [THRICE; 5]),
+        (permanent, UNNAMED),
+        (E::status(404).and_kind(FaultKind::Throttled), [THRICE; 5]),
         // The connection.
-        (delivery(Delivery::NotSent), [THRICE; 5]),
-        (
-            delivery(Delivery::MaybeSent),
-            [THRICE, ONCE, THRICE, ONCE, THRICE],
-        ),
+        (E::REFUSED, [THRICE; 5]),
+        (E::LOST, RISKY),
         // Somebody knows that nothing was applied: as above, and nothing is too dangerous.
-        (not_applied(status(503)), [THRICE; 5]),
-        (not_applied(code(GrpcCode::Unavailable)), [THRICE; 5]),
-        (not_applied(kind(FaultKind::Transient)), [THRICE; 5]),
-        (not_applied(delivery(Delivery::MaybeSent)), [THRICE; 5]),
-        (not_applied(status(404)), [ONCE, ONCE, THRICE, THRICE, ONCE]),
+        (E::status(503).not_applied(), [THRICE; 5]),
+        (unavailable.not_applied(), [THRICE; 5]),
+        (transient.not_applied(), [THRICE; 5]),
+        (E::LOST.not_applied(), [THRICE; 5]),
         (
-            not_applied(kind(FaultKind::Permanent)),
+            E::status(404).not_applied(),
             [ONCE, ONCE, THRICE, THRICE, ONCE],
         ),
-        (not_applied(says), [ONCE, ONCE, THRICE, ONCE, THRICE]),
+        (permanent.not_applied(), [ONCE, ONCE, THRICE, THRICE, ONCE]),
+        (E::UNKNOWN.not_applied(), UNKNOWN),
         // Hints, and a server that asks not to be called, are heard by everybody.
-        (hinted(status(503)), [hints, ONCE, hints, ONCE, hints]),
-        (hinted(status(429)), [hints; 5]),
-        (stop(status(503)), [ONCE; 5]),
-        (stop(says), [ONCE; 5]),
-        // Nothing is known: repeated where nobody named codes, or where the function says so.
-        (says, [ONCE, ONCE, THRICE, ONCE, THRICE]),
-        (hinted(says), [ONCE, ONCE, hints, ONCE, hints]),
+        (
+            E::status(503).after(hint),
+            [hints, ONCE, hints, ONCE, hints],
+        ),
+        (E::status(429).after(hint), [hints; 5]),
+        (E::status(503).asking_to_stop(), [ONCE; 5]),
+        (E::UNKNOWN.asking_to_stop(), [ONCE; 5]),
+        (E::UNKNOWN, UNKNOWN),
+        (E::UNKNOWN.after(hint), [ONCE, ONCE, hints, ONCE, hints]),
     ]
 }
 
 #[test]
 fn all_forms_agree_about_every_error() {
-    for (facts, [codes, careful, function, careful_function, bare_form]) in table() {
-        let agree = |judge: &str, forms: Vec<(&str, Came)>, expected: Came| {
-            for (form, came) in forms {
-                assert_eq!(came, expected, "{facts:?}, {judge}, {form}");
+    let yes: fn(&E) -> Verdict = |_| true.into();
+    let (codes, function) = (call(POLICY), call(POLICY).when(yes));
+    let columns: [(&str, Setting, &[Form]); 5] = [
+        ("by codes", codes, &[]),
+        ("by codes, not idempotent", codes.careful(), &[]),
+        ("by function", function, PATTERNS),
+        ("by function, not idempotent", function.careful(), PATTERNS),
+        ("bare", codes, BARE),
+    ];
+    for (error, expected) in table() {
+        let script = [fails(error)];
+        for ((judge, setting, special), expected) in columns.iter().zip(expected) {
+            for form in *special {
+                let came = form.run(setting, &script);
+                assert_eq!(ends(&came), expected, "{error:?}, {judge}, {}", form.name);
             }
-        };
-        agree("by codes", by_codes(&POLICY, facts), codes);
-        agree(
-            "by codes, not idempotent",
-            by_codes(&CAREFUL, facts),
-            careful,
-        );
-        agree("by function", by_function(&POLICY, facts), function);
-        let forms = by_function(&CAREFUL, facts);
-        agree("by function, not idempotent", forms, careful_function);
-        agree("bare", bare(facts), bare_form);
+            if *judge == "bare" {
+                continue;
+            }
+            for (form, came) in runs(setting, &script) {
+                assert_eq!(ends(&came), expected, "{error:?}, {judge}, {}", form.name);
+            }
+        }
     }
 }
 
+/// Nobody else knows anything about such an error.
 #[test]
 fn an_error_of_any_type_is_judged_by_the_function_alone_in_every_form() {
-    #[retry(policy = POLICY, when = |error: &&str| *error == "busy", runtime = time.clone())]
-    async fn annotated(time: &VirtualTime, calls: &Cell<u32>) -> Result<(), &'static str> {
+    type Outcome = Result<(), &'static str>;
+    fn fails(calls: &Cell<usize>) -> Outcome {
         calls.set(calls.get() + 1);
         Err("busy")
     }
-    #[retry(jitter = none, max_attempts = 3, runtime = time.clone())]
-    async fn bare(time: &VirtualTime, calls: &Cell<u32>) -> Result<(), &'static str> {
-        calls.set(calls.get() + 1);
-        Err("of no `Fault`")
+    #[retry(policy = POLICY, when = |error: &&str| *error == "busy", runtime = time.clone())]
+    async fn annotated(time: &Time, calls: &Cell<usize>) -> Outcome {
+        fails(calls)
     }
-    let seen = RefCell::new(Vec::new());
-    let note = |time: &VirtualTime, calls: &Cell<u32>| {
-        seen.borrow_mut().push((calls.get(), time.elapsed()));
+    #[retry(jitter = none, max_attempts = 3, runtime = time.clone())]
+    async fn bare(time: &Time, calls: &Cell<usize>) -> Outcome {
+        fails(calls)
+    }
+    #[retry(jitter = none, max_attempts = 3, runtime = time.clone())]
+    async fn generic<F>(
+        time: &Time,
+        calls: &Cell<usize>,
+        error: fn(&'static str) -> F,
+    ) -> Result<(), F> {
+        fails(calls).map_err(error)
+    }
+    let form = |time: &Time, calls: &Cell<usize>| {
+        let judged = POLICY.when_any(|error: &&str| *error == "busy");
+        time.run(judged.retry(|| ready(fails(calls))).runtime(time.clone()))
     };
-    let (time, calls) = (VirtualTime::new(), Cell::new(0));
-    let count = || {
-        calls.set(calls.get() + 1);
-        Err::<(), _>("busy")
+    let forms: [fn(&Time, &Cell<usize>) -> Outcome; 2] = [
+        |time, calls| time.run(annotated(time, calls)),
+        |time, calls| time.run(bare(time, calls)),
+    ];
+    let of_a_fault: fn(&Time, &Cell<usize>) -> Outcome = |time, calls| {
+        // The attribute does not know that the type is a `Fault`, and hears no hint.
+        let error = |_| E::status(503).after(30 * SECOND);
+        time.run(generic(time, calls, error)).map_err(|_| "busy")
     };
-    let judged = POLICY.when_any(|error: &&str| *error == "busy");
-    let call = judged.retry(|| ready(count())).runtime(time.clone());
-    assert!(block_on(call).is_err());
-    note(&time, &calls);
-    let (time, calls) = (VirtualTime::new(), Cell::new(0));
-    assert!(block_on(annotated(&time, &calls)).is_err());
-    note(&time, &calls);
-    let (time, calls) = (VirtualTime::new(), Cell::new(0));
-    assert!(block_on(bare(&time, &calls)).is_err());
-    note(&time, &calls);
-    assert_eq!(*seen.borrow(), [THRICE; 3]);
+    let forms = forms
+        .iter()
+        .chain([&of_a_fault])
+        .map(|form| form as &dyn Fn(&Time, &Cell<usize>) -> Outcome);
+    for (form, number) in forms.chain([&form as _]).zip(0..) {
+        let (time, calls) = (Time::default(), Cell::new(0));
+        assert_eq!(form(&time, &calls), Err("busy"));
+        assert_eq!((calls.get(), time.elapsed()), THRICE, "form {number}");
+    }
+}
+
+/// An attempt knows whether an earlier one of its call may have been applied: in each form that gives an
+/// `Attempt`, for each script of failures.
+#[test]
+fn an_attempt_knows_whether_an_earlier_one_may_have_been_applied() {
+    use crate::common::forms::{HANGS, Step, gives};
+    const LIMITED: Policy = PLAIN.max_attempts(8).retry_conflicts(true);
+    let conflict = fails(E::CONFLICT);
+    let throttled = fails(E::kind(FaultKind::Throttled));
+    let yes: fn(&E) -> Verdict = |_| true.into();
+    let [ok, lost, refused] = [gives(200), fails(E::LOST), fails(E::REFUSED)];
+    let [busy, bad, fast] = [503, 502, 429].map(|status| fails(E::status(status)));
+    let not_applied = fails(E::status(503).not_applied());
+    let rows: [(&[Step], &[bool]); 13] = [
+        (&[ok], &[false]),
+        (&[lost, ok], &[false, true]),
+        (&[fails(E::status(500)), ok], &[false, true]),
+        (&[bad, ok], &[false, true]),
+        (&[busy, ok], &[false, true]),
+        (&[refused, ok], &[false, false]),
+        (&[fast, ok], &[false, false]),
+        (&[throttled, ok], &[false, false]),
+        (&[conflict, ok], &[false, false]),
+        (&[not_applied, ok], &[false, false]),
+        // A doubt lasts until the call ends.
+        (
+            &[refused, bad, refused, fast, ok],
+            &[false, false, true, true, true],
+        ),
+        (&[HANGS, ok], &[false, true]),
+        (&[HANGS, fast, ok], &[false, true, true]),
+    ];
+    for (script, expected) in rows {
+        let policy = call(LIMITED);
+        let settings = [
+            policy,
+            policy.when(yes),
+            policy.until(),
+            policy.attempt_timeout(SECOND),
+        ];
+        let hangs = matches!(script[0].ends, crate::common::forms::Ends::Never);
+        for setting in &settings[if hangs { 3 } else { 0 }..] {
+            let told = runs(setting, script).filter(|(_, came)| !came.doubts.is_empty());
+            let forms = told.map(|(form, came)| {
+                assert_eq!(came.doubts, expected, "{}: {script:?}", form.name);
+            });
+            assert!(forms.count() >= 2, "{script:?}");
+        }
+        if !hangs && script.len() == 2 {
+            is_repeated_only_without_doubt(script, expected[1]);
+        }
+    }
+    // Responses are judged as errors are; a value that is not awaited leaves no doubt.
+    let responses = call(LIMITED).responses();
+    for (setting, first, expected) in [
+        (responses, 503, true),
+        (responses, 429, false),
+        (call(LIMITED).until(), 202, false),
+    ] {
+        for (form, came) in runs(&setting, &[gives(first), ok]) {
+            let told = came.doubts.get(1).is_none_or(|told| *told == expected);
+            assert!(told, "{first}, {}", form.name);
+        }
+    }
+}
+
+/// What is in doubt is what a policy that is not idempotent does not repeat.
+fn is_repeated_only_without_doubt(script: &[crate::common::forms::Step], is_in_doubt: bool) {
+    let careful = PLAIN
+        .max_attempts(8)
+        .retry_conflicts(true)
+        .idempotent(false);
+    let error = script[0].error().unwrap();
+    assert_eq!(careful.judge(&error) == Verdict::MaybeApplied, is_in_doubt);
+    // A layer sends a request unchanged, which ends no conflict.
+    let setting = call(careful).careful();
+    let calls = runs(&setting, script).filter(|(form, _)| form.kind != Kind::Layer);
+    for (form, came) in calls {
+        assert_eq!(came.begun.len() == 1, is_in_doubt, "{error}, {}", form.name);
+    }
+}
+
+/// Nobody else knows anything about an error of another type.
+#[test]
+fn an_error_without_facts_is_in_doubt_unless_the_judge_names_its_kind() {
+    let second = |verdict: Verdict| {
+        let time = Time::default();
+        let call = POLICY.when_any(move |_: &&str| verdict).retry_with(|n| {
+            ready(match n.number() {
+                1 => Err("an error"),
+                _ => Ok(n.maybe_applied()),
+            })
+        });
+        time.run(call.runtime(time.clone())).unwrap()
+    };
+    assert!(second(true.into()));
+    for kind in [
+        FaultKind::Throttled,
+        FaultKind::Conflict,
+        FaultKind::Pending,
+    ] {
+        let retry_after = None;
+        assert!(!second(Verdict::Retry { kind, retry_after }), "{kind:?}");
+    }
 }

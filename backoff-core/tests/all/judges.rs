@@ -1,210 +1,123 @@
 //! If the operation must not be made twice, no judge retries an attempt that may have been applied: neither a
 //! function nor a pattern, in any form.
-use crate::common::Scripted;
-use backoff_core::{Delivery, Fault, FaultKind, Jitter, Policy, StopReason, Verdict};
-use std::{
-    cell::Cell,
-    future::{Future, ready},
-    pin::pin,
-    task::{Context, Poll, Waker},
+use crate::common::{
+    Scripted, at_once,
+    error::TestError,
+    forms::{PLAIN, SECOND, call, check, fails, row},
 };
+use backoff_core::{FaultKind, Policy, StopReason, Verdict, retry};
 
-const CAREFUL: Policy = Policy::exponential()
-    .jitter(Jitter::None)
-    .max_attempts(3)
-    .idempotent(false);
+const POLICY: Policy = PLAIN.max_attempts(3);
+const STOP: TestError = TestError::UNKNOWN.asking_to_stop();
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Failure {
-    Reset,
-    Refused,
-    Status(u16),
-    Stop,
-}
-use Failure::{Refused, Reset, Status, Stop};
-
-impl Fault for Failure {
-    fn status(&self) -> Option<u16> {
-        match self {
-            Status(status) => Some(*status),
-            _ => None,
-        }
-    }
-    fn delivery(&self) -> Option<Delivery> {
-        match self {
-            Reset => Some(Delivery::MaybeSent),
-            Refused => Some(Delivery::NotSent),
-            _ => None,
-        }
-    }
-    fn must_stop(&self) -> bool {
-        *self == Stop
-    }
-}
-
-/// How often each is tried that a judge would always repeat, and why it ends.
-const CASES: [(Failure, u32, StopReason); 6] = [
-    (Reset, 1, StopReason::MaybeApplied),
+/// What comes of a failure that a judge would always repeat, where it must not be made twice and where it may.
+const CASES: [(TestError, &str, &str); 6] = [
+    (
+        TestError::LOST,
+        "0; at 0 maybe_applied: error lost",
+        "0 1 3; at 3 attempts: error lost",
+    ),
     // No status of a transport's failure: what the server did is not known.
-    (Status(500), 1, StopReason::MaybeApplied),
-    (Status(404), 1, StopReason::MaybeApplied),
+    (
+        TestError::status(500),
+        "0; at 0 maybe_applied: error 500",
+        "0 1 3; at 3 attempts: error 500",
+    ),
+    (
+        TestError::status(404),
+        "0; at 0 maybe_applied: error 404",
+        "0 1 3; at 3 attempts: error 404",
+    ),
     // Surely nothing was done.
-    (Refused, 3, StopReason::Attempts),
-    (Status(429), 3, StopReason::Attempts),
-    (Stop, 1, StopReason::StoppedByServer),
+    (
+        TestError::REFUSED,
+        "0 1 3; at 3 attempts: error refused",
+        "0 1 3; at 3 attempts: error refused",
+    ),
+    (
+        TestError::status(429),
+        "0 1 3; at 3 attempts: error 429",
+        "0 1 3; at 3 attempts: error 429",
+    ),
+    (
+        STOP,
+        "0; at 0 stopped_by_server: error unknown",
+        "0; at 0 stopped_by_server: error unknown",
+    ),
 ];
-
-fn now<F: Future>(future: F) -> F::Output {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(output) => output,
-        Poll::Pending => panic!("it waits"),
-    }
-}
 
 #[test]
 fn a_function_has_nothing_repeated_that_may_have_been_applied() {
-    for (failure, attempts, reason) in CASES {
-        let calls = Cell::new(0);
-        let fail = || {
-            calls.set(calls.get() + 1);
-            Err::<(), _>(failure)
-        };
-        let verdicts = [
-            Verdict::from(true),
-            // Nor does a hint or a kind of its own say what was applied.
-            Verdict::from(true).after(Some(std::time::Duration::from_secs(1))),
-            Verdict::Retry {
-                kind: FaultKind::Throttled,
-                retry_after: None,
-            },
-        ];
-        for verdict in verdicts {
-            let judged = CAREFUL.when(move |_: &Failure| verdict);
-            let retry = judged.retry(|| ready(fail())).runtime(Scripted::default());
-            let gave_up = now(retry.reported()).unwrap_err();
-            assert_eq!((calls.take(), gave_up.reason), (attempts, reason));
-
-            let blocking = judged.blocking(fail).runtime(Scripted::default());
-            let gave_up = blocking.reported().unwrap_err();
-            assert_eq!((calls.take(), gave_up.reason), (attempts, reason));
-
-            // Of an update: the write, and not the read.
-            let write = judged.update(|| ready(Ok(())), |()| true, |()| ready(fail()));
-            let gave_up = now(write.runtime(Scripted::default()).reported()).unwrap_err();
-            assert_eq!((calls.take(), gave_up.reason), (attempts, reason));
-            let read = judged.blocking_update(fail, |()| true, |()| Ok(()));
-            let gave_up = read.runtime(Scripted::default()).reported().unwrap_err();
-            let of_read = match reason {
-                StopReason::MaybeApplied => (3, StopReason::Attempts),
-                _ => (attempts, reason),
-            };
-            assert_eq!((calls.take(), gave_up.reason), of_read, "{failure:?}");
+    // Nor does a hint or a kind of its own say what was applied.
+    let judges: [fn(&TestError) -> Verdict; 3] = [
+        |_| Verdict::from(true),
+        |_| Verdict::from(true).after(Some(SECOND / 2)),
+        |_| Verdict::Retry {
+            kind: FaultKind::Throttled,
+            retry_after: None,
+        },
+    ];
+    for (failure, careful, twice) in CASES {
+        for judge in judges {
+            let judged = call(POLICY).when(judge);
+            check(&[
+                row("careful", judged.careful(), &[fails(failure)], careful),
+                row("twice", judged, &[fails(failure)], twice),
+            ]);
         }
-        // Where it may be made twice, it is.
-        let twice = CAREFUL.idempotent(true);
-        let judged = twice.when(|_: &Failure| true);
-        let blocking = judged.blocking(fail).runtime(Scripted::default());
-        assert!(blocking.call().is_err());
-        assert_eq!(calls.take(), if failure == Stop { 1 } else { 3 });
     }
+    // A read changes nothing. A function that sees errors of any type sees no facts, as its documentation says:
+    // what it says holds.
+    let judged = POLICY.idempotent(false);
+    let judged = judged.when(|_: &TestError| true);
+    let read = judged.blocking_update(|| Err::<(), _>(TestError::LOST), |()| true, |()| Ok(()));
+    let gave_up = read.runtime(Scripted::default()).reported().unwrap_err();
+    assert_eq!(gave_up.reason, StopReason::Attempts);
+    check(&[row(
+        "a function that knows by itself",
+        call(POLICY).careful().when_any(|_| Verdict::from(true)),
+        &[fails(TestError::LOST)],
+        "0 1 3; at 3 attempts: error lost",
+    )]);
 }
 
-/// A function that sees errors of any type sees no facts, as its documentation says: what it says
-/// holds.
+/// The attribute's patterns, and the attribute that says nothing of errors, by which each is retried.
 #[test]
-fn a_function_of_any_type_has_to_know_by_itself() {
-    let calls = Cell::new(0);
-    let outcome: Result<(), _> = CAREFUL
-        .when_any(|_: &Failure| true)
-        .blocking(|| {
-            calls.set(calls.get() + 1);
-            Err(Reset)
-        })
-        .runtime(Scripted::default())
-        .call();
-    assert_eq!((outcome, calls.get()), (Err(Reset), 3));
-}
+fn no_pattern_has_repeated_what_may_have_been_applied() {
+    type Outcome = Result<(), TestError>;
+    for (failure, careful, _) in CASES {
+        let times = [(); 4].map(|()| Scripted::default());
+        let [a, b, c, d] = times.clone();
 
-#[cfg(feature = "macros")]
-mod the_attribute {
-    use super::*;
-    use backoff_core::retry;
-
-    type Calls<'a> = &'a Cell<u32>;
-
-    fn fail(calls: Calls<'_>, failure: Failure) -> Result<(), Failure> {
-        calls.set(calls.get() + 1);
-        Err(failure)
-    }
-
-    #[retry(jitter = none, max_attempts = 3, idempotent = false, when = |_: &Failure| true,
-            runtime = Scripted::default())]
-    async fn function(calls: Calls<'_>, failure: Failure) -> Result<(), Failure> {
-        fail(calls, failure)
-    }
-
-    #[retry(jitter = none, max_attempts = 3, idempotent = false, when = |_: &Failure| true,
-            runtime = Scripted::default())]
-    fn blocking_function(calls: Calls<'_>, failure: Failure) -> Result<(), Failure> {
-        fail(calls, failure)
-    }
-
-    #[retry(policy = CAREFUL, when = |_: &Failure| Verdict::from(true),
-            runtime = Scripted::default())]
-    async fn of_a_policy(calls: Calls<'_>, failure: Failure) -> Result<(), Failure> {
-        fail(calls, failure)
-    }
-
-    #[retry(jitter = none, max_attempts = 3, idempotent = false,
-            on = [Failure::Reset, Failure::Refused, Failure::Status(_), Failure::Stop],
-            runtime = Scripted::default())]
-    async fn patterns(calls: Calls<'_>, failure: Failure) -> Result<(), Failure> {
-        fail(calls, failure)
-    }
-
-    #[retry(jitter = none, max_attempts = 3, idempotent = false,
-            on = [Failure::Reset, Failure::Refused, Failure::Status(_), Failure::Stop],
-            runtime = Scripted::default())]
-    fn blocking_patterns(calls: Calls<'_>, failure: Failure) -> Result<(), Failure> {
-        fail(calls, failure)
-    }
-
-    #[retry(jitter = none, max_attempts = 3, idempotent = false,
-            on = [503, Failure::Reset, Failure::Refused, Failure::Status(_), Failure::Stop],
-            runtime = Scripted::default())]
-    async fn patterns_and_codes(calls: Calls<'_>, failure: Failure) -> Result<(), Failure> {
-        fail(calls, failure)
-    }
-
-    /// Every error is retried where nothing says which.
-    #[retry(jitter = none, max_attempts = 3, idempotent = false, runtime = Scripted::default())]
-    async fn every(calls: Calls<'_>, failure: Failure) -> Result<(), Failure> {
-        fail(calls, failure)
-    }
-
-    #[test]
-    fn has_nothing_repeated_that_may_have_been_applied() {
-        for (failure, attempts, _) in CASES {
-            let calls = &Cell::new(0);
-            let tried = |outcome: Result<(), Failure>| {
-                assert_eq!(outcome, Err(failure));
-                calls.take()
-            };
-            let tries = [
-                ("when", tried(now(function(calls, failure)))),
-                ("when, sync", tried(blocking_function(calls, failure))),
-                ("when, policy", tried(now(of_a_policy(calls, failure)))),
-                ("patterns", tried(now(patterns(calls, failure)))),
-                ("patterns, sync", tried(blocking_patterns(calls, failure))),
-                (
-                    "patterns and codes",
-                    tried(now(patterns_and_codes(calls, failure))),
-                ),
-                ("every", tried(now(every(calls, failure)))),
-            ];
-            for (form, tries) in tries {
-                assert_eq!(tries, attempts, "{form}: {failure:?}");
-            }
+        #[retry(jitter = none, max_attempts = 3, idempotent = false, runtime = time,
+                on = [TestError { number: 0, .. }])]
+        async fn patterns(time: Scripted, failure: TestError) -> Outcome {
+            Err(failure)
+        }
+        #[retry(jitter = none, max_attempts = 3, idempotent = false, runtime = time,
+                on = [TestError { number: 0, .. }])]
+        fn blocking_patterns(time: Scripted, failure: TestError) -> Outcome {
+            Err(failure)
+        }
+        #[retry(jitter = none, max_attempts = 3, idempotent = false, runtime = time,
+                on = [503, TestError { number: 0, .. }])]
+        async fn patterns_and_codes(time: Scripted, failure: TestError) -> Outcome {
+            Err(failure)
+        }
+        #[retry(jitter = none, max_attempts = 3, idempotent = false, runtime = time)]
+        async fn every(time: Scripted, failure: TestError) -> Outcome {
+            Err(failure)
+        }
+        let outcomes = [
+            at_once(patterns(a, failure)),
+            blocking_patterns(b, failure),
+            at_once(patterns_and_codes(c, failure)),
+            at_once(every(d, failure)),
+        ];
+        assert_eq!(outcomes, [Err(failure); 4]);
+        let waits = if careful.starts_with("0 1 3;") { 2 } else { 0 };
+        for (n, time) in times.iter().enumerate() {
+            assert_eq!(time.waits.take().len(), waits, "{n}: {failure}");
         }
     }
 }

@@ -2,33 +2,28 @@
 
 mod common;
 
-#[cfg(feature = "tokio")]
-mod budgets;
-#[cfg(feature = "tokio")]
-mod calls;
 #[cfg(all(feature = "tokio", feature = "macros"))]
-mod cancelled;
+mod budgets;
+#[cfg(all(feature = "macros", feature = "tokio"))]
+mod calls;
 #[cfg(feature = "serde")]
 mod config;
 #[cfg(all(feature = "tokio", feature = "macros"))]
 mod consecutive;
-#[cfg(all(feature = "tokio", feature = "macros"))]
-mod cut_keys;
 #[cfg(feature = "std")]
 mod distributions;
-#[cfg(feature = "tokio")]
+#[cfg(all(feature = "macros", feature = "tokio"))]
 mod doubt;
-#[cfg(feature = "tokio")]
-mod drivers;
-mod events;
-#[cfg(all(feature = "macros", feature = "testing", feature = "tokio"))]
-mod forms;
-#[cfg(feature = "tokio")]
-mod given_up;
-#[cfg(feature = "tokio")]
-mod judges;
+#[cfg(all(feature = "macros", feature = "tokio"))]
+mod dropped;
 #[cfg(all(feature = "tokio", feature = "macros"))]
-mod maybe_applied;
+mod events;
+#[cfg(all(feature = "macros", feature = "tokio"))]
+mod forms;
+#[cfg(all(feature = "tokio", feature = "macros"))]
+mod judges;
+#[cfg(all(feature = "macros", feature = "tokio"))]
+mod limits;
 #[cfg(all(
     feature = "macros",
     feature = "metrics",
@@ -39,28 +34,25 @@ mod metrics;
 #[cfg(all(feature = "std", feature = "testing"))]
 mod pace;
 mod peers;
-#[cfg(feature = "tokio")]
+#[cfg(all(feature = "tokio", feature = "macros"))]
 mod polling;
 #[cfg(all(feature = "macros", feature = "reconnect"))]
 mod reconnect;
 #[cfg(all(feature = "tokio", feature = "macros", feature = "std"))]
 mod request_ids;
+#[cfg(all(feature = "macros", feature = "tokio"))]
+mod responses;
 #[cfg(all(feature = "testing", feature = "tokio"))]
 mod resume;
 mod rooms;
 #[cfg(feature = "tokio")]
 mod runtimes;
+#[cfg(all(feature = "macros", feature = "tokio"))]
+mod signals;
 #[cfg(all(feature = "macros", feature = "tokio", feature = "tracing"))]
 mod spans;
-#[cfg(all(feature = "tokio", feature = "macros", feature = "testing"))]
-mod stopping;
-#[cfg(feature = "tokio")]
-#[cfg(all(feature = "tokio", feature = "tower"))]
-mod stopping_tower;
-#[cfg(feature = "tokio")]
-mod timeouts;
 #[cfg(all(feature = "testing", feature = "tokio", feature = "tower"))]
 mod tower;
-#[cfg(feature = "tokio")]
+#[cfg(all(feature = "macros", feature = "tokio"))]
 mod updates;
 mod vectors;

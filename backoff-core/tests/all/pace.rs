@@ -1,8 +1,8 @@
 //! Updates whose values have a version wait at the pace of the resource. The clock is virtual and every draw
 //! gives the longest wait, so each wait is exact.
+use crate::common::error::TestError;
 use backoff_core::{
-    Conflict, Fault, FaultKind, Policy, RetryError, Updated, Verdict, delay::Constant,
-    many::Combining, testing::VirtualTime,
+    FaultKind, Policy, Updated, Verdict, delay::Constant, many::Combining, testing::VirtualTime,
 };
 use std::{
     cell::Cell,
@@ -20,21 +20,6 @@ const POLICY: Policy = Policy::exponential()
     .max_attempts(20);
 /// How long a call takes.
 const CALL: Duration = Duration::from_millis(20);
-
-#[derive(Debug, PartialEq)]
-struct Failure(u16);
-
-impl Fault for Failure {
-    fn status(&self) -> Option<u16> {
-        Some(self.0)
-    }
-}
-
-impl From<Conflict> for Failure {
-    fn from(_: Conflict) -> Self {
-        Failure(412)
-    }
-}
 
 /// What befalls a write. Before it, so many others write.
 #[derive(Clone, Copy)]
@@ -72,7 +57,7 @@ fn read(store: &Shared) -> u64 {
     store.shown
 }
 
-fn write(store: &Shared, version: u64) -> Result<(), Failure> {
+fn write(store: &Shared, version: u64) -> Result<(), TestError> {
     let mut store = store.lock().unwrap();
     store.time.advance(CALL);
     let fate = store.fates.pop_front().unwrap_or(After(0));
@@ -82,12 +67,12 @@ fn write(store: &Shared, version: u64) -> Result<(), Failure> {
             store.shown = store.version;
         }
         StaleRead => store.version += 1,
-        Fails(status) => return Err(Failure(status)),
+        Fails(status) => return Err(TestError::status(status)),
     }
     if version == store.version {
         Ok(())
     } else {
-        Err(Failure(412))
+        Err(TestError::status(412))
     }
 }
 
@@ -103,23 +88,73 @@ fn run<T>(future: impl Future<Output = T>) -> T {
     panic!("the future hangs");
 }
 
-/// The waits of an update, in milliseconds, where versions count or are texts.
-fn waits(policy: Policy, fates: &[Fate], counts: bool) -> Vec<f64> {
-    let (store, time) = store(fates);
-    let update = policy.update(
-        async || Ok(read(&store)),
-        |_| true,
-        async |version| write(&store, version),
-    );
-    let updated = if counts {
-        run(update.version(|version| *version).runtime(time.clone()))
-    } else {
-        run(update
-            .version(|version| version.to_string())
-            .runtime(time.clone()))
+/// How an update is made, and what it says of versions. The last four know the numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Form {
+    Texts,
+    Unknown,
+    Numbers,
+    Blocking,
+    /// A reply tells of a conflict.
+    Reply,
+    Combined,
+}
+use Form::{Blocking, Combined, Numbers, Reply, Texts, Unknown};
+
+const ALL: &[Form] = &[Numbers, Blocking, Reply, Combined];
+
+/// An update of this store, which says nothing of versions yet.
+macro_rules! update {
+    ($policy:expr, $store:expr) => {
+        $policy.update(
+            async || Ok(read(&$store)),
+            |_| true,
+            async |version| write(&$store, version),
+        )
     };
-    assert_eq!(updated, Ok(Updated::Written(())));
-    millis(&time)
+}
+
+/// The waits of an update in milliseconds, and whether it succeeds.
+fn waits(form: Form, policy: Policy, fates: &[Fate]) -> (Vec<f64>, bool) {
+    let (store, time) = store(fates);
+    let runtime = time.clone();
+    let updated = match form {
+        Texts => {
+            let update = update!(policy, store).version(|version| version.to_string());
+            run(update.runtime(runtime)).map(drop)
+        }
+        Unknown => {
+            let update = update!(policy, store).version(|_| None::<u64>);
+            run(update.runtime(runtime)).map(drop)
+        }
+        Numbers => {
+            let update = update!(policy, store).version(|version| *version);
+            run(update.runtime(runtime)).map(drop)
+        }
+        Blocking => {
+            let write = |version| write(&store, version);
+            let update = policy.blocking_update(|| Ok(read(&store)), |_| true, write);
+            let update = update.version(|version| *version).runtime(runtime);
+            update.call().map(drop)
+        }
+        Reply => {
+            let read = async || Ok(read(&store));
+            let write = async |version| match write(&store, version) {
+                Err(error) if error.status != Some(412) => Err(error),
+                written => Ok(written.is_ok()),
+            };
+            let update = policy.update(read, |_| true, write);
+            let update = update.version(|version| *version);
+            let update = update.conflict_if(|succeeded| !succeeded);
+            run(update.runtime(runtime)).map(drop)
+        }
+        Combined => {
+            let combining = combining(policy, store, runtime);
+            let updated = run(combining.update((), |_| true));
+            updated.map(drop).map_err(|_| TestError::UNKNOWN)
+        }
+    };
+    (millis(&time), updated.is_ok())
 }
 
 fn millis(time: &VirtualTime) -> Vec<f64> {
@@ -128,11 +163,11 @@ fn millis(time: &VirtualTime) -> Vec<f64> {
 }
 
 #[track_caller]
-fn assert_near(waits: &[f64], expected: &[f64]) {
+fn assert_near(what: &str, waits: &[f64], expected: &[f64]) {
     let same = |(wait, expected): (&f64, &f64)| (wait - expected).abs() < 1e-3;
     assert!(
         waits.len() == expected.len() && waits.iter().zip(expected).all(same),
-        "{waits:?} and not {expected:?}"
+        "{what}: {waits:?} and not {expected:?}"
     );
 }
 
@@ -153,129 +188,143 @@ fn second(first: f64, writes: Option<f64>) -> f64 {
 }
 
 #[test]
-fn the_wait_after_a_conflict_follows_from_the_window() {
-    // 1 s by the policy.
-    assert_near(&waits(POLICY, &[After(1)], true), &[70.0]);
-    assert_near(&waits(POLICY, &[After(1)], false), &[23.0]);
-    assert_near(&waits(POLICY.base(5 * MS), &[After(1)], true), &[17.5]);
-}
-
-#[test]
-fn the_next_wait_follows_from_the_writes_of_others() {
-    for writes in [1, 4, 9] {
-        let waits = waits(POLICY, &[After(1), After(1), After(writes)], true);
-        assert_near(
-            &waits[..2],
-            &[70.0, second(70.0, Some(1.0)).max(20.0 * 0.2)],
-        );
+fn the_waits_follow_from_the_window_and_from_the_writes_of_others() {
+    let short = POLICY.base(5 * MS);
+    let capped = POLICY.max_backoff(15 * MS).base(15 * MS);
+    let linear = Policy::linear(7 * MS, 2 * MS).max_attempts(20);
+    let after_five = second(70.0, Some(5.0));
+    // Nobody explains the later conflicts: they come from stale reads, or are none. To try again at once would
+    // hammer the service.
+    let unexplained = [StaleRead, Fails(412), Fails(412), After(0)];
+    type Row<'a> = (&'a str, &'a [Form], Policy, &'a [Fate], &'a [f64]);
+    let rows: [Row<'_>; 10] = [
+        ("first, by number", ALL, POLICY, &[After(1)], &[70.0]),
+        ("first, by text", &[Texts], POLICY, &[After(1)], &[23.0]),
+        ("a shorter base", ALL, short, &[After(1)], &[17.5]),
+        (
+            "after five writes",
+            ALL,
+            POLICY,
+            &[After(5), After(1)],
+            &[70.0, after_five],
+        ),
+        (
+            "after who knows how many",
+            &[Texts],
+            POLICY,
+            &[After(5), After(1)],
+            &[23.0, second(23.0, None)],
+        ),
+        ("a cap", ALL, capped, &[After(1), After(9)], &[15.0, 15.0]),
+        (
+            "unexplained, by number",
+            ALL,
+            POLICY,
+            &unexplained,
+            &[70.0, 1000.0, 2000.0, 4000.0],
+        ),
+        (
+            "unexplained, by text",
+            &[Texts],
+            POLICY,
+            &unexplained,
+            &[23.0, 1000.0, 2000.0, 4000.0],
+        ),
+        // What does not grow by a factor keeps its waits.
+        (
+            "linear",
+            ALL,
+            linear,
+            &[After(1); 4],
+            &[7.0, 9.0, 11.0, 13.0],
+        ),
+        (
+            "no version is known",
+            &[Unknown],
+            POLICY,
+            &[Fails(412); 3],
+            &[23.0, 1000.0, 2000.0],
+        ),
+    ];
+    for (what, forms, policy, fates, expected) in rows {
+        for form in forms {
+            let (waits, succeeds) = waits(*form, policy, fates);
+            assert_near(&format!("{what}, {form:?}"), &waits, expected);
+            assert!(succeeds, "{what}, {form:?}");
+        }
     }
-    let busy = waits(POLICY, &[After(5), After(1)], true);
-    assert_near(&busy, &[70.0, second(70.0, Some(5.0))]);
-    let texts = waits(POLICY, &[After(5), After(1)], false);
-    assert_near(&texts, &[23.0, second(23.0, None)]);
-}
-
-#[test]
-fn the_cap_holds() {
-    let policy = POLICY.max_backoff(15 * MS).base(15 * MS);
-    assert_near(&waits(policy, &[After(1), After(9)], true), &[15.0, 15.0]);
+    for writes in [1, 4, 9] {
+        let (waits, _) = waits(Numbers, POLICY, &[After(1), After(1), After(writes)]);
+        let next = second(70.0, Some(1.0)).max(20.0 * 0.2);
+        assert_near(&format!("then {writes}"), &waits[..2], &[70.0, next]);
+    }
 }
 
 #[test]
 fn waits_after_other_failures_stay_the_policys_and_are_not_lengthened_by_conflicts() {
-    let waits = waits(POLICY, &[After(1), Fails(503), After(1), Fails(503)], false);
+    let (waits, _) = waits(Texts, POLICY, &[After(1), Fails(503), After(1), Fails(503)]);
     assert_eq!(waits.len(), 4);
-    assert_near(&[waits[0], waits[1], waits[3]], &[23.0, 1000.0, 2000.0]);
+    let policys = [waits[0], waits[1], waits[3]];
+    assert_near("others", &policys, &[23.0, 1000.0, 2000.0]);
     assert!(waits[2] < 200.0, "{waits:?}");
 }
 
-/// A conflict that no read explains comes from stale reads, or is none: to try again at once would
-/// hammer the service.
 #[test]
-fn conflicts_upon_the_same_version_are_waited_after_as_the_policy_says() {
-    for counts in [true, false] {
-        let waits = waits(
-            POLICY,
-            &[StaleRead, Fails(412), Fails(412), After(0)],
-            counts,
+fn every_form_keeps_the_same_pace() {
+    let fates = [After(5), After(3), Fails(503), After(1)];
+    let (expected, _) = waits(Numbers, POLICY, &fates);
+    assert_eq!(expected.len(), 4);
+    for form in ALL {
+        assert_near(
+            &format!("{form:?}"),
+            &waits(*form, POLICY, &fates).0,
+            &expected,
         );
-        let first = if counts { 70.0 } else { 23.0 };
-        assert_near(&waits, &[first, 1000.0, 2000.0, 4000.0]);
+    }
+
+    // The next combined change begins as if nobody had been there.
+    let (shared, time) = store(&fates);
+    let combining = combining(POLICY, shared, time.clone());
+    for change in ["first", "second"] {
+        assert!(run(combining.update((), |_| true)).is_ok());
+        assert_near(change, &millis(&time), &expected);
     }
 }
 
-#[test]
-fn a_blocking_update_and_a_conflict_in_a_reply_keep_the_same_pace() {
-    let fates = [After(5), After(3), After(1)];
-    let expected = waits(POLICY, &fates, true);
-    assert_eq!(expected.len(), 3);
-
-    let (shared, time) = store(&fates);
-    let blocking = POLICY
-        .blocking_update(
-            || Ok(read(&shared)),
-            |_| true,
-            |version| write(&shared, version),
-        )
-        .version(|version| *version)
-        .runtime(time.clone());
-    assert_eq!(blocking.call(), Ok(Updated::Written(())));
-    assert_near(&millis(&time), &expected);
-
-    let (shared, time) = store(&fates);
-    let replying = POLICY
-        .update(
-            async || Ok::<_, Failure>(read(&shared)),
-            |_| true,
-            async |version| Ok(write(&shared, version).is_ok()),
-        )
-        .version(|version| *version)
-        .conflict_if(|succeeded| !succeeded)
-        .runtime(time.clone());
-    assert_eq!(run(replying), Ok(Updated::Written(true)));
-    assert_near(&millis(&time), &expected);
-}
-
-/// The waits of an update whose failures are judged as this, and of the same one that blocks; and how
-/// often the judge was asked.
-fn waits_judged(kind: FaultKind, fates: &[Fate]) -> (Vec<f64>, u32) {
+/// The waits of an update whose failures are judged as this, and of the same one that blocks.
+fn waits_judged(kind: FaultKind, fates: &[Fate]) -> Vec<f64> {
     let asked = Cell::new(0);
-    let judge = |_: &Failure| {
+    let judge = |_: &TestError| {
         asked.set(asked.get() + 1);
         Verdict::Retry {
             kind,
             retry_after: None,
         }
     };
+    let judged = POLICY.when(judge);
     let (shared, time) = store(fates);
-    let update = POLICY.when(judge).update(
-        async || Ok(read(&shared)),
-        |_| true,
-        async |version| write(&shared, version),
-    );
-    let updated = run(update.version(|version| *version).runtime(time.clone()));
+    let update = update!(judged, shared).version(|version| *version);
+    let updated = run(update.runtime(time.clone()));
     assert_eq!(updated, Ok(Updated::Written(())));
-    let (waits, asked) = (millis(&time), asked.take());
+    let waits = millis(&time);
+    assert_eq!(asked.get(), waits.len(), "once about each failure");
 
     let (shared, time) = store(fates);
     let read = || Ok(read(&shared));
-    let judged = POLICY.when(judge);
     let blocking = judged.blocking_update(read, |_| true, |version| write(&shared, version));
     let blocking = blocking.version(|version| *version).runtime(time.clone());
     assert_eq!(blocking.call(), Ok(Updated::Written(())));
-    assert_near(&millis(&time), &waits);
-    (waits, asked)
+    assert_near("blocking", &millis(&time), &waits);
+    waits
 }
 
 #[test]
 fn what_the_judge_calls_a_conflict_is_one_to_the_pace_and_nothing_else_is() {
     // 412 by its status.
-    let (waits, asked) = waits_judged(FaultKind::Throttled, &[After(1); 3]);
-    assert_near(&waits, &[1000.0, 2000.0, 4000.0]);
-    assert_eq!(asked, 3, "the judge is asked once about each failure");
-    let (waits, asked) = waits_judged(FaultKind::Conflict, &[Fails(503)]);
-    assert_near(&waits, &[70.0]);
-    assert_eq!(asked, 1);
+    let throttled = waits_judged(FaultKind::Throttled, &[After(1); 3]);
+    assert_near("throttled", &throttled, &[1000.0, 2000.0, 4000.0]);
+    let conflict = waits_judged(FaultKind::Conflict, &[Fails(503)]);
+    assert_near("conflict", &conflict, &[70.0]);
 }
 
 /// Pending a few times: each caller that comes polls it.
@@ -288,56 +337,35 @@ async fn others_come() {
     .await;
 }
 
-type Combined = Combining<(), u64, (), Failure, VirtualTime>;
-
-fn combining(shared: Shared, time: VirtualTime) -> Combined {
-    combining_by(POLICY, shared, time)
-}
-
-fn combining_by(policy: Policy, shared: Shared, time: VirtualTime) -> Combined {
+fn combining(
+    policy: Policy,
+    shared: Shared,
+    time: VirtualTime,
+) -> Combining<(), u64, (), TestError, VirtualTime> {
     let (reads, writes) = (Arc::clone(&shared), shared);
-    policy
-        .combine(
-            move |()| {
-                let shared = Arc::clone(&reads);
-                async move {
-                    others_come().await;
-                    Ok(read(&shared))
-                }
-            },
-            move |(), version| {
-                let shared = Arc::clone(&writes);
-                async move { write(&shared, version) }
-            },
-        )
-        .version(|version| *version)
-        .runtime(time)
-}
-
-#[test]
-fn combined_changes_keep_the_same_pace() {
-    let fates = [After(5), After(3), Fails(503), After(1)];
-    let expected = waits(POLICY, &fates, true);
-
-    let (shared, time) = store(&fates);
-    let combining = combining(shared, time.clone());
-    let updated = run(combining.update((), |_| true));
-    assert!(matches!(updated, Ok(Updated::Written(()))), "{updated:?}");
-    assert_near(&millis(&time), &expected);
-
-    // The next change begins as if nobody had been there.
-    let again = run(combining.update((), |_| true));
-    assert!(again.is_ok());
-    assert_eq!(time.waits().len(), expected.len());
+    let read = move |()| {
+        let shared = Arc::clone(&reads);
+        async move {
+            others_come().await;
+            Ok(read(&shared))
+        }
+    };
+    let write = move |(), version| {
+        let shared = Arc::clone(&writes);
+        async move { write(&shared, version) }
+    };
+    let combining = policy.combine(read, write);
+    combining.version(|version| *version).runtime(time)
 }
 
 #[test]
 fn a_group_of_four_changes_waits_twice_as_long_at_first() {
     let (shared, time) = store(&[After(1)]);
-    let combining = combining(shared, time.clone());
-    let mut changes: Vec<_> = (0..4)
-        .map(|_| Box::pin(combining.update((), |_| true)))
-        .collect();
+    let combining = combining(POLICY, shared, time.clone());
+    let mut changes = vec![(); 4]
+        .into_iter()
+        .map(|()| Box::pin(combining.update((), |_| true)))
+        .collect::<Vec<_>>();
     run(poll_fn(|cx| {
         changes.retain_mut(|change| change.as_mut().poll(cx).is_pending());
         if changes.is_empty() {
@@ -346,137 +374,71 @@ fn a_group_of_four_changes_waits_twice_as_long_at_first() {
             Poll::Pending
         }
     }));
-    assert_near(&millis(&time), &[140.0]);
+    assert_near("a group", &millis(&time), &[140.0]);
 }
 
 #[test]
-fn waits_of_the_callers_own_have_the_last_word() {
-    let (shared, time) = store(&[After(1), After(1)]);
-    let update = POLICY
-        .update(
-            async || Ok(read(&shared)),
-            |_| true,
-            async |version| write(&shared, version),
-        )
-        .version(|version| *version)
-        .delays(Constant::new(3 * MS))
-        .runtime(time.clone());
+fn waits_of_the_callers_own_have_the_last_word_and_end() {
+    let (shared, time) = store(&[After(1); 2]);
+    let update = update!(POLICY, shared).version(|version| *version);
+    let update = update.delays(Constant::new(3 * MS)).runtime(time.clone());
     assert_eq!(run(update), Ok(Updated::Written(())));
-    assert_near(&millis(&time), &[3.0, 3.0]);
-}
+    assert_near("constant", &millis(&time), &[3.0, 3.0]);
 
-#[test]
-fn lists_of_waits_go_on_and_end() {
     let (shared, time) = store(&[After(1); 9]);
-    let update = POLICY
-        .update(
-            async || Ok(read(&shared)),
-            |_| true,
-            async |version| write(&shared, version),
-        )
-        .version(|version| *version)
-        .delays([3 * MS, 5 * MS])
-        .runtime(time.clone());
-    assert_eq!(run(update), Err(Failure(412)));
-    assert_near(&millis(&time), &[3.0, 5.0]);
-}
-
-#[test]
-fn policies_that_do_not_grow_by_a_factor_keep_their_waits() {
-    let linear = Policy::linear(7 * MS, 2 * MS).max_attempts(20);
-    let waits = waits(linear, &[After(1); 4], true);
-    assert_near(&waits, &[7.0, 9.0, 11.0, 13.0]);
+    let update = update!(POLICY, shared).version(|version| *version);
+    let update = update.delays([3 * MS, 5 * MS]).runtime(time.clone());
+    assert_eq!(run(update), Err(TestError::status(412)));
+    assert_near("a list", &millis(&time), &[3.0, 5.0]);
 }
 
 /// The waits are short, so five attempts would be over before a crowd is.
 #[test]
 fn the_default_number_of_attempts_does_not_count_conflicts_at_the_pace() {
     let default = Policy::exponential().base(Duration::from_secs(1));
-    assert_eq!(waits(default, &[After(1); 30], true).len(), 30);
-
-    let ends = |fates: &[Fate]| {
-        let (shared, time) = store(fates);
-        let update = default
-            .update(
-                async || Ok(read(&shared)),
-                |_| true,
-                async |version| write(&shared, version),
-            )
-            .version(|version| *version)
-            .runtime(time.clone());
-        assert!(run(update).is_err());
-        let (shared, combined) = store(fates);
-        let policy = combining_by(default, shared, combined.clone());
-        assert!(run(policy.update((), |_| true)).is_err());
-        assert_eq!(millis(&time), millis(&combined));
-        time.waits().len()
-    };
-    assert_eq!(ends(&[After(1); 200]), 99);
     let mut mixed = vec![After(1); 10];
     mixed.extend([Fails(503); 5]);
-    assert_eq!(ends(&mixed), 14);
+    for (fates, waited, succeeds) in [
+        (&[After(1); 30][..], 30, true),
+        (&[After(1); 200], 99, false),
+        (&mixed, 14, false),
+    ] {
+        for form in [Numbers, Combined] {
+            let (waits, succeeded) = waits(form, default, fates);
+            assert_eq!((waits.len(), succeeded), (waited, succeeds), "{form:?}");
+        }
+    }
 }
 
 /// Replicas that answer in turn show versions that go to and fro. Nobody has written.
 #[test]
 fn an_older_version_is_a_stale_read() {
     let time = VirtualTime::new();
-    let shown = std::cell::Cell::new(0);
-    let update = POLICY
-        .max_attempts(9)
-        .blocking_update(
-            || {
-                time.advance(CALL);
-                shown.set(shown.get() + 1);
-                Ok::<_, Failure>(5 + shown.get() % 2)
-            },
-            |_| true,
-            |_| {
-                time.advance(CALL);
-                Err::<(), _>(Failure(412))
-            },
-        )
-        .version(|version: &u64| *version)
-        .runtime(time.clone())
-        .call();
-    assert!(update.is_err());
-    assert!(
-        time.elapsed() > Duration::from_secs(15),
-        "{:?}",
-        time.waits()
-    );
-}
-
-#[test]
-fn a_version_that_is_not_known_leaves_the_wait_to_the_policy() {
-    let (shared, time) = store(&[Fails(412), Fails(412), Fails(412)]);
-    let update = POLICY
-        .update(
-            async || Ok(read(&shared)),
-            |_| true,
-            async |version| write(&shared, version),
-        )
-        .version(|_| None::<u64>)
-        .runtime(time.clone());
-    assert_eq!(run(update), Ok(Updated::Written(())));
-    assert_near(&millis(&time), &[23.0, 1000.0, 2000.0]);
+    let shown = Cell::new(0);
+    let read = || {
+        time.advance(CALL);
+        shown.set(shown.get() + 1);
+        Ok(5 + shown.get() % 2)
+    };
+    let write = |_| {
+        time.advance(CALL);
+        Err::<(), _>(TestError::status(412))
+    };
+    let policy = POLICY.max_attempts(9);
+    let update = policy.blocking_update(read, |_| true, write);
+    let update = update.version(|version: &u64| *version);
+    assert!(update.runtime(time.clone()).call().is_err());
+    let waits = time.waits();
+    assert!(time.elapsed() > Duration::from_secs(15), "{waits:?}");
 }
 
 #[test]
 fn limits_hold() {
     let (shared, time) = store(&[After(1); 9]);
     let policy = POLICY.max_attempts(3);
-    let update = policy
-        .update(
-            async || Ok(read(&shared)),
-            |_| true,
-            async |version| write(&shared, version),
-        )
-        .version(|version| *version)
-        .runtime(time.clone())
-        .reported();
-    let ended: Result<_, RetryError<Failure, _>> = run(update);
-    let report = ended.unwrap_err();
-    assert_eq!((report.report.writes, report.error), (3, Failure(412)));
+    let update = update!(policy, shared).version(|version| *version);
+    let gave_up = run(update.runtime(time.clone()).reported()).unwrap_err();
+    let expected = (3, TestError::status(412));
+    assert_eq!((gave_up.report.writes, gave_up.error), expected);
     assert_eq!(time.waits().len(), 2);
 }

@@ -6,10 +6,7 @@ use backoff_core::{
 };
 use std::{
     future::pending,
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering::Relaxed},
-    },
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
     time::Duration,
 };
 use tokio::time::sleep;
@@ -67,116 +64,84 @@ async fn hang(source: &Source) -> Result<u32, Failure> {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_its_caller_drops_leaves_the_connection_to_the_others() {
-    let source = Arc::new(numbered());
-    tokio::select! {
-        _ = hang(&source) => unreachable!("hangs"),
-        () = sleep(SECOND) => {}
-    }
-    let aborted = tokio::spawn({
-        let source = Arc::clone(&source);
-        async move {
-            POLICY
-                .retry(|| hang(&source))
-                .attempt_timeout(5 * SECOND)
-                .await
-        }
-    });
-    sleep(SECOND).await;
-    aborted.abort();
-    assert!(aborted.await.unwrap_err().is_cancelled());
+    let source = numbered();
+    let after = |time| tokio::time::timeout(time, hang(&source));
+    assert!(after(SECOND).await.is_err());
+    let limited = POLICY.retry(|| hang(&source)).attempt_timeout(5 * SECOND);
+    assert!(tokio::time::timeout(SECOND, limited).await.is_err());
     let late = tokio::time::timeout(SECOND, POLICY.retry(|| hang(&source))).await;
     assert!(late.is_err());
     let used = source.with(|number| async move { Ok::<_, Failure>(number) });
     assert_eq!((used.await, source.opened()), (Ok(0), 1));
 }
 
-#[tokio::test(start_paused = true)]
-async fn an_attempt_that_attempt_timeout_cuts_drops_its_connection() {
-    let source = numbered();
-    let answer = POLICY.retry(|| ask(&source)).attempt_timeout(SECOND);
-    assert_eq!((answer.await, source.opened()), (Ok(1), 2));
+/// An update whose read hangs, or whose write, on the first connection.
+async fn update(source: &Source, hangs_in_write: bool) -> Result<u32, Failure> {
+    let read = async || match hangs_in_write {
+        true => Ok(1),
+        false => ask(source).await,
+    };
+    let write = async |number| match hangs_in_write {
+        true => ask(source).await,
+        false => Ok(number),
+    };
+    let update = POLICY.update(read, |_| true, write);
+    update
+        .attempt_timeout(SECOND)
+        .await
+        .map(|updated| match updated {
+            Updated::Written(number) => number,
+            Updated::Unchanged(_) => unreachable!("each change is one"),
+        })
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_attempt_that_timeout_cuts_drops_its_connection() {
-    let source = numbered();
-    let answer = POLICY.retry(|| ask(&source)).timeout(SECOND).await;
-    assert_eq!(answer, Err(TimedOut::new(SECOND).into()));
-    assert_eq!((ask(&source).await, source.opened()), (Ok(1), 2));
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_attributes_timeouts_drop_the_connection_too() {
+async fn an_attempt_that_a_timeout_cuts_drops_its_connection() {
     #[retry(policy = POLICY, attempt_timeout = "1s")]
-    async fn by_attempt(source: &Source) -> Result<u32, Failure> {
+    async fn attempts(source: &Source) -> Result<u32, Failure> {
         ask(source).await
     }
-    let source = numbered();
-    assert_eq!((by_attempt(&source).await, source.opened()), (Ok(1), 2));
-
     #[retry(policy = POLICY, timeout = "1s")]
-    async fn by_call(source: &Source) -> Result<u32, Failure> {
+    async fn whole(source: &Source) -> Result<u32, Failure> {
         ask(source).await
     }
-    let source = numbered();
-    let late = Failure::from(TimedOut::new(SECOND));
-    assert_eq!(by_call(&source).await, Err(late));
-    assert_eq!((ask(&source).await, source.opened()), (Ok(1), 2));
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_cut_of_an_update_drops_the_connection_of_its_step() {
-    for hangs_in_write in [false, true] {
-        let source = numbered();
-        let updated = POLICY
-            .update(
-                || async {
-                    if hangs_in_write {
-                        Ok(7)
-                    } else {
-                        ask(&source).await
-                    }
-                },
-                |number| {
-                    *number += 1;
-                    true
-                },
-                |number| {
-                    let source = &source;
-                    async move { ask(source).await.map(|_| number) }
-                },
-            )
-            .attempt_timeout(SECOND)
-            .await;
-        let expected = if hangs_in_write { 8 } else { 2 };
-        assert_eq!(updated, Ok(Updated::Written(expected)));
-        assert_eq!(source.opened(), 2);
+    let late = || Err(TimedOut::new(SECOND).into());
+    let sources = [(); 7].map(|()| numbered());
+    let [a, b, c, d, e, f, g] = &sources;
+    let call = |source| POLICY.retry(move || ask(source));
+    // The outer call cuts an attempt, in which an inner call is dropped with its own attempt.
+    let inner = || call(e).attempt_timeout(5 * SECOND);
+    let outer = POLICY.retry(inner).attempt_timeout(SECOND);
+    for (form, came, expected) in [
+        (
+            "attempt_timeout",
+            call(a).attempt_timeout(SECOND).await,
+            Ok(1),
+        ),
+        ("timeout", call(b).timeout(SECOND).await, late()),
+        ("the key attempt_timeout", attempts(c).await, Ok(1)),
+        ("the key timeout", whole(d).await, late()),
+        ("a call in a call", outer.await, Ok(1)),
+        ("the read of an update", update(f, false).await, Ok(1)),
+        ("the write of an update", update(g, true).await, Ok(1)),
+    ] {
+        assert_eq!(came, expected, "{form}");
     }
-}
-
-/// The outer call cuts an attempt, in which an inner call is dropped with its own attempt.
-#[tokio::test(start_paused = true)]
-async fn the_cut_of_an_outer_attempt_drops_the_connections_inside() {
-    let source = numbered();
-    let inner = || POLICY.retry(|| ask(&source)).attempt_timeout(5 * SECOND);
-    let answer = POLICY.retry(inner).attempt_timeout(SECOND).await;
-    assert_eq!((answer, source.opened()), (Ok(1), 2));
+    for (n, source) in sources.iter().enumerate() {
+        assert_eq!((ask(source).await, source.opened()), (Ok(1), 2), "{n}");
+    }
 }
 
 /// An attempt that is cut later has itself dropped a call on another connection before.
 #[tokio::test(start_paused = true)]
 async fn what_was_dropped_before_the_cut_is_not_cut() {
     let (left, cut) = (numbered(), numbered());
-    let outcome = POLICY
-        .retry(async || {
-            tokio::select! {
-                _ = hang(&left) => {}
-                () = sleep(SECOND / 2) => {}
-            }
-            hang(&cut).await
-        })
-        .attempt_timeout(SECOND)
-        .await;
+    let call = POLICY.retry(async || {
+        let dropped = tokio::time::timeout(SECOND / 2, hang(&left)).await;
+        assert!(dropped.is_err());
+        hang(&cut).await
+    });
+    let outcome = call.attempt_timeout(SECOND).await;
     assert_eq!(outcome, Err(TimedOut::new(SECOND).into()));
     assert_eq!((left.opened(), cut.opened()), (1, 3));
 }

@@ -1,9 +1,6 @@
 //! Reads that continue from their last progress: exact schedules, in virtual time.
 
-use backoff_core::{
-    BlockingSleep, Budget, Clock, Event, Fault, Jitter, Policy, Random, TimedOut,
-    testing::VirtualTime,
-};
+use backoff_core::{Budget, Event, Fault, Jitter, Policy, TimedOut, testing::VirtualTime};
 use std::{
     cell::RefCell,
     future::Future,
@@ -83,14 +80,6 @@ fn read(policy: &Policy, attempts: &[Attempt]) -> Told {
 }
 
 #[test]
-fn without_progress_it_is_a_retry() {
-    let told = read(&POLICY, &[(0, FAILS); 9]);
-    assert_eq!(told.begun, [0, 1, 3]);
-    assert_eq!(told.events, ["1", "2", "attempts"]);
-    assert!(!told.ended);
-}
-
-#[test]
 fn after_progress_attempts_and_waits_begin_anew() {
     let told = read(
         &POLICY,
@@ -155,58 +144,6 @@ fn progress_gives_a_budget_its_tokens_back() {
     assert_eq!(told.events, expected);
     // The last retry of each loop is open; the second loop began with a success.
     assert_eq!(BUDGET.tokens(), 500.0 - 14.0 + 1.0 - 14.0);
-}
-
-#[test]
-fn a_wait_that_is_not_awaited_to_its_end_costs_nothing() {
-    static BUDGET: Budget = Budget::aws();
-    let policy = POLICY.budget(&BUDGET);
-    let runtime = tokio::runtime::Builder::new_current_thread();
-    let runtime = { runtime }
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .unwrap();
-    runtime.block_on(async {
-        let mut resuming = policy.resuming();
-        let waiting = resuming.failed(TimedOut::new(SECOND));
-        let patience = Duration::from_millis(500);
-        assert!(tokio::time::timeout(patience, waiting).await.is_err());
-        assert_eq!(BUDGET.tokens(), 500.0 - 14.0);
-        drop(resuming);
-    });
-    assert_eq!(BUDGET.tokens(), 500.0);
-}
-
-/// A timer that wakes a minute too late.
-struct Late(VirtualTime);
-
-impl Clock for Late {
-    fn now(&self) -> Duration {
-        self.0.now()
-    }
-}
-
-impl BlockingSleep for Late {
-    fn sleep_blocking(&self, wait: Duration) {
-        self.0.advance(wait + 60 * SECOND);
-    }
-}
-
-impl Random for Late {
-    fn random(&self) -> u64 {
-        0
-    }
-}
-
-#[test]
-fn a_timer_that_wakes_late_ends_a_blocking_stretch_and_costs_nothing() {
-    static BUDGET: Budget = Budget::aws();
-    let policy = POLICY.deadline(30 * SECOND).budget(&BUDGET);
-    let mut resuming = policy.resuming().runtime(Late(VirtualTime::new()));
-    let late = TimedOut::new(SECOND);
-    assert_eq!(resuming.failed_blocking(late), Err(late));
-    assert_eq!(BUDGET.tokens(), 500.0);
 }
 
 #[tokio::test(start_paused = true)]

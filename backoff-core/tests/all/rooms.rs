@@ -142,28 +142,13 @@ fn no_rooms_stand_in_a_circle() {
 #[test]
 fn the_paths_of_a_use_are_found() {
     let tree = "crate::{a, b::{self, C},\n    d::E}";
-    assert_eq!(
-        paths(tree),
-        ["crate::a", "crate::b::self", "crate::b::C", "crate::d::E"]
-    );
-    let rooms: Rooms = [vec!["a"], vec!["b"], vec!["b", "c"]]
-        .map(|room| (room.into_iter().map(str::to_owned).collect(), String::new()))
+    let expected = ["crate::a", "crate::b::self", "crate::b::C", "crate::d::E"];
+    assert_eq!(paths(tree), expected);
+    let room = |path: &str| path.split("::").map(str::to_owned).collect::<Vec<_>>();
+    let rooms: Rooms = ["a", "b", "b::c"]
+        .map(|it| (room(it), String::new()))
         .into();
     let text = "//! Doc; text.\n\nuse super::c::D;\n#[cfg(x)]\nuse crate::{\n    a,\n    b::E,\n};\n\nfn f() {}";
-    let of = |own: &[&str]| {
-        used(
-            &own.iter()
-                .map(|part| (*part).to_owned())
-                .collect::<Vec<_>>(),
-            text,
-            &rooms,
-        )
-    };
-    assert_eq!(
-        of(&["b", "x"])
-            .into_iter()
-            .map(|room| room.join("::"))
-            .collect::<Vec<_>>(),
-        ["a", "b", "b::c"]
-    );
+    let of = used(&room("b::x"), text, &rooms);
+    assert_eq!(of, ["a", "b", "b::c"].map(room).into());
 }

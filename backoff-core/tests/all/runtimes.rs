@@ -1,5 +1,5 @@
 //! Generators of `rand` as random sources, alone and together with a runtime.
-use crate::common::Scripted;
+use crate::common::{Scripted, at_once};
 use backoff_core::{Jitter, Policy, Random, TimedOut};
 use rand::{Rng as _, SeedableRng as _, rngs::SmallRng};
 use std::{
@@ -9,7 +9,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
     sync::{Arc, Mutex},
-    task::{Context, Poll, Waker},
+    task::{Context, Waker},
     thread,
     time::Duration,
 };
@@ -27,10 +27,14 @@ fn drawn<const N: usize>() -> [u64; N] {
     [0; N].map(|_| generator.next_u64())
 }
 
-/// The policy's waits with these numbers.
+fn waits_by(policy: Policy, numbers: &[u64]) -> Vec<Duration> {
+    let backoff = |(retry, number): (u32, &u64)| policy.backoff(retry, Duration::ZERO, *number);
+    (0..).zip(numbers).map(backoff).collect()
+}
+
+/// The policy's waits with the first numbers.
 fn waits() -> Vec<Duration> {
-    let backoff = |(retry, number)| POLICY.backoff(retry, Duration::ZERO, number);
-    (0..).zip(drawn::<5>()).map(backoff).collect()
+    waits_by(POLICY, &drawn::<5>())
 }
 
 /// What a panic of this says.
@@ -96,13 +100,6 @@ fn late() -> TimedOut {
     TimedOut::new(Duration::ZERO)
 }
 
-fn now<F: Future>(future: F) -> F::Output {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(output) => output,
-        Poll::Pending => panic!("it waits"),
-    }
-}
-
 #[test]
 fn a_generator_behind_a_lock_draws_its_numbers_for_all_threads() {
     let shared = Arc::new(Mutex::new(generator()));
@@ -152,48 +149,37 @@ fn a_generator_that_panicked_behind_a_lock_still_draws() {
     assert!(shared.is_poisoned());
     assert_eq!([(); 3].map(|()| shared.random()), drawn());
 
+    // And in a call, after three numbers.
     let runtime = Scripted::default();
-    let mut left = generator();
-    let skipped = [(); 3].map(|()| left.next_u64());
-    assert_eq!(skipped, drawn());
-    let gave_up = POLICY
-        .blocking(|| Err::<(), _>(late()))
-        .runtime((runtime.clone(), &shared))
-        .call();
+    let call = POLICY.blocking(|| Err::<(), _>(late()));
+    let gave_up = call.runtime((runtime.clone(), &shared)).call();
     assert!(gave_up.is_err() && shared.is_poisoned());
-    let expected: Vec<_> = (0..5)
-        .map(|retry| POLICY.backoff(retry, Duration::ZERO, left.next_u64()))
-        .collect();
-    assert_eq!(runtime.waits.take(), expected);
+    assert_eq!(runtime.waits.take(), waits_by(POLICY, &drawn::<8>()[3..]));
 }
 
 /// The clock and the timer of the first, the numbers of the second.
 #[test]
 fn a_pair_runs_both_loops() {
     let expected = waits();
-    let slept = expected.iter().sum();
+    let slept: Duration = expected.iter().sum();
     assert_eq!(expected.len(), 5);
 
     let runtime = Scripted::drawing(u64::MAX);
-    let pair = (runtime.clone(), RefCell::new(generator()));
     let retry = POLICY.retry(|| ready(Err::<(), _>(late())));
-    let gave_up = now(retry.runtime(pair).reported()).unwrap_err();
-    assert_eq!(runtime.waits.take(), expected);
+    let retry = retry.runtime((runtime.clone(), RefCell::new(generator())));
+    let of_async = at_once(retry.reported()).unwrap_err().report;
     assert_eq!(
-        (gave_up.report.slept, gave_up.report.elapsed),
-        (slept, slept)
+        (runtime.waits.take(), runtime.now.take()),
+        (expected.clone(), slept)
     );
-    assert_eq!(runtime.now.get(), slept);
 
-    let runtime = Scripted::drawing(u64::MAX);
-    let pair = (runtime.clone(), Mutex::new(generator()));
     let blocking = POLICY.blocking(|| Err::<(), _>(late()));
-    let gave_up = blocking.runtime(pair).reported().unwrap_err();
+    let blocking = blocking.runtime((runtime.clone(), Mutex::new(generator())));
+    let of_blocking = blocking.reported().unwrap_err().report;
     assert_eq!(runtime.waits.take(), expected);
-    assert_eq!(
-        (gave_up.report.slept, gave_up.report.elapsed),
-        (slept, slept)
-    );
+    for report in [of_async, of_blocking] {
+        assert_eq!((report.slept, report.elapsed), (slept, slept));
+    }
 }
 
 /// The pair's timer cuts the attempts, by the pair's clock.
@@ -201,10 +187,12 @@ fn a_pair_runs_both_loops() {
 fn a_pair_cuts_attempts() {
     let runtime = Scripted::drawing(u64::MAX);
     let retry = POLICY.retry(pending::<Result<(), TimedOut>>);
-    let gave_up = now(retry
-        .attempt_timeout(3 * SECOND)
-        .runtime((runtime.clone(), Mutex::new(generator())))
-        .reported())
+    let gave_up = at_once(
+        retry
+            .attempt_timeout(3 * SECOND)
+            .runtime((runtime.clone(), Mutex::new(generator())))
+            .reported(),
+    )
     .unwrap_err();
     assert_eq!(gave_up.error, TimedOut::new(3 * SECOND));
     let mut expected = vec![3 * SECOND];
@@ -217,10 +205,12 @@ fn a_pair_cuts_attempts() {
     // The last attempt has what the clock says is left.
     let runtime = Scripted::drawing(u64::MAX);
     let policy = POLICY.deadline(5 * SECOND);
-    let outcome = now(policy
-        .retry(pending::<Result<(), TimedOut>>)
-        .attempt_timeout(3 * SECOND)
-        .runtime((runtime.clone(), RefCell::new(generator()))));
+    let outcome = at_once(
+        policy
+            .retry(pending::<Result<(), TimedOut>>)
+            .attempt_timeout(3 * SECOND)
+            .runtime((runtime.clone(), RefCell::new(generator()))),
+    );
     let left = 2 * SECOND - waits()[0];
     assert_eq!(outcome, Err(TimedOut::new(left)));
     assert_eq!(runtime.waits.take(), [3 * SECOND, waits()[0], left]);
@@ -238,9 +228,7 @@ async fn a_pair_with_tokio() {
         .reported()
         .await
         .unwrap_err();
-    let numbers = (0..).zip(drawn::<5>());
-    let slept = numbers.map(|(retry, number)| policy.backoff(retry, Duration::ZERO, number));
-    let slept: Duration = slept.sum();
+    let slept: Duration = waits_by(policy, &drawn::<5>()).iter().sum();
     assert_eq!(gave_up.report.slept, slept);
     // Tokio's timer rounds each wait up to a millisecond.
     let late = start.elapsed() - slept;

@@ -1,7 +1,8 @@
 //! Requests that the tower layer retries, in virtual time: exact schedules, and which requests are sent twice.
 
+use crate::common::{at_once, error::TestError};
 use backoff_core::{
-    Budget, Delivery, Event, Fault, Jitter, Policy, StopReason, TimedOut, codes,
+    Budget, Event, Jitter, Policy, StopReason, TimedOut, codes,
     testing::VirtualTime,
     tower::{Copies, Idempotent, Outgoing, Retry, RetryLayer},
 };
@@ -12,7 +13,7 @@ use http_body_util::{BodyExt as _, Full, combinators::BoxBody};
 use std::{
     collections::VecDeque,
     convert::Infallible,
-    future::{Future, Ready, ready},
+    future::{Ready, ready},
     pin::{Pin, pin},
     sync::{Arc, Mutex},
     task::{Context, Poll, Waker},
@@ -23,20 +24,13 @@ use tower::{Layer as _, Service, ServiceExt};
 const POLICY: Policy = Policy::exponential().on(codes![429, 500..=504]);
 const SECOND: Duration = Duration::from_secs(1);
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Broken(Delivery);
-
-impl Fault for Broken {
-    fn delivery(&self) -> Option<Delivery> {
-        Some(self.0)
-    }
-}
-
 /// What the server answers: a status, with these seconds of `Retry-After` unless they are 0; or nothing.
-type Answer = Result<(u16, u64), Broken>;
+type Answer = Result<(u16, u64), TestError>;
 
-const LOST: Answer = Err(Broken(Delivery::MaybeSent));
-const REFUSED: Answer = Err(Broken(Delivery::NotSent));
+const LOST: Answer = Err(TestError::LOST);
+const REFUSED: Answer = Err(TestError::REFUSED);
+const OK: Answer = Ok((200, 0));
+const BUSY: Answer = Ok((503, 0));
 
 #[derive(Default)]
 struct Seen {
@@ -97,14 +91,14 @@ where
     B: Body<Data = Bytes, Error: std::fmt::Debug>,
 {
     type Response = Response<&'static str>;
-    type Error = Broken;
-    type Future = Ready<Result<Self::Response, Broken>>;
+    type Error = TestError;
+    type Future = Ready<Result<Self::Response, TestError>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Broken>> {
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), TestError>> {
         let mut seen = self.seen.lock().unwrap();
         seen.readied += 1;
         if seen.unready.pop_front() == Some(true) {
-            return Poll::Ready(Err(Broken(Delivery::NotSent)));
+            return Poll::Ready(Err(TestError::REFUSED));
         }
         self.is_ready = true;
         Poll::Ready(Ok(()))
@@ -112,7 +106,7 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         assert!(std::mem::take(&mut self.is_ready), "called unready");
-        let body = now(pin!(request.into_body().collect()));
+        let body = at_once(request.into_body().collect());
         let body = body.map_or(Bytes::from_static(b"failed"), |body| body.to_bytes());
         let mut seen = self.seen.lock().unwrap();
         seen.requests.push((self.time.elapsed(), body));
@@ -129,25 +123,17 @@ where
     }
 }
 
-/// What a future gives that is ready at once.
-fn now<F: Future>(future: Pin<&mut F>) -> F::Output {
-    let mut context = Context::from_waker(Waker::noop());
-    match future.poll(&mut context) {
-        Poll::Ready(output) => output,
-        Poll::Pending => panic!("nothing here waits but in virtual time"),
-    }
-}
-
-type Sent = Result<u16, Broken>;
+type Sent = Result<u16, TestError>;
 
 /// Sends a request through this layer, and says what came of it.
 fn send<C, K, R, B>(layer: RetryLayer<C, K, R>, server: &Server, request: Request<B>) -> Sent
 where
     RetryLayer<C, K, R>: tower::Layer<Server, Service = Retry<Server, C, K, R>>,
-    Retry<Server, C, K, R>: Service<Request<B>, Response = Response<&'static str>, Error = Broken>,
+    Retry<Server, C, K, R>:
+        Service<Request<B>, Response = Response<&'static str>, Error = TestError>,
 {
     let mut service = layer.layer(server.clone());
-    let reply = now(pin!(async { service.ready().await?.call(request).await }));
+    let reply = at_once(async { service.ready().await?.call(request).await });
     reply.map(|reply| reply.status().as_u16())
 }
 
@@ -162,69 +148,70 @@ fn with(method: &str) -> Request<Full<Bytes>> {
 
 #[test]
 fn responses_and_errors_are_waited_after() {
-    let server = Server::answering([Ok((503, 0)), LOST, Ok((500, 0)), Ok((200, 0))]);
-    let layer = POLICY.layer().runtime(server.time.clone());
-    assert_eq!(send(layer, &server, get()), Ok(200));
-    assert_eq!(server.schedule(), [0, 1, 3, 7]);
-    assert_eq!(server.bodies(), ["body"; 4]);
-}
-
-#[test]
-fn the_last_response_is_handed_back_as_it_came() {
-    let server = Server::answering([Ok((503, 0)); 9]);
-    let layer = RetryLayer::new(POLICY.max_attempts(3)).runtime(server.time.clone());
-    assert_eq!(send(layer, &server, get()), Ok(503));
-    assert_eq!(server.schedule(), [0, 1, 3]);
-    let server = Server::answering([Ok((404, 0)), LOST]);
-    let layer = POLICY.layer().runtime(server.time.clone());
-    assert_eq!(send(layer, &server, get()), Ok(404));
-    assert_eq!(server.schedule(), [0]);
-}
-
-#[test]
-fn retry_after_is_obeyed() {
-    let server = Server::answering([Ok((429, 7)), Ok((503, 30))]);
-    let layer = POLICY.layer().runtime(server.time.clone());
-    assert_eq!(send(layer, &server, get()), Ok(200));
-    assert_eq!(server.schedule(), [0, 7, 37]);
-}
-
-/// An attempt takes 4 s. After the second one 9 s are over; the next wait would end after 11 s.
-#[test]
-fn the_deadline_counts_from_the_first_attempt() {
-    let mut server = Server::answering([Ok((503, 0)); 9]);
-    server.takes = 4 * SECOND;
-    // What passes before is not counted.
-    server.time.advance(100 * SECOND);
-    let layer = POLICY.deadline(10 * SECOND).layer();
-    let layer = layer.runtime(server.time.clone());
-    assert_eq!(send(layer, &server, get()), Ok(503));
-    assert_eq!(server.schedule(), [100, 105]);
-}
-
-#[test]
-fn a_first_success_refills_the_budget() {
-    static BUDGET: Budget = Budget::ratio(0.5, 2);
-    let policy = POLICY.budget(&BUDGET);
-    let sent = |answers: &[Answer]| {
-        let server = Server::answering(answers.iter().copied());
-        let layer = policy.layer().runtime(server.time.clone());
-        let _ = send(layer, &server, get());
-        server.schedule().len()
-    };
-    let outage = [Ok((503, 0)); 9];
-    assert_eq!(sent(&outage), 3);
-    assert_eq!(sent(&outage), 1);
-    for _ in 0..4 {
-        assert_eq!(sent(&[]), 1);
+    let outage = [BUSY; 9];
+    let plain = RetryLayer::new(POLICY);
+    let thrice = RetryLayer::new(POLICY.max_attempts(3));
+    let short = POLICY.deadline(10 * SECOND).layer();
+    type Row<'a> = (&'a str, RetryLayer, &'a [Answer], u64, u16, &'a [u64]);
+    let rows: [Row<'_>; 5] = [
+        (
+            "all failures",
+            plain,
+            &[BUSY, LOST, Ok((500, 0)), OK],
+            0,
+            200,
+            &[0, 1, 3, 7],
+        ),
+        (
+            "the last response as it came",
+            thrice,
+            &outage,
+            0,
+            503,
+            &[0, 1, 3],
+        ),
+        (
+            "a permanent one",
+            plain,
+            &[Ok((404, 0)), LOST],
+            0,
+            404,
+            &[0],
+        ),
+        (
+            "Retry-After",
+            plain,
+            &[Ok((429, 7)), Ok((503, 30))],
+            0,
+            200,
+            &[0, 7, 37],
+        ),
+        // After the second attempt 9 s are over; the next wait would end after 11 s.
+        (
+            "the deadline counts from the first attempt",
+            short,
+            &outage,
+            4,
+            503,
+            &[0, 5],
+        ),
+    ];
+    for (what, layer, answers, takes, status, schedule) in rows {
+        let mut server = Server::answering(answers.iter().copied());
+        server.takes = Duration::from_secs(takes);
+        // What passes before is not counted.
+        server.time.advance(100 * SECOND);
+        let sent = send(layer.runtime(server.time.clone()), &server, get());
+        let expected: Vec<_> = schedule.iter().map(|at| at + 100).collect();
+        assert_eq!((sent, server.schedule()), (Ok(status), expected), "{what}");
+        assert!(server.bodies().iter().all(|body| body == "body"), "{what}");
     }
-    assert_eq!(sent(&outage), 3);
 }
 
 #[test]
 fn what_may_be_sent_twice_follows_from_the_request() {
     let careful = POLICY.idempotent(false);
-    let attempts = |policy: Policy, said: Option<bool>, answer, request| {
+    let check = |what: &str, policy: Policy, said: Option<bool>, answer, request, expected| {
         let server = Server::answering([answer]);
         let layer = policy.layer().runtime(server.time.clone());
         let layer = match said {
@@ -232,60 +219,50 @@ fn what_may_be_sent_twice_follows_from_the_request() {
             None => layer,
         };
         let _ = send(layer, &server, request);
-        server.schedule().len()
+        assert_eq!(server.schedule().len(), expected, "{what}");
     };
-    for method in ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"] {
-        assert_eq!(attempts(POLICY, None, LOST, with(method)), 2, "{method}");
-        assert_eq!(attempts(careful, None, LOST, with(method)), 2, "{method}");
-    }
-    for method in ["PUT", "DELETE"] {
-        assert_eq!(attempts(POLICY, None, LOST, with(method)), 2, "{method}");
-        assert_eq!(attempts(careful, None, LOST, with(method)), 1, "{method}");
-    }
-    for method in ["POST", "PATCH", "CONNECT", "get"] {
-        assert_eq!(attempts(POLICY, None, LOST, with(method)), 1, "{method}");
-        assert_eq!(attempts(POLICY, None, Ok((503, 0)), with(method)), 1);
+    for (method, twice, carefully) in [
+        ("GET", 2, 2),
+        ("HEAD", 2, 2),
+        ("OPTIONS", 2, 2),
+        ("TRACE", 2, 2),
+        ("QUERY", 2, 2),
+        ("PUT", 2, 1),
+        ("DELETE", 2, 1),
+        ("POST", 1, 1),
+        ("PATCH", 1, 1),
+        ("CONNECT", 1, 1),
+        ("get", 1, 1),
+    ] {
+        check(method, POLICY, None, LOST, with(method), twice);
+        check(method, careful, None, LOST, with(method), carefully);
+        check(method, POLICY, None, BUSY, with(method), twice);
         // Surely not applied.
-        assert_eq!(attempts(POLICY, None, REFUSED, with(method)), 2);
-        assert_eq!(attempts(POLICY, None, Ok((429, 0)), with(method)), 2);
-        assert_eq!(attempts(POLICY, Some(true), LOST, with(method)), 2);
+        check(method, POLICY, None, REFUSED, with(method), 2);
+        check(method, POLICY, None, Ok((429, 0)), with(method), 2);
+        // Somebody says so.
+        check(method, POLICY, Some(true), LOST, with(method), 2);
+        check(method, POLICY, Some(false), LOST, with(method), 1);
+        // The word for one request counts before the word for all.
+        for idempotent in [true, false] {
+            let mut request = with(method);
+            request.extensions_mut().insert(Idempotent(idempotent));
+            let expected = 1 + usize::from(idempotent);
+            check(method, careful, Some(!idempotent), LOST, request, expected);
+        }
     }
-    assert_eq!(attempts(POLICY, Some(false), LOST, get()), 1);
-    let header = |name, value: &str| {
+    for (name, value, expected) in [
+        ("idempotency-key", "k", 2),
+        ("idempotency-key", "", 1),
+        ("if-match", "\"e\"", 2),
+        ("if-match", "*", 1),
+        ("if-none-match", "*", 2),
+    ] {
         let mut request = with("POST");
         request.headers_mut().insert(name, value.parse().unwrap());
-        request
-    };
-    for (request, expected) in [
-        (header("idempotency-key", "k"), 2),
-        (header("idempotency-key", ""), 1),
-        (header("if-match", "\"e\""), 2),
-        (header("if-match", "*"), 1),
-        (header("if-none-match", "*"), 2),
-    ] {
-        let shown = format!("{request:?}");
-        assert_eq!(attempts(POLICY, None, LOST, request), expected, "{shown}");
+        let what = format!("{name}: {value}");
+        check(&what, POLICY, None, LOST, request, expected);
     }
-    let extended = |method, idempotent| {
-        let mut request = with(method);
-        request.extensions_mut().insert(Idempotent(idempotent));
-        request
-    };
-    // The word for one request counts before the word for all.
-    let post = extended("POST", true);
-    assert_eq!(attempts(careful, Some(false), LOST, post), 2);
-    assert_eq!(
-        attempts(POLICY, Some(true), LOST, extended("GET", false)),
-        1
-    );
-}
-
-#[test]
-fn a_policy_of_updates_does_not_repeat_a_conflict() {
-    let policy = POLICY.retry_conflicts(true);
-    let server = Server::answering([Ok((412, 0))]);
-    let layer = policy.layer().runtime(server.time.clone());
-    assert_eq!(send(layer, &server, get()), Ok(412));
 }
 
 /// The reason to give up, for a request that is copied so.
@@ -299,11 +276,11 @@ where
     B: Body<Data = Bytes, Error: std::fmt::Debug>,
     Request<B>: Outgoing,
 {
-    let server = Server::answering([Ok((503, 0)), Ok((503, 0))]);
+    let server = Server::answering([BUSY, BUSY]);
     let reasons = Arc::new(Mutex::new(None));
     let told = reasons.clone();
     let layer = copied(policy.layer()).runtime(server.time.clone()).notify(
-        move |event: &Event<'_, Broken>| {
+        move |event: &Event<'_, TestError>| {
             if let Event::GaveUp { reason, .. } = event {
                 *told.lock().unwrap() = Some(*reason);
             }
@@ -420,23 +397,23 @@ fn a_body_that_waits_is_handed_on() {
     let keeps = sent.clone();
     let service = tower::service_fn(move |request: Request<Hidden>| {
         *keeps.lock().unwrap() = Some(request.into_body());
-        ready(Err::<Response<()>, _>(Broken(Delivery::MaybeSent)))
+        ready(Err::<Response<()>, _>(TestError::LOST))
     });
     let waiting = hidden([data("a"), Err(1), Err(1), data("b")]);
     let mut service = POLICY.layer().replaying(8, rebuild).layer(service);
-    let reply = now(pin!(service.call(waiting)));
-    assert_eq!(reply.unwrap_err(), Broken(Delivery::MaybeSent));
+    let reply = at_once(service.call(waiting));
+    assert_eq!(reply.unwrap_err(), TestError::LOST);
     assert_eq!(copies.lock().unwrap().len(), 1);
     let body = sent.lock().unwrap().take().unwrap();
     let mut body = pin!(body.collect());
     let mut context = Context::from_waker(Waker::noop());
     assert!(body.as_mut().poll(&mut context).is_pending());
-    assert_eq!(now(body).unwrap().to_bytes(), "ab");
+    assert_eq!(at_once(body).unwrap().to_bytes(), "ab");
 }
 
 #[test]
 fn each_attempt_readies_a_service_and_a_failure_of_that_is_judged() {
-    let server = Server::answering([Ok((503, 0)), Ok((503, 0))]);
+    let server = Server::answering([BUSY, BUSY]);
     // Ready for the caller; the retry finds it unready once.
     server.seen.lock().unwrap().unready = [false, true, false].into();
     let layer = POLICY.layer().runtime(server.time.clone());
@@ -447,15 +424,15 @@ fn each_attempt_readies_a_service_and_a_failure_of_that_is_judged() {
 
 #[test]
 fn one_service_sends_many_requests() {
-    let server = Server::answering([Ok((503, 0)), Ok((200, 0)), Ok((503, 0))]);
+    let server = Server::answering([BUSY, OK, BUSY]);
     let layer = POLICY.layer().runtime(server.time.clone());
     let mut service = layer.layer(server.clone());
-    now(pin!(async {
+    at_once(async {
         for _ in 0..2 {
             let ready = ServiceExt::<Request<Full<Bytes>>>::ready(&mut service).await;
             assert_eq!(ready.unwrap().call(get()).await.unwrap().status(), 200);
         }
-    }));
+    });
     assert_eq!(server.schedule(), [0, 1, 1, 2]);
 }
 
@@ -499,27 +476,22 @@ async fn an_attempt_is_cut() {
         }
     });
     let began = tokio::time::Instant::now();
-    let policy = POLICY.jitter(Jitter::None);
-    let mut service = policy
-        .layer()
-        .attempt_timeout(10 * SECOND)
-        .layer(hangs.clone());
+    let layer = POLICY.jitter(Jitter::None).layer();
+    let mut service = layer.attempt_timeout(10 * SECOND).layer(hangs.clone());
     assert!(service.call(get()).await.is_ok());
     assert_eq!((*calls.lock().unwrap(), began.elapsed()), (2, 11 * SECOND));
-    // A write that was cut may have been applied.
-    *calls.lock().unwrap() = 0;
-    let cut = service.call(with("POST")).await;
-    assert_eq!(cut.unwrap_err(), TimedOut::new(10 * SECOND));
-    assert_eq!(*calls.lock().unwrap(), 1);
-    // One that cannot be copied is cut, and not sent again.
-    *calls.lock().unwrap() = 0;
-    let once = policy
-        .layer()
-        .cloned_by(|_| None)
-        .attempt_timeout(10 * SECOND);
-    let cut = once.layer(hangs).call(get()).await;
-    assert_eq!(cut.unwrap_err(), TimedOut::new(10 * SECOND));
-    assert_eq!(*calls.lock().unwrap(), 1);
+    // A write that was cut may have been applied. One that cannot be copied is not sent again.
+    let once = layer.cloned_by(|_| None).attempt_timeout(10 * SECOND);
+    let mut once = once.layer(hangs);
+    for is_write in [true, false] {
+        *calls.lock().unwrap() = 0;
+        let cut = match is_write {
+            true => service.call(with("POST")).await,
+            false => once.call(get()).await,
+        };
+        assert_eq!(cut.unwrap_err(), TimedOut::new(10 * SECOND));
+        assert_eq!(*calls.lock().unwrap(), 1);
+    }
 }
 
 /// A future can be spawned where the service's can.
@@ -527,8 +499,6 @@ async fn an_attempt_is_cut() {
 fn a_reply_is_send() {
     fn is_send<T: Send>(_: &T) {}
     let mut service = POLICY.layer().layer(Server::answering([]));
-    let ready = now(pin!(ServiceExt::<Request<Full<Bytes>>>::ready(
-        &mut service
-    )));
+    let ready = at_once(ServiceExt::<Request<Full<Bytes>>>::ready(&mut service));
     is_send(&ready.unwrap().call(get()));
 }

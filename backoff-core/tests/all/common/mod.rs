@@ -3,14 +3,21 @@
 // Without some features nothing uses a part of this.
 #![allow(dead_code)]
 
+pub(crate) mod error;
+#[cfg(all(feature = "macros", feature = "tokio"))]
+pub(crate) mod forms;
+#[cfg(feature = "tokio")]
+pub(crate) mod store;
+#[cfg(feature = "tokio")]
+pub(crate) mod time;
 pub(crate) mod tokens;
 
 use backoff_core::{BlockingSleep, Clock, Random, Sleep};
 use std::{
     cell::{Cell, RefCell},
-    pin::Pin,
+    pin::{Pin, pin},
     rc::Rc,
-    task::{Context, Poll},
+    task::{Context, Poll, Waker},
     time::Duration,
 };
 
@@ -101,5 +108,13 @@ impl Future for Waiting {
         }
         self.0.sleep_blocking(self.1);
         Poll::Ready(())
+    }
+}
+
+/// What a future gives that never waits for anybody.
+pub(crate) fn at_once<F: Future>(future: F) -> F::Output {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("the future waits"),
     }
 }

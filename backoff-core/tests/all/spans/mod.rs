@@ -3,19 +3,22 @@
 pub(crate) mod recorder;
 
 use self::recorder::recorded;
-use backoff_core::{
-    BlockingSleep, Clock, Fault, Jitter, NotYet, Policy, Random, Sleep, Std, Stopped, TimedOut,
-    retry, retry_block,
+use crate::common::{
+    error::{Talkative, TestError},
+    forms::{PLAIN, Reply, SECOND},
 };
+use backoff_core::{BlockingSleep, Clock, Policy, Random, Sleep, Std, retry, retry_block};
 use std::{
     cell::Cell,
-    fmt,
     future::{Ready, pending, ready},
     pin::Pin,
     time::Duration,
 };
 use tokio_util::sync::CancellationToken;
 use tracing::{info, info_span};
+
+const POLICY: Policy = PLAIN.max_attempts(3);
+const ONCE: Policy = PLAIN.max_attempts(1);
 
 /// A runtime whose waits are written down, and take no time. What would cut an attempt after a minute
 /// or later never does.
@@ -38,7 +41,7 @@ impl Sleep for Logged {
     type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
     fn sleep(&self, wait: Duration) -> Self::Sleep {
-        if wait >= Duration::from_secs(60) {
+        if wait >= 60 * SECOND {
             return Box::pin(pending());
         }
         Box::pin(async { info!("waits") })
@@ -51,56 +54,29 @@ impl BlockingSleep for Logged {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Status(u16);
-
-impl Fault for Status {
-    fn status(&self) -> Option<u16> {
-        Some(self.0)
-    }
-    fn message(&self) -> Option<&dyn fmt::Display> {
-        Some(&"a text that is in no span")
+/// All forms have recorded this.
+#[track_caller]
+fn check<const N: usize>(expected: &[&str], forms: [(&str, Vec<String>); N]) {
+    for (form, lines) in forms {
+        assert_eq!(lines, expected, "{form}");
     }
 }
 
-impl From<TimedOut> for Status {
-    fn from(_: TimedOut) -> Self {
-        Status(504)
-    }
-}
-
-impl From<NotYet> for Status {
-    fn from(_: NotYet) -> Self {
-        Status(404)
-    }
-}
-
-impl From<Stopped> for Status {
-    fn from(_: Stopped) -> Self {
-        Status(499)
-    }
-}
-
-const POLICY: Policy = Policy::exponential().jitter(Jitter::None).max_attempts(3);
-
-/// What fails twice, and then succeeds; each attempt has a span of its own inside.
+/// What fails twice, and then succeeds, and so on; each attempt has a span of its own inside.
 struct Flaky(Cell<u32>);
 
 impl Flaky {
-    fn new() -> Self {
-        Flaky(Cell::new(2))
-    }
-
-    fn call(&self) -> Result<u32, Status> {
-        let inside = info_span!("inside");
-        inside.in_scope(|| info!("asks"));
-        match self.0.replace(self.0.get().saturating_sub(1)) {
+    fn call(&self) -> Result<u32, TestError> {
+        info_span!("inside").in_scope(|| info!("asks"));
+        let left = self.0.get();
+        self.0.set(left.checked_sub(1).unwrap_or(2));
+        match left {
             0 => Ok(42),
-            left => Err(Status(502 + u16::try_from(left).unwrap())),
+            left => Err(TestError::status(502 + left as u16)),
         }
     }
 
-    async fn pending_first(&self) -> Result<u32, Status> {
+    async fn pending_first(&self) -> Result<u32, TestError> {
         tokio::task::yield_now().await;
         self.call()
     }
@@ -131,65 +107,69 @@ const FLAKY: [&str; 20] = [
 ];
 
 #[test]
-fn an_async_call() {
-    let flaky = Flaky::new();
-    let call = POLICY.retry(|| flaky.pending_first()).runtime(Logged);
-    assert_eq!(recorded(call.attempt_spans()), FLAKY);
-}
-
-#[test]
-fn a_closure_runs_in_the_span_as_well_as_its_future() {
-    let flaky = Flaky::new();
-    let call = POLICY.retry(|| ready(flaky.call())).runtime(Logged);
-    assert_eq!(recorded(call.attempt_spans()), FLAKY);
-}
-
-#[test]
-fn a_call_that_is_told_its_attempts() {
-    let flaky = Flaky::new();
-    let call = POLICY.retry_with(|_| flaky.pending_first()).attempt_spans();
-    assert_eq!(recorded(call.runtime(Logged).owned().reported()), FLAKY);
-}
-
-#[test]
-fn whoever_judges() {
-    let flaky = Flaky::new();
-    let judged = POLICY.when(|_: &Status| true);
-    let call = judged.retry(|| flaky.pending_first()).attempt_spans();
-    assert_eq!(recorded(call.runtime(Logged)), FLAKY);
-    // Without facts there is not much to say.
-    let flaky = Flaky::new();
-    let judged = POLICY.when_any(|_: &Status| true);
-    let call = judged.retry(|| flaky.pending_first()).attempt_spans();
-    let lines = recorded(call.runtime(Logged));
+fn calls() {
+    let flaky = &Flaky(Cell::new(2));
+    let judged = POLICY.when(|_: &TestError| true);
+    let spans = |attempt| POLICY.retry(attempt).runtime(Logged).attempt_spans();
+    let later = || flaky.pending_first();
+    let with = POLICY.retry_with(|_| later()).attempt_spans();
+    let blocking = POLICY.blocking(|| flaky.call()).runtime(Logged);
+    let blocking_with = POLICY.blocking_with(|_| flaky.call()).attempt_spans();
+    let at_once = POLICY.retry(|| ready(flaky.call())).runtime(Logged);
+    check(
+        &FLAKY,
+        [
+            ("retry", recorded(spans(later))),
+            (
+                "a closure that does it at once",
+                recorded(at_once.attempt_spans()),
+            ),
+            (
+                "retry_with",
+                recorded(with.runtime(Logged).owned().reported()),
+            ),
+            (
+                "judged",
+                recorded(judged.retry(later).attempt_spans().runtime(Logged)),
+            ),
+            (
+                "blocking",
+                recorded(async { blocking.attempt_spans().call() }),
+            ),
+            (
+                "blocking_with",
+                recorded(async { blocking_with.runtime(Logged).reported() }),
+            ),
+        ],
+    );
+    // Without facts there is not much to say; and the text of an error is in no span.
+    let judged = POLICY.when_any(|_: &TestError| true);
+    let lines = recorded(judged.retry(later).attempt_spans().runtime(Logged));
     assert_eq!(lines[4], "/attempt error.type=_OTHER");
+    let talkative = ONCE.retry(|| ready(Err::<(), _>(Talkative)));
+    check(&FAILED, [("a text", recorded(talkative.attempt_spans()))]);
 }
 
-#[test]
-fn a_blocking_call() {
-    let flaky = Flaky::new();
-    let call = POLICY.blocking(|| flaky.call()).runtime(Logged);
-    assert_eq!(recorded(async { call.attempt_spans().call() }), FLAKY);
-    let flaky = Flaky::new();
-    let call = POLICY.blocking_with(|_| flaky.call()).attempt_spans();
-    assert_eq!(recorded(async { call.runtime(Logged).reported() }), FLAKY);
-}
+/// One attempt that fails at once.
+const FAILED: [&str; 4] = [
+    "/attempt opens",
+    "/attempt error.type=503",
+    "/attempt closes",
+    ": ended",
+];
 
 #[test]
-fn annotated_functions() {
+fn functions_and_blocks() {
+    type Outcome = Result<u32, TestError>;
     #[retry(policy = POLICY, runtime = Logged, attempt_spans = true)]
-    async fn call(flaky: &Flaky) -> Result<u32, Status> {
+    async fn call(flaky: &Flaky) -> Outcome {
         flaky.pending_first().await
     }
-    assert_eq!(recorded(call(&Flaky::new())), FLAKY);
-
     #[retry(policy = POLICY, runtime = Logged, attempt_spans)]
-    fn blocking(flaky: &Flaky) -> Result<u32, Status> {
+    fn blocking(flaky: &Flaky) -> Outcome {
         let answer = flaky.call()?;
         Ok(answer)
     }
-    assert_eq!(recorded(async { blocking(&Flaky::new()) }), FLAKY);
-
     // The same beside keys that change the loop: attempts that are cut, a signal, a hook, a copy.
     #[retry(
         policy = POLICY,
@@ -201,87 +181,83 @@ fn annotated_functions() {
         clone(text),
         attempt = n
     )]
-    async fn all(flaky: &Flaky, text: String) -> Result<(u32, String), Status> {
+    async fn all(flaky: &Flaky, text: String) -> Result<(u32, String), TestError> {
         assert!(n.number() < 4);
         Ok((flaky.pending_first().await?, text))
     }
-    assert_eq!(recorded(all(&Flaky::new(), String::new())), FLAKY);
-
-    let policy = POLICY;
     #[retry(policy = *policy, runtime = Logged, attempt_spans = true, when = |_| true)]
-    async fn of_a_variable(policy: &Policy, flaky: &Flaky) -> Result<u32, Status> {
+    async fn of_a_variable(policy: &Policy, flaky: &Flaky) -> Outcome {
         flaky.pending_first().await
     }
-    assert_eq!(recorded(of_a_variable(&policy, &Flaky::new())), FLAKY);
-
     #[retry(policy = POLICY, runtime = Logged, attempt_spans = false)]
-    async fn without(flaky: &Flaky) -> Result<u32, Status> {
+    async fn without(flaky: &Flaky) -> Outcome {
         flaky.pending_first().await
     }
-    let lines = recorded(without(&Flaky::new()));
-    assert!(
-        lines.iter().all(|line| !line.contains("/attempt")),
-        "{lines:?}"
-    );
-}
-
-#[test]
-fn blocks() {
-    let flaky = Flaky::new();
-    let call = retry_block!(policy = POLICY, runtime = Logged, attempt_spans, async {
+    let flaky = &Flaky(Cell::new(2));
+    let block = retry_block!(policy = POLICY, runtime = Logged, attempt_spans, async {
         flaky.pending_first().await
     });
-    assert_eq!(recorded(call), FLAKY);
-    let flaky = Flaky::new();
-    let call = async {
+    let blocking_block = async {
         retry_block!(policy = POLICY, runtime = Logged, attempt_spans = true, {
             flaky.call()
         })
     };
-    assert_eq!(recorded(call), FLAKY);
-}
-
-/// Reads and writes in spans of their own; the first write fails.
-fn step(name: &'static str, fails: bool) -> Result<u32, Status> {
-    info!("{name}s");
-    if fails { Err(Status(412)) } else { Ok(1) }
+    check(
+        &FLAKY,
+        [
+            ("an async function", recorded(call(flaky))),
+            ("a function", recorded(async { blocking(flaky) })),
+            ("many keys", recorded(all(flaky, String::new()))),
+            ("of a variable", recorded(of_a_variable(&POLICY, flaky))),
+            ("a block", recorded(block)),
+            ("a block that blocks", recorded(blocking_block)),
+        ],
+    );
+    let lines = recorded(without(flaky)).concat();
+    assert!(!lines.contains("/attempt"), "{lines}");
 }
 
 #[test]
 fn an_update_is_one_span_for_its_read_and_its_write() {
-    let expected = [
-        "/attempt opens",
-        "/attempt: reads",
-        "/attempt: changes",
-        "/attempt: writes",
-        "/attempt error.type=412",
-        "/attempt closes",
-        ": waits",
-        "/attempt opens http.request.resend_count=1",
-        "/attempt: reads",
-        "/attempt: changes",
-        "/attempt: writes",
-        "/attempt closes",
-        ": ended",
-    ];
-    let conflicts = Cell::new(true);
+    /// The first write fails, and every second one after it.
+    fn step(name: &'static str, fails: &Cell<bool>) -> Result<u32, TestError> {
+        info!("{name}s");
+        if name == "write" && fails.replace(!fails.get()) {
+            return Err(TestError::status(412));
+        }
+        Ok(1)
+    }
+    let fails = &Cell::new(true);
     let change = |_: &mut u32| info!("changes");
     let update = POLICY.update(
-        || async { step("read", false) },
+        async || step("read", fails),
         change,
-        |_| async { step("write", conflicts.replace(false)) },
+        async |_| step("write", fails),
     );
     let update = update.version(|number| *number).attempt_spans();
-    assert_eq!(recorded(update.runtime(Logged)), expected);
-
-    conflicts.set(true);
-    let update = POLICY.blocking_update(
-        || step("read", false),
-        change,
-        |_| step("write", conflicts.replace(false)),
+    let blocking = POLICY.blocking_update(|| step("read", fails), change, |_| step("write", fails));
+    let blocking = blocking.attempt_spans().runtime(Logged);
+    check(
+        &[
+            "/attempt opens",
+            "/attempt: reads",
+            "/attempt: changes",
+            "/attempt: writes",
+            "/attempt error.type=412",
+            "/attempt closes",
+            ": waits",
+            "/attempt opens http.request.resend_count=1",
+            "/attempt: reads",
+            "/attempt: changes",
+            "/attempt: writes",
+            "/attempt closes",
+            ": ended",
+        ],
+        [
+            ("async", recorded(update.runtime(Logged))),
+            ("blocking", recorded(async { blocking.call() })),
+        ],
     );
-    let update = update.attempt_spans().runtime(Logged);
-    assert_eq!(recorded(async { update.call() }), expected);
 }
 
 /// Says in which span it is dropped.
@@ -293,213 +269,184 @@ impl Drop for Dropped {
     }
 }
 
-async fn hangs() -> Result<u32, Status> {
+async fn hangs() -> Result<u32, TestError> {
     let _dropped = Dropped;
     pending().await
 }
 
 #[test]
 fn an_attempt_that_is_cut_is_a_timeout_and_is_dropped_in_its_span() {
-    const ONCE: Policy = POLICY.max_attempts(1);
-    const SECOND: Duration = Duration::from_secs(1);
-    let expected = [
-        "/attempt opens",
-        "/attempt: dropped",
-        "/attempt error.type=timeout",
-        "/attempt closes",
-        ": ended",
-    ];
-    let before = ONCE.retry(hangs).attempt_spans().attempt_timeout(SECOND);
-    assert_eq!(recorded(before), expected);
-    let after = ONCE.retry(hangs).attempt_timeout(SECOND).attempt_spans();
-    assert_eq!(recorded(after), expected);
-    assert_eq!(
-        recorded(POLICY.retry(hangs).attempt_spans().timeout(SECOND)),
-        expected
-    );
-
     #[retry(policy = ONCE, attempt_timeout = "1s", attempt_spans)]
-    async fn annotated() -> Result<u32, Status> {
+    async fn annotated() -> Result<u32, TestError> {
         hangs().await
     }
-    assert_eq!(recorded(annotated()), expected);
+    let before = ONCE.retry(hangs).attempt_spans().attempt_timeout(SECOND);
+    let after = ONCE.retry(hangs).attempt_timeout(SECOND).attempt_spans();
+    let timeout = POLICY.retry(hangs).attempt_spans().timeout(SECOND);
+    check(
+        &[
+            "/attempt opens",
+            "/attempt: dropped",
+            "/attempt error.type=timeout",
+            "/attempt closes",
+            ": ended",
+        ],
+        [
+            ("before", recorded(before)),
+            ("after", recorded(after)),
+            ("timeout", recorded(timeout)),
+            ("annotated", recorded(annotated())),
+        ],
+    );
 }
 
 #[test]
 fn a_call_that_is_dropped_closes_its_span() {
-    let expected = [
-        "/attempt opens",
-        "/attempt: dropped",
-        "/attempt closes",
-        ": ended",
-    ];
-    let second = Duration::from_secs(1);
-    let call = async {
-        let call = POLICY.retry(hangs).attempt_spans();
-        tokio::time::timeout(second, call).await.unwrap_err()
-    };
-    assert_eq!(recorded(call), expected);
-    let call = async {
-        let call = retry_block!(policy = POLICY, attempt_spans, async { hangs().await });
-        tokio::time::timeout(second, call).await.unwrap_err()
-    };
-    assert_eq!(recorded(call), expected);
-}
-
-#[test]
-fn a_signal_that_cuts_is_no_timeout() {
-    let stop = CancellationToken::new();
-    let call = POLICY.retry(|| {
-        stop.cancel();
-        hangs()
-    });
-    let expected = [
-        "/attempt opens",
-        "/attempt: dropped",
-        "/attempt error.type=499",
-        "/attempt closes",
-        ": ended",
-    ];
-    assert_eq!(
-        recorded(call.attempt_spans().cut_on(stop.cancelled())),
-        expected
-    );
-
-    let stop = &CancellationToken::new();
-    let block = retry_block!(
-        policy = POLICY,
-        attempt_spans,
-        cut_on = stop.cancelled(),
-        async {
-            stop.cancel();
-            hangs().await
-        }
-    );
-    assert_eq!(recorded(block), expected);
-
-    #[retry(policy = POLICY, attempt_spans, cut_on = stop.cancelled())]
-    async fn annotated(stop: &CancellationToken) -> Result<u32, Status> {
-        stop.cancel();
-        hangs().await
-    }
-    assert_eq!(recorded(annotated(&CancellationToken::new())), expected);
-}
-
-#[test]
-fn an_attempt_that_is_never_made_has_no_span() {
-    let stop = &CancellationToken::new();
-    stop.cancel();
     let call = POLICY.retry(hangs).attempt_spans();
-    assert_eq!(recorded(call.cut_on(stop.cancelled())), [": ended"]);
-    let block = retry_block!(
-        policy = POLICY,
-        attempt_spans,
-        cut_on = stop.cancelled(),
-        async { hangs().await }
+    let block = retry_block!(policy = POLICY, attempt_spans, async { hangs().await });
+    let dropped = async |call: Pin<Box<dyn Future<Output = Result<u32, TestError>>>>| {
+        tokio::time::timeout(SECOND, call).await.unwrap_err()
+    };
+    check(
+        &[
+            "/attempt opens",
+            "/attempt: dropped",
+            "/attempt closes",
+            ": ended",
+        ],
+        [
+            ("call", recorded(dropped(Box::pin(call)))),
+            ("block", recorded(dropped(Box::pin(block)))),
+        ],
     );
-    assert_eq!(recorded(block), [": ended"]);
-    let limited = retry_block!(
-        policy = POLICY,
-        attempt_spans,
-        attempt_timeout = "1s",
-        cut_on = stop.cancelled(),
-        async { hangs().await }
+}
+
+/// It gives the signal, and goes on for ever.
+async fn stops(stop: &CancellationToken) -> Result<u32, TestError> {
+    stop.cancel();
+    hangs().await
+}
+
+#[test]
+fn a_signal_that_cuts_is_no_timeout_and_comes_before_every_span() {
+    #[retry(policy = POLICY, attempt_spans, cut_on = stop.cancelled())]
+    async fn annotated(stop: &CancellationToken) -> Result<u32, TestError> {
+        stops(stop).await
+    }
+    let stop = [(); 3].map(|()| CancellationToken::new());
+    let [a, b, c] = &stop;
+    let call = |stop| POLICY.retry(move || stops(stop)).attempt_spans();
+    macro_rules! block {
+        ($stop:ident, $($keys:tt)*) => {
+            recorded(retry_block!(
+                policy = POLICY,
+                attempt_spans,
+                cut_on = $stop.cancelled(),
+                $($keys)*
+                async { stops($stop).await }
+            ))
+        };
+    }
+    check(
+        &[
+            "/attempt opens",
+            "/attempt: dropped",
+            "/attempt error.type=_OTHER",
+            "/attempt closes",
+            ": ended",
+        ],
+        [
+            ("call", recorded(call(a).cut_on(a.cancelled()))),
+            ("block", block!(b,)),
+            ("annotated", recorded(annotated(c))),
+        ],
     );
-    assert_eq!(recorded(limited), [": ended"]);
+    // An attempt that is never made has no span.
+    check(
+        &[": ended"],
+        [
+            ("call", recorded(call(a).cut_on(a.cancelled()))),
+            ("block", block!(b,)),
+            ("limited block", block!(b, attempt_timeout = "1s",)),
+        ],
+    );
 }
 
 /// A value that is a failure by its status, twice.
-fn busy() -> impl FnMut() -> Ready<Result<Status, Status>> {
+fn busy() -> impl FnMut() -> Ready<Result<Reply, TestError>> {
     let mut replies = [503, 503, 200].into_iter();
-    move || ready(Ok(Status(replies.next().unwrap())))
+    move || ready(Ok(Reply(replies.next().unwrap())))
 }
 
 #[test]
 fn a_value_that_counts_as_a_failure_is_one() {
-    let expected = |error_type: &str| {
-        let failed = format!("/attempt error.type={error_type}");
-        vec![
-            "/attempt opens".to_owned(),
-            failed.clone(),
-            "/attempt closes".to_owned(),
-            ": waits".to_owned(),
-            "/attempt opens http.request.resend_count=1".to_owned(),
-            failed,
-            "/attempt closes".to_owned(),
-            ": waits".to_owned(),
-            "/attempt opens http.request.resend_count=2".to_owned(),
-            "/attempt closes".to_owned(),
-            ": ended".to_owned(),
-        ]
+    let expected = |error: &str| {
+        let failed = format!("/attempt error.type={error}");
+        let again = "/attempt opens http.request.resend_count";
+        let attempt = |opens: &str| format!("{opens}\n{failed}\n/attempt closes\n: waits\n");
+        let [first, second] = ["/attempt opens", &format!("{again}=1")].map(attempt);
+        format!("{first}{second}{again}=2\n/attempt closes\n: ended")
     };
-    let call = POLICY.retry(busy()).runtime(Logged);
-    assert_eq!(recorded(call.responses().attempt_spans()), expected("503"));
-    let call = POLICY.retry(busy()).runtime(Logged);
-    assert_eq!(recorded(call.attempt_spans().responses()), expected("503"));
-    let done = |status: &Status| status.0 == 200;
-    let call = POLICY.retry(busy()).runtime(Logged);
-    assert_eq!(recorded(call.attempt_spans().until(done)), expected("404"));
-    let call = POLICY.retry(busy()).runtime(Logged);
-    let call = call.until(done).consecutive(1).attempt_spans();
-    assert_eq!(recorded(call), expected("404"));
-
+    let call = || POLICY.retry(busy()).runtime(Logged);
     let mut replies = busy();
     let blocking = POLICY.blocking(|| replies().into_inner()).runtime(Logged);
     let blocking = blocking.responses().attempt_spans();
-    assert_eq!(recorded(async { blocking.call() }), expected("503"));
-
+    let blocking = recorded(async { blocking.call() });
     let mut replies = busy();
-    let call = retry_block!(
+    let block = retry_block!(
         policy = POLICY,
         runtime = Logged,
         responses,
         attempt_spans,
         async { replies().await }
     );
-    assert_eq!(recorded(call), expected("503"));
+    let done = |reply: &Reply| reply.0 == 200;
+    let twice = call().until(done).consecutive(1).attempt_spans();
+    for (error, form, lines) in [
+        (
+            "503",
+            "before",
+            recorded(call().responses().attempt_spans()),
+        ),
+        ("503", "after", recorded(call().attempt_spans().responses())),
+        ("503", "blocking", blocking),
+        ("503", "block", recorded(block)),
+        (
+            "_OTHER",
+            "until",
+            recorded(call().attempt_spans().until(done)),
+        ),
+        ("_OTHER", "consecutive", recorded(twice)),
+    ] {
+        assert_eq!(lines.join("\n"), expected(error), "{form}");
+    }
 }
 
 #[test]
 fn no_wait_is_in_a_span_where_a_signal_may_end_it() {
-    let stop = CancellationToken::new();
-    let lines = [
-        "/attempt opens",
-        "/attempt error.type=503",
-        "/attempt closes",
-        ": stopped",
-        ": ended",
-    ];
-    let soon = || async {
+    let failing = || ready(Err::<(), _>(TestError::status(503)));
+    let stop = [(); 2].map(|()| CancellationToken::new());
+    let [a, b] = &stop;
+    let soon = async |stop: &CancellationToken| {
         tokio::task::yield_now().await;
         info!("stopped");
         stop.cancel();
     };
-    let call = async {
-        let failing = || ready(Err::<(), _>(Status(503)));
-        let call = POLICY
-            .retry(failing)
-            .attempt_spans()
-            .stop_on(stop.cancelled());
-        tokio::join!(call, soon())
-    };
-    assert_eq!(recorded(call), lines);
-
-    let stop = CancellationToken::new();
-    let soon = || async {
-        tokio::task::yield_now().await;
-        info!("stopped");
-        stop.cancel();
-    };
-    let call = async {
-        let call = retry_block!(
-            policy = POLICY,
-            attempt_spans,
-            stop_on = stop.cancelled(),
-            async { Err::<(), _>(Status(503)) }
-        );
-        tokio::join!(call, soon())
-    };
-    assert_eq!(recorded(call), lines);
+    let call = POLICY.retry(failing).attempt_spans();
+    let call = call.stop_on(a.cancelled());
+    let block = retry_block!(
+        policy = POLICY,
+        attempt_spans,
+        stop_on = b.cancelled(),
+        async { failing().await }
+    );
+    check(
+        &[FAILED[0], FAILED[1], FAILED[2], ": stopped", ": ended"],
+        [
+            ("call", recorded(async { tokio::join!(call, soon(a)) })),
+            ("block", recorded(async { tokio::join!(block, soon(b)) })),
+        ],
+    );
 }
 
 #[test]
@@ -507,16 +454,10 @@ fn an_attempt_that_is_not_begun_has_no_span() {
     // The timer wakes long after the time is over.
     #[retry(
         policy = POLICY, timeout = "5s", attempt_spans,
-        sleep = |_| tokio::time::sleep(Duration::from_secs(60))
+        sleep = |_| tokio::time::sleep(60 * SECOND)
     )]
-    async fn annotated() -> Result<u32, Status> {
-        Err(Status(503))
+    async fn annotated() -> Result<u32, TestError> {
+        Err(TestError::status(503))
     }
-    let expected = [
-        "/attempt opens",
-        "/attempt error.type=503",
-        "/attempt closes",
-        ": ended",
-    ];
-    assert_eq!(recorded(annotated()), expected);
+    check(&FAILED, [("annotated", recorded(annotated()))]);
 }

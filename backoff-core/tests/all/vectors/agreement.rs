@@ -21,42 +21,37 @@ fn first<D: Delay>(delay: D, random: u64) -> Vec<Duration> {
 fn algorithms_and_policies_agree() {
     let endless = |policy: Policy| policy.max_backoff(Duration::MAX).max_attempts(101);
     let plain = |policy: Policy| endless(policy.jitter(Jitter::None));
-    let first_wait = ms(70);
-    let slot = Duration::from_nanos(51_200);
+    let (w, slot) = (ms(70), Duration::from_nanos(51_200));
     for random in [LEAST, 1, MOST / 3, HALF, MOST - 1, MOST] {
-        let same = |a: Vec<Duration>, b: Policy| {
-            assert!(!a.is_empty());
-            assert_eq!(a, first(b, random), "{b:?}");
-        };
-        same(first(ConnectRetry, random), Policy::connect_retry());
-        same(first(Slots::new(slot), random), Policy::slots(slot));
-        same(
-            first(Celery::new(3, 600).full_jitter(true), random)[..3].to_vec(),
-            Policy::celery(3),
-        );
-        same(
-            first(Constant::new(first_wait), random),
-            plain(Policy::constant(first_wait)),
-        );
-        same(
-            first(Linear::new(first_wait, ms(30)), random),
-            plain(Policy::linear(first_wait, ms(30))),
-        );
-        same(
-            first(Fibonacci::new(first_wait), random),
-            plain(Policy::fibonacci(first_wait)),
-        );
-        for factor in [1.0, 1.6, 2.0, 3.0] {
-            same(
-                first(Exponential::new(first_wait).factor(factor), random),
-                plain(Policy::exponential().base(first_wait).factor(factor)),
-            );
+        let celery = first(Celery::new(3, 600).full_jitter(true), random);
+        let decorrelated = endless(Policy::exponential().base(w)).jitter(Jitter::Decorrelated);
+        let decorrelated = decorrelated.max_backoff(9 * SECOND);
+        let grows = |factor| Exponential::new(w).factor(factor);
+        let exponential = |factor| plain(Policy::exponential().base(w).factor(factor));
+        for (alone, policy) in [
+            (first(ConnectRetry, random), Policy::connect_retry()),
+            (first(Slots::new(slot), random), Policy::slots(slot)),
+            (celery[..3].to_vec(), Policy::celery(3)),
+            (first(Constant::new(w), random), plain(Policy::constant(w))),
+            (
+                first(Linear::new(w, ms(30)), random),
+                plain(Policy::linear(w, ms(30))),
+            ),
+            (
+                first(Fibonacci::new(w), random),
+                plain(Policy::fibonacci(w)),
+            ),
+            (first(grows(1.0), random), exponential(1.0)),
+            (first(grows(1.6), random), exponential(1.6)),
+            (first(grows(2.0), random), exponential(2.0)),
+            (first(grows(3.0), random), exponential(3.0)),
+            (
+                first(Decorrelated::new(w, 9 * SECOND), random),
+                decorrelated,
+            ),
+        ] {
+            assert!(!alone.is_empty());
+            assert_eq!(alone, first(policy, random), "{policy:?}");
         }
-        same(
-            first(Decorrelated::new(first_wait, 9 * SECOND), random),
-            endless(Policy::exponential().base(first_wait))
-                .jitter(Jitter::Decorrelated)
-                .max_backoff(9 * SECOND),
-        );
     }
 }

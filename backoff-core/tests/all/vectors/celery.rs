@@ -18,82 +18,33 @@ pub(super) const SERIES: &[Series] = &[
         &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 600.0, 600.0], Some(Attempts)),
 ];
 
-/// Seconds before a retry of a Celery task, with or without full jitter.
-struct CeleryRow {
-    source: &'static str,
-    factor: i64,
-    retry: u32,
-    maximum: i64,
-    /// The number drawn, with full jitter.
-    random: Option<u64>,
-    seconds: u64,
-}
+/// Source; factor, retry and maximum; the number drawn, with full jitter; seconds before the retry.
+type Row = (&'static str, (i64, u32, i64), Option<u64>, u64);
 
-const fn celery(
-    source: &'static str,
-    (factor, retry, maximum): (i64, u32, i64),
-    random: Option<u64>,
-    seconds: u64,
-) -> CeleryRow {
-    CeleryRow {
-        source,
-        factor,
-        retry,
-        maximum,
-        random,
-        seconds,
-    }
-}
-
-const CELERY: &[CeleryRow] = &[
-    celery("Celery, test_without_jitter", (4, 3, 100), None, 32),
+#[rustfmt::skip]
+const CELERY: &[Row] = &[
+    ("test_without_jitter", (4, 3, 100), None, 32),
     // The test draws the last but one of 0..=32.
-    celery(
-        "Celery, test_with_jitter",
-        (4, 3, 100),
-        Some(u64::MAX / 33 * 32 - 33),
-        31,
-    ),
-    celery("Celery, test_bound_by_maximum", (40, 3, 100), None, 100),
-    celery("Celery, test_negative_values", (-40, 3, 100), None, 0),
-    celery(
-        "Celery, test_negative_values, drawn",
-        (-40, 3, 100),
-        Some(MOST),
-        0,
-    ),
-    celery("Celery, a factor of 0", (0, 10, 600), Some(MOST), 0),
-    celery("Celery, a maximum below 0", (7, 3, -1), None, 0),
-    celery("Celery, a maximum of 0", (7, 3, 0), None, 0),
+    ("test_with_jitter", (4, 3, 100), Some(u64::MAX / 33 * 32 - 33), 31),
+    ("test_bound_by_maximum", (40, 3, 100), None, 100),
+    ("test_negative_values", (-40, 3, 100), None, 0),
+    ("test_negative_values, drawn", (-40, 3, 100), Some(MOST), 0),
+    ("a factor of 0", (0, 10, 600), Some(MOST), 0),
+    ("a maximum below 0", (7, 3, -1), None, 0),
+    ("a maximum of 0", (7, 3, 0), None, 0),
     // Drawn from 0..=64, then held to 10: half of 65 is above the maximum.
-    celery(
-        "Celery, drawn before the maximum",
-        (1, 6, 10),
-        Some(HALF),
-        10,
-    ),
-    celery(
-        "Celery, drawn before the maximum",
-        (1, 6, 10),
-        Some(LEAST),
-        0,
-    ),
-    celery(
-        "Celery, the last retry there is",
-        (1, u32::MAX, 600),
-        None,
-        600,
-    ),
+    ("drawn before the maximum", (1, 6, 10), Some(HALF), 10),
+    ("drawn before the maximum", (1, 6, 10), Some(LEAST), 0),
+    ("the last retry there is", (1, u32::MAX, 600), None, 600),
 ];
 
 /// Celery, `get_exponential_backoff_interval`, as it stood when it drew before the maximum.
 #[test]
 fn celery_intervals() {
-    for row in CELERY {
-        let celery = Celery::new(row.factor, row.maximum).full_jitter(row.random.is_some());
-        let wait = celery.delay(row.retry, Duration::ZERO, row.random.unwrap_or(LEAST));
-        let expected = Duration::from_secs(row.seconds);
-        assert_eq!(wait, Some(expected), "{}", row.source);
+    for (source, (factor, retry, maximum), random, seconds) in CELERY.iter().copied() {
+        let celery = Celery::new(factor, maximum).full_jitter(random.is_some());
+        let wait = celery.delay(retry, Duration::ZERO, random.unwrap_or(LEAST));
+        assert_eq!(wait, Some(Duration::from_secs(seconds)), "Celery, {source}");
     }
     // factor · 2ⁿ, at most the maximum of Celery's own default.
     for factor in 1..=7u32 {

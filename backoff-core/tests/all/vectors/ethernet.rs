@@ -25,6 +25,8 @@ pub(super) const SERIES: &[Series] = &[
 /// with the range ending at the 10th collision (IEEE 802.3).
 #[test]
 fn ethernet_expectations() {
+    let slots = Slots::new(2 * SECOND);
+    let policy = Policy::slots(2 * SECOND).max_backoff(Duration::MAX);
     for (collision, expected) in [
         (1, 0.5),
         (2, 1.5),
@@ -36,29 +38,13 @@ fn ethernet_expectations() {
         (15, 511.5),
     ] {
         assert_eq!(Slots::expected(collision), expected, "E({collision})");
-        // The middle of the ends, from the algorithm and from the policy.
-        let slots = Slots::new(2 * SECOND);
-        let policy = Policy::slots(2 * SECOND).max_backoff(Duration::MAX);
-        for delay in [&slots as &dyn Both, &policy] {
-            let [least, most] = [LEAST, MOST].map(|random| delay.wait(collision - 1, random));
-            assert_eq!(least, Some(Duration::ZERO));
-            let most = most.map(|most| most.as_secs_f64() / 2.0);
-            assert_eq!(
-                most.map(|most| most / 2.0),
-                Some(expected),
-                "E({collision})"
-            );
+        // The middle of the ends, from the algorithm and from the policy: half of so many slots of 2 s.
+        let most = Duration::from_secs_f64(4.0 * expected);
+        for (random, end) in [(LEAST, Duration::ZERO), (MOST, most)] {
+            let alone = slots.delay(collision - 1, Duration::ZERO, random);
+            assert_eq!(alone, Some(end), "E({collision})");
+            let policys = policy.delay(collision - 1, Duration::ZERO, random);
+            assert_eq!(policys, Some(end), "E({collision})");
         }
-    }
-}
-
-/// `Delay` as a trait object.
-trait Both {
-    fn wait(&self, retry: u32, random: u64) -> Option<Duration>;
-}
-
-impl<D: Delay> Both for D {
-    fn wait(&self, retry: u32, random: u64) -> Option<Duration> {
-        self.delay(retry, Duration::ZERO, random)
     }
 }

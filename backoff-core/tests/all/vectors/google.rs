@@ -1,8 +1,24 @@
-//! Google's client libraries and Cloud Tasks.
+//! Google Cloud: IAM, Memorystore, Cloud Tasks and the client libraries.
 
 use super::{HALF, LEAST, MOST, SECOND, Series};
-use backoff_core::{Jitter, Policy, StopReason::Deadline};
+use backoff_core::{
+    Jitter, Policy,
+    StopReason::{Attempts, Deadline},
+    codes,
+};
 use std::time::Duration;
+
+const IAM: Policy = Policy::exponential()
+    .max_backoff(Duration::from_secs(64))
+    .jitter(Jitter::Additive(SECOND))
+    .deadline(Duration::from_secs(300))
+    .on(codes![500, 502, 503, 504]);
+
+const MEMORYSTORE: Policy = Policy::exponential()
+    .max_backoff(Duration::from_secs(32))
+    .jitter(Jitter::Additive(SECOND))
+    .max_attempts(8)
+    .on(codes![429, 500..=599]);
 
 /// Doubles three times, then grows by eight times the first.
 fn cloud_tasks(retry: u32) -> Duration {
@@ -15,6 +31,24 @@ fn cloud_tasks(retry: u32) -> Duration {
 
 #[rustfmt::skip]
 pub(super) const SERIES: &[Series] = &[
+    ("Google Cloud IAM, retry strategy: least random fraction",
+        IAM, LEAST,
+        &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 64.0, 64.0], Some(Deadline)),
+    ("Google Cloud IAM, retry strategy: a random fraction of a half",
+        IAM, HALF,
+        &[1.5, 2.5, 4.5, 8.5, 16.5, 32.5, 64.0, 64.0, 64.0], Some(Deadline)),
+    ("Google Cloud IAM, retry strategy: greatest random fraction",
+        IAM, MOST,
+        &[2.0, 3.0, 5.0, 9.0, 17.0, 33.0, 64.0, 64.0, 64.0], Some(Deadline)),
+    ("Memorystore for Redis, exponential backoff: 0 ms drawn",
+        MEMORYSTORE, LEAST,
+        &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 32.0], Some(Attempts)),
+    ("Memorystore for Redis, exponential backoff: 500 ms drawn",
+        MEMORYSTORE, HALF,
+        &[1.5, 2.5, 4.5, 8.5, 16.5, 32.0, 32.0], Some(Attempts)),
+    ("Memorystore for Redis, exponential backoff: 1000 ms drawn",
+        MEMORYSTORE, MOST,
+        &[2.0, 3.0, 5.0, 9.0, 17.0, 32.0, 32.0], Some(Attempts)),
     ("Google api-core for Python, test_exponential_sleep_generator_base_2",
         Policy::exponential().max_backoff(Duration::from_secs(60)).max_attempts(1_000), MOST,
         &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0], None),

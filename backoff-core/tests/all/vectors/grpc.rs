@@ -1,11 +1,13 @@
 //! gRPC: proposal A6 (client retries) and the connection backoff protocol.
 
 use super::{
-    EXPONENTIAL, Failed, HALF, LEAST, MOST, SECOND, Series, leak, ms,
-    play::{play, stops, succeeds, waits},
-    status,
+    EXPONENTIAL, HALF, LEAST, MOST, SECOND, Series, TestError, leak, ms,
+    play::{done, play, stop, wait},
 };
-use backoff_core::{Budget, Jitter, Policy, RetryState, StopReason, StopReason::Attempts};
+use backoff_core::{
+    Budget, Jitter, Policy, RetryState,
+    StopReason::{Attempts, Budget as Spent, Permanent, StoppedByServer},
+};
 use std::time::Duration;
 
 const GRPC_CONFIG: Policy = Policy::exponential()
@@ -54,100 +56,62 @@ fn grpc_throttling_counts_every_failure_and_success() {
 }
 
 /// The throttling that gRPC A6 shows as its example: 10 tokens, a tenth back for a success.
+/// The throttling that gRPC A6 shows as its example: 10 tokens, a tenth back for a success.
 #[test]
 fn grpc_throttling_refuses_at_exactly_half() {
-    use StopReason::{Attempts, Budget as Spent, Permanent, StoppedByServer};
     const POLICY: Policy = Policy::exponential().max_attempts(10).jitter(Jitter::None);
     let source = "gRPC A6, throttling with 10 tokens and a ratio of 0.1";
-    let grpc = || Budget::grpc(10, 0.1);
     let five_fail = [
-        waits(status(503), 1.0, 9.0),
-        waits(status(503), 2.0, 8.0),
-        waits(status(503), 4.0, 7.0),
-        waits(status(503), 8.0, 6.0),
-        stops(status(503), Spent, 5.0),
+        wait(503, 1.0, 9),
+        wait(503, 2.0, 8),
+        wait(503, 4.0, 7),
+        wait(503, 8.0, 6),
+        stop(503, Spent, 5),
     ];
     // After a success there are 5.1, a failure makes it 4.1: still refused.
-    let still = [stops(status(503), Spent, 4.1)];
-    play(
-        source,
-        POLICY,
-        grpc(),
-        LEAST,
-        &[&five_fail, &[succeeds(5.1)], &still],
-    );
+    let still = [stop(503, Spent, 4.1)];
+    let operations = [&five_fail[..], &[done(5.1)], &still];
+    play(source, POLICY, Budget::grpc(10, 0.1), LEAST, &operations);
+    let no = TestError::status(503).asking_to_stop();
     // What is not to be retried is not counted; a refusal is, and so is the last attempt.
-    let refusal = Failed {
-        stop: true,
-        ..status(503)
-    };
-    play(
-        source,
-        POLICY.max_attempts(2),
-        grpc(),
-        LEAST,
-        &[
-            &[stops(status(400), Permanent, 10.0)],
-            &[stops(refusal, StoppedByServer, 9.0)],
-            &[
-                waits(status(503), 1.0, 8.0),
-                stops(status(503), Attempts, 7.0),
-            ],
-        ],
-    );
+    let operations = [
+        &[stop(400, Permanent, 10)][..],
+        &[stop(no, StoppedByServer, 9)],
+        &[wait(503, 1.0, 8), stop(503, Attempts, 7)],
+    ];
+    let policy = POLICY.max_attempts(2);
+    play(source, policy, Budget::grpc(10, 0.1), LEAST, &operations);
 }
 
 /// gRPC A6, "Pushback".
+///
+/// gRPC waits exactly as long as the pushback says and then begins anew with the first backoff. Here the wait is
+/// the longer one of the pushback and the own backoff, and the backoff goes on.
 #[test]
 fn grpc_pushback() {
-    const POLICY: Policy = Policy::exponential()
-        .base(Duration::from_millis(100))
-        .max_backoff(SECOND)
-        .jitter(Jitter::None)
-        .max_attempts(4);
-    let pushback = |hint| Failed {
-        hint: Some(ms(hint)),
-        ..status(503)
-    };
-    let budget = || Budget::costs(500, 1, 1);
-    // gRPC waits exactly as long as the pushback says and then begins anew with the first backoff.
-    // Here the wait is the longer one of the pushback and the own backoff, and the backoff goes on.
-    play(
-        "gRPC A6, pushback: a pushback longer than the backoff is waited for as it is",
-        POLICY,
-        budget(),
-        MOST,
-        &[&[
-            waits(pushback(250), 0.25, 499.0),
-            waits(status(503), 0.2, 498.0),
-            waits(pushback(0), 0.4, 497.0),
-            // A pushback does not override the number of attempts.
-            stops(pushback(1), StopReason::Attempts, 497.0),
-        ]],
-    );
+    let pushback = |status, millis| TestError::status(status).after(ms(millis));
+    let longer = [
+        wait(pushback(503, 250), 0.25, 499),
+        wait(503, 0.2, 498),
+        wait(pushback(503, 0), 0.4, 497),
+        // A pushback does not override the number of attempts.
+        stop(pushback(503, 1), Attempts, 497),
+    ];
     // Negative, unparsable or repeated: the server asks not to be called again.
-    let stop = Failed {
-        stop: true,
-        hint: Some(ms(1)),
-        ..status(503)
-    };
-    play(
-        "gRPC A6, pushback: a pushback that says no",
-        POLICY,
-        budget(),
-        MOST,
-        &[&[stops(stop, StopReason::StoppedByServer, 500.0)]],
-    );
+    let no = [stop(
+        pushback(503, 1).asking_to_stop(),
+        StoppedByServer,
+        500,
+    )];
     // A pushback does not make a permanent failure one to be retried.
-    let permanent = Failed {
-        hint: Some(ms(1)),
-        ..status(400)
-    };
-    play(
-        "gRPC A6, pushback: a pushback with a permanent code",
-        POLICY,
-        budget(),
-        MOST,
-        &[&[stops(permanent, StopReason::Permanent, 500.0)]],
-    );
+    let permanent = [stop(pushback(400, 1), Permanent, 500)];
+    for (what, steps) in [
+        ("one that is longer than the backoff", &longer[..]),
+        ("one that says no", &no),
+        ("one with a permanent code", &permanent),
+    ] {
+        let source = format!("gRPC A6, pushback: {what}");
+        let policy = GRPC_CONFIG.jitter(Jitter::None);
+        play(&source, policy, Budget::costs(500, 1, 1), MOST, &[steps]);
+    }
 }

@@ -1,53 +1,28 @@
 //! Operations that share one budget, one after the other, with the decision after each attempt.
 
-use super::{Failed, SECOND, leak};
-use backoff_core::{Budget, Decision, Delivery, Policy, RetryState, StopReason};
+use super::{SECOND, TestError, leak};
+use backoff_core::{Budget, Decision, Policy, RetryState, StopReason};
 use std::{cell::Cell, time::Duration};
 
-pub(super) const TIMEOUT: Failed = Failed {
-    status: None,
-    kind: None,
-    transport: Some(Delivery::MaybeSent),
-    hint: None,
-    stop: false,
-};
+/// One attempt of a row: how it failed, unless it succeeded, what is to be decided, and how many tokens are left
+/// then.
+pub(super) type Step = (Option<(TestError, Result<Duration, StopReason>)>, f64);
 
-/// One attempt of a row: what it gave, what is to be decided, and how many tokens are left then.
-pub(super) struct Step {
-    outcome: Result<(), Failed>,
-    then: Then,
-    tokens: f64,
+pub(super) fn wait(failed: impl Into<TestError>, seconds: f64, tokens: impl Into<f64>) -> Step {
+    let wait = Duration::from_secs_f64(seconds);
+    (Some((failed.into(), Ok(wait))), tokens.into())
 }
 
-#[derive(Debug, PartialEq)]
-pub(super) enum Then {
-    Waits(Duration),
-    Stops(StopReason),
-    Done,
+pub(super) fn stop(
+    failed: impl Into<TestError>,
+    reason: StopReason,
+    tokens: impl Into<f64>,
+) -> Step {
+    (Some((failed.into(), Err(reason))), tokens.into())
 }
 
-pub(super) fn waits(failed: Failed, seconds: f64, tokens: f64) -> Step {
-    Step {
-        outcome: Err(failed),
-        then: Then::Waits(Duration::from_secs_f64(seconds)),
-        tokens,
-    }
-}
-
-pub(super) fn stops(failed: Failed, reason: StopReason, tokens: f64) -> Step {
-    Step {
-        outcome: Err(failed),
-        then: Then::Stops(reason),
-        tokens,
-    }
-}
-
-pub(super) fn succeeds(tokens: f64) -> Step {
-    Step {
-        outcome: Ok(()),
-        then: Then::Done,
-        tokens,
-    }
+pub(super) fn done(tokens: impl Into<f64>) -> Step {
+    (None, tokens.into())
 }
 
 /// Plays operations, one after the other, on one budget.
@@ -63,26 +38,21 @@ pub(super) fn play(
     for (o, operation) in operations.iter().enumerate() {
         let now = Cell::new(SECOND);
         let mut retry = RetryState::start(&policy, || now.get());
-        for (s, step) in operation.iter().enumerate() {
-            let then = match &step.outcome {
-                Ok(()) => {
-                    retry.succeeded(&policy);
-                    Then::Done
-                }
-                Err(failed) => {
-                    let verdict = policy.judge(failed);
-                    match retry.failed(&policy, verdict, || now.get(), || random) {
-                        Decision::Wait(wait) => {
-                            now.set(now.get() + wait.delay);
-                            Then::Waits(wait.delay)
-                        }
-                        Decision::Stop(reason) => Then::Stops(reason),
-                    }
-                }
-            };
+        for (s, (failed, tokens)) in operation.iter().enumerate() {
             let place = format!("{source}: operation {o}, attempt {s}");
-            assert_eq!(then, step.then, "{place}");
-            assert_eq!(budget.tokens(), step.tokens, "{place}");
+            if let Some((failed, expected)) = failed {
+                let verdict = policy.judge(failed);
+                let decision = retry.failed(&policy, verdict, || now.get(), || random);
+                let decided = match decision {
+                    Decision::Wait(wait) => Ok(wait.delay),
+                    Decision::Stop(reason) => Err(reason),
+                };
+                assert_eq!(decided, *expected, "{place}");
+                now.set(now.get() + decided.unwrap_or_default());
+            } else {
+                retry.succeeded(&policy);
+            }
+            assert_eq!(budget.tokens(), *tokens, "{place}");
         }
     }
 }

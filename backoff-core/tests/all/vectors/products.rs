@@ -1,6 +1,6 @@
 //! Other services and libraries. Each has one row or two.
 
-use super::{EXPONENTIAL, LEAST, MOST, SECOND, Series, ms};
+use super::{EXPONENTIAL, HALF, LEAST, MOST, SECOND, Series, ms};
 use backoff_core::{Jitter, Policy, StopReason::Attempts};
 use std::time::Duration;
 
@@ -43,6 +43,12 @@ pub(super) const SERIES: &[Series] = &[
         Policy::slots(Duration::from_millis(25)).max_backoff(Duration::from_millis(250))
             .jitter(Jitter::Full), MOST,
         &[0.025, 0.075, 0.175, 0.25, 0.25], None),
+    ("Stevens and Rago, Advanced Programming in the UNIX Environment, connect_retry",
+        Policy::connect_retry(), HALF,
+        &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0], Some(Attempts)),
+    ("tokio-retry, from_millis(1): doubled, and not raised to a power",
+        EXPONENTIAL.base(Duration::from_millis(1)), LEAST,
+        &[0.001, 0.002, 0.004, 0.008, 0.016], None),
     ("Leonardo of Pisa, Liber Abaci: the months of the rabbits, as seconds",
         Policy::fibonacci(SECOND).jitter(Jitter::None).max_attempts(1_000), LEAST,
         &[1.0, 1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 21.0, 34.0, 55.0, 64.0, 64.0], None),

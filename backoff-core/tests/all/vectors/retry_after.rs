@@ -1,6 +1,6 @@
 //! RFC 9110, 10.2.3 (`Retry-After`) and 5.6.7 (dates).
 
-use super::{Failed, SECOND, status};
+use super::{SECOND, TestError};
 use backoff_core::{Decision, Jitter, Policy, RetryState, WaitSource, hint};
 use std::time::{Duration, SystemTime};
 
@@ -86,21 +86,17 @@ fn the_longer_one_of_header_and_backoff_is_waited_for() {
         ("0", 1, Backoff),
         ("soon", 1, Backoff),
     ] {
-        let failed = Failed {
+        let failed = TestError {
             hint: hint::retry_after(header, at(EXAMPLE - 30)),
-            ..status(503)
+            ..TestError::status(503)
         };
         let mut retry = RetryState::start(&POLICY, || SECOND);
-        match retry.failed(&POLICY, POLICY.judge(&failed), || SECOND, || 0) {
-            Decision::Wait(wait) => {
-                assert_eq!(
-                    (wait.delay.as_secs(), wait.source),
-                    (seconds, source),
-                    "{header}"
-                );
-            }
-            Decision::Stop(reason) => panic!("{header}: {reason}"),
-        }
+        let verdict = POLICY.judge(&failed);
+        let Decision::Wait(wait) = retry.failed(&POLICY, verdict, || SECOND, || 0) else {
+            panic!("{header}: it stops");
+        };
+        let waited = (wait.delay.as_secs(), wait.source);
+        assert_eq!(waited, (seconds, source), "{header}");
     }
 }
 

@@ -1,0 +1,266 @@
+//! The error of these tests. It says what a test wants it to say.
+
+// No test uses all of it.
+#![allow(dead_code)]
+
+use backoff_core::{
+    Conflict, Delivery, Fault, FaultKind, GrpcCode, NotApplied, NotYet, Stopped, TimedOut,
+};
+use std::{fmt, time::Duration};
+
+/// An error, and what it says of itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct TestError {
+    pub(crate) origin: Origin,
+    /// Tells errors apart that say the same.
+    pub(crate) number: u32,
+    pub(crate) status: Option<u16>,
+    pub(crate) grpc: Option<GrpcCode>,
+    pub(crate) kind: Option<FaultKind>,
+    pub(crate) delivery: Option<Delivery>,
+    pub(crate) hint: Option<Duration>,
+    pub(crate) must_stop: bool,
+    /// Whether the hint is a `google.rpc.RetryInfo`.
+    pub(crate) is_retry_info: bool,
+    /// Whether it is handed over in a [`NotApplied`].
+    pub(crate) not_applied: bool,
+}
+
+/// Who has made an error.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Origin {
+    Operation,
+    /// The library, for an attempt that was cut after this time.
+    TimedOut(Duration),
+    /// The library, for an attempt that a signal has cut.
+    Stopped,
+    /// The library, for a reply that is a conflict.
+    Conflict,
+    /// The library, for a value that is not the awaited one.
+    NotYet,
+}
+
+impl TestError {
+    /// An error about which nothing is known.
+    pub(crate) const UNKNOWN: Self = TestError {
+        origin: Origin::Operation,
+        number: 0,
+        status: None,
+        grpc: None,
+        kind: None,
+        delivery: None,
+        hint: None,
+        must_stop: false,
+        is_retry_info: false,
+        not_applied: false,
+    };
+    /// The request may have arrived.
+    pub(crate) const LOST: Self = Self::delivery(Delivery::MaybeSent);
+    /// The request was never sent.
+    pub(crate) const REFUSED: Self = Self::delivery(Delivery::NotSent);
+    pub(crate) const CONFLICT: Self = Self::kind(FaultKind::Conflict);
+    pub(crate) const STOPPED: Self = Self::UNKNOWN.made(Origin::Stopped);
+
+    pub(crate) const fn status(status: u16) -> Self {
+        let status = Some(status);
+        Self {
+            status,
+            ..Self::UNKNOWN
+        }
+    }
+
+    pub(crate) const fn grpc(code: GrpcCode) -> Self {
+        Self::UNKNOWN.and_grpc(code)
+    }
+
+    pub(crate) const fn kind(kind: FaultKind) -> Self {
+        Self::UNKNOWN.and_kind(kind)
+    }
+
+    pub(crate) const fn delivery(delivery: Delivery) -> Self {
+        let delivery = Some(delivery);
+        Self {
+            delivery,
+            ..Self::UNKNOWN
+        }
+    }
+
+    /// What the library makes of an attempt that was cut after this time.
+    pub(crate) const fn cut(after: Duration) -> Self {
+        Self::LOST.made(Origin::TimedOut(after))
+    }
+
+    /// With the code besides.
+    pub(crate) const fn and_grpc(self, code: GrpcCode) -> Self {
+        Self {
+            grpc: Some(code),
+            ..self
+        }
+    }
+
+    /// With the kind besides.
+    pub(crate) const fn and_kind(self, kind: FaultKind) -> Self {
+        Self {
+            kind: Some(kind),
+            ..self
+        }
+    }
+
+    /// With the server's hint when to come again.
+    pub(crate) const fn after(self, hint: Duration) -> Self {
+        Self {
+            hint: Some(hint),
+            ..self
+        }
+    }
+
+    /// With a hint that comes from a `google.rpc.RetryInfo`.
+    pub(crate) const fn in_retry_info(self) -> Self {
+        Self {
+            is_retry_info: true,
+            ..self
+        }
+    }
+
+    /// The server asks not to be called again.
+    pub(crate) const fn asking_to_stop(self) -> Self {
+        Self {
+            must_stop: true,
+            ..self
+        }
+    }
+
+    /// In a [`NotApplied`].
+    pub(crate) const fn not_applied(self) -> Self {
+        Self {
+            not_applied: true,
+            ..self
+        }
+    }
+
+    pub(crate) const fn number(self, number: u32) -> Self {
+        Self { number, ..self }
+    }
+
+    const fn made(self, origin: Origin) -> Self {
+        Self { origin, ..self }
+    }
+
+    fn wrapped(&self) -> Option<NotApplied<Self>> {
+        let inside = Self {
+            not_applied: false,
+            ..*self
+        };
+        self.not_applied.then_some(NotApplied(inside))
+    }
+}
+
+impl Fault for TestError {
+    fn status(&self) -> Option<u16> {
+        self.status
+    }
+
+    fn grpc_code(&self) -> Option<GrpcCode> {
+        self.grpc
+    }
+
+    fn kind(&self) -> Option<FaultKind> {
+        match self.wrapped() {
+            Some(wrapped) => wrapped.kind(),
+            None => self.kind,
+        }
+    }
+
+    fn delivery(&self) -> Option<Delivery> {
+        match self.wrapped() {
+            Some(wrapped) => wrapped.delivery(),
+            None => self.delivery,
+        }
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        self.hint
+    }
+
+    fn is_retry_info(&self) -> bool {
+        self.is_retry_info
+    }
+
+    fn must_stop(&self) -> bool {
+        self.must_stop
+    }
+}
+
+impl fmt::Display for TestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.origin {
+            Origin::Operation => {}
+            Origin::TimedOut(after) => return write!(f, "cut after {after:?}"),
+            Origin::Stopped => return f.write_str("stopped"),
+            Origin::Conflict => return f.write_str("conflict in a reply"),
+            Origin::NotYet if self.number > 0 => {
+                return write!(f, "not yet, {} in a row", self.number);
+            }
+            Origin::NotYet => return f.write_str("not yet"),
+        }
+        match (self.status, self.grpc, self.kind, self.delivery) {
+            (Some(status), ..) => write!(f, "{status}")?,
+            (_, Some(code), ..) => write!(f, "{code:?}")?,
+            (_, _, Some(kind), _) => write!(f, "{kind:?}")?,
+            (_, _, _, Some(Delivery::MaybeSent)) => f.write_str("lost")?,
+            (_, _, _, Some(Delivery::NotSent)) => f.write_str("refused")?,
+            _ => f.write_str("unknown")?,
+        }
+        if self.number > 0 {
+            write!(f, " #{}", self.number)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for TestError {}
+
+impl From<u16> for TestError {
+    fn from(status: u16) -> Self {
+        Self::status(status)
+    }
+}
+
+impl From<TimedOut> for TestError {
+    fn from(late: TimedOut) -> Self {
+        Self::cut(late.after)
+    }
+}
+
+impl From<Stopped> for TestError {
+    fn from(_: Stopped) -> Self {
+        Self::STOPPED
+    }
+}
+
+impl From<Conflict> for TestError {
+    fn from(_: Conflict) -> Self {
+        Self::UNKNOWN.made(Origin::Conflict)
+    }
+}
+
+impl From<NotYet> for TestError {
+    fn from(not_yet: NotYet) -> Self {
+        let row = Self::UNKNOWN.number(not_yet.consecutive());
+        row.made(Origin::NotYet)
+    }
+}
+
+/// An error with a text, which belongs into no label and no span.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Talkative;
+
+impl Fault for Talkative {
+    fn status(&self) -> Option<u16> {
+        Some(503)
+    }
+
+    fn message(&self) -> Option<&dyn fmt::Display> {
+        Some(&"a text")
+    }
+}

@@ -1,0 +1,446 @@
+//! The forms of a call. Each runs a script of outcomes under the same settings, and must come to the same end.
+//!
+//! A rule is a [`Row`]: a name, settings, a script, and a sentence that tells what comes of it. [`Row::check`]
+//! runs it through all forms. A form that cannot have the settings says why, in [`Form::cannot`].
+
+mod builder;
+mod came;
+mod keys;
+#[cfg(feature = "tower")]
+mod layer;
+mod trial;
+
+pub(crate) use self::{
+    came::{Came, Ended, Said},
+    trial::{Reply, Trial},
+};
+use super::error::TestError;
+use backoff_core::{Budget, Jitter, Policy, Verdict};
+use std::time::Duration;
+
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
+/// Waits of 1 s, 2 s, 4 s and so on.
+pub(crate) const PLAIN: Policy = Policy::exponential().jitter(Jitter::None);
+pub(crate) const BUSY: TestError = TestError::status(503);
+
+/// What an attempt does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    /// How long its first poll blocks the thread.
+    pub(crate) blocks: Duration,
+    pub(crate) takes: Duration,
+    pub(crate) ends: Ends,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Ends {
+    Well(Reply),
+    Badly(TestError),
+    Never,
+}
+
+pub(crate) const HANGS: Step = Step::ending(Ends::Never);
+
+/// The attempt fails at once.
+pub(crate) const fn fails(error: TestError) -> Step {
+    Step::ending(Ends::Badly(error))
+}
+
+/// The attempt ends at once with a value: a response of this status.
+pub(crate) const fn gives(status: u16) -> Step {
+    Step::ending(Ends::Well(Reply(status)))
+}
+
+impl Step {
+    const fn ending(ends: Ends) -> Self {
+        Self {
+            blocks: Duration::ZERO,
+            takes: Duration::ZERO,
+            ends,
+        }
+    }
+
+    /// The attempt blocks its thread for this time before it waits for anything.
+    pub(crate) const fn blocking(self, blocks: Duration) -> Self {
+        Self { blocks, ..self }
+    }
+
+    pub(crate) const fn error(&self) -> Option<TestError> {
+        match self.ends {
+            Ends::Badly(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// The attempt takes as long as this.
+    pub(crate) const fn taking(self, takes: Duration) -> Self {
+        Self { takes, ..self }
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum Judge {
+    Codes,
+    When(fn(&TestError) -> Verdict),
+    WhenAny(fn(&TestError) -> Verdict),
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Signal {
+    StopOn(Duration),
+    CutOn(Duration),
+}
+
+/// A rule about values. The awaited value is a response of 200, a conflict one of 409.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Rule {
+    AnyValue,
+    Until(u32),
+    Responses,
+    ConflictIf,
+}
+
+/// The settings of a call.
+#[derive(Clone, Copy)]
+pub(crate) struct Setting {
+    pub(crate) policy: Policy,
+    pub(crate) judge: Judge,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) attempt_timeout: Option<Duration>,
+    pub(crate) signal: Option<Signal>,
+    pub(crate) rule: Rule,
+    pub(crate) budget: Option<fn() -> Budget>,
+    /// By how much the timers wake too late.
+    pub(crate) late: Duration,
+    /// The random number that is drawn.
+    pub(crate) random: u64,
+    /// When the caller drops the call.
+    pub(crate) dropped: Option<Duration>,
+    pub(crate) deadline: Option<Duration>,
+    /// The number of the event in whose hook the test panics.
+    pub(crate) panics: Option<usize>,
+    pub(crate) is_careful: bool,
+}
+
+/// A call of this policy without other settings.
+pub(crate) const fn call(policy: Policy) -> Setting {
+    Setting {
+        policy,
+        judge: Judge::Codes,
+        timeout: None,
+        attempt_timeout: None,
+        signal: None,
+        rule: Rule::AnyValue,
+        budget: None,
+        late: Duration::ZERO,
+        random: 0,
+        dropped: None,
+        deadline: None,
+        panics: None,
+        is_careful: false,
+    }
+}
+
+macro_rules! setters {
+    ($($(#[$page:meta])* $setter:ident($($argument:ident: $type:ty),*) {
+        $($field:ident: $value:expr),*
+    })*) => {
+        impl Setting {
+            $($(#[$page])* pub(crate) const fn $setter(self $(, $argument: $type)*) -> Self {
+                Self { $($field: $value,)* ..self }
+            })*
+        }
+    };
+}
+
+setters! {
+    when(judge: fn(&TestError) -> Verdict) { judge: Judge::When(judge) }
+    when_any(judge: fn(&TestError) -> Verdict) { judge: Judge::WhenAny(judge) }
+    timeout(limit: Duration) { timeout: Some(limit) }
+    attempt_timeout(limit: Duration) { attempt_timeout: Some(limit) }
+    /// The signal comes at this time.
+    stop_on(at: Duration) { signal: Some(Signal::StopOn(at)) }
+    cut_on(at: Duration) { signal: Some(Signal::CutOn(at)) }
+    until() { rule: Rule::Until(1) }
+    consecutive(values: u32) { rule: Rule::Until(values) }
+    responses() { rule: Rule::Responses }
+    conflict_if() { rule: Rule::ConflictIf }
+    /// Each run has a new budget.
+    budget(new: fn() -> Budget) { budget: Some(new) }
+    late(late: Duration) { late: late }
+    drawing(random: u64) { random: random }
+    dropped_at(at: Duration) { dropped: Some(at) }
+    /// The hook panics at the event of this number, from 1.
+    panicking_at(event: usize) { panics: Some(event) }
+}
+
+impl Setting {
+    pub(crate) fn deadline(self, deadline: Duration) -> Self {
+        Self {
+            policy: self.policy.deadline(deadline),
+            deadline: Some(deadline),
+            ..self
+        }
+    }
+
+    /// What may have been applied is not repeated.
+    pub(crate) fn careful(self) -> Self {
+        Self {
+            policy: self.policy.idempotent(false),
+            is_careful: true,
+            ..self
+        }
+    }
+
+    /// The settings that change the type of a call, by the names of their keys.
+    pub(crate) fn keys(&self) -> String {
+        let judge = match self.judge {
+            Judge::Codes => None,
+            Judge::When(_) => Some("when"),
+            Judge::WhenAny(_) => Some("when_any"),
+        };
+        let signal = self.signal.map(|signal| match signal {
+            Signal::StopOn(_) => "stop_on",
+            Signal::CutOn(_) => "cut_on",
+        });
+        let rule = match self.rule {
+            Rule::AnyValue => None,
+            Rule::Until(1) => Some("until"),
+            Rule::Until(_) => Some("until consecutive"),
+            Rule::Responses => Some("responses"),
+            Rule::ConflictIf => Some("conflict_if"),
+        };
+        let timeout = self.timeout.map(|_| "timeout");
+        let attempt_timeout = self.attempt_timeout.map(|_| "attempt_timeout");
+        let keys = [judge, timeout, attempt_timeout, signal, rule];
+        keys.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// What kind of form it is; it decides what the form cannot have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Kind {
+    Async,
+    Blocking,
+    /// The script tells what the write does.
+    UpdateWrite,
+    /// The script tells what the read does.
+    UpdateRead,
+    BlockingUpdateWrite,
+    BlockingUpdateRead,
+    /// An async function or a block with keys.
+    Keys,
+    BlockingKeys,
+    Resuming,
+    BlockingResuming,
+    Layer,
+}
+
+/// A form of a call.
+pub(crate) struct Form {
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    /// Whether the budget is given to the call and not to its policy.
+    pub(crate) pays_itself: bool,
+    pub(crate) run: for<'t> fn(&'t Trial<'t>) -> Option<Ended>,
+}
+
+impl Form {
+    pub(crate) const fn new(
+        name: &'static str,
+        kind: Kind,
+        run: for<'t> fn(&'t Trial<'t>) -> Option<Ended>,
+    ) -> Self {
+        Form {
+            name,
+            kind,
+            pays_itself: false,
+            run,
+        }
+    }
+
+    const fn pays_itself(self) -> Self {
+        Form {
+            pays_itself: true,
+            ..self
+        }
+    }
+
+    pub(crate) fn is_blocking(&self) -> bool {
+        matches!(
+            self.kind,
+            Kind::Blocking
+                | Kind::BlockingUpdateWrite
+                | Kind::BlockingUpdateRead
+                | Kind::BlockingKeys
+                | Kind::BlockingResuming
+        )
+    }
+
+    pub(crate) fn is_update(&self) -> bool {
+        use Kind::{BlockingUpdateRead, BlockingUpdateWrite, UpdateRead, UpdateWrite};
+        matches!(
+            self.kind,
+            UpdateWrite | UpdateRead | BlockingUpdateWrite | BlockingUpdateRead
+        )
+    }
+
+    /// Why this form cannot have these settings or this script.
+    pub(crate) fn cannot(&self, setting: &Setting, script: &[Step]) -> Option<&'static str> {
+        use Kind::{
+            BlockingKeys, BlockingResuming, BlockingUpdateRead, Keys, Layer, Resuming, UpdateRead,
+        };
+        let is_limited = setting.timeout.is_some() || setting.attempt_timeout.is_some();
+        let hangs = script.iter().any(|step| matches!(step.ends, Ends::Never));
+        let takes_time = script
+            .iter()
+            .any(|step| !step.takes.is_zero() || !step.blocks.is_zero());
+        let judges_values = script
+            .iter()
+            .any(|step| matches!(step.ends, Ends::Well(Reply(400..))));
+        let reasons = [
+            (
+                self.is_blocking() && (is_limited || hangs || setting.dropped.is_some()),
+                "nobody can cut an attempt that blocks its thread",
+            ),
+            (
+                self.is_blocking() && matches!(setting.signal, Some(Signal::CutOn(_))),
+                "a blocking call has only `stop_on`",
+            ),
+            (
+                self.kind == BlockingKeys && setting.signal.is_some(),
+                "the keys of signals are those of async functions",
+            ),
+            (
+                self.is_update() && setting.rule == Rule::Responses,
+                "an update judges no responses",
+            ),
+            (
+                !self.is_update() && setting.rule == Rule::ConflictIf,
+                "only a write has replies that are conflicts",
+            ),
+            (
+                matches!(self.kind, UpdateRead | BlockingUpdateRead)
+                    && (setting.is_careful || setting.rule != Rule::AnyValue),
+                "a read leaves no doubt, and its value is judged by nobody",
+            ),
+            (
+                matches!(self.kind, Resuming | BlockingResuming)
+                    && (is_limited || matches!(setting.signal, Some(Signal::CutOn(_)))),
+                "the caller's own loop makes the attempts, and nobody cuts them",
+            ),
+            (
+                matches!(self.kind, Resuming | BlockingResuming) && setting.rule != Rule::AnyValue,
+                "the caller's own loop looks at the values",
+            ),
+            (
+                matches!(self.kind, Resuming | BlockingResuming)
+                    && setting.deadline.is_some()
+                    && takes_time,
+                "its deadline counts from the first failure",
+            ),
+            (
+                self.kind == Layer
+                    && (setting.timeout.is_some() || matches!(setting.rule, Rule::Until(_))),
+                "a layer has neither `timeout` nor `until`",
+            ),
+            (
+                self.kind == Layer && setting.rule == Rule::AnyValue && judges_values,
+                "a layer always judges the responses",
+            ),
+            (
+                matches!(self.kind, Keys | BlockingKeys)
+                    && matches!(setting.judge, Judge::WhenAny(_)),
+                "`when` is the only key for a function that judges",
+            ),
+            (
+                self.pays_itself && setting.budget.is_none(),
+                "it differs only in where its budget is",
+            ),
+        ];
+        let reason = reasons.into_iter().find(|(cannot, _)| *cannot);
+        reason.map(|(_, reason)| reason)
+    }
+
+    /// Runs the script. Its last step is repeated for ever.
+    pub(crate) fn run(&self, setting: &Setting, script: &[Step]) -> Came {
+        Trial::new(self, setting, script).run(self)
+    }
+}
+
+/// All forms.
+pub(crate) fn forms() -> impl Iterator<Item = &'static Form> {
+    let forms = builder::FORMS.iter().chain(keys::FORMS);
+    #[cfg(feature = "tower")]
+    let forms = forms.chain(layer::FORMS);
+    forms
+}
+
+/// What comes of a script in all forms that can have the settings.
+pub(crate) fn runs(
+    setting: &Setting,
+    script: &[Step],
+) -> impl Iterator<Item = (&'static Form, Came)> {
+    let can = |form: &&Form| form.cannot(setting, script).is_none();
+    forms()
+        .filter(can)
+        .map(|form| (form, form.run(setting, script)))
+}
+
+/// Picks some of the forms.
+type Forms = fn(&Form) -> bool;
+
+/// A rule, and an example of it.
+pub(crate) struct Row {
+    name: &'static str,
+    setting: Setting,
+    script: Vec<Step>,
+    expected: &'static str,
+    but: Vec<(Forms, &'static str)>,
+}
+
+/// The rule of this name: under these settings, what comes of the script is told by the sentence. See
+/// [`Came`] for its words.
+pub(crate) fn row(
+    name: &'static str,
+    setting: Setting,
+    script: &[Step],
+    expected: &'static str,
+) -> Row {
+    Row {
+        name,
+        setting,
+        script: script.to_vec(),
+        expected,
+        but: Vec::new(),
+    }
+}
+
+impl Row {
+    /// In some forms, something else comes of it.
+    pub(crate) fn but(mut self, forms: Forms, expected: &'static str) -> Self {
+        self.but.push((forms, expected));
+        self
+    }
+
+    fn expected_of(&self, form: &Form) -> &'static str {
+        let but = self.but.iter().find(|(applies, _)| applies(form));
+        but.map_or(self.expected, |(_, expected)| expected)
+    }
+
+    /// Runs it through every form that can have it, and gives the number of those.
+    pub(crate) fn check(&self) -> usize {
+        let runs = runs(&self.setting, &self.script).map(|(form, came)| {
+            let name = format!("{}, {}", self.name, form.name);
+            came.check(self.expected_of(form), form, &name);
+        });
+        runs.count()
+    }
+}
+
+/// Checks all rows.
+pub(crate) fn check(rows: &[Row]) {
+    for row in rows {
+        assert!(row.check() > 0, "{}: no form can have it", row.name);
+    }
+}

@@ -1,0 +1,281 @@
+//! One run of one form: the script, the time, and what is written down.
+
+use super::{Came, Ended, Ends, Form, Kind, Setting, Signal, Step, came::Said};
+use crate::common::{
+    error::TestError,
+    time::{Moment, Time},
+};
+use backoff_core::{Attempt, Budget, Event, Fault, Policy, Stop, Updated};
+use std::{
+    cell::{Cell, RefCell},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    time::Duration,
+};
+
+/// A value, which is a response of this status.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Reply(pub(crate) u16);
+
+impl Fault for Reply {
+    fn status(&self) -> Option<u16> {
+        (self.0 >= 400).then_some(self.0)
+    }
+}
+
+/// Whether a value is the awaited one: a response of 200.
+pub(crate) trait Awaited {
+    fn is_awaited(&self) -> bool;
+}
+
+impl Awaited for Reply {
+    fn is_awaited(&self) -> bool {
+        self.0 == 200
+    }
+}
+
+impl<V> Awaited for Updated<V, Reply> {
+    fn is_awaited(&self) -> bool {
+        matches!(self, Updated::Written(reply) if reply.is_awaited())
+    }
+}
+
+/// The policy's own where the call has another one: nobody may touch it.
+static OF_POLICY: Budget = Budget::costs(100, 10, 5).starting_with(50);
+
+/// One run of one form.
+pub(crate) struct Trial<'t> {
+    pub(crate) setting: &'t Setting,
+    /// The policy of the settings, with the budget of this run.
+    pub(crate) policy: Policy,
+    pub(crate) budget: Option<&'static Budget>,
+    pub(crate) time: Time,
+    script: &'t [Step],
+    log: RefCell<Log>,
+    /// How many attempts are running.
+    running: Cell<u32>,
+    signals: Cell<u32>,
+}
+
+/// Counts an attempt as running until it ends or is dropped.
+struct Running<'t>(&'t Cell<u32>);
+
+impl<'t> Running<'t> {
+    fn new(running: &'t Cell<u32>) -> Self {
+        assert_eq!(running.replace(1), 0, "one attempt at a time");
+        Running(running)
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.set(0);
+    }
+}
+
+#[derive(Default)]
+struct Log {
+    begun: Vec<Duration>,
+    events: Vec<Said>,
+    elapsed: Vec<Option<Duration>>,
+    tokens: Vec<f64>,
+    /// How often an update made the step that is not in the script.
+    other_steps: u32,
+    /// What each attempt was told: whether an earlier one may have been applied.
+    doubts: Vec<bool>,
+}
+
+impl<'t> Trial<'t> {
+    pub(super) fn new(form: &Form, setting: &'t Setting, script: &'t [Step]) -> Self {
+        // A policy's budget is static.
+        let budget = setting.budget.map(|new| &*Box::leak(Box::new(new())));
+        let policy = match budget {
+            Some(_) if form.pays_itself => setting.policy.budget(&OF_POLICY),
+            Some(budget) => setting.policy.budget(budget),
+            None => setting.policy,
+        };
+        Trial {
+            setting,
+            policy,
+            budget,
+            time: Time::late(setting.late).drawing(setting.random),
+            script,
+            log: RefCell::default(),
+            running: Cell::new(0),
+            signals: Cell::new(0),
+        }
+    }
+
+    pub(super) fn run(&'t self, form: &Form) -> Came {
+        let ended = if self.setting.panics.is_some() {
+            let panics = catch_unwind(AssertUnwindSafe(|| (form.run)(self)));
+            assert!(panics.is_err(), "{}: the hook did not panic", form.name);
+            None
+        } else {
+            (form.run)(self)
+        };
+        assert_eq!(self.running.get(), 0, "{}: an attempt runs on", form.name);
+        assert!(
+            self.signals.get() < 2,
+            "{}: a signal for each wait",
+            form.name
+        );
+        assert_eq!(OF_POLICY.tokens(), 50.0, "{}", form.name);
+        let mut log = self.log.take();
+        log.tokens.extend(self.budget.map(Budget::tokens));
+        let reason = log.events.iter().find_map(|said| match said {
+            Said::GaveUp { reason, .. } => Some(*reason),
+            _ => None,
+        });
+        let attempts = match form.kind {
+            // An attempt begins with the read.
+            Kind::UpdateWrite | Kind::BlockingUpdateWrite => log.other_steps,
+            _ => u32::try_from(log.begun.len()).unwrap(),
+        };
+        Came {
+            begun: log.begun,
+            attempts,
+            result: ended.as_ref().map(|ended| ended.result),
+            reason,
+            told: ended.and_then(|ended| ended.told),
+            end: self.time.elapsed(),
+            waits: self.time.waits(),
+            events: log.events,
+            elapsed: log.elapsed,
+            tokens: log.tokens,
+            other_steps: log.other_steps,
+            doubts: log.doubts,
+        }
+    }
+
+    /// Runs a call to its end, or until its caller drops it.
+    pub(crate) fn wait<F: Future>(&self, call: F) -> Option<Ended>
+    where
+        F::Output: Into<Ended>,
+    {
+        let end = self.setting.dropped.unwrap_or(Duration::MAX);
+        self.time.run_until(end, call).map(Into::into)
+    }
+
+    fn begin(&self) -> Step {
+        let mut log = self.log.borrow_mut();
+        let number = log.begun.len();
+        assert!(number < 10_000, "it is called without end");
+        log.begun.push(self.time.elapsed());
+        self.script[number.min(self.script.len() - 1)]
+    }
+
+    /// Plays the next step of the script.
+    pub(crate) async fn attempt(&self) -> Result<Reply, TestError> {
+        let step = self.begin();
+        let _running = Running::new(&self.running);
+        self.time.pass(step.blocks);
+        if !step.takes.is_zero() {
+            self.time.after(step.takes).await;
+        }
+        match step.ends {
+            Ends::Well(reply) => Ok(reply),
+            Ends::Badly(error) => Err(error),
+            Ends::Never => std::future::pending().await,
+        }
+    }
+
+    pub(crate) fn attempt_blocking(&self) -> Result<Reply, TestError> {
+        let step = self.begin();
+        let _running = Running::new(&self.running);
+        self.time.pass(step.blocks + step.takes);
+        match step.ends {
+            Ends::Well(reply) => Ok(reply),
+            Ends::Badly(error) => Err(error),
+            Ends::Never => unreachable!("a blocking attempt ends"),
+        }
+    }
+
+    /// Makes the step of an update that is not in the script.
+    pub(super) fn other_step(&self, reply: Reply) -> Result<Reply, TestError> {
+        self.log.borrow_mut().other_steps += 1;
+        Ok(reply)
+    }
+
+    /// Checks what an attempt is told about itself.
+    pub(super) fn check_attempt(&self, attempt: &Attempt) {
+        let mut log = self.log.borrow_mut();
+        log.doubts.push(attempt.maybe_applied());
+        assert_eq!(attempt.number() as usize, log.begun.len() + 1);
+        let elapsed = self.time.elapsed();
+        assert_eq!(attempt.elapsed(), elapsed);
+        // A timeout of zero counts as a nanosecond.
+        let timeout = self
+            .setting
+            .timeout
+            .map(|limit| limit.max(Duration::from_nanos(1)));
+        let limits = [timeout, self.setting.deadline];
+        if let Some(limit) = limits.into_iter().flatten().min() {
+            assert_eq!(attempt.remaining(), limit.saturating_sub(elapsed));
+        }
+    }
+
+    pub(super) fn hook(&self) -> impl FnMut(&Event<'_, TestError>) + Clone {
+        move |event| {
+            let said = match event {
+                Event::Waiting { attempt, wait, .. } => Said::Waiting {
+                    attempt: *attempt,
+                    wait: wait.delay,
+                    source: wait.source,
+                },
+                Event::GaveUp {
+                    attempts, reason, ..
+                } => Said::GaveUp {
+                    attempts: *attempts,
+                    reason: *reason,
+                },
+                Event::Succeeded { attempts, .. } => Said::Succeeded {
+                    attempts: *attempts,
+                },
+                _ => unreachable!("no other event"),
+            };
+            let elapsed = match event {
+                Event::Waiting { elapsed, .. }
+                | Event::GaveUp { elapsed, .. }
+                | Event::Succeeded { elapsed, .. } => *elapsed,
+                _ => unreachable!("no other event"),
+            };
+            assert_eq!(self.running.get(), 0, "an attempt ends before its event");
+            let mut log = self.log.borrow_mut();
+            log.events.push(said);
+            log.elapsed.push(elapsed);
+            log.tokens.extend(self.budget.map(Budget::tokens));
+            if self.setting.panics == Some(log.events.len()) {
+                // Without a message on the terminal.
+                resume_unwind(Box::new("the hook"));
+            }
+        }
+    }
+
+    /// The signal of the settings.
+    pub(super) fn signal(&self) -> Moment {
+        self.signals.set(self.signals.get() + 1);
+        match self.setting.signal {
+            Some(Signal::StopOn(at) | Signal::CutOn(at)) => self.time.at(at),
+            None => unreachable!("it has no signal"),
+        }
+    }
+
+    pub(super) fn stop(&self) -> Stop {
+        match self.setting.signal {
+            Some(Signal::StopOn(at)) => self.time.stops_at(at),
+            _ => unreachable!("it has no stop"),
+        }
+    }
+
+    pub(super) fn timeout(&self) -> Duration {
+        self.setting.timeout.expect("it has a timeout")
+    }
+
+    pub(super) fn attempt_timeout(&self) -> Duration {
+        self.setting.attempt_timeout.expect("it has a timeout")
+    }
+
+    pub(super) fn call_budget(&self) -> &'static Budget {
+        self.budget.expect("it has a budget")
+    }
+}

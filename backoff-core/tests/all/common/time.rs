@@ -1,0 +1,179 @@
+//! Simulated time: it passes only when everything waits, to the moment for which somebody waits.
+
+use backoff_core::{BlockingSleep, Clock, Random, Sleep, Stop};
+use std::{
+    pin::{Pin, pin},
+    sync::{Arc, Mutex, MutexGuard},
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+/// A clock, a timer for futures and for threads, and a random source. Clones share everything.
+#[derive(Clone, Default)]
+pub(crate) struct Time(Arc<Mutex<Told>>);
+
+#[derive(Default)]
+struct Told {
+    now: Duration,
+    /// When somebody wants to be woken.
+    wakes: Vec<Duration>,
+    /// Every wait that was begun by the runtime's timers, as it was asked for.
+    waits: Vec<Duration>,
+    random: u64,
+    /// By how much the timers wake too late.
+    late: Duration,
+    stops: Option<(Duration, Stop)>,
+}
+
+impl Time {
+    /// With timers that wake too late by this.
+    pub(crate) fn late(late: Duration) -> Self {
+        let time = Self::default();
+        time.told().late = late;
+        time
+    }
+
+    /// Draws this number again and again.
+    pub(crate) fn drawing(self, random: u64) -> Self {
+        self.told().random = random;
+        self
+    }
+
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.told().now
+    }
+
+    pub(crate) fn waits(&self) -> Vec<Duration> {
+        self.told().waits.clone()
+    }
+
+    /// A stop that is given at this time.
+    pub(crate) fn stops_at(&self, at: Duration) -> Stop {
+        let stop = Stop::new();
+        self.told().stops = Some((at, stop.clone()));
+        self.pass(Duration::ZERO);
+        stop
+    }
+
+    /// Lets time pass in the middle of something that does not wait.
+    pub(crate) fn pass(&self, time: Duration) {
+        let mut told = self.told();
+        told.now = told.now.saturating_add(time);
+        if let Some((at, stop)) = &told.stops
+            && *at <= told.now
+        {
+            stop.stop();
+        }
+    }
+
+    /// Is ready at this time.
+    pub(crate) fn at(&self, at: Duration) -> Moment {
+        Moment(self.clone(), at)
+    }
+
+    /// Is ready after this time, which counts from now.
+    pub(crate) fn after(&self, time: Duration) -> Moment {
+        self.at(self.elapsed().saturating_add(time))
+    }
+
+    /// Polls the future until it is ready, or until this time has come.
+    pub(crate) fn run_until<F: Future>(&self, end: Duration, future: F) -> Option<F::Output> {
+        let mut future = pin!(future);
+        loop {
+            let polled = future
+                .as_mut()
+                .poll(&mut Context::from_waker(Waker::noop()));
+            if let Poll::Ready(output) = polled {
+                return Some(output);
+            }
+            let mut told = self.told();
+            let now = told.now;
+            told.wakes.retain(|at| *at > now);
+            let next = told.wakes.iter().min().copied();
+            drop(told);
+            match next {
+                Some(next) if next <= end => self.pass(next - now),
+                None if end == Duration::MAX => panic!("it waits for ever"),
+                _ => {
+                    self.pass(end - now);
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// Polls the future until it is ready.
+    pub(crate) fn run<F: Future>(&self, future: F) -> F::Output {
+        let ended = self.run_until(Duration::MAX, future);
+        ended.expect("it ends before the end of time")
+    }
+
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.0.lock().unwrap()
+    }
+}
+
+impl Clock for Time {
+    fn now(&self) -> Duration {
+        self.elapsed()
+    }
+}
+
+impl Sleep for Time {
+    type Sleep = Moment;
+
+    fn sleep(&self, wait: Duration) -> Moment {
+        let mut told = self.told();
+        told.waits.push(wait);
+        let late = told.late;
+        drop(told);
+        self.after(wait.saturating_add(late))
+    }
+}
+
+impl BlockingSleep for Time {
+    fn sleep_blocking(&self, wait: Duration) {
+        let mut told = self.told();
+        told.waits.push(wait);
+        let late = told.late;
+        drop(told);
+        self.pass(wait.saturating_add(late));
+    }
+
+    fn sleep_or_stop(&self, wait: Duration, stop: &Stop) -> bool {
+        let (now, at) = {
+            let told = self.told();
+            let at = told.stops.as_ref().map(|(at, _)| *at);
+            (told.now, at.expect("`stops_at` gives the stop"))
+        };
+        if at <= now.saturating_add(wait) {
+            self.told().waits.push(wait);
+            self.pass(at.saturating_sub(now));
+        } else {
+            self.sleep_blocking(wait);
+        }
+        stop.is_stopped()
+    }
+}
+
+impl Random for Time {
+    fn random(&self) -> u64 {
+        self.told().random
+    }
+}
+
+/// A moment that somebody waits for.
+pub(crate) struct Moment(Time, Duration);
+
+impl Future for Moment {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        let mut told = self.0.told();
+        if told.now >= self.1 {
+            return Poll::Ready(());
+        }
+        told.wakes.push(self.1);
+        Poll::Pending
+    }
+}

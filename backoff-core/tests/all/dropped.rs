@@ -1,0 +1,269 @@
+//! A call that is dropped does nothing more, in every form. If no attempt follows a wait, the budget gets the
+//! wait's tokens back.
+use crate::common::{
+    error::TestError,
+    forms::{BUSY, HANGS, PLAIN, SECOND, call, check, fails, gives, row},
+    time::Time,
+};
+use backoff_core::{Budget, Event, Policy, retry};
+use std::{cell::Cell, future::ready, panic::catch_unwind, pin::Pin, time::Duration};
+
+const HALF: Duration = Duration::from_millis(500);
+
+#[test]
+fn a_dropped_call_drops_its_attempt_and_makes_no_other() {
+    let slow = fails(BUSY).taking(10 * SECOND);
+    let limited = call(PLAIN).attempt_timeout(60 * SECOND);
+    for (name, call) in [("a call", call(PLAIN)), ("one with a limit", limited)] {
+        check(&[
+            row(
+                name,
+                call.dropped_at(5 * SECOND),
+                &[HANGS],
+                "0; dropped at 5",
+            ),
+            row(
+                name,
+                call.dropped_at(10 * SECOND + HALF),
+                &[slow],
+                "0; dropped at 10.5",
+            ),
+            row(
+                name,
+                call.dropped_at(15 * SECOND),
+                &[slow],
+                "0 11; dropped at 15",
+            ),
+        ]);
+    }
+}
+
+#[test]
+fn a_call_that_is_dropped_in_a_wait_gets_its_tokens_back() {
+    let dropped = call(PLAIN).dropped_at(HALF);
+    let paid = dropped.budget(Budget::aws);
+    let busy = [fails(BUSY)];
+    check(&[
+        row("a failure", paid, &busy, "0; dropped at 0.5 [486 500]"),
+        row(
+            "a server that was called too often",
+            paid,
+            &[fails(TestError::status(429))],
+            "0; dropped at 0.5 [495 500]",
+        ),
+        row(
+            "a response",
+            paid.responses(),
+            &[gives(503)],
+            "0; dropped at 0.5 [486 500]",
+        ),
+        row(
+            "a limit",
+            paid.timeout(60 * SECOND),
+            &busy,
+            "0; dropped at 0.5 [486 500]",
+        ),
+        row(
+            "a share of the successes",
+            dropped.budget(|| Budget::ratio(0.2, 10)),
+            &busy,
+            "0; dropped at 0.5 [9 10]",
+        ),
+        // There the failure costs, and not the retry.
+        row(
+            "the budget of gRPC",
+            dropped.budget(|| Budget::grpc(10, 0.1)),
+            &busy,
+            "0; dropped at 0.5 [9 9]",
+        ),
+        row(
+            "retries that were begun are paid",
+            call(PLAIN).budget(Budget::aws).dropped_at(10 * SECOND),
+            &[fails(BUSY), fails(BUSY), HANGS],
+            "0 1 3; dropped at 10 [486 472 472]",
+        ),
+    ]);
+}
+
+#[test]
+fn a_retry_that_a_late_timer_leaves_no_time_for_costs_nothing() {
+    let late = call(PLAIN).late(60 * SECOND).budget(Budget::aws);
+    check(&[
+        row(
+            "a timeout",
+            late.timeout(5 * SECOND),
+            &[fails(BUSY)],
+            "0; at 61 deadline: error cut after 0ns, last 503 [486 500 500]",
+        ),
+        row(
+            "a limit of each attempt",
+            late.deadline(5 * SECOND).attempt_timeout(SECOND),
+            &[fails(BUSY)],
+            "0; at 61 deadline: error cut after 0ns, last 503 [486 500 500]",
+        ),
+        // Without a limit, an async call makes the attempt.
+        row(
+            "a deadline",
+            late.deadline(5 * SECOND),
+            &[fails(BUSY)],
+            "0 61; at 61 deadline: error 503 [486 486 486]",
+        )
+        .but(
+            |form| form.is_blocking(),
+            "0; at 61 deadline: error 503 [486 500 500]",
+        ),
+        row(
+            "a deadline, of a response",
+            late.deadline(5 * SECOND).responses(),
+            &[gives(503)],
+            "0 61; at 61 deadline: 503 [486 486 486]",
+        )
+        .but(
+            |form| form.is_blocking(),
+            "0; at 61 deadline: 503 [486 500 500]",
+        ),
+    ]);
+}
+
+#[test]
+fn a_hook_that_panics_costs_no_token() {
+    let paid = call(PLAIN).budget(Budget::aws);
+    check(&[
+        row(
+            "when a wait begins",
+            paid.panicking_at(1),
+            &[fails(BUSY)],
+            "0; dropped at 0 [486 500]",
+        ),
+        // The wait has paid, and the hook panics at the end that the signal makes of it.
+        row(
+            "when a wait is ended",
+            paid.stop_on(HALF).panicking_at(2),
+            &[fails(BUSY)],
+            "0; dropped at 0.5 stopped [486 500 500]",
+        ),
+        row(
+            "when the time is over",
+            paid.timeout(5 * SECOND).late(60 * SECOND).panicking_at(2),
+            &[fails(BUSY)],
+            "0; dropped at 61 deadline [486 500 500]",
+        ),
+    ]);
+}
+
+static BUDGET: Budget = Budget::aws();
+const PAID: Policy = PLAIN.budget(&BUDGET);
+static UNTOUCHED: Budget = Budget::aws();
+
+type Outcome = Result<(), TestError>;
+type Call<'c> = Pin<Box<dyn Future<Output = Outcome> + 'c>>;
+
+#[retry(policy = PAID, runtime = time.clone())]
+async fn constant(time: &Time) -> Outcome {
+    Err(BUSY)
+}
+
+#[retry(policy = *policy, runtime = time.clone())]
+async fn lent(policy: &Policy, time: &Time) -> Outcome {
+    Err(BUSY)
+}
+
+#[retry(policy = PAID, timeout = "5s", runtime = time.clone())]
+async fn limited(time: &Time) -> Outcome {
+    Err(BUSY)
+}
+
+#[retry(policy = PAID, runtime = time.clone(), notify = |_: &Event<'_, TestError>| panic!("the hook"))]
+fn panicking(time: &Time) -> Outcome {
+    Err(BUSY)
+}
+
+/// Where the policy is made and in which order the call is built changes nothing.
+#[test]
+fn every_way_to_name_a_policy_or_a_budget_gives_the_tokens_back() {
+    let of_call = Budget::aws();
+    let other = PLAIN.budget(&UNTOUCHED);
+    let busy = || ready(Err::<(), _>(BUSY));
+    let time = &Time::default();
+    let runtime = || time.clone();
+    let delays = other.retry(busy).budget(&of_call).delays([SECOND]);
+    let calls: [(&Budget, Call<'_>); 6] = [
+        (&BUDGET, Box::pin(constant(time))),
+        (&BUDGET, Box::pin(lent(&PAID, time))),
+        (&BUDGET, Box::pin(limited(time))),
+        (&of_call, Box::pin(delays.runtime(runtime()))),
+        (
+            &of_call,
+            Box::pin(
+                other
+                    .retry(busy)
+                    .runtime(runtime())
+                    .budget(&of_call)
+                    .owned(),
+            ),
+        ),
+        (
+            &of_call,
+            Box::pin(
+                other
+                    .retry(busy)
+                    .runtime(runtime())
+                    .owned()
+                    .budget(&of_call),
+            ),
+        ),
+    ];
+    for ((budget, call), number) in calls.into_iter().zip(0..) {
+        let mut call = Some(call);
+        let polled = time.run_until(time.elapsed(), call.as_mut().unwrap());
+        assert_eq!((polled, budget.tokens()), (None, 486.0), "call {number}");
+        drop(call.take());
+        assert_eq!(
+            (budget.tokens(), UNTOUCHED.tokens()),
+            (500.0, 500.0),
+            "call {number}"
+        );
+    }
+    let late = Time::late(60 * SECOND);
+    assert_eq!(
+        late.run(limited(&late)),
+        Err(TestError::cut(Duration::ZERO))
+    );
+    assert_eq!(BUDGET.tokens(), 500.0);
+    assert!(catch_unwind(|| panicking(&Time::default())).is_err());
+    assert_eq!(BUDGET.tokens(), 500.0);
+}
+
+/// The short loop of `retry_mut`, which has no settings.
+#[tokio::test(start_paused = true)]
+async fn a_call_of_a_mutable_closure_that_is_dropped_does_nothing_more() {
+    static BUDGET: Budget = Budget::aws();
+    const PAID: Policy = PLAIN.max_attempts(8).budget(&BUDGET);
+    struct Dropped<'a>(&'a Cell<u32>);
+    impl Drop for Dropped<'_> {
+        fn drop(&mut self) {
+            self.0.set(self.0.get() + 1);
+        }
+    }
+    let (begun, dropped) = (Cell::new(0), Cell::new(0));
+    // In the first attempt, in the first wait, in the second attempt.
+    for (half_seconds, attempts) in [(1, 1), (3, 1), (5, 2)] {
+        let mut calls = 0;
+        let call = PAID.retry_mut(async || {
+            calls += 1;
+            begun.set(calls);
+            let _dropped = Dropped(&dropped);
+            tokio::time::sleep(SECOND).await;
+            Err::<(), _>(BUSY)
+        });
+        assert!(
+            tokio::time::timeout(half_seconds * HALF, call)
+                .await
+                .is_err()
+        );
+        tokio::time::sleep(100 * SECOND).await;
+        assert_eq!((begun.get(), dropped.take()), (attempts, attempts));
+    }
+    // Only the third call has made a retry.
+    assert_eq!(BUDGET.tokens(), 486.0);
+}

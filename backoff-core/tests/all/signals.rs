@@ -1,0 +1,453 @@
+//! A signal ends the waits of a call and, with `cut_on`, also the running attempt.
+use crate::common::{
+    error::TestError,
+    forms::{BUSY, HANGS, Kind, SECOND, call, check, fails, gives, row},
+    time::Time,
+    tokens::in_a_minute,
+};
+use backoff_core::{Budget, Event, Jitter, Policy, Stop, StopReason, Verdict, retry};
+use std::{
+    cell::Cell,
+    future::{pending, ready},
+    time::Duration,
+};
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+type Outcome = Result<(), TestError>;
+
+const MINUTE: Duration = Duration::from_secs(60);
+const HOUR: Duration = Duration::from_secs(3_600);
+/// Waits for an hour.
+const LONG: Policy = Policy::constant(HOUR)
+    .max_backoff(HOUR)
+    .jitter(Jitter::None)
+    .max_attempts(9);
+const SHORT: Policy = LONG.base(Duration::from_secs(25));
+
+#[test]
+fn a_wait_ends_when_the_signal_comes() {
+    let yes: fn(&TestError) -> Verdict = |_| true.into();
+    let busy = [fails(BUSY)];
+    for (name, setting) in [
+        ("stop_on", call(LONG).stop_on(MINUTE)),
+        ("cut_on", call(LONG).cut_on(MINUTE)),
+        (
+            "stop_on, beside a limit",
+            call(LONG).timeout(2 * HOUR).stop_on(MINUTE),
+        ),
+        (
+            "cut_on, beside a limit",
+            call(LONG).timeout(2 * HOUR).cut_on(MINUTE),
+        ),
+        (
+            "stop_on, beside a judge",
+            call(LONG).when(yes).stop_on(MINUTE),
+        ),
+        (
+            "cut_on, beside a judge",
+            call(LONG).when(yes).cut_on(MINUTE),
+        ),
+    ] {
+        check(&[row(name, setting, &busy, "0; at 60 stopped: error 503")]);
+    }
+    let fifty = "0 25 50; at 60 stopped: error 503";
+    check(&[
+        row("the third wait", call(SHORT).stop_on(MINUTE), &busy, fifty),
+        row(
+            "the third wait, cut_on",
+            call(SHORT).cut_on(MINUTE),
+            &busy,
+            fifty,
+        ),
+        row(
+            "the last response is handed back as it came",
+            call(LONG).responses().stop_on(MINUTE),
+            &[gives(503)],
+            "0; at 60 stopped: 503",
+        ),
+    ]);
+}
+
+#[test]
+fn a_running_attempt_is_finished_by_stop_on_and_no_other_begins() {
+    let stopped = call(LONG).stop_on(MINUTE);
+    let slow = 90 * SECOND;
+    check(&[
+        row(
+            "a success",
+            stopped,
+            &[gives(200).taking(slow)],
+            "0; at 90: 200",
+        ),
+        row(
+            "a failure",
+            stopped,
+            &[fails(BUSY).taking(slow)],
+            "0; at 90 stopped: error 503",
+        ),
+        row(
+            "the first attempt is always made",
+            call(LONG).stop_on(Duration::ZERO),
+            &[fails(BUSY)],
+            "0; at 0 stopped: error 503",
+        ),
+        row(
+            "the first attempt is always made, and can succeed",
+            call(LONG).stop_on(Duration::ZERO),
+            &[gives(200)],
+            "0; at 0: 200",
+        ),
+        row(
+            "the first response",
+            call(LONG).responses().stop_on(Duration::ZERO),
+            &[gives(503)],
+            "0; at 0 stopped: 503",
+        ),
+    ]);
+}
+
+#[test]
+fn cut_on_cuts_the_attempt_that_is_running() {
+    let cut = call(SHORT).cut_on(MINUTE);
+    let yes: fn(&TestError) -> Verdict = |_| true.into();
+    let hanging = "0; at 60 stopped: error stopped";
+    check(&[
+        row("the first attempt", cut, &[HANGS], hanging),
+        row(
+            "the first attempt, beside a judge",
+            cut.when(yes),
+            &[HANGS],
+            hanging,
+        ),
+        row(
+            "the first attempt, of several values",
+            cut.until(),
+            &[HANGS],
+            hanging,
+        ),
+        row(
+            "the last real error is kept",
+            cut,
+            &[fails(BUSY), HANGS],
+            "0 25; at 60 stopped: error stopped, last 503",
+        ),
+        row(
+            "no attempt is made after the signal",
+            call(SHORT).cut_on(Duration::ZERO),
+            &[fails(BUSY)],
+            "never; at 0 stopped: error stopped",
+        ),
+        row(
+            "an attempt that must not be repeated may have been applied",
+            cut.careful(),
+            &[HANGS],
+            "0; at 60 maybe_applied: error stopped",
+        ),
+        row(
+            "a longer limit of each attempt",
+            cut.attempt_timeout(3 * MINUTE),
+            &[HANGS],
+            hanging,
+        ),
+    ]);
+}
+
+/// But the read of an update is not polled again, so that no write follows it.
+#[test]
+fn what_is_ready_together_with_the_signal_counts() {
+    let minute = |step: crate::common::forms::Step| [step.taking(MINUTE)];
+    check(&[
+        row(
+            "a value",
+            call(LONG).cut_on(MINUTE),
+            &minute(gives(200)),
+            "0; at 60: 200",
+        )
+        .but(
+            |form| form.kind == Kind::UpdateRead,
+            "0; at 60 stopped: error stopped",
+        ),
+        row(
+            "an error",
+            call(LONG).cut_on(MINUTE),
+            &minute(fails(BUSY)),
+            "0; at 60 stopped: error 503",
+        )
+        .but(
+            |form| form.kind == Kind::UpdateRead,
+            "0; at 60 stopped: error stopped",
+        ),
+        row(
+            "a value of an attempt with a limit",
+            call(LONG).attempt_timeout(HOUR).cut_on(MINUTE),
+            &minute(gives(200)),
+            "0; at 60: 200",
+        )
+        .but(
+            |form| form.kind == Kind::UpdateRead,
+            "0; at 60 stopped: error stopped",
+        ),
+    ]);
+}
+
+#[test]
+fn a_signal_stands_beside_limits() {
+    check(&[
+        // Cut by its limit after 20 s, waits 25 s, and is cut by the signal.
+        row(
+            "a limit of each attempt",
+            call(SHORT).attempt_timeout(20 * SECOND).cut_on(MINUTE),
+            &[HANGS],
+            "0 45; at 60 stopped: error stopped",
+        ),
+        row(
+            "a limit of the call comes before the signal",
+            call(SHORT).timeout(30 * SECOND).cut_on(MINUTE),
+            &[HANGS],
+            "0; at 30 deadline: error cut after 30s",
+        ),
+        // Fails, waits 25 s, is cut after 20 s, and waits when the signal comes.
+        row(
+            "a last error that is cut keeps the real one over a wait",
+            call(SHORT).attempt_timeout(20 * SECOND).stop_on(MINUTE),
+            &[fails(BUSY), HANGS],
+            "0 25; at 60 stopped: error cut after 20s, last 503",
+        ),
+    ]);
+}
+
+/// A hook sees the tokens that a call has given back when it ends.
+#[test]
+fn a_wait_that_is_ended_costs_the_budget_nothing() {
+    let (stopped, cut) = (call(LONG).stop_on(MINUTE), call(SHORT).cut_on(MINUTE));
+    check(&[
+        row(
+            "a wait",
+            stopped.budget(Budget::aws),
+            &[fails(BUSY)],
+            "0; at 60 stopped: error 503 [486 500 500]",
+        ),
+        row(
+            "a wait after a response",
+            stopped.responses().budget(Budget::aws),
+            &[gives(503)],
+            "0; at 60 stopped: 503 [486 500 500]",
+        ),
+        row(
+            "a wait after an attempt that was cut",
+            stopped.attempt_timeout(5 * SECOND).budget(Budget::aws),
+            &[HANGS],
+            "0; at 60 stopped: error cut after 5s [486 500 500]",
+        ),
+        row(
+            "a retry that is cut is paid",
+            cut.budget(Budget::aws),
+            &[fails(BUSY), HANGS],
+            "0 25; at 60 stopped: error stopped, last 503 [486 486 486]",
+        ),
+        row(
+            "two retries are paid, and the third wait is not",
+            cut.budget(Budget::aws),
+            &[fails(BUSY)],
+            "0 25 50; at 60 stopped: error 503 [486 472 458 472 472]",
+        ),
+    ]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_signal_can_be_owned_and_of_any_type() {
+    #[retry(policy = LONG, stop_on = token.cancelled_owned())]
+    async fn stopped(token: CancellationToken) -> Outcome {
+        Err(BUSY)
+    }
+    #[retry(policy = LONG, cut_on = token.cancelled_owned())]
+    async fn cut(token: CancellationToken) -> Outcome {
+        pending().await
+    }
+    #[retry(policy = LONG, stop_on = signal)]
+    async fn generic<F: Future>(signal: F) -> Outcome {
+        Err(BUSY)
+    }
+    #[retry(policy = LONG, cut_on = signal)]
+    async fn hidden(signal: impl Future<Output = u32>) -> Outcome {
+        pending().await
+    }
+    #[retry(policy = LONG, stop_on = &mut *signal)]
+    async fn lent(signal: &mut (dyn Future<Output = ()> + Unpin)) -> Outcome {
+        Err(BUSY)
+    }
+    let (token, start) = (in_a_minute(), Instant::now());
+    let call = LONG.retry(|| ready(Err::<(), _>(BUSY)));
+    let tasks = [
+        tokio::spawn(call.stop_on(token.clone().cancelled_owned())),
+        tokio::spawn(stopped(token.clone())),
+        tokio::spawn(cut(token.clone())),
+    ];
+    let mut pinned = Box::pin(token.cancelled());
+    let seven = async {
+        sleep(MINUTE).await;
+        7
+    };
+    let (generic, hidden, lent) =
+        tokio::join!(generic(sleep(MINUTE)), hidden(seven), lent(&mut pinned));
+    let mut ended = vec![generic, hidden, lent];
+    for task in tasks {
+        ended.push(task.await.unwrap());
+    }
+    let (busy, stopped) = (Err(BUSY), Err(TestError::STOPPED));
+    assert_eq!(ended, [busy, stopped, busy, busy, busy, stopped]);
+    assert_eq!(start.elapsed(), MINUTE);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_keys_go_with_every_judge_and_runtime() {
+    #[retry(base = "1h", max_backoff = "1h", jitter = none, stop_on = token.cancelled())]
+    async fn bare_stopped(token: &CancellationToken) -> Outcome {
+        Err(BUSY)
+    }
+    #[retry(policy = LONG, runtime = backoff_core::Tokio, stop_on = token.cancelled())]
+    async fn timed(token: &CancellationToken) -> Outcome {
+        Err(BUSY)
+    }
+    #[retry(cut_on = token.cancelled())]
+    async fn bare(token: &CancellationToken) -> Outcome {
+        pending().await
+    }
+    #[retry(on = [503, TestError { number: 7, .. }], runtime = backoff_core::Tokio, cut_on = token.cancelled())]
+    async fn matched(token: &CancellationToken) -> Outcome {
+        pending().await
+    }
+    #[retry(policy = *policy, attempt = n, cut_on = token.cancelled())]
+    async fn lent(policy: &Policy, token: &CancellationToken) -> Outcome {
+        assert_eq!(n.number(), 1);
+        pending().await
+    }
+    #[retry(policy = LONG, clone(name), cut_on = token.cancelled())]
+    async fn copied(name: String, token: &CancellationToken) -> Outcome {
+        drop(name);
+        pending().await
+    }
+    #[retry(until = |_| false, consecutive = 2, cut_on = token.cancelled())]
+    async fn awaited(token: &CancellationToken) -> Outcome {
+        pending().await
+    }
+    let (token, start) = (&in_a_minute(), Instant::now());
+    let (a, b) = tokio::join!(bare_stopped(token), timed(token));
+    assert_eq!(([a, b], start.elapsed()), ([Err(BUSY); 2], MINUTE));
+    let (token, name) = (&in_a_minute(), "name".to_owned());
+    let (a, b, c, d, e) = tokio::join!(
+        bare(token),
+        matched(token),
+        lent(&LONG, token),
+        copied(name, token),
+        awaited(token)
+    );
+    assert_eq!([a, b, c, d, e], [Err(TestError::STOPPED); 5]);
+}
+
+#[test]
+fn of_two_signals_and_two_budgets_the_later_one_holds() {
+    let (time, budgets) = (Time::default(), [Budget::aws(), Budget::aws()]);
+    let call = LONG.retry(|| ready(Err::<(), _>(BUSY)));
+    let call = call.stop_on(pending::<()>()).stop_on(time.at(MINUTE));
+    let call = call
+        .budget(&budgets[0])
+        .budget(&budgets[1])
+        .delays([HOUR])
+        .owned();
+    let mut seen = Vec::new();
+    let tokens = || budgets.each_ref().map(Budget::tokens);
+    let hook = |_: &Event<'_, TestError>| seen.push(tokens());
+    assert_eq!(time.run(call.notify(hook).runtime(time.clone())), Err(BUSY));
+    assert_eq!(seen, [[500.0, 486.0], [500.0, 500.0]]);
+    assert_eq!(time.elapsed(), MINUTE);
+}
+
+#[test]
+fn another_thread_ends_the_sleep_of_a_blocking_call() {
+    let stop = Stop::new();
+    let (began, begun) = std::sync::mpsc::channel();
+    let (ends, ended) = std::sync::mpsc::channel();
+    let of_call = stop.clone();
+    std::thread::spawn(move || {
+        let call = LONG.blocking(|| Err::<(), _>(BUSY)).stop_on(&of_call);
+        let hook = |_: &Event<'_, TestError>| began.send(()).unwrap();
+        ends.send(call.notify(hook).reported()).unwrap();
+    });
+    begun.recv().unwrap();
+    stop.stop();
+    // Without the stop, the call would sleep for an hour.
+    let ended = ended.recv_timeout(120 * SECOND).unwrap().unwrap_err();
+    assert_eq!((ended.error, ended.reason), (BUSY, StopReason::Stopped));
+    assert_eq!(ended.report.attempts, 1);
+}
+
+/// A runtime that cannot end its sleep is asked before and after it.
+#[cfg(feature = "testing")]
+#[test]
+fn a_blocking_call_in_virtual_time_is_stopped_before_or_in_a_wait() {
+    use backoff_core::testing::VirtualTime;
+
+    let (stop, time, calls) = (Stop::new(), VirtualTime::new(), Cell::new(0));
+    let busy = || {
+        calls.set(calls.get() + 1);
+        if calls.get() == 3 {
+            stop.stop();
+        }
+        Err::<(), _>(BUSY)
+    };
+    // When it is called again, the first attempt is made nevertheless.
+    for made in [3, 4] {
+        let call = LONG.blocking(busy).stop_on(&stop).runtime(time.clone());
+        assert_eq!((call.call(), calls.get()), (Err(BUSY), made));
+        assert_eq!(time.waits(), [HOUR; 2]);
+    }
+}
+
+#[cfg(feature = "tower")]
+#[tokio::test(start_paused = true)]
+async fn the_signal_of_a_layer_ends_all_its_requests() {
+    use http_1::{Request, Response};
+    use std::sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    };
+    use tower::{Layer as _, ServiceExt as _, service_fn};
+
+    let (token, start) = (in_a_minute(), Instant::now());
+    let requests = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&requests);
+    let busy = service_fn(move |_: Request<()>| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        ready(Response::builder().status(503).body(()).map_err(|_| BUSY))
+    });
+    let of_layer = token.clone();
+    let layer = SHORT
+        .layer()
+        .stop_on(move || of_layer.clone().cancelled_owned());
+    let client = layer.layer(busy.clone());
+    let calls = [(); 2].map(|()| tokio::spawn(client.clone().oneshot(Request::new(()))));
+    for call in calls {
+        assert_eq!(call.await.unwrap().unwrap().status(), 503);
+    }
+    assert_eq!(
+        (start.elapsed(), requests.load(Ordering::Relaxed)),
+        (MINUTE, 2 * 3)
+    );
+    // A request that comes later is sent once, and with `cut_on` not at all.
+    assert_eq!(
+        client.oneshot(Request::new(())).await.unwrap().status(),
+        503
+    );
+    assert_eq!(
+        (start.elapsed(), requests.load(Ordering::Relaxed)),
+        (MINUTE, 7)
+    );
+    let layer = SHORT
+        .layer()
+        .cut_on(move || token.clone().cancelled_owned());
+    let late = layer.layer(busy).oneshot(Request::new(())).await;
+    assert_eq!(late.unwrap_err(), TestError::STOPPED);
+    assert_eq!(requests.load(Ordering::Relaxed), 7);
+}
