@@ -478,163 +478,127 @@ fn is_refused<F: Fault + ?Sized>(codes: &codes::Codes, fault: &F) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codes;
-
-    #[derive(Debug, Default)]
-    struct Facts {
-        status: Option<u16>,
-        grpc: Option<GrpcCode>,
-        kind: Option<FaultKind>,
-        transport: Option<Delivery>,
-        stop: bool,
-        hint: Option<Duration>,
-    }
-
-    impl Fault for Facts {
-        fn status(&self) -> Option<u16> {
-            self.status
-        }
-        fn grpc_code(&self) -> Option<GrpcCode> {
-            self.grpc
-        }
-        fn kind(&self) -> Option<FaultKind> {
-            self.kind
-        }
-        fn delivery(&self) -> Option<Delivery> {
-            self.transport
-        }
-        fn must_stop(&self) -> bool {
-            self.stop
-        }
-        fn retry_after(&self) -> Option<Duration> {
-            self.hint
-        }
-    }
+    use crate::{codes, test_error::TestError};
+    use Delivery::{MaybeSent, NotSent};
+    use FaultKind::{Conflict, Permanent, Throttled, Transient};
+    use GrpcCode::{
+        Aborted, AlreadyExists, InvalidArgument, NotFound, PermissionDenied, ResourceExhausted,
+        Unavailable,
+    };
 
     const POLICY: Policy = Policy::exponential().on(codes![429, 500, 503, crate::Codes::ABORTED]);
+    const HINT: Duration = Duration::from_secs(3);
 
-    fn retried(kind: FaultKind) -> Verdict {
+    const fn retried(kind: FaultKind) -> Verdict {
         Verdict::Retry {
             kind,
             retry_after: None,
         }
     }
 
-    #[test]
-    fn rule_1_a_server_that_asks_to_stop_is_obeyed_before_anything_else() {
-        let fault = Facts {
-            stop: true,
-            kind: Some(FaultKind::Transient),
-            status: Some(503),
-            ..Facts::default()
-        };
-        assert_eq!(POLICY.judge(&fault), Verdict::StoppedByServer);
+    const fn status(status: u16) -> TestError {
+        TestError::status(status)
     }
 
-    fn said(policy: &Policy, verdict: Verdict, facts: &Facts) -> Verdict {
+    fn said(policy: &Policy, verdict: Verdict, facts: &TestError) -> Verdict {
         policy.said(Stage::Whole, verdict, Some(facts)).into()
     }
 
-    fn is_retried(verdict: Verdict) -> bool {
-        matches!(verdict, Verdict::Retry { .. })
-    }
-
+    /// The rules in their order: each one outranks those after it.
     #[test]
-    fn rule_2_the_kind_outranks_every_code() {
-        let with = |kind, grpc, status| Facts {
-            kind: Some(kind),
-            grpc,
-            status,
-            ..Facts::default()
-        };
-        let permanent = with(FaultKind::Permanent, Some(GrpcCode::Unavailable), Some(503));
-        assert_eq!(POLICY.judge(&permanent), Verdict::Permanent);
-        for kind in [FaultKind::Transient, FaultKind::Throttled] {
-            let fault = with(kind, Some(GrpcCode::NotFound), Some(404));
-            assert_eq!(POLICY.judge(&fault), retried(kind));
-        }
-    }
-
-    #[test]
-    fn rule_2_a_conflict_is_retried_only_where_the_policy_says_so() {
-        let conflict = Facts {
-            kind: Some(FaultKind::Conflict),
-            status: Some(503),
-            ..Facts::default()
-        };
-        assert_eq!(POLICY.judge(&conflict), Verdict::Permanent);
-        assert_eq!(
-            POLICY.retry_conflicts(true).judge(&conflict),
-            retried(FaultKind::Conflict)
-        );
-    }
-
-    #[test]
-    fn rule_3_the_grpc_code_tells_the_two_kinds_of_409_apart() {
-        let of = |code| Facts {
-            grpc: Some(code),
-            status: Some(409),
-            ..Facts::default()
-        };
-        assert_eq!(
-            POLICY.judge(&of(GrpcCode::Aborted)),
-            retried(FaultKind::Conflict)
-        );
-        let both = POLICY.also_on(codes![409]);
-        assert_eq!(both.judge(&of(GrpcCode::AlreadyExists)), Verdict::Permanent);
-    }
-
-    #[test]
-    fn rule_3_the_grpc_code_outranks_the_status() {
-        let fault = Facts {
-            grpc: Some(GrpcCode::InvalidArgument),
-            status: Some(503),
-            ..Facts::default()
-        };
-        assert_eq!(POLICY.judge(&fault), Verdict::Permanent);
-        let fault = Facts {
-            grpc: Some(GrpcCode::Unavailable),
-            status: Some(404),
-            ..Facts::default()
-        };
-        assert_eq!(POLICY.judge(&fault), retried(FaultKind::Transient));
-    }
-
-    #[test]
-    fn rule_4_the_status_decides_where_there_is_no_grpc_code() {
-        let of = |status| {
-            let transport = Some(Delivery::NotSent);
-            Facts {
-                status: Some(status),
-                transport,
-                ..Facts::default()
-            }
-        };
-        assert_eq!(POLICY.judge(&of(429)), retried(FaultKind::Throttled));
-        assert_eq!(POLICY.judge(&of(503)), retried(FaultKind::Transient));
-        assert_eq!(POLICY.judge(&of(501)), Verdict::Permanent);
-        assert_eq!(POLICY.judge(&of(409)), Verdict::Permanent);
-    }
-
-    #[test]
-    fn rule_5_a_transport_failure_is_retried_where_that_is_safe() {
-        let of = |transport| Facts {
-            transport: Some(transport),
-            ..Facts::default()
-        };
+    fn a_policy_judges_by_its_rules_in_their_order() {
         let careful = POLICY.idempotent(false);
-        assert_eq!(
-            POLICY.judge(&of(Delivery::MaybeSent)),
-            retried(FaultKind::Transient)
-        );
-        assert_eq!(
-            careful.judge(&of(Delivery::MaybeSent)),
-            Verdict::MaybeApplied
-        );
-        assert_eq!(
-            careful.judge(&of(Delivery::NotSent)),
-            retried(FaultKind::Transient)
-        );
+        let conflict = status(503).and_kind(Conflict);
+        let not_sent = |code| status(code).and_delivery(NotSent);
+        for (rule, policy, fault, verdict) in [
+            (
+                "1: stop",
+                POLICY,
+                status(503).and_kind(Transient).asking_to_stop(),
+                Verdict::StoppedByServer,
+            ),
+            (
+                "2: kind",
+                POLICY,
+                status(503).and_grpc(Unavailable).and_kind(Permanent),
+                Verdict::Permanent,
+            ),
+            (
+                "2: kind",
+                POLICY,
+                status(404).and_grpc(NotFound).and_kind(Transient),
+                retried(Transient),
+            ),
+            (
+                "2: kind",
+                POLICY,
+                status(404).and_grpc(NotFound).and_kind(Throttled),
+                retried(Throttled),
+            ),
+            ("2: conflict", POLICY, conflict, Verdict::Permanent),
+            (
+                "2: conflict",
+                POLICY.retry_conflicts(true),
+                conflict,
+                retried(Conflict),
+            ),
+            (
+                "3: code",
+                POLICY,
+                status(409).and_grpc(Aborted),
+                retried(Conflict),
+            ),
+            (
+                "3: code",
+                POLICY.also_on(codes![409]),
+                status(409).and_grpc(AlreadyExists),
+                Verdict::Permanent,
+            ),
+            (
+                "3: code",
+                POLICY,
+                status(503).and_grpc(InvalidArgument),
+                Verdict::Permanent,
+            ),
+            (
+                "3: code",
+                POLICY,
+                status(404).and_grpc(Unavailable),
+                retried(Transient),
+            ),
+            ("4: status", POLICY, not_sent(429), retried(Throttled)),
+            ("4: status", POLICY, not_sent(503), retried(Transient)),
+            ("4: status", POLICY, not_sent(501), Verdict::Permanent),
+            ("4: status", POLICY, not_sent(409), Verdict::Permanent),
+            ("5: delivery", POLICY, TestError::LOST, retried(Transient)),
+            (
+                "5: delivery",
+                careful,
+                TestError::LOST,
+                Verdict::MaybeApplied,
+            ),
+            (
+                "5: delivery",
+                careful,
+                TestError::REFUSED,
+                retried(Transient),
+            ),
+            (
+                "6: nothing",
+                POLICY,
+                TestError::UNKNOWN,
+                Verdict::NothingKnown,
+            ),
+            (
+                "hint",
+                POLICY,
+                status(429).after(HINT),
+                retried(Throttled).after(Some(HINT)),
+            ),
+            ("hint", POLICY, status(404).after(HINT), Verdict::Permanent),
+        ] {
+            assert_eq!(policy.judge(&fault), verdict, "{rule}: {fault:?}");
+        }
     }
 
     #[test]
@@ -643,114 +607,77 @@ mod tests {
             .also_on(crate::codes![403, 408, 409, 412, 425])
             .retry_conflicts(true);
         let careful = policy.idempotent(false);
-        let status = |status| Facts {
-            status: Some(status),
-            ..Facts::default()
-        };
-        let code = |code| Facts {
-            grpc: Some(code),
-            status: Some(503),
-            ..Facts::default()
-        };
-        let kind = |kind| Facts {
-            kind: Some(kind),
-            status: Some(503),
-            ..Facts::default()
-        };
-        let nothing_done = [
-            status(403),
-            code(GrpcCode::PermissionDenied),
-            status(408),
-            status(409),
-            status(412),
-            status(425),
-            status(429),
-            code(GrpcCode::ResourceExhausted),
-            kind(FaultKind::Pending),
-            kind(FaultKind::Conflict),
-            kind(FaultKind::Throttled),
-            Facts {
-                transport: Some(Delivery::NotSent),
-                ..code(GrpcCode::Unavailable)
-            },
-        ];
+        let code = |code| status(503).and_grpc(code);
+        let kind = |kind| status(503).and_kind(kind);
+        let nothing_done = [403, 408, 409, 412, 425, 429]
+            .map(status)
+            .into_iter()
+            .chain([
+                code(PermissionDenied),
+                code(ResourceExhausted),
+                code(Unavailable).and_delivery(NotSent),
+                kind(FaultKind::Pending),
+                kind(Conflict),
+                kind(Throttled),
+            ]);
+        let is_retried = |verdict| matches!(verdict, Verdict::Retry { .. });
         for facts in nothing_done {
             let verdict = careful.judge(&facts);
             assert!(is_retried(verdict), "{facts:?}");
             assert_eq!(verdict, policy.judge(&facts), "{facts:?}");
         }
-        let maybe_applied = [
+        for facts in [
             status(500),
             status(503),
-            code(GrpcCode::Unavailable),
-            kind(FaultKind::Transient),
+            code(Unavailable),
+            kind(Transient),
             // The code outranks the status.
-            Facts {
-                status: Some(429),
-                ..code(GrpcCode::Unavailable)
-            },
-            Facts {
-                transport: Some(Delivery::MaybeSent),
-                ..status(429)
-            },
-        ];
-        for facts in maybe_applied {
+            status(429).and_grpc(Unavailable),
+            status(429).and_delivery(MaybeSent),
+        ] {
             assert!(is_retried(policy.judge(&facts)), "{facts:?}");
             assert_eq!(careful.judge(&facts), Verdict::MaybeApplied, "{facts:?}");
         }
         assert_eq!(careful.judge(&status(404)), Verdict::Permanent);
-        let any = |policy: &Policy, facts: &Facts| said(policy, true.into(), facts);
-        assert_eq!(any(&careful, &status(503)), Verdict::MaybeApplied);
-        assert_eq!(any(&careful, &status(429)), retried(FaultKind::Throttled));
-        assert_eq!(any(&policy, &status(503)), retried(FaultKind::Transient));
-    }
-
-    #[test]
-    fn rule_6_an_error_that_says_nothing_is_not_retried() {
-        assert_eq!(POLICY.judge(&Facts::default()), Verdict::NothingKnown);
     }
 
     #[test]
     fn a_function_that_judges_faults_replaces_no_hint_and_no_request_to_stop() {
-        let hint = Some(Duration::from_secs(3));
-        let judge = |facts: Facts| said(&POLICY, (facts.status == Some(404)).into(), &facts);
-        let of = |status, stop| Facts {
-            status: Some(status),
-            hint,
-            stop,
-            ..Facts::default()
-        };
-        assert_eq!(
-            judge(of(404, false)),
-            retried(FaultKind::Transient).after(hint)
-        );
-        assert_eq!(judge(of(404, true)), Verdict::StoppedByServer);
-        assert_eq!(judge(of(503, false)), Verdict::Permanent);
-        for own in [Duration::from_secs(1), Duration::ZERO] {
-            let hinted = Verdict::from(true).after(Some(own));
-            let expected =
-                retried(FaultKind::Throttled).after(Some(own).filter(|own| !own.is_zero()));
-            assert_eq!(said(&POLICY, hinted, &of(429, false)), expected);
+        let (yes, no) = (Verdict::from(true), Verdict::from(false));
+        let careful = POLICY.idempotent(false);
+        let hinted = |code| status(code).after(HINT);
+        let own = Some(Duration::from_secs(1));
+        for (policy, verdict, fault, expected) in [
+            (careful, yes, status(503), Verdict::MaybeApplied),
+            (careful, yes, status(429), retried(Throttled)),
+            (POLICY, yes, status(503), retried(Transient)),
+            (
+                POLICY,
+                yes,
+                hinted(404),
+                retried(Transient).after(Some(HINT)),
+            ),
+            (
+                POLICY,
+                yes,
+                hinted(404).asking_to_stop(),
+                Verdict::StoppedByServer,
+            ),
+            (POLICY, no, hinted(503), Verdict::Permanent),
+            (
+                POLICY,
+                yes.after(own),
+                hinted(429),
+                retried(Throttled).after(own),
+            ),
+            (
+                POLICY,
+                yes.after(Some(Duration::ZERO)),
+                hinted(429),
+                retried(Throttled),
+            ),
+        ] {
+            assert_eq!(said(&policy, verdict, &fault), expected, "{fault:?}");
         }
-    }
-
-    #[test]
-    fn the_hint_goes_along_with_what_is_retried() {
-        let hint = Some(Duration::from_secs(3));
-        let fault = Facts {
-            status: Some(429),
-            hint,
-            ..Facts::default()
-        };
-        assert_eq!(
-            POLICY.judge(&fault),
-            retried(FaultKind::Throttled).after(hint)
-        );
-        let fault = Facts {
-            status: Some(404),
-            hint,
-            ..Facts::default()
-        };
-        assert_eq!(POLICY.judge(&fault), Verdict::Permanent);
     }
 }
