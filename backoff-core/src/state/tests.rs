@@ -35,7 +35,7 @@ fn run(policy: Policy, attempt: Duration, random: u64) -> (Vec<Duration>, StopRe
 }
 
 /// What follows the first failure, at the time zero.
-fn first(policy: Policy, verdict: impl Into<Ruling>) -> Decision {
+fn first(policy: Policy, verdict: Verdict) -> Decision {
     let mut retry = RetryState::start(&policy, || Duration::ZERO);
     retry.failed(&policy, verdict, || Duration::ZERO, || 0)
 }
@@ -159,7 +159,7 @@ fn a_hint_is_waited_for_within_the_limits() {
         .base(6 * SECOND)
         .spread_retry_after(true)
         .deadline(10 * SECOND);
-    let thousand_years = 1_000 * 365 * 86_400 * SECOND;
+    let thousand_years = Duration::from_secs(1_000 * 365 * 86_400);
     for (name, policy, hint, expected) in [
         (
             "the longer one",

@@ -141,7 +141,7 @@ async fn told(pauses: Policy, has_reset: bool, callers: [u64; 4]) -> ([Told; 4],
         }
     };
     let (one, two, three, four, ()) = tokio::join!(one, two, three, four, reset);
-    let counts = [source.opened(), source.failed()].map(u64::from);
+    let counts = [source.opened(), source.failed()];
     ([one, two, three, four], counts)
 }
 
