@@ -500,104 +500,59 @@ mod tests {
         TestError::status(status)
     }
 
-    fn said(policy: &Policy, verdict: Verdict, facts: &TestError) -> Verdict {
-        policy.said(Stage::Whole, verdict, Some(facts)).into()
-    }
-
     /// The rules in their order: each one outranks those after it.
     #[test]
     fn a_policy_judges_by_its_rules_in_their_order() {
         let careful = POLICY.idempotent(false);
-        let conflict = status(503).and_kind(Conflict);
+        let conflicts = POLICY.retry_conflicts(true);
+        let (conflict, unavailable) = (
+            status(503).and_kind(Conflict),
+            status(503).and_grpc(Unavailable),
+        );
+        let (not_found, exists) = (
+            status(404).and_grpc(NotFound),
+            status(409).and_grpc(AlreadyExists),
+        );
+        let throttled = retried(Throttled).after(Some(HINT));
+        let stops = unavailable.and_kind(Transient).asking_to_stop();
         let not_sent = |code| status(code).and_delivery(NotSent);
-        for (rule, policy, fault, verdict) in [
+        for (policy, fault, verdict) in [
+            (POLICY, stops, Verdict::StoppedByServer),
+            // 2. The kind outranks every code.
+            (POLICY, unavailable.and_kind(Permanent), Verdict::Permanent),
+            (POLICY, not_found.and_kind(Transient), retried(Transient)),
+            (POLICY, not_found.and_kind(Throttled), retried(Throttled)),
+            (POLICY, conflict, Verdict::Permanent),
+            (conflicts, conflict, retried(Conflict)),
+            // 3. The gRPC code outranks the status, and tells the two kinds of 409 apart.
+            (POLICY, status(409).and_grpc(Aborted), retried(Conflict)),
+            (POLICY.also_on(codes![409]), exists, Verdict::Permanent),
             (
-                "1: stop",
-                POLICY,
-                status(503).and_kind(Transient).asking_to_stop(),
-                Verdict::StoppedByServer,
-            ),
-            (
-                "2: kind",
-                POLICY,
-                status(503).and_grpc(Unavailable).and_kind(Permanent),
-                Verdict::Permanent,
-            ),
-            (
-                "2: kind",
-                POLICY,
-                status(404).and_grpc(NotFound).and_kind(Transient),
-                retried(Transient),
-            ),
-            (
-                "2: kind",
-                POLICY,
-                status(404).and_grpc(NotFound).and_kind(Throttled),
-                retried(Throttled),
-            ),
-            ("2: conflict", POLICY, conflict, Verdict::Permanent),
-            (
-                "2: conflict",
-                POLICY.retry_conflicts(true),
-                conflict,
-                retried(Conflict),
-            ),
-            (
-                "3: code",
-                POLICY,
-                status(409).and_grpc(Aborted),
-                retried(Conflict),
-            ),
-            (
-                "3: code",
-                POLICY.also_on(codes![409]),
-                status(409).and_grpc(AlreadyExists),
-                Verdict::Permanent,
-            ),
-            (
-                "3: code",
                 POLICY,
                 status(503).and_grpc(InvalidArgument),
                 Verdict::Permanent,
             ),
             (
-                "3: code",
                 POLICY,
                 status(404).and_grpc(Unavailable),
                 retried(Transient),
             ),
-            ("4: status", POLICY, not_sent(429), retried(Throttled)),
-            ("4: status", POLICY, not_sent(503), retried(Transient)),
-            ("4: status", POLICY, not_sent(501), Verdict::Permanent),
-            ("4: status", POLICY, not_sent(409), Verdict::Permanent),
-            ("5: delivery", POLICY, TestError::LOST, retried(Transient)),
-            (
-                "5: delivery",
-                careful,
-                TestError::LOST,
-                Verdict::MaybeApplied,
-            ),
-            (
-                "5: delivery",
-                careful,
-                TestError::REFUSED,
-                retried(Transient),
-            ),
-            (
-                "6: nothing",
-                POLICY,
-                TestError::UNKNOWN,
-                Verdict::NothingKnown,
-            ),
-            (
-                "hint",
-                POLICY,
-                status(429).after(HINT),
-                retried(Throttled).after(Some(HINT)),
-            ),
-            ("hint", POLICY, status(404).after(HINT), Verdict::Permanent),
+            // 4. The status decides where there is no gRPC code.
+            (POLICY, not_sent(429), retried(Throttled)),
+            (POLICY, not_sent(503), retried(Transient)),
+            (POLICY, not_sent(501), Verdict::Permanent),
+            (POLICY, not_sent(409), Verdict::Permanent),
+            // 5. A failure of the transport is retried where that is safe.
+            (POLICY, TestError::LOST, retried(Transient)),
+            (careful, TestError::LOST, Verdict::MaybeApplied),
+            (careful, TestError::REFUSED, retried(Transient)),
+            // 6. An error that says nothing is not retried.
+            (POLICY, TestError::UNKNOWN, Verdict::NothingKnown),
+            // The hint goes along with what is retried.
+            (POLICY, status(429).after(HINT), throttled),
+            (POLICY, status(404).after(HINT), Verdict::Permanent),
         ] {
-            assert_eq!(policy.judge(&fault), verdict, "{rule}: {fault:?}");
+            assert_eq!(policy.judge(&fault), verdict, "{fault:?}");
         }
     }
 
@@ -646,38 +601,21 @@ mod tests {
         let (yes, no) = (Verdict::from(true), Verdict::from(false));
         let careful = POLICY.idempotent(false);
         let hinted = |code| status(code).after(HINT);
-        let own = Some(Duration::from_secs(1));
+        let (own, zero) = (Some(Duration::from_secs(1)), Some(Duration::ZERO));
+        let [with_hint, with_own] = [Some(HINT), own].map(|wait| Verdict::from(true).after(wait));
+        let (throttled, stopped) = (retried(Throttled), Verdict::StoppedByServer);
         for (policy, verdict, fault, expected) in [
             (careful, yes, status(503), Verdict::MaybeApplied),
-            (careful, yes, status(429), retried(Throttled)),
-            (POLICY, yes, status(503), retried(Transient)),
-            (
-                POLICY,
-                yes,
-                hinted(404),
-                retried(Transient).after(Some(HINT)),
-            ),
-            (
-                POLICY,
-                yes,
-                hinted(404).asking_to_stop(),
-                Verdict::StoppedByServer,
-            ),
+            (careful, yes, status(429), throttled),
+            (POLICY, yes, status(503), yes),
+            (POLICY, yes, hinted(404), with_hint),
+            (POLICY, yes, hinted(404).asking_to_stop(), stopped),
             (POLICY, no, hinted(503), Verdict::Permanent),
-            (
-                POLICY,
-                yes.after(own),
-                hinted(429),
-                retried(Throttled).after(own),
-            ),
-            (
-                POLICY,
-                yes.after(Some(Duration::ZERO)),
-                hinted(429),
-                retried(Throttled),
-            ),
+            (POLICY, with_own, hinted(429), throttled.after(own)),
+            (POLICY, yes.after(zero), hinted(429), throttled),
         ] {
-            assert_eq!(said(&policy, verdict, &fault), expected, "{fault:?}");
+            let said = policy.said(Stage::Whole, verdict, Some(&fault));
+            assert_eq!(Verdict::from(said), expected, "{fault:?}");
         }
     }
 }

@@ -1,6 +1,9 @@
 //! The form of the tests of all clients: errors, what they say of themselves, and whether they ask for a new
 //! connection. What a policy makes of this is tested in `judge.rs`.
 
+// Which of it is used depends on the clients.
+#![allow(dead_code)]
+
 use crate::{
     facts::fault::{Delivery, Fault, FaultKind},
     test_error::TestError,

@@ -148,7 +148,7 @@ mod tests {
         let both = TestError::status(409).and_grpc(GrpcCode::Aborted);
         let late = TestError::cut(core::time::Duration::ZERO);
         let stopped = crate::drive::stopping::Stopped::new();
-        let failed = AttemptFailure::failed;
+        let (failed, stopped_at) = (AttemptFailure::failed, AttemptFailure::stopped);
         for (failure, name) in [
             // A gRPC code goes before a status.
             (failed(Stage::Whole, Some(&both)), "ABORTED"),
@@ -156,16 +156,10 @@ mod tests {
             (failed(Stage::Whole, None), "_OTHER"),
             (failed(Stage::Cut, Some(&late)), "timeout"),
             (failed(Stage::CutRead, None), "timeout"),
-            (
-                AttemptFailure::stopped(Stage::Cut, Some(&stopped)),
-                "permanent",
-            ),
-            (
-                AttemptFailure::stopped(Stage::CutOnce, Some(&stopped)),
-                "permanent",
-            ),
-            (AttemptFailure::stopped(Stage::Cut, None), "_OTHER"),
-            (AttemptFailure::stopped(Stage::CutOnce, None), "_OTHER"),
+            (stopped_at(Stage::Cut, Some(&stopped)), "permanent"),
+            (stopped_at(Stage::CutOnce, Some(&stopped)), "permanent"),
+            (stopped_at(Stage::Cut, None), "_OTHER"),
+            (stopped_at(Stage::CutOnce, None), "_OTHER"),
             (AttemptFailure::expired(Some(&status)), "timeout"),
             // A late call has the error of the attempt before, or one that says so.
             (failed(Stage::Late, Some(&status)), "503"),

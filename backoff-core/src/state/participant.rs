@@ -147,37 +147,26 @@ mod tests {
 
     #[test]
     fn a_call_ends_by_the_ruling_by_the_others_and_by_its_own_limits_in_this_order() {
-        let failing = |seconds, failures| {
+        use StopReason::{Attempts, Budget, Deadline, MaybeApplied, RetryAfter};
+        let failing = |seconds: u32, failures| {
             let mut call = begun(&POLICY, |call| call.set_deadline(seconds * SECOND));
             (0..failures).for_each(|_| call.failed(false));
             call
         };
-        let (asked, budget) = (ruling(Some(SECOND)), Next::stop(StopReason::Budget));
-        for (call, ruling, next, reason) in [
+        let (asked, plain) = (ruling(Some(SECOND)), ruling(None));
+        let [one, two] = [1, 2].map(|seconds| Next::retry_after(seconds * 1_000_000_000));
+        let (budget, unsure) = (Next::stop(Budget), Ruling::MAYBE_APPLIED);
+        for (seconds, failures, ruling, next, reason) in [
             // The wait ends exactly at the deadline, at which the call is cut.
-            (failing(3, 1), ruling(None), WAIT, StopReason::Deadline),
-            (
-                failing(3, 1),
-                asked,
-                Next::retry_after(1_000_000_000),
-                StopReason::RetryAfter,
-            ),
+            (3, 1, plain, WAIT, Deadline),
+            (3, 1, asked, one, RetryAfter),
             // The server asked for a second; the rest of the wait is the policy's.
-            (
-                failing(4, 1),
-                asked,
-                Next::retry_after(2_000_000_000),
-                StopReason::Deadline,
-            ),
-            (failing(3, 2), ruling(None), WAIT, StopReason::Attempts),
-            (failing(3, 2), ruling(None), budget, StopReason::Budget),
-            (
-                failing(3, 2),
-                Ruling::MAYBE_APPLIED,
-                budget,
-                StopReason::MaybeApplied,
-            ),
+            (4, 1, asked, two, Deadline),
+            (3, 2, plain, WAIT, Attempts),
+            (3, 2, plain, budget, Budget),
+            (3, 2, unsure, budget, MaybeApplied),
         ] {
+            let call = failing(seconds, failures);
             assert_decides(call, ruling, next, Next::stop(reason));
         }
         assert_eq!(failing(3, 2).patience(&POLICY, 12 * SECOND), None);

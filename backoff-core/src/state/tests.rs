@@ -51,91 +51,33 @@ fn no_clock() -> Duration {
 #[test]
 fn a_call_begins_its_attempts_at_these_times_and_ends_for_this_reason() {
     use StopReason::{Attempts, Deadline};
+    let timed = |deadline| PLAIN.deadline(deadline);
     let almost = 7 * SECOND - Duration::from_nanos(1);
     let decorrelated = PLAIN.jitter(Jitter::Decorrelated).max_attempts(6);
-    for (name, policy, attempt, random, begun, reason) in [
-        (
-            "waits double",
-            PLAIN.max_attempts(4),
-            0,
-            0,
-            &[0, 1, 3, 7][..],
-            Attempts,
-        ),
+    for (policy, attempt, begun, reason) in [
+        (PLAIN.max_attempts(4), 0, &[0, 1, 3, 7][..], Attempts),
         // 1 + 2 + 4 end exactly at the deadline; a wait may end there.
-        (
-            "a wait ends at the deadline",
-            PLAIN.deadline(7 * SECOND),
-            0,
-            0,
-            &[0, 1, 3, 7],
-            Deadline,
-        ),
-        (
-            "a wait would pass the deadline",
-            PLAIN.deadline(almost),
-            0,
-            0,
-            &[0, 1, 3],
-            Deadline,
-        ),
+        (timed(7 * SECOND), 0, &[0, 1, 3, 7], Deadline),
+        (timed(almost), 0, &[0, 1, 3], Deadline),
         // 4 + 1 + 4 + 2 + 4 = 15; the next wait of 4 s would end at 19.
-        (
-            "the attempts take time too",
-            PLAIN.deadline(18 * SECOND),
-            4,
-            0,
-            &[0, 5, 11],
-            Deadline,
-        ),
-        (
-            "an attempt is longer",
-            PLAIN.deadline(300 * SECOND),
-            3_600,
-            0,
-            &[0],
-            Deadline,
-        ),
-        (
-            "no time for a wait",
-            PLAIN.deadline(SECOND / 2),
-            0,
-            0,
-            &[0],
-            Deadline,
-        ),
-        (
-            "no time at all",
-            PLAIN.deadline(Duration::ZERO),
-            0,
-            0,
-            &[0],
-            Deadline,
-        ),
+        (timed(18 * SECOND), 4, &[0, 5, 11], Deadline),
+        (timed(300 * SECOND), 3_600, &[0], Deadline),
+        (timed(SECOND / 2), 0, &[0], Deadline),
+        (timed(Duration::ZERO), 0, &[0], Deadline),
         // 3, 9, 27, then the cap of 64 twice.
-        (
-            "decorrelated",
-            decorrelated,
-            0,
-            u64::MAX,
-            &[0, 3, 12, 39, 103, 167],
-            Attempts,
-        ),
+        (decorrelated, 0, &[0, 3, 12, 39, 103, 167], Attempts),
     ] {
-        let (times, ended) = run(policy, attempt * SECOND, random);
         let seconds: Vec<_> = begun.iter().map(|seconds| *seconds * SECOND).collect();
-        assert_eq!((times, ended), (seconds, reason), "{name}");
+        let ran = run(policy, attempt * SECOND, u64::MAX);
+        assert_eq!(ran, (seconds, reason), "{policy}");
     }
 }
 
 #[test]
 fn what_stops_at_once_reads_no_clock_and_draws_nothing() {
+    let once = PLAIN.max_attempts(1);
     for (policy, verdict, reason) in [
-        (
-            PLAIN.max_attempts(1),
-            Verdict::from(true),
-            StopReason::Attempts,
-        ),
+        (once, Verdict::from(true), StopReason::Attempts),
         (PLAIN, Verdict::Permanent, StopReason::Permanent),
         (PLAIN, Verdict::StoppedByServer, StopReason::StoppedByServer),
     ] {
@@ -148,100 +90,41 @@ fn what_stops_at_once_reads_no_clock_and_draws_nothing() {
 
 #[test]
 fn a_hint_is_waited_for_within_the_limits() {
-    let (hinted_for, backoff) = (WaitSource::RetryAfter, WaitSource::Backoff);
-    let stop = Decision::Stop;
-    let (timed, patient) = (
-        PLAIN.deadline(10 * SECOND),
-        PLAIN.max_retry_after(5 * SECOND),
-    );
+    let asked = |seconds: u32| wait(seconds * SECOND, WaitSource::RetryAfter);
+    let own = |seconds: u32| wait(seconds * SECOND, WaitSource::Backoff);
+    let refused = Decision::Stop(StopReason::RetryAfter);
+    let timed = PLAIN.deadline(10 * SECOND);
+    let patient = PLAIN.max_retry_after(5 * SECOND);
     let slack = PLAIN.retry_after_slack(5 * SECOND);
-    let slow = PLAIN
-        .base(6 * SECOND)
-        .spread_retry_after(true)
-        .deadline(10 * SECOND);
-    let thousand_years = Duration::from_secs(1_000 * 365 * 86_400);
-    for (name, policy, hint, expected) in [
-        (
-            "the longer one",
-            PLAIN,
-            3 * SECOND,
-            wait(3 * SECOND, hinted_for),
-        ),
-        ("the longer one", PLAIN, SECOND / 2, wait(SECOND, backoff)),
-        ("both the same", PLAIN, SECOND, wait(SECOND, backoff)),
-        ("no time", PLAIN, Duration::ZERO, wait(SECOND, backoff)),
-        (
-            "the deadline",
-            timed,
-            11 * SECOND,
-            stop(StopReason::RetryAfter),
-        ),
-        (
-            "the deadline",
-            timed,
-            Duration::MAX,
-            stop(StopReason::RetryAfter),
-        ),
-        (
-            "the deadline",
-            timed,
-            10 * SECOND,
-            wait(10 * SECOND, hinted_for),
-        ),
-        (
-            "the longest hint",
-            patient,
-            6 * SECOND,
-            stop(StopReason::RetryAfter),
-        ),
-        (
-            "the longest hint",
-            patient,
-            5 * SECOND,
-            wait(5 * SECOND, hinted_for),
-        ),
-        (
-            "the own wait",
-            patient.base(60 * SECOND),
-            6 * SECOND,
-            wait(60 * SECOND, backoff),
-        ),
-        (
-            "the attempts",
-            PLAIN.max_attempts(1),
-            SECOND,
-            stop(StopReason::Attempts),
-        ),
-        (
-            "not believed",
-            PLAIN,
-            thousand_years,
-            stop(StopReason::RetryAfter),
-        ),
+    let slow = timed.base(6 * SECOND).spread_retry_after(true);
+    let [late, spent] = [StopReason::Deadline, StopReason::Attempts].map(Decision::Stop);
+    for (policy, hint, expected) in [
+        // The longer one of hint and backoff.
+        (PLAIN, 3_000, asked(3)),
+        (PLAIN, 500, own(1)),
+        (PLAIN, 1_000, own(1)),
+        (PLAIN, 0, own(1)),
+        // The deadline, the longest hint, the attempts.
+        (timed, 11_000, refused),
+        (timed, u64::MAX, refused),
+        (timed, 10_000, asked(10)),
+        (patient, 6_000, refused),
+        (patient, 5_000, asked(5)),
+        (PLAIN.max_attempts(1), 1_000, spent),
+        // A hint that is too long, and shorter than the own wait.
+        (patient.base(60 * SECOND), 6_000, own(60)),
+        // A thousand years are not believed.
+        (PLAIN, 1_000 * 365 * 86_400_000, refused),
         // Slack limits a hint before the longest hint does.
-        ("slack", slack, 7_200 * SECOND, wait(6 * SECOND, hinted_for)),
-        (
-            "slack",
-            slack.spread_retry_after(true),
-            7_200 * SECOND,
-            wait(6 * SECOND, hinted_for),
-        ),
-        (
-            "slack",
-            slack.max_retry_after(5 * SECOND),
-            7_200 * SECOND,
-            stop(StopReason::RetryAfter),
-        ),
+        (slack, 7_200_000, asked(6)),
+        (slack.spread_retry_after(true), 7_200_000, asked(6)),
+        (slack.max_retry_after(5 * SECOND), 7_200_000, refused),
         // Who made the wait too long is told apart.
-        (
-            "the policy's wait",
-            slow,
-            7 * SECOND,
-            stop(StopReason::Deadline),
-        ),
-        ("the hint", slow, 11 * SECOND, stop(StopReason::RetryAfter)),
+        (slow, 7_000, late),
+        (slow, 11_000, refused),
     ] {
-        assert_eq!(first(policy, hinted(hint)), expected, "{name}: {hint:?}");
+        let decision = first(policy, hinted(Duration::from_millis(hint)));
+        assert_eq!(decision, expected, "{hint} ms: {policy}");
     }
 }
 
