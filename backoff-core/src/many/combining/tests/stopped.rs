@@ -64,7 +64,7 @@ fn no_write_of_a_stopped_change_begins() {
         ("halved: as the write ends", AT_ONCE, 422, false, 6, 6),
         ("failed: in the write", AT_ONCE, 503, true, 3, 6),
         ("failed: as the write ends", AT_ONCE, 503, true, 6, 6),
-        ("before a wait: in the write", EACH_SECOND, 503, true, 7, 7),
+        ("before a wait: in the write", EACH_SECOND, 503, true, 3, 6),
         (
             "before a wait: as the write ends",
             EACH_SECOND,
