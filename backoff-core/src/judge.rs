@@ -478,163 +478,82 @@ fn is_refused<F: Fault + ?Sized>(codes: &codes::Codes, fault: &F) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codes;
-
-    #[derive(Debug, Default)]
-    struct Facts {
-        status: Option<u16>,
-        grpc: Option<GrpcCode>,
-        kind: Option<FaultKind>,
-        transport: Option<Delivery>,
-        stop: bool,
-        hint: Option<Duration>,
-    }
-
-    impl Fault for Facts {
-        fn status(&self) -> Option<u16> {
-            self.status
-        }
-        fn grpc_code(&self) -> Option<GrpcCode> {
-            self.grpc
-        }
-        fn kind(&self) -> Option<FaultKind> {
-            self.kind
-        }
-        fn delivery(&self) -> Option<Delivery> {
-            self.transport
-        }
-        fn must_stop(&self) -> bool {
-            self.stop
-        }
-        fn retry_after(&self) -> Option<Duration> {
-            self.hint
-        }
-    }
+    use crate::{codes, test_error::TestError};
+    use Delivery::{MaybeSent, NotSent};
+    use FaultKind::{Conflict, Permanent, Throttled, Transient};
+    use GrpcCode::{
+        Aborted, AlreadyExists, InvalidArgument, NotFound, PermissionDenied, ResourceExhausted,
+        Unavailable,
+    };
 
     const POLICY: Policy = Policy::exponential().on(codes![429, 500, 503, crate::Codes::ABORTED]);
+    const HINT: Duration = Duration::from_secs(3);
 
-    fn retried(kind: FaultKind) -> Verdict {
+    const fn retried(kind: FaultKind) -> Verdict {
         Verdict::Retry {
             kind,
             retry_after: None,
         }
     }
 
+    const fn status(status: u16) -> TestError {
+        TestError::status(status)
+    }
+
+    /// The rules in their order: each one outranks those after it.
     #[test]
-    fn rule_1_a_server_that_asks_to_stop_is_obeyed_before_anything_else() {
-        let fault = Facts {
-            stop: true,
-            kind: Some(FaultKind::Transient),
-            status: Some(503),
-            ..Facts::default()
-        };
-        assert_eq!(POLICY.judge(&fault), Verdict::StoppedByServer);
-    }
-
-    fn said(policy: &Policy, verdict: Verdict, facts: &Facts) -> Verdict {
-        policy.said(Stage::Whole, verdict, Some(facts)).into()
-    }
-
-    fn is_retried(verdict: Verdict) -> bool {
-        matches!(verdict, Verdict::Retry { .. })
-    }
-
-    #[test]
-    fn rule_2_the_kind_outranks_every_code() {
-        let with = |kind, grpc, status| Facts {
-            kind: Some(kind),
-            grpc,
-            status,
-            ..Facts::default()
-        };
-        let permanent = with(FaultKind::Permanent, Some(GrpcCode::Unavailable), Some(503));
-        assert_eq!(POLICY.judge(&permanent), Verdict::Permanent);
-        for kind in [FaultKind::Transient, FaultKind::Throttled] {
-            let fault = with(kind, Some(GrpcCode::NotFound), Some(404));
-            assert_eq!(POLICY.judge(&fault), retried(kind));
-        }
-    }
-
-    #[test]
-    fn rule_2_a_conflict_is_retried_only_where_the_policy_says_so() {
-        let conflict = Facts {
-            kind: Some(FaultKind::Conflict),
-            status: Some(503),
-            ..Facts::default()
-        };
-        assert_eq!(POLICY.judge(&conflict), Verdict::Permanent);
-        assert_eq!(
-            POLICY.retry_conflicts(true).judge(&conflict),
-            retried(FaultKind::Conflict)
-        );
-    }
-
-    #[test]
-    fn rule_3_the_grpc_code_tells_the_two_kinds_of_409_apart() {
-        let of = |code| Facts {
-            grpc: Some(code),
-            status: Some(409),
-            ..Facts::default()
-        };
-        assert_eq!(
-            POLICY.judge(&of(GrpcCode::Aborted)),
-            retried(FaultKind::Conflict)
-        );
-        let both = POLICY.also_on(codes![409]);
-        assert_eq!(both.judge(&of(GrpcCode::AlreadyExists)), Verdict::Permanent);
-    }
-
-    #[test]
-    fn rule_3_the_grpc_code_outranks_the_status() {
-        let fault = Facts {
-            grpc: Some(GrpcCode::InvalidArgument),
-            status: Some(503),
-            ..Facts::default()
-        };
-        assert_eq!(POLICY.judge(&fault), Verdict::Permanent);
-        let fault = Facts {
-            grpc: Some(GrpcCode::Unavailable),
-            status: Some(404),
-            ..Facts::default()
-        };
-        assert_eq!(POLICY.judge(&fault), retried(FaultKind::Transient));
-    }
-
-    #[test]
-    fn rule_4_the_status_decides_where_there_is_no_grpc_code() {
-        let of = |status| {
-            let transport = Some(Delivery::NotSent);
-            Facts {
-                status: Some(status),
-                transport,
-                ..Facts::default()
-            }
-        };
-        assert_eq!(POLICY.judge(&of(429)), retried(FaultKind::Throttled));
-        assert_eq!(POLICY.judge(&of(503)), retried(FaultKind::Transient));
-        assert_eq!(POLICY.judge(&of(501)), Verdict::Permanent);
-        assert_eq!(POLICY.judge(&of(409)), Verdict::Permanent);
-    }
-
-    #[test]
-    fn rule_5_a_transport_failure_is_retried_where_that_is_safe() {
-        let of = |transport| Facts {
-            transport: Some(transport),
-            ..Facts::default()
-        };
+    fn a_policy_judges_by_its_rules_in_their_order() {
         let careful = POLICY.idempotent(false);
-        assert_eq!(
-            POLICY.judge(&of(Delivery::MaybeSent)),
-            retried(FaultKind::Transient)
+        let conflicts = POLICY.retry_conflicts(true);
+        let (conflict, unavailable) = (
+            status(503).and_kind(Conflict),
+            status(503).and_grpc(Unavailable),
         );
-        assert_eq!(
-            careful.judge(&of(Delivery::MaybeSent)),
-            Verdict::MaybeApplied
+        let (not_found, exists) = (
+            status(404).and_grpc(NotFound),
+            status(409).and_grpc(AlreadyExists),
         );
-        assert_eq!(
-            careful.judge(&of(Delivery::NotSent)),
-            retried(FaultKind::Transient)
-        );
+        let throttled = retried(Throttled).after(Some(HINT));
+        let stops = unavailable.and_kind(Transient).asking_to_stop();
+        let not_sent = |code| status(code).and_delivery(NotSent);
+        for (policy, fault, verdict) in [
+            (POLICY, stops, Verdict::StoppedByServer),
+            // 2. The kind outranks every code.
+            (POLICY, unavailable.and_kind(Permanent), Verdict::Permanent),
+            (POLICY, not_found.and_kind(Transient), retried(Transient)),
+            (POLICY, not_found.and_kind(Throttled), retried(Throttled)),
+            (POLICY, conflict, Verdict::Permanent),
+            (conflicts, conflict, retried(Conflict)),
+            // 3. The gRPC code outranks the status, and tells the two kinds of 409 apart.
+            (POLICY, status(409).and_grpc(Aborted), retried(Conflict)),
+            (POLICY.also_on(codes![409]), exists, Verdict::Permanent),
+            (
+                POLICY,
+                status(503).and_grpc(InvalidArgument),
+                Verdict::Permanent,
+            ),
+            (
+                POLICY,
+                status(404).and_grpc(Unavailable),
+                retried(Transient),
+            ),
+            // 4. The status decides where there is no gRPC code.
+            (POLICY, not_sent(429), retried(Throttled)),
+            (POLICY, not_sent(503), retried(Transient)),
+            (POLICY, not_sent(501), Verdict::Permanent),
+            (POLICY, not_sent(409), Verdict::Permanent),
+            // 5. A failure of the transport is retried where that is safe.
+            (POLICY, TestError::LOST, retried(Transient)),
+            (careful, TestError::LOST, Verdict::MaybeApplied),
+            (careful, TestError::REFUSED, retried(Transient)),
+            // 6. An error that says nothing is not retried.
+            (POLICY, TestError::UNKNOWN, Verdict::NothingKnown),
+            // The hint goes along with what is retried.
+            (POLICY, status(429).after(HINT), throttled),
+            (POLICY, status(404).after(HINT), Verdict::Permanent),
+        ] {
+            assert_eq!(policy.judge(&fault), verdict, "{fault:?}");
+        }
     }
 
     #[test]
@@ -643,114 +562,60 @@ mod tests {
             .also_on(crate::codes![403, 408, 409, 412, 425])
             .retry_conflicts(true);
         let careful = policy.idempotent(false);
-        let status = |status| Facts {
-            status: Some(status),
-            ..Facts::default()
-        };
-        let code = |code| Facts {
-            grpc: Some(code),
-            status: Some(503),
-            ..Facts::default()
-        };
-        let kind = |kind| Facts {
-            kind: Some(kind),
-            status: Some(503),
-            ..Facts::default()
-        };
-        let nothing_done = [
-            status(403),
-            code(GrpcCode::PermissionDenied),
-            status(408),
-            status(409),
-            status(412),
-            status(425),
-            status(429),
-            code(GrpcCode::ResourceExhausted),
-            kind(FaultKind::Pending),
-            kind(FaultKind::Conflict),
-            kind(FaultKind::Throttled),
-            Facts {
-                transport: Some(Delivery::NotSent),
-                ..code(GrpcCode::Unavailable)
-            },
-        ];
+        let code = |code| status(503).and_grpc(code);
+        let kind = |kind| status(503).and_kind(kind);
+        let nothing_done = [403, 408, 409, 412, 425, 429]
+            .map(status)
+            .into_iter()
+            .chain([
+                code(PermissionDenied),
+                code(ResourceExhausted),
+                code(Unavailable).and_delivery(NotSent),
+                kind(FaultKind::Pending),
+                kind(Conflict),
+                kind(Throttled),
+            ]);
+        let is_retried = |verdict| matches!(verdict, Verdict::Retry { .. });
         for facts in nothing_done {
             let verdict = careful.judge(&facts);
             assert!(is_retried(verdict), "{facts:?}");
             assert_eq!(verdict, policy.judge(&facts), "{facts:?}");
         }
-        let maybe_applied = [
+        for facts in [
             status(500),
             status(503),
-            code(GrpcCode::Unavailable),
-            kind(FaultKind::Transient),
+            code(Unavailable),
+            kind(Transient),
             // The code outranks the status.
-            Facts {
-                status: Some(429),
-                ..code(GrpcCode::Unavailable)
-            },
-            Facts {
-                transport: Some(Delivery::MaybeSent),
-                ..status(429)
-            },
-        ];
-        for facts in maybe_applied {
+            status(429).and_grpc(Unavailable),
+            status(429).and_delivery(MaybeSent),
+        ] {
             assert!(is_retried(policy.judge(&facts)), "{facts:?}");
             assert_eq!(careful.judge(&facts), Verdict::MaybeApplied, "{facts:?}");
         }
         assert_eq!(careful.judge(&status(404)), Verdict::Permanent);
-        let any = |policy: &Policy, facts: &Facts| said(policy, true.into(), facts);
-        assert_eq!(any(&careful, &status(503)), Verdict::MaybeApplied);
-        assert_eq!(any(&careful, &status(429)), retried(FaultKind::Throttled));
-        assert_eq!(any(&policy, &status(503)), retried(FaultKind::Transient));
-    }
-
-    #[test]
-    fn rule_6_an_error_that_says_nothing_is_not_retried() {
-        assert_eq!(POLICY.judge(&Facts::default()), Verdict::NothingKnown);
     }
 
     #[test]
     fn a_function_that_judges_faults_replaces_no_hint_and_no_request_to_stop() {
-        let hint = Some(Duration::from_secs(3));
-        let judge = |facts: Facts| said(&POLICY, (facts.status == Some(404)).into(), &facts);
-        let of = |status, stop| Facts {
-            status: Some(status),
-            hint,
-            stop,
-            ..Facts::default()
-        };
-        assert_eq!(
-            judge(of(404, false)),
-            retried(FaultKind::Transient).after(hint)
-        );
-        assert_eq!(judge(of(404, true)), Verdict::StoppedByServer);
-        assert_eq!(judge(of(503, false)), Verdict::Permanent);
-        for own in [Duration::from_secs(1), Duration::ZERO] {
-            let hinted = Verdict::from(true).after(Some(own));
-            let expected =
-                retried(FaultKind::Throttled).after(Some(own).filter(|own| !own.is_zero()));
-            assert_eq!(said(&POLICY, hinted, &of(429, false)), expected);
+        let (yes, no) = (Verdict::from(true), Verdict::from(false));
+        let careful = POLICY.idempotent(false);
+        let hinted = |code| status(code).after(HINT);
+        let (own, zero) = (Some(Duration::from_secs(1)), Some(Duration::ZERO));
+        let [with_hint, with_own] = [Some(HINT), own].map(|wait| Verdict::from(true).after(wait));
+        let (throttled, stopped) = (retried(Throttled), Verdict::StoppedByServer);
+        for (policy, verdict, fault, expected) in [
+            (careful, yes, status(503), Verdict::MaybeApplied),
+            (careful, yes, status(429), throttled),
+            (POLICY, yes, status(503), yes),
+            (POLICY, yes, hinted(404), with_hint),
+            (POLICY, yes, hinted(404).asking_to_stop(), stopped),
+            (POLICY, no, hinted(503), Verdict::Permanent),
+            (POLICY, with_own, hinted(429), throttled.after(own)),
+            (POLICY, yes.after(zero), hinted(429), throttled),
+        ] {
+            let said = policy.said(Stage::Whole, verdict, Some(&fault));
+            assert_eq!(Verdict::from(said), expected, "{fault:?}");
         }
-    }
-
-    #[test]
-    fn the_hint_goes_along_with_what_is_retried() {
-        let hint = Some(Duration::from_secs(3));
-        let fault = Facts {
-            status: Some(429),
-            hint,
-            ..Facts::default()
-        };
-        assert_eq!(
-            POLICY.judge(&fault),
-            retried(FaultKind::Throttled).after(hint)
-        );
-        let fault = Facts {
-            status: Some(404),
-            hint,
-            ..Facts::default()
-        };
-        assert_eq!(POLICY.judge(&fault), Verdict::Permanent);
     }
 }

@@ -137,6 +137,13 @@ mod state;
 #[cfg(feature = "std")]
 mod stop;
 pub mod telemetry;
+/// The error of the integration tests, which names this crate as they do.
+#[cfg(test)]
+#[path = "../tests/all/common/error.rs"]
+mod test_error;
+#[cfg(test)]
+extern crate self as backoff_core;
+
 #[cfg(feature = "testing")]
 pub mod testing;
 mod text;

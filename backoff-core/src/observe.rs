@@ -402,44 +402,37 @@ mod tests {
     use crate::state::WaitSource;
     use core::time::Duration;
 
-    #[test]
-    fn an_event_reads_as_a_sentence() {
-        let wait = Wait {
-            delay: Duration::from_millis(1_500),
-            source: WaitSource::Backoff,
-        };
-        let event = Event::Waiting {
-            operation: "get",
-            elapsed: None,
-            attempt: 2,
-            failure: Failure::new(Some(&"busy"), None),
-            wait,
-        };
-        assert_eq!(event.to_string(), "attempt 2 failed, next in 1.5s: busy");
-        let one = Some(1);
-        let shown = format_args!("{one:?}");
-        let event = Event::Waiting {
-            operation: "get",
-            elapsed: None,
-            attempt: 2,
-            failure: Failure::new(Some(&shown), None),
-            wait,
-        };
-        assert_eq!(
-            format!("{event:#}"),
-            "attempt 2 failed, next in 1.5s: Some(1)"
-        );
+    fn gave_up<E: fmt::Display>(attempts: u32, text: &E, reason: StopReason) -> String {
         let event = Event::GaveUp {
             operation: "get",
             elapsed: None,
-            attempts: 1,
-            failure: Failure::new(Some(&"gone"), None),
-            reason: StopReason::Permanent,
+            attempts,
+            failure: Failure::new(Some(text), None),
+            reason,
         };
-        assert_eq!(
-            event.to_string(),
-            "gave up after 1 attempt (permanent): gone"
-        );
+        event.to_string()
+    }
+
+    #[test]
+    fn an_event_reads_as_a_sentence() {
+        let one = Some(1);
+        let texts: [&dyn fmt::Display; 2] = [&"busy", &format_args!("{one:?}")];
+        for (text, said) in texts.iter().zip(["busy", "Some(1)"]) {
+            let event = Event::Waiting {
+                operation: "get",
+                elapsed: None,
+                attempt: 2,
+                failure: Failure::new(Some(text), None),
+                wait: Wait {
+                    delay: Duration::from_millis(1_500),
+                    source: WaitSource::Backoff,
+                },
+            };
+            let sentence = format!("attempt 2 failed, next in 1.5s: {said}");
+            assert_eq!([event.to_string(), format!("{event:#}")], [&*sentence; 2]);
+        }
+        let said = gave_up(1, &"gone", StopReason::Permanent);
+        assert_eq!(said, "gave up after 1 attempt (permanent): gone");
         let event: Event<'_, &str> = Event::Succeeded {
             operation: "get",
             attempts: 3,
@@ -452,26 +445,12 @@ mod tests {
     #[test]
     fn an_event_stays_on_one_line_and_tells_no_secrets() {
         let text = "no reply\r\n2026 INFO forged (http://ann:pw@example.com/a?key=1) \u{1b}[2J";
-        let event = Event::GaveUp {
-            operation: "get",
-            elapsed: None,
-            attempts: 2,
-            failure: Failure::new(Some(&text), None),
-            reason: StopReason::Attempts,
-        };
         assert_eq!(
-            event.to_string(),
+            gave_up(2, &text, StopReason::Attempts),
             "gave up after 2 attempts (attempts): no reply 2026 INFO forged \
              (http://…@example.com/a?…) \\u{1b}[2J"
         );
-        let long = "a".repeat(10_000);
-        let event = Event::GaveUp {
-            operation: "get",
-            elapsed: None,
-            attempts: 2,
-            failure: Failure::new(Some(&long), None),
-            reason: StopReason::Attempts,
-        };
-        assert_eq!(event.to_string().chars().count(), 37 + 501);
+        let long = gave_up(2, &"a".repeat(10_000), StopReason::Attempts);
+        assert_eq!(long.chars().count(), 37 + 501);
     }
 }

@@ -417,27 +417,20 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_never_waited_says_so() {
+    fn says_what_was_tried_and_why_it_stopped() {
+        let error = error();
+        let said = "gave up after 3 attempts in 4.2s, of which 3.0s waiting: all attempts are used \
+                    up: the attempt was cut after 1s";
+        assert_eq!(error.to_string(), said);
+        assert!(error.source().is_some_and(|source| source.is::<TimedOut>()));
         let report = Report {
             attempts: 1,
             elapsed: Duration::from_millis(20),
             slept: Duration::ZERO,
         };
         assert_eq!(report.to_string(), "1 attempt in 20.0ms, without a wait");
-    }
-
-    #[test]
-    fn says_what_was_tried_and_why_it_stopped() {
-        assert_eq!(
-            error().to_string(),
-            "gave up after 3 attempts in 4.2s, of which 3.0s waiting: all attempts are used up: \
-             the attempt was cut after 1s"
-        );
-        assert!(
-            error()
-                .source()
-                .is_some_and(|source| source.is::<TimedOut>())
-        );
+        // For a retry around it.
+        assert_eq!(Policy::exponential().judge(&error), Verdict::Permanent);
     }
 
     #[test]
@@ -447,10 +440,5 @@ mod tests {
         let error = RetryError::new(text, reason, report);
         let shown = error.to_string();
         assert!(shown.ends_with(": no https://…@a.b/?…"), "{shown}");
-    }
-
-    #[test]
-    fn is_permanent_for_a_retry_around_it() {
-        assert_eq!(Policy::exponential().judge(&error()), Verdict::Permanent);
     }
 }

@@ -154,54 +154,26 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::fault::{Delivery, FaultKind};
-
-    #[derive(Debug, Default)]
-    struct Failure {
-        stop: bool,
-        kind: Option<FaultKind>,
-        transport: Option<Delivery>,
-    }
-
-    impl Fault for Failure {
-        fn must_stop(&self) -> bool {
-            self.stop
-        }
-        fn kind(&self) -> Option<FaultKind> {
-            self.kind
-        }
-        fn delivery(&self) -> Option<Delivery> {
-            self.transport
-        }
-    }
+    use crate::{facts::fault::FaultKind, test_error::TestError};
 
     #[test]
     fn a_matched_error_is_judged_in_the_order_of_a_policy() {
         let careful = Policy::exponential().idempotent(false);
-        let judge = |failure: &Failure| {
-            let or = Or(|_: &Failure| true);
-            Verdict::from(or.judge(&careful, Stage::Whole, failure))
-        };
-        let maybe_sent = Failure {
-            transport: Some(Delivery::MaybeSent),
-            ..Failure::default()
-        };
-        assert_eq!(judge(&maybe_sent), Verdict::MaybeApplied);
-        let stop = Failure {
-            stop: true,
-            ..maybe_sent
-        };
-        assert_eq!(judge(&stop), Verdict::StoppedByServer);
-        assert_eq!(careful.judge(&stop), Verdict::StoppedByServer);
-        let permanent = Failure {
-            kind: Some(FaultKind::Permanent),
-            ..Failure::default()
-        };
-        assert_eq!(judge(&permanent), Verdict::MaybeApplied);
-        let not_sent = Failure {
-            transport: Some(Delivery::NotSent),
-            ..permanent
-        };
-        assert_eq!(judge(&not_sent), Verdict::from(true));
+        let permanent = TestError::kind(FaultKind::Permanent);
+        let stops = TestError::LOST.asking_to_stop();
+        for (failure, verdict) in [
+            (TestError::LOST, Verdict::MaybeApplied),
+            (stops, Verdict::StoppedByServer),
+            (permanent, Verdict::MaybeApplied),
+            (
+                TestError::REFUSED.and_kind(FaultKind::Permanent),
+                Verdict::from(true),
+            ),
+        ] {
+            let or = Or(|_: &TestError| true);
+            let judged = Verdict::from(or.judge(&careful, Stage::Whole, &failure));
+            assert_eq!(judged, verdict, "{failure:?}");
+        }
+        assert_eq!(careful.judge(&stops), Verdict::StoppedByServer);
     }
 }

@@ -271,13 +271,11 @@ fn behind(error: &ConnectorError) -> Option<&dyn Fault> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{judge::Verdict, policy::Policy};
+    use super::{super::rows::*, *};
+    use crate::test_error::TestError;
     use std::io;
 
     type Failed = SdkError<ErrorMetadata, HttpResponse>;
-
-    const POLICY: Policy = Policy::exponential();
 
     fn refused() -> Box<dyn Error + Send + Sync> {
         io::Error::from(io::ErrorKind::ConnectionRefused).into()
@@ -294,74 +292,66 @@ mod tests {
 
     #[test]
     fn the_code_outranks_the_status() {
-        let throttled = reply(400, Some("com.example#ThrottlingException"));
-        assert_eq!(Fault::kind(&throttled), Some(FaultKind::Throttled));
-        let conflict = reply(412, Some("PreconditionFailed"));
-        assert_eq!(Fault::kind(&conflict), Some(FaultKind::Conflict));
-        for (status, verdict) in [(503, Verdict::from(true)), (404, Verdict::Permanent)] {
-            let error = reply(status, Some("Unheard"));
-            assert_eq!(POLICY.judge(&error), verdict);
-            assert_eq!(POLICY.judge(&reply(status, None)), verdict);
+        for (status, code, kind) in [
+            (400, Some("com.example#ThrottlingException"), Some(FaultKind::Throttled)),
+            (412, Some("PreconditionFailed"), Some(FaultKind::Conflict)),
+            (503, Some("Unheard"), None),
+            (404, None, None),
+        ] {
+            let said = TestError { kind, ..TestError::status(status) };
+            all_say(said, false, [reply(status, code)]);
         }
     }
 
     #[test]
     fn a_connection_is_known_by_what_the_connector_says_and_by_what_is_behind_it() {
-        let failed = |connector| Failed::dispatch_failure(connector).delivery();
         let words = |words: &str| -> Box<dyn Error + Send + Sync> { words.into() };
-        let io = ConnectorError::io(refused());
-        assert_eq!(failed(io), Some(Delivery::NotSent));
-        let late = ConnectorError::timeout(words("HTTP connect timeout occurred after 3.1s"));
-        assert_eq!(failed(late), Some(Delivery::NotSent));
-        let late = ConnectorError::timeout(words("HTTP read timeout occurred after 3.1s"));
-        assert_eq!(failed(late), Some(Delivery::MaybeSent));
-        let cut = ConnectorError::other(words("cut"), Some(ErrorKind::TransientError));
-        assert_eq!(failed(cut), Some(Delivery::MaybeSent));
-        // Credentials that are temporarily unavailable.
-        let below = ConnectorError::other(refused(), None);
-        assert_eq!(failed(below), Some(Delivery::NotSent));
-    }
-
-    #[test]
-    fn what_is_wrong_is_permanent() {
-        let words = |words: &str| -> Box<dyn Error + Send + Sync> { words.into() };
-        let untrusted = words("invalid peer certificate: UnknownIssuer");
-        for connector in [
+        let all = |said, must_reconnect, connectors: [ConnectorError; 3]| {
+            all_say(said, must_reconnect, connectors.map(Failed::dispatch_failure));
+        };
+        let connecting = words("HTTP connect timeout occurred after 3.1s");
+        all(NOT_SENT, true, [
+            ConnectorError::io(refused()),
+            ConnectorError::timeout(connecting),
+            // Credentials that are temporarily unavailable.
+            ConnectorError::other(refused(), None),
+        ]);
+        let reading = || words("HTTP read timeout occurred after 3.1s");
+        let cut = words("cut");
+        all(MAYBE_SENT, true, [
+            ConnectorError::timeout(reading()),
+            ConnectorError::other(cut, Some(ErrorKind::TransientError)),
+            ConnectorError::timeout(reading()),
+        ]);
+        all(PERMANENT, false, [
             ConnectorError::user(refused()),
-            ConnectorError::io(untrusted),
+            ConnectorError::io(words("invalid peer certificate: UnknownIssuer")),
             ConnectorError::other(words("no credentials"), None),
-        ] {
-            let error = Failed::dispatch_failure(connector);
-            assert_eq!(POLICY.judge(&error), Verdict::Permanent, "{error:?}");
-            assert_eq!(error.delivery(), None);
-        }
-        let unbuilt = Failed::construction_failure("no table");
-        assert_eq!(POLICY.judge(&unbuilt), Verdict::Permanent);
-        let said = Fault::message(&unbuilt).expect("a text");
-        assert_eq!(said.to_string(), "no table");
+        ]);
     }
 
     #[test]
-    fn an_attempt_that_a_signal_cut_is_permanent() {
-        let error = Failed::from(Stopped::new());
-        assert!(matches!(error, SdkError::DispatchFailure(_)));
-        assert_eq!(POLICY.judge(&error), Verdict::Permanent);
-        assert!(chain(&error).any(|link| link.is::<Stopped>()));
-        let said = Fault::message(&error).expect("a text");
-        assert_eq!(said.to_string(), "the call was stopped by a signal");
+    fn what_no_repetition_cures_is_permanent_and_keeps_its_text() {
+        let stopped = Failed::from(Stopped::new());
+        assert!(matches!(stopped, SdkError::DispatchFailure(_)));
+        assert!(chain(&stopped).any(|link| link.is::<Stopped>()));
+        let unbuilt = Failed::construction_failure("no table");
+        let texts = [&stopped, &unbuilt].map(|error| Fault::message(error).expect("a text").to_string());
+        assert_eq!(texts, ["the call was stopped by a signal", "no table"]);
+        all_say(PERMANENT, false, [stopped, unbuilt]);
     }
 
     #[test]
     fn what_a_policy_inside_has_given_up_is_permanent_with_its_facts() {
         let around = ConnectorError::io(GivenUp::around(ConnectorError::io(refused())));
-        let error = Failed::dispatch_failure(around);
-        assert_eq!(POLICY.judge(&error), Verdict::Permanent);
-        assert_eq!(error.delivery(), Some(Delivery::NotSent));
+        let around = Failed::dispatch_failure(around);
+        all_say(NOT_SENT.and_kind(FaultKind::Permanent), true, [around]);
         let busy = 503.try_into().expect("a status");
         let mut busy: HttpResponse = Response::new(busy, "".into());
         GivenUp::mark(&mut busy);
         let error = Failed::service_error(ErrorMetadata::default(), busy);
-        assert_eq!(POLICY.judge(&error), Verdict::Permanent);
-        assert_eq!(error.status(), Some(503));
+        all_say(PERMANENT_503, false, [error]);
     }
+
+    const PERMANENT_503: TestError = TestError::status(503).and_kind(FaultKind::Permanent);
 }

@@ -158,10 +158,10 @@ fn retry_info(error: &Error) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{judge::Verdict, policy::Policy};
+    use super::{super::rows::*, *};
+    use crate::test_error::TestError;
     use google_cloud_gax_1::{
-        error::rpc::{Code, Status},
+        error::{CredentialsError, rpc::{Code, Status}},
         retry_policy::{AlwaysRetry, RetryPolicy as _, RetryPolicyExt as _},
         retry_state::RetryState,
         throttle_result::ThrottleResult,
@@ -169,9 +169,13 @@ mod tests {
     use http_1::HeaderMap;
     use std::io;
 
-    const POLICY: Policy = Policy::exponential().on(crate::codes![429, 500..=504]);
+    const UNAVAILABLE: TestError = TestError::grpc(GrpcCode::Unavailable);
 
-    fn service(code: Code, status: Option<u16>, headers: HeaderMap) -> Error {
+    fn service(code: Code) -> Error {
+        Error::service(Status::default().set_code(code))
+    }
+
+    fn answered(code: Code, status: Option<u16>, headers: HeaderMap) -> Error {
         let said = Status::default().set_code(code);
         Error::service_with_http_metadata(said, status, Some(headers))
     }
@@ -180,90 +184,69 @@ mod tests {
     fn the_codes_have_the_same_names() {
         for code in GrpcCode::ALL {
             let named = Code::try_from(code.name()).unwrap();
-            let error = Error::service(Status::default().set_code(named));
-            assert_eq!(error.grpc_code(), Some(code));
+            all_say(TestError::grpc(code), false, [service(named)]);
         }
-        let ok = Error::service(Status::default().set_code(Code::Ok));
-        assert_eq!(ok.grpc_code(), None);
+        all_say(PERMANENT, false, [service(Code::Ok)]);
     }
 
     #[test]
     fn unknown_is_a_code_only_where_the_service_can_have_said_it() {
-        let of = |status| service(Code::Unknown, status, HeaderMap::new()).grpc_code();
-        assert_eq!(of(None), Some(GrpcCode::Unknown));
-        assert_eq!(of(Some(500)), Some(GrpcCode::Unknown));
+        let of = |status| answered(Code::Unknown, status, HeaderMap::new());
+        let unknown = TestError::grpc(GrpcCode::Unknown);
+        all_say(unknown, false, [of(None)]);
+        all_say(TestError { status: Some(500), ..unknown }, false, [of(Some(500))]);
         for status in [400, 409, 429, 503] {
-            assert_eq!(of(Some(status)), None, "{status}");
+            all_say(TestError::status(status), false, [of(Some(status))]);
+        }
+        // The page of a proxy.
+        for status in [502, 404] {
+            let page = Error::http(status, Default::default(), "<html>".into());
+            all_say(TestError::status(status), false, [page]);
         }
     }
 
+    /// The client repeated the call, so the policy does not repeat it, unless the caller says so.
     #[test]
     fn what_made_a_policy_give_up_is_found_however_deep() {
-        let busy = || Error::service(Status::default().set_code(Code::Unavailable));
-        let twice = Error::exhausted(Error::exhausted(busy()));
-        assert_eq!(twice.grpc_code(), Some(GrpcCode::Unavailable));
+        let busy = || service(Code::Unavailable);
         // The error that a time limit of gax makes when the throttler refuses.
         let limited = AlwaysRetry.with_time_limit(Duration::ZERO);
         let ThrottleResult::Exhausted(error) = limited.on_throttle(&RetryState::new(true), busy())
         else {
             panic!("the limit is over")
         };
-        assert_eq!(error.grpc_code(), Some(GrpcCode::Unavailable));
-        // The client repeated the call, so the policy does not repeat it, unless the caller says so.
-        assert_ne!(POLICY.judge(&busy()), Verdict::Permanent);
-        for exhausted in [twice, error, Error::exhausted("no error")] {
-            assert_eq!(POLICY.judge(&exhausted), Verdict::Permanent);
-        }
+        all_say(UNAVAILABLE, false, [busy()]);
+        let twice = Error::exhausted(Error::exhausted(busy()));
+        all_say(UNAVAILABLE.and_kind(FaultKind::Permanent), false, [twice, error]);
+        all_say(PERMANENT, false, [Error::exhausted("no error")]);
     }
 
     #[test]
-    fn credentials_that_are_not_to_be_had_now_were_needed_before_the_request() {
-        use google_cloud_gax_1::error::CredentialsError;
-        let of = |transient| {
-            let error = CredentialsError::from_msg(transient, "no token");
-            Error::authentication(error).delivery()
-        };
-        assert_eq!(of(true), Some(Delivery::NotSent));
-        assert_eq!(of(false), None);
+    fn what_happened_before_the_request_was_not_sent() {
+        let no_token = |transient| Error::authentication(CredentialsError::from_msg(transient, "no token"));
+        all_say(NOT_SENT, true, [no_token(true)]);
+        all_say(PERMANENT, false, [no_token(false)]);
+        let other = Error::connect(io::Error::other("connection refused"));
+        all_say(NOT_SENT, true, [other]);
+        let untrusted = Error::connect(io::Error::other("invalid peer certificate: UnknownIssuer"));
+        all_say(PERMANENT.and_delivery(Delivery::NotSent), true, [untrusted]);
     }
 
     #[test]
-    fn an_attempt_that_was_cut_timed_out() {
-        let cut = TimedOut::new(Duration::from_secs(1));
-        let error = Error::from(cut);
-        assert!(error.is_timeout());
+    fn an_attempt_that_was_cut_keeps_its_reason() {
+        let (cut, stop) = (TimedOut::new(Duration::from_secs(1)), Stopped::new());
+        let (late, stopped) = (Error::from(cut), Error::from(stop));
+        assert!(late.is_timeout() && !stopped.is_timeout());
         // The form in which gax wraps its own timeouts.
         let text = "the request exceeded the request deadline the attempt was cut after 1s";
-        assert_eq!(error.to_string(), text);
-        let source = error.source().and_then(|it| it.downcast_ref());
+        assert_eq!(late.to_string(), text);
+        assert_eq!(stopped.to_string(), "the call was stopped by a signal");
+        let source = late.source().and_then(|it| it.downcast_ref());
         assert_eq!(source, Some(&cut));
-        assert_eq!(error.delivery(), Some(Delivery::MaybeSent));
-        assert_eq!((error.grpc_code(), Fault::status(&error)), (None, None));
-        assert_eq!(Fault::kind(&error), None);
-        assert_eq!(POLICY.judge(&error), Verdict::from(true));
-        let careful = POLICY.idempotent(false);
-        assert_eq!(careful.judge(&error), Verdict::MaybeApplied);
-    }
-
-    #[test]
-    fn an_attempt_that_a_signal_cut_is_permanent() {
-        let error = Error::from(Stopped::new());
-        assert_eq!(error.to_string(), "the call was stopped by a signal");
-        let source = error.source().and_then(|it| it.downcast_ref());
-        assert_eq!(source, Some(&Stopped::new()));
-        assert!(!error.is_timeout());
-        assert_eq!((error.grpc_code(), Fault::status(&error)), (None, None));
-        assert_eq!(POLICY.judge(&error), Verdict::Permanent);
-    }
-
-    #[test]
-    fn the_page_of_a_proxy_is_judged_by_its_status() {
-        for (status, verdict) in [(502, Verdict::from(true)), (404, Verdict::Permanent)] {
-            let page = Error::http(status, Default::default(), "<html>".into());
-            assert_eq!(Fault::status(&page), Some(status));
-            assert_eq!(Fault::kind(&page), None);
-            assert_eq!(Policy::exponential().judge(&page), verdict);
-        }
+        let source = stopped.source().and_then(|it| it.downcast_ref());
+        assert_eq!(source, Some(&stop));
+        all_say(MAYBE_SENT, true, [late]);
+        all_say(PERMANENT, false, [stopped]);
     }
 
     #[test]
@@ -271,20 +254,9 @@ mod tests {
         let of = |value: &str| {
             let mut headers = HeaderMap::new();
             headers.insert("grpc-retry-pushback-ms", value.parse().unwrap());
-            service(Code::Unavailable, None, headers)
+            answered(Code::Unavailable, None, headers)
         };
-        assert_eq!(of("1500").retry_after(), Some(Duration::from_millis(1_500)));
-        assert_eq!(POLICY.judge(&of("-1")), Verdict::StoppedByServer);
-    }
-
-    #[test]
-    fn a_certificate_that_is_not_trusted_is_permanent() {
-        let untrusted = || io::Error::other("invalid peer certificate: UnknownIssuer");
-        let refused = Error::connect(untrusted());
-        assert_eq!(refused.delivery(), Some(Delivery::NotSent));
-        assert_eq!(POLICY.judge(&refused), Verdict::Permanent);
-        // Any other text means that a connection failed.
-        let other = Error::connect(io::Error::other("connection refused"));
-        assert_ne!(POLICY.judge(&other), Verdict::Permanent);
+        all_say(UNAVAILABLE.after(Duration::from_millis(1_500)), false, [of("1500")]);
+        all_say(UNAVAILABLE.asking_to_stop(), false, [of("-1")]);
     }
 }

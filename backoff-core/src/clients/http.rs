@@ -84,8 +84,8 @@ pub(super) fn pushback(headers: &http::HeaderMap) -> Option<Pushback> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{facts::codes::Codes, judge::Verdict, policy::Policy};
+    use super::{super::rows::*, *};
+    use crate::test_error::TestError;
 
     fn response(status: u16, headers: &[(&'static str, &str)]) -> http::Response<()> {
         let mut response = http::Response::new(());
@@ -97,32 +97,15 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_without_a_body_says_its_grpc_code_in_its_headers() {
-        let aborted = response(200, &[("grpc-status", "10")]);
-        assert_eq!(aborted.grpc_code(), Some(GrpcCode::Aborted));
-        let policy = Policy::exponential().on(Codes::ABORTED);
-        assert!(matches!(policy.judge(&aborted), Verdict::Retry { .. }));
-        for odd in ["0", "17", "-1", "", "ten"] {
-            let odd = response(200, &[("grpc-status", odd)]);
-            assert_eq!(odd.grpc_code(), None);
-            assert_eq!(policy.judge(&odd), Verdict::Permanent);
-        }
-    }
-
-    #[test]
-    fn a_pushback_is_a_hint_or_the_end() {
-        let wait = response(503, &[("grpc-retry-pushback-ms", "1500")]);
-        assert_eq!(wait.retry_after(), Some(Duration::from_millis(1_500)));
-        let stop = response(503, &[("grpc-retry-pushback-ms", "-1")]);
-        assert_eq!(Policy::exponential().judge(&stop), Verdict::StoppedByServer);
-        let unclear = [
-            ("grpc-retry-pushback-ms", "1"),
-            ("grpc-retry-pushback-ms", "1"),
-        ];
-        let unclear = response(503, &unclear);
-        assert_eq!(
-            Policy::exponential().judge(&unclear),
-            Verdict::StoppedByServer
-        );
+    fn headers_say_a_grpc_code_a_wait_or_the_end() {
+        let (ok, busy) = (TestError::status(200), TestError::status(503));
+        let coded = |value| response(200, &[("grpc-status", value)]);
+        all_say(ok.and_grpc(GrpcCode::Aborted), false, [coded("10")]);
+        all_say(ok, false, ["0", "17", "-1", "", "ten"].map(coded));
+        let pushback = |value| ("grpc-retry-pushback-ms", value);
+        let waits = response(503, &[pushback("1500")]);
+        all_say(busy.after(Duration::from_millis(1_500)), false, [waits]);
+        let stops = [&[pushback("-1")][..], &[pushback("1"); 2]];
+        all_say(busy.asking_to_stop(), false, stops.map(|headers| response(503, headers)));
     }
 }

@@ -104,106 +104,75 @@ fn is_unknown_name(error: &Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{judge::Verdict, policy::Policy};
+    use super::{super::rows::*, *};
+    use crate::facts::fault;
+    use ErrorKind::*;
+    use core::time::Duration;
 
     #[test]
-    fn a_connection_that_was_never_made_is_retried_by_everybody() {
-        let careful = Policy::exponential().idempotent(false);
-        let refused = Error::from(ErrorKind::ConnectionRefused);
-        assert_eq!(careful.judge(&refused), Verdict::from(true));
-    }
-
-    #[test]
-    fn one_that_broke_off_is_retried_where_that_is_safe() {
-        let policy = Policy::exponential();
-        let kinds = [
-            ErrorKind::NotConnected,
-            ErrorKind::HostUnreachable,
-            ErrorKind::NetworkUnreachable,
-            ErrorKind::ConnectionReset,
-            ErrorKind::ConnectionAborted,
-            ErrorKind::BrokenPipe,
-            ErrorKind::TimedOut,
-            ErrorKind::WouldBlock,
-            ErrorKind::UnexpectedEof,
+    fn a_kind_of_failure_says_what_was_sent() {
+        all_say(NOT_SENT, true, [Error::from(ConnectionRefused)]);
+        let broke_off = [
+            NotConnected,
+            HostUnreachable,
+            NetworkUnreachable,
+            ConnectionReset,
+            ConnectionAborted,
+            BrokenPipe,
+            TimedOut,
+            WouldBlock,
+            UnexpectedEof,
         ];
-        for kind in kinds {
-            let error = Error::from(kind);
-            assert!(error.must_reconnect(), "{kind}");
-            assert_ne!(policy.judge(&error), Verdict::Permanent, "{kind}");
-            let careful = policy.idempotent(false);
-            assert_eq!(careful.judge(&error), Verdict::MaybeApplied, "{kind}");
-        }
+        all_say(MAYBE_SENT, true, broke_off.map(Error::from));
+        all_say(TRANSIENT, false, [Error::from(Interrupted)]);
+        all_say(
+            PERMANENT,
+            false,
+            [NotFound, PermissionDenied].map(Error::from),
+        );
+        all_say(UNKNOWN, false, [Error::other("no kind of its own")]);
+        // If the inner error is unknown, the kind decides.
+        all_say(
+            MAYBE_SENT,
+            true,
+            [Error::new(ConnectionReset, "by the test")],
+        );
     }
 
     #[test]
-    fn what_was_interrupted_is_transient_and_the_rest_permanent() {
-        let policy = Policy::exponential();
-        let interrupted = Error::from(ErrorKind::Interrupted);
-        assert_ne!(policy.judge(&interrupted), Verdict::Permanent);
-        assert!(!interrupted.must_reconnect());
-        for kind in [ErrorKind::NotFound, ErrorKind::PermissionDenied] {
-            assert_eq!(policy.judge(&Error::from(kind)), Verdict::Permanent);
+    fn an_error_inside_says_what_it_says_alone() {
+        let refused = Error::new(InvalidData, Error::from(ConnectionRefused));
+        all_say(NOT_SENT, true, [Error::other(refused)]);
+        let cut = fault::TimedOut::new(Duration::from_secs(1));
+        for (error, kind) in [(Error::from(cut), TimedOut), (Error::other(cut), Other)] {
+            assert_eq!(error.get_ref().and_then(|it| it.downcast_ref()), Some(&cut));
+            assert_eq!((error.kind(), error.to_string()), (kind, cut.to_string()));
+            all_say(MAYBE_SENT, true, [error]);
         }
-        let other = Error::other("no kind of its own");
-        assert_eq!(policy.judge(&other), Verdict::NothingKnown);
-    }
-
-    #[test]
-    fn an_attempt_that_a_signal_cut_keeps_the_reason_and_is_not_repeated() {
-        let error = Error::from(Stopped::new());
-        let inside = error.get_ref().and_then(|it| it.downcast_ref());
+        let stopped = Error::from(Stopped::new());
+        let inside = stopped.get_ref().and_then(|it| it.downcast_ref());
         assert_eq!(inside, Some(&Stopped::new()));
-        assert_eq!(Policy::exponential().judge(&error), Verdict::Permanent);
-    }
-
-    #[test]
-    fn an_attempt_that_was_cut_timed_out() {
-        let cut = TimedOut::new(core::time::Duration::from_secs(1));
-        let error = Error::from(cut);
-        assert_eq!(error.kind(), ErrorKind::TimedOut);
-        assert_eq!(error.to_string(), "the attempt was cut after 1s");
-        let inside = error.get_ref().and_then(|it| it.downcast_ref());
-        assert_eq!(inside, Some(&cut));
-        assert_eq!(error.delivery(), Some(Delivery::MaybeSent));
-        assert_eq!(Fault::kind(&error), None);
-        let careful = Policy::exponential().idempotent(false);
-        assert_eq!(careful.judge(&error), Verdict::MaybeApplied);
+        all_say(PERMANENT, false, [stopped]);
     }
 
     #[test]
     fn an_opening_that_failed_was_not_sent() {
-        let pause = Some(core::time::Duration::from_millis(20));
-        let careful = Policy::exponential().idempotent(false);
-        let timed_out = || Error::from(ErrorKind::TimedOut);
-        let (owned, shared) = (timed_out(), Arc::new(timed_out()));
-        for error in [
+        let pause = Duration::from_millis(20);
+        let (owned, shared) = (Error::from(TimedOut), Arc::new(Error::from(TimedOut)));
+        let errors = [
             Error::from(NotOpened {
                 error: owned,
-                pause,
+                pause: Some(pause),
             }),
             Error::from(NotOpened {
                 error: shared,
-                pause,
+                pause: Some(pause),
             }),
-        ] {
-            assert_eq!(error.kind(), ErrorKind::TimedOut);
-            assert_eq!(careful.judge(&error), Verdict::from(true).after(pause));
-        }
-        let denied = NotOpened::new(Error::from(ErrorKind::PermissionDenied));
-        assert_eq!(careful.judge(&Error::from(denied)), Verdict::Permanent);
-    }
-
-    #[test]
-    fn one_that_wraps_another_says_what_that_one_says() {
-        let refused = || Error::from(ErrorKind::ConnectionRefused);
-        let wrapped = Error::other(Error::new(ErrorKind::InvalidData, refused()));
-        assert_eq!(wrapped.delivery(), Some(Delivery::NotSent));
-        let late = Error::other(TimedOut::new(Default::default()));
-        assert_eq!(late.delivery(), Some(Delivery::MaybeSent));
-        // If the inner error is unknown, the kind decides.
-        let reset = Error::new(ErrorKind::ConnectionReset, "by the test");
-        assert_eq!(reset.delivery(), Some(Delivery::MaybeSent));
+        ];
+        assert_eq!([errors[0].kind(), errors[1].kind()], [TimedOut; 2]);
+        all_say(NOT_SENT.after(pause), true, errors);
+        let denied = NotOpened::new(Error::from(PermissionDenied));
+        let unsent = PERMANENT.and_delivery(Delivery::NotSent);
+        all_say(unsent, false, [Error::from(denied)]);
     }
 }

@@ -4,6 +4,8 @@
 
 pub(crate) mod boxed;
 mod io;
+#[cfg(test)]
+mod rows;
 mod sources;
 #[cfg(any(
     feature = "sqlx-08",

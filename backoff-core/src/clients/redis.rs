@@ -210,17 +210,10 @@ fn refusal_of(reply: &ServerError) -> Option<Refusal> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{judge::Verdict, policy::Policy};
-
-    const CAREFUL: Policy = Policy::exponential().idempotent(false);
-
-    #[test]
-    fn an_attempt_that_a_signal_cut_is_not_repeated_and_keeps_its_connection() {
-        let error = RedisError::from(Stopped::new());
-        assert_eq!(Policy::exponential().judge(&error), Verdict::Permanent);
-        assert!(!error.must_reconnect());
-    }
+    use super::{super::rows::*, *};
+    use crate::facts::fault;
+    use core::time::Duration;
+    use io::ErrorKind::*;
 
     /// The error that a client makes of this reply.
     fn reply(line: &str) -> RedisError {
@@ -234,30 +227,24 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_did_not_begin_is_repeated_by_everybody() {
-        for (line, elsewhere) in [
-            ("LOADING Redis is loading the dataset in memory", false),
-            ("BUSY Redis is busy running a script.", false),
-            ("NOREPLICAS Not enough good replicas to write.", false),
-            ("CLUSTERDOWN Hash slot not served", false),
-            ("TRYAGAIN Multiple keys request during rehashing", false),
-            (
-                "READONLY You can't write against a read only replica.",
-                true,
-            ),
-            ("MASTERDOWN Link with MASTER is down", true),
-            ("UNBLOCKED force unblock from blocking operation", true),
-            ("ERR max number of clients reached", true),
-        ] {
-            let error = reply(line);
-            assert_eq!(CAREFUL.judge(&error), Verdict::from(true), "{line}");
-            assert_eq!(error.must_reconnect(), elsewhere, "{line}");
-        }
-    }
-
-    #[test]
-    fn what_no_repetition_cures_is_permanent() {
-        for line in [
+    fn a_reply_says_whether_the_server_began_and_whether_another_one_can_help() {
+        let here = [
+            "LOADING Redis is loading the dataset in memory",
+            "BUSY Redis is busy running a script.",
+            "NOREPLICAS Not enough good replicas to write.",
+            "CLUSTERDOWN Hash slot not served",
+            "TRYAGAIN Multiple keys request during rehashing",
+        ];
+        all_say(NOT_APPLIED, false, here.map(reply));
+        all_say(NOT_APPLIED, false, here.map(|line| io::Error::other(reply(line))));
+        let elsewhere = [
+            "READONLY You can't write against a read only replica.",
+            "MASTERDOWN Link with MASTER is down",
+            "UNBLOCKED force unblock from blocking operation",
+            "ERR max number of clients reached",
+        ];
+        all_say(NOT_APPLIED, true, elsewhere.map(reply));
+        let permanent = [
             "NOAUTH Authentication required.",
             "WRONGTYPE Operation against a key holding the wrong kind of value",
             "OOM command not allowed when used memory > 'maxmemory'.",
@@ -267,82 +254,43 @@ mod tests {
             "ASK 3999 127.0.0.1:6381",
             "NOSCRIPT No matching script.",
             "ERR unknown command",
-        ] {
-            let error = reply(line);
-            assert_eq!(
-                Policy::exponential().judge(&error),
-                Verdict::Permanent,
-                "{line}"
-            );
-            assert!(!error.must_reconnect(), "{line}");
-        }
-        let not_a_number = redis::from_redis_value::<u32>(redis::Value::SimpleString("a".into()))
-            .map_err(RedisError::from);
-        let error = not_a_number.expect_err("no number");
-        assert_eq!(Policy::exponential().judge(&error), Verdict::Permanent);
-        for kind in [io::ErrorKind::PermissionDenied, io::ErrorKind::Unsupported] {
-            assert_eq!(CAREFUL.judge(&of(kind)), Verdict::Permanent, "{kind}");
-        }
+        ];
+        all_say(PERMANENT, false, permanent.map(reply));
+        all_say(PERMANENT, false, permanent.map(|line| io::Error::other(reply(line))));
     }
 
     #[test]
     fn a_connection_that_failed_is_opened_anew() {
-        for (kind, transport) in [
-            (io::ErrorKind::ConnectionRefused, Delivery::NotSent),
-            (io::ErrorKind::NotFound, Delivery::NotSent),
-            (io::ErrorKind::BrokenPipe, Delivery::MaybeSent),
-            (io::ErrorKind::ConnectionReset, Delivery::MaybeSent),
-            (io::ErrorKind::UnexpectedEof, Delivery::MaybeSent),
-            (io::ErrorKind::TimedOut, Delivery::MaybeSent),
-            (io::ErrorKind::WouldBlock, Delivery::MaybeSent),
-            (io::ErrorKind::Other, Delivery::MaybeSent),
-        ] {
-            let error = of(kind);
-            assert_eq!(error.delivery(), Some(transport), "{kind}");
-            assert!(error.must_reconnect(), "{kind}");
-        }
+        all_say(NOT_SENT, true, [ConnectionRefused, NotFound].map(of));
+        let broken = [BrokenPipe, ConnectionReset, UnexpectedEof, TimedOut, WouldBlock, Other];
+        all_say(MAYBE_SENT, true, broken.map(of));
+        let cut = RedisError::from(fault::TimedOut::new(Duration::from_secs(1)));
+        assert!(cut.is_timeout());
+        all_say(MAYBE_SENT, true, [cut]);
+    }
+
+    #[test]
+    fn what_no_repetition_cures_is_permanent() {
+        let not_a_number = redis::from_redis_value::<u32>(redis::Value::SimpleString("a".into()));
+        all_say(PERMANENT, false, [RedisError::from(not_a_number.expect_err("no number"))]);
+        all_say(PERMANENT, false, [PermissionDenied, Unsupported].map(of));
+        all_say(PERMANENT, false, [RedisError::from(Stopped::new())]);
     }
 
     #[test]
     fn what_was_not_opened_stays_so_with_its_kind_and_its_pause() {
-        let pause = Some(core::time::Duration::from_millis(20));
-        let not_opened = |error| RedisError::from(NotOpened { error, pause });
-        let retried = Verdict::from(true).after(pause);
-        let timed_out = of(io::ErrorKind::TimedOut);
-        assert_eq!(CAREFUL.judge(&timed_out), Verdict::MaybeApplied);
-        let kept = not_opened(timed_out);
-        assert_eq!(CAREFUL.judge(&kept), retried);
-        assert!(kept.is_timeout() && kept.must_reconnect());
-        assert_eq!(
-            kept.to_string(),
-            "no connection was opened: timed out" // as the error of opening says
-        );
-        let refused = not_opened(of(io::ErrorKind::ConnectionRefused));
-        assert_eq!(CAREFUL.judge(&refused), retried);
+        let pause = Duration::from_millis(20);
+        let not_opened = |error| RedisError::from(NotOpened { error, pause: Some(pause) });
+        let late = not_opened(of(TimedOut));
+        let text = "no connection was opened: timed out"; // as the error of opening says
+        assert!(late.is_timeout() && late.to_string() == text, "{late}");
+        let refused = not_opened(of(ConnectionRefused));
         assert!(refused.is_connection_refusal());
+        all_say(NOT_SENT.after(pause), true, [late, refused]);
         let full = not_opened(reply("ERR max number of clients reached"));
-        assert_eq!(CAREFUL.judge(&full), retried);
-
+        all_say(NOT_SENT.after(pause), true, [full]);
         let denied = not_opened(reply("NOAUTH Authentication required."));
-        assert_eq!(CAREFUL.judge(&denied), Verdict::Permanent);
         assert_eq!(denied.code(), Some("NOAUTH"));
-    }
-
-    #[test]
-    fn behind_another_error_it_says_the_same() {
-        for (line, verdict) in [
-            ("LOADING Redis is loading", Verdict::from(true)),
-            ("NOAUTH Authentication required.", Verdict::Permanent),
-        ] {
-            let hidden = io::Error::other(reply(line));
-            assert_eq!(CAREFUL.judge(&hidden), verdict, "{line}");
-        }
-    }
-
-    #[test]
-    fn an_attempt_that_was_cut_timed_out() {
-        let error = RedisError::from(TimedOut::new(core::time::Duration::from_secs(1)));
-        assert!(error.is_timeout());
-        assert_eq!(error.delivery(), Some(Delivery::MaybeSent));
+        all_say(PERMANENT, false, [denied]);
     }
 }

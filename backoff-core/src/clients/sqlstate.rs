@@ -79,8 +79,8 @@ fn permanent(elsewhere: bool) -> State {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{facts::fault::Fault, judge::Verdict, policy::Policy};
+    use super::{super::rows::*, *};
+    use crate::{facts::fault::Fault, test_error::TestError};
 
     impl Fault for State {
         fn kind(&self) -> Option<FaultKind> {
@@ -89,99 +89,54 @@ mod tests {
         fn delivery(&self) -> Option<Delivery> {
             self.delivery
         }
-    }
-
-    /// A policy for whole transactions.
-    const WHOLE: Policy = Policy::exponential().retry_conflicts(true);
-    const CAREFUL: Policy = WHOLE.idempotent(false);
-
-    fn retried(kind: FaultKind) -> Verdict {
-        Verdict::Retry {
-            kind,
-            retry_after: None,
+        fn must_reconnect(&self) -> bool {
+            self.elsewhere
         }
     }
 
-    #[test]
-    fn what_was_rolled_back_is_a_conflict_that_only_whole_transactions_retry() {
-        for code in ["40001", "40P01"] {
-            let state = state(code).unwrap();
-            assert_eq!(
-                CAREFUL.judge(&state),
-                retried(FaultKind::Conflict),
-                "{code}"
-            );
-            let not_whole = CAREFUL.retry_conflicts(false);
-            assert_eq!(not_whole.judge(&state), Verdict::Permanent, "{code}");
-        }
+    /// What these states say, separated by blanks.
+    #[track_caller]
+    fn states(codes: &str, said: TestError, elsewhere: bool) {
+        let states = codes.split(' ').map(|code| state(code).expect("a state"));
+        all_say(said, elsewhere, states);
     }
 
     #[test]
-    fn what_was_surely_not_applied_is_retried_by_everybody() {
-        for (code, elsewhere) in [
-            ("08001", true),
-            ("08004", true),
-            ("25006", true),
-            ("53000", false),
-            ("53100", false),
-            ("53200", false),
-            ("55P03", false),
-            ("57P03", true),
-            ("57P05", true),
-        ] {
-            let state = state(code).unwrap();
-            assert_eq!(CAREFUL.judge(&state), Verdict::from(true), "{code}");
-            assert_eq!(state.elsewhere, elsewhere, "{code}");
-        }
-        let full = state("53300").unwrap();
-        assert_eq!(CAREFUL.judge(&full), retried(FaultKind::Throttled));
-    }
-
-    #[test]
-    fn what_may_have_been_applied_is_retried_only_where_that_is_safe() {
-        for code in [
-            "08000", "08003", "08006", "08007", "08P01", "40003", "57P01", "57P02",
-        ] {
-            let state = state(code).unwrap();
-            assert_eq!(WHOLE.judge(&state), Verdict::from(true), "{code}");
-            assert_eq!(CAREFUL.judge(&state), Verdict::MaybeApplied, "{code}");
+    fn a_state_says_whether_the_statement_was_applied() {
+        let conflict = TestError::CONFLICT.and_delivery(Delivery::NotSent);
+        states("40001 40P01", conflict, false);
+        states("53000 53100 53200 55P03", NOT_APPLIED, false);
+        states("08001 08004 25006 57P03 57P05", NOT_APPLIED, true);
+        let full = NOT_APPLIED.and_kind(FaultKind::Throttled);
+        states("53300", full, true);
+        states(
+            "08000 08003 08006 08007 08P01 57P01 57P02",
+            MAYBE_APPLIED,
+            true,
+        );
+        states("40003", MAYBE_APPLIED, false);
+        let permanent = "22012 23505 25P02 28P01 3D000 40002 42601 53400 57014 57P04 XX000";
+        states(permanent, PERMANENT, false);
+        states("25P03", PERMANENT, true);
+        for code in ["", "5", "2067", "40001 ", "4000é"] {
+            assert_eq!(state(code), None, "{code}");
         }
     }
 
     #[test]
     fn a_session_that_has_ended_is_left_and_an_error_in_the_protocol_is_permanent() {
         let of = |code, severity| State::of(code, severity).unwrap();
+        let (error, fatal) = (Some(Severity::Error), Some(Severity::Fatal));
         for code in ["40001", "42601", "57014"] {
-            let (error, fatal) = (Some(Severity::Error), Some(Severity::Fatal));
             assert_eq!(of(code, error), of(code, None), "{code}");
             assert!(!of(code, None).elsewhere && of(code, fatal).elsewhere);
             assert_eq!(of(code, fatal).kind, of(code, None).kind, "{code}");
         }
-        let wrong = of("08P01", Some(Severity::Error));
-        assert_eq!(WHOLE.judge(&wrong), Verdict::Permanent);
-        for severity in [None, Some(Severity::Fatal)] {
-            let pooler = of("08P01", severity);
-            assert_eq!(CAREFUL.judge(&pooler), Verdict::MaybeApplied);
-            assert!(pooler.elsewhere);
-        }
-    }
-
-    #[test]
-    fn everything_else_is_permanent() {
-        for code in [
-            "22012", "23505", "25P02", "25P03", "28P01", "3D000", "40002", "42601", "53400",
-            "57014", "57P04", "XX000",
-        ] {
-            let state = state(code).unwrap();
-            assert_eq!(WHOLE.judge(&state), Verdict::Permanent, "{code}");
-        }
-        assert!(state("25P03").unwrap().elsewhere);
-    }
-
-    #[test]
-    fn what_is_no_sqlstate_says_nothing() {
-        for code in ["", "5", "2067", "40001 ", "4000é"] {
-            assert_eq!(state(code), None, "{code}");
-        }
+        all_say(PERMANENT, false, [of("08P01", error)]);
+        all_say(
+            MAYBE_APPLIED,
+            true,
+            [None, fatal].map(|severity| of("08P01", severity)),
+        );
     }
 }

@@ -159,13 +159,9 @@ macro_rules! fault_for {
         #[cfg(test)]
         mod tests {
             use super::*;
-            use crate::{judge::Verdict, policy::Policy};
+            use crate::clients::rows::*;
             use ::$sqlx::error::{DatabaseError, ErrorKind};
             use std::{borrow::Cow, error::Error as StdError};
-
-            const CAREFUL: Policy = Policy::exponential()
-                .retry_conflicts(true)
-                .idempotent(false);
 
             /// An error as a driver makes it from the server's answer.
             #[derive(Debug)]
@@ -204,73 +200,54 @@ macro_rules! fault_for {
                 Error::Io(kind.into())
             }
 
+            fn not_opened(error: Error) -> Error {
+                Error::from(NotOpened::new(error))
+            }
+
+            fn answer(code: &'static str) -> Error {
+                Error::from(Answer(code))
+            }
+
             #[test]
             fn a_code_of_the_server_decides() {
-                let conflict = Verdict::Retry {
-                    kind: FaultKind::Conflict,
-                    retry_after: None,
-                };
-                for (code, verdict, elsewhere) in [
-                    ("40001", conflict, false),
-                    ("57P03", true.into(), true),
-                    ("57P01", Verdict::MaybeApplied, true),
-                    ("08006", Verdict::MaybeApplied, true),
-                    ("23505", Verdict::Permanent, false),
-                    ("2067", Verdict::NothingKnown, false),
-                ] {
-                    let error = Error::from(Answer(code));
-                    assert_eq!(CAREFUL.judge(&error), verdict, "{code}");
-                    assert_eq!(error.must_reconnect(), elsewhere, "{code}");
-                }
+                let conflict = NOT_APPLIED.and_kind(FaultKind::Conflict);
+                all_say(conflict, false, [answer("40001")]);
+                all_say(NOT_APPLIED, true, [answer("57P03")]);
+                all_say(MAYBE_APPLIED, true, ["57P01", "08006"].map(answer));
+                all_say(PERMANENT, false, [answer("23505")]);
+                all_say(UNKNOWN, false, [answer("2067")]);
+                all_say(NOT_APPLIED, true, [not_opened(answer("57P03"))]);
+                let denied = not_opened(answer("28P01"));
+                all_say(PERMANENT, false, [denied]);
             }
 
             #[test]
-            fn what_was_not_sent_is_repeated_by_everybody() {
-                for error in [
+            fn a_failure_of_the_connection_says_what_was_sent() {
+                let reset = || io::Error::from(io::ErrorKind::ConnectionReset);
+                let not_sent = [
                     io(io::ErrorKind::ConnectionRefused),
-                    Error::PoolTimedOut,
-                    Error::Tls(io::Error::from(io::ErrorKind::ConnectionReset).into()),
-                    Error::from(NotOpened::new(io(io::ErrorKind::TimedOut))),
-                    Error::from(NotOpened::new(Error::from(Answer("57P03")))),
-                ] {
-                    assert_eq!(CAREFUL.judge(&error), Verdict::from(true), "{error}");
-                    let is_pool = matches!(error, Error::PoolTimedOut);
-                    assert_eq!(error.must_reconnect(), !is_pool, "{error}");
-                }
-            }
-
-            #[test]
-            fn what_broke_may_have_been_applied() {
+                    Error::Tls(reset().into()),
+                    not_opened(io(io::ErrorKind::TimedOut)),
+                ];
+                all_say(NOT_APPLIED, true, not_sent);
+                let hidden: Box<dyn StdError> = Box::new(Error::PoolTimedOut);
+                all_say(NOT_APPLIED, false, [Error::PoolTimedOut]);
+                all_say(NOT_APPLIED, false, [hidden]);
                 let cut = TimedOut::new(core::time::Duration::from_secs(1));
-                for error in [
+                let broke = [
                     io(io::ErrorKind::UnexpectedEof),
-                    io(io::ErrorKind::ConnectionReset),
+                    Error::Io(reset()),
                     Error::from(cut),
-                ] {
-                    assert_eq!(CAREFUL.judge(&error), Verdict::MaybeApplied, "{error}");
-                    assert!(error.must_reconnect());
-                }
-            }
-
-            #[test]
-            fn what_no_repetition_cures_is_permanent() {
-                for error in [
+                ];
+                all_say(MAYBE_APPLIED, true, broke);
+                let permanent = [
                     Error::RowNotFound,
                     Error::PoolClosed,
                     io(io::ErrorKind::NotFound),
                     Error::Decode("no number".into()),
                     Error::Tls("no such certificate".into()),
-                    Error::from(NotOpened::new(Error::from(Answer("28P01")))),
-                ] {
-                    let judged = Policy::exponential().judge(&error);
-                    assert_eq!(judged, Verdict::Permanent, "{error}");
-                }
-            }
-
-            #[test]
-            fn it_is_found_in_a_box() {
-                let hidden: Box<dyn StdError> = Box::new(Error::PoolTimedOut);
-                assert_eq!(hidden.delivery(), Some(Delivery::NotSent));
+                ];
+                all_say(PERMANENT, false, permanent);
             }
         }
     };

@@ -148,25 +148,16 @@ fn is_forbidden(error: &Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{judge::Verdict, policy::Policy};
+    use super::{super::rows::*, *};
 
     #[test]
-    fn a_configuration_that_makes_no_sense_is_permanent() {
+    fn a_wrong_configuration_is_permanent_and_a_timeout_may_have_been_applied() {
         let error = "port=none".parse::<tokio_postgres_07::Config>();
-        let error = error.expect_err("no number");
-        assert_eq!(Policy::exponential().judge(&error), Verdict::Permanent);
-        assert!(!error.must_reconnect());
-    }
-
-    #[test]
-    fn a_timeout_may_have_been_applied_and_is_found_in_a_box() {
+        all_say(PERMANENT, false, [error.expect_err("no number")]);
         // The only failure of a connection that a test can make without a server.
         let late = Error::__private_api_timeout;
-        let careful = Policy::exponential().idempotent(false);
-        assert_eq!(careful.judge(&late()), Verdict::MaybeApplied);
-        assert!(late().must_reconnect());
+        all_say(MAYBE_APPLIED, true, [late()]);
         let hidden: Box<dyn std::error::Error> = Box::new(late());
-        assert_eq!(hidden.delivery(), Some(Delivery::MaybeSent));
+        all_say(MAYBE_APPLIED, true, [hidden]);
     }
 }

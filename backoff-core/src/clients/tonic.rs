@@ -263,11 +263,14 @@ impl Fault for tonic::TimeoutExpired {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{codes, facts::codes::Codes, judge::Verdict, policy::Policy};
+    use super::{super::rows::*, *};
+    use crate::test_error::TestError;
     use std::io;
     use tonic::{Code, ConnectError, Status, TimeoutExpired};
     use tonic_types_014::{ErrorDetails, StatusExt};
+
+    const UNAVAILABLE: TestError = TestError::grpc(GrpcCode::Unavailable);
+    const PAUSE: Duration = Duration::from_millis(20);
 
     fn with_source(code: Code, source: impl Error + Send + Sync + 'static) -> Status {
         let mut status = Status::new(code, "transport error");
@@ -275,92 +278,88 @@ mod tests {
         status
     }
 
-    #[test]
-    fn an_attempt_that_a_signal_cut_is_not_repeated() {
-        let policy = Policy::exponential().on(codes![Codes::CANCELLED]);
-        let error = Status::from(Stopped::new());
-        assert_eq!(policy.judge(&error), Verdict::Permanent);
-        assert!(policy.judge(&Status::cancelled("by the server")) != Verdict::Permanent);
+    fn with_pushback(mut status: Status, ms: &str) -> Status {
+        let wait = ms.parse().unwrap();
+        status.metadata_mut().insert(hint::PUSHBACK, wait);
+        status
     }
 
-    #[test]
-    fn what_was_not_opened_was_not_sent() {
-        let pause = Some(Duration::from_millis(20));
-        let careful = Policy::exponential().on(codes![503]).idempotent(false);
-        let error = Status::unavailable("the proxy is full");
-        assert_eq!(careful.judge(&error), Verdict::MaybeApplied);
-        let not_opened = Status::from(NotOpened { error, pause });
-        assert_eq!(not_opened.message(), "the proxy is full");
-        assert_eq!(careful.judge(&not_opened), Verdict::from(true).after(pause));
-        let error = Status::permission_denied("no");
-        let denied = Status::from(NotOpened { error, pause });
-        assert_eq!(careful.judge(&denied), Verdict::Permanent);
-    }
-
-    #[test]
-    fn a_channel_that_was_not_opened_is_unavailable() {
-        let pause = Some(Duration::from_millis(20));
-        let careful = Policy::exponential().on(codes![503]).idempotent(false);
-        let wrong = tonic::transport::Endpoint::from_shared("not an address").unwrap_err();
-        let denied = Status::from(NotOpened {
-            error: wrong,
-            pause,
-        });
-        assert_eq!(denied.code(), Code::Unavailable);
-        assert_eq!(careful.judge(&denied), Verdict::Permanent);
+    fn no_address() -> tonic::transport::Error {
+        tonic::transport::Endpoint::from_shared("not an address").unwrap_err()
     }
 
     #[test]
     fn a_code_of_the_server_is_the_code() {
         for code in GrpcCode::ALL {
             let status = Status::new(Code::from_i32(code.number()), "said by the server");
-            assert_eq!(status.grpc_code(), Some(code));
-            assert_eq!((status.delivery(), status.kind()), (None, None));
+            all_say(TestError::grpc(code), false, [status]);
         }
-        assert_eq!(Status::ok("no failure").grpc_code(), None);
+        all_say(UNKNOWN, false, [Status::ok("no failure")]);
+        let rubbish = Status::with_details(Code::Unavailable, "", vec![0xff; 40].into());
+        all_say(UNAVAILABLE, false, [rubbish]);
+        // A timeout of the server is what other servers call it.
+        let late = Status::cancelled("Timeout expired");
+        all_say(TestError::grpc(GrpcCode::DeadlineExceeded), false, [late]);
+        let cancelled = Status::cancelled("by the caller");
+        all_say(TestError::grpc(GrpcCode::Cancelled), false, [cancelled]);
+    }
+
+    #[test]
+    fn what_was_not_opened_was_not_sent() {
+        let not_opened = |error| Status::from(NotOpened { error, pause: Some(PAUSE) });
+        let full = not_opened(Status::unavailable("the proxy is full"));
+        assert_eq!(full.message(), "the proxy is full");
+        let said = UNAVAILABLE.and_delivery(Delivery::NotSent).after(PAUSE);
+        all_say(said, false, [full]);
+        let denied = TestError::grpc(GrpcCode::PermissionDenied);
+        let said = denied.and_delivery(Delivery::NotSent).after(PAUSE);
+        all_say(said, false, [not_opened(Status::permission_denied("no"))]);
+        let error = no_address();
+        let wrong = Status::from(NotOpened { error, pause: Some(PAUSE) });
+        assert_eq!(wrong.code(), Code::Unavailable);
+        let said = PERMANENT.and_delivery(Delivery::NotSent).after(PAUSE);
+        all_say(said, false, [wrong]);
+        all_say(PERMANENT, false, [no_address()]);
     }
 
     #[test]
     fn the_source_is_asked_before_the_code() {
-        let refused = || io::Error::from(io::ErrorKind::ConnectionRefused);
-        let no_connection = with_source(Code::Unavailable, ConnectError(refused().into()));
-        assert_eq!(no_connection.delivery(), Some(Delivery::NotSent));
-        assert_eq!(no_connection.grpc_code(), None);
-        let late = with_source(Code::Cancelled, TimeoutExpired(()));
-        assert_eq!(late.delivery(), Some(Delivery::MaybeSent));
-        assert_eq!(late.grpc_code(), None);
+        let refused = io::Error::from(io::ErrorKind::ConnectionRefused);
+        let no_connection = with_source(Code::Unavailable, ConnectError(refused.into()));
+        all_say(NOT_SENT, true, [no_connection]);
+        let untrusted = io::Error::other("invalid peer certificate: UnknownIssuer");
+        let untrusted = with_source(Code::Unavailable, ConnectError(untrusted.into()));
+        all_say(PERMANENT.and_delivery(Delivery::NotSent), true, [untrusted]);
+        all_say(MAYBE_SENT, true, [with_source(Code::Cancelled, TimeoutExpired(()))]);
+        let stale = with_pushback(Status::aborted("stale"), "1500");
+        let said = TestError::grpc(GrpcCode::Aborted).after(Duration::from_millis(1_500));
+        all_say(said, false, [with_source(Code::Unknown, io::Error::other(stale))]);
+        // A source that says nothing.
+        let no_file = io::Error::from(io::ErrorKind::NotFound);
+        let said = TestError::grpc(GrpcCode::Unauthenticated);
+        all_say(said, false, [with_source(Code::Unauthenticated, no_file)]);
     }
 
+    /// The code does not come from a server: a policy retries the error whatever its codes are.
     #[test]
-    fn an_attempt_that_was_cut_exceeded_its_deadline() {
+    fn an_attempt_that_was_cut_has_no_code_of_a_server() {
         let cut = TimedOut::new(Duration::from_secs(1));
         let status = Status::from(cut);
         assert_eq!(status.code(), Code::DeadlineExceeded);
         assert_eq!(status.message(), "the attempt was cut after 1s");
         let source = status.source().and_then(|it| it.downcast_ref());
         assert_eq!(source, Some(&cut));
-        let late = TimeoutExpired::from(cut);
-        // This code does not come from a server: a policy retries the error whatever its codes are.
-        let policy = Policy::exponential().on(Codes::UNAVAILABLE);
-        for fault in [&status as &dyn Fault, &late] {
-            assert_eq!(fault.delivery(), Some(Delivery::MaybeSent));
-            assert_eq!((fault.grpc_code(), fault.kind()), (None, None));
-            assert_eq!(policy.judge(fault), Verdict::from(true));
-            let careful = policy.idempotent(false);
-            assert_eq!(careful.judge(fault), Verdict::MaybeApplied);
-        }
+        all_say(MAYBE_SENT, true, [status]);
+        all_say(MAYBE_SENT, true, [TimeoutExpired::from(cut)]);
+        all_say(PERMANENT, false, [Status::from(Stopped::new())]);
     }
 
     #[test]
     fn the_longer_hint_says_where_it_comes_from() {
-        let of = |info: u64, pushback: &str| {
+        for (info, expected) in [(3, true), (1, false)] {
             let details = ErrorDetails::with_retry_info(Some(Duration::from_secs(info)));
-            let mut status = Status::with_error_details(Code::Unavailable, "", details);
-            let wait = pushback.parse().unwrap();
-            status.metadata_mut().insert(hint::PUSHBACK, wait);
-            status
-        };
-        for (status, expected) in [(of(3, "1500"), true), (of(1, "1500"), false)] {
+            let status = Status::with_error_details(Code::Unavailable, "", details);
+            let status = with_pushback(status, "1500");
             assert_eq!(status.is_retry_info(), expected);
             let behind = with_source(Code::Unknown, io::Error::other(status));
             assert_eq!(behind.is_retry_info(), expected);
@@ -368,94 +367,25 @@ mod tests {
     }
 
     #[test]
-    fn a_status_behind_another_error_is_found() {
-        let mut stale = Status::aborted("stale");
-        let wait = "1500".parse().unwrap();
-        stale.metadata_mut().insert(hint::PUSHBACK, wait);
-        let status = with_source(Code::Unknown, io::Error::other(stale));
-        assert_eq!(status.grpc_code(), Some(GrpcCode::Aborted));
-        assert_eq!(status.retry_after(), Some(Duration::from_millis(1_500)));
-        assert_eq!(status.delivery(), None);
-    }
-
-    #[test]
-    fn a_source_that_says_nothing_leaves_the_word_to_the_code() {
-        let no_file = io::Error::from(io::ErrorKind::NotFound);
-        let status = with_source(Code::Unauthenticated, no_file);
-        assert_eq!(status.grpc_code(), Some(GrpcCode::Unauthenticated));
-        assert_eq!(status.delivery(), None);
-    }
-
-    #[test]
-    fn a_timeout_of_the_server_is_what_other_servers_call_it() {
-        let late = Status::cancelled("Timeout expired");
-        assert_eq!(late.grpc_code(), Some(GrpcCode::DeadlineExceeded));
-        let cancelled = Status::cancelled("by the caller");
-        assert_eq!(cancelled.grpc_code(), Some(GrpcCode::Cancelled));
-    }
-
-    #[test]
-    fn a_reply_that_was_cut_is_perhaps_applied() {
+    fn a_reply_that_was_cut_is_perhaps_applied_and_one_that_cannot_be_read_is_permanent() {
         let no_end = "protocol error: missing grpc-status trailer, stream was terminated without a \
                       final status (possible truncation by a proxy or load balancer)";
-        for cut in [
-            Status::unknown(no_end),
-            Status::internal("Unexpected EOF decoding stream."),
-            with_source(Code::Unknown, io::Error::other(Status::unknown(no_end))),
-        ] {
-            assert_eq!(cut.delivery(), Some(Delivery::MaybeSent), "{cut}");
-            assert_eq!((cut.grpc_code(), cut.kind()), (None, None), "{cut}");
-        }
+        let ended = "Unexpected EOF decoding stream.";
+        let behind = with_source(Code::Unknown, io::Error::other(Status::unknown(no_end)));
+        all_say(MAYBE_SENT, true, [Status::unknown(no_end), Status::internal(ended), behind]);
         // With another code, the text is a server's message about something else.
-        let said = Status::not_found("Unexpected EOF decoding stream.");
-        assert_eq!(said.grpc_code(), Some(GrpcCode::NotFound));
-        assert_eq!(said.delivery(), None);
-    }
-
-    #[test]
-    fn a_message_that_cannot_be_read_is_permanent() {
-        let policy = Policy::exponential().on(codes![Codes::RESOURCE_EXHAUSTED, Codes::INTERNAL]);
-        for unreadable in [
-            Status::resource_exhausted(
-                "Error decompressing: size limit, of 4194304 bytes, exceeded while decompressing \
-                 message",
-            ),
-            Status::internal(
-                "Error decompressing: invalid gzip header, while receiving response with status: \
-                 200 OK",
-            ),
-            Status::resource_exhausted(
-                "Cannot return body with more than 4GB of data but got 4294967296 bytes",
-            ),
-        ] {
-            for policy in [policy, policy.idempotent(false)] {
-                let verdict = policy.judge(&unreadable);
-                assert_eq!(verdict, Verdict::Permanent, "{unreadable}");
-            }
-        }
-        let throttled = Status::resource_exhausted("slow down");
-        assert_ne!(policy.judge(&throttled), Verdict::Permanent);
-    }
-
-    #[test]
-    fn a_certificate_that_is_not_trusted_is_permanent() {
-        let refused = io::Error::other("invalid peer certificate: UnknownIssuer");
-        let status = with_source(Code::Unavailable, ConnectError(refused.into()));
-        assert_eq!(status.kind(), Some(FaultKind::Permanent));
-        let policy = Policy::exponential().on(Codes::UNAVAILABLE);
-        assert_eq!(policy.judge(&status), Verdict::Permanent);
-    }
-
-    #[test]
-    fn an_address_that_makes_no_sense_is_permanent() {
-        let error = tonic::transport::Endpoint::from_shared("no address").unwrap_err();
-        assert_eq!(Policy::exponential().judge(&error), Verdict::Permanent);
-    }
-
-    #[test]
-    fn details_that_are_no_details_are_ignored() {
-        let rubbish = Status::with_details(Code::Unavailable, "", vec![0xff; 40].into());
-        assert_eq!(rubbish.retry_after(), None);
-        assert_eq!(rubbish.grpc_code(), Some(GrpcCode::Unavailable));
+        all_say(TestError::grpc(GrpcCode::NotFound), false, [Status::not_found(ended)]);
+        let exhausted = TestError::grpc(GrpcCode::ResourceExhausted);
+        let unreadable = [
+            "Error decompressing: size limit, of 4194304 bytes, exceeded while decompressing message",
+            "Cannot return body with more than 4GB of data but got 4294967296 bytes",
+        ];
+        let permanent = exhausted.and_kind(FaultKind::Permanent);
+        all_say(permanent, false, unreadable.map(Status::resource_exhausted));
+        let no_gzip = "Error decompressing: invalid gzip header, while receiving response with \
+                       status: 200 OK";
+        let permanent = permanent.and_grpc(GrpcCode::Internal);
+        all_say(permanent, false, [Status::internal(no_gzip)]);
+        all_say(exhausted, false, [Status::resource_exhausted("slow down")]);
     }
 }

@@ -149,32 +149,12 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn doubles_until_the_cap() {
-        let waits: Vec<_> = (0..9).map(|n| delay(1_000, 2.0, 64_000, n)).collect();
-        assert_eq!(
-            waits,
-            [
-                1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 64_000, 64_000
-            ]
-        );
-    }
-
-    #[test]
-    fn other_factors_are_exact_where_the_factor_is() {
-        let waits: Vec<_> = (0..6)
-            .map(|n| delay(1_000_000_000, 1.5, u64::MAX, n))
-            .collect();
-        assert_eq!(
-            waits,
-            [
-                1_000_000_000,
-                1_500_000_000,
-                2_250_000_000,
-                3_375_000_000,
-                5_062_500_000,
-                7_593_750_000
-            ]
-        );
+    fn doubles_until_the_cap_and_other_factors_are_exact_where_the_factor_is() {
+        let doubled: Vec<_> = (0..9).map(|n| delay(1, 2.0, 64, n)).collect();
+        assert_eq!(doubled, [1, 2, 4, 8, 16, 32, 64, 64, 64]);
+        let grown = |n| delay(1_000_000_000, 1.5, u64::MAX, n) as f64 / 1e9;
+        let expected = [1.0, 1.5, 2.25, 3.375, 5.0625, 7.593_75];
+        assert_eq!([0, 1, 2, 3, 4, 5].map(grown), expected);
     }
 
     #[test]

@@ -140,70 +140,34 @@ impl fmt::Display for ErrorType {
 #[cfg(all(test, any(feature = "metrics", feature = "tracing")))]
 mod tests {
     use super::*;
-    use crate::{
-        drive::stopping::Stopped,
-        facts::{fault::TimedOut, grpc::GrpcCode},
-    };
-    use core::time::Duration;
-
-    struct Api(u16, Option<GrpcCode>);
-
-    impl Fault for Api {
-        fn status(&self) -> Option<u16> {
-            Some(self.0)
-        }
-        fn grpc_code(&self) -> Option<GrpcCode> {
-            self.1
-        }
-    }
-
-    fn named(attempt_failure: AttemptFailure<'_>) -> String {
-        attempt_failure.error_type().to_string()
-    }
+    use crate::{facts::grpc::GrpcCode, test_error::TestError};
 
     #[test]
-    fn a_grpc_code_goes_before_a_status() {
-        let both = Api(409, Some(GrpcCode::Aborted));
-        assert_eq!(
-            named(AttemptFailure::failed(Stage::Whole, Some(&both))),
-            "ABORTED"
-        );
-        let status = Api(503, None);
-        assert_eq!(
-            named(AttemptFailure::failed(Stage::Write, Some(&status))),
-            "503"
-        );
-        assert_eq!(named(AttemptFailure::failed(Stage::Whole, None)), "_OTHER");
-    }
-
-    #[test]
-    fn an_attempt_that_a_timer_cut_is_a_timeout_and_one_that_a_signal_cut_is_none() {
-        let late = TimedOut::new(Duration::ZERO);
-        assert_eq!(
-            named(AttemptFailure::failed(Stage::Cut, Some(&late))),
-            "timeout"
-        );
-        assert_eq!(
-            named(AttemptFailure::failed(Stage::CutRead, None)),
-            "timeout"
-        );
-        let stopped = Stopped::new();
-        for stage in [Stage::Cut, Stage::CutOnce] {
-            let attempt_failure = AttemptFailure::stopped(stage, Some(&stopped));
-            assert_eq!(named(attempt_failure), "permanent");
-            assert_eq!(named(AttemptFailure::stopped(stage, None)), "_OTHER");
+    fn each_failure_has_one_name() {
+        let status = TestError::status(503);
+        let both = TestError::status(409).and_grpc(GrpcCode::Aborted);
+        let late = TestError::cut(core::time::Duration::ZERO);
+        let stopped = crate::drive::stopping::Stopped::new();
+        let (failed, stopped_at) = (AttemptFailure::failed, AttemptFailure::stopped);
+        for (failure, name) in [
+            // A gRPC code goes before a status.
+            (failed(Stage::Whole, Some(&both)), "ABORTED"),
+            (failed(Stage::Write, Some(&status)), "503"),
+            (failed(Stage::Whole, None), "_OTHER"),
+            (failed(Stage::Cut, Some(&late)), "timeout"),
+            (failed(Stage::CutRead, None), "timeout"),
+            (stopped_at(Stage::Cut, Some(&stopped)), "permanent"),
+            (stopped_at(Stage::CutOnce, Some(&stopped)), "permanent"),
+            (stopped_at(Stage::Cut, None), "_OTHER"),
+            (stopped_at(Stage::CutOnce, None), "_OTHER"),
+            (AttemptFailure::expired(Some(&status)), "timeout"),
+            // A late call has the error of the attempt before, or one that says so.
+            (failed(Stage::Late, Some(&status)), "503"),
+            (failed(Stage::Late, None), "timeout"),
+        ] {
+            assert_eq!(failure.error_type().to_string(), name);
         }
-    }
-
-    #[test]
-    fn a_late_call_has_the_error_of_the_attempt_before_or_one_that_says_so() {
-        let late = Api(504, None);
-        assert_eq!(named(AttemptFailure::expired(Some(&late))), "timeout");
         assert!(!AttemptFailure::expired(None).is_of_an_attempt());
-        let status = Api(503, None);
-        let attempt_failure = AttemptFailure::failed(Stage::Late, Some(&status));
-        assert_eq!(named(attempt_failure), "503");
-        assert_eq!(named(AttemptFailure::failed(Stage::Late, None)), "timeout");
-        assert!(!attempt_failure.is_of_an_attempt());
+        assert!(!failed(Stage::Late, Some(&status)).is_of_an_attempt());
     }
 }

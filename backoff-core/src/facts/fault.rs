@@ -282,23 +282,13 @@ impl Fault for TimedOut {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{judge::Verdict, policy::Policy};
+    use crate::{judge::Verdict, policy::Policy, test_error::TestError};
 
-    struct Api;
+    const API: TestError = TestError::status(409)
+        .and_grpc(GrpcCode::Aborted)
+        .after(Duration::from_secs(3));
 
-    impl Fault for Api {
-        fn status(&self) -> Option<u16> {
-            Some(409)
-        }
-        fn grpc_code(&self) -> Option<GrpcCode> {
-            Some(GrpcCode::Aborted)
-        }
-        fn retry_after(&self) -> Option<Duration> {
-            Some(Duration::from_secs(3))
-        }
-    }
-
-    struct Wrapper(Option<Api>);
+    struct Wrapper(Option<TestError>);
 
     impl Fault for Wrapper {
         fn inner(&self) -> Option<&dyn Fault> {
@@ -309,8 +299,8 @@ mod tests {
     #[test]
     fn a_wrapper_says_what_is_inside() {
         let policy = Policy::exponential().on(crate::Codes::ABORTED);
-        assert_ne!(policy.judge(&Api), Verdict::Permanent);
-        assert_eq!(policy.judge(&Wrapper(Some(Api))), policy.judge(&Api));
+        assert_ne!(policy.judge(&API), Verdict::Permanent);
+        assert_eq!(policy.judge(&Wrapper(Some(API))), policy.judge(&API));
         assert_eq!(policy.judge(&Wrapper(None)), Verdict::NothingKnown);
     }
 
@@ -318,8 +308,8 @@ mod tests {
     #[test]
     fn a_pointer_says_what_it_points_to() {
         let policy = Policy::exponential().on(crate::Codes::ABORTED);
-        let boxed: Box<dyn Fault> = Box::new(Wrapper(Some(Api)));
-        assert_eq!(policy.judge(&boxed), policy.judge(&Api));
-        assert_eq!(policy.judge(&std::sync::Arc::new(Api)), policy.judge(&Api));
+        let boxed: Box<dyn Fault> = Box::new(Wrapper(Some(API)));
+        assert_eq!(policy.judge(&boxed), policy.judge(&API));
+        assert_eq!(policy.judge(&std::sync::Arc::new(API)), policy.judge(&API));
     }
 }

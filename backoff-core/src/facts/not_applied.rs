@@ -107,95 +107,37 @@ mod tests {
         },
         judge::Verdict,
         policy::Policy,
+        test_error::TestError,
     };
     use core::time::Duration;
 
-    const CAREFUL: Policy = Policy::exponential()
-        .idempotent(false)
-        .on(crate::codes![429, 503]);
-
-    #[derive(Clone, Copy, Debug, Default)]
-    struct Says {
-        status: Option<u16>,
-        code: Option<GrpcCode>,
-        kind: Option<FaultKind>,
-        stop: bool,
-    }
-
-    impl Fault for Says {
-        fn status(&self) -> Option<u16> {
-            self.status
-        }
-        fn grpc_code(&self) -> Option<GrpcCode> {
-            self.code
-        }
-        fn kind(&self) -> Option<FaultKind> {
-            self.kind
-        }
-        fn retry_after(&self) -> Option<Duration> {
-            Some(Duration::from_secs(3))
-        }
-        fn must_stop(&self) -> bool {
-            self.stop
-        }
-    }
-
     #[test]
     fn what_would_be_retried_is_repeated_also_where_it_must_not_be_applied_twice() {
-        let nothing = Says::default();
-        let retried = Verdict::from(true).after(Some(Duration::from_secs(3)));
-        let says = |status| Says {
-            status: Some(status),
-            ..nothing
-        };
-        let coded = |code| Says {
-            code: Some(code),
-            ..nothing
-        };
-        let kind = |kind| Says {
-            kind: Some(kind),
-            ..nothing
-        };
-        let stop = Says {
-            stop: true,
-            ..says(503)
-        };
-        for (error, plain, wrapped) in [
-            (says(503), Verdict::MaybeApplied, retried),
-            (says(404), Verdict::Permanent, Verdict::Permanent),
-            (coded(GrpcCode::Unavailable), Verdict::MaybeApplied, retried),
-            (
-                coded(GrpcCode::NotFound),
-                Verdict::Permanent,
-                Verdict::Permanent,
-            ),
-            (kind(FaultKind::Transient), Verdict::MaybeApplied, retried),
-            (
-                kind(FaultKind::Conflict),
-                Verdict::Permanent,
-                Verdict::Permanent,
-            ),
-            (
-                kind(FaultKind::Permanent),
-                Verdict::Permanent,
-                Verdict::Permanent,
-            ),
-            (nothing, Verdict::NothingKnown, Verdict::NothingKnown),
-            (stop, Verdict::StoppedByServer, Verdict::StoppedByServer),
+        let careful = Policy::exponential()
+            .idempotent(false)
+            .on(crate::codes![429, 503]);
+        let (wait, busy) = (Duration::from_secs(3), TestError::status(503));
+        for error in [
+            busy,
+            TestError::grpc(GrpcCode::Unavailable),
+            TestError::kind(FaultKind::Transient),
         ] {
-            assert_eq!(CAREFUL.judge(&error), plain, "{error:?}");
-            assert_eq!(CAREFUL.judge(&NotApplied(error)), wrapped, "{error:?}");
+            let error = error.after(wait);
+            assert_eq!(careful.judge(&error), Verdict::MaybeApplied, "{error:?}");
+            let wrapped = careful.judge(&NotApplied(error));
+            assert_eq!(wrapped, Verdict::from(true).after(Some(wait)), "{error:?}");
         }
-    }
-
-    #[test]
-    fn a_connection_is_opened_anew_only_where_the_error_asks_for_it() {
-        assert!(NotApplied(TimedOut::new(Duration::ZERO)).must_reconnect());
-        let busy = Says {
-            status: Some(503),
-            ..Says::default()
-        };
-        assert!(!NotApplied(busy).must_reconnect());
+        for (error, same) in [
+            (TestError::status(404), Verdict::Permanent),
+            (TestError::grpc(GrpcCode::NotFound), Verdict::Permanent),
+            (TestError::CONFLICT, Verdict::Permanent),
+            (TestError::kind(FaultKind::Permanent), Verdict::Permanent),
+            (TestError::UNKNOWN, Verdict::NothingKnown),
+            (busy.asking_to_stop(), Verdict::StoppedByServer),
+        ] {
+            assert_eq!(careful.judge(&error), same, "{error:?}");
+            assert_eq!(careful.judge(&NotApplied(error)), same, "{error:?}");
+        }
     }
 
     #[test]
@@ -206,6 +148,8 @@ mod tests {
         assert_eq!(error.to_string(), text);
         let source = error.source().and_then(|it| it.downcast_ref());
         assert_eq!(source, Some(&cut));
+        // A connection is opened anew only where the error asks for it.
+        assert!(error.must_reconnect() && !NotApplied(TestError::status(503)).must_reconnect());
         assert_eq!(error.into_inner(), cut);
     }
 }

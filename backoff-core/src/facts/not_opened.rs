@@ -123,52 +123,39 @@ impl<Opening, E: From<NotOpened<Opening>>> FromNotOpened<Opening> for E {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{facts::grpc::GrpcCode, judge::Verdict, policy::Policy};
+    use crate::{facts::grpc::GrpcCode, judge::Verdict, policy::Policy, test_error::TestError};
 
-    #[derive(Clone, Copy)]
-    struct Says(Option<GrpcCode>, Option<Duration>);
-
-    impl Fault for Says {
-        fn grpc_code(&self) -> Option<GrpcCode> {
-            self.0
-        }
-        fn retry_after(&self) -> Option<Duration> {
-            self.1
-        }
-    }
+    const UNAVAILABLE: TestError = TestError::grpc(GrpcCode::Unavailable);
 
     #[test]
     fn what_was_not_opened_is_safe_to_repeat_and_no_more_than_that() {
         let careful = Policy::exponential().idempotent(false);
-        let unavailable = Some(GrpcCode::Unavailable);
-        assert_eq!(
-            careful.judge(&Says(unavailable, None)),
-            Verdict::MaybeApplied
-        );
-        for (said, verdict) in [
-            (unavailable, Verdict::from(true)),
-            (Some(GrpcCode::PermissionDenied), Verdict::Permanent),
-            (None, Verdict::NothingKnown),
+        assert_eq!(careful.judge(&UNAVAILABLE), Verdict::MaybeApplied);
+        let denied = TestError::grpc(GrpcCode::PermissionDenied);
+        for (error, verdict) in [
+            (UNAVAILABLE, Verdict::from(true)),
+            (denied, Verdict::Permanent),
+            (TestError::UNKNOWN, Verdict::NothingKnown),
         ] {
-            let not_opened = NotOpened::new(Says(said, None));
-            assert_eq!(careful.judge(&not_opened), verdict, "{said:?}");
+            assert_eq!(careful.judge(&NotOpened::new(error)), verdict, "{error}");
         }
     }
 
     #[test]
     fn the_longer_one_of_the_pause_and_the_servers_hint_is_the_hint() {
-        let second = Some(Duration::from_secs(1));
-        let two = Some(Duration::from_secs(2));
-        for (pause, asked, hint) in [
+        let [second, two] = [1, 2].map(|seconds| Some(Duration::from_secs(seconds)));
+        for (pause, hint, expected) in [
             (None, None, None),
             (second, None, second),
             (None, second, second),
             (second, two, two),
             (two, second, two),
         ] {
-            let error = Says(Some(GrpcCode::Unavailable), asked);
-            let not_opened = NotOpened { error, pause };
-            assert_eq!(not_opened.retry_after(), hint);
+            let error = TestError {
+                hint,
+                ..UNAVAILABLE
+            };
+            assert_eq!(NotOpened { error, pause }.retry_after(), expected);
         }
     }
 }

@@ -347,60 +347,56 @@ mod tests {
 
     #[test]
     fn a_deadline_replaces_the_default_number_of_attempts() {
-        assert_eq!(Policy::exponential().attempts(), 5);
-        assert_eq!(Policy::exponential().deadline(SECOND).attempts(), u32::MAX);
-        let never_waits = Policy::exponential().deadline(SECOND).base(Duration::ZERO);
-        assert_eq!(never_waits.attempts(), 5);
-        assert_eq!(never_waits.max_attempts(9).attempts(), 9);
-        assert_eq!(never_waits.base(SECOND).attempts(), u32::MAX);
-        assert_eq!(
-            never_waits.throttled_base(SECOND).attempts(),
-            u32::MAX,
-            "one of its waits is longer than zero"
-        );
-        assert_eq!(
-            Policy::exponential()
-                .deadline(SECOND)
-                .max_attempts(3)
-                .attempts(),
-            3
-        );
-        assert_eq!(
-            Policy::exponential()
-                .max_attempts(3)
-                .deadline(SECOND)
-                .attempts(),
-            3
-        );
+        let plain = Policy::exponential();
+        let timed = plain.deadline(SECOND);
+        let never_waits = timed.base(Duration::ZERO);
+        for (policy, attempts) in [
+            (plain, 5),
+            (timed, u32::MAX),
+            (never_waits, 5),
+            (never_waits.max_attempts(9), 9),
+            (never_waits.base(SECOND), u32::MAX),
+            // One of its waits is longer than zero.
+            (never_waits.throttled_base(SECOND), u32::MAX),
+            (timed.max_attempts(3), 3),
+            (plain.max_attempts(3).deadline(SECOND), 3),
+        ] {
+            assert_eq!(policy.attempts(), attempts, "{policy:?}");
+        }
     }
 
     #[test]
     fn a_hint_of_more_than_five_minutes_needs_a_word_of_the_policy_or_a_deadline() {
         let policy = Policy::exponential();
-        let obeyed = |policy: Policy, hint: Duration| {
+        let more = 300 * SECOND + Duration::from_nanos(1);
+        let (most, hour) = (
+            policy.max_retry_after(3_600 * SECOND),
+            policy.deadline(3_600 * SECOND),
+        );
+        for (policy, hint, is_obeyed) in [
+            (policy, 300 * SECOND, true),
+            (policy, more, false),
+            (policy, 3_599 * SECOND, false),
+            (most, 3_599 * SECOND, true),
+            (most, 3_601 * SECOND, false),
+            (hour, 3_599 * SECOND, true),
+            (hour, 3_601 * SECOND, false),
+            // A limit that was not set is not scaled.
+            (policy.scaled(100.0), more, false),
+        ] {
             let hinted = Verdict::from(true).after(Some(hint));
             let mut retry = RetryState::start(&policy, || Duration::ZERO);
             match retry.failed(&policy, hinted, || Duration::ZERO, || 0) {
-                Decision::Wait(wait) => wait.delay == hint,
+                Decision::Wait(wait) => assert!(is_obeyed && wait.delay == hint, "{hint:?}"),
                 Decision::Stop(reason) => {
-                    assert_eq!(reason, StopReason::RetryAfter);
-                    false
+                    assert_eq!(
+                        (reason, is_obeyed),
+                        (StopReason::RetryAfter, false),
+                        "{hint:?}"
+                    );
                 }
             }
-        };
-        let more = 300 * SECOND + Duration::from_nanos(1);
-        assert!(obeyed(policy, 300 * SECOND));
-        assert!(!obeyed(policy, more));
-        assert!(!obeyed(policy, 3_599 * SECOND));
-        for patient in [
-            policy.max_retry_after(3_600 * SECOND),
-            policy.deadline(3_600 * SECOND),
-        ] {
-            assert!(obeyed(patient, 3_599 * SECOND));
-            assert!(!obeyed(patient, 3_601 * SECOND));
         }
-        // A limit that was not set is not scaled.
-        assert!(!obeyed(policy.scaled(100.0), more));
     }
 
     #[test]
@@ -446,13 +442,7 @@ mod tests {
     #[test]
     fn a_policy_shows_its_rules() {
         let shown = format!("{:?}", Policy::exponential().deadline(SECOND));
-        for part in [
-            "base: 1s",
-            "max_backoff: 64s",
-            "Full",
-            "deadline: Some(1s)",
-            "429",
-        ] {
+        for part in "base: 1s,max_backoff: 64s,Full,deadline: Some(1s),429".split(',') {
             assert!(shown.contains(part), "{part} in {shown}");
         }
     }

@@ -120,58 +120,45 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
+    fn each<T>(policy: Policy, of: impl FnMut(PlannedWait) -> T) -> Vec<T> {
+        policy.schedule().map(of).collect()
+    }
+
     #[test]
     fn the_documented_formula_of_google() {
         let policy = Policy::exponential()
             .jitter(Jitter::Additive(SECOND))
             .deadline(300 * SECOND);
-        let planned: Vec<_> = policy.schedule().collect();
-        let least: Vec<_> = planned
-            .iter()
-            .map(|planned| planned.least.as_secs())
-            .collect();
+        let least = each(policy, |planned| planned.least.as_secs());
         assert_eq!(least, [1, 2, 4, 8, 16, 32, 64, 64, 64, 64]);
-        let greatest: Vec<_> = planned
-            .iter()
-            .map(|planned| planned.greatest.as_secs())
-            .collect();
+        let greatest = each(policy, |planned| planned.greatest.as_secs());
         assert_eq!(greatest[..7], [2, 3, 5, 9, 17, 33, 64]);
         // 63 s of growing waits and 3 waits of 64 s fit into 300 s, with or without six seconds of
         // jitter; a fourth wait of 64 s does not fit.
-        let fits: Vec<_> = planned.iter().map(|planned| planned.fits).collect();
+        let fits = each(policy, |planned| planned.fits);
         assert_eq!(fits[..9], [Fits::Always; 9]);
         assert_eq!(fits[9..], [Fits::Never]);
     }
 
     #[test]
     fn the_schedule_ends_with_the_attempts() {
-        assert_eq!(Policy::exponential().schedule().count(), 4);
-        assert_eq!(Policy::exponential().max_attempts(1).schedule().count(), 0);
-        assert_eq!(Policy::slots(SECOND).schedule().count(), 15);
+        let plain = Policy::exponential();
+        let counts = [plain, plain.max_attempts(1), Policy::slots(SECOND)];
+        assert_eq!(counts.map(|policy| policy.schedule().count()), [4, 0, 15]);
+        // Decorrelated waits grow from their greatest.
+        let policy = plain.jitter(Jitter::Decorrelated).max_attempts(6);
+        let greatest = each(policy, |planned| planned.greatest.as_secs());
+        assert_eq!(greatest, [3, 9, 27, 64, 64]);
     }
 
     #[test]
     fn chance_may_let_one_more_fit() {
+        use Fits::{Always, Never, Perhaps};
         let policy = Policy::exponential()
             .jitter(Jitter::Equal)
             .deadline(5 * SECOND);
-        let fits: Vec<_> = policy.schedule().map(|planned| planned.fits).collect();
         // 1 + 2 always; up to 4 more, at least 2, perhaps; at least 4 more never.
-        assert_eq!(
-            fits,
-            [Fits::Always, Fits::Always, Fits::Perhaps, Fits::Never]
-        );
-    }
-
-    #[test]
-    fn decorrelated_waits_grow_from_their_greatest() {
-        let policy = Policy::exponential()
-            .jitter(Jitter::Decorrelated)
-            .max_attempts(6);
-        let greatest: Vec<_> = policy
-            .schedule()
-            .map(|planned| planned.greatest.as_secs())
-            .collect();
-        assert_eq!(greatest, [3, 9, 27, 64, 64]);
+        let fits = each(policy, |planned| planned.fits);
+        assert_eq!(fits, [Always, Always, Perhaps, Never]);
     }
 }

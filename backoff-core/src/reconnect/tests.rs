@@ -1,60 +1,40 @@
 //! A connection that fails, in virtual time.
 
 use super::*;
-use crate::facts::fault::{FaultKind, TimedOut};
+use crate::{facts::fault::FaultKind, test_error::TestError};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 mod opening;
 
 /// Why a connection was not opened. By itself it says that something may have been sent.
-#[derive(Clone, Debug, PartialEq)]
-struct Refused;
-
-impl Fault for Refused {
-    fn delivery(&self) -> Option<Delivery> {
-        Some(Delivery::MaybeSent)
-    }
-}
+const REFUSED: TestError = TestError::LOST.number(1);
 
 #[derive(Clone, Debug, PartialEq)]
 enum Failure {
-    Reset,
-    ReadOnly,
-    Busy,
-    TimedOut,
-    NotOpened(NotOpened<Refused>),
+    /// Whether it asks for a new connection.
+    Of(TestError, bool),
+    NotOpened(NotOpened<TestError>),
 }
 
-impl From<TimedOut> for Failure {
-    fn from(_: TimedOut) -> Self {
-        Failure::TimedOut
-    }
-}
+const RESET: Failure = Failure::Of(TestError::LOST.and_kind(FaultKind::Transient), true);
+const READ_ONLY: Failure = Failure::Of(TestError::kind(FaultKind::Transient), true);
+const BUSY: Failure = Failure::Of(TestError::kind(FaultKind::Transient), false);
 
-impl From<NotOpened<Refused>> for Failure {
-    fn from(error: NotOpened<Refused>) -> Self {
+impl From<NotOpened<TestError>> for Failure {
+    fn from(error: NotOpened<TestError>) -> Self {
         Failure::NotOpened(error)
     }
 }
 
 impl Fault for Failure {
     fn inner(&self) -> Option<&dyn Fault> {
-        match self {
-            Failure::NotOpened(error) => Some(error),
-            _ => None,
-        }
-    }
-    fn delivery(&self) -> Option<Delivery> {
-        match self.inner() {
-            Some(inner) => inner.delivery(),
-            None => (*self == Failure::Reset).then_some(Delivery::MaybeSent),
-        }
-    }
-    fn kind(&self) -> Option<FaultKind> {
-        self.inner().is_none().then_some(FaultKind::Transient)
+        Some(match self {
+            Failure::Of(error, _) => error,
+            Failure::NotOpened(error) => error,
+        })
     }
     fn must_reconnect(&self) -> bool {
-        matches!(self, Failure::Reset | Failure::ReadOnly)
+        matches!(self, Failure::Of(_, true))
     }
 }
 
@@ -62,13 +42,9 @@ const POLICY: Policy = Policy::exponential().max_attempts(5);
 
 #[tokio::test(start_paused = true)]
 async fn a_new_connection_after_what_asks_for_it_and_only_then() {
-    for (failure, opened) in [
-        (Failure::Reset, 2),
-        (Failure::ReadOnly, 2),
-        (Failure::Busy, 1),
-    ] {
+    for (failure, opened) in [(RESET, 2), (READ_ONLY, 2), (BUSY, 1)] {
         let connections = AtomicU32::new(0);
-        let open = || async { Ok::<_, Refused>(connections.fetch_add(1, Relaxed)) };
+        let open = || async { Ok::<_, TestError>(connections.fetch_add(1, Relaxed)) };
         let source = Reconnect::new(open).least_age(Duration::ZERO);
         let mut failures = Some(failure);
         let answer = POLICY
@@ -83,16 +59,16 @@ async fn a_new_connection_after_what_asks_for_it_and_only_then() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_sends_everybody_elsewhere_is_not_flooded() {
-    let source = Reconnect::new(|| async { Ok::<_, Refused>(()) });
+    let source = Reconnect::new(|| async { Ok::<_, TestError>(()) });
     let call = |failure| source.with(|()| async { Err::<(), _>(failure) });
     for _ in 0..100 {
         tokio::time::advance(Duration::from_millis(10)).await;
-        assert_eq!(call(Failure::ReadOnly).await, Err(Failure::ReadOnly));
+        assert_eq!(call(READ_ONLY).await, Err(READ_ONLY));
     }
     assert_eq!(source.opened(), 10);
     // The last one was opened just now, but what is broken is of no use, however young.
-    assert_eq!(call(Failure::Reset).await, Err(Failure::Reset));
-    assert_eq!(call(Failure::Reset).await, Err(Failure::Reset));
+    assert_eq!(call(RESET).await, Err(RESET));
+    assert_eq!(call(RESET).await, Err(RESET));
     assert_eq!(source.opened(), 11);
 }
 
@@ -100,7 +76,7 @@ async fn a_server_that_sends_everybody_elsewhere_is_not_flooded() {
 async fn many_who_fail_on_one_connection_open_the_next_one_once() {
     let source = Reconnect::new(|| async {
         tokio::time::sleep(Duration::from_millis(10)).await;
-        Ok::<_, Refused>(())
+        Ok::<_, TestError>(())
     });
     let source = &source;
     let task = |n: u64| async move {
@@ -110,7 +86,7 @@ async fn many_who_fail_on_one_connection_open_the_next_one_once() {
                 let fails = core::mem::take(&mut first);
                 source.with(move |()| async move {
                     tokio::time::sleep(Duration::from_millis(n)).await;
-                    if fails { Err(Failure::Reset) } else { Ok(n) }
+                    if fails { Err(RESET) } else { Ok(n) }
                 })
             })
             .await
@@ -123,22 +99,10 @@ async fn many_who_fail_on_one_connection_open_the_next_one_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_one_asks_to_be_dropped_is() {
-    let source = Reconnect::new(|| async { Ok::<_, Refused>(()) });
-    let use_it = || source.with(|()| async { Ok::<_, Failure>(()) });
-    use_it().await.unwrap();
-    use_it().await.unwrap();
-    assert_eq!(source.opened(), 1);
-    source.reset();
-    use_it().await.unwrap();
-    assert_eq!(source.opened(), 2);
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_is_being_opened_when_one_asks_is_dropped_too() {
+async fn what_one_asks_to_be_dropped_is_also_what_is_being_opened() {
     let source = Reconnect::new(|| async {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        Ok::<_, Refused>(())
+        Ok::<_, TestError>(())
     });
     let use_it = || source.with(|()| async { Ok::<_, Failure>(()) });
     let reset = async {
@@ -147,14 +111,17 @@ async fn what_is_being_opened_when_one_asks_is_dropped_too() {
     };
     let (first, ()) = tokio::join!(use_it(), reset);
     assert_eq!((first, source.opened()), (Ok(()), 1));
-    use_it().await.unwrap();
-    use_it().await.unwrap();
-    assert_eq!(source.opened(), 2);
+    for opened in [2, 3] {
+        use_it().await.unwrap();
+        use_it().await.unwrap();
+        assert_eq!(source.opened(), opened);
+        source.reset();
+    }
 }
 
 #[test]
 fn a_future_on_it_can_be_spawned() {
     fn is_send<T: Send>(_: T) {}
-    let source = Reconnect::new(|| async { Ok::<_, Refused>(7_u32) });
+    let source = Reconnect::new(|| async { Ok::<_, TestError>(7_u32) });
     is_send(POLICY.retry(|| source.with(|n| async move { Ok::<_, Failure>(n) })));
 }

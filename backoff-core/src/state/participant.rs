@@ -147,33 +147,29 @@ mod tests {
 
     #[test]
     fn a_call_ends_by_the_ruling_by_the_others_and_by_its_own_limits_in_this_order() {
-        let maybe_applied = Next::stop(StopReason::MaybeApplied);
-        let (budget, attempts) = (
-            Next::stop(StopReason::Budget),
-            Next::stop(StopReason::Attempts),
-        );
-        let mut call = begun(&POLICY, |call| call.set_deadline(3 * SECOND));
-        call.failed(false);
-        // The wait ends exactly at the deadline, at which the call is cut.
-        assert_decides(call, ruling(None), WAIT, Next::stop(StopReason::Deadline));
-        let hinted = Next::retry_after(1_000_000_000);
-        let by_server = Next::stop(StopReason::RetryAfter);
-        assert_decides(call, ruling(Some(SECOND)), hinted, by_server);
-        call.failed(false);
-        assert_decides(call, ruling(None), WAIT, attempts);
-        assert_eq!(call.patience(&POLICY, 12 * SECOND), None);
-        assert_decides(call, ruling(None), budget, budget);
-        assert_decides(call, Ruling::MAYBE_APPLIED, budget, maybe_applied);
-    }
-
-    #[test]
-    fn a_server_that_asks_for_less_than_the_call_has_ends_nothing() {
-        let mut call = begun(&POLICY, |call| call.set_deadline(4 * SECOND));
-        call.failed(false);
-        // The server asked for a second; the rest of the wait is the policy's.
-        let spread = Next::retry_after(2_000_000_000);
-        let deadline = Next::stop(StopReason::Deadline);
-        assert_decides(call, ruling(Some(SECOND)), spread, deadline);
+        use StopReason::{Attempts, Budget, Deadline, MaybeApplied, RetryAfter};
+        let failing = |seconds: u32, failures| {
+            let mut call = begun(&POLICY, |call| call.set_deadline(seconds * SECOND));
+            (0..failures).for_each(|_| call.failed(false));
+            call
+        };
+        let (asked, plain) = (ruling(Some(SECOND)), ruling(None));
+        let [one, two] = [1, 2].map(|seconds| Next::retry_after(seconds * 1_000_000_000));
+        let (budget, unsure) = (Next::stop(Budget), Ruling::MAYBE_APPLIED);
+        for (seconds, failures, ruling, next, reason) in [
+            // The wait ends exactly at the deadline, at which the call is cut.
+            (3, 1, plain, WAIT, Deadline),
+            (3, 1, asked, one, RetryAfter),
+            // The server asked for a second; the rest of the wait is the policy's.
+            (4, 1, asked, two, Deadline),
+            (3, 2, plain, WAIT, Attempts),
+            (3, 2, plain, budget, Budget),
+            (3, 2, unsure, budget, MaybeApplied),
+        ] {
+            let call = failing(seconds, failures);
+            assert_decides(call, ruling, next, Next::stop(reason));
+        }
+        assert_eq!(failing(3, 2).patience(&POLICY, 12 * SECOND), None);
     }
 
     #[test]

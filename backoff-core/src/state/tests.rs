@@ -34,121 +34,98 @@ fn run(policy: Policy, attempt: Duration, random: u64) -> (Vec<Duration>, StopRe
     }
 }
 
-fn seconds(begun: &[Duration]) -> Vec<f64> {
-    begun.iter().map(Duration::as_secs_f64).collect()
+/// What follows the first failure, at the time zero.
+fn first(policy: Policy, verdict: Verdict) -> Decision {
+    let mut retry = RetryState::start(&policy, || Duration::ZERO);
+    retry.failed(&policy, verdict, || Duration::ZERO, || 0)
+}
+
+const fn wait(delay: Duration, source: WaitSource) -> Decision {
+    Decision::Wait(Wait { delay, source })
+}
+
+fn no_clock() -> Duration {
+    unreachable!("nobody needs the time")
 }
 
 #[test]
-fn waits_double_between_attempts_that_take_no_time() {
-    let (begun, reason) = run(PLAIN.max_attempts(4), Duration::ZERO, 0);
-    assert_eq!(seconds(&begun), [0.0, 1.0, 3.0, 7.0]);
-    assert_eq!(reason, StopReason::Attempts);
-}
-
-#[test]
-fn a_deadline_ends_it_before_the_wait_that_would_pass_it() {
-    // 1 + 2 + 4 end exactly at the deadline; a wait may end there.
-    let (begun, reason) = run(PLAIN.deadline(7 * SECOND), Duration::ZERO, 0);
-    assert_eq!(seconds(&begun), [0.0, 1.0, 3.0, 7.0]);
-    assert_eq!(reason, StopReason::Deadline);
+fn a_call_begins_its_attempts_at_these_times_and_ends_for_this_reason() {
+    use StopReason::{Attempts, Deadline};
+    let timed = |deadline| PLAIN.deadline(deadline);
     let almost = 7 * SECOND - Duration::from_nanos(1);
-    let (begun, _) = run(PLAIN.deadline(almost), Duration::ZERO, 0);
-    assert_eq!(seconds(&begun), [0.0, 1.0, 3.0]);
-}
-
-#[test]
-fn a_deadline_counts_the_attempts_time_too() {
-    // 4 + 1 + 4 + 2 + 4 = 15; the next wait of 4 s would end at 19.
-    let (begun, reason) = run(PLAIN.deadline(18 * SECOND), 4 * SECOND, 0);
-    assert_eq!(seconds(&begun), [0.0, 5.0, 11.0]);
-    assert_eq!(reason, StopReason::Deadline);
-}
-
-#[test]
-fn an_attempt_longer_than_the_deadline_is_the_last() {
-    let (begun, reason) = run(PLAIN.deadline(300 * SECOND), 3_600 * SECOND, 0);
-    assert_eq!(begun.len(), 1);
-    assert_eq!(reason, StopReason::Deadline);
-}
-
-#[test]
-fn a_deadline_shorter_than_the_first_wait_means_no_retry() {
-    for deadline in [Duration::ZERO, SECOND / 2] {
-        let (begun, reason) = run(PLAIN.deadline(deadline), Duration::ZERO, 0);
-        assert_eq!((begun.len(), reason), (1, StopReason::Deadline));
+    let decorrelated = PLAIN.jitter(Jitter::Decorrelated).max_attempts(6);
+    for (policy, attempt, begun, reason) in [
+        (PLAIN.max_attempts(4), 0, &[0, 1, 3, 7][..], Attempts),
+        // 1 + 2 + 4 end exactly at the deadline; a wait may end there.
+        (timed(7 * SECOND), 0, &[0, 1, 3, 7], Deadline),
+        (timed(almost), 0, &[0, 1, 3], Deadline),
+        // 4 + 1 + 4 + 2 + 4 = 15; the next wait of 4 s would end at 19.
+        (timed(18 * SECOND), 4, &[0, 5, 11], Deadline),
+        (timed(300 * SECOND), 3_600, &[0], Deadline),
+        (timed(SECOND / 2), 0, &[0], Deadline),
+        (timed(Duration::ZERO), 0, &[0], Deadline),
+        // 3, 9, 27, then the cap of 64 twice.
+        (decorrelated, 0, &[0, 3, 12, 39, 103, 167], Attempts),
+    ] {
+        let seconds: Vec<_> = begun.iter().map(|seconds| *seconds * SECOND).collect();
+        let ran = run(policy, attempt * SECOND, u64::MAX);
+        assert_eq!(ran, (seconds, reason), "{policy}");
     }
 }
 
 #[test]
-fn one_attempt_means_no_retry_and_asks_for_nothing() {
-    let policy = PLAIN.max_attempts(1);
-    let mut retry = RetryState::start(&policy, || unreachable!("no clock without a deadline"));
-    let decision = retry.failed(&policy, true, || unreachable!(), || unreachable!());
-    assert_eq!(decision, Decision::Stop(StopReason::Attempts));
-}
-
-#[test]
-fn the_longer_one_of_hint_and_backoff_is_waited() {
-    let decide = |hint| {
-        let mut retry = RetryState::start(&PLAIN, || Duration::ZERO);
-        retry.failed(&PLAIN, hinted(hint), || Duration::ZERO, || 0)
-    };
-    let wait = |delay, source| Decision::Wait(Wait { delay, source });
-    assert_eq!(decide(3 * SECOND), wait(3 * SECOND, WaitSource::RetryAfter));
-    assert_eq!(decide(SECOND / 2), wait(SECOND, WaitSource::Backoff));
-    assert_eq!(decide(SECOND), wait(SECOND, WaitSource::Backoff));
-    assert_eq!(decide(Duration::ZERO), wait(SECOND, WaitSource::Backoff));
-}
-
-#[test]
-fn a_hint_does_not_pass_a_limit() {
-    let decide = |policy: Policy, hint| {
-        let mut retry = RetryState::start(&policy, || Duration::ZERO);
-        retry.failed(&policy, hinted(hint), || Duration::ZERO, || 0)
-    };
-    let too_long = Decision::Stop(StopReason::RetryAfter);
-    let timed = PLAIN.deadline(10 * SECOND);
-    assert_eq!(decide(timed, 11 * SECOND), too_long);
-    assert_eq!(decide(timed, Duration::MAX), too_long);
-    assert!(matches!(decide(timed, 10 * SECOND), Decision::Wait(_)));
-    let patient = PLAIN.max_retry_after(5 * SECOND);
-    assert_eq!(decide(patient, 6 * SECOND), too_long);
-    assert!(matches!(decide(patient, 5 * SECOND), Decision::Wait(_)));
-    assert_eq!(
-        decide(PLAIN.max_attempts(1), SECOND),
-        Decision::Stop(StopReason::Attempts)
-    );
-}
-
-#[test]
-fn without_a_deadline_a_hint_of_a_thousand_years_is_not_believed() {
-    let mut retry = RetryState::start(&PLAIN, || unreachable!());
-    let thousand_years = Duration::from_secs(1_000 * 365 * 86_400);
-    let decision = retry.failed(&PLAIN, hinted(thousand_years), || unreachable!(), || 0);
-    assert_eq!(decision, Decision::Stop(StopReason::RetryAfter));
-}
-
-#[test]
-fn what_is_permanent_or_refused_stops_at_once() {
-    for (verdict, reason) in [
-        (Verdict::Permanent, StopReason::Permanent),
-        (Verdict::StoppedByServer, StopReason::StoppedByServer),
+fn what_stops_at_once_reads_no_clock_and_draws_nothing() {
+    let once = PLAIN.max_attempts(1);
+    for (policy, verdict, reason) in [
+        (once, Verdict::from(true), StopReason::Attempts),
+        (PLAIN, Verdict::Permanent, StopReason::Permanent),
+        (PLAIN, Verdict::StoppedByServer, StopReason::StoppedByServer),
     ] {
-        let mut retry = RetryState::start(&PLAIN, || unreachable!());
-        let decision = retry.failed(&PLAIN, verdict, || unreachable!(), || unreachable!());
+        let mut retry = RetryState::start(&policy, no_clock);
+        let decision = retry.failed(&policy, verdict, no_clock, || unreachable!());
         assert_eq!(decision, Decision::Stop(reason));
         assert_eq!(retry.failures(), 1);
     }
 }
 
 #[test]
-fn decorrelated_waits_grow_from_the_last_one() {
-    let policy = Policy::exponential()
-        .jitter(Jitter::Decorrelated)
-        .max_attempts(6);
-    let (begun, _) = run(policy, Duration::ZERO, u64::MAX);
-    // 3, 9, 27, then the cap of 64 twice.
-    assert_eq!(seconds(&begun), [0.0, 3.0, 12.0, 39.0, 103.0, 167.0]);
+fn a_hint_is_waited_for_within_the_limits() {
+    let asked = |seconds: u32| wait(seconds * SECOND, WaitSource::RetryAfter);
+    let own = |seconds: u32| wait(seconds * SECOND, WaitSource::Backoff);
+    let refused = Decision::Stop(StopReason::RetryAfter);
+    let timed = PLAIN.deadline(10 * SECOND);
+    let patient = PLAIN.max_retry_after(5 * SECOND);
+    let slack = PLAIN.retry_after_slack(5 * SECOND);
+    let slow = timed.base(6 * SECOND).spread_retry_after(true);
+    let [late, spent] = [StopReason::Deadline, StopReason::Attempts].map(Decision::Stop);
+    for (policy, hint, expected) in [
+        // The longer one of hint and backoff.
+        (PLAIN, 3_000, asked(3)),
+        (PLAIN, 500, own(1)),
+        (PLAIN, 1_000, own(1)),
+        (PLAIN, 0, own(1)),
+        // The deadline, the longest hint, the attempts.
+        (timed, 11_000, refused),
+        (timed, u64::MAX, refused),
+        (timed, 10_000, asked(10)),
+        (patient, 6_000, refused),
+        (patient, 5_000, asked(5)),
+        (PLAIN.max_attempts(1), 1_000, spent),
+        // A hint that is too long, and shorter than the own wait.
+        (patient.base(60 * SECOND), 6_000, own(60)),
+        // A thousand years are not believed.
+        (PLAIN, 1_000 * 365 * 86_400_000, refused),
+        // Slack limits a hint before the longest hint does.
+        (slack, 7_200_000, asked(6)),
+        (slack.spread_retry_after(true), 7_200_000, asked(6)),
+        (slack.max_retry_after(5 * SECOND), 7_200_000, refused),
+        // Who made the wait too long is told apart.
+        (slow, 7_000, late),
+        (slow, 11_000, refused),
+    ] {
+        let decision = first(policy, hinted(Duration::from_millis(hint)));
+        assert_eq!(decision, expected, "{hint} ms: {policy}");
+    }
 }
 
 #[test]
@@ -163,11 +140,7 @@ fn decorrelated_waits_are_kept_to_the_nanosecond_for_18_minutes() {
         for n in 0..4 {
             let expected = policy.backoff(n, previous, random);
             let decision = retry.failed(&policy, true, || unreachable!(), || random);
-            let wait = Wait {
-                delay: expected,
-                source: WaitSource::Backoff,
-            };
-            assert_eq!(decision, Decision::Wait(wait));
+            assert_eq!(decision, wait(expected, WaitSource::Backoff));
             previous = expected;
         }
     }
@@ -222,37 +195,6 @@ fn a_conflict_is_not_paid_for_and_gives_nothing_back() {
     let _ = retry.failed(&policy, conflict, || unreachable!(), || 0);
     retry.succeeded(&policy);
     assert_eq!(BUDGET.tokens(), 101.0);
-}
-
-#[test]
-fn slack_limits_a_hint_before_the_longest_hint_does() {
-    let policy = PLAIN.retry_after_slack(5 * SECOND);
-    let decide = |policy: Policy| {
-        let mut retry = RetryState::start(&policy, || Duration::ZERO);
-        retry.failed(&policy, hinted(7_200 * SECOND), || Duration::ZERO, || 0)
-    };
-    let six = Decision::Wait(Wait {
-        delay: 6 * SECOND,
-        source: WaitSource::RetryAfter,
-    });
-    assert_eq!(decide(policy), six);
-    assert_eq!(decide(policy.spread_retry_after(true)), six);
-    let short = policy.max_retry_after(5 * SECOND);
-    assert_eq!(decide(short), Decision::Stop(StopReason::RetryAfter));
-}
-
-#[test]
-fn who_made_the_wait_too_long_is_told_apart() {
-    let policy = PLAIN
-        .base(6 * SECOND)
-        .spread_retry_after(true)
-        .deadline(10 * SECOND);
-    let stop = |hint| {
-        let mut retry = RetryState::start(&policy, || Duration::ZERO);
-        retry.failed(&policy, hinted(hint), || Duration::ZERO, || 0)
-    };
-    assert_eq!(stop(7 * SECOND), Decision::Stop(StopReason::Deadline));
-    assert_eq!(stop(11 * SECOND), Decision::Stop(StopReason::RetryAfter));
 }
 
 #[test]
@@ -322,39 +264,20 @@ fn any_origin_of_the_clock_will_do() {
 }
 
 #[test]
-fn a_hint_shorter_than_the_own_wait_ends_nothing() {
-    let policy = PLAIN.base(60 * SECOND).max_retry_after(5 * SECOND);
-    let mut retry = RetryState::start(&policy, || unreachable!());
-    let decision = retry.failed(&policy, hinted(6 * SECOND), || unreachable!(), || 0);
-    let wait = Wait {
-        delay: 60 * SECOND,
-        source: WaitSource::Backoff,
-    };
-    assert_eq!(decision, Decision::Wait(wait));
-}
-
-#[test]
 fn an_attempt_knows_what_remains() {
     let policy = PLAIN.deadline(10 * SECOND);
     let mut retry = RetryState::start(&policy, || SECOND);
-    let first = retry.attempt(&policy, ID, || SECOND);
-    assert_eq!(
-        (first.number(), first.elapsed(), first.remaining()),
-        (1, Duration::ZERO, 10 * SECOND)
-    );
+    let known = |retry: &RetryState, policy: &Policy, now: u32| {
+        let attempt = retry.attempt(policy, ID, || now * SECOND);
+        (attempt.number(), attempt.elapsed(), attempt.remaining())
+    };
+    assert_eq!(known(&retry, &policy, 1), (1, Duration::ZERO, 10 * SECOND));
     let _ = retry.failed(&policy, true, || 3 * SECOND, || 0);
-    let second = retry.attempt(&policy, ID, || 4 * SECOND);
+    assert_eq!(known(&retry, &policy, 4), (2, 3 * SECOND, 7 * SECOND));
+    assert_eq!(known(&retry, &policy, 20).2, Duration::ZERO);
+    let endless = RetryState::start(&PLAIN, no_clock);
     assert_eq!(
-        (second.number(), second.elapsed(), second.remaining()),
-        (2, 3 * SECOND, 7 * SECOND)
-    );
-    assert_eq!(
-        retry.attempt(&policy, ID, || 20 * SECOND).remaining(),
-        Duration::ZERO
-    );
-    let endless = RetryState::start(&PLAIN, || unreachable!());
-    assert_eq!(
-        endless.attempt(&PLAIN, ID, || unreachable!()).remaining(),
+        endless.attempt(&PLAIN, ID, no_clock).remaining(),
         Duration::MAX
     );
 }

@@ -160,6 +160,37 @@ mod tests {
     }
 
     #[test]
+    fn each_error_has_a_reason_and_says_whether_the_change_may_be_applied() {
+        use CombineError::{Full, Interrupted, OutOfTime, Own, Stopped};
+        let error = TimedOut::new(Duration::ZERO);
+        for may in [true, false] {
+            let own = Own {
+                error,
+                may_be_applied: may,
+            };
+            let late = OutOfTime {
+                may_be_applied: may,
+            };
+            let stopped = Stopped {
+                may_be_applied: may,
+            };
+            for (error, reason) in [
+                (own, StopReason::Permanent),
+                (shared(may), StopReason::Attempts),
+                (late, StopReason::Deadline),
+                (stopped, StopReason::Stopped),
+            ] {
+                let said = (error.reason(), error.may_be_applied());
+                assert_eq!(said, (reason, may), "{error:?}");
+            }
+        }
+        let (full, interrupted) = (Full::<()>, Interrupted::<()>);
+        let reasons = [full.reason(), interrupted.reason()];
+        assert_eq!(reasons, [StopReason::Full, StopReason::MaybeApplied]);
+        assert!(!full.may_be_applied() && interrupted.may_be_applied());
+    }
+
+    #[test]
     fn a_policy_around_it_repeats_only_what_was_full() {
         let policy = Policy::exponential();
         assert_eq!(policy.judge(&shared(false)), Verdict::Permanent);

@@ -13,7 +13,7 @@ const DOUBLED: Policy = Policy::exponential()
 
 fn not_opened(pause: u64) -> Failure {
     Failure::NotOpened(NotOpened {
-        error: Refused,
+        error: REFUSED,
         pause: (pause > 0).then(|| Duration::from_millis(pause)),
     })
 }
@@ -36,10 +36,10 @@ impl Server {
         self.is_down.store(is_down, Relaxed);
     }
 
-    async fn open(&self) -> Result<(), Refused> {
+    async fn open(&self) -> Result<(), TestError> {
         self.tried.fetch_add(1, Relaxed);
         if self.is_down.load(Relaxed) {
-            Err(Refused)
+            Err(REFUSED)
         } else {
             Ok(())
         }
@@ -94,7 +94,7 @@ async fn the_pause_grows_while_openings_keep_failing_and_a_success_begins_anew()
         pass(pause).await;
     }
     server.set_down(false);
-    assert_eq!(call(Err(Failure::Reset)).await, Err(Failure::Reset));
+    assert_eq!(call(Err(RESET)).await, Err(RESET));
     server.set_down(true);
     assert_eq!(call(Ok(())).await, Err(not_opened(100)));
     assert_eq!((source.opened(), source.failed()), (1, 5));
@@ -114,53 +114,61 @@ async fn a_reset_ends_the_pause() {
     assert_eq!(call().await, Ok(42));
 }
 
-/// A failure before the reset has no effect after the reset.
-#[tokio::test(start_paused = true)]
-async fn an_opening_that_began_before_a_reset_begins_no_pause() {
-    let tried = AtomicU32::new(0);
-    let source = Reconnect::new(|| async {
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        match tried.fetch_add(1, Relaxed) {
-            0 => Err(Refused),
-            _ => Ok(()),
-        }
-    });
-    let call = || source.with(|()| async { Ok::<_, Failure>(42) });
-    let reset = async {
-        tokio::time::sleep(Duration::from_millis(500)).await;
-        source.reset();
-    };
-    let (first, ()) = tokio::join!(call(), reset);
-    assert_eq!((first, call().await), (Err(not_opened(0)), Ok(42)));
-}
+type Told = (Result<u32, Failure>, u128);
 
-/// Callers who wait at the reset, and callers who come after it, do not fail with an opening that began
-/// before the reset.
-#[tokio::test(start_paused = true)]
-async fn after_a_reset_nobody_fails_with_an_opening_that_began_before() {
+/// An opening takes a second, and the first one fails. What four callers are told who come after so many
+/// milliseconds, and when; and how many openings succeeded and failed. A reset comes at 500 ms, if at all.
+async fn told(pauses: Policy, has_reset: bool, callers: [u64; 4]) -> ([Told; 4], [u64; 2]) {
     let tried = AtomicU32::new(0);
     let source = Reconnect::new(|| async {
         tokio::time::sleep(Duration::from_secs(1)).await;
         match tried.fetch_add(1, Relaxed) {
-            0 => Err(Refused),
+            0 => Err(REFUSED),
             _ => Ok(()),
         }
     });
-    let (source, began) = (&source, Instant::now());
-    let call = async |after| {
+    let source = &source.opening_backoff(pauses);
+    let began = Instant::now();
+    let [one, two, three, four] = callers.map(|after| async move {
         tokio::time::sleep(Duration::from_millis(after)).await;
         let outcome = source.with(|()| async { Ok::<_, Failure>(42) }).await;
         (outcome, began.elapsed().as_millis())
-    };
+    });
     let reset = async {
         tokio::time::sleep(Duration::from_millis(500)).await;
-        source.reset();
+        if has_reset {
+            source.reset();
+        }
     };
-    let (first, before, after, ()) = tokio::join!(call(0), call(300), call(600), reset);
-    assert_eq!(first, (Err(not_opened(0)), 1_000));
-    // One of the two opens, the other waits for it.
-    assert_eq!((before, after), ((Ok(42), 2_000), (Ok(42), 2_000)));
-    assert_eq!((source.opened(), source.failed()), (1, 1));
+    let (one, two, three, four, ()) = tokio::join!(one, two, three, four, reset);
+    let counts = [source.opened(), source.failed()];
+    ([one, two, three, four], counts)
+}
+
+/// Callers who wait at the reset, and callers who come after it, do not fail with an opening that began
+/// before the reset, and no pause follows from it.
+#[tokio::test(start_paused = true)]
+async fn after_a_reset_nobody_fails_with_an_opening_that_began_before() {
+    let (told, counts) = told(PAUSES, true, [0, 300, 600, 1_001]).await;
+    // One of the others opens, and they wait for it.
+    let opened = || (Ok(42), 2_000);
+    let failed = (Err(not_opened(0)), 1_000);
+    assert_eq!(
+        (told, counts),
+        ([failed, opened(), opened(), opened()], [1, 1])
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn those_who_wait_for_an_opening_fail_with_it() {
+    let (told, counts) = told(TENTH, false, [0, 1, 500, 1_500]).await;
+    let failed = || (Err(not_opened(100)), 1_000);
+    // The last caller comes later, and opens a connection itself.
+    let opened = (Ok(42), 2_500);
+    assert_eq!(
+        (told, counts),
+        ([failed(), failed(), failed(), opened], [1, 1])
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -218,70 +226,28 @@ async fn a_thousand_tasks_open_at_most_28_times_in_10_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_not_opened_is_repeated_although_it_must_not_be_made_twice() {
+async fn what_was_not_opened_is_repeated_also_where_it_must_not_be_made_twice() {
     const CAREFUL: Policy = POLICY.idempotent(false);
-    assert_eq!(CAREFUL.judge(&Refused), crate::judge::Verdict::MaybeApplied);
-    let server = Server::down();
-    let source = Reconnect::new(|| server.open());
-    let mut attempts = 0;
-    let answer = CAREFUL
-        .retry(|| {
+    assert_eq!(CAREFUL.judge(&REFUSED), crate::judge::Verdict::MaybeApplied);
+    for policy in [POLICY, CAREFUL] {
+        let server = Server::down();
+        let source = Reconnect::new(|| server.open());
+        let mut attempts = 0;
+        let call = || {
             attempts += 1;
             server.set_down(attempts < 3);
             source.with(|()| async { Ok::<_, Failure>(42) })
-        })
-        .await;
-    assert_eq!((answer, server.tried()), (Ok(42), 3));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_failure_to_open_is_a_failure_of_the_attempt() {
-    let tried = AtomicU32::new(0);
-    let source = Reconnect::new(|| async {
-        match tried.fetch_add(1, Relaxed) {
-            0 | 1 => Err(Refused),
-            _ => Ok(()),
-        }
-    });
-    let answer = POLICY
-        .retry(|| source.with(|()| async { Ok::<_, Failure>(42) }))
-        .await;
-    assert_eq!((answer, source.opened()), (Ok(42), 1));
-    assert_eq!(tried.load(Relaxed), 3);
-}
-
-/// A server that hangs: each opening takes a second to fail.
-#[tokio::test(start_paused = true)]
-async fn those_who_wait_for_an_opening_fail_with_it() {
-    let tried = AtomicU32::new(0);
-    let source = Reconnect::new(|| async {
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        match tried.fetch_add(1, Relaxed) {
-            0 => Err(Refused),
-            _ => Ok(()),
-        }
-    })
-    .opening_backoff(TENTH);
-    let source = &source;
-    let began = tokio::time::Instant::now();
-    let call = async |after| {
-        tokio::time::sleep(Duration::from_millis(after)).await;
-        let outcome = source.with(|()| async { Ok::<_, Failure>(42) }).await;
-        (outcome, began.elapsed().as_millis())
-    };
-    let outcomes = tokio::join!(call(0), call(1), call(500), call(1_500));
-    let failed = (Err(not_opened(100)), 1_000);
-    // The last caller comes later, and opens a connection itself.
-    let opened = (Ok(42), 2_500);
-    assert_eq!(outcomes, (failed.clone(), failed.clone(), failed, opened));
-    assert_eq!((source.opened(), tried.load(Relaxed)), (1, 2));
+        };
+        assert_eq!(policy.retry(call).await, Ok(42));
+        assert_eq!((server.tried(), source.opened()), (3, 1));
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_opening_that_is_cut_is_taken_over_by_the_next() {
     let source = Reconnect::new(|| async {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        Ok::<_, Refused>(())
+        Ok::<_, TestError>(())
     });
     let use_it = || source.with(|()| async { Ok::<_, Failure>(42) });
     let cut = tokio::time::timeout(Duration::from_millis(500), use_it());

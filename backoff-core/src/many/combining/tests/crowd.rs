@@ -1,68 +1,47 @@
 //! The cost of many changes at once, and the behaviour of a single change.
 
-use super::*;
-use tokio::time::Instant;
+use super::{story::*, *};
+use crate::runtime::Tokio;
+use rand::{Rng as _, SeedableRng, rngs::SmallRng};
 
-#[tokio::test(start_paused = true)]
-async fn a_lone_change_is_one_read_and_one_write_and_waits_for_nothing() {
-    let server = Server::new(5);
-    let combined = combine(Policy::exponential(), &server);
-    let start = Instant::now();
-    assert!(written(&combined.update(0, add(1)).await));
-    assert_eq!(start.elapsed(), Duration::from_millis(10));
-    assert_eq!(server.calls(), (1, 1));
+const PLAIN: Policy = Policy::exponential();
 
-    let server = Server::new(0);
-    let combined = combine(Policy::exponential(), &server);
-    assert!(
-        poll(&mut combined.update(0, add(1))).is_ready(),
-        "in one poll"
+#[test]
+fn changes_at_the_same_time_are_one_read_and_one_write() {
+    run([
+        story("a lone change waits for nothing")
+            .policy(PLAIN)
+            .callers(|| [adds(1).until(10)])
+            .ends([1], 1, 1),
+        story("a hundred tasks")
+            .policy(PLAIN)
+            .callers(|| (0..100).map(|name| adds(name).until(10)))
+            .ends(0..100, 1, 1),
+        story("a thousand resources, each with three callers")
+            .policy(PLAIN)
+            .callers(|| (0..3_000).map(|n| adds(n).on(n % 1_000).until(10)))
+            .ends([0, 1_000, 2_000], 1_000, 1_000),
+    ]);
+    let server = Arc::new(Server::new(0));
+    let combined = combine(PLAIN, &server);
+    assert!(written(&ready(&mut combined.update(0, add(1)))));
+    let again = ready(&mut combined.update(0, add(1)));
+    assert_eq!(
+        (came(&again), server.calls()),
+        ("unchanged".to_owned(), (2, 1))
     );
-    assert!(poll(&mut combined.update(0, add(1))).is_ready());
-    assert_eq!(server.calls(), (2, 1));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_hundred_tasks_are_one_read_and_one_write() {
-    let server = Server::new(5);
-    let combined = combine(Policy::exponential(), &server);
-    let start = Instant::now();
-    let tasks: Vec<_> = (0..100)
-        .map(|name| tokio::spawn(combined.update(0, add(name))))
-        .collect();
-    for task in tasks {
-        assert!(written(&task.await.unwrap()));
-    }
-    assert_eq!(start.elapsed(), Duration::from_millis(10));
-    assert_eq!(server.calls(), (1, 1));
-    assert_eq!(server.get(0).names, (0..100).collect::<Vec<_>>());
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_thousand_resources_cost_a_read_and_a_write_each() {
-    let server = Server::new(5);
-    let combined = combine(Policy::exponential(), &server);
-    let start = Instant::now();
-    let tasks: Vec<_> = (0..3_000)
-        .map(|n| tokio::spawn(combined.update(n % 1_000, add(n))))
-        .collect();
-    for task in tasks {
-        assert!(written(&task.await.unwrap()));
-    }
-    assert_eq!(start.elapsed(), Duration::from_millis(10));
-    assert_eq!((server.calls(), combined.busy()), ((1_000, 1_000), 0));
 }
 
 #[test]
 fn what_is_made_of_it_can_be_sent_and_shared() {
     fn is_sent<T: Send + 'static>(_: &T) {}
     fn is_shared<T: Send + Sync + Clone + 'static>(_: &T) {}
-    let combined = combine(AT_ONCE, &Server::new(0));
+    let combined = combine(AT_ONCE, &Arc::new(Server::new(0)));
     is_shared(&combined);
     is_sent(&combined.update(0, append(1)));
     is_sent(
         &combined
-            .update(0, |_: &mut Members| Ok::<(), Failure>(()))
+            .update(0, |_: &mut Members| Ok::<(), TestError>(()))
             .reported(),
     );
 }
@@ -97,8 +76,8 @@ const HANGS: Duration = Duration::from_secs(60);
 #[test]
 fn two_threads_that_come_and_go_at_the_same_moment_both_get_through() {
     const ROUNDS: u32 = 4_000;
-    let server = Server::new(0);
-    let combined = combine(Policy::exponential(), &server);
+    let server = Arc::new(Server::new(0));
+    let combined = combine(PLAIN, &server);
     let here = AtomicU32::new(0);
     std::thread::scope(|scope| {
         for which in 0..2 {
@@ -131,33 +110,26 @@ fn two_threads_that_come_and_go_at_the_same_moment_both_get_through() {
 /// IAM.
 #[test]
 fn a_hundred_tasks_on_a_bad_network_are_a_few_calls() {
-    use crate::runtime::Tokio;
-    use rand::{Rng as _, SeedableRng, rngs::SmallRng};
     let (mut calls, mut took) = (Vec::new(), Vec::new());
     for seed in 0..60 {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .start_paused(true)
-            .build()
-            .unwrap();
         let chance = Mutex::new(SmallRng::seed_from_u64(seed));
         let fate = move |_| match chance.lock().unwrap().next_u64() % 100 {
-            0..10 => Fate::Fail(Failure::Status(503)),
-            10..15 => Fate::DoneBut(Failure::Status(503)),
-            15..18 => Fate::Fail(Failure::Reset),
-            18..20 => Fate::DoneBut(Failure::Reset),
+            0..10 => Fate::Fail(TestError::status(503)),
+            10..15 => Fate::DoneBut(TestError::status(503)),
+            15..18 => Fate::Fail(TestError::LOST),
+            18..20 => Fate::DoneBut(TestError::LOST),
             _ => Fate::Fine,
         };
         let server = Arc::new(Server {
             by_chance: Some(Box::new(fate)),
-            hop: Duration::from_millis(50),
+            hops: [50; 3],
             ..Server::default()
         });
         let jitter = Mutex::new(SmallRng::seed_from_u64(seed));
         let policy = Policy::exponential().max_attempts(10);
         let combined = combine(policy, &server).runtime((Tokio, jitter));
-        let elapsed = runtime.block_on(async {
-            let start = Instant::now();
+        let elapsed = paused().block_on(async {
+            let start = tokio::time::Instant::now();
             let tasks: Vec<_> = (0..100)
                 .map(|name| tokio::spawn(combined.update(0, add(name))))
                 .collect();

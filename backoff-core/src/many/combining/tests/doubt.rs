@@ -1,228 +1,156 @@
 //! Writes that may have been applied.
 
-use super::*;
+use super::{story::*, *};
+use crate::report::StopReason;
 
-const LOST: [Fate; 1] = [Fate::DoneBut(Failure::Status(503))];
+const LIMIT: Duration = Duration::from_millis(20);
+const UNAVAILABLE: TestError = TestError::status(503);
 
-#[tokio::test(start_paused = true)]
-async fn after_a_lost_reply_only_changes_that_recognise_themselves_are_applied_again() {
-    for is_applied in [true, false] {
-        let server = Server::new(5);
-        let [lost] = LOST;
-        server.on_write([if is_applied {
-            lost
-        } else {
-            Fate::Fail(Failure::Status(503))
-        }]);
-        let combined = combine(AT_ONCE, &server);
-        let (sees, blind) = tokio::join!(combined.update(0, add(1)), combined.update(0, append(2)));
-        assert_eq!(
-            shared(&blind),
-            (Failure::Status(503), StopReason::MaybeApplied, true)
-        );
-        assert_eq!(
-            (unchanged(&sees), written(&sees)),
-            (is_applied, !is_applied)
-        );
-        let names = if is_applied { &[1, 2][..] } else { &[1] };
-        assert_eq!(server.get(0).names, names);
-    }
+fn versioned(combined: Combined) -> Combined {
+    combined.version(|members| members.version)
 }
 
-#[tokio::test(start_paused = true)]
-async fn where_the_policy_is_not_idempotent_no_change_is_applied_again() {
-    let server = Server::new(5);
-    server.on_write(LOST);
-    let combined = combine(AT_ONCE.idempotent(false), &server);
-    let (one, two) = tokio::join!(combined.update(0, add(1)), combined.update(0, append(2)));
-    let lost = (Failure::Status(503), StopReason::MaybeApplied, true);
-    assert_eq!((shared(&one), shared(&two)), (lost.clone(), lost));
-    assert_eq!(server.calls(), (1, 1));
+fn limited(combined: Combined) -> Combined {
+    combined.attempt_timeout(LIMIT)
 }
 
-#[tokio::test(start_paused = true)]
-async fn where_the_version_is_the_same_a_change_is_written_again_and_otherwise_not() {
-    for is_applied in [true, false] {
-        let server = Server::new(5);
-        let [lost] = LOST;
-        let reset = Fate::Fail(Failure::Reset);
-        server.on_write([reset, if is_applied { lost } else { Fate::Fine }]);
-        let combined = combine(AT_ONCE, &server).version(|members| members.version);
-        let (blind, sees) = tokio::join!(combined.update(0, append(1)), combined.update(0, add(2)));
-        if is_applied {
-            let lost = (Failure::Status(503), StopReason::MaybeApplied, true);
-            assert_eq!((shared(&blind), unchanged(&sees)), (lost, true));
-        } else {
-            assert!(written(&blind) && written(&sees));
-        }
-        assert_eq!(server.get(0).names, [1, 2]);
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn whoever_was_faster_than_a_second_write_may_have_been_the_first() {
-    let server = Server::new(5);
-    server.on_write([Fate::Fail(Failure::Reset), Fate::Fail(Failure::Stale)]);
-    let combined = combine(AT_ONCE, &server).version(|members| members.version);
-    let told = combined.update(0, append(1)).await;
-    assert_eq!(
-        shared(&told),
-        (Failure::Stale, StopReason::MaybeApplied, true)
-    );
-    assert_eq!(server.calls(), (2, 2));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_write_upon_the_same_version_leaves_no_doubt_about_the_one_before() {
-    let server = Server::new(5);
-    server.refuse([9], 400);
-    let combined = combine(AT_ONCE, &server).version(|members| members.version);
-    let late = async {
-        pass(12).await;
-        // This change joins the second attempt, is refused with it, and is alone in the end.
-        combined.update(0, add(9)).await
-    };
-    server.on_write([
-        Fate::Fail(Failure::Reset),
-        Fate::Fine,
-        Fate::Fine,
-        // After the left half was written: a conflict like any other.
-        Fate::Fail(Failure::Stale),
+#[test]
+fn who_is_applied_again() {
+    let cut = TestError::cut(LIMIT);
+    run([
+        story("after a lost reply, who recognises itself is asked again")
+            .server(|| Server::failing([], [LOST]))
+            .callers(|| [adds(1).unchanged(), appends(2).in_doubt(UNAVAILABLE)])
+            .ends([1, 2], 2, 1),
+        story("after a lost write, who recognises itself is applied again")
+            .server(|| Server::failing([], [BUSY]))
+            .callers(|| [adds(1), appends(2).in_doubt(UNAVAILABLE)])
+            .ends([1], 2, 2),
+        story("with a policy that is not idempotent, nobody")
+            .policy(AT_ONCE.idempotent(false))
+            .server(|| Server::failing([], [LOST]))
+            .callers(|| {
+                [
+                    adds(1).in_doubt(UNAVAILABLE),
+                    appends(2).in_doubt(UNAVAILABLE),
+                ]
+            })
+            .ends([1, 2], 1, 1),
+        story("with the same version, all")
+            .combined(versioned)
+            .server(|| Server::failing([], [RESET]))
+            .callers(|| [appends(1), adds(2)])
+            .ends([1, 2], 2, 2),
+        story("with another version, who recognises itself")
+            .combined(versioned)
+            .server(|| Server::failing([], [RESET, LOST]))
+            .callers(|| [appends(1).in_doubt(UNAVAILABLE), adds(2).unchanged()])
+            .ends([1, 2], 3, 2),
+        story("who was faster than a second write may have been the first")
+            .combined(versioned)
+            .server(|| Server::failing([], [RESET, STALE]))
+            .callers(|| [appends(1).in_doubt(TestError::CONFLICT)])
+            .ends([], 2, 2),
+        // The late change joins the second attempt, is refused with it, and is alone in the end. The conflict
+        // comes after the left half was written, and is one like any other.
+        story("a write upon the same version leaves no doubt about the one before")
+            .combined(versioned)
+            .server(|| {
+                Server::failing([], [RESET, Fate::Fine, Fate::Fine, STALE]).refusing([9], 400)
+            })
+            .callers(|| [appends(1), appends(2), appends(9).at(12).refused(400)])
+            .ends([1, 2], 6, 6),
+        story("after conflicts and throttling, all")
+            .server(|| Server::failing([], [STALE, fails(429)]))
+            .callers(|| [appends(1)])
+            .ends([1], 3, 3),
+        story("after a cut read, all")
+            .combined(limited)
+            .server(|| Server::failing([Fate::Hang], []))
+            .callers(|| [appends(1).until(30)])
+            .ends([1], 2, 1),
+        story("after a cut write, who recognises itself")
+            .combined(limited)
+            .server(|| Server::failing([], [Fate::Hang]))
+            .callers(move || [adds(2), appends(3).in_doubt(cut)])
+            .ends([2], 2, 2),
     ]);
-    let (one, two, late) = tokio::join!(
-        combined.update(0, append(1)),
-        combined.update(0, append(2)),
-        late
-    );
-    assert!(written(&one) && written(&two), "{one:?}, {two:?}");
-    assert_eq!(
-        shared(&late),
-        (Failure::Status(400), StopReason::Permanent, false)
-    );
-    assert_eq!(server.get(0).names, [1, 2]);
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_sure_refusal_leaves_no_doubt() {
-    for (refusal, reason) in [
-        (Failure::Stale, StopReason::Attempts),
-        (Failure::Status(429), StopReason::Attempts),
-        (Failure::Status(400), StopReason::Permanent),
-    ] {
-        let server = Server::new(5);
-        server.on_write([Fate::Fail(refusal.clone())]);
-        let combined = combine(AT_ONCE.max_attempts(1), &server);
-        let told = combined.update(0, append(1)).await;
-        assert_eq!(shared(&told), (refusal, reason, false));
+#[test]
+fn what_the_error_says_of_earlier_writes() {
+    let stays = |error, reason| adds(1).fails(error, reason, true);
+    run([
+        story("a conflict after a lost write")
+            .server(|| Server::failing([], [RESET, STALE]))
+            .callers(move || {
+                [stays(TestError::CONFLICT, StopReason::Attempts).with(|it| it.max_attempts(2))]
+            })
+            .ends([], 2, 2),
+        story("a read is refused after a lost write")
+            .server(|| Server::failing([Fate::Fine, fails(403)], [RESET]))
+            .callers(move || [stays(TestError::status(403), StopReason::Permanent)])
+            .ends([], 2, 1),
+        story("the change fails after a lost write")
+            .server(|| Server::failing([], [RESET]))
+            .callers(|| [fails_itself(true)])
+            .ends([], 2, 1),
+        story("out of time in the read")
+            .callers(|| [adds(1).with(|it| it.deadline(ms(3))).out_of_time(false)])
+            .ends([], 1, 0),
+        story("out of time in the write")
+            .callers(|| [adds(1).with(|it| it.deadline(ms(7))).out_of_time(true)])
+            .ends([], 1, 1),
+        story("out of time in the read after a conflict")
+            .server(|| Server::failing([], [STALE]))
+            .callers(|| [adds(1).with(|it| it.deadline(ms(13))).out_of_time(false)])
+            .ends([], 2, 1),
+        story("out of time in the read after a lost write")
+            .server(|| Server::failing([], [RESET]))
+            .callers(|| [adds(1).with(|it| it.deadline(ms(13))).out_of_time(true)])
+            .ends([], 2, 1),
+    ]);
+    run([
+        (TestError::CONFLICT, StopReason::Attempts),
+        (TestError::status(429), StopReason::Attempts),
+        (TestError::status(400), StopReason::Permanent),
+    ]
+    .map(|(refusal, reason)| {
+        story(format!("{refusal} leaves no doubt"))
+            .policy(AT_ONCE.max_attempts(1))
+            .server(move || Server::failing([], [Fate::Fail(refusal)]))
+            .callers(move || [appends(1).fails(refusal, reason, false)])
+            .ends([], 1, 1)
+    }));
+}
+
+#[test]
+fn a_sure_refusal_that_is_retried_leaves_no_doubt() {
+    for status in [400, 401, 404] {
+        let (error, reason) = (TestError::status(status), StopReason::Attempts);
+        for policy in [AT_ONCE, AT_ONCE.idempotent(false)] {
+            let refused = |name| {
+                story(format!("{status} {name}"))
+                    .policy(policy.on(crate::codes![400, 401, 404]))
+                    .server(move || Server::failing([], [fails(status)]))
+            };
+            run([
+                refused("is retried")
+                    .callers(|| [appends(1)])
+                    .ends([1], 2, 2),
+                refused("of the last attempt")
+                    .callers(move || {
+                        [appends(1)
+                            .with(|it| it.max_attempts(1))
+                            .fails(error, reason, false)]
+                    })
+                    .ends([], 1, 1),
+            ]);
+        }
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn what_may_have_been_applied_stays_in_doubt() {
-    let server = Server::new(5);
-    server.on_write([Fate::Fail(Failure::Reset), Fate::Fail(Failure::Stale)]);
-    let combined = combine(AT_ONCE, &server);
-    let told = combined.update(0, add(1)).max_attempts(2).await;
-    assert_eq!(shared(&told), (Failure::Stale, StopReason::Attempts, true));
-
-    server.on_write([Fate::Fail(Failure::Reset)]);
-    server.on_read([Fate::Fine, Fate::Fail(Failure::Status(403))]);
-    let told = combined.update(0, add(2)).await;
-    assert_eq!(
-        shared(&told),
-        (Failure::Status(403), StopReason::Permanent, true)
-    );
-
-    server.on_write([Fate::Fail(Failure::Reset)]);
-    let mut is_first = true;
-    let fails_then = move |_: &mut Members| match core::mem::take(&mut is_first) {
-        true => Ok(true),
-        false => Err(Failure::Own),
-    };
-    let told = combined.update(0, fails_then).await;
-    assert!(matches!(
-        told,
-        Err(CombineError::Own {
-            may_be_applied: true,
-            ..
-        })
-    ));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_change_that_does_not_recognise_itself_is_written_again_after_a_conflict() {
-    let server = Server::new(5);
-    server.on_write([Fate::Fail(Failure::Stale), Fate::Fail(Failure::Status(429))]);
-    assert!(written(
-        &combine(AT_ONCE, &server).update(0, append(1)).await
-    ));
-    assert_eq!((server.get(0).names, server.calls()), (vec![1], (3, 3)));
-}
-
-#[tokio::test(start_paused = true)]
-async fn out_of_time_says_whether_the_change_may_be_applied() {
-    let server = Server::new(5);
-    let combined = combine(AT_ONCE, &server);
-    let wait = |ms| {
-        combined
-            .update(0, add(1))
-            .deadline(Duration::from_millis(ms))
-    };
-    let told = wait(3).await;
-    assert!(matches!(
-        told,
-        Err(CombineError::OutOfTime {
-            may_be_applied: false
-        })
-    ));
-    let told = wait(7).await;
-    assert!(matches!(
-        told,
-        Err(CombineError::OutOfTime {
-            may_be_applied: true
-        })
-    ));
-    // A conflict, and then the next read.
-    server.on_write([Fate::Fail(Failure::Stale)]);
-    let told = wait(13).await;
-    assert!(matches!(
-        told,
-        Err(CombineError::OutOfTime {
-            may_be_applied: false
-        })
-    ));
-    // A write that may have arrived, and then the next read.
-    server.on_write([Fate::Fail(Failure::Reset)]);
-    let told = wait(13).await;
-    assert!(matches!(
-        told,
-        Err(CombineError::OutOfTime {
-            may_be_applied: true
-        })
-    ));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_cut_write_may_have_been_applied_and_a_cut_read_was_not() {
-    let limit = Duration::from_millis(20);
-    let server = Server::new(5);
-    let combined = combine(AT_ONCE, &server).attempt_timeout(limit);
-    server.on_read([Fate::Hang]);
-    let start = tokio::time::Instant::now();
-    assert!(written(&combined.update(0, append(1)).await));
-    assert_eq!(start.elapsed(), Duration::from_millis(30));
-    server.on_write([Fate::Hang]);
-    let (sees, blind) = tokio::join!(combined.update(0, add(2)), combined.update(0, append(3)));
-    assert!(written(&sees));
-    let cut = Failure::TimedOut(TimedOut::new(limit));
-    assert_eq!(shared(&blind), (cut, StopReason::MaybeApplied, true));
-    assert_eq!(
-        (server.get(0).names, server.steps.load(Relaxed)),
-        (vec![1, 2], 0)
-    );
-}
-
-/// Timers that are over when the test says so.
+/// Timers that are over when the test says so, on a clock that stands still.
 #[derive(Clone, Default)]
 struct OnWord(Arc<AtomicU32>);
 
@@ -259,34 +187,17 @@ impl crate::runtime::Random for OnWord {
 
 #[tokio::test(start_paused = true)]
 async fn no_write_begins_where_the_change_took_the_time() {
-    let (server, word) = (Server::new(5), OnWord::default());
-    let limit = Duration::from_millis(20);
-    let combined = combine(AT_ONCE, &server).attempt_timeout(limit);
-    let combined = combined.runtime(word.clone());
+    let (server, word) = (Arc::new(Server::new(5)), OnWord::default());
+    let combined = limited(combine(AT_ONCE, &server)).runtime(word.clone());
     let slow = move |members: &mut Members| {
         word.0.store(1, Relaxed);
         members.names.push(1);
     };
-    let told = combined.update(0, slow).await;
-    let cut = Failure::TimedOut(TimedOut::new(limit));
-    assert_eq!(shared(&told), (cut, StopReason::Attempts, false));
+    let error = combined.update(0, slow).await.unwrap_err();
+    assert_eq!(error.error(), Some(&TestError::cut(LIMIT)));
+    assert_eq!(
+        (error.reason(), error.may_be_applied()),
+        (StopReason::Attempts, false)
+    );
     assert_eq!(server.calls(), (5, 0));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_sure_refusal_that_is_retried_leaves_no_doubt() {
-    for status in [400, 401, 404] {
-        for policy in [AT_ONCE, AT_ONCE.idempotent(false)] {
-            let policy = policy.on(crate::codes![400, 401, 404]);
-            let server = Server::new(5);
-            server.on_write([Fate::Fail(Failure::Status(status))]);
-            let combined = combine(policy, &server);
-            assert!(written(&combined.update(0, append(1)).await));
-            assert_eq!((server.get(0).names, server.calls()), (vec![1], (2, 2)));
-            server.on_write([Fate::Fail(Failure::Status(status))]);
-            let told = combined.update(0, append(1)).max_attempts(1).await;
-            let refused = (Failure::Status(status), StopReason::Attempts, false);
-            assert_eq!(shared(&told), refused);
-        }
-    }
 }

@@ -1,38 +1,41 @@
 //! Callers whose wakers, destructors and keys panic.
 
 use super::*;
-use core::{panic::AssertUnwindSafe, sync::atomic::AtomicBool};
-use std::panic::catch_unwind;
+use core::sync::atomic::AtomicBool;
 
 type Hook = Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>;
-type Kept = Arc<Mutex<Option<Updating<u32, Members, u64, Failure>>>>;
+type Kept = Arc<Mutex<Option<Pending>>>;
 
 /// A server that answers at once, and a function that runs during the first read.
 fn hooked(server: &Arc<Server>) -> (Combined, Hook) {
     let hook = Hook::default();
-    let (reader, writer, on_read) = (Arc::clone(server), Arc::clone(server), Arc::clone(&hook));
-    let combined = AT_ONCE.combine(
-        move |key| {
-            let (server, on_read) = (Arc::clone(&reader), Arc::clone(&on_read));
-            async move {
-                let hook = on_read.lock().unwrap().take();
-                hook.into_iter().for_each(|hook| hook());
-                server.read(key).await
-            }
-        },
-        move |key, members| {
-            let server = Arc::clone(&writer);
-            async move { server.write(key, members).await }
-        },
-    );
+    let taken = Arc::clone(&hook);
+    let on_read = move |_: &u32| {
+        let hook = taken.lock().unwrap().take();
+        hook.into_iter().for_each(|hook| hook());
+    };
+    let combined = combine_by(AT_ONCE, server, on_read, |key| *key, |version| version);
     (combined, hook)
 }
 
-/// Polls an update that then waits, and keeps it.
-fn keep(mut update: Updating<u32, Members, u64, Failure>, waker: &Waker) -> Kept {
-    let polled = pin!(&mut update).poll(&mut Context::from_waker(waker));
-    assert!(polled.is_pending());
-    Arc::new(Mutex::new(Some(update)))
+/// Polls an update that then waits.
+fn waiting(mut update: Pending, waker: &Waker) -> Pending {
+    assert!(poll_with(&mut update, waker).is_pending());
+    update
+}
+
+/// A caller enters in the first read, and is kept.
+fn entering(hook: &Hook, combined: &Combined) -> Kept {
+    let (kept, combined) = (Kept::default(), combined.clone());
+    let held = Arc::clone(&kept);
+    *hook.lock().unwrap() = Some(Box::new(move || {
+        *held.lock().unwrap() = Some(polled(combined.update(0, nasty(2))));
+    }));
+    kept
+}
+
+fn taken(kept: &Kept) -> Pending {
+    kept.lock().unwrap().take().expect("it was kept")
 }
 
 /// Its destructor panics.
@@ -53,39 +56,38 @@ fn nasty(name: u32) -> impl FnMut(&mut Members) -> bool + Send + 'static {
     }
 }
 
-/// A waker that panics, or that counts.
-struct Bell(bool, AtomicU32);
-
-impl std::task::Wake for Bell {
-    fn wake(self: Arc<Self>) {
-        self.1.fetch_add(1, Relaxed);
-        assert!(!self.0, "the waker panics");
-    }
-}
-
 #[test]
 fn a_waker_that_panics_leaves_nobody_asleep() {
-    let server = Server::new(0);
+    let server = Arc::new(Server::new(0));
     let (combined, hook) = hooked(&server);
-    let bells = [true, false].map(|panics| Arc::new(Bell(panics, AtomicU32::new(0))));
+    let rung = AtomicU32::default;
+    let bells = [true, false].map(|panics| {
+        Arc::new(Bell {
+            rung: rung(),
+            panics,
+        })
+    });
     let kept = Arc::new(Mutex::new(Vec::new()));
     let enter = {
         let (combined, bells, kept) = (combined.clone(), bells.clone(), Arc::clone(&kept));
         move || {
             for (name, bell) in (2..).zip(bells) {
                 let update = combined.update(0, add(name));
-                kept.lock().unwrap().push(keep(update, &Waker::from(bell)));
+                kept.lock()
+                    .unwrap()
+                    .push(waiting(update, &Waker::from(bell)));
             }
         }
     };
     *hook.lock().unwrap() = Some(Box::new(enter));
     let mut first = combined.update(0, add(1));
-    let panicked = catch_unwind(AssertUnwindSafe(|| poll(&mut first)));
-    assert!(panicked.is_err(), "the panic goes to whoever has woken");
-    assert_eq!(bells.map(|bell| bell.1.load(Relaxed)), [1, 1]);
-    for kept in &*kept.lock().unwrap() {
-        let mut update = kept.lock().unwrap().take().expect("it was kept");
-        assert!(matches!(poll(&mut update), Poll::Ready(told) if written(&told)));
+    assert!(
+        panics(|| poll(&mut first)),
+        "the panic goes to whoever has woken"
+    );
+    assert_eq!(bells.map(|bell| bell.rung.load(Relaxed)), [1, 1]);
+    for update in &mut *kept.lock().unwrap() {
+        assert!(written(&ready(update)));
     }
     assert_eq!(server.get(0).names, [1, 2, 3]);
     drop(first);
@@ -94,67 +96,46 @@ fn a_waker_that_panics_leaves_nobody_asleep() {
 
 #[test]
 fn a_change_is_dropped_by_its_owner() {
-    let server = Server::new(0);
+    let server = Arc::new(Server::new(0));
     let (combined, hook) = hooked(&server);
-    let other = Kept::default();
-    let enter = {
-        let (combined, other) = (combined.clone(), Arc::clone(&other));
-        move || {
-            let entered = keep(combined.update(0, nasty(2)), Waker::noop());
-            *other.lock().unwrap() = entered.lock().unwrap().take();
-        }
-    };
-    *hook.lock().unwrap() = Some(Box::new(enter));
-    let first = poll(&mut combined.update(0, add(1)));
-    assert!(matches!(first, Poll::Ready(told) if written(&told)));
-    let mut other = other.lock().unwrap().take().expect("it was kept");
-    let panicked = catch_unwind(AssertUnwindSafe(|| poll(&mut other)));
-    assert!(panicked.is_err(), "its owner drops it");
+    let other = entering(&hook, &combined);
+    assert!(written(&ready(&mut combined.update(0, add(1)))));
+    let mut other = taken(&other);
+    assert!(panics(|| poll(&mut other)), "its owner drops it");
     assert_eq!((server.get(0).names, combined.busy()), (vec![1, 2], 0));
 }
 
 #[test]
 fn a_change_whose_owner_has_gone_harms_nobody() {
-    let server = Server::new(0);
+    let server = Arc::new(Server::new(0));
     let (combined, hook) = hooked(&server);
-    let other = Kept::default();
-    let enter = {
-        let (combined, other) = (combined.clone(), Arc::clone(&other));
-        move || {
-            let entered = keep(combined.update(0, nasty(2)), Waker::noop());
-            *other.lock().unwrap() = entered.lock().unwrap().take();
-        }
-    };
-    *hook.lock().unwrap() = Some(Box::new(enter));
+    let other = entering(&hook, &combined);
     // The other caller goes when its change has been taken.
-    let first = poll(&mut combined.update(0, move |members: &mut Members| {
+    let first = ready(&mut combined.update(0, move |members: &mut Members| {
         drop(other.lock().unwrap().take());
         members.add(1)
     }));
-    assert!(matches!(first, Poll::Ready(told) if written(&told)));
+    assert!(written(&first));
     assert_eq!((server.get(0).names, combined.busy()), (vec![1, 2], 0));
 }
 
 #[test]
 fn a_caller_who_was_told_does_not_begin_the_next_read() {
-    let server = Server::new(0);
-    server.on_read([Fate::Fine, Fate::Panic]);
+    let server = Arc::new(Server::failing([Fate::Fine, Fate::Panic], []).without_hops());
     let combined = combine(AT_ONCE, &server);
-    let bell = Arc::new(Bell(false, AtomicU32::new(0)));
-    let next = Kept::default();
+    let (bell, next) = (Arc::<Bell>::default(), Kept::default());
     let mut first = {
-        let (combined, next, bell) = (combined.clone(), Arc::clone(&next), Arc::clone(&bell));
-        combined.clone().update(0, move |members: &mut Members| {
-            let entered = keep(combined.update(0, add(2)), &Waker::from(Arc::clone(&bell)));
-            *next.lock().unwrap() = entered.lock().unwrap().take();
+        let (others, next, bell) = (combined.clone(), Arc::clone(&next), Arc::clone(&bell));
+        combined.update(0, move |members: &mut Members| {
+            let entered = waiting(others.update(0, add(2)), &Waker::from(Arc::clone(&bell)));
+            *next.lock().unwrap() = Some(entered);
             members.add(1)
         })
     };
-    assert!(matches!(poll(&mut first), Poll::Ready(told) if written(&told)));
-    assert_eq!((server.calls(), bell.1.load(Relaxed)), ((1, 1), 1));
-    let mut next = next.lock().unwrap().take().expect("it was kept");
-    let panicked = catch_unwind(AssertUnwindSafe(|| poll(&mut next)));
-    assert!(panicked.is_err(), "it begins the read that panics");
+    assert!(written(&ready(&mut first)));
+    assert_eq!((server.calls(), bell.rung.load(Relaxed)), ((1, 1), 1));
+    let mut next = taken(&next);
+    assert!(panics(|| poll(&mut next)), "it begins the read that panics");
     drop((first, next));
     assert_eq!(combined.busy(), 0);
 }
@@ -178,7 +159,7 @@ impl core::hash::Hash for Moody {
 }
 
 /// Records, when it is dropped, whether the lock was free.
-struct Witness(Combining<Moody, Members, u64, Failure>, Arc<AtomicBool>);
+struct Witness(Combining<Moody, Members, u64, TestError>, Arc<AtomicBool>);
 
 impl Drop for Witness {
     fn drop(&mut self) {
@@ -192,20 +173,16 @@ impl Drop for Witness {
 
 #[test]
 fn a_change_is_not_dropped_under_the_lock_where_the_hash_of_a_key_panics() {
-    let combined: Combining<Moody, Members, u64, Failure> = AT_ONCE.combine(
-        |_| core::future::pending::<Result<Members, Failure>>(),
+    let combined: Combining<Moody, Members, u64, TestError> = AT_ONCE.combine(
+        |_| core::future::pending::<Result<Members, TestError>>(),
         |_, _| async { Ok(0) },
     );
-    let (is_bad, is_free) = (
-        Arc::new(AtomicBool::new(false)),
-        Arc::new(AtomicBool::new(false)),
-    );
+    let [is_bad, is_free] = [(); 2].map(|()| Arc::<AtomicBool>::default());
     let held = Witness(combined.clone(), Arc::clone(&is_free));
-    let mut update = combined.update(Moody(Arc::clone(&is_bad)), move |_: &mut Members| {
+    let key = Moody(Arc::clone(&is_bad));
+    let update = polled(combined.update(key, move |_: &mut Members| {
         let _ = &held;
-    });
-    assert!(poll(&mut update).is_pending());
+    }));
     is_bad.store(true, Relaxed);
-    let panicked = catch_unwind(AssertUnwindSafe(|| drop(update)));
-    assert!(panicked.is_err() && is_free.load(Relaxed));
+    assert!(panics(|| drop(update)) && is_free.load(Relaxed));
 }

@@ -1,296 +1,193 @@
 //! Deadlines, attempts, waits, budgets and reports.
 
-use super::*;
-use crate::{budget::Budget, delay::jitter::Jitter, report::UpdateReport};
-use tokio::time::Instant;
+use super::{story::*, *};
+use crate::{budget::Budget, report::StopReason};
 
-const SECOND: Duration = Duration::from_secs(1);
-const EACH_SECOND: Policy = Policy::constant(SECOND)
-    .jitter(Jitter::None)
-    .max_attempts(5);
-const BUSY: Fate = Fate::Fail(Failure::Status(503));
+const UNAVAILABLE: TestError = TestError::status(503);
+const LATER: TestError = TestError::status(429).after(Duration::from_secs(7));
+const DOUBLING: Policy = Policy::exponential().jitter(Jitter::None);
 
-#[tokio::test(start_paused = true)]
-async fn a_deadline_ends_the_waiting_while_a_read_hangs() {
-    let server = Server::new(5);
-    server.on_read([Fate::Hang]);
-    let combined = combine(AT_ONCE, &server);
-    let start = Instant::now();
-    let timed = |ms| {
-        let update = combined
-            .update(0, add(1))
-            .deadline(Duration::from_millis(ms));
-        async move { (update.await, start.elapsed()) }
+#[test]
+fn deadlines_and_attempts_are_each_callers() {
+    let late = |ms| adds(1).out_of_time(false).until(ms);
+    let spent = |n| {
+        adds(n)
+            .with(move |it| it.max_attempts(n))
+            .fails(UNAVAILABLE, StopReason::Attempts, false)
     };
-    let ((one, after), (two, later)) = tokio::join!(timed(100), timed(250));
-    for told in [one, two] {
-        assert!(matches!(told, Err(CombineError::OutOfTime { .. })));
-    }
-    let ms = Duration::from_millis;
-    assert_eq!((after, later), (ms(100), ms(250)), "each has its own");
-    assert_eq!((combined.busy(), server.steps.load(Relaxed)), (0, 0));
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_policys_deadline_counts_from_each_callers_first_poll() {
-    let server = Server::new(5);
-    server.on_read([Fate::Hang]);
-    let combined = combine(AT_ONCE.deadline(SECOND), &server);
-    let (early, late) = (combined.update(0, add(1)), combined.update(0, add(2)));
-    let start = Instant::now();
-    let timed = |wait, update: Updating<_, _, _, _>| async move {
-        pass(wait).await;
-        (update.await.is_err(), start.elapsed())
+    let too_late = |wait| {
+        adds(1)
+            .with(|it| it.deadline(ms(500)))
+            .fails(TestError::CONFLICT, wait, false)
     };
-    let both = tokio::join!(timed(0, early), timed(400, late));
-    let ms = Duration::from_millis;
-    assert_eq!(both, ((true, ms(1_000)), (true, ms(1_400))));
-}
-
-#[tokio::test(start_paused = true)]
-async fn attempts_are_each_callers() {
-    let server = Server::new(5);
-    server.on_read([BUSY, BUSY, BUSY]);
-    let combined = combine(EACH_SECOND, &server);
-    let start = Instant::now();
-    let timed = |attempts| {
-        let update = combined.update(0, add(attempts)).max_attempts(attempts);
-        async move { (update.await, start.elapsed()) }
-    };
-    let ((one, after), (two, later), (four, last)) = tokio::join!(timed(1), timed(2), timed(4));
-    let gave_up = (Failure::Status(503), StopReason::Attempts, false);
-    assert_eq!((shared(&one), shared(&two)), (gave_up.clone(), gave_up));
-    assert!(written(&four));
-    let ms = Duration::from_millis;
-    // The first read failed only for the caller that was waiting when the read began.
-    assert_eq!((after, later, last), (ms(5), ms(1_015), ms(2_025)));
-    assert_eq!(server.calls(), (4, 1));
-}
-
-#[tokio::test(start_paused = true)]
-async fn whoever_has_no_time_for_the_wait_is_told_at_once() {
-    let server = Server::new(5);
-    server.on_write([Fate::Fail(Failure::Stale)]);
-    let combined = combine(EACH_SECOND, &server);
-    let start = Instant::now();
-    let short = combined.update(0, add(1)).deadline(SECOND / 2);
-    let short = async { (short.await, start.elapsed()) };
-    let ((short, after), long) = tokio::join!(short, combined.update(0, add(2)));
-    assert_eq!(
-        shared(&short),
-        (Failure::Stale, StopReason::Deadline, false)
-    );
-    assert_eq!(after, Duration::from_millis(10));
-    assert!(written(&long));
+    run([
+        story("a deadline ends the waiting while a read hangs")
+            .server(|| Server::failing([Fate::Hang], []))
+            .callers(move || {
+                [
+                    late(100).with(|it| it.deadline(ms(100))),
+                    late(250).with(|it| it.deadline(ms(250))),
+                ]
+            })
+            .ends([], 1, 0),
+        story("the policy's deadline counts from the first poll of each caller")
+            .policy(AT_ONCE.deadline(SECOND))
+            .server(|| Server::failing([Fate::Hang], []))
+            .callers(move || [late(1_000), late(1_400).at(400)])
+            .ends([], 1, 0),
+        // The first read failed only for the caller that was waiting when the read began.
+        story("attempts are each caller's")
+            .policy(EACH_SECOND)
+            .server(|| Server::failing([BUSY; 3], []))
+            .callers(move || {
+                let last = adds(4).with(|it| it.max_attempts(4)).until(2_025);
+                [spent(1).until(5), spent(2).until(1_015), last]
+            })
+            .ends([4], 4, 1),
+        story("who has no time for the wait is told at once")
+            .policy(EACH_SECOND)
+            .server(|| Server::failing([], [STALE]))
+            .callers(move || [too_late(StopReason::Deadline).until(10), adds(2)])
+            .ends([2], 2, 2),
+        story("at most so many wait for one resource")
+            .combined(|combined| combined.at_most(2))
+            .callers(|| {
+                [
+                    adds(1),
+                    adds(2),
+                    adds(3).error(CombineError::Full),
+                    adds(4).on(1),
+                ]
+            })
+            .ends([1, 2], 2, 2),
+        story("who comes when there is room again is let in")
+            .combined(|combined| combined.at_most(1))
+            .callers(|| [adds(1), adds(2).error(CombineError::Full), adds(3).at(11)])
+            .ends([1, 3], 2, 2),
+    ]);
+    let combined = combine(AT_ONCE, &Arc::new(Server::new(5)));
+    assert!(panics(|| combined.at_most(0)));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_change_whose_deadline_is_over_is_not_taken() {
-    let server = Server::new(5);
+    let server = Arc::new(Server::new(5));
     let combined = combine(AT_ONCE, &server);
-    let mut late = combined
-        .update(0, add(1))
-        .deadline(Duration::from_millis(2));
-    assert!(poll(&mut late).is_pending());
+    let limit = Duration::from_millis(2);
+    let mut late = polled(combined.update(0, add(1)).deadline(limit));
     assert!(written(&combined.update(0, add(2)).await));
-    let Poll::Ready(told) = poll(&mut late) else {
-        panic!("it was told")
-    };
-    assert!(matches!(
-        told,
-        Err(CombineError::OutOfTime {
-            may_be_applied: false
-        })
-    ));
+    assert_eq!(
+        came(&ready(&mut late)),
+        "OutOfTime { may_be_applied: false }"
+    );
     assert_eq!(server.get(0).names, [2]);
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_shared_retry_costs_one_token_and_one_wait() {
-    static BUDGET: Budget = Budget::ratio(0.001, 10);
-    let server = Server::new(5);
-    server.on_read([BUSY, BUSY]);
-    let combined = combine(EACH_SECOND.budget(&BUDGET), &server);
-    let start = Instant::now();
-    let tasks: Vec<_> = (0..100)
-        .map(|name| tokio::spawn(combined.update(0, add(name))))
-        .collect();
-    for task in tasks {
-        assert!(written(&task.await.unwrap()));
-    }
-    assert_eq!(start.elapsed(), Duration::from_millis(2_020));
-    assert_eq!(BUDGET.tokens(), 8.001, "two retries, one success");
-    assert_eq!(server.calls(), (3, 1));
+#[test]
+fn a_retry_costs_the_budget_as_much_for_a_hundred_as_for_one() {
+    let empty = |reason| move |name| adds(name).fails(UNAVAILABLE, reason, false);
+    let throttled = TestError::status(429);
+    run([
+        story("two retries, one success")
+            .policy(EACH_SECOND)
+            .budget(|| Budget::ratio(0.001, 10), 8.001)
+            .server(|| Server::failing([BUSY; 2], []))
+            .callers(|| (0..100).map(|name| adds(name).until(2_020)))
+            .ends(0..100, 3, 1),
+        // One retry took the only token, and the refused write has not given half of one back.
+        story("a refused write that is halved is no success")
+            .policy(DOUBLING)
+            .budget(|| Budget::ratio(0.5, 10).starting_with(1), 0.0)
+            .server(|| Server::failing([BUSY, Fate::Fine, BUSY], []).refusing([2], 400))
+            .callers(move || [1, 2].map(empty(StopReason::Budget)))
+            .ends([], 3, 1),
+        story("a wait whose callers were all dropped costs nothing")
+            .policy(EACH_SECOND)
+            .budget(|| Budget::ratio(0.001, 10), 10.0)
+            .server(|| Server::failing([BUSY], []))
+            .callers(|| [adds(1).leaves(500)])
+            .ends([], 1, 0),
+        story("a failure after which nobody may go on costs nothing")
+            .policy(EACH_SECOND)
+            .budget(|| Budget::ratio(0.001, 10), 10.0)
+            .server(|| Server::failing([BUSY], []))
+            .callers(move || [empty(StopReason::Attempts)(1).with(|it| it.max_attempts(1))])
+            .ends([], 1, 0),
+        story("an empty budget is told to those whom the failure binds")
+            .policy(EACH_SECOND)
+            .budget(|| Budget::ratio(0.001, 10).starting_with(0), 0.001)
+            .server(|| Server::failing([], [fails(429)]))
+            .callers(move || {
+                [
+                    adds(1).fails(throttled, StopReason::Budget, false),
+                    adds(2).at(7),
+                ]
+            })
+            .ends([2], 2, 2),
+    ]);
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_refused_write_that_is_halved_is_no_success() {
-    static BUDGET: Budget = Budget::ratio(0.5, 10).starting_with(1);
-    const DOUBLING: Policy = Policy::exponential().jitter(Jitter::None);
-    let server = Server::new(5);
-    server.refuse([2], 400);
-    server.on_read([BUSY, Fate::Fine, BUSY]);
-    let combined = combine(DOUBLING.budget(&BUDGET), &server);
-    let (one, two) = tokio::join!(combined.update(0, add(1)), combined.update(0, add(2)));
-    // One retry took the only token, and the refused write has not given half of one back.
-    for told in [one, two] {
-        assert_eq!(
-            shared(&told),
-            (Failure::Status(503), StopReason::Budget, false)
-        );
-    }
-    assert_eq!((server.calls(), BUDGET.tokens()), ((3, 1), 0.0));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_wait_that_leads_nowhere_costs_nothing() {
-    static BUDGET: Budget = Budget::ratio(0.001, 10);
-    let server = Server::new(5);
-    server.on_read([BUSY, BUSY]);
-    let combined = combine(EACH_SECOND.budget(&BUDGET), &server);
-    let dropped = combined.update(0, add(1));
-    let waiting = tokio::time::timeout(SECOND / 2, dropped).await;
-    assert!(waiting.is_err());
-    assert_eq!(BUDGET.tokens(), 10.0, "all were dropped");
-    let told = combined.update(0, add(1)).max_attempts(1).await;
-    assert_eq!(shared(&told).1, StopReason::Attempts);
-    assert_eq!(BUDGET.tokens(), 10.0, "nobody may go on");
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_empty_budget_is_told_to_those_whom_the_failure_binds() {
-    static BUDGET: Budget = Budget::ratio(0.001, 10).starting_with(0);
-    let server = Server::new(5);
-    server.on_write([Fate::Fail(Failure::Status(429))]);
-    let combined = combine(EACH_SECOND.budget(&BUDGET), &server);
-    let late = async {
-        pass(7).await;
-        combined.update(0, add(2)).await
+#[test]
+fn waits_and_reports() {
+    let hurried = || {
+        let hurried = appends(1).with(|it| it.deadline(ms(5_000)));
+        hurried
+            .fails(LATER, StopReason::RetryAfter, false)
+            .until(10)
     };
-    let (one, late) = tokio::join!(combined.update(0, add(1)), late);
-    assert_eq!(
-        shared(&one),
-        (Failure::Status(429), StopReason::Budget, false)
-    );
-    assert!(written(&late), "it begins anew");
-}
-
-#[tokio::test(start_paused = true)]
-async fn waits_grow_with_the_failures_of_the_resource_and_begin_anew_after_a_success() {
-    const DOUBLING: Policy = Policy::exponential().jitter(Jitter::None);
-    let server = Server::new(0);
-    server.on_read([BUSY, BUSY, Fate::Fine, BUSY]);
-    let combined = combine(DOUBLING, &server);
-    let mut slept = Vec::new();
-    for name in 0..2 {
-        let (_, report) = combined.update(0, add(name)).reported().await.unwrap();
-        slept.push(report.slept);
-    }
-    assert_eq!(slept, [3 * SECOND, SECOND]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn whoever_comes_later_has_no_failures_behind_it() {
-    const DOUBLING: Policy = Policy::exponential().jitter(Jitter::None);
-    let server = Server::new(5);
-    server.on_read([BUSY, BUSY, BUSY, BUSY]);
-    let combined = combine(DOUBLING, &server);
-    let late = async {
-        // During the third read.
-        pass(3_012).await;
-        combined.update(0, add(2)).reported().await
-    };
-    let early = combined.update(0, add(1)).max_attempts(3).reported();
-    let (early, late) = tokio::join!(early, late);
-    let early = early.unwrap_err();
-    assert_eq!(
-        (early.reason, early.report.slept),
-        (StopReason::Attempts, 3 * SECOND)
-    );
-    let (_, report) = late.unwrap();
-    assert_eq!((report.attempts, report.slept), (2, SECOND));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_servers_wish_is_obeyed_by_those_who_have_the_time() {
-    let server = Server::new(5);
-    server.on_write([Fate::Fail(Failure::Later(7))]);
-    let combined = combine(EACH_SECOND, &server);
-    let start = Instant::now();
-    let hurried = combined.update(0, append(1)).deadline(5 * SECOND);
-    let hurried = async { (hurried.await, start.elapsed()) };
-    let ((hurried, after), patient) = tokio::join!(hurried, combined.update(0, append(2)));
-    assert_eq!(
-        shared(&hurried),
-        (Failure::Later(7), StopReason::RetryAfter, false)
-    );
-    assert!(written(&patient));
-    let ms = Duration::from_millis;
-    assert_eq!((after, start.elapsed()), (ms(10), ms(7_020)));
-
-    server.on_write([Fate::Fail(Failure::Later(7))]);
-    let alone = combined.update(0, append(3)).deadline(5 * SECOND).await;
-    assert_eq!(
-        shared(&alone),
-        (Failure::Later(7), StopReason::RetryAfter, false)
-    );
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_report_counts_the_steps_that_a_caller_took_part_in() {
-    let server = Server::new(5);
-    server.on_write([Fate::Fail(Failure::Stale)]);
-    let combined = combine(EACH_SECOND, &server);
-    let late = async {
-        pass(7).await;
-        combined.update(0, add(2)).reported().await
-    };
-    let (early, late) = tokio::join!(combined.update(0, add(1)).reported(), late);
-    let ms = Duration::from_millis;
-    let (_, early) = early.unwrap();
-    let UpdateReport {
-        attempts,
-        reads,
-        writes,
-        conflicts,
-        elapsed,
-        slept,
-    } = early;
-    assert_eq!((attempts, reads, writes, conflicts), (2, 2, 2, 1));
-    assert_eq!((elapsed, slept), (ms(1_020), SECOND));
-    let (_, late) = late.unwrap();
-    let UpdateReport {
-        attempts,
-        reads,
-        writes,
-        conflicts,
-        elapsed,
-        slept,
-    } = late;
-    assert_eq!((attempts, reads, writes, conflicts), (1, 1, 1, 0));
-    assert_eq!((elapsed, slept), (ms(1_013), Duration::ZERO));
-    server.on_read([Fate::Fail(Failure::Status(403))]);
-    let error = combined.update(0, add(3)).reported().await.unwrap_err();
-    assert_eq!(
-        (error.reason, error.report.reads),
-        (StopReason::Permanent, 1)
-    );
-}
-
-#[tokio::test(start_paused = true)]
-async fn at_most_so_many_wait_for_one_resource() {
-    let server = Server::new(5);
-    let combined = combine(AT_ONCE, &server).at_most(2);
-    let update = |key, name| combined.update(key, add(name));
-    let (one, two, full, elsewhere) =
-        tokio::join!(update(0, 1), update(0, 2), update(0, 3), update(1, 4));
-    assert!(written(&one) && written(&two) && written(&elsewhere));
-    let error = full.unwrap_err();
-    assert!(matches!(error, CombineError::Full) && !error.may_be_applied());
-    assert_eq!(server.get(0).names, [1, 2]);
-    assert!(written(&update(0, 3).await));
-    let refused = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
-        combined.clone().at_most(0)
-    }));
-    assert!(refused.is_err());
+    let denied = || adds(3).refused(403).reports([1, 0, 0, 0]);
+    run([
+        story("waits grow with the failures of the resource and begin anew after a success")
+            .policy(DOUBLING)
+            .server(|| Server {
+                hops: [0; 3],
+                ..Server::failing([BUSY, BUSY, Fate::Fine, BUSY], [])
+            })
+            .callers(|| {
+                [
+                    adds(0).reports([3, 1, 0, 3_000]),
+                    adds(1).at(5_000).reports([2, 1, 0, 1_000]),
+                ]
+            })
+            .ends([0, 1], 5, 2),
+        // The late caller comes during the third read.
+        story("who comes later has no failures behind it")
+            .policy(DOUBLING)
+            .server(|| Server::failing([BUSY; 4], []))
+            .callers(|| {
+                let early = adds(1).with(|it| it.max_attempts(3)).fails(
+                    UNAVAILABLE,
+                    StopReason::Attempts,
+                    false,
+                );
+                let late = adds(2).at(3_012);
+                [
+                    early.reports([3, 0, 0, 3_000]),
+                    late.reports([2, 1, 0, 1_000]),
+                ]
+            })
+            .ends([2], 5, 1),
+        story("a server's wish is obeyed by those who have the time")
+            .policy(EACH_SECOND)
+            .server(|| Server::failing([], [Fate::Fail(LATER)]))
+            .callers(move || [hurried(), appends(2).until(7_020)])
+            .ends([2], 2, 2),
+        story("a server's wish ends a lone change that has not the time")
+            .policy(EACH_SECOND)
+            .server(|| Server::failing([], [Fate::Fail(LATER)]))
+            .callers(move || [hurried()])
+            .ends([], 1, 1),
+        story("a report counts the steps that a caller took part in")
+            .policy(EACH_SECOND)
+            .server(|| Server::failing([], [STALE]))
+            .callers(|| {
+                let early = adds(1).reports([2, 2, 1, 1_000]).until(1_020);
+                [early, adds(2).at(7).reports([1, 1, 0, 0]).until(1_020)]
+            })
+            .ends([1, 2], 2, 2),
+        story("a report of a read that was refused")
+            .server(|| Server::failing([fails(403)], []))
+            .callers(move || [denied()])
+            .ends([], 1, 0),
+    ]);
 }

@@ -1,6 +1,7 @@
 //! The log events that a subscriber of `tracing` sees.
 
-use super::*;
+use super::{story::*, *};
+use crate::report::StopReason::Permanent;
 use tracing::{
     Event, Metadata, Subscriber,
     span::{Attributes, Id, Record},
@@ -10,6 +11,8 @@ use tracing::{
 thread_local! {
     static EVENTS: core::cell::Cell<u32> = const { core::cell::Cell::new(0) };
 }
+
+const DENIED: TestError = TestError::status(403);
 
 /// Counts the events of each thread, and so of each test.
 struct Counting;
@@ -39,33 +42,20 @@ fn listen() {
     });
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_success_after_a_shared_wait_is_one_event() {
+#[test]
+fn a_wait_and_an_end_that_many_share_are_one_event_each() {
     listen();
-    let server = Server::new(5);
-    server.on_write([Fate::Fail(Failure::Status(503))]);
-    let combined = combine(Policy::exponential(), &server);
-    let tasks: Vec<_> = (0..100)
-        .map(|name| tokio::spawn(combined.update(0, add(name))))
-        .collect();
-    for task in tasks {
-        assert!(task.await.unwrap().is_ok());
+    let success = story("a success")
+        .server(|| Server::failing([], [BUSY]))
+        .callers(|| (0..100).map(adds))
+        .ends(0..100, 2, 2);
+    let failure = story("a failure")
+        .server(|| Server::failing([], [BUSY, fails(403)]))
+        .callers(|| (0..100).map(|name| adds(name).fails(DENIED, Permanent, true)))
+        .ends([], 2, 2);
+    for story in [success, failure] {
+        EVENTS.set(0);
+        run([story.policy(Policy::exponential())]);
+        assert_eq!(EVENTS.get(), 2 * FORMS.len() as u32);
     }
-    assert_eq!(EVENTS.get(), 2);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_shared_wait_and_a_shared_failure_are_one_event_each() {
-    listen();
-    let server = Server::new(5);
-    let fails = [503, 403].map(|status| Fate::Fail(Failure::Status(status)));
-    server.on_write(fails);
-    let combined = combine(Policy::exponential(), &server);
-    let tasks: Vec<_> = (0..100)
-        .map(|name| tokio::spawn(combined.update(0, add(name))))
-        .collect();
-    for task in tasks {
-        assert_eq!(shared(&task.await.unwrap()).0, Failure::Status(403));
-    }
-    assert_eq!(EVENTS.get(), 2);
 }

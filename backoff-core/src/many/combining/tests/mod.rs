@@ -1,4 +1,5 @@
-//! A server that fails on command, on tokio's paused clock.
+//! A server that fails on command, on tokio's paused clock. `story.rs` has the form of most tests: what
+//! the server does, who changes the resource when, and what each caller is told.
 
 mod bad;
 mod crowd;
@@ -11,13 +12,14 @@ mod limits;
 mod logged;
 mod random;
 mod stopped;
+mod story;
 
 use super::*;
 use crate::{
-    facts::fault::{Delivery, FaultKind},
-    report::{StopReason, Updated},
+    delay::jitter::Jitter, facts::fault::FaultKind, report::Updated, test_error::TestError,
 };
 use core::{
+    panic::AssertUnwindSafe,
     pin::pin,
     sync::atomic::{AtomicU32, Ordering::Relaxed},
     task::{Context, Poll, Waker},
@@ -46,71 +48,13 @@ impl Members {
     }
 }
 
-/// How a call fails.
-#[derive(Clone, Debug, PartialEq)]
-enum Failure {
-    Stale,
-    Status(u16),
-    /// 429 with a `Retry-After` of this many seconds.
-    Later(u64),
-    Reset,
-    Own,
-    TimedOut(TimedOut),
-}
-
-impl From<TimedOut> for Failure {
-    fn from(error: TimedOut) -> Self {
-        Failure::TimedOut(error)
-    }
-}
-
-impl From<Conflict> for Failure {
-    fn from(_: Conflict) -> Self {
-        Failure::Stale
-    }
-}
-
-impl core::fmt::Display for Failure {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "{self:?}")
-    }
-}
-
-impl core::error::Error for Failure {}
-
-impl Fault for Failure {
-    fn status(&self) -> Option<u16> {
-        match self {
-            Failure::Status(status) => Some(*status),
-            Failure::Later(_) => Some(429),
-            _ => None,
-        }
-    }
-    fn retry_after(&self) -> Option<Duration> {
-        match self {
-            Failure::Later(seconds) => Some(Duration::from_secs(*seconds)),
-            _ => None,
-        }
-    }
-    fn kind(&self) -> Option<FaultKind> {
-        match self {
-            Failure::Stale => Some(FaultKind::Conflict),
-            Failure::Own => Some(FaultKind::Permanent),
-            _ => None,
-        }
-    }
-    fn delivery(&self) -> Option<Delivery> {
-        matches!(self, Failure::Reset | Failure::TimedOut(_)).then_some(Delivery::MaybeSent)
-    }
-}
-
 /// The fate of a call. A call without a fate succeeds.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Fate {
     Fine,
-    Fail(Failure),
+    Fail(TestError),
     /// The call is done, and its reply is lost or replaced.
-    DoneBut(Failure),
+    DoneBut(TestError),
     Hang,
     /// The call is done, and no reply ever comes.
     DoneAndHang,
@@ -122,7 +66,8 @@ enum Fate {
 struct Server {
     resources: Mutex<BTreeMap<u32, Members>>,
     reads: AtomicU32,
-    writes: AtomicU32,
+    /// The names in each write.
+    writes: Mutex<Vec<Vec<u32>>>,
     /// The running reads and writes.
     steps: AtomicU32,
     on_read: Mutex<VecDeque<Fate>>,
@@ -130,8 +75,9 @@ struct Server {
     /// The fate of calls that have no fate in the list. The argument says whether the call is a write.
     by_chance: Option<Box<dyn Fn(bool) -> Fate + Send + Sync>>,
     /// Members that make a write be refused with this status.
-    refused: Mutex<(Vec<u32>, u16)>,
-    hop: Duration,
+    refused: (Vec<u32>, u16),
+    /// Milliseconds of the first read, of a later read, of a write.
+    hops: [u64; 3],
 }
 
 struct Step<'s>(&'s AtomicU32);
@@ -143,11 +89,34 @@ impl Drop for Step<'_> {
 }
 
 impl Server {
-    fn new(hop: u64) -> Arc<Self> {
-        Arc::new(Server {
-            hop: Duration::from_millis(hop),
+    /// Each call takes so many milliseconds.
+    fn new(hop: u64) -> Self {
+        Server {
+            hops: [hop; 3],
             ..Server::default()
-        })
+        }
+    }
+
+    /// The fates of its first reads and writes. Each call takes 5 ms.
+    fn failing<const R: usize, const W: usize>(on_read: [Fate; R], on_write: [Fate; W]) -> Self {
+        Server {
+            on_read: Mutex::new(on_read.into()),
+            on_write: Mutex::new(on_write.into()),
+            ..Server::new(5)
+        }
+    }
+
+    fn without_hops(self) -> Self {
+        Server {
+            hops: [0; 3],
+            ..self
+        }
+    }
+
+    /// Refuses each write with one of these names.
+    fn refusing(self, names: impl IntoIterator<Item = u32>, status: u16) -> Self {
+        let refused = (names.into_iter().collect(), status);
+        Server { refused, ..self }
     }
 
     fn fate(&self, said: &Mutex<VecDeque<Fate>>, is_write: bool) -> Fate {
@@ -156,33 +125,15 @@ impl Server {
             .unwrap_or(Fate::Fine)
     }
 
-    fn on_read(&self, fates: impl IntoIterator<Item = Fate>) {
-        self.on_read.lock().unwrap().extend(fates);
-    }
-
-    fn on_write(&self, fates: impl IntoIterator<Item = Fate>) {
-        self.on_write.lock().unwrap().extend(fates);
-    }
-
-    fn refuse(&self, names: impl IntoIterator<Item = u32>, status: u16) {
-        *self.refused.lock().unwrap() = (names.into_iter().collect(), status);
-    }
-
     fn get(&self, key: u32) -> Members {
         let resources = self.resources.lock().unwrap();
         resources.get(&key).cloned().unwrap_or_default()
     }
 
-    fn set(&self, key: u32, names: &[u32]) {
-        let mut resources = self.resources.lock().unwrap();
-        let members = resources.entry(key).or_default();
-        members.names = names.to_vec();
-        members.version += 1;
-    }
-
     /// Reads and writes so far.
     fn calls(&self) -> (u32, u32) {
-        (self.reads.load(Relaxed), self.writes.load(Relaxed))
+        let writes = self.writes.lock().unwrap().len();
+        (self.reads.load(Relaxed), writes as u32)
     }
 
     fn step(&self) -> Step<'_> {
@@ -190,76 +141,105 @@ impl Server {
         Step(&self.steps)
     }
 
-    /// The time that the request, or the reply, takes.
-    async fn travel(&self) {
-        if !self.hop.is_zero() {
-            tokio::time::sleep(self.hop).await;
-        }
-    }
-
-    async fn read(&self, key: u32) -> Result<Members, Failure> {
-        self.reads.fetch_add(1, Relaxed);
+    async fn read(&self, key: u32) -> Result<Members, TestError> {
+        let is_first = self.reads.fetch_add(1, Relaxed) == 0;
         let _step = self.step();
         let fate = self.fate(&self.on_read, false);
-        self.travel().await;
+        pass(self.hops[usize::from(!is_first)]).await;
         match fate {
             Fate::Fine => Ok(self.get(key)),
-            Fate::Fail(failure) | Fate::DoneBut(failure) => Err(failure),
+            Fate::Fail(error) | Fate::DoneBut(error) => Err(error),
             Fate::Hang | Fate::DoneAndHang => core::future::pending().await,
             Fate::Panic => panic!("the read panics"),
         }
     }
 
-    async fn write(&self, key: u32, members: Members) -> Result<u64, Failure> {
-        self.writes.fetch_add(1, Relaxed);
+    async fn write(&self, key: u32, members: Members) -> Result<u64, TestError> {
+        self.writes.lock().unwrap().push(members.names.clone());
         let _step = self.step();
         let fate = self.fate(&self.on_write, true);
-        self.travel().await;
+        pass(self.hops[2]).await;
         match fate {
-            Fate::Fail(failure) => return Err(failure),
+            Fate::Fail(error) => return Err(error),
             Fate::Hang => core::future::pending().await,
             Fate::Panic => panic!("the write panics"),
             Fate::Fine | Fate::DoneBut(_) | Fate::DoneAndHang => {}
         }
-        {
-            let refused = self.refused.lock().unwrap();
-            if members.names.iter().any(|name| refused.0.contains(name)) {
-                return Err(Failure::Status(refused.1));
-            }
+        let (refused, status) = &self.refused;
+        if members.names.iter().any(|name| refused.contains(name)) {
+            return Err(TestError::status(*status));
         }
         let version = members.version + 1;
         {
             let mut resources = self.resources.lock().unwrap();
             let stored = resources.entry(key).or_default();
             if stored.version != members.version {
-                return Err(Failure::Stale);
+                return Err(TestError::CONFLICT);
             }
             *stored = Members { version, ..members };
         }
         match fate {
-            Fate::DoneBut(failure) => Err(failure),
+            Fate::DoneBut(error) => Err(error),
             Fate::DoneAndHang => core::future::pending().await,
             _ => Ok(version),
         }
     }
 }
 
-type Combined = Combining<u32, Members, u64, Failure>;
-type Told = Result<Updated<Members, u64>, CombineError<Failure>>;
+type Combined = Combining<u32, Members, u64, TestError>;
+type Told = Result<Updated<Members, u64>, CombineError<TestError>>;
+
+type Pending = Updating<u32, Members, u64, TestError>;
+
+const SECOND: Duration = Duration::from_secs(1);
 
 /// Retries at once, so that a test can state the exact time.
 const AT_ONCE: Policy = Policy::constant(Duration::ZERO).max_attempts(5);
+const EACH_SECOND: Policy = Policy::constant(SECOND)
+    .jitter(Jitter::None)
+    .max_attempts(5);
+
+const OWN: TestError = TestError::kind(FaultKind::Permanent);
+const BUSY: Fate = fails(503);
+const STALE: Fate = Fate::Fail(TestError::CONFLICT);
+const RESET: Fate = Fate::Fail(TestError::LOST);
+/// The write is done, and the caller hears of a failure.
+const LOST: Fate = Fate::DoneBut(TestError::status(503));
+
+const fn fails(status: u16) -> Fate {
+    Fate::Fail(TestError::status(status))
+}
 
 fn combine(policy: Policy, server: &Arc<Server>) -> Combined {
-    let (reader, writer) = (Arc::clone(server), Arc::clone(server));
+    combine_by(policy, server, |_| (), |key| *key, |version| version)
+}
+
+/// `on_read` runs in each read, `key` numbers the resources, `reply` makes the reply of a write.
+fn combine_by<K: Send + Sync + 'static, W>(
+    policy: Policy,
+    server: &Arc<Server>,
+    on_read: impl Fn(&K) + Send + Sync + 'static,
+    key: impl Fn(&K) -> u32 + Send + Sync + 'static,
+    reply: impl Fn(u64) -> W + Send + Sync + 'static,
+) -> Combining<K, Members, W, TestError> {
+    let server = Arc::clone(server);
+    let all = Arc::new((server, on_read, key, reply));
+    let writer = Arc::clone(&all);
     policy.combine(
-        move |key| {
-            let server = Arc::clone(&reader);
-            async move { server.read(key).await }
+        move |name: K| {
+            let all = Arc::clone(&all);
+            async move {
+                let (server, on_read, key, _) = &*all;
+                on_read(&name);
+                server.read(key(&name)).await
+            }
         },
-        move |key, members| {
-            let server = Arc::clone(&writer);
-            async move { server.write(key, members).await }
+        move |name: K, members| {
+            let all = Arc::clone(&writer);
+            async move {
+                let (server, _, key, reply) = &*all;
+                server.write(key(&name), members).await.map(reply)
+            }
         },
     )
 }
@@ -275,30 +255,72 @@ fn append(name: u32) -> impl FnMut(&mut Members) + Send + 'static {
 }
 
 fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
-    pin!(future).poll(&mut Context::from_waker(Waker::noop()))
+    poll_with(future, Waker::noop())
 }
 
-/// Whether the change shares this error with its group, and may have been applied.
+fn poll_with<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
+    pin!(future).poll(&mut Context::from_waker(waker))
+}
+
+/// Polls a caller that cannot be ready yet.
 #[track_caller]
-fn shared(told: &Told) -> (Failure, StopReason, bool) {
-    match told {
-        Err(CombineError::Shared {
-            error,
-            reason,
-            may_be_applied,
-        }) => (Failure::clone(error), *reason, *may_be_applied),
-        other => panic!("no shared error: {other:?}"),
+fn polled<F: Future + Unpin>(mut future: F) -> F {
+    assert!(poll(&mut future).is_pending());
+    future
+}
+
+/// What the next poll returns, which is the last one.
+#[track_caller]
+fn ready<F: Future + Unpin>(future: &mut F) -> F::Output {
+    match poll(future) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("it is still waiting"),
     }
 }
 
-fn written(told: &Told) -> bool {
-    matches!(told, Ok(Updated::Written(_)))
+fn panics<T>(run: impl FnOnce() -> T) -> bool {
+    std::panic::catch_unwind(AssertUnwindSafe(run)).is_err()
 }
 
-fn unchanged(told: &Told) -> bool {
-    matches!(told, Ok(Updated::Unchanged(_)))
+/// A waker that counts how often it wakes, and may panic.
+#[derive(Default)]
+struct Bell {
+    rung: AtomicU32,
+    panics: bool,
 }
 
-async fn pass(ms: u64) {
-    tokio::time::sleep(Duration::from_millis(ms)).await;
+impl std::task::Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.rung.fetch_add(1, Relaxed);
+        assert!(!self.panics, "the waker panics");
+    }
+}
+
+/// What a caller is told. The error says all about itself.
+fn came<W>(told: &Result<Updated<Members, W>, CombineError<TestError>>) -> String {
+    match told {
+        Ok(Updated::Written(_)) => "written".to_owned(),
+        Ok(Updated::Unchanged(_)) => "unchanged".to_owned(),
+        Err(error) => format!("{error:?}"),
+    }
+}
+
+fn written<W>(told: &Result<Updated<Members, W>, CombineError<TestError>>) -> bool {
+    came(told) == "written"
+}
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+async fn pass(millis: u64) {
+    if millis > 0 {
+        tokio::time::sleep(ms(millis)).await;
+    }
+}
+
+/// A runtime on a paused clock.
+fn paused() -> tokio::runtime::Runtime {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    runtime.enable_time().start_paused(true).build().unwrap()
 }

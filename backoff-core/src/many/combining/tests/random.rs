@@ -10,7 +10,7 @@ const PAUSED: u32 = 80_000;
 const ON_THREADS: u32 = 20_000;
 
 /// The waits of a case are drawn from its seed, as all else is.
-type Seeded = Combining<u32, Members, u64, Failure, (Tokio, Mutex<SmallRng>)>;
+type Seeded = Combining<u32, Members, u64, TestError, (Tokio, Mutex<SmallRng>)>;
 
 /// A generator that is shared.
 struct Chance(Mutex<SmallRng>);
@@ -71,12 +71,16 @@ fn fates(chance: Arc<Chance>, percent: u64) -> impl Fn(bool) -> Fate + Send + Sy
         if !chance.percent(percent) {
             return Fate::Fine;
         }
-        let lost = [Failure::Status(503), Failure::Reset];
-        let refused = [Failure::Stale, Failure::Status(429), Failure::Status(400)];
+        let lost = [TestError::status(503), TestError::LOST];
+        let refused = [
+            TestError::CONFLICT,
+            TestError::status(429),
+            TestError::status(400),
+        ];
         match chance.below(if is_write { 20 } else { 8 }) {
             0 => Fate::Panic,
             1 => Fate::Hang,
-            2 => Fate::Fail(Failure::Status(403)),
+            2 => Fate::Fail(TestError::status(403)),
             3..=7 => Fate::Fail(chance.pick(&lost)),
             8 => Fate::DoneAndHang,
             9..=12 => Fate::DoneBut(chance.pick(&lost)),
@@ -85,7 +89,7 @@ fn fates(chance: Arc<Chance>, percent: u64) -> impl Fn(bool) -> Fate + Send + Sy
     }
 }
 
-fn change(kind: Kind, name: u32) -> caller::Change<Members, Failure> {
+fn change(kind: Kind, name: u32) -> caller::Change<Members, TestError> {
     let mut add = add(name);
     Box::new(move |members| match kind {
         Kind::Panics => {
@@ -94,7 +98,7 @@ fn change(kind: Kind, name: u32) -> caller::Change<Members, Failure> {
         }
         Kind::Fails => {
             members.names.push(u32::MAX);
-            Err(Failure::Own)
+            Err(OWN)
         }
         _ => Ok(add(members)),
     })
@@ -144,7 +148,7 @@ async fn caller(
 async fn remover(server: Arc<Server>, chance: Arc<Chance>, key: u32, ms: u64) -> Vec<u32> {
     let mut removed = Vec::new();
     for _ in 0..chance.below(6) {
-        tokio::time::sleep(Duration::from_millis(chance.below(ms))).await;
+        pass(chance.below(ms)).await;
         let mut resources = server.resources.lock().unwrap();
         let members = resources.entry(key).or_default();
         if !members.names.is_empty() {
@@ -163,8 +167,8 @@ async fn case(seed: u64, hop: u64) -> u32 {
     let refused: Vec<u32> = (0..100).filter(|_| chance.percent(2)).collect();
     let server = Arc::new(Server {
         by_chance: Some(Box::new(fates(Arc::clone(&chance), percent))),
-        hop: Duration::from_millis(hop),
-        refused: Mutex::new((refused.clone(), 422)),
+        hops: [hop; 3],
+        refused: (refused.clone(), 422),
         ..Server::default()
     });
     let base = Duration::from_millis(chance.pick(&[0, hop.max(1), 5 * hop.max(1)]));
@@ -178,15 +182,8 @@ async fn case(seed: u64, hop: u64) -> u32 {
     let combined = combined.attempt_timeout(Duration::from_millis(6 * hop.max(1)));
     let (callers, keys) = (1 + chance.below(100) as u32, 1 + chance.below(3) as u32);
     let ms = chance.pick(&[1, 3, 30]) * hop.max(1);
-    let kinds = [
-        Kind::Adds,
-        Kind::Adds,
-        Kind::Adds,
-        Kind::Adds,
-        Kind::Appends,
-        Kind::Appends,
-    ];
-    let kinds = [&kinds[..], &[Kind::Fails, Kind::Panics]].concat();
+    let (adds, appends) = ([Kind::Adds; 4], [Kind::Appends; 2]);
+    let kinds = [&adds[..], &appends, &[Kind::Fails, Kind::Panics]].concat();
     let tasks: Vec<_> = (0..callers)
         .map(|name| {
             let (kind, key) = (chance.pick(&kinds), name % keys);
@@ -261,11 +258,7 @@ async fn case(seed: u64, hop: u64) -> u32 {
 #[test]
 fn no_random_change_is_lost_doubled_or_hangs() {
     keep_quiet();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .unwrap();
+    let runtime = paused();
     let (mut changes, mut seed) = (0, 0);
     while changes < PAUSED {
         let hour = Duration::from_secs(3_600);
