@@ -4,45 +4,6 @@
 
 use super::{Ended, Form, Judge, Kind, Reply, Rule, Signal, Trial, trial::Awaited};
 
-pub(super) const FORMS: &[Form] = &[
-    Form::new("retry", Kind::Async, retry),
-    Form::new("retry_with", Kind::Async, retry_with),
-    Form::new("retry, owned", Kind::Async, owned),
-    Form::new("retry, not reported", Kind::Async, not_reported),
-    Form::new("retry, budget of the call", Kind::Async, own_budget).pays_itself(),
-    Form::new("blocking", Kind::Blocking, blocking),
-    Form::new("blocking_with", Kind::Blocking, blocking_with),
-    Form::new(
-        "blocking, not reported",
-        Kind::Blocking,
-        blocking_not_reported,
-    ),
-    Form::new(
-        "blocking, budget of the call",
-        Kind::Blocking,
-        blocking_own_budget,
-    )
-    .pays_itself(),
-    Form::new("update, in its write", Kind::UpdateWrite, update_write),
-    Form::new("update, in its read", Kind::UpdateRead, update_read),
-    Form::new(
-        "blocking update, in its write",
-        Kind::BlockingUpdateWrite,
-        blocking_update_write,
-    ),
-    Form::new(
-        "blocking update, in its read",
-        Kind::BlockingUpdateRead,
-        blocking_update_read,
-    ),
-    Form::new("resuming", Kind::Resuming, resuming),
-    Form::new(
-        "resuming, blocking",
-        Kind::BlockingResuming,
-        blocking_resuming,
-    ),
-];
-
 /// What every call has; then it runs.
 macro_rules! run {
     ($trial:ident, Async, $call:expr, $end:ident) => {
@@ -109,27 +70,28 @@ macro_rules! limits {
 macro_rules! rules {
     (values: $trial:ident, $loop:ident, $call:expr, $end:ident) => {
         match $trial.setting.rule {
-            Rule::AnyValue => limits!($trial, $loop, $call, $end),
-            Rule::Until(values) => {
-                let call = $call.until(|value| value.is_awaited()).consecutive(values);
-                limits!($trial, $loop, call, $end)
-            }
             Rule::Responses => limits!($trial, $loop, $call.responses(), $end),
             Rule::ConflictIf => unreachable!("refused"),
+            _ => rules!(awaited: $trial, $loop, $call, $end),
         }
     };
     (written: $trial:ident, $loop:ident, $call:expr, $end:ident) => {
         match $trial.setting.rule {
-            Rule::AnyValue => limits!($trial, $loop, $call, $end),
-            Rule::Until(values) => {
-                let call = $call.until(|value| value.is_awaited()).consecutive(values);
-                limits!($trial, $loop, call, $end)
-            }
             Rule::ConflictIf => {
                 let call = $call.conflict_if(|reply: &Reply| *reply == Reply(409));
                 limits!($trial, $loop, call, $end)
             }
             Rule::Responses => unreachable!("refused"),
+            _ => rules!(awaited: $trial, $loop, $call, $end),
+        }
+    };
+    (awaited: $trial:ident, $loop:ident, $call:expr, $end:ident) => {
+        match $trial.setting.rule {
+            Rule::Until(values) => {
+                let call = $call.until(|value| value.is_awaited()).consecutive(values);
+                limits!($trial, $loop, call, $end)
+            }
+            _ => limits!($trial, $loop, $call, $end),
         }
     };
     (read: $trial:ident, $loop:ident, $call:expr, $end:ident) => {
@@ -137,197 +99,120 @@ macro_rules! rules {
     };
 }
 
-/// `judged!(trial, values, Async, retry(operation), reported)` is a call of the trial; what is in brackets
-/// is added before its settings.
-macro_rules! judged {
-    ($trial:ident, $rules:ident, $loop:ident, $method:ident $arguments:tt, $end:ident) => {
-        judged!($trial, $rules, $loop, $method $arguments, $end, [])
+/// The forms: the rules about values that one can have, how it waits, the call, what is written before its
+/// settings, and how it ends.
+macro_rules! forms {
+    ($trial:ident => $($form:ident $(($own:ident))? = $name:literal, $kind:ident:
+        $rules:ident, $loop:ident, $method:ident $arguments:tt [$($more:tt)*] $end:ident;)*) => {
+        pub(super) const FORMS: &[Form] = &[
+            $(Form::new($name, Kind::$kind, $form)$(.$own())?,)*
+            Form::new("resuming", Kind::Resuming, resuming),
+            Form::new("resuming, blocking", Kind::BlockingResuming, blocking_resuming),
+        ];
+
+        $(fn $form<'t>($trial: &'t Trial<'t>) -> Option<Ended> {
+            let policy = &$trial.policy;
+            match $trial.setting.judge {
+                Judge::Codes => {
+                    rules!($rules: $trial, $loop, policy.$method $arguments $($more)*, $end)
+                }
+                Judge::When(judge) => {
+                    let judged = policy.when(judge);
+                    limits!($trial, $loop, judged.$method $arguments $($more)*, $end)
+                }
+                Judge::WhenAny(judge) => {
+                    let judged = policy.when_any(judge);
+                    limits!($trial, $loop, judged.$method $arguments $($more)*, $end)
+                }
+            }
+        })*
     };
-    ($trial:ident, $rules:ident, $loop:ident, $method:ident $arguments:tt, $end:ident, [$($more:tt)*]) => {{
-        let policy = &$trial.policy;
-        match $trial.setting.judge {
-            Judge::Codes => {
-                rules!($rules: $trial, $loop, policy.$method $arguments $($more)*, $end)
-            }
-            Judge::When(judge) => {
-                limits!($trial, $loop, policy.when(judge).$method $arguments $($more)*, $end)
-            }
-            Judge::WhenAny(judge) => {
-                limits!($trial, $loop, policy.when_any(judge).$method $arguments $($more)*, $end)
-            }
-        }
-    }};
 }
 
-fn retry<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
-    judged!(trial, values, Async, retry(|| trial.attempt()), reported)
-}
-
-fn retry_with<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
-    judged!(
-        trial,
-        values,
-        Async,
-        retry_with(|attempt| {
+forms! {
+    trial =>
+    retry = "retry", Async:
+        values, Async, retry(|| trial.attempt()) [] reported;
+    retry_with = "retry_with", Async:
+        values, Async, retry_with(|attempt| {
             trial.check_attempt(&attempt);
             trial.attempt()
-        }),
-        reported
-    )
-}
-
-fn owned<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
-    judged!(trial, values, Async, retry(|| trial.attempt()), reported, [.owned()])
-}
-
-fn not_reported<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
-    judged!(trial, values, Async, retry(|| trial.attempt()), into_future)
-}
-
-fn own_budget<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
-    let budget = trial.call_budget();
-    judged!(trial, values, Async, retry(|| trial.attempt()), reported, [.budget(budget)])
-}
-
-fn blocking<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
-    judged!(
-        trial,
-        values,
-        Blocking,
-        blocking(|| trial.attempt_blocking()),
-        reported
-    )
-}
-
-fn blocking_with<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
-    judged!(
-        trial,
-        values,
-        Blocking,
-        blocking_with(|attempt| {
+        }) [] reported;
+    owned = "retry, owned", Async:
+        values, Async, retry(|| trial.attempt()) [.owned()] reported;
+    not_reported = "retry, not reported", Async:
+        values, Async, retry(|| trial.attempt()) [] into_future;
+    own_budget(pays_itself) = "retry, budget of the call", Async:
+        values, Async, retry(|| trial.attempt()) [.budget(trial.call_budget())] reported;
+    blocking = "blocking", Blocking:
+        values, Blocking, blocking(|| trial.attempt_blocking()) [] reported;
+    blocking_with = "blocking_with", Blocking:
+        values, Blocking, blocking_with(|attempt| {
             trial.check_attempt(&attempt);
             trial.attempt_blocking()
-        }),
-        reported
-    )
-}
-
-fn blocking_not_reported<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
-    judged!(
-        trial,
-        values,
-        Blocking,
-        blocking(|| trial.attempt_blocking()),
-        call
-    )
-}
-
-fn blocking_own_budget<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
-    let budget = trial.call_budget();
-    judged!(
-        trial,
-        values,
-        Blocking,
-        blocking(|| trial.attempt_blocking()),
-        reported,
-        [.budget(budget)]
-    )
-}
-
-fn update_write<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
-    judged!(
-        trial,
-        written,
-        Async,
-        update(
+        }) [] reported;
+    blocking_not_reported = "blocking, not reported", Blocking:
+        values, Blocking, blocking(|| trial.attempt_blocking()) [] call;
+    blocking_own_budget(pays_itself) = "blocking, budget of the call", Blocking:
+        values, Blocking, blocking(|| trial.attempt_blocking()) [.budget(trial.call_budget())] reported;
+    update_write = "update, in its write", UpdateWrite:
+        written, Async, update(
             async || trial.other_step(Reply(0)),
             |_| true,
             |_| trial.attempt()
-        ),
-        reported
-    )
-}
-
-fn update_read<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
-    judged!(
-        trial,
-        read,
-        Async,
-        update(
+        ) [] reported;
+    update_read = "update, in its read", UpdateRead:
+        read, Async, update(
             || trial.attempt(),
             |_| true,
             async |reply| trial.other_step(reply)
-        ),
-        reported
-    )
-}
-
-fn blocking_update_write<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
-    judged!(
-        trial,
-        written,
-        Blocking,
-        blocking_update(
+        ) [] reported;
+    blocking_update_write = "blocking update, in its write", BlockingUpdateWrite:
+        written, Blocking, blocking_update(
             || trial.other_step(Reply(0)),
             |_| true,
             |_| trial.attempt_blocking()
-        ),
-        reported
-    )
-}
-
-fn blocking_update_read<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
-    judged!(
-        trial,
-        read,
-        Blocking,
-        blocking_update(
+        ) [] reported;
+    blocking_update_read = "blocking update, in its read", BlockingUpdateRead:
+        read, Blocking, blocking_update(
             || trial.attempt_blocking(),
             |_| true,
             |reply| trial.other_step(reply)
-        ),
-        reported
-    )
+        ) [] reported;
 }
 
-/// `own_loop!(trial, begin, stop_on(signal), attempt, failed)`.
+/// The caller's own loop, with each judge, with and without a signal.
 macro_rules! own_loop {
     ($trial:ident, $begin:ident, $signal:expr, |$resuming:ident| $run:expr) => {{
         let policy = &$trial.policy;
-        match ($trial.setting.judge, $trial.setting.signal) {
-            (Judge::Codes, None) => own_loop!($trial, policy.$begin(), |$resuming| $run),
-            (Judge::Codes, Some(_)) => {
-                let signal = $signal;
-                own_loop!($trial, policy.$begin().stop_on(signal), |$resuming| $run)
+        match $trial.setting.judge {
+            Judge::Codes => own_loop!($trial, policy, $begin, $signal, |$resuming| $run),
+            Judge::When(judge) => {
+                own_loop!($trial, policy.when(judge), $begin, $signal, |$resuming| {
+                    $run
+                })
             }
-            (Judge::When(judge), None) => {
-                own_loop!($trial, policy.when(judge).$begin(), |$resuming| $run)
-            }
-            (Judge::WhenAny(judge), None) => {
-                own_loop!($trial, policy.when_any(judge).$begin(), |$resuming| $run)
-            }
-            (Judge::When(judge), Some(_)) => {
-                let signal = $signal;
+            Judge::WhenAny(judge) => {
                 own_loop!(
                     $trial,
-                    policy.when(judge).$begin().stop_on(signal),
-                    |$resuming| $run
-                )
-            }
-            (Judge::WhenAny(judge), Some(_)) => {
-                let signal = $signal;
-                own_loop!(
-                    $trial,
-                    policy.when_any(judge).$begin().stop_on(signal),
+                    policy.when_any(judge),
+                    $begin,
+                    $signal,
                     |$resuming| $run
                 )
             }
         }
     }};
-    ($trial:ident, $begin:expr, |$resuming:ident| $run:expr) => {{
-        let resuming = $begin.runtime($trial.time.clone());
-        let mut $resuming = resuming.notify($trial.hook());
-        $run
+    ($trial:ident, $judged:expr, $begin:ident, $signal:expr, |$resuming:ident| $run:expr) => {{
+        let resuming = $judged.$begin().runtime($trial.time.clone());
+        if $trial.setting.signal.is_some() {
+            let signal = $signal;
+            let mut $resuming = resuming.stop_on(signal).notify($trial.hook());
+            $run
+        } else {
+            let mut $resuming = resuming.notify($trial.hook());
+            $run
+        }
     }};
 }
 
