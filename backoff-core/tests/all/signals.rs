@@ -7,7 +7,6 @@ use crate::common::{
 };
 use backoff_core::{Budget, Event, Jitter, Policy, Stop, StopReason, Verdict, retry};
 use std::{
-    cell::Cell,
     future::{pending, ready},
     time::Duration,
 };
@@ -388,6 +387,7 @@ fn another_thread_ends_the_sleep_of_a_blocking_call() {
 #[test]
 fn a_blocking_call_in_virtual_time_is_stopped_before_or_in_a_wait() {
     use backoff_core::testing::VirtualTime;
+    use std::cell::Cell;
 
     let (stop, time, calls) = (Stop::new(), VirtualTime::new(), Cell::new(0));
     let busy = || {
