@@ -78,11 +78,7 @@ impl TestError {
     }
 
     pub(crate) const fn delivery(delivery: Delivery) -> Self {
-        let delivery = Some(delivery);
-        Self {
-            delivery,
-            ..Self::UNKNOWN
-        }
+        Self::UNKNOWN.and_delivery(delivery)
     }
 
     /// What the library makes of an attempt that was cut after this time.
@@ -102,6 +98,14 @@ impl TestError {
     pub(crate) const fn and_kind(self, kind: FaultKind) -> Self {
         Self {
             kind: Some(kind),
+            ..self
+        }
+    }
+
+    /// With the delivery besides.
+    pub(crate) const fn and_delivery(self, delivery: Delivery) -> Self {
+        Self {
+            delivery: Some(delivery),
             ..self
         }
     }
