@@ -36,7 +36,7 @@ fn google(code: u16, name: &str, headers: &str) -> Act {
     reply(code, headers, body)
 }
 
-fn retry_info(delay: &str, headers: &str) -> Act {
+pub(crate) fn retry_info(delay: &str, headers: &str) -> Act {
     let info = format!(
         r#"{{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "{delay}"}}"#
     );
@@ -85,35 +85,22 @@ async fn what_a_reply_becomes() {
     ];
     let slow = seven(429, "RESOURCE_EXHAUSTED");
     let slow_shown = "HTTP 429 RESOURCE_EXHAUSTED: m";
+    let [aborts, exists_already] = ["ABORTED", "ALREADY_EXISTS"].map(|name| google(409, name, ""));
+    let inside_shown = "HTTP 409 ABORTED: try again";
     let always = vec![
         (slow, throttled.after(7_000), slow_shown),
-        (google(409, "ABORTED", ""), aborted, "HTTP 409 ABORTED: m"),
-        (
-            inside(conflict),
-            aborted.after(2_000),
-            "HTTP 409 ABORTED: try again",
-        ),
+        (aborts, aborted, "HTTP 409 ABORTED: m"),
+        (inside(conflict), aborted.after(2_000), inside_shown),
         // The missing part may say `ABORTED`.
         (half_a_conflict, aborted.after(3_000), shown),
     ];
-    let cut_shown = [404, 403]
-        .map(|status| format!("HTTP {status}, but its body was cut: error decoding response body"));
+    let [gone, banned] = [404, 403].map(|number| cut(number, half_an_error));
+    let [gone_shown, banned_shown] = [404, 403]
+        .map(|number| format!("HTTP {number}, but its body was cut: error decoding response body"));
     let never = vec![
-        (
-            google(409, "ALREADY_EXISTS", ""),
-            exists,
-            "HTTP 409 ALREADY_EXISTS: m",
-        ),
-        (
-            cut(404, half_an_error),
-            status(404).after(3_000),
-            &*cut_shown[0],
-        ),
-        (
-            cut(403, half_an_error),
-            status(403).after(3_000),
-            &*cut_shown[1],
-        ),
+        (exists_already, exists, "HTTP 409 ALREADY_EXISTS: m"),
+        (gone, status(404).after(3_000), &*gone_shown),
+        (banned, status(403).after(3_000), &banned_shown),
         // A `POST` that is answered by nothing has been made; to make it again would do it twice.
         (html(200), NOTHING, "the reply is not the JSON"),
         (reply(204, "", ""), NOTHING, ""),

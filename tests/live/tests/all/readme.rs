@@ -1,8 +1,8 @@
 //! Functions of the README that need more code to run. Counts their calls, with the attributes of both
 //! crates.
 
-use crate::iam::{Iam, add, members};
-use backoff_cloud::emulator::{Call, Emulator, Reply};
+use crate::iam::{Iam, add, members, started};
+use backoff_cloud::emulator::{Call, Reply};
 use backoff_cloud::{Policy, http::ApiError, iam, retry, retry_block};
 use serde_json::Value;
 use std::time::Duration;
@@ -34,12 +34,6 @@ async fn grant_all(iam: &Iam, members: &[&str]) -> Result<Value, ApiError> {
 #[backoff_core::retry(base = "1ms", max_backoff = "64s", deadline = "300s", on = [429, 500..=504])]
 async fn read(iam: &Iam) -> Result<Value, ApiError> {
     iam.get().await
-}
-
-fn started() -> (Emulator, Iam) {
-    let emulator = Emulator::start().expect("a port on loopback");
-    let iam = Iam::new(&emulator);
-    (emulator, iam)
 }
 
 #[tokio::test]

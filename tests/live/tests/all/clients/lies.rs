@@ -5,7 +5,7 @@ use crate::{
         facts::POLICY,
         tonic::{answer, retry_info_of},
     },
-    http::{get, said},
+    http::{get, retry_info, said},
     server::{reply, serve},
 };
 use backoff_core::{Fault, Policy, StopReason, testing::VirtualTime};
@@ -39,10 +39,7 @@ async fn who_asks_for_too_much_time_ends_it_at_once() {
         let busy = reply(503, &format!("retry-after: {huge}\r\n"), "");
         assert_stops(Arc::new(said(busy).await)).await;
     }
-    let body = format!(
-        r#"{{"error": {{"code": 503, "details": [{{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "{THOUSAND_YEARS}s"}}]}}}}"#
-    );
-    let error = said(reply(503, "", &body)).await;
+    let error = said(retry_info(&format!("{THOUSAND_YEARS}s"), "")).await;
     let asked = Duration::from_secs(THOUSAND_YEARS as u64);
     assert_eq!(error.retry_after(), Some(asked));
     assert_stops(Arc::new(error)).await;
