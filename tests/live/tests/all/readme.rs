@@ -2,15 +2,13 @@
 //! crates.
 
 use crate::iam::{Iam, add, members, started};
+use crate::server::scaled;
 use backoff_cloud::emulator::{Call, Reply};
 use backoff_cloud::{Policy, http::ApiError, iam, retry, retry_block};
 use serde_json::Value;
 use std::time::Duration;
 
-/// The preset, a thousand times as fast, with time for a slow machine.
-const READ_MODIFY_WRITE: Policy = iam::READ_MODIFY_WRITE
-    .scaled(0.001)
-    .deadline(Duration::from_secs(600));
+const READ_MODIFY_WRITE: Policy = scaled(iam::READ_MODIFY_WRITE, 0.001);
 
 #[retry(policy = READ_MODIFY_WRITE)]
 async fn grant(iam: &Iam, member: &str) -> Result<Value, ApiError> {

@@ -39,6 +39,11 @@ pub(crate) const FAST: Policy = Policy::exponential()
     .base(Duration::from_millis(1))
     .max_attempts(4);
 
+/// The policy, so many times as fast, with time for a slow machine: the deadline would be scaled too.
+pub(crate) const fn scaled(policy: Policy, factor: f64) -> Policy {
+    policy.scaled(factor).deadline(Duration::from_secs(600))
+}
+
 /// A client without the retries that reqwest makes by itself.
 pub(crate) fn builder() -> ClientBuilder {
     Client::builder().retry(reqwest::retry::never())

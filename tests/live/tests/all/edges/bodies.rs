@@ -288,13 +288,6 @@ async fn what_the_error_of_a_strange_body_says() {
 }
 
 #[tokio::test]
-async fn a_mark_before_a_success_is_no_mistake() {
-    let url = serve(reply(200, "", "\u{feff}[1]"));
-    let value = get(&url, AMPLE).await.expect("JSON");
-    assert_eq!(value, serde_json::json!([1]));
-}
-
-#[tokio::test]
 async fn no_text_of_an_error_shows_a_password_or_a_query() {
     for server in [
         served(told("200 OK", 100, "{")),

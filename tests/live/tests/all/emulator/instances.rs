@@ -7,7 +7,10 @@ use backoff_cloud::http::{self, ApiError};
 use backoff_cloud::{Fault, FaultKind, GrpcCode, StopReason, memorystore};
 use serde_json::{Value, json};
 
-use crate::{emulator::client::*, server::AMPLE};
+use crate::{
+    emulator::client::*,
+    server::{AMPLE, scaled},
+};
 
 const PARENT: &str = "projects/p/locations/europe-west1";
 const CACHE: &str = "projects/p/locations/europe-west1/instances/cache";
@@ -90,7 +93,7 @@ fn a_create_whose_reply_was_lost_is_recognised() {
     let failures = [Reply::reset().applied(), Reply::status(503)];
     emulator.script(Call::CreateInstance, failures);
     let create = create(&format!("cache&requestId={ID}"));
-    assert!(exchange(&emulator, &create).1.is_err());
+    assert!(exchange(&emulator, &create).is_err());
     assert_eq!(ask(&emulator, &create).error().0, 503);
     let first = ask(&emulator, &create).json();
     let again = ask(&emulator, &create).json();
@@ -150,9 +153,7 @@ async fn an_operation_is_polled_by_policy() {
     let url = format!("{}/v1/{name}", emulator.url());
     let client = client();
     let poll = async || http::json::<Value>(client.get(&url).send().await?).await;
-    let polling = memorystore::OPERATION
-        .scaled(0.002)
-        .deadline(Duration::from_secs(600));
+    let polling = scaled(memorystore::OPERATION, 0.002);
     // Neither a 503 nor a connection that breaks ends the polling.
     let failures = [Reply::status(503), Reply::reset(), Reply::cut()];
     emulator.script(Call::GetOperation, failures);
