@@ -1,12 +1,12 @@
 //! The memory that an annotated function needs.
 
+use crate::server::runtime;
 use allocation_counter::measure;
 use backoff_core::{Fault, retry};
 use std::{
     future::{Future, ready},
     hint::black_box,
 };
-use tokio::runtime::{Builder, Runtime};
 
 #[derive(Debug)]
 struct Busy;
@@ -42,17 +42,9 @@ fn countdown(n: u64) -> Result<u64, Busy> {
     }
 }
 
-fn runtime() -> Runtime {
-    Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .expect("a runtime")
-}
-
 /// How often `future` allocates, over what the runtime allocates for a future that waits as often.
 fn allocations<F: Future>(make: impl Fn() -> F) -> u64 {
-    let runtime = runtime();
+    let runtime = runtime(true);
     // The first time, tokio makes what belongs to its threads.
     runtime.block_on(make());
     measure(|| {

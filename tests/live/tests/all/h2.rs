@@ -81,14 +81,6 @@ pub(crate) fn script(acts: impl Into<Vec<Act>>) -> (SocketAddr, Asked) {
     (address, asked)
 }
 
-/// The reply of gRPC that is an error of this code.
-pub(crate) fn grpc_error(code: u16) -> Act {
-    let mut headers = HeaderMap::new();
-    headers.insert("content-type", HeaderValue::from_static("application/grpc"));
-    headers.insert("grpc-status", code.into());
-    Act::Headers(headers)
-}
-
 async fn answer(
     stream: TcpStream,
     asked: &Asked,

@@ -1,16 +1,14 @@
 //! Functions of the README that need more code to run. Counts their calls, with the attributes of both
 //! crates.
 
-use crate::iam::{Iam, add, members};
-use backoff_cloud::emulator::{Call, Emulator, Reply};
+use crate::iam::{Iam, add, members, started};
+use crate::server::scaled;
+use backoff_cloud::emulator::{Call, Reply};
 use backoff_cloud::{Policy, http::ApiError, iam, retry, retry_block};
 use serde_json::Value;
 use std::time::Duration;
 
-/// The preset, a thousand times as fast, with time for a slow machine.
-const READ_MODIFY_WRITE: Policy = iam::READ_MODIFY_WRITE
-    .scaled(0.001)
-    .deadline(Duration::from_secs(600));
+const READ_MODIFY_WRITE: Policy = scaled(iam::READ_MODIFY_WRITE, 0.001);
 
 #[retry(policy = READ_MODIFY_WRITE)]
 async fn grant(iam: &Iam, member: &str) -> Result<Value, ApiError> {
@@ -34,12 +32,6 @@ async fn grant_all(iam: &Iam, members: &[&str]) -> Result<Value, ApiError> {
 #[backoff_core::retry(base = "1ms", max_backoff = "64s", deadline = "300s", on = [429, 500..=504])]
 async fn read(iam: &Iam) -> Result<Value, ApiError> {
     iam.get().await
-}
-
-fn started() -> (Emulator, Iam) {
-    let emulator = Emulator::start().expect("a port on loopback");
-    let iam = Iam::new(&emulator);
-    (emulator, iam)
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 
 use backoff_cloud::{Clock, Policy, Random, Sleep};
 use backoff_core::testing::VirtualTime;
+use hyper_1::body::{Body, Bytes, Frame};
 use reqwest::{Client, ClientBuilder};
 use std::{
     collections::VecDeque,
@@ -15,12 +16,13 @@ use std::{
         Arc, LazyLock, Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
+    task::{Context, Poll},
     time::Duration,
 };
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _, BufReader, copy, sink},
     net::{TcpListener, TcpSocket, TcpStream},
-    runtime::Runtime,
+    runtime::{Builder, Runtime},
     sync::watch,
     task::JoinSet,
     time::timeout,
@@ -37,6 +39,11 @@ pub(crate) const FAST: Policy = Policy::exponential()
     .base(Duration::from_millis(1))
     .max_attempts(4);
 
+/// The policy, so many times as fast, with time for a slow machine: the deadline would be scaled too.
+pub(crate) const fn scaled(policy: Policy, factor: f64) -> Policy {
+    policy.scaled(factor).deadline(Duration::from_secs(600))
+}
+
 /// A client without the retries that reqwest makes by itself.
 pub(crate) fn builder() -> ClientBuilder {
     Client::builder().retry(reqwest::retry::never())
@@ -44,6 +51,36 @@ pub(crate) fn builder() -> ClientBuilder {
 
 pub(crate) fn client() -> Client {
     builder().build().expect("a client")
+}
+
+/// A runtime on the thread of the test, for what is measured there.
+pub(crate) fn runtime(is_paused: bool) -> Runtime {
+    let mut builder = Builder::new_current_thread();
+    let builder = builder.enable_all().start_paused(is_paused);
+    builder.build().expect("a runtime")
+}
+
+type Piece = Poll<Option<io::Result<Bytes>>>;
+
+/// A body whose pieces come from a function.
+pub(crate) struct Pieces(Box<dyn FnMut(&mut Context<'_>) -> Piece + Send + Sync>);
+
+impl Pieces {
+    pub(crate) fn new(next: impl FnMut(&mut Context<'_>) -> Piece + Send + Sync + 'static) -> Self {
+        Pieces(Box::new(next))
+    }
+}
+
+impl Body for Pieces {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        (self.0)(context).map(|piece| piece.map(|piece| piece.map(Frame::data)))
+    }
 }
 
 /// How a connection goes on after the bytes of a reply.

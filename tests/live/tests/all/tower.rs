@@ -1,25 +1,22 @@
 //! tower's layer around real clients, on loopback sockets.
 
 use crate::{
-    h2::{Act, Asked, script},
+    clients::tonic::{endpoint, pushed_back, says, unary},
+    h2::{Act, script},
     server::{CLOSE, Server, reply},
 };
 use backoff_core::{Event, Fault as _, GrpcCode, Policy, codes, tower::Idempotent};
-use http_1::{HeaderMap, HeaderValue, Request, Response};
+use http_1::Request;
 use http_body_util::Full;
-use hyper_1::body::{Body, Bytes, Incoming};
+use hyper_1::body::Bytes;
 use hyper_util::{client::legacy, rt::TokioExecutor};
 use std::{
+    fmt::Display,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
-use tonic_014::{
-    Status,
-    client::Grpc,
-    transport::{Channel, Endpoint},
-};
-use tonic_prost_014::ProstCodec;
-use tower::{Layer as _, Service, ServiceBuilder, ServiceExt as _};
+use tonic_014::{Code, client::Grpc};
+use tower::{Layer as _, ServiceBuilder, ServiceExt as _};
 
 /// Its waits are short, since these clocks are real.
 const POLICY: Policy = Policy::exponential()
@@ -32,27 +29,11 @@ fn hyper() -> Hyper {
     legacy::Client::builder(TokioExecutor::new()).build_http()
 }
 
-fn request(
-    method: &str,
-    server: impl std::fmt::Display,
-    body: &'static str,
-) -> Request<Full<Bytes>> {
+fn request(method: &str, host: impl Display, body: &'static str) -> Request<Full<Bytes>> {
     let request = Request::builder()
         .method(method)
-        .uri(format!("http://{server}/a"));
+        .uri(format!("http://{host}/a"));
     request.body(Full::from(body)).expect("a request")
-}
-
-async fn send(
-    mut service: impl Service<
-        Request<Full<Bytes>>,
-        Response = Response<Incoming>,
-        Error = legacy::Error,
-    >,
-    request: Request<Full<Bytes>>,
-) -> Result<u16, legacy::Error> {
-    let reply = service.ready().await?.call(request).await?;
-    Ok(reply.status().as_u16())
 }
 
 /// A request may say of itself that it may be made twice.
@@ -64,8 +45,8 @@ async fn a_request_that_is_marked_is_sent_again() {
         if is_marked {
             search.extensions_mut().insert(Idempotent(true));
         }
-        let sent = send(POLICY.layer().layer(hyper()), search).await;
-        sent.expect_err("no reply");
+        let sent = POLICY.layer().layer(hyper()).oneshot(search);
+        sent.await.expect_err("no reply");
         assert_eq!(server.requests(), requests);
     }
 }
@@ -73,10 +54,10 @@ async fn a_request_that_is_marked_is_sent_again() {
 #[tokio::test]
 async fn hyper_waits_as_long_as_the_server_asks() {
     let server = Server::start([reply(503, "retry-after-ms: 300\r\n", "")]);
-    let client = POLICY.layer().layer(hyper());
     let began = Instant::now();
     let get = request("GET", server.address, "");
-    assert_eq!(send(client, get).await.expect("a reply"), 200);
+    let reply = POLICY.layer().layer(hyper()).oneshot(get).await;
+    assert_eq!(reply.expect("a reply").status(), 200);
     assert!(began.elapsed() >= Duration::from_millis(300));
     assert_eq!(server.requests(), 2);
 }
@@ -86,7 +67,7 @@ async fn hyper_waits_as_long_as_the_server_asks() {
 async fn what_hyper_refuses_to_send_is_permanent() {
     let mut request = request("GET", "a.example", "");
     *request.uri_mut() = "/no-host".parse().expect("a path");
-    let error = send(hyper(), request).await.expect_err("no host");
+    let error = hyper().oneshot(request).await.expect_err("no host");
     assert_eq!(error.kind(), Some(backoff_core::FaultKind::Permanent));
 }
 
@@ -104,9 +85,7 @@ async fn a_request_of_reqwest_that_cannot_be_copied_is_sent_once() {
         });
     let form = reqwest::multipart::Form::new().text("a", "b");
     let put = client.put(server.url("a")).multipart(form).build();
-    let mut service = layer.layer(client);
-    let ready = service.ready().await.expect("ready");
-    let reply = ready.call(put.expect("a request")).await;
+    let reply = layer.layer(client).oneshot(put.expect("a request")).await;
     assert_eq!(reply.expect("a reply").status(), 503);
     assert_eq!(server.requests(), 1);
     let events = events.lock().unwrap();
@@ -114,69 +93,38 @@ async fn a_request_of_reqwest_that_cannot_be_copied_is_sent_once() {
     assert!(events[0].contains("(unrepeatable)"), "{events:?}");
 }
 
-type Outcome = Result<String, Status>;
-
-/// A unary call of gRPC whose message is a text, as a generated client makes it.
-async fn call<S, B>(channel: S) -> Outcome
-where
-    S: Service<Request<tonic_014::body::Body>, Response = Response<B>>,
-    S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-    B: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static,
-{
-    let mut client = Grpc::new(channel);
-    let ready = client.ready().await;
-    ready.map_err(|error| Status::from_error(error.into()))?;
-    let path = "/test.Service/Get".parse().expect("a path");
-    let codec = ProstCodec::<String, String>::default();
-    let request = tonic_014::Request::new("name".to_owned());
-    client
-        .unary(request, path, codec)
-        .await
-        .map(|reply| reply.into_inner())
-}
-
-fn channel(server: std::net::SocketAddr) -> Channel {
-    let endpoint = Endpoint::from_shared(format!("http://{server}"));
-    endpoint.expect("an address").connect_lazy()
-}
-
-/// A server that answers with these codes, and then with an empty message.
-fn serve(codes: &[u16]) -> (std::net::SocketAddr, Asked) {
-    let refusals = codes.iter().map(|code| {
-        let mut headers = HeaderMap::new();
-        headers.insert("content-type", HeaderValue::from_static("application/grpc"));
-        headers.insert("grpc-status", (*code).into());
-        headers.insert("grpc-retry-pushback-ms", HeaderValue::from_static("5"));
-        Act::Headers(headers)
-    });
-    let acts: Vec<_> = refusals.chain([Act::Message]).collect();
-    script(acts)
-}
-
 /// Each call of gRPC is a `POST`, and `UNAVAILABLE` does not say that nothing was done. A message that is too
 /// long to be kept is sent once and whole.
 #[tokio::test]
 async fn which_calls_of_grpc_are_made_again() {
-    const UNAVAILABLE: u16 = 14;
-    const EXHAUSTED: u16 = 8;
+    use Code::{ResourceExhausted, Unavailable};
     let failed = Some(GrpcCode::Unavailable);
     // The message has a frame of 5 bytes and a field's tag and length.
     let message = format!("/test.Service/Get {:?}", b"\0\0\0\0\x06\x0a\x04name");
     for (codes, is_idempotent, kept, code, calls) in [
-        (&[UNAVAILABLE, EXHAUSTED][..], true, 64 * 1024, None, 3),
-        (&[UNAVAILABLE], false, 64 * 1024, failed, 1),
-        (&[EXHAUSTED], false, 64 * 1024, None, 2),
-        (&[UNAVAILABLE], true, 3, failed, 1),
+        (
+            &[Unavailable, ResourceExhausted][..],
+            true,
+            64 * 1024,
+            None,
+            3,
+        ),
+        (&[Unavailable], false, 64 * 1024, failed, 1),
+        (&[ResourceExhausted], false, 64 * 1024, None, 2),
+        (&[Unavailable], true, 3, failed, 1),
     ] {
-        let (server, asked) = serve(codes);
-        let layer = POLICY.layer();
-        let layer = if is_idempotent {
-            layer.idempotent(true)
-        } else {
-            layer
-        };
+        let refusals = codes.iter().map(|code| says(&pushed_back(*code, &["5"])));
+        let acts: Vec<_> = refusals.chain([Act::Message]).collect();
+        let (server, asked) = script(acts);
+        let mut layer = POLICY.layer();
+        if is_idempotent {
+            layer = layer.idempotent(true);
+        }
         let layer = layer.replaying(kept, tonic_014::body::Body::new);
-        let outcome = call(ServiceBuilder::new().layer(layer).service(channel(server))).await;
+        let service = ServiceBuilder::new()
+            .layer(layer)
+            .service(endpoint(server).connect_lazy());
+        let outcome = unary(Grpc::new(service), "name").await;
         let given = outcome.as_ref().err().map(|error| error.grpc_code());
         assert_eq!(given.flatten(), code, "{codes:?}");
         assert!(outcome.is_err() || outcome.is_ok_and(|text| text.is_empty()));

@@ -72,11 +72,7 @@ impl Subscriber for Kept {
 impl Kept {
     /// What `work` says.
     fn during(work: impl Future) -> Vec<(Level, String)> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .start_paused(true)
-            .build()
-            .unwrap();
+        let runtime = crate::server::runtime(true);
         // When an event is first met, and there is one subscriber alone, tracing asks the subscriber of that
         // thread. A thread of another test has none, and the event would be off for all. So there are others.
         static OTHERS: OnceLock<[Dispatch; 2]> = OnceLock::new();
@@ -166,30 +162,17 @@ fn what_a_call_says() {
     let unknown: &[&str] = &["derive or implement `Fault`"];
     let permanent: &[&str] = &["reason=\"permanent\""];
     let exhausted: &[&str] = &["reason=\"attempts\""];
+    let [debug, warn] = [&[Level::DEBUG][..], &[Level::WARN]];
+    let gone: Said<'_> = (debug, &[(0, permanent)]);
+    let failed: Said<'_> = (debug, &[(0, exhausted)]);
+    let warned: Said<'_> = (warn, &[(0, unknown)]);
+    let (busy, missing) = (Some(503), Some(404));
     let rows: [(_, Policy, usize, Option<u16>, Said<'_>); 5] = [
-        ("success", POLICY, 0, Some(503), (&[], &[])),
-        ("recovers", POLICY, 2, Some(503), (waits, &[(2, recovered)])),
-        (
-            "permanent",
-            once,
-            1,
-            Some(404),
-            (&[Level::DEBUG], &[(0, permanent)]),
-        ),
-        (
-            "once",
-            once,
-            1,
-            Some(503),
-            (&[Level::DEBUG], &[(0, exhausted)]),
-        ),
-        (
-            "unknown",
-            POLICY,
-            1,
-            None,
-            (&[Level::WARN], &[(0, unknown)]),
-        ),
+        ("success", POLICY, 0, busy, (&[], &[])),
+        ("recovers", POLICY, 2, busy, (waits, &[(2, recovered)])),
+        ("permanent", once, 1, missing, gone),
+        ("once", once, 1, busy, failed),
+        ("unknown", POLICY, 1, None, warned),
     ];
     for (row, policy, failures, status, said) in rows {
         let events = Kept::during(policy.retry(fails(failures, status)));

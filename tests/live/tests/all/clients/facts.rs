@@ -25,18 +25,18 @@ pub(crate) const NOTHING: Facts = Facts {
 };
 
 /// The request was certainly not sent.
-pub(crate) const NOT_SENT: Facts = Facts {
-    transport: Some(Delivery::NotSent),
-    must_reconnect: true,
-    ..NOTHING
-};
+pub(crate) const NOT_SENT: Facts = lost(Delivery::NotSent);
 
 /// The request may have been applied.
-pub(crate) const MAYBE_SENT: Facts = Facts {
-    transport: Some(Delivery::MaybeSent),
-    must_reconnect: true,
-    ..NOTHING
-};
+pub(crate) const MAYBE_SENT: Facts = lost(Delivery::MaybeSent);
+
+const fn lost(delivery: Delivery) -> Facts {
+    Facts {
+        transport: Some(delivery),
+        must_reconnect: true,
+        ..NOTHING
+    }
+}
 
 impl Facts {
     pub(crate) fn of(fault: &impl Fault) -> Self {
@@ -91,20 +91,14 @@ where
     assert_eq!(Facts::of(&error), facts, "{row}: {error:?}");
     assert_eq!(Repeated::of(&error), repeated, "{row}: {error:?}");
     let (kind, hidden) = (error.kind(), error.into());
-    assert_eq!(
-        (Facts::of(&hidden), hidden.kind()),
-        (facts, kind),
-        "{row}, in a box"
-    );
+    let said = (Facts::of(&hidden), hidden.kind());
+    assert_eq!(said, (facts, kind), "{row}, in a box");
     assert_eq!(Repeated::of(&hidden), repeated, "{row}, in a box");
 }
 
 /// A code of gRPC and nothing else.
 pub(crate) const fn code(code: GrpcCode) -> Facts {
-    Facts {
-        grpc_code: Some(code),
-        ..NOTHING
-    }
+    NOTHING.code(code)
 }
 
 /// A status and nothing else.
@@ -116,17 +110,13 @@ pub(crate) const fn status(status: u16) -> Facts {
 }
 
 impl Facts {
-    pub(crate) const fn code(self, code: GrpcCode) -> Self {
-        Facts {
-            grpc_code: Some(code),
-            ..self
-        }
+    pub(crate) const fn code(mut self, code: GrpcCode) -> Self {
+        self.grpc_code = Some(code);
+        self
     }
 
-    pub(crate) const fn after(self, milliseconds: u64) -> Self {
-        Facts {
-            retry_after: Some(Duration::from_millis(milliseconds)),
-            ..self
-        }
+    pub(crate) const fn after(mut self, milliseconds: u64) -> Self {
+        self.retry_after = Some(Duration::from_millis(milliseconds));
+        self
     }
 }

@@ -3,18 +3,17 @@
 use crate::{
     clients::facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, Repeated, assert_row, status},
     h2::{self, CANCEL, GOAWAY_AFTER, GOAWAY_BEFORE, HALF_A_REPLY, REFUSED_STREAM},
-    server::{self, AMPLE, CLOSE, End, RESET, STALL, half, nobody, raw, reply},
+    server::{self, AMPLE, CLOSE, End, Pieces, RESET, STALL, half, nobody, raw, reply},
 };
 use Does::{H1, H2, HasNoName, Refuses};
 use Repeated::{Always, IfIdempotent, Never};
 use backoff_core::{Fault as _, FaultKind};
-use hyper_1::body::{Body, Bytes, Frame};
+use hyper_1::body::Bytes;
 use serde_json::Value;
 use std::{
     io::{Error, ErrorKind},
     mem::replace,
-    pin::Pin,
-    task::{Context, Poll},
+    task::Poll,
     time::Duration,
 };
 
@@ -103,17 +102,24 @@ fn table() -> Vec<Group> {
 }
 
 macro_rules! form {
-    ($fails:ident, $puts:ident, $reqwest:ident) => {
-        /// The error of a `GET` by this version of reqwest, and what reqwest calls it.
-        async fn $fails(host: &str, is_h2: bool, limit: Duration) -> ($reqwest::Error, String) {
+    ($client:ident, $fails:ident, $puts:ident, $reqwest:ident) => {
+        /// A client of this version of reqwest.
+        fn $client(is_h2: bool, limit: Duration) -> $reqwest::Client {
             let client = $reqwest::Client::builder().retry($reqwest::retry::never());
             let client = match is_h2 {
                 true => client.http2_prior_knowledge(),
                 false => client,
             };
-            let client = client.timeout(limit).build().expect("a client");
+            client.timeout(limit).build().expect("a client")
+        }
+
+        /// The error of a `GET` by this version of reqwest, and what reqwest calls it.
+        async fn $fails(host: &str, is_h2: bool, limit: Duration) -> ($reqwest::Error, String) {
             let got = async {
-                let response = client.get(format!("http://{host}/")).send().await?;
+                let response = $client(is_h2, limit)
+                    .get(format!("http://{host}/"))
+                    .send()
+                    .await?;
                 response.error_for_status()?.json::<Value>().await
             };
             let error = got.await.expect_err("the failure");
@@ -133,22 +139,22 @@ macro_rules! form {
         }
 
         /// The error of a `PUT` whose own body fails.
-        async fn $puts(is_h2: bool, body: Failing) -> $reqwest::Error {
-            let (server, client) = (Does::stalling(is_h2), $reqwest::Client::builder());
-            let client = match is_h2 {
-                true => client.http2_prior_knowledge(),
-                false => client,
-            };
-            let client = client.retry($reqwest::retry::never()).build();
-            let put = client.expect("a client").put(format!("http://{server}/"));
+        async fn $puts(is_h2: bool, body: Pieces) -> $reqwest::Error {
+            let url = format!("http://{}/", Does::stalling(is_h2));
+            let put = $client(is_h2, AMPLE).put(url);
             let sent = put.body($reqwest::Body::wrap(body)).send().await;
             sent.expect_err("the body failed")
         }
     };
 }
 
-form!(reqwest_fails, reqwest_puts, reqwest);
-form!(reqwest_012_fails, reqwest_012_puts, reqwest_012);
+form!(reqwest_client, reqwest_fails, reqwest_puts, reqwest);
+form!(
+    reqwest_012_client,
+    reqwest_012_fails,
+    reqwest_012_puts,
+    reqwest_012
+);
 
 #[tokio::test]
 async fn every_client_says_the_same_of_a_failure() {
@@ -190,17 +196,17 @@ async fn a_body_that_fails_is_no_failure_of_the_request() {
         ErrorKind::Interrupted,
     ] {
         for is_h2 in [false, true] {
-            let error = reqwest_puts(is_h2, Failing::with(kind)).await;
+            let error = reqwest_puts(is_h2, failing(kind)).await;
             assert!(error.is_request());
             assert_eq!(error.kind(), Some(FaultKind::Permanent));
             assert_row("reqwest", error, NOTHING, Never);
-            let error = reqwest_012_puts(is_h2, Failing::with(kind)).await;
+            let error = reqwest_012_puts(is_h2, failing(kind)).await;
             assert_eq!(error.kind(), Some(FaultKind::Permanent));
             assert_row("reqwest 0.12", error, NOTHING, Never);
         }
         let (mut sender, connection) = super::hyper::http1(Does::stalling(false)).await;
         tokio::spawn(connection);
-        let put = http_1::Request::put("http://localhost/").body(Failing::with(kind));
+        let put = http_1::Request::put("http://localhost/").body(failing(kind));
         let sent = sender.send_request(put.expect("a request")).await;
         let error = sent.expect_err("the body failed");
         assert_eq!(error.kind(), Some(FaultKind::Permanent));
@@ -219,31 +225,13 @@ impl Does {
 
 /// A request's body that fails after its first byte, with an error that would be repeated if it were
 /// the connection's: it says more about itself than the request does.
-struct Failing {
-    begun: bool,
-    error: ErrorKind,
-}
-
-impl Failing {
-    fn with(error: ErrorKind) -> Self {
-        let begun = false;
-        Failing { begun, error }
-    }
-}
-
-impl Body for Failing {
-    type Data = Bytes;
-    type Error = Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
-        let first = Frame::data(Bytes::from_static(b"1"));
-        let frame = match replace(&mut self.begun, true) {
-            false => Ok(first),
-            true => Err(Error::other(Error::from(self.error))),
+fn failing(error: ErrorKind) -> Pieces {
+    let mut begun = false;
+    Pieces::new(move |_| {
+        let piece = match replace(&mut begun, true) {
+            false => Ok(Bytes::from_static(b"1")),
+            true => Err(Error::other(Error::from(error))),
         };
-        Poll::Ready(Some(frame))
-    }
+        Poll::Ready(Some(piece))
+    })
 }

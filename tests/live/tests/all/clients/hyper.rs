@@ -3,25 +3,24 @@
 
 use crate::{
     clients::facts::{MAYBE_SENT, NOT_SENT, Repeated, assert_row, status},
-    server::{End, STALL, raw, reply, serve},
+    server::{End, Pieces, STALL, raw, reply, serve},
 };
 use http_1::{Request, Response};
 use http_body_util::{BodyExt as _, Empty};
 use hyper_1::{
-    body::{Body, Bytes, Frame},
+    body::{Body, Bytes},
     client::conn::{http1, http2},
 };
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use std::{
-    convert::Infallible,
     error::Error,
     future::{Future as _, poll_fn},
-    pin::{Pin, pin},
-    task::{Context, Poll},
+    pin::pin,
+    task::Poll,
 };
 use tokio::net::{TcpStream, ToSocketAddrs};
 
-type Hidden = Box<dyn Error + Send + Sync>;
+pub(super) type Hidden = Box<dyn Error + Send + Sync>;
 type Io = TokioIo<TcpStream>;
 
 fn request() -> Request<Empty<Bytes>> {
@@ -105,28 +104,13 @@ async fn upgrade_not_completed() {
     let switch = raw("HTTP/1.1 101 \r\nconnection: upgrade\r\nupgrade: test\r\n\r\n");
     let (mut sender, connection) = http1(serve(switch.then(End::Stall))).await;
     let connection = tokio::spawn(connection.with_upgrades());
-    let request = Request::put("http://localhost/").body(Endless);
+    let request = Request::put("http://localhost/").body(Pieces::new(|_| Poll::Pending));
     let answer = sender.send_request(request.expect("a request")).await;
     let upgrade = hyper_1::upgrade::on(answer.expect("a reply"));
     connection.abort();
     let error = upgrade.await.expect_err("nobody completes it");
     assert!(error.is_canceled(), "{error:?}");
     assert_row("upgrade", error, MAYBE_SENT, Repeated::IfIdempotent);
-}
-
-/// A body that never comes.
-struct Endless;
-
-impl Body for Endless {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Poll::Pending
-    }
 }
 
 #[tokio::test]

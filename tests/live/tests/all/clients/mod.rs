@@ -6,4 +6,4 @@ mod hyper;
 mod io;
 mod lies;
 mod reqwest;
-mod tonic;
+pub(crate) mod tonic;

@@ -66,13 +66,9 @@ async fn builder_error() {
     assert!(error.is_builder());
     assert_eq!(error.kind(), Some(FaultKind::Permanent));
     assert_row("0.13", error, NOTHING, Repeated::Never);
-    let error = reqwest_012::Client::new().get("no address").send().await;
-    assert_row(
-        "0.12",
-        error.expect_err("no address"),
-        NOTHING,
-        Repeated::Never,
-    );
+    let error = reqwest_012::get("no address").await;
+    let error = error.expect_err("no address");
+    assert_row("0.12", error, NOTHING, Repeated::Never);
 }
 
 /// An error of reqwest's inside others, as a body that is read through `AsyncRead` gives it.

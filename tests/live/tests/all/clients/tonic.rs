@@ -1,43 +1,49 @@
 //! tonic, against a server that has HTTP/2 only.
 
 use crate::{
-    clients::facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, POLICY, Repeated, assert_row, code},
+    clients::facts::{MAYBE_SENT, NOT_SENT, NOTHING, POLICY, Repeated, assert_row, code},
+    clients::hyper::Hidden,
     h2::{
         Act, CANCEL, GOAWAY_AFTER, GOAWAY_BEFORE, HALF_A_MESSAGE, NO_TRAILERS, REFUSED_STREAM,
-        grpc_error, serve,
+        serve,
     },
     server::{PATIENCE, nobody, raw},
 };
 use Repeated::{Always, IfIdempotent, Never, Refused};
 use backoff_core::{Delivery, Fault as _, GrpcCode, Jitter, Policy, Reconnect};
 use http_1::HeaderMap;
+use hyper_1::body::{Body, Bytes};
 use hyper_util::rt::TokioIo;
 use std::{error::Error as _, io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::net::TcpStream;
 use tonic_014::{
     Code, Request, Status,
-    client::Grpc,
+    client::{Grpc, GrpcService},
     transport::{Channel, Endpoint},
 };
 use tonic_prost_014::{ProstCodec, prost::Message as _};
 use tonic_types_014::{ErrorDetails, StatusExt as _, pb};
 
-fn endpoint(server: SocketAddr) -> Endpoint {
+pub(crate) fn endpoint(server: SocketAddr) -> Endpoint {
     Endpoint::from_shared(format!("http://{server}")).expect("an address")
 }
 
-async fn call_on(channel: Channel) -> Result<(), Status> {
-    let mut client = Grpc::new(channel);
-    client
-        .ready()
-        .await
-        .map_err(|error| Status::from_error(error.into()))?;
-    let method = "/test.Service/Method".parse().expect("a path");
-    let codec = ProstCodec::<(), ()>::default();
-    client
-        .unary(Request::new(()), method, codec)
-        .await
-        .map(drop)
+/// A unary call whose message is a text, as a generated client makes it.
+pub(crate) async fn unary<S, B>(mut client: Grpc<S>, text: &str) -> Result<String, Status>
+where
+    S: GrpcService<tonic_014::body::Body, ResponseBody = B>,
+    B: Body<Data = Bytes, Error: Into<Hidden>> + Send + 'static,
+{
+    let ready = client.ready().await;
+    ready.map_err(|error| Status::from_error(error.into()))?;
+    let method = "/test.Service/Get".parse().expect("a path");
+    let (request, codec) = (Request::new(text.to_owned()), ProstCodec::default());
+    let reply = client.unary(request, method, codec).await?;
+    Ok(reply.into_inner())
+}
+
+async fn call_on(channel: Channel) -> Result<String, Status> {
+    unary(Grpc::new(channel), "").await
 }
 
 /// The error of a call.
@@ -46,12 +52,17 @@ async fn failure(server: SocketAddr) -> Status {
     call_on(channel).await.expect_err("the failure")
 }
 
-/// The error of a call that the server answers like this.
-pub(crate) async fn answer(status: Status) -> Status {
+/// The reply of a server that says this.
+pub(crate) fn says(status: &Status) -> Act {
     let mut headers = HeaderMap::new();
     headers.insert("content-type", "application/grpc".parse().expect("a value"));
     status.add_header(&mut headers).expect("headers");
-    let error = failure(serve(Act::Headers(headers))).await;
+    Act::Headers(headers)
+}
+
+/// The error of a call that the server answers like this.
+pub(crate) async fn answer(status: Status) -> Status {
+    let error = failure(serve(says(&status))).await;
     assert!(error.source().is_none(), "{error:?}");
     error
 }
@@ -137,12 +148,8 @@ async fn client_timeout() {
 #[tokio::test]
 async fn message_too_long() {
     let channel = endpoint(serve(Act::Frames(b""))).connect_lazy();
-    let mut client = Grpc::new(channel).max_encoding_message_size(1);
-    client.ready().await.expect("a lazy channel");
-    let method = "/test.Service/Method".parse().expect("a path");
-    let codec = ProstCodec::<String, ()>::default();
-    let called = client.unary(Request::new("long".to_owned()), method, codec);
-    let error = called.await.expect_err("too long");
+    let client = Grpc::new(channel).max_encoding_message_size(1);
+    let error = unary(client, "long").await.expect_err("too long");
     assert_row("too long", error, NOTHING, Never);
 }
 
@@ -160,8 +167,8 @@ pub(crate) fn retry_info_of(seconds: i64) -> Status {
     Status::with_details(Code::Unavailable, "busy", status.encode_to_vec().into())
 }
 
-fn pushed_back(values: &[&str]) -> Status {
-    let mut status = Status::unavailable("busy");
+pub(crate) fn pushed_back(code: Code, values: &[&str]) -> Status {
+    let mut status = Status::new(code, "busy");
     for value in values {
         let value = value.parse().expect("a value");
         let metadata = status.metadata_mut();
@@ -179,6 +186,7 @@ async fn what_a_server_answers() {
     let unknown = code(GrpcCode::Unknown);
     let throttled = code(GrpcCode::ResourceExhausted).after(1_500);
     let details = ErrorDetails::with_retry_info(Some(Duration::from_millis(1_500)));
+    let pushed = pushed_back(Code::Unavailable, &["250"]);
     let busy = Status::with_error_details(Code::ResourceExhausted, "busy", details);
     for (status, facts, repeated) in [
         (Status::unavailable("try again"), unavailable, IfIdempotent),
@@ -191,25 +199,17 @@ async fn what_a_server_answers() {
         (Status::unknown("transport error"), unknown, IfIdempotent),
         (busy, throttled, Always),
         (retry_info_of(-3), unavailable, IfIdempotent),
-        (pushed_back(&["250"]), unavailable.after(250), IfIdempotent),
+        (pushed, unavailable.after(250), IfIdempotent),
     ] {
         let row = status.to_string();
         assert_row(&row, answer(status).await, facts, repeated);
     }
-    let must_stop = true;
-    let stop = Facts {
-        must_stop,
-        ..unavailable
-    };
-    for values in [
-        &["-1"][..],
-        &["soon"],
-        &["1.5"],
-        &["99999999999"],
-        &["1", "1"],
-    ] {
-        let row = format!("{values:?}");
-        assert_row(&row, answer(pushed_back(values)).await, stop, Refused);
+    let mut stop = unavailable;
+    stop.must_stop = true;
+    for values in ["-1", "soon", "1.5", "99999999999", "1 1"] {
+        let values: Vec<_> = values.split(' ').collect();
+        let error = answer(pushed_back(Code::Unavailable, &values)).await;
+        assert_row(&format!("{values:?}"), error, stop, Refused);
     }
 }
 
@@ -217,7 +217,7 @@ async fn what_a_server_answers() {
 #[tokio::test]
 async fn a_lost_connection_is_opened_anew() {
     let broken = serve(Act::FramesAndClose(b""));
-    let whole = serve(grpc_error(5));
+    let whole = serve(says(&Status::not_found("")));
     let servers = std::cell::RefCell::new(vec![whole, broken]);
     let channel = Reconnect::new(async || {
         let server = servers.borrow_mut().pop().expect("one of two");

@@ -1,27 +1,28 @@
 //! Bodies that are too long, never end, or end too early. What is measured is the heap of the
 //! client's thread; the servers have threads of their own.
 
-use crate::server::{AMPLE as MINUTE, Act, End, client, head, nobody, reply, serve as served};
+use crate::{
+    clients::facts::{Facts, MAYBE_SENT, Repeated, assert_row, status},
+    server::{
+        AMPLE as MINUTE, Act, End, Pieces, client, head, nobody, reply, runtime, serve as served,
+    },
+};
+use Repeated::{Always, IfIdempotent};
 use allocation_counter::measure;
 use backoff_cloud::{Delivery, Fault, FaultKind, GrpcCode, Policy, StopReason, Verdict, http, iam};
 use backoff_core::testing::VirtualTime;
 use flate2::{Compression, write::GzEncoder};
 use http::{ApiError, Limits};
-use hyper_1::body::{Body, Bytes, Frame};
+use hyper_1::body::Bytes;
 use serde_json::Value;
 use std::{
-    convert::Infallible,
     fmt::Display,
     future::Future as _,
     io::Write as _,
-    pin::Pin,
-    task::{Context, Poll, ready},
+    task::{Poll, ready},
     time::{Duration, Instant},
 };
-use tokio::{
-    runtime::{Builder, Runtime},
-    time::{Sleep, sleep},
-};
+use tokio::time::sleep;
 
 const MB: u64 = 1_000_000;
 
@@ -30,13 +31,6 @@ const QUICK: Limits = Limits::new().error_body_time(Duration::from_millis(200));
 
 /// A limit that no body reaches that does not stall, on a slow machine either.
 const AMPLE: Limits = Limits::new().error_body_time(MINUTE);
-
-fn runtime() -> Runtime {
-    Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime")
-}
 
 /// The URL of a server that answers so.
 fn serve(act: Act) -> String {
@@ -59,7 +53,7 @@ async fn failure(url: &str, limits: Limits) -> ApiError {
 /// What a read fails of, the most heap that it had at a time, and how long it took.
 fn measured(name: &str, url: &str, limits: Limits) -> (ApiError, u64, Duration) {
     let (begin, mut error) = (Instant::now(), None);
-    let heap = measure(|| error = Some(runtime().block_on(failure(url, limits)))).bytes_max;
+    let heap = measure(|| error = Some(runtime(false).block_on(failure(url, limits)))).bytes_max;
     let (error, time) = (error.expect("it was read"), begin.elapsed());
     println!("{name}: {heap} bytes, {time:?}");
     (error, heap, time)
@@ -92,25 +86,24 @@ fn an_error_is_left_at_the_limit() {
     }
 }
 
-fn bomb(megabytes: u64) -> Vec<u8> {
+fn pack(pieces: u64, piece: &[u8]) -> Vec<u8> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::best());
-    let piece = vec![b' '; MB as usize];
-    (0..megabytes).for_each(|_| packed.write_all(&piece).expect("it is written to memory"));
+    (0..pieces).for_each(|_| packed.write_all(piece).expect("it is written to memory"));
     packed.finish().expect("it is written to memory")
 }
 
-fn packed(status: &str, body: Vec<u8>) -> String {
+fn packed(status: &str, body: &[u8]) -> Act {
     let length = body.len();
     let first = format!("{status}\r\ncontent-encoding: gzip\r\ncontent-length: {length}");
-    serve(head(first, body))
+    head(first, body)
 }
 
 #[test]
 fn the_limits_count_what_is_unpacked() {
-    let body = bomb(50);
+    let body = pack(50, &vec![b' '; MB as usize]);
     assert!(body.len() < 50_000, "{} bytes", body.len());
-    assert_left("a bomb of an error", &packed("503 Busy", body.clone()));
-    let url = packed("200 OK", body);
+    assert_left("a bomb of an error", &serve(packed("503 Busy", &body)));
+    let url = serve(packed("200 OK", &body));
     let limits = Limits::new().body(MB as usize);
     let (error, heap, _) = measured("a bomb of a success", &url, limits);
     assert!(heap < 3 * MB, "{heap} bytes");
@@ -138,7 +131,7 @@ fn a_success_has_as_many_bytes_as_are_allowed() {
     let full = |length: usize| {
         let body = format!("\"{}\"", "x".repeat(length - 2));
         let url = serve(reply(200, "", body));
-        runtime().block_on(get(&url, Limits::new().body(100_000)))
+        runtime(false).block_on(get(&url, Limits::new().body(100_000)))
     };
     let value = full(100_000).expect("it is allowed");
     assert_eq!(value.as_str().map(str::len), Some(99_998));
@@ -148,20 +141,17 @@ fn a_success_has_as_many_bytes_as_are_allowed() {
 
 #[test]
 fn a_length_that_is_told_costs_nothing() {
-    let url = serve(told("200 OK", 67_108_864, "{"));
-    let (error, heap, _) = measured("a length that is told", &url, Limits::new());
-    assert!(heap < MB, "{heap} bytes");
-    assert_eq!(error.delivery(), Some(Delivery::MaybeSent));
-}
-
-#[tokio::test]
-async fn the_default_of_a_success_is_64_mib() {
-    let told = |length: u64| serve(told("200 OK", length, "{"));
-    let error = failure(&told((64 << 20) + 1), Limits::new()).await;
-    let shown = error.to_string();
-    assert!(shown.contains("longer than 67108864 bytes"), "{shown}");
-    let error = failure(&told(64 << 20), Limits::new()).await;
-    assert_eq!(error.delivery(), Some(Delivery::MaybeSent), "{error}");
+    // 64 MiB are allowed by default.
+    for (length, delivery, part) in [
+        (67_108_864, Some(Delivery::MaybeSent), ""),
+        (67_108_865, None, "longer than 67108864 bytes"),
+    ] {
+        let url = serve(told("200 OK", length, "{"));
+        let (error, heap, _) = measured("a length that is told", &url, Limits::new());
+        assert!(heap < MB, "{heap} bytes");
+        assert_eq!(error.delivery(), delivery, "{error}");
+        assert!(error.to_string().contains(part), "{error}");
+    }
 }
 
 #[tokio::test]
@@ -179,8 +169,7 @@ async fn a_stalled_429_keeps_its_retry_after_and_ends_before_the_deadline() {
     assert!(time < Duration::from_secs(60), "{time:?}");
     assert_eq!(given_up.reason, StopReason::RetryAfter);
     let error = given_up.error;
-    let said = (error.status(), error.retry_after(), error.delivery());
-    assert_eq!(said, (Some(429), Some(Duration::from_secs(3600)), None));
+    assert_eq!(Facts::of(&error), status(429).after(3_600_000));
     let expected = r#"HTTP 429, but its body was cut: it did not end within 200ms: {"error": {"#;
     assert_eq!(error.to_string(), expected);
 }
@@ -227,115 +216,75 @@ async fn a_success_that_stops_is_a_lost_reply() {
     assert_eq!(judged, Verdict::MaybeApplied);
 }
 
-/// A body of the digit 1, again and again, each after a pause.
-struct Slow {
-    left: u32,
-    pause: Pin<Box<Sleep>>,
-}
-
-impl Body for Slow {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        if self.left == 0 {
-            return Poll::Ready(None);
-        }
-        ready!(self.pause.as_mut().poll(cx));
-        self.left -= 1;
-        self.pause = Box::pin(sleep(Duration::from_millis(100)));
-        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b"1")))))
-    }
-}
-
 /// Twice as long as one may wait, in pieces. The time is virtual, so the body comes from memory.
 #[tokio::test(start_paused = true)]
 async fn a_success_that_keeps_coming_is_read_to_its_end() {
     let begin = tokio::time::Instant::now();
-    let body = reqwest::Body::wrap(Slow {
-        left: 10,
-        pause: Box::pin(sleep(Duration::from_millis(100))),
+    let pause = || Box::pin(sleep(Duration::from_millis(100)));
+    let (mut left, mut paused) = (10, pause());
+    let slow = Pieces::new(move |context| {
+        if left == 0 {
+            return Poll::Ready(None);
+        }
+        ready!(paused.as_mut().poll(context));
+        (left, paused) = (left - 1, pause());
+        Poll::Ready(Some(Ok(Bytes::from_static(b"1"))))
     });
     let reply = http_1::Response::builder().header("content-length", 10);
-    let reply = reply.body(body).expect("a reply");
+    let reply = reply.body(reqwest::Body::wrap(slow)).expect("a reply");
     let limits = Limits::new().read_timeout(Duration::from_millis(500));
     let value: Value = limits.json(reply.into()).await.expect("it comes");
     assert_eq!(value, serde_json::json!(1_111_111_111));
     assert!(begin.elapsed() >= Duration::from_secs(1));
 }
 
-/// A decoder takes away the header that says where the body ends. Then an empty body may have been cut,
-/// too; half a JSON text was cut in any case.
 #[tokio::test]
-async fn half_a_json_text_counts_as_cut_and_so_does_an_empty_body_without_an_end() {
-    let pack = |text: &[u8]| {
-        let mut packed = GzEncoder::new(Vec::new(), Compression::best());
-        packed.write_all(text).expect("it is written to memory");
-        packed.finish().expect("it is written to memory")
-    };
-    let cut = (Some(Delivery::MaybeSent), None);
-    for (half, of_plain) in [
-        ("{\"etag\": ", cut),
-        ("", (None, Some(FaultKind::Permanent))),
-    ] {
-        let plain = (serve(reply(200, "", half)), of_plain);
-        for (url, said) in [plain, (packed("200 OK", pack(half.as_bytes())), cut)] {
-            let error = failure(&url, AMPLE).await;
-            assert_eq!((error.delivery(), error.kind()), said, "{error}");
-        }
-    }
-}
-
-/// The missing part may say `ABORTED` or `ALREADY_EXISTS`, and only another attempt shows which.
-#[tokio::test]
-async fn a_conflict_that_is_cut_counts_as_aborted() {
-    let half = r#"{"error": {"status": "ALREADY_EXISTS", "details": ["#;
-    let lost = told("409 No", 1000, half);
-    let long = format!("{half}\"{}\"]}}}}", "x".repeat(100_000));
-    for (act, limits) in [
-        (lost.clone(), AMPLE),
-        (lost.then(End::Stall), QUICK),
-        (reply(409, "", long), AMPLE),
-    ] {
-        let error = failure(&serve(act), limits).await;
-        let said = (error.status(), error.grpc_code());
-        assert_eq!(said, (Some(409), Some(GrpcCode::Aborted)), "{error}");
-        assert_ne!(
-            iam::READ_MODIFY_WRITE.judge(&error),
-            Verdict::Permanent,
-            "{error}"
-        );
-    }
-}
-
-#[tokio::test]
-async fn a_long_error_in_a_success_is_no_value() {
-    let long = format!(
-        r#"{{"error": {{"message": "{}", "code": 503}}}}"#,
-        "x".repeat(70_000)
-    );
-    let short = r#"{"error": {"code": 503}}"#.to_owned();
+async fn what_the_error_of_a_strange_body_says() {
+    let stale = r#"{"error": {"status": "ALREADY_EXISTS", "details": ["#;
+    let stalls = told("409 No", 1000, stale).then(End::Stall);
+    let long = |beginning, end| format!("{beginning}\"{}\"{end}", "x".repeat(100_000));
+    let too_long = reply(409, "", long(stale, "]}}"));
+    let inside = |body: &str| reply(200, "retry-after: 3\r\n", body);
+    let long = inside(&long(r#"{"error": {"message": "#, r#", "code": 503}}"#));
+    let short = inside(r#"{"error": {"code": 503}}"#);
     let little = AMPLE.error_body(8);
-    for (body, limits, cut) in [(long, AMPLE, "65536"), (short, little, "8")] {
-        let url = serve(reply(200, "retry-after: 3\r\n", body));
-        let error = failure(&url, limits).await;
-        let said = (error.status(), error.retry_after(), error.delivery());
-        assert_eq!(said, (Some(503), Some(Duration::from_secs(3)), None));
+    let dates = "date: Sun, 06 Nov 1994 08:49:07 GMT\r\n\
+                 retry-after: Sun, 06 Nov 1994 08:49:37 GMT\r\n";
+    let dated = reply(503, dates, "");
+    let later = status(503).after(30_000);
+    let half = "{\"etag\": ";
+    let [half_packed, nothing_packed] = [half, ""].map(|text| pack(1, text.as_bytes()));
+    let half_packed = packed("200 OK", &half_packed);
+    let nothing_packed = packed("200 OK", &nothing_packed);
+    let half = reply(200, "", half);
+    let busy = status(503).after(3_000);
+    let cut = |after| {
+        format!("HTTP 503, but its body was cut: it is longer than {after} bytes: {{\"error")
+    };
+    let aborted = status(409).code(GrpcCode::Aborted);
+    for (act, limits, facts, beginning) in [
+        // The missing part may say `ABORTED` or `ALREADY_EXISTS`, and only another attempt shows which.
+        (stalls, QUICK, aborted, ""),
+        (too_long, AMPLE, aborted, ""),
+        (long, AMPLE, busy, &*cut("65536")),
+        (short, little, busy, &cut("8")),
+        // The date is read by the clock of the server.
+        (dated, AMPLE, later, "HTTP 503"),
+        (half, AMPLE, MAYBE_SENT, ""),
+        (half_packed, AMPLE, MAYBE_SENT, ""),
+        // A decoder takes away the header that says where the body ends: it may have been cut.
+        (nothing_packed, AMPLE, MAYBE_SENT, ""),
+    ] {
+        let row = format!("{act:?}");
+        let repeated = match facts == aborted {
+            true => Always,
+            false => IfIdempotent,
+        };
+        let error = failure(&serve(act), limits).await;
         let shown = error.to_string();
-        let cut =
-            format!("HTTP 503, but its body was cut: it is longer than {cut} bytes: {{\"error");
-        assert!(shown.starts_with(&cut), "{shown}");
+        assert!(shown.starts_with(beginning), "{row}: {shown}");
+        assert_row(&row, error, facts, repeated);
     }
-}
-
-#[tokio::test]
-async fn a_mark_before_a_success_is_no_mistake() {
-    let url = serve(reply(200, "", "\u{feff}[1]"));
-    let value = get(&url, AMPLE).await.expect("JSON");
-    assert_eq!(value, serde_json::json!([1]));
 }
 
 #[tokio::test]
@@ -359,12 +308,4 @@ async fn no_text_of_an_error_shows_a_password_or_a_query() {
             assert!(texts.iter().all(|text| !text.contains(secret)), "{texts:?}");
         }
     }
-}
-
-#[tokio::test]
-async fn a_date_is_read_by_the_clock_of_the_server() {
-    let dates = "date: Sun, 06 Nov 1994 08:49:07 GMT\r\n\
-                 retry-after: Sun, 06 Nov 1994 08:49:37 GMT\r\n";
-    let error = failure(&serve(reply(503, dates, "")), AMPLE).await;
-    assert_eq!(error.retry_after(), Some(Duration::from_secs(30)));
 }

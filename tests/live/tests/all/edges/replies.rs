@@ -2,7 +2,7 @@
 
 use crate::{
     edges::resources::rest,
-    server::{client, reply, serve},
+    server::{client, reply, scaled, serve},
 };
 use backoff_cloud::{
     Fault as _,
@@ -21,9 +21,7 @@ async fn a_write_that_is_answered_by_a_page_is_read_again() {
     let page = Reply::status(200).html().applied();
     emulator.script(Call::SetIamPolicy, [page]);
     let rest = rest(&emulator);
-    let policy = iam::READ_MODIFY_WRITE.scaled(0.001);
-    // Its deadline is scaled too, and a slow machine needs time.
-    let policy = policy.deadline(Duration::from_secs(600));
+    let policy = scaled(iam::READ_MODIFY_WRITE, 0.001);
     let change = iam::add(&rest, "projects/p", "roles/viewer", MEMBER).policy(policy);
     let (updated, report) = change.reported().await.expect("it is there");
     assert!(!updated.is_written());

@@ -72,13 +72,12 @@ pub(crate) fn write_request(policy: &Value) -> String {
     request("POST", &format!("/v1/{PROJECT}:setIamPolicy"), &body)
 }
 
-/// Every byte of the reply, and how it ended.
-pub(crate) fn exchange(emulator: &Emulator, request: &str) -> (Vec<u8>, io::Result<usize>) {
+/// Every byte of the reply, if it ends in order.
+pub(crate) fn exchange(emulator: &Emulator, request: &str) -> io::Result<Vec<u8>> {
     let mut stream = connect(emulator);
     stream.write_all(request.as_bytes()).unwrap();
     let mut bytes = Vec::new();
-    let end = stream.read_to_end(&mut bytes);
-    (bytes, end)
+    stream.read_to_end(&mut bytes).map(|_| bytes)
 }
 
 pub(crate) fn parse(bytes: &[u8]) -> Answer {
@@ -95,9 +94,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Answer {
 }
 
 pub(crate) fn ask(emulator: &Emulator, request: &str) -> Answer {
-    let (bytes, end) = exchange(emulator, request);
-    end.unwrap();
-    parse(&bytes)
+    parse(&exchange(emulator, request).unwrap())
 }
 
 /// Waits until the emulator's own thread got as far as the test needs.

@@ -167,7 +167,7 @@ fn a_delayed_write_is_not_done_for_a_caller_who_left() {
 fn a_rate_limit_refuses_with_its_hint() {
     let emulator = Emulator::builder()
         .rate_limit(1, 3)
-        .throttle_with(Reply::status(429).retry_after("1").retry_info("1s"))
+        .throttle_with(Reply::status(429).retry_after("1"))
         .start()
         .unwrap();
     let answers: Vec<_> = (0..20).map(|_| ask(&emulator, &read_request())).collect();
@@ -178,7 +178,6 @@ fn a_rate_limit_refuses_with_its_hint() {
     for answer in &refused {
         assert_eq!(answer.error().1, "RESOURCE_EXHAUSTED");
         assert_eq!(answer.header("retry-after"), Some("1"));
-        assert_eq!(answer.json()["error"]["details"][0]["retryDelay"], "1s");
     }
     let stats = emulator.stats();
     assert_eq!(stats.faults, refused.len() as u64);

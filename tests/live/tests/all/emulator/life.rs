@@ -11,12 +11,6 @@ use tokio::time::timeout;
 use crate::{emulator::client::*, server::AMPLE};
 
 #[test]
-fn it_listens_on_loopback_only() {
-    let emulator = Emulator::start().unwrap();
-    assert_eq!(addr(&emulator).ip(), IpAddr::V4(Ipv4Addr::LOCALHOST));
-}
-
-#[test]
 fn dropping_it_cuts_every_kind_of_open_connection() {
     let emulator = Emulator::builder().latency(Duration::from_millis(1));
     let emulator = emulator.start().unwrap();
@@ -98,9 +92,10 @@ async fn it_may_be_dropped_inside_a_runtime() {
 }
 
 #[test]
-fn emulators_do_not_share_anything() {
+fn emulators_are_on_loopback_and_share_nothing() {
     let (one, other) = (Emulator::start().unwrap(), Emulator::start().unwrap());
     assert_ne!(one.url(), other.url());
+    assert_eq!(addr(&one).ip(), IpAddr::V4(Ipv4Addr::LOCALHOST));
     assert_eq!(ask(&one, &write_request(&json!({}))).status, 200);
     assert_eq!(other.stats(), Stats::default());
     assert_eq!(other.policy(PROJECT), json!({"etag": "ACAB"}));

@@ -1,11 +1,9 @@
 //! Many writers of one policy under a quota.
 
-use std::time::Duration;
-
 use backoff_cloud::emulator::{Call, Emulator, Reply};
 use backoff_cloud::{Codes, Policy, codes, iam};
 
-use crate::emulator::client::*;
+use crate::{emulator::client::*, server::scaled};
 
 const WRITERS: usize = 32;
 /// How many reads, and how many writes, are refused for certain. A slow machine may not use the quota up.
@@ -20,7 +18,7 @@ async fn arrived(policy: Policy) -> (usize, usize) {
     for call in [Call::GetIamPolicy, Call::SetIamPolicy] {
         emulator.script(call, vec![Reply::status(429); REFUSED]);
     }
-    let policy = policy.scaled(0.01).deadline(Duration::from_secs(600));
+    let policy = scaled(policy, 0.01);
     let writers: Vec<_> = (0..WRITERS)
         .map(|writer| {
             let store = iam::Rest::new(client(), format!("{}/v3", emulator.url()));

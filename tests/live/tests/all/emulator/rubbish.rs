@@ -11,20 +11,27 @@ use crate::emulator::client::*;
 #[test]
 fn malformed_requests_get_googles_errors_and_use_up_no_fault() {
     let emulator = Emulator::start().unwrap();
-    emulator.script(Call::SetIamPolicy, [Reply::status(503)]);
+    for call in [Call::SetIamPolicy, Call::CreateInstance] {
+        emulator.script(call, [Reply::status(503)]);
+    }
     let set = format!("/v1/{PROJECT}:setIamPolicy");
+    let instances = "/v1/projects/p/locations/l/instances";
+    let create = format!("{instances}?instanceId=cache");
+    let cache = format!("{instances}/cache");
     let invalid = (400, "INVALID_ARGUMENT".to_owned());
-    for body in [
-        "",
-        "[]",
-        "{}",
-        "\u{0}",
-        r#"{"policy":7}"#,
-        r#"{"policy":{"bindings":"all"}}"#,
-        &"[".repeat(100_000),
+    let deep = "[".repeat(100_000);
+    for (path, body) in [
+        (&*set, "[]"),
+        (&set, "\u{0}"),
+        (&set, r#"{"policy":{"bindings":"all"}}"#),
+        (&set, &deep),
+        (&create, ""),
+        (&create, "[]"),
+        (&create, "{"),
+        (instances, r#"{"shardCount": 3}"#),
     ] {
-        let refused = ask(&emulator, &request("POST", &set, body));
-        assert_eq!(refused.error(), invalid, "{body:.40}");
+        let refused = ask(&emulator, &request("POST", path, body));
+        assert_eq!(refused.error(), invalid, "{path}: {body:.40}");
     }
     let missing = (404, "NOT_FOUND".to_owned());
     for (method, path) in [
@@ -34,6 +41,7 @@ fn malformed_requests_get_googles_errors_and_use_up_no_fault() {
         ("POST", "/v9/a:getIamPolicy"),
         ("GET", set.as_str()),
         ("DELETE", set.as_str()),
+        ("PATCH", cache.as_str()),
         ("PATCH", "/v1/%ff%00:nothing?a=b"),
         ("OPTIONS", "*"),
         ("BREW", "/coffee"),
@@ -42,8 +50,11 @@ fn malformed_requests_get_googles_errors_and_use_up_no_fault() {
         assert_eq!(refused.error(), missing, "{method} {path}");
     }
     let stats = emulator.stats();
-    assert_eq!((stats.calls, stats.faults, stats.writes), (16, 0, 0));
-    assert_eq!(ask(&emulator, &write_request(&json!({}))).error().0, 503);
+    assert_eq!((stats.calls, stats.faults, stats.writes), (18, 0, 0));
+    let created = request("POST", &create, r#"{"shardCount": 3}"#);
+    for good in [write_request(&json!({})), created] {
+        assert_eq!(ask(&emulator, &good).error().0, 503);
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use http_body_util::Full;
 use hyper_1::body::Bytes;
 use hyper_util::{client::legacy, rt::TokioExecutor};
 use std::sync::{Arc, Mutex};
-use tower::{Layer as _, Service, ServiceExt as _};
+use tower::{Layer as _, ServiceExt as _};
 
 /// How a user sends a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -94,8 +94,7 @@ macro_rules! layered {
                 *told.lock().expect("no panic in it") = Some(*reason);
             }
         });
-        let mut service = layer.layer($client);
-        let reply = service.ready().await.expect("ready").call($sent).await;
+        let reply = layer.layer($client).oneshot($sent).await;
         let noted = *noted.lock().expect("no panic in it");
         let is_success = reply.is_ok_and(|reply| reply.status().is_success());
         assert_eq!(is_success, noted.is_none());

@@ -56,11 +56,8 @@ async fn what_may_be_made_twice_is_made_again_through_the_redirect() {
         for form in SENDS {
             let next = Server::start([reply(429, "", "")]);
             let server = Server::always(redirect_to(302, &next.url("page")));
-            let request = crate::send::forms::Request {
-                method,
-                word,
-                ..POST
-            };
+            let mut request = POST;
+            (request.method, request.word) = (method, word);
             assert_eq!(form.call(request, &server.url("a")).await, None);
             assert_eq!((server.requests(), next.requests()), (2, 2), "{form:?}");
         }
@@ -107,13 +104,8 @@ async fn a_client_that_follows_none_gives_the_redirect_as_the_error() {
 #[tokio::test]
 async fn a_redirect_is_followed_in_each_attempt_but_not_in_a_circle() {
     let moved = reply(302, "location: /b\r\n", "");
-    let acts = [
-        moved.clone(),
-        reply(503, "", ""),
-        moved,
-        reply(200, "", "[]"),
-    ];
-    let server = Server::start(acts);
+    let (busy, list) = (reply(503, "", ""), reply(200, "", "[]"));
+    let server = Server::start([moved.clone(), busy, moved, list]);
     let get = client().get(server.url("a"));
     let list: Vec<u8> = FAST.send(get).json().await.expect("the second attempt");
     let lines: Vec<_> = server.seen().into_iter().map(|seen| seen.line).collect();

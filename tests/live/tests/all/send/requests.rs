@@ -2,7 +2,7 @@
 
 use crate::{
     send::client_012,
-    server::{FAST, LIMIT, RESET, STALL, Server, broken, client, reply},
+    server::{FAST, LIMIT, RESET, STALL, Server, broken, client, reply, scaled},
 };
 use backoff_cloud::{
     Delivery, Fault, FaultKind, Policy, StopReason, Verdict,
@@ -42,9 +42,7 @@ async fn a_stale_write_is_not_repeated_by_the_policy_of_a_read_modify_write() {
         }
 
         let server = Server::start([reply(200, "", "{}"), stale]);
-        let policy = storage::READ_MODIFY_WRITE.scaled(0.001);
-        // Its deadline is scaled too, and a slow machine needs time.
-        let policy = policy.deadline(Duration::from_secs(600));
+        let policy = scaled(storage::READ_MODIFY_WRITE, 0.001);
         let url = server.url("a");
         let read = || policy.send(client().get(&url)).bytes();
         let write = |body| policy.send(client().put(&url).body(body)).bytes();

@@ -26,17 +26,21 @@ pub(crate) enum Form {
     BlockingUpdate,
 }
 
-pub(crate) const FORMS: [Form; 9] = [
-    Form::Function,
-    Form::Mutable,
-    Form::Attribute,
-    Form::Block,
-    Form::Blocking,
-    Form::UpdateThatRecognises,
-    Form::UpdateThatDoesNot,
-    Form::UpdateWithVersions,
-    Form::BlockingUpdate,
+/// Each form, and whether it is an update.
+pub(crate) const FORMS: [(Form, bool); 9] = [
+    (Form::Function, false),
+    (Form::Mutable, false),
+    (Form::Attribute, false),
+    (Form::Block, false),
+    (Form::Blocking, false),
+    (Form::UpdateThatRecognises, true),
+    (Form::UpdateThatDoesNot, true),
+    (Form::UpdateWithVersions, true),
+    (Form::BlockingUpdate, true),
 ];
+
+/// Why a call was given up, if it was.
+pub(crate) type Ended = Option<StopReason>;
 
 #[derive(Clone)]
 pub(crate) struct Client {
@@ -44,11 +48,9 @@ pub(crate) struct Client {
     address: SocketAddr,
 }
 
+/// The version and the number of members.
 #[derive(Clone, Copy, Deserialize)]
-struct Read {
-    version: u32,
-    members: u32,
-}
+struct Read(u32, u32);
 
 impl Client {
     pub(crate) fn new(address: SocketAddr) -> Self {
@@ -56,20 +58,22 @@ impl Client {
         Client { client, address }
     }
 
+    fn url(&self, path: impl std::fmt::Display) -> String {
+        format!("http://{}/{path}", self.address)
+    }
+
     /// Applies the change once more, whatever is there.
     async fn post(&self, number: u32) -> Result<Value, ApiError> {
-        let url = format!("http://{}/{number}", self.address);
-        http::json(self.client.post(url).send().await?).await
+        http::json(self.client.post(self.url(number)).send().await?).await
     }
 
     async fn read(&self, number: u32) -> Result<Read, ApiError> {
-        let url = format!("http://{}/{number}", self.address);
-        http::json(self.client.get(url).send().await?).await
+        http::json(self.client.get(self.url(number)).send().await?).await
     }
 
     /// Applies the change if the version is still what was read.
     async fn write(&self, number: u32, read: Read) -> Result<Value, ApiError> {
-        let url = format!("http://{}/{number}/{}", self.address, read.version);
+        let url = self.url(format!("{number}/{}", read.0));
         http::json(self.client.put(url).send().await?).await
     }
 }
@@ -79,44 +83,29 @@ async fn annotated(
     policy: &Policy,
     client: &Client,
     number: u32,
-    reason: &Mutex<Option<StopReason>>,
+    reason: &Mutex<Ended>,
 ) -> Result<Value, ApiError> {
     client.post(number).await
 }
 
-fn note(reason: &Mutex<Option<StopReason>>, event: &Event<'_, ApiError>) {
+fn note(reason: &Mutex<Ended>, event: &Event<'_, ApiError>) {
     if let Event::GaveUp { reason: given, .. } = event {
         *reason.lock().expect("nobody panics") = Some(*given);
     }
 }
 
-fn reason<T, R>(outcome: Result<T, RetryError<ApiError, R>>) -> Option<StopReason> {
+fn reason<T, R>(outcome: Result<T, RetryError<ApiError, R>>) -> Ended {
     outcome.err().map(|gave_up| gave_up.reason)
 }
 
 impl Form {
-    pub(crate) fn is_update(self) -> bool {
-        matches!(
-            self,
-            Form::UpdateThatRecognises
-                | Form::UpdateThatDoesNot
-                | Form::UpdateWithVersions
-                | Form::BlockingUpdate
-        )
-    }
-
-    /// Makes the change; why it was given up, if it was.
-    pub(crate) async fn call(
-        self,
-        client: &Client,
-        policy: Policy,
-        number: u32,
-    ) -> Option<StopReason> {
+    /// Makes the change.
+    pub(crate) async fn call(self, client: &Client, policy: Policy, number: u32) -> Ended {
         let noted = Mutex::new(None);
         let post = || client.post(number);
         let get = || client.read(number);
         let put = |read| client.write(number, read);
-        let always = |read: &mut Read| read.members += 1;
+        let always = |read: &mut Read| read.1 += 1;
         match self {
             Form::Function => {
                 let call = policy.retry(post).attempt_timeout(LIMIT);
@@ -145,7 +134,7 @@ impl Form {
                 reason(update.reported().await)
             }
             Form::UpdateWithVersions => {
-                let update = policy.update(get, always, put).version(|read| read.version);
+                let update = policy.update(get, always, put).version(|read| read.0);
                 reason(update.attempt_timeout(LIMIT).reported().await)
             }
             Form::Mutable | Form::Blocking | Form::BlockingUpdate => {
@@ -158,16 +147,10 @@ impl Form {
     }
 
     /// The future of an async closure is not known to be `Send`, and a blocking call would block others.
-    fn call_on_a_thread(
-        self,
-        client: &Client,
-        runtime: &Handle,
-        policy: Policy,
-        number: u32,
-    ) -> Option<StopReason> {
-        let post = || runtime.block_on(client.post(number));
-        let read = || runtime.block_on(client.read(number));
-        let write = |read| runtime.block_on(client.write(number, read));
+    fn call_on_a_thread(self, client: &Client, on: &Handle, policy: Policy, number: u32) -> Ended {
+        let post = || on.block_on(client.post(number));
+        let read = || on.block_on(client.read(number));
+        let write = |read| on.block_on(client.write(number, read));
         match self {
             Form::Mutable => {
                 let mut calls = 0;
@@ -175,7 +158,7 @@ impl Form {
                     calls += 1;
                     client.post(number).await
                 });
-                let error = runtime.block_on(call).err()?;
+                let error = on.block_on(call).err()?;
                 Some(match policy.judge(&error) {
                     Verdict::MaybeApplied => StopReason::MaybeApplied,
                     Verdict::Retry { .. } => StopReason::Attempts,
@@ -190,7 +173,7 @@ impl Form {
 
 /// Adds the member, unless it is there.
 fn add(read: &mut Read) -> bool {
-    let is_missing = read.members == 0;
-    read.members = 1;
+    let is_missing = read.1 == 0;
+    read.1 = 1;
     is_missing
 }

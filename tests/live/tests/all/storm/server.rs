@@ -110,11 +110,8 @@ impl Resources {
     }
 
     fn read(&self, number: u32) -> Act {
-        let Resource {
-            version, applied, ..
-        } = self.get(number);
-        let body = format!(r#"{{"version":{version},"members":{applied}}}"#);
-        kept(200, "", body)
+        let read = self.get(number);
+        kept(200, "", format!("[{}, {}]", read.version, read.applied))
     }
 
     /// Makes the change if it is to be applied and the version is what was read; the reply of a server that

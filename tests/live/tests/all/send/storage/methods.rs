@@ -64,80 +64,63 @@ impl Operation {
 const GENERATION: Idempotent = WithQuery("ifGenerationMatch=1");
 const METAGENERATION: Idempotent = WithQuery("ifMetagenerationMatch=1");
 
-/// Each rule, and the operations that have it: a name, and a request line.
-const RULES: [(Idempotent, &[&str]); 5] = [
-    (
-        Always,
-        &[
-            "bucket_acl.get: GET storage/v1/b/b1/acl/allUsers",
-            "bucket_acl.list: GET storage/v1/b/b1/acl",
-            "buckets.delete: DELETE storage/v1/b/b1",
-            "buckets.get: GET storage/v1/b/b1",
-            "buckets.getIamPolicy: GET storage/v1/b/b1/iam",
-            "buckets.insert: POST storage/v1/b?project=p1",
-            "buckets.list: GET storage/v1/b?project=p1",
-            "buckets.lockRetentionPolicy: POST storage/v1/b/b1/lockRetentionPolicy?ifMetagenerationMatch=1",
-            "buckets.testIamPermissions: GET storage/v1/b/b1/iam/testPermissions?permissions=storage.objects.get",
-            "default_object_acl.get: GET storage/v1/b/b1/defaultObjectAcl/allUsers",
-            "default_object_acl.list: GET storage/v1/b/b1/defaultObjectAcl",
-            "hmacKey.delete: DELETE storage/v1/projects/p1/hmacKeys/k1",
-            "hmacKey.get: GET storage/v1/projects/p1/hmacKeys/k1",
-            "hmacKey.list: GET storage/v1/projects/p1/hmacKeys",
-            "notifications.delete: DELETE storage/v1/b/b1/notificationConfigs/1",
-            "notifications.get: GET storage/v1/b/b1/notificationConfigs/1",
-            "notifications.list: GET storage/v1/b/b1/notificationConfigs",
-            "object_acl.get: GET storage/v1/b/b1/o/a%2Fb/acl/allUsers",
-            "object_acl.list: GET storage/v1/b/b1/o/a%2Fb/acl",
-            "objects.get: GET storage/v1/b/b1/o/a%2Fb?alt=media",
-            "objects.list: GET storage/v1/b/b1/o",
-            "serviceaccount.get: GET storage/v1/projects/p1/serviceAccount",
-        ],
-    ),
-    (
-        GENERATION,
-        &[
-            "objects.compose: POST storage/v1/b/b1/o/a%2Fb/compose",
-            "objects.copy: POST storage/v1/b/b1/o/a%2Fb/copyTo/b/b2/o/c",
-            "objects.delete: DELETE storage/v1/b/b1/o/a%2Fb",
-            "objects.insert: POST upload/storage/v1/b/b1/o?uploadType=media&name=a%2Fb",
-            "objects.rewrite: POST storage/v1/b/b1/o/a%2Fb/rewriteTo/b/b2/o/c",
-        ],
-    ),
-    (
-        METAGENERATION,
-        &[
-            "buckets.patch: PATCH storage/v1/b/b1",
-            "buckets.update: PUT storage/v1/b/b1",
-            "objects.patch: PATCH storage/v1/b/b1/o/a%2Fb",
-            "objects.update: PUT storage/v1/b/b1/o/a%2Fb",
-        ],
-    ),
-    (
-        WithEtag,
-        &[
-            "buckets.setIamPolicy: PUT storage/v1/b/b1/iam",
-            "hmacKey.update: PUT storage/v1/projects/p1/hmacKeys/k1",
-        ],
-    ),
-    (
-        Never,
-        &[
-            "bucket_acl.delete: DELETE storage/v1/b/b1/acl/allUsers",
-            "bucket_acl.insert: POST storage/v1/b/b1/acl",
-            "bucket_acl.patch: PATCH storage/v1/b/b1/acl/allUsers",
-            "bucket_acl.update: PUT storage/v1/b/b1/acl/allUsers",
-            "default_object_acl.delete: DELETE storage/v1/b/b1/defaultObjectAcl/allUsers",
-            "default_object_acl.insert: POST storage/v1/b/b1/defaultObjectAcl",
-            "default_object_acl.patch: PATCH storage/v1/b/b1/defaultObjectAcl/allUsers",
-            "default_object_acl.update: PUT storage/v1/b/b1/defaultObjectAcl/allUsers",
-            "hmacKey.create: POST storage/v1/projects/p1/hmacKeys?serviceAccountEmail=a%40b",
-            "notifications.insert: POST storage/v1/b/b1/notificationConfigs",
-            "object_acl.delete: DELETE storage/v1/b/b1/o/a%2Fb/acl/allUsers",
-            "object_acl.insert: POST storage/v1/b/b1/o/a%2Fb/acl",
-            "object_acl.patch: PATCH storage/v1/b/b1/o/a%2Fb/acl/allUsers",
-            "object_acl.update: PUT storage/v1/b/b1/o/a%2Fb/acl/allUsers",
-        ],
-    ),
+/// The operations of each rule: a name, and a request line.
+const ALWAYS: &[&str] = &[
+    "bucket_acl.get: GET storage/v1/b/b1/acl/allUsers",
+    "bucket_acl.list: GET storage/v1/b/b1/acl",
+    "buckets.delete: DELETE storage/v1/b/b1",
+    "buckets.get: GET storage/v1/b/b1",
+    "buckets.getIamPolicy: GET storage/v1/b/b1/iam",
+    "buckets.insert: POST storage/v1/b?project=p1",
+    "buckets.list: GET storage/v1/b?project=p1",
+    "buckets.lockRetentionPolicy: POST storage/v1/b/b1/lockRetentionPolicy?ifMetagenerationMatch=1",
+    "buckets.testIamPermissions: GET storage/v1/b/b1/iam/testPermissions?permissions=storage.objects.get",
+    "default_object_acl.get: GET storage/v1/b/b1/defaultObjectAcl/allUsers",
+    "default_object_acl.list: GET storage/v1/b/b1/defaultObjectAcl",
+    "hmacKey.delete: DELETE storage/v1/projects/p1/hmacKeys/k1",
+    "hmacKey.get: GET storage/v1/projects/p1/hmacKeys/k1",
+    "hmacKey.list: GET storage/v1/projects/p1/hmacKeys",
+    "notifications.delete: DELETE storage/v1/b/b1/notificationConfigs/1",
+    "notifications.get: GET storage/v1/b/b1/notificationConfigs/1",
+    "notifications.list: GET storage/v1/b/b1/notificationConfigs",
+    "object_acl.get: GET storage/v1/b/b1/o/a%2Fb/acl/allUsers",
+    "object_acl.list: GET storage/v1/b/b1/o/a%2Fb/acl",
+    "objects.get: GET storage/v1/b/b1/o/a%2Fb?alt=media",
+    "objects.list: GET storage/v1/b/b1/o",
+    "serviceaccount.get: GET storage/v1/projects/p1/serviceAccount",
+];
+const BY_GENERATION: &[&str] = &[
+    "objects.compose: POST storage/v1/b/b1/o/a%2Fb/compose",
+    "objects.copy: POST storage/v1/b/b1/o/a%2Fb/copyTo/b/b2/o/c",
+    "objects.delete: DELETE storage/v1/b/b1/o/a%2Fb",
+    "objects.insert: POST upload/storage/v1/b/b1/o?uploadType=media&name=a%2Fb",
+    "objects.rewrite: POST storage/v1/b/b1/o/a%2Fb/rewriteTo/b/b2/o/c",
+];
+const BY_METAGENERATION: &[&str] = &[
+    "buckets.patch: PATCH storage/v1/b/b1",
+    "buckets.update: PUT storage/v1/b/b1",
+    "objects.patch: PATCH storage/v1/b/b1/o/a%2Fb",
+    "objects.update: PUT storage/v1/b/b1/o/a%2Fb",
+];
+const BY_ETAG: &[&str] = &[
+    "buckets.setIamPolicy: PUT storage/v1/b/b1/iam",
+    "hmacKey.update: PUT storage/v1/projects/p1/hmacKeys/k1",
+];
+const NEVER: &[&str] = &[
+    "bucket_acl.delete: DELETE storage/v1/b/b1/acl/allUsers",
+    "bucket_acl.insert: POST storage/v1/b/b1/acl",
+    "bucket_acl.patch: PATCH storage/v1/b/b1/acl/allUsers",
+    "bucket_acl.update: PUT storage/v1/b/b1/acl/allUsers",
+    "default_object_acl.delete: DELETE storage/v1/b/b1/defaultObjectAcl/allUsers",
+    "default_object_acl.insert: POST storage/v1/b/b1/defaultObjectAcl",
+    "default_object_acl.patch: PATCH storage/v1/b/b1/defaultObjectAcl/allUsers",
+    "default_object_acl.update: PUT storage/v1/b/b1/defaultObjectAcl/allUsers",
+    "hmacKey.create: POST storage/v1/projects/p1/hmacKeys?serviceAccountEmail=a%40b",
+    "notifications.insert: POST storage/v1/b/b1/notificationConfigs",
+    "object_acl.delete: DELETE storage/v1/b/b1/o/a%2Fb/acl/allUsers",
+    "object_acl.insert: POST storage/v1/b/b1/o/a%2Fb/acl",
+    "object_acl.patch: PATCH storage/v1/b/b1/o/a%2Fb/acl/allUsers",
+    "object_acl.update: PUT storage/v1/b/b1/o/a%2Fb/acl/allUsers",
 ];
 
 /// All operations of the API.
@@ -148,5 +131,12 @@ pub(super) fn operations() -> impl Iterator<Item = Operation> {
             Operation(name, rule, request)
         })
     };
-    RULES.into_iter().flat_map(of_a_rule)
+    let rules = [
+        (Always, ALWAYS),
+        (GENERATION, BY_GENERATION),
+        (METAGENERATION, BY_METAGENERATION),
+        (WithEtag, BY_ETAG),
+        (Never, NEVER),
+    ];
+    rules.into_iter().flat_map(of_a_rule)
 }
