@@ -374,7 +374,10 @@ impl Story {
 pub(super) fn run(stories: impl IntoIterator<Item = Story>) {
     for story in stories {
         for form in FORMS {
-            let running = || paused().block_on(story.run(form));
+            let running = || {
+                let story = async { timeout(SECOND * 3_600, story.run(form)).await };
+                paused().block_on(story).expect("nobody hangs");
+            };
             assert!(!panics(running), "{:?} as {form:?}", story.name);
         }
     }
